@@ -1,0 +1,92 @@
+import { z } from "zod";
+import { Severity } from "../finding.ts";
+
+/** `.github/hunkwise.yml`. Only keys that are honoured stand here; documentation and JSON Schema are made from it. */
+export const RepoConfig = z.strictObject({
+  review: z
+    .strictObject({
+      enabled: z
+        .boolean()
+        .default(true)
+        .describe("Review pull requests of this repository by themselves; `/review` works either way."),
+      drafts: z.boolean().default(false).describe("Review drafts too."),
+      base_branches: z
+        .array(z.string())
+        .default([])
+        .describe("Review only pull requests into these branches (globs). Empty: all."),
+      ignore_authors: z
+        .array(z.string())
+        .default([])
+        .describe("Logins whose pull requests are not reviewed, e.g. `renovate[bot]`."),
+      ignore_labels: z
+        .array(z.string())
+        .default([])
+        .describe("Pull requests with one of these labels are not reviewed."),
+      ignore_titles: z
+        .array(z.string())
+        .default([])
+        .describe("Pull requests whose title contains one of these words (any case) are not reviewed."),
+    })
+    .prefault({})
+    .describe("What starts a review."),
+  paths: z
+    .strictObject({
+      ignore: z
+        .array(z.string())
+        .default([])
+        .describe("gitignore-style patterns of files that are not reviewed."),
+      private: z
+        .array(z.string())
+        .default([])
+        .describe("gitignore-style patterns of files that no model ever sees, through no tool."),
+    })
+    .prefault({})
+    .describe("Which files take part."),
+  instructions: z
+    .array(
+      z.strictObject({ path: z.string().describe("gitignore-style pattern"), text: z.string().max(4_000) }),
+    )
+    .default([])
+    .describe("What to look for in files that match a pattern."),
+  minimum_severity: Severity.default("low").describe("Milder findings are not reported."),
+  max_comments: z
+    .int()
+    .min(0)
+    .max(100)
+    .default(40)
+    .describe("Inline comments a review; the rest goes to the summary."),
+  language: z
+    .string()
+    .max(40)
+    .nullable()
+    .default(null)
+    .describe("Language of comments, e.g. `German`. Null: English."),
+  budget: z
+    .strictObject({
+      turns: z.int().min(1).max(500).default(60).describe("Model turns a review."),
+      tokens: z.int().min(1_000).default(2_000_000).describe("Prompt and completion tokens a review."),
+      cost_usd: z
+        .number()
+        .positive()
+        .nullable()
+        .default(null)
+        .describe("US dollars a review. Null: no limit."),
+      minutes: z.number().positive().max(120).default(20).describe("Wall time a review."),
+    })
+    .prefault({})
+    .describe("Hard limits; what was found until then is published."),
+  check: z
+    .strictObject({
+      threshold: z
+        .union([Severity, z.literal("never")])
+        .default("high")
+        .describe("Findings as severe as this keep the check run from being green."),
+      fail: z.boolean().default(false).describe("Conclude `failure` instead of `neutral` at the threshold."),
+    })
+    .prefault({})
+    .describe("The check run."),
+});
+export type RepoConfig = z.infer<typeof RepoConfig>;
+
+/** What holds where a repository has no file. */
+export const defaultRepoConfig: RepoConfig = RepoConfig.parse({});

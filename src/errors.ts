@@ -1,0 +1,67 @@
+/** What went wrong, as a value that callers may branch on. One list, so that two rooms never name the same fault twice. */
+export type ErrorCode =
+  | "config_invalid"
+  | "git_missing"
+  | "git_too_old"
+  | "git_failed"
+  | "git_timeout"
+  | "repository_unavailable"
+  | "revision_unknown"
+  | "too_large"
+  | "data_folder_unusable"
+  | "model_unauthorized"
+  | "model_rate_limited"
+  | "model_refused"
+  | "model_failed"
+  | "github_unauthorized"
+  | "github_forbidden"
+  | "github_not_found"
+  | "github_rate_limited"
+  | "github_invalid"
+  | "github_failed"
+  | "stale_head"
+  | "lease_lost"
+  | "child_died"
+  | "aborted"
+  | "usage";
+
+export interface AppErrorOptions {
+  /** Whether the same call may succeed later without anybody changing anything. Default false. */
+  retryable?: boolean;
+  /** What a person can do about it: one imperative sentence. */
+  remedy?: string;
+  /** When the far side said to come back, in milliseconds from now. */
+  retryAfterMs?: number;
+  cause?: unknown;
+}
+
+/**
+ * The only base class of errors in this project. `message` says what failed and with which value; `remedy` says what to
+ * do. Neither may hold a secret: both are printed and logged.
+ */
+export class AppError extends Error {
+  override readonly name = "AppError";
+  readonly code: ErrorCode;
+  readonly retryable: boolean;
+  readonly remedy: string | undefined;
+  readonly retryAfterMs: number | undefined;
+
+  constructor(code: ErrorCode, message: string, options: AppErrorOptions = {}) {
+    super(message, options.cause === undefined ? undefined : { cause: options.cause });
+    this.code = code;
+    this.retryable = options.retryable ?? false;
+    this.remedy = options.remedy;
+    this.retryAfterMs = options.retryAfterMs;
+  }
+
+  /** The one line a person reads: what failed, then what to do. */
+  get line(): string {
+    return this.remedy ? `${this.message}. ${this.remedy}` : this.message;
+  }
+}
+
+/** The one line for any thrown value, also one that is not ours. */
+export function errorLine(error: unknown): string {
+  if (error instanceof AppError) return error.line;
+  return error instanceof Error ? error.message : String(error);
+}

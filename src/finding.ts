@@ -1,0 +1,66 @@
+import { z } from "zod";
+
+/** From worst to mildest; the order is the order of publication. */
+export const severities = ["critical", "high", "medium", "low"] as const;
+export const Severity = z.enum(severities);
+export type Severity = z.infer<typeof Severity>;
+
+export const Category = z.enum([
+  "security",
+  "correctness",
+  "concurrency",
+  "error-handling",
+  "performance",
+  "resource",
+  "api",
+  "data",
+  "test",
+  "maintainability",
+  "docs",
+]);
+export type Category = z.infer<typeof Category>;
+
+/** RIGHT is the head's version of a file, LEFT the merge base's: removed lines live on LEFT only. */
+export const Side = z.enum(["RIGHT", "LEFT"]);
+export type Side = z.infer<typeof Side>;
+
+/** A place that was looked at to establish a finding; lines are 1-indexed and inclusive. */
+export const Evidence = z.strictObject({
+  path: z.string(),
+  start_line: z.int().min(1),
+  end_line: z.int().min(1),
+  note: z.string(),
+});
+export type Evidence = z.infer<typeof Evidence>;
+
+/**
+ * One problem in the change, anchored: `line` (and `start_line` of a range) are real lines of `path` on `side` whose
+ * text is `quote`. Names are snake_case because the shape leaves the process as it is (tools, JSON output).
+ */
+export const Finding = z.strictObject({
+  /** Fingerprint: stable for the same problem in the same code, whatever its line number. */
+  id: z.string(),
+  path: z.string(),
+  side: Side,
+  line: z.int().min(1),
+  /** First line of a range that ends at `line`; null for a single line. Always smaller than `line`. */
+  start_line: z.int().min(1).nullable(),
+  quote: z.string(),
+  severity: Severity,
+  category: Category,
+  title: z.string(),
+  body: z.string(),
+  /** Replacement for exactly the lines from `start_line` (or `line`) to `line`. */
+  suggestion: z.string().nullable(),
+  confidence: z.number().min(0).max(1),
+  evidence: z.array(Evidence),
+  /** "model", or the analyzer and rule that found it: "ast-grep/py-mutable-default". */
+  source: z.string(),
+  verification: z.enum(["unverified", "confirmed", "uncertain"]),
+});
+export type Finding = z.infer<typeof Finding>;
+
+/** True when `severity` is as bad as `threshold` or worse. */
+export function atLeast(severity: Severity, threshold: Severity): boolean {
+  return severities.indexOf(severity) <= severities.indexOf(threshold);
+}

@@ -1,0 +1,105 @@
+/**
+ * The read port through which tools, analyzers and the review see a repository. Everything is addressed by path *as a
+ * key of a tree listing*, never as a file-system path, so no path can lead out of the tree.
+ */
+
+/** Which revision is read: the pull request's head, the tip of its target branch, or their merge base. */
+export type Ref = "head" | "base" | "merge_base";
+
+export type ChangeType = "added" | "modified" | "deleted" | "renamed" | "copied" | "type_changed";
+
+/** One entry of `git diff --raw --numstat -z -M merge_base head`. Modes are git's six octal digits. */
+export interface Change {
+  path: string;
+  oldPath: string | null;
+  type: ChangeType;
+  oldMode: string;
+  newMode: string;
+  oldOid: string;
+  newOid: string;
+  /** Lines by numstat; null where git calls the file binary. */
+  additions: number | null;
+  deletions: number | null;
+}
+
+/** One entry of `git ls-tree -r`: files, symlinks (120000) and submodules (160000). */
+export interface TreeEntry {
+  path: string;
+  mode: string;
+  oid: string;
+}
+
+/** A file's text. `encoding` is "latin1" when the bytes are not valid UTF-8; `binary` when they hold a NUL early on. */
+export interface FileText {
+  text: string;
+  encoding: "utf8" | "latin1";
+  binary: boolean;
+  bytes: number;
+}
+
+export interface Commit {
+  sha: string;
+  author: string;
+  /** ISO 8601 with offset, the author's date. */
+  date: string;
+  message: string;
+}
+
+export interface SearchQuery {
+  /** Regular expression in ripgrep's syntax, or a literal with `fixedString`. */
+  pattern: string;
+  /** gitignore-style glob on the path. */
+  filePattern?: string | undefined;
+  /** A file or folder of the tree to look below. */
+  path?: string | undefined;
+  /** ripgrep type name, "py", "ts" ... */
+  fileType?: string | undefined;
+  contextLines: number;
+  /** The search ends as soon as this many matching lines (files, for the other modes) were found. */
+  maxResults: number;
+  fixedString: boolean;
+  ignoreCase: boolean;
+  wholeWord: boolean;
+  invertMatch: boolean;
+  mode: "content" | "files_with_matches" | "count";
+}
+
+/** A matching line with its surroundings; `before` and `after` are the context lines in file order. */
+export interface LineMatch {
+  path: string;
+  line: number;
+  text: string;
+  before: { line: number; text: string }[];
+  after: { line: number; text: string }[];
+}
+
+export type SearchHits =
+  | { mode: "content"; matches: LineMatch[]; limited: boolean }
+  | { mode: "files_with_matches"; paths: string[]; limited: boolean }
+  | { mode: "count"; counts: { path: string; count: number }[]; limited: boolean };
+
+export interface Shas {
+  head: string;
+  base: string;
+  mergeBase: string;
+}
+
+export interface Workspace {
+  /** Absolute path of the checkout of the head. */
+  readonly root: string;
+  readonly shas: Shas;
+  /** The change as git sees it, in git's order. Computed once. */
+  changes(): Promise<readonly Change[]>;
+  /** All entries at a revision by path, in git's order. Computed once for each revision. */
+  tree(ref: Ref): Promise<ReadonlyMap<string, TreeEntry>>;
+  /** The content of a blob by object id; rejects with `too_large` beyond the size limit. */
+  readBlob(oid: string): Promise<FileText>;
+  /** One changed file's patch exactly as git prints it (`-M`, `--inter-hunk-context=0`), header included. */
+  patch(change: Change, contextLines: number): Promise<string>;
+  /** Unified diff of two blobs, header included; empty when they are equal. */
+  diffBlobs(from: TreeEntry, to: TreeEntry, contextLines: number): Promise<string>;
+  /** Commits of `merge_base..head`, newest first. */
+  commits(max: number): Promise<readonly Commit[]>;
+  /** Tracked files at head; rejects with `usage` and ripgrep's message when the pattern is broken. */
+  search(query: SearchQuery, signal: AbortSignal): Promise<SearchHits>;
+}

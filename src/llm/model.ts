@@ -1,0 +1,59 @@
+/** The neutral conversation types. Wire formats of providers never leave this room. */
+
+export interface ToolCall {
+  id: string;
+  name: string;
+  /** Raw JSON text as the model wrote it: it may be broken, and the loop answers that. */
+  arguments: string;
+}
+
+export type Message =
+  | { role: "system"; content: string }
+  | { role: "user"; content: string }
+  | { role: "assistant"; content: string; toolCalls: ToolCall[] }
+  | { role: "tool"; callId: string; content: string };
+
+/** A function tool as OpenAI's Chat Completions takes it. `parameters` is JSON Schema. */
+export interface ToolDefinition {
+  name: string;
+  description: string;
+  parameters: Record<string, unknown>;
+}
+
+export interface ModelRequest {
+  messages: readonly Message[];
+  tools: readonly ToolDefinition[];
+  /** Upper bound for the answer in tokens. */
+  maxOutputTokens: number;
+}
+
+/** Tokens of one request. `cachedTokens` is the part of `promptTokens` the provider had cached. */
+export interface Usage {
+  promptTokens: number;
+  cachedTokens: number;
+  completionTokens: number;
+  /** In US dollars; null when the price of the model is not known. */
+  costUsd: number | null;
+}
+
+/** Why the model stopped: "length" means that the answer was cut off and must not be taken as whole. */
+export type FinishReason = "stop" | "tool_calls" | "length" | "content_filter" | "other";
+
+export interface ModelTurn {
+  content: string;
+  toolCalls: ToolCall[];
+  finishReason: FinishReason;
+  usage: Usage;
+}
+
+/**
+ * A language model. Rejects with an AppError: `model_unauthorized`, `model_refused`, `model_rate_limited` or
+ * `model_failed`, after the bounded retries of its own.
+ */
+export interface Model {
+  /** As it stands in the footer of a review and in the price table. */
+  readonly name: string;
+  /** Size of the context window in tokens, as configured. */
+  readonly contextTokens: number;
+  respond(request: ModelRequest, signal: AbortSignal): Promise<ModelTurn>;
+}

@@ -1,0 +1,40 @@
+import type { TrajectoryEntry } from "../agent/trajectory.ts";
+import type { ClaimedJob, JobState, NewJob, Outcome } from "./job.ts";
+
+/** A stored webhook delivery and what became of it. */
+export interface Delivery {
+  id: string;
+  event: string;
+  action: string | null;
+}
+
+/** Durable deliveries, jobs and trajectories. Every method resolves only when its effect is on disk. */
+export interface Queue {
+  /**
+   * Stores the delivery and, in the same transaction, the jobs that follow from it. False, and nothing stored, when the
+   * delivery id was seen before.
+   */
+  accept(delivery: Delivery, jobs: readonly NewJob[]): Promise<boolean>;
+  /** Stores a job that follows from no delivery (command line, reconciliation). */
+  enqueue(job: NewJob): Promise<string>;
+  /** Takes the most urgent job that may run now, under a lease of `leaseMs`; undefined when there is none. */
+  claim(worker: string, leaseMs: number): Promise<ClaimedJob | undefined>;
+  /** Prolongs the lease; false when the job is no longer this claim's. */
+  heartbeat(job: ClaimedJob, leaseMs: number): Promise<boolean>;
+  /** Ends the job; false when the job is no longer this claim's. */
+  complete(job: ClaimedJob, outcome: Outcome): Promise<boolean>;
+  /** Gives the job back to run again after `delayMs`; `countAttempt: false` for a hand-back that was no failure. */
+  release(
+    job: ClaimedJob,
+    delayMs: number,
+    why: string,
+    options?: { countAttempt: boolean },
+  ): Promise<boolean>;
+  /** Appends to the job's trajectory. */
+  record(job: ClaimedJob, entry: TrajectoryEntry): Promise<void>;
+  /** The job's trajectory so far, of all attempts, oldest first. */
+  trajectory(jobId: string): Promise<TrajectoryEntry[]>;
+  /** Counts by state, and how long the oldest waiting job has been waiting in milliseconds. */
+  stats(): Promise<{ jobs: Record<JobState, number>; oldestWaitingMs: number | null }>;
+  close(): Promise<void>;
+}

@@ -1,0 +1,62 @@
+import { z } from "zod";
+import { stopReasons } from "../agent/events.ts";
+import { Finding } from "../finding.ts";
+
+/** Where a finding is published, and why not on its line when it is not. */
+export const Placement = z.discriminatedUnion("kind", [
+  z.strictObject({ kind: z.literal("inline") }),
+  z.strictObject({ kind: z.literal("file"), reason: z.string() }),
+  z.strictObject({ kind: z.literal("summary"), reason: z.string() }),
+]);
+export type Placement = z.infer<typeof Placement>;
+
+export const PlacedFinding = z.strictObject({ finding: Finding, placement: Placement });
+export type PlacedFinding = z.infer<typeof PlacedFinding>;
+
+/** Counted in `-U3` hunks of reviewable files. Offline, nothing is served to a model and `hunks_served` is 0. */
+export const Coverage = z.strictObject({
+  hunks_total: z.int(),
+  hunks_served: z.int(),
+  /** Reviewable files with hunks that were never served, each with how many. */
+  unserved: z.array(z.strictObject({ path: z.string(), hunks: z.int() })),
+  files_total: z.int(),
+  files_skipped: z.array(z.strictObject({ path: z.string(), reason: z.string() })),
+});
+export type Coverage = z.infer<typeof Coverage>;
+
+export const TotalUsage = z.strictObject({
+  requests: z.int(),
+  prompt_tokens: z.int(),
+  cached_tokens: z.int(),
+  completion_tokens: z.int(),
+  /** Null when the price of the model is not known. */
+  cost_usd: z.number().nullable(),
+});
+export type TotalUsage = z.infer<typeof TotalUsage>;
+
+/** Everything a reporter needs; what a review hands from the review process to its parent. */
+export const ReviewResult = z.strictObject({
+  head_sha: z.string(),
+  base_sha: z.string(),
+  merge_base_sha: z.string(),
+  mode: z.enum(["model", "offline"]),
+  /** Name of the model, null offline. */
+  model: z.string().nullable(),
+  summary: z.string(),
+  findings: z.array(PlacedFinding),
+  coverage: Coverage,
+  usage: TotalUsage,
+  stop_reason: z.enum(stopReasons),
+  duration_ms: z.number(),
+  warnings: z.array(z.string()),
+});
+export type ReviewResult = z.infer<typeof ReviewResult>;
+
+/** True when a model read every reviewable hunk and ended the review itself. */
+export function isComplete(result: ReviewResult): boolean {
+  return (
+    result.mode === "model" &&
+    result.stop_reason === "finished" &&
+    result.coverage.hunks_served === result.coverage.hunks_total
+  );
+}

@@ -1,0 +1,134 @@
+import { z } from "zod";
+import type { FileDiff } from "../diff/file-diff.ts";
+import type { Evidence, Finding } from "../finding.ts";
+import type { Change, Shas, Workspace } from "../git/workspace.ts";
+
+/** Rendering for the model is cut at a line beyond this many bytes (UTF-8). */
+export const MAX_RENDERED_BYTES = 32 * 1024;
+
+/** How a file takes part in a review: `reviewable`, or not, with a reason that people read. */
+export interface ChangedFile {
+  change: Change;
+  /** Hunks of the `-U3 -M` diff; 0 for files without a textual diff. */
+  totalHunks: number;
+  reviewable: boolean;
+  skipReason: string | null;
+}
+
+/** The diff of one changed file at some context width, parsed once and kept. */
+export interface DiffSource {
+  /** All changed files in git's order, private ones included and marked so. */
+  files(): Promise<readonly ChangedFile[]>;
+  /** Parsed diff; `contextLines` 3 is the diff that GitHub shows. */
+  fileDiff(change: Change, contextLines: number): Promise<FileDiff>;
+}
+
+/** What `report_finding` hands over: everything but what the review itself establishes. */
+export type ReportedFinding = Omit<Finding, "id" | "source" | "verification" | "evidence"> & {
+  evidence: Evidence[];
+};
+
+/** Where findings leave the loop. The review implements it; tools only speak it. */
+export interface ReportPort {
+  /** Anchors and keeps the finding, or says in words why not and what to try. */
+  report(
+    finding: ReportedFinding,
+  ): Promise<{ ok: true; finding: Finding; note: string | null } | { ok: false; reason: string }>;
+  /** Ends the review, or refuses and names what is left to read. */
+  finish(summary: string): Promise<{ ok: true } | { ok: false; reason: string }>;
+}
+
+/** Told about every `-U3` hunk that was put in front of the model whole. Hunk numbers are 1-indexed. */
+export interface CoverageSink {
+  serve(path: string, hunk: number): void;
+}
+
+/** What a tool may touch. One for each review; nothing in it can write outside the process. */
+export interface ToolContext {
+  /** Branch or revision the change is to be merged into, as people call it. */
+  targetBranch: string;
+  workspace: Workspace;
+  diffs: DiffSource;
+  coverage: CoverageSink;
+  report: ReportPort;
+  /** True for paths that the configuration withholds from every model. */
+  isPrivate(path: string): boolean;
+}
+
+/** The review context of the tool contract, as data. */
+export interface ReviewContext {
+  repo_path: string;
+  target_branch: string;
+  changed_files: string[];
+  head_sha: Shas["head"];
+  base_sha: Shas["base"];
+  merge_base_sha: Shas["mergeBase"];
+}
+
+/** The debug facts of a program that a tool ran. */
+export const ProgramRun = z.strictObject({ command: z.string(), return_code: z.int(), stderr: z.string() });
+export type ProgramRun = z.infer<typeof ProgramRun>;
+
+export interface ToolMetadata {
+  duration_ms: number;
+  /** True when the rendering or the output holds less than there is. */
+  truncated: boolean;
+  /** The call that continues where this one ended. */
+  next?: { tool: string; arguments: Record<string, unknown> };
+  debug?: ProgramRun;
+}
+
+export type ToolResult =
+  | { status: "success"; output: unknown; metadata: ToolMetadata }
+  | { status: "error" | "timeout"; error: string; metadata: ToolMetadata };
+
+/** What one execution yields. `next` are the arguments of the call that continues, when there is more. */
+export interface Executed<Output> {
+  output: Output;
+  next?: Record<string, unknown>;
+  debug?: ProgramRun;
+  /** Ends the agent loop once all calls of the turn are answered. Only `finish_review` and verdicts set it. */
+  endsLoop?: boolean;
+}
+
+/** What the model reads. A rendering that had to be cut carries the arguments of the call that continues. */
+export interface Rendered {
+  text: string;
+  next?: Record<string, unknown>;
+}
+
+export interface Tool<Input = unknown, Output = unknown> {
+  name: string;
+  title: string;
+  /** For the model. Limits are interpolated from the constants that the code uses. */
+  description: string;
+  kind: "read" | "report" | "change";
+  input: z.ZodType<Input>;
+  timeoutMs: number;
+  /** A fault that the caller can mend is thrown as ToolError; anything else thrown is a fault of ours. */
+  execute(input: Input, context: ToolContext, signal: AbortSignal): Promise<Executed<Output>>;
+  /** Renders for the model in at most `maxBytes`, cutting at whole entries. Never escapes: run-tool does. */
+  render(output: Output, input: Input, maxBytes: number): Rendered;
+}
+
+/** A failed call, in words that a model can act on. */
+export class ToolError extends Error {
+  override readonly name = "ToolError";
+  readonly debug: ProgramRun | undefined;
+  constructor(message: string, debug?: ProgramRun) {
+    super(message);
+    this.debug = debug;
+  }
+}
+
+export const DEFAULT_TOOL_TIMEOUT_MS = 30_000;
+
+/** Declares a tool once; OpenAI functions, MCP, docs and snapshots are made from the same object. */
+export function defineTool<Input, Output>(
+  tool: Omit<Tool<Input, Output>, "timeoutMs"> & { timeoutMs?: number },
+): Tool<Input, Output> {
+  return { timeoutMs: DEFAULT_TOOL_TIMEOUT_MS, ...tool };
+}
+
+// biome-ignore lint/suspicious/noExplicitAny: a registry holds tools of every input; each parses its own.
+export type AnyTool = Tool<any, any>;

@@ -1,0 +1,185 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { dirname, join, relative, resolve } from "node:path";
+import { describe, expect, it } from "vitest";
+
+const src = resolve(import.meta.dirname, "../src");
+
+/** What a room may import of the others. Every room may import `errors`, `finding` and `text`. */
+const mayImport: Record<string, string[]> = {
+  errors: [],
+  finding: [],
+  text: [],
+  logger: [],
+  diff: [],
+  git: ["diff"],
+  llm: [],
+  tools: ["git", "diff", "llm"],
+  agent: ["tools", "llm"],
+  analyzers: ["diff"],
+  config: ["diff"],
+  review: ["agent", "tools", "llm", "git", "diff", "config", "analyzers"],
+  process: ["review", "agent", "tools", "llm", "git", "diff", "config", "analyzers"],
+  github: ["config"],
+  reporters: ["review", "github", "diff"],
+  queue: ["agent"],
+  jobs: [
+    "queue",
+    "git",
+    "github",
+    "process",
+    "reporters",
+    "review",
+    "llm",
+    "agent",
+    "config",
+    "diff",
+    "logger",
+  ],
+  index: ["webhooks", "queue"],
+  webhooks: ["index", "queue", "jobs", "github", "config", "logger", "git", "llm"],
+  cli: [
+    ...[
+      "webhooks",
+      "queue",
+      "jobs",
+      "process",
+      "reporters",
+      "review",
+      "tools",
+      "agent",
+      "llm",
+      "git",
+      "github",
+    ],
+    ...["diff", "config", "logger", "index", "analyzers"],
+  ],
+};
+
+/** Imports between rooms that are types alone and cross a line that values may not cross. */
+const typesOnly: Record<string, string[]> = {
+  tools: ["git"],
+  agent: ["tools", "llm"],
+  review: ["git", "llm"],
+  queue: ["agent"],
+  reporters: ["github"],
+};
+/** Values that may cross all the same, each with its reason. */
+const valueExceptions: Record<string, string> = {
+  "agent -> tools/run-tool.ts": "the one wrapper through which the loop calls tools",
+};
+
+/** Each third-party package has one owner. */
+const owners: Record<string, string[]> = {
+  openai: ["llm"],
+  probot: ["index", "webhooks"],
+  "@octokit/rest": ["github"],
+  "simple-git": ["git"],
+  "@vscode/ripgrep": ["git"],
+  "parse-diff": ["diff"],
+  "node:sqlite": ["queue"],
+  "@ast-grep/napi": ["analyzers"],
+  "@secretlint/core": ["analyzers"],
+  pino: ["logger"],
+  picocolors: ["cli", "reporters"],
+};
+
+interface Import {
+  from: string;
+  to: string;
+  typeOnly: boolean;
+}
+
+function sources(folder: string): string[] {
+  return readdirSync(folder, { withFileTypes: true, recursive: true })
+    .filter((entry) => entry.isFile() && entry.name.endsWith(".ts"))
+    .map((entry) => join(entry.parentPath, entry.name));
+}
+
+function importsOf(file: string): Import[] {
+  const text = readFileSync(file, "utf8");
+  const statements = [
+    ...text.matchAll(/^(?:import|export)\s+(type\s+)?(?:[^'"`;]*?\sfrom\s+)?["']([^"']+)["']/gm),
+    ...text.matchAll(/\bimport\(\s*()["']([^"']+)["']\s*\)/g),
+  ];
+  return statements.map(([statement, type, to]) => ({
+    from: file,
+    to: to ?? "",
+    typeOnly: Boolean(type) || /^import\s*\{(\s*type\s[^,}]+,?)+\s*\}/.test(statement),
+  }));
+}
+
+const roomOf = (file: string) => relative(src, file).split("/")[0]!.replace(/\.ts$/, "");
+const files = sources(src);
+const imports = files.flatMap(importsOf);
+const internal = imports
+  .filter((one) => one.to.startsWith("."))
+  .map((one) => ({ ...one, target: resolve(dirname(one.from), one.to) }));
+
+const show = (one: Import) => `${relative(src, one.from)} imports ${one.to}`;
+
+describe("the rooms", () => {
+  it("are scanned at all", () => {
+    expect(files.length).toBeGreaterThan(60);
+    expect(internal.length).toBeGreaterThan(150);
+  });
+
+  it("are all known", () => {
+    const unknown = files.map(roomOf).filter((room) => !(room in mayImport));
+    expect([...new Set(unknown)]).toEqual([]);
+  });
+
+  it("import only the rooms they may", () => {
+    const common = new Set(["errors", "finding", "text"]);
+    const breaches = internal.filter((one) => {
+      const [from, to] = [roomOf(one.from), roomOf(one.target)];
+      return from !== to && !common.has(to) && from !== "cli.ts" && !mayImport[from]?.includes(to);
+    });
+    expect(breaches.map(show)).toEqual([]);
+  });
+
+  it("import types alone where values may not cross", () => {
+    const breaches = internal.filter((one) => {
+      const [from, to] = [roomOf(one.from), roomOf(one.target)];
+      const exception = `${from} -> ${relative(src, one.target)}` in valueExceptions;
+      return from !== to && typesOnly[from]?.includes(to) && !one.typeOnly && !exception;
+    });
+    expect(breaches.map(show)).toEqual([]);
+  });
+
+  it("leave each third-party package to its owner", () => {
+    const breaches = imports.filter((one) => {
+      const name = Object.keys(owners).find((owned) => one.to === owned || one.to.startsWith(`${owned}/`));
+      return name !== undefined && !owners[name]!.includes(roomOf(one.from));
+    });
+    expect(breaches.map(show)).toEqual([]);
+  });
+
+  it("hold no import cycle", () => {
+    const next = new Map<string, string[]>();
+    for (const one of internal) next.set(one.from, [...(next.get(one.from) ?? []), one.target]);
+    const state = new Map<string, "open" | "closed">();
+    const cycles: string[] = [];
+    const visit = (file: string, path: string[]) => {
+      if (state.get(file) === "closed") return;
+      if (state.get(file) === "open") {
+        cycles.push([...path.slice(path.indexOf(file)), file].map((one) => relative(src, one)).join(" -> "));
+        return;
+      }
+      state.set(file, "open");
+      for (const target of next.get(file) ?? []) visit(target, [...path, file]);
+      state.set(file, "closed");
+    };
+    for (const file of files) visit(file, []);
+    expect(cycles).toEqual([]);
+  });
+
+  it("read the environment in config/env.ts alone", () => {
+    const readers = files.filter((file) => /process\.env\b/.test(readFileSync(file, "utf8")));
+    expect(readers.map((file) => relative(src, file))).toEqual(["config/env.ts"]);
+  });
+
+  it("stay small enough to read", () => {
+    const long = files.filter((file) => readFileSync(file, "utf8").split("\n").length > 350);
+    expect(long.map((file) => relative(src, file))).toEqual([]);
+  });
+});
