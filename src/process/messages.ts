@@ -1,20 +1,10 @@
 import { z } from "zod";
 import type { AgentEvent } from "../agent/events.ts";
 import type { TrajectoryEntry } from "../agent/trajectory.ts";
+import { CheckoutPlace } from "../git/checkout-place.ts";
 import type { ModelRequest, ModelTurn } from "../llm/model.ts";
 import { ReviewInput } from "../review/review-input.ts";
 import type { ReviewResult } from "../review/review-result.ts";
-
-/** Where the review process finds the repository. Paths are absolute; revisions are full object names. */
-export const CheckoutPlace = z.strictObject({
-  gitPath: z.string(),
-  gitDir: z.string(),
-  root: z.string(),
-  /** An empty folder that serves as HOME of every git process. */
-  emptyHome: z.string(),
-  shas: z.strictObject({ head: z.string(), base: z.string(), mergeBase: z.string() }),
-});
-export type CheckoutPlace = z.infer<typeof CheckoutPlace>;
 
 /** From the parent to the review process. */
 export type ToChild =
