@@ -1,36 +1,102 @@
 import { z } from "zod";
-import type { AgentEvent } from "../agent/events.ts";
-import type { TrajectoryEntry } from "../agent/trajectory.ts";
 import { CheckoutPlace } from "../git/checkout-place.ts";
-import type { ModelRequest, ModelTurn } from "../llm/model.ts";
 import { ReviewInput } from "../review/review-input.ts";
-import type { ReviewResult } from "../review/review-result.ts";
+import { ReviewResult } from "../review/review-result.ts";
 
-/** From the parent to the review process. */
-export type ToChild =
-  | { type: "start"; place: CheckoutPlace; input: ReviewInput }
-  | { type: "turn"; request: number; turn: ModelTurn }
-  | { type: "turn_failed"; request: number; error: { code: string; message: string } }
-  | { type: "recorded"; entry: number }
-  | { type: "abort" };
+/**
+ * The port between the two processes. Each side parses what the other sends: the review process has read hostile bytes,
+ * and the parent holds every secret.
+ */
 
-/** First message to a review process: where the repository is and what to review. */
-export const StartMessage = z.strictObject({
-  type: z.literal("start"),
-  place: CheckoutPlace,
-  input: ReviewInput,
+const Usage = z.strictObject({
+  promptTokens: z.number(),
+  cachedTokens: z.number(),
+  completionTokens: z.number(),
+  costUsd: z.number().nullable(),
 });
 
-/** What a review process may tell people while it works. Derived from AgentEvent, without any content of the repository. */
-export type ProgressEvent =
-  | { type: "phase"; phase: "context" | "analyzers" | "review" | "placing" }
-  | { type: "agent"; event: AgentEvent };
+const ToolCall = z.strictObject({ id: z.string(), name: z.string(), arguments: z.string() });
 
-/** From the review process to the parent. The parent parses it: the far side has read hostile bytes. */
-export type FromChild =
-  | { type: "ready" }
-  | { type: "progress"; event: ProgressEvent }
-  | { type: "request_turn"; request: number; model: ModelRequest }
-  | { type: "record"; number: number; entry: TrajectoryEntry }
-  | { type: "result"; result: ReviewResult }
-  | { type: "failed"; error: { code: string; message: string; remedy: string | null } };
+const Message = z.discriminatedUnion("role", [
+  z.strictObject({ role: z.literal("system"), content: z.string() }),
+  z.strictObject({ role: z.literal("user"), content: z.string() }),
+  z.strictObject({ role: z.literal("assistant"), content: z.string(), toolCalls: z.array(ToolCall) }),
+  z.strictObject({ role: z.literal("tool"), callId: z.string(), content: z.string() }),
+]);
+
+const ModelRequest = z.strictObject({
+  messages: z.array(Message),
+  tools: z.array(
+    z.strictObject({
+      name: z.string(),
+      description: z.string(),
+      parameters: z.record(z.string(), z.unknown()),
+    }),
+  ),
+  maxOutputTokens: z.int(),
+});
+
+const ModelTurn = z.strictObject({
+  content: z.string(),
+  toolCalls: z.array(ToolCall),
+  finishReason: z.enum(["stop", "tool_calls", "length", "content_filter", "other"]),
+  usage: Usage,
+});
+
+const TrajectoryEntry = z.discriminatedUnion("kind", [
+  z.strictObject({ kind: z.literal("messages"), loop: z.string(), messages: z.array(Message) }),
+  z.strictObject({ kind: z.literal("turn"), loop: z.string(), turn: z.int(), model: ModelTurn }),
+  z.strictObject({
+    kind: z.literal("tool_results"),
+    loop: z.string(),
+    turn: z.int(),
+    results: z.array(z.strictObject({ callId: z.string(), tool: z.string(), text: z.string() })),
+  }),
+  z.strictObject({ kind: z.literal("stopped"), loop: z.string(), reason: z.string() }),
+]);
+
+const Failure = z.strictObject({ code: z.string(), message: z.string(), remedy: z.string().nullable() });
+
+/** What a run tells while it works. `target` is the file or pattern of a call: repository text, to be escaped when shown. */
+export const ProgressEvent = z.discriminatedUnion("type", [
+  z.strictObject({ type: z.literal("phase"), phase: z.enum(["context", "analyzers", "review", "placing"]) }),
+  z.strictObject({ type: z.literal("turn"), turn: z.int(), total: Usage }),
+  z.strictObject({
+    type: z.literal("tool"),
+    tool: z.string(),
+    target: z.string().nullable(),
+    status: z.enum(["started", "success", "error", "timeout"]),
+  }),
+  z.strictObject({ type: z.literal("coverage"), served: z.int(), total: z.int() }),
+  z.strictObject({
+    type: z.literal("finding"),
+    severity: z.string(),
+    path: z.string(),
+    line: z.int(),
+    title: z.string(),
+  }),
+  /** A tool or analyzer of ours threw: a fault to be reported, not one of the pull request. */
+  z.strictObject({ type: z.literal("crash"), where: z.string(), error: z.string() }),
+]);
+export type ProgressEvent = z.infer<typeof ProgressEvent>;
+
+/** From the parent to the review process. */
+export const ToChild = z.discriminatedUnion("type", [
+  z.strictObject({ type: z.literal("start"), place: CheckoutPlace, input: ReviewInput }),
+  z.strictObject({ type: z.literal("turn"), request: z.int(), turn: ModelTurn }),
+  z.strictObject({ type: z.literal("turn_failed"), request: z.int(), error: Failure }),
+  z.strictObject({ type: z.literal("recorded"), number: z.int() }),
+  z.strictObject({ type: z.literal("abort") }),
+]);
+export type ToChild = z.infer<typeof ToChild>;
+
+/** From the review process to the parent. */
+export const FromChild = z.discriminatedUnion("type", [
+  z.strictObject({ type: z.literal("ready") }),
+  z.strictObject({ type: z.literal("progress"), event: ProgressEvent }),
+  z.strictObject({ type: z.literal("request_turn"), request: z.int(), model: ModelRequest }),
+  z.strictObject({ type: z.literal("record"), number: z.int(), entry: TrajectoryEntry }),
+  z.strictObject({ type: z.literal("result"), result: ReviewResult }),
+  z.strictObject({ type: z.literal("failed"), error: Failure }),
+]);
+export type FromChild = z.infer<typeof FromChild>;
