@@ -1,0 +1,270 @@
+import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import { type ChatRequestBody, complaintAbout } from "./openai-request-rules.ts";
+
+export type { ChatRequestBody, WireMessage, WireTool } from "./openai-request-rules.ts";
+
+export interface FakeUsage {
+  prompt_tokens: number;
+  completion_tokens: number;
+  cached_tokens?: number;
+}
+
+/** What the fake model says. Objects as `arguments` are written as JSON; a string is sent as it is, broken or not. */
+export interface FakeTurn {
+  content?: string | null;
+  tool_calls?: { id?: string; name: string; arguments?: Record<string, unknown> | string }[];
+  /** Null leaves the usage out; left out, it is estimated from the request and its prefix shared with the one before. */
+  usage?: FakeUsage | null;
+  finish_reason?: string | null;
+  /** Milliseconds before the answer begins. */
+  delay?: number;
+}
+
+/** What goes wrong instead of an answer. */
+export type FakeFault =
+  | { fault: "status"; status: number; headers?: Record<string, string>; body?: unknown; delay?: number }
+  | { fault: "html"; status?: number; delay?: number }
+  /** The connection is cut before a byte was answered. */
+  | { fault: "reset"; delay?: number }
+  /** The answer is cut in the middle of its JSON. */
+  | { fault: "truncated"; delay?: number }
+  /** No answer until the client gives up or the server is closed. */
+  | { fault: "hang" }
+  /** Exactly this JSON with status 200, for servers that deviate from the dialect. */
+  | { fault: "json"; body: unknown; delay?: number };
+
+export type FakeAnswer = FakeTurn | FakeFault;
+
+/** Answers the request number `n` (from 0, chat completions alone). */
+export type FakeScript =
+  | FakeAnswer[]
+  | ((body: ChatRequestBody, n: number) => FakeAnswer | Promise<FakeAnswer>);
+
+export interface FakeOpenAiOptions {
+  script: FakeScript;
+  /** The one key that is let in. Default "test-key". */
+  apiKey?: string;
+  /** Models it has; others answer 404. Null (default) takes every name and lists "fake-model". */
+  models?: string[] | null;
+  /** Which bound on the answer it knows: OpenAI's reasoning models refuse `max_tokens`, many local servers the other. */
+  tokenParameter?: "max_tokens" | "max_completion_tokens";
+}
+
+export interface FakeRequest {
+  method: string;
+  path: string;
+  headers: IncomingHttpHeaders;
+  body: ChatRequestBody;
+  /** True once the client hung up before it was answered. */
+  hungUp: boolean;
+}
+
+export interface FakeOpenAi {
+  /** Base URL as a client takes it, with `/v1`. */
+  url: string;
+  /** Every request to /chat/completions, refused ones too, in order of arrival. */
+  requests: FakeRequest[];
+  /** What a real endpoint would have refused (answered with 400), and errors of the script. Empty in a sound test. */
+  complaints: string[];
+  close(): Promise<void>;
+  [Symbol.asyncDispose](): Promise<void>;
+}
+
+/** Starts an endpoint on 127.0.0.1 that speaks `/v1/chat/completions` and `/v1/models` from a script. */
+export async function startFakeOpenAi(options: FakeOpenAiOptions): Promise<FakeOpenAi> {
+  const requests: FakeRequest[] = [];
+  const complaints: string[] = [];
+  const server = createServer((request, response) => {
+    handle(request, response, { options, requests, complaints }).catch((error: unknown) => {
+      complaints.push(String(error));
+      if (!response.headersSent) sendError(response, 400, `script failed: ${error}`);
+    });
+  });
+  await new Promise<void>((listening) => server.listen(0, "127.0.0.1", listening));
+  const close = () =>
+    new Promise<void>((closed) => {
+      server.close(() => closed());
+      server.closeAllConnections();
+    });
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`;
+  return { url, requests, complaints, close, [Symbol.asyncDispose]: close };
+}
+
+interface Served {
+  options: FakeOpenAiOptions;
+  requests: FakeRequest[];
+  complaints: string[];
+}
+
+async function handle(request: IncomingMessage, response: ServerResponse, served: Served): Promise<void> {
+  const { options, requests, complaints } = served;
+  let raw = "";
+  for await (const chunk of request.setEncoding("utf8")) raw += chunk;
+  const path = request.url ?? "";
+  const models = options.models ?? null;
+  const authorized = request.headers.authorization === `Bearer ${options.apiKey ?? "test-key"}`;
+  const unauthorized = () =>
+    sendError(response, 401, `Incorrect API key provided: ${request.headers.authorization}.`, {
+      code: "invalid_api_key",
+    });
+
+  if (request.method === "GET" && path === "/v1/models") {
+    if (!authorized) return unauthorized();
+    const data = (models ?? ["fake-model"]).map((id) => ({
+      id,
+      object: "model",
+      created: 1,
+      owned_by: "fake",
+    }));
+    return sendJson(response, 200, { object: "list", data });
+  }
+  if (request.method !== "POST" || path !== "/v1/chat/completions") {
+    return sendError(response, 404, `Invalid URL (${request.method} ${path})`);
+  }
+
+  const body = JSON.parse(raw) as ChatRequestBody;
+  const seen: FakeRequest = { method: request.method, path, headers: request.headers, body, hungUp: false };
+  response.on("close", () => {
+    seen.hungUp = !response.writableFinished;
+  });
+  const n = requests.push(seen) - 1;
+  if (!authorized) return unauthorized();
+  const complaint = complaintAbout(body);
+  if (complaint) {
+    complaints.push(complaint);
+    return sendError(response, 400, complaint);
+  }
+  if (models && !models.includes(body.model)) {
+    const message = `The model \`${body.model}\` does not exist or you do not have access to it.`;
+    return sendError(response, 404, message, { code: "model_not_found" });
+  }
+  if (sendRefusedParameter(response, body, options.tokenParameter)) return;
+
+  const answer = Array.isArray(options.script) ? options.script[n] : await options.script(body, n);
+  if (answer === undefined) throw new Error(`the script ended before request ${n}`);
+  if ("delay" in answer && answer.delay) await new Promise((done) => setTimeout(done, answer.delay));
+  if (response.destroyed) return;
+  if ("fault" in answer) return sendFault(response, answer);
+  sendJson(response, 200, completion(body, answer, n, requests[n - 1]?.body));
+}
+
+function sendRefusedParameter(
+  response: ServerResponse,
+  body: ChatRequestBody,
+  known: FakeOpenAiOptions["tokenParameter"],
+): boolean {
+  const refused = known === "max_tokens" ? "max_completion_tokens" : "max_tokens";
+  if (known === undefined || body[refused] === undefined) return false;
+  const message = `Unsupported parameter: '${refused}' is not supported with this model. Use '${known}' instead.`;
+  sendError(response, 400, message, { code: "unsupported_parameter", param: refused });
+  return true;
+}
+
+function sendFault(response: ServerResponse, answer: FakeFault): void {
+  switch (answer.fault) {
+    case "hang":
+      return;
+    case "reset":
+      response.socket?.resetAndDestroy();
+      return;
+    case "html":
+      response.writeHead(answer.status ?? 200, { "content-type": "text/html" });
+      response.end("<!doctype html><html><head><title>Welcome</title></head><body>Not an API</body></html>");
+      return;
+    case "truncated": {
+      const text = JSON.stringify({ id: "x", choices: [{ message: { role: "assistant", content: "cut" } }] });
+      response.writeHead(200, { "content-type": "application/json" });
+      response.end(text.slice(0, text.length / 2));
+      return;
+    }
+    case "json":
+      sendJson(response, 200, answer.body);
+      return;
+    case "status": {
+      const body = answer.body ?? {
+        error: { message: `fault ${answer.status}`, type: "fault", param: null, code: null },
+      };
+      sendJson(response, answer.status, body, answer.headers);
+      return;
+    }
+  }
+}
+
+/** About four characters a token; the true tokenizers differ by model and nobody tests against them here. */
+const tokens = (value: unknown) => Math.ceil(JSON.stringify(value).length / 4);
+
+function completion(body: ChatRequestBody, turn: FakeTurn, n: number, before: ChatRequestBody | undefined) {
+  const toolCalls = turn.tool_calls?.map((call, index) => ({
+    id: call.id ?? `call_${n}_${index}`,
+    type: "function",
+    function: {
+      name: call.name,
+      arguments: typeof call.arguments === "string" ? call.arguments : JSON.stringify(call.arguments ?? {}),
+    },
+  }));
+  const message = {
+    role: "assistant",
+    content: turn.content ?? null,
+    refusal: null,
+    ...(toolCalls?.length ? { tool_calls: toolCalls } : {}),
+  };
+  const usage = turn.usage === undefined ? estimate(body, message, before) : turn.usage;
+  const finishReason =
+    turn.finish_reason === undefined ? (toolCalls?.length ? "tool_calls" : "stop") : turn.finish_reason;
+  return {
+    id: `chatcmpl-${n}`,
+    object: "chat.completion",
+    created: 1_700_000_000 + n,
+    model: body.model,
+    choices: [{ index: 0, message, logprobs: null, finish_reason: finishReason }],
+    ...(usage === null ? {} : { usage: wireUsage(usage) }),
+  };
+}
+
+/** Like a provider's prompt cache: what the request shares with the one before, from its first token on, is cached. */
+function estimate(body: ChatRequestBody, message: unknown, before: ChatRequestBody | undefined): FakeUsage {
+  const differs = body.messages.findIndex(
+    (one, i) => JSON.stringify(one) !== JSON.stringify(before?.messages[i]),
+  );
+  const shared = differs < 0 ? body.messages.length : differs;
+  const sameTools = JSON.stringify(body.tools) === JSON.stringify(before?.tools);
+  return {
+    prompt_tokens: tokens([body.tools ?? [], body.messages]),
+    completion_tokens: tokens(message),
+    cached_tokens:
+      before && sameTools && shared > 0 ? tokens([body.tools ?? [], body.messages.slice(0, shared)]) : 0,
+  };
+}
+
+const wireUsage = (usage: FakeUsage) => ({
+  prompt_tokens: usage.prompt_tokens,
+  completion_tokens: usage.completion_tokens,
+  total_tokens: usage.prompt_tokens + usage.completion_tokens,
+  prompt_tokens_details: { cached_tokens: usage.cached_tokens ?? 0 },
+});
+
+function sendError(
+  response: ServerResponse,
+  status: number,
+  message: string,
+  more: { code?: string; param?: string } = {},
+) {
+  const error = {
+    message,
+    type: "invalid_request_error",
+    param: more.param ?? null,
+    code: more.code ?? null,
+  };
+  sendJson(response, status, { error });
+}
+
+function sendJson(
+  response: ServerResponse,
+  status: number,
+  body: unknown,
+  headers: Record<string, string> = {},
+): void {
+  response.writeHead(status, { "content-type": "application/json", "x-request-id": "req_fake", ...headers });
+  response.end(JSON.stringify(body));
+}
