@@ -86,7 +86,6 @@ export const ToChild = z.discriminatedUnion("type", [
   z.strictObject({ type: z.literal("turn"), request: z.int(), turn: ModelTurn }),
   z.strictObject({ type: z.literal("turn_failed"), request: z.int(), error: Failure }),
   z.strictObject({ type: z.literal("recorded"), number: z.int() }),
-  z.strictObject({ type: z.literal("abort") }),
 ]);
 export type ToChild = z.infer<typeof ToChild>;
 

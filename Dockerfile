@@ -1,0 +1,37 @@
+# syntax=docker/dockerfile:1
+
+# --- build: compile TypeScript with the development dependencies
+FROM node:24-bookworm-slim AS build
+WORKDIR /app
+COPY package.json package-lock.json ./
+RUN npm ci
+COPY tsconfig.json tsconfig.build.json ./
+COPY src ./src
+RUN npm run build
+
+# --- dependencies: only what runs; the image has a current node of its own
+FROM node:24-bookworm-slim AS dependencies
+WORKDIR /app
+COPY package.json package-lock.json ./
+RUN npm ci --omit=dev
+
+FROM node:24-bookworm-slim
+# git is the one program a review needs beside node; ripgrep comes inside its package.
+RUN apt-get update \
+ && apt-get install -y --no-install-recommends git ca-certificates \
+ && rm -rf /var/lib/apt/lists/* \
+ && mkdir /data && chown node:node /data
+WORKDIR /app
+COPY --from=dependencies /app/node_modules ./node_modules
+COPY --from=build /app/dist ./dist
+COPY package.json app.yml LICENSE ./
+COPY rules ./rules
+
+USER node
+ENV HOST=0.0.0.0 PORT=3000 HUNKWISE_DATA_DIR=/data
+VOLUME /data
+EXPOSE 3000
+HEALTHCHECK --interval=30s --timeout=5s --start-period=20s \
+  CMD ["node", "-e", "fetch(`http://127.0.0.1:${process.env.PORT}/healthz`).then((r) => process.exit(r.ok ? 0 : 1), () => process.exit(1))"]
+# node itself, not npm: npm hands no signal on, and a stop must drain the worker.
+CMD ["node", "dist/cli.js", "serve"]

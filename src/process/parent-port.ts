@@ -1,0 +1,63 @@
+import type { Trajectory } from "../agent/trajectory.ts";
+import { AppError, type ErrorCode } from "../errors.ts";
+import type { Model, ModelTurn } from "../llm/model.ts";
+import type { FromChild, ProgressEvent, ToChild } from "./messages.ts";
+
+type Answer = Exclude<ToChild, { type: "start" }>;
+
+/** The parent as the review process sees it: model turns, durable records and progress, all over one channel. */
+export interface ParentPort {
+  model(name: string, contextTokens: number): Model;
+  trajectory: Trajectory;
+  progress(event: ProgressEvent): void;
+  /** Hands an answer of the parent to whoever waits for it. */
+  receive(message: Answer): void;
+}
+
+/** `send` writes one message to the parent. */
+export function createParentPort(send: (message: FromChild) => void): ParentPort {
+  let count = 0;
+  const turns = new Map<number, PromiseWithResolvers<ModelTurn>>();
+  const records = new Map<number, PromiseWithResolvers<void>>();
+
+  return {
+    model: (name, contextTokens) => ({
+      name,
+      contextTokens,
+      respond(request) {
+        const number = ++count;
+        const waiting = Promise.withResolvers<ModelTurn>();
+        turns.set(number, waiting);
+        send({
+          type: "request_turn",
+          request: number,
+          model: { ...request, messages: [...request.messages], tools: [...request.tools] },
+        });
+        return waiting.promise;
+      },
+    }),
+    trajectory: {
+      append(entry) {
+        const number = ++count;
+        const waiting = Promise.withResolvers<void>();
+        records.set(number, waiting);
+        send({ type: "record", number, entry });
+        return waiting.promise;
+      },
+    },
+    progress: (event) => send({ type: "progress", event }),
+    receive(message) {
+      if (message.type === "recorded") return settle(records, message.number)?.resolve();
+      const waiting = settle(turns, message.request);
+      if (message.type === "turn") return waiting?.resolve(message.turn);
+      const { code, message: text, remedy } = message.error;
+      waiting?.reject(new AppError(code as ErrorCode, text, remedy ? { remedy } : {}));
+    },
+  };
+}
+
+function settle<T>(waiting: Map<number, T>, number: number): T | undefined {
+  const one = waiting.get(number);
+  waiting.delete(number);
+  return one;
+}
