@@ -1,0 +1,106 @@
+import { atLeast, type Finding, type Severity } from "../finding.ts";
+import type { ReportedFinding, ReportPort } from "../tools/tool.ts";
+import { type AnchorFile, resolveAnchor } from "./anchor.ts";
+import { fingerprint } from "./fingerprint.ts";
+
+/** Hunks of a file that no model has been shown. */
+export interface Unread {
+  path: string;
+  hunks: number[];
+}
+
+export interface CollectorOptions {
+  /** The file as both sides show it; undefined when there is no such file on either side. */
+  anchorFile(path: string): Promise<AnchorFile | undefined>;
+  /** Reviewable hunks that were never served. */
+  unread(): Unread[];
+  minimumSeverity: Severity;
+  isPrivate(path: string): boolean;
+  onFinding(finding: Finding): void;
+}
+
+/** The report port of a review, and what it has collected. */
+export interface FindingCollector extends ReportPort {
+  findings(): readonly Finding[];
+  /** The model's summary once it finished the review, else null. */
+  summary(): string | null;
+}
+
+/** How many unread files a refusal names; the rest is counted. */
+const NAMED_FILES = 20;
+
+/** Anchors, checks and keeps what the model reports; nothing it accepts is ever dropped later without a reason. */
+export function createFindingCollector(options: CollectorOptions): FindingCollector {
+  const findings: Finding[] = [];
+  let summary: string | null = null;
+
+  async function report(reported: ReportedFinding): ReturnType<ReportPort["report"]> {
+    if (options.isPrivate(reported.path))
+      return { ok: false, reason: `${reported.path} is withheld by configuration` };
+    const file = await options.anchorFile(reported.path);
+    if (!file)
+      return {
+        ok: false,
+        reason: `no such file '${reported.path}' on either side of the change; use a path as changed_files gives it`,
+      };
+    if (!atLeast(reported.severity, options.minimumSeverity)) {
+      return {
+        ok: false,
+        reason: `not kept: this repository wants findings of severity ${options.minimumSeverity} and above only. Do not report it again`,
+      };
+    }
+    const resolved = resolveAnchor(file, reported);
+    if (!resolved.ok) return resolved;
+    const { note, ...anchor } = resolved.anchor;
+    const finding = identified({ ...reported, path: file.path, ...anchor }, findings);
+    const same = findings.find((one) => one.id === finding.id && one.line === finding.line);
+    if (same) return { ok: true, finding: same, note: "already reported; kept once" };
+    findings.push(finding);
+    options.onFinding(finding);
+    return { ok: true, finding, note: placeNote(note, file, finding) };
+  }
+
+  async function finish(text: string): ReturnType<ReportPort["finish"]> {
+    const unread = options.unread();
+    if (unread.length > 0) return { ok: false, reason: refusal(unread) };
+    summary = text;
+    return { ok: true };
+  }
+
+  return { report, finish, findings: () => findings, summary: () => summary };
+}
+
+/** Two equal pieces of code with the same fault are two findings: the later ones get an ordinal. */
+function identified(reported: ReportedFinding, others: readonly Finding[]): Finding {
+  const base = fingerprint(reported);
+  const twins = others.filter((one) => one.id === base || one.id.startsWith(`${base}-`));
+  const known = twins.find((one) => one.line === reported.line);
+  const id = known?.id ?? (twins.length === 0 ? base : `${base}-${twins.length + 1}`);
+  return { ...reported, id, source: "model", verification: "unverified" };
+}
+
+function placeNote(note: string | null, file: AnchorFile, finding: Finding): string | null {
+  const outside = file.hunkAt(finding.side, finding.line) === undefined;
+  const place = outside
+    ? "the line is outside the diff, so it is posted on the file or in the summary"
+    : null;
+  return [note, place].filter((part) => part !== null).join("; ") || null;
+}
+
+function refusal(unread: Unread[]): string {
+  const hunks = unread.reduce((sum, one) => sum + one.hunks.length, 0);
+  const named = unread.slice(0, NAMED_FILES).map((one) => `${one.path} (hunks ${spans(one.hunks)})`);
+  const more = unread.length > NAMED_FILES ? `\nand ${unread.length - NAMED_FILES} more files` : "";
+  return `${hunks} hunks were never read. Read them with diff_file, then finish:\n${named.join("\n")}${more}`;
+}
+
+/** "1-3, 7" for 1, 2, 3, 7. */
+function spans(numbers: number[]): string {
+  const parts: [number, number][] = [];
+  for (const number of numbers) {
+    const last = parts.at(-1);
+    if (last && last[1] === number - 1) last[1] = number;
+    else parts.push([number, number]);
+  }
+  return parts.map(([from, to]) => (from === to ? `${from}` : `${from}-${to}`)).join(", ");
+}

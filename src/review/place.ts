@@ -1,0 +1,48 @@
+import type { Finding } from "../finding.ts";
+import type { AnchorFile } from "./anchor.ts";
+import type { PlacedFinding } from "./review-result.ts";
+
+/**
+ * Decides where a finding is published. GitHub takes a review comment only on lines its own diff shows (`-U3 -M`), a range
+ * only within one hunk and side (https://docs.github.com/rest/pulls/reviews#create-a-review-for-a-pull-request answers 422
+ * otherwise). A range that leaves its hunk is clipped; then its suggestion would replace other lines than it was written for
+ * and becomes prose.
+ */
+export function placeFinding(finding: Finding, file: AnchorFile): PlacedFinding {
+  if (!file.inChange)
+    return { finding, placement: { kind: "summary", reason: "the file is not part of the change" } };
+  const hunk = file.hunkAt(finding.side, finding.line);
+  if (hunk === undefined) {
+    return {
+      finding: withoutSuggestion(finding),
+      placement: { kind: "file", reason: "the line is outside the diff" },
+    };
+  }
+  return { finding: clipped(finding, file, hunk), placement: { kind: "inline" } };
+}
+
+function clipped(finding: Finding, file: AnchorFile, hunk: number): Finding {
+  if (finding.start_line === null) return onRight(finding);
+  let start = finding.line;
+  while (start > finding.start_line && file.hunkAt(finding.side, start - 1) === hunk) start--;
+  if (start === finding.start_line) return onRight(finding);
+  return { ...withoutSuggestion(finding), start_line: start < finding.line ? start : null };
+}
+
+/** GitHub applies suggestions to the head's file only. */
+function onRight(finding: Finding): Finding {
+  return finding.side === "RIGHT" ? finding : withoutSuggestion(finding);
+}
+
+/** Keeps the proposed code as prose, so that nothing the review found is lost. */
+function withoutSuggestion(finding: Finding): Finding {
+  if (finding.suggestion === null) return finding;
+  const fence = longerFence(finding.suggestion);
+  const body = `${finding.body}\n\nProposed replacement:\n\n${fence}\n${finding.suggestion}\n${fence}`;
+  return { ...finding, suggestion: null, body };
+}
+
+function longerFence(text: string): string {
+  const longest = Math.max(2, ...(text.match(/`+/g) ?? []).map((run) => run.length));
+  return "`".repeat(longest + 1);
+}
