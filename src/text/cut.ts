@@ -1,0 +1,53 @@
+const encoder = new TextEncoder();
+
+/** Length of `text` in UTF-8 bytes. */
+export function byteLength(text: string): number {
+  return Buffer.byteLength(text, "utf8");
+}
+
+/** The longest beginning of `text` that fits into `maxBytes` of UTF-8; never ends inside a character. */
+export function cutBytes(text: string, maxBytes: number): string {
+  // Every UTF-16 unit takes at least one byte, so nothing behind `maxBytes` units can fit.
+  if (text.length <= maxBytes && byteLength(text) <= maxBytes) return text;
+  const { read } = encoder.encodeInto(text, new Uint8Array(Math.max(0, maxBytes)));
+  return text.slice(0, read);
+}
+
+/** A text that was cut, and what is missing. */
+export interface Cut {
+  text: string;
+  /** Lines of the original that are not in `text` or only in part; 0 when nothing was cut. */
+  omittedLines: number;
+}
+
+/**
+ * Whole lines of `text` up to `maxBytes` of UTF-8. Only a first line that is longer than that by itself is cut within.
+ */
+export function cutAtLine(text: string, maxBytes: number): Cut {
+  const head = cutBytes(text, maxBytes);
+  if (head.length === text.length) return { text, omittedLines: 0 };
+  // The cut may fall exactly on a line's end: then that line is whole.
+  const end = text[head.length] === "\n" ? head.length : head.lastIndexOf("\n");
+  const kept = end < 0 ? head : head.slice(0, end);
+  return { text: kept, omittedLines: countLines(text.slice(end < 0 ? 0 : end + 1)) };
+}
+
+/** A line that fits `maxBytes`: a longer one ends in a note that says how much of it is missing. */
+export function cutLine(line: string, maxBytes: number): string {
+  const head = cutBytes(line, maxBytes);
+  if (head.length === line.length) return line;
+  return `${head}… [${line.length - head.length} more characters of this line]`;
+}
+
+/** The lines of a text: a line feed ends a line, it does not begin one, so `"a\n"` is one line and `""` none. */
+export function splitLines(text: string): string[] {
+  const lines = text.split("\n");
+  if (lines.at(-1) === "") lines.pop();
+  return lines;
+}
+
+function countLines(text: string): number {
+  let lines = 0;
+  for (let at = text.indexOf("\n"); at >= 0; at = text.indexOf("\n", at + 1)) lines += 1;
+  return text === "" || text.endsWith("\n") ? lines : lines + 1;
+}

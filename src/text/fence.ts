@@ -1,0 +1,48 @@
+import { createHash } from "node:crypto";
+import { escapeInvisible } from "./escape-invisible.ts";
+
+/** Length of the longest run of `character` in `text`. */
+function longestRun(text: string, character: string): number {
+  let longest = 0;
+  let run = 0;
+  for (const one of text) {
+    run = one === character ? run + 1 : 0;
+    if (run > longest) longest = run;
+  }
+  return longest;
+}
+
+/** `text` as a Markdown code block whose fence is longer than any run of backticks inside. */
+export function fence(text: string, info = ""): string {
+  const marks = "`".repeat(Math.max(3, longestRun(text, "`") + 1));
+  return `${marks}${info}\n${text}${text.endsWith("\n") || text === "" ? "" : "\n"}${marks}`;
+}
+
+/** `text` as Markdown inline code, whatever backticks it holds; line feeds become spaces. */
+export function inlineCode(text: string): string {
+  const line = text.replaceAll("\n", " ");
+  const marks = "`".repeat(longestRun(line, "`") + 1);
+  const space = line === "" || /^[` ]|[` ]$/.test(line) ? " " : "";
+  return `${marks}${space}${line}${space}${marks}`;
+}
+
+/**
+ * Wraps text that a pull request can influence, for a prompt. The closing mark carries a digest of the text itself, so
+ * no author can write it in advance, and the same text gives the same prompt (providers cache it). Invisible characters
+ * are escaped here: pass the raw text.
+ *
+ * @param source what the text is, in our words: "description", "file src/a.ts"
+ */
+export function wrapUntrusted(source: string, text: string): string {
+  const shown = escapeInvisible(text);
+  const mark = unusedMark(shown);
+  const label = escapeInvisible(source).replace(/["<>\n]/g, "'");
+  return `<untrusted id="${mark}" source="${label}">\n${shown}\n</untrusted id="${mark}">`;
+}
+
+function unusedMark(text: string): string {
+  const digest = createHash("sha256").update(text).digest("hex");
+  let length = 12;
+  while (length < digest.length && text.includes(digest.slice(0, length))) length += 4;
+  return digest.slice(0, length);
+}

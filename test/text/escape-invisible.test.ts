@@ -1,0 +1,71 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { escapeInvisible, unescapeInvisible } from "../../src/text/escape-invisible.ts";
+
+const cases: [what: string, text: string, shown: string][] = [
+  ["plain code", "if (a && b) {\n\treturn 'é 漢 😀';\n}", "if (a && b) {\n\treturn 'é 漢 😀';\n}"],
+  ["tag characters", "a\u{E0049}b", "a\\u{E0049}b"],
+  ["a zero-width space", "a\u200Bb", "a\\u{200B}b"],
+  ["bidirectional controls", "\u202Eevil\u2066", "\\u{202E}evil\\u{2066}"],
+  ["a soft hyphen and a byte order mark", "\u00AD\uFEFF", "\\u{AD}\\u{FEFF}"],
+  ["variation selectors", "\uFE0F\u{E0100}", "\\u{FE0F}\\u{E0100}"],
+  ["Hangul fillers and the Braille blank", "\u3164\u115F\u2800", "\\u{3164}\\u{115F}\\u{2800}"],
+  ["line and paragraph separators", "\u2028\u2029", "\\u{2028}\\u{2029}"],
+  ["C0 and C1 controls", "\0\u001B[31m\u007F\u0085", "\\u{0}\\u{1B}[31m\\u{7F}\\u{85}"],
+  ["a Mongolian vowel separator and word joiner", "\u180E\u2060", "\\u{180E}\\u{2060}"],
+  ["a carriage return", "a\r\nb", "a␍\nb"],
+  ["the carriage return sign itself", "␍", "\\u{240D}"],
+  ["a literal escape", "'\\u{1F600}'", "'\\u{5C}u{1F600}'"],
+  ["a literal escape of the backslash", "\\u{5C}u{41}", "\\u{5C}u{5C}u{41}"],
+  ["a doubled backslash before a hidden character", "\\\\\u200B", "\\\\\\u{200B}"],
+  [
+    "what only resembles an escape",
+    "\\u{} \\u{xyz} \\u0041 \\u{1234567}",
+    "\\u{} \\u{xyz} \\u0041 \\u{1234567}",
+  ],
+  ["a code point that does not exist", "\\u{FFFFFF}", "\\u{5C}u{FFFFFF}"],
+  ["a lone surrogate", "\uD800", "\\u{D800}"],
+];
+
+describe("escapeInvisible", () => {
+  it.each(cases)("shows %s", (_, text, shown) => expect(escapeInvisible(text)).toBe(shown));
+
+  it.each(cases)("gives %s back", (_, text) => expect(unescapeInvisible(escapeInvisible(text))).toBe(text));
+
+  it("gives every text back, also one that imitates escapes", () => {
+    const piece = fc.oneof(
+      fc.constantFrom(
+        "\\",
+        "u",
+        "{",
+        "}",
+        "5C",
+        "\\u{",
+        "41}",
+        "\\u{5C}",
+        "\r",
+        "␍",
+        "\u200B",
+        "\u{E0041}",
+        "\n",
+      ),
+      fc.string({ unit: "binary" }),
+    );
+    const text = fc.array(piece, { maxLength: 30 }).map((pieces) => pieces.join(""));
+    fc.assert(
+      fc.property(text, (one) => unescapeInvisible(escapeInvisible(one)) === one),
+      { numRuns: 500 },
+    );
+  });
+
+  it("leaves nothing that prints as nothing but line feeds and tabs", () => {
+    const hidden = /[\p{Default_Ignorable_Code_Point}\p{Cf}\u2800\u2028\u2029]|(?![\n\t])\p{Cc}/u;
+    const text = fc.string({ unit: "binary", maxLength: 200 });
+    fc.assert(fc.property(text, (one) => !hidden.test(escapeInvisible(one))));
+  });
+
+  it("takes a quarter of a million of hidden characters and of half escapes in its stride", () => {
+    const text = "\u{E0049}".repeat(60_000) + "\\u{".repeat(60_000);
+    expect(unescapeInvisible(escapeInvisible(text))).toBe(text);
+  });
+});
