@@ -1,0 +1,56 @@
+#!/usr/bin/env node
+import { ignoreClosedPipes, write } from "./cli/output.ts";
+import { AppError, errorLine } from "./errors.ts";
+
+const OLDEST_NODE = [22, 20] as const;
+const signals = { SIGHUP: 129, SIGINT: 130, SIGTERM: 143 } as const;
+
+/** Before anything is loaded that an old Node cannot load. */
+function complaintAboutNode(): string | null {
+  const [major = 0, minor = 0] = process.versions.node.split(".").map(Number);
+  const [oldestMajor, oldestMinor] = OLDEST_NODE;
+  if (major > oldestMajor || (major === oldestMajor && minor >= oldestMinor)) return null;
+  return `Node ${process.versions.node} is too old. Install Node ${OLDEST_NODE.join(".")} or newer.`;
+}
+
+/** The first signal lets the command clean up; the second one ends the process at once. */
+function abortOnSignals(): { signal: AbortSignal; exitCode: () => number | null } {
+  const controller = new AbortController();
+  let received: number | null = null;
+  for (const [name, code] of Object.entries(signals)) {
+    process.on(name, () => {
+      if (received !== null) process.exit(code);
+      received = code;
+      controller.abort(new AppError("aborted", `stopped by ${name}`));
+    });
+  }
+  return { signal: controller.signal, exitCode: () => received };
+}
+
+/** Stack traces are for whoever set LOG_LEVEL=debug; everybody else gets the line. */
+async function complaint(error: unknown): Promise<string> {
+  const line = `hunkwise: ${errorLine(error).replaceAll(/\s*\n\s*/g, " ")}\n`;
+  const { wantsStackTraces } = await import("./config/env.ts");
+  return wantsStackTraces() && error instanceof Error ? `${line}${error.stack}\n` : line;
+}
+
+async function main(): Promise<number> {
+  ignoreClosedPipes(process.stdout, process.stderr);
+  const tooOld = complaintAboutNode();
+  if (tooOld !== null) {
+    await write(process.stderr, `hunkwise: ${tooOld}\n`);
+    return 2;
+  }
+  const abort = abortOnSignals();
+  try {
+    const { runProgram } = await import("./cli/program.ts");
+    const { stdout, stderr } = process;
+    return await runProgram(process.argv.slice(2), { stdout, stderr, signal: abort.signal });
+  } catch (error) {
+    const code = abort.exitCode();
+    await write(process.stderr, code === null ? await complaint(error) : "hunkwise: stopped\n");
+    return code ?? 2;
+  }
+}
+
+process.exit(await main());

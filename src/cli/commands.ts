@@ -1,0 +1,49 @@
+import type { Command, OptionSpecs } from "./command.ts";
+
+export interface Entry {
+  name: string;
+  summary: string;
+  load(): Promise<Command>;
+}
+
+// A command's own option types matter only inside its file; here all are run through the same parser.
+const erase = <Options extends OptionSpecs>(command: Command<Options>) => command as unknown as Command;
+
+/** Every command by name. Nothing of a command is loaded before it is asked for. */
+export const commands: readonly Entry[] = [
+  {
+    name: "review",
+    summary: "review the commits of a local range",
+    load: async () => erase((await import("./review.ts")).review),
+  },
+  {
+    name: "tool",
+    summary: "run one of the reviewer's tools and print its result as JSON",
+    load: async () => erase((await import("./tool.ts")).tool),
+  },
+  {
+    name: "serve",
+    summary: "run the GitHub App: web server and worker in one process",
+    load: async () => erase((await import("./serve.ts")).serve),
+  },
+  {
+    name: "worker",
+    summary: "run a worker alone",
+    load: async () => erase((await import("./worker.ts")).worker),
+  },
+  {
+    name: "webhook",
+    summary: "feed a stored webhook payload through the app",
+    load: async () => erase((await import("./webhook.ts")).webhook),
+  },
+  {
+    name: "doctor",
+    summary: "check the installation and say what to do",
+    load: async () => erase((await import("./doctor.ts")).doctor),
+  },
+  {
+    name: "config",
+    summary: "check, describe and show the repository configuration",
+    load: async () => erase((await import("./config.ts")).config),
+  },
+];

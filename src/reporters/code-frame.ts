@@ -1,0 +1,76 @@
+import type { Finding, Side } from "../finding.ts";
+
+/**
+ * The lines of a file on one side of the change, or null when they are not at hand. LEFT takes the path at head too and
+ * answers the merge base's version.
+ */
+export type SourceLines = (path: string, side: Side) => readonly string[] | null;
+
+/** A line of a code frame; null stands for lines that were left out. */
+export type FrameLine = { number: number; text: string; anchored: boolean } | null;
+
+export const FRAME_CONTEXT = 3;
+/** An anchor of more lines than this is shown by its first and last lines. */
+const LONGEST_ANCHOR = 16;
+
+/** First and last anchored line. */
+export function anchorOf({ start_line, line }: Finding): { first: number; last: number } {
+  return { first: start_line ?? line, last: line };
+}
+
+/** The anchored lines of a finding, from the source where it is at hand, else from its quote. */
+export function anchoredLines(finding: Finding, source: SourceLines): string[] {
+  const lines = source(finding.path, finding.side);
+  const { first, last } = anchorOf(finding);
+  const found = lines?.slice(first - 1, last) ?? [];
+  // A range that was clipped to its hunk has fewer lines than its quote: the last of them count.
+  return found.length === last - first + 1 ? [...found] : finding.quote.split("\n").slice(first - last - 1);
+}
+
+/** The anchored lines with their surroundings. Texts are the repository's: whoever prints them escapes them. */
+export function codeFrame(finding: Finding, source: SourceLines, context = FRAME_CONTEXT): FrameLine[] {
+  const { first, last } = anchorOf(finding);
+  const lines = source(finding.path, finding.side);
+  const anchored = anchoredLines(finding, source).map((text, index) => ({
+    number: first + index,
+    text,
+    anchored: true,
+  }));
+  const around = (from: number, to: number): FrameLine[] =>
+    (lines ?? []).slice(Math.max(0, from - 1), Math.max(0, to)).map((text, index) => ({
+      number: Math.max(1, from) + index,
+      text,
+      anchored: false,
+    }));
+  return [...around(first - context, first - 1), ...shorten(anchored), ...around(last + 1, last + context)];
+}
+
+function shorten(lines: readonly FrameLine[]): FrameLine[] {
+  if (lines.length <= LONGEST_ANCHOR) return [...lines];
+  return [...lines.slice(0, LONGEST_ANCHOR / 2), null, ...lines.slice(-LONGEST_ANCHOR / 2)];
+}
+
+/** A line of a suggestion set against the lines it replaces. */
+export interface SuggestionLine {
+  sign: " " | "-" | "+";
+  text: string;
+}
+
+/** A suggestion as a small diff: what both ends share is context. Null when the finding has none. */
+export function suggestionDiff(finding: Finding, source: SourceLines): SuggestionLine[] | null {
+  if (finding.suggestion === null) return null;
+  const before = anchoredLines(finding, source);
+  const after = finding.suggestion === "" ? [] : finding.suggestion.replace(/\n$/, "").split("\n");
+  const shortest = Math.min(before.length, after.length);
+  let head = 0;
+  while (head < shortest && before[head] === after[head]) head++;
+  let tail = 0;
+  while (tail < shortest - head && before.at(-1 - tail) === after.at(-1 - tail)) tail++;
+  const signed = (sign: SuggestionLine["sign"], lines: string[]) => lines.map((text) => ({ sign, text }));
+  return [
+    ...signed(" ", before.slice(0, head)),
+    ...signed("-", before.slice(head, before.length - tail)),
+    ...signed("+", after.slice(head, after.length - tail)),
+    ...signed(" ", before.slice(before.length - tail)),
+  ];
+}

@@ -1,0 +1,84 @@
+import { z } from "zod";
+import { stopReasons } from "../agent/events.ts";
+import { Finding } from "../finding.ts";
+import { Coverage, type ReviewResult, TotalUsage } from "../review/review-result.ts";
+
+/**
+ * What `review --format json` prints. The shape is a contract: fields are added in a minor version at most, never renamed
+ * or removed within a major one.
+ */
+export const ReviewJson = z.strictObject({
+  head_sha: z.string(),
+  base_sha: z.string(),
+  merge_base_sha: z.string(),
+  mode: z.enum(["model", "offline"]),
+  summary: z.string(),
+  findings: z.array(
+    Finding.pick({
+      id: true,
+      path: true,
+      side: true,
+      line: true,
+      start_line: true,
+      severity: true,
+      category: true,
+      title: true,
+      body: true,
+      suggestion: true,
+      confidence: true,
+      verification: true,
+    }).extend({ placement: z.enum(["inline", "file", "summary"]) }),
+  ),
+  coverage: Coverage.pick({ hunks_total: true, hunks_served: true, files_skipped: true }),
+  usage: TotalUsage,
+  stop_reason: z.enum(stopReasons),
+  warnings: z.array(z.string()),
+});
+export type ReviewJson = z.infer<typeof ReviewJson>;
+
+/** The result as the documented JSON value. */
+export function toReviewJson(result: ReviewResult): ReviewJson {
+  return {
+    head_sha: result.head_sha,
+    base_sha: result.base_sha,
+    merge_base_sha: result.merge_base_sha,
+    mode: result.mode,
+    summary: result.summary,
+    findings: result.findings.map(({ finding, placement }) => ({
+      id: finding.id,
+      path: finding.path,
+      side: finding.side,
+      line: finding.line,
+      start_line: finding.start_line,
+      severity: finding.severity,
+      category: finding.category,
+      title: finding.title,
+      body: finding.body,
+      suggestion: finding.suggestion,
+      confidence: finding.confidence,
+      verification: finding.verification,
+      placement: placement.kind,
+    })),
+    coverage: {
+      hunks_total: result.coverage.hunks_total,
+      hunks_served: result.coverage.hunks_served,
+      files_skipped: result.coverage.files_skipped,
+    },
+    usage: result.usage,
+    stop_reason: result.stop_reason,
+    warnings: result.warnings,
+  };
+}
+
+// JSON.stringify leaves these as they are, and a terminal or an editor that shows the file would obey them.
+const unseen = /[\u007f-\u009f\u00ad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]/g;
+
+/** The JSON text, indented, with a final line break; invisible characters are written as `\uXXXX`. */
+export function renderJson(result: ReviewResult): string {
+  return `${escapeUnseen(JSON.stringify(toReviewJson(result), null, 2))}\n`;
+}
+
+/** Writes invisible characters of JSON text as escapes, which changes the text and not its value. */
+export function escapeUnseen(json: string): string {
+  return json.replace(unseen, (found) => `\\u${found.charCodeAt(0).toString(16).padStart(4, "0")}`);
+}

@@ -1,0 +1,107 @@
+import type { Finding } from "../finding.ts";
+import type { PlacedFinding, ReviewResult } from "../review/review-result.ts";
+import { escapeInvisible } from "../text/escape-invisible.ts";
+import { fence, inlineCode } from "../text/fence.ts";
+import { anchorOf, codeFrame, type SourceLines, suggestionDiff } from "./code-frame.ts";
+import { bySeverity } from "./order.ts";
+import { countBySeverity, duration, outcomeOf, outcomeSentence, plural, usageSentence } from "./outcome.ts";
+
+/** The report as GitHub-flavoured Markdown, for job summaries and files. */
+export function renderMarkdown(result: ReviewResult, source: SourceLines): string {
+  const found = countBySeverity(result.findings.map(({ finding }) => finding));
+  const sentence = outcomeSentence(result);
+  const blocks = [
+    `## Hunkwise: ${found || headline(result)}`,
+    ...(sentence ? [`**${sentence}.**`] : []),
+    ...list(
+      result.coverage.unserved.map(({ path, hunks }) => `not read: ${code(path)}, ${plural(hunks, "hunk")}`),
+    ),
+    ...(result.summary.trim() ? [prose(result.summary)] : []),
+    ...bySeverity(result.findings).flatMap((placed) => findingBlocks(placed, source)),
+    ...list(result.warnings.map((warning) => `Warning: ${inline(warning)}`)),
+    detailsBlock(result),
+  ];
+  return `${blocks.join("\n\n")}\n`;
+}
+
+/** What the headline says without findings: never that all is well when something was not read. */
+function headline(result: ReviewResult): string {
+  return { complete: "no problems found", offline: "no problems found offline", partial: "partial review" }[
+    outcomeOf(result)
+  ];
+}
+
+function findingBlocks({ finding, placement }: PlacedFinding, source: SourceLines): string[] {
+  const suggestion = suggestionDiff(finding, source)?.map(
+    ({ sign, text }) => `${sign}${text.replace(/\r$/, "")}`,
+  );
+  const where = placement.kind === "inline" ? [] : [`Not on its line: ${inline(placement.reason)}.`];
+  return [
+    `### ${finding.severity.toUpperCase()}: ${inline(finding.title)}`,
+    factsLine(finding),
+    ...where,
+    fence(escapeInvisible(frameText(finding, source))),
+    prose(finding.body),
+    ...(suggestion ? ["Suggestion:", fence(escapeInvisible(suggestion.join("\n")), "diff")] : []),
+    ...list(
+      finding.evidence.map(
+        ({ path, start_line, end_line, note }) =>
+          `${code(`${path}:${lines(start_line, end_line)}`)} ${inline(note)}`,
+      ),
+    ),
+  ];
+}
+
+function factsLine(finding: Finding): string {
+  const { first, last } = anchorOf(finding);
+  const removed = finding.side === "LEFT" ? " (removed)" : "";
+  const sure = `${Math.round(finding.confidence * 100)} % sure`;
+  const origin = finding.source === "model" ? sure : code(finding.source);
+  return `${code(`${finding.path}:${lines(first, last)}`)}${removed} · ${finding.category} · ${origin}`;
+}
+
+const lines = (first: number, last: number) => (first === last ? `${first}` : `${first}-${last}`);
+
+function frameText(finding: Finding, source: SourceLines): string {
+  const frame = codeFrame(finding, source);
+  const digits = String(Math.max(...frame.map((line) => line?.number ?? 0))).length;
+  return frame
+    .map((line) =>
+      line === null
+        ? "  ..."
+        : `${line.anchored ? ">" : " "} ${String(line.number).padStart(digits)} | ${line.text.replace(/\r$/, "")}`.trimEnd(),
+    )
+    .join("\n");
+}
+
+function detailsBlock(result: ReviewResult): string {
+  const { coverage } = result;
+  const read =
+    result.mode === "model"
+      ? `${coverage.hunks_served} of ${plural(coverage.hunks_total, "hunk")} read by ${code(result.model ?? "the model")}`
+      : `${plural(coverage.hunks_total, "hunk")}, analyzers only`;
+  const facts = [
+    `${result.merge_base_sha.slice(0, 12)}..${result.head_sha.slice(0, 12)}, ${plural(coverage.files_total, "file")}`,
+    `coverage: ${read}`,
+    ...coverage.files_skipped.map(({ path, reason }) => `skipped: ${code(path)}, ${inline(reason)}`),
+    `usage: ${usageSentence(result)}`,
+    `time: ${duration(result.duration_ms)}`,
+  ];
+  return ["<details><summary>About this review</summary>", ...list(facts), "</details>"].join("\n\n");
+}
+
+function list(items: readonly string[]): string[] {
+  return items.length === 0 ? [] : [items.map((item) => `- ${item}`).join("\n")];
+}
+
+const code = (text: string) => inlineCode(escapeInvisible(text));
+
+/** A phrase of untrusted text within a line of ours. */
+function inline(text: string): string {
+  return escapeInvisible(text.replaceAll(/\s+/g, " ").trim()).replace(/[\\`*_[\]<>#|~&@!]/g, "\\$&");
+}
+
+/** Untrusted Markdown as blocks of its own: its formatting stays, its HTML is shown instead of obeyed. */
+function prose(markdown: string): string {
+  return escapeInvisible(markdown.trim());
+}

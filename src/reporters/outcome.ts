@@ -1,0 +1,79 @@
+import type { StopReason } from "../agent/events.ts";
+import { type Severity, severities } from "../finding.ts";
+import { isComplete, type ReviewResult } from "../review/review-result.ts";
+
+/** What a result amounts to: a model read it all, the analyzers alone looked, or something was left undone. */
+export type Outcome = "complete" | "offline" | "partial";
+
+export function outcomeOf(result: ReviewResult): Outcome {
+  if (isComplete(result)) return "complete";
+  const analyzersEnded = result.stop_reason === "no_model" || result.stop_reason === "finished";
+  return result.mode === "offline" && analyzersEnded ? "offline" : "partial";
+}
+
+const stopWords: Record<StopReason, string> = {
+  finished: "the review ended early",
+  no_tool_calls: "the model stopped without ending the review",
+  repeated_calls: "the model kept repeating one call",
+  turn_limit: "the limit of turns was reached",
+  token_limit: "the token limit was reached",
+  cost_limit: "the cost limit was reached",
+  time_limit: "the time limit was reached",
+  aborted: "the run was aborted",
+  model_error: "the model could not be reached or failed",
+  no_model: "no model took part",
+};
+
+/** One sentence without a final stop on how far the review got; empty for a complete one. */
+export function outcomeSentence(result: ReviewResult): string {
+  const outcome = outcomeOf(result);
+  if (outcome === "complete") return "";
+  if (outcome === "offline")
+    return "Offline: the built-in analyzers alone looked at this change, no model read it";
+  const { hunks_served, hunks_total } = result.coverage;
+  return `Partial: ${stopWords[result.stop_reason]}; ${hunks_served} of ${hunks_total} hunks were read`;
+}
+
+/** "1 critical, 2 high"; empty without findings. */
+export function countBySeverity(found: readonly { severity: Severity }[]): string {
+  return severities
+    .map((severity) => ({ severity, count: found.filter((one) => one.severity === severity).length }))
+    .filter(({ count }) => count > 0)
+    .map(({ severity, count }) => `${count} ${severity}`)
+    .join(", ");
+}
+
+/** "1 file", "2 files". */
+export function plural(count: number, noun: string): string {
+  return `${thousands(count)} ${noun}${count === 1 ? "" : "s"}`;
+}
+
+/** 1234567 as "1,234,567", whatever the locale of the machine is. */
+export function thousands(count: number): string {
+  return String(count).replace(/\B(?=(\d{3})+$)/g, ",");
+}
+
+/** "$0.0312"; prices below a cent keep their digits. */
+export function dollars(cost: number): string {
+  return `$${cost.toFixed(cost < 0.1 ? 4 : 2)}`;
+}
+
+/** "8.2 s", "3 min 20 s". */
+export function duration(milliseconds: number): string {
+  const seconds = milliseconds / 1000;
+  if (seconds < 60) return `${seconds.toFixed(1)} s`;
+  return `${Math.floor(seconds / 60)} min ${Math.floor(seconds % 60)} s`;
+}
+
+/** What a review cost, or that nothing was spent. */
+export function usageSentence({ usage }: ReviewResult): string {
+  if (usage.requests === 0) return "no request to a model";
+  const cached = usage.cached_tokens > 0 ? ` (${thousands(usage.cached_tokens)} of them cached)` : "";
+  const cost = usage.cost_usd === null ? "price not known" : dollars(usage.cost_usd);
+  return [
+    plural(usage.requests, "request"),
+    `${thousands(usage.prompt_tokens)} prompt tokens${cached}`,
+    `${thousands(usage.completion_tokens)} completion tokens`,
+    cost,
+  ].join(", ");
+}

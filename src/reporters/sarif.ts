@@ -1,0 +1,184 @@
+import type { Finding, Severity } from "../finding.ts";
+import type { PlacedFinding, ReviewResult } from "../review/review-result.ts";
+import { anchorOf } from "./code-frame.ts";
+import { escapeUnseen } from "./json.ts";
+import { outcomeOf, outcomeSentence } from "./outcome.ts";
+
+/** SARIF 2.1.0 (OASIS), as GitHub code scanning and editors read it. Its names are the standard's. */
+const SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json";
+
+const levels: Record<Severity, "error" | "warning" | "note"> = {
+  critical: "error",
+  high: "error",
+  medium: "warning",
+  low: "note",
+};
+
+/** What GitHub sorts security alerts by (CVSS-like, 0 to 10). */
+const securitySeverity: Record<Severity, string> = {
+  critical: "9.5",
+  high: "8.0",
+  medium: "5.5",
+  low: "2.0",
+};
+
+interface Text {
+  text: string;
+}
+
+interface Region {
+  startLine: number;
+  endLine: number;
+  startColumn?: number;
+  endColumn?: number;
+}
+
+interface SarifResult {
+  ruleId: string;
+  ruleIndex: number;
+  level: "error" | "warning" | "note";
+  message: Text & { markdown: string };
+  locations: {
+    physicalLocation: { artifactLocation: { uri: string; uriBaseId: string }; region?: Region };
+  }[];
+  partialFingerprints: Record<string, string>;
+  properties: Record<string, unknown>;
+  fixes?: unknown[];
+}
+
+/** The SARIF log of a review; `version` is this program's. */
+export function toSarif(result: ReviewResult, version: string): Record<string, unknown> {
+  const rules = [...new Set(result.findings.map(({ finding }) => ruleOf(finding)))].sort();
+  return {
+    $schema: SCHEMA,
+    version: "2.1.0",
+    runs: [
+      {
+        tool: { driver: { name: "hunkwise", version, rules: rules.map((id) => ruleObject(id, result)) } },
+        automationDetails: { id: "hunkwise/" },
+        columnKind: "unicodeCodePoints",
+        invocations: [invocation(result)],
+        originalUriBaseIds: { SRCROOT: { description: { text: "The root of the repository." } } },
+        results: result.findings.map((placed) => sarifResult(placed, rules)),
+        properties: {
+          mode: result.mode,
+          model: result.model,
+          headSha: result.head_sha,
+          mergeBaseSha: result.merge_base_sha,
+          hunksTotal: result.coverage.hunks_total,
+          hunksServed: result.coverage.hunks_served,
+        },
+      },
+    ],
+  };
+}
+
+/** The SARIF text, indented, with a final line break. */
+export function renderSarif(result: ReviewResult, version: string): string {
+  return `${escapeUnseen(JSON.stringify(toSarif(result, version), null, 2))}\n`;
+}
+
+/** An analyzer's rule under its own name; a model knows no rules, so its findings are told apart by category. */
+function ruleOf({ source, category }: Finding): string {
+  return source === "model" ? `model/${category}` : source;
+}
+
+function ruleObject(id: string, { findings }: ReviewResult): Record<string, unknown> {
+  const first = findings.find(({ finding }) => ruleOf(finding) === id)?.finding;
+  const category = first?.category ?? "correctness";
+  return {
+    id,
+    shortDescription: { text: id.startsWith("model/") ? `Reported by the model: ${category}` : id },
+    properties: {
+      tags: [category],
+      ...(first && category === "security" ? { "security-severity": securitySeverity[first.severity] } : {}),
+    },
+  };
+}
+
+function invocation(result: ReviewResult): Record<string, unknown> {
+  const sentence = outcomeSentence(result);
+  const notes = [
+    ...(sentence ? [`${sentence}.`] : []),
+    ...result.coverage.unserved.map(({ path, hunks }) => `Not read: ${path}, ${hunks} hunks.`),
+    ...result.coverage.files_skipped.map(({ path, reason }) => `Skipped: ${path}: ${reason}`),
+    ...result.warnings,
+  ];
+  return {
+    executionSuccessful: outcomeOf(result) !== "partial",
+    toolExecutionNotifications: notes.map((text) => ({ level: "warning", message: { text } })),
+  };
+}
+
+function sarifResult({ finding, placement }: PlacedFinding, rules: readonly string[]): SarifResult {
+  const ruleId = ruleOf(finding);
+  const removed = finding.side === "LEFT";
+  const note = removed ? `${removedNote(finding)}\n\n` : "";
+  return {
+    ruleId,
+    ruleIndex: rules.indexOf(ruleId),
+    level: levels[finding.severity],
+    message: {
+      text: `${finding.title}\n\n${note}${finding.body}`,
+      markdown: `**${finding.title}**\n\n${note}${finding.body}`,
+    },
+    locations: [
+      {
+        physicalLocation: {
+          artifactLocation: { uri: uriOf(finding.path), uriBaseId: "SRCROOT" },
+          ...(removed ? {} : { region: regionOf(finding) }),
+        },
+      },
+    ],
+    partialFingerprints: { "hunkwise/v1": finding.id },
+    properties: {
+      severity: finding.severity,
+      category: finding.category,
+      confidence: finding.confidence,
+      verification: finding.verification,
+      placement: placement.kind,
+    },
+    ...fixesOf(finding),
+  };
+}
+
+/** SARIF speaks of one version of a file; a removed line has no place in the version at head. */
+function removedNote(finding: Finding): string {
+  const { first, last } = anchorOf(finding);
+  const lines = first === last ? `line ${first}` : `lines ${first} to ${last}`;
+  return `This is about ${lines} of the merge base, removed by the change.`;
+}
+
+function regionOf(finding: Finding): Region {
+  const { first, last } = anchorOf(finding);
+  return { startLine: first, endLine: last };
+}
+
+function fixesOf(finding: Finding): Pick<SarifResult, "fixes"> {
+  if (finding.suggestion === null || finding.side === "LEFT") return {};
+  const { startLine, endLine } = regionOf(finding);
+  // A region without columns ends before its last line break; deleting whole lines has to take that with them.
+  const deletedRegion =
+    finding.suggestion === ""
+      ? { startLine, startColumn: 1, endLine: endLine + 1, endColumn: 1 }
+      : { startLine, endLine };
+  const insertedContent = { text: finding.suggestion.replace(/\n$/, "") };
+  return {
+    fixes: [
+      {
+        description: { text: finding.title },
+        artifactChanges: [
+          {
+            artifactLocation: { uri: uriOf(finding.path), uriBaseId: "SRCROOT" },
+            replacements: [{ deletedRegion, insertedContent }],
+          },
+        ],
+      },
+    ],
+  };
+}
+
+/** A path as a relative URI reference. A colon is encoded too, so the first segment never reads as a scheme. */
+function uriOf(path: string): string {
+  return path.toWellFormed().split("/").map(encodeURIComponent).join("/");
+}

@@ -1,0 +1,85 @@
+import type { Evidence, Finding } from "../finding.ts";
+import type { PlacedFinding } from "../review/review-result.ts";
+import { codeFrame, type FrameLine, type SourceLines, suggestionDiff } from "./code-frame.ts";
+import { plainLine, plainLines, type Style } from "./terminal-style.ts";
+import { clip, wrap } from "./terminal-wrap.ts";
+
+const INDENT = "  ";
+
+/** One finding as indented lines: what it is, where, the code, why, and what to write instead. */
+export function findingLines(
+  { finding, placement }: PlacedFinding,
+  source: SourceLines,
+  style: Style,
+): string[] {
+  const lines = [titleLine(finding, style), ...placeLines(finding, style)];
+  if (placement.kind !== "inline") lines.push(style.dim(`not on its line: ${plainLine(placement.reason)}`));
+  lines.push("", ...frameLines(codeFrame(finding, source), style), "", ...proseLines(finding.body, style));
+  const suggestion = suggestionDiff(finding, source);
+  if (suggestion) {
+    const paint = { " ": style.dim, "-": style.removed, "+": style.added };
+    lines.push("", style.bold("Suggestion"));
+    for (const { sign, text } of suggestion) {
+      lines.push(paint[sign](clip(`  ${sign} ${plainLine(text)}`, style.width - INDENT.length)));
+    }
+  }
+  if (finding.evidence.length > 0)
+    lines.push("", ...finding.evidence.flatMap((one) => evidenceLines(one, style)));
+  return lines.map((line) => (line === "" ? "" : INDENT + line));
+}
+
+function evidenceLines({ path, start_line, end_line, note }: Evidence, style: Style): string[] {
+  const place = `${path}:${start_line === end_line ? start_line : `${start_line}-${end_line}`}`;
+  return wrap(`- see ${plainLine(place)}: ${plainLine(note)}`, style.width - INDENT.length).map(style.dim);
+}
+
+function titleLine(finding: Finding, style: Style): string {
+  const label = style.severity[finding.severity](finding.severity.toUpperCase());
+  const room = style.width - INDENT.length - finding.severity.length - 4;
+  return `${label}  ${style.bold(wrap(plainLine(finding.title), room).join(`\n${INDENT}`))}`;
+}
+
+function placeLines(finding: Finding, style: Style): string[] {
+  const range = finding.start_line === null ? `${finding.line}` : `${finding.start_line}-${finding.line}`;
+  const removed = finding.side === "LEFT" ? " (removed)" : "";
+  const sure = `${Math.round(finding.confidence * 100)} % sure`;
+  const origin = finding.source === "model" ? sure : plainLine(finding.source);
+  const checked = finding.verification === "unverified" ? [] : [finding.verification];
+  const facts = [`${plainLine(finding.path)}:${range}${removed}`, finding.category, origin, ...checked].join(
+    " · ",
+  );
+  return wrap(facts, style.width - INDENT.length).map(style.dim);
+}
+
+function frameLines(frame: readonly FrameLine[], style: Style): string[] {
+  const digits = String(Math.max(...frame.map((line) => line?.number ?? 0))).length;
+  return frame.map((line) => {
+    if (line === null) return style.dim(`  ${" ".repeat(digits)} ┆`);
+    const gutter = `${line.anchored ? ">" : " "} ${String(line.number).padStart(digits)} │`;
+    const text = clip(plainLine(line.text), style.width - INDENT.length - gutter.length - 1);
+    if (!line.anchored) return style.dim(`${gutter} ${text}`.trimEnd());
+    return `${style.removed(gutter)} ${text}`.trimEnd();
+  });
+}
+
+/** Markdown as prose for a terminal: paragraphs wrapped, fenced code as it stands, inline code coloured. */
+export function proseLines(markdown: string, style: Style): string[] {
+  const width = style.width - INDENT.length;
+  const inlineCode = (line: string) =>
+    style.colour ? line.replace(/`([^`]+)`/g, (_, code: string) => style.code(code)) : line;
+  let open: string | null = null;
+  return plainLines(markdown.trim()).flatMap((line) => {
+    const fence = /^\s*(`{3,}|~{3,})/.exec(line)?.[1];
+    if (open !== null) {
+      // A fence ends with one at least as long; a shorter one inside is code.
+      if (!fence?.startsWith(open)) return [style.code(clip(`    ${line}`, width))];
+      open = null;
+      return [];
+    }
+    if (fence) {
+      open = fence;
+      return [];
+    }
+    return wrap(line, width).map(inlineCode);
+  });
+}

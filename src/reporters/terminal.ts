@@ -1,0 +1,126 @@
+import type { Coverage, ReviewResult } from "../review/review-result.ts";
+import type { SourceLines } from "./code-frame.ts";
+import { byFile } from "./order.ts";
+import {
+  countBySeverity,
+  dollars,
+  duration,
+  outcomeOf,
+  outcomeSentence,
+  plural,
+  thousands,
+  usageSentence,
+} from "./outcome.ts";
+import { findingLines, proseLines } from "./terminal-finding.ts";
+import { createStyle, plainLine, type Style } from "./terminal-style.ts";
+import { wrap } from "./terminal-wrap.ts";
+
+/** The reviewed range as the person named it. */
+export interface RangeNames {
+  base: string;
+  head: string;
+  commits: number;
+}
+
+export interface TerminalOptions {
+  range: RangeNames;
+  source: SourceLines;
+  colour: boolean;
+  width: number;
+}
+
+/** Skipped files that are named one by one. */
+const MOST_SKIPPED = 12;
+
+/** The report for people at a terminal. A complete review that found nothing is one line. */
+export function renderTerminal(result: ReviewResult, options: TerminalOptions): string {
+  const style = createStyle(options.colour, options.width);
+  const quiet =
+    result.findings.length === 0 && outcomeOf(result) === "complete" && result.warnings.length === 0;
+  const lines = quiet ? [quietLine(result, options)] : reportLines(result, options, style);
+  return `${lines.join("\n")}\n`;
+}
+
+function quietLine(result: ReviewResult, { range }: TerminalOptions): string {
+  const { coverage, usage } = result;
+  const skipped = coverage.files_skipped.length;
+  const spent = [
+    plainLine(result.model ?? ""),
+    `${thousands(usage.prompt_tokens + usage.completion_tokens)} tokens`,
+    ...(usage.cost_usd === null ? [] : [dollars(usage.cost_usd)]),
+    duration(result.duration_ms),
+  ];
+  return [
+    `${plainLine(range.base)}...${plainLine(range.head)}: no problems found`,
+    `all ${plural(coverage.hunks_total, "hunk")} read`,
+    ...(skipped > 0 ? [`${plural(skipped, "file")} skipped`] : []),
+    spent.join(", "),
+  ].join(" · ");
+}
+
+function reportLines(result: ReviewResult, options: TerminalOptions, style: Style): string[] {
+  const lines = [...outcomeLines(result, style), ...headerLines(result, options, style)];
+  if (result.summary.trim()) lines.push("", ...proseLines(result.summary, style));
+  for (const [path, findings] of byFile(result.findings)) {
+    lines.push("", style.path(plainLine(path)));
+    for (const placed of findings) lines.push("", ...findingLines(placed, options.source, style));
+  }
+  return [...lines, "", ...footerLines(result, style)];
+}
+
+/** What was left undone comes before everything else. */
+function outcomeLines(result: ReviewResult, style: Style): string[] {
+  const sentence = outcomeSentence(result);
+  if (!sentence) return [];
+  const unserved = result.coverage.unserved.map(
+    ({ path, hunks }) => `  not read: ${plainLine(path)} (${plural(hunks, "hunk")})`,
+  );
+  return [...[...wrap(`${sentence}.`, style.width), ...unserved].map(style.alarm), ""];
+}
+
+function headerLines(result: ReviewResult, { range }: TerminalOptions, style: Style): string[] {
+  const names = `${plainLine(range.base)}...${plainLine(range.head)}`;
+  const shas = `${result.merge_base_sha.slice(0, 7)}..${result.head_sha.slice(0, 7)}`;
+  const { files_total, hunks_total } = result.coverage;
+  const facts = [
+    shas,
+    plural(range.commits, "commit"),
+    plural(files_total, "file"),
+    plural(hunks_total, "hunk"),
+    result.mode === "model" ? plainLine(result.model ?? "model") : "offline",
+  ];
+  return [style.bold(names), style.dim(facts.join(" · "))];
+}
+
+function skippedRows({ files_skipped: skipped }: Coverage): [string, string][] {
+  const shown = skipped
+    .slice(0, MOST_SKIPPED)
+    .map(({ path, reason }): [string, string] => ["Skipped", `${plainLine(path)}: ${plainLine(reason)}`]);
+  const left = skipped.length - shown.length;
+  return left > 0
+    ? [...shown, ["Skipped", `${plural(left, "more file")}; --format json names them all`]]
+    : shown;
+}
+
+function footerLines(result: ReviewResult, style: Style): string[] {
+  const { coverage, warnings } = result;
+  const found = countBySeverity(result.findings.map(({ finding }) => finding)) || "none";
+  const read =
+    result.mode === "model"
+      ? `${coverage.hunks_served} of ${plural(coverage.hunks_total, "hunk")} read by the model`
+      : `analyzers only, ${plural(coverage.hunks_total, "hunk")}`;
+  const rows: [string, string][] = [
+    ["Findings", found],
+    ["Coverage", read],
+    ...skippedRows(coverage),
+    ["Usage", usageSentence(result)],
+    ["Time", duration(result.duration_ms)],
+  ];
+  const label = (name: string) => name.padEnd(10);
+  const show = ([name, text]: [string, string]) =>
+    wrap(text, style.width - 10).map((line, index) => label(index ? "" : name) + line);
+  return [
+    ...rows.flatMap(show).map(style.dim),
+    ...warnings.flatMap((warning) => show(["Warning", plainLine(warning)])).map(style.alarm),
+  ];
+}
