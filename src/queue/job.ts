@@ -37,8 +37,15 @@ export const Task = z.discriminatedUnion("kind", [
 export type Task = z.infer<typeof Task>;
 
 /**
+ * How often a job is tried. A claim with a higher `attempt` is there to say that the job failed, not to try it again: its
+ * last worker died and told nobody.
+ */
+export const maxAttempts = 5;
+
+/**
  * Jobs with the same serial key never run at the same time; a job with `coalesce` replaces a waiting one of its key, so at
- * most one runs and one waits. Keys: "<repository id>#<pull>" for pull requests.
+ * most one runs and one waits. The replaced job keeps its id and trajectory and gets the newer task, so what it created
+ * on GitHub can still be found and closed. Keys: "<repository id>#<pull>" for pull requests.
  */
 export interface NewJob {
   task: Task;

@@ -17,7 +17,10 @@ export interface Queue {
   accept(delivery: Delivery, jobs: readonly NewJob[]): Promise<boolean>;
   /** Stores a job that follows from no delivery (command line, reconciliation). */
   enqueue(job: NewJob): Promise<string>;
-  /** Takes the most urgent job that may run now, under a lease of `leaseMs`; undefined when there is none. */
+  /**
+   * Takes the most urgent job that may run now, under a lease of `leaseMs`; undefined when there is none. A job whose lease
+   * ran out may run again: its attempt counted, and after `maxAttempts` and one last claim it is failed.
+   */
   claim(worker: string, leaseMs: number): Promise<ClaimedJob | undefined>;
   /** Prolongs the lease; false when the job is no longer this claim's. */
   heartbeat(job: ClaimedJob, leaseMs: number): Promise<boolean>;
@@ -30,11 +33,13 @@ export interface Queue {
     why: string,
     options?: { countAttempt: boolean },
   ): Promise<boolean>;
-  /** Appends to the job's trajectory. */
+  /** Appends to the job's trajectory. Rejects with `lease_lost` when the job is no longer this claim's. */
   record(job: ClaimedJob, entry: TrajectoryEntry): Promise<void>;
   /** The job's trajectory so far, of all attempts, oldest first. */
   trajectory(jobId: string): Promise<TrajectoryEntry[]>;
   /** Counts by state, and how long the oldest waiting job has been waiting in milliseconds. */
   stats(): Promise<{ jobs: Record<JobState, number>; oldestWaitingMs: number | null }>;
+  /** Deletes deliveries and ended jobs with their trajectories that are older than this; returns how many rows. */
+  purge(olderThanMs: number): Promise<number>;
   close(): Promise<void>;
 }

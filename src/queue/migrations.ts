@@ -1,0 +1,49 @@
+/**
+ * The schema, one step a version; `PRAGMA user_version` counts the steps that were taken. A step that was released is
+ * never edited. Times are milliseconds since 1970.
+ */
+export const migrations: readonly string[] = [
+  `
+  CREATE TABLE delivery (
+    id          TEXT PRIMARY KEY,
+    event       TEXT NOT NULL,
+    action      TEXT,
+    received_at INTEGER NOT NULL
+  ) STRICT, WITHOUT ROWID;
+  CREATE INDEX delivery_received_at ON delivery (received_at);
+
+  CREATE TABLE job (
+    seq            INTEGER PRIMARY KEY AUTOINCREMENT,
+    id             TEXT NOT NULL UNIQUE,
+    task           TEXT NOT NULL,
+    serial_key     TEXT NOT NULL,
+    coalesces      INTEGER NOT NULL,
+    priority       INTEGER NOT NULL,
+    delivery_id    TEXT,
+    state          TEXT NOT NULL CHECK (state IN ('waiting', 'active', 'done', 'failed')),
+    attempts       INTEGER NOT NULL DEFAULT 0,
+    fence          INTEGER NOT NULL DEFAULT 0,
+    worker         TEXT,
+    lease_until    INTEGER,
+    run_after      INTEGER NOT NULL,
+    created_at     INTEGER NOT NULL,
+    ended_at       INTEGER,
+    outcome        TEXT,
+    reason         TEXT
+  ) STRICT;
+  CREATE INDEX job_open ON job (state, priority DESC, seq) WHERE state IN ('waiting', 'active');
+  CREATE INDEX job_ended_at ON job (ended_at) WHERE ended_at IS NOT NULL;
+  -- The two promises of the queue, kept by the database itself.
+  CREATE UNIQUE INDEX job_one_active ON job (serial_key) WHERE state = 'active';
+  CREATE UNIQUE INDEX job_one_waiting ON job (serial_key) WHERE state = 'waiting' AND coalesces = 1;
+
+  CREATE TABLE trajectory (
+    number     INTEGER PRIMARY KEY AUTOINCREMENT,
+    job_id     TEXT NOT NULL REFERENCES job (id) ON DELETE CASCADE,
+    fence      INTEGER NOT NULL,
+    entry      TEXT NOT NULL,
+    created_at INTEGER NOT NULL
+  ) STRICT;
+  CREATE INDEX trajectory_job ON trajectory (job_id, number);
+  `,
+];

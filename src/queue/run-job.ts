@@ -1,0 +1,158 @@
+import type { TrajectoryEntry } from "../agent/trajectory.ts";
+import { AppError, errorLine } from "../errors.ts";
+import { type ClaimedJob, maxAttempts, type Outcome } from "./job.ts";
+import type { Queue } from "./queue.ts";
+
+/** What a handler gets beside its job. */
+export interface JobTools {
+  /** Fires when the job is no longer ours to do: lease lost, or the worker stops. */
+  signal: AbortSignal;
+  /** Appends to the job's trajectory; rejects with `lease_lost` when another worker has the job. */
+  record(entry: TrajectoryEntry): Promise<void>;
+  /** Asked before anything visible is done. Prolongs the lease when the answer is yes. */
+  stillOurs(): Promise<boolean>;
+}
+
+/** The part of a logger that a worker needs. */
+export interface WorkerLog {
+  info(fields: object, message: string): void;
+  warn(fields: object, message: string): void;
+  error(fields: object, message: string): void;
+}
+
+export interface JobRun {
+  queue: Queue;
+  handle: (job: ClaimedJob, tools: JobTools) => Promise<Outcome>;
+  giveUp?: (job: ClaimedJob, reason: string, tools: JobTools) => Promise<void>;
+  log: WorkerLog;
+  leaseMs: number;
+  sleep: (ms: number, signal: AbortSignal) => Promise<void>;
+  random: () => number;
+  /** The worker stops: abort and hand back. */
+  stop: AbortSignal;
+  /** It waited long enough: hand back although the handler still runs. */
+  graceOver: AbortSignal;
+}
+
+const workerStops = "the worker stops";
+type Ending = { outcome: Outcome } | { error: unknown };
+
+/** Runs one claimed job to its end, whatever that is. Never rejects. */
+export async function runJob(job: ClaimedJob, run: JobRun): Promise<void> {
+  const fields = jobFields(job);
+  const abort = new AbortController();
+  const onStop = () => abort.abort(new AppError("aborted", workerStops, { retryable: true }));
+  const ended = new AbortController();
+  if (run.stop.aborted) onStop();
+  run.stop.addEventListener("abort", onStop, { signal: ended.signal });
+  const heart = keepLease(job, run, abort, ended.signal);
+  try {
+    run.log.info(fields, `Job started, attempt ${job.attempt}`);
+    const ending = await Promise.race([
+      attempt(job, run, abort.signal),
+      graceEnds(run.graceOver, ended.signal),
+    ]);
+    await settle(job, ending, run, abort.signal);
+  } catch (error) {
+    // The queue itself failed: the lease runs out and the job is taken up again.
+    run.log.error({ ...fields, err: error }, `The end of the job was not stored: ${errorLine(error)}`);
+  } finally {
+    ended.abort();
+    await heart;
+  }
+}
+
+async function attempt(job: ClaimedJob, run: JobRun, signal: AbortSignal): Promise<Ending> {
+  if (job.attempt > maxAttempts)
+    return { error: new AppError("child_died", "its worker died at every attempt") };
+  try {
+    return { outcome: await run.handle(job, toolsFor(job, run, signal)) };
+  } catch (error) {
+    return { error };
+  }
+}
+
+async function settle(job: ClaimedJob, ending: Ending, run: JobRun, signal: AbortSignal): Promise<void> {
+  const { queue, log } = run;
+  const fields = jobFields(job);
+  if ("outcome" in ending) {
+    const { kind, reason } = ending.outcome;
+    const stored = await queue.complete(job, ending.outcome);
+    return log.info({ ...fields, outcome: kind, stored }, `Job ended, ${kind}: ${reason}`);
+  }
+  if (run.stop.aborted) {
+    await queue.release(job, 0, workerStops, { countAttempt: false });
+    return log.info(fields, `Job handed back: ${workerStops}`);
+  }
+  const { error } = ending;
+  const reason = errorLine(error);
+  if (signal.aborted || isLeaseLost(error))
+    return log.warn({ ...fields, err: error }, "Job lost to another worker");
+  if (error instanceof AppError && error.retryable && job.attempt < maxAttempts) {
+    const delayMs = error.retryAfterMs ?? backOffMs(job.attempt, run.random());
+    await queue.release(job, delayMs, reason);
+    return log.warn({ ...fields, err: error, delayMs }, `Job will be tried again: ${reason}`);
+  }
+  log.error({ ...fields, err: error }, `Job failed: ${reason}`);
+  await tellPeople(job, reason, run, signal);
+  await queue.complete(job, { kind: "failed", reason });
+}
+
+async function tellPeople(job: ClaimedJob, reason: string, run: JobRun, signal: AbortSignal): Promise<void> {
+  try {
+    await run.giveUp?.(job, reason, toolsFor(job, run, signal));
+  } catch (error) {
+    run.log.error({ ...jobFields(job), err: error }, `Nobody was told of the failure: ${errorLine(error)}`);
+  }
+}
+
+/** Prolongs the lease until the run ended, and aborts it when the job is another worker's. */
+async function keepLease(
+  job: ClaimedJob,
+  run: JobRun,
+  abort: AbortController,
+  ended: AbortSignal,
+): Promise<void> {
+  while (!ended.aborted) {
+    await run.sleep(run.leaseMs / 3, ended);
+    if (ended.aborted) return;
+    try {
+      if (await run.queue.heartbeat(job, run.leaseMs)) continue;
+      return abort.abort(new AppError("lease_lost", `Job ${job.id} belongs to another worker now`));
+    } catch (error) {
+      // Two more beats fit into the lease; nobody else can take the job from a queue that cannot be written.
+      run.log.warn({ ...jobFields(job), err: error }, `Heartbeat failed: ${errorLine(error)}`);
+    }
+  }
+}
+
+function toolsFor(job: ClaimedJob, run: JobRun, signal: AbortSignal): JobTools {
+  return {
+    signal,
+    record: (entry) => run.queue.record(job, entry),
+    stillOurs: async () => !signal.aborted && (await run.queue.heartbeat(job, run.leaseMs)),
+  };
+}
+
+/** Doubles from 5 seconds up to 5 minutes; jitter of a quarter keeps jobs of one outage apart. */
+function backOffMs(attempt: number, random: number): number {
+  const full = Math.min(5_000 * 2 ** (attempt - 1), 300_000);
+  return Math.round(full * (0.75 + random / 4));
+}
+
+const isLeaseLost = (error: unknown) => error instanceof AppError && error.code === "lease_lost";
+
+function graceEnds(graceOver: AbortSignal, ended: AbortSignal): Promise<Ending> {
+  const ending = { error: new AppError("aborted", "the handler did not end in time", { retryable: true }) };
+  if (graceOver.aborted) return Promise.resolve(ending);
+  return new Promise((resolve) =>
+    graceOver.addEventListener("abort", () => resolve(ending), { signal: ended }),
+  );
+}
+
+/** The fields that every log line about a job carries. */
+export function jobFields({ id, task, deliveryId }: ClaimedJob): Record<string, unknown> {
+  const repo = `${task.repository.owner}/${task.repository.name}`;
+  const pull = task.kind === "review" ? task.pull : undefined;
+  return { job: id, delivery: deliveryId ?? undefined, repo, pull, head: task.headSha ?? undefined };
+}

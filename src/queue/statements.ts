@@ -1,0 +1,70 @@
+import type { DatabaseSync } from "node:sqlite";
+
+/** A claim is told apart by job and fence; a statement with this condition does nothing for a late worker. */
+const stillOurs = "id = :id AND fence = :fence AND state = 'active'";
+
+/** Every statement of the queue, prepared once. */
+export function prepareStatements(database: DatabaseSync) {
+  const sql = (text: string) => database.prepare(text);
+  return {
+    addDelivery: sql(
+      `INSERT INTO delivery (id, event, action, received_at) VALUES (:id, :event, :action, :now)
+       ON CONFLICT (id) DO NOTHING`,
+    ),
+    addJob: sql(
+      `INSERT INTO job (id, task, serial_key, coalesces, priority, delivery_id, state, run_after, created_at)
+       VALUES (:id, :task, :serialKey, :coalesces, :priority, :deliveryId, 'waiting', :now, :now)`,
+    ),
+    waitingOf: sql(
+      `SELECT id, task, priority, delivery_id FROM job
+       WHERE serial_key = :serialKey AND state = 'waiting' AND coalesces = 1`,
+    ),
+    // New news is a fresh start: its attempts count from zero, and an old back-off does not hold it up.
+    renewWaiting: sql(
+      `UPDATE job SET task = :task, delivery_id = :deliveryId, priority = max(priority, :priority),
+         attempts = 0, run_after = :now WHERE id = :id`,
+    ),
+    abandonDead: sql(
+      `UPDATE job SET state = 'failed', outcome = 'failed', reason = :reason, ended_at = :now, lease_until = NULL
+       WHERE state = 'active' AND lease_until <= :now AND attempts > :maxAttempts`,
+    ),
+    // An active job whose lease ran out stands in the way of its key until it is taken over itself.
+    nextJob: sql(
+      `SELECT id, task, attempts, fence, delivery_id FROM job AS candidate
+       WHERE ((state = 'waiting' AND run_after <= :now) OR (state = 'active' AND lease_until <= :now))
+         AND NOT EXISTS (SELECT 1 FROM job AS other WHERE other.serial_key = candidate.serial_key
+           AND other.state = 'active' AND other.seq <> candidate.seq)
+       ORDER BY priority DESC, seq LIMIT 1`,
+    ),
+    take: sql(
+      `UPDATE job SET state = 'active', worker = :worker, lease_until = :leaseUntil,
+         attempts = attempts + 1, fence = fence + 1 WHERE id = :id`,
+    ),
+    spoil: sql(
+      `UPDATE job SET state = 'failed', outcome = 'failed', reason = :reason, ended_at = :now, lease_until = NULL
+       WHERE id = :id`,
+    ),
+    heartbeat: sql(`UPDATE job SET lease_until = :leaseUntil WHERE ${stillOurs}`),
+    complete: sql(
+      `UPDATE job SET state = :state, outcome = :outcome, reason = :reason, ended_at = :now,
+         lease_until = NULL, worker = NULL WHERE ${stillOurs}`,
+    ),
+    claimed: sql(`SELECT serial_key, coalesces FROM job WHERE ${stillOurs}`),
+    supersede: sql(
+      `UPDATE job SET state = 'done', outcome = 'superseded', reason = :reason, ended_at = :now WHERE id = :id`,
+    ),
+    release: sql(
+      `UPDATE job SET state = 'waiting', run_after = :runAfter, attempts = attempts - :uncounted,
+         reason = :reason, lease_until = NULL, worker = NULL WHERE ${stillOurs}`,
+    ),
+    record: sql(
+      `INSERT INTO trajectory (job_id, fence, entry, created_at)
+       SELECT id, fence, :entry, :now FROM job WHERE ${stillOurs}`,
+    ),
+    trajectory: sql("SELECT entry FROM trajectory WHERE job_id = :id ORDER BY number"),
+    countByState: sql("SELECT state, count(*) AS jobs FROM job GROUP BY state"),
+    oldestWaiting: sql("SELECT min(created_at) AS since FROM job WHERE state = 'waiting'"),
+    purgeDeliveries: sql("DELETE FROM delivery WHERE received_at < :before"),
+    purgeJobs: sql("DELETE FROM job WHERE ended_at < :before"),
+  };
+}

@@ -1,0 +1,341 @@
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import type { TrajectoryEntry } from "../../src/agent/trajectory.ts";
+import { type ClaimedJob, maxAttempts, type NewJob } from "../../src/queue/job.ts";
+import type { Delivery, Queue } from "../../src/queue/queue.ts";
+
+/** How the suite gets at an implementation. `open` may be called again: the same data through another connection. */
+export interface QueueUnderTest {
+  open(now: () => number): Promise<Queue>;
+  /** Removes the data after a test. */
+  remove(): Promise<void>;
+}
+
+export const leaseMs = 30_000;
+
+/** A review job of a pull request, as an event makes it. */
+export function reviewJob(pull: number, changes: Partial<NewJob> & { headSha?: string } = {}): NewJob {
+  const { headSha = "a".repeat(40), ...rest } = changes;
+  return {
+    task: {
+      kind: "review",
+      repository: { installation: 1, id: 7, owner: "octo", name: "shop" },
+      pull,
+      headSha,
+      trigger: "event",
+      commentId: null,
+      requestedBy: null,
+    },
+    serialKey: `7#${pull}`,
+    coalesce: true,
+    priority: 0,
+    ...rest,
+  };
+}
+
+/** A job as a comment makes it. */
+export function commandJob(pull: number, commentId: number): NewJob {
+  const job = reviewJob(pull, { coalesce: false, priority: 10 });
+  return { ...job, task: { ...job.task, trigger: `comment:${commentId}`, commentId } as NewJob["task"] };
+}
+
+export const delivery = (id: string): Delivery => ({ id, event: "pull_request", action: "opened" });
+const entry = (turn: number): TrajectoryEntry => ({
+  kind: "stopped",
+  loop: "review",
+  reason: `turn ${turn}`,
+});
+const headOf = (job: ClaimedJob | undefined) => job?.task.headSha;
+
+/** One suite of behaviour that every implementation of Queue passes. */
+export function describeQueue(name: string, create: () => QueueUnderTest): void {
+  describe(name, () => {
+    let underTest: QueueUnderTest;
+    let queue: Queue;
+    let other: Queue;
+    let time: number;
+    const now = () => time;
+
+    beforeEach(async () => {
+      time = 1_800_000_000_000;
+      underTest = create();
+      queue = await underTest.open(now);
+      other = await underTest.open(now);
+    });
+    afterEach(async () => {
+      await queue.close();
+      await other.close();
+      await underTest.remove();
+    });
+
+    const claim = (from: Queue = queue) => from.claim("worker", leaseMs);
+    async function claimed(from: Queue = queue): Promise<ClaimedJob> {
+      const job = await claim(from);
+      if (!job) throw new Error("no job to claim");
+      return job;
+    }
+
+    describe("accepting", () => {
+      it("hands out a stored job once, with its task and delivery", async () => {
+        expect(await queue.accept(delivery("d1"), [reviewJob(1)])).toBe(true);
+        const job = await claimed();
+        expect(job).toMatchObject({ task: reviewJob(1).task, attempt: 1, deliveryId: "d1" });
+        expect(await claim()).toBeUndefined();
+      });
+
+      it("stores nothing for a delivery id it has seen, also through another connection", async () => {
+        await queue.accept(delivery("d1"), [reviewJob(1)]);
+        expect(await other.accept(delivery("d1"), [reviewJob(2)])).toBe(false);
+        expect((await queue.stats()).jobs.waiting).toBe(1);
+      });
+
+      it("makes one job of fifty parallel deliveries of one id", async () => {
+        const all = Array.from({ length: 50 }, (_, n) =>
+          (n % 2 ? queue : other).accept(delivery("same"), [commandJob(1, 5)]),
+        );
+        expect((await Promise.all(all)).filter(Boolean)).toHaveLength(1);
+        expect((await queue.stats()).jobs.waiting).toBe(1);
+      });
+
+      it("remembers deliveries that started nothing", async () => {
+        expect(await queue.accept(delivery("d1"), [])).toBe(true);
+        expect(await queue.accept(delivery("d1"), [reviewJob(1)])).toBe(false);
+        expect(await claim()).toBeUndefined();
+      });
+
+      it("stores neither delivery nor jobs when one of the jobs cannot be stored", async () => {
+        const broken = { ...reviewJob(2), serialKey: null as unknown as string };
+        await expect(queue.accept(delivery("d1"), [reviewJob(1), broken])).rejects.toThrow();
+        expect((await queue.stats()).jobs.waiting).toBe(0);
+        expect(await queue.accept(delivery("d1"), [reviewJob(1)])).toBe(true);
+      });
+
+      it("takes jobs that follow from no delivery", async () => {
+        const id = await queue.enqueue(reviewJob(1));
+        expect(await claimed()).toMatchObject({ id, deliveryId: null });
+      });
+    });
+
+    describe("coalescing", () => {
+      it("keeps one waiting job of a key, with the newest task and its first id", async () => {
+        const first = await queue.enqueue(reviewJob(1, { headSha: "1".repeat(40) }));
+        const second = await queue.enqueue(reviewJob(1, { headSha: "2".repeat(40) }));
+        expect(second).toBe(first);
+        expect(headOf(await claimed())).toBe("2".repeat(40));
+        expect(await claim()).toBeUndefined();
+      });
+
+      it("lets one run and one wait, however many arrive", async () => {
+        await queue.enqueue(reviewJob(1));
+        const running = await claimed();
+        for (let n = 0; n < 5; n++) await queue.enqueue(reviewJob(1, { headSha: String(n).repeat(40) }));
+        expect((await queue.stats()).jobs).toMatchObject({ active: 1, waiting: 1 });
+        await queue.complete(running, { kind: "done", reason: "" });
+        expect(headOf(await claimed())).toBe("4".repeat(40));
+      });
+
+      it("does not touch other keys", async () => {
+        await queue.enqueue(reviewJob(1));
+        await queue.enqueue(reviewJob(2));
+        expect((await queue.stats()).jobs.waiting).toBe(2);
+      });
+
+      it("never swallows a command, and no command swallows a review", async () => {
+        await queue.enqueue(reviewJob(1));
+        await queue.enqueue(commandJob(1, 5));
+        await queue.enqueue(commandJob(1, 6));
+        await queue.enqueue(reviewJob(1));
+        expect((await queue.stats()).jobs.waiting).toBe(3);
+      });
+
+      it("joins a job that is given back with the newer one that waits: its id, the newer task, fresh attempts", async () => {
+        await queue.enqueue(reviewJob(1, { headSha: "1".repeat(40) }));
+        const running = await claimed();
+        await queue.record(running, entry(1));
+        await queue.accept(delivery("d2"), [reviewJob(1, { headSha: "2".repeat(40) })]);
+        await queue.release(running, 1_000, "model is down");
+        expect((await queue.stats()).jobs).toMatchObject({ active: 0, waiting: 1 });
+        time += 1_000;
+        const again = await claimed();
+        expect(again).toMatchObject({ id: running.id, attempt: 1, deliveryId: "d2" });
+        expect(headOf(again)).toBe("2".repeat(40));
+        expect(await queue.trajectory(again.id)).toEqual([entry(1)]);
+      });
+
+      it("starts a job in back-off at once when news of its pull request arrives", async () => {
+        await queue.enqueue(reviewJob(1));
+        const running = await claimed();
+        await queue.release(running, 60_000, "model is down");
+        expect(await claim()).toBeUndefined();
+        await queue.enqueue(reviewJob(1));
+        expect(await claimed()).toMatchObject({ id: running.id, attempt: 1 });
+      });
+    });
+
+    describe("order", () => {
+      it("runs the higher priority first, then the older", async () => {
+        const low = await queue.enqueue(reviewJob(1));
+        const high = await queue.enqueue(commandJob(2, 5));
+        const later = await queue.enqueue(reviewJob(3));
+        expect([await claimed(), await claimed(), await claimed()].map((job) => job.id)).toEqual([
+          high,
+          low,
+          later,
+        ]);
+      });
+
+      it("never runs two jobs of one key at a time", async () => {
+        await queue.enqueue(commandJob(1, 5));
+        await queue.enqueue(commandJob(1, 6));
+        const first = await claimed();
+        expect(await claim(other)).toBeUndefined();
+        await queue.complete(first, { kind: "done", reason: "" });
+        expect(await claim(other)).toBeDefined();
+      });
+
+      it("passes over a busy key to another one", async () => {
+        await queue.enqueue(commandJob(1, 5));
+        await queue.enqueue(commandJob(1, 6));
+        const elsewhere = await queue.enqueue(reviewJob(2));
+        await claimed();
+        expect((await claimed()).id).toBe(elsewhere);
+      });
+    });
+
+    describe("leases", () => {
+      it("keep a job while they last and are prolonged by heartbeats", async () => {
+        await queue.enqueue(reviewJob(1));
+        const job = await claimed();
+        time += leaseMs - 1;
+        expect(await claim(other)).toBeUndefined();
+        expect(await queue.heartbeat(job, leaseMs)).toBe(true);
+        time += leaseMs - 1;
+        expect(await claim(other)).toBeUndefined();
+      });
+
+      it("that run out give the job to the next worker, who finds the trajectory", async () => {
+        await queue.enqueue(reviewJob(1));
+        const dead = await claimed();
+        await queue.record(dead, entry(1));
+        time += leaseMs;
+        const taken = await claimed(other);
+        expect(taken).toMatchObject({ id: dead.id, attempt: 2 });
+        expect(taken.fence).toBeGreaterThan(dead.fence);
+        expect(await other.trajectory(taken.id)).toEqual([entry(1)]);
+      });
+
+      it("tell a late worker apart in everything it may try", async () => {
+        await queue.enqueue(reviewJob(1));
+        const late = await claimed();
+        time += leaseMs;
+        await claimed(other);
+        expect(await queue.heartbeat(late, leaseMs)).toBe(false);
+        expect(await queue.complete(late, { kind: "done", reason: "" })).toBe(false);
+        expect(await queue.release(late, 0, "late")).toBe(false);
+        await expect(queue.record(late, entry(9))).rejects.toMatchObject({ code: "lease_lost" });
+        expect((await queue.stats()).jobs.active).toBe(1);
+        expect(await queue.trajectory(late.id)).toEqual([]);
+      });
+
+      it("may be prolonged late as long as nobody else has the job", async () => {
+        await queue.enqueue(reviewJob(1));
+        const job = await claimed();
+        time += leaseMs * 2;
+        expect(await queue.heartbeat(job, leaseMs)).toBe(true);
+        expect(await claim(other)).toBeUndefined();
+      });
+
+      it("let a dead worker's job go before newer ones of its key", async () => {
+        await queue.enqueue(reviewJob(1));
+        const dead = await claimed();
+        await queue.enqueue(commandJob(1, 5));
+        time += leaseMs;
+        expect((await claimed(other)).id).toBe(dead.id);
+      });
+
+      it("that run out at every attempt end in one last claim and then in failure", async () => {
+        await queue.enqueue(reviewJob(1));
+        for (let attempt = 1; attempt <= maxAttempts + 1; attempt++) {
+          expect((await claimed()).attempt).toBe(attempt);
+          time += leaseMs;
+        }
+        expect(await claim()).toBeUndefined();
+        expect((await queue.stats()).jobs).toMatchObject({ failed: 1, active: 0, waiting: 0 });
+      });
+    });
+
+    describe("giving back", () => {
+      it("waits for the delay and counts the attempt", async () => {
+        await queue.enqueue(reviewJob(1));
+        await queue.release(await claimed(), 5_000, "model is down");
+        time += 4_999;
+        expect(await claim()).toBeUndefined();
+        time += 1;
+        expect((await claimed()).attempt).toBe(2);
+      });
+
+      it("without failure counts no attempt, but moves the fence", async () => {
+        await queue.enqueue(reviewJob(1));
+        const first = await claimed();
+        await queue.release(first, 0, "the worker stops", { countAttempt: false });
+        const again = await claimed();
+        expect(again.attempt).toBe(1);
+        expect(await queue.heartbeat(first, leaseMs)).toBe(false);
+      });
+    });
+
+    describe("records", () => {
+      it("keep trajectory entries in order across attempts", async () => {
+        await queue.enqueue(reviewJob(1));
+        const first = await claimed();
+        await queue.record(first, entry(1));
+        await queue.record(first, entry(2));
+        await queue.release(first, 0, "again");
+        await queue.record(await claimed(), entry(3));
+        expect(await other.trajectory(first.id)).toEqual([entry(1), entry(2), entry(3)]);
+      });
+
+      it("count jobs by state and tell how long the oldest waits", async () => {
+        expect(await queue.stats()).toEqual({
+          jobs: { waiting: 0, active: 0, done: 0, failed: 0 },
+          oldestWaitingMs: null,
+        });
+        for (const pull of [1, 2, 3, 4]) await queue.enqueue(reviewJob(pull));
+        await queue.complete(await claimed(), { kind: "skipped", reason: "draft" });
+        await queue.complete(await claimed(), { kind: "failed", reason: "no" });
+        await claimed();
+        time += 1_500;
+        expect(await other.stats()).toEqual({
+          jobs: { waiting: 1, active: 1, done: 1, failed: 1 },
+          oldestWaitingMs: 1_500,
+        });
+      });
+
+      it("that are old are purged with their trajectories; open jobs stay", async () => {
+        await queue.accept(delivery("d1"), [reviewJob(1)]);
+        const old = await claimed();
+        await queue.record(old, entry(1));
+        await queue.complete(old, { kind: "done", reason: "" });
+        await queue.enqueue(reviewJob(2));
+        time += 1_000;
+        await queue.accept(delivery("d2"), []);
+        expect(await queue.purge(1_000)).toBe(0);
+        time += 1;
+        expect(await queue.purge(1_000)).toBe(2);
+        expect(await queue.trajectory(old.id)).toEqual([]);
+        expect((await queue.stats()).jobs).toMatchObject({ done: 0, waiting: 1 });
+        expect(await queue.accept(delivery("d2"), [])).toBe(false);
+        expect(await queue.accept(delivery("d1"), [])).toBe(true);
+      });
+
+      it("survive being closed and opened again", async () => {
+        await queue.accept(delivery("d1"), [reviewJob(1)]);
+        await queue.close();
+        await other.close();
+        queue = await underTest.open(now);
+        other = await underTest.open(now);
+        expect(await queue.accept(delivery("d1"), [])).toBe(false);
+        expect((await claimed()).deliveryId).toBe("d1");
+      });
+    });
+  });
+}
