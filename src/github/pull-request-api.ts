@@ -39,16 +39,26 @@ export interface OwnText {
 export type Permission = "admin" | "write" | "read" | "none";
 
 /**
- * GitHub as one review sees it: one repository, one pull request, domain types. Rejects with an AppError of a `github_*`
- * code. Creations are never retried blindly: after an ambiguous failure the caller reads back by marker.
+ * GitHub as a job sees it that knows a repository and no pull request. Rejects with an AppError of a `github_*` code.
+ * Creations are never retried blindly: a rejection that is `github_failed` and `retryable` is ambiguous, and the caller
+ * reads back by marker (or external id) whether the thing stands.
  */
-export interface PullRequestApi {
-  pull(): Promise<PullRequest>;
-  /** "none" when GitHub says so or cannot be asked: fails closed. */
+export interface RepositoryApi {
+  /** "none" when GitHub says so or cannot be asked: fails closed. Rejects with `github_rate_limited` alone. */
   permissionOf(login: string): Promise<Permission>;
-  /** The file's text at a ref of the base repository; undefined when there is none. */
+  /** The file's text at a ref of the base repository; undefined when there is none. `too_large` beyond 1 MB. */
   fileAt(path: string, ref: string): Promise<string | undefined>;
+  /** Reacts to a comment in a conversation. */
   react(commentId: number, reaction: "eyes" | "+1" | "confused"): Promise<void>;
+  /** Our own check run of this commit with this external id. */
+  findCheckRun(headSha: string, externalId: string): Promise<number | undefined>;
+  createCheckRun(headSha: string, externalId: string, update: CheckRunUpdate): Promise<number>;
+  updateCheckRun(id: number, update: CheckRunUpdate): Promise<void>;
+}
+
+/** GitHub as one review sees it: one repository, one pull request, domain types. */
+export interface PullRequestApi extends RepositoryApi {
+  pull(): Promise<PullRequest>;
   /** Our own reviews, all pages. */
   ownReviews(): Promise<OwnText[]>;
   /** Our own inline and file comments on the pull request, all pages. */
@@ -57,9 +67,12 @@ export interface PullRequestApi {
   ownComments(): Promise<OwnText[]>;
   /** One review with event COMMENT. Rejects with `github_invalid` when GitHub refuses it (422), and posts nothing then. */
   createReview(headSha: string, body: string, comments: readonly InlineComment[]): Promise<void>;
+  /**
+   * Whether GitHub would take these comments. Asked with a pending review, which nobody else sees and which is deleted at
+   * once: a refused review does not say which of its comments was wrong.
+   */
+  acceptsReview(headSha: string, comments: readonly InlineComment[]): Promise<boolean>;
   createFileComment(headSha: string, path: string, body: string): Promise<void>;
   createComment(body: string): Promise<void>;
   updateComment(id: number, body: string): Promise<void>;
-  createCheckRun(headSha: string, externalId: string, update: CheckRunUpdate): Promise<number>;
-  updateCheckRun(id: number, update: CheckRunUpdate): Promise<void>;
 }

@@ -1,0 +1,108 @@
+import { Octokit } from "@octokit/rest";
+import { AppError } from "../errors.ts";
+import { toAppError, unreadableAnswer } from "./errors.ts";
+import { type Clock, type Pacing, systemClock } from "./pacing.ts";
+import type { Headers } from "./rate-limit.ts";
+import { type Call, createRequestPolicy } from "./request-policy.ts";
+import { createTransport } from "./transport.ts";
+
+const defaultTimeoutMs = 30_000;
+
+export interface GitHubClientOptions {
+  /** Root of the REST API: `https://api.github.com`, or `https://HOST/api/v3` of an enterprise server. */
+  baseUrl: string;
+  /** The installation's token. `renew` asks for one that is no cached copy, because GitHub refused the last. */
+  token: (options: { renew: boolean }) => Promise<string>;
+  userAgent: string;
+  /** Shared by all clients of one installation. */
+  pacing: Pacing;
+  clock?: Clock;
+  /** For one request with its whole answer. Default 30 s. */
+  timeoutMs?: number;
+  /** Ends waits and requests under way with an AppError `aborted`. */
+  signal?: AbortSignal | undefined;
+  fetch?: typeof fetch;
+}
+
+export interface GitHubClient {
+  /** Typed endpoints; every call goes through the hooks below and rejects with an AppError alone. */
+  readonly rest: Octokit["rest"];
+  readonly request: Octokit["request"];
+  /** All items of a list, by pages of 100. Rejects with `too_large` beyond `mostPages`. */
+  list(path: string, mostPages: number): Promise<unknown[]>;
+}
+
+const silent = { debug() {}, info() {}, warn() {}, error() {} };
+
+/**
+ * GitHub's REST API with the behaviour a bot owes it: paced writes, limits obeyed, reads repeated after a fault and
+ * writes never, one fresh token after a 401.
+ */
+export function createGitHubClient(options: GitHubClientOptions): GitHubClient {
+  const { baseUrl, pacing, signal, clock = systemClock } = options;
+  const octokit = new Octokit({
+    baseUrl,
+    userAgent: options.userAgent,
+    log: silent,
+    request: {
+      fetch: createTransport({
+        baseUrl,
+        timeoutMs: options.timeoutMs ?? defaultTimeoutMs,
+        // Looked up at each call: a test may put its own in place after this client was made.
+        fetch: options.fetch ?? ((input, init) => globalThis.fetch(input, init)),
+        signal,
+      }),
+    },
+  });
+  const settle = createRequestPolicy({ clock, pacing, signal });
+
+  octokit.hook.wrap("request", (request, parameters) => {
+    const call = nameOf(octokit, parameters, baseUrl);
+    return settle(call, async (renew) => {
+      const token = await options.token({ renew }).catch((error: unknown) => {
+        throw toAppError(error, "the request for an installation token");
+      });
+      const headers = {
+        ...parameters.headers,
+        authorization: `Bearer ${token}`,
+        "x-github-api-version": "2022-11-28",
+      };
+      const answer = await request({ ...parameters, headers });
+      refuseCutOff(answer, call);
+      return answer;
+    });
+  });
+
+  return { rest: octokit.rest, request: octokit.request, list: (path, most) => list(octokit, path, most) };
+}
+
+function nameOf(octokit: Octokit, parameters: { method: string; url: string }, baseUrl: string): Call {
+  const { method, url } = octokit.request.endpoint(parameters as Parameters<Octokit["request"]>[0] & object);
+  const root = new URL(baseUrl).pathname.replace(/\/$/, "");
+  return { method, name: `${method} ${new URL(url, baseUrl).pathname.slice(root.length)}` };
+}
+
+/** octokit hands out JSON that it could not parse as plain text. */
+function refuseCutOff(answer: { headers: Headers; data: unknown }, call: Call): void {
+  const json = /^application\/(json|[\w.+-]+\+json)\b/.test(String(answer.headers["content-type"] ?? ""));
+  if (json && typeof answer.data === "string")
+    throw unreadableAnswer(call.name, "its JSON is cut off or broken");
+}
+
+async function list(octokit: Octokit, path: string, mostPages: number): Promise<unknown[]> {
+  const items: unknown[] = [];
+  let url: string | undefined = `${path}?per_page=100`;
+  for (let page = 0; url !== undefined; page++) {
+    if (page === mostPages)
+      throw new AppError("too_large", `GitHub lists more than ${mostPages * 100} items at ${path}`);
+    // The transport refuses a link that leads to another origin.
+    const answer: { data: unknown; headers: { link?: string } } = await octokit.request({
+      method: "GET",
+      url,
+    });
+    if (!Array.isArray(answer.data)) throw unreadableAnswer(`GET ${path}`, "a list was expected");
+    items.push(...answer.data);
+    url = /<([^<>]+)>;\s*rel="next"/.exec(answer.headers.link ?? "")?.[1];
+  }
+  return items;
+}

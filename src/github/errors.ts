@@ -1,0 +1,95 @@
+import { AppError, type ErrorCode } from "../errors.ts";
+import type { Headers, Refusal } from "./rate-limit.ts";
+
+/** What octokit's RequestError holds of interest. Its `request` carries the token and is never touched. */
+interface RequestFailure extends Error {
+  status: number;
+  response?: { status: number; headers: Headers; data: unknown };
+}
+
+/** GitHub's answer, when the error is one; undefined for a connection that failed before there was any. */
+export function refusalOf(error: unknown): Refusal | undefined {
+  if (!isRequestFailure(error) || !error.response) return undefined;
+  const { status, headers, data } = error.response;
+  return { status, headers, message: messageOf(data) };
+}
+
+/**
+ * The AppError for whatever a request threw. `call` is method and path, such as `POST /repos/o/r/issues/1/comments`.
+ * Nothing of the request itself is kept: neither headers nor the original error, which hold the token.
+ */
+export function toAppError(error: unknown, call: string): AppError {
+  const carried = error instanceof Error && error.cause instanceof AppError ? error.cause : error;
+  if (carried instanceof AppError) return carried;
+  const refusal = refusalOf(error);
+  if (!refusal) {
+    return new AppError("github_failed", `${call} got no answer from GitHub: ${connectionFault(error)}`, {
+      retryable: true,
+      remedy: "Check the network, the proxy and https://www.githubstatus.com",
+    });
+  }
+  const said = refusal.message === "" ? "" : `: ${refusal.message}`;
+  return new AppError(codeFor(refusal.status), `GitHub answered ${call} with ${refusal.status}${said}`, {
+    ...remedyFor(refusal),
+    retryable: refusal.status >= 500 || refusal.status === 408,
+  });
+}
+
+/** The answer was a success, but what came is not what GitHub documents: cut off, or a proxy's page. */
+export function unreadableAnswer(call: string, what: string): AppError {
+  return new AppError("github_failed", `GitHub's answer to ${call} is unreadable: ${what}`, {
+    retryable: true,
+    remedy: "Check whether a proxy stands between this machine and GitHub",
+  });
+}
+
+function codeFor(status: number): ErrorCode {
+  if (status === 401) return "github_unauthorized";
+  if (status === 403) return "github_forbidden";
+  if (status === 404 || status === 410 || status === 451) return "github_not_found";
+  if (status === 400 || status === 413 || status === 422) return "github_invalid";
+  if (status === 429) return "github_rate_limited";
+  return "github_failed";
+}
+
+function remedyFor({ status, headers }: Refusal): { remedy?: string } {
+  if (status === 401) return { remedy: "Check APP_ID and the private key" };
+  if (status !== 403) return {};
+  const wanted = String(headers["x-accepted-github-permissions"] ?? "");
+  // A header from outside: only what permissions look like is repeated.
+  if (!/^[a-z_=,; ]{3,200}$/.test(wanted)) return { remedy: "Check the permissions of the GitHub App" };
+  return { remedy: `Give the GitHub App the permission ${wanted.replaceAll(";", " or")}` };
+}
+
+function messageOf(data: unknown): string {
+  if (typeof data !== "object" || data === null || !("message" in data)) return "";
+  const details = "errors" in data && Array.isArray(data.errors) ? data.errors.map(detailOf) : [];
+  return oneLine([data.message, ...details].join("; "));
+}
+
+function detailOf(detail: unknown): string {
+  if (typeof detail === "string") return detail;
+  if (typeof detail !== "object" || detail === null) return "";
+  if ("message" in detail && typeof detail.message === "string") return detail.message;
+  return JSON.stringify(detail);
+}
+
+/** undici says "fetch failed" and hides the reason in `cause`; octokit wraps that once more. */
+function connectionFault(error: unknown): string {
+  let current = error;
+  for (let depth = 0; depth < 4 && current instanceof Error; depth++) {
+    if (current.name === "TimeoutError") return "it took too long";
+    if ("code" in current && typeof current.code === "string") return current.code;
+    current = current.cause;
+  }
+  return error instanceof Error ? oneLine(error.message) : "unknown reason";
+}
+
+function oneLine(text: string): string {
+  const flat = text.replace(/[\p{Cc}\s]+/gu, " ").trim();
+  return flat.length > 300 ? `${flat.slice(0, 300)}…` : flat;
+}
+
+function isRequestFailure(error: unknown): error is RequestFailure {
+  return error instanceof Error && "status" in error && typeof error.status === "number";
+}

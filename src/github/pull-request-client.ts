@@ -1,0 +1,95 @@
+import { AppError } from "../errors.ts";
+import { ownAmong } from "./own-text.ts";
+import { PullRequestShape } from "./payload.ts";
+import type { InlineComment, PullRequestApi } from "./pull-request-api.ts";
+import { createRepositoryApi, type RepositoryApiOptions, read } from "./repository-client.ts";
+
+export interface PullRequestApiOptions extends RepositoryApiOptions {
+  pull: number;
+}
+
+/** 10,000 reviews or comments: beyond it we would not know what already stands, and so post nothing. */
+const mostPages = 100;
+
+/** One pull request on GitHub, over a client that paces, repeats and explains. */
+export function createPullRequestApi(options: PullRequestApiOptions): PullRequestApi {
+  const { client, owner, repo, app, pull } = options;
+  const { rest } = client;
+  const here = { owner, repo };
+  const thisPull = { ...here, pull_number: pull };
+  const root = `/repos/${encodeURIComponent(owner)}/${encodeURIComponent(repo)}`;
+
+  const own = async (path: string) => ownAmong(await client.list(`${root}/${path}`, mostPages), app);
+  const texts = async (path: string) => (await own(path)).map(({ id, body }) => ({ id, body }));
+  const reviews = () => own(`pulls/${pull}/reviews`);
+
+  async function discardPendingReviews(): Promise<void> {
+    for (const review of (await reviews()).filter((one) => one.pending)) {
+      await rest.pulls.deletePendingReview({ ...thisPull, review_id: review.id });
+    }
+  }
+
+  return {
+    ...createRepositoryApi(options),
+
+    async pull() {
+      const { data } = await rest.pulls.get(thisPull);
+      return read(PullRequestShape, data, `pull request ${pull}`);
+    },
+
+    ownReviewComments: () => texts(`pulls/${pull}/comments`),
+    ownComments: () => texts(`issues/${pull}/comments`),
+    ownReviews: async () =>
+      (await reviews()).filter((one) => !one.pending).map(({ id, body }) => ({ id, body })),
+
+    async createReview(headSha, body, comments) {
+      await rest.pulls.createReview({
+        ...thisPull,
+        commit_id: headSha,
+        event: "COMMENT",
+        body,
+        comments: comments.map(wireComment),
+      });
+    },
+
+    async acceptsReview(headSha, comments) {
+      // One that was left behind (by a crash between the two calls below) would make GitHub refuse any other.
+      await discardPendingReviews();
+      try {
+        await rest.pulls.createReview({
+          ...thisPull,
+          commit_id: headSha,
+          comments: comments.map(wireComment),
+        });
+      } catch (error) {
+        if (error instanceof AppError && error.code === "github_invalid") return false;
+        throw error;
+      }
+      await discardPendingReviews();
+      return true;
+    },
+
+    async createFileComment(headSha, path, body) {
+      await rest.pulls.createReviewComment({
+        ...thisPull,
+        commit_id: headSha,
+        path,
+        body,
+        subject_type: "file",
+      } as Parameters<typeof rest.pulls.createReviewComment>[0]);
+    },
+
+    async createComment(body) {
+      await rest.issues.createComment({ ...here, issue_number: pull, body });
+    },
+
+    async updateComment(id, body) {
+      await rest.issues.updateComment({ ...here, comment_id: id, body });
+    },
+  };
+}
+
+function wireComment({ path, side, line, startLine, body }: InlineComment) {
+  const range = startLine === null ? {} : { start_line: startLine, start_side: side };
+  return { path, side, line, body, ...range };
+}

@@ -1,0 +1,122 @@
+import { z } from "zod";
+import { AppError } from "../errors.ts";
+import type { GitHubClient } from "./client.ts";
+import { unreadableAnswer } from "./errors.ts";
+import type { AppIdentity } from "./own-text.ts";
+import type { CheckRunUpdate, RepositoryApi } from "./pull-request-api.ts";
+
+export interface RepositoryApiOptions {
+  client: GitHubClient;
+  owner: string;
+  repo: string;
+  app: AppIdentity;
+}
+
+/** As it stands in the list of checks, and in branch protection rules that require it. */
+const checkName = "Hunkwise";
+
+/** What we read as text through the contents API; beyond it GitHub hands out no content either. */
+const largestFileBytes = 1_000_000;
+
+const Id = z.object({ id: z.int() });
+const PermissionAnswer = z.object({ permission: z.enum(["admin", "write", "read", "none"]) });
+const CheckRuns = z.object({
+  check_runs: z.array(z.object({ id: z.int(), external_id: z.string().nullish() })),
+});
+const FileContent = z.object({
+  type: z.literal("file"),
+  size: z.number(),
+  encoding: z.string(),
+  content: z.string(),
+});
+
+export function createRepositoryApi({ client, owner, repo, app }: RepositoryApiOptions): RepositoryApi {
+  const { rest } = client;
+  const here = { owner, repo };
+
+  return {
+    async permissionOf(username) {
+      try {
+        const { data } = await rest.repos.getCollaboratorPermissionLevel({ ...here, username });
+        return PermissionAnswer.parse(data).permission;
+      } catch (error) {
+        if (error instanceof AppError && error.code === "github_rate_limited") throw error;
+        return "none";
+      }
+    },
+
+    async fileAt(path, ref) {
+      const route = `GET /repos/{owner}/{repo}/contents/${encodePath(path)}`;
+      try {
+        const { data } = await client.request(route, { ...here, ref });
+        return decodeFile(data, path);
+      } catch (error) {
+        if (error instanceof AppError && error.code === "github_not_found") return undefined;
+        throw error;
+      }
+    },
+
+    async react(commentId, content) {
+      await rest.reactions.createForIssueComment({ ...here, comment_id: commentId, content });
+    },
+
+    async findCheckRun(headSha, externalId) {
+      const { data } = await rest.checks.listForRef({
+        ...here,
+        ref: headSha,
+        check_name: checkName,
+        app_id: app.id,
+        filter: "all",
+        per_page: 100,
+      });
+      return read(CheckRuns, data, "check runs").check_runs.find((run) => run.external_id === externalId)?.id;
+    },
+
+    async createCheckRun(headSha, externalId, update) {
+      const { data } = await rest.checks.create({
+        ...here,
+        name: checkName,
+        head_sha: headSha,
+        external_id: externalId,
+        ...checkFields(update),
+      });
+      return read(Id, data, "check run").id;
+    },
+
+    async updateCheckRun(id, update) {
+      await rest.checks.update({ ...here, check_run_id: id, ...checkFields(update) });
+    },
+  };
+}
+
+/** Parses an answer; what does not fit is a fault of the far side, not of ours. */
+export function read<T>(schema: z.ZodType<T>, data: unknown, what: string): T {
+  const parsed = schema.safeParse(data);
+  if (parsed.success) return parsed.data;
+  throw unreadableAnswer(`the request for ${what}`, z.prettifyError(parsed.error).split("\n")[0] ?? "");
+}
+
+function checkFields({ status, conclusion, title, summary }: CheckRunUpdate) {
+  return { status, ...(conclusion && { conclusion }), output: { title, summary } };
+}
+
+/** A path as data: a segment that URLs give a meaning would lead to another endpoint. */
+function encodePath(path: string): string {
+  const segments = path.split("/");
+  if (segments.some((segment) => segment === "" || segment === "." || segment === "..")) {
+    throw new AppError("usage", `"${path}" is no path in a repository`);
+  }
+  return segments.map(encodeURIComponent).join("/");
+}
+
+/** A folder or a submodule is no file; a symbolic link to a file is answered by GitHub with that file. */
+function decodeFile(data: unknown, path: string): string | undefined {
+  const { success, data: file } = FileContent.safeParse(data);
+  if (!success) return undefined;
+  if (file.size > largestFileBytes || file.encoding !== "base64") {
+    throw new AppError("too_large", `${path} is too large to be read (${file.size} bytes)`, {
+      remedy: `Keep it under ${largestFileBytes} bytes`,
+    });
+  }
+  return Buffer.from(file.content, "base64").toString("utf8");
+}
