@@ -19,50 +19,69 @@ export interface Call {
   name: string;
 }
 
+/** What was already tried for one call. */
+interface Tries {
+  faults: number;
+  limits: number;
+  renewed: boolean;
+}
+
 /**
- * Sends one call until it is settled. A read is repeated after a fault. A write is repeated only when GitHub certainly did not carry
- * it out: refused for a limit or a stale token. Anything else, a time-out above all, is the caller's to look into.
- * `send` is told whether to take a fresh token.
+ * Sends one call until it is settled. A read is repeated after a fault. A write is repeated only when GitHub certainly
+ * did not carry it out: refused for a limit or a stale token. Anything else, a time-out above all, is the caller's to
+ * look into. `send` is told whether to take a fresh token.
  */
-export function createRequestPolicy({ clock, pacing, signal }: PolicyOptions) {
+export function createRequestPolicy(options: PolicyOptions) {
+  const { clock, pacing, signal } = options;
+
   return async function settle<T extends { headers: Headers }>(
     call: Call,
     send: (renewToken: boolean) => Promise<T>,
   ): Promise<T> {
-    const isRead = call.method === "GET" || call.method === "HEAD";
-    const tried = { faults: 0, limits: 0, renewed: false };
-
-    /** Rejects when the wait is too long to be sat out here. */
-    function obeyLimit(waitMs: number): void {
-      pacing.holdFor(waitMs);
-      tried.limits++;
-      if (waitMs > longestWaitMs || tried.limits > mostLimitWaits) throw rateLimited(waitMs);
-    }
-
-    async function waitForRepeat(error: unknown): Promise<void> {
-      const failure = toAppError(error, call.name);
-      const pause = readRetriesMs[tried.faults++];
-      const mayRepeat = isRead && failure.retryable && failure.code === "github_failed";
-      if (!mayRepeat || pause === undefined) throw failure;
-      await clock.sleep(pause * (1 + Math.random() / 2), signal);
-    }
-
+    const tried: Tries = { faults: 0, limits: 0, renewed: false };
+    let renewToken = false;
     for (;;) {
-      const renewing = tried.renewed;
       try {
-        const attempt = () => send(renewing);
-        const answer = await (isRead ? pacing.read(attempt, signal) : pacing.write(attempt, signal));
+        const attempt = () => send(renewToken);
+        const answer = await (isRead(call) ? pacing.read(attempt, signal) : pacing.write(attempt, signal));
         const usedUp = untilReset(answer.headers, clock.now());
         if (usedUp !== undefined) pacing.holdFor(usedUp);
         return answer;
       } catch (error) {
-        if (signal?.aborted) throw new AppError("aborted", `${call.name} was called off`);
-        const refusal = refusalOf(error);
-        const limit = refusal && rateLimitWait(refusal, clock.now(), tried.limits);
-        if (limit !== undefined) obeyLimit(limit);
-        else if (refusal?.status === 401 && !tried.renewed) tried.renewed = true;
-        else await waitForRepeat(error);
+        renewToken = (await beforeRepeat(error, call, tried, options)) === "with a fresh token";
       }
     }
   };
+}
+
+/** Waits as long as the failure asks for; rejects with its AppError when the call may not be repeated. */
+async function beforeRepeat(
+  error: unknown,
+  call: Call,
+  tried: Tries,
+  { clock, pacing, signal }: PolicyOptions,
+): Promise<"as it was" | "with a fresh token"> {
+  if (signal?.aborted) throw new AppError("aborted", `${call.name} was called off`);
+  const refusal = refusalOf(error);
+  const limit = refusal && rateLimitWait(refusal, clock.now(), tried.limits);
+  if (limit !== undefined) {
+    pacing.holdFor(limit);
+    tried.limits++;
+    if (limit > longestWaitMs || tried.limits > mostLimitWaits) throw rateLimited(limit);
+    return "as it was";
+  }
+  if (refusal?.status === 401 && !tried.renewed) {
+    tried.renewed = true;
+    return "with a fresh token";
+  }
+  const failure = toAppError(error, call.name);
+  const pause = readRetriesMs[tried.faults++];
+  const mayRepeat = isRead(call) && failure.retryable && failure.code === "github_failed";
+  if (!mayRepeat || pause === undefined) throw failure;
+  await clock.sleep(pause * (1 + Math.random() / 2), signal);
+  return "as it was";
+}
+
+function isRead({ method }: Call): boolean {
+  return method === "GET" || method === "HEAD";
 }
