@@ -26,9 +26,11 @@ export function renderMarkdown(result: ReviewResult, source: SourceLines): strin
 
 /** What the headline says without findings: never that all is well when something was not read. */
 function headline(result: ReviewResult): string {
-  return { complete: "no problems found", offline: "no problems found offline", partial: "partial review" }[
-    outcomeOf(result)
-  ];
+  return {
+    complete: "no problems found",
+    offline: "offline, nothing found by the analyzers",
+    partial: "partial review",
+  }[outcomeOf(result)];
 }
 
 function findingBlocks({ finding, placement }: PlacedFinding, source: SourceLines): string[] {

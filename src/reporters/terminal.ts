@@ -89,7 +89,7 @@ function headerLines(result: ReviewResult, { range }: TerminalOptions, style: St
     plural(hunks_total, "hunk"),
     result.mode === "model" ? plainLine(result.model ?? "model") : "offline",
   ];
-  return [style.bold(names), style.dim(facts.join(" · "))];
+  return [style.bold(names), ...wrap(facts.join(" · "), style.width).map(style.dim)];
 }
 
 function skippedRows({ files_skipped: skipped }: Coverage): [string, string][] {

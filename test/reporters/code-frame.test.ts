@@ -1,0 +1,75 @@
+import { describe, expect, it } from "vitest";
+import { codeFrame, suggestionDiff } from "../../src/reporters/code-frame.ts";
+import { sampleFinding, sampleSource } from "./sample-result.ts";
+
+const numbers = (frame: ReturnType<typeof codeFrame>) =>
+  frame.map((line) => (line === null ? "..." : `${line.anchored ? ">" : ""}${line.number}`));
+
+describe("a code frame", () => {
+  it("shows three lines around the anchored one", () => {
+    expect(numbers(codeFrame(sampleFinding({ line: 6 }), sampleSource))).toEqual([
+      "3",
+      "4",
+      "5",
+      ">6",
+      "7",
+      "8",
+      "9",
+    ]);
+  });
+
+  it("ends at both ends of the file", () => {
+    expect(numbers(codeFrame(sampleFinding({ line: 1 }), sampleSource))).toEqual([">1", "2", "3", "4"]);
+    expect(numbers(codeFrame(sampleFinding({ line: 10 }), sampleSource))).toEqual(["7", "8", "9", ">10"]);
+  });
+
+  it("shows the merge base's lines and numbers for a removed line", () => {
+    const frame = codeFrame(sampleFinding({ side: "LEFT", line: 4, start_line: 3 }), sampleSource);
+    expect(frame).toContainEqual({ number: 4, text: "four", anchored: true });
+    expect(numbers(frame)).toEqual(["1", "2", ">3", ">4", "5", "6"]);
+  });
+
+  it("falls back to the quote where the file is not at hand", () => {
+    const finding = sampleFinding({ path: "gone.ts", line: 9, start_line: 8, quote: "a\nb" });
+    expect(codeFrame(finding, sampleSource)).toEqual([
+      { number: 8, text: "a", anchored: true },
+      { number: 9, text: "b", anchored: true },
+    ]);
+  });
+
+  it("takes the end of a quote that is longer than its clipped range", () => {
+    const finding = sampleFinding({ path: "gone.ts", line: 9, start_line: 8, quote: "x\na\nb" });
+    expect(codeFrame(finding, sampleSource).map((line) => line?.text)).toEqual(["a", "b"]);
+  });
+
+  it("leaves out the middle of a long range", () => {
+    const quote = Array.from({ length: 40 }, (_, index) => `line ${index}`).join("\n");
+    const frame = codeFrame(sampleFinding({ path: "long.ts", line: 40, start_line: 1, quote }), () => null);
+    expect(numbers(frame)).toHaveLength(17);
+    expect(numbers(frame)[8]).toBe("...");
+    expect(numbers(frame).at(-1)).toBe(">40");
+  });
+});
+
+describe("a suggestion", () => {
+  const diff = (suggestion: string | null, quote = "a\nb\nc") =>
+    suggestionDiff(sampleFinding({ path: "x", line: 3, start_line: 1, quote, suggestion }), () => null)?.map(
+      ({ sign, text }) => sign + text,
+    );
+
+  it("keeps what both sides share as context", () => {
+    expect(diff("a\nB\nc\n")).toEqual([" a", "-b", "+B", " c"]);
+  });
+
+  it("removes all lines when it is empty", () => {
+    expect(diff("")).toEqual(["-a", "-b", "-c"]);
+  });
+
+  it("does not count a line twice that begins and ends it", () => {
+    expect(diff("a", "a\na\na")).toEqual([" a", "-a", "-a"]);
+  });
+
+  it("is null for a finding without one", () => {
+    expect(diff(null)).toBeUndefined();
+  });
+});

@@ -1,0 +1,73 @@
+import { describe, expect, it } from "vitest";
+import { renderMarkdown } from "../../src/reporters/markdown.ts";
+import type { ReviewResult } from "../../src/review/review-result.ts";
+import { sampleFinding, sampleResult, sampleSource } from "./sample-result.ts";
+
+const render = (over: Partial<ReviewResult>) => renderMarkdown(sampleResult(over), sampleSource);
+
+describe("the Markdown report", () => {
+  it("shows a finding with its code, its reason and its suggestion", () => {
+    expect(render({})).toBe(`## Hunkwise: 1 high
+
+Adds a total to the cart.
+
+### HIGH: The condition assigns instead of comparing
+
+\`src/cart.ts:6\` · correctness · 95 % sure
+
+\`\`\`
+  3 | export function total(items: Item[]) {
+  4 |   let sum = 0;
+  5 |   for (const item of items) {
+> 6 |     if (item.price = 0) continue;
+  7 |     sum += item.price;
+  8 |   }
+  9 |   return sum;
+\`\`\`
+
+\`item.price = 0\` sets every price to zero and is always false, so free items are added and paid items become free.
+
+Suggestion:
+
+\`\`\`diff
+-    if (item.price = 0) continue;
++    if (item.price === 0) continue;
+\`\`\`
+
+<details><summary>About this review</summary>
+
+- aaaaaaaaaaaa..bbbbbbbbbbbb, 2 files
+- coverage: 3 of 3 hunks read by \`test-model\`
+- usage: 4 requests, 12,345 prompt tokens (6,000 of them cached), 678 completion tokens, $0.0312
+- time: 8.2 s
+
+</details>
+`);
+  });
+
+  it("never calls a partial or an offline review free of problems", () => {
+    const partial = render({ findings: [], stop_reason: "time_limit" });
+    expect(partial).toMatch(/^## Hunkwise: partial review\n\n\*\*Partial: the time limit was reached;/);
+    const offline = render({ findings: [], mode: "offline", model: null, stop_reason: "no_model" });
+    expect(offline).toMatch(/^## Hunkwise: offline, .*\n\n\*\*Offline: .*no model read it\.\*\*/);
+    expect(render({ findings: [] })).toMatch(/^## Hunkwise: no problems found\n/);
+  });
+
+  it("fences code that holds fences", () => {
+    const quote = "````\nend";
+    const finding = sampleFinding({ path: "x.md", quote, start_line: 5, line: 6, suggestion: null });
+    expect(render({ findings: [{ finding, placement: { kind: "inline" } }] })).toContain(
+      "`````\n> 5 | ````\n> 6 | end\n`````",
+    );
+  });
+
+  it("keeps untrusted phrases from being Markdown", () => {
+    const finding = sampleFinding({ title: "**x** <img src=y> [a](b) @team" });
+    const text = render({ findings: [{ finding, placement: { kind: "inline" } }] });
+    expect(text).toContain("### HIGH: \\*\\*x\\*\\* \\<img src=y\\> \\[a\\](b) \\@team\n");
+  });
+
+  it("shows invisible characters", () => {
+    expect(render({ summary: "a\u202eb" })).toContain("a\\u{202E}b");
+  });
+});

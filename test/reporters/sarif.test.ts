@@ -1,0 +1,102 @@
+import { Ajv } from "ajv";
+import formats from "ajv-formats";
+import { describe, expect, it } from "vitest";
+import type { Finding } from "../../src/finding.ts";
+import { renderSarif, toSarif } from "../../src/reporters/sarif.ts";
+import type { ReviewResult } from "../../src/review/review-result.ts";
+import { sarifEssentials } from "../support/sarif-essentials.ts";
+import { sampleFinding, sampleResult } from "./sample-result.ts";
+
+interface Run {
+  results: {
+    level: string;
+    message: { text: string };
+    locations: { physicalLocation: { artifactLocation: { uri: string }; region?: unknown } }[];
+    [name: string]: unknown;
+  }[];
+  invocations: {
+    executionSuccessful: boolean;
+    toolExecutionNotifications: { message: { text: string } }[];
+  }[];
+  tool: { driver: { rules: { id: string }[] } };
+}
+
+const runOf = (over: Partial<ReviewResult>) =>
+  (toSarif(sampleResult(over), "0.1.0") as { runs: Run[] }).runs[0]!;
+const resultOf = (over: Partial<Finding>) =>
+  runOf({ findings: [{ finding: sampleFinding(over), placement: { kind: "inline" } }] }).results[0]!;
+
+const ajv = new Ajv({ allErrors: true });
+formats.default(ajv);
+const validate = ajv.compile(sarifEssentials);
+
+describe("the SARIF report", () => {
+  it("is valid SARIF 2.1.0 with findings of every kind", () => {
+    const findings = [
+      sampleFinding(),
+      sampleFinding({ side: "LEFT", category: "security", source: "ast-grep/x", path: "a b/ü:c#.ts" }),
+      sampleFinding({ suggestion: "", start_line: 3 }),
+      sampleFinding({ suggestion: null }),
+    ].map((finding) => ({ finding, placement: { kind: "inline" } as const }));
+    expect(validate(toSarif(sampleResult({ findings, warnings: ["careful"] }), "0.1.0"))).toBe(true);
+    expect(validate(toSarif(sampleResult({ findings: [] }), "0.1.0"))).toBe(true);
+  });
+
+  it("maps severities to levels", () => {
+    const level = (severity: Finding["severity"]) => resultOf({ severity }).level;
+    expect([level("critical"), level("high"), level("medium"), level("low")]).toEqual([
+      "error",
+      "error",
+      "warning",
+      "note",
+    ]);
+  });
+
+  it("gives the finding's id as fingerprint and its lines as region", () => {
+    const result = resultOf({ id: "abc", start_line: 4, line: 6 });
+    expect(result.partialFingerprints).toEqual({ "hunkwise/v1": "abc" });
+    expect(result.locations[0]?.physicalLocation.region).toEqual({ startLine: 4, endLine: 6 });
+  });
+
+  it("puts a removed line on the file, with a note on where it was", () => {
+    const result = resultOf({ side: "LEFT", line: 12, suggestion: "x" });
+    expect(result.locations[0]?.physicalLocation).not.toHaveProperty("region");
+    expect(result.message.text).toContain("line 12 of the merge base");
+    expect(result).not.toHaveProperty("fixes");
+  });
+
+  it("encodes paths as URI references", () => {
+    const { artifactLocation } = resultOf({ path: "a b/ü:#%.ts" }).locations[0]!.physicalLocation;
+    expect(artifactLocation.uri).toBe("a%20b/%C3%BC%3A%23%25.ts");
+  });
+
+  it("names a rule for each analyzer rule and each category of the model, once", () => {
+    const findings = [
+      sampleFinding(),
+      sampleFinding({ id: "f2" }),
+      sampleFinding({ source: "ast-grep/py-mutable-default" }),
+    ].map((finding) => ({ finding, placement: { kind: "inline" } as const }));
+    expect(runOf({ findings }).tool.driver.rules.map((rule) => rule.id)).toEqual([
+      "ast-grep/py-mutable-default",
+      "model/correctness",
+    ]);
+  });
+
+  it("reports a partial run as not successful, an offline one as successful and says so", () => {
+    const [partial] = runOf({ stop_reason: "cost_limit" }).invocations;
+    expect(partial?.executionSuccessful).toBe(false);
+    const [offline] = runOf({ mode: "offline", model: null, stop_reason: "no_model" }).invocations;
+    expect(offline?.executionSuccessful).toBe(true);
+    expect(offline?.toolExecutionNotifications[0]?.message.text).toMatch(/no model read it/);
+  });
+
+  it("holds no invisible character", () => {
+    const finding = sampleFinding({ title: "a\u202eb\u009b" });
+    const text = renderSarif(
+      sampleResult({ findings: [{ finding, placement: { kind: "inline" } }] }),
+      "0.1.0",
+    );
+    expect(text).not.toMatch(/[\u202e\u009b]/);
+    expect(JSON.parse(text).runs[0].results[0].message.text).toContain("a\u202eb\u009b");
+  });
+});

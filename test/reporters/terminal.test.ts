@@ -1,0 +1,186 @@
+import { describe, expect, it } from "vitest";
+import { renderTerminal, type TerminalOptions } from "../../src/reporters/terminal.ts";
+import { columns } from "../../src/reporters/terminal-wrap.ts";
+import type { ReviewResult } from "../../src/review/review-result.ts";
+import { sampleFinding, sampleResult, sampleSource } from "./sample-result.ts";
+
+const options: TerminalOptions = {
+  range: { base: "main", head: "topic", commits: 2 },
+  source: sampleSource,
+  colour: false,
+  width: 80,
+};
+const render = (over: Partial<ReviewResult>, more: Partial<TerminalOptions> = {}) =>
+  renderTerminal(sampleResult(over), { ...options, ...more });
+
+const offline: Partial<ReviewResult> = {
+  mode: "offline",
+  model: null,
+  summary: "",
+  stop_reason: "no_model",
+  coverage: { hunks_total: 3, hunks_served: 0, unserved: [], files_total: 2, files_skipped: [] },
+  usage: { requests: 0, prompt_tokens: 0, cached_tokens: 0, completion_tokens: 0, cost_usd: null },
+};
+
+describe("the terminal report", () => {
+  it("shows a finding with its code, its reason and its suggestion", () => {
+    expect(render({})).toBe(`main...topic
+aaaaaaa..bbbbbbb · 2 commits · 2 files · 3 hunks · test-model
+
+Adds a total to the cart.
+
+src/cart.ts
+
+  HIGH  The condition assigns instead of comparing
+  src/cart.ts:6 · correctness · 95 % sure
+
+    3 │ export function total(items: Item[]) {
+    4 │   let sum = 0;
+    5 │   for (const item of items) {
+  > 6 │     if (item.price = 0) continue;
+    7 │     sum += item.price;
+    8 │   }
+    9 │   return sum;
+
+  \`item.price = 0\` sets every price to zero and is always false, so free items
+  are added and paid items become free.
+
+  Suggestion
+    -     if (item.price = 0) continue;
+    +     if (item.price === 0) continue;
+
+Findings  1 high
+Coverage  3 of 3 hunks read by the model
+Usage     4 requests, 12,345 prompt tokens (6,000 of them cached), 678
+          completion tokens, $0.0312
+Time      8.2 s
+`);
+  });
+
+  it("is one quiet line for a complete review without findings", () => {
+    expect(render({ findings: [] })).toBe(
+      "main...topic: no problems found · all 3 hunks read · test-model, 13,023 tokens, $0.0312, 8.2 s\n",
+    );
+  });
+
+  it("is not quiet when there is something to be warned of", () => {
+    expect(render({ findings: [], warnings: ["the configuration is broken"] })).toContain(
+      "Warning   the configuration is broken\n",
+    );
+  });
+
+  it("says first that a review is partial, and what was not read", () => {
+    const text = render({
+      findings: [],
+      stop_reason: "token_limit",
+      coverage: {
+        hunks_total: 3,
+        hunks_served: 1,
+        unserved: [{ path: "src/a.ts", hunks: 2 }],
+        files_total: 2,
+        files_skipped: [],
+      },
+    });
+    expect(text.split("\n").slice(0, 2)).toEqual([
+      "Partial: the token limit was reached; 1 of 3 hunks were read.",
+      "  not read: src/a.ts (2 hunks)",
+    ]);
+    expect(text).not.toContain("no problems found");
+  });
+
+  it("says first that no model took part", () => {
+    const text = render({ ...offline, findings: [] });
+    expect(text.split("\n")[0]).toMatch(/^Offline: .*no model read it\.$/);
+    expect(text).not.toContain("no problems found");
+  });
+
+  it("names skipped files with their reasons, and counts the rest of many", () => {
+    const files_skipped = Array.from({ length: 20 }, (_, index) => ({
+      path: `gen/${index}.js`,
+      reason: "generated",
+    }));
+    const text = render({ coverage: { ...sampleResult().coverage, files_skipped } });
+    expect(text).toContain("Skipped   gen/0.js: generated\n");
+    expect(text).toContain("Skipped   8 more files; --format json names them all\n");
+  });
+
+  it("puts the file with the worst finding first", () => {
+    const text = render({
+      findings: [
+        { finding: sampleFinding({ path: "a.ts", severity: "low" }), placement: { kind: "inline" } },
+        { finding: sampleFinding({ path: "z.ts", severity: "critical" }), placement: { kind: "inline" } },
+      ],
+    });
+    expect(text.indexOf("\nz.ts\n")).toBeLessThan(text.indexOf("\na.ts\n"));
+    expect(text).toContain("Findings  1 critical, 1 low");
+  });
+
+  it("says why a finding is not on its line", () => {
+    const text = render({
+      findings: [
+        { finding: sampleFinding(), placement: { kind: "file", reason: "the line is outside the diff" } },
+      ],
+    });
+    expect(text).toContain("  not on its line: the line is outside the diff\n");
+  });
+
+  it("uses colours only when told to", () => {
+    expect(render({})).not.toContain("\u001b");
+    expect(render({}, { colour: true })).toContain("\u001b[");
+  });
+
+  it("keeps every line within the width, whatever the texts are", () => {
+    const text = render(
+      {
+        summary: "漢字 ".repeat(60),
+        findings: [
+          {
+            finding: sampleFinding({
+              title: "a long title ".repeat(20),
+              body: `${"word ".repeat(80)}\n\n\`\`\`\n${"x".repeat(300)}\n\`\`\``,
+              quote: `\t${"y".repeat(300)}`,
+              path: "other.ts",
+              suggestion: "z".repeat(300),
+              evidence: [{ path: "e.ts", start_line: 1, end_line: 2, note: "note ".repeat(40) }],
+            }),
+            placement: { kind: "inline" },
+          },
+        ],
+      },
+      { width: 60 },
+    );
+    const wide = text.split("\n").filter((line) => columns(line) > 60);
+    expect(wide).toEqual([]);
+  });
+
+  it("lets nothing of the repository reach the terminal as control characters", () => {
+    const hostile = "\u001b]0;owned\u0007\u009b31m\u202e\u200b\r";
+    const finding = sampleFinding({
+      path: `src/${hostile}.ts`,
+      quote: hostile,
+      title: hostile,
+      body: hostile,
+      suggestion: hostile,
+      source: hostile,
+      evidence: [{ path: hostile, start_line: 1, end_line: 1, note: hostile }],
+    });
+    const text = render(
+      {
+        summary: hostile,
+        model: hostile,
+        findings: [{ finding, placement: { kind: "summary", reason: hostile } }],
+        coverage: {
+          hunks_total: 2,
+          hunks_served: 1,
+          unserved: [{ path: hostile, hunks: 1 }],
+          files_total: 2,
+          files_skipped: [{ path: hostile, reason: hostile }],
+        },
+        warnings: [hostile],
+      },
+      { range: { base: hostile, head: hostile, commits: 1 } },
+    );
+    expect(text).not.toMatch(/[[\p{Cc}\p{Cf}]--[\n]]/v);
+    expect(text).toContain("\\u{1B}]0;owned");
+  });
+});
