@@ -1,0 +1,25 @@
+import { isContextTooLong, type Refusal } from "./openai-errors.ts";
+import type { Dialect } from "./openai-request.ts";
+
+const other = { max_tokens: "max_completion_tokens", max_completion_tokens: "max_tokens" } as const;
+const MIN_OUTPUT_TOKENS = 1_024;
+
+/**
+ * The dialect to try after a refusal that names a parameter of ours; null when the refusal is about something else or there
+ * is nothing left to try, so that asking again always ends. `asked` is how long an answer was asked for.
+ */
+export function adapted(dialect: Dialect, refusal: Refusal, asked: number): Dialect | null {
+  if (refusal.status !== 400 && refusal.status !== 422) return null;
+  const names = (parameter: string) =>
+    refusal.param === parameter || new RegExp(`\\b${parameter}\\b`).test(refusal.message);
+
+  if (dialect.parallelToolCalls && names("parallel_tool_calls"))
+    return { ...dialect, parallelToolCalls: false };
+  if (!names(dialect.tokenParameter)) return null;
+  if (/too (large|high|big)|at most|less than|range of/i.test(refusal.message)) {
+    const half = Math.floor(Math.min(asked, dialect.maxOutputTokens) / 2);
+    return half < MIN_OUTPUT_TOKENS ? null : { ...dialect, maxOutputTokens: half };
+  }
+  if (dialect.tokenParameterSwitched || isContextTooLong(refusal)) return null;
+  return { ...dialect, tokenParameter: other[dialect.tokenParameter], tokenParameterSwitched: true };
+}

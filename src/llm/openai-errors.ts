@@ -1,0 +1,179 @@
+import OpenAI from "openai";
+import { AppError, type AppErrorOptions, type ErrorCode } from "../errors.ts";
+import { abortedError } from "./retry.ts";
+
+/** What error messages may name of the endpoint. */
+export interface Endpoint {
+  model: string;
+  address: string;
+  timeoutMs: number;
+}
+
+/** The beginning of a far side's text, on one line. */
+export function excerpt(text: string, length = 200): string {
+  const line = text.replaceAll(/\s+/g, " ").trim();
+  return line.length > length ? `${line.slice(0, length)}...` : line;
+}
+
+/**
+ * An error of the client as ours. No cause is handed on: the client's errors hold headers and bodies, and a far side may
+ * repeat the key that it was sent.
+ */
+export function toAppError(error: unknown, endpoint: Endpoint, signal: AbortSignal): AppError {
+  if (error instanceof AppError) return error;
+  if (signal.aborted || error instanceof OpenAI.APIUserAbortError) return abortedError();
+  if (error instanceof OpenAI.APIConnectionTimeoutError) {
+    const seconds = Math.round(endpoint.timeoutMs / 1_000);
+    return new AppError("model_failed", `${endpoint.address} did not answer within ${seconds} s`, {
+      retryable: true,
+      remedy: "Try again, allow more time, or take a faster model.",
+    });
+  }
+  if (error instanceof OpenAI.APIConnectionError) return connectionError(error, endpoint);
+  if (error instanceof OpenAI.APIError && error.status !== undefined) {
+    return statusError(factsOf(error), endpoint);
+  }
+  if (error instanceof SyntaxError || systemCode(error) !== null) {
+    return new AppError("model_failed", `The answer of ${endpoint.address} was cut off or is not JSON`, {
+      retryable: true,
+      remedy: "Try again; if it stays so, check OPENAI_BASE_URL and any proxy in between.",
+    });
+  }
+  // Nothing a far side can cause: a fault of ours, which must not look like one of theirs.
+  throw error;
+}
+
+function connectionError(error: Error, { address }: Endpoint): AppError {
+  const code = systemCode(error);
+  return new AppError(
+    "model_failed",
+    `Cannot reach the model endpoint ${address}${code ? ` (${code})` : ""}`,
+    {
+      retryable: true,
+      remedy: "Check OPENAI_BASE_URL, and that the server runs and can be reached from here.",
+    },
+  );
+}
+
+function systemCode(error: unknown, depth = 0): string | null {
+  if (!(error instanceof Error) || depth > 4) return null;
+  const code = "code" in error && typeof error.code === "string" ? error.code : null;
+  return code ?? systemCode(error.cause, depth + 1);
+}
+
+/** What is known of a refusal: from a response's status, or from an error object that came with status 200. */
+export interface Refusal {
+  status: number;
+  code: string;
+  param: string;
+  message: string;
+  headers: Headers | undefined;
+}
+
+export function factsOf(error: InstanceType<typeof OpenAI.APIError>): Refusal {
+  const body = typeof error.error === "object" && error.error !== null ? error.error : {};
+  const told = "message" in body && typeof body.message === "string" ? body.message : error.message;
+  return {
+    status: error.status ?? 0,
+    code: String(error.code ?? ""),
+    param: String(error.param ?? ""),
+    message: told,
+    headers: error.headers,
+  };
+}
+
+/** Waiting may help with these; the rest of 4xx is refused again whenever it is asked again. */
+const passing = (status: number) => status === 408 || status === 409 || status === 429 || status >= 500;
+
+export function isContextTooLong({ status, code, message }: Refusal): boolean {
+  if (code === "context_length_exceeded" || status === 413) return true;
+  return (
+    (status === 400 || status === 422) &&
+    /context (length|window|size)|maximum context|(prompt|input) is too long|too many (input )?tokens/i.test(
+      message,
+    )
+  );
+}
+
+export function statusError(refusal: Refusal, { model, address }: Endpoint): AppError {
+  const { status, code, message } = refusal;
+  const told = message && !/^<(!doctype|html)/i.test(message.trim()) ? `: ${excerpt(message)}` : "";
+  const make = (kind: ErrorCode, text: string, remedy: string, more: AppErrorOptions = {}) =>
+    new AppError(kind, text, { remedy, ...more });
+
+  // What the far side says of a key repeats parts of it.
+  if (status === 401) {
+    return make(
+      "model_unauthorized",
+      `${address} refused the API key (401)`,
+      "Set OPENAI_API_KEY to a valid key.",
+    );
+  }
+  if (status === 403) {
+    return make(
+      "model_unauthorized",
+      `The API key may not use the model "${model}" at ${address} (403)${told}`,
+      "Use a key with access to it, or another HUNKWISE_MODEL.",
+    );
+  }
+  if (status === 402 || code === "insufficient_quota") {
+    return make(
+      "model_rate_limited",
+      `The account's quota is used up (${status})`,
+      "Add credit or raise its limit.",
+    );
+  }
+  if (status === 404) return notFound(refusal, model, address);
+  if (isContextTooLong(refusal)) {
+    return make(
+      "model_refused",
+      `The conversation is too long for the model "${model}" (${status})${told}`,
+      "Configure the context size that the model really has, or take a model with a larger one.",
+    );
+  }
+  if (status === 429) {
+    return make(
+      "model_rate_limited",
+      `${address} limits the rate (429)${told}`,
+      "Wait, or raise the account's limit.",
+      {
+        ...pauseAsked(refusal.headers),
+        retryable: mayRetry(refusal),
+      },
+    );
+  }
+  if (passing(status)) {
+    return make("model_failed", `${address} failed (${status})${told}`, "Try again later.", {
+      ...pauseAsked(refusal.headers),
+      retryable: mayRetry(refusal),
+    });
+  }
+  return make(
+    "model_refused",
+    `${address} refused the request (${status})${told}`,
+    "Check HUNKWISE_MODEL: it must be a chat model that takes tools.",
+  );
+}
+
+function notFound({ code, message }: Refusal, model: string, address: string): AppError {
+  if (code === "model_not_found" || /model/i.test(message)) {
+    return new AppError("model_refused", `${address} has no model "${model}" (404)`, {
+      remedy: "Set HUNKWISE_MODEL to one that it has; `hunkwise doctor` lists them.",
+    });
+  }
+  return new AppError("model_refused", `${address} has no chat completions (404)`, {
+    remedy: "Check OPENAI_BASE_URL: it usually ends in /v1.",
+  });
+}
+
+const mayRetry = ({ status, headers }: Refusal) =>
+  passing(status) && headers?.get("x-should-retry") !== "false";
+
+/** `retry-after-ms`, or `retry-after` in seconds or as a date. */
+function pauseAsked(headers: Headers | undefined): { retryAfterMs?: number } {
+  const milliseconds = Number.parseFloat(headers?.get("retry-after-ms") ?? "");
+  if (milliseconds >= 0) return { retryAfterMs: milliseconds };
+  const after = headers?.get("retry-after") ?? "";
+  const asked = /^[\d.]+$/.test(after) ? Number(after) * 1_000 : Date.parse(after) - Date.now();
+  return Number.isFinite(asked) ? { retryAfterMs: Math.max(0, asked) } : {};
+}

@@ -1,0 +1,63 @@
+import type OpenAI from "openai";
+import type { Message, ModelRequest, ToolCall } from "./model.ts";
+
+/** What a server turned out to take. Learned from its refusals, once for each model. */
+export interface Dialect {
+  /** OpenAI's reasoning models refuse `max_tokens`, many local servers know nothing else. */
+  tokenParameter: "max_tokens" | "max_completion_tokens";
+  /** True once the other one was tried: there is no third. */
+  tokenParameterSwitched: boolean;
+  /** False once the server refused `parallel_tool_calls`. */
+  parallelToolCalls: boolean;
+  /** Greatest answer the server lets itself be asked for, in tokens. */
+  maxOutputTokens: number;
+}
+
+type Body = OpenAI.ChatCompletionCreateParamsNonStreaming;
+
+export function toRequestBody(model: string, request: ModelRequest, dialect: Dialect): Body {
+  const body: Body = {
+    model,
+    messages: request.messages.map(toWireMessage),
+    [dialect.tokenParameter]: Math.min(request.maxOutputTokens, dialect.maxOutputTokens),
+  };
+  if (request.tools.length === 0) return body;
+  return {
+    ...body,
+    tools: request.tools.map((tool) => ({ type: "function", function: { ...tool } })),
+    ...(dialect.parallelToolCalls ? { parallel_tool_calls: true } : {}),
+  };
+}
+
+function toWireMessage(message: Message): OpenAI.ChatCompletionMessageParam {
+  // A lone surrogate would make the body invalid UTF-8, which servers refuse as a whole.
+  const content = message.content.toWellFormed();
+  if (message.role === "tool") return { role: "tool", tool_call_id: message.callId, content };
+  if (message.role !== "assistant") return { role: message.role, content };
+  // Several servers refuse an assistant's message without any content.
+  if (message.toolCalls.length === 0) return { role: "assistant", content: content || "(no answer)" };
+  return { role: "assistant", content: content || null, tool_calls: message.toolCalls.map(toWireCall) };
+}
+
+/**
+ * A call goes back as the model made it, as far as servers take that: they refuse odd names, and several parse the
+ * arguments of past calls and fail on broken JSON.
+ */
+function toWireCall(call: ToolCall): OpenAI.ChatCompletionMessageFunctionToolCall {
+  const name = call.name.replaceAll(/[^a-zA-Z0-9_-]/g, "_").slice(0, 64) || "unnamed";
+  const text = call.arguments.toWellFormed();
+  return {
+    id: call.id,
+    type: "function",
+    function: { name, arguments: isJsonObject(text) ? text : JSON.stringify({ not_json: text }) },
+  };
+}
+
+function isJsonObject(text: string): boolean {
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === "object" && value !== null && !Array.isArray(value);
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,378 @@
+import { createServer } from "node:net";
+import { inspect } from "node:util";
+import { describe, expect, it } from "vitest";
+import { AppError } from "../../src/errors.ts";
+import type { Message, ModelRequest } from "../../src/llm/model.ts";
+import { createOpenAiModel, type OpenAiOptions } from "../../src/llm/openai.ts";
+import { readPrices } from "../../src/llm/pricing.ts";
+import { type FakeAnswer, type FakeOpenAiOptions, startFakeOpenAi } from "../support/fake-openai.ts";
+
+const KEY = "sk-secret-1234567890";
+const tools = [
+  { name: "look", description: "Looks.", parameters: { type: "object", properties: {}, required: [] } },
+];
+const ask = (
+  messages: Message[] = [{ role: "user", content: "hello" }],
+  more: Partial<ModelRequest> = {},
+) => ({
+  messages,
+  tools,
+  maxOutputTokens: 4_000,
+  ...more,
+});
+const never = new AbortController().signal;
+
+/** A model in front of a fake endpoint, with a clock that notes its pauses instead of waiting. */
+async function setUp(
+  script: FakeOpenAiOptions["script"],
+  more: Partial<OpenAiOptions> = {},
+  server: Partial<FakeOpenAiOptions> = {},
+) {
+  const endpoint = await startFakeOpenAi({ script, apiKey: KEY, ...server });
+  const pauses: number[] = [];
+  const model = createOpenAiModel({
+    apiKey: KEY,
+    baseUrl: endpoint.url,
+    model: "gpt-5-2025-08-07",
+    contextTokens: 100_000,
+    prices: readPrices(null),
+    timeoutMs: 5_000,
+    maxRetries: 3,
+    sleep: async (ms) => void pauses.push(ms),
+    random: () => 0.5,
+    ...more,
+  });
+  return { endpoint, model, pauses, [Symbol.asyncDispose]: endpoint.close };
+}
+
+async function failure(promise: Promise<unknown>): Promise<AppError> {
+  const error = await promise.then(
+    () => null,
+    (reason: unknown) => reason,
+  );
+  expect(error).toBeInstanceOf(AppError);
+  // Whatever went wrong, and however deep it is printed: one line, and never the key.
+  expect(inspect(error, { depth: 10, showHidden: true })).not.toContain(KEY);
+  expect((error as AppError).line).not.toContain("\n");
+  return error as AppError;
+}
+
+describe("a model behind Chat Completions", () => {
+  it("answers in neutral terms, with what it cost", async () => {
+    const usage = { prompt_tokens: 1_000_000, completion_tokens: 100_000, cached_tokens: 400_000 };
+    await using set = await setUp([
+      { content: "I look.", tool_calls: [{ id: "a", name: "look", arguments: { at: 1 } }], usage },
+    ]);
+
+    const turn = await set.model.respond(ask(), never);
+
+    expect(turn).toEqual({
+      content: "I look.",
+      toolCalls: [{ id: "a", name: "look", arguments: '{"at":1}' }],
+      finishReason: "tool_calls",
+      usage: {
+        promptTokens: 1_000_000,
+        cachedTokens: 400_000,
+        completionTokens: 100_000,
+        costUsd: expect.closeTo(1.8),
+      },
+    });
+    expect(set.endpoint.requests[0]?.body).toMatchObject({
+      model: "gpt-5-2025-08-07",
+      parallel_tool_calls: true,
+    });
+    expect(set.endpoint.complaints).toEqual([]);
+  });
+
+  it("sends back a conversation that the endpoint takes, whatever the model wrote before", async () => {
+    await using set = await setUp([{ content: "ok" }, { content: "ok" }]);
+    const messages: Message[] = [
+      { role: "system", content: "s" },
+      { role: "user", content: "lone surrogate \ud800" },
+      {
+        role: "assistant",
+        content: "",
+        toolCalls: [
+          { id: "a", name: "functions.look", arguments: "{broken" },
+          { id: "b", name: "", arguments: "[1]" },
+          { id: "c", name: "look", arguments: '{"x": 1}' },
+        ],
+      },
+      ...["a", "b", "c"].map((callId): Message => ({ role: "tool", callId, content: "seen" })),
+      { role: "assistant", content: "", toolCalls: [] },
+      { role: "user", content: "go on" },
+    ];
+
+    await set.model.respond(ask(messages), never);
+    await set.model.respond(ask(messages, { tools: [] }), never);
+
+    expect(set.endpoint.complaints).toEqual([]);
+    const sent = set.endpoint.requests[0]?.body.messages[2]?.tool_calls?.map((call) => call.function);
+    expect(sent?.map((call) => call.name)).toEqual(["functions_look", "unnamed", "look"]);
+    expect(sent?.map((call) => JSON.parse(call.arguments))).toEqual([
+      { not_json: "{broken" },
+      { not_json: "[1]" },
+      { x: 1 },
+    ]);
+    expect(set.endpoint.requests[1]?.body.tools).toBeUndefined();
+  });
+
+  it("sends no Authorization header where there is no key", async () => {
+    const seen: (string | null)[] = [];
+    await using set = await setUp([], {
+      apiKey: null,
+      fetch: async (_, init) => {
+        seen.push(new Headers(init?.headers).get("authorization"));
+        return Response.json({ choices: [{ message: { content: "hi" } }] });
+      },
+    });
+
+    await set.model.respond(ask(), never);
+
+    expect(seen).toEqual([null]);
+  });
+
+  it("lists the models of an endpoint, or says that it has no list", async () => {
+    await using set = await setUp([], {}, { models: ["one", "two"] });
+    await using none = await setUp([], { fetch: async () => new Response("no", { status: 404 }) });
+
+    expect(await set.model.listModels(never)).toEqual(["one", "two"]);
+    expect(await none.model.listModels(never)).toBeNull();
+  });
+});
+
+describe("retries", () => {
+  const down = (status: number, headers: Record<string, string> = {}): FakeAnswer => ({
+    fault: "status",
+    status,
+    headers,
+  });
+
+  it.each<[string, FakeAnswer]>([
+    ["408", down(408)],
+    ["409", down(409)],
+    ["429", down(429)],
+    ["500", down(500)],
+    ["503", down(503)],
+    ["529", down(529)],
+    ["a reset connection", { fault: "reset" }],
+    ["an answer that was cut off", { fault: "truncated" }],
+    [
+      "an overload told with status 200",
+      { fault: "json", body: { error: { code: 502, message: "upstream" } } },
+    ],
+  ])("come after %s, with growing pauses, until there is an answer", async (_, fault) => {
+    await using set = await setUp([fault, fault, { content: "at last" }]);
+
+    const turn = await set.model.respond(ask(), never);
+
+    expect(turn.content).toBe("at last");
+    expect(set.pauses).toEqual([375, 750]);
+  });
+
+  it("are bounded, and tell that it may work later", async () => {
+    await using set = await setUp(() => down(500), { maxRetries: 2 });
+
+    const error = await failure(set.model.respond(ask(), never));
+
+    expect([error.code, error.retryable]).toEqual(["model_failed", true]);
+    expect(set.endpoint.requests).toHaveLength(3);
+  });
+
+  it("wait as long as the endpoint says, a little longer at most", async () => {
+    await using set = await setUp([
+      down(429, { "retry-after": "7" }),
+      down(429, { "retry-after-ms": "1200", "retry-after": "99" }),
+      down(503, { "retry-after": new Date(Date.now() + 30_000).toUTCString() }),
+      { content: "ok" },
+    ]);
+
+    await set.model.respond(ask(), never);
+
+    expect(set.pauses[0]).toBeGreaterThanOrEqual(7_000);
+    expect(set.pauses[0]).toBeLessThan(8_000);
+    expect(set.pauses[1]).toBeGreaterThanOrEqual(1_200);
+    expect(set.pauses[1]).toBeLessThan(1_400);
+    expect(set.pauses[2]).toBeGreaterThan(20_000);
+  });
+
+  it("do not wait for an hour: the fault says when to come back", async () => {
+    await using set = await setUp([down(429, { "retry-after": "3600" })]);
+
+    const error = await failure(set.model.respond(ask(), never));
+
+    expect(error).toMatchObject({ code: "model_rate_limited", retryable: true, retryAfterMs: 3_600_000 });
+    expect(set.pauses).toEqual([]);
+  });
+
+  it.each([400, 401, 402, 403, 404, 413, 422])("never come after %i", async (status) => {
+    await using set = await setUp([down(status)]);
+
+    const error = await failure(set.model.respond(ask(), never));
+
+    expect(error.retryable).toBe(false);
+    expect(set.endpoint.requests).toHaveLength(1);
+  });
+
+  it("come after a time-out, which every try has", async () => {
+    await using set = await setUp([{ fault: "hang" }, { content: "ok" }], { timeoutMs: 100 });
+
+    expect((await set.model.respond(ask(), never)).content).toBe("ok");
+    expect(set.endpoint.requests.map((one) => one.hungUp)).toEqual([true, false]);
+  });
+
+  it("end when the caller aborts: in a request", async () => {
+    const abort = new AbortController();
+    await using set = await setUp(() => {
+      abort.abort();
+      return { fault: "hang" };
+    });
+
+    const error = await failure(set.model.respond(ask(), abort.signal));
+
+    expect(error.code).toBe("aborted");
+    expect(set.endpoint.requests).toHaveLength(1);
+  });
+
+  it("end when the caller aborts: in a pause", async () => {
+    const abort = new AbortController();
+    await using set = await setUp(() => down(500), {
+      sleep: async () => {
+        abort.abort();
+        throw new Error("woken");
+      },
+    });
+
+    expect((await failure(set.model.respond(ask(), abort.signal))).code).toBe("aborted");
+    expect(set.endpoint.requests).toHaveLength(1);
+  });
+});
+
+describe("parameters that a server does not take", () => {
+  it("are exchanged once and remembered: max_tokens for max_completion_tokens", async () => {
+    await using set = await setUp(() => ({ content: "ok" }), {}, { tokenParameter: "max_completion_tokens" });
+
+    await set.model.respond(ask(), never);
+    await set.model.respond(ask(), never);
+
+    expect(set.endpoint.requests.map(({ body }) => [body.max_tokens, body.max_completion_tokens])).toEqual([
+      [4_000, undefined],
+      [undefined, 4_000],
+      [undefined, 4_000],
+    ]);
+  });
+
+  it("are given up: parallel_tool_calls, and answers longer than the server allows", async () => {
+    const refuse = (message: string, param: string): FakeAnswer => ({
+      fault: "status",
+      status: 400,
+      body: { error: { message, param, code: "unsupported_parameter" } },
+    });
+    await using set = await setUp(({ parallel_tool_calls, max_tokens }) => {
+      if (parallel_tool_calls)
+        return refuse("Unsupported parameter: 'parallel_tool_calls'", "parallel_tool_calls");
+      if (Number(max_tokens) > 2_000) return refuse("max_tokens is too large: at most 2048", "max_tokens");
+      return { content: "ok" };
+    });
+
+    expect((await set.model.respond(ask(), never)).content).toBe("ok");
+    expect(set.endpoint.requests).toHaveLength(3);
+  });
+
+  it("do not go on for ever: a server that refuses both bounds is told so", async () => {
+    await using set = await setUp(({ max_tokens }) => ({
+      fault: "status",
+      status: 400,
+      body: {
+        error: { message: `Unknown parameter: ${max_tokens ? "max_tokens" : "max_completion_tokens"}` },
+      },
+    }));
+
+    expect((await failure(set.model.respond(ask(), never))).code).toBe("model_refused");
+    expect(set.endpoint.requests).toHaveLength(2);
+  });
+});
+
+describe("failures name cause and remedy", () => {
+  it("a bad key, even where the endpoint repeats it", async () => {
+    await using set = await setUp([], {}, { apiKey: "another" });
+    await using echo = await setUp([
+      { fault: "status", status: 400, body: { error: { message: `your key ${KEY} is odd` } } },
+    ]);
+
+    const refused = await failure(set.model.respond(ask(), never));
+    expect(refused.code).toBe("model_unauthorized");
+    expect(refused.line).toMatch(/refused the API key \(401\)\. Set OPENAI_API_KEY/);
+    expect((await failure(echo.model.respond(ask(), never))).line).toContain("your key [key] is odd");
+  });
+
+  it("an unknown model", async () => {
+    await using set = await setUp([], { model: "gpt-99" }, { models: ["one"] });
+
+    expect((await failure(set.model.respond(ask(), never))).line).toMatch(
+      /has no model "gpt-99" \(404\)\. Set HUNKWISE_MODEL/,
+    );
+  });
+
+  it("a base URL without its /v1, one that nobody listens on, one that is a web page, one that is no address", async () => {
+    await using set = await setUp([]);
+    await using page = await setUp([{ fault: "html" }]);
+    const free = createServer().listen(0, "127.0.0.1");
+    await new Promise((listening) => free.once("listening", listening));
+    const { port } = free.address() as { port: number };
+    await new Promise((closed) => free.close(closed));
+    const at = (baseUrl: string) =>
+      createOpenAiModel({
+        apiKey: KEY,
+        baseUrl,
+        model: "m",
+        contextTokens: 1,
+        prices: {},
+        timeoutMs: 5_000,
+        maxRetries: 0,
+      });
+
+    const wrongPath = await failure(at(set.endpoint.url.replace("/v1", "")).respond(ask(), never));
+    const nobody = await failure(at(`http://127.0.0.1:${port}/v1`).respond(ask(), never));
+    const web = await failure(page.model.respond(ask(), never));
+
+    expect(wrongPath.line).toMatch(
+      /no chat completions \(404\)\. Check OPENAI_BASE_URL: it usually ends in \/v1/,
+    );
+    expect(nobody.line).toMatch(
+      /Cannot reach the model endpoint http:\/\/127.0.0.1:\d+\/v1 \(ECONNREFUSED\)\. Check OPENAI/,
+    );
+    expect(web.line).toMatch(/answered with a web page.*Check OPENAI_BASE_URL/);
+    expect(() => at("localhost:8080")).toThrow(/not an http or https address/);
+    for (const secret of [`http://user:${KEY}@host/v1`, `http://host/v1?key=${KEY}`]) {
+      expect(() => at(secret)).toThrow(/^OPENAI_BASE_URL holds a user, a password, a query or a fragment$/);
+    }
+  });
+
+  it.each([
+    ["context_length_exceeded", "This model's maximum context length is 8192 tokens."],
+    [null, "prompt is too long: 210000 tokens > 200000 maximum"],
+  ])("a conversation that is too long (%s)", async (code, message) => {
+    await using set = await setUp([{ fault: "status", status: 400, body: { error: { code, message } } }]);
+
+    const error = await failure(set.model.respond(ask(), never));
+
+    expect(error.code).toBe("model_refused");
+    expect(error.line).toMatch(/too long for the model .* Configure the context size/);
+  });
+
+  it("a quota that is used up, which no retry helps", async () => {
+    await using set = await setUp([
+      {
+        fault: "status",
+        status: 429,
+        body: { error: { code: "insufficient_quota", message: "You exceeded" } },
+      },
+    ]);
+
+    const error = await failure(set.model.respond(ask(), never));
+
+    expect(error).toMatchObject({ code: "model_rate_limited", retryable: false });
+    expect(set.endpoint.requests).toHaveLength(1);
+  });
+});

@@ -1,0 +1,77 @@
+import { expect, it } from "vitest";
+import { AppError } from "../../src/errors.ts";
+import { probeModel } from "../../src/llm/probe.ts";
+import { type ScriptedTurn, scriptedModel } from "../../src/llm/scripted.ts";
+
+const never = new AbortController().signal;
+const add = (a: unknown, b: unknown) => ({ name: "add_numbers", arguments: { a, b } });
+const clock = () => {
+  let time = 0;
+  return () => (time += 700);
+};
+
+it.each<[string, ScriptedTurn, object]>([
+  [
+    "calls tools in parallel",
+    { toolCalls: [add(2, 3), add(20, 30)] },
+    { callsTools: true, callsInParallel: true, keepsSchema: true },
+  ],
+  [
+    "calls one at a time",
+    { toolCalls: [add(2, 3)] },
+    { callsTools: true, callsInParallel: false, keepsSchema: true },
+  ],
+  ["breaks the schema", { toolCalls: [add("2", 3)] }, { callsTools: true, keepsSchema: false }],
+  ["writes broken JSON", { toolCalls: [{ name: "add_numbers", arguments: "{" }] }, { keepsSchema: false }],
+  [
+    "answers in prose",
+    { content: "add_numbers(2, 3)" },
+    { callsTools: false, callsInParallel: false, keepsSchema: false },
+  ],
+])("the probe sees that a model %s", async (_, turn, expected) => {
+  const probe = await probeModel(scriptedModel([turn]), never, clock());
+
+  expect(probe).toMatchObject({ error: null, milliseconds: 700, models: null, listed: null, ...expected });
+});
+
+it("the probe tells whether the endpoint lists the model, and does without a list that fails", async () => {
+  const model = scriptedModel(() => ({ toolCalls: [add(2, 3)] }), { name: "two" });
+  const failing = async () => {
+    throw new AppError("model_failed", "no list today");
+  };
+
+  expect(await probeModel({ ...model, listModels: async () => ["one", "two"] }, never)).toMatchObject({
+    listed: true,
+  });
+  expect(await probeModel({ ...model, listModels: async () => ["one"] }, never)).toMatchObject({
+    listed: false,
+  });
+  expect(await probeModel({ ...model, listModels: failing }, never)).toMatchObject({
+    models: null,
+    listed: null,
+  });
+});
+
+it("the probe hands back why a model does not answer", async () => {
+  const error = new AppError("model_unauthorized", "refused the key");
+
+  expect(await probeModel(scriptedModel([error]), never)).toMatchObject({ error, callsTools: false });
+});
+
+it("the probe ends when it is aborted", async () => {
+  await expect(probeModel(scriptedModel([]), AbortSignal.abort())).rejects.toMatchObject({ code: "aborted" });
+});
+
+it("a scripted model fails loudly when its script is over, and keeps what it was asked as it was then", async () => {
+  const model = scriptedModel([{ content: "one" }, new AppError("model_failed", "scripted fault")]);
+  const messages = [{ role: "user" as const, content: "a" }];
+  const ask = () => model.respond({ messages, tools: [], maxOutputTokens: 10 }, never);
+
+  const turn = await ask();
+  messages.push({ role: "user", content: "b" });
+
+  expect(turn).toMatchObject({ content: "one", toolCalls: [], finishReason: "stop" });
+  await expect(ask()).rejects.toThrow("scripted fault");
+  await expect(ask()).rejects.toThrow("The script ended before request 3");
+  expect(model.requests.map((request) => request.messages.length)).toEqual([1, 2, 2]);
+});
