@@ -1,0 +1,75 @@
+import { describe, expect, it } from "vitest";
+import { advance, createProgress, noProgress, statusLine } from "../../src/cli/progress.ts";
+import type { ProgressEvent } from "../../src/process/messages.ts";
+
+const usage = { promptTokens: 12_000, cachedTokens: 0, completionTokens: 345, costUsd: 0.02 };
+const run: ProgressEvent[] = [
+  { type: "phase", phase: "context" },
+  { type: "phase", phase: "review" },
+  { type: "coverage", served: 3, total: 12 },
+  { type: "turn", turn: 2, total: usage },
+  { type: "tool", tool: "diff_file", target: "src/a.ts", status: "started" },
+  { type: "finding", severity: "high", path: "src/a.ts", line: 3, title: "t" },
+];
+
+/** A stream that remembers, as a terminal or as a pipe. */
+function fakeStream(isTTY: boolean) {
+  const written: string[] = [];
+  const stream = { isTTY, columns: 60, write: (text: string) => written.push(text) > 0 };
+  return { written, stream: stream as unknown as NodeJS.WriteStream };
+}
+
+describe("progress", () => {
+  it("says phase, turn, coverage, findings, tokens, cost and tool in one line", () => {
+    expect(statusLine(run.reduce(advance, noProgress), 83_000)).toBe(
+      "1:23 · reviewing · turn 2 · 3/12 hunks · 1 finding · 12,345 tokens · $0.0200 · diff_file src/a.ts",
+    );
+  });
+
+  it("leaves the cost out when the price is not known", () => {
+    const state = advance(noProgress, { type: "turn", turn: 1, total: { ...usage, costUsd: null } });
+    expect(statusLine(state, 0)).toBe("0:00 · starting · turn 1 · 12,345 tokens");
+  });
+
+  it("shows nothing of a path or pattern that would control the terminal", () => {
+    const state = advance(noProgress, {
+      type: "tool",
+      tool: "search_in_files",
+      target: "\u001b[2J\nx\u202e",
+      status: "started",
+    });
+    expect(state.activity).toBe("search_in_files \\u{1B}[2J x\\u{202E}");
+  });
+
+  it("prints a plain line for a phase, and others only now and then, where nobody watches", () => {
+    const { stream, written } = fakeStream(false);
+    let now = 0;
+    const progress = createProgress(stream, () => now);
+    for (const event of run) progress.handle(event);
+    expect(written).toEqual(["0:00 · reading the change\n", "0:00 · reviewing\n"]);
+    now = 20_000;
+    progress.handle({ type: "turn", turn: 3, total: usage });
+    expect(written).toHaveLength(3);
+    expect(written[2]).toMatch(/^0:20 · reviewing · turn 3 .*\n$/);
+    expect(written.join("")).not.toContain("\u001b");
+    progress.end();
+  });
+
+  it("redraws one line on a terminal, within its width, and takes it away in the end", async () => {
+    const { stream, written } = fakeStream(true);
+    const progress = createProgress(stream, () => 0);
+    for (const event of run) progress.handle(event);
+    await expect.poll(() => written.length).toBeGreaterThan(0);
+    progress.end();
+    const drawn = written[0]?.replace("\r\u001b[2K", "") ?? "";
+    expect(drawn).toMatch(/^0:00 · reviewing .*…$/);
+    expect(drawn.length).toBeLessThan(60);
+    expect(written.at(-1)).toBe("\r\u001b[2K");
+  });
+
+  it("reports a fault of ours as a line that stays", () => {
+    const { stream, written } = fakeStream(false);
+    createProgress(stream).handle({ type: "crash", where: "ast-grep", error: "boom\nstack" });
+    expect(written).toEqual(["fault in ast-grep: boom stack\n"]);
+  });
+});

@@ -1,0 +1,47 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { resolve } from "node:path";
+
+const entry = resolve(import.meta.dirname, "../../src/cli.ts");
+
+export interface CliRun {
+  code: number | null;
+  signal: NodeJS.Signals | null;
+  stdout: string;
+  stderr: string;
+}
+
+export interface CliOptions {
+  cwd?: string;
+  /** Beyond PATH and HOME nothing of this process's environment is handed on. */
+  env?: Record<string, string>;
+  input?: string;
+  /** Called with the process as soon as it runs, to send it signals or to close its pipes. */
+  onStart?: (child: ChildProcess) => void;
+}
+
+/** Runs the real command line as a process of its own; resolves when it ended and its pipes are empty. */
+export function runCli(args: readonly string[], options: CliOptions = {}): Promise<CliRun> {
+  const child = spawn(process.execPath, [entry, ...args], {
+    cwd: options.cwd ?? process.cwd(),
+    env: { PATH: process.env.PATH ?? "", HOME: "/nonexistent", LC_ALL: "C.UTF-8", ...options.env },
+    stdio: ["pipe", "pipe", "pipe"],
+  });
+  const out: Buffer[] = [];
+  const err: Buffer[] = [];
+  child.stdout.on("data", (chunk: Buffer) => out.push(chunk));
+  child.stderr.on("data", (chunk: Buffer) => err.push(chunk));
+  child.stdin.on("error", () => {});
+  child.stdin.end(options.input ?? "");
+  options.onStart?.(child);
+  return new Promise((done, fail) => {
+    child.on("error", fail);
+    child.on("close", (code, signal) => {
+      done({
+        code,
+        signal,
+        stdout: Buffer.concat(out).toString("utf8"),
+        stderr: Buffer.concat(err).toString("utf8"),
+      });
+    });
+  });
+}
