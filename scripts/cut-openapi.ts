@@ -1,0 +1,163 @@
+/**
+ * Cuts the endpoints the bot uses out of GitHub's OpenAPI description into `fixtures/openapi/github.json`, as JSON Schema
+ * that ajv reads. The description is 385 MB installed, so it is no dependency: run this by hand when an endpoint is
+ * added or GitHub changed something.
+ *
+ *   npm pack @octokit/openapi        (in an empty folder; then unpack package/generated/api.github.com.json)
+ *   node scripts/cut-openapi.ts PATH/TO/api.github.com.json
+ */
+import { readFileSync, writeFileSync } from "node:fs";
+import { resolve } from "node:path";
+
+const repository = "/repos/{owner}/{repo}";
+const pull = `${repository}/pulls/{pull_number}`;
+
+const endpoints = [
+  "GET /app",
+  "GET /app/hook/deliveries",
+  "GET /app/installations/{installation_id}",
+  "POST /app/installations/{installation_id}/access_tokens",
+  "POST /app-manifests/{code}/conversions",
+  "GET /rate_limit",
+  `GET ${repository}`,
+  `GET ${repository}/installation`,
+  `GET ${repository}/collaborators/{username}/permission`,
+  `GET ${repository}/contents/{path}`,
+  `GET ${repository}/commits/{ref}`,
+  `GET ${repository}/commits/{ref}/check-runs`,
+  `POST ${repository}/check-runs`,
+  `PATCH ${repository}/check-runs/{check_run_id}`,
+  `GET ${repository}/pulls`,
+  `GET ${pull}`,
+  `GET ${pull}/files`,
+  `GET ${pull}/reviews`,
+  `POST ${pull}/reviews`,
+  `GET ${pull}/reviews/{review_id}/comments`,
+  `GET ${pull}/comments`,
+  `POST ${pull}/comments`,
+  `POST ${pull}/comments/{comment_id}/replies`,
+  `PATCH ${repository}/pulls/comments/{comment_id}`,
+  `POST ${repository}/pulls/comments/{comment_id}/reactions`,
+  `GET ${repository}/issues/{issue_number}/comments`,
+  `POST ${repository}/issues/{issue_number}/comments`,
+  `GET ${repository}/issues/comments/{comment_id}`,
+  `PATCH ${repository}/issues/comments/{comment_id}`,
+  `DELETE ${repository}/issues/comments/{comment_id}`,
+  `POST ${repository}/issues/comments/{comment_id}/reactions`,
+];
+
+type Json = null | boolean | number | string | Json[] | { [key: string]: Json };
+type JsonObject = { [key: string]: Json };
+
+/** Keywords that say something to people and nothing to a validator. */
+const prose = new Set([
+  "description",
+  "title",
+  "example",
+  "examples",
+  "externalDocs",
+  "deprecated",
+  "default",
+]);
+
+const source = process.argv[2];
+if (!source) throw new Error("Usage: node scripts/cut-openapi.ts PATH/TO/api.github.com.json");
+const description = JSON.parse(readFileSync(source, "utf8")) as JsonObject;
+const schemas: JsonObject = {};
+
+const isObject = (value: Json | undefined): value is JsonObject =>
+  typeof value === "object" && value !== null && !Array.isArray(value);
+
+/** What a `#/components/...` reference points to. */
+function follow(reference: string): JsonObject {
+  let found: Json | undefined = description;
+  for (const step of reference.replace(/^#\//, "").split("/"))
+    found = isObject(found) ? found[step] : undefined;
+  if (!isObject(found)) throw new Error(`${reference} leads nowhere`);
+  return found;
+}
+
+const resolved = (value: Json | undefined): JsonObject => {
+  if (!isObject(value)) throw new Error(`expected an object, found ${JSON.stringify(value)}`);
+  return typeof value.$ref === "string" ? follow(value.$ref) : value;
+};
+
+/** OpenAPI 3.0 to JSON Schema: no prose, `nullable` as a type, references collected beneath `#/schemas/`. */
+function schemaOf(value: Json): Json {
+  if (Array.isArray(value)) return value.map(schemaOf);
+  if (!isObject(value)) return value;
+  if (typeof value.$ref === "string") return { $ref: `#/schemas/${collect(value.$ref)}` };
+  const out: JsonObject = {};
+  for (const [key, inner] of Object.entries(value)) {
+    if (key === "nullable" || key.startsWith("x-")) continue;
+    if (key === "properties" && isObject(inner)) out[key] = propertiesOf(inner);
+    else if (!prose.has(key)) out[key] = key === "enum" || key === "required" ? inner : schemaOf(inner);
+  }
+  return value.nullable === true ? orNull(out) : out;
+}
+
+/** Names of properties are data: one called "title" or "default" stays. */
+function propertiesOf(properties: JsonObject): JsonObject {
+  return Object.fromEntries(Object.entries(properties).map(([name, schema]) => [name, schemaOf(schema)]));
+}
+
+function orNull(schema: JsonObject): JsonObject {
+  if (typeof schema.type !== "string") return { anyOf: [schema, { type: "null" }] };
+  const values = schema.enum;
+  return {
+    ...schema,
+    type: [schema.type, "null"],
+    ...(Array.isArray(values) && !values.includes(null) ? { enum: [...values, null] } : {}),
+  };
+}
+
+function collect(reference: string): string {
+  const name = reference.split("/").at(-1) ?? reference;
+  if (!(name in schemas)) {
+    schemas[name] = true; // taken, so that a schema that contains itself ends
+    schemas[name] = schemaOf(follow(reference));
+  }
+  return name;
+}
+
+function jsonSchema(holder: JsonObject): Json {
+  const content = holder.content;
+  if (!isObject(content)) return null;
+  return isObject(content["application/json"]) ? schemaOf(content["application/json"].schema ?? true) : null;
+}
+
+function operationOf(endpoint: string): JsonObject {
+  const [method = "", path = ""] = endpoint.split(" ");
+  const operation = resolved(resolved(resolved(description.paths)[path])[method.toLowerCase()]);
+  const parameters = ((operation.parameters ?? []) as Json[]).map(resolved);
+  const query = parameters.filter((parameter) => parameter.in === "query");
+  const body = operation.requestBody ? resolved(operation.requestBody) : undefined;
+  return {
+    method,
+    path,
+    id: operation.operationId ?? endpoint,
+    docs: resolved(operation.externalDocs).url ?? "",
+    query: Object.fromEntries(query.map((one) => [String(one.name), schemaOf(one.schema ?? true)])),
+    body: body ? { required: body.required === true, schema: jsonSchema(body) } : null,
+    responses: Object.fromEntries(
+      Object.entries(resolved(operation.responses)).map(([status, one]) => [
+        status,
+        jsonSchema(resolved(one)),
+      ]),
+    ),
+  };
+}
+
+const operations = endpoints.map(operationOf);
+const version = resolved(description.info).version ?? "";
+const target = resolve(import.meta.dirname, "../fixtures/openapi/github.json");
+const sorted = Object.fromEntries(Object.entries(schemas).sort(([a], [b]) => (a < b ? -1 : 1)));
+const lines = (entries: string[]) => entries.join(",\n");
+// One line an operation and a schema: a diff shows what changed, and the file stays small.
+writeFileSync(
+  target,
+  `{"source":"GitHub REST API ${version}, cut by scripts/cut-openapi.ts",\n"operations":[\n${lines(
+    operations.map((one) => JSON.stringify(one)),
+  )}\n],\n"schemas":{\n${lines(Object.entries(sorted).map(([name, schema]) => `${JSON.stringify(name)}:${JSON.stringify(schema)}`))}\n}}\n`,
+);
+console.log(`${operations.length} operations, ${Object.keys(schemas).length} schemas -> ${target}`);

@@ -1,0 +1,202 @@
+/**
+ * A GitHub to test against: an HTTP server with state, on 127.0.0.1, in this process.
+ *
+ * What is simulated
+ * - The REST endpoints the bot uses (`fixtures/openapi/github.json` lists them), below `/api/v3` as on GitHub Enterprise
+ *   Server and without it. Each request is checked against GitHub's OpenAPI description, each answer too: a request
+ *   GitHub would not take is refused in GitHub's words and recorded in `violations`; an answer that is not GitHub's
+ *   throws here.
+ * - Apps (JWT: RS256, issuer, expiry), installations, installation tokens with their repositories, permissions and end.
+ * - Repositories are real bare ones: diffs, contents and commits come from git, also over smart HTTP at
+ *   `/OWNER/NAME.git` with partial clones and `refs/pull/N/head`, after a check of the token.
+ * - Pull requests with forks, pushes, force pushes, drafts, labels; reviews (all or nothing), line, range and file
+ *   comments with what becomes of them after a push, replies, threads, issue comments, reactions, check runs.
+ * - 422 for every anchor outside the `-U3 -M` diff, worked out apart from the bot's own diff code (`commentable.ts`).
+ * - GraphQL for review threads: listing, resolving, unresolving. Pagination. Webhooks, signed. Faults on request.
+ *
+ * Where the double ends
+ * - No other endpoint (501 and a violation), no `position` anchors, no media types but `raw` contents, no ETags, no
+ *   rate limit of its own (faults play one), no notifications, no merging, no organisations' teams, no user tokens.
+ * - No limits on the size of a diff (GitHub stops at 3,000 files and 20,000 lines in the API; only the first is kept).
+ * - The injected clock gives the timestamps of what is written; credentials are checked by the machine's own clock,
+ *   because the bot makes them with it.
+ * - Stricter than GitHub where a bot of ours should never go: unknown keys in a body, editing what others wrote, and
+ *   repositories outside the token, public ones included.
+ */
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import { setTimeout as sleep } from "node:timers/promises";
+import { TempFolder } from "./git-repo.ts";
+import { apiPath, type Exchange, type Reply, readExchange, send } from "./github-double/exchange.ts";
+import { answerOfFault, type FaultKind, FaultPlan } from "./github-double/faults.ts";
+import { answerGit, isGit } from "./github-double/git-over-http.ts";
+import { answerGraphql } from "./github-double/graphql/answer.ts";
+import { answerRest, type Violation } from "./github-double/rest.ts";
+import { GitHubState } from "./github-double/state.ts";
+
+export interface GitHubDoubleOptions {
+  /** Timestamps of everything that is written. Default: the machine's clock. */
+  now?: () => Date;
+  /** Default: any free port. */
+  port?: number;
+}
+
+/** A request that arrived, and what it got. */
+export interface RecordedRequest {
+  method: string;
+  /** Without `/api/v3`. */
+  path: string;
+  query: string;
+  body: unknown;
+  /** The described operation, "graphql" or "git". */
+  operation: string | undefined;
+  /** 0 when the connection was broken. */
+  status: number;
+}
+
+interface Waiting {
+  check: () => boolean;
+  done: () => void;
+}
+
+export class GitHubDouble implements AsyncDisposable {
+  readonly state: GitHubState;
+  readonly violations: Violation[] = [];
+  readonly requests: RecordedRequest[] = [];
+  readonly faults = new FaultPlan();
+  /** Faults of the double itself; `close` rejects with the first. */
+  readonly bugs: unknown[] = [];
+  readonly host = "127.0.0.1";
+  /** Holds the bare repositories, as OWNER/NAME.git. */
+  readonly folder = new TempFolder("github");
+  readonly #server: Server;
+  readonly #waiting = new Set<Waiting>();
+
+  constructor(options: GitHubDoubleOptions = {}) {
+    this.state = new GitHubState(options.now ?? (() => new Date()));
+    this.#server = createServer((request, response) => {
+      this.#answer(request, response).catch((bug: unknown) => {
+        this.bugs.push(bug);
+        if (!response.headersSent) response.writeHead(500);
+        response.end(String(bug));
+      });
+    });
+  }
+
+  async listen(port: number): Promise<this> {
+    await new Promise<void>((done, fail) => {
+      this.#server.once("error", fail).listen(port, this.host, done);
+    });
+    this.state.origin = `http://${this.host}:${this.port}`;
+    return this;
+  }
+
+  get port(): number {
+    return (this.#server.address() as AddressInfo).port;
+  }
+
+  /** `http://127.0.0.1:PORT`: pages and git. */
+  get url(): string {
+    return this.state.origin;
+  }
+
+  get apiUrl(): string {
+    return this.state.apiUrl;
+  }
+
+  /** Resolves as soon as a request has made `check` true; rejects after the time-out with what has happened so far. */
+  async until(check: () => boolean, timeoutMs = 30_000): Promise<void> {
+    if (check()) return;
+    const { promise, resolve, reject } = Promise.withResolvers<void>();
+    const waiting: Waiting = { check, done: resolve };
+    this.#waiting.add(waiting);
+    const timer = setTimeout(() => {
+      const seen = this.requests.map((one) => `${one.method} ${one.path} ${one.status}`).join("\n");
+      reject(new Error(`Waited ${timeoutMs} ms in vain. Requests so far:\n${seen || "none"}`));
+    }, timeoutMs);
+    await promise.finally(() => {
+      clearTimeout(timer);
+      this.#waiting.delete(waiting);
+    });
+  }
+
+  async close(): Promise<void> {
+    this.#server.closeAllConnections();
+    await new Promise((done) => this.#server.close(done));
+    this.folder.dispose();
+    if (this.bugs.length > 0) throw this.bugs[0];
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.close();
+  }
+
+  async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const { pathname } = new URL(request.url ?? "/", this.url);
+    const fault = this.faults.next(request.method ?? "GET", apiPath(pathname));
+    if (fault === "reset-before") {
+      request.socket.destroy();
+      this.#record(request, undefined, "", 0);
+      return;
+    }
+    if (typeof fault === "object" && "delay" in fault) await waitFor(fault.delay);
+    if (isGit(pathname)) return this.#answerGit(request, response, fault);
+    const exchange = await readExchange(request, this.url);
+    const instead = fault && answerOfFault(fault);
+    const { reply, operation } = instead
+      ? { reply: instead, operation: undefined }
+      : await this.#work(exchange);
+    this.#deliver(response, reply, fault);
+    this.#record(request, exchange.body, operation, fault === "reset-after" ? 0 : reply.status);
+  }
+
+  #answerGit(request: IncomingMessage, response: ServerResponse, fault: FaultKind | undefined): void {
+    const instead = fault && answerOfFault(fault);
+    response.on("close", () => this.#record(request, undefined, "git", response.statusCode));
+    if (instead) {
+      request.resume();
+      send(response, instead);
+    } else answerGit(this.state, this.folder.path, request, response);
+  }
+
+  async #work(exchange: Exchange): Promise<{ reply: Reply; operation: string | undefined }> {
+    const { reply, operation, violations } =
+      exchange.path === "/graphql" && exchange.method === "POST"
+        ? await answerGraphql(this.state, exchange)
+        : await answerRest(this.state, exchange);
+    this.violations.push(...violations);
+    return { reply, operation };
+  }
+
+  #deliver(response: ServerResponse, reply: Reply, fault: FaultKind | undefined): void {
+    if (fault === "reset-after") {
+      response.socket?.destroy();
+      return;
+    }
+    const body = fault === "truncated" ? reply.body.slice(0, Math.floor(reply.body.length / 2)) : reply.body;
+    const headers = {
+      "x-github-request-id": `D0:${this.requests.length.toString(16).toUpperCase()}`,
+      ...limits,
+    };
+    send(response, { ...reply, body, headers: { ...headers, ...reply.headers } });
+  }
+
+  #record(request: IncomingMessage, body: unknown, operation: string | undefined, status: number): void {
+    const { pathname, search } = new URL(request.url ?? "/", this.url);
+    const method = request.method ?? "GET";
+    this.requests.push({ method, path: apiPath(pathname), query: search, body, operation, status });
+    for (const { check, done } of [...this.#waiting]) if (check()) done();
+  }
+}
+
+const limits = { "x-ratelimit-limit": "5000", "x-ratelimit-remaining": "4999", "x-ratelimit-used": "1" };
+
+async function waitFor(delay: number | Promise<unknown>): Promise<void> {
+  if (typeof delay === "number") await sleep(delay);
+  else await delay;
+}
+
+/** Starts an empty GitHub; `createScenario` and `People` fill it. */
+export async function startGitHubDouble(options: GitHubDoubleOptions = {}): Promise<GitHubDouble> {
+  return new GitHubDouble(options).listen(options.port ?? 0);
+}

@@ -1,0 +1,153 @@
+import { git } from "./bare-repository.ts";
+import type { LineAnchor, Side } from "./model.ts";
+
+/**
+ * Which lines of a pull request can carry a comment, read from `git diff` by the double's own few lines. On purpose it
+ * shares nothing with `src/diff`: a fault there must show as a 422 here.
+ */
+
+/** A line of a hunk: its numbers on both sides, and its text with the sign. */
+interface HunkRow {
+  LEFT: number | null;
+  RIGHT: number | null;
+  text: string;
+}
+
+interface DiffHunk {
+  header: string;
+  rows: HunkRow[];
+}
+
+export interface DiffedFile {
+  path: string;
+  previousPath: string | null;
+  status: "added" | "removed" | "modified" | "renamed";
+  /** Object name of the new content; of the old one for a removed file. */
+  oid: string;
+  hunks: DiffHunk[];
+  /** From the first hunk header on; undefined where git shows no text. */
+  patch: string | undefined;
+}
+
+const rowOf = (text: string, left: number, right: number): HunkRow => ({
+  LEFT: text.startsWith("+") ? null : left,
+  RIGHT: text.startsWith("-") ? null : right,
+  text,
+});
+
+/** Reads one hunk by the counts of its header, so that content which looks like a header stays content. */
+function readHunk(lines: string[], at: number): { hunk: DiffHunk; next: number } | undefined {
+  const header = lines[at] ?? "";
+  const counts = /^@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@/.exec(header);
+  if (!counts) return undefined;
+  let [left, right] = [Number(counts[1]), Number(counts[3])];
+  const [leftEnd, rightEnd] = [left + Number(counts[2] ?? 1), right + Number(counts[4] ?? 1)];
+  const rows: HunkRow[] = [];
+  let next = at + 1;
+  while (left < leftEnd || right < rightEnd) {
+    const text = lines[next++] ?? "";
+    if (text.startsWith("\\")) continue;
+    const row = rowOf(text, left, right);
+    if (row.LEFT !== null) left++;
+    if (row.RIGHT !== null) right++;
+    rows.push(row);
+  }
+  if (lines[next]?.startsWith("\\")) next++;
+  return { hunk: { header, rows }, next };
+}
+
+function readPatch(patch: string): { hunks: DiffHunk[]; patch: string | undefined } {
+  const lines = patch.split("\n");
+  const first = lines.findIndex((line) => line.startsWith("@@ "));
+  if (first < 0) return { hunks: [], patch: undefined };
+  const hunks: DiffHunk[] = [];
+  for (let read = readHunk(lines, first); read; read = readHunk(lines, read.next)) hunks.push(read.hunk);
+  return { hunks, patch: lines.slice(first).join("\n").replace(/\n$/, "") };
+}
+
+const statuses: Record<string, DiffedFile["status"]> = { A: "added", D: "removed", R: "renamed" };
+
+/** Renames are found, copies are not. */
+const diffOptions = [
+  "-M",
+  "--no-color",
+  "--no-ext-diff",
+  "--no-textconv",
+  "--src-prefix=a/",
+  "--dst-prefix=b/",
+];
+
+/** Two commits never differ otherwise later. */
+const diffs = new Map<string, Promise<DiffedFile[]>>();
+
+/** The files of `from..to` (full object names) as GitHub lists them, with three lines of context unless told. */
+export function diffFiles(gitDir: string, from: string, to: string, context = 3): Promise<DiffedFile[]> {
+  const key = [gitDir, from, to, context].join(" ");
+  const known = diffs.get(key) ?? readDiff(gitDir, from, to, context);
+  diffs.set(key, known);
+  return known;
+}
+
+async function readDiff(gitDir: string, from: string, to: string, context: number): Promise<DiffedFile[]> {
+  const names = (await git(gitDir, "diff", "--raw", "--no-abbrev", "-z", ...diffOptions, from, to)).split(
+    "\0",
+  );
+  const patches = (await git(gitDir, "diff", `-U${context}`, ...diffOptions, from, to)).split(
+    /(?<=\n)(?=diff --git )/,
+  );
+  const files: DiffedFile[] = [];
+  for (let at = 0; names[at]; ) {
+    const [, , oldOid = "", newOid = "", status = ""] = (names[at++] ?? "").split(" ");
+    const letter = status.charAt(0);
+    const first = names[at++] ?? "";
+    const path = letter === "R" ? (names[at++] ?? "") : first;
+    // A change of type ("T") is printed as a deletion and an addition; GitHub shows the addition.
+    if (letter === "T") patches.shift();
+    const read = readPatch(patches.shift() ?? "");
+    files.push({
+      path,
+      previousPath: letter === "R" ? first : null,
+      status: statuses[letter] ?? "modified",
+      oid: letter === "D" ? oldOid : newOid,
+      ...read,
+    });
+  }
+  return files;
+}
+
+/** Where a line stands in a file's diff. */
+export interface Place {
+  hunk: number;
+  row: number;
+}
+
+export function findLine(file: DiffedFile, side: Side, line: number): Place | undefined {
+  for (const [hunk, { rows }] of file.hunks.entries()) {
+    const row = rows.findIndex((one) => one[side] === line);
+    if (row >= 0) return { hunk, row };
+  }
+  return undefined;
+}
+
+/** GitHub's `position`: rows below the first hunk header, later headers counted. */
+export function positionOf(file: DiffedFile, place: Place): number {
+  const before = file.hunks.slice(0, place.hunk).reduce((sum, hunk) => sum + hunk.rows.length + 1, 0);
+  return before + place.row + 1;
+}
+
+/** The hunk from its header to the commented line, which GitHub shows above a comment. */
+export function hunkUpTo(file: DiffedFile, place: Place): string {
+  const hunk = file.hunks[place.hunk];
+  return [hunk?.header, ...(hunk?.rows.slice(0, place.row + 1).map((row) => row.text) ?? [])].join("\n");
+}
+
+/** Rows of a hunk with their numbers, for showing a comment beneath its code. */
+export function rowsAround(
+  file: DiffedFile,
+  anchor: Pick<LineAnchor, "side" | "line">,
+  count: number,
+): HunkRow[] {
+  const place = findLine(file, anchor.side, anchor.line);
+  if (!place) return [];
+  return file.hunks[place.hunk]?.rows.slice(Math.max(0, place.row + 1 - count), place.row + 1) ?? [];
+}

@@ -1,0 +1,96 @@
+import { createVerify } from "node:crypto";
+import { GitHubRefusal, notFound } from "./errors.ts";
+import type { Access, App, Permissions, Repository, Token } from "./model.ts";
+import type { GitHubState } from "./state.ts";
+
+/** Who sends a request, as far as its credentials say. */
+export type Caller = { kind: "app"; app: App } | { kind: "installation"; token: Token } | { kind: "nobody" };
+
+const badCredentials = () => new GitHubRefusal(401, "Bad credentials");
+
+/** Reads `Authorization`. Credentials that are there but wrong are refused, also where none are needed. */
+export function callerOf(state: GitHubState, authorization: string | undefined): Caller {
+  if (!authorization) return { kind: "nobody" };
+  const [, scheme = "", value = ""] = /^(\S+)\s+(\S+)$/.exec(authorization) ?? [];
+  if (/^basic$/i.test(scheme)) return tokenCaller(state, basicPassword(value));
+  if (!/^(bearer|token)$/i.test(scheme)) throw badCredentials();
+  return value.split(".").length === 3 && !value.startsWith("ghs_")
+    ? { kind: "app", app: appOfJwt(state, value) }
+    : tokenCaller(state, value);
+}
+
+/** GitHub takes an installation token as the password of any user name. */
+const basicPassword = (value: string) =>
+  Buffer.from(value, "base64").toString("utf8").split(":").slice(1).join(":");
+
+function tokenCaller(state: GitHubState, value: string): Caller {
+  const token = state.tokens.get(value);
+  if (!token || token.expiresAt.getTime() <= Date.now()) throw badCredentials();
+  if (token.installation.suspendedAt) throw new GitHubRefusal(403, "This installation has been suspended");
+  return { kind: "installation", token };
+}
+
+function jwtPart(part: string | undefined): Record<string, unknown> {
+  try {
+    return JSON.parse(Buffer.from(part ?? "", "base64url").toString("utf8")) as Record<string, unknown>;
+  } catch {
+    throw new GitHubRefusal(401, "A JSON web token could not be decoded");
+  }
+}
+
+/** RS256 of the App's key, issued by it, not in the future, at most ten minutes long. */
+function appOfJwt(state: GitHubState, jwt: string): App {
+  const [header, claims, signature] = jwt.split(".");
+  if (jwtPart(header).alg !== "RS256") throw new GitHubRefusal(401, "A JSON web token could not be decoded");
+  const { iss, iat, exp } = jwtPart(claims);
+  const app = state.apps.get(Number(iss));
+  if (!app) throw new GitHubRefusal(401, "Integration must generate a public key");
+  const signed = createVerify("RSA-SHA256")
+    .update(`${header}.${claims}`)
+    .verify(app.publicKey, signature ?? "", "base64url");
+  if (!signed) throw new GitHubRefusal(401, "A JSON web token could not be decoded");
+  const now = Date.now() / 1000;
+  const [issued, expires] = [Number(iat), Number(exp)];
+  if (!(issued <= now)) {
+    throw new GitHubRefusal(
+      401,
+      "'Issued at' claim ('iat') must be an Integer representing the time that the assertion was issued",
+    );
+  }
+  if (!(expires > now) || expires > now + 600) {
+    throw new GitHubRefusal(
+      401,
+      "'Expiration time' claim ('exp') must be a numeric value representing the future time at which the assertion expires",
+    );
+  }
+  return app;
+}
+
+export function requireApp(caller: Caller): App {
+  if (caller.kind === "app") return caller.app;
+  throw new GitHubRefusal(401, "A JSON web token could not be decoded");
+}
+
+export function requireToken(caller: Caller): Token {
+  if (caller.kind === "installation") return caller.token;
+  if (caller.kind === "nobody") throw new GitHubRefusal(401, "Requires authentication");
+  throw new GitHubRefusal(403, "Resource not accessible by integration");
+}
+
+const covers = (permissions: Permissions, name: string, access: Access) =>
+  name === "metadata" || permissions[name] === "write" || permissions[name] === access;
+
+/** Refuses a token that has none of the permissions, saying which would do. */
+export function requirePermission(token: Token, anyOf: readonly [string, Access][]): void {
+  if (anyOf.some(([name, access]) => covers(token.permissions, name, access))) return;
+  throw new GitHubRefusal(403, "Resource not accessible by integration", undefined, {
+    "x-accepted-github-permissions": anyOf.map(([name, access]) => `${name}=${access}`).join("; "),
+  });
+}
+
+/** The repository of a path as the token sees it: what it does not cover does not exist. */
+export function requireRepository(state: GitHubState, token: Token, owner: string, name: string): Repository {
+  const repository = state.repository(owner, name);
+  if (!repository || !token.repositories.includes(repository)) throw notFound();
+  return repository;
+}

@@ -1,0 +1,49 @@
+import type { Access, App, Repository, Token } from "./model.ts";
+import type { GitHubState } from "./state.ts";
+
+/** A described request on its way to the endpoint that answers it; path, query and body passed the description. */
+export interface Call {
+  state: GitHubState;
+  path: Record<string, string>;
+  query: Record<string, string | number | undefined>;
+  // The description was checked before: an endpoint states the type it was checked against.
+  body: unknown;
+  accept: string;
+}
+
+export interface RepositoryCall extends Call {
+  token: Token;
+  repository: Repository;
+}
+
+export type Answer =
+  | { status: number; body?: unknown }
+  /** One page of it is shown; `wrap` puts the page into an object. */
+  | { status: 200; list: readonly unknown[]; wrap?: (page: unknown[], total: number) => unknown }
+  | { status: 200; raw: string | Buffer; type: string };
+
+/** A permission and the access an endpoint needs; one of several is enough. */
+export type Needs = readonly [string, Access][];
+
+export type Endpoint =
+  | { for: "anyone"; handle(call: Call): Answer | Promise<Answer> }
+  | { for: "app"; handle(call: Call, app: App): Answer | Promise<Answer> }
+  | { for: "installation"; needs: Needs; handle(call: RepositoryCall): Answer | Promise<Answer> };
+
+export type Endpoints = Record<string, Endpoint>;
+
+export const forAnyone = (handle: (call: Call) => Answer | Promise<Answer>): Endpoint => ({
+  for: "anyone",
+  handle,
+});
+export const forApp = (handle: (call: Call, app: App) => Answer | Promise<Answer>): Endpoint => ({
+  for: "app",
+  handle,
+});
+export const inRepository = (
+  needs: Needs,
+  handle: (call: RepositoryCall) => Answer | Promise<Answer>,
+): Endpoint => ({ for: "installation", needs, handle });
+
+export const ok = (body: unknown): Answer => ({ status: 200, body });
+export const created = (body: unknown): Answer => ({ status: 201, body });

@@ -1,0 +1,167 @@
+import { findCommit, git, gitBytes } from "../bare-repository.ts";
+import { type DiffedFile, diffFiles } from "../commentable.ts";
+import { type Answer, type Endpoints, inRepository, ok, type RepositoryCall } from "../endpoint.ts";
+import { GitHubRefusal, notFound } from "../errors.ts";
+import { accountJson } from "../json/account.ts";
+import { fullRepositoryJson, repositoryPage, repositoryUrl } from "../json/repository.ts";
+import type { Role } from "../model.ts";
+import { nodeId } from "../model.ts";
+
+/** The old four-step permission that goes with a role. */
+const permissionOfRole: Record<Role, string> = {
+  admin: "admin",
+  maintain: "write",
+  write: "write",
+  triage: "read",
+  read: "read",
+};
+
+function permission({ state, path, repository }: RepositoryCall): Answer {
+  const account = state.accounts.get((path.username ?? "").toLowerCase());
+  if (account?.type !== "User") throw new GitHubRefusal(404, `${path.username} is not a user`);
+  const role =
+    repository.collaborators.get(account.login.toLowerCase()) ?? (repository.private ? null : "read");
+  const permissions = {
+    admin: role === "admin",
+    maintain: role === "admin" || role === "maintain",
+    push: role !== null && permissionOfRole[role] !== "read",
+    triage: role !== null && role !== "read",
+    pull: role !== null,
+  };
+  return ok({
+    permission: role ? permissionOfRole[role] : "none",
+    role_name: role ?? "none",
+    user: { ...accountJson(state, account), permissions, role_name: role ?? "none" },
+  });
+}
+
+async function contents(call: RepositoryCall): Promise<Answer> {
+  const { state, repository, query } = call;
+  const path = (call.path.path ?? "").replace(/^\/+|\/+$/g, "");
+  const ref = String(query.ref ?? repository.defaultBranch);
+  const commit = await findCommit(repository.gitDir, ref);
+  if (!commit) throw new GitHubRefusal(404, `No commit found for the ref ${ref}`);
+  const listed = await git(
+    repository.gitDir,
+    "--literal-pathspecs",
+    "ls-tree",
+    "-z",
+    "-l",
+    commit,
+    "--",
+    path,
+  );
+  const entry = /^(\d+) (\w+) ([0-9a-f]+) +(\S+)\t/.exec(listed);
+  if (!entry) throw notFound();
+  const [, , type, oid = "", size] = entry;
+  if (type !== "blob") throw new GitHubRefusal(403, `The double shows files only, and ${path} is a ${type}`);
+  const bytes = await gitBytes(repository.gitDir, "cat-file", "blob", oid);
+  if (/application\/vnd\.github(\.v3)?\.raw/.test(call.accept)) {
+    return { status: 200, raw: bytes, type: "application/vnd.github.raw+json; charset=utf-8" };
+  }
+  const encoded = path.split("/").map(encodeURIComponent).join("/");
+  const self = `${repositoryUrl(state, repository)}/contents/${encoded}?ref=${encodeURIComponent(ref)}`;
+  const gitUrl = `${repositoryUrl(state, repository)}/git/blobs/${oid}`;
+  const html = `${repositoryPage(state, repository)}/blob/${ref}/${encoded}`;
+  return ok({
+    name: path.split("/").at(-1),
+    path,
+    sha: oid,
+    size: Number(size),
+    url: self,
+    html_url: html,
+    git_url: gitUrl,
+    download_url: `${repositoryPage(state, repository)}/raw/${ref}/${encoded}`,
+    type: "file",
+    // GitHub breaks base64 into lines of 60 characters.
+    content: bytes
+      .toString("base64")
+      .replace(/.{60}(?=.)/g, "$&\n")
+      .concat("\n"),
+    encoding: "base64",
+    _links: { self, git: gitUrl, html },
+  });
+}
+
+/** An entry of a list of changed files. */
+export function fileJson(call: RepositoryCall, commit: string, file: DiffedFile) {
+  const rows = file.hunks.flatMap((hunk) => hunk.rows);
+  const additions = rows.filter((row) => row.LEFT === null).length;
+  const deletions = rows.filter((row) => row.RIGHT === null).length;
+  const encoded = file.path.split("/").map(encodeURIComponent).join("/");
+  const page = repositoryPage(call.state, call.repository);
+  return {
+    sha: file.oid,
+    filename: file.path,
+    status: file.status,
+    additions,
+    deletions,
+    changes: additions + deletions,
+    blob_url: `${page}/blob/${commit}/${encoded}`,
+    raw_url: `${page}/raw/${commit}/${encoded}`,
+    contents_url: `${repositoryUrl(call.state, call.repository)}/contents/${encoded}?ref=${commit}`,
+    ...(file.patch === undefined ? {} : { patch: file.patch }),
+    ...(file.previousPath === null ? {} : { previous_filename: file.previousPath }),
+  };
+}
+
+const emptyTree = "4b825dc642cb6eb9a060e54bf8d69288fbee4904";
+
+async function commit(call: RepositoryCall): Promise<Answer> {
+  const { state, repository, path } = call;
+  const sha = await findCommit(repository.gitDir, path.ref ?? "");
+  if (!sha) throw new GitHubRefusal(422, `No commit found for SHA: ${path.ref}`);
+  const format = "%T%x00%P%x00%an%x00%ae%x00%aI%x00%cn%x00%ce%x00%cI%x00%B";
+  const shown = (await git(repository.gitDir, "show", "--no-patch", `--format=${format}`, sha)).split("\0");
+  const [tree, parentList, name, email, date, committer, committerEmail, committed, message] = shown;
+  const parents = (parentList ?? "").split(" ").filter(Boolean);
+  const [url, page] = [repositoryUrl(state, repository), repositoryPage(state, repository)];
+  const files = (await diffFiles(repository.gitDir, parents[0] ?? emptyTree, sha)).map((file) =>
+    fileJson(call, sha, file),
+  );
+  const sum = (field: "additions" | "deletions") => files.reduce((all, file) => all + file[field], 0);
+  return ok({
+    sha,
+    node_id: nodeId("C", Number.parseInt(sha.slice(0, 8), 16)),
+    commit: {
+      author: { name, email, date },
+      committer: { name: committer, email: committerEmail, date: committed },
+      message: message?.replace(/\n+$/, ""),
+      tree: { sha: tree, url: `${url}/git/trees/${tree}` },
+      url: `${url}/git/commits/${sha}`,
+      comment_count: 0,
+      verification: {
+        verified: false,
+        reason: "unsigned",
+        signature: null,
+        payload: null,
+        verified_at: null,
+      },
+    },
+    url: `${url}/commits/${sha}`,
+    html_url: `${page}/commit/${sha}`,
+    comments_url: `${url}/commits/${sha}/comments`,
+    author: null,
+    committer: null,
+    parents: parents.map((one) => ({
+      sha: one,
+      url: `${url}/commits/${one}`,
+      html_url: `${page}/commit/${one}`,
+    })),
+    stats: {
+      additions: sum("additions"),
+      deletions: sum("deletions"),
+      total: sum("additions") + sum("deletions"),
+    },
+    files,
+  });
+}
+
+export const repositories: Endpoints = {
+  "repos/get": inRepository([["metadata", "read"]], ({ state, repository }) =>
+    ok(fullRepositoryJson(state, repository)),
+  ),
+  "repos/get-collaborator-permission-level": inRepository([["metadata", "read"]], permission),
+  "repos/get-content": inRepository([["contents", "read"]], contents),
+  "repos/get-commit": inRepository([["contents", "read"]], commit),
+};

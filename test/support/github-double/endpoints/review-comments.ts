@@ -1,0 +1,133 @@
+import { type AnchorProblem, resolveAnchor } from "../anchor.ts";
+import { currentPlace, pullDiff } from "../current-line.ts";
+import { type Answer, created, type Endpoints, inRepository, ok, type RepositoryCall } from "../endpoint.ts";
+import { checkBodyLength, GitHubRefusal, notFound, validationFailed } from "../errors.ts";
+import { pullOf, reviewCommentOf, writtenNow } from "../find.ts";
+import { reviewCommentJson } from "../json/comment.ts";
+import type { LineAnchor, Pull, Review, ReviewComment } from "../model.ts";
+import { NotSimulated } from "../not-simulated.ts";
+import type { NewReviewComment } from "../requests.ts";
+import { commitOf, shownComments } from "./reviews.ts";
+
+const resource = "PullRequestReviewComment";
+const refusal = (field: string, message: string) =>
+  validationFailed({ resource, code: "custom", field, message: `${field} ${message}` });
+
+/** What GitHub says about a line comment that has no place. */
+const refusals: Record<AnchorProblem, () => GitHubRefusal> = {
+  path: () => refusal("pull_request_review_thread.path", "could not be resolved"),
+  line: () =>
+    validationFailed(
+      {
+        resource,
+        code: "custom",
+        field: "pull_request_review_thread.line",
+        message: "pull_request_review_thread.line must be part of the diff",
+      },
+      { resource, code: "missing_field", field: "pull_request_review_thread.diff_hunk" },
+    ),
+  start_line: () =>
+    refusal("pull_request_review_thread.start_line", "must be part of the same hunk as the line."),
+  order: () => refusal("pull_request_review_thread.start_line", "must precede the end line."),
+};
+
+async function anchorOf(pull: Pull, asked: NewReviewComment, commitId: string): Promise<LineAnchor | null> {
+  if (asked.position !== undefined) throw new NotSimulated("a review comment by `position`");
+  const files = await pullDiff(pull, commitId);
+  if (asked.subject_type === "file") {
+    if (!files.some((file) => file.path === asked.path)) throw refusals.path();
+    return null;
+  }
+  const result = resolveAnchor(files, asked);
+  if ("problem" in result) throw refusals[result.problem]();
+  return result.anchor;
+}
+
+/** Each comment that is made alone brings a review of its own, without a text. */
+function reviewOfOne(call: RepositoryCall, pull: Pull, commitId: string): Review {
+  if (pull.reviews.some((one) => one.state === "PENDING" && one.author === call.token.installation.app.bot)) {
+    const message = "user_id can only have one pending review per pull request";
+    throw validationFailed({ resource: "PullRequestReview", code: "custom", field: "user_id", message });
+  }
+  const review: Review = { ...writtenNow(call, ""), pull, state: "COMMENTED", commitId };
+  pull.reviews.push(review);
+  return review;
+}
+
+function checkBody(body: string): void {
+  if (!body.trim()) throw validationFailed({ resource, code: "missing_field", field: "body" });
+  checkBodyLength(body, resource);
+}
+
+async function shown(call: RepositoryCall, comment: ReviewComment) {
+  return reviewCommentJson(call.state, comment, await currentPlace(comment));
+}
+
+function reply(call: RepositoryCall, pull: Pull, to: number, body: string): ReviewComment {
+  const first = pull.reviewComments.find((one) => one.id === to && !one.inReplyTo);
+  if (!first) throw new GitHubRefusal(404, "Not Found");
+  checkBody(body);
+  const { path, commitId, anchor } = first;
+  const review = reviewOfOne(call, pull, commitId);
+  const made = {
+    ...writtenNow(call, body),
+    pull,
+    review,
+    path,
+    commitId,
+    anchor,
+    inReplyTo: first,
+    resolvedBy: null,
+  };
+  pull.reviewComments.push(made);
+  return made;
+}
+
+async function create(call: RepositoryCall): Promise<Answer> {
+  const pull = pullOf(call);
+  const asked = call.body as NewReviewComment;
+  if (asked.in_reply_to !== undefined) {
+    return created(await shown(call, reply(call, pull, asked.in_reply_to, asked.body)));
+  }
+  checkBody(asked.body);
+  const commitId = await commitOf(pull, asked.commit_id);
+  if (!commitId) throw refusal("commit_id", "is not part of the pull request");
+  const anchor = await anchorOf(pull, asked, commitId);
+  const review = reviewOfOne(call, pull, commitId);
+  const made = { ...writtenNow(call, asked.body), pull, review, path: asked.path, commitId, anchor };
+  const comment: ReviewComment = { ...made, inReplyTo: null, resolvedBy: null };
+  pull.reviewComments.push(comment);
+  return created(await shown(call, comment));
+}
+
+async function list(call: RepositoryCall): Promise<Answer> {
+  const { since, sort, direction } = call.query;
+  const comments = pullOf(call).reviewComments.filter(
+    (one) => one.review.state !== "PENDING" && one.updatedAt >= new Date(since ?? 0),
+  );
+  if (sort && direction === "desc") comments.reverse();
+  return { status: 200, list: await shownComments(call, comments) };
+}
+
+async function update(call: RepositoryCall): Promise<Answer> {
+  const comment = reviewCommentOf(call);
+  if (comment.author !== call.token.installation.app.bot) {
+    throw new GitHubRefusal(403, "Resource not accessible by integration");
+  }
+  const { body } = call.body as { body: string };
+  checkBody(body);
+  Object.assign(comment, { body, updatedAt: call.state.now() });
+  return ok(await shown(call, comment));
+}
+
+export const reviewComments: Endpoints = {
+  "pulls/list-review-comments": inRepository([["pull_requests", "read"]], list),
+  "pulls/create-review-comment": inRepository([["pull_requests", "write"]], create),
+  "pulls/update-review-comment": inRepository([["pull_requests", "write"]], update),
+  "pulls/create-reply-for-review-comment": inRepository([["pull_requests", "write"]], async (call) => {
+    const pull = pullOf(call);
+    const comment = reviewCommentOf(call);
+    if (comment.pull !== pull) throw notFound();
+    return created(await shown(call, reply(call, pull, comment.id, (call.body as { body: string }).body)));
+  }),
+};

@@ -1,0 +1,117 @@
+import { type AnchorProblem, resolveAnchor } from "../anchor.ts";
+import { findCommit, git } from "../bare-repository.ts";
+import type { DiffedFile } from "../commentable.ts";
+import { currentPlace, pullDiff } from "../current-line.ts";
+import { type Answer, type Endpoints, inRepository, ok, type RepositoryCall } from "../endpoint.ts";
+import { checkBodyLength, notFound, unprocessable } from "../errors.ts";
+import { pullOf, writtenNow } from "../find.ts";
+import { reviewCommentJson, reviewJson } from "../json/comment.ts";
+import { mergeBaseOf } from "../json/pull.ts";
+import type { Pull, Review, ReviewComment, ReviewState } from "../model.ts";
+import { headOf } from "../model.ts";
+import { NotSimulated } from "../not-simulated.ts";
+import type { NewReview } from "../requests.ts";
+
+const states: Record<string, ReviewState> = {
+  APPROVE: "APPROVED",
+  REQUEST_CHANGES: "CHANGES_REQUESTED",
+  COMMENT: "COMMENTED",
+};
+
+const sentences: Record<AnchorProblem, string> = {
+  path: "Path could not be resolved",
+  line: "Line could not be resolved",
+  start_line: "Start line could not be resolved",
+  order: "Pull request review thread start line must precede the end line.",
+};
+
+/** The commit a comment is made on: of the pull request now, or of a head it once had. */
+export async function commitOf(pull: Pull, asked: string | undefined): Promise<string | undefined> {
+  if (!asked || asked === headOf(pull)) return headOf(pull);
+  const { gitDir } = pull.repository;
+  const commit = /^[0-9a-f]{40}$/.test(asked) ? await findCommit(gitDir, asked) : undefined;
+  if (!commit) return undefined;
+  const heads = await Promise.all(
+    pull.heads.map(async (head) => git(gitDir, "rev-list", `${await mergeBaseOf(pull, head)}..${head}`)),
+  );
+  return heads.some((list) => list.split("\n").includes(commit)) ? commit : undefined;
+}
+
+function checkEvent(call: RepositoryCall, pull: Pull, review: NewReview): void {
+  const { bot } = call.token.installation.app;
+  if (pull.reviews.some((one) => one.author === bot && one.state === "PENDING")) {
+    throw unprocessable("User can only have one pending review per pull request");
+  }
+  if (pull.author === bot && review.event === "APPROVE") {
+    throw unprocessable("Can not approve your own pull request");
+  }
+  if (pull.author === bot && review.event === "REQUEST_CHANGES") {
+    throw unprocessable("Can not request changes on your own pull request");
+  }
+  const needsBody =
+    review.event === "REQUEST_CHANGES" || (review.event === "COMMENT" && !review.comments?.length);
+  if (needsBody && !review.body?.trim()) throw unprocessable("Review body can't be blank");
+}
+
+/** All or nothing: the first comment that has no place refuses the review, and GitHub does not say which one it was. */
+function anchorsOf(files: DiffedFile[], comments: NonNullable<NewReview["comments"]>) {
+  const resolved = comments.map((comment) => {
+    if (comment.position !== undefined) throw new NotSimulated("a review comment by `position`");
+    return resolveAnchor(files, comment);
+  });
+  const problems = new Set(resolved.flatMap((one) => ("problem" in one ? [sentences[one.problem]] : [])));
+  if (problems.size > 0) throw unprocessable([...problems].join(", "));
+  return resolved.flatMap((one) => ("anchor" in one ? [one.anchor] : []));
+}
+
+async function create(call: RepositoryCall): Promise<Answer> {
+  const pull = pullOf(call);
+  const asked = (call.body ?? {}) as NewReview;
+  const comments = asked.comments ?? [];
+  const commitId = await commitOf(pull, asked.commit_id);
+  if (!commitId) throw unprocessable("The commitOID is not part of the pull request");
+  checkEvent(call, pull, asked);
+  for (const text of [asked.body ?? "", ...comments.map((one) => one.body)]) checkBodyLength(text, "review");
+  if (comments.some((one) => !one.body.trim())) throw unprocessable("Body can't be blank");
+  const anchors = comments.length > 0 ? anchorsOf(await pullDiff(pull, commitId), comments) : [];
+  const review: Review = {
+    ...writtenNow(call, asked.body ?? ""),
+    pull,
+    state: states[asked.event ?? ""] ?? "PENDING",
+    commitId,
+  };
+  pull.reviews.push(review);
+  for (const [index, comment] of comments.entries()) {
+    const anchor = anchors[index] ?? null;
+    const made = { ...writtenNow(call, comment.body), pull, review, path: comment.path, commitId, anchor };
+    pull.reviewComments.push({ ...made, inReplyTo: null, resolvedBy: null });
+  }
+  return ok(reviewJson(call.state, review));
+}
+
+/** A pending review is seen by its author alone. */
+const visible = (call: RepositoryCall, review: Review) =>
+  review.state !== "PENDING" || review.author === call.token.installation.app.bot;
+
+export async function shownComments(call: RepositoryCall, comments: ReviewComment[]) {
+  return Promise.all(
+    comments.map(async (comment) => reviewCommentJson(call.state, comment, await currentPlace(comment))),
+  );
+}
+
+async function commentsOfReview(call: RepositoryCall): Promise<Answer> {
+  const pull = pullOf(call);
+  const review = pull.reviews.find((one) => one.id === Number(call.path.review_id) && visible(call, one));
+  if (!review) throw notFound();
+  const comments = pull.reviewComments.filter((one) => one.review === review);
+  return { status: 200, list: await shownComments(call, comments) };
+}
+
+export const reviews: Endpoints = {
+  "pulls/list-reviews": inRepository([["pull_requests", "read"]], (call) => {
+    const seen = pullOf(call).reviews.filter((review) => visible(call, review));
+    return { status: 200, list: seen.map((review) => reviewJson(call.state, review)) };
+  }),
+  "pulls/create-review": inRepository([["pull_requests", "write"]], create),
+  "pulls/list-comments-for-review": inRepository([["pull_requests", "read"]], commentsOfReview),
+};

@@ -1,0 +1,98 @@
+/** A plan of what goes wrong: which request, and how. */
+export interface Fault {
+  /** Against "METHOD /path" without `/api/v3`, e.g. /^POST .*\/reviews$/. Git is "GET /owner/name.git/info/refs". */
+  match: RegExp;
+  /** Which of the matching requests, from 1; "all" of them. Default 1. */
+  nth?: number | "all";
+  kind: FaultKind;
+}
+
+export type FaultKind =
+  | { answer: { status: number; body?: unknown; headers?: Record<string, string> } }
+  /** What a load balancer says: 502 and a page of HTML. */
+  | "bad-gateway"
+  /** The connection breaks before anything happened. */
+  | "reset-before"
+  /** It happened, and the connection breaks before the answer. */
+  | "reset-after"
+  /** It happened, and half of the JSON arrives. */
+  | "truncated"
+  /** The request waits: for milliseconds, or until something else happened. */
+  | { delay: number | Promise<unknown> }
+  | { secondaryLimit: 403 | 429; retryAfterSeconds?: number }
+  /** No requests left until then. */
+  | { primaryLimitUntil: Date };
+
+export interface FaultAnswer {
+  status: number;
+  headers: Record<string, string>;
+  body: string;
+}
+
+export class FaultPlan {
+  readonly #faults: { fault: Fault; seen: number }[] = [];
+  /** Every fault that struck, as "METHOD /path kind". */
+  readonly struck: string[] = [];
+
+  add(...faults: Fault[]): this {
+    this.#faults.push(...faults.map((fault) => ({ fault, seen: 0 })));
+    return this;
+  }
+
+  clear(): void {
+    this.#faults.length = 0;
+  }
+
+  /** The fault that strikes this request, if any. Each request counts once for every fault it matches. */
+  next(method: string, path: string): FaultKind | undefined {
+    const key = `${method} ${path}`;
+    let struck: FaultKind | undefined;
+    for (const entry of this.#faults) {
+      if (!entry.fault.match.test(key)) continue;
+      entry.seen++;
+      const nth = entry.fault.nth ?? 1;
+      if (!struck && (nth === "all" || nth === entry.seen)) struck = entry.fault.kind;
+    }
+    if (struck) this.struck.push(`${key} ${typeof struck === "string" ? struck : Object.keys(struck)[0]}`);
+    return struck;
+  }
+}
+
+const json = (status: number, body: unknown, headers: Record<string, string> = {}): FaultAnswer => ({
+  status,
+  headers: { "content-type": "application/json; charset=utf-8", ...headers },
+  body: JSON.stringify(body),
+});
+
+const docs = "https://docs.github.com/rest/using-the-rest-api/rate-limits-for-the-rest-api";
+
+/** What a fault answers instead of the endpoint; undefined for faults that let the endpoint do its work. */
+export function answerOfFault(kind: FaultKind): FaultAnswer | undefined {
+  if (kind === "bad-gateway") {
+    return {
+      status: 502,
+      headers: { "content-type": "text/html" },
+      body: "<html><head><title>502 Bad Gateway</title></head><body><h1>502 Bad Gateway</h1></body></html>",
+    };
+  }
+  if (typeof kind === "string" || "delay" in kind) return undefined;
+  if ("answer" in kind) return json(kind.answer.status, kind.answer.body ?? {}, kind.answer.headers);
+  if ("secondaryLimit" in kind) {
+    const message =
+      "You have exceeded a secondary rate limit and have been temporarily blocked from content creation. Please retry your request again later.";
+    const seconds = kind.retryAfterSeconds;
+    const headers: Record<string, string> = seconds === undefined ? {} : { "retry-after": String(seconds) };
+    return json(
+      kind.secondaryLimit,
+      { message, documentation_url: `${docs}#about-secondary-rate-limits` },
+      headers,
+    );
+  }
+  const reset = String(Math.ceil(kind.primaryLimitUntil.getTime() / 1000));
+  const message = "API rate limit exceeded for installation.";
+  return json(
+    403,
+    { message, documentation_url: docs },
+    { "x-ratelimit-remaining": "0", "x-ratelimit-reset": reset },
+  );
+}

@@ -1,0 +1,57 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { serveGit } from "../git-http.ts";
+import { callerOf, requirePermission, requireRepository, requireToken } from "./credentials.ts";
+import { GitHubRefusal } from "./errors.ts";
+import type { GitHubState } from "./state.ts";
+
+const gitPath = /^\/([^/]+)\/([^/]+?)\.git\/(info\/refs|git-upload-pack|git-receive-pack)$/;
+
+export const isGit = (pathname: string) => gitPath.test(pathname);
+
+/**
+ * Serves clones and fetches (contents: read) and pushes (contents: write) to holders of an installation token; public
+ * repositories are read by anybody. Refuses in GitHub's words.
+ */
+export function answerGit(
+  state: GitHubState,
+  root: string,
+  request: IncomingMessage,
+  response: ServerResponse,
+): void {
+  const url = new URL(request.url ?? "/", state.origin);
+  const [, owner = "", name = "", service] = gitPath.exec(url.pathname) ?? [];
+  const pushes = service === "git-receive-pack" || url.searchParams.get("service") === "git-receive-pack";
+  try {
+    authorize(state, request.headers.authorization, { owner, name, pushes });
+  } catch (error) {
+    if (!(error instanceof GitHubRefusal)) throw error;
+    request.resume();
+    const headers = { "content-type": "text/plain", ...error.headers };
+    response.writeHead(error.status, headers).end(`${error.message}\n`);
+    return;
+  }
+  serveGit(request, response, { root });
+}
+
+function authorize(
+  state: GitHubState,
+  authorization: string | undefined,
+  asked: { owner: string; name: string; pushes: boolean },
+): void {
+  const repository = state.repository(asked.owner, asked.name);
+  if (!authorization && !asked.pushes && repository && !repository.private) return;
+  const challenge = { "www-authenticate": 'Basic realm="GitHub"' };
+  if (!authorization) throw new GitHubRefusal(401, "No anonymous write access.", undefined, challenge);
+  try {
+    const token = requireToken(callerOf(state, authorization));
+    requireRepository(state, token, asked.owner, asked.name);
+    requirePermission(token, [["contents", asked.pushes ? "write" : "read"]]);
+  } catch (error) {
+    if (!(error instanceof GitHubRefusal)) throw error;
+    if (error.status === 401) {
+      throw new GitHubRefusal(401, "Invalid username or token.", undefined, challenge);
+    }
+    if (error.status === 404) throw new GitHubRefusal(404, "Repository not found.");
+    throw new GitHubRefusal(403, `Permission to ${asked.owner}/${asked.name}.git denied.`);
+  }
+}

@@ -1,0 +1,50 @@
+import type { CheckRun } from "../model.ts";
+import { headOf, nodeId, timestamp } from "../model.ts";
+import type { GitHubState } from "../state.ts";
+import { appJson } from "./account.ts";
+import { baseShaOf, pullUrl } from "./pull.ts";
+import { repositoryPage, repositoryUrl } from "./repository.ts";
+
+async function pullsOf(state: GitHubState, run: CheckRun) {
+  const { repository } = run;
+  const url = repositoryUrl(state, repository);
+  const repo = { id: repository.id, url, name: repository.name };
+  const open = [...repository.pulls.values()].filter(
+    (pull) => pull.state === "open" && pull.headRepository === repository && headOf(pull) === run.headSha,
+  );
+  return Promise.all(
+    open.map(async (pull) => ({
+      id: pull.id,
+      number: pull.number,
+      url: pullUrl(state, pull),
+      head: { ref: pull.headRef, sha: headOf(pull), repo },
+      base: { ref: pull.baseRef, sha: await baseShaOf(pull), repo },
+    })),
+  );
+}
+
+export async function checkRunJson(state: GitHubState, run: CheckRun) {
+  const url = `${repositoryUrl(state, run.repository)}/check-runs/${run.id}`;
+  return {
+    id: run.id,
+    name: run.name,
+    node_id: nodeId("CR", run.id),
+    head_sha: run.headSha,
+    external_id: run.externalId,
+    url,
+    html_url: `${repositoryPage(state, run.repository)}/runs/${run.id}`,
+    details_url: run.detailsUrl ?? `${state.origin}/apps/${run.app.slug}`,
+    status: run.status,
+    conclusion: run.conclusion,
+    started_at: timestamp(run.startedAt),
+    completed_at: run.completedAt && timestamp(run.completedAt),
+    output: {
+      ...run.output,
+      annotations_count: run.annotations.length,
+      annotations_url: `${url}/annotations`,
+    },
+    check_suite: { id: run.app.id },
+    app: appJson(state, run.app),
+    pull_requests: await pullsOf(state, run),
+  };
+}

@@ -1,0 +1,190 @@
+import type { GitRepo } from "../git-repo.ts";
+
+/** What the double remembers. Plain data: endpoints read and change it, `json/` shows it as GitHub would. */
+
+export interface Account {
+  id: number;
+  login: string;
+  type: "User" | "Organization" | "Bot";
+}
+
+/** Roles of people in a repository; what GitHub's permission endpoint calls "admin", "write" and "read". */
+export type Role = "admin" | "maintain" | "write" | "triage" | "read";
+export type Access = "read" | "write";
+export type Permissions = Record<string, Access>;
+
+export interface App {
+  id: number;
+  slug: string;
+  name: string;
+  owner: Account;
+  bot: Account;
+  publicKey: string;
+  permissions: Permissions;
+  events: string[];
+  createdAt: Date;
+}
+
+export interface Installation {
+  id: number;
+  app: App;
+  account: Account;
+  repositories: Repository[];
+  permissions: Permissions;
+  suspendedAt: Date | null;
+  createdAt: Date;
+}
+
+/** An installation access token: what it may do, for which repositories, until when (by the machine's own clock). */
+export interface Token {
+  value: string;
+  installation: Installation;
+  repositories: Repository[];
+  permissions: Permissions;
+  expiresAt: Date;
+}
+
+export interface Repository {
+  id: number;
+  owner: Account;
+  name: string;
+  private: boolean;
+  defaultBranch: string;
+  /** The bare repository behind it. */
+  git: GitRepo;
+  /** Its absolute path. */
+  gitDir: string;
+  parent: Repository | null;
+  collaborators: Map<string, Role>;
+  pulls: Map<number, Pull>;
+  checkRuns: CheckRun[];
+  createdAt: Date;
+}
+
+export interface Pull {
+  id: number;
+  number: number;
+  repository: Repository;
+  title: string;
+  body: string | null;
+  author: Account;
+  state: "open" | "closed";
+  merged: boolean;
+  draft: boolean;
+  labels: string[];
+  baseRef: string;
+  headRef: string;
+  /** Where the head branch lives: the repository itself, a fork, or null when the fork was deleted. */
+  headRepository: Repository | null;
+  /** Every head the pull request ever had, the current one last. */
+  heads: string[];
+  reviews: Review[];
+  reviewComments: ReviewComment[];
+  comments: IssueComment[];
+  createdAt: Date;
+  updatedAt: Date;
+  closedAt: Date | null;
+}
+
+/** Something somebody wrote. `via` is the App that wrote it, null for people. */
+export interface Written {
+  id: number;
+  author: Account;
+  via: App | null;
+  body: string;
+  createdAt: Date;
+  updatedAt: Date;
+  reactions: Reaction[];
+}
+
+export interface IssueComment extends Written {
+  pull: Pull;
+}
+
+export type ReviewState = "PENDING" | "COMMENTED" | "APPROVED" | "CHANGES_REQUESTED" | "DISMISSED";
+
+export interface Review extends Written {
+  pull: Pull;
+  state: ReviewState;
+  commitId: string;
+}
+
+export type Side = "LEFT" | "RIGHT";
+
+/** Where a line comment stood when it was made. */
+export interface LineAnchor {
+  side: Side;
+  line: number;
+  startSide: Side | null;
+  startLine: number | null;
+  /** Lines below the file's first hunk header, as GitHub counts `position`. */
+  position: number;
+  diffHunk: string;
+}
+
+export interface ReviewComment extends Written {
+  pull: Pull;
+  review: Review;
+  path: string;
+  commitId: string;
+  /** Null for a comment on the file as a whole. */
+  anchor: LineAnchor | null;
+  /** First comment of the thread; null for that one itself. */
+  inReplyTo: ReviewComment | null;
+  /** Threads are resolved through their first comment. */
+  resolvedBy: Account | null;
+}
+
+export type ReactionContent = "+1" | "-1" | "laugh" | "confused" | "heart" | "hooray" | "rocket" | "eyes";
+
+export interface Reaction {
+  id: number;
+  user: Account;
+  content: ReactionContent;
+  createdAt: Date;
+}
+
+export interface CheckAnnotation {
+  path: string;
+  startLine: number;
+  endLine: number;
+  level: string;
+  message: string;
+}
+
+export interface CheckRun {
+  id: number;
+  repository: Repository;
+  app: App;
+  name: string;
+  headSha: string;
+  externalId: string;
+  detailsUrl: string | null;
+  status: "queued" | "in_progress" | "completed";
+  conclusion: string | null;
+  startedAt: Date;
+  completedAt: Date | null;
+  output: { title: string | null; summary: string | null; text: string | null };
+  annotations: CheckAnnotation[];
+}
+
+export interface Delivery {
+  id: number;
+  guid: string;
+  event: string;
+  action: string | null;
+  deliveredAt: Date;
+  redelivery: boolean;
+  durationSeconds: number;
+  statusCode: number;
+  installationId: number | null;
+  repositoryId: number | null;
+}
+
+export const fullName = (repository: Repository) => `${repository.owner.login}/${repository.name}`;
+export const headOf = (pull: Pull) => pull.heads.at(-1) ?? "";
+/** GitHub's timestamps have no milliseconds. */
+export const timestamp = (date: Date) => `${date.toISOString().slice(0, 19)}Z`;
+/** A stand-in for GitHub's opaque node ids: a prefix that says the kind, then the number. */
+export const nodeId = (prefix: string, id: number) =>
+  `${prefix}_${Buffer.from(String(id)).toString("base64url")}`;

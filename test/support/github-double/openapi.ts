@@ -1,0 +1,149 @@
+import { readFileSync } from "node:fs";
+import { resolve } from "node:path";
+import { Ajv, type ErrorObject, type ValidateFunction } from "ajv";
+import formats from "ajv-formats";
+
+/** GitHub's own description of the endpoints in use (see scripts/cut-openapi.ts), as validators. */
+
+type Json = null | boolean | number | string | Json[] | { [key: string]: Json };
+type JsonObject = { [key: string]: Json };
+
+interface DescribedOperation {
+  method: string;
+  path: string;
+  id: string;
+  docs: string;
+  query: JsonObject;
+  body: { required: boolean; schema: Json } | null;
+  responses: Record<string, Json>;
+}
+
+export interface Operation {
+  id: string;
+  docs: string;
+  path: Record<string, string>;
+  /** Complaints about the query; values are made the described types in place. */
+  checkQuery(query: Record<string, unknown>): string[];
+  checkBody(body: unknown): string[];
+  checkResponse(status: number, body: unknown): string[];
+}
+
+const described = JSON.parse(
+  readFileSync(resolve(import.meta.dirname, "../../../fixtures/openapi/github.json"), "utf8"),
+) as { operations: DescribedOperation[]; schemas: Record<string, JsonObject> };
+
+const isObject = (value: Json | undefined): value is JsonObject =>
+  typeof value === "object" && value !== null && !Array.isArray(value);
+
+const properties = (schema: Json | undefined): JsonObject =>
+  isObject(schema) && isObject(schema.properties) ? schema.properties : {};
+
+/** What the description forgets and GitHub does: a place that is gone is null, and so is a deleted fork. */
+function correctDescription(): void {
+  for (const name of ["pull-request-review-comment", "review-comment"]) {
+    const fields = properties(described.schemas[name]);
+    for (const field of ["position", "line"]) fields[field] = { type: ["integer", "null"] };
+  }
+  for (const name of ["pull-request", "pull-request-simple"]) {
+    const head = properties(properties(described.schemas[name]).head);
+    head.repo = { anyOf: [{ $ref: "#/schemas/repository" }, { type: "null" }] };
+  }
+}
+
+/** Objects of a request take the described keys only, as GitHub's own request validation does. */
+function closed(schema: Json): Json {
+  if (Array.isArray(schema)) return schema.map(closed);
+  if (!isObject(schema)) return schema;
+  const out: JsonObject = { ...schema };
+  if (isObject(schema.properties)) {
+    out.properties = Object.fromEntries(
+      Object.entries(schema.properties).map(([key, one]) => [key, closed(one)]),
+    );
+    out.additionalProperties ??= false;
+  }
+  if (schema.items) out.items = closed(schema.items);
+  return out;
+}
+
+function say(errors: ErrorObject[] | null | undefined): string[] {
+  return (errors ?? []).map((error) => {
+    if (error.keyword === "required") return `"${error.params.missingProperty}" wasn't supplied.`;
+    if (error.keyword === "additionalProperties") {
+      return `"${error.params.additionalProperty}" is not a permitted key.`;
+    }
+    return `For '${error.instancePath.slice(1) || "body"}', ${error.message}.`;
+  });
+}
+
+correctDescription();
+const options = { strict: false, allErrors: true, validateFormats: true, logger: false } as const;
+const strictTypes = new Ajv(options);
+const coercing = new Ajv({ ...options, coerceTypes: true });
+for (const ajv of [strictTypes, coercing]) {
+  formats.default(ajv);
+  ajv.addSchema({ $id: "github", schemas: described.schemas });
+}
+
+/** References of a schema that stands outside the described file point into it. */
+const anchored = (schema: Json): JsonObject =>
+  JSON.parse(JSON.stringify(schema).replaceAll('"#/schemas/', '"github#/schemas/')) as JsonObject;
+
+const compiled = new Map<string, ValidateFunction>();
+function validator(key: string, ajv: Ajv, schema: () => Json): ValidateFunction {
+  const known = compiled.get(key) ?? ajv.compile(anchored(schema()));
+  compiled.set(key, known);
+  return known;
+}
+
+const routes = described.operations.map((operation) => ({
+  operation,
+  // A path in a repository holds slashes, every other parameter does not; a ref of `commits/{ref}` may.
+  pattern: new RegExp(
+    `^${operation.path.replace(/\{(\w+)\}/g, (_, name) => `(?<${name}>${/^(path|ref)$/.test(name) ? ".+?" : "[^/]+"})`)}$`,
+  ),
+}));
+// `commits/{ref}/check-runs` is tried before `commits/{ref}`.
+routes.sort((a, b) => b.operation.path.split("/").length - a.operation.path.split("/").length);
+
+function operationOf(described: DescribedOperation, path: Record<string, string>): Operation {
+  const { id } = described;
+  return {
+    id,
+    docs: described.docs,
+    path,
+    checkQuery(query) {
+      const schema = { type: "object", properties: described.query, additionalProperties: false };
+      const check = validator(`${id} query`, coercing, () => schema);
+      return check(query) ? [] : say(check.errors);
+    },
+    checkBody(body) {
+      if (!described.body) return body === undefined ? [] : ["A body where none is taken."];
+      if (body === undefined) return described.body.required ? ["A body wasn't supplied."] : [];
+      const { schema } = described.body;
+      const check = validator(`${id} body`, strictTypes, () => closed(schema));
+      return check(body) ? [] : say(check.errors);
+    },
+    checkResponse(status, body) {
+      const schema =
+        described.responses[status] ?? (status >= 400 ? { $ref: "#/schemas/basic-error" } : undefined);
+      if (schema === undefined) return [`${id} has no answer ${status}`];
+      if (schema === null) return body === undefined ? [] : [`${id} answers ${status} without a body`];
+      const check = validator(`${id} ${status}`, strictTypes, () => schema);
+      return check(body) ? [] : (check.errors ?? []).map((one) => `${one.instancePath} ${one.message}`);
+    },
+  };
+}
+
+/** The described operation of a request; undefined when the bot is not known to use it. */
+export function findOperation(method: string, path: string): Operation | undefined {
+  for (const { operation, pattern } of routes) {
+    if (operation.method !== method) continue;
+    const groups = pattern.exec(path)?.groups;
+    if (groups || pattern.test(path)) return operationOf(operation, decoded(groups ?? {}));
+  }
+  return undefined;
+}
+
+function decoded(groups: Record<string, string>): Record<string, string> {
+  return Object.fromEntries(Object.entries(groups).map(([key, value]) => [key, decodeURIComponent(value)]));
+}

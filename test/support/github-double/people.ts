@@ -1,0 +1,229 @@
+import { join } from "node:path";
+import type { Content } from "../git-repo.ts";
+import type { GitHubDouble } from "../github-double.ts";
+import { resolveAnchor } from "./anchor.ts";
+import { createBareRepository } from "./bare-repository.ts";
+import { pullDiff } from "./current-line.ts";
+import type { IssueComment, Pull, Repository, Review, ReviewComment, Role, Side } from "./model.ts";
+import { fullName, headOf } from "./model.ts";
+
+/** Content by path; null deletes. */
+export type Files = Record<string, Content | null>;
+
+export interface NewPull {
+  title: string;
+  body?: string | null;
+  author: string;
+  branch?: string;
+  /** Commits of the head branch, oldest first, on top of the base branch. */
+  commits: { message?: string; files: Files }[];
+  draft?: boolean;
+  labels?: string[];
+  /** Login of the owner of a fork that the head branch lives in. */
+  fork?: string;
+}
+
+/** What people do on GitHub, around the App: they own repositories, push, open pull requests, comment. */
+export class People {
+  readonly #double: GitHubDouble;
+
+  constructor(double: GitHubDouble) {
+    this.#double = double;
+  }
+
+  get #state() {
+    return this.#double.state;
+  }
+
+  /** A repository with one commit on main; without files, an empty one that git may fill through `git`. */
+  createRepository(name: string, files?: Files, options: { private?: boolean } = {}): Repository {
+    const [owner = "", short = ""] = name.split("/");
+    const git = createBareRepository(join(this.#double.folder.path, owner, `${short}.git`));
+    if (files) git.importCommits([{ branch: "main", message: "Begin", files: Object.entries(files) }]);
+    return this.#state.addRepository({ owner, name: short, git, ...options });
+  }
+
+  fork(repository: Repository, owner: string): Repository {
+    const known = this.#state.repository(owner, repository.name);
+    if (known) return known;
+    const git = createBareRepository(join(this.#double.folder.path, owner, `${repository.name}.git`));
+    git.git("fetch", "--quiet", repository.gitDir, "+refs/heads/*:refs/heads/*");
+    const { name, private: isPrivate } = repository;
+    return this.#state.addRepository({ owner, name, git, private: isPrivate, parent: repository });
+  }
+
+  addCollaborator(repository: Repository, login: string, role: Role): void {
+    repository.collaborators.set(this.#state.account(login).login.toLowerCase(), role);
+  }
+
+  openPull(repository: Repository, wanted: NewPull): Pull {
+    const number = repository.pulls.size + 1;
+    const head = wanted.fork ? this.fork(repository, wanted.fork) : repository;
+    const branch = wanted.branch ?? `change-${number}`;
+    const commits = wanted.commits.map(({ message, files }, index) => ({
+      branch,
+      message: message ?? wanted.title,
+      ...(index === 0 ? { parents: [repository.git.sha(repository.defaultBranch)] } : {}),
+      files: Object.entries(files),
+    }));
+    head.git.importCommits(commits);
+    return this.#addPull(repository, head, branch, wanted);
+  }
+
+  /** A pull request for a branch that is there already, in the repository or in a fork. */
+  openPullOfBranch(
+    repository: Repository,
+    branch: string,
+    wanted: Omit<NewPull, "commits" | "branch">,
+  ): Pull {
+    const head = wanted.fork ? this.fork(repository, wanted.fork) : repository;
+    return this.#addPull(repository, head, branch, wanted);
+  }
+
+  #addPull(repository: Repository, head: Repository, branch: string, wanted: Omit<NewPull, "commits">): Pull {
+    const now = this.#state.now();
+    const pull: Pull = {
+      id: this.#state.nextId(),
+      number: repository.pulls.size + 1,
+      repository,
+      title: wanted.title,
+      body: wanted.body ?? null,
+      author: this.#state.account(wanted.author),
+      state: "open",
+      merged: false,
+      draft: wanted.draft ?? false,
+      labels: wanted.labels ?? [],
+      baseRef: repository.defaultBranch,
+      headRef: branch,
+      headRepository: head,
+      heads: [],
+      reviews: [],
+      reviewComments: [],
+      comments: [],
+      createdAt: now,
+      updatedAt: now,
+      closedAt: null,
+    };
+    repository.pulls.set(pull.number, pull);
+    this.#syncHead(pull);
+    return pull;
+  }
+
+  /** One more commit on the head branch. Returns the new head. */
+  push(pull: Pull, files: Files, message = "More"): string {
+    const source = sourceOf(pull);
+    source.git.importCommits([{ branch: pull.headRef, message, files: Object.entries(files) }]);
+    return this.#syncHead(pull);
+  }
+
+  /** Replaces the head branch by one commit on top of the base branch, or of another commit. Returns the new head. */
+  forcePush(pull: Pull, files: Files, options: { message?: string; onto?: string } = {}): string {
+    const source = sourceOf(pull);
+    const onto = options.onto ?? pull.repository.git.sha(pull.baseRef);
+    if (source !== pull.repository) source.git.git("fetch", "--quiet", pull.repository.gitDir, onto);
+    const message = options.message ?? "Anew";
+    const entries = Object.entries(files);
+    source.git.importCommits([{ branch: pull.headRef, message, parents: [onto], files: entries }]);
+    return this.#syncHead(pull);
+  }
+
+  /** A commit on the base branch, as if another pull request had been merged. */
+  pushToBase(pull: Pull, files: Files, message = "Elsewhere"): string {
+    const { git } = pull.repository;
+    git.importCommits([{ branch: pull.baseRef, message, files: Object.entries(files) }]);
+    return git.sha(pull.baseRef);
+  }
+
+  /** The fork is deleted; its commits stay in the base repository, as on GitHub. */
+  deleteFork(pull: Pull): void {
+    if (!pull.headRepository || pull.headRepository === pull.repository) return;
+    this.#state.repositories.delete(fullName(pull.headRepository).toLowerCase());
+    pull.headRepository = null;
+  }
+
+  close(pull: Pull): void {
+    Object.assign(pull, { state: "closed", closedAt: this.#state.now(), updatedAt: this.#state.now() });
+  }
+
+  reopen(pull: Pull): void {
+    Object.assign(pull, { state: "open", closedAt: null, updatedAt: this.#state.now() });
+  }
+
+  comment(pull: Pull, login: string, body: string): IssueComment {
+    const comment: IssueComment = { ...this.#written(login, body), pull };
+    pull.comments.push(comment);
+    return comment;
+  }
+
+  /** A line comment by a person, in a review of its own. */
+  async reviewComment(
+    pull: Pull,
+    login: string,
+    at: { path: string; line: number; side?: Side; body: string },
+  ): Promise<ReviewComment> {
+    const result = resolveAnchor(await pullDiff(pull), at);
+    if ("problem" in result) throw new Error(`${at.path}:${at.line} is not in the diff: ${result.problem}`);
+    return this.#inThread(pull, login, at.body, { path: at.path, anchor: result.anchor, inReplyTo: null });
+  }
+
+  reply(to: ReviewComment, login: string, body: string): ReviewComment {
+    const first = to.inReplyTo ?? to;
+    return this.#inThread(to.pull, login, body, { path: first.path, anchor: first.anchor, inReplyTo: first });
+  }
+
+  resolve(comment: ReviewComment, login: string): void {
+    (comment.inReplyTo ?? comment).resolvedBy = this.#state.account(login);
+  }
+
+  #inThread(
+    pull: Pull,
+    login: string,
+    body: string,
+    place: Pick<ReviewComment, "path" | "anchor" | "inReplyTo">,
+  ): ReviewComment {
+    const commitId = headOf(pull);
+    const review: Review = { ...this.#written(login, ""), pull, state: "COMMENTED", commitId };
+    pull.reviews.push(review);
+    const comment: ReviewComment = {
+      ...this.#written(login, body),
+      pull,
+      review,
+      commitId,
+      resolvedBy: null,
+      ...place,
+    };
+    pull.reviewComments.push(comment);
+    return comment;
+  }
+
+  #written(login: string, body: string) {
+    const now = this.#state.now();
+    const author = this.#state.account(login);
+    return {
+      id: this.#state.nextId(),
+      author,
+      via: null,
+      body,
+      createdAt: now,
+      updatedAt: now,
+      reactions: [],
+    };
+  }
+
+  /** Takes the head branch over into `refs/pull/N/head` of the base repository. */
+  #syncHead(pull: Pull): string {
+    const source = sourceOf(pull);
+    const sha = source.git.sha(`refs/heads/${pull.headRef}`);
+    const ref = `refs/pull/${pull.number}/head`;
+    if (source === pull.repository) source.git.git("update-ref", ref, sha);
+    else pull.repository.git.git("fetch", "--quiet", source.gitDir, `+refs/heads/${pull.headRef}:${ref}`);
+    if (headOf(pull) !== sha) pull.heads.push(sha);
+    pull.updatedAt = this.#state.now();
+    return sha;
+  }
+}
+
+function sourceOf(pull: Pull): Repository {
+  if (pull.headRepository) return pull.headRepository;
+  throw new Error(`The head repository of #${pull.number} is gone`);
+}

@@ -1,0 +1,42 @@
+import type { AskedLine } from "./anchor.ts";
+
+/** Bodies of requests, as GitHub's description gives them; they were checked against it before an endpoint sees them. */
+
+export interface NewReview {
+  commit_id?: string;
+  body?: string;
+  event?: "APPROVE" | "REQUEST_CHANGES" | "COMMENT";
+  comments?: (AskedLine & { body: string; position?: number })[];
+}
+
+export interface NewReviewComment extends AskedLine {
+  body: string;
+  commit_id: string;
+  position?: number;
+  in_reply_to?: number;
+  subject_type?: "line" | "file";
+}
+
+export interface CheckRunUpdate {
+  name?: string;
+  external_id?: string;
+  details_url?: string;
+  started_at?: string;
+  completed_at?: string;
+  status?: "queued" | "in_progress" | "completed";
+  conclusion?: string;
+  output?: {
+    title?: string;
+    summary: string;
+    text?: string;
+    annotations?: {
+      path: string;
+      start_line: number;
+      end_line: number;
+      annotation_level: string;
+      message: string;
+    }[];
+  };
+}
+
+export type NewCheckRun = CheckRunUpdate & { name: string; head_sha: string };

@@ -1,0 +1,145 @@
+import { callerOf, requireApp, requirePermission, requireRepository, requireToken } from "./credentials.ts";
+import type { Answer, Call, Endpoint, Endpoints } from "./endpoint.ts";
+import { apps } from "./endpoints/apps.ts";
+import { checkRuns } from "./endpoints/check-runs.ts";
+import { issueComments } from "./endpoints/issue-comments.ts";
+import { pulls } from "./endpoints/pulls.ts";
+import { repositories } from "./endpoints/repositories.ts";
+import { reviewComments } from "./endpoints/review-comments.ts";
+import { reviews } from "./endpoints/reviews.ts";
+import { GitHubRefusal, notFound } from "./errors.ts";
+import { type Exchange, jsonReply, type Reply } from "./exchange.ts";
+import { NotSimulated } from "./not-simulated.ts";
+import { findOperation, type Operation } from "./openapi.ts";
+import { paginate } from "./pagination.ts";
+import type { GitHubState } from "./state.ts";
+
+const endpoints: Endpoints = {
+  ...apps,
+  ...checkRuns,
+  ...issueComments,
+  ...pulls,
+  ...repositories,
+  ...reviewComments,
+  ...reviews,
+};
+
+/** A request GitHub would not have taken, or that nobody described. Tests assert that there is none. */
+export interface Violation {
+  /** What was broken: GitHub's description, GitHub's rules (422, 400), or the borders of the double. */
+  kind: "description" | "refused" | "not-simulated";
+  request: string;
+  operation: string | undefined;
+  problems: string[];
+}
+
+export interface RestReply {
+  reply: Reply;
+  operation: string | undefined;
+  violations: Violation[];
+}
+
+/** Answers one REST request. Throws when the double itself is wrong: its answer is not what GitHub describes. */
+export async function answerRest(state: GitHubState, exchange: Exchange): Promise<RestReply> {
+  const operation = findOperation(exchange.method, exchange.path);
+  const violations: Violation[] = [];
+  const note = (kind: Violation["kind"], problems: string[]) => {
+    const request = `${exchange.method} ${exchange.path}`;
+    if (problems.length > 0) violations.push({ kind, request, operation: operation?.id, problems });
+  };
+  try {
+    const reply = await answerKnown(state, exchange, operation, note);
+    return { reply, operation: operation?.id, violations };
+  } catch (error) {
+    const reply = refusalReply(error, operation);
+    if (error instanceof NotSimulated) note("not-simulated", [error.message]);
+    else if (reply.status === 422 || reply.status === 400) {
+      const refusal = error as GitHubRefusal;
+      const said = (refusal.errors ?? []).map((one) => (typeof one === "string" ? one : JSON.stringify(one)));
+      // What broke the description was noted where it was found.
+      if (violations.length === 0) note("refused", [refusal.message, ...said]);
+    }
+    if (operation && error instanceof GitHubRefusal) checkAnswer(operation, reply);
+    return { reply, operation: operation?.id, violations };
+  }
+}
+
+type Note = (kind: Violation["kind"], problems: string[]) => void;
+
+async function answerKnown(
+  state: GitHubState,
+  exchange: Exchange,
+  operation: Operation | undefined,
+  note: Note,
+) {
+  const endpoint = operation && endpoints[operation.id];
+  const caller = callerOf(state, exchange.headers.authorization);
+  if (!operation || !endpoint) throw new NotSimulated(`${exchange.method} ${exchange.path}`);
+  const query: Call["query"] = Object.fromEntries(exchange.url.searchParams);
+  note("description", operation.checkQuery(query));
+  const call: Call = {
+    state,
+    path: operation.path,
+    query,
+    body: exchange.body,
+    accept: exchange.headers.accept ?? "",
+  };
+  const handle = authorized(endpoint, call, caller);
+  if (exchange.brokenJson) throw new GitHubRefusal(400, "Problems parsing JSON");
+  const problems = operation.checkBody(exchange.body);
+  note("description", problems);
+  if (problems.length > 0) throw new GitHubRefusal(422, `Invalid request.\n\n${problems.join("\n")}`);
+  return replyOf(await handle(), exchange, operation);
+}
+
+/** Who asks is settled before what is asked: a token without the permission learns nothing about its body. */
+function authorized(endpoint: Endpoint, call: Call, caller: ReturnType<typeof callerOf>) {
+  if (endpoint.for === "anyone") return () => endpoint.handle(call);
+  if (endpoint.for === "app") {
+    const app = requireApp(caller);
+    return () => endpoint.handle(call, app);
+  }
+  const token = requireToken(caller);
+  const { owner, repo } = call.path;
+  if (!owner || !repo) throw notFound();
+  const repository = requireRepository(call.state, token, owner, repo);
+  requirePermission(token, endpoint.needs);
+  return () => endpoint.handle({ ...call, token, repository });
+}
+
+function replyOf(answer: Answer, exchange: Exchange, operation: Operation): Reply {
+  if ("raw" in answer) return { status: 200, headers: { "content-type": answer.type }, body: answer.raw };
+  if (!("list" in answer)) {
+    const reply = jsonReply(answer.status, answer.body);
+    checkAnswer(operation, reply);
+    return reply;
+  }
+  const page = paginate(answer.list, exchange.url);
+  const body = answer.wrap ? answer.wrap(page.items, page.total) : page.items;
+  const reply = jsonReply(200, body, page.link ? { link: page.link } : {});
+  checkAnswer(operation, reply);
+  return reply;
+}
+
+function refusalReply(error: unknown, operation: Operation | undefined): Reply {
+  if (error instanceof NotSimulated) return jsonReply(501, { message: error.message });
+  if (!(error instanceof GitHubRefusal)) throw error;
+  const { status, message, errors, headers } = error;
+  const documentation = operation?.docs ?? "https://docs.github.com/rest";
+  const body = {
+    message,
+    ...(errors ? { errors } : {}),
+    documentation_url: documentation,
+    status: String(status),
+  };
+  return jsonReply(status, body, headers);
+}
+
+function checkAnswer(operation: Operation, reply: Reply): void {
+  const body: unknown = reply.body.length > 0 ? JSON.parse(String(reply.body)) : undefined;
+  const problems = operation.checkResponse(reply.status, body);
+  if (problems.length === 0) return;
+  throw new Error(
+    `The double's answer ${reply.status} to ${operation.id} is not GitHub's:\n${problems.join("\n")}`,
+  );
+}

@@ -1,0 +1,187 @@
+import { randomBytes } from "node:crypto";
+import type { GitRepo } from "../git-repo.ts";
+import type {
+  Account,
+  App,
+  Delivery,
+  Installation,
+  IssueComment,
+  Permissions,
+  Pull,
+  Repository,
+  Review,
+  ReviewComment,
+  Token,
+} from "./model.ts";
+import { fullName } from "./model.ts";
+
+export interface AppSettings {
+  id?: number;
+  slug: string;
+  name?: string;
+  owner: string;
+  publicKey: string;
+  permissions: Permissions;
+  events?: string[];
+}
+
+export interface RepositorySettings {
+  owner: string;
+  name: string;
+  git: GitRepo;
+  private?: boolean;
+  parent?: Repository;
+}
+
+/** What a manifest's code is exchanged for, once. */
+export interface ManifestConversion {
+  app: App;
+  pem: string;
+  webhookSecret: string;
+  clientId: string;
+  clientSecret: string;
+}
+
+/** One GitHub: who exists, what belongs to whom, what was written. Nothing here checks permissions: endpoints do. */
+export class GitHubState {
+  readonly accounts = new Map<string, Account>();
+  readonly apps = new Map<number, App>();
+  readonly installations = new Map<number, Installation>();
+  readonly tokens = new Map<string, Token>();
+  readonly repositories = new Map<string, Repository>();
+  readonly deliveries: Delivery[] = [];
+  readonly manifestCodes = new Map<string, ManifestConversion>();
+  /** Set once the server listens: where the API, pages and git are reached. */
+  origin = "http://127.0.0.1";
+  readonly now: () => Date;
+  /** Above 2^31, as GitHub's are: an id kept in 32 bits would show. */
+  #lastId = 3_000_000_000;
+
+  constructor(now: () => Date) {
+    this.now = now;
+  }
+
+  get apiUrl(): string {
+    return `${this.origin}/api/v3`;
+  }
+
+  nextId(): number {
+    return ++this.#lastId;
+  }
+
+  /** The account of that login; made when there is none yet. */
+  account(login: string, type: Account["type"] = "User"): Account {
+    const known = this.accounts.get(login.toLowerCase());
+    if (known) return known;
+    const account: Account = { id: this.nextId(), login, type };
+    this.accounts.set(login.toLowerCase(), account);
+    return account;
+  }
+
+  addApp(settings: AppSettings): App {
+    const app: App = {
+      id: settings.id ?? 100_000 + this.apps.size + 1,
+      slug: settings.slug,
+      name: settings.name ?? settings.slug,
+      owner: this.account(settings.owner),
+      bot: this.account(`${settings.slug}[bot]`, "Bot"),
+      publicKey: settings.publicKey,
+      permissions: settings.permissions,
+      events: settings.events ?? [],
+      createdAt: this.now(),
+    };
+    this.apps.set(app.id, app);
+    return app;
+  }
+
+  install(app: App, repositories: Repository[], permissions: Permissions = app.permissions): Installation {
+    const account = repositories[0]?.owner;
+    if (!account) throw new Error("An installation needs a repository");
+    const installation: Installation = {
+      id: this.nextId(),
+      app,
+      account,
+      repositories,
+      permissions,
+      suspendedAt: null,
+      createdAt: this.now(),
+    };
+    this.installations.set(installation.id, installation);
+    return installation;
+  }
+
+  uninstall(installation: Installation): void {
+    this.installations.delete(installation.id);
+    for (const token of [...this.tokens.values()]) {
+      if (token.installation === installation) this.tokens.delete(token.value);
+    }
+  }
+
+  issueToken(
+    installation: Installation,
+    scope: Partial<Pick<Token, "repositories" | "permissions">> = {},
+  ): Token {
+    const token: Token = {
+      value: `ghs_${randomBytes(27).toString("base64url").replace(/[-_]/g, "0")}`,
+      installation,
+      repositories: scope.repositories ?? installation.repositories,
+      permissions: scope.permissions ?? installation.permissions,
+      expiresAt: new Date(Date.now() + 60 * 60 * 1000),
+    };
+    this.tokens.set(token.value, token);
+    return token;
+  }
+
+  /** Ends every token that was issued, as an hour would. */
+  expireTokens(): void {
+    for (const token of this.tokens.values()) token.expiresAt = new Date(0);
+  }
+
+  addRepository(settings: RepositorySettings): Repository {
+    const owner = this.account(settings.owner);
+    const repository: Repository = {
+      id: this.nextId(),
+      owner,
+      name: settings.name,
+      private: settings.private ?? true,
+      defaultBranch: "main",
+      git: settings.git,
+      gitDir: settings.git.dir,
+      parent: settings.parent ?? null,
+      collaborators: new Map([[owner.login.toLowerCase(), "admin"]]),
+      pulls: new Map(),
+      checkRuns: [],
+      createdAt: this.now(),
+    };
+    this.repositories.set(fullName(repository).toLowerCase(), repository);
+    return repository;
+  }
+
+  repository(owner: string, name: string): Repository | undefined {
+    return this.repositories.get(`${owner}/${name}`.toLowerCase());
+  }
+
+  allPulls(): Pull[] {
+    return [...this.repositories.values()].flatMap((repository) => [...repository.pulls.values()]);
+  }
+
+  findReview(repository: Repository, id: number): Review | undefined {
+    return pullsOf(repository)
+      .flatMap((pull) => pull.reviews)
+      .find((review) => review.id === id);
+  }
+
+  findReviewComment(repository: Repository, id: number): ReviewComment | undefined {
+    return pullsOf(repository)
+      .flatMap((pull) => pull.reviewComments)
+      .find((comment) => comment.id === id);
+  }
+
+  findIssueComment(repository: Repository, id: number): IssueComment | undefined {
+    return pullsOf(repository)
+      .flatMap((pull) => pull.comments)
+      .find((comment) => comment.id === id);
+  }
+}
+
+const pullsOf = (repository: Repository) => [...repository.pulls.values()];
