@@ -75,6 +75,8 @@ export interface ToolMetadata {
   truncated: boolean;
   /** The call that continues where this one ended. */
   next?: { tool: string; arguments: Record<string, unknown> };
+  /** What the output cannot say by itself: that something was left out, and why. */
+  note?: string;
   debug?: ProgramRun;
 }
 
@@ -86,6 +88,8 @@ export type ToolResult =
 export interface Executed<Output> {
   output: Output;
   next?: Record<string, unknown>;
+  /** One sentence for the model beside the output: what was left out, and why. */
+  note?: string;
   debug?: ProgramRun;
   /** Ends the agent loop once all calls of the turn are answered. Only `finish_review` and verdicts set it. */
   endsLoop?: boolean;
@@ -95,6 +99,8 @@ export interface Executed<Output> {
 export interface Rendered {
   text: string;
   next?: Record<string, unknown>;
+  /** True when something was left out for which there is no call that continues. */
+  truncated?: boolean;
 }
 
 export interface Tool<Input = unknown, Output = unknown> {
@@ -102,6 +108,10 @@ export interface Tool<Input = unknown, Output = unknown> {
   title: string;
   /** For the model. Limits are interpolated from the constants that the code uses. */
   description: string;
+  /** For people: what the output looks like, in Markdown. */
+  returns: string;
+  /** For people: the arguments of a typical call. */
+  example: Record<string, unknown>;
   kind: "read" | "report" | "change";
   input: z.ZodType<Input>;
   timeoutMs: number;

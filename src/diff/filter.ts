@@ -1,0 +1,103 @@
+import { createPathMatcher } from "./path-matcher.ts";
+
+/** GitHub shows no diff of a file beyond this many lines, so no comment could be placed there. */
+export const MAX_REVIEWABLE_LINES = 20_000;
+
+/** Answer for everything under `paths.private`, in every tool. */
+export const WITHHELD = "withheld by configuration";
+
+/** What the filter needs to know of a changed file. Modes are git's six octal digits. */
+export interface FilteredChange {
+  path: string;
+  oldPath: string | null;
+  oldMode: string;
+  newMode: string;
+  oldOid: string;
+  newOid: string;
+  /** Null where git calls the file binary. */
+  additions: number | null;
+  deletions: number | null;
+}
+
+/** `paths` of the repository configuration. */
+export interface PathPatterns {
+  ignore: readonly string[];
+  private: readonly string[];
+}
+
+/** Files that nobody reads line by line, by name: gitignore-style patterns and the word people read. */
+const byName: [reason: string, patterns: string[]][] = [
+  [
+    "lock file",
+    [
+      ...["package-lock.json", "npm-shrinkwrap.json", "yarn.lock", "pnpm-lock.yaml", "bun.lock", "bun.lockb"],
+      ...["deno.lock", "Cargo.lock", "go.sum", "go.work.sum", "poetry.lock", "uv.lock", "pdm.lock"],
+      ...["Pipfile.lock", "pixi.lock", "Gemfile.lock", "composer.lock", "mix.lock", "pubspec.lock"],
+      ...["Podfile.lock", "Package.resolved", "packages.lock.json", "gradle.lockfile", "flake.lock"],
+      ...[".terraform.lock.hcl", "MODULE.bazel.lock", "conan.lock"],
+    ],
+  ],
+  [
+    "vendored",
+    [
+      ...[
+        "node_modules/",
+        "bower_components/",
+        "jspm_packages/",
+        "vendor/",
+        "third_party/",
+        "site-packages/",
+      ],
+      ...[".yarn/releases/", ".yarn/plugins/", ".yarn/cache/", "Pods/", "Carthage/Checkouts/", ".venv/"],
+    ],
+  ],
+  [
+    "generated",
+    [
+      ...["dist/", "__generated__/", "*.min.js", "*.min.mjs", "*.min.css", "*.js.map", "*.css.map"],
+      ...["*.pb.go", "*.pb.gw.go", "*.pb.cc", "*.pb.h", "*_pb2.py", "*_pb2.pyi", "*_pb2_grpc.py", "*_pb.js"],
+      ...["*_pb.ts", "*_pb.d.ts", "*.g.dart", "*.freezed.dart", "*.g.cs", "*.Designer.cs", "*_generated.go"],
+      ...["zz_generated.*.go", "*.generated.ts", "*.generated.js", "*.generated.go", "*.generated.cs"],
+    ],
+  ],
+  ["snapshot", ["__snapshots__/", "*.snap", "*.ambr"]],
+];
+
+const nameMatchers = byName.map(([reason, patterns]) => ({ reason, match: createPathMatcher(patterns) }));
+
+const kinds: Record<string, string> = { "120000": "symbolic link", "160000": "submodule" };
+
+function reasonByKind(change: FilteredChange): string | null {
+  const kind = kinds[change.newMode] ?? kinds[change.oldMode];
+  if (kind) return kind;
+  if (change.additions === null || change.deletions === null) return "binary";
+  if (change.additions + change.deletions > 0) return null;
+  if (change.oldOid !== change.newOid) return "empty file";
+  return change.oldPath === null ? "mode change only" : "pure rename";
+}
+
+/**
+ * Why a changed file is not reviewed, in a few words that people read; null for a reviewable one. A negative pattern in
+ * `paths.ignore` takes a file back that would be skipped by its name.
+ */
+export function createFilter(patterns: PathPatterns): (change: FilteredChange) => string | null {
+  const isPrivate = createPrivacy(patterns.private);
+  const ignored = createPathMatcher(patterns.ignore);
+  return (change) => {
+    if (isPrivate(change.path) || (change.oldPath !== null && isPrivate(change.oldPath))) return WITHHELD;
+    const configured = ignored(change.path);
+    if (configured.matched) return "ignored by configuration";
+    const kind = reasonByKind(change);
+    if (kind) return kind;
+    const named = nameMatchers.find(({ match }) => match(change.path).matched);
+    if (named && !configured.takenBack) return named.reason;
+    const lines = (change.additions ?? 0) + (change.deletions ?? 0);
+    return lines > MAX_REVIEWABLE_LINES ? `too large (${lines} changed lines)` : null;
+  };
+}
+
+/** Whether a path, relative to the repository root, is withheld from every model. */
+export function createPrivacy(patterns: readonly string[]): (path: string) => boolean {
+  const match = createPathMatcher(patterns);
+  return (path) => path !== "" && match(path).matched;
+}

@@ -1,0 +1,38 @@
+import type { Side } from "../finding.ts";
+import type { DiffLine, FileDiff } from "./file-diff.ts";
+
+/** Where a line of a file stands in its diff. */
+export interface DiffPlace {
+  /** 1-indexed. */
+  hunk: number;
+  line: DiffLine;
+}
+
+/** The lines of one file's diff by side and number. On the `-U3` diff these are the lines that can carry a comment. */
+export interface LineIndex {
+  at(side: Side, line: number): DiffPlace | undefined;
+  /** Whether every line of `start..end` is in the diff on that side and all of them in one hunk. */
+  withinOneHunk(side: Side, start: number, end: number): boolean;
+  /** All lines that can carry a comment: context and added ones on RIGHT, context and removed ones on LEFT; ascending. */
+  commentable(side: Side): readonly number[];
+}
+
+export function createLineIndex(diff: FileDiff): LineIndex {
+  const sides = { RIGHT: new Map<number, DiffPlace>(), LEFT: new Map<number, DiffPlace>() };
+  diff.hunks.forEach((hunk, index) => {
+    for (const line of hunk.lines) {
+      const place = { hunk: index + 1, line };
+      if (line.kind !== "removed") sides.RIGHT.set(line.newLine, place);
+      if (line.kind !== "added") sides.LEFT.set(line.oldLine, place);
+    }
+  });
+  return {
+    at: (side, line) => sides[side].get(line),
+    withinOneHunk(side, start, end) {
+      // Lines of one side are consecutive within a hunk: its two ends say it all.
+      const first = sides[side].get(start);
+      return start <= end && first !== undefined && first.hunk === sides[side].get(end)?.hunk;
+    },
+    commentable: (side) => [...sides[side].keys()],
+  };
+}

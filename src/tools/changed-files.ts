@@ -1,0 +1,92 @@
+import { z } from "zod";
+import type { ChangeType } from "../git/workspace.ts";
+import { count, fitting, showPath } from "./show.ts";
+import { type ChangedFile, defineTool, MAX_RENDERED_BYTES, type ToolContext, ToolError } from "./tool.ts";
+
+const Input = z.strictObject({
+  start: z.int().min(1).optional().describe("First file, 1-indexed. Left out: the first."),
+  end: z.int().min(1).optional().describe("Last file, inclusive. Left out: the last."),
+});
+type Input = z.infer<typeof Input>;
+
+export interface FileChange {
+  path: string;
+  change_type: ChangeType;
+  old_path: string | null;
+  /** Null where git calls the file binary. */
+  additions: number | null;
+  deletions: number | null;
+  binary: boolean;
+  total_hunks: number;
+  reviewable: boolean;
+  skip_reason: string | null;
+}
+
+function toFileChange({ change, totalHunks, reviewable, skipReason }: ChangedFile): FileChange {
+  return {
+    path: change.path,
+    change_type: change.type,
+    old_path: change.oldPath,
+    additions: change.additions,
+    deletions: change.deletions,
+    binary: change.additions === null,
+    total_hunks: totalHunks,
+    reviewable,
+    skip_reason: skipReason,
+  };
+}
+
+async function execute(input: Input, context: ToolContext) {
+  const files = await context.diffs.files();
+  const { start = 1, end = files.length } = input;
+  if (files.length > 0 && start > files.length) {
+    throw new ToolError(`start ${start} is past the end: ${count(files.length, "file")} changed`);
+  }
+  if (files.length > 0 && end < start) throw new ToolError(`end ${end} is before start ${start}`);
+  const output = files.slice(start - 1, end).map(toFileChange);
+  const left = files.length - (start - 1 + output.length);
+  return left > 0 ? { output, note: `${count(left, "further file")} changed.` } : { output };
+}
+
+const letters: Record<ChangeType, string> = {
+  added: "A",
+  modified: "M",
+  deleted: "D",
+  renamed: "R",
+  copied: "C",
+  type_changed: "T",
+};
+
+function line(file: FileChange): string {
+  const path =
+    file.old_path === null ? showPath(file.path) : `${showPath(file.path)} (was ${showPath(file.old_path)})`;
+  const lines = file.binary ? "" : ` +${file.additions} -${file.deletions}`;
+  const state = file.reviewable
+    ? ` ${count(file.total_hunks, "hunk")}`
+    : ` not reviewed: ${file.skip_reason}`;
+  return `${letters[file.change_type]} ${path}${lines}${state}`;
+}
+
+function render(output: FileChange[], input: Input, maxBytes: number) {
+  if (output.length === 0) return { text: "No file changed." };
+  const heading = `${count(output.length, "changed file")} (A added, M modified, D deleted, R renamed, T type changed):`;
+  const lines = output.map(line);
+  const shown = fitting(lines, maxBytes - heading.length - 1);
+  const text = [heading, ...lines.slice(0, shown)].join("\n");
+  if (shown === lines.length) return { text };
+  const { start = 1 } = input;
+  return { text, next: { start: start + shown, end: start + lines.length - 1 } };
+}
+
+export const changedFiles = defineTool<Input, FileChange[]>({
+  name: "changed_files",
+  title: "Changed files",
+  description: `The files that the change touches, with added and removed lines, hunks, and why a file is not reviewed (lock file, generated, binary ...). One answer holds up to ${MAX_RENDERED_BYTES / 1024} KiB; start and end page through more.`,
+  returns:
+    '`FileChange[]`: `path`, `change_type` (`"added"`, `"modified"`, `"deleted"`, `"renamed"`, `"copied"`, `"type_changed"`), `old_path`, `additions`, `deletions` (null for a binary file), `binary`, `total_hunks`, `reviewable`, `skip_reason`; in git\'s order.',
+  example: {},
+  kind: "read",
+  input: Input,
+  execute,
+  render,
+});

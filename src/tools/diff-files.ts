@@ -1,0 +1,61 @@
+import { z } from "zod";
+import { divideHunk } from "../diff/divide.ts";
+import { parseFilePatch } from "../diff/parse.ts";
+import { renderHunk, renderLine, shownBytes } from "../diff/render.ts";
+import { resolveFile } from "./resolve-path.ts";
+import { count, fitting } from "./show.ts";
+import { defineTool, type ToolContext } from "./tool.ts";
+
+const IDENTICAL = "Files are identical.";
+const DEFAULT_CONTEXT = 3;
+const MAX_CONTEXT = 1_000;
+
+const Ref = z.enum(["head", "base", "merge_base"]);
+const Input = z.strictObject({
+  file_path1: z.string().describe("Path of the first file from the repository root."),
+  file_path2: z.string().describe("Path of the second file; may be the first with another ref."),
+  ref1: Ref.default("head").describe("Revision of the first file; merge_base is before the change."),
+  ref2: Ref.default("head").describe("Revision of the second file."),
+  context_lines: z.int().min(0).max(MAX_CONTEXT).default(DEFAULT_CONTEXT).describe("Unchanged lines around."),
+});
+type Input = z.infer<typeof Input>;
+
+async function execute(input: Input, context: ToolContext) {
+  const [from, to] = await Promise.all([
+    resolveFile(input.file_path1, input.ref1, context),
+    resolveFile(input.file_path2, input.ref2, context),
+  ]);
+  if (from.oid === to.oid) return { output: IDENTICAL };
+  const [left, right] = await Promise.all([
+    context.workspace.readBlob(from.oid),
+    context.workspace.readBlob(to.oid),
+  ]);
+  if (left.binary || right.binary) return { output: `Binary files '${from.path}' and '${to.path}' differ.` };
+  return { output: (await context.workspace.diffBlobs(from, to, input.context_lines)) || IDENTICAL };
+}
+
+function render(output: string, input: Input, maxBytes: number) {
+  const { hunks } = parseFilePatch(output, input.file_path2, null);
+  if (hunks.length === 0) return { text: output };
+  const heading = `${input.file_path1} (${input.ref1}) -> ${input.file_path2} (${input.ref2}), ${count(hunks.length, "hunk")}`;
+  const room = maxBytes - shownBytes(heading) - 128;
+  const sizeOf = (line: Parameters<typeof renderLine>[0]) => shownBytes(renderLine(line)) + 1;
+  const parts = hunks.flatMap((hunk) => divideHunk(hunk, room - 256, sizeOf)).map(renderHunk);
+  const shown = fitting(parts, room);
+  const left = parts.slice(shown).length;
+  const rest =
+    left > 0 ? [`(${count(left, "further hunk")} did not fit; read_file_part reads both files)`] : [];
+  return { text: [heading, ...parts.slice(0, shown), ...rest].join("\n") };
+}
+
+export const diffFiles = defineTool<Input, string>({
+  name: "diff_files",
+  title: "Compare two files",
+  description: `Unified diff of any two files of the repository, or of one file at two revisions, numbered as in diff_file; "${IDENTICAL}" when they are equal.`,
+  returns: `A unified diff as one string, or exactly \`${IDENTICAL}\``,
+  example: { file_path1: "src/parser.ts", file_path2: "src/parser.ts", ref1: "base", ref2: "head" },
+  kind: "read",
+  input: Input,
+  execute,
+  render,
+});

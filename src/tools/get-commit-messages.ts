@@ -1,0 +1,53 @@
+import { z } from "zod";
+import type { Commit } from "../git/workspace.ts";
+import { count, fitting } from "./show.ts";
+import { defineTool, type ToolContext } from "./tool.ts";
+
+const DEFAULT_COMMITS = 20;
+const MAX_COMMITS = 250;
+
+const Input = z.strictObject({
+  max_commits: z
+    .int()
+    .min(1)
+    .max(MAX_COMMITS)
+    .default(DEFAULT_COMMITS)
+    .describe("At most this many commits."),
+});
+type Input = z.infer<typeof Input>;
+
+async function execute(input: Input, context: ToolContext) {
+  const found = await context.workspace.commits(input.max_commits + 1);
+  const output = found.slice(0, input.max_commits);
+  if (found.length <= input.max_commits) return { output };
+  if (input.max_commits === MAX_COMMITS)
+    return { output, note: "There are older commits that cannot be listed." };
+  return { output, next: { max_commits: Math.min(input.max_commits * 4, MAX_COMMITS) } };
+}
+
+function entry(commit: Commit): string {
+  const message = commit.message.trimEnd().replaceAll("\n", "\n  ");
+  return `${commit.sha.slice(0, 12)} ${commit.date} ${commit.author}\n  ${message}`;
+}
+
+function render(output: Commit[], _input: Input, maxBytes: number) {
+  if (output.length === 0) return { text: "No commits between the merge base and head." };
+  const entries = output.map(entry);
+  // The newest commit is shown in any case, as far as it goes.
+  const shown = Math.max(1, fitting(entries, maxBytes - 64));
+  const left = entries.length - shown;
+  const rest = left > 0 ? [`(${count(left, "older commit")} did not fit)`] : [];
+  return { text: [...entries.slice(0, shown), ...rest].join("\n") };
+}
+
+export const getCommitMessages = defineTool<Input, Commit[]>({
+  name: "get_commit_messages",
+  title: "Commit messages",
+  description: `Commits of the change, newest first, with their whole messages: what the author meant to do. At most ${MAX_COMMITS}.`,
+  returns: "`CommitInfo[]`: `sha`, `author`, `date` (ISO 8601), `message` (whole); newest first.",
+  example: { max_commits: 20 },
+  kind: "read",
+  input: Input,
+  execute,
+  render,
+});

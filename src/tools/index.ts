@@ -1,0 +1,24 @@
+import { changedFiles } from "./changed-files.ts";
+import { diffFile } from "./diff-file.ts";
+import { diffFiles } from "./diff-files.ts";
+import { finishReview } from "./finish-review.ts";
+import { getCommitMessages } from "./get-commit-messages.ts";
+import { listFiles } from "./list-files.ts";
+import { readFilePart } from "./read-file-part.ts";
+import { reportFinding } from "./report-finding.ts";
+import { searchInFiles } from "./search-in-files.ts";
+import type { AnyTool } from "./tool.ts";
+
+/** Always offered. */
+export const readingTools: readonly AnyTool[] = [
+  changedFiles,
+  getCommitMessages,
+  diffFile,
+  readFilePart,
+  searchInFiles,
+  listFiles,
+  diffFiles,
+];
+
+/** How a review leaves the model. */
+export const reportingTools: readonly AnyTool[] = [reportFinding, finishReview];

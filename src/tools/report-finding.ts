@@ -1,0 +1,129 @@
+import { z } from "zod";
+import { Category, Evidence, type Finding, Severity, Side } from "../finding.ts";
+import { unescapeInvisible } from "../text/escape-invisible.ts";
+import { pathKeys, refusePrivate } from "./resolve-path.ts";
+import { showPath } from "./show.ts";
+import { defineTool, type ToolContext, ToolError } from "./tool.ts";
+
+const MAX_TITLE = 200;
+const MAX_BODY = 8_000;
+const MAX_QUOTE = 8_000;
+const MAX_EVIDENCE = 20;
+
+const inCase = (change: (text: string) => string) => (value: unknown) =>
+  typeof value === "string" ? change(value.trim()) : value;
+const lower = inCase((text) => text.toLowerCase().replaceAll("_", "-"));
+const upper = inCase((text) => text.toUpperCase());
+
+const Input = z.strictObject({
+  path: z.string().describe("Path of the file from the repository root."),
+  side: z
+    .preprocess(upper, Side)
+    .default("RIGHT")
+    .describe("RIGHT: the line as it is at head. LEFT: a removed line."),
+  line: z.int().min(1).describe("The line, as diff_file numbers it on that side; the last one of a range."),
+  start_line: z.int().min(1).optional().describe("First line of a range that ends at line."),
+  quote: z
+    .string()
+    .min(1)
+    .max(MAX_QUOTE)
+    .describe(
+      "The code of that line or range, copied exactly, without numbers and signs. It wins over line.",
+    ),
+  severity: z
+    .preprocess(lower, Severity)
+    .describe(
+      "critical: data loss, breach, outage. high: wrong in normal use. medium: wrong in rare cases. low: minor.",
+    ),
+  category: z.preprocess(lower, Category),
+  title: z.string().min(1).max(MAX_TITLE).describe("The problem in one line."),
+  body: z
+    .string()
+    .min(1)
+    .max(MAX_BODY)
+    .describe("Markdown: what goes wrong, with which input or state, and what to do instead."),
+  suggestion: z
+    .string()
+    .max(MAX_BODY)
+    .optional()
+    .describe(
+      "Code that replaces exactly the lines start_line to line, with their indentation. Only when sure.",
+    ),
+  confidence: z.number().min(0).max(1).describe("How sure you are that the problem is real, 0 to 1."),
+  evidence: z
+    .array(Evidence)
+    .max(MAX_EVIDENCE)
+    .default([])
+    .describe("Places that you read to establish it: callers, definitions, tests."),
+});
+type Input = z.infer<typeof Input>;
+
+/** The kept finding as the model needs it: its id, and where it was anchored. */
+export interface ReportedAnchor {
+  id: string;
+  path: string;
+  side: Side;
+  line: number;
+  start_line: number | null;
+  note: string | null;
+}
+
+/** The tree's spelling of the path, where head or merge base have it; anchoring deals with the rest. */
+async function pathOf(given: string, context: ToolContext): Promise<string> {
+  const keys = pathKeys(given, context);
+  const trees = await Promise.all([context.workspace.tree("head"), context.workspace.tree("merge_base")]);
+  const path = keys.find((key) => trees.some((tree) => tree.has(key))) ?? keys[0];
+  refusePrivate(path, context);
+  return path;
+}
+
+async function execute(input: Input, context: ToolContext) {
+  const { start_line: first = input.line } = input;
+  if (first > input.line) {
+    throw new ToolError(`start_line ${first} is after line ${input.line}; line is the last one of a range`);
+  }
+  const answer = await context.report.report({
+    ...input,
+    path: await pathOf(input.path, context),
+    start_line: first === input.line ? null : first,
+    quote: unescapeInvisible(input.quote),
+    suggestion: input.suggestion ?? null,
+  });
+  if (!answer.ok) throw new ToolError(answer.reason);
+  return { output: toAnchor(answer.finding, answer.note) };
+}
+
+function toAnchor({ id, path, side, line, start_line }: Finding, note: string | null): ReportedAnchor {
+  return { id, path, side, line, start_line, note };
+}
+
+function render(output: ReportedAnchor) {
+  const lines =
+    output.start_line === null ? `line ${output.line}` : `lines ${output.start_line}-${output.line}`;
+  const place = `${showPath(output.path)} ${lines} (${output.side})`;
+  return { text: `Recorded as ${output.id} at ${place}.${output.note === null ? "" : ` ${output.note}`}` };
+}
+
+export const reportFinding = defineTool<Input, ReportedAnchor>({
+  name: "report_finding",
+  title: "Report a finding",
+  description:
+    "Records one problem that the change introduces or exposes, anchored to a line. One call for each root cause; verify it in the code first. An error names the nearest lines when the quote was not found.",
+  returns:
+    "`id`, `path`, `side`, `line`, `start_line` as resolved, and a `note` when the anchor was moved; or an error that shows the nearest lines that match.",
+  example: {
+    path: "src/retry.ts",
+    side: "RIGHT",
+    line: 42,
+    quote: "  for (let attempt = 0; attempt <= retries; attempt++) {",
+    severity: "medium",
+    category: "correctness",
+    title: "One attempt too many",
+    body: "With `retries: 0` the request is sent once more after it failed: `<=` counts the first attempt too.",
+    confidence: 0.9,
+  },
+  kind: "report",
+  input: Input,
+  execute,
+  render,
+});

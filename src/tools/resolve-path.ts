@@ -1,0 +1,140 @@
+import { WITHHELD } from "../diff/filter.ts";
+import type { Ref, TreeEntry } from "../git/workspace.ts";
+import { unescapeInvisible } from "../text/escape-invisible.ts";
+import { didYouMean, nearMisses } from "./near-misses.ts";
+import { type ToolContext, ToolError } from "./tool.ts";
+
+const MAX_PATH_LENGTH = 4_096;
+const refs: readonly Ref[] = ["head", "base", "merge_base"];
+
+/** `.git` in any spelling that some file system takes for it. */
+const gitFolder = /^(\.git|git~1)[. ]*$/i;
+
+/** A given path as a key of tree listings; "" is the root. Says in words why a path is refused. */
+function toKey(given: string, root: string): string {
+  if (given.includes("\0")) throw new ToolError("the path holds a NUL character");
+  const absolute = given.startsWith("/");
+  if (absolute && given !== root && !given.startsWith(`${root}/`)) {
+    throw new ToolError(
+      `'${given}' is outside the repository; give a path relative to its root, like 'src/a.ts'`,
+    );
+  }
+  const relative = absolute ? given.slice(root.length) : given;
+  const segments = relative.split("/").filter((segment) => segment !== "" && segment !== ".");
+  if (segments.includes("..")) {
+    throw new ToolError(`'${given}' holds '..'; give the path from the repository root without it`);
+  }
+  if (segments.some((segment) => gitFolder.test(segment))) {
+    throw new ToolError(`'${given}' is inside .git, which is no part of the reviewed files`);
+  }
+  return segments.join("/");
+}
+
+function unquoted(given: string): string[] {
+  if (!given.startsWith('"') || !given.endsWith('"')) return [];
+  try {
+    const path: unknown = JSON.parse(given);
+    return typeof path === "string" ? [path] : [];
+  } catch {
+    return [];
+  }
+}
+
+/**
+ * The keys a given path may stand for, most literal first: as it is, as a rendering shows it (escaped or quoted). Also
+ * refuses what no key can be.
+ */
+export function pathKeys(given: string, context: ToolContext): [string, ...string[]] {
+  if (given.trim() === "") throw new ToolError("the path is empty; give it relative to the repository root");
+  if (given.length > MAX_PATH_LENGTH)
+    throw new ToolError(`the path is longer than ${MAX_PATH_LENGTH} characters`);
+  const { root } = context.workspace;
+  const others = [unescapeInvisible(given), ...unquoted(given)].filter((form) => form !== given);
+  return [toKey(given, root), ...others.map((form) => toKey(form, root))];
+}
+
+/** Refuses a path that the configuration withholds. */
+export function refusePrivate(path: string, context: ToolContext): void {
+  if (context.isPrivate(path)) throw new ToolError(`'${path}' is ${WITHHELD}`);
+}
+
+/** A path that is not there, or not what is needed: what is known about it, and what to try. */
+async function missing(key: string, ref: Ref, context: ToolContext): Promise<ToolError> {
+  const tree = await context.workspace.tree(ref);
+  const parents = key.split("/").map((_, index, parts) => parts.slice(0, index).join("/"));
+  const blocking = parents.map((parent) => tree.get(parent)).find((entry) => entry !== undefined);
+  if (blocking) return new ToolError(`'${key}' cannot exist at ${ref}: ${describeEntry(blocking)}`);
+
+  for (const other of refs) {
+    if (other === ref || !(await context.workspace.tree(other)).has(key)) continue;
+    const moved = (await context.workspace.changes()).find((change) => change.oldPath === key);
+    const hint =
+      moved && ref === "head" && !context.isPrivate(moved.path) ? ` It is now '${moved.path}'.` : "";
+    return new ToolError(`no such file '${key}' at ${ref}; it exists at ${other}: pass that as ref.${hint}`);
+  }
+  const visible = tree.keys().filter((path) => !context.isPrivate(path));
+  const slashed = key.replaceAll("\\", "/");
+  const separators = key.includes("\\") ? " (folders are separated by '/')" : "";
+  return new ToolError(
+    `no such file '${key}' at ${ref}${separators}${didYouMean(nearMisses(slashed, visible))}`,
+  );
+}
+
+function describeEntry(entry: TreeEntry): string {
+  if (entry.mode === "120000") {
+    return `'${entry.path}' is a symbolic link, and links are not followed; give the path of the file it points to`;
+  }
+  if (entry.mode === "160000") {
+    return `'${entry.path}' is a submodule at commit ${entry.oid}; its files are not part of this repository`;
+  }
+  return `'${entry.path}' is a file, not a folder`;
+}
+
+/** The tree's own spelling of a path that is there under one of its keys, also in another Unicode normalisation. */
+function findKey(keys: readonly string[], tree: ReadonlyMap<string, TreeEntry>): string | undefined {
+  const exact = keys.find((key) => tree.has(key));
+  if (exact !== undefined) return exact;
+  const [first = ""] = keys;
+  // ASCII has only one normal form.
+  if (/^[\0-\x7f]*$/.test(first)) return undefined;
+  const normal = first.normalize("NFC");
+  return tree.keys().find((path) => path.normalize("NFC") === normal);
+}
+
+const holds = (tree: ReadonlyMap<string, TreeEntry>, folder: string) =>
+  folder === "" || tree.keys().some((path) => path.startsWith(`${folder}/`));
+
+/** The entry of a regular file at a revision. Throws a ToolError that says what is wrong and what to try. */
+export async function resolveFile(given: string, ref: Ref, context: ToolContext): Promise<TreeEntry> {
+  const keys = pathKeys(given, context);
+  const tree = await context.workspace.tree(ref);
+  const key = findKey(keys, tree);
+  refusePrivate(key ?? keys[0], context);
+  const entry = key === undefined ? undefined : tree.get(key);
+  if (entry?.mode.startsWith("100")) return entry;
+  if (entry) throw new ToolError(describeEntry(entry));
+  if (holds(tree, keys[0])) throw new ToolError(`'${given}' is a folder; list_files shows what it holds`);
+  throw await missing(keys[0], ref, context);
+}
+
+/** A folder at head as a key, "" for the root. Throws a ToolError that says what is wrong and what to try. */
+export async function resolveFolder(given: string, context: ToolContext): Promise<string> {
+  const keys = pathKeys(given, context);
+  const tree = await context.workspace.tree("head");
+  const key = keys.find((one) => holds(tree, one)) ?? keys[0];
+  refusePrivate(key, context);
+  if (holds(tree, key)) return key;
+  const entry = tree.get(key);
+  if (entry) throw new ToolError(describeEntry(entry));
+  throw await missing(key, "head", context);
+}
+
+/** A file or folder at head as a key, "" for the root. */
+export async function resolveFileOrFolder(given: string, context: ToolContext): Promise<string> {
+  const keys = pathKeys(given, context);
+  const tree = await context.workspace.tree("head");
+  const folder = keys.find((key) => holds(tree, key));
+  return folder === undefined
+    ? (await resolveFile(given, "head", context)).path
+    : resolveFolder(given, context);
+}
