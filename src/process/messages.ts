@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { CheckoutPlace } from "../git/checkout-place.ts";
+import { ProgressEvent } from "../review/progress.ts";
 import { ReviewInput } from "../review/review-input.ts";
 import { ReviewResult } from "../review/review-result.ts";
 
@@ -57,28 +58,7 @@ const TrajectoryEntry = z.discriminatedUnion("kind", [
 
 const Failure = z.strictObject({ code: z.string(), message: z.string(), remedy: z.string().nullable() });
 
-/** What a run tells while it works. `target` is the file or pattern of a call: repository text, to be escaped when shown. */
-export const ProgressEvent = z.discriminatedUnion("type", [
-  z.strictObject({ type: z.literal("phase"), phase: z.enum(["context", "analyzers", "review", "placing"]) }),
-  z.strictObject({ type: z.literal("turn"), turn: z.int(), total: Usage }),
-  z.strictObject({
-    type: z.literal("tool"),
-    tool: z.string(),
-    target: z.string().nullable(),
-    status: z.enum(["started", "success", "error", "timeout"]),
-  }),
-  z.strictObject({ type: z.literal("coverage"), served: z.int(), total: z.int() }),
-  z.strictObject({
-    type: z.literal("finding"),
-    severity: z.string(),
-    path: z.string(),
-    line: z.int(),
-    title: z.string(),
-  }),
-  /** A tool or analyzer of ours threw: a fault to be reported, not one of the pull request. */
-  z.strictObject({ type: z.literal("crash"), where: z.string(), error: z.string() }),
-]);
-export type ProgressEvent = z.infer<typeof ProgressEvent>;
+export type { ProgressEvent };
 
 /** From the parent to the review process. */
 export const ToChild = z.discriminatedUnion("type", [

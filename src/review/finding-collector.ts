@@ -1,12 +1,12 @@
 import { atLeast, type Finding, type Severity } from "../finding.ts";
 import type { ReportedFinding, ReportPort } from "../tools/tool.ts";
 import { type AnchorFile, resolveAnchor } from "./anchor.ts";
-import { fingerprint } from "./fingerprint.ts";
+import { createIdentities } from "./fingerprint.ts";
 
-/** Hunks of a file that no model has been shown. */
+/** How many reviewable hunks of a file no model has been shown. */
 export interface Unread {
   path: string;
-  hunks: number[];
+  hunks: number;
 }
 
 export interface CollectorOptions {
@@ -32,6 +32,7 @@ const NAMED_FILES = 20;
 /** Anchors, checks and keeps what the model reports; nothing it accepts is ever dropped later without a reason. */
 export function createFindingCollector(options: CollectorOptions): FindingCollector {
   const findings: Finding[] = [];
+  const identify = createIdentities();
   let summary: string | null = null;
 
   async function report(reported: ReportedFinding): ReturnType<ReportPort["report"]> {
@@ -52,8 +53,14 @@ export function createFindingCollector(options: CollectorOptions): FindingCollec
     const resolved = resolveAnchor(file, reported);
     if (!resolved.ok) return resolved;
     const { note, ...anchor } = resolved.anchor;
-    const finding = identified({ ...reported, path: file.path, ...anchor }, findings);
-    const same = findings.find((one) => one.id === finding.id && one.line === finding.line);
+    const anchored = { ...reported, path: file.path, ...anchor };
+    const finding: Finding = {
+      ...anchored,
+      id: identify(anchored),
+      source: "model",
+      verification: "unverified",
+    };
+    const same = findings.find((one) => one.id === finding.id);
     if (same) return { ok: true, finding: same, note: "already reported; kept once" };
     findings.push(finding);
     options.onFinding(finding);
@@ -70,15 +77,6 @@ export function createFindingCollector(options: CollectorOptions): FindingCollec
   return { report, finish, findings: () => findings, summary: () => summary };
 }
 
-/** Two equal pieces of code with the same fault are two findings: the later ones get an ordinal. */
-function identified(reported: ReportedFinding, others: readonly Finding[]): Finding {
-  const base = fingerprint(reported);
-  const twins = others.filter((one) => one.id === base || one.id.startsWith(`${base}-`));
-  const known = twins.find((one) => one.line === reported.line);
-  const id = known?.id ?? (twins.length === 0 ? base : `${base}-${twins.length + 1}`);
-  return { ...reported, id, source: "model", verification: "unverified" };
-}
-
 function placeNote(note: string | null, file: AnchorFile, finding: Finding): string | null {
   const outside = file.hunkAt(finding.side, finding.line) === undefined;
   const place = outside
@@ -88,19 +86,8 @@ function placeNote(note: string | null, file: AnchorFile, finding: Finding): str
 }
 
 function refusal(unread: Unread[]): string {
-  const hunks = unread.reduce((sum, one) => sum + one.hunks.length, 0);
-  const named = unread.slice(0, NAMED_FILES).map((one) => `${one.path} (hunks ${spans(one.hunks)})`);
+  const hunks = unread.reduce((sum, one) => sum + one.hunks, 0);
+  const named = unread.slice(0, NAMED_FILES).map((one) => `${one.path} (${one.hunks} unread)`);
   const more = unread.length > NAMED_FILES ? `\nand ${unread.length - NAMED_FILES} more files` : "";
   return `${hunks} hunks were never read. Read them with diff_file, then finish:\n${named.join("\n")}${more}`;
-}
-
-/** "1-3, 7" for 1, 2, 3, 7. */
-function spans(numbers: number[]): string {
-  const parts: [number, number][] = [];
-  for (const number of numbers) {
-    const last = parts.at(-1);
-    if (last && last[1] === number - 1) last[1] = number;
-    else parts.push([number, number]);
-  }
-  return parts.map(([from, to]) => (from === to ? `${from}` : `${from}-${to}`)).join(", ");
 }

@@ -10,3 +10,18 @@ export function fingerprint(finding: Pick<Finding, "path" | "side" | "quote" | "
   const text = [finding.path, finding.side, finding.category, code].join("\0");
   return createHash("sha256").update(text).digest("hex").slice(0, 12);
 }
+
+/** Gives ids within one run: equal pieces of code with the same fault are told apart by an ordinal, by their line. */
+export function createIdentities(): (
+  finding: Pick<Finding, "path" | "side" | "quote" | "category" | "line">,
+) => string {
+  const linesByFingerprint = new Map<string, number[]>();
+  return (finding) => {
+    const base = fingerprint(finding);
+    const lines = linesByFingerprint.get(base) ?? [];
+    linesByFingerprint.set(base, lines);
+    if (!lines.includes(finding.line)) lines.push(finding.line);
+    const ordinal = lines.indexOf(finding.line) + 1;
+    return ordinal === 1 ? base : `${base}-${ordinal}`;
+  };
+}

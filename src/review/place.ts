@@ -1,4 +1,5 @@
 import type { Finding } from "../finding.ts";
+import { fence } from "../text/fence.ts";
 import type { AnchorFile } from "./anchor.ts";
 import type { PlacedFinding } from "./review-result.ts";
 
@@ -37,12 +38,6 @@ function onRight(finding: Finding): Finding {
 /** Keeps the proposed code as prose, so that nothing the review found is lost. */
 function withoutSuggestion(finding: Finding): Finding {
   if (finding.suggestion === null) return finding;
-  const fence = longerFence(finding.suggestion);
-  const body = `${finding.body}\n\nProposed replacement:\n\n${fence}\n${finding.suggestion}\n${fence}`;
+  const body = `${finding.body}\n\nProposed replacement:\n\n${fence(finding.suggestion)}`;
   return { ...finding, suggestion: null, body };
-}
-
-function longerFence(text: string): string {
-  const longest = Math.max(2, ...(text.match(/`+/g) ?? []).map((run) => run.length));
-  return "`".repeat(longest + 1);
 }

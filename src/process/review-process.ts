@@ -1,0 +1,49 @@
+/** Entry of the review process: waits for its start message, reviews, hands the result back and ends. */
+import { createPrivacy } from "../diff/filter.ts";
+import { AppError, errorLine } from "../errors.ts";
+import { openWorkspace } from "../git/git-workspace.ts";
+import { runReview } from "../review/run-review.ts";
+import { createDiffSource } from "../tools/diff-source.ts";
+import { type FromChild, ToChild } from "./messages.ts";
+import { createParentPort } from "./parent-port.ts";
+
+const send = (message: FromChild) => process.send?.(message);
+const parent = createParentPort(send);
+
+type Start = Extract<ToChild, { type: "start" }>;
+
+async function review({ place, input }: Start): Promise<void> {
+  await using workspace = openWorkspace(place);
+  const { private: privatePaths, ignore } = input.config.paths;
+  const result = await runReview(input, {
+    workspace,
+    diffs: createDiffSource(workspace, { ignore, private: privatePaths }),
+    model: input.model ? parent.model(input.model.name, input.model.contextTokens) : null,
+    trajectory: parent.trajectory,
+    isPrivate: createPrivacy(privatePaths),
+    progress: parent.progress,
+    // The parent ends this process when the review is no longer wanted.
+    signal: new AbortController().signal,
+    now: Date.now,
+  });
+  send({ type: "result", result });
+}
+
+function fail(error: unknown): void {
+  const known = error instanceof AppError;
+  const remedy = known ? (error.remedy ?? null) : null;
+  const message = known ? error.message : errorLine(error);
+  send({ type: "failed", error: { code: known ? error.code : "child_died", message, remedy } });
+}
+
+process.on("message", (raw) => {
+  const message = ToChild.parse(raw);
+  if (message.type !== "start") return parent.receive(message);
+  void review(message).catch(fail);
+});
+// Without a parent there is nobody to answer, and nobody to end a process that hangs.
+process.on("disconnect", () => process.exit(1));
+process.on("uncaughtException", fail);
+process.on("unhandledRejection", fail);
+
+send({ type: "ready" });

@@ -1,0 +1,19 @@
+import type { Trajectory } from "../agent/trajectory.ts";
+import type { Workspace } from "../git/workspace.ts";
+import type { Model } from "../llm/model.ts";
+import type { DiffSource } from "../tools/tool.ts";
+import type { ProgressEvent } from "./progress.ts";
+
+/** What a review works with; the process it runs in composes them. */
+export interface ReviewDependencies {
+  workspace: Workspace;
+  diffs: DiffSource;
+  /** Null reviews with the analyzers alone. */
+  model: Model | null;
+  trajectory: Trajectory;
+  isPrivate(path: string): boolean;
+  progress(event: ProgressEvent): void;
+  signal: AbortSignal;
+  /** Milliseconds. */
+  now(): number;
+}

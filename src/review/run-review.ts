@@ -1,0 +1,93 @@
+import { type Coverage as CoverageCounter, createCoverage } from "../agent/coverage.ts";
+import type { Candidate } from "../analyzers/analyzer.ts";
+import { type Finding, severities } from "../finding.ts";
+import type { ChangedFile } from "../tools/tool.ts";
+import { createAnchorFiles } from "./anchor-files.ts";
+import { findCandidates } from "./candidates.ts";
+import type { ReviewDependencies } from "./dependencies.ts";
+import { type ModelReview, reviewWithModel } from "./model-review.ts";
+import { placeFinding } from "./place.ts";
+import type { ReviewInput } from "./review-input.ts";
+import type { Coverage, PlacedFinding, ReviewResult } from "./review-result.ts";
+
+/** One review from a checkout to placed findings: the pipeline both edges share. */
+export async function runReview(input: ReviewInput, deps: ReviewDependencies): Promise<ReviewResult> {
+  const started = deps.now();
+  deps.progress({ type: "phase", phase: "context" });
+  const files = await deps.diffs.files();
+  deps.progress({ type: "phase", phase: "analyzers" });
+  const { candidates, findings: offline } = await findCandidates(files, deps);
+  const coverage = createCoverage(reviewable(files));
+
+  const review = deps.model
+    ? await reviewWithModel(input, deps.model, { ...deps, files, candidates, coverage })
+    : offlineReview(offline, candidates);
+
+  deps.progress({ type: "phase", phase: "placing" });
+  const { head, base, mergeBase } = deps.workspace.shas;
+  return {
+    head_sha: head,
+    base_sha: base,
+    merge_base_sha: mergeBase,
+    mode: deps.model ? "model" : "offline",
+    model: deps.model?.name ?? null,
+    summary: review.summary,
+    findings: await place(review.findings, input, deps),
+    coverage: coverageOf(files, coverage),
+    usage: review.usage,
+    stop_reason: review.stopReason,
+    duration_ms: deps.now() - started,
+    warnings: review.warnings,
+  };
+}
+
+const reviewable = (files: readonly ChangedFile[]) =>
+  files.filter((file) => file.reviewable).map((file) => ({ path: file.change.path, hunks: file.totalHunks }));
+
+function offlineReview(findings: readonly Finding[], candidates: readonly Candidate[]): ModelReview {
+  const count = candidates.length === 1 ? "1 line" : `${candidates.length} lines`;
+  return {
+    findings,
+    summary: `No model read this change: only the built-in analyzers looked at it, and they matched ${count}.`,
+    usage: { requests: 0, prompt_tokens: 0, cached_tokens: 0, completion_tokens: 0, cost_usd: 0 },
+    stopReason: "no_model",
+    warnings: [],
+  };
+}
+
+async function place(
+  findings: readonly Finding[],
+  { config }: ReviewInput,
+  { workspace, diffs }: ReviewDependencies,
+): Promise<PlacedFinding[]> {
+  const anchorFile = createAnchorFiles(workspace, diffs);
+  const rank = (finding: Finding) => severities.indexOf(finding.severity);
+  const wanted = findings.filter((finding) => rank(finding) <= severities.indexOf(config.minimum_severity));
+  const placed = await Promise.all(
+    wanted.map(async (finding) => {
+      const file = await anchorFile(finding.path);
+      return file
+        ? placeFinding(finding, file)
+        : { finding, placement: { kind: "summary" as const, reason: "the file could not be read" } };
+    }),
+  );
+  return placed.toSorted(
+    (a, b) =>
+      rank(a.finding) - rank(b.finding) ||
+      (a.finding.path < b.finding.path ? -1 : Number(a.finding.path > b.finding.path)) ||
+      a.finding.line - b.finding.line,
+  );
+}
+
+function coverageOf(files: readonly ChangedFile[], counter: CoverageCounter): Coverage {
+  const { total, served, unserved } = counter.counts();
+  return {
+    hunks_total: total,
+    hunks_served: served,
+    unserved,
+    files_total: files.length,
+    files_skipped: files.flatMap((file) =>
+      file.skipReason === null ? [] : [{ path: file.change.path, reason: file.skipReason }],
+    ),
+  };
+}
