@@ -218,3 +218,6 @@ function quoted(path: string | Buffer): string {
   );
   return `"${escaped.join("")}"`;
 }
+
+/** Absolute path of the git of this machine. */
+export const gitPath: string = execFileSync("sh", ["-c", "command -v git"], { encoding: "utf8" }).trim();

@@ -1,0 +1,68 @@
+import { AppError, type ErrorCode } from "../errors.ts";
+
+/**
+ * git's own words with everything that could be a credential taken out: user information of URLs, headers, and the given
+ * secrets themselves.
+ */
+export function cleanStderr(stderr: string, secrets: readonly string[] = []): string {
+  let text = stderr;
+  for (const secret of secrets) if (secret.length > 3) text = text.replaceAll(secret, "***");
+  return text
+    .replace(/([a-z][a-z0-9+.-]*:\/\/)[^/\s@]*@/gi, "$1***@")
+    .replace(/(authorization|bearer|basic|token)(\s*[:=]?\s+)\S+/gi, "$1$2***");
+}
+
+interface Pattern {
+  match: RegExp;
+  code: ErrorCode;
+  retryable?: boolean;
+  remedy?: string;
+}
+
+/** What git says when something else than git is at fault. First match wins. */
+const known: readonly Pattern[] = [
+  {
+    match: /Authentication failed|could not read Username|HTTP 40[13]|returned error: 40[13]/i,
+    code: "repository_unavailable",
+    remedy: "Check that the app is installed on the repository and may read its contents",
+  },
+  {
+    match: /repository .* not found|returned error: 404|does not appear to be a git repository/i,
+    code: "repository_unavailable",
+    remedy: "Check that the repository exists and that the app may read it",
+  },
+  {
+    match: /couldn't find remote ref|not our ref|no such remote ref|unadvertised object/i,
+    code: "revision_unknown",
+  },
+  {
+    match:
+      /could not resolve host|failed to connect|couldn't connect|connection (?:refused|reset|timed out)|early EOF|remote end hung up|returned error: (?:429|5\d\d)|RPC failed|SSL|TLS|invalid index-pack output/i,
+    code: "git_failed",
+    retryable: true,
+  },
+  {
+    match: /No space left on device|Permission denied|Read-only file system|disk quota/i,
+    code: "data_folder_unusable",
+    remedy: "Make room in the data folder and check who may write to it",
+  },
+];
+
+/** The AppError for a git command that failed. `what` names the command in words; argv never gets into the message. */
+export function gitError(
+  what: string,
+  end: { exitCode: number | null; stderr: string },
+  secrets?: readonly string[],
+) {
+  const lines = cleanStderr(end.stderr, secrets)
+    .split(/[\r\n]+/)
+    .filter((line) => /\S/.test(line));
+  const telling = lines.filter((line) => /^(fatal|error|remote):/.test(line)).slice(-3);
+  const words = (telling.length > 0 ? telling : lines.slice(-1)).join("; ").slice(0, 600);
+  const status = end.exitCode === null ? "was killed" : `exit code ${end.exitCode}`;
+  const found = known.find(({ match }) => match.test(end.stderr));
+  return new AppError(found?.code ?? "git_failed", `git ${what} failed: ${words || status}`, {
+    retryable: found?.retryable ?? false,
+    ...(found?.remedy ? { remedy: found.remedy } : {}),
+  });
+}

@@ -1,0 +1,141 @@
+import { AppError } from "../errors.ts";
+import { CatFile } from "./cat-file.ts";
+import type { CheckoutPlace } from "./checkout-place.ts";
+import { decodeText, looksBinary, splitNul } from "./decode.ts";
+import { isObjectName } from "./git-environment.ts";
+import { parseChanges, parseTree } from "./parse-changes.ts";
+import { blobHunks, diffOptions, Patches, renameOptions } from "./patches.ts";
+import { markerPath, quotePath } from "./quote-path.ts";
+import { searchTree } from "./ripgrep.ts";
+import { runGit } from "./run-git.ts";
+import type {
+  Change,
+  Commit,
+  FileText,
+  Ref,
+  SearchHits,
+  SearchQuery,
+  Shas,
+  TreeEntry,
+  Workspace,
+} from "./workspace.ts";
+
+/** Files beyond this size are not read: 20 MB. */
+export const MAX_BLOB_BYTES = 20 * 1024 * 1024;
+/** A listing of this size has about a million entries; what is larger is an attack. */
+const MAX_LISTING_BYTES = 128 * 1024 * 1024;
+
+/** Opens a checkout for reading. Dispose of it: it keeps one git process for reading blobs. */
+export function openWorkspace(place: CheckoutPlace): Workspace & AsyncDisposable {
+  for (const sha of Object.values(place.shas)) {
+    if (!isObjectName(sha)) throw new AppError("revision_unknown", `'${sha}' is not a full object name`);
+  }
+  return new GitWorkspace(place);
+}
+
+class GitWorkspace implements Workspace, AsyncDisposable {
+  readonly root: string;
+  readonly shas: Shas;
+  readonly #place: CheckoutPlace;
+  readonly #blobs: CatFile;
+  readonly #patches: Patches;
+  readonly #once = memo();
+
+  constructor(place: CheckoutPlace) {
+    this.root = place.root;
+    this.shas = place.shas;
+    this.#place = place;
+    this.#blobs = new CatFile(place, place.gitDir, MAX_BLOB_BYTES);
+    this.#patches = new Patches(place, () => this.changes());
+  }
+
+  changes(): Promise<readonly Change[]> {
+    return this.#once("changes", () => this.#readChanges());
+  }
+
+  tree(ref: Ref): Promise<ReadonlyMap<string, TreeEntry>> {
+    const sha = ref === "merge_base" ? this.shas.mergeBase : this.shas[ref];
+    const args = ["ls-tree", "-r", "-z", "--full-tree", sha];
+    return this.#once(sha, async () => parseTree(await this.#run("list the tree", args)));
+  }
+
+  async readBlob(oid: string): Promise<FileText> {
+    const bytes = await this.#blobs.read(oid);
+    return { ...decodeText(bytes), binary: looksBinary(bytes), bytes: bytes.length };
+  }
+
+  patch(change: Change, contextLines: number): Promise<string> {
+    return this.#patches.patch(change, wholeNumber(contextLines));
+  }
+
+  async diffBlobs(from: TreeEntry, to: TreeEntry, contextLines: number): Promise<string> {
+    if (from.oid === to.oid) return "";
+    const hunks = await blobHunks(this.#place, from.oid, to.oid, wholeNumber(contextLines));
+    const [a, b] = [`a/${from.path}`, `b/${to.path}`];
+    const first = `diff --git ${quotePath(a)} ${quotePath(b)}\n`;
+    if (hunks.length === 0) return `${first}Binary files ${quotePath(a)} and ${quotePath(b)} differ\n`;
+    return `${first}--- ${markerPath(a)}\n+++ ${markerPath(b)}\n${decodeText(hunks).text}`;
+  }
+
+  async commits(max: number): Promise<readonly Commit[]> {
+    const format = "--format=tformat:%H%x00%an%x00%aI%x00%B";
+    const range = `${this.shas.mergeBase}..${this.shas.head}`;
+    const count = `--max-count=${wholeNumber(max)}`;
+    const args = [
+      "log",
+      "-z",
+      format,
+      count,
+      "--encoding=UTF-8",
+      "--no-show-signature",
+      "--no-color",
+      range,
+      "--",
+    ];
+    const fields = splitNul(await this.#run("list commits", args));
+    const commits: Commit[] = [];
+    for (let at = 0; at + 3 < fields.length; at += 4) {
+      const [sha = "", author = "", date = "", message = ""] = fields.slice(at, at + 4);
+      commits.push({ sha, author, date, message: message.replace(/\n+$/, "") });
+    }
+    return commits;
+  }
+
+  async search(query: SearchQuery, signal: AbortSignal): Promise<SearchHits> {
+    return await searchTree({ root: this.root, tree: await this.tree("head") }, query, signal);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#blobs[Symbol.asyncDispose]();
+  }
+
+  async #readChanges(): Promise<readonly Change[]> {
+    const { mergeBase, head } = this.shas;
+    const what = ["diff-tree", "-r", "--raw", "--numstat", "-z", "--no-abbrev"];
+    return parseChanges(
+      await this.#run("diff", [...what, ...renameOptions, ...diffOptions, mergeBase, head, "--"]),
+    );
+  }
+
+  async #run(what: string, args: readonly string[]): Promise<Buffer> {
+    const command = { git: this.#place, gitDir: this.#place.gitDir, what, args, maxBytes: MAX_LISTING_BYTES };
+    return (await runGit(command)).stdout;
+  }
+}
+
+function wholeNumber(value: number): number {
+  if (Number.isSafeInteger(value) && value >= 0) return value;
+  throw new AppError("usage", `${value} is not a whole number`);
+}
+
+/** Computes each value once, but forgets failures: what timed out may be asked for again. */
+function memo() {
+  const values = new Map<string, Promise<unknown>>();
+  return <Value>(key: string, compute: () => Promise<Value>): Promise<Value> => {
+    if (values.has(key)) return values.get(key) as Promise<Value>;
+    const value = compute();
+    values.set(key, value);
+    value.catch(() => values.delete(key));
+    return value;
+  };
+}

@@ -1,0 +1,110 @@
+import { mkdir, mkdtemp, readdir, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { AppError } from "../errors.ts";
+import type { CheckoutPlace } from "./checkout-place.ts";
+import { discoverRepository, type LocalRepository } from "./discover-repository.ts";
+import type { Git } from "./git-environment.ts";
+import { mergeBase } from "./merge-base.ts";
+import { blobSizes, listBlobs, listOldSides } from "./object-listing.ts";
+import { resolveRevision } from "./resolve-revision.ts";
+import { createScratchRepository } from "./scratch-repository.ts";
+import { hasUncommittedChanges } from "./uncommitted.ts";
+import { writeTree } from "./write-tree.ts";
+
+export interface LocalRangeOptions {
+  /** Any folder of a repository, or a bare repository. */
+  repo: string;
+  /** What the change is to be merged into: anything git takes for a commit. */
+  base: string;
+  head: string;
+  /** Absolute path of git. */
+  gitPath: string;
+  /** Where the temporary folder is made; the system's when left out. */
+  tempDir?: string | undefined;
+  signal?: AbortSignal | undefined;
+}
+
+export interface LocalRange extends AsyncDisposable {
+  readonly place: CheckoutPlace;
+  /** Names for people: the branch or tag where the revision is one, else what was asked for. */
+  readonly names: { base: string; head: string };
+  /** Whether the work tree has changes of tracked files that no commit holds, so that the review does not see them. */
+  readonly dirty: boolean;
+  /** Removes the temporary folder. */
+  dispose(): Promise<void>;
+}
+
+/**
+ * Opens commits of a repository on this machine for reading. Nothing is written to that repository and nothing that it
+ * configures is run: a scratch repository borrows its objects, and the head is checked out beside it.
+ *
+ * Rejects with `repository_unavailable` (none here, or objects missing), `revision_unknown` (no such commit, no common
+ * ancestor).
+ */
+export async function openLocalRange(options: LocalRangeOptions): Promise<LocalRange> {
+  const folder = await mkdtemp(join(options.tempDir ?? tmpdir(), "hunkwise-range-"));
+  const dispose = () => rm(folder, { recursive: true, force: true, maxRetries: 3 });
+  try {
+    const opened = await open(options, folder);
+    return { ...opened, dispose, [Symbol.asyncDispose]: dispose };
+  } catch (error) {
+    await dispose();
+    throw error;
+  }
+}
+
+async function open(options: LocalRangeOptions, folder: string) {
+  const { signal } = options;
+  const git: Git = { gitPath: options.gitPath, emptyHome: join(folder, "home") };
+  const [gitDir, root] = [join(folder, "repository.git"), join(folder, "head")];
+  await Promise.all([mkdir(git.emptyHome), mkdir(root)]);
+  const source = await discoverRepository(git, options.repo);
+  const [base, head] = await Promise.all([
+    resolveRevision(git, source, options.base),
+    resolveRevision(git, source, options.head),
+  ]);
+  await createScratchRepository(gitDir, source, { headSha: head.sha, attributes: true });
+  const shas = {
+    head: head.sha,
+    base: base.sha,
+    mergeBase: await mergeBase({
+      git,
+      gitDir,
+      base: base.sha,
+      head: head.sha,
+      shallow: source.shallow,
+      signal,
+    }),
+  };
+  const place: CheckoutPlace = { ...git, gitDir, root, shas };
+  await requireObjects(place, source, signal);
+  const [dirty] = await Promise.all([
+    hasUncommittedChanges(git, source, join(folder, "status.git")),
+    writeTree({ git, gitDir, root, indexFile: join(folder, "index"), sha: head.sha, signal }),
+  ]);
+  return { place, dirty, names: { base: base.name, head: head.name } };
+}
+
+/** A partial clone may lack content that we must not fetch: the way to its remote is the owner's. */
+async function requireObjects(
+  place: CheckoutPlace,
+  source: LocalRepository,
+  signal: AbortSignal | undefined,
+): Promise<void> {
+  const packs = await readdir(join(source.commonDir, "objects", "pack")).catch(() => []);
+  if (!packs.some((name) => name.endsWith(".promisor"))) return;
+  const listing = { git: place, gitDir: place.gitDir, signal };
+  const [ofHead, old] = await Promise.all([
+    listBlobs(listing, place.shas.head, Number.POSITIVE_INFINITY),
+    listOldSides(listing, place.shas),
+  ]);
+  const needed = new Set([...ofHead, ...old]);
+  const missing = needed.size - (await blobSizes(listing, needed)).size;
+  if (missing === 0) return;
+  throw new AppError(
+    "repository_unavailable",
+    `${missing} files of this range are missing, because the repository is a partial clone`,
+    { remedy: "Run git fetch --refetch --no-filter in it" },
+  );
+}

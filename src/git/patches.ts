@@ -1,0 +1,196 @@
+import { AppError } from "../errors.ts";
+import type { CheckoutPlace } from "./checkout-place.ts";
+import { decodeText } from "./decode.ts";
+import { isObjectName } from "./git-environment.ts";
+import { Lru } from "./lru.ts";
+import { PatchSplitter } from "./patch-splitter.ts";
+import { runGit, streamGit } from "./run-git.ts";
+import type { Change } from "./workspace.ts";
+
+/** What decides how git writes a diff, for every diff of this room. No driver, no program, no configuration. */
+export const diffOptions = [
+  "--no-ext-diff",
+  "--no-textconv",
+  "--no-color",
+  "--src-prefix=a/",
+  "--dst-prefix=b/",
+  "--inter-hunk-context=0",
+  "--diff-algorithm=myers",
+  "--ignore-submodules=none",
+  "--submodule=short",
+];
+
+/** Renames as GitHub finds them; `-C` would turn an added file into a copy that GitHub does not know. */
+export const renameOptions = ["-M", "-l1000"];
+
+/** How many bytes of hunks are kept from the one pass over the whole patch. */
+const KEPT_BYTES = 32 * 1024 * 1024;
+const DEFAULT_CONTEXT = 3;
+
+interface Section {
+  header: Buffer;
+  /** Null when it did not fit. */
+  body: Buffer | null;
+}
+
+/** The change's patches. One git process prints all of them; other widths of context come file by file. */
+export class Patches {
+  readonly #place: CheckoutPlace;
+  readonly #changes: () => Promise<readonly Change[]>;
+  readonly #keptBytes: number;
+  readonly #bodies: Lru<Buffer>;
+  #sections: Promise<Map<string, Section[]>> | undefined;
+
+  constructor(place: CheckoutPlace, changes: () => Promise<readonly Change[]>, keptBytes = KEPT_BYTES) {
+    this.#place = place;
+    this.#changes = changes;
+    this.#keptBytes = keptBytes;
+    this.#bodies = new Lru(keptBytes);
+  }
+
+  /** The file's patch as git prints it. A change of type has two sections: the old file goes, the new one comes. */
+  async patch(change: Change, contextLines: number): Promise<string> {
+    const sections = (await this.#allSections()).get(change.path);
+    if (!sections) throw new AppError("git_failed", `There is no patch of '${change.path}'`);
+    const parts: Buffer[] = [];
+    for (const section of sections) {
+      parts.push(section.header, await this.#body(change, section, contextLines));
+    }
+    return decodeText(Buffer.concat(parts)).text;
+  }
+
+  #allSections(): Promise<Map<string, Section[]>> {
+    this.#sections ??= this.#readAll().catch((error: unknown) => {
+      this.#sections = undefined;
+      throw error;
+    });
+    return this.#sections;
+  }
+
+  async #body(change: Change, section: Section, contextLines: number): Promise<Buffer> {
+    const sameWidth = contextLines === DEFAULT_CONTEXT || !hasContext(change);
+    if (sameWidth && section.body !== null) return section.body;
+    // A section that printed no hunks has none at any width: binary, mode alone, a pure rename.
+    if (section.body?.length === 0) return section.body;
+    const width = sameWidth ? DEFAULT_CONTEXT : contextLines;
+    const [from, to] = sidesOf(change, section);
+    const key = `${from} ${to} ${width}`;
+    const known = this.#bodies.get(key);
+    if (known) return known;
+    const body = await blobHunks(this.#place, from, to, width);
+    this.#bodies.set(key, body, body.length);
+    return body;
+  }
+
+  async #readAll(): Promise<Map<string, Section[]>> {
+    const changes = await this.#changes();
+    const sections: Section[] = [];
+    let open: Buffer[] = [];
+    let kept = 0;
+    const close = () => {
+      const last = sections.at(-1);
+      if (last?.body) last.body = Buffer.concat(open);
+      open = [];
+    };
+    const splitter = new PatchSplitter({
+      header: (header) => {
+        close();
+        sections.push({ header, body: Buffer.alloc(0) });
+      },
+      body: (bytes) => {
+        const last = sections.at(-1);
+        if (!last?.body) return;
+        kept += bytes.length;
+        if (kept <= this.#keptBytes) {
+          // A copy: the bytes of the pipe's buffer are used again.
+          open.push(Buffer.from(bytes));
+          return;
+        }
+        kept -= bytes.length + open.reduce((sum, one) => sum + one.length, 0);
+        open = [];
+        last.body = null;
+      },
+    });
+    await streamPatch(this.#place, (chunk) => splitter.push(chunk));
+    splitter.end();
+    close();
+    return assign(changes, sections);
+  }
+}
+
+/** Sections come in the order of the raw records, two for a change of type. */
+function assign(changes: readonly Change[], sections: Section[]): Map<string, Section[]> {
+  const byPath = new Map<string, Section[]>();
+  let at = 0;
+  for (const change of changes) {
+    const count = change.type === "type_changed" ? 2 : 1;
+    byPath.set(change.path, sections.slice(at, at + count));
+    at += count;
+  }
+  if (at !== sections.length) {
+    throw new AppError("git_failed", `git printed ${sections.length} patches for ${changes.length} changes`);
+  }
+  return byPath;
+}
+
+/** Where whole files come or go there are no unchanged lines to show. */
+function hasContext(change: Change): boolean {
+  return change.type === "modified" || change.type === "renamed" || change.type === "copied";
+}
+
+/** The blobs that a section compares; undefined stands for no file. */
+function sidesOf(change: Change, section: Section): [string | undefined, string | undefined] {
+  const header = section.header.toString("latin1");
+  const created = /^new file mode /m.test(header);
+  const deleted = /^deleted file mode /m.test(header);
+  return [created ? undefined : change.oldOid, deleted ? undefined : change.newOid];
+}
+
+async function streamPatch(place: CheckoutPlace, onChunk: (chunk: Buffer) => void): Promise<void> {
+  const { mergeBase, head } = place.shas;
+  await streamGit(
+    {
+      git: place,
+      gitDir: place.gitDir,
+      what: "diff",
+      args: [
+        "diff-tree",
+        "-r",
+        "-p",
+        `-U${DEFAULT_CONTEXT}`,
+        ...renameOptions,
+        ...diffOptions,
+        mergeBase,
+        head,
+        "--",
+      ],
+      maxBytes: Number.POSITIVE_INFINITY,
+    },
+    (chunk) => {
+      onChunk(chunk);
+      return undefined;
+    },
+  );
+}
+
+/** The hunks between two blobs, without a header. Empty when the blobs are equal or binary. */
+export async function blobHunks(
+  place: CheckoutPlace,
+  from: string | undefined,
+  to: string | undefined,
+  contextLines: number,
+): Promise<Buffer> {
+  const [oldOid, newOid] = [from ?? emptyBlob(to), to ?? emptyBlob(from)];
+  if (!isObjectName(oldOid) || !isObjectName(newOid)) throw new AppError("revision_unknown", "Not a blob");
+  const args = ["diff", `-U${contextLines}`, ...diffOptions, oldOid, newOid, "--"];
+  const { stdout } = await runGit({ git: place, gitDir: place.gitDir, what: "diff of two blobs", args });
+  const start = stdout.indexOf("\n@@ ");
+  return start < 0 ? Buffer.alloc(0) : stdout.subarray(start + 1);
+}
+
+/** git knows the empty blob without having it. */
+function emptyBlob(other = ""): string {
+  return other.length === 64
+    ? "473a0f4c3be8a93681a267e3b1e9a7dcda1185436fe141f7749120a303721813"
+    : "e69de29bb2d1d6434b8b29ae775ad8c2e48c5391";
+}

@@ -1,0 +1,131 @@
+import { open } from "node:fs/promises";
+import { join } from "node:path";
+import { rgPath } from "@vscode/ripgrep";
+import { AppError } from "../errors.ts";
+import { BINARY_PROBE_BYTES, decodeText, looksBinary } from "./decode.ts";
+import { LineSplitter } from "./line-splitter.ts";
+import { ripgrepArguments } from "./ripgrep-arguments.ts";
+import { MatchCollector, type RipgrepEvent, treePath } from "./ripgrep-json.ts";
+import { runProcess } from "./run-process.ts";
+import type { SearchHits, SearchQuery, TreeEntry } from "./workspace.ts";
+
+/** What is searched: the checkout, and the tree that says which of its files count. */
+export interface SearchPlace {
+  root: string;
+  tree: ReadonlyMap<string, TreeEntry>;
+}
+
+const TIMEOUT_MS = 60_000;
+
+/** Searches the regular files of the tree. Rejects with `usage` when ripgrep refuses the pattern, the glob or the type. */
+export async function searchTree(
+  place: SearchPlace,
+  query: SearchQuery,
+  signal: AbortSignal,
+): Promise<SearchHits> {
+  const target = targetOf(place.tree, query);
+  const args = ripgrepArguments(query, target.path);
+  if (target.flat) args.splice(args.indexOf("--"), 0, "--max-depth=1");
+  const wants = (path: string) => isRegular(place.tree, path) && (!target.only || path === target.only);
+  if (query.mode === "content") return await searchLines(place, query, args, wants, signal);
+  return await searchFiles(place, query, args, wants, signal);
+}
+
+interface Target {
+  path: string | undefined;
+  /** The one file that is meant, where ripgrep has to be sent to its folder. */
+  only?: string;
+  flat?: boolean;
+}
+
+/** Where ripgrep is sent. A file named outright would escape the glob and the type, so its folder is searched instead. */
+function targetOf(tree: ReadonlyMap<string, TreeEntry>, query: SearchQuery): Target {
+  const path = (query.path ?? "").replace(/^(?:\.\/)+/, "").replace(/\/+$/, "");
+  if (path === "" || path === ".") return { path: undefined };
+  if (tree.has(path)) {
+    if (query.filePattern === undefined && query.fileType === undefined) return { path, only: path };
+    const folder = path.slice(0, Math.max(path.lastIndexOf("/"), 0));
+    return { path: folder === "" ? undefined : folder, only: path, flat: true };
+  }
+  const prefix = `${path}/`;
+  for (const key of tree.keys()) if (key.startsWith(prefix)) return { path };
+  throw new AppError("usage", `There is no file or folder '${path}' at head`);
+}
+
+function isRegular(tree: ReadonlyMap<string, TreeEntry>, path: string): boolean {
+  return tree.get(path)?.mode.startsWith("100") ?? false;
+}
+
+async function searchLines(
+  place: SearchPlace,
+  query: SearchQuery,
+  args: readonly string[],
+  wants: (path: string) => boolean,
+  signal: AbortSignal,
+): Promise<SearchHits> {
+  const collector = new MatchCollector({ ...query, wants });
+  const lines = new LineSplitter((line) => collector.take(JSON.parse(line.toString("utf8")) as RipgrepEvent));
+  const limited = await ripgrep(place, args, signal, (chunk) => lines.push(chunk));
+  const matches = collector.matches;
+  const [first] = collector.unfinished;
+  if (first && !(await isBinary(join(place.root, first.path)))) matches.push(...collector.unfinished);
+  return { mode: "content", matches, limited };
+}
+
+async function isBinary(file: string): Promise<boolean> {
+  await using handle = await open(file);
+  const { buffer, bytesRead } = await handle.read(Buffer.alloc(BINARY_PROBE_BYTES), 0, BINARY_PROBE_BYTES, 0);
+  return looksBinary(buffer.subarray(0, bytesRead));
+}
+
+/** Records are `PATH NUL` or `PATH NUL COUNT newline`. */
+async function searchFiles(
+  place: SearchPlace,
+  query: SearchQuery,
+  args: readonly string[],
+  wants: (path: string) => boolean,
+  signal: AbortSignal,
+): Promise<SearchHits> {
+  const found: { path: string; count: number }[] = [];
+  let rest = Buffer.alloc(0);
+  const limited = await ripgrep(place, args, signal, (chunk) => {
+    rest = Buffer.concat([rest, chunk]);
+    for (let nul = rest.indexOf(0); nul >= 0; nul = rest.indexOf(0)) {
+      const end = query.mode === "count" ? rest.indexOf(10, nul) : nul;
+      if (end < 0) return undefined;
+      const path = treePath(decodeText(rest.subarray(0, nul)).text);
+      const count = Number(rest.toString("latin1", nul + 1, end)) || 0;
+      rest = rest.subarray(end + 1);
+      if (wants(path) && found.push({ path, count }) >= query.maxResults) return "stop";
+    }
+    return undefined;
+  });
+  if (query.mode === "count") return { mode: "count", counts: found, limited };
+  return { mode: "files_with_matches", paths: found.map(({ path }) => path), limited };
+}
+
+/** Runs ripgrep; true when it was stopped before its end. Exit code 1 means "nothing found". */
+async function ripgrep(
+  place: SearchPlace,
+  args: readonly string[],
+  signal: AbortSignal,
+  onStdout: (chunk: Buffer) => "stop" | undefined,
+): Promise<boolean> {
+  if (args.some((argument) => argument.includes("\0"))) {
+    throw new AppError("usage", "A search cannot hold the character NUL");
+  }
+  const end = await runProcess({
+    program: rgPath,
+    args,
+    cwd: place.root,
+    env: {},
+    signal,
+    timeoutMs: TIMEOUT_MS,
+    onStdout,
+  });
+  if (end.stopped || end.exitCode === 0 || end.exitCode === 1) return end.stopped;
+  const message = end.stderr.replace(/^rg: /, "").trim();
+  // Files that cannot be read end with the same code, but are silent; what was found then still counts.
+  if (end.exitCode === 2 && message === "") return false;
+  throw new AppError(end.exitCode === 2 ? "usage" : "git_failed", message || "ripgrep ended unexpectedly");
+}

@@ -1,0 +1,113 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { AppError } from "../errors.ts";
+
+export interface ProcessRequest {
+  /** Absolute path of the program. */
+  program: string;
+  args: readonly string[];
+  cwd: string;
+  /** The whole environment: nothing is inherited. */
+  env: Readonly<Record<string, string>>;
+  input?: string | Buffer | undefined;
+  signal?: AbortSignal | undefined;
+  /** The process is killed this many milliseconds after its start, whatever it is doing. */
+  timeoutMs: number;
+  /** Gets stdout as it comes; "stop" ends the process at once, which is no failure. */
+  onStdout: (chunk: Buffer) => "stop" | undefined;
+  onStderr?: ((text: string) => void) | undefined;
+  /** SIGTERM lets git take its lock files away; SIGKILL follows two seconds later. Default SIGKILL. */
+  killSignal?: "SIGTERM" | "SIGKILL";
+}
+
+export interface ProcessEnd {
+  /** Null when a signal ended it. */
+  exitCode: number | null;
+  /** The last 16 KiB. */
+  stderr: string;
+  /** Whether `onStdout` stopped it. */
+  stopped: boolean;
+}
+
+const STDERR_KEPT = 16_384;
+
+/** Kills a process and everything it started: children run in a process group of their own. */
+export function killGroup(child: ChildProcess, signal: "SIGTERM" | "SIGKILL"): void {
+  if (child.pid === undefined) return;
+  try {
+    process.kill(-child.pid, signal);
+  } catch {
+    // Gone already.
+  }
+}
+
+/**
+ * Runs a program without a shell and settles when it has really ended. Rejects with `aborted`, `git_timeout`, with what
+ * `onStdout` threw, or with the operating system's error when the program cannot be started.
+ */
+export function runProcess(request: ProcessRequest): Promise<ProcessEnd> {
+  const { signal } = request;
+  if (signal?.aborted) return Promise.reject(new AppError("aborted", "Aborted before it began"));
+  return new Promise((resolve, reject) => {
+    const child = spawn(request.program, request.args, {
+      cwd: request.cwd,
+      env: { ...request.env },
+      stdio: [request.input === undefined ? "ignore" : "pipe", "pipe", "pipe"],
+      detached: true,
+    });
+    let stderr = "";
+    let stopped = false;
+    let failure: unknown;
+    let hardKill: NodeJS.Timeout | undefined;
+
+    const kill = (reason?: unknown) => {
+      failure ??= reason;
+      const gentle = request.killSignal === "SIGTERM";
+      killGroup(child, gentle ? "SIGTERM" : "SIGKILL");
+      if (gentle) hardKill ??= setTimeout(() => killGroup(child, "SIGKILL"), 2000);
+    };
+    const onAbort = () => kill(new AppError("aborted", "Aborted while a program was running"));
+    const timer = setTimeout(() => kill(timeoutError(request)), request.timeoutMs);
+    signal?.addEventListener("abort", onAbort, { once: true });
+
+    child.stdout?.on("data", (chunk: Buffer) => {
+      if (stopped || failure !== undefined) return;
+      try {
+        if (request.onStdout(chunk) !== "stop") return;
+        stopped = true;
+        kill();
+      } catch (error) {
+        kill(error);
+      }
+    });
+    child.stderr?.setEncoding("utf8").on("data", (text: string) => {
+      stderr = (stderr + text).slice(-STDERR_KEPT);
+      request.onStderr?.(text);
+    });
+    // A program that ends before it read its input breaks the pipe; its exit code says why.
+    child.stdin?.on("error", () => {});
+    if (request.input !== undefined) child.stdin?.end(request.input);
+
+    const settle = () => {
+      clearTimeout(timer);
+      clearTimeout(hardKill);
+      signal?.removeEventListener("abort", onAbort);
+    };
+    child.on("error", (error) => {
+      settle();
+      reject(error);
+    });
+    child.on("close", (exitCode) => {
+      settle();
+      if (failure !== undefined) reject(failure);
+      else resolve({ exitCode, stderr, stopped });
+    });
+  });
+}
+
+function timeoutError(request: ProcessRequest): AppError {
+  const name = request.program.split("/").at(-1);
+  const seconds = Math.round(request.timeoutMs / 1000);
+  return new AppError("git_timeout", `${name} ran longer than ${seconds} s and was stopped`, {
+    retryable: true,
+  });
+}
