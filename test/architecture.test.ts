@@ -66,6 +66,7 @@ const typesOnly: Record<string, string[]> = {
 /** Values that may cross all the same, each with its reason. */
 const valueExceptions: Record<string, string> = {
   "agent -> tools/run-tool.ts": "the one wrapper through which the loop calls tools",
+  "agent -> tools/to-openai.ts": "the one place that describes a tool to a model",
 };
 
 /** Each third-party package has one owner. */

@@ -1,0 +1,100 @@
+import type { FinishReason, ToolCall } from "../llm/model.ts";
+import type { AnyTool, ToolResult } from "../tools/tool.ts";
+import { notExecuted, REPEATED_NOTE } from "./nudges.ts";
+import { callKey } from "./repeats.ts";
+
+/** More calls than this in one turn are answered without being executed. */
+export const MAX_CALLS_A_TURN = 64;
+/** A turn that made the same calls this many times in a row ends the loop. */
+export const MAX_REPEATS = 3;
+
+export interface CallAnswer {
+  callId: string;
+  tool: string;
+  text: string;
+  endsLoop: boolean;
+}
+
+export interface Executed {
+  result: ToolResult;
+  text: string;
+  endsLoop: boolean;
+}
+
+export interface AnswerOptions {
+  finishReason: FinishReason;
+  tools: ReadonlyMap<string, AnyTool>;
+  /** How many turns in a row made these calls, this one included. */
+  repeats: number;
+  /** Reading calls that run at the same time. */
+  concurrency: number;
+  /** Characters that the answers of a turn may have before further reading calls wait for the next one. */
+  roomCharacters: number;
+  /** Never rejects: every fault is a result. */
+  execute(call: ToolCall): Promise<Executed>;
+  started(call: ToolCall): void;
+  finished(call: ToolCall, result: ToolResult): void;
+}
+
+/**
+ * Answers every call of a turn, in the order of the calls. Reading calls run together; then those that report, one after the
+ * other, so that a finish sees what the same turn read and reported.
+ */
+export async function answerCalls(calls: readonly ToolCall[], options: AnswerOptions): Promise<CallAnswer[]> {
+  const answers = new Map<ToolCall, CallAnswer>();
+  const refusals = refusalsOf(calls, options);
+  let characters = 0;
+
+  async function answer(call: ToolCall): Promise<void> {
+    options.started(call);
+    const refused = refusals.get(call) ?? null;
+    const { result, text, endsLoop } = refused === null ? await options.execute(call) : notRun(refused);
+    options.finished(call, result);
+    const noted =
+      refused === null && options.repeats === MAX_REPEATS - 1 ? `${text}\n\n${REPEATED_NOTE}` : text;
+    characters += noted.length;
+    answers.set(call, { callId: call.id, tool: call.name, text: noted, endsLoop });
+  }
+
+  const reads = calls.filter((call) => options.tools.get(call.name)?.kind === "read");
+  for (let i = 0; i < reads.length; i += options.concurrency) {
+    const batch = reads.slice(i, i + options.concurrency);
+    if (characters > options.roomCharacters) {
+      for (const call of batch) refusals.set(call, refusals.get(call) ?? notExecuted.noRoom);
+    }
+    await Promise.all(batch.map(answer));
+  }
+  for (const call of calls) if (!answers.has(call)) await answer(call);
+  return calls.flatMap((call) => answers.get(call) ?? []);
+}
+
+/** Calls that are not executed, each with the reason. */
+function refusalsOf(calls: readonly ToolCall[], options: AnswerOptions): Map<ToolCall, string> {
+  const refusals = new Map<ToolCall, string>();
+  const seen = new Set<string>();
+  for (const [index, call] of calls.entries()) {
+    const key = callKey(call);
+    if (options.repeats >= MAX_REPEATS) refusals.set(call, notExecuted.repeated);
+    else if (options.finishReason === "length" && !isJson(call.arguments))
+      refusals.set(call, notExecuted.cutOff);
+    else if (seen.has(key)) refusals.set(call, notExecuted.duplicate);
+    else if (index >= MAX_CALLS_A_TURN) refusals.set(call, notExecuted.tooMany(MAX_CALLS_A_TURN));
+    seen.add(key);
+  }
+  return refusals;
+}
+
+const notRun = (reason: string): Executed => ({
+  result: { status: "error", error: reason, metadata: { duration_ms: 0, truncated: false } },
+  text: reason,
+  endsLoop: false,
+});
+
+function isJson(text: string): boolean {
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,152 @@
+import type { Message, Model, ToolDefinition, Usage } from "../llm/model.ts";
+import { toDefinition } from "../tools/to-openai.ts";
+import type { AnyTool } from "../tools/tool.ts";
+import { compact } from "./compact.ts";
+import type { StopReason } from "./events.ts";
+import {
+  answerTokensLeft,
+  exceeded,
+  type Limits,
+  MIN_ANSWER_TOKENS,
+  type Spent,
+  turnsLeft,
+} from "./limits.ts";
+import { createRecorder, type Recorder } from "./recorder.ts";
+import { createRepeatCounter } from "./repeats.ts";
+import { createTokenEstimator, type TokenEstimator } from "./tokens.ts";
+import { addUsage, noUsage, type Totals } from "./totals.ts";
+import type { Trajectory, TrajectoryEntry } from "./trajectory.ts";
+
+export interface LoopOptions {
+  /** Names the loop within its run: "review". */
+  loop: string;
+  model: Model;
+  /** System prompt and task. Neither is ever shortened. */
+  messages: readonly Message[];
+  tools: readonly AnyTool[];
+  limits: Limits;
+  trajectory: Trajectory;
+  signal: AbortSignal;
+  /** Milliseconds. */
+  now(): number;
+  /** What an earlier run of the same task recorded: its turns are not paid again. */
+  replay?: readonly TrajectoryEntry[];
+}
+
+/** Longest answer asked for; what a reasoning model thinks counts as answer. */
+const MAX_ANSWER_TOKENS = 16_000;
+/** About the longest answer of one tool: it bounds what calls that run together add to a conversation. */
+const TOOL_ANSWER_TOKENS = 8_000;
+const MAX_CONCURRENCY = 8;
+/** The estimate of tokens may be off by the rest. */
+const USABLE_SHARE = 0.95;
+
+/** What changes while a loop runs, and what follows from it. */
+export class LoopState {
+  readonly recorder: Recorder;
+  readonly tools: ReadonlyMap<string, AnyTool>;
+  /** The tools as the model is told of them. */
+  readonly definitions: readonly ToolDefinition[];
+  /** Fires when the caller aborts or the time is up. */
+  readonly signal: AbortSignal;
+  readonly countRepeats = createRepeatCounter();
+  /** Reading calls that run together, and what they may add: never more than the window has room for. */
+  readonly room: { concurrency: number; roomCharacters: number };
+  messages: readonly Message[] = [];
+  usage: Totals = noUsage;
+  /** Turns so far. */
+  turn = 0;
+  /** Turns in a row without a tool call. */
+  idleTurns = 0;
+  /** True once the model was told that a limit is near. */
+  wrappingUp = false;
+
+  readonly #options: LoopOptions;
+  readonly #tokens: TokenEstimator;
+  readonly #deadline: AbortSignal;
+  readonly #started: number;
+  #lastCostUsd: number | null = null;
+
+  constructor(options: LoopOptions) {
+    const { contextTokens } = options.model;
+    this.recorder = createRecorder(options.trajectory, options.loop, options.replay ?? []);
+    this.tools = new Map(options.tools.map((tool) => [tool.name, tool]));
+    this.definitions = options.tools.map(toDefinition);
+    this.room = {
+      concurrency: Math.min(MAX_CONCURRENCY, Math.max(1, Math.floor(contextTokens / 4 / TOOL_ANSWER_TOKENS))),
+      // A quarter of the window at four characters a token.
+      roomCharacters: contextTokens,
+    };
+    this.#options = options;
+    this.#tokens = createTokenEstimator(this.definitions);
+    this.#deadline = AbortSignal.timeout(options.limits.milliseconds);
+    this.signal = AbortSignal.any([options.signal, this.#deadline]);
+    this.#started = options.now();
+  }
+
+  /** Puts the task on record. */
+  async begin(): Promise<void> {
+    this.messages = await this.recorder.say([...this.#options.messages]);
+  }
+
+  add(messages: readonly Message[]): void {
+    this.messages = [...this.messages, ...messages];
+  }
+
+  /** Adds and records a message of ours, or what an earlier run said at this point. True when anything was said. */
+  async say(text: string | null): Promise<boolean> {
+    const said = await this.recorder.say(text === null ? [] : [{ role: "user", content: text }]);
+    this.add(said);
+    return said.length > 0;
+  }
+
+  /** Counts a turn whose request held the messages so far. */
+  charge(usage: Usage): void {
+    this.turn += 1;
+    this.usage = addUsage(this.usage, usage);
+    this.#lastCostUsd = usage.costUsd;
+    this.#tokens.learn(this.messages, usage.promptTokens);
+  }
+
+  /** Makes the conversation fit the window; the limit that forbids another turn, if one does. */
+  beforeTurn(): StopReason | undefined {
+    const { model, limits } = this.#options;
+    const window = model.contextTokens * USABLE_SHARE;
+    this.messages = compact(this.messages, {
+      limitTokens: window - this.#tokens.tools - Math.min(MAX_ANSWER_TOKENS, model.contextTokens / 4),
+      tokensOf: (message) => this.#tokens.message(message),
+      isKept: (tool) => this.tools.get(tool)?.kind === "report",
+    });
+    const next = this.#nextPromptTokens();
+    const stop = this.interrupted() ?? exceeded(limits, this.#spent(), next);
+    if (stop) return stop;
+    return next + MIN_ANSWER_TOKENS > model.contextTokens ? "token_limit" : undefined;
+  }
+
+  /** Why `signal` fired, if it did. */
+  interrupted(): "aborted" | "time_limit" | undefined {
+    if (this.#options.signal.aborted) return "aborted";
+    return this.#deadline.aborted ? "time_limit" : undefined;
+  }
+
+  /** Tokens that the next answer may have. */
+  answerTokens(): number {
+    const { contextTokens } = this.#options.model;
+    const next = this.#nextPromptTokens();
+    const left = answerTokensLeft(this.#options.limits, this.#spent(), next);
+    return Math.floor(Math.max(MIN_ANSWER_TOKENS, Math.min(MAX_ANSWER_TOKENS, contextTokens / 4, left)));
+  }
+
+  turnsLeft(): number {
+    return turnsLeft(this.#options.limits, this.#spent(), this.#nextPromptTokens());
+  }
+
+  #nextPromptTokens(): number {
+    return this.#tokens.request(this.messages);
+  }
+
+  #spent(): Spent {
+    const elapsedMs = this.#options.now() - this.#started;
+    return { turns: this.turn, usage: this.usage, lastCostUsd: this.#lastCostUsd, elapsedMs };
+  }
+}

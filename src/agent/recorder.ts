@@ -1,0 +1,78 @@
+import { isDeepStrictEqual } from "node:util";
+import type { Message, ModelTurn } from "../llm/model.ts";
+import type { Trajectory, TrajectoryEntry } from "./trajectory.ts";
+
+type ToolResults = Extract<TrajectoryEntry, { kind: "tool_results" }>["results"];
+
+/** Writes a loop's trajectory, and goes along an earlier one of the same loop as long as the conversation is the same. */
+export interface Recorder {
+  /** Notes messages that are ours. Those of the earlier run are taken instead of `messages` while going along it. */
+  say(messages: Message[]): Promise<Message[]>;
+  /** The earlier run's turn, or the answer to `ask`, which is durable before it is handed on. */
+  turn(turn: number, ask: () => Promise<ModelTurn>): Promise<ModelTurn>;
+  results(turn: number, results: ToolResults): Promise<void>;
+  stopped(reason: string): Promise<void>;
+}
+
+/**
+ * `earlier` are all entries of a run that was cut short; its turns are paid for and are not asked for again. What the tools
+ * answer is compared, not trusted: where it differs, the rest of the earlier run is about something else and left alone.
+ */
+export function createRecorder(
+  trajectory: Trajectory,
+  loop: string,
+  earlier: readonly TrajectoryEntry[],
+): Recorder {
+  let ahead = newestCourse(earlier.filter((entry) => entry.loop === loop && entry.kind !== "stopped"));
+  let first = true;
+
+  async function compareOrAppend(entry: TrajectoryEntry): Promise<void> {
+    if (isDeepStrictEqual(ahead[0], entry)) {
+      ahead = ahead.slice(1);
+      return;
+    }
+    ahead = [];
+    await trajectory.append(entry);
+  }
+
+  return {
+    async say(messages) {
+      const [next] = ahead;
+      // The first messages are the task itself: when they differ, so does everything.
+      if (!first && next?.kind === "messages") {
+        ahead = ahead.slice(1);
+        return next.messages;
+      }
+      if (!first && next) return [];
+      first = false;
+      if (messages.length > 0) await compareOrAppend({ kind: "messages", loop, messages });
+      return messages;
+    },
+    async turn(turn, ask) {
+      const [next] = ahead;
+      if (next?.kind === "turn" && next.turn === turn) {
+        ahead = ahead.slice(1);
+        return next.model;
+      }
+      ahead = [];
+      const model = await ask();
+      await trajectory.append({ kind: "turn", loop, turn, model });
+      return model;
+    },
+    results: (turn, results) => compareOrAppend({ kind: "tool_results", loop, turn, results }),
+    stopped: (reason) => trajectory.append({ kind: "stopped", loop, reason }),
+  };
+}
+
+/** A run that left an earlier one's course wrote its own steps behind it: a step written again replaces all from there on. */
+function newestCourse(entries: readonly TrajectoryEntry[]): TrajectoryEntry[] {
+  const course: TrajectoryEntry[] = [];
+  for (const entry of entries) {
+    const again = course.findIndex(
+      (one) => "turn" in one && "turn" in entry && one.kind === entry.kind && one.turn === entry.turn,
+    );
+    if (again >= 0) course.length = again;
+    course.push(entry);
+  }
+  return course;
+}

@@ -1,0 +1,132 @@
+import { AppError } from "../errors.ts";
+import type { Message, ModelTurn } from "../llm/model.ts";
+import { runTool, unknownTool } from "../tools/run-tool.ts";
+import type { ToolContext } from "../tools/tool.ts";
+import { type AnswerOptions, answerCalls, MAX_REPEATS } from "./answer-calls.ts";
+import type { AgentEvent, StopReason } from "./events.ts";
+import { type LoopOptions, LoopState } from "./loop-state.ts";
+import { noCallsNudge, WRAP_UP_TURNS, wrapUpNudge } from "./nudges.ts";
+import type { Totals } from "./totals.ts";
+
+export interface AgentInput extends LoopOptions {
+  context: ToolContext;
+  emit(event: AgentEvent): void;
+}
+
+export interface AgentResult {
+  stopReason: StopReason;
+  /** The conversation as the model saw it last, and what came after. */
+  messages: readonly Message[];
+  usage: Totals;
+  turns: number;
+  /** Why, when the stop reason is `model_error`. */
+  modelError: AppError | null;
+}
+
+/** Turns in a row without a tool call before the loop ends; after each but the last the model is told. */
+const MAX_IDLE_TURNS = 3;
+
+/**
+ * Lets a model work with tools until it finishes or a limit stops it. Limits, faults of the model and aborts end it with a
+ * stop reason as a value; only faults of ours, and a trajectory that cannot be written, reject. What was reported until
+ * then is with the context's report port.
+ */
+export async function runAgent(input: AgentInput): Promise<AgentResult> {
+  const state = new LoopState(input);
+  await state.begin();
+  let stop: StopReason | AppError | undefined;
+  while (stop === undefined) stop = await takeTurn(input, state);
+
+  const modelError = stop instanceof AppError ? stop : null;
+  const stopReason = stop instanceof AppError ? "model_error" : stop;
+  await state.recorder.stopped(stopReason);
+  input.emit({ type: "stopped", reason: stopReason });
+  return { stopReason, messages: state.messages, usage: state.usage, turns: state.turn, modelError };
+}
+
+/** One request and everything it asks for. Returns why the loop ends, nothing when it goes on. */
+async function takeTurn(input: AgentInput, state: LoopState): Promise<StopReason | AppError | undefined> {
+  const stop = state.beforeTurn();
+  if (stop) return stop;
+  const turn = await askModel(input, state);
+  if (turn instanceof AppError) return state.interrupted() ?? turn;
+
+  state.add([{ role: "assistant", content: turn.content, toolCalls: turn.toolCalls }]);
+  if (turn.toolCalls.length === 0) {
+    state.idleTurns += 1;
+    if (state.idleTurns >= MAX_IDLE_TURNS) return "no_tool_calls";
+    await state.say(noCallsNudge(turn.finishReason, input.tools));
+    return undefined;
+  }
+
+  state.idleTurns = 0;
+  const repeats = state.countRepeats(turn.toolCalls);
+  const answers = await answerCalls(turn.toolCalls, answerOptions(input, state, turn, repeats));
+  const interrupted = state.interrupted();
+  // Cut off in the middle, these are not the answers that the calls have: a run that goes on must not find them.
+  if (interrupted) return interrupted;
+  await state.recorder.results(
+    state.turn,
+    answers.map(({ callId, tool, text }) => ({ callId, tool, text })),
+  );
+  state.add(answers.map(({ callId, text }) => ({ role: "tool", callId, content: text })));
+  if (answers.some((answer) => answer.endsLoop)) return "finished";
+  if (repeats >= MAX_REPEATS) return "repeated_calls";
+  await wrapUp(input, state);
+  return undefined;
+}
+
+/** The next turn, on record and charged before anything is done with it; or why there is none. */
+async function askModel(input: AgentInput, state: LoopState): Promise<ModelTurn | AppError> {
+  const { model, emit } = input;
+  const turn = state.turn + 1;
+  const request = {
+    messages: state.messages,
+    tools: state.definitions,
+    maxOutputTokens: state.answerTokens(),
+  };
+  emit({ type: "turn_started", turn });
+  try {
+    const answer = await state.recorder.turn(turn, () => model.respond(request, state.signal));
+    state.charge(answer.usage);
+    emit({ type: "turn_finished", turn, model: answer, total: state.usage });
+    return answer;
+  } catch (error) {
+    if (error instanceof AppError) return error;
+    throw error;
+  }
+}
+
+function answerOptions(input: AgentInput, state: LoopState, turn: ModelTurn, repeats: number): AnswerOptions {
+  const { context, emit } = input;
+  const onCrash = (tool: string, error: unknown) =>
+    emit({ type: "tool_crashed", turn: state.turn, tool, error: String(error) });
+  return {
+    finishReason: turn.finishReason,
+    tools: state.tools,
+    repeats,
+    ...state.room,
+    async execute({ name, arguments: sent }) {
+      const tool = state.tools.get(name);
+      if (!tool) return unknownTool(name, [...state.tools.keys()]);
+      return runTool(tool, sent, context, { signal: state.signal, onCrash });
+    },
+    started: (call) =>
+      emit({
+        type: "tool_started",
+        turn: state.turn,
+        tool: call.name,
+        callId: call.id,
+        arguments: call.arguments,
+      }),
+    finished: (call, result) =>
+      emit({ type: "tool_finished", turn: state.turn, tool: call.name, callId: call.id, result }),
+  };
+}
+
+/** Tells the model once that a limit is near. */
+async function wrapUp({ tools }: AgentInput, state: LoopState): Promise<void> {
+  const left = state.turnsLeft();
+  const isTime = !state.wrappingUp && left > 0 && left <= WRAP_UP_TURNS;
+  if (await state.say(isTime ? wrapUpNudge(left, tools) : null)) state.wrappingUp = true;
+}
