@@ -1,0 +1,185 @@
+import { AppError, errorLine } from "../errors.ts";
+import { atLeast, type Severity } from "../finding.ts";
+import type { CheckRunUpdate, RepositoryApi } from "../github/pull-request-api.ts";
+import type { ReviewResult } from "../review/review-result.ts";
+import { byteLength, cutAtLine } from "../text/cut.ts";
+import { countBySeverity, outcomeOf, outcomeSentence, plural, usageSentence } from "./outcome.ts";
+import { isAmbiguous, postOnce, type Sleep } from "./post-once.ts";
+import { untrustedBlock } from "./render-untrusted.ts";
+
+/** When findings keep the check from being green, and whether they turn it red. */
+export interface CheckPolicy {
+  threshold: Severity | "never";
+  fail: boolean;
+}
+
+type CheckApi = Pick<RepositoryApi, "findCheckRun" | "createCheckRun" | "updateCheckRun">;
+
+/** The check run of one review. */
+export interface CheckRun {
+  /** Why GitHub shows none, as a sentence for people; undefined while all is well. */
+  readonly problem: string | undefined;
+  /** May be called again: the last one counts. */
+  conclude(update: CheckRunUpdate): Promise<void>;
+}
+
+const mostSummaryBytes = 60_000;
+
+/**
+ * Opens the check run of a head and trigger, or takes up the one that an earlier attempt opened. Without the permission
+ * the review goes on without a check, and `problem` says so.
+ */
+export async function openCheckRun(
+  api: CheckApi,
+  headSha: string,
+  trigger: string,
+  sleep?: Sleep,
+): Promise<CheckRun> {
+  const opened = await upsert(api, headSha, trigger, inProgress, sleep);
+  let problem = opened.problem;
+  return {
+    get problem() {
+      return problem;
+    },
+    async conclude(update) {
+      if (opened.id === undefined) return;
+      problem = await withoutPermission(() => repeatUpdate(api, opened.id, update, sleep));
+    },
+  };
+}
+
+/** Concludes a check run that nobody waited in: a skipped pull request, a merge queue. Resolves to what went wrong. */
+export async function concludeAtOnce(
+  api: CheckApi,
+  headSha: string,
+  trigger: string,
+  update: CheckRunUpdate,
+  sleep?: Sleep,
+): Promise<string | undefined> {
+  return (await upsert(api, headSha, trigger, update, sleep)).problem;
+}
+
+const inProgress: CheckRunUpdate = {
+  status: "in_progress",
+  title: "Reviewing",
+  summary: "Hunkwise is reading this change.",
+};
+
+/** What a finished review concludes with. `text` follows the figures, such as the findings that have no other place. */
+export function reviewConclusion(result: ReviewResult, policy: CheckPolicy, text = ""): CheckRunUpdate {
+  const found = result.findings.map(({ finding }) => finding);
+  const { threshold } = policy;
+  const open = threshold === "never" ? [] : found.filter(({ severity }) => atLeast(severity, threshold));
+  const outcome = outcomeOf(result);
+  const isGreen = outcome === "complete" && open.length === 0;
+  const conclusion = open.length > 0 && policy.fail ? "failure" : isGreen ? "success" : "neutral";
+  const state = { complete: "", offline: "Analyzers only: ", partial: "Incomplete review: " }[outcome];
+  const counted = countBySeverity(found);
+  const figures = [
+    outcome === "complete" ? "" : `**${outcomeSentence(result)}.**`,
+    open.length > 0 ? `${plural(open.length, "finding")} at or above the threshold "${threshold}".` : "",
+    coverageLine(result),
+    `Usage: ${usageSentence(result)}.`,
+    text,
+  ];
+  return completed(
+    conclusion,
+    `${state}${counted === "" ? nothingFound(result) : `found ${counted}`}`,
+    figures.filter((part) => part !== "").join("\n\n"),
+  );
+}
+
+/** Green without a review: nothing here is to be judged. */
+export function passedConclusion(reason: string): CheckRunUpdate {
+  return completed("success", "Nothing to review", said(reason));
+}
+
+export function skippedConclusion(reason: string): CheckRunUpdate {
+  return completed("skipped", "Not reviewed", said(reason));
+}
+
+/** The review could not be made. Never red: a fault of ours must not block a merge. */
+export function failedConclusion(reason: string): CheckRunUpdate {
+  return completed("neutral", "The review failed", said(`The review failed: ${reason}`));
+}
+
+export function cancelledConclusion(reason: string): CheckRunUpdate {
+  return completed("cancelled", "Called off", said(reason));
+}
+
+/** A reason may name a label, a branch or what a model answered. */
+const said = (reason: string) => untrustedBlock(reason, 4_000);
+
+function completed(
+  conclusion: NonNullable<CheckRunUpdate["conclusion"]>,
+  title: string,
+  summary: string,
+): CheckRunUpdate {
+  const text = byteLength(summary) <= mostSummaryBytes ? summary : cutAtLine(summary, mostSummaryBytes).text;
+  return { status: "completed", conclusion, title, summary: text };
+}
+
+/** Only a complete review may say that nothing is there. */
+function nothingFound(result: ReviewResult): string {
+  return outcomeOf(result) === "complete" ? "No problems found" : "nothing found in what was read";
+}
+
+function coverageLine({ mode, coverage }: ReviewResult): string {
+  if (mode === "offline") return "Coverage: analyzers only.";
+  const { hunks_served, hunks_total, files_total, files_skipped } = coverage;
+  const skipped = files_skipped.length > 0 ? `, ${plural(files_skipped.length, "file")} skipped` : "";
+  return `Coverage: ${hunks_served} of ${plural(hunks_total, "hunk")} in ${plural(files_total, "file")}${skipped}.`;
+}
+
+async function upsert(
+  api: CheckApi,
+  headSha: string,
+  trigger: string,
+  update: CheckRunUpdate,
+  sleep?: Sleep,
+): Promise<{ id: number | undefined; problem: string | undefined }> {
+  const externalId = `${headSha}:${trigger}`;
+  let id: number | undefined;
+  const find = async () => {
+    id = await api.findCheckRun(headSha, externalId);
+    return id !== undefined;
+  };
+  const problem = await withoutPermission(async () => {
+    const known = (await find()) ? id : undefined;
+    if (known !== undefined) return repeatUpdate(api, known, update, sleep);
+    const create = async () => {
+      id = await api.createCheckRun(headSha, externalId, update);
+    };
+    await postOnce(create, find, sleep);
+  });
+  return { id, problem };
+}
+
+/** An update says the same however often it is sent, so it only has to arrive. */
+async function repeatUpdate(
+  api: CheckApi,
+  id: number | undefined,
+  update: CheckRunUpdate,
+  sleep?: Sleep,
+): Promise<void> {
+  if (id !== undefined)
+    await postOnce(
+      () => api.updateCheckRun(id, update),
+      async () => false,
+      sleep,
+    );
+}
+
+/** The sentence on a refusal that will stay one; other failures are the job's. */
+async function withoutPermission(action: () => Promise<void>): Promise<string | undefined> {
+  try {
+    await action();
+    return undefined;
+  } catch (error) {
+    const isRefusal = error instanceof AppError && !error.retryable && !isAmbiguous(error);
+    if (isRefusal && error.code !== "aborted" && error.code !== "github_unauthorized") {
+      return `No check run: ${errorLine(error)}`;
+    }
+    throw error;
+  }
+}

@@ -1,0 +1,138 @@
+import { stripMarkers } from "./markers.ts";
+
+/** Does not show, and ends what GitHub would otherwise read as one word: `@` and a login, `#` and a number. */
+const breaker = "\u200b";
+
+/** Backslash escapes that stay: what they hide has a meaning in Markdown. Any other only helps a text past a filter. */
+const keptEscapes = new Set("\\`*_{}[]()<>|~!&+=");
+
+/** Format characters but those that our own text or an emoji needs. */
+const invisible = /[[\p{Default_Ignorable_Code_Point}\p{Cf}\u2800\u2028\u2029]--[\u200b\u200d\ufe0f]]/v;
+
+const url = /(?:[a-z][a-z0-9+.-]{0,30}:\/\/|www\.)[^\s`<>|\\]*[^\s`<>|\\.,;:!?(){}'"*_~[\]]/iy;
+
+/** "block": a line of a text of its own. "phrase": a piece of a line of ours, so that emphasis could reach beyond it. */
+export type Setting = "block" | "phrase";
+
+/**
+ * Neutralises one line of prose; code spans that begin and end on it stay as they are. Each character is looked at once:
+ * linear in the length of the line. Applying it again changes nothing.
+ */
+export function neutraliseLine(line: string, setting: Setting): string {
+  const scan: Scan = { text: line, at: 0, tail: "", bare: true, setting, closers: codeClosers(line) };
+  const out: string[] = [];
+  while (scan.at < line.length) {
+    const { written, consumed } = next(scan);
+    out.push(written);
+    scan.at += consumed;
+    scan.tail = (scan.tail + written.slice(-3)).slice(-3);
+    scan.bare &&= /^[\s>*+\-.)\d]*$/.test(written);
+  }
+  return breakTableRule(out.join(""));
+}
+
+interface Scan {
+  text: string;
+  at: number;
+  /** The last three characters written. */
+  tail: string;
+  /** Nothing but indentation, quote and list marks was written yet. */
+  bare: boolean;
+  setting: Setting;
+  closers: (from: number, length: number) => number | undefined;
+}
+
+/** What is written for the next characters of the text, and how many they are. */
+interface Piece {
+  written: string;
+  consumed: number;
+}
+
+function next(scan: Scan): Piece {
+  const { text, at, tail } = scan;
+  const sign = String.fromCodePoint(text.codePointAt(at) ?? 0);
+  if (sign === "`") return codeOrTicks(scan);
+  if (sign === "\\") return backslash(scan);
+  const startsWord = /[a-z]/i.test(sign) && !/[a-z0-9]/i.test(tail.at(-1) ?? "");
+  const address = startsWord ? webAddress(scan) : undefined;
+  return address ?? { written: plain(scan, sign, text[at + 1] ?? ""), consumed: sign.length };
+}
+
+/** What is written for a character that begins nothing longer. */
+function plain(scan: Scan, sign: string, after: string): string {
+  if (sign === "<" || sign === "[") return `\\${sign}`;
+  if (sign === "&") return /[#a-z]/i.test(after) ? "\\&" : sign;
+  if (scan.setting === "phrase" && /[*_~|]/.test(sign)) return `\\${sign}`;
+  if (sign === "@" && !/^[ \t\u200b]?$/.test(after)) return sign + breaker;
+  if (sign === "#" && /\d/.test(after)) return sign + breaker;
+  return invisible.test(sign) ? codePoint(sign) : afterContext(scan, sign, after);
+}
+
+/** Characters that mean something only behind certain others: `GH-1`, `www.`, `://`, and a command at a line's start. */
+function afterContext({ tail, bare }: Scan, sign: string, after: string): string {
+  if (sign === "-" && /gh$/i.test(tail) && /\d/.test(after)) return sign + breaker;
+  if (sign === "." && /www$/i.test(tail)) return breaker + sign;
+  if (sign === "/" && tail.endsWith(":/")) return breaker + sign;
+  return sign === "/" && bare && /[a-z]/i.test(after) ? sign + breaker : sign;
+}
+
+function backslash({ text, at, setting }: Scan): Piece {
+  const after = text[at + 1];
+  if (after === undefined) return { written: setting === "phrase" ? "\\\\" : "\\", consumed: 1 };
+  if (keptEscapes.has(after)) return { written: `\\${after}`, consumed: 2 };
+  return { written: /[!-/:-@[-`{-~]/.test(after) ? "" : "\\", consumed: 1 };
+}
+
+function codeOrTicks({ text, at, closers }: Scan): Piece {
+  let end = at;
+  while (text[end] === "`") end++;
+  const length = end - at;
+  const closer = closers(end, length);
+  if (closer === undefined) return { written: "\\`".repeat(length), consumed: length };
+  const code = text.slice(at, closer + length);
+  return { written: stripMarkers(code), consumed: code.length };
+}
+
+/** An address as inline code: readable, copied with ease, and no link. */
+function webAddress({ text, at, tail }: Scan): Piece | undefined {
+  url.lastIndex = at;
+  const found = url.exec(text)?.[0];
+  if (found === undefined) return undefined;
+  // Two runs of backticks that touch would be one longer run, and one behind a backslash none.
+  const before = /[`\\]$/.test(tail) ? " " : "";
+  const after = text[at + found.length] === "`" ? " " : "";
+  return { written: `${before}\`${found}\`${after}`, consumed: found.length };
+}
+
+/** Finds the run of exactly `length` backticks that ends a code span begun before `from`. Asked with growing `from`. */
+function codeClosers(text: string): Scan["closers"] {
+  const byLength = new Map<number, number[]>();
+  for (const { 0: run, index } of text.matchAll(/`+/g)) {
+    const known = byLength.get(run.length);
+    if (known) known.push(index);
+    else byLength.set(run.length, [index]);
+  }
+  const passed = new Map<number, number>();
+  return (from, length) => {
+    const starts = byLength.get(length) ?? [];
+    let next = passed.get(length) ?? 0;
+    while (next < starts.length && (starts[next] ?? 0) < from) next++;
+    passed.set(length, next);
+    return starts[next];
+  };
+}
+
+/** A format character, such as one that turns the direction of writing, for a reader to see. */
+function codePoint(sign: string): string {
+  return `U+${(sign.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, "0")}`;
+}
+
+/**
+ * A table is cut into cells before anything else is read, through the middle of code spans. So there are none: the line
+ * of dashes that makes a table of its neighbours is escaped.
+ */
+function breakTableRule(line: string): string {
+  if (!/^[\s>*+\-|:.)\d]*$/.test(line) || !/[|:]/.test(line)) return line;
+  const last = line.lastIndexOf("-");
+  return last < 0 ? line : `${line.slice(0, last)}\\${line.slice(last)}`;
+}

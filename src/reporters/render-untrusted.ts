@@ -1,0 +1,110 @@
+import { byteLength, cutAtLine } from "../text/cut.ts";
+import { escapeInvisible } from "../text/escape-invisible.ts";
+import { fence, inlineCode } from "../text/fence.ts";
+import { stripMarkers } from "./markers.ts";
+import { neutraliseLine } from "./render-untrusted-line.ts";
+
+/**
+ * Text that a model wrote, and that a pull request may have talked it into, made fit to be posted under our name. It
+ * notifies nobody, refers to no issue, loads and links nothing, holds no HTML and no command of another bot. Lists, emphasis,
+ * headings and code stay; what stands in code is not changed.
+ *
+ * It is not asked what GitHub takes for code: the text is written anew so that there is one answer. A fenced block starts
+ * in the first column and its fence is longer than any inside; a code span begins and ends on one line; a backtick that
+ * takes part in neither is escaped.
+ */
+export function untrustedBlock(text: string, maxBytes: number): string {
+  const clean = normalise(text).trim();
+  for (let budget = maxBytes; budget > 0; ) {
+    const { text: head, omittedLines } = cutAtLine(clean, budget);
+    const note = omittedLines === 0 ? "" : `\n\n… (${omittedLines} more lines)`;
+    const written = `${neutralise(head)}${note}`;
+    const size = byteLength(written);
+    if (size <= maxBytes) return written;
+    budget = Math.floor((budget * maxBytes * 0.95) / size);
+  }
+  return "";
+}
+
+/** The same for a phrase within a line of ours, such as a title: one line, no formatting but code spans. */
+export function untrustedLine(text: string, maxBytes = 400): string {
+  const flat = normalise(text).replace(/\s+/g, " ").trim();
+  const { text: head, omittedLines } = cutAtLine(flat, maxBytes);
+  return `${neutraliseLine(head, "phrase")}${omittedLines === 0 ? "" : "…"}`;
+}
+
+/** A path, a name or another piece of data as inline code. */
+export function untrustedCode(text: string): string {
+  return inlineCode(stripMarkers(escapeInvisible(text)));
+}
+
+interface OpenFence {
+  character: string;
+  length: number;
+  indent: number;
+  info: string;
+  lines: string[];
+}
+
+const fenceStart = /^([ \t]*)(`{3,}|~{3,})(.*)$/;
+
+/** Rendered by GitHub as something else than text, or, with a button to commit it, as a suggestion of ours. */
+const activeInfo = new Set(["suggestion", "mermaid", "math", "geojson", "topojson", "stl"]);
+
+function neutralise(text: string): string {
+  const out: string[] = [];
+  let open: OpenFence | undefined;
+  for (const line of text.split("\n")) {
+    if (open === undefined) {
+      open = opening(line);
+      if (open === undefined) out.push(neutraliseLine(line, "block"));
+    } else if (closes(line, open)) {
+      out.push(written(open));
+      open = undefined;
+    } else {
+      open.lines.push(dedent(line, open.indent));
+    }
+  }
+  if (open !== undefined) out.push(written(open));
+  return out.join("\n");
+}
+
+function opening(line: string): OpenFence | undefined {
+  const [, indent = "", marks, info = ""] = fenceStart.exec(line) ?? [];
+  const character = marks?.[0];
+  if (marks === undefined || character === undefined) return undefined;
+  if (character === "`" && info.includes("`")) return undefined;
+  const language = /^\s*([A-Za-z0-9+#._-]{1,30})(?=\s|$)/.exec(info)?.[1] ?? "";
+  return {
+    character,
+    length: marks.length,
+    indent: indent.length,
+    info: activeInfo.has(language.toLowerCase()) ? "" : language,
+    lines: [],
+  };
+}
+
+function closes(line: string, open: OpenFence): boolean {
+  const [, indent = "", marks = "", rest = ""] = fenceStart.exec(line) ?? [];
+  const isLongEnough = marks.startsWith(open.character) && marks.length >= open.length;
+  return isLongEnough && rest.trim() === "" && indent.length <= open.indent + 3;
+}
+
+function dedent(line: string, indent: number): string {
+  let at = 0;
+  while (at < indent && line[at] === " ") at++;
+  return line.slice(at);
+}
+
+function written({ lines, info }: OpenFence): string {
+  // A block without lines and one with a single empty line differ, and fence() takes a text.
+  return fence(stripMarkers(lines.map((line) => `${line}\n`).join("")), info);
+}
+
+/** One kind of line end, no lone surrogates, and no control characters but tabs. */
+function normalise(text: string): string {
+  return text
+    .toWellFormed()
+    .replace(/\r\n?/g, "\n")
+    .replace(/[[\p{Cc}]--[\n\t]]/gv, "");
+}
