@@ -1,0 +1,182 @@
+import { readFileSync } from "node:fs";
+import { resolve } from "node:path";
+import { parseEnv } from "node:util";
+import { AppError } from "../errors.ts";
+import { defaultModel } from "./environment-docs.ts";
+import { readPrivateKey, readPrivateKeyFile } from "./private-key.ts";
+import { type logLevels, parseVariables, type Variables } from "./variables.ts";
+
+export { environmentDocs } from "./environment-docs.ts";
+
+/** What makes this process the App. */
+export interface AppCredentials {
+  id: number;
+  /** PKCS #8 PEM. */
+  privateKey: string;
+  webhookSecret: string;
+}
+
+/** Where GitHub is. URLs have no slash at the end. */
+export interface GitHubPlace {
+  host: string;
+  protocol: "https" | "http";
+  apiUrl: string;
+  webUrl: string;
+}
+
+export interface ModelEnv {
+  /** Null for a local server that wants none. */
+  apiKey: string | null;
+  /** Null: OpenAI's own. */
+  baseUrl: string | null;
+  name: string;
+  contextTokens: number;
+}
+
+/** The environment, checked and typed. */
+export interface Env {
+  /** Null: `serve` shows the set-up page. */
+  app: AppCredentials | null;
+  github: GitHubPlace;
+  /** Organisation in which the set-up page creates the App; null: the person's account. */
+  organization: string | null;
+  /** Address to listen on; null: all. */
+  host: string | null;
+  port: number;
+  webhookPath: string;
+  webhookProxyUrl: string | null;
+  logLevel: (typeof logLevels)[number];
+  /** Null: the analyzers review alone. */
+  model: ModelEnv | null;
+  pricesFile: string | null;
+  /** Absolute path. */
+  dataDir: string;
+  concurrency: number;
+  proxy: { https: string | null; http: string | null; no: string | null };
+  caFile: string | null;
+}
+
+export type RawEnv = Readonly<Record<string, string | undefined>>;
+
+/**
+ * Reads the environment; without an argument that of the process, on top of the `.env` file beside Hunkwise's own
+ * `package.json`. A `.env` of the working directory is never read: `hunkwise review` runs inside repositories of others,
+ * who could send the key to an address of theirs with it.
+ * @throws AppError `config_invalid`: one line with cause and remedy for the first thing that is wrong.
+ */
+export function readEnv(raw: RawEnv = processEnv()): Env {
+  const given = parseVariables(raw);
+  return {
+    app: readApp(given),
+    github: githubAt(given),
+    organization: given.GH_ORG ?? null,
+    host: given.HOST ?? null,
+    port: given.PORT,
+    webhookPath: given.WEBHOOK_PATH,
+    webhookProxyUrl: given.WEBHOOK_PROXY_URL ?? null,
+    logLevel: given.LOG_LEVEL,
+    model: readModel(given),
+    pricesFile: given.HUNKWISE_PRICES ? resolve(given.HUNKWISE_PRICES) : null,
+    dataDir: resolve(given.HUNKWISE_DATA_DIR),
+    concurrency: given.HUNKWISE_CONCURRENCY,
+    proxy: {
+      https: given.HTTPS_PROXY ?? null,
+      http: given.HTTP_PROXY ?? null,
+      no: given.NO_PROXY ?? null,
+    },
+    caFile: given.NODE_EXTRA_CA_CERTS ? resolve(given.NODE_EXTRA_CA_CERTS) : null,
+  };
+}
+
+/** What the commands need that work on a repository of this machine. */
+export type LocalEnv = Pick<Env, "model" | "pricesFile" | "proxy" | "caFile">;
+
+const localNames = new Set([
+  ...["OPENAI_API_KEY", "OPENAI_BASE_URL", "HUNKWISE_MODEL", "HUNKWISE_CONTEXT_TOKENS", "HUNKWISE_PRICES"],
+  ...["HTTPS_PROXY", "HTTP_PROXY", "NO_PROXY", "NODE_EXTRA_CA_CERTS"],
+]);
+
+/**
+ * The environment of such a command. Variables of the server are not looked at: a developer's shell holds `PORT` and
+ * `DATABASE_URL` for programs of its own.
+ * @throws AppError `config_invalid`.
+ */
+export function readLocalEnv(raw: RawEnv = processEnv()): LocalEnv {
+  const own = Object.entries(raw).filter(([name]) => localNames.has(name.toUpperCase()));
+  const { model, pricesFile, proxy, caFile } = readEnv(Object.fromEntries(own));
+  return { model, pricesFile, proxy, caFile };
+}
+
+/** PATH, on which git is looked for. */
+export function programPath(): string {
+  return process.env.PATH ?? "";
+}
+
+/** Values that must never stand in a log, a comment or a file. */
+export function secretsOf(env: Env): string[] {
+  const proxies = [env.proxy.https, env.proxy.http].map((url) => url && URL.parse(url)?.password);
+  return [env.app?.privateKey, env.app?.webhookSecret, env.model?.apiKey, ...proxies].filter(
+    (value): value is string => Boolean(value),
+  );
+}
+
+/** Whether whoever runs this asked for stack traces. Never throws: it is asked while reporting an error. */
+export function wantsStackTraces(): boolean {
+  return ["debug", "trace"].includes(process.env.LOG_LEVEL?.trim() ?? "");
+}
+
+function processEnv(): RawEnv {
+  try {
+    const file = readFileSync(resolve(import.meta.dirname, "../../.env"), "utf8");
+    return { ...parseEnv(file), ...process.env };
+  } catch {
+    return process.env;
+  }
+}
+
+function readApp(given: Variables): AppCredentials | null {
+  const { APP_ID: id, PRIVATE_KEY: key, PRIVATE_KEY_PATH: path, WEBHOOK_SECRET: webhookSecret } = given;
+  if (id === undefined && !key && !path) return null;
+  if (id === undefined) throw missing("APP_ID", "Take it from the App's settings page");
+  if (!key && !path) throw missing("PRIVATE_KEY", "Set it, or PRIVATE_KEY_PATH to the App's PEM file");
+  if (!webhookSecret) {
+    throw missing(
+      "WEBHOOK_SECRET",
+      "Set the secret that stands in the App's settings, at best of `openssl rand -hex 32`",
+    );
+  }
+  if (webhookSecret === "development") {
+    throw new AppError("config_invalid", 'WEBHOOK_SECRET is "development", which everybody can guess', {
+      remedy: "Enter another one in the App's settings and here, at best of `openssl rand -hex 32`.",
+    });
+  }
+  const privateKey = key ? readPrivateKey(key, "PRIVATE_KEY") : readPrivateKeyFile(path ?? "");
+  return { id, privateKey, webhookSecret };
+}
+
+function readModel(given: Variables): ModelEnv | null {
+  const { OPENAI_API_KEY: apiKey, OPENAI_BASE_URL: baseUrl, HUNKWISE_MODEL: name } = given;
+  if (!apiKey && !baseUrl) return null;
+  if (!name && baseUrl)
+    throw missing("HUNKWISE_MODEL", "Name the model that the server at OPENAI_BASE_URL shall use");
+  return {
+    apiKey: apiKey ?? null,
+    baseUrl: baseUrl?.replace(/\/+$/, "") ?? null,
+    name: name ?? defaultModel,
+    contextTokens: given.HUNKWISE_CONTEXT_TOKENS,
+  };
+}
+
+function githubAt({ GHE_HOST: host, GHE_PROTOCOL: protocol }: Variables): GitHubPlace {
+  if (!host || host === "github.com") {
+    const [apiUrl, webUrl] = ["https://api.github.com", "https://github.com"];
+    return { host: "github.com", protocol: "https", apiUrl, webUrl };
+  }
+  // GitHub Enterprise Cloud with data residency has its API on a host of its own, a server below a path.
+  const apiUrl = host.endsWith(".ghe.com") ? `${protocol}://api.${host}` : `${protocol}://${host}/api/v3`;
+  return { host, protocol, apiUrl, webUrl: `${protocol}://${host}` };
+}
+
+function missing(name: string, remedy: string): AppError {
+  return new AppError("config_invalid", `${name} is missing`, { remedy: `${remedy}.` });
+}

@@ -1,0 +1,100 @@
+/** One environment variable, as documentation shows it. */
+export interface EnvironmentVariable {
+  name: string;
+  /** Null: unset. */
+  default: string | null;
+  what: string;
+}
+
+/** The model that is asked when a key is given and no model is named. */
+export const defaultModel = "gpt-6.1-sol";
+/** Context window assumed for a model, in tokens: what every current one has at least. */
+export const defaultContextTokens = 128_000;
+
+/** Every variable Hunkwise reads, in the order of the documentation. */
+export const environmentDocs: readonly EnvironmentVariable[] = [
+  {
+    name: "APP_ID",
+    default: null,
+    what: "Id of the GitHub App. Without it and a key, `serve` shows the set-up page.",
+  },
+  {
+    name: "PRIVATE_KEY",
+    default: null,
+    what: "Private key of the App as PEM; line breaks may be written as `\\n`, or the whole be base64.",
+  },
+  {
+    name: "PRIVATE_KEY_PATH",
+    default: null,
+    what: "File with the private key, where `PRIVATE_KEY` is not set.",
+  },
+  {
+    name: "WEBHOOK_SECRET",
+    default: null,
+    what: "Secret with which GitHub signs webhooks. Required with an App; has no default.",
+  },
+  {
+    name: "GHE_HOST",
+    default: null,
+    what: "Host of a GitHub Enterprise Server, `github.example.com` or with a port.",
+  },
+  {
+    name: "GHE_PROTOCOL",
+    default: "https",
+    what: "`http` speaks to `GHE_HOST` without TLS, API and git alike.",
+  },
+  {
+    name: "GH_ORG",
+    default: null,
+    what: "Organisation in which the set-up page creates the App. Unset: your account.",
+  },
+  { name: "HOST", default: null, what: "Address to listen on. Unset: all." },
+  { name: "PORT", default: "3000", what: "Port to listen on." },
+  { name: "WEBHOOK_PATH", default: "/api/github/webhooks", what: "Path that receives webhooks." },
+  {
+    name: "WEBHOOK_PROXY_URL",
+    default: null,
+    what: "Address that forwards webhooks to this machine, entered by the set-up page instead of its own address.",
+  },
+  {
+    name: "LOG_LEVEL",
+    default: "info",
+    what: "`trace`, `debug`, `info`, `warn`, `error`, `fatal` or `silent`.",
+  },
+  {
+    name: "OPENAI_API_KEY",
+    default: null,
+    what: "Key of the model's provider. With neither key nor base URL, reviews run on the analyzers alone.",
+  },
+  {
+    name: "OPENAI_BASE_URL",
+    default: null,
+    what: "Root of any API that speaks Chat Completions. Unset: OpenAI's own. Local servers need no key.",
+  },
+  { name: "HUNKWISE_MODEL", default: defaultModel, what: "Model to ask. Required with `OPENAI_BASE_URL`." },
+  {
+    name: "HUNKWISE_CONTEXT_TOKENS",
+    default: String(defaultContextTokens),
+    what: "Size of the model's context window in tokens.",
+  },
+  {
+    name: "HUNKWISE_PRICES",
+    default: null,
+    what: "JSON file with prices of models that extend the built-in table.",
+  },
+  {
+    name: "HUNKWISE_DATA_DIR",
+    default: ".hunkwise",
+    what: "Folder for the queue, mirrors of repositories and the App's credentials from the set-up page.",
+  },
+  { name: "HUNKWISE_CONCURRENCY", default: "2", what: "Jobs one worker runs at a time." },
+  { name: "DATABASE_URL", default: null, what: "Reserved for Postgres; refused by this version." },
+  { name: "HTTPS_PROXY", default: null, what: "Proxy for GitHub's API, git and the model." },
+  { name: "HTTP_PROXY", default: null, what: "Proxy for addresses without TLS." },
+  { name: "NO_PROXY", default: null, what: "Hosts that are reached without the proxy, separated by commas." },
+  {
+    name: "NODE_EXTRA_CA_CERTS",
+    default: null,
+    what: "PEM file of further certificate authorities to trust.",
+  },
+];

@@ -1,0 +1,105 @@
+import { accessSync, constants } from "node:fs";
+import { z } from "zod";
+import { AppError } from "../errors.ts";
+import { defaultContextTokens } from "./environment-docs.ts";
+
+export const logLevels = ["trace", "debug", "info", "warn", "error", "fatal", "silent"] as const;
+
+/** Values that no message may quote: keys, and URLs that may hold a password. */
+const secretNames = new Set([
+  "PRIVATE_KEY",
+  "WEBHOOK_SECRET",
+  "OPENAI_API_KEY",
+  "OPENAI_BASE_URL",
+  "DATABASE_URL",
+  "HTTPS_PROXY",
+  "HTTP_PROXY",
+]);
+
+/** Paths of the server itself; a webhook cannot arrive there. */
+const ownPaths = new Set(["/", "/healthz", "/readyz", "/probot", "/probot/setup"]);
+
+const must = (what: string) => ({ error: () => `must be ${what}` });
+const text = () => z.string().optional();
+const matching = (pattern: RegExp, what: string) => z.string().regex(pattern, must(what));
+const oneOf = <const Values extends readonly [string, ...string[]]>(values: Values) =>
+  z.enum(values, must(`one of ${values.join(", ")}`));
+const whole = (least: number, most: number) => {
+  const error = must(`a whole number from ${least} to ${most}`);
+  return z
+    .string()
+    .regex(/^\d{1,15}$/, error)
+    .transform(Number)
+    .refine((n) => n >= least && n <= most, error);
+};
+const httpUrl = (what: string, allowPassword: boolean) =>
+  z.string().refine((value) => {
+    const url = URL.parse(value);
+    const bare = url !== null && url.username === "" && url.password === "";
+    return url !== null && /^https?:$/.test(url.protocol) && (bare || allowPassword);
+  }, must(what));
+const readable = z.string().refine((path) => {
+  try {
+    accessSync(path, constants.R_OK);
+    return true;
+  } catch {
+    return false;
+  }
+}, must("a file that this user can read"));
+
+const plainUrl = httpUrl("an http or https URL without user name and password", false);
+const proxyUrl = httpUrl("a URL like http://proxy.example.com:3128", true);
+
+const Variables = z.object({
+  APP_ID: whole(1, Number.MAX_SAFE_INTEGER).optional(),
+  PRIVATE_KEY: text(),
+  PRIVATE_KEY_PATH: text(),
+  WEBHOOK_SECRET: text(),
+  GHE_HOST: matching(
+    /^[\w.-]+(:\d{1,5})?$/,
+    "a host name like github.example.com, without https://",
+  ).optional(),
+  GHE_PROTOCOL: oneOf(["https", "http"]).default("https"),
+  GH_ORG: matching(/^[\w-]+$/, "the name of an organisation").optional(),
+  HOST: matching(/^[\w.:-]+$/, "an address to listen on").optional(),
+  PORT: whole(0, 65_535).default(3_000),
+  WEBHOOK_PATH: matching(/^\/[\w./~-]*$/, "a path that begins with /")
+    .refine((path) => !ownPaths.has(path), must("a path that the server does not use itself"))
+    .default("/api/github/webhooks"),
+  WEBHOOK_PROXY_URL: plainUrl.optional(),
+  LOG_LEVEL: oneOf(logLevels).default("info"),
+  OPENAI_API_KEY: matching(/^[\x21-\x7e]+$/, "the bare key, without spaces or line breaks").optional(),
+  OPENAI_BASE_URL: plainUrl.optional(),
+  HUNKWISE_MODEL: text(),
+  HUNKWISE_CONTEXT_TOKENS: whole(8_000, 100_000_000).default(defaultContextTokens),
+  HUNKWISE_PRICES: readable.optional(),
+  HUNKWISE_DATA_DIR: z.string().default(".hunkwise"),
+  HUNKWISE_CONCURRENCY: whole(1, 64).default(2),
+  DATABASE_URL: z.undefined(must("unset: Postgres comes in a later version")).optional(),
+  HTTPS_PROXY: proxyUrl.optional(),
+  HTTP_PROXY: proxyUrl.optional(),
+  NO_PROXY: text(),
+  NODE_EXTRA_CA_CERTS: readable.optional(),
+});
+export type Variables = z.infer<typeof Variables>;
+
+/**
+ * The variables by themselves, each checked. Blank values count as unset, because compose files pass unset variables on
+ * as empty ones; surrounding white space is no part of a value.
+ * @throws AppError `config_invalid` with one line for the first wrong one.
+ */
+export function parseVariables(raw: Readonly<Record<string, string | undefined>>): Variables {
+  const given = Object.keys(Variables.shape).flatMap((name) => {
+    // Proxies are known in both spellings, and tools of all sorts set the small one.
+    const value = (raw[name] ?? (name.endsWith("_PROXY") ? raw[name.toLowerCase()] : undefined))?.trim();
+    return value ? [[name, value] as const] : [];
+  });
+  const result = Variables.safeParse(Object.fromEntries(given));
+  if (result.success) return result.data;
+  const issue = result.error.issues[0];
+  const name = String(issue?.path[0]);
+  const value = secretNames.has(name) ? "" : `, not ${JSON.stringify(Object.fromEntries(given)[name])}`;
+  throw new AppError("config_invalid", `${name} ${issue?.message}${value}`, {
+    remedy: "Correct it in the environment or in .env.",
+  });
+}

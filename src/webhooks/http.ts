@@ -1,0 +1,141 @@
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import { AppError, errorLine } from "../errors.ts";
+import type { Logger } from "../logger.ts";
+
+export interface Answer {
+  status: number;
+  body: string;
+  type?: "text/plain" | "text/html" | "application/json";
+  headers?: Record<string, string>;
+}
+
+/** An answer that ends the handling of a request. */
+export class Refusal extends Error {
+  readonly answer: Answer;
+
+  constructor(status: number, body: string, headers: Record<string, string> = {}) {
+    super(body);
+    this.answer = { status, body, headers };
+  }
+}
+
+export type Handler = (request: IncomingMessage, url: URL) => Promise<Answer>;
+
+/** How long a client may take; a slow one holds a connection, never the server. */
+export interface Timeouts {
+  headersMs: number;
+  requestMs: number;
+}
+
+export interface ListenOptions {
+  /** Null: all addresses. */
+  host: string | null;
+  /** 0: any free one. */
+  port: number;
+  log: Logger;
+  timeouts?: Timeouts;
+}
+
+export interface RunningServer {
+  port: number;
+  /** Takes no new request and resolves when those under way are answered. */
+  close(): Promise<void>;
+}
+
+const patientTimeouts: Timeouts = { headersMs: 10_000, requestMs: 30_000 };
+const closeGraceMs = 5_000;
+
+/** Serves `handler`. @throws AppError `config_invalid` when the address cannot be had. */
+export async function listen(handler: Handler, options: ListenOptions): Promise<RunningServer> {
+  const { headersMs, requestMs } = options.timeouts ?? patientTimeouts;
+  const server = createServer(
+    {
+      headersTimeout: headersMs,
+      requestTimeout: requestMs,
+      connectionsCheckingInterval: Math.min(1_000, headersMs / 2),
+      keepAliveTimeout: 5_000,
+    },
+    (request, response) => void respond(handler, request, response, options.log),
+  );
+  const port = await bind(server, options);
+  return { port, close: () => shut(server) };
+}
+
+async function respond(
+  handler: Handler,
+  request: IncomingMessage,
+  response: ServerResponse,
+  log: Logger,
+): Promise<void> {
+  const answer = await answerOf(handler, request, log);
+  const { status, body, type = "text/plain", headers = {} } = answer;
+  const content = Buffer.from(type === "text/plain" ? `${body}\n` : body);
+  response.writeHead(status, {
+    "content-type": `${type}; charset=utf-8`,
+    "content-length": content.length,
+    "cache-control": "no-store",
+    "x-content-type-options": "nosniff",
+    ...headers,
+  });
+  response.end(request.method === "HEAD" ? undefined : content);
+}
+
+async function answerOf(handler: Handler, request: IncomingMessage, log: Logger): Promise<Answer> {
+  try {
+    // Only path and query are of use; the host is what a client says it is.
+    const url = URL.parse(request.url ?? "/", "http://localhost");
+    if (!url) return { status: 400, body: "The address cannot be read." };
+    return await handler(request, url);
+  } catch (error) {
+    if (error instanceof Refusal) return error.answer;
+    log.error({ err: error }, `A request was not handled: ${errorLine(error)}`);
+    return { status: 503, body: "Not available at the moment.", headers: { "retry-after": "60" } };
+  }
+}
+
+async function bind(server: Server, { host, port, log }: ListenOptions): Promise<number> {
+  const { promise, resolve, reject } = Promise.withResolvers<void>();
+  server.once("error", reject);
+  server.listen({ port, ...(host ? { host } : {}) }, resolve);
+  try {
+    await promise;
+  } catch (error) {
+    throw unusable(error, host, port);
+  }
+  server.off("error", reject);
+  server.on("error", (error) => log.error({ err: error }, "The web server failed"));
+  return (server.address() as AddressInfo).port;
+}
+
+function unusable(error: unknown, host: string | null, port: number): AppError {
+  const code = (error as NodeJS.ErrnoException).code;
+  if (code === "EADDRINUSE") {
+    const remedy = "Stop the program that listens there, or set PORT to another one.";
+    return new AppError("config_invalid", `Port ${port} is taken`, { remedy, cause: error });
+  }
+  if (code === "EACCES") {
+    const remedy = "Set PORT to 1024 or higher, or give the process the right to use it.";
+    return new AppError("config_invalid", `Port ${port} is not allowed to this user`, {
+      remedy,
+      cause: error,
+    });
+  }
+  return new AppError(
+    "config_invalid",
+    `Cannot listen on ${host ?? "all addresses"}, port ${port}: ${errorLine(error)}`,
+    {
+      remedy: "Set HOST to an address of this machine, or leave it out.",
+      cause: error,
+    },
+  );
+}
+
+async function shut(server: Server): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  server.close(() => resolve());
+  server.closeIdleConnections();
+  const timer = setTimeout(() => server.closeAllConnections(), closeGraceMs);
+  await promise;
+  clearTimeout(timer);
+}

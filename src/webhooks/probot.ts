@@ -1,0 +1,85 @@
+import { Probot, ProbotOctokit } from "probot";
+import type { AppCredentials, GitHubPlace } from "../config/env.ts";
+import { AppError } from "../errors.ts";
+import { toAppError } from "../github/errors.ts";
+import { type Logger, registerSecret } from "../logger.ts";
+
+/** Retries and pacing belong to the queue; here a request either succeeds or says why not. */
+const plain = { retry: { enabled: false }, throttle: { enabled: false } };
+const silent = { debug() {}, info() {}, warn() {}, error() {} };
+
+/** An octokit without credentials. */
+export function anonymousOctokit(github: GitHubPlace): ProbotOctokit {
+  return new ProbotOctokit({ baseUrl: github.apiUrl, log: silent, ...plain });
+}
+
+/** Probot with the App's credentials: it verifies signatures, dispatches events and mints tokens. */
+export function createProbot(app: AppCredentials, github: GitHubPlace, log: Logger): Probot {
+  // Probot asks for tokens through a request of its own that knows no base URL, so with an enterprise server the App's
+  // JWT would go to github.com. Ours knows where GitHub is.
+  const { request } = anonymousOctokit(github);
+  const Octokit = ProbotOctokit.defaults((options: Record<string, unknown>) => ({
+    ...options,
+    ...plain,
+    auth: { ...(options.auth as object), request },
+  })) as typeof ProbotOctokit;
+  const { id: appId, privateKey, webhookSecret: secret } = app;
+  // Below "warn" Probot logs whole payloads and request bodies, private code among them.
+  const level = log.isLevelEnabled("info") ? "warn" : log.level;
+  const quiet = log.child({}, { level });
+  return new Probot({ appId, privateKey, secret, baseUrl: github.apiUrl, log: quiet, Octokit });
+}
+
+export interface TokenScope {
+  /** The token reaches these repositories and no others. */
+  repositoryIds: readonly number[];
+  /** Each must have been granted to the App; the token can do nothing else. */
+  permissions: Readonly<Record<string, "read" | "write">>;
+  /** A new token, not the cached one: GitHub refused that. */
+  renew?: boolean;
+}
+
+/** A token of an installation, good for at least some minutes of the hour it lives. */
+export type InstallationAuth = (installation: number, scope: TokenScope) => Promise<string>;
+
+/** Mints tokens through Probot, which caches them. Rejects with an AppError of a `github_*` code. */
+export function installationAuth(probot: Probot): InstallationAuth {
+  return async (installation, { repositoryIds, permissions, renew = false }) => {
+    const octokit = await probot.auth();
+    try {
+      const options = { repositoryIds: [...repositoryIds], permissions, refresh: renew };
+      const auth = await octokit.auth({ type: "installation", installationId: installation, ...options });
+      const { token } = auth as { token: string };
+      registerSecret(token);
+      return token;
+    } catch (error) {
+      throw toAppError(error, `POST /app/installations/${installation}/access_tokens`);
+    }
+  };
+}
+
+/** The App as GitHub knows it. */
+export interface AppIdentity {
+  slug: string;
+  name: string;
+}
+
+/** Asks GitHub who the App is, once; asked again after a failure. Rejects with an AppError of a `github_*` code. */
+export function appIdentity(probot: Probot): () => Promise<AppIdentity> {
+  let known: Promise<AppIdentity> | undefined;
+  const ask = async () => {
+    const octokit = await probot.auth();
+    try {
+      const { data } = await octokit.request("GET /app");
+      if (!data?.slug) throw new AppError("github_failed", "GitHub's answer to GET /app names no App");
+      return { slug: data.slug, name: data.name };
+    } catch (error) {
+      known = undefined;
+      throw toAppError(error, "GET /app");
+    }
+  };
+  return () => {
+    known ??= ask();
+    return known;
+  };
+}

@@ -1,0 +1,175 @@
+import { randomBytes, timingSafeEqual } from "node:crypto";
+import type { IncomingMessage } from "node:http";
+import { z } from "zod";
+import type { Env } from "../config/env.ts";
+import { type StoredApp, storeApp } from "../config/stored-app.ts";
+import { errorLine } from "../errors.ts";
+import { toAppError } from "../github/errors.ts";
+import { type Logger, registerSecret } from "../logger.ts";
+import { type Answer, type Handler, listen, type RunningServer } from "./http.ts";
+import { appManifest, createAppUrl } from "./manifest.ts";
+import { escapeHtml, htmlPage } from "./pages.ts";
+import { anonymousOctokit } from "./probot.ts";
+import { addressOf, cookieOf, isLocal, isLoopbackName } from "./visitor.ts";
+
+export interface SetupOptions {
+  /** `env.app` is null. */
+  env: Env;
+  log: Logger;
+}
+
+export interface RunningSetup extends RunningServer {
+  /** Resolves when the App exists and its credentials are stored: close this server and start the real one. */
+  configured: Promise<void>;
+}
+
+const cookie = "hunkwise_setup";
+/** GitHub's code is good for an hour; so is the state that comes back with it. */
+const stateSeconds = 3_600;
+const mostStates = 100;
+
+/** GitHub's answer to the conversion of a manifest, as far as it is of use. */
+const Conversion = z.object({
+  id: z.int().positive(),
+  pem: z.string().min(1),
+  webhook_secret: z.string().min(1),
+  html_url: z.url(),
+});
+
+/**
+ * Serves the page that creates the GitHub App from `app.yml`: GitHub shows a form, the person confirms, and what GitHub
+ * hands back is stored below the data folder. No forwarding service is involved unless `WEBHOOK_PROXY_URL` names one.
+ */
+export async function startSetup({ env, log }: SetupOptions): Promise<RunningSetup> {
+  const key = randomBytes(18).toString("base64url");
+  const done = Promise.withResolvers<void>();
+  const page = createSetupPage(env, log, key, done.resolve);
+  const handler: Handler = async (request, url) => {
+    if (url.pathname === "/healthz") return { status: 200, body: "ok" };
+    if (request.method !== "GET") return { status: 503, body: "The GitHub App is not set up yet." };
+    if (url.pathname === "/") return redirect(`/probot${url.search}`);
+    if (url.pathname === "/probot") return page.show(request, url.searchParams);
+    if (url.pathname === "/probot/setup") return page.complete(request, url.searchParams);
+    if (url.pathname === "/readyz") return { status: 503, body: "The GitHub App is not set up yet." };
+    return { status: 404, body: "Not found." };
+  };
+  const server = await listen(handler, { host: env.host, port: env.port, log });
+  const local = `http://localhost:${server.port}`;
+  log.info(
+    `There is no GitHub App yet. Open ${local} on this machine, or this server's address with /?key=${key}`,
+  );
+  return { ...server, configured: done.promise };
+}
+
+function createSetupPage(env: Env, log: Logger, key: string, onConfigured: () => void) {
+  const states = new Set<string>();
+  let app: StoredApp | undefined;
+
+  function newState(): string {
+    const state = randomBytes(18).toString("base64url");
+    states.add(state);
+    const [oldest] = states;
+    if (states.size > mostStates && oldest) states.delete(oldest);
+    return state;
+  }
+
+  return {
+    async show(request: IncomingMessage, query: URLSearchParams): Promise<Answer> {
+      if (app) return alreadyDone;
+      if (!isLocal(request) && !same(query.get("key") ?? "", key)) return keyWanted;
+      const home = addressOf(request);
+      if (!home) return { status: 400, body: "The host header is missing or malformed." };
+      const state = newState();
+      const answer = formPage(env, home, query, state);
+      const setCookie = `${cookie}=${state}; HttpOnly; SameSite=Lax; Path=/probot; Max-Age=${stateSeconds}`;
+      return { ...answer, headers: { ...answer.headers, "set-cookie": setCookie } };
+    },
+
+    async complete(request: IncomingMessage, query: URLSearchParams): Promise<Answer> {
+      if (app) return alreadyDone;
+      const state = query.get("state") ?? "";
+      // Known here and known to this browser: otherwise somebody else's link would make the bot somebody else's.
+      if (!states.delete(state) || !same(cookieOf(request, cookie) ?? "", state)) return startAgain;
+      const code = query.get("code") ?? "";
+      if (!/^[\w-]{1,200}$/.test(code))
+        return { status: 400, body: "The code of GitHub is missing or malformed." };
+      const converted = await convert(env, code);
+      if ("problem" in converted) {
+        log.error(converted.problem);
+        return { status: 502, body: `${converted.problem} Open the set-up page and try again.` };
+      }
+      storeApp(env.dataDir, converted);
+      app = converted;
+      log.info(
+        `The GitHub App ${converted.html_url} is set up; its credentials are in ${env.dataDir}/app.json`,
+      );
+      onConfigured();
+      return redirect(`${converted.html_url}/installations/new`);
+    },
+  };
+}
+
+async function convert(env: Env, code: string): Promise<StoredApp | { problem: string }> {
+  const call = "POST /app-manifests/{code}/conversions";
+  let answer: unknown;
+  try {
+    ({ data: answer } = await anonymousOctokit(env.github).request(call, { code }));
+  } catch (error) {
+    return { problem: `${errorLine(toAppError(error, call))}.` };
+  }
+  const { data } = Conversion.safeParse(answer);
+  if (!data) return { problem: "GitHub created the App but did not hand its credentials over." };
+  if (!data.html_url.startsWith(`${env.github.webUrl}/`)) return { problem: "GitHub names another host." };
+  for (const secret of [data.pem, data.webhook_secret]) registerSecret(secret);
+  const { id, pem, webhook_secret, html_url } = data;
+  return { app_id: id, private_key: pem, webhook_secret, html_url };
+}
+
+function formPage(env: Env, home: string, query: URLSearchParams, state: string): Answer {
+  const given = query.get("address")?.trim().replace(/\/+$/, "") ?? "";
+  const address = /^https?:\/\/[\w.:-]+$/.test(given) ? given : home;
+  const webhook = env.webhookProxyUrl ?? `${address}${env.webhookPath}`;
+  const manifest = appManifest({ home: address, webhook, redirect: `${home}/probot/setup` });
+  const unreachable = isLoopbackName(URL.parse(webhook)?.host ?? "");
+  const key = query.get("key");
+  return htmlPage(
+    "Set up Hunkwise",
+    `<h1>Create the GitHub App of this server</h1>
+<p>GitHub shows what the App may do and asks for its name. Afterwards you choose the repositories it reviews.
+Webhooks will go to <code>${escapeHtml(webhook)}</code>.</p>
+${unreachable ? addressForm(key) : ""}
+<form action="${escapeHtml(createAppUrl(env, state))}" method="post">
+<input type="hidden" name="manifest" value="${escapeHtml(JSON.stringify(manifest))}">
+<button type="submit">Create the GitHub App</button>
+</form>`,
+    env.github.webUrl,
+  );
+}
+
+function addressForm(key: string | null): string {
+  const hidden = key ? `<input type="hidden" name="key" value="${escapeHtml(key)}">` : "";
+  return `<div class="note"><p>GitHub cannot reach this address. Enter the public address of this server, or start it with
+<code>WEBHOOK_PROXY_URL</code> set to a service that forwards webhooks.</p>
+<form action="/probot" method="get">${hidden}
+<input type="url" name="address" placeholder="https://hunkwise.example.com" required>
+<button type="submit">Use this address</button></form></div>`;
+}
+
+const redirect = (location: string): Answer => ({ status: 302, body: "See there.", headers: { location } });
+const alreadyDone: Answer = {
+  status: 409,
+  body: "The GitHub App is set up. Restart Hunkwise if it does not by itself.",
+};
+const startAgain: Answer = {
+  status: 400,
+  body: "This set-up was not started here. Open the set-up page again.",
+};
+const keyWanted: Answer = {
+  status: 403,
+  body: "Open this page on the machine itself, or with the key that Hunkwise printed in its log.",
+};
+
+function same(one: string, other: string): boolean {
+  const [a, b] = [Buffer.from(one), Buffer.from(other)];
+  return a.length === b.length && timingSafeEqual(a, b);
+}

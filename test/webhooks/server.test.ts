@@ -1,0 +1,232 @@
+import { once } from "node:events";
+import { connect } from "node:net";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { handledEvents } from "../../src/webhooks/decide.ts";
+import { startServer } from "../../src/webhooks/server.ts";
+import { examples } from "./examples.ts";
+import { deliveryHeaders, logBook, sign, startTestServer, testEnv } from "./support.ts";
+
+type TestServer = Awaited<ReturnType<typeof startTestServer>>;
+let server: TestServer;
+let wakes = 0;
+beforeAll(async () => {
+  server = await startTestServer({ onAccepted: () => wakes++ });
+});
+afterAll(() => server.close());
+
+let deliveries = 0;
+const newId = () => `delivery-${++deliveries}`;
+const post = (body: string | Buffer, headers: Record<string, string>, path = "") =>
+  fetch(server.endpoint + path, { method: "POST", body: body as string, headers });
+const waiting = async () => (await server.queue.stats()).jobs.waiting;
+
+/** A payload that starts a review of a pull request nobody else in this file uses. */
+let pulls = 1_000;
+const opened = () => ({
+  action: "opened",
+  installation: { id: 3 },
+  repository: { id: 7, name: "shop", owner: { login: "octo" } },
+  pull_request: { number: ++pulls, head: { sha: "a".repeat(40) } },
+});
+
+describe("every example payload, signed", () => {
+  it("is there", () => expect(examples).toHaveLength(329));
+
+  it("is answered with 2xx, and only declared pairs start a job", async () => {
+    const started = new Set<string>();
+    for (const { event, payload } of examples) {
+      const body = JSON.stringify(payload);
+      const response = await post(body, deliveryHeaders(body, event, newId()));
+      expect([200, 202], `${event}.${payload.action}: ${await response.text()}`).toContain(response.status);
+      if (response.status === 202) started.add(`${event}.${payload.action}`);
+    }
+    expect([...started].filter((pair) => !(handledEvents as readonly string[]).includes(pair))).toEqual([]);
+  });
+
+  it("of each declared pair starts a job once it has an installation, a person and a command", async () => {
+    const started = new Set<string>();
+    for (const { event, payload } of examples) {
+      const complete = {
+        ...payload,
+        installation: { id: 3 },
+        ...(event === "issue_comment" && {
+          issue: { ...(payload.issue as object), pull_request: {} },
+          comment: { ...(payload.comment as object), body: "/review" },
+        }),
+      };
+      const body = JSON.stringify(complete);
+      const response = await post(body, deliveryHeaders(body, event, newId()));
+      if (response.status === 202) started.add(`${event}.${payload.action}`);
+    }
+    expect([...started].toSorted()).toEqual([...handledEvents].toSorted());
+  });
+});
+
+describe("a delivery", () => {
+  it("is answered with 202 when its job is in the queue, and wakes the worker", async () => {
+    const before = { waiting: await waiting(), wakes };
+    const body = JSON.stringify(opened());
+    const response = await post(body, deliveryHeaders(body, "pull_request", newId()));
+    expect(response.status).toBe(202);
+    expect({ waiting: await waiting(), wakes }).toEqual({
+      waiting: before.waiting + 1,
+      wakes: before.wakes + 1,
+    });
+  });
+
+  it("that comes fifty times at once starts one job", async () => {
+    const before = await waiting();
+    const body = JSON.stringify(opened());
+    const headers = deliveryHeaders(body, "pull_request", newId());
+    const statuses = await Promise.all(
+      Array.from({ length: 50 }, async () => (await post(body, headers)).status),
+    );
+    expect(statuses.toSorted((a, b) => b - a)).toEqual([202, ...Array(49).fill(200)]);
+    expect(await waiting()).toBe(before + 1);
+  });
+
+  it("is logged with its id, repository, pull and head, and without its payload", async () => {
+    const id = newId();
+    const payload = { ...opened(), secret_looking: "do-not-log-me" };
+    const body = JSON.stringify(payload);
+    await post(body, deliveryHeaders(body, "pull_request", id));
+    expect(server.lines).toContainEqual(
+      expect.objectContaining({
+        delivery: id,
+        repo: "octo/shop",
+        pull: payload.pull_request.number,
+        head: "a".repeat(40),
+      }),
+    );
+    expect(JSON.stringify(server.lines).includes("do-not-log-me")).toBe(false);
+  });
+
+  it("of GitHub's ping is answered with 200", async () => {
+    const body = JSON.stringify({ zen: "Design for failure.", hook_id: 1 });
+    expect((await post(body, deliveryHeaders(body, "ping", newId()))).status).toBe(200);
+  });
+
+  it("is answered with 503 while the queue cannot store it", async () => {
+    const broken = await startTestServer();
+    await broken.queue.close();
+    const body = JSON.stringify(opened());
+    const headers = deliveryHeaders(body, "pull_request", newId());
+    const response = await fetch(broken.endpoint, { method: "POST", body, headers });
+    expect(response.status).toBe(503);
+    expect((await fetch(`${broken.address}/readyz`)).status).toBe(503);
+    expect((await fetch(`${broken.address}/healthz`)).status).toBe(200);
+    await broken.close();
+  });
+});
+
+describe("a request that is no delivery of ours", () => {
+  const body = JSON.stringify(opened());
+  const sha1 = { "x-hub-signature-256": undefined, "x-hub-signature": `sha1=${"0".repeat(40)}` };
+  const cases: [string, number, Record<string, string | undefined>][] = [
+    ["without a signature", 401, { "x-hub-signature-256": undefined }],
+    ["with a SHA-1 signature alone", 401, sha1],
+    ["with a wrong signature", 401, { "x-hub-signature-256": sign(body, "another-secret") }],
+    [
+      "signed with the secret every Probot falls back to",
+      401,
+      { "x-hub-signature-256": sign(body, "development") },
+    ],
+    ["with a signature of the wrong length", 401, { "x-hub-signature-256": "sha256=00" }],
+    ["with a signature in capital letters", 401, { "x-hub-signature-256": sign(body).toUpperCase() }],
+    ["with an empty signature", 401, { "x-hub-signature-256": "" }],
+    ["without a delivery id", 400, { "x-github-delivery": undefined }],
+    ["without an event", 400, { "x-github-event": undefined }],
+    ["for an event with a strange name", 400, { "x-github-event": "__proto__" }],
+    ["as a form", 415, { "content-type": "application/x-www-form-urlencoded" }],
+    ["without a content type", 415, { "content-type": "" }],
+    ["compressed", 415, { "content-encoding": "gzip" }],
+  ];
+  it.each(cases)("%s is answered with %i and stores nothing", async (_, status, changes) => {
+    const before = await waiting();
+    const response = await post(body, deliveryHeaders(body, "pull_request", newId(), changes));
+    expect(response.status).toBe(status);
+    expect(await waiting()).toBe(before);
+  });
+
+  it("is refused by its signature before anything parses it", async () => {
+    const broken = "{ not json";
+    const wrong = deliveryHeaders(broken, "pull_request", newId(), { "x-hub-signature-256": sign("else") });
+    expect((await post(broken, wrong)).status).toBe(401);
+    expect((await post(broken, deliveryHeaders(broken, "pull_request", newId()))).status).toBe(400);
+  });
+
+  it.each(["null", "[]", "1", '"text"', ""])(
+    "is answered with 400 when its signed body is %j",
+    async (text) => {
+      expect((await post(text, deliveryHeaders(text, "pull_request", newId()))).status).toBe(400);
+    },
+  );
+
+  it("is refused when its bytes are not the text that was signed", async () => {
+    const bytes = Buffer.from([0x7b, 0xff, 0xfe, 0x7d]);
+    expect((await post(bytes, deliveryHeaders(bytes, "pull_request", newId()))).status).toBe(401);
+  });
+
+  it("is answered with 413 above 25 MB, announced or not", async () => {
+    const large = Buffer.alloc(25 * 1024 * 1024 + 1, " ");
+    const headers = deliveryHeaders(large, "pull_request", newId());
+    expect((await post(large, headers)).status).toBe(413);
+    const chunks = new ReadableStream({
+      start(controller) {
+        for (let n = 0; n < 26; n++) controller.enqueue(new Uint8Array(1024 * 1024));
+        controller.close();
+      },
+    });
+    const unannounced = { method: "POST", body: chunks, headers, duplex: "half" } as RequestInit;
+    expect((await fetch(server.endpoint, unannounced)).status).toBe(413);
+  });
+
+  it.each([
+    ["GET", "", 405],
+    ["PUT", "", 405],
+    ["POST", "/more", 404],
+  ])("%s at the webhook path%s is answered with %i", async (method, path, status) => {
+    const init = method === "GET" ? {} : { body: "{}", headers: { "content-type": "application/json" } };
+    expect((await fetch(server.endpoint + path, { method, ...init })).status).toBe(status);
+  });
+});
+
+describe("the other pages", () => {
+  it("say that the server lives, is ready, and what it is", async () => {
+    expect(await (await fetch(`${server.address}/healthz`)).text()).toBe("ok\n");
+    expect(await (await fetch(`${server.address}/readyz`)).json()).toMatchObject({ ready: true });
+    const landing = await fetch(server.address);
+    expect(await landing.text()).toContain("Hunkwise is running");
+    expect(landing.headers.get("content-security-policy")).toContain("default-src 'none'");
+    expect((await fetch(`${server.address}/healthz`, { method: "HEAD" })).status).toBe(200);
+    expect((await fetch(`${server.address}/healthz`, { method: "POST" })).status).toBe(405);
+    expect((await fetch(`${server.address}/elsewhere`)).status).toBe(404);
+  });
+});
+
+describe("the server", () => {
+  it("ends connections that send their headers or body drop by drop", async () => {
+    const impatient = await startTestServer({ timeouts: { headersMs: 100, requestMs: 200 } });
+    const head = "POST /api/github/webhooks HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\n";
+    for (const start of [head, `${head}content-length: 100\r\n\r\n{`]) {
+      const socket = connect(impatient.port, "127.0.0.1");
+      socket.write(start);
+      let answer = "";
+      socket.on("data", (chunk) => {
+        answer += chunk;
+      });
+      await once(socket, "close");
+      expect(answer).toMatch(/^HTTP\/1\.1 4\d\d /);
+    }
+    await impatient.close();
+  });
+
+  it("says in one line that its port is taken", async () => {
+    const { log } = logBook();
+    const env = testEnv("127.0.0.1:9", "unused", { PORT: String(server.port) });
+    await expect(startServer({ env, queue: server.queue, log })).rejects.toMatchObject({
+      code: "config_invalid",
+      line: `Port ${server.port} is taken. Stop the program that listens there, or set PORT to another one.`,
+    });
+  });
+});
