@@ -1,0 +1,88 @@
+/**
+ * Runs every analyzer over folders of sources, each file as if a change had added it, and prints what they say: one
+ * line a finding, then findings for each rule and for each 10,000 lines of its language.
+ *
+ *     node scripts/measure-precision.ts FOLDER... [--json FILE]
+ *
+ * `--json` writes the findings without the text of their lines, in the form of `fixtures/analyzers/precision.json`.
+ */
+import { readdir, readFile, stat, writeFile } from "node:fs/promises";
+import { join, relative, resolve } from "node:path";
+import { parseArgs } from "node:util";
+import { createAnalyzers } from "../src/analyzers/all-analyzers.ts";
+import { analyzeChange } from "../src/analyzers/analyze-change.ts";
+import type { AnalyzedFile } from "../src/analyzers/analyzer.ts";
+import { grammarOf, isWorthParsing } from "../src/analyzers/languages.ts";
+
+interface Measured {
+  folder: string;
+  path: string;
+  line: number;
+  rule: string;
+}
+
+/** Built output and copies of other packages are not what a reviewer sees. */
+const leftOut = /(?:^|\/)(?:node_modules|\.git)\/|\.min\.[cm]?js$|\.(?:map|lock|class|png|woff2?)$/;
+
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
+  options: { json: { type: "string" } },
+});
+const analyzers = createAnalyzers();
+const lines = new Map<string, number>();
+const findings: Array<Measured & { text: string }> = [];
+const { signal } = new AbortController();
+
+for (const folder of positionals) {
+  for (const path of await sourcesOf(folder)) await measure(folder, path);
+}
+report();
+if (values.json) await writeFile(values.json, `${JSON.stringify(findings.map(withoutText), null, 2)}\n`);
+
+async function sourcesOf(folder: string): Promise<string[]> {
+  const entries = await readdir(folder, { recursive: true, withFileTypes: true });
+  return entries
+    .filter((entry) => entry.isFile())
+    .map((entry) => relative(folder, join(entry.parentPath, entry.name)))
+    .filter((path) => !leftOut.test(path))
+    .sort();
+}
+
+async function measure(folder: string, path: string): Promise<void> {
+  const full = join(folder, path);
+  if ((await stat(full)).size > 1_000_000) return;
+  const text = await readFile(full, "utf8");
+  const language = grammarOf(path)?.language ?? "other";
+  if (text.includes("\0") || (language !== "other" && !isWorthParsing(text))) return;
+  const rows = text.split("\n");
+  lines.set(language, (lines.get(language) ?? 0) + rows.length);
+  const crashed = (analyzer: string, _: string, error: unknown) => console.error(analyzer, full, error);
+  for (const one of await analyzeChange([asAdded(path, text)], signal, crashed, analyzers)) {
+    const row = rows[one.line - 1]?.trim() ?? "";
+    findings.push({ folder: resolve(folder), path, line: one.line, rule: one.source, text: row });
+  }
+}
+
+function asAdded(path: string, text: string): AnalyzedFile {
+  const addedLines = new Set(text.split("\n").map((_, index) => index + 1));
+  return { path, text, addedLines, diff: { path, oldPath: null, header: [], hunks: [] } };
+}
+
+function report(): void {
+  for (const one of findings) {
+    const shown = one.rule.startsWith("secrets/") ? "(redacted)" : one.text.slice(0, 140);
+    console.log(`${one.rule}\t${join(one.folder, one.path)}:${one.line}\t${shown}`);
+  }
+  const byRule = Map.groupBy(findings, (one) => one.rule);
+  console.log("\nFindings for each rule");
+  for (const [rule, of] of [...byRule].sort()) console.log(`${String(of.length).padStart(6)}  ${rule}`);
+  console.log("\nFindings for 10,000 lines");
+  for (const [language, count] of [...lines].sort()) {
+    const own = findings.filter((one) => (grammarOf(one.path)?.language ?? "other") === language).length;
+    console.log(`${language.padEnd(12)}${count} lines, ${own} findings, ${((own / count) * 10_000).toFixed(2)}`);
+  }
+}
+
+function withoutText({ folder, path, line, rule }: Measured) {
+  return { package: folder.split("/").at(-1), path, line, rule };
+}

@@ -1,0 +1,120 @@
+import type { ParseError } from "jsonc-parser";
+import { extensionOf } from "./languages.ts";
+
+export type DataFormat = "JSON" | "YAML";
+
+/** The first place where a parser gives up. `message` holds none of the file's text. */
+export interface DataError {
+  format: DataFormat;
+  /** 1-indexed. */
+  line: number;
+  message: string;
+}
+
+/** Beyond this a document tree takes more memory than a review may have. */
+const maximumYamlCharacters = 200_000;
+/** Deeper nesting is no data that anybody wrote, and parsers recurse. */
+const maximumDepth = 500;
+
+/** JSON by name that its tools read with comments and trailing commas. */
+const relaxed =
+  /(?:^|\/)(?:[jt]sconfig[^/]*|\.?devcontainer|language-configuration|api-extractor[^/]*|typedoc|turbo|biome|deno|\.eslintrc|\.swcrc|\.babelrc|\.jshintrc|renovate|rush|version-policies|common-versions|oxlintrc|\.oxlintrc)\.?(?:json)?$|(?:^|\/)\.(?:vscode|devcontainer)\/|\.(?:jsonc|json5|code-workspace)$/i;
+/** JSON by name that is read by a strict parser. */
+const strict = /(?:^|\/)(?:package|package-lock|composer|manifest|vercel|lerna|bower)\.json$/;
+/** Marks of text that becomes YAML or JSON only after a template engine has run. */
+const templated = /\{\{|\{%|<%|^\s*#\s*(?:if|for)\b.*:\s*$|\$\{\{?\s*#|__[A-Z_]+__/m;
+
+/** Null for files that are none of ours. JSON5 and JSON lines have their own rules and are left alone. */
+export function dataFormatOf(path: string): DataFormat | null {
+  const extension = extensionOf(path);
+  if (["json", "jsonc", "webmanifest", "code-workspace"].includes(extension)) return "JSON";
+  return ["yml", "yaml"].includes(extension) ? "YAML" : null;
+}
+
+/** Null when the text parses, or when there is no telling: templates, very large and very deep files. */
+export async function firstError(format: DataFormat, path: string, text: string): Promise<DataError | null> {
+  if (isTooDeep(text)) return null;
+  return format === "JSON" ? jsonError(path, text) : yamlError(text);
+}
+
+async function jsonError(path: string, text: string): Promise<DataError | null> {
+  if (parsesAsJson(text)) return null;
+  const { default: jsonc } = await import("jsonc-parser");
+  const hasComments = jsonc.stripComments(text) !== text;
+  const lenient = !strict.test(path) && (relaxed.test(path) || hasComments);
+  const errors: ParseError[] = [];
+  jsonc.parse(text, errors, { disallowComments: !lenient, allowTrailingComma: lenient });
+  const [first] = errors;
+  if (!first || templated.test(text)) return null;
+  const message = jsonMessages[jsonc.printParseErrorCode(first.error)] ?? "the syntax is wrong";
+  return { format: "JSON", line: lineAt(text, first.offset), message };
+}
+
+function parsesAsJson(text: string): boolean {
+  try {
+    JSON.parse(text.replace(/^\uFEFF/, ""));
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+const jsonMessages: Record<string, string> = {
+  InvalidSymbol: "this word means nothing in JSON",
+  InvalidNumberFormat: "a number is malformed",
+  PropertyNameExpected: "a property name in double quotes is expected, as after a trailing comma",
+  ValueExpected: "a value is expected, as after a trailing comma",
+  ColonExpected: "a colon is missing after a property name",
+  CommaExpected: "a comma is missing before this",
+  CloseBraceExpected: "a closing brace is missing",
+  CloseBracketExpected: "a closing bracket is missing",
+  EndOfFileExpected: "something follows after the end of the document",
+  InvalidCommentToken: "JSON has no comments, and this file's readers are strict",
+  UnexpectedEndOfComment: "a comment is not closed",
+  UnexpectedEndOfString: "a string is not closed",
+  UnexpectedEndOfNumber: "a number is not complete",
+  InvalidUnicode: "a Unicode escape is malformed",
+  InvalidEscapeCharacter: "an escape sequence is unknown",
+  InvalidCharacter: "a control character stands in a string",
+};
+
+async function yamlError(text: string): Promise<DataError | null> {
+  if (text.length > maximumYamlCharacters) return null;
+  const { parseAllDocuments, LineCounter } = await import("yaml");
+  const lineCounter = new LineCounter();
+  const documents = parseAllDocuments(text, { lineCounter, prettyErrors: false, logLevel: "silent" });
+  const error = (Array.isArray(documents) ? documents : []).flatMap((document) => document.errors)[0];
+  if (!error || templated.test(text)) return null;
+  const message =
+    error.code === "DUPLICATE_KEY" ? "a key stands twice in the same mapping" : yamlMessage(error.code);
+  return { format: "YAML", line: lineCounter.linePos(error.pos[0]).line, message };
+}
+
+const yamlMessages: Record<string, string> = {
+  BAD_INDENT: "the indentation does not fit the lines around it",
+  TAB_AS_INDENT: "a tab is used for indentation, which YAML forbids",
+  MISSING_CHAR: "a closing quote, bracket or colon is missing",
+  UNEXPECTED_TOKEN: "this does not fit what stands before it",
+  IMPOSSIBLE: "the structure is contradictory",
+  MULTILINE_IMPLICIT_KEY: "a key spans several lines, as when a quote or bracket is not closed",
+  BLOCK_AS_IMPLICIT_KEY: "a mapping starts inside a plain value, as when a value with a colon is not quoted",
+  BAD_ALIAS: "an alias is malformed",
+  BAD_SCALAR_START: "a plain value starts with a reserved character",
+  BAD_DQ_ESCAPE: "an escape sequence is unknown",
+};
+
+const yamlMessage = (code: string) => yamlMessages[code] ?? "the syntax is wrong";
+
+function lineAt(text: string, offset: number): number {
+  return text.slice(0, offset).split("\n").length;
+}
+
+function isTooDeep(text: string): boolean {
+  let depth = 0;
+  for (const character of text) {
+    if (character === "[" || character === "{") depth++;
+    else if (character === "]" || character === "}") depth = Math.max(0, depth - 1);
+    if (depth > maximumDepth) return true;
+  }
+  return false;
+}

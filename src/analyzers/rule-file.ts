@@ -1,0 +1,102 @@
+import { readdir, readFile } from "node:fs/promises";
+import { basename, join } from "node:path";
+import type { NapiConfig } from "@ast-grep/napi";
+import { parse } from "yaml";
+import { z } from "zod";
+import { AppError } from "../errors.ts";
+import { Category, Severity } from "../finding.ts";
+import { dialectsOf, loadAstGrep, type RuleLanguage, ruleLanguages } from "./languages.ts";
+
+const AstGrepRule = z.record(z.string(), z.unknown());
+
+const ValidCase = z.strictObject({ name: z.string(), code: z.string() });
+
+const InvalidCase = z.strictObject({
+  name: z.string(),
+  /** 1-indexed line of `code` that the finding must stand on. */
+  line: z.int().min(1),
+  code: z.string(),
+  /** The whole `code` after the suggestion was applied; given exactly for rules with a `fix`. */
+  fixed: z.string().optional(),
+});
+
+/** One file of `rules/<language>/`: what to find, what to say about it, and the cases that prove both. */
+export const RuleFile = z.strictObject({
+  id: z.string().regex(/^[a-z]+(-[a-z0-9]+)+$/),
+  language: z.enum(ruleLanguages),
+  severity: Severity,
+  category: Category,
+  title: z.string().min(1).max(120),
+  /** Markdown: what happens and when, what to do instead. */
+  message: z.string().min(1),
+  /** False: the rule is silent in test files, where the pattern is common and harmless. */
+  in_tests: z.boolean().default(true),
+  rule: AstGrepRule,
+  constraints: z.record(z.string(), AstGrepRule).optional(),
+  utils: z.record(z.string(), AstGrepRule).optional(),
+  /** Metavariable whose node shows the problem; by default the whole match. */
+  anchor: z
+    .string()
+    .regex(/^[A-Z][A-Z0-9_]*$/)
+    .optional(),
+  /** Replacement for the whole match with its metavariables; only where it is certain to be right. */
+  fix: z.string().optional(),
+  valid: z.array(ValidCase).min(1),
+  invalid: z.array(InvalidCase).min(1),
+});
+export type RuleFile = z.infer<typeof RuleFile>;
+
+/** The rule as ast-grep takes it. */
+export function configOf(rule: RuleFile): NapiConfig {
+  return {
+    rule: rule.rule,
+    ...(rule.constraints && { constraints: rule.constraints }),
+    ...(rule.utils && { utils: rule.utils }),
+  } as NapiConfig;
+}
+
+/**
+ * Reads `<folder>/<language>/*.yml` in the order of their names and has ast-grep compile each for every dialect.
+ * @throws AppError `config_invalid` that names the file and the key at fault.
+ */
+export async function loadRules(folder: string, language: RuleLanguage): Promise<RuleFile[]> {
+  const names = (await readdir(join(folder, language))).filter((name) => name.endsWith(".yml")).sort();
+  return Promise.all(names.map((name) => loadRule(join(folder, language, name), language)));
+}
+
+async function loadRule(file: string, language: RuleLanguage): Promise<RuleFile> {
+  const text = await readFile(file, "utf8");
+  const parsed = RuleFile.safeParse(readYaml(file, text));
+  if (!parsed.success) throw broken(file, z.prettifyError(parsed.error));
+  const rule = parsed.data;
+  if (rule.id !== basename(file, ".yml")) throw broken(file, `id: "${rule.id}" is not the file's name`);
+  if (rule.language !== language) throw broken(file, `language: "${rule.language}" is not the folder's name`);
+  await compile(file, rule);
+  return rule;
+}
+
+function readYaml(file: string, text: string): unknown {
+  try {
+    return parse(text);
+  } catch (error) {
+    throw broken(file, (error as Error).message, error);
+  }
+}
+
+async function compile(file: string, rule: RuleFile): Promise<void> {
+  const astGrep = await loadAstGrep();
+  for (const dialect of dialectsOf(rule.language)) {
+    try {
+      astGrep.parse(dialect, "").root().find(configOf(rule));
+    } catch (error) {
+      throw broken(file, `rule: ${(error as Error).message} (${dialect})`, error);
+    }
+  }
+}
+
+function broken(file: string, why: string, cause?: unknown): AppError {
+  return new AppError("config_invalid", `The rule file ${file} is broken: ${why}`, {
+    remedy: "Mend or delete the file",
+    cause,
+  });
+}

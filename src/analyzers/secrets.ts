@@ -1,0 +1,130 @@
+import type { AnalyzedFile, Analyzer, Candidate } from "./analyzer.ts";
+import { extensionOf } from "./languages.ts";
+import { isTestFile } from "./test-file.ts";
+
+interface Secret {
+  what: string;
+  /** Kinds that tests and their fixtures hold by the dozen, made for them. */
+  expectedInTests?: true;
+  /** Kinds that are often written with made-up passwords, which are no secret. */
+  mayBePlaceholder?: true;
+}
+
+/** What secretlint's rules look for, in words; any other rule is "A credential". */
+const secrets: Record<string, Secret> = {
+  aws: { what: "An AWS secret access key" },
+  gcp: { what: "A Google Cloud service account key", expectedInTests: true },
+  privatekey: { what: "A private key", expectedInTests: true },
+  npm: { what: "An npm access token" },
+  basicauth: { what: "A URL with a password", expectedInTests: true, mayBePlaceholder: true },
+  "database-connection-string": {
+    what: "A database address with a password",
+    expectedInTests: true,
+    mayBePlaceholder: true,
+  },
+  slack: { what: "A Slack token" },
+  github: { what: "A GitHub token" },
+  gitlab: { what: "A GitLab token" },
+  openai: { what: "An OpenAI key" },
+  anthropic: { what: "An Anthropic key" },
+  stripe: { what: "A Stripe key" },
+  sendgrid: { what: "A SendGrid key" },
+  shopify: { what: "A Shopify key" },
+};
+
+/**
+ * Never taken from secretlint: a comment of the change must not be able to switch the search off, and neither an AWS
+ * account number nor the name of a key is a secret.
+ */
+const ignoredRules = ["filter-comments"];
+const ignoredMessages = ["AWSAccountID", "AWSAccessKeyID"];
+
+const placeholderPassword =
+  /^(?:x+|\*+|\.+|pass(?:w(?:or)?d)?|pwd|pw|secret|changeme|test|admin|root|user(?:name)?|example|postgres|mysql|mongo|guest|token|\w*your\w*|\w*placeholder\w*|[<{[$%:].*)$/i;
+const localHost =
+  /^(?:localhost|127\.[\d.]+|0\.0\.0\.0|\[::1\]|[\w-]+|.*\.(?:local|localhost|test|internal|invalid)|(?:.*\.)?(?:example|host|domain|server)\.\w+)$/i;
+
+/** Finds credentials in added lines. Their text never becomes part of a finding. */
+export function createSecretsAnalyzer(): Analyzer {
+  return {
+    name: "secrets",
+    async analyze(file) {
+      if (file.addedLines.size === 0 || extensionOf(file.path) === "p12") return [];
+      const content = onlyAddedLines(file);
+      const messages = await lint(content, extensionOf(file.path));
+      const inTest = isTestFile(file.path);
+      return messages
+        .filter(({ rule, start, end }) => {
+          const secret = secrets[rule];
+          if (inTest && secret?.expectedInTests) return false;
+          return !(secret?.mayBePlaceholder && isPlaceholder(content.slice(start, end)));
+        })
+        .map(({ rule, start }) => toCandidate(file, rule, lineOf(file, content, start)));
+    },
+  };
+}
+
+/** The text with every line that the change did not add emptied, so that places stay what they are. */
+function onlyAddedLines(file: AnalyzedFile): string {
+  const keep = (line: string, index: number) => (file.addedLines.has(index + 1) ? line : "");
+  return file.text.split("\n").map(keep).join("\n");
+}
+
+interface Match {
+  rule: string;
+  start: number;
+  end: number;
+}
+
+async function lint(content: string, extension: string): Promise<Match[]> {
+  const [{ lintSource }, { rules }] = await Promise.all([
+    import("@secretlint/core"),
+    import("@secretlint/secretlint-rule-preset-recommend"),
+  ]);
+  const name = (id: string) => id.replace(/^.*secretlint-rule-/, "");
+  const taken = rules.filter((rule) => !ignoredRules.includes(name(rule.meta.id)));
+  const result = await lintSource({
+    // A name of our own: secretlint opens some files by their path, and this text is no file.
+    source: { filePath: `change.${extension}`, content, ext: `.${extension}`, contentType: "text" },
+    options: {
+      noPhysicFilePath: true,
+      maskSecrets: true,
+      config: { rules: taken.map((rule) => ({ id: rule.meta.id, rule })) },
+    },
+  });
+  return result.messages
+    .filter((message) => !ignoredMessages.includes(message.messageId))
+    .map((message) => ({ rule: name(message.ruleId), start: message.range[0], end: message.range[1] }));
+}
+
+/** `scheme://user:password@host` with a password that somebody made up, or on a machine that nobody else reaches. */
+function isPlaceholder(value: string): boolean {
+  const parts = /:\/\/[^:/@]*:([^@]*)@([^/:?#"'`\s]*)/.exec(value);
+  if (!parts) return false;
+  const [, password = "", host = ""] = parts;
+  return placeholderPassword.test(password) || localHost.test(host);
+}
+
+/** Some kinds are found in a whole file: then the line that names the key. */
+function lineOf(file: AnalyzedFile, content: string, start: number): number {
+  const line = content.slice(0, start).split("\n").length;
+  if (file.addedLines.has(line)) return line;
+  return (
+    content.split("\n").findIndex((text) => text.includes("private_key")) + 1 || Math.min(...file.addedLines)
+  );
+}
+
+function toCandidate(file: AnalyzedFile, rule: string, line: number): Candidate {
+  const what = secrets[rule]?.what ?? "A credential";
+  return {
+    path: file.path,
+    line,
+    startLine: null,
+    severity: "critical",
+    category: "security",
+    title: `${what} is committed`,
+    body: `${what} stands on this line. Whoever can read the repository, a fork or a clone of it can use it, also after a later commit removes it, because the history keeps it.\n\nRevoke it where it was issued, then read the new one from the environment or a secret store. If it was made up for an example, write something that cannot be taken for a real one.`,
+    suggestion: null,
+    source: `secrets/${rule}`,
+  };
+}

@@ -1,0 +1,69 @@
+import { readdirSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { rulesFolder } from "../../src/analyzers/all-analyzers.ts";
+import { createAstGrepAnalyzer } from "../../src/analyzers/ast-grep.ts";
+import { ruleLanguages } from "../../src/analyzers/languages.ts";
+import { loadRules } from "../../src/analyzers/rule-file.ts";
+import { wholeFile } from "./analyzed-file.ts";
+
+/** A rule for the JavaScript family has to hold in each of its dialects. */
+const extensions = { javascript: ["js", "ts", "tsx"], python: ["py"], go: ["go"], java: ["java"] };
+const analyzer = createAstGrepAnalyzer(rulesFolder);
+const rules = (await Promise.all(ruleLanguages.map((language) => loadRules(rulesFolder, language)))).flat();
+const cases = rules.flatMap((rule) =>
+  extensions[rule.language].map((extension) => ({
+    rule,
+    path: `src/sample.${extension}`,
+    name: rule.id,
+    extension,
+  })),
+);
+
+async function findingsOf(id: string, path: string, code: string) {
+  const candidates = await analyzer.analyze(wholeFile(path, code), new AbortController().signal);
+  return candidates.filter((one) => one.source === `ast-grep/${id}`);
+}
+
+/** The code after the suggestion was put in the place of its lines, as GitHub does it. */
+function apply(
+  code: string,
+  { startLine, line, suggestion }: Awaited<ReturnType<typeof findingsOf>>[number],
+) {
+  const rows = code.split("\n");
+  rows.splice((startLine ?? line) - 1, line - (startLine ?? line) + 1, suggestion ?? "");
+  return rows.join("\n");
+}
+
+describe.each(cases)("$name in .$extension", ({ rule, path }) => {
+  it.each(rule.valid)("is silent about $name", async ({ code }) => {
+    expect(await findingsOf(rule.id, path, code)).toEqual([]);
+  });
+
+  it.each(rule.invalid)("finds $name", async ({ code, line, fixed }) => {
+    const findings = await findingsOf(rule.id, path, code);
+    expect(findings.map((one) => one.startLine ?? one.line)).toEqual([line]);
+    expect(findings[0]?.suggestion === null).toBe(rule.fix === undefined);
+    if (rule.fix !== undefined) expect(findings.map((one) => apply(code, one))).toEqual([fixed]);
+  });
+});
+
+describe("the rule files", () => {
+  it("cover every language with several rules", () => {
+    for (const language of ruleLanguages) {
+      expect(rules.filter((rule) => rule.language === language).length).toBeGreaterThanOrEqual(6);
+    }
+  });
+
+  it("have ids that are unique over all languages", () => {
+    expect(new Set(rules.map((rule) => rule.id)).size).toBe(rules.length);
+  });
+
+  it("lie in folders of known languages only", () => {
+    expect(readdirSync(rulesFolder).sort()).toEqual([...ruleLanguages].sort());
+    for (const language of ruleLanguages) {
+      const names = readdirSync(join(rulesFolder, language));
+      expect(names.filter((name) => !name.endsWith(".yml"))).toEqual([]);
+    }
+  });
+});
