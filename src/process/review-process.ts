@@ -31,9 +31,15 @@ async function review({ place, input }: Start): Promise<void> {
 
 function fail(error: unknown): void {
   const known = error instanceof AppError;
+  // A fault of ours: its stack is for the log, not for people.
+  if (!known) parent.progress({ type: "crash", where: "review process", error: stackOf(error) });
   const remedy = known ? (error.remedy ?? null) : null;
   const message = known ? error.message : errorLine(error);
   send({ type: "failed", error: { code: known ? error.code : "child_died", message, remedy } });
+}
+
+function stackOf(error: unknown): string {
+  return error instanceof Error ? (error.stack ?? error.message) : String(error);
 }
 
 process.on("message", (raw) => {

@@ -3,7 +3,7 @@ import type { AgentEvent, StopReason } from "../agent/events.ts";
 import { type AgentResult, runAgent } from "../agent/run-agent.ts";
 import type { Candidate } from "../analyzers/analyzer.ts";
 import type { Finding } from "../finding.ts";
-import type { Model } from "../llm/model.ts";
+import type { Model, Usage } from "../llm/model.ts";
 import { readingTools, reportingTools } from "../tools/index.ts";
 import type { ChangedFile, ToolContext } from "../tools/tool.ts";
 import { createAnchorFiles } from "./anchor-files.ts";
@@ -30,6 +30,10 @@ const DIFF_SHARE = 0.4;
 const BYTES_PER_TOKEN = 3;
 
 const tools = [...readingTools, ...reportingTools];
+
+/** How much of the diff the first message may hold. */
+export const firstDiffBytes = (contextTokens: number) =>
+  Math.floor(contextTokens * DIFF_SHARE * BYTES_PER_TOKEN);
 
 /** Lets the model review the change in one loop. Its findings stand whatever stopped the loop. */
 export async function reviewWithModel(
@@ -66,7 +70,7 @@ export async function reviewWithModel(
     candidates: deps.candidates,
     diffs,
     coverage,
-    diffBytes: Math.floor(model.contextTokens * DIFF_SHARE * BYTES_PER_TOKEN),
+    diffBytes: firstDiffBytes(model.contextTokens),
   });
   const tell = () => {
     const { served, total } = coverage.counts();
@@ -126,7 +130,7 @@ function totals({ usage }: AgentResult): TotalUsage {
 function forward(event: AgentEvent, progress: ReviewDependencies["progress"]): void {
   switch (event.type) {
     case "turn_finished":
-      progress({ type: "turn", turn: event.turn, total: event.total });
+      progress({ type: "turn", turn: event.turn, total: usageOf(event.total) });
       break;
     case "tool_started":
       progress({ type: "tool", tool: event.tool, target: target(event.arguments), status: "started" });
@@ -137,6 +141,11 @@ function forward(event: AgentEvent, progress: ReviewDependencies["progress"]): v
     case "tool_crashed":
       progress({ type: "crash", where: event.tool, error: event.error });
   }
+}
+
+/** The four figures of a usage, whatever else came with them: the far side refuses what it does not know. */
+function usageOf({ promptTokens, cachedTokens, completionTokens, costUsd }: Usage): Usage {
+  return { promptTokens, cachedTokens, completionTokens, costUsd };
 }
 
 const MAX_TARGET = 120;

@@ -1,0 +1,193 @@
+import { execFileSync } from "node:child_process";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import type { TrajectoryEntry } from "../../src/agent/trajectory.ts";
+import { AppError } from "../../src/errors.ts";
+import type { CheckoutPlace } from "../../src/git/checkout-place.ts";
+import type { Model } from "../../src/llm/model.ts";
+import { type ScriptedTurn, scriptedModel } from "../../src/llm/scripted.ts";
+import type { ProgressEvent } from "../../src/process/messages.ts";
+import { runReviewProcess } from "../../src/process/run-review-process.ts";
+import type { ReviewInput } from "../../src/review/review-input.ts";
+import { placeOf } from "../support/checkout-place.ts";
+import { GitRepo } from "../support/git-repo.ts";
+import { reviewInput } from "../support/review-input.ts";
+
+const before = "export function total(items) {\n  return items.reduce((sum, one) => sum + one, 0);\n}\n";
+const after =
+  "export function total(items) {\n  return items.reduce((sum, one) => sum + one);\n}\n\nexport async function sendAll(items, send) {\n  items.forEach(async (one) => {\n    await send(one);\n  });\n}\n";
+
+const reportReduce = {
+  name: "report_finding",
+  arguments: {
+    path: "total.js",
+    line: 2,
+    quote: "  return items.reduce((sum, one) => sum + one);",
+    severity: "high",
+    category: "correctness",
+    title: "An empty list throws",
+    body: "`reduce` without an initial value throws a TypeError on an empty list.",
+    confidence: 0.9,
+  },
+};
+const finish = { name: "finish_review", arguments: { summary: "Drops the initial value and adds sendAll." } };
+
+describe("a review process", () => {
+  let repo: GitRepo;
+  let place: CheckoutPlace;
+  let placed: Disposable;
+
+  beforeAll(async () => {
+    repo = GitRepo.create();
+    repo.commit("before", { "total.js": before });
+    repo.git("tag", "base");
+    repo.commit("after", { "total.js": after });
+    const one = await placeOf(repo, "base");
+    place = one.place;
+    placed = one;
+  });
+
+  afterAll(() => {
+    placed[Symbol.dispose]();
+    repo[Symbol.dispose]();
+  });
+
+  function run(model: Model | null, over: Partial<ReviewInput> = {}, signal = new AbortController().signal) {
+    const entries: TrajectoryEntry[] = [];
+    const events: ProgressEvent[] = [];
+    const result = runReviewProcess({
+      place,
+      input: reviewInput(model ? over : { model: null, ...over }),
+      model,
+      trajectory: { append: async (entry) => void entries.push(entry) },
+      onProgress: (event) => events.push(event),
+      signal,
+    });
+    return { result, entries, events };
+  }
+
+  const scripted = (...turns: ScriptedTurn[]) => scriptedModel(turns);
+
+  it("reviews with the parent's model and hands placed findings back", async () => {
+    const { result, entries, events } = run(scripted({ toolCalls: [reportReduce, finish] }));
+
+    expect(await result).toMatchObject({
+      mode: "model",
+      stop_reason: "finished",
+      summary: "Drops the initial value and adds sendAll.",
+      findings: [{ finding: { path: "total.js", line: 2, side: "RIGHT" }, placement: { kind: "inline" } }],
+      coverage: { hunks_total: 1, hunks_served: 1, unserved: [] },
+      usage: { requests: 1 },
+    });
+    expect(entries.map((entry) => entry.kind)).toEqual(["messages", "turn", "tool_results", "stopped"]);
+    expect(events).toContainEqual(expect.objectContaining({ type: "finding", path: "total.js", line: 2 }));
+  });
+
+  it("has written a turn down before any of its calls runs", async () => {
+    const order: string[] = [];
+    const result = await runReviewProcess({
+      place,
+      input: reviewInput(),
+      model: scripted({ toolCalls: [finish] }),
+      trajectory: { append: async (entry) => void order.push(entry.kind) },
+      onProgress: (event) => void (event.type === "tool" && order.push(`${event.tool} ${event.status}`)),
+      signal: new AbortController().signal,
+    });
+
+    expect(result.stop_reason).toBe("finished");
+    expect(order.indexOf("turn")).toBeLessThan(order.indexOf("finish_review started"));
+  });
+
+  it("reviews with the analyzers alone where there is no model, and says so", async () => {
+    const result = await run(null).result;
+
+    expect(result).toMatchObject({ mode: "offline", model: null, stop_reason: "no_model" });
+    expect(result.summary).toContain("No model read this change");
+    expect(result.findings.map(({ finding }) => finding.line)).toEqual([6]);
+    expect(result.coverage).toMatchObject({ hunks_total: 1, hunks_served: 0 });
+  });
+
+  it("shows the model the diff and the analyzers' candidates, and none of the parent's secrets", async () => {
+    process.env.HUNKWISE_TEST_CANARY = "canary-4711-secret";
+    const model = scripted({ toolCalls: [finish] });
+    await run(model).result;
+    delete process.env.HUNKWISE_TEST_CANARY;
+
+    const [request] = model.requests;
+    const text = JSON.stringify(request);
+    expect(text).toContain("2 +  return items.reduce((sum, one) => sum + one);");
+    expect(text).toContain("Analyzer candidates");
+    expect(text).not.toContain("canary-4711");
+  });
+
+  it("ends with the model's fault as a value and keeps what was found", async () => {
+    const failing = scriptedModel([
+      { toolCalls: [reportReduce] },
+      new AppError("model_unauthorized", "the key was refused", { remedy: "Check OPENAI_API_KEY" }),
+    ]);
+
+    const result = await run(failing).result;
+
+    expect(result).toMatchObject({ stop_reason: "model_error", findings: [{ finding: { line: 2 } }] });
+    expect(result.warnings.join()).toContain("the key was refused. Check OPENAI_API_KEY");
+  });
+
+  it("rejects when it is aborted, and leaves no process behind", async () => {
+    const abort = new AbortController();
+    const never: Model = { name: "slow", contextTokens: 1_000_000, respond: () => new Promise(() => {}) };
+    const { result, events } = run(never, {}, abort.signal);
+    const ended = expect(result).rejects.toMatchObject({ code: "aborted" });
+    while (!events.some((event) => event.type === "phase" && event.phase === "review")) {
+      await new Promise((resolve) => setTimeout(resolve, 10));
+    }
+    abort.abort();
+
+    await ended;
+    expect(childrenOfThisProcess().filter((line) => line.includes("review-process"))).toEqual([]);
+  });
+
+  it("rejects, to be tried again, when the process dies", async () => {
+    const killer: Model = {
+      name: "killer",
+      contextTokens: 128_000,
+      respond: () => {
+        const [line] = childrenOfThisProcess().filter((one) => one.includes("review-process"));
+        process.kill(Number(line?.trim().split(" ")[0]), "SIGKILL");
+        return new Promise(() => {});
+      },
+    };
+
+    await expect(run(killer).result).rejects.toMatchObject({ code: "child_died", retryable: true });
+  });
+
+  it("starts with an empty environment", async () => {
+    let environment = "not read";
+    const looker: Model = {
+      name: "looker",
+      contextTokens: 128_000,
+      respond: async () => {
+        const [line] = childrenOfThisProcess().filter((one) => one.includes("review-process"));
+        environment = execFileSync("cat", [`/proc/${Number(line?.trim().split(" ")[0])}/environ`], {
+          encoding: "utf8",
+        });
+        throw new AppError("model_failed", "enough seen");
+      },
+    };
+    await run(looker).result;
+
+    const names = environment
+      .split("\0")
+      .filter((one) => one !== "")
+      .map((one) => one.split("=")[0]);
+    expect(names.filter((name) => !name?.startsWith("NODE_CHANNEL"))).toEqual([]);
+  });
+});
+
+function childrenOfThisProcess(): string[] {
+  try {
+    return execFileSync("ps", ["--ppid", String(process.pid), "-o", "pid=,args="], {
+      encoding: "utf8",
+    }).split("\n");
+  } catch {
+    return [];
+  }
+}

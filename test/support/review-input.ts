@@ -1,0 +1,17 @@
+import { RepoConfig } from "../../src/config/repo-config.ts";
+import type { ReviewInput } from "../../src/review/review-input.ts";
+
+/** A review with roomy limits; `config` is what a repository's file would say. */
+export function reviewInput(
+  over: Partial<Omit<ReviewInput, "config">> & { config?: unknown } = {},
+): ReviewInput {
+  const { config, ...rest } = over;
+  return {
+    targetBranch: "main",
+    pull: null,
+    limits: { turns: 20, tokens: 1_000_000, costUsd: null, milliseconds: 60_000 },
+    model: { name: "scripted", contextTokens: 128_000 },
+    ...rest,
+    config: RepoConfig.parse(config ?? {}),
+  };
+}
