@@ -1,8 +1,9 @@
 import { z } from "zod";
 import { createPathMatcher } from "../diff/path-matcher.ts";
 import type { TreeEntry } from "../git/workspace.ts";
+import { type Listing, renderListing, type SizedEntry } from "./render-listing.ts";
 import { resolveFolder } from "./resolve-path.ts";
-import { count, fitting, showPath } from "./show.ts";
+import { count } from "./show.ts";
 import { defineTool, type ToolContext } from "./tool.ts";
 
 /** Sizes are looked up one by one, so only so many entries get one. */
@@ -22,14 +23,6 @@ const Input = z.strictObject({
   with_size: z.boolean().default(false).describe(`Sizes in bytes, for the first ${MAX_SIZES} entries.`),
 });
 type Input = z.infer<typeof Input>;
-
-interface SizedEntry {
-  path: string;
-  is_dir: boolean;
-  /** Null for folders, links, submodules, and files too large to be read. */
-  size: number | null;
-}
-type Output = string[] | SizedEntry[];
 
 interface Item {
   path: string;
@@ -103,39 +96,10 @@ async function execute(input: Input, context: ToolContext) {
   return withNote(await Promise.all(sorted.slice(0, MAX_SIZES).map((item) => sizeOf(item, context))), notes);
 }
 
-const withNote = (output: Output, notes: readonly string[]) =>
+const withNote = (output: Listing, notes: readonly string[]) =>
   notes.length === 0 ? { output } : { output, note: notes.join(" ") };
 
-/** Entries under the folder they are in, so that a folder's name stands there once. */
-function treeOf(output: Output): string[] {
-  const folders = new Map<string, string[]>();
-  for (const one of output) {
-    const path = typeof one === "string" ? one : one.path;
-    const size = typeof one === "string" || one.size === null ? "" : ` ${one.size}`;
-    const folder = path.slice(0, path.lastIndexOf("/") + 1);
-    const names = folders.get(folder) ?? [];
-    names.push(`${showPath(path.slice(folder.length))}${size}`);
-    folders.set(folder, names);
-  }
-  const ordered = [...folders].sort(([left], [right]) => (left < right ? -1 : 1));
-  return ordered.flatMap(([folder, names]) =>
-    folder === "" ? names : [showPath(folder), ...names.map((name) => `  ${name}`)],
-  );
-}
-
-function render(output: Output, input: Input, maxBytes: number) {
-  if (output.length === 0) {
-    const matching = input.pattern === undefined ? "" : ` that matches '${input.pattern}'`;
-    return { text: `Nothing in '${input.directory}'${matching}.` };
-  }
-  const lines = treeOf(output);
-  const shown = fitting(lines, maxBytes - 128);
-  if (shown === lines.length) return { text: lines.join("\n") };
-  const rest = `(${count(lines.length - shown, "further line")}; list a folder of it, or set depth or pattern)`;
-  return { text: [...lines.slice(0, shown), rest].join("\n"), truncated: true };
-}
-
-export const listFiles = defineTool<Input, Output>({
+export const listFiles = defineTool<Input, Listing>({
   name: "list_files",
   title: "List files",
   description:
@@ -146,5 +110,5 @@ export const listFiles = defineTool<Input, Output>({
   kind: "read",
   input: Input,
   execute,
-  render,
+  render: renderListing,
 });

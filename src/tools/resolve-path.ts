@@ -72,7 +72,7 @@ async function missing(key: string, ref: Ref, context: ToolContext): Promise<Too
       moved && ref === "head" && !context.isPrivate(moved.path) ? ` It is now '${moved.path}'.` : "";
     return new ToolError(`no such file '${key}' at ${ref}; it exists at ${other}: pass that as ref.${hint}`);
   }
-  const visible = tree.keys().filter((path) => !context.isPrivate(path));
+  const visible = [...tree.keys()].filter((path) => !context.isPrivate(path));
   const slashed = key.replaceAll("\\", "/");
   const separators = key.includes("\\") ? " (folders are separated by '/')" : "";
   return new ToolError(
@@ -98,11 +98,11 @@ function findKey(keys: readonly string[], tree: ReadonlyMap<string, TreeEntry>):
   // ASCII has only one normal form.
   if (/^[\0-\x7f]*$/.test(first)) return undefined;
   const normal = first.normalize("NFC");
-  return tree.keys().find((path) => path.normalize("NFC") === normal);
+  return [...tree.keys()].find((path) => path.normalize("NFC") === normal);
 }
 
 const holds = (tree: ReadonlyMap<string, TreeEntry>, folder: string) =>
-  folder === "" || tree.keys().some((path) => path.startsWith(`${folder}/`));
+  folder === "" || [...tree.keys()].some((path) => path.startsWith(`${folder}/`));
 
 /** The entry of a regular file at a revision. Throws a ToolError that says what is wrong and what to try. */
 export async function resolveFile(given: string, ref: Ref, context: ToolContext): Promise<TreeEntry> {

@@ -1,0 +1,42 @@
+import { describe, expect, it } from "vitest";
+import { createLineIndex } from "../../src/diff/line-index.ts";
+import { parseFilePatch } from "../../src/diff/parse.ts";
+
+const patch = `@@ -1,4 +1,4 @@
+ one
+-two
++TWO
+ three
+ four
+@@ -20,3 +20,4 @@ function f() {
+ twenty
++new
+ twenty-one
+ twenty-two
+`;
+const index = createLineIndex(parseFilePatch(patch, "f", null));
+
+describe("createLineIndex", () => {
+  it("finds added and unchanged lines on the right, removed and unchanged ones on the left", () => {
+    expect(index.commentable("RIGHT")).toEqual([1, 2, 3, 4, 20, 21, 22, 23]);
+    expect(index.commentable("LEFT")).toEqual([1, 2, 3, 4, 20, 21, 22]);
+    expect(index.at("RIGHT", 2)).toMatchObject({ hunk: 1, line: { kind: "added", text: "TWO" } });
+    expect(index.at("LEFT", 2)).toMatchObject({ hunk: 1, line: { kind: "removed", text: "two" } });
+    expect(index.at("LEFT", 21)).toMatchObject({ hunk: 2, line: { kind: "context", newLine: 22 } });
+  });
+
+  it("finds nothing outside the hunks", () => {
+    expect(index.at("RIGHT", 5)).toBeUndefined();
+    expect(index.at("LEFT", 23)).toBeUndefined();
+  });
+
+  it.each([
+    ["a range within a hunk", 1, 4, true],
+    ["a single line", 21, 21, true],
+    ["a range over two hunks", 4, 20, false],
+    ["a range that leaves its hunk", 3, 5, false],
+    ["a range the wrong way round", 4, 3, false],
+  ])("tells %s", (_, start, end, within) => {
+    expect(index.withinOneHunk("RIGHT", start, end)).toBe(within);
+  });
+});
