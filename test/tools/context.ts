@@ -1,0 +1,90 @@
+import { createPrivacy } from "../../src/diff/filter.ts";
+import { openWorkspace } from "../../src/git/git-workspace.ts";
+import { openLocalRange } from "../../src/git/local-range.ts";
+import type { Workspace } from "../../src/git/workspace.ts";
+import { createDiffSource } from "../../src/tools/diff-source.ts";
+import { readingTools, reportingTools } from "../../src/tools/index.ts";
+import { createRegistry } from "../../src/tools/registry.ts";
+import type { ToolRun } from "../../src/tools/run-tool.ts";
+import type { ReportedFinding, ReportPort, ToolContext } from "../../src/tools/tool.ts";
+import type { GitRepo } from "../support/git-repo.ts";
+
+export const gitPath = "/usr/bin/git";
+
+export interface OpenOptions {
+  base?: string;
+  head?: string;
+  ignore?: string[];
+  private?: string[];
+  report?: Partial<ReportPort>;
+}
+
+/** A context on a real repository, and what it was told. */
+export interface TestContext extends AsyncDisposable {
+  context: ToolContext;
+  workspace: Workspace;
+  /** `path#hunk` of every hunk that was served, in order. */
+  served: string[];
+  reported: ReportedFinding[];
+  crashes: unknown[];
+  run(tool: string, sent?: unknown): Promise<ToolRun>;
+  /** The output of a call that must succeed. */
+  output<Output>(tool: string, sent?: unknown): Promise<Output>;
+  /** The error of a call that must fail. */
+  error(tool: string, sent?: unknown): Promise<string>;
+}
+
+const registry = createRegistry([...readingTools, ...reportingTools]);
+
+function recordingPort(reported: ReportedFinding[], over: Partial<ReportPort> = {}): ReportPort {
+  return {
+    async report(finding) {
+      reported.push(finding);
+      const kept = { ...finding, id: "f1", source: "model", verification: "unverified" } as const;
+      return { ok: true, finding: kept, note: null };
+    },
+    finish: async () => ({ ok: true }),
+    ...over,
+  };
+}
+
+export async function openContext(repo: GitRepo, options: OpenOptions = {}): Promise<TestContext> {
+  const { base = "main", head = "HEAD", ignore = [], private: hidden = [] } = options;
+  const range = await openLocalRange({ repo: repo.dir, base, head, gitPath });
+  const workspace = openWorkspace(range.place);
+  const served: string[] = [];
+  const reported: ReportedFinding[] = [];
+  const crashes: unknown[] = [];
+  const context: ToolContext = {
+    targetBranch: base,
+    workspace,
+    diffs: createDiffSource(workspace, { ignore, private: hidden }),
+    coverage: { serve: (path, hunk) => served.push(`${path}#${hunk}`) },
+    report: recordingPort(reported, options.report),
+    isPrivate: createPrivacy(hidden),
+  };
+  const run = (tool: string, sent: unknown = {}) =>
+    registry.execute(tool, sent, context, { onCrash: (_, error) => crashes.push(error) });
+  return {
+    context,
+    workspace,
+    served,
+    reported,
+    crashes,
+    run,
+    async output<Output>(tool: string, sent?: unknown) {
+      const { result, text } = await run(tool, sent);
+      if (result.status !== "success") throw new Error(`${tool} failed: ${text}`, { cause: crashes.at(-1) });
+      return result.output as Output;
+    },
+    async error(tool, sent) {
+      const { result } = await run(tool, sent);
+      if (result.status !== "error") throw new Error(`${tool} did not fail but answered ${result.status}`);
+      return result.error;
+    },
+    async [Symbol.asyncDispose]() {
+      await workspace[Symbol.asyncDispose]();
+      await range.dispose();
+    },
+  };
+}
