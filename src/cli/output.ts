@@ -1,3 +1,9 @@
+import { constants } from "node:fs";
+import { access, stat, writeFile } from "node:fs/promises";
+import { dirname } from "node:path";
+import { styleText } from "node:util";
+import { AppError, errorLine } from "../errors.ts";
+
 /**
  * Writes and waits until the text has left the process, so that ending it loses nothing. A reader that went away
  * (`hunkwise review | head`) is no failure; a full disk is.
@@ -18,4 +24,33 @@ function isGone(error: Error & { code?: string }): boolean {
 /** Keeps a closed pipe from ending the process with a stack trace; other errors reach the writer through `write`. */
 export function ignoreClosedPipes(...streams: NodeJS.WriteStream[]): void {
   for (const stream of streams) stream.on("error", () => {});
+}
+
+/** Whether colours are wanted: on a terminal that has them, as NO_COLOR and FORCE_COLOR say. Node knows the rules. */
+export function wantsColour(stream: NodeJS.WriteStream): boolean {
+  return styleText("red", "x", { stream }) !== "x";
+}
+
+/** Rejects with `usage` when `path` cannot be written, before anything was spent on what shall stand there. */
+export async function requireWritable(path: string): Promise<void> {
+  try {
+    const existing = await stat(path).catch(() => null);
+    if (existing?.isDirectory()) throw new Error(`${path} is a folder`);
+    await access(existing ? path : dirname(path), constants.W_OK);
+  } catch (error) {
+    throw unwritable(error);
+  }
+}
+
+export async function writeOutput(path: string, text: string): Promise<void> {
+  await writeFile(path, text).catch((error: unknown) => {
+    throw unwritable(error);
+  });
+}
+
+function unwritable(error: unknown): AppError {
+  return new AppError("usage", `the output cannot be written: ${errorLine(error)}`, {
+    remedy: "Name a file in a folder that exists and that you may write to.",
+    cause: error,
+  });
 }

@@ -1,8 +1,8 @@
 import type { Usage } from "../llm/model.ts";
-import type { ProgressEvent } from "../process/messages.ts";
 import { dollars, plural, thousands } from "../reporters/outcome.ts";
 import { plainLine } from "../reporters/terminal-style.ts";
 import { clip } from "../reporters/terminal-wrap.ts";
+import type { ProgressEvent } from "../review/progress.ts";
 
 /** Between two lines of progress where nobody watches a terminal, in milliseconds. */
 const SPARSE_MS = 15_000;

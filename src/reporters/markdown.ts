@@ -4,7 +4,15 @@ import { escapeInvisible } from "../text/escape-invisible.ts";
 import { fence, inlineCode } from "../text/fence.ts";
 import { anchorOf, codeFrame, type SourceLines, suggestionDiff } from "./code-frame.ts";
 import { bySeverity } from "./order.ts";
-import { countBySeverity, duration, outcomeOf, outcomeSentence, plural, usageSentence } from "./outcome.ts";
+import {
+  countBySeverity,
+  duration,
+  outcomeOf,
+  outcomeSentence,
+  plural,
+  summaryOf,
+  usageSentence,
+} from "./outcome.ts";
 
 /** The report as GitHub-flavoured Markdown, for job summaries and files. */
 export function renderMarkdown(result: ReviewResult, source: SourceLines): string {
@@ -16,7 +24,7 @@ export function renderMarkdown(result: ReviewResult, source: SourceLines): strin
     ...list(
       result.coverage.unserved.map(({ path, hunks }) => `not read: ${code(path)}, ${plural(hunks, "hunk")}`),
     ),
-    ...(result.summary.trim() ? [prose(result.summary)] : []),
+    ...(summaryOf(result) ? [prose(summaryOf(result))] : []),
     ...bySeverity(result.findings).flatMap((placed) => findingBlocks(placed, source)),
     ...list(result.warnings.map((warning) => `Warning: ${inline(warning)}`)),
     detailsBlock(result),

@@ -34,6 +34,11 @@ export function outcomeSentence(result: ReviewResult): string {
   return `Partial: ${stopWords[result.stop_reason]}; ${hunks_served} of ${hunks_total} hunks were read`;
 }
 
+/** What the reviewer wrote about the change. Offline there is nobody who could, and the sentence above says so. */
+export function summaryOf({ mode, summary }: ReviewResult): string {
+  return mode === "offline" ? "" : summary.trim();
+}
+
 /** "1 critical, 2 high"; empty without findings. */
 export function countBySeverity(found: readonly { severity: Severity }[]): string {
   return severities

@@ -67,19 +67,41 @@ export function proseLines(markdown: string, style: Style): string[] {
   const width = style.width - INDENT.length;
   const inlineCode = (line: string) =>
     style.colour ? line.replace(/`([^`]+)`/g, (_, code: string) => style.code(code)) : line;
+  return blocks(plainLines(markdown.trim())).flatMap(({ code, text }) =>
+    code ? [style.code(clip(`    ${text}`, width))] : wrap(text, width).map(inlineCode),
+  );
+}
+
+interface Block {
+  /** A line of a fenced block, to be shown as it is. */
+  code: boolean;
+  text: string;
+}
+
+/** Lines of code as they stand, and paragraphs on one line each, however their source was wrapped. */
+function blocks(lines: readonly string[]): Block[] {
+  const found: Block[] = [];
   let open: string | null = null;
-  return plainLines(markdown.trim()).flatMap((line) => {
-    const fence = /^\s*(`{3,}|~{3,})/.exec(line)?.[1];
+  let paragraph = false;
+  for (const text of lines) {
+    const fence = /^\s*(`{3,}|~{3,})/.exec(text)?.[1];
+    const before = found.at(-1);
     if (open !== null) {
       // A fence ends with one at least as long; a shorter one inside is code.
-      if (!fence?.startsWith(open)) return [style.code(clip(`    ${line}`, width))];
-      open = null;
-      return [];
-    }
-    if (fence) {
+      if (fence?.startsWith(open)) open = null;
+      else found.push({ code: true, text });
+    } else if (fence) {
       open = fence;
-      return [];
+      paragraph = false;
+    } else if (paragraph && before && !startsBlock.test(text)) {
+      before.text += ` ${text.trim()}`;
+    } else {
+      found.push({ code: false, text });
+      paragraph = text.trim() !== "" && !/^#|\|/.test(text);
     }
-    return wrap(line, width).map(inlineCode);
-  });
+  }
+  return found;
 }
+
+/** An empty line, an item of a list, a heading, a quotation, a table or indented code. */
+const startsBlock = /^\s*$|^\s*(?:[-*+]|\d+[.)])\s|^#|^>|^\||^ {4}/;

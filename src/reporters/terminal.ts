@@ -8,6 +8,7 @@ import {
   outcomeOf,
   outcomeSentence,
   plural,
+  summaryOf,
   thousands,
   usageSentence,
 } from "./outcome.ts";
@@ -60,7 +61,7 @@ function quietLine(result: ReviewResult, { range }: TerminalOptions): string {
 
 function reportLines(result: ReviewResult, options: TerminalOptions, style: Style): string[] {
   const lines = [...outcomeLines(result, style), ...headerLines(result, options, style)];
-  if (result.summary.trim()) lines.push("", ...proseLines(result.summary, style));
+  if (summaryOf(result)) lines.push("", ...proseLines(summaryOf(result), style));
   for (const [path, findings] of byFile(result.findings)) {
     lines.push("", style.path(plainLine(path)));
     for (const placed of findings) lines.push("", ...findingLines(placed, options.source, style));
@@ -72,7 +73,8 @@ function reportLines(result: ReviewResult, options: TerminalOptions, style: Styl
 function outcomeLines(result: ReviewResult, style: Style): string[] {
   const sentence = outcomeSentence(result);
   if (!sentence) return [];
-  const unserved = result.coverage.unserved.map(
+  const unread = result.mode === "model" ? result.coverage.unserved : [];
+  const unserved = unread.map(
     ({ path, hunks }) => `  not read: ${plainLine(path)} (${plural(hunks, "hunk")})`,
   );
   return [...[...wrap(`${sentence}.`, style.width), ...unserved].map(style.alarm), ""];

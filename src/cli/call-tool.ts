@@ -1,0 +1,64 @@
+import type { RepoConfig } from "../config/repo-config.ts";
+import { createPrivacy } from "../diff/filter.ts";
+import { errorLine } from "../errors.ts";
+import type { ToolDefinition } from "../llm/model.ts";
+import { createAnchorFiles } from "../review/anchor-files.ts";
+import { createFindingCollector, type Unread } from "../review/finding-collector.ts";
+import { createDiffSource } from "../tools/diff-source.ts";
+import { readingTools, reportingTools } from "../tools/index.ts";
+import { createRegistry } from "../tools/registry.ts";
+import type { ChangedFile, ToolContext, ToolResult } from "../tools/tool.ts";
+import type { OpenRange } from "./open-range.ts";
+
+const registry = createRegistry([...readingTools, ...reportingTools]);
+
+/** What a model is told about the tools. */
+export const definitions = (): ToolDefinition[] => registry.definitions();
+
+export interface ToolCallOptions {
+  config: RepoConfig;
+  signal: AbortSignal;
+  /** Told about a fault of ours, which the result itself does not explain. */
+  onCrash: (line: string) => void;
+}
+
+/** Runs one tool as a review would, in a review of its own: nothing was read or reported before. */
+export async function callTool(
+  name: string,
+  args: string,
+  range: OpenRange,
+  { config, signal, onCrash }: ToolCallOptions,
+): Promise<ToolResult> {
+  const context = await contextOf(range, config);
+  const { result } = await registry.execute(name, args, context, {
+    signal,
+    onCrash: (tool, error) => onCrash(`fault in ${tool}: ${errorLine(error)}`),
+  });
+  return result;
+}
+
+async function contextOf({ workspace, names }: OpenRange, config: RepoConfig): Promise<ToolContext> {
+  const diffs = createDiffSource(workspace, config.paths);
+  const isPrivate = createPrivacy(config.paths.private);
+  const unread = unreadOf(await diffs.files());
+  return {
+    targetBranch: names.base,
+    workspace,
+    diffs,
+    coverage: { serve: () => {} },
+    report: createFindingCollector({
+      anchorFile: createAnchorFiles(workspace, diffs),
+      unread: () => unread,
+      minimumSeverity: config.minimum_severity,
+      isPrivate,
+      onFinding: () => {},
+    }),
+    isPrivate,
+  };
+}
+
+function unreadOf(files: readonly ChangedFile[]): Unread[] {
+  return files
+    .filter((file) => file.reviewable && file.totalHunks > 0)
+    .map(({ change, totalHunks }) => ({ path: change.path, hunks: totalHunks }));
+}

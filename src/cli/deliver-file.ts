@@ -1,0 +1,161 @@
+import { createHmac, generateKeyPairSync, randomBytes, randomUUID } from "node:crypto";
+import { mkdtemp, readFile, rm } from "node:fs/promises";
+import { Agent, type IncomingMessage, request } from "node:http";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { text } from "node:stream/consumers";
+import type { AppCredentials, Env } from "../config/env.ts";
+import { readServerEnv } from "../config/stored-app.ts";
+import { AppError, errorLine } from "../errors.ts";
+import hunkwise from "../index.ts";
+import { createLogger } from "../logger.ts";
+import type { NewJob } from "../queue/job.ts";
+import { openSqliteQueue } from "../queue/sqlite.ts";
+import { plainLine } from "../reporters/terminal-style.ts";
+import { decide } from "../webhooks/decide.ts";
+import { listen } from "../webhooks/http.ts";
+import { createInbox } from "../webhooks/inbox.ts";
+import { appIdentity, createProbot } from "../webhooks/probot.ts";
+import { createReceiver } from "../webhooks/receive.ts";
+import { type CommandIo, exitCodes } from "./command.ts";
+import { write } from "./output.ts";
+import { useProxy } from "./use-proxy.ts";
+
+export interface DeliveryOptions {
+  event: string | undefined;
+  delivery: string | undefined;
+}
+
+interface Delivery {
+  id: string;
+  event: string;
+  body: string;
+}
+
+/** Delivers a stored payload to the app and says what became of it. Resolves to the exit code. */
+export async function deliverFile(file: string, options: DeliveryOptions, io: CommandIo): Promise<number> {
+  const { event, delivery: id = randomUUID() } = options;
+  if (event === undefined) {
+    throw new AppError("usage", "--event is missing", {
+      remedy: "Name it, for example --event pull_request.",
+    });
+  }
+  const delivery = { id, event, body: await readPayload(file) };
+  const env = readServerEnv();
+  if (env.app) return deliver(delivery, env, env.app, env.dataDir, io);
+  await write(io.stderr, "no App credentials: the delivery goes into a queue that is thrown away\n");
+  const folder = await mkdtemp(join(tmpdir(), "hunkwise-webhook-"));
+  try {
+    return await deliver(delivery, env, throwawayApp(), folder, io);
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+async function deliver(
+  delivery: Delivery,
+  env: Env,
+  app: AppCredentials,
+  dataDir: string,
+  io: CommandIo,
+): Promise<number> {
+  const log = createLogger("silent");
+  const probot = createProbot(app, env.github, log);
+  const slug = env.app && delivery.event === "issue_comment" ? await slugOf(probot, env, io) : null;
+  const queue = openSqliteQueue(dataDir);
+  const inbox = createInbox({ queue, log, appSlug: () => slug, onAccepted: () => {} });
+  const noHandler = () => {
+    throw new Error("Probot's own server is not in use");
+  };
+  await probot.load(hunkwise, { cwd: process.cwd(), addHandler: noHandler, inbox });
+  const server = await listen(createReceiver(probot, inbox), { host: "127.0.0.1", port: 0, log });
+  try {
+    const { status, body } = await post(delivery, app.webhookSecret, server.port, io.signal);
+    const accepted = status >= 200 && status < 300;
+    await write(io.stdout, `${status} ${plainLine(body.trim())}\n`);
+    if (accepted) await write(io.stdout, `${outcome(delivery, slug).join("\n")}\n`);
+    return accepted ? exitCodes.clean : exitCodes.failed;
+  } finally {
+    await server.close();
+    await queue.close();
+  }
+}
+
+/** Whether a mention is meant for this App depends on its name; without it only `/review` is understood. */
+async function slugOf(
+  probot: ReturnType<typeof createProbot>,
+  env: Env,
+  io: CommandIo,
+): Promise<string | null> {
+  useProxy(env);
+  try {
+    return (await appIdentity(probot)()).slug;
+  } catch (error) {
+    await write(io.stderr, `mentions are not understood: ${plainLine(errorLine(error))}\n`);
+    return null;
+  }
+}
+
+async function readPayload(file: string): Promise<string> {
+  const content = await (file === "-" ? text(process.stdin) : readFile(file, "utf8")).catch(
+    (error: unknown) => {
+      throw new AppError("usage", `the payload cannot be read: ${errorLine(error)}`, { cause: error });
+    },
+  );
+  try {
+    JSON.parse(content);
+    return content;
+  } catch (error) {
+    throw new AppError("usage", `${file} is not JSON: ${errorLine(error)}`, {
+      remedy: "Pass the payload as it stands on the App's page of recent deliveries.",
+    });
+  }
+}
+
+/** Good for signing and verifying within this process, and for nothing else. */
+function throwawayApp(): AppCredentials {
+  const { privateKey } = generateKeyPairSync("rsa", {
+    modulusLength: 2048,
+    publicKeyEncoding: { type: "spki", format: "pem" },
+    privateKeyEncoding: { type: "pkcs8", format: "pem" },
+  });
+  return { id: 1, privateKey, webhookSecret: randomBytes(32).toString("hex") };
+}
+
+function post(
+  { id, event, body }: Delivery,
+  secret: string,
+  port: number,
+  signal: AbortSignal,
+): Promise<{ status: number; body: string }> {
+  const signature = createHmac("sha256", secret).update(body).digest("hex");
+  const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
+  const sent = request({
+    ...{ host: "127.0.0.1", port, method: "POST", signal },
+    // An agent of its own: the global one may lead to a proxy.
+    agent: new Agent(),
+    headers: {
+      "content-type": "application/json",
+      "x-github-delivery": id,
+      "x-github-event": event,
+      "x-hub-signature-256": `sha256=${signature}`,
+    },
+  });
+  sent.on("response", resolve).on("error", reject).end(body);
+  return promise.then(async (answer) => ({ status: answer.statusCode ?? 0, body: await text(answer) }));
+}
+
+function outcome({ id, event, body }: Delivery, slug: string | null): string[] {
+  const decision = decide(event, JSON.parse(body), slug);
+  if ("ignored" in decision) return [`ignored: ${plainLine(decision.ignored)}`];
+  return [`delivery ${plainLine(id)}`, ...decision.jobs.map(jobLine)];
+}
+
+function jobLine({ task, serialKey, coalesce, priority }: NewJob): string {
+  const { owner, name } = task.repository;
+  const target = task.kind === "review" ? `${owner}/${name}#${task.pull}` : `${owner}/${name}`;
+  const why = task.kind === "review" ? task.trigger : task.reason;
+  const head = task.headSha === null ? "" : ` at ${task.headSha.slice(0, 12)}`;
+  const facts = [`key ${serialKey}`, `priority ${priority}`, ...(coalesce ? ["replaces a waiting one"] : [])];
+  return plainLine(`${task.kind} ${target}${head}: ${why} (${facts.join(", ")})`);
+}

@@ -1,0 +1,151 @@
+import { access, constants, mkdtemp, rm, stat, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { type Env, programPath } from "../config/env.ts";
+import { readServerEnv } from "../config/stored-app.ts";
+import { AppError, errorLine } from "../errors.ts";
+import { duration, thousands } from "../reporters/outcome.ts";
+
+export interface Diagnosis {
+  state: "ok" | "warn" | "fail";
+  says: string;
+  /** What to do about it; null when all is well. */
+  remedy: string | null;
+}
+
+/** The environment, or why it cannot be used. */
+export type Environment = { env: Env } | { env: null; error: unknown };
+
+interface Check {
+  name: string;
+  run(environment: Environment, signal: AbortSignal): Promise<Diagnosis>;
+}
+
+const ok = (says: string): Diagnosis => ({ state: "ok", says, remedy: null });
+const warn = (says: string, remedy: string): Diagnosis => ({ state: "warn", says, remedy });
+const fail = (error: unknown): Diagnosis =>
+  error instanceof AppError
+    ? { state: "fail", says: error.message, remedy: error.remedy ?? null }
+    : { state: "fail", says: errorLine(error), remedy: null };
+
+/** The environment as a server reads it; a broken one is a diagnosis like any other. */
+export function readEnvironment(): Environment {
+  try {
+    return { env: readServerEnv() };
+  } catch (error) {
+    return { env: null, error };
+  }
+}
+
+/** A check that needs the environment is skipped, with a word, where that is broken. */
+const needsEnv =
+  (check: (env: Env, signal: AbortSignal) => Promise<Diagnosis>): Check["run"] =>
+  async (environment, signal) => {
+    if (!environment.env) return warn("not checked", "Correct the environment first.");
+    return check(environment.env, signal).catch(fail);
+  };
+
+async function checkGit(): Promise<Diagnosis> {
+  const { requireGit } = await import("../git/git-version.ts");
+  const { path, version } = await requireGit({ searchPath: programPath() });
+  return ok(`${version} at ${path}`);
+}
+
+/** Searches a file, because a program that is there need not run on this machine. */
+async function checkRipgrep(signal: AbortSignal): Promise<Diagnosis> {
+  const { searchTree } = await import("../git/ripgrep.ts");
+  const root = await mkdtemp(join(tmpdir(), "hunkwise-doctor-"));
+  try {
+    await writeFile(join(root, "a.txt"), "needle\n");
+    const tree = new Map([["a.txt", { path: "a.txt", mode: "100644", oid: "0".repeat(40) }]]);
+    const flags = { fixedString: true, ignoreCase: false, wholeWord: false, invertMatch: false };
+    const query = { pattern: "needle", contextLines: 0, maxResults: 1, mode: "count", ...flags } as const;
+    const hits = await searchTree({ root, tree }, query, signal);
+    if (hits.mode === "count" && hits.counts.length === 1) return ok("searches");
+    throw new AppError("git_failed", "ripgrep did not find what is there", {
+      remedy: "Install Hunkwise again: the binary of @vscode/ripgrep seems to be damaged.",
+    });
+  } finally {
+    await rm(root, { recursive: true, force: true });
+  }
+}
+
+async function checkDataFolder({ dataDir }: Env): Promise<Diagnosis> {
+  const there = await stat(dataDir).catch(() => null);
+  if (there && !there.isDirectory()) throw unusable(dataDir, "it is not a folder");
+  const folder = there ? dataDir : dirname(dataDir);
+  await access(folder, constants.W_OK | constants.X_OK).catch((error: unknown) => {
+    throw unusable(dataDir, errorLine(error));
+  });
+  return ok(there ? dataDir : `${dataDir}, to be created`);
+}
+
+function unusable(folder: string, why: string): AppError {
+  return new AppError("data_folder_unusable", `Cannot use the data folder ${folder}: ${why}`, {
+    remedy: "Make it a folder this user may write to, or name another one in HUNKWISE_DATA_DIR.",
+  });
+}
+
+/** Looks at a database that is there and creates none: this command changes nothing. */
+async function checkDatabase({ dataDir }: Env): Promise<Diagnosis> {
+  const file = join(dataDir, "queue.db");
+  if (!(await stat(file).catch(() => null))) return ok("to be created by the first start");
+  const { openSqliteQueue } = await import("../queue/sqlite.ts");
+  const queue = openSqliteQueue(dataDir);
+  try {
+    const { jobs, oldestWaitingMs } = await queue.stats();
+    const counts = Object.entries(jobs).map(([state, count]) => `${count} ${state}`);
+    const age = oldestWaitingMs === null ? "" : `; the oldest waits for ${duration(oldestWaitingMs)}`;
+    return ok(`${counts.join(", ")}${age}`);
+  } finally {
+    await queue.close();
+  }
+}
+
+async function checkGitHub(env: Env): Promise<Diagnosis> {
+  if (env.app === null) {
+    return warn(
+      "no App credentials: pull requests are not reviewed",
+      "Run `hunkwise serve` and open its page to create the App.",
+    );
+  }
+  const { createProbot, appIdentity } = await import("../webhooks/probot.ts");
+  const { createLogger } = await import("../logger.ts");
+  const { slug } = await appIdentity(createProbot(env.app, env.github, createLogger("silent")))();
+  return ok(`${env.github.host} knows the App ${slug}`);
+}
+
+async function checkModel(env: Env, signal: AbortSignal): Promise<Diagnosis> {
+  if (env.model === null) {
+    return warn(
+      "none: reviews run on the built-in analyzers alone",
+      "Set OPENAI_API_KEY, or OPENAI_BASE_URL and HUNKWISE_MODEL.",
+    );
+  }
+  const { probeModel } = await import("../llm/probe.ts");
+  const { createModel } = await import("./create-model.ts");
+  const probe = await probeModel(await createModel(env.model, env.pricesFile, 0), signal);
+  if (probe.error) throw probe.error;
+  const facts = `${env.model.name} answers in ${duration(probe.milliseconds)}, context ${thousands(env.model.contextTokens)} tokens as configured`;
+  if (!probe.callsTools || !probe.keepsSchema) {
+    return {
+      state: "fail",
+      says: `${facts}, but it ${probe.callsTools ? "does not keep to the schema of a tool" : "does not call tools"}`,
+      remedy:
+        "Choose a model that is made for tool calls, or switch them on in the server (vLLM: --enable-auto-tool-choice).",
+    };
+  }
+  return ok(`${facts}, calls tools${probe.callsInParallel ? ", several at a time" : ""}`);
+}
+
+/** Every check, in the order of the table. None of them rejects. */
+export const checks: readonly Check[] = [
+  { name: "Node", run: async () => ok(process.versions.node) },
+  { name: "git", run: () => checkGit().catch(fail) },
+  { name: "ripgrep", run: (_, signal) => checkRipgrep(signal).catch(fail) },
+  { name: "environment", run: async (read) => (read.env ? ok("read") : fail(read.error)) },
+  { name: "data folder", run: needsEnv(checkDataFolder) },
+  { name: "database", run: needsEnv(checkDatabase) },
+  { name: "GitHub", run: needsEnv(checkGitHub) },
+  { name: "model", run: needsEnv(checkModel) },
+];

@@ -1,0 +1,75 @@
+import { programPath } from "../config/env.ts";
+import { AppError } from "../errors.ts";
+import type { CheckoutPlace } from "../git/checkout-place.ts";
+import { requireGit } from "../git/git-version.ts";
+import { openWorkspace } from "../git/git-workspace.ts";
+import { type LocalRange, openLocalRange } from "../git/local-range.ts";
+import type { Workspace } from "../git/workspace.ts";
+import type { RangeNames } from "../reporters/terminal.ts";
+
+/** A local range, checked out in a temporary folder that goes away with it. */
+export interface OpenRange extends AsyncDisposable {
+  place: CheckoutPlace;
+  workspace: Workspace;
+  names: RangeNames;
+  /** The repository has changes that are not committed and therefore not part of the range. */
+  dirty: boolean;
+}
+
+export interface RangeOptions {
+  repo: string;
+  /** Undefined: what a change in this repository is usually merged into. */
+  base: string | undefined;
+  head: string;
+  signal: AbortSignal;
+}
+
+/** Where a change is usually merged into, best guess first. */
+const usualBases = ["origin/HEAD", "origin/main", "origin/master", "main", "master"];
+
+/**
+ * Finds git, resolves both revisions and makes a checkout of the head. Rejects with `git_missing`, `git_too_old`,
+ * `repository_unavailable` or `revision_unknown`.
+ */
+export async function openRange({ repo, base, head, signal }: RangeOptions): Promise<OpenRange> {
+  const { path: gitPath } = await requireGit({ searchPath: programPath() });
+  const open = (against: string) => openLocalRange({ repo, base: against, head, gitPath, signal });
+  const range = base === undefined ? await openUsual(open, head) : await open(base);
+  const workspace = openWorkspace(range.place);
+  const dispose = async () => {
+    await workspace[Symbol.asyncDispose]();
+    await range.dispose();
+  };
+  try {
+    const commits = await workspace.commits(MOST_COMMITS);
+    return {
+      place: range.place,
+      workspace,
+      names: { ...range.names, commits: commits.length },
+      dirty: range.dirty,
+      [Symbol.asyncDispose]: dispose,
+    };
+  } catch (error) {
+    await dispose();
+    throw error;
+  }
+}
+
+/** More are not counted: reading them all would cost more than the number is worth. */
+export const MOST_COMMITS = 1_000;
+
+async function openUsual(open: (base: string) => Promise<LocalRange>, head: string): Promise<LocalRange> {
+  for (const base of usualBases) {
+    try {
+      return await open(base);
+    } catch (error) {
+      if (!(error instanceof AppError) || error.code !== "revision_unknown") throw error;
+    }
+  }
+  // If the head is what is unknown, this says so.
+  const range = await open(head);
+  await range.dispose();
+  throw new AppError("usage", `no --base given, and there is none of ${usualBases.join(", ")}`, {
+    remedy: "Name what the change is to be merged into with --base.",
+  });
+}
