@@ -62,12 +62,10 @@ export function createGitHubClient(options: GitHubClientOptions): GitHubClient {
       const token = await options.token({ renew }).catch((error: unknown) => {
         throw toAppError(error, "the request for an installation token");
       });
-      const headers = {
-        ...parameters.headers,
-        authorization: `Bearer ${token}`,
-        "x-github-api-version": "2022-11-28",
-      };
-      const answer = await request({ ...parameters, headers });
+      // In place: octokit's own hooks, which run inside of this one, see these parameters and no copy.
+      parameters.headers.authorization = `Bearer ${token}`;
+      parameters.headers["x-github-api-version"] = "2022-11-28";
+      const answer = await request(parameters);
       refuseCutOff(answer, call);
       return answer;
     });

@@ -1,0 +1,407 @@
+import { inspect } from "node:util";
+import nock from "nock";
+import { describe, expect, it } from "vitest";
+import { createGitHubClient } from "../../src/github/client.ts";
+import { createPacing } from "../../src/github/pacing.ts";
+import { clientFor, failure, fakeClock, host, useNock } from "./support.ts";
+
+useNock();
+
+const get = { owner: "octo", repo: "shop", pull_number: 7 };
+const comment = { owner: "octo", repo: "shop", issue_number: 7, body: "Hello" };
+const pullPath = "/repos/octo/shop/pulls/7";
+const commentsPath = "/repos/octo/shop/issues/7/comments";
+
+describe("a read", () => {
+  it("carries the token, the version of the API and our name", async () => {
+    nock(host, {
+      reqheaders: {
+        authorization: "Bearer ghs_secret",
+        "x-github-api-version": "2022-11-28",
+        "user-agent": /^hunkwise-test/,
+      },
+    })
+      .get(pullPath)
+      .reply(200, { number: 7 });
+    const { client } = clientFor();
+    expect((await client.rest.pulls.get(get)).data.number).toBe(7);
+  });
+
+  it("is repeated after a fault of the server or the connection, each time after a longer wait", async () => {
+    nock(host).get(pullPath).reply(502, "<html>Bad gateway</html>");
+    nock(host)
+      .get(pullPath)
+      .replyWithError(Object.assign(new Error("boom"), { code: "ECONNRESET" }));
+    nock(host).get(pullPath).reply(200, { number: 7 });
+    const { client, clock } = clientFor();
+    await client.rest.pulls.get(get);
+    expect(clock.naps).toHaveLength(2);
+    expect(clock.naps[0]).toBeGreaterThanOrEqual(500);
+    expect(clock.naps[0]).toBeLessThanOrEqual(750);
+    expect(clock.naps[1]).toBeGreaterThanOrEqual(1_500);
+    expect(clock.naps[1]).toBeLessThanOrEqual(2_250);
+  });
+
+  it("gives up after four tries, naming call and status", async () => {
+    nock(host).get(pullPath).times(4).reply(503, { message: "Service Unavailable" });
+    const error = await failure(clientFor().client.rest.pulls.get(get));
+    expect(error).toMatchObject({ code: "github_failed", retryable: true });
+    expect(error.message).toBe("GitHub answered GET /repos/octo/shop/pulls/7 with 503: Service Unavailable");
+  });
+
+  it("is repeated when its JSON was cut off on the way", async () => {
+    nock(host).get(pullPath).reply(200, '{"number": 7, "ti', { "content-type": "application/json" });
+    nock(host).get(pullPath).reply(200, { number: 7 });
+    expect((await clientFor().client.rest.pulls.get(get)).data.number).toBe(7);
+  });
+
+  it("is not repeated when GitHub refuses it", async () => {
+    nock(host).get(pullPath).reply(404, { message: "Not Found" });
+    expect(await failure(clientFor().client.rest.pulls.get(get))).toMatchObject({
+      code: "github_not_found",
+      retryable: false,
+    });
+  });
+
+  it("ends after the time-out, also in the middle of a body", async () => {
+    const never = (async (_url: unknown, init: RequestInit) => {
+      const body = new ReadableStream({
+        start(controller) {
+          init.signal?.addEventListener("abort", () => controller.error(init.signal?.reason));
+        },
+      });
+      return new Response(body, { headers: { "content-type": "application/json" } });
+    }) as typeof fetch;
+    const error = await failure(clientFor({ fetch: never, timeoutMs: 5 }).client.rest.pulls.get(get));
+    expect(error.message).toContain(
+      "GET /repos/octo/shop/pulls/7 got no answer from GitHub: it took too long",
+    );
+    expect(error).toMatchObject({ code: "github_failed", retryable: true });
+  });
+
+  it("ends as aborted when it is called off", async () => {
+    const controller = new AbortController();
+    controller.abort();
+    expect(await failure(clientFor({ signal: controller.signal }).client.rest.pulls.get(get))).toMatchObject({
+      code: "aborted",
+    });
+  });
+});
+
+describe("a write", () => {
+  it.each([
+    ["a fault of the server", () => nock(host).post(commentsPath).reply(500, { message: "Oops" })],
+    ["a lost connection", () => nock(host).post(commentsPath).replyWithError("socket hang up")],
+    [
+      "an answer that was cut off",
+      () => nock(host).post(commentsPath).reply(201, '{"id": 1', { "content-type": "application/json" }),
+    ],
+  ])("is never repeated after %s: it may have been carried out", async (_name, fault) => {
+    fault();
+    expect(await failure(clientFor().client.rest.issues.createComment(comment))).toMatchObject({
+      code: "github_failed",
+      retryable: true,
+    });
+  });
+
+  it("waits a second after the write before it, whichever client of the installation sent that", async () => {
+    const clock = fakeClock();
+    const pacing = createPacing(clock);
+    const times: number[] = [];
+    nock(host)
+      .post(commentsPath)
+      .times(3)
+      .reply(() => {
+        times.push(clock.now());
+        return [201, { id: 1 }];
+      });
+    const one = clientFor({ clock, pacing }).client;
+    const other = clientFor({ clock, pacing }).client;
+    await Promise.all([one, other, one].map((client) => client.rest.issues.createComment(comment)));
+    expect(times.map((time) => time - (times[0] ?? 0))).toEqual([0, 1_000, 2_000]);
+  });
+
+  it("goes on after another one failed", async () => {
+    nock(host).post(commentsPath).reply(422, { message: "Validation Failed" });
+    nock(host).post(commentsPath).reply(201, { id: 1 });
+    const { client } = clientFor();
+    const [first, second] = await Promise.allSettled([
+      client.rest.issues.createComment(comment),
+      client.rest.issues.createComment(comment),
+    ]);
+    expect([first.status, second.status]).toEqual(["rejected", "fulfilled"]);
+  });
+});
+
+describe("a token that GitHub refuses", () => {
+  it("is renewed once, and the call sent again, a write too", async () => {
+    const asked: boolean[] = [];
+    nock(host)
+      .post(commentsPath)
+      .matchHeader("authorization", "Bearer old")
+      .reply(401, { message: "Bad credentials" });
+    nock(host).post(commentsPath).matchHeader("authorization", "Bearer new").reply(201, { id: 1 });
+    const { client } = clientFor({
+      token: async ({ renew }) => {
+        asked.push(renew);
+        return renew ? "new" : "old";
+      },
+    });
+    await client.rest.issues.createComment(comment);
+    expect(asked).toEqual([false, true]);
+  });
+
+  it("twice is an end", async () => {
+    nock(host).get(pullPath).twice().reply(401, { message: "Bad credentials" });
+    expect(await failure(clientFor().client.rest.pulls.get(get))).toMatchObject({
+      code: "github_unauthorized",
+      retryable: false,
+    });
+  });
+
+  it("cannot be had: the error speaks of the token and not of the call", async () => {
+    const suspended = Object.assign(new Error("suspended"), {
+      status: 403,
+      response: { status: 403, headers: {}, data: { message: "This installation has been suspended" } },
+      request: { headers: { authorization: "bearer JWT" } },
+    });
+    const { client } = clientFor({
+      token: async () => {
+        throw suspended;
+      },
+    });
+    const error = await failure(client.rest.pulls.get(get));
+    expect(error).toMatchObject({ code: "github_forbidden" });
+    expect(error.message).toBe(
+      "GitHub answered the request for an installation token with 403: This installation has been suspended",
+    );
+  });
+});
+
+describe("a rate limit", () => {
+  const secondary = { message: "You have exceeded a secondary rate limit. Please wait a few minutes." };
+
+  it("that says when is waited for, on a write as on a read", async () => {
+    nock(host).post(commentsPath).reply(403, secondary, { "retry-after": "7" });
+    nock(host).post(commentsPath).reply(201, { id: 1 });
+    const { client, clock } = clientFor();
+    await client.rest.issues.createComment(comment);
+    expect(clock.naps.reduce((sum, nap) => sum + nap, 0)).toBe(7_000);
+  });
+
+  it.each([403, 429])(
+    "that says nothing (%i) is waited for a minute, then the job comes back later",
+    async (status) => {
+      nock(host).get(pullPath).twice().reply(status, secondary);
+      const { client, clock } = clientFor();
+      expect(await failure(client.rest.pulls.get(get))).toMatchObject({
+        code: "github_rate_limited",
+        retryable: true,
+        retryAfterMs: 120_000,
+      });
+      expect(clock.naps).toEqual([60_000]);
+    },
+  );
+
+  it("that is used up for long is not waited for, and no other call is sent meanwhile", async () => {
+    const clock = fakeClock();
+    const reset = String(clock.now() / 1_000 + 2_400);
+    nock(host)
+      .get(pullPath)
+      .reply(
+        403,
+        { message: "API rate limit exceeded" },
+        { "x-ratelimit-remaining": "0", "x-ratelimit-reset": reset },
+      );
+    const { client } = clientFor({ clock, pacing: createPacing(clock) });
+    for (const call of [() => client.rest.pulls.get(get), () => client.rest.issues.createComment(comment)]) {
+      expect(await failure(call())).toMatchObject({ code: "github_rate_limited", retryAfterMs: 2_401_000 });
+    }
+    expect(clock.naps).toEqual([]);
+  });
+
+  it("is measured by GitHub's clock where it tells the time", async () => {
+    const clock = fakeClock();
+    const theirs = clock.now() + 3_600_000;
+    nock(host)
+      .get(pullPath)
+      .reply(
+        429,
+        { message: "API rate limit exceeded" },
+        {
+          "x-ratelimit-remaining": "0",
+          "x-ratelimit-reset": String(theirs / 1_000 + 30),
+          date: new Date(theirs).toUTCString(),
+        },
+      );
+    nock(host).get(pullPath).reply(200, { number: 7 });
+    const { client } = clientFor({ clock, pacing: createPacing(clock) });
+    await client.rest.pulls.get(get);
+    expect(clock.naps).toEqual([31_000]);
+  });
+
+  it("is seen coming: the last request that was left is the last one sent", async () => {
+    const clock = fakeClock();
+    const reset = String(clock.now() / 1_000 + 600);
+    nock(host)
+      .get(pullPath)
+      .reply(200, { number: 7 }, { "x-ratelimit-remaining": "0", "x-ratelimit-reset": reset });
+    const { client } = clientFor({ clock, pacing: createPacing(clock) });
+    await client.rest.pulls.get(get);
+    expect(await failure(client.rest.pulls.get(get))).toMatchObject({ code: "github_rate_limited" });
+  });
+
+  it("that never ends is left after three waits", async () => {
+    nock(host).get(pullPath).times(4).reply(429, secondary, { "retry-after": "1" });
+    const { client, clock } = clientFor();
+    expect(await failure(client.rest.pulls.get(get))).toMatchObject({ code: "github_rate_limited" });
+    expect(clock.naps).toEqual([1_000, 1_000, 1_000]);
+  });
+
+  it("is not what a missing permission is", async () => {
+    nock(host).post(commentsPath).reply(
+      403,
+      { message: "Resource not accessible by integration" },
+      {
+        "x-ratelimit-remaining": "4999",
+        "x-accepted-github-permissions": "issues=write; pull_requests=write",
+      },
+    );
+    expect(await failure(clientFor().client.rest.issues.createComment(comment))).toMatchObject({
+      code: "github_forbidden",
+      remedy: "Give the GitHub App the permission issues=write or pull_requests=write",
+    });
+  });
+});
+
+describe("an error", () => {
+  it("holds GitHub's reasons and neither token nor headers, however it is printed", async () => {
+    nock(host)
+      .post(commentsPath)
+      .reply(422, {
+        message: "Unprocessable Entity",
+        errors: [
+          "Line could not be resolved",
+          { message: "Body is too long" },
+          { code: "custom", field: "body" },
+        ],
+      });
+    const error = await failure(clientFor().client.rest.issues.createComment(comment));
+    expect(error).toMatchObject({ code: "github_invalid", retryable: false });
+    expect(error.message).toBe(
+      'GitHub answered POST /repos/octo/shop/issues/7/comments with 422: Unprocessable Entity; Line could not be resolved; Body is too long; {"code":"custom","field":"body"}',
+    );
+    expect(inspect(error, { depth: 10, showHidden: true })).not.toContain("ghs_secret");
+  });
+
+  it("after a lost connection neither", async () => {
+    nock(host)
+      .post(commentsPath)
+      .replyWithError(Object.assign(new Error("lost"), { code: "ECONNRESET" }));
+    const error = await failure(clientFor().client.rest.issues.createComment(comment));
+    expect(error.message).toBe(
+      "POST /repos/octo/shop/issues/7/comments got no answer from GitHub: ECONNRESET",
+    );
+    expect(inspect(error, { depth: 10, showHidden: true })).not.toContain("ghs_secret");
+  });
+
+  it("does not repeat a permission header that is no permission", async () => {
+    nock(host).get(pullPath).reply(403, { message: "No" }, { "x-accepted-github-permissions": "<script>" });
+    expect((await failure(clientFor().client.rest.pulls.get(get))).remedy).toBe(
+      "Check the permissions of the GitHub App",
+    );
+  });
+});
+
+describe("a redirect", () => {
+  it("is followed on GitHub itself, with the token", async () => {
+    nock(host).get(pullPath).reply(301, "", { location: "/repositories/1/pulls/7" });
+    nock(host, { reqheaders: { authorization: "Bearer ghs_secret" } })
+      .get("/repositories/1/pulls/7")
+      .reply(200, { number: 7 });
+    expect((await clientFor().client.rest.pulls.get(get)).data.number).toBe(7);
+  });
+
+  it("keeps a write's method and body where the status says so", async () => {
+    nock(host)
+      .post(commentsPath)
+      .reply(307, "", { location: `${host}/repositories/1/issues/7/comments` });
+    nock(host).post("/repositories/1/issues/7/comments", { body: "Hello" }).reply(201, { id: 5 });
+    expect((await clientFor().client.rest.issues.createComment(comment)).data.id).toBe(5);
+  });
+
+  it.each([
+    ["another host", "https://evil.test/repos/octo/shop/pulls/7"],
+    ["plain http", "http://api.github.test/repos/octo/shop/pulls/7"],
+  ])("to %s is refused", async (_name, location) => {
+    nock(host).get(pullPath).reply(302, "", { location });
+    expect(await failure(clientFor().client.rest.pulls.get(get))).toMatchObject({
+      code: "github_failed",
+      retryable: false,
+    });
+  });
+
+  it("that would turn a write into a read is refused", async () => {
+    nock(host).post(commentsPath).reply(301, "", { location: "/elsewhere" });
+    expect((await failure(clientFor().client.rest.issues.createComment(comment))).message).toContain(
+      "redirected a POST with 301",
+    );
+  });
+
+  it("in a circle ends", async () => {
+    nock(host).get(pullPath).times(6).reply(302, "", { location: pullPath });
+    expect((await failure(clientFor().client.rest.pulls.get(get))).message).toContain("in a circle");
+  });
+});
+
+describe("a list", () => {
+  const path = "/repos/octo/shop/pulls/7/reviews";
+
+  it("is read page by page", async () => {
+    const next = `<${host}${path}?per_page=100&page=2>; rel="next", <${host}${path}?page=2>; rel="last"`;
+    nock(host)
+      .get(path)
+      .query({ per_page: 100 })
+      .reply(200, [{ id: 1 }], { link: next });
+    nock(host)
+      .get(path)
+      .query({ per_page: 100, page: 2 })
+      .reply(200, [{ id: 2 }]);
+    expect(await clientFor().client.list(path, 5)).toEqual([{ id: 1 }, { id: 2 }]);
+  });
+
+  it("does not follow a link to another host", async () => {
+    nock(host)
+      .get(path)
+      .query(true)
+      .reply(200, [{ id: 1 }], { link: '<https://evil.test/x>; rel="next"' });
+    expect((await failure(clientFor().client.list(path, 5))).message).toContain("another origin");
+  });
+
+  it("that is longer than allowed is an error and no half list", async () => {
+    nock(host)
+      .get(path)
+      .query(true)
+      .twice()
+      .reply(200, [{ id: 1 }], { link: `<${host}${path}?page=2>; rel="next"` });
+    expect(await failure(clientFor().client.list(path, 2))).toMatchObject({ code: "too_large" });
+  });
+
+  it("works below the path of an enterprise server", async () => {
+    nock("https://ghe.test")
+      .get(`/api/v3${path}`)
+      .query({ per_page: 100 })
+      .reply(404, { message: "Not Found" });
+    const clock = fakeClock();
+    const client = createGitHubClient({
+      baseUrl: "https://ghe.test/api/v3",
+      token: async () => "t",
+      userAgent: "x",
+      pacing: createPacing(clock),
+      clock,
+    });
+    expect((await failure(client.list(path, 1))).message).toBe(
+      "GitHub answered GET /repos/octo/shop/pulls/7/reviews with 404: Not Found",
+    );
+  });
+});

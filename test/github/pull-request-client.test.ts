@@ -1,0 +1,287 @@
+import nock from "nock";
+import { describe, expect, it } from "vitest";
+import { apiFor, app, bot, failure, host, useNock } from "./support.ts";
+
+useNock();
+
+const root = "/repos/octo/shop";
+const pullPath = `${root}/pulls/7`;
+const head = "b".repeat(40);
+const github = () => nock(host);
+
+const pull = {
+  number: 7,
+  title: "Add a total",
+  body: null,
+  user: { login: "octocat", type: "User" },
+  state: "open",
+  draft: false,
+  labels: [{ name: "bug" }],
+  head: { sha: head },
+  base: { sha: "a".repeat(40), ref: "main" },
+};
+
+describe("the pull request", () => {
+  it("is read into our own words", async () => {
+    github().get(pullPath).reply(200, pull);
+    expect(await apiFor().api.pull()).toEqual({
+      number: 7,
+      title: "Add a total",
+      body: "",
+      author: "octocat",
+      state: "open",
+      draft: false,
+      labels: ["bug"],
+      headSha: head,
+      baseSha: "a".repeat(40),
+      baseRef: "main",
+    });
+  });
+
+  it("of a deleted author is a ghost's", async () => {
+    github()
+      .get(pullPath)
+      .reply(200, { ...pull, user: null });
+    expect((await apiFor().api.pull()).author).toBe("ghost");
+  });
+
+  it("that comes in another shape is an error", async () => {
+    github().get(pullPath).reply(200, { hello: "proxy" });
+    expect(await failure(apiFor().api.pull())).toMatchObject({ code: "github_failed", retryable: true });
+  });
+});
+
+describe("a permission", () => {
+  const path = `${root}/collaborators/octocat/permission`;
+
+  it.each(["admin", "write", "read", "none"])("of %s is told", async (permission) => {
+    github().get(path).reply(200, { permission, role_name: "maintain" });
+    expect(await apiFor().api.permissionOf("octocat")).toBe(permission);
+  });
+
+  it.each([
+    ["nobody knows the person", 404, { message: "Not Found" }],
+    ["GitHub refuses to say", 403, { message: "Forbidden" }],
+    ["GitHub says a word we do not know", 200, { permission: "owner" }],
+  ])("is none when %s", async (_name, status, body) => {
+    github().get(path).reply(status, body);
+    expect(await apiFor().api.permissionOf("octocat")).toBe("none");
+  });
+
+  it("is none when GitHub cannot be reached", async () => {
+    github().get(path).times(4).reply(500);
+    expect(await apiFor().api.permissionOf("octocat")).toBe("none");
+  });
+
+  it("is asked for later when the rate limit is used up", async () => {
+    github().get(path).reply(403, { message: "secondary rate limit" }, { "retry-after": "900" });
+    expect(await failure(apiFor().api.permissionOf("octocat"))).toMatchObject({
+      code: "github_rate_limited",
+    });
+  });
+});
+
+describe("a file", () => {
+  const content = (text: string) => ({
+    type: "file",
+    encoding: "base64",
+    size: Buffer.byteLength(text),
+    content: Buffer.from(text).toString("base64").replace(/.{60}/g, "$&\n"),
+  });
+
+  it("is decoded, whatever its path holds", async () => {
+    const text = "größe: 1\n".repeat(40);
+    github().get(`${root}/contents/.github/a%20b%23%3F%25.yml?ref=main`).reply(200, content(text));
+    expect(await apiFor().api.fileAt(".github/a b#?%.yml", "main")).toBe(text);
+  });
+
+  it("that does not exist is undefined, and so is a folder", async () => {
+    github().get(`${root}/contents/none?ref=main`).reply(404, { message: "Not Found" });
+    github()
+      .get(`${root}/contents/dir?ref=main`)
+      .reply(200, [{ type: "file" }]);
+    const { api } = apiFor();
+    expect(await api.fileAt("none", "main")).toBeUndefined();
+    expect(await api.fileAt("dir", "main")).toBeUndefined();
+  });
+
+  it("that is too large is an error", async () => {
+    github()
+      .get(`${root}/contents/big?ref=main`)
+      .reply(200, { type: "file", encoding: "none", size: 2_000_000, content: "" });
+    expect(await failure(apiFor().api.fileAt("big", "main"))).toMatchObject({ code: "too_large" });
+  });
+
+  it.each(["../../user", "a/../b", "./a", "/a", "a//b", ""])("is never asked for at %j", async (path) => {
+    expect(await failure(apiFor().api.fileAt(path, "main"))).toMatchObject({ code: "usage" });
+  });
+});
+
+describe("our own texts", () => {
+  const list = (path: string, items: unknown[]) => github().get(`${path}?per_page=100`).reply(200, items);
+
+  it("are those of our bot account, and of no look-alike", async () => {
+    list(`${root}/issues/7/comments`, [
+      { id: 1, body: "ours", user: bot },
+      { id: 2, body: "ours, without a body", user: { login: "Hunkwise[bot]", type: "Bot" } },
+      { id: 3, body: "a person's", user: { login: "hunkwise[bot]", type: "User" } },
+      { id: 4, body: "another bot's", user: { login: "other[bot]", type: "Bot" } },
+      {
+        id: 5,
+        body: "renamed, but ours",
+        user: { login: "old-name[bot]", type: "Bot" },
+        performed_via_github_app: { id: app.id },
+      },
+      {
+        id: 6,
+        body: "a person through our App",
+        user: { login: "eve", type: "User" },
+        performed_via_github_app: { id: app.id },
+      },
+      { id: 7, body: "a ghost's", user: null },
+      { id: 8, body: null, user: bot },
+      "nonsense",
+    ]);
+    expect((await apiFor().api.ownComments()).map(({ id }) => id)).toEqual([1, 2, 5, 8]);
+  });
+
+  it("hold no pending review", async () => {
+    list(`${pullPath}/reviews`, [
+      { id: 1, body: "posted", user: bot, state: "COMMENTED" },
+      { id: 2, body: "pending", user: bot, state: "PENDING" },
+    ]);
+    expect(await apiFor().api.ownReviews()).toEqual([{ id: 1, body: "posted" }]);
+  });
+
+  it("are found among the comments on lines", async () => {
+    list(`${pullPath}/comments`, [{ id: 1, body: "ours", user: bot }]);
+    expect(await apiFor().api.ownReviewComments()).toEqual([{ id: 1, body: "ours" }]);
+  });
+});
+
+const place = { path: "src/a.ts", side: "RIGHT" as const, line: 9, startLine: null, body: "One" };
+
+describe("what is posted", () => {
+  it("is one review with all comments, ranges with both ends on one side", async () => {
+    github()
+      .post(`${pullPath}/reviews`, {
+        commit_id: head,
+        event: "COMMENT",
+        body: "Summary",
+        comments: [
+          { path: "src/a.ts", side: "RIGHT", line: 9, body: "One" },
+          { path: "src/a.ts", side: "LEFT", line: 5, start_line: 3, start_side: "LEFT", body: "Two" },
+        ],
+      })
+      .reply(200, { id: 1 });
+    const range = { path: "src/a.ts", side: "LEFT" as const, line: 5, startLine: 3, body: "Two" };
+    await apiFor().api.createReview(head, "Summary", [place, range]);
+  });
+
+  it("may be a comment on a file, in the conversation, an edit or a reaction", async () => {
+    github()
+      .post(`${pullPath}/comments`, { commit_id: head, path: "src/a.ts", body: "File", subject_type: "file" })
+      .reply(201, { id: 1 });
+    github().post(`${root}/issues/7/comments`, { body: "New" }).reply(201, { id: 2 });
+    github().patch(`${root}/issues/comments/2`, { body: "Edited" }).reply(200, { id: 2 });
+    github().post(`${root}/issues/comments/9/reactions`, { content: "eyes" }).reply(201, { id: 3 });
+    const { api } = apiFor();
+    await api.createFileComment(head, "src/a.ts", "File");
+    await api.createComment("New");
+    await api.updateComment(2, "Edited");
+    await api.react(9, "eyes");
+  });
+});
+
+describe("asking whether a review would be taken", () => {
+  const reviews = `${pullPath}/reviews`;
+  const none = () => github().get(`${reviews}?per_page=100`).reply(200, []);
+  const pending = (id: number) =>
+    github()
+      .get(`${reviews}?per_page=100`)
+      .reply(200, [
+        { id, body: "", user: bot, state: "PENDING" },
+        { id: 99, body: "somebody else's", user: { login: "eve", type: "User" }, state: "PENDING" },
+      ]);
+
+  it("makes a pending one and takes it away again", async () => {
+    none();
+    github()
+      .post(reviews, {
+        commit_id: head,
+        comments: [{ path: "src/a.ts", side: "RIGHT", line: 9, body: "One" }],
+      })
+      .reply(200, { id: 5 });
+    pending(5);
+    github().delete(`${reviews}/5`).reply(200, { id: 5 });
+    expect(await apiFor().api.acceptsReview(head, [place])).toBe(true);
+  });
+
+  it("learns from a refusal, which leaves nothing behind", async () => {
+    none();
+    github()
+      .post(reviews)
+      .reply(422, { message: "Unprocessable Entity", errors: ["Line could not be resolved"] });
+    expect(await apiFor().api.acceptsReview(head, [place])).toBe(false);
+  });
+
+  it("first takes away what an interrupted question left", async () => {
+    pending(4);
+    github().delete(`${reviews}/4`).reply(200, { id: 4 });
+    github().post(reviews).reply(422, { message: "Unprocessable Entity" });
+    expect(await apiFor().api.acceptsReview(head, [place])).toBe(false);
+  });
+
+  it("tells another failure from a no", async () => {
+    none();
+    github().post(reviews).reply(403, { message: "Resource not accessible by integration" });
+    expect(await failure(apiFor().api.acceptsReview(head, [place]))).toMatchObject({
+      code: "github_forbidden",
+    });
+  });
+});
+
+describe("a check run", () => {
+  it("is made, changed and concluded", async () => {
+    github()
+      .post(`${root}/check-runs`, {
+        name: "Hunkwise",
+        head_sha: head,
+        external_id: "key",
+        status: "in_progress",
+        output: { title: "Reviewing", summary: "…" },
+      })
+      .reply(201, { id: 12 });
+    github()
+      .patch(`${root}/check-runs/12`, {
+        status: "completed",
+        conclusion: "neutral",
+        output: { title: "T", summary: "S" },
+      })
+      .reply(200, { id: 12 });
+    const { api } = apiFor();
+    const id = await api.createCheckRun(head, "key", {
+      status: "in_progress",
+      title: "Reviewing",
+      summary: "…",
+    });
+    await api.updateCheckRun(id, { status: "completed", conclusion: "neutral", title: "T", summary: "S" });
+  });
+
+  it("is found by its external id among ours", async () => {
+    github()
+      .get(`${root}/commits/${head}/check-runs`)
+      .query({ check_name: "Hunkwise", app_id: app.id, filter: "all", per_page: 100 })
+      .twice()
+      .reply(200, {
+        total_count: 2,
+        check_runs: [
+          { id: 1, external_id: null },
+          { id: 2, external_id: "key" },
+        ],
+      });
+    const { api } = apiFor();
+    expect(await api.findCheckRun(head, "key")).toBe(2);
+    expect(await api.findCheckRun(head, "other")).toBeUndefined();
+  });
+});
