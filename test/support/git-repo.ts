@@ -1,4 +1,4 @@
-import { execFileSync } from "node:child_process";
+import { execFileSync, spawnSync } from "node:child_process";
 import { chmodSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
@@ -88,16 +88,15 @@ export class GitRepo implements Disposable {
     return this.bytes(args).toString("utf8").replace(/\n$/, "");
   }
 
-  /** Runs git here and returns its output as it is. */
-  bytes(args: readonly string[], input?: string | Buffer): Buffer {
+  /** Runs git here and returns its output as it is. `exits` are the exit codes that are answers. */
+  bytes(args: readonly string[], input: string | Buffer = "", exits: readonly number[] = [0]): Buffer {
     const date = `${this.#seconds} +0000`;
-    return execFileSync("git", args, {
-      cwd: this.dir,
-      env: { ...testGitEnvironment, GIT_AUTHOR_DATE: date, GIT_COMMITTER_DATE: date },
-      input: input ?? "",
-      maxBuffer: 1 << 30,
-      stdio: ["pipe", "pipe", "pipe"],
-    });
+    const env = { ...testGitEnvironment, GIT_AUTHOR_DATE: date, GIT_COMMITTER_DATE: date };
+    const end = spawnSync("git", args, { cwd: this.dir, env, input, maxBuffer: 1 << 30 });
+    if (end.error) throw end.error;
+    if (!exits.includes(end.status ?? -1))
+      throw new Error(`git ${args.join(" ")}: ${end.stderr.toString("utf8")}`);
+    return end.stdout;
   }
 
   /** Puts files on the disk and stages nothing. null removes. */
