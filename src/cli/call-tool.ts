@@ -19,7 +19,7 @@ export interface ToolCallOptions {
   config: RepoConfig;
   signal: AbortSignal;
   /** Told about a fault of ours, which the result itself does not explain. */
-  onCrash: (line: string) => void;
+  onCrash: (line: string) => Promise<void>;
 }
 
 /** Runs one tool as a review would, in a review of its own: nothing was read or reported before. */
@@ -32,7 +32,7 @@ export async function callTool(
   const context = await contextOf(range, config);
   const { result } = await registry.execute(name, args, context, {
     signal,
-    onCrash: (tool, error) => onCrash(`fault in ${tool}: ${errorLine(error)}`),
+    onCrash: (tool, error) => void onCrash(`fault in ${tool}: ${errorLine(error)}`),
   });
   return result;
 }

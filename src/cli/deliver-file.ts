@@ -99,7 +99,10 @@ async function slugOf(
 async function readPayload(file: string): Promise<string> {
   const content = await (file === "-" ? text(process.stdin) : readFile(file, "utf8")).catch(
     (error: unknown) => {
-      throw new AppError("usage", `the payload cannot be read: ${errorLine(error)}`, { cause: error });
+      throw new AppError("usage", `the payload cannot be read: ${errorLine(error)}`, {
+        remedy: "Name a file with the payload as JSON.",
+        cause: error,
+      });
     },
   );
   try {

@@ -5,7 +5,8 @@ import type { RepoConfig } from "../config/repo-config.ts";
 import { costOf, priceOf, readPrices } from "../llm/pricing.ts";
 import { escapeUnseen } from "../reporters/json.ts";
 import { dollars, plural, thousands } from "../reporters/outcome.ts";
-import { plainLine } from "../reporters/terminal-style.ts";
+import { plainLine, WIDEST } from "../reporters/terminal-style.ts";
+import { wrap } from "../reporters/terminal-wrap.ts";
 import { firstMessages } from "../review/context.ts";
 import { firstDiffBytes } from "../review/model-review.ts";
 import { createDiffSource } from "../tools/diff-source.ts";
@@ -84,14 +85,20 @@ function lines({ model, files, hunks_total, first_request, limits }: DryRun): st
     `${thousands(limits.tokens)} tokens`,
     ...(limits.cost_usd === null ? [] : [dollars(limits.cost_usd)]),
   ].join(", ");
+  const beginning =
+    model === null
+      ? "No model is set up, so the analyzers would review alone and nothing would be spent. A model would begin with"
+      : `${plainLine(model)} would begin with`;
   return [
     `${plural(files.length, "changed file")}, ${read.length} to be reviewed with ${plural(hunks_total, "hunk")}`,
     ...files.map(file),
     "",
-    model === null
-      ? "No model is set up, so the analyzers would review alone and nothing would be spent. A model would begin with:"
-      : `${plainLine(model)} would begin with:`,
-    `  about ${thousands(first_request.prompt_tokens)} tokens${cost}, with ${first_request.hunks_shown} of ${plural(hunks_total, "hunk")} shown at once`,
-    `  each further turn sends these again, mostly from the provider's cache, with what was read since; the limit is ${limit}`,
+    ...wrap(
+      `${beginning} about ${thousands(first_request.prompt_tokens)} tokens${cost}, ` +
+        `showing ${first_request.hunks_shown} of ${plural(hunks_total, "hunk")} at once. ` +
+        "Each further turn sends these again, mostly from the provider's cache, and what was read since. " +
+        `The limit is ${limit}.`,
+      WIDEST,
+    ),
   ];
 }

@@ -15,7 +15,7 @@ function table(rows: readonly (readonly [string, string])[]): string[] {
 function optionRow([name, spec]: [string, OptionSpec]): [string, string] {
   if (spec.type === "boolean") return [`--${name}`, spec.description];
   const choices = spec.choices ? ` (${spec.choices.join(", ")})` : "";
-  const fallback = spec.default === undefined ? "" : ` [${spec.default}]`;
+  const fallback = spec.default === undefined ? "" : ` (default: ${spec.default})`;
   return [`--${name} ${spec.value}`, `${spec.description}${choices}${fallback}`];
 }
 

@@ -1,12 +1,30 @@
-import { defaultRepoConfig, type RepoConfig } from "../config/repo-config.ts";
+import { type ConfigProblem, loadRepoConfig } from "../config/load-repo-config.ts";
+import type { RepoConfig } from "../config/repo-config.ts";
 import type { Workspace } from "../git/workspace.ts";
 
-/** The configuration that counts for a local range, and what was wrong with it in one line. */
+/** The configuration that counts for a local range: the base's, because the head belongs to whoever wrote the change. */
 export interface LocalConfig {
   config: RepoConfig;
-  notice: string | null;
+  /** The file at the base; null where there is none and the defaults hold. */
+  path: string | null;
+  /** What was wrong with the file, one line each. */
+  notices: string[];
 }
 
-export async function loadLocalConfig(_workspace: Workspace): Promise<LocalConfig> {
-  return { config: defaultRepoConfig, notice: null };
+export async function loadLocalConfig(workspace: Workspace): Promise<LocalConfig> {
+  const { config, path, problems } = await loadRepoConfig((file) => textAtBase(workspace, file));
+  const notices = problems.map((problem) => `${problemLine(path ?? "", problem)}. Its default holds`);
+  return { config, path, notices };
+}
+
+/** "FILE:3: review.drafts must be true or false", as editors and terminals jump to it. */
+export function problemLine(file: string, { line, key, message }: ConfigProblem): string {
+  return `${file}${line === null ? "" : `:${line}`}: ${key === null ? "" : `${key} `}${message}`;
+}
+
+async function textAtBase(workspace: Workspace, path: string): Promise<string | undefined> {
+  const entry = (await workspace.tree("base")).get(path);
+  // A symbolic link is no configuration: its target need not be of this revision.
+  if (!entry?.mode.startsWith("100")) return undefined;
+  return (await workspace.readBlob(entry.oid)).text;
 }

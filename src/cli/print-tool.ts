@@ -1,0 +1,54 @@
+import { AppError, errorLine } from "../errors.ts";
+import { escapeUnseen } from "../reporters/json.ts";
+import { plainLine } from "../reporters/terminal-style.ts";
+import { callTool, definitions } from "./call-tool.ts";
+import { type CommandIo, exitCodes } from "./command.ts";
+import { loadLocalConfig } from "./local-config.ts";
+import { openRange } from "./open-range.ts";
+import { write } from "./output.ts";
+
+/** The options of the command, as its help describes them. */
+export interface ToolValues {
+  list: boolean;
+  repo: string;
+  base: string | undefined;
+  head: string;
+  args: string;
+}
+
+/** Runs one tool on a local range, or lists them. Resolves to the exit code. */
+export async function printTool(
+  name: string | undefined,
+  values: ToolValues,
+  io: CommandIo,
+): Promise<number> {
+  if (values.list) {
+    await write(io.stdout, `${JSON.stringify(definitions(), null, 2)}\n`);
+    return exitCodes.clean;
+  }
+  const { repo, base, head } = values;
+  if (name === undefined) throw usage("NAME is missing", "See 'hunkwise tool --list'.");
+  if (base === undefined) throw usage("--base is missing", "Name what the change is to be merged into.");
+  const args = readArguments(values.args);
+  await using range = await openRange({ repo, base, head, signal: io.signal });
+  const { config, notices } = await loadLocalConfig(range.workspace);
+  const say = (line: string) => write(io.stderr, `warning: ${plainLine(line)}\n`);
+  for (const notice of notices) await say(notice);
+  const result = await callTool(name, args, range, { config, signal: io.signal, onCrash: say });
+  io.signal.throwIfAborted();
+  await write(io.stdout, `${escapeUnseen(JSON.stringify(result, null, 2))}\n`);
+  return result.status === "success" ? exitCodes.clean : exitCodes.found;
+}
+
+/** The text is handed on as it is, so that the tool's own check of arguments answers as it answers a model. */
+function readArguments(text: string): string {
+  try {
+    JSON.parse(text);
+    return text;
+  } catch (error) {
+    const remedy = `Quote it for the shell: --args '{"key": "value"}'.`;
+    throw usage(`--args is not JSON: ${errorLine(error)}`, remedy);
+  }
+}
+
+const usage = (message: string, remedy: string) => new AppError("usage", message, { remedy });

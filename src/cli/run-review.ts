@@ -1,0 +1,104 @@
+import { readLocalEnv } from "../config/env.ts";
+import { AppError } from "../errors.ts";
+import { atLeast, type Severity } from "../finding.ts";
+import type { Model } from "../llm/model.ts";
+import { outcomeOf } from "../reporters/outcome.ts";
+import { PIPED_WIDTH, plainLine } from "../reporters/terminal-style.ts";
+import type { ProgressEvent } from "../review/progress.ts";
+import type { ReviewInput } from "../review/review-input.ts";
+import type { ReviewResult } from "../review/review-result.ts";
+import { type CommandIo, exitCodes } from "./command.ts";
+import { createModel } from "./create-model.ts";
+import { loadSources } from "./load-sources.ts";
+import { loadLocalConfig } from "./local-config.ts";
+import { type OpenRange, openRange } from "./open-range.ts";
+import { requireWritable, wantsColour, write, writeOutput } from "./output.ts";
+import { createProgress } from "./progress.ts";
+import { type Format, renderResult } from "./render-result.ts";
+import { inputOf } from "./review-input.ts";
+import { openTrajectory } from "./trajectory-file.ts";
+import { useProxy } from "./use-proxy.ts";
+
+/** The options of the command, as its help describes them. */
+export interface ReviewValues {
+  repo: string;
+  base: string | undefined;
+  head: string;
+  format: Format;
+  output: string | undefined;
+  "fail-on": Severity | "never" | undefined;
+  "dry-run": boolean;
+  trajectory: string | undefined;
+}
+
+/** Reviews a local range. Resolves to the exit code. */
+export async function runReview(values: ReviewValues, io: CommandIo): Promise<number> {
+  const env = readLocalEnv();
+  if (values.output !== undefined) await requireWritable(values.output);
+  const { repo, base, head } = values;
+  await using range = await openRange({ repo, base, head, signal: io.signal });
+  const { config, notices } = await loadLocalConfig(range.workspace);
+  if (range.dirty) await warn(io, `uncommitted changes in ${repo} are not reviewed`);
+  for (const notice of notices) await warn(io, notice);
+  if (values["dry-run"]) {
+    const { dryRun } = await import("./dry-run.ts");
+    await deliver(values, await dryRun(range, config, env, dryRunFormat(values.format)), io);
+    return exitCodes.clean;
+  }
+  useProxy(env);
+  const model = env.model && (await createModel(env.model, env.pricesFile));
+  const reviewed = await reviewRange(range, inputOf(range.names.base, config, model), model, values, io);
+  const result = { ...reviewed, warnings: [...notices, ...reviewed.warnings] };
+  await deliver(values, await render(result, range, values, io), io);
+  return exitCodeOf(result, values["fail-on"] ?? config.check.threshold);
+}
+
+async function reviewRange(
+  { place }: OpenRange,
+  input: ReviewInput,
+  model: Model | null,
+  values: ReviewValues,
+  { stderr, signal }: CommandIo,
+): Promise<ReviewResult> {
+  const { runReviewProcess } = await import("../process/run-review-process.ts");
+  await using record = await openTrajectory(values.trajectory);
+  const { trajectory } = record;
+  const progress = createProgress(stderr);
+  const onProgress = (event: ProgressEvent) => progress.handle(event);
+  try {
+    return await runReviewProcess({ place, input, model, trajectory, onProgress, signal });
+  } finally {
+    progress.end();
+  }
+}
+
+async function render(result: ReviewResult, range: OpenRange, values: ReviewValues, { stdout }: CommandIo) {
+  const found = result.findings.map(({ finding }) => finding);
+  const toFile = values.output !== undefined;
+  return renderResult(values.format, result, {
+    range: range.names,
+    source: await loadSources(range.workspace, found),
+    colour: !toFile && wantsColour(stdout),
+    width: (toFile ? 0 : stdout.columns) || PIPED_WIDTH,
+  });
+}
+
+function dryRunFormat(format: Format): "pretty" | "json" {
+  if (format === "pretty" || format === "json") return format;
+  throw new AppError("usage", `--dry-run cannot print ${format}`, { remedy: "Use --format pretty or json." });
+}
+
+const warn = ({ stderr }: CommandIo, text: string) => write(stderr, `warning: ${plainLine(text)}\n`);
+
+async function deliver(values: ReviewValues, text: string, io: CommandIo): Promise<void> {
+  if (values.output === undefined) return write(io.stdout, text);
+  await writeOutput(values.output, text);
+  await write(io.stderr, `written to ${values.output}\n`);
+}
+
+function exitCodeOf(result: ReviewResult, threshold: Severity | "never"): number {
+  if (outcomeOf(result) === "partial") return exitCodes.failed;
+  if (threshold === "never") return exitCodes.clean;
+  const open = result.findings.some(({ finding }) => atLeast(finding.severity, threshold));
+  return open ? exitCodes.found : exitCodes.clean;
+}
