@@ -10,7 +10,10 @@ export interface CompactOptions {
 
 /** Once something must go, this share of the limit is what stays: room for several turns, so that caches hit again. */
 const TARGET_SHARE = 0.6;
-/** How many of the newest turns stay whole, less where that is not enough. The newest one is not yet read by the model. */
+/**
+ * How many of the newest turns stay whole: fewer to reach the target, one alone only to fit at all. That one is never
+ * touched, for the model has not read it yet.
+ */
 const WHOLE_TURNS = [4, 2, 1];
 
 /**
@@ -23,24 +26,32 @@ export function compact(messages: readonly Message[], options: CompactOptions): 
   let size = messages.reduce((sum, message) => sum + options.tokensOf(message), 0);
   if (size <= options.limitTokens) return messages;
 
-  const toolOf = toolsByCall(messages);
+  const shorter = shortenedAnswers(messages, options);
   const compacted = [...messages];
+  const target = options.limitTokens * TARGET_SHARE;
   for (const wholeTurns of WHOLE_TURNS) {
+    if (size <= (wholeTurns > 1 ? target : options.limitTokens)) break;
     const end = startOfNewest(messages, wholeTurns);
-    for (let i = 0; i < end && size > options.limitTokens * TARGET_SHARE; i++) {
-      const message = compacted[i];
-      if (message?.role !== "tool") continue;
-      const tool = toolOf.get(message.callId) ?? "the tool";
-      if (options.isKept(tool)) continue;
-      const shorter: Message = { ...message, content: shortened(tool, message.content) };
-      const saved = options.tokensOf(message) - options.tokensOf(shorter);
-      if (saved <= 0) continue;
-      compacted[i] = shorter;
+    for (const { index, message, saved } of shorter) {
+      if (index >= end || size <= target) break;
+      if (compacted[index] === message) continue;
+      compacted[index] = message;
       size -= saved;
     }
-    if (size <= options.limitTokens) break;
   }
   return compacted;
+}
+
+/** What could stand in place of each answer that may be shortened, and the tokens it would save; oldest first. */
+function shortenedAnswers(messages: readonly Message[], { tokensOf, isKept }: CompactOptions) {
+  const toolOf = toolsByCall(messages);
+  return messages.flatMap((message, index) => {
+    if (message.role !== "tool") return [];
+    const tool = toolOf.get(message.callId) ?? "a tool";
+    const shorter: Message = { ...message, content: shortened(tool, message.content) };
+    const saved = tokensOf(message) - tokensOf(shorter);
+    return isKept(tool) || saved <= 0 ? [] : [{ index, message: shorter, saved }];
+  });
 }
 
 /** Nothing of the answer stays: a part of fenced text could pass for ours, and the call beside it says what it was. */

@@ -79,7 +79,7 @@ export class LoopState {
     };
     this.#options = options;
     this.#tokens = createTokenEstimator(this.definitions);
-    this.#deadline = AbortSignal.timeout(options.limits.milliseconds);
+    this.#deadline = AbortSignal.timeout(Math.ceil(options.limits.milliseconds));
     this.signal = AbortSignal.any([options.signal, this.#deadline]);
     this.#started = options.now();
   }

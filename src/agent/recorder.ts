@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from "node:util";
+import { AppError } from "../errors.ts";
 import type { Message, ModelTurn } from "../llm/model.ts";
 import type { Trajectory, TrajectoryEntry } from "./trajectory.ts";
 
@@ -8,8 +9,8 @@ type ToolResults = Extract<TrajectoryEntry, { kind: "tool_results" }>["results"]
 export interface Recorder {
   /** Notes messages that are ours. Those of the earlier run are taken instead of `messages` while going along it. */
   say(messages: Message[]): Promise<Message[]>;
-  /** The earlier run's turn, or the answer to `ask`, which is durable before it is handed on. */
-  turn(turn: number, ask: () => Promise<ModelTurn>): Promise<ModelTurn>;
+  /** The earlier run's turn, or the answer to `ask`, which is durable before it is handed on. A fault is not recorded. */
+  turn(turn: number, ask: () => Promise<ModelTurn | AppError>): Promise<ModelTurn | AppError>;
   results(turn: number, results: ToolResults): Promise<void>;
   stopped(reason: string): Promise<void>;
 }
@@ -56,6 +57,7 @@ export function createRecorder(
       }
       ahead = [];
       const model = await ask();
+      if (model instanceof AppError) return model;
       await trajectory.append({ kind: "turn", loop, turn, model });
       return model;
     },

@@ -62,15 +62,16 @@ async function takeTurn(input: AgentInput, state: LoopState): Promise<StopReason
   state.idleTurns = 0;
   const repeats = state.countRepeats(turn.toolCalls);
   const answers = await answerCalls(turn.toolCalls, answerOptions(input, state, turn, repeats));
+  const finished = answers.some((answer) => answer.endsLoop);
   const interrupted = state.interrupted();
   // Cut off in the middle, these are not the answers that the calls have: a run that goes on must not find them.
-  if (interrupted) return interrupted;
+  if (interrupted && !finished) return interrupted;
   await state.recorder.results(
     state.turn,
     answers.map(({ callId, tool, text }) => ({ callId, tool, text })),
   );
   state.add(answers.map(({ callId, text }) => ({ role: "tool", callId, content: text })));
-  if (answers.some((answer) => answer.endsLoop)) return "finished";
+  if (finished) return "finished";
   if (repeats >= MAX_REPEATS) return "repeated_calls";
   await wrapUp(input, state);
   return undefined;
@@ -86,15 +87,17 @@ async function askModel(input: AgentInput, state: LoopState): Promise<ModelTurn 
     maxOutputTokens: state.answerTokens(),
   };
   emit({ type: "turn_started", turn });
-  try {
-    const answer = await state.recorder.turn(turn, () => model.respond(request, state.signal));
-    state.charge(answer.usage);
-    emit({ type: "turn_finished", turn, model: answer, total: state.usage });
-    return answer;
-  } catch (error) {
-    if (error instanceof AppError) return error;
-    throw error;
-  }
+  const answer = await state.recorder.turn(turn, () => model.respond(request, state.signal).catch(asValue));
+  if (answer instanceof AppError) return answer;
+  state.charge(answer.usage);
+  emit({ type: "turn_finished", turn, model: answer, total: state.usage });
+  return answer;
+}
+
+/** Faults of a model are AppErrors; anything else is a fault of ours and goes on as what it is. */
+function asValue(error: unknown): AppError {
+  if (error instanceof AppError) return error;
+  throw error;
 }
 
 function answerOptions(input: AgentInput, state: LoopState, turn: ModelTurn, repeats: number): AnswerOptions {

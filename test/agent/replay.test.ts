@@ -1,0 +1,108 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { AppError } from "../../src/errors.ts";
+import type { ScriptedTurn } from "../../src/llm/scripted.ts";
+import { calls, finish, look, runLoop } from "./loop-fixture.ts";
+
+/** With ids of their own: a model that is asked again goes on with ids, it does not begin anew. */
+const turns = [look("a"), { content: "hm" }, calls(["report", { title: "bug" }]), look("b"), finish].map(
+  (turn: ScriptedTurn, n): ScriptedTurn => ({
+    ...turn,
+    toolCalls: turn.toolCalls?.map((call) => ({ ...call, id: `id_${n}` })) ?? [],
+  }),
+);
+const limits = { turns: 7, tokens: 10_000_000, costUsd: null, milliseconds: 600_000 };
+
+describe("a run that was cut short", () => {
+  it("goes on where it ended, wherever that was, pays no turn twice and ends like one that was not", async () => {
+    const whole = await runLoop(turns, { limits });
+    for (let kept = 0; kept <= whole.entries.length; kept++) {
+      const replay = JSON.parse(JSON.stringify(whole.entries.slice(0, kept)));
+      const paid = replay.filter((entry: { kind: string }) => entry.kind === "turn").length;
+
+      const again = await runLoop((_, n) => turns[paid + n] ?? new Error("asked for too much"), {
+        limits,
+        replay,
+      });
+
+      expect(again.model.requests).toHaveLength(turns.length - paid);
+      expect(again.result).toEqual(whole.result);
+      expect(again.reported).toEqual(["bug"]);
+      // Nothing is written again but the end.
+      const before = replay.filter((entry: { kind: string }) => entry.kind !== "stopped");
+      expect([...before, ...again.entries]).toEqual(whole.entries);
+    }
+  });
+
+  it("may have been cut by the model, and take up again several times", async () => {
+    const down = new AppError("model_failed", "down", { retryable: true });
+    const first = await runLoop([turns[0]!, down], { limits });
+    const second = await runLoop([turns[1]!, turns[2]!, down], { limits, replay: first.entries });
+    const recorded = [...first.entries, ...second.entries];
+    const third = await runLoop([turns[3]!, turns[4]!], { limits, replay: recorded });
+
+    expect(third.result).toMatchObject({ stopReason: "finished", turns: 5, usage: { requests: 5 } });
+    expect(third.model.requests).toHaveLength(2);
+  });
+
+  it("takes the messages of the earlier run as they were, also those that hang on the clock", async () => {
+    const timed = { ...limits, turns: 50, milliseconds: 100_000 };
+    let time = 0;
+    const slow = await runLoop((_, n) => (n < 4 ? look(`f${n}`) : new AppError("model_failed", "down")), {
+      limits: timed,
+      now: () => (time += 6_000),
+    });
+    const warned = slow.entries.filter((entry) => entry.kind === "messages");
+    expect(warned).toHaveLength(2);
+
+    const quick = await runLoop([finish], { limits: timed, replay: slow.entries });
+
+    expect(quick.model.requests).toHaveLength(1);
+    expect(quick.model.requests[0]?.messages).toEqual(slow.model.requests[4]?.messages);
+  });
+
+  it("is left alone from the first answer that differs, and so is its rest the time after", async () => {
+    const old = await runLoop([look("a"), look("b"), finish], { textFor: () => "old text" });
+
+    const fresh = await runLoop([look("c"), new AppError("model_failed", "down")], { replay: old.entries });
+    const again = await runLoop([finish], { replay: [...old.entries, ...fresh.entries] });
+
+    expect(fresh.executed).toEqual(["look a", "look c"]);
+    expect(again.executed).toEqual(["look a", "look c", "finish"]);
+    expect(again.model.requests).toHaveLength(1);
+  });
+
+  it("is of no use to another task or another loop", async () => {
+    const old = await runLoop(turns, { limits });
+    const messages = [{ role: "user" as const, content: "Another pull request." }];
+
+    const otherTask = await runLoop([finish], { messages, replay: old.entries });
+    const otherLoop = await runLoop([finish], { loop: "verify", replay: old.entries });
+
+    expect([otherTask.model.requests.length, otherLoop.model.requests.length]).toEqual([1, 1]);
+  });
+
+  it("counts its turns against the limits", async () => {
+    const first = await runLoop([look("a"), look("b"), new AppError("model_failed", "down")]);
+    const second = await runLoop((_, n) => look(`c${n}`), {
+      limits: { ...limits, turns: 3 },
+      replay: first.entries,
+    });
+
+    expect(second.result).toMatchObject({ stopReason: "turn_limit", turns: 3 });
+    expect(second.model.requests).toHaveLength(1);
+  });
+
+  it("may hold anything: what does not fit is ignored", async () => {
+    const whole = await runLoop(turns, { limits });
+    const entries = fc.shuffledSubarray(whole.entries, { minLength: 1 });
+    await fc.assert(
+      fc.asyncProperty(entries, async (replay) => {
+        const run = await runLoop((_, n) => turns[n] ?? finish, { limits, replay });
+
+        expect(["finished", "turn_limit", "repeated_calls"]).toContain(run.result.stopReason);
+      }),
+      { numRuns: 60 },
+    );
+  });
+});
