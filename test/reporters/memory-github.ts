@@ -1,0 +1,124 @@
+import { AppError, type ErrorCode } from "../../src/errors.ts";
+import type {
+  CheckRunUpdate,
+  InlineComment,
+  OwnText,
+  PullRequest,
+  PullRequestApi,
+} from "../../src/github/pull-request-api.ts";
+
+export const head = "b".repeat(40);
+
+/** "before": nothing was done. "after": it was done, and only the answer was lost. */
+export interface Fault {
+  call: keyof PullRequestApi;
+  /** From 1; every one of them without it. */
+  nth?: number;
+  when?: "before" | "after";
+  error: AppError;
+}
+
+export const ambiguous = () =>
+  new AppError("github_failed", "POST got no answer: ECONNRESET", { retryable: true });
+export const refusal = (code: ErrorCode, remedy?: string) =>
+  new AppError(code, `GitHub answered with ${code}`, remedy ? { remedy } : {});
+
+interface MemoryCheck {
+  id: number;
+  headSha: string;
+  externalId: string;
+  history: CheckRunUpdate[];
+}
+
+/** A pull request in memory that behaves as GitHub does, records every call, and fails as it is told. */
+export class MemoryGitHub implements PullRequestApi {
+  readonly state: PullRequest = {
+    number: 7,
+    title: "T",
+    body: "",
+    author: "octocat",
+    state: "open",
+    draft: false,
+    labels: [],
+    headSha: head,
+    baseSha: "a".repeat(40),
+    baseRef: "main",
+  };
+  readonly reviews: (OwnText & { comments: InlineComment[] })[] = [];
+  readonly fileComments: (OwnText & { path: string })[] = [];
+  readonly comments: OwnText[] = [];
+  readonly checks: MemoryCheck[] = [];
+  readonly calls: string[] = [];
+  readonly faults: Fault[] = [];
+  /** Which comments GitHub refuses, for which it refuses their whole review. */
+  refuses: (comment: { path: string; line?: number }) => boolean = () => false;
+  /** Called before each call: the world changes meanwhile. */
+  meanwhile: (call: string) => void = () => {};
+  #ids = 100;
+
+  count(call: keyof PullRequestApi): number {
+    return this.calls.filter((one) => one === call).length;
+  }
+
+  async #do<T>(call: keyof PullRequestApi, work: () => T): Promise<T> {
+    this.meanwhile(call);
+    this.calls.push(call);
+    const nth = this.count(call);
+    const fault = this.faults.find((one) => one.call === call && (one.nth ?? nth) === nth);
+    if (fault && fault.when !== "after") throw fault.error;
+    const done = work();
+    if (fault) throw fault.error;
+    return done;
+  }
+
+  #refuse(comments: readonly { path: string; line?: number }[]): void {
+    if (comments.some((comment) => this.refuses(comment))) throw refusal("github_invalid");
+  }
+
+  pull = () => this.#do("pull", () => ({ ...this.state }));
+  permissionOf = () => this.#do("permissionOf", () => "write" as const);
+  fileAt = () => this.#do("fileAt", () => undefined);
+  react = () => this.#do("react", () => {});
+  ownReviews = () => this.#do("ownReviews", () => this.reviews.map(({ id, body }) => ({ id, body })));
+  ownReviewComments = () =>
+    this.#do("ownReviewComments", () => [
+      ...this.reviews.flatMap(({ comments }) => comments.map(({ body }) => ({ id: this.#ids++, body }))),
+      ...this.fileComments.map(({ id, body }) => ({ id, body })),
+    ]);
+  ownComments = () => this.#do("ownComments", () => this.comments.map((one) => ({ ...one })));
+
+  createReview = (_head: string, body: string, comments: readonly InlineComment[]) =>
+    this.#do("createReview", () => {
+      this.#refuse(comments);
+      this.reviews.push({ id: this.#ids++, body, comments: [...comments] });
+    });
+  acceptsReview = (_head: string, comments: readonly InlineComment[]) =>
+    this.#do("acceptsReview", () => !comments.some((comment) => this.refuses(comment)));
+  createFileComment = (_head: string, path: string, body: string) =>
+    this.#do("createFileComment", () => {
+      this.#refuse([{ path }]);
+      this.fileComments.push({ id: this.#ids++, path, body });
+    });
+  createComment = (body: string) =>
+    this.#do("createComment", () => void this.comments.push({ id: this.#ids++, body }));
+  updateComment = (id: number, body: string) =>
+    this.#do("updateComment", () => {
+      const known = this.comments.find((one) => one.id === id);
+      if (!known) throw refusal("github_not_found");
+      known.body = body;
+    });
+
+  findCheckRun = (headSha: string, externalId: string) =>
+    this.#do(
+      "findCheckRun",
+      () => this.checks.find((one) => one.headSha === headSha && one.externalId === externalId)?.id,
+    );
+  createCheckRun = (headSha: string, externalId: string, update: CheckRunUpdate) =>
+    this.#do("createCheckRun", () => {
+      const id = this.#ids++;
+      this.checks.push({ id, headSha, externalId, history: [update] });
+      return id;
+    });
+  updateCheckRun = (id: number, update: CheckRunUpdate) =>
+    this.#do("updateCheckRun", () => void this.checks.find((one) => one.id === id)?.history.push(update));
+}
