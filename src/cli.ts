@@ -29,7 +29,10 @@ function abortOnSignals(): { signal: AbortSignal; exitCode: () => number | null 
 
 /** Stack traces are for whoever set LOG_LEVEL=debug; everybody else gets the line. */
 async function complaint(error: unknown): Promise<string> {
-  const line = `hunkwise: ${errorLine(error).replaceAll(/\s*\n\s*/g, " ")}\n`;
+  // A message may quote a server or a repository.
+  const { escapeInvisible } = await import("./text/escape-invisible.ts");
+  const text = escapeInvisible(errorLine(error).replaceAll(/\s*\n\s*/g, " "));
+  const line = `hunkwise: ${text}${/[.?!]$/.test(text) ? "" : "."}\n`;
   const { wantsStackTraces } = await import("./config/env.ts");
   return wantsStackTraces() && error instanceof Error ? `${line}${error.stack}\n` : line;
 }

@@ -76,8 +76,11 @@ const reviewable = (files: readonly ChangedFile[]) => files.filter((file) => fil
 
 function lines({ model, files, hunks_total, first_request, limits }: DryRun): string[] {
   const width = String(Math.max(0, ...files.map((file) => file.hunks))).length;
-  const file = ({ path, hunks, skipped }: DryRun["files"][number]) =>
-    `  ${skipped === null ? String(hunks).padStart(width) : "-".padStart(width)}  ${plainLine(path)}${skipped === null ? "" : `  (skipped: ${plainLine(skipped)})`}`;
+  const file = ({ path, hunks, skipped }: DryRun["files"][number]) => {
+    const count = (skipped === null ? String(hunks) : "-").padStart(width);
+    const reason = skipped === null ? "" : `  (skipped: ${plainLine(skipped)})`;
+    return `  ${count}  ${plainLine(path)}${reason}`;
+  };
   const read = files.filter(({ skipped }) => skipped === null);
   const cost = first_request.cost_usd === null ? "" : `, ${dollars(first_request.cost_usd)}`;
   const limit = [

@@ -1,0 +1,230 @@
+import { readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { ReviewJson } from "../../src/reporters/json.ts";
+import { type GitRepo, TempFolder } from "../support/git-repo.ts";
+import { type CliRun, runCli } from "../support/run-cli.ts";
+import { faultyRepo, fingerprintOf, soundRepo } from "./sample-repo.ts";
+
+const escape = "\u001b";
+let faulty: GitRepo;
+let sound: GitRepo;
+let folder: TempFolder;
+
+beforeAll(() => {
+  faulty = faultyRepo();
+  sound = soundRepo();
+  folder = new TempFolder("cli");
+});
+afterAll(() => {
+  faulty.dispose();
+  sound.dispose();
+  folder.dispose();
+});
+
+const review = (repo: GitRepo, ...args: string[]) => runCli(["review", "--repo", repo.dir, ...args]);
+
+describe("an offline review from the command line", () => {
+  let run: CliRun;
+  let before: string[];
+
+  beforeAll(async () => {
+    before = fingerprintOf(faulty.dir);
+    run = await review(faulty, "--base", "main");
+  });
+
+  it("exits with 1 at a finding as severe as the default threshold", () => {
+    expect(run.code).toBe(1);
+  });
+
+  it("prints the report on stdout: first that no model read it, then the finding with its code", () => {
+    expect(run.stdout).toMatch(/^Offline: .*no model read it\.\n/);
+    expect(run.stdout).toContain("main...topic\n");
+    expect(run.stdout).toContain("1 commit · 2 files · 1 hunk · offline\n");
+    expect(run.stdout).toMatch(
+      / {2}HIGH {2}.*\n {2}cart\.py:1 · correctness · ast-grep\/py-mutable-default\n/,
+    );
+    expect(run.stdout).toContain("  > 1 │ def total(items, seen=[]):\n");
+    expect(run.stdout).toContain("Skipped   package-lock.json: lock file\n");
+    expect(run.stdout).not.toContain("not read:");
+  });
+
+  it("tells its progress on stderr, in plain lines without colours", () => {
+    expect(run.stderr).toMatch(/^\d:\d\d · reading the change$/m);
+    expect(run.stderr).toMatch(/running the analyzers/);
+    expect(run.stdout + run.stderr).not.toContain(escape);
+  });
+
+  it("leaves the repository as it was, to the last time stamp", () => {
+    expect(fingerprintOf(faulty.dir)).toEqual(before);
+  });
+});
+
+describe("the formats of a review", () => {
+  it("prints JSON of the documented shape", async () => {
+    const { stdout, code } = await review(faulty, "--base", "main", "--format", "json");
+    const json = ReviewJson.parse(JSON.parse(stdout));
+    expect(code).toBe(1);
+    expect(json).toMatchObject({
+      mode: "offline",
+      stop_reason: "no_model",
+      head_sha: faulty.sha("topic"),
+      merge_base_sha: faulty.sha("main"),
+      coverage: { hunks_total: 1, hunks_served: 0 },
+      usage: { requests: 0 },
+    });
+    expect(json.findings[0]).toMatchObject({ path: "cart.py", line: 1, side: "RIGHT", placement: "inline" });
+    expect(json.coverage.files_skipped).toEqual([{ path: "package-lock.json", reason: "lock file" }]);
+  });
+
+  it("writes to a file instead of stdout", async () => {
+    const file = join(folder.path, "review.sarif");
+    const { stdout, stderr } = await review(faulty, "--base", "main", "--format", "sarif", "--output", file);
+    expect(stdout).toBe("");
+    expect(stderr).toContain(`written to ${file}\n`);
+    expect(JSON.parse(readFileSync(file, "utf8")).runs[0].results).toHaveLength(1);
+  });
+
+  it("refuses an unwritable file before it begins", async () => {
+    const file = join(folder.path, "no", "such", "folder", "x");
+    const { code, stderr } = await review(faulty, "--base", "main", "--output", file);
+    expect(code).toBe(2);
+    expect(stderr).toMatch(/^hunkwise: the output cannot be written: .*\n$/);
+  });
+
+  it("uses colours where they are forced, also through a pipe", async () => {
+    const { stdout } = await runCli(
+      ["review", "--repo", faulty.dir, "--base", "main", "--format", "pretty"],
+      {
+        env: { FORCE_COLOR: "1" },
+      },
+    );
+    expect(stdout).toContain(`${escape}[`);
+  });
+});
+
+describe("the exit code of a review", () => {
+  it("is 0 when the threshold is worse than every finding, or never", async () => {
+    expect((await review(faulty, "--base", "main", "--fail-on", "critical")).code).toBe(0);
+    expect((await review(faulty, "--base", "main", "--fail-on", "never")).code).toBe(0);
+  });
+
+  it("is 0 for an offline review that found nothing, which still says that no model read it", async () => {
+    const { code, stdout } = await review(sound, "--base", "main");
+    expect(code).toBe(0);
+    expect(stdout).toMatch(/^Offline: .*no model read it/);
+    expect(stdout).not.toContain("no problems found");
+  });
+
+  it("is 0 for a range without changes", async () => {
+    const { code, stdout } = await review(sound, "--base", "topic");
+    expect(code).toBe(0);
+    expect(stdout).toContain("0 commits · 0 files · 0 hunks");
+  });
+
+  it("follows the configuration where no threshold is given", async () => {
+    using repo = faultyRepo({ ".github/hunkwise.yml": "check:\n  threshold: critical\n" });
+    expect((await review(repo, "--base", "main")).code).toBe(0);
+    expect((await review(repo, "--base", "main", "--fail-on", "low")).code).toBe(1);
+  });
+});
+
+describe("the revisions of a review", () => {
+  it("are guessed: the checked-out head against main", async () => {
+    const { code, stdout } = await review(faulty);
+    expect(code).toBe(1);
+    expect(stdout).toContain("main...topic\n");
+  });
+
+  it("are guessed from origin's default branch where there is one", async () => {
+    using clone = new TempFolder("clone");
+    sound.git("clone", "--quiet", "--branch", "topic", sound.dir, clone.path);
+    const { stdout, code } = await runCli(["review", "--repo", clone.path, "--format", "json"]);
+    expect(code).toBe(0);
+    expect(JSON.parse(stdout).head_sha).toBe(sound.sha("topic"));
+  });
+
+  it("have to be named where nothing can be guessed", async () => {
+    using repo = soundRepo();
+    repo.git("branch", "-m", "main", "trunk");
+    const { code, stderr } = await review(repo);
+    expect(code).toBe(2);
+    expect(stderr).toMatch(/^hunkwise: no --base given.* Name what .*--base\.\n$/);
+  });
+
+  it("are the committed ones: a dirty tree is warned of and not reviewed", async () => {
+    using repo = soundRepo();
+    writeFileSync(join(repo.dir, "cart.py"), "def total(prices, seen=[]):\n    seen.append(1)\n");
+    const { code, stderr, stdout } = await review(repo, "--base", "main");
+    expect(code).toBe(0);
+    expect(stderr).toContain("warning: uncommitted changes in ");
+    expect(stdout).toContain("Findings  none");
+  });
+});
+
+describe("the repository configuration in a review", () => {
+  it("is the base's: a change cannot switch its own review off", async () => {
+    using repo = faultyRepo();
+    repo.commit("Hide", { ".github/hunkwise.yml": "paths:\n  ignore: ['*']\n" });
+    const { code, stdout } = await review(repo, "--base", "main");
+    expect(code).toBe(1);
+    expect(stdout).toContain("cart.py:1");
+  });
+
+  it("gives a notice with line and key when it is broken, on stderr and in every report", async () => {
+    using repo = faultyRepo({ ".github/hunkwise.yml": "review:\n  draft: true\n" });
+    const { code, stderr, stdout } = await review(repo, "--base", "main", "--format", "json");
+    expect(code).toBe(1);
+    expect(stderr).toMatch(/^warning: \.github\/hunkwise\.yml:2: review\.draft .*drafts/m);
+    expect(JSON.parse(stdout).warnings[0]).toMatch(/\.github\/hunkwise\.yml:2: review\.draft/);
+  });
+});
+
+describe("around a review", () => {
+  it("a dry run lists files, hunks, what is skipped and the predicted tokens", async () => {
+    const { code, stdout } = await review(faulty, "--base", "main", "--dry-run");
+    expect(code).toBe(0);
+    expect(stdout).toContain("2 changed files, 1 to be reviewed with 1 hunk\n");
+    expect(stdout).toMatch(/^ {2}1 {2}cart\.py$/m);
+    expect(stdout).toMatch(/^ {2}- {2}package-lock\.json {2}\(skipped: lock file\)$/m);
+    expect(stdout).toMatch(/No model is set up(.|\n)*about [\d,]+ tokens/);
+  });
+
+  it("a dry run prints JSON, and no other format", async () => {
+    const { stdout } = await review(faulty, "--base", "main", "--dry-run", "--format", "json");
+    expect(JSON.parse(stdout)).toMatchObject({
+      model: null,
+      hunks_total: 1,
+      files: [{ path: "cart.py" }, {}],
+    });
+    const { code, stderr } = await review(faulty, "--base", "main", "--dry-run", "--format", "sarif");
+    expect(code).toBe(2);
+    expect(stderr).toMatch(/^hunkwise: --dry-run cannot print sarif/);
+  });
+
+  it("no folder is left behind, also when the run is interrupted", async () => {
+    using scratch = new TempFolder("scratch");
+    const { code, signal } = await runCli(["review", "--repo", faulty.dir, "--base", "main"], {
+      env: { TMPDIR: scratch.path },
+      onStart: (child) => child.stderr?.once("data", () => child.kill("SIGINT")),
+    });
+    expect({ code, signal }).toEqual({ code: 130, signal: null });
+    expect(readdirSync(scratch.path)).toEqual([]);
+  });
+
+  it("a reader that goes away is no failure of its own", async () => {
+    const { code, stderr } = await runCli(["review", "--repo", faulty.dir, "--base", "main"], {
+      onStart: (child) => child.stdout?.destroy(),
+    });
+    expect(code).toBe(1);
+    expect(stderr).not.toMatch(/EPIPE|Error/);
+  });
+
+  it("the trajectory is a file that only its owner reads, empty offline", async () => {
+    const file = join(folder.path, "run.jsonl");
+    writeFileSync(file, "old", { mode: 0o644 });
+    await review(sound, "--base", "main", "--trajectory", file);
+    expect(statSync(file).mode & 0o777).toBe(0o600);
+    expect(readFileSync(file, "utf8")).toBe("");
+  });
+});
