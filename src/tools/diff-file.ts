@@ -6,6 +6,7 @@ import type { Change } from "../git/workspace.ts";
 import { changeInWords } from "./change-in-words.ts";
 import { pageBudget, servedHunks, takePage } from "./diff-pages.ts";
 import { GITHUB_CONTEXT } from "./diff-source.ts";
+import { latin1Note } from "./encoding-note.ts";
 import { findChange } from "./find-change.ts";
 import { noteShown } from "./served-hunks.ts";
 import { count, showPath } from "./show.ts";
@@ -80,10 +81,12 @@ async function execute(input: Input, context: ToolContext) {
     start_hunk: input.start_hunk,
     end_hunk: last,
   };
-  if (last === total) return { output };
+  const note = await latin1Note(output.diff, [change.oldOid, change.newOid], context.workspace);
+  const answer = note === undefined ? { output } : { output, note };
+  if (last === total) return answer;
   const width = input.context_lines === GITHUB_CONTEXT ? {} : { context_lines: input.context_lines };
   const next = { file_path: change.path, ...width, start_hunk: last + 1, end_hunk: last + HUNKS_A_PAGE };
-  return { output, next };
+  return { ...answer, next };
 }
 
 function render(output: FileDiffOutput) {

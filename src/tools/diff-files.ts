@@ -2,6 +2,7 @@ import { z } from "zod";
 import { divideHunk } from "../diff/divide.ts";
 import { parseFilePatch } from "../diff/parse.ts";
 import { renderHunk, renderLine, shownBytes } from "../diff/render.ts";
+import { LATIN1_NOTE } from "./encoding-note.ts";
 import { resolveFile } from "./resolve-path.ts";
 import { count, fitting } from "./show.ts";
 import { defineTool, type ToolContext } from "./tool.ts";
@@ -31,7 +32,10 @@ async function execute(input: Input, context: ToolContext) {
     context.workspace.readBlob(to.oid),
   ]);
   if (left.binary || right.binary) return { output: `Binary files '${from.path}' and '${to.path}' differ.` };
-  return { output: (await context.workspace.diffBlobs(from, to, input.context_lines)) || IDENTICAL };
+  const output = (await context.workspace.diffBlobs(from, to, input.context_lines)) || IDENTICAL;
+  return [left, right].some((file) => file.encoding === "latin1")
+    ? { output, note: LATIN1_NOTE }
+    : { output };
 }
 
 function render(output: string, input: Input, maxBytes: number) {

@@ -7,9 +7,7 @@ import { readingTools, reportingTools } from "../../src/tools/index.ts";
 import { createRegistry } from "../../src/tools/registry.ts";
 import type { ToolRun } from "../../src/tools/run-tool.ts";
 import type { ReportedFinding, ReportPort, ToolContext } from "../../src/tools/tool.ts";
-import type { GitRepo } from "../support/git-repo.ts";
-
-export const gitPath = "/usr/bin/git";
+import { type GitRepo, gitPath } from "../support/git-repo.ts";
 
 export interface OpenOptions {
   base?: string;
