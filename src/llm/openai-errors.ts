@@ -1,5 +1,5 @@
 import OpenAI from "openai";
-import { AppError, type AppErrorOptions, type ErrorCode } from "../errors.ts";
+import { AppError } from "../errors.ts";
 import { abortedError } from "./retry.ts";
 
 /** What error messages may name of the endpoint. */
@@ -95,64 +95,60 @@ export function isContextTooLong({ status, code, message }: Refusal): boolean {
   );
 }
 
-export function statusError(refusal: Refusal, { model, address }: Endpoint): AppError {
-  const { status, code, message } = refusal;
+export function statusError(refusal: Refusal, endpoint: Endpoint): AppError {
+  const { status, message } = refusal;
+  const { model, address } = endpoint;
   const told = message && !/^<(!doctype|html)/i.test(message.trim()) ? `: ${excerpt(message)}` : "";
-  const make = (kind: ErrorCode, text: string, remedy: string, more: AppErrorOptions = {}) =>
-    new AppError(kind, text, { remedy, ...more });
-
-  // What the far side says of a key repeats parts of it.
-  if (status === 401) {
-    return make(
-      "model_unauthorized",
-      `${address} refused the API key (401)`,
-      "Set OPENAI_API_KEY to a valid key.",
-    );
-  }
-  if (status === 403) {
-    return make(
-      "model_unauthorized",
-      `The API key may not use the model "${model}" at ${address} (403)${told}`,
-      "Use a key with access to it, or another HUNKWISE_MODEL.",
-    );
-  }
-  if (status === 402 || code === "insufficient_quota") {
-    return make(
-      "model_rate_limited",
-      `The account's quota is used up (${status})`,
-      "Add credit or raise its limit.",
-    );
-  }
+  const barred = accessError(refusal, endpoint, told);
+  if (barred) return barred;
   if (status === 404) return notFound(refusal, model, address);
   if (isContextTooLong(refusal)) {
-    return make(
+    return new AppError(
       "model_refused",
       `The conversation is too long for the model "${model}" (${status})${told}`,
-      "Configure the context size that the model really has, or take a model with a larger one.",
-    );
-  }
-  if (status === 429) {
-    return make(
-      "model_rate_limited",
-      `${address} limits the rate (429)${told}`,
-      "Wait, or raise the account's limit.",
       {
-        ...pauseAsked(refusal.headers),
-        retryable: mayRetry(refusal),
+        remedy: "Configure the context size that the model really has, or take a model with a larger one.",
       },
     );
   }
-  if (passing(status)) {
-    return make("model_failed", `${address} failed (${status})${told}`, "Try again later.", {
-      ...pauseAsked(refusal.headers),
-      retryable: mayRetry(refusal),
+  if (!passing(status)) {
+    return new AppError("model_refused", `${address} refused the request (${status})${told}`, {
+      remedy: "Check HUNKWISE_MODEL: it must be a chat model that takes tools.",
     });
   }
-  return make(
-    "model_refused",
-    `${address} refused the request (${status})${told}`,
-    "Check HUNKWISE_MODEL: it must be a chat model that takes tools.",
-  );
+  const later = { ...pauseAsked(refusal.headers), retryable: mayRetry(refusal) };
+  return status === 429
+    ? new AppError("model_rate_limited", `${address} limits the rate (429)${told}`, {
+        remedy: "Wait, or raise the account's limit.",
+        ...later,
+      })
+    : new AppError("model_failed", `${address} failed (${status})${told}`, {
+        remedy: "Try again later.",
+        ...later,
+      });
+}
+
+/** Refusals that are about the key or its account; null for all others. */
+function accessError({ status, code }: Refusal, { model, address }: Endpoint, told: string): AppError | null {
+  // What the far side says of a bad key repeats parts of it.
+  if (status === 401) {
+    return new AppError("model_unauthorized", `${address} refused the API key (401)`, {
+      remedy: "Set OPENAI_API_KEY to a valid key.",
+    });
+  }
+  if (status === 403) {
+    return new AppError(
+      "model_unauthorized",
+      `The API key may not use the model "${model}" at ${address} (403)${told}`,
+      {
+        remedy: "Use a key with access to it, or another HUNKWISE_MODEL.",
+      },
+    );
+  }
+  if (status !== 402 && code !== "insufficient_quota") return null;
+  return new AppError("model_rate_limited", `The account's quota is used up (${status})`, {
+    remedy: "Add credit or raise its limit.",
+  });
 }
 
 function notFound({ code, message }: Refusal, model: string, address: string): AppError {

@@ -1,21 +1,7 @@
 import { z } from "zod";
 import { AppError } from "../errors.ts";
 import type { Usage } from "./model.ts";
-import { listedPrices } from "./price-table.ts";
-
-/** US dollars for a million tokens. `cachedPrompt` null: no discount for cached tokens. */
-export interface Rates {
-  prompt: number;
-  cachedPrompt: number | null;
-  completion: number;
-}
-
-export interface Price extends Rates {
-  /** Day the price was taken down, YYYY-MM-DD; a person's own table may leave it out. */
-  asOf: string | null;
-  /** Rates of the whole request once its prompt has more than `fromTokens` tokens. */
-  longPrompt: (Rates & { fromTokens: number }) | null;
-}
+import { listedPrices, type Price } from "./price-table.ts";
 
 export type PriceTable = Readonly<Record<string, Price>>;
 
