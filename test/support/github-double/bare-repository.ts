@@ -1,4 +1,6 @@
 import { execFile } from "node:child_process";
+import { appendFileSync } from "node:fs";
+import { join } from "node:path";
 import { promisify } from "node:util";
 import { GitRepo, testGitEnvironment } from "../git-repo.ts";
 
@@ -22,7 +24,7 @@ export async function gitBytes(gitDir: string, ...args: string[]): Promise<Buffe
 /** A bare repository that people may push to over HTTP. */
 export function createBareRepository(dir: string): GitRepo {
   const repository = GitRepo.create({ dir, bare: true });
-  repository.git("config", "http.receivepack", "true");
+  appendFileSync(join(dir, "config"), "[http]\n\treceivepack = true\n");
   return repository;
 }
 

@@ -1,5 +1,5 @@
 import { git } from "./bare-repository.ts";
-import type { LineAnchor, Side } from "./model.ts";
+import type { Side } from "./model.ts";
 
 /**
  * Which lines of a pull request can carry a comment, read from `git diff` by the double's own few lines. On purpose it
@@ -139,15 +139,4 @@ export function positionOf(file: DiffedFile, place: Place): number {
 export function hunkUpTo(file: DiffedFile, place: Place): string {
   const hunk = file.hunks[place.hunk];
   return [hunk?.header, ...(hunk?.rows.slice(0, place.row + 1).map((row) => row.text) ?? [])].join("\n");
-}
-
-/** Rows of a hunk with their numbers, for showing a comment beneath its code. */
-export function rowsAround(
-  file: DiffedFile,
-  anchor: Pick<LineAnchor, "side" | "line">,
-  count: number,
-): HunkRow[] {
-  const place = findLine(file, anchor.side, anchor.line);
-  if (!place) return [];
-  return file.hunks[place.hunk]?.rows.slice(Math.max(0, place.row + 1 - count), place.row + 1) ?? [];
 }

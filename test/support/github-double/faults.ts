@@ -7,6 +7,7 @@ export interface Fault {
   kind: FaultKind;
 }
 
+/** A git request knows the faults that come before or instead of its answer, not "reset-after" and "truncated". */
 export type FaultKind =
   | { answer: { status: number; body?: unknown; headers?: Record<string, string> } }
   /** What a load balancer says: 502 and a page of HTML. */

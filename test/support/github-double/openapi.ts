@@ -124,8 +124,9 @@ function operationOf(described: DescribedOperation, path: Record<string, string>
       return check(body) ? [] : say(check.errors);
     },
     checkResponse(status, body) {
-      const schema =
-        described.responses[status] ?? (status >= 400 ? { $ref: "#/schemas/basic-error" } : undefined);
+      // Refusals that an endpoint does not list (401, 403) look as everywhere else; null is an answer without a body.
+      const listed = described.responses[status];
+      const schema = listed === undefined && status >= 400 ? { $ref: "#/schemas/basic-error" } : listed;
       if (schema === undefined) return [`${id} has no answer ${status}`];
       if (schema === null) return body === undefined ? [] : [`${id} answers ${status} without a body`];
       const check = validator(`${id} ${status}`, strictTypes, () => schema);

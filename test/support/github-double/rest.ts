@@ -75,6 +75,7 @@ async function answerKnown(
   const endpoint = operation && endpoints[operation.id];
   const caller = callerOf(state, exchange.headers.authorization);
   if (!operation || !endpoint) throw new NotSimulated(`${exchange.method} ${exchange.path}`);
+  checkMediaType(operation, exchange.headers.accept ?? "");
   const query: Call["query"] = Object.fromEntries(exchange.url.searchParams);
   note("description", operation.checkQuery(query));
   const call: Call = {
@@ -90,6 +91,15 @@ async function answerKnown(
   note("description", problems);
   if (problems.length > 0) throw new GitHubRefusal(422, `Invalid request.\n\n${problems.join("\n")}`);
   return replyOf(await handle(), exchange, operation);
+}
+
+/** A diff, a patch or rendered text would be another answer than the one that is given here. */
+function checkMediaType(operation: Operation, accept: string): void {
+  const kind = /application\/vnd\.github\.(?:[\w-]+\.)?(diff|patch|html|text|full|sha|object|raw)\b/.exec(
+    accept,
+  )?.[1];
+  const known = kind === undefined || (kind === "raw" && operation.id === "repos/get-content");
+  if (!known) throw new NotSimulated(`the media type ${kind} of ${operation.id}`);
 }
 
 /** Who asks is settled before what is asked: a token without the permission learns nothing about its body. */

@@ -64,6 +64,7 @@ export async function createScenario(options: ScenarioOptions): Promise<Scenario
   const people = new People(github);
   const { title = "Change it", author = "octocat", repository: name = "octo-org/shop" } = options;
   const isPrivate = options.private ?? true;
+  github.state.account(name.split("/")[0] ?? "", "Organization");
   const repository = people.createRepository(name, options.base, { private: isPrivate });
   people.addCollaborator(repository, author, options.fork ? "read" : "write");
   const commits = Array.isArray(options.head) ? options.head : [{ files: options.head }];

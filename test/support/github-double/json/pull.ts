@@ -57,7 +57,7 @@ export function labelsJson(state: GitHubState, pull: Pull) {
     node_id: nodeId("LA", pull.id + index + 1),
     url: `${repositoryUrl(state, pull.repository)}/labels/${encodeURIComponent(name)}`,
     name,
-    description: null,
+    description: "",
     color: "ededed",
     default: false,
   }));

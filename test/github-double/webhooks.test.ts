@@ -1,0 +1,145 @@
+import { createServer, type IncomingMessage, type Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import examples from "@octokit/webhooks-examples";
+import { Probot } from "probot";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { deliver } from "../support/github-double/deliver.ts";
+import {
+  issueCommentPayload,
+  pullRequestPayload,
+  reviewCommentPayload,
+} from "../support/github-double/payloads.ts";
+import { createScenario, type Scenario } from "../support/github-double/scenario.ts";
+
+let scenario: Scenario;
+let receiver: Server;
+let received: { headers: IncomingMessage["headers"]; body: string }[] = [];
+let probot: Probot;
+let target: { url: string; secret: string };
+
+beforeAll(async () => {
+  scenario = await createScenario({ base: { "a.txt": "a\n" }, head: { "a.txt": "b\n" }, labels: ["bug"] });
+  receiver = createServer(async (request, response) => {
+    const chunks: Buffer[] = [];
+    for await (const chunk of request) chunks.push(chunk as Buffer);
+    received.push({ headers: request.headers, body: Buffer.concat(chunks).toString() });
+    response.writeHead(202).end("queued");
+  });
+  await new Promise<void>((done) => receiver.listen(0, "127.0.0.1", done));
+  const { port } = receiver.address() as AddressInfo;
+  target = { url: `http://127.0.0.1:${port}/api/github/webhooks`, secret: scenario.webhookSecret };
+  const { app, privateKey, webhookSecret } = scenario;
+  const options = { appId: app.id, privateKey, secret: webhookSecret, logLevel: "fatal" } as const;
+  probot = new Probot({ ...options, baseUrl: scenario.github.apiUrl });
+});
+afterAll(async () => {
+  receiver.close();
+  await scenario.github.close();
+});
+
+/** Every key path of a payload, but inside lists, which may be empty. */
+function keysOf(value: unknown, path = ""): string[] {
+  if (typeof value !== "object" || value === null || Array.isArray(value)) return [path];
+  return Object.entries(value).flatMap(([key, inner]) => keysOf(inner, `${path}.${key}`));
+}
+
+/** Keys that every example of an event has and a payload lacks. */
+function missing(event: string, payload: object): string[] {
+  const known = (examples as unknown as { name: string; examples: object[] }[]).find(
+    (one) => one.name === event,
+  );
+  const [first = [], ...others] = (known?.examples ?? []).map((one) => keysOf(one));
+  const everywhere = first.filter((key) => others.every((keys) => keys.includes(key)));
+  expect(everywhere.length).toBeGreaterThan(100);
+  const ours = keysOf(payload);
+  return everywhere.filter((key) => !ours.some((one) => one === key || one.startsWith(`${key}.`)));
+}
+
+describe("a payload", () => {
+  it("of a pull request has all that GitHub's examples have", async () => {
+    const payload = await pullRequestPayload(scenario.github.state, "opened", scenario.pull);
+    expect(missing("pull_request", payload)).toEqual([]);
+    expect(payload).toMatchObject({
+      action: "opened",
+      number: 1,
+      organization: { login: "octo-org" },
+      installation: { id: scenario.installation.id },
+    });
+  });
+
+  it("of a push names the heads before and after", async () => {
+    const [before] = scenario.pull.heads;
+    const after = scenario.people.push(scenario.pull, { "a.txt": "c\n" });
+    const payload = await pullRequestPayload(scenario.github.state, "synchronize", scenario.pull);
+    expect(payload).toMatchObject({ before, after, pull_request: { head: { sha: after } } });
+  });
+
+  it("of a comment has all that GitHub's examples have, and says that it is a pull request's", () => {
+    const comment = scenario.people.comment(scenario.pull, "octocat", "/review");
+    const payload = issueCommentPayload(scenario.github.state, comment);
+    expect(missing("issue_comment", payload)).toEqual([]);
+    expect(payload).toMatchObject({
+      issue: { number: 1, pull_request: {} },
+      comment: { body: "/review", user: { type: "User" } },
+    });
+  });
+
+  it("of a review comment has all that GitHub's examples have", async () => {
+    const at = { path: "a.txt", line: 1, body: "x" };
+    const comment = await scenario.people.reviewComment(scenario.pull, "octocat", at);
+    const payload = await reviewCommentPayload(scenario.github.state, comment);
+    expect(missing("pull_request_review_comment", payload)).toEqual([]);
+  });
+});
+
+describe("a delivery", () => {
+  it("is signed as octokit expects it, and logged", async () => {
+    received = [];
+    const payload = await pullRequestPayload(scenario.github.state, "opened", scenario.pull);
+    const { id, status, body } = await deliver(scenario.github.state, "pull_request", payload, target);
+    expect([status, body]).toEqual([202, "queued"]);
+    const { headers, body: sent } = received[0]!;
+    expect(await probot.webhooks.verify(sent, String(headers["x-hub-signature-256"]))).toBe(true);
+    expect(await probot.webhooks.verify(`${sent} `, String(headers["x-hub-signature-256"]))).toBe(false);
+    expect(headers).toMatchObject({
+      "x-github-event": "pull_request",
+      "x-github-delivery": id,
+      "x-github-hook-installation-target-type": "integration",
+      "x-github-hook-installation-target-id": String(scenario.app.id),
+    });
+    await deliver(scenario.github.state, "pull_request", payload, { ...target, id });
+    const log = scenario.github.state.deliveries.filter((one) => one.guid === id);
+    expect(log).toMatchObject([
+      { redelivery: false, statusCode: 202, action: "opened", installationId: scenario.installation.id },
+      { redelivery: true, statusCode: 202 },
+    ]);
+  });
+
+  it("may be unsigned, or wrongly signed", async () => {
+    received = [];
+    await deliver(scenario.github.state, "ping", { zen: "x" }, { ...target, signature: null });
+    await deliver(scenario.github.state, "ping", { zen: "x" }, { ...target, signature: "sha256=00" });
+    expect(received.map((one) => one.headers["x-hub-signature-256"])).toEqual([undefined, "sha256=00"]);
+  });
+
+  it("to nobody is logged as failed", async () => {
+    const { status } = await deliver(
+      scenario.github.state,
+      "ping",
+      {},
+      { ...target, url: "http://127.0.0.1:1/" },
+    );
+    expect(status).toBe(502);
+  });
+
+  it("is found by the App in its log", async () => {
+    const { rest } = await probot.auth();
+    const { data } = await rest.apps.listWebhookDeliveries({ per_page: 2 });
+    expect(data).toMatchObject([
+      { event: "ping", status_code: 502 },
+      { event: "ping", status: "OK" },
+    ]);
+    const older = await rest.apps.listWebhookDeliveries({ per_page: 2, cursor: String(data[1]?.id) });
+    expect(older.data[0]?.id).toBeLessThan(data[1]!.id);
+  });
+});

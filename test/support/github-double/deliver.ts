@@ -1,0 +1,85 @@
+import { createHmac, randomUUID } from "node:crypto";
+import type { GitHubState } from "./state.ts";
+
+export interface DeliveryTarget {
+  url: string;
+  secret: string;
+  /** The delivery's GUID; the one of an earlier delivery makes this a redelivery. Default: a new one. */
+  id?: string;
+  /** Instead of the right signature; null sends none. */
+  signature?: string | null;
+}
+
+export interface Delivered {
+  id: string;
+  status: number;
+  body: string;
+}
+
+export const signatureOf = (secret: string, body: string) =>
+  `sha256=${createHmac("sha256", secret).update(body).digest("hex")}`;
+
+/** GitHub hangs up after ten seconds. */
+const patienceMs = 10_000;
+
+async function post(url: string, headers: Record<string, string>, body: string) {
+  try {
+    const response = await fetch(url, {
+      method: "POST",
+      headers,
+      body,
+      signal: AbortSignal.timeout(patienceMs),
+    });
+    return { status: response.status, body: await response.text() };
+  } catch (error) {
+    // What GitHub's delivery log shows for a server that cannot be reached, or took too long.
+    const late = error instanceof Error && error.name === "TimeoutError";
+    return { status: late ? 504 : 502, body: String(error) };
+  }
+}
+
+/** Sends a webhook as GitHub does and keeps it in the log of deliveries. A payload may be a text that is sent as it is. */
+export async function deliver(
+  state: GitHubState,
+  event: string,
+  payload: object | string,
+  target: DeliveryTarget,
+): Promise<Delivered> {
+  const body = typeof payload === "string" ? payload : JSON.stringify(payload);
+  const id = target.id ?? randomUUID();
+  const parsed = (typeof payload === "string" ? {} : payload) as {
+    action?: string;
+    installation?: { id?: number };
+    repository?: { id?: number };
+  };
+  const installation = state.installations.get(parsed.installation?.id ?? 0);
+  const app = installation?.app ?? [...state.apps.values()][0];
+  const signature = target.signature === undefined ? signatureOf(target.secret, body) : target.signature;
+  const headers = {
+    "content-type": "application/json",
+    "user-agent": "GitHub-Hookshot/044aadd",
+    accept: "*/*",
+    "x-github-event": event,
+    "x-github-delivery": id,
+    "x-github-hook-id": "1",
+    "x-github-hook-installation-target-type": "integration",
+    "x-github-hook-installation-target-id": String(app?.id ?? 0),
+    ...(signature === null ? {} : { "x-hub-signature-256": signature }),
+  };
+  const redelivery = state.deliveries.some((one) => one.guid === id);
+  const began = performance.now();
+  const answer = await post(target.url, headers, body);
+  state.deliveries.push({
+    id: state.nextId(),
+    guid: id,
+    event,
+    action: parsed.action ?? null,
+    deliveredAt: state.now(),
+    redelivery,
+    durationSeconds: Math.round(performance.now() - began) / 1000,
+    statusCode: answer.status,
+    installationId: parsed.installation?.id ?? null,
+    repositoryId: parsed.repository?.id ?? null,
+  });
+  return { id, ...answer };
+}

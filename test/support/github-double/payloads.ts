@@ -1,0 +1,140 @@
+import { currentPlace } from "./current-line.ts";
+import { accountJson } from "./json/account.ts";
+import { associationOf } from "./json/association.ts";
+import { issueCommentJson, reviewCommentJson } from "./json/comment.ts";
+import { fullPullJson, issueUrl, labelsJson, pullJson, pullPage, pullUrl } from "./json/pull.ts";
+import { repositoryJson, repositoryUrl } from "./json/repository.ts";
+import type { Account, IssueComment, Pull, Repository, ReviewComment } from "./model.ts";
+import { nodeId, timestamp } from "./model.ts";
+import type { GitHubState } from "./state.ts";
+
+export type PullAction =
+  | "opened"
+  | "reopened"
+  | "ready_for_review"
+  | "synchronize"
+  | "closed"
+  | "edited"
+  | "converted_to_draft"
+  | "labeled";
+
+export type Payload = Record<string, unknown> & { action: string };
+
+/** What every payload ends with; the installation is the first one on the repository. */
+function around(state: GitHubState, repository: Repository, sender: Account) {
+  const { owner } = repository;
+  const installation = [...state.installations.values()].find((one) => one.repositories.includes(repository));
+  const organization = {
+    login: owner.login,
+    id: owner.id,
+    node_id: nodeId("O", owner.id),
+    url: `${state.apiUrl}/orgs/${owner.login}`,
+    repos_url: `${state.apiUrl}/orgs/${owner.login}/repos`,
+    events_url: `${state.apiUrl}/orgs/${owner.login}/events`,
+    hooks_url: `${state.apiUrl}/orgs/${owner.login}/hooks`,
+    issues_url: `${state.apiUrl}/orgs/${owner.login}/issues`,
+    members_url: `${state.apiUrl}/orgs/${owner.login}/members{/member}`,
+    public_members_url: `${state.apiUrl}/orgs/${owner.login}/public_members{/member}`,
+    avatar_url: accountJson(state, owner).avatar_url,
+    description: null,
+  };
+  return {
+    repository: repositoryJson(state, repository),
+    ...(owner.type === "Organization" ? { organization } : {}),
+    sender: accountJson(state, sender),
+    ...(installation
+      ? { installation: { id: installation.id, node_id: nodeId("MDIzOkludGVncmF0aW9u", installation.id) } }
+      : {}),
+  };
+}
+
+/** The payload of a `pull_request` event about the pull request as it is now. */
+export async function pullRequestPayload(
+  state: GitHubState,
+  action: PullAction,
+  pull: Pull,
+  sender: Account = pull.author,
+): Promise<Payload> {
+  const heads = { before: pull.heads.at(-2) ?? pull.heads[0], after: pull.heads.at(-1) };
+  return {
+    action,
+    number: pull.number,
+    pull_request: await fullPullJson(state, pull),
+    ...(action === "synchronize" ? heads : {}),
+    ...(action === "labeled" ? { label: labelsJson(state, pull).at(-1) } : {}),
+    ...(action === "edited" ? { changes: {} } : {}),
+    ...around(state, pull.repository, sender),
+  };
+}
+
+/** A pull request as an issue, which is how comments in the conversation see it. */
+function issueJson(state: GitHubState, pull: Pull) {
+  const url = issueUrl(state, pull);
+  const page = pullPage(state, pull);
+  return {
+    url,
+    repository_url: repositoryUrl(state, pull.repository),
+    labels_url: `${url}/labels{/name}`,
+    comments_url: `${url}/comments`,
+    events_url: `${url}/events`,
+    html_url: page,
+    id: pull.id,
+    node_id: nodeId("PR", pull.id),
+    number: pull.number,
+    title: pull.title,
+    user: accountJson(state, pull.author),
+    labels: labelsJson(state, pull),
+    state: pull.state,
+    locked: false,
+    assignee: null,
+    assignees: [],
+    milestone: null,
+    comments: pull.comments.length,
+    created_at: timestamp(pull.createdAt),
+    updated_at: timestamp(pull.updatedAt),
+    closed_at: pull.closedAt && timestamp(pull.closedAt),
+    author_association: associationOf(pull.repository, pull.author),
+    active_lock_reason: null,
+    draft: pull.draft,
+    pull_request: {
+      url: pullUrl(state, pull),
+      html_url: page,
+      diff_url: `${page}.diff`,
+      patch_url: `${page}.patch`,
+      merged_at: pull.merged && pull.closedAt ? timestamp(pull.closedAt) : null,
+    },
+    body: pull.body,
+    performed_via_github_app: null,
+    state_reason: null,
+  };
+}
+
+/** The payload of an `issue_comment` event about a comment in a pull request's conversation. */
+export function issueCommentPayload(
+  state: GitHubState,
+  comment: IssueComment,
+  action: "created" | "edited" | "deleted" = "created",
+): Payload {
+  return {
+    action,
+    ...(action === "edited" ? { changes: { body: { from: "" } } } : {}),
+    issue: issueJson(state, comment.pull),
+    comment: issueCommentJson(state, comment),
+    ...around(state, comment.pull.repository, comment.author),
+  };
+}
+
+/** The payload of a `pull_request_review_comment` event. */
+export async function reviewCommentPayload(
+  state: GitHubState,
+  comment: ReviewComment,
+  action: "created" | "edited" | "deleted" = "created",
+): Promise<Payload> {
+  return {
+    action,
+    ...(action === "edited" ? { changes: { body: { from: "" } } } : {}),
+    comment: reviewCommentJson(state, comment, await currentPlace(comment)),
+    pull_request: await pullJson(state, comment.pull),
+    ...around(state, comment.pull.repository, comment.author),
+  };
+}
