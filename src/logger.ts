@@ -31,20 +31,22 @@ const secretForms =
 const unsafeInTerminals = /[\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]/g;
 
 /** Registered values that must not appear in any line, whichever logger writes it. */
-const knownSecrets = new Map<string, readonly string[]>();
+const keptSecrets = new Map<string, readonly string[]>();
+const passingSecrets = new Map<string, readonly string[]>();
 /** Tokens live an hour and are many: the oldest are forgotten, and their form gives them away still. */
-const mostSecrets = 200;
+const mostPassing = 100;
 
 /**
  * Has an exact value replaced in every line from now on, as it is, as JSON writes it, URL-encoded and as base64, also in the
- * middle of a longer base64 text. Values shorter than 8 characters are left alone: they would eat ordinary words.
+ * middle of a longer base64 text. `keep` is for those of the environment; tokens pass. Values shorter than 8 characters are left alone: they would eat ordinary words.
  */
-export function registerSecret(value: string): void {
+export function registerSecret(value: string, options: { keep: boolean } = { keep: false }): void {
   if (value.length < 8) return;
-  knownSecrets.delete(value);
-  knownSecrets.set(value, spellings(value));
-  const oldest = knownSecrets.keys().next();
-  if (knownSecrets.size > mostSecrets && !oldest.done) knownSecrets.delete(oldest.value);
+  const secrets = options.keep ? keptSecrets : passingSecrets;
+  secrets.delete(value);
+  secrets.set(value, spellings(value));
+  const [oldest] = passingSecrets.keys();
+  if (passingSecrets.size > mostPassing && oldest) passingSecrets.delete(oldest);
 }
 
 function spellings(value: string): string[] {
@@ -64,7 +66,7 @@ function spellings(value: string): string[] {
 /** `line` without any secret that is known or shows by its form. */
 export function withoutSecrets(line: string): string {
   let clean = line;
-  for (const forms of knownSecrets.values()) {
+  for (const forms of [...keptSecrets.values(), ...passingSecrets.values()]) {
     for (const form of forms) clean = clean.replaceAll(form, censored);
   }
   return clean.replace(secretForms, censored);

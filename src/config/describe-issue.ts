@@ -1,0 +1,90 @@
+import { z } from "zod";
+import { RepoConfig } from "./repo-config.ts";
+
+type Issue = z.core.$ZodIssue;
+
+/** The keys that the schema does not know, when that is what the issue is about. */
+export function unknownKeys(issue: Issue): string[] | undefined {
+  return issue.code === "unrecognized_keys" ? issue.keys : undefined;
+}
+
+/** What is wrong with the value at `path`, in words for whoever wrote the file. */
+export function describeIssue(issue: Issue, path: readonly PropertyKey[], value: unknown): string {
+  if (issue.code === "unrecognized_keys") return unknownKey(path);
+  if (value === undefined) return "is missing";
+  const wanted = wantedBy(issue);
+  return wanted ? `must be ${wanted}, not ${shown(value)}` : issue.message;
+}
+
+function wantedBy(issue: Issue): string | undefined {
+  switch (issue.code) {
+    case "invalid_type":
+      return typeNames[issue.expected] ?? issue.expected;
+    case "invalid_value":
+      return oneOf(issue.values);
+    case "invalid_union":
+      return oneOf(
+        issue.errors.flat().flatMap((inner) => (inner.code === "invalid_value" ? inner.values : [])),
+      );
+    case "too_big":
+      return `${issue.inclusive ? "at most" : "less than"} ${issue.maximum}${unit(issue.origin)}`;
+    case "too_small":
+      return `${issue.inclusive ? "at least" : "more than"} ${issue.minimum}${unit(issue.origin)}`;
+    default:
+      return undefined;
+  }
+}
+
+const typeNames: Record<string, string> = {
+  boolean: "true or false",
+  array: "a list",
+  object: "a group of keys",
+  string: "text",
+  number: "a number",
+  int: "a whole number",
+};
+const unit = (origin: string) => (origin === "string" ? " characters" : "");
+const oneOf = (values: readonly unknown[]) => (values.length > 0 ? `one of ${values.join(", ")}` : undefined);
+
+/** The value, short and on one line: it stands in a notice on GitHub. */
+function shown(value: unknown): string {
+  const text = JSON.stringify(value) ?? String(value);
+  return text.length > 60 ? `${text.slice(0, 60)}…` : text;
+}
+
+function unknownKey(path: readonly PropertyKey[]): string {
+  const known = keysAt(path.slice(0, -1));
+  const key = String(path.at(-1));
+  const nearest = known
+    .map((candidate) => ({ candidate, edits: editDistance(key.toLowerCase(), candidate) }))
+    .toSorted((a, b) => a.edits - b.edits)[0];
+  const close = nearest && nearest.edits <= Math.max(1, Math.floor(key.length / 3));
+  return close
+    ? `is not known; did you mean ${nearest.candidate}?`
+    : `is not known; known are ${known.join(", ")}`;
+}
+
+/** The keys that the schema knows below `path`. */
+function keysAt(path: readonly PropertyKey[]): string[] {
+  let schema: unknown = z.toJSONSchema(RepoConfig, { io: "input" });
+  for (const part of path) {
+    const { properties, items } = schema as { properties?: Record<string, unknown>; items?: unknown };
+    schema = typeof part === "number" ? items : properties?.[String(part)];
+  }
+  return Object.keys((schema as { properties?: object } | undefined)?.properties ?? {});
+}
+
+/** Levenshtein's, cut to lengths that a key may have. */
+function editDistance(one: string, other: string): number {
+  const [a, b] = [one.slice(0, 40), other];
+  let row = Array.from({ length: b.length + 1 }, (_, column) => column);
+  for (let i = 1; i <= a.length; i++) {
+    const next = [i];
+    for (let j = 1; j <= b.length; j++) {
+      const substituted = (row[j - 1] ?? 0) + Number(a[i - 1] !== b[j - 1]);
+      next.push(Math.min(substituted, (row[j] ?? 0) + 1, (next[j - 1] ?? 0) + 1));
+    }
+    row = next;
+  }
+  return row[b.length] ?? 0;
+}

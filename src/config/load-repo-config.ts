@@ -1,0 +1,34 @@
+import { type ConfigProblem, type ParsedRepoConfig, parseRepoConfig } from "./parse-repo-config.ts";
+
+export type { ConfigProblem, ParsedRepoConfig };
+export { parseRepoConfig };
+
+/** Tried in this order; the first one that exists counts alone. */
+const paths = [".github/hunkwise.yml", ".github/hunkwise.yaml"] as const;
+
+/** Gives a file's text, undefined when there is none. Bound to one repository and one ref. */
+export type ReadFile = (path: string) => Promise<string | undefined>;
+
+export interface LoadedRepoConfig extends ParsedRepoConfig {
+  /** The file that counts; null where there is none and the defaults hold. */
+  path: string | null;
+  /** Whether it is the organisation's. */
+  inherited: boolean;
+}
+
+/**
+ * Loads the configuration of a repository. `read` must be bound to the BASE ref: the head belongs to whoever opened the pull
+ * request. `readOrganization` reads the default branch of the organisation's `.github` repository and is asked when the
+ * repository has no file of its own. Rejects as the readers reject: with a fault in between, nobody knows which paths are
+ * private.
+ */
+export async function loadRepoConfig(read: ReadFile, readOrganization?: ReadFile): Promise<LoadedRepoConfig> {
+  for (const reader of [read, readOrganization]) {
+    for (const path of reader ? paths : []) {
+      const text = await reader?.(path);
+      if (text !== undefined)
+        return { ...parseRepoConfig(text), path, inherited: reader === readOrganization };
+    }
+  }
+  return { ...parseRepoConfig(""), path: null, inherited: false };
+}

@@ -1,0 +1,290 @@
+import { generateKeyPairSync } from "node:crypto";
+import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, describe, expect, it } from "vitest";
+import { environmentDocs, type RawEnv, readEnv, readLocalEnv, secretsOf } from "../../src/config/env.ts";
+import { readServerEnv, storeApp } from "../../src/config/stored-app.ts";
+import { AppError } from "../../src/errors.ts";
+
+const folder = mkdtempSync(join(tmpdir(), "hunkwise-env-"));
+afterAll(() => rmSync(folder, { recursive: true }));
+const file = (name: string, text: string) => {
+  writeFileSync(join(folder, name), text);
+  return join(folder, name);
+};
+
+const { privateKey: key, publicKey } = generateKeyPairSync("rsa", { modulusLength: 2048 });
+const pkcs1 = key.export({ type: "pkcs1", format: "pem" }).toString();
+const pkcs8 = key.export({ type: "pkcs8", format: "pem" }).toString();
+const locked = key
+  .export({ type: "pkcs8", format: "pem", cipher: "aes-256-cbc", passphrase: "x" })
+  .toString();
+const elliptic = generateKeyPairSync("ec", { namedCurve: "P-256" })
+  .privateKey.export({ type: "pkcs8", format: "pem" })
+  .toString();
+const app = { APP_ID: "12", PRIVATE_KEY: pkcs8, WEBHOOK_SECRET: "long enough to be one" };
+
+function failure(raw: RawEnv): string {
+  try {
+    readEnv(raw);
+  } catch (error) {
+    expect(error).toBeInstanceOf(AppError);
+    expect((error as AppError).code).toBe("config_invalid");
+    return (error as AppError).line;
+  }
+  return "no failure";
+}
+
+describe("the environment", () => {
+  it("of nobody's making reviews offline, with the set-up page, on the documented defaults", () => {
+    const env = readEnv({});
+    expect(env).toMatchObject({
+      app: null,
+      model: null,
+      port: 3000,
+      host: null,
+      webhookPath: "/api/github/webhooks",
+      logLevel: "info",
+      concurrency: 2,
+      github: { host: "github.com", apiUrl: "https://api.github.com", webUrl: "https://github.com" },
+    });
+    expect(env.dataDir).toBe(join(process.cwd(), ".hunkwise"));
+  });
+
+  it("counts blank values as unset and drops white space around values", () => {
+    expect(readEnv({ APP_ID: "", PRIVATE_KEY: "  ", OPENAI_API_KEY: "", PORT: " 81 " })).toMatchObject({
+      app: null,
+      model: null,
+      port: 81,
+    });
+  });
+
+  it("is documented: every variable it reads, with the default that holds", () => {
+    const defaults = Object.fromEntries(environmentDocs.map((one) => [one.name, one.default ?? undefined]));
+    const { HUNKWISE_MODEL: model, ...others } = defaults;
+    expect(readEnv(others)).toEqual(readEnv({}));
+    expect(readEnv({ OPENAI_API_KEY: "k" }).model?.name).toBe(model);
+    const source = readFileSync(join(import.meta.dirname, "../../src/config/variables.ts"), "utf8");
+    const read = [...source.matchAll(/^ {2}([A-Z_]+):/gm)].map((match) => match[1]);
+    expect(environmentDocs.map((one) => one.name).toSorted()).toEqual(read.toSorted());
+  });
+
+  it("is documented in .env.example too", () => {
+    const example = readFileSync(join(import.meta.dirname, "../../.env.example"), "utf8");
+    for (const { name } of environmentDocs) expect(example).toMatch(new RegExp(`^# ?${name}=`, "m"));
+  });
+
+  it.each([
+    ["an enterprise server", { GHE_HOST: "git.corp:8443" }, "https://git.corp:8443/api/v3"],
+    [
+      "an enterprise server without TLS",
+      { GHE_HOST: "127.0.0.1:99", GHE_PROTOCOL: "http" },
+      "http://127.0.0.1:99/api/v3",
+    ],
+    ["data residency", { GHE_HOST: "corp.ghe.com" }, "https://api.corp.ghe.com"],
+    ["github.com, which has TLS whatever is said", { GHE_PROTOCOL: "http" }, "https://api.github.com"],
+  ])("finds the API of %s", (_, raw, apiUrl) => expect(readEnv(raw).github.apiUrl).toBe(apiUrl));
+
+  it("names the model: a default for OpenAI, none for other servers, which may want no key", () => {
+    expect(readEnv({ OPENAI_API_KEY: "sk-1" }).model).toMatchObject({
+      apiKey: "sk-1",
+      baseUrl: null,
+      contextTokens: 128_000,
+    });
+    expect(readEnv({ OPENAI_BASE_URL: "http://localhost:11434/v1/", HUNKWISE_MODEL: "qwen3" }).model).toEqual(
+      {
+        apiKey: null,
+        baseUrl: "http://localhost:11434/v1",
+        name: "qwen3",
+        contextTokens: 128_000,
+      },
+    );
+  });
+
+  it("takes proxies in both spellings", () => {
+    expect(readEnv({ https_proxy: "http://u:hidden-one@proxy:3128", NO_PROXY: "a,b" }).proxy).toEqual({
+      https: "http://u:hidden-one@proxy:3128",
+      http: null,
+      no: "a,b",
+    });
+  });
+
+  it("lists its secrets", () => {
+    const env = readEnv({ ...app, OPENAI_API_KEY: "sk-1", HTTPS_PROXY: "http://u:hidden-one@proxy:3128" });
+    expect(secretsOf(env)).toEqual([pkcs8, app.WEBHOOK_SECRET, "sk-1", "hidden-one"]);
+  });
+
+  it("of a local command ignores what is the server's", () => {
+    expect(readLocalEnv({ PORT: "x", DATABASE_URL: "postgres://", OPENAI_API_KEY: "k" }).model?.apiKey).toBe(
+      "k",
+    );
+  });
+});
+
+describe("the private key", () => {
+  it.each([
+    ["PKCS #8", pkcs8],
+    ["PKCS #1, as GitHub gives it out", pkcs1],
+    ["with written-out line breaks", pkcs1.replaceAll("\n", "\\n")],
+    ["in quotes", `"${pkcs1.trim().replaceAll("\n", "\\n")}"`],
+    ["with Windows line ends", pkcs1.replaceAll("\n", "\r\n")],
+    ["in base64", Buffer.from(pkcs1).toString("base64")],
+  ])("is taken as %s", (_, text) =>
+    expect(readEnv({ ...app, PRIVATE_KEY: text }).app?.privateKey).toBe(pkcs8),
+  );
+
+  it("is taken from a file", () => {
+    const raw = { ...app, PRIVATE_KEY: undefined, PRIVATE_KEY_PATH: file("key.pem", pkcs1) };
+    expect(readEnv(raw).app?.privateKey).toBe(pkcs8);
+  });
+});
+
+describe("what is wrong is said in one line with its remedy:", () => {
+  const without = (name: string) => ({ ...app, [name]: undefined });
+  it.each<[string, RawEnv, RegExp]>([
+    ["no webhook secret", without("WEBHOOK_SECRET"), /^WEBHOOK_SECRET is missing\. Set the secret/],
+    [
+      "no webhook secret with a key alone",
+      { APP_ID: "1", PRIVATE_KEY_PATH: "/x" },
+      /^WEBHOOK_SECRET is missing/,
+    ],
+    [
+      "a guessable one",
+      { ...app, WEBHOOK_SECRET: "development" },
+      /"development", which everybody can guess\. Enter/,
+    ],
+    ["no App id", without("APP_ID"), /^APP_ID is missing\. Take it from/],
+    ["no key", without("PRIVATE_KEY"), /^PRIVATE_KEY is missing\. Set it, or PRIVATE_KEY_PATH/],
+    [
+      "an App id that is a name",
+      { ...app, APP_ID: "my-app" },
+      /^APP_ID must be a whole number .*, not "my-app"\./,
+    ],
+    ["App id 0", { ...app, APP_ID: "0" }, /^APP_ID must be a whole number/],
+    [
+      "a key that is none",
+      { ...app, PRIVATE_KEY: "hello" },
+      /^PRIVATE_KEY is not a private key in PEM format\. Download/,
+    ],
+    [
+      "a cut-off key",
+      { ...app, PRIVATE_KEY: pkcs8.slice(0, 400) },
+      /^The private key in PRIVATE_KEY is damaged/,
+    ],
+    ["a locked key", { ...app, PRIVATE_KEY: locked }, /is protected by a passphrase\. Download/],
+    ["an EC key", { ...app, PRIVATE_KEY: elliptic }, /holds an ec key, GitHub uses RSA/],
+    [
+      "a public key",
+      { ...app, PRIVATE_KEY: publicKey.export({ type: "spki", format: "pem" }).toString() },
+      /is not a private key/,
+    ],
+    [
+      "a key file that is not there",
+      { ...app, PRIVATE_KEY: "", PRIVATE_KEY_PATH: "/nowhere/key.pem" },
+      /^PRIVATE_KEY_PATH cannot be read: ENOENT.*\/nowhere\/key\.pem.*\. Name the PEM file/,
+    ],
+    [
+      "a key file that holds something else",
+      { ...app, PRIVATE_KEY: "", PRIVATE_KEY_PATH: file("other.txt", "nothing") },
+      /^PRIVATE_KEY_PATH \(.*other\.txt\) is not a private key/,
+    ],
+    [
+      "a port that is none",
+      { PORT: "http" },
+      /^PORT must be a whole number from 0 to 65535, not "http"\. Correct it/,
+    ],
+    ["a port too high", { PORT: "70000" }, /^PORT must be/],
+    ["a path without slash", { WEBHOOK_PATH: "hooks" }, /^WEBHOOK_PATH must be a path that begins with \//],
+    [
+      "a path in use",
+      { WEBHOOK_PATH: "/healthz" },
+      /^WEBHOOK_PATH must be a path that the server does not use/,
+    ],
+    ["a log level", { LOG_LEVEL: "loud" }, /^LOG_LEVEL must be one of trace, debug/],
+    [
+      "a host with scheme",
+      { GHE_HOST: "https://git.corp" },
+      /^GHE_HOST must be a host name .* without https:\/\//,
+    ],
+    ["a protocol", { GHE_PROTOCOL: "git" }, /^GHE_PROTOCOL must be one of https, http/],
+    [
+      "a base URL without model",
+      { OPENAI_BASE_URL: "http://localhost/v1" },
+      /^HUNKWISE_MODEL is missing\. Name the model/,
+    ],
+    [
+      "a base URL that is none",
+      { OPENAI_BASE_URL: "localhost:11434", HUNKWISE_MODEL: "m" },
+      /^OPENAI_BASE_URL must be an http/,
+    ],
+    ["a key with a line break", { OPENAI_API_KEY: "sk-1\nsk-2" }, /^OPENAI_API_KEY must be the bare key/],
+    [
+      "a database",
+      { DATABASE_URL: "postgres://u:p@h/d" },
+      /^DATABASE_URL must be unset: Postgres comes in a later version/,
+    ],
+    [
+      "no concurrency",
+      { HUNKWISE_CONCURRENCY: "0" },
+      /^HUNKWISE_CONCURRENCY must be a whole number from 1 to 64/,
+    ],
+    ["a proxy without scheme", { HTTPS_PROXY: "proxy:3128" }, /^HTTPS_PROXY must be a URL like/],
+    [
+      "a CA file that is not there",
+      { NODE_EXTRA_CA_CERTS: "/nowhere" },
+      /^NODE_EXTRA_CA_CERTS must be a file/,
+    ],
+    ["a price file that is not there", { HUNKWISE_PRICES: "/nowhere" }, /^HUNKWISE_PRICES must be a file/],
+  ])("%s", (_, raw, expected) => {
+    const line = failure(raw);
+    expect(line).toMatch(expected);
+    expect(line).not.toContain("\n");
+  });
+
+  it("without quoting a secret", () => {
+    const secrets = {
+      OPENAI_API_KEY: "sk-hidden value",
+      PRIVATE_KEY: "hidden",
+      DATABASE_URL: "postgres://u:hidden@h/d",
+    };
+    for (const [name, value] of Object.entries(secrets))
+      expect(failure({ ...app, [name]: value })).not.toContain("hidden");
+  });
+});
+
+describe("the App that the set-up page stored", () => {
+  const stored = {
+    app_id: 5,
+    private_key: pkcs1,
+    webhook_secret: "from-the-page",
+    html_url: "https://github.com/apps/x",
+  };
+
+  it("counts for a server, is private to its user, and never counts for other commands", () => {
+    const dataDir = join(folder, "data");
+    storeApp(dataDir, stored);
+    expect((statSync(join(dataDir, "app.json")).mode & 0o777).toString(8)).toBe("600");
+    expect(readServerEnv({ HUNKWISE_DATA_DIR: dataDir }).app).toMatchObject({
+      id: 5,
+      webhookSecret: "from-the-page",
+    });
+    expect(readEnv({ HUNKWISE_DATA_DIR: dataDir }).app).toBeNull();
+  });
+
+  it("steps back where the environment names one, and is not missed where there is none", () => {
+    const dataDir = join(folder, "other");
+    expect(readServerEnv({ HUNKWISE_DATA_DIR: dataDir }).app).toBeNull();
+    storeApp(dataDir, stored);
+    expect(readServerEnv({ ...app, HUNKWISE_DATA_DIR: dataDir }).app?.id).toBe(12);
+  });
+
+  it("is refused in one line, without its content, when the file is damaged", () => {
+    const dataDir = join(folder, "damaged");
+    storeApp(dataDir, stored);
+    writeFileSync(join(dataDir, "app.json"), '{"private_key":"hidden');
+    const read = () => readServerEnv({ HUNKWISE_DATA_DIR: dataDir });
+    expect(read).toThrow(/app\.json does not hold the App's credentials$/);
+    expect(read).not.toThrow(/hidden/);
+  });
+});

@@ -1,0 +1,105 @@
+import { createPublicKey, createVerify } from "node:crypto";
+import { rmSync } from "node:fs";
+import { afterEach, describe, expect, it } from "vitest";
+import { withoutSecrets } from "../../src/logger.ts";
+import { appIdentity, createProbot, installationAuth } from "../../src/webhooks/probot.ts";
+import { logBook, newFolder, privateKey, smallServer, testEnv } from "./support.ts";
+
+const folder = newFolder();
+const cleanups: (() => Promise<void>)[] = [];
+afterEach(async () => {
+  for (const cleanup of cleanups.splice(0)) await cleanup();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+async function probotAt(answer: Parameters<typeof smallServer>[0]) {
+  const github = await smallServer(answer);
+  cleanups.push(github.close);
+  const env = testEnv(github.host, folder);
+  const { log, lines } = logBook();
+  return { github, lines, probot: createProbot(env.app!, env.github, log) };
+}
+
+let minted = 0;
+const tokens = () => ({
+  status: 201,
+  body: {
+    token: `ghs_token-number-${++minted}-${"x".repeat(30)}`,
+    expires_at: new Date(Date.now() + 3_600_000).toISOString(),
+    permissions: { contents: "read" },
+    repository_selection: "selected",
+  },
+});
+const scope = { repositoryIds: [7], permissions: { contents: "read" } } as const;
+
+describe("a token of an installation", () => {
+  it("is asked for at the enterprise server, for one repository and the least permissions, by the App", async () => {
+    const { github, probot } = await probotAt(tokens);
+    await installationAuth(probot)(3, scope);
+    const [request] = github.asked;
+    expect(request).toMatchObject({ method: "POST", url: "/api/v3/app/installations/3/access_tokens" });
+    expect(JSON.parse(request!.body)).toEqual({ repository_ids: [7], permissions: { contents: "read" } });
+    const [, header, payload, signature] = /^bearer (.+)\.(.+)\.(.+)$/i.exec(
+      request!.headers.authorization!,
+    )!;
+    const verify = createVerify("RSA-SHA256").update(`${header}.${payload}`);
+    expect(verify.verify(createPublicKey(privateKey), signature!, "base64url")).toBe(true);
+  });
+
+  it("is kept for the same scope, minted anew for another one and when asked to renew", async () => {
+    const { github, probot } = await probotAt(tokens);
+    const auth = installationAuth(probot);
+    const first = await auth(3, scope);
+    expect(await auth(3, scope)).toBe(first);
+    expect(await auth(3, { ...scope, permissions: { contents: "read", checks: "write" } })).not.toBe(first);
+    expect(await auth(3, { ...scope, repositoryIds: [8] })).not.toBe(first);
+    const renewed = await auth(3, { ...scope, renew: true });
+    expect(renewed).not.toBe(first);
+    expect(await auth(3, scope)).toBe(renewed);
+    expect(github.asked).toHaveLength(4);
+  });
+
+  it("is known to the log as a secret", async () => {
+    const { probot } = await probotAt(() => ({
+      ...tokens(),
+      body: { ...tokens().body, token: "no-usual-form-1" },
+    }));
+    const token = await installationAuth(probot)(3, scope);
+    expect(withoutSecrets(`x ${token} x`)).toBe("x [secret] x");
+  });
+
+  it.each([
+    [401, "github_unauthorized", false],
+    [403, "github_forbidden", false],
+    [404, "github_not_found", false],
+    [422, "github_invalid", false],
+    [502, "github_failed", true],
+  ])("refused with %i is an AppError %s after one request", async (status, code, retryable) => {
+    const { github, probot } = await probotAt(() => ({ status, body: { message: "No" } }));
+    await expect(installationAuth(probot)(3, scope)).rejects.toMatchObject({ code, retryable });
+    expect(github.asked).toHaveLength(1);
+  });
+});
+
+describe("who the App is", () => {
+  it("is asked once", async () => {
+    const { github, probot } = await probotAt(() => ({
+      status: 200,
+      body: { slug: "hunk-bot", name: "Hunk Bot" },
+    }));
+    const identity = appIdentity(probot);
+    expect(await Promise.all([identity(), identity()])).toEqual(
+      Array(2).fill({ slug: "hunk-bot", name: "Hunk Bot" }),
+    );
+    expect(github.asked.map(({ url }) => url)).toEqual(["/api/v3/app"]);
+  });
+
+  it("is asked again after a failure", async () => {
+    let status = 500;
+    const { probot } = await probotAt(() => ({ status, body: { slug: "hunk-bot", name: "Hunk Bot" } }));
+    const identity = appIdentity(probot);
+    await expect(identity()).rejects.toMatchObject({ code: "github_failed" });
+    status = 200;
+    expect((await identity()).slug).toBe("hunk-bot");
+  });
+});
