@@ -41,7 +41,7 @@ export function readEnvironment(): Environment {
 const needsEnv =
   (check: (env: Env, signal: AbortSignal) => Promise<Diagnosis>): Check["run"] =>
   async (environment, signal) => {
-    if (!environment.env) return warn("not checked", "Correct the environment first.");
+    if (!environment.env) return { state: "warn", says: "not checked without the environment", remedy: null };
     return check(environment.env, signal).catch(fail);
   };
 

@@ -48,6 +48,7 @@ export async function runReview(values: ReviewValues, io: CommandIo): Promise<nu
   useProxy(env);
   const model = env.model && (await createModel(env.model, env.pricesFile));
   const reviewed = await reviewRange(range, inputOf(range.names.base, config, model), model, values, io);
+  refuseWithoutModel(reviewed, values.format);
   const result = { ...reviewed, warnings: [...notices, ...reviewed.warnings] };
   await deliver(values, await render(result, range, values, io), io);
   return exitCodeOf(result, values["fail-on"] ?? config.check.threshold);
@@ -81,6 +82,13 @@ async function render(result: ReviewResult, range: OpenRange, values: ReviewValu
     colour: !toFile && wantsColour(stdout),
     width: (toFile ? 0 : stdout.columns) || PIPED_WIDTH,
   });
+}
+
+/** A model that never answered (a bad key, a wrong address) leaves nothing for people to read but the reason. */
+function refuseWithoutModel({ stop_reason, usage, findings, warnings }: ReviewResult, format: Format): void {
+  const nothing = stop_reason === "model_error" && usage.requests === 0 && findings.length === 0;
+  if (!nothing || format !== "pretty") return;
+  throw new AppError("model_failed", warnings.at(-1) ?? "The model failed");
 }
 
 function dryRunFormat(format: Format): "pretty" | "json" {

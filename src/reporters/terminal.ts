@@ -53,7 +53,7 @@ function quietLine(result: ReviewResult, { range }: TerminalOptions): string {
   ];
   return [
     `${plainLine(range.base)}...${plainLine(range.head)}: no problems found`,
-    `all ${plural(coverage.hunks_total, "hunk")} read`,
+    `${plural(coverage.hunks_total, "hunk")} read`,
     ...(skipped > 0 ? [`${plural(skipped, "file")} skipped`] : []),
     spent.join(", "),
   ].join(" · ");

@@ -6,7 +6,7 @@ import { type GitRepo, TempFolder } from "../support/git-repo.ts";
 import { type CliRun, runCli } from "../support/run-cli.ts";
 import { faultyRepo, fingerprintOf, soundRepo } from "./sample-repo.ts";
 
-const escape = "\u001b";
+const escapeCharacter = "\u001b";
 let faulty: GitRepo;
 let sound: GitRepo;
 let folder: TempFolder;
@@ -52,7 +52,7 @@ describe("an offline review from the command line", () => {
   it("tells its progress on stderr, in plain lines without colours", () => {
     expect(run.stderr).toMatch(/^\d:\d\d · reading the change$/m);
     expect(run.stderr).toMatch(/running the analyzers/);
-    expect(run.stdout + run.stderr).not.toContain(escape);
+    expect(run.stdout + run.stderr).not.toContain(escapeCharacter);
   });
 
   it("leaves the repository as it was, to the last time stamp", () => {
@@ -99,7 +99,7 @@ describe("the formats of a review", () => {
         env: { FORCE_COLOR: "1" },
       },
     );
-    expect(stdout).toContain(`${escape}[`);
+    expect(stdout).toContain(`${escapeCharacter}[`);
   });
 });
 

@@ -59,7 +59,7 @@ Time      8.2 s
 
   it("is one quiet line for a complete review without findings", () => {
     expect(render({ findings: [] })).toBe(
-      "main...topic: no problems found · all 3 hunks read · test-model, 13,023 tokens, $0.0312, 8.2 s\n",
+      "main...topic: no problems found · 3 hunks read · test-model, 13,023 tokens, $0.0312, 8.2 s\n",
     );
   });
 

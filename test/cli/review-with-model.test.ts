@@ -1,0 +1,147 @@
+import { readFileSync, statSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { type FakeOpenAi, type FakeScript, startFakeOpenAi } from "../support/fake-openai.ts";
+import { type GitRepo, TempFolder } from "../support/git-repo.ts";
+import { type CliOptions, runCli } from "../support/run-cli.ts";
+import { faultyRepo, fingerprintOf, soundRepo } from "./sample-repo.ts";
+
+let faulty: GitRepo;
+let sound: GitRepo;
+let folder: TempFolder;
+
+beforeAll(() => {
+  faulty = faultyRepo();
+  sound = soundRepo();
+  folder = new TempFolder("cli-model");
+});
+afterAll(() => {
+  faulty.dispose();
+  sound.dispose();
+  folder.dispose();
+});
+
+const finding = {
+  path: "cart.py",
+  side: "RIGHT",
+  line: 1,
+  quote: "def total(items, seen=[]):",
+  severity: "high",
+  category: "correctness",
+  title: "The list is shared by all calls",
+  body: "The second call starts with what the first one left.",
+  confidence: 0.9,
+};
+const report = { tool_calls: [{ name: "report_finding", arguments: finding }] };
+const finish = { tool_calls: [{ name: "finish_review", arguments: { summary: "Counts what was seen." } }] };
+
+async function withModel(
+  script: FakeScript,
+  args: readonly string[],
+  options: CliOptions = {},
+): Promise<Awaited<ReturnType<typeof runCli>> & { fake: FakeOpenAi }> {
+  await using fake = await startFakeOpenAi({ script });
+  const model = { OPENAI_BASE_URL: fake.url, OPENAI_API_KEY: "test-key", HUNKWISE_MODEL: "fake-model" };
+  const run = await runCli(["review", "--base", "main", ...args], {
+    ...options,
+    env: { ...model, ...options.env },
+  });
+  expect(fake.complaints).toEqual([]);
+  return { ...run, fake };
+}
+
+describe("a review with a model from the command line", () => {
+  it("reports what the model found, with usage, and records the run for its owner alone", async () => {
+    const trajectory = join(folder.path, "run.jsonl");
+    const before = fingerprintOf(faulty.dir);
+    const args = ["--repo", faulty.dir, "--trajectory", trajectory];
+    const { code, stdout, stderr } = await withModel([report, finish], args);
+    expect(code).toBe(1);
+    expect(stdout).toMatch(/^main\.\.\.topic\n.* · fake-model\n\nCounts what was seen\.\n/);
+    expect(stdout).toMatch(
+      / {2}HIGH {2}The list is shared by all calls\n {2}cart\.py:1 · correctness · 90 % sure\n/,
+    );
+    expect(stdout).toContain("Coverage  1 of 1 hunk read by the model\n");
+    expect(stdout).toMatch(/Usage {5}2 requests, [\d,]+ prompt tokens/);
+    expect(stderr).toMatch(/^\d:\d\d · reviewing/m);
+
+    const kinds = readFileSync(trajectory, "utf8")
+      .trim()
+      .split("\n")
+      .map((line) => JSON.parse(line).kind);
+    expect(kinds).toEqual(["messages", "turn", "tool_results", "turn", "tool_results", "stopped"]);
+    expect(statSync(trajectory).mode & 0o777).toBe(0o600);
+    expect(fingerprintOf(faulty.dir)).toEqual(before);
+  });
+
+  it("is one quiet line when a complete review found nothing", async () => {
+    const { code, stdout } = await withModel([finish], ["--repo", sound.dir]);
+    expect(code).toBe(0);
+    expect(stdout).toMatch(
+      /^main\.\.\.topic: no problems found · 1 hunk read · fake-model, [\d,]+ tokens.*\n$/,
+    );
+  });
+
+  it("exits with 2 and says first that it is partial when a limit was reached, findings included", async () => {
+    using repo = faultyRepo({ ".github/hunkwise.yml": "budget:\n  turns: 1\n" });
+    const { code, stdout } = await withModel([report, finish], ["--repo", repo.dir]);
+    expect(code).toBe(2);
+    expect(stdout).toMatch(/^Partial: the limit of turns was reached/);
+    expect(stdout).toContain("The list is shared by all calls");
+  });
+
+  it("exits with 2 and one line with cause and remedy when the key is refused", async () => {
+    const env = { OPENAI_API_KEY: "wrong-key" };
+    const { code, stdout, stderr } = await withModel([finish], ["--repo", sound.dir], { env });
+    expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
+    expect(stderr).toMatch(/^hunkwise: .* refused the API key \(401\)\. Set OPENAI_API_KEY .*\n$/m);
+    expect(stderr).not.toContain("wrong-key");
+  });
+
+  it("still prints a document for programs when the model never answered", async () => {
+    const options = { env: { OPENAI_API_KEY: "wrong-key" } };
+    const { code, stdout } = await withModel([finish], ["--repo", sound.dir, "--format", "json"], options);
+    expect(code).toBe(2);
+    const { stop_reason, warnings } = JSON.parse(stdout);
+    expect({ stop_reason, warnings }).toEqual({
+      stop_reason: "model_error",
+      warnings: [expect.stringContaining("refused the API key")],
+    });
+  });
+
+  it("asks no model in a dry run, and names the one that would be asked", async () => {
+    const { code, stdout, fake } = await withModel([], ["--repo", sound.dir, "--dry-run"]);
+    expect(code).toBe(0);
+    expect(stdout).toMatch(/fake-model would begin with about [\d,]+ tokens/);
+    expect(fake.requests).toHaveLength(0);
+  });
+
+  it("ends an interrupted review at once, without a report", async () => {
+    const { code, stdout, stderr } = await withModel([{ fault: "hang" }], ["--repo", sound.dir], {
+      onStart: (child) =>
+        child.stderr?.on("data", (text: Buffer) => {
+          if (text.includes("reviewing")) child.kill("SIGTERM");
+        }),
+    });
+    expect({ code, stdout }).toEqual({ code: 143, stdout: "" });
+    expect(stderr).toMatch(/hunkwise: stopped\n$/);
+  });
+
+  it("shows nothing of a hostile answer as control characters", async () => {
+    const hostile = { ...finding, title: "\u001b[2Jgone\u202e", body: "\u009b31mred" };
+    const script = [{ tool_calls: [{ name: "report_finding", arguments: hostile }] }, finish];
+    const { stdout } = await withModel(script, ["--repo", faulty.dir], { env: { FORCE_COLOR: "0" } });
+    expect(stdout).toContain("\\u{1B}[2Jgone\\u{202E}");
+    expect(stdout).not.toMatch(/[[\p{Cc}\p{Cf}]--[\n]]/v);
+  });
+
+  it("takes prices from the operator's table", async () => {
+    const prices = join(folder.path, "prices.json");
+    writeFileSync(prices, '{"fake-model": {"prompt": 1000000, "completion": 0}}');
+    const usage = { prompt_tokens: 3, completion_tokens: 5 };
+    const { stdout } = await withModel([{ ...finish, usage }], ["--repo", sound.dir, "--format", "json"], {
+      env: { HUNKWISE_PRICES: prices },
+    });
+    expect(JSON.parse(stdout).usage).toMatchObject({ requests: 1, prompt_tokens: 3, cost_usd: 3 });
+  });
+});
