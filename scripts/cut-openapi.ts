@@ -156,7 +156,7 @@ const lines = (entries: string[]) => entries.join(",\n");
 // One line an operation and a schema: a diff shows what changed, and the file stays small.
 writeFileSync(
   target,
-  `{"source":"GitHub REST API ${version}, cut by scripts/cut-openapi.ts",\n"operations":[\n${lines(
+  `{"source":"GitHub's OpenAPI description (MIT), version ${version}, cut by scripts/cut-openapi.ts",\n"operations":[\n${lines(
     operations.map((one) => JSON.stringify(one)),
   )}\n],\n"schemas":{\n${lines(Object.entries(sorted).map(([name, schema]) => `${JSON.stringify(name)}:${JSON.stringify(schema)}`))}\n}}\n`,
 );

@@ -51,6 +51,25 @@ describe("a pull request", () => {
     expect(body[0].sha).toBe(scenario.repository.git.git("rev-parse", `${headOf(scenario.pull)}:b.bin`));
   });
 
+  it("names the base as it was when its head last moved, and is compared with the base of now", async () => {
+    const { people, repository } = scenario;
+    const before = repository.git.sha("main");
+    const pull = people.openPull(repository, {
+      title: "X",
+      author: "octocat",
+      commits: [{ files: { "x.txt": "x\n" } }],
+    });
+    people.pushToBase(repository, { "elsewhere.txt": "y\n" });
+    expect((await call(`GET ${root}/pulls/${pull.number}`)).body).toMatchObject({
+      base: { sha: before },
+      changed_files: 1,
+    });
+    people.push(pull, { "x.txt": "xx\n" });
+    const { body } = await call(`GET ${root}/pulls/${pull.number}`);
+    expect(body).toMatchObject({ base: { sha: repository.git.sha("main") }, changed_files: 1, commits: 2 });
+    people.close(pull);
+  });
+
   it("outlives its fork", async () => {
     const other = scenario.people.openPull(scenario.repository, {
       title: "Other",
@@ -97,13 +116,14 @@ describe("a file", () => {
 });
 
 it("shows a commit with its message and files", async () => {
+  const first = scenario.repository.git.git("rev-list", "--max-parents=0", "main");
   const { body } = await call(`GET ${root}/commits/${headOf(scenario.pull)}`);
   expect(body).toMatchObject({
     sha: headOf(scenario.pull),
     commit: { message: "Second\n\nWhy." },
     stats: { total: 2 },
   });
-  expect((await call(`GET ${root}/commits/main`)).body.parents).toEqual([]);
+  expect((await call(`GET ${root}/commits/${first}`)).body.parents).toEqual([]);
   expect((await call(`GET ${root}/commits/nowhere`)).status).toBe(422);
 });
 

@@ -28,6 +28,7 @@ beforeAll(async () => {
       "image.bin": Buffer.from([0, 1, 2, 3]),
       "dashes.sql": "-- a comment\n-- another\nselect 1;\n",
       "no-newline.txt": "one\ntwo",
+      "kind.txt": "text\n",
     },
     head: {
       "edited.txt": edited,
@@ -38,6 +39,7 @@ beforeAll(async () => {
       "copy.txt": lines(60),
       "dashes.sql": "select 1;\n++ plus\n",
       "no-newline.txt": "one\ntwo\nthree",
+      "kind.txt": { mode: "120000", data: "edited.txt" },
       "added ünïcode.txt": "a\nb\n",
     },
   });
@@ -87,6 +89,8 @@ describe("a line of the diff takes a comment, any other does not", () => {
     ["dashes.sql", "LEFT", 1, true],
     ["dashes.sql", "LEFT", 2, true],
     ["dashes.sql", "RIGHT", 2, true],
+    ["kind.txt", "RIGHT", 1, true],
+    ["kind.txt", "LEFT", 1, false],
     ["no-newline.txt", "LEFT", 2, true],
     ["no-newline.txt", "RIGHT", 3, true],
     ["no-newline.txt", "RIGHT", 4, false],

@@ -52,6 +52,8 @@ export interface RecordedRequest {
   operation: string | undefined;
   /** 0 when the connection was broken. */
   status: number;
+  /** When it was answered, in milliseconds of the machine's clock. */
+  at: number;
 }
 
 interface Waiting {
@@ -174,22 +176,37 @@ export class GitHubDouble implements AsyncDisposable {
       return;
     }
     const body = fault === "truncated" ? reply.body.slice(0, Math.floor(reply.body.length / 2)) : reply.body;
-    const headers = {
-      "x-github-request-id": `D0:${this.requests.length.toString(16).toUpperCase()}`,
-      ...limits,
-    };
-    send(response, { ...reply, body, headers: { ...headers, ...reply.headers } });
+    const id = `D0:${this.requests.length.toString(16).toUpperCase()}`;
+    send(response, {
+      ...reply,
+      body,
+      headers: { "x-github-request-id": id, ...rateLimit(), ...reply.headers },
+    });
   }
 
   #record(request: IncomingMessage, body: unknown, operation: string | undefined, status: number): void {
     const { pathname, search } = new URL(request.url ?? "/", this.url);
     const method = request.method ?? "GET";
-    this.requests.push({ method, path: apiPath(pathname), query: search, body, operation, status });
+    this.requests.push({
+      method,
+      path: apiPath(pathname),
+      query: search,
+      body,
+      operation,
+      status,
+      at: Date.now(),
+    });
     for (const { check, done } of [...this.#waiting]) if (check()) done();
   }
 }
 
-const limits = { "x-ratelimit-limit": "5000", "x-ratelimit-remaining": "4999", "x-ratelimit-used": "1" };
+/** An hour's allowance that is never used up. */
+const rateLimit = () => ({
+  "x-ratelimit-limit": "5000",
+  "x-ratelimit-remaining": "4999",
+  "x-ratelimit-used": "1",
+  "x-ratelimit-reset": String(Math.ceil(Date.now() / 1000) + 3600),
+});
 
 async function waitFor(delay: number | Promise<unknown>): Promise<void> {
   if (typeof delay === "number") await sleep(delay);

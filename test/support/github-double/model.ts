@@ -73,6 +73,8 @@ export interface Pull {
   draft: boolean;
   labels: string[];
   baseRef: string;
+  /** The tip of the base branch when the head last moved: GitHub's `base.sha` stays behind until the next push. */
+  baseSha: string;
   headRef: string;
   /** Where the head branch lives: the repository itself, a fork, or null when the fork was deleted. */
   headRepository: Repository | null;

@@ -134,7 +134,7 @@ export async function reviewCommentPayload(
     action,
     ...(action === "edited" ? { changes: { body: { from: "" } } } : {}),
     comment: reviewCommentJson(state, comment, await currentPlace(comment)),
-    pull_request: await pullJson(state, comment.pull),
+    pull_request: pullJson(state, comment.pull),
     ...around(state, comment.pull.repository, comment.author),
   };
 }

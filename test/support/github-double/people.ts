@@ -94,6 +94,7 @@ export class People {
       draft: wanted.draft ?? false,
       labels: wanted.labels ?? [],
       baseRef: repository.defaultBranch,
+      baseSha: "",
       headRef: branch,
       headRepository: head,
       heads: [],
@@ -127,11 +128,10 @@ export class People {
     return this.#syncHead(pull);
   }
 
-  /** A commit on the base branch, as if another pull request had been merged. */
-  pushToBase(pull: Pull, files: Files, message = "Elsewhere"): string {
-    const { git } = pull.repository;
-    git.importCommits([{ branch: pull.baseRef, message, files: Object.entries(files) }]);
-    return git.sha(pull.baseRef);
+  /** A commit on the default branch, as if another pull request had been merged. */
+  pushToBase({ git, defaultBranch }: Repository, files: Files, message = "Elsewhere"): string {
+    git.importCommits([{ branch: defaultBranch, message, files: Object.entries(files) }]);
+    return git.sha(defaultBranch);
   }
 
   /** The fork is deleted; its commits stay in the base repository, as on GitHub. */
@@ -218,6 +218,7 @@ export class People {
     if (source === pull.repository) source.git.git("update-ref", ref, sha);
     else pull.repository.git.git("fetch", "--quiet", source.gitDir, `+refs/heads/${pull.headRef}:${ref}`);
     if (headOf(pull) !== sha) pull.heads.push(sha);
+    pull.baseSha = pull.repository.git.sha(`refs/heads/${pull.baseRef}`);
     pull.updatedAt = this.#state.now();
     return sha;
   }

@@ -54,10 +54,10 @@ async function create(call: RepositoryCall): Promise<Answer> {
   };
   apply(call, run, asked);
   call.repository.checkRuns.push(run);
-  return created(await checkRunJson(call.state, run));
+  return created(checkRunJson(call.state, run));
 }
 
-async function update(call: RepositoryCall): Promise<Answer> {
+function update(call: RepositoryCall): Answer {
   const run = call.repository.checkRuns.find((one) => one.id === Number(call.path.check_run_id));
   if (!run) throw notFound();
   if (run.app !== call.token.installation.app) {
@@ -67,7 +67,7 @@ async function update(call: RepositoryCall): Promise<Answer> {
     );
   }
   apply(call, run, call.body as CheckRunUpdate);
-  return ok(await checkRunJson(call.state, run));
+  return ok(checkRunJson(call.state, run));
 }
 
 /** `filter=latest`, the default, shows the newest run of a name and App. */
@@ -89,7 +89,7 @@ async function list(call: RepositoryCall): Promise<Answer> {
   });
   return {
     status: 200,
-    list: await Promise.all(runs.map((run) => checkRunJson(call.state, run))),
+    list: runs.map((run) => checkRunJson(call.state, run)),
     wrap: (page, total) => ({ total_count: total, check_runs: page }),
   };
 }

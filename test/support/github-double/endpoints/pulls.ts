@@ -9,7 +9,7 @@ import { fileJson } from "./repositories.ts";
 /** GitHub lists no more files than this, whatever page is asked for. */
 const mostFiles = 3000;
 
-async function list({ state, repository, query }: RepositoryCall): Promise<Answer> {
+function list({ state, repository, query }: RepositoryCall): Answer {
   const asked = query.state ?? "open";
   const matches = (pull: Pull) =>
     (asked === "all" || pull.state === asked) &&
@@ -18,7 +18,7 @@ async function list({ state, repository, query }: RepositoryCall): Promise<Answe
       `${(pull.headRepository ?? repository).owner.login}:${pull.headRef}` === query.head);
   const pulls = [...repository.pulls.values()].filter(matches);
   if (query.direction !== "asc") pulls.reverse();
-  return { status: 200, list: await Promise.all(pulls.map((pull) => pullJson(state, pull))) };
+  return { status: 200, list: pulls.map((pull) => pullJson(state, pull)) };
 }
 
 async function files(call: RepositoryCall): Promise<Answer> {

@@ -2,28 +2,26 @@ import type { CheckRun } from "../model.ts";
 import { headOf, nodeId, timestamp } from "../model.ts";
 import type { GitHubState } from "../state.ts";
 import { appJson } from "./account.ts";
-import { baseShaOf, pullUrl } from "./pull.ts";
+import { pullUrl } from "./pull.ts";
 import { repositoryPage, repositoryUrl } from "./repository.ts";
 
-async function pullsOf(state: GitHubState, run: CheckRun) {
+function pullsOf(state: GitHubState, run: CheckRun) {
   const { repository } = run;
   const url = repositoryUrl(state, repository);
   const repo = { id: repository.id, url, name: repository.name };
   const open = [...repository.pulls.values()].filter(
     (pull) => pull.state === "open" && pull.headRepository === repository && headOf(pull) === run.headSha,
   );
-  return Promise.all(
-    open.map(async (pull) => ({
-      id: pull.id,
-      number: pull.number,
-      url: pullUrl(state, pull),
-      head: { ref: pull.headRef, sha: headOf(pull), repo },
-      base: { ref: pull.baseRef, sha: await baseShaOf(pull), repo },
-    })),
-  );
+  return open.map((pull) => ({
+    id: pull.id,
+    number: pull.number,
+    url: pullUrl(state, pull),
+    head: { ref: pull.headRef, sha: headOf(pull), repo },
+    base: { ref: pull.baseRef, sha: pull.baseSha, repo },
+  }));
 }
 
-export async function checkRunJson(state: GitHubState, run: CheckRun) {
+export function checkRunJson(state: GitHubState, run: CheckRun) {
   const url = `${repositoryUrl(state, run.repository)}/check-runs/${run.id}`;
   return {
     id: run.id,
@@ -45,6 +43,6 @@ export async function checkRunJson(state: GitHubState, run: CheckRun) {
     },
     check_suite: { id: run.app.id },
     app: appJson(state, run.app),
-    pull_requests: await pullsOf(state, run),
+    pull_requests: pullsOf(state, run),
   };
 }

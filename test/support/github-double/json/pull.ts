@@ -13,12 +13,11 @@ export const issueUrl = (state: GitHubState, pull: Pull) =>
 export const pullPage = (state: GitHubState, pull: Pull) =>
   `${repositoryPage(state, pull.repository)}/pull/${pull.number}`;
 
-/** The tip of the target branch now. */
-export const baseShaOf = async (pull: Pull) =>
-  (await git(pull.repository.gitDir, "rev-parse", `refs/heads/${pull.baseRef}`)).trim();
-
-export const mergeBaseOf = async (pull: Pull, head = headOf(pull)) =>
-  mergeBase(pull.repository.gitDir, await baseShaOf(pull), head);
+/** The merge base of a head with the target branch as it is now, from which GitHub shows the changes. */
+export async function mergeBaseOf({ repository, baseRef }: Pull, head: string): Promise<string> {
+  const tip = (await git(repository.gitDir, "rev-parse", `refs/heads/${baseRef}`)).trim();
+  return mergeBase(repository.gitDir, tip, head);
+}
 
 function branchJson(
   state: GitHubState,
@@ -64,9 +63,8 @@ export function labelsJson(state: GitHubState, pull: Pull) {
 }
 
 /** A pull request as lists show it. */
-export async function pullJson(state: GitHubState, pull: Pull) {
+export function pullJson(state: GitHubState, pull: Pull) {
   const links = linksOf(state, pull);
-  const baseSha = await baseShaOf(pull);
   return {
     url: links.self,
     id: pull.id,
@@ -99,7 +97,7 @@ export async function pullJson(state: GitHubState, pull: Pull) {
     comments_url: links.comments,
     statuses_url: links.statuses,
     head: branchJson(state, pull.headRepository, pull.repository, pull.headRef, headOf(pull)),
-    base: branchJson(state, pull.repository, pull.repository, pull.baseRef, baseSha),
+    base: branchJson(state, pull.repository, pull.repository, pull.baseRef, pull.baseSha),
     _links: Object.fromEntries(Object.entries(links).map(([name, href]) => [name, { href }])),
     author_association: associationOf(pull.repository, pull.author),
     auto_merge: null,
@@ -110,7 +108,7 @@ export async function pullJson(state: GitHubState, pull: Pull) {
 /** A pull request asked for itself, and in webhook payloads. */
 export async function fullPullJson(state: GitHubState, pull: Pull) {
   const { gitDir } = pull.repository;
-  const base = await mergeBaseOf(pull);
+  const base = await mergeBaseOf(pull, headOf(pull));
   const head = headOf(pull);
   const [numbers, commits] = await Promise.all([
     git(gitDir, "diff", "--numstat", "-M", base, head),
@@ -119,7 +117,7 @@ export async function fullPullJson(state: GitHubState, pull: Pull) {
   const rows = numbers.split("\n").filter(Boolean);
   const sum = (column: number) => rows.reduce((all, row) => all + (Number(row.split("\t")[column]) || 0), 0);
   return {
-    ...(await pullJson(state, pull)),
+    ...pullJson(state, pull),
     merged: pull.merged,
     mergeable: pull.state === "open" ? true : null,
     rebaseable: pull.state === "open" ? true : null,
