@@ -23,6 +23,7 @@ const Id = z.int().positive();
 const Name = z.string().regex(/^[\w.-]{1,100}$/);
 const Sha = z.string().regex(/^[0-9a-f]{40}([0-9a-f]{24})?$/);
 const User = z.object({ login: z.string().min(1).max(100), type: z.string() });
+const WithAction = z.object({ action: z.string() });
 const Common = z.object({
   installation: z.object({ id: Id }),
   repository: z.object({ id: Id, name: Name, owner: z.object({ login: Name }) }),
@@ -39,7 +40,7 @@ const MergeGroupEvent = Common.extend({ merge_group: z.object({ head_sha: Sha })
 
 /** `event.action` when it is one that may start a job. */
 export function handledEvent(event: string, payload: unknown): HandledEvent | undefined {
-  const action = z.object({ action: z.string() }).safeParse(payload).data?.action;
+  const action = WithAction.safeParse(payload).data?.action;
   return handledEvents.find((handled) => handled === `${event}.${action}`);
 }
 

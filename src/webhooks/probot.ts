@@ -15,6 +15,7 @@ export function anonymousOctokit(github: GitHubPlace): ProbotOctokit {
 
 /** Probot with the App's credentials: it verifies signatures, dispatches events and mints tokens. */
 export function createProbot(app: AppCredentials, github: GitHubPlace, log: Logger): Probot {
+  for (const secret of [app.privateKey, app.webhookSecret]) registerSecret(secret, { keep: true });
   // Probot asks for tokens through a request of its own that knows no base URL, so with an enterprise server the App's
   // JWT would go to github.com. Ours knows where GitHub is.
   const { request } = anonymousOctokit(github);

@@ -120,7 +120,7 @@ async function convert(env: Env, code: string): Promise<StoredApp | { problem: s
   const { data } = Conversion.safeParse(answer);
   if (!data) return { problem: "GitHub created the App but did not hand its credentials over." };
   if (!data.html_url.startsWith(`${env.github.webUrl}/`)) return { problem: "GitHub names another host." };
-  for (const secret of [data.pem, data.webhook_secret]) registerSecret(secret);
+  for (const secret of [data.pem, data.webhook_secret]) registerSecret(secret, { keep: true });
   const { id, pem, webhook_secret, html_url } = data;
   return { app_id: id, private_key: pem, webhook_secret, html_url };
 }
