@@ -30,6 +30,15 @@ export interface CheckRunUpdate {
   summary: string;
 }
 
+/** A check run of ours as GitHub has it. */
+export interface StandingCheckRun {
+  id: number;
+  completed: boolean;
+  /** Null while it runs. */
+  conclusion: string | null;
+  title: string | null;
+}
+
 /** Something of ours that already stands on GitHub. */
 export interface OwnText {
   id: number;
@@ -51,7 +60,7 @@ export interface RepositoryApi {
   /** Reacts to a comment in a conversation. */
   react(commentId: number, reaction: "eyes" | "+1" | "confused"): Promise<void>;
   /** Our own check run of this commit with this external id. */
-  findCheckRun(headSha: string, externalId: string): Promise<number | undefined>;
+  findCheckRun(headSha: string, externalId: string): Promise<StandingCheckRun | undefined>;
   createCheckRun(headSha: string, externalId: string, update: CheckRunUpdate): Promise<number>;
   updateCheckRun(id: number, update: CheckRunUpdate): Promise<void>;
 }

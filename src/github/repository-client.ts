@@ -3,7 +3,7 @@ import { AppError } from "../errors.ts";
 import type { GitHubClient } from "./client.ts";
 import { unreadableAnswer } from "./errors.ts";
 import type { AppIdentity } from "./own-text.ts";
-import type { CheckRunUpdate, RepositoryApi } from "./pull-request-api.ts";
+import type { CheckRunUpdate, RepositoryApi, StandingCheckRun } from "./pull-request-api.ts";
 
 export interface RepositoryApiOptions {
   client: GitHubClient;
@@ -21,7 +21,15 @@ const largestFileBytes = 1_000_000;
 const Id = z.object({ id: z.int() });
 const PermissionAnswer = z.object({ permission: z.enum(["admin", "write", "read", "none"]) });
 const CheckRuns = z.object({
-  check_runs: z.array(z.object({ id: z.int(), external_id: z.string().nullish() })),
+  check_runs: z.array(
+    z.object({
+      id: z.int(),
+      external_id: z.string().nullish(),
+      status: z.string(),
+      conclusion: z.string().nullish(),
+      output: z.object({ title: z.string().nullish() }).nullish(),
+    }),
+  ),
 });
 const FileContent = z.object({
   type: z.literal("file"),
@@ -69,7 +77,9 @@ export function createRepositoryApi({ client, owner, repo, app }: RepositoryApiO
         filter: "all",
         per_page: 100,
       });
-      return read(CheckRuns, data, "check runs").check_runs.find((run) => run.external_id === externalId)?.id;
+      const { check_runs: runs } = read(CheckRuns, data, "check runs");
+      const run = runs.find((one) => one.external_id === externalId);
+      return run && standing(run);
     },
 
     async createCheckRun(headSha, externalId, update) {
@@ -87,6 +97,11 @@ export function createRepositoryApi({ client, owner, repo, app }: RepositoryApiO
       await rest.checks.update({ ...here, check_run_id: id, ...checkFields(update) });
     },
   };
+}
+
+function standing(run: z.infer<typeof CheckRuns>["check_runs"][number]): StandingCheckRun {
+  const { id, status, conclusion = null, output } = run;
+  return { id, completed: status === "completed", conclusion, title: output?.title ?? null };
 }
 
 /** Parses an answer; what does not fit is a fault of the far side, not of ours. */

@@ -1,6 +1,6 @@
 import { AppError, errorLine } from "../errors.ts";
 import { atLeast, type Severity } from "../finding.ts";
-import type { CheckRunUpdate, RepositoryApi } from "../github/pull-request-api.ts";
+import type { CheckRunUpdate, RepositoryApi, StandingCheckRun } from "../github/pull-request-api.ts";
 import type { ReviewResult } from "../review/review-result.ts";
 import { byteLength, cutAtLine } from "../text/cut.ts";
 import { countBySeverity, outcomeOf, outcomeSentence, plural, usageSentence } from "./outcome.ts";
@@ -19,6 +19,8 @@ type CheckApi = Pick<RepositoryApi, "findCheckRun" | "createCheckRun" | "updateC
 export interface CheckRun {
   /** Why GitHub shows none, as a sentence for people; undefined while all is well. */
   readonly problem: string | undefined;
+  /** A review of this head and trigger ended with a conclusion before: there is nothing left to do. */
+  readonly reviewed: boolean;
   /** May be called again: the last one counts. */
   conclude(update: CheckRunUpdate): Promise<void>;
 }
@@ -35,18 +37,30 @@ export async function openCheckRun(
   trigger: string,
   sleep?: Sleep,
 ): Promise<CheckRun> {
-  const opened = await upsert(api, headSha, trigger, inProgress, sleep);
+  const opened = await upsert(api, headSha, trigger, inProgress, sleep, isReview);
   let problem = opened.problem;
   return {
     get problem() {
       return problem;
     },
+    reviewed: opened.kept,
     async conclude(update) {
       if (opened.id === undefined) return;
       problem = await withoutPermission(() => repeatUpdate(api, opened.id, update, sleep));
     },
   };
 }
+
+/** What one head and trigger's check run is found by. */
+export const checkRunKey = (headSha: string, trigger: string) => `${headSha}:${trigger}`;
+
+/** Whether a check run says how a review ended; a skipped, called off or failed one does not, and may be made good. */
+function isReview({ completed, conclusion, title }: StandingCheckRun): boolean {
+  return completed && conclusion !== null && reviewConclusions.has(conclusion) && title !== failedTitle;
+}
+
+const reviewConclusions = new Set(["success", "neutral", "failure"]);
+const failedTitle = "The review failed";
 
 /** Concludes a check run that nobody waited in: a skipped pull request, a merge queue. Resolves to what went wrong. */
 export async function concludeAtOnce(
@@ -100,7 +114,7 @@ export function skippedConclusion(reason: string): CheckRunUpdate {
 
 /** The review could not be made. Never red: a fault of ours must not block a merge. */
 export function failedConclusion(reason: string): CheckRunUpdate {
-  return completed("neutral", "The review failed", said(`The review failed: ${reason}`));
+  return completed("neutral", failedTitle, said(`The review failed: ${reason}`));
 }
 
 export function cancelledConclusion(reason: string): CheckRunUpdate {
@@ -137,22 +151,25 @@ async function upsert(
   trigger: string,
   update: CheckRunUpdate,
   sleep?: Sleep,
-): Promise<{ id: number | undefined; problem: string | undefined }> {
-  const externalId = `${headSha}:${trigger}`;
+  keep: (standing: StandingCheckRun) => boolean = () => false,
+): Promise<{ id: number | undefined; kept: boolean; problem: string | undefined }> {
+  const externalId = checkRunKey(headSha, trigger);
   let id: number | undefined;
+  let kept = false;
   const find = async () => {
-    id = await api.findCheckRun(headSha, externalId);
-    return id !== undefined;
+    const standing = await api.findCheckRun(headSha, externalId);
+    id = standing?.id;
+    kept = standing !== undefined && keep(standing);
+    return standing !== undefined;
   };
   const problem = await withoutPermission(async () => {
-    const known = (await find()) ? id : undefined;
-    if (known !== undefined) return repeatUpdate(api, known, update, sleep);
+    if (await find()) return kept ? undefined : repeatUpdate(api, id, update, sleep);
     const create = async () => {
       id = await api.createCheckRun(headSha, externalId, update);
     };
     await postOnce(create, find, sleep);
   });
-  return { id, problem };
+  return { id, kept, problem };
 }
 
 /** An update says the same however often it is sent, so it only has to arrive. */

@@ -1,7 +1,6 @@
 import { z } from "zod";
-import { stopReasons } from "../agent/events.ts";
 import { Finding } from "../finding.ts";
-import { Coverage, type ReviewResult, TotalUsage } from "../review/review-result.ts";
+import { Coverage, type ReviewResult, StopReason, TotalUsage } from "../review/review-result.ts";
 
 /**
  * What `review --format json` prints. The shape is a contract: fields are added in a minor version at most, never renamed
@@ -31,7 +30,7 @@ export const ReviewJson = z.strictObject({
   ),
   coverage: Coverage.pick({ hunks_total: true, hunks_served: true, files_skipped: true }),
   usage: TotalUsage,
-  stop_reason: z.enum(stopReasons),
+  stop_reason: StopReason,
   warnings: z.array(z.string()),
 });
 export type ReviewJson = z.infer<typeof ReviewJson>;

@@ -1,6 +1,5 @@
-import type { StopReason } from "../agent/events.ts";
 import { type Severity, severities } from "../finding.ts";
-import { isComplete, type ReviewResult } from "../review/review-result.ts";
+import { isComplete, type ReviewResult, type StopReason } from "../review/review-result.ts";
 
 /** What a result amounts to: a model read it all, the analyzers alone looked, or something was left undone. */
 export type Outcome = "complete" | "offline" | "partial";

@@ -98,8 +98,16 @@ export async function reviewWithModel(
     summary: collector.summary() ?? unfinished(result),
     usage: totals(result),
     stopReason: result.stopReason,
-    warnings: result.modelError ? [`The model failed: ${result.modelError.line}`] : [],
+    warnings: warningsOf(result, input),
   };
+}
+
+function warningsOf({ modelError, usage }: AgentResult, { limits }: ReviewInput): string[] {
+  const unpriced = limits.costUsd !== null && usage.requests > 0 && usage.costUsd === null;
+  return [
+    modelError ? `The model failed: ${modelError.line}` : "",
+    unpriced ? "The cost limit could not be kept: the price of the model is not known." : "",
+  ].filter((warning) => warning !== "");
 }
 
 const whyUnfinished: Partial<Record<StopReason, string>> = {

@@ -2,6 +2,10 @@ import { z } from "zod";
 import { stopReasons } from "../agent/events.ts";
 import { Finding } from "../finding.ts";
 
+/** Why a review ended; "finished" alone means that the model said it had read everything. */
+export const StopReason = z.enum(stopReasons);
+export type StopReason = z.infer<typeof StopReason>;
+
 /** Where a finding is published, and why not on its line when it is not. */
 export const Placement = z.discriminatedUnion("kind", [
   z.strictObject({ kind: z.literal("inline") }),
@@ -46,7 +50,7 @@ export const ReviewResult = z.strictObject({
   findings: z.array(PlacedFinding),
   coverage: Coverage,
   usage: TotalUsage,
-  stop_reason: z.enum(stopReasons),
+  stop_reason: StopReason,
   duration_ms: z.number(),
   warnings: z.array(z.string()),
 });

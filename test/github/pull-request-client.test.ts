@@ -276,12 +276,17 @@ describe("a check run", () => {
       .reply(200, {
         total_count: 2,
         check_runs: [
-          { id: 1, external_id: null },
-          { id: 2, external_id: "key" },
+          { id: 1, external_id: null, status: "in_progress", conclusion: null, output: { title: null } },
+          { id: 2, external_id: "key", status: "completed", conclusion: "neutral", output: { title: "T" } },
         ],
       });
     const { api } = apiFor();
-    expect(await api.findCheckRun(head, "key")).toBe(2);
+    expect(await api.findCheckRun(head, "key")).toEqual({
+      id: 2,
+      completed: true,
+      conclusion: "neutral",
+      title: "T",
+    });
     expect(await api.findCheckRun(head, "other")).toBeUndefined();
   });
 });

@@ -109,10 +109,13 @@ export class MemoryGitHub implements PullRequestApi {
     });
 
   findCheckRun = (headSha: string, externalId: string) =>
-    this.#do(
-      "findCheckRun",
-      () => this.checks.find((one) => one.headSha === headSha && one.externalId === externalId)?.id,
-    );
+    this.#do("findCheckRun", () => {
+      const check = this.checks.find((one) => one.headSha === headSha && one.externalId === externalId);
+      const last = check?.history.at(-1);
+      if (!check || !last) return undefined;
+      const { status, conclusion = null, title } = last;
+      return { id: check.id, completed: status === "completed", conclusion, title };
+    });
   createCheckRun = (headSha: string, externalId: string, update: CheckRunUpdate) =>
     this.#do("createCheckRun", () => {
       const id = this.#ids++;

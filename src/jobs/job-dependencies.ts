@@ -1,0 +1,41 @@
+import type { Checkout } from "../git/checkout.ts";
+import type { PullRequestApi, RepositoryApi } from "../github/pull-request-api.ts";
+import type { Model } from "../llm/model.ts";
+import type { RepositoryRef } from "../queue/job.ts";
+
+/** GitHub for jobs: each API acts on one repository with a token that reaches nothing else. */
+export interface GitHubAccess {
+  repository(repository: RepositoryRef, signal: AbortSignal): Promise<RepositoryApi>;
+  pull(repository: RepositoryRef, number: number, signal: AbortSignal): Promise<PullRequestApi>;
+}
+
+export interface CheckoutRequest {
+  repository: RepositoryRef;
+  pull: number;
+  /** Full object names. Both are fetched, and `head` is checked out. */
+  head: string;
+  base: string;
+  /** Name of the branch that the pull request is to be merged into. */
+  baseRef: string;
+  signal: AbortSignal;
+}
+
+/** The part of a logger that jobs need. */
+export interface JobLog {
+  info(fields: object, message: string): void;
+  warn(fields: object, message: string): void;
+  error(fields: object, message: string): void;
+}
+
+/** What jobs work with; the process that runs them composes it once. */
+export interface JobDependencies {
+  github: GitHubAccess;
+  checkout(request: CheckoutRequest): Promise<Checkout>;
+  /** Null reviews with the analyzers alone. */
+  model: Model | null;
+  /** Root of GitHub's pages, without a slash at the end. */
+  webUrl: string;
+  /** Version of Hunkwise. */
+  version: string;
+  log: JobLog;
+}

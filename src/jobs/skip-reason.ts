@@ -1,0 +1,20 @@
+import type { RepoConfig } from "../config/repo-config.ts";
+import { createPathMatcher } from "../diff/path-matcher.ts";
+import type { PullRequest } from "../github/pull-request-api.ts";
+
+/** Why an event starts no review of this pull request, in words that people read; undefined when it does. */
+export function skipReason({ review }: RepoConfig, pull: PullRequest): string | undefined {
+  if (!review.enabled) return "reviews by themselves are switched off in this repository";
+  if (pull.draft && !review.drafts) return "it is a draft";
+  if (review.base_branches.length > 0 && !createPathMatcher(review.base_branches)(pull.baseRef).matched) {
+    return `its base branch ${pull.baseRef} is not among the configured ones`;
+  }
+  const author = review.ignore_authors.find((login) => sameWord(login, pull.author));
+  if (author) return `pull requests of ${author} are not reviewed`;
+  const label = review.ignore_labels.find((name) => pull.labels.some((one) => sameWord(one, name)));
+  if (label) return `it has the label ${label}`;
+  const word = review.ignore_titles.find((part) => pull.title.toLowerCase().includes(part.toLowerCase()));
+  return word === undefined ? undefined : `its title contains "${word}"`;
+}
+
+const sameWord = (a: string, b: string) => a.toLowerCase() === b.toLowerCase();
