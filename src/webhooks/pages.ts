@@ -32,7 +32,8 @@ ${body}
 `,
     headers: {
       "content-security-policy": `default-src 'none'; style-src 'unsafe-inline'; form-action 'self' ${formTarget}; base-uri 'none'; frame-ancestors 'none'`,
-      "referrer-policy": "no-referrer",
+      // The address of the set-up page may hold its key; the host alone is no secret, and GitHub sees where a form came from.
+      "referrer-policy": "origin",
     },
   };
 }
