@@ -55,7 +55,20 @@ function next(scan: Scan): Piece {
   if (sign === "\\") return backslash(scan);
   const startsWord = /[a-z]/i.test(sign) && !/[a-z0-9]/i.test(tail.at(-1) ?? "");
   const address = startsWord ? webAddress(scan) : undefined;
-  return address ?? { written: plain(scan, sign, text[at + 1] ?? ""), consumed: sign.length };
+  return address ?? { written: plain(scan, sign, seenAt(text, at + sign.length)), consumed: sign.length };
+}
+
+/** The character that will stand there when the text is written: escapes may go, and hidden signs come to light. */
+function seenAt(text: string, at: number): string {
+  const dropped = text[at] === "\\" && isNeedlessEscape(text[at + 1] ?? "");
+  const sign = text.codePointAt(dropped ? at + 1 : at);
+  if (sign === undefined) return "";
+  return invisible.test(String.fromCodePoint(sign)) ? "U" : String.fromCodePoint(sign);
+}
+
+/** Behind a backslash that CommonMark would take away, and we do too. */
+function isNeedlessEscape(sign: string): boolean {
+  return /^[!-/:-@[-`{-~]$/.test(sign) && !keptEscapes.has(sign);
 }
 
 /** What is written for a character that begins nothing longer. */
@@ -80,7 +93,7 @@ function backslash({ text, at, setting }: Scan): Piece {
   const after = text[at + 1];
   if (after === undefined) return { written: setting === "phrase" ? "\\\\" : "\\", consumed: 1 };
   if (keptEscapes.has(after)) return { written: `\\${after}`, consumed: 2 };
-  return { written: /[!-/:-@[-`{-~]/.test(after) ? "" : "\\", consumed: 1 };
+  return { written: isNeedlessEscape(after) ? "" : "\\", consumed: 1 };
 }
 
 function codeOrTicks({ text, at, closers }: Scan): Piece {

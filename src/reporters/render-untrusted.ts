@@ -46,7 +46,7 @@ interface OpenFence {
   lines: string[];
 }
 
-const fenceStart = /^([ \t]*)(`{3,}|~{3,})(.*)$/;
+const fenceStart = /^([ \t]*)(`{3,}|~{3,})(.*)$/s;
 
 /** Rendered by GitHub as something else than text, or, with a button to commit it, as a suggestion of ours. */
 const activeInfo = new Set(["suggestion", "mermaid", "math", "geojson", "topojson", "stl"]);

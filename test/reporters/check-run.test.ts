@@ -1,57 +1,154 @@
 import { describe, expect, it } from "vitest";
-import type { CheckRunUpdate } from "../../src/github/pull-request-api.ts";
+import { AppError } from "../../src/errors.ts";
+import type { Severity } from "../../src/finding.ts";
 import {
   cancelledConclusion,
+  concludeAtOnce,
   failedConclusion,
   openCheckRun,
   passedConclusion,
   reviewConclusion,
   skippedConclusion,
 } from "../../src/reporters/check-run.ts";
-import { MemoryGitHub } from "./memory-github.ts";
-import { sampleResult } from "./sample-result.ts";
+import { ambiguous, head, MemoryGitHub, refusal } from "./memory-github.ts";
+import { sampleFinding, sampleResult } from "./sample-result.ts";
 
-const head = "a".repeat(40);
-const noSleep = async () => {};
-const policy = { threshold: "high", fail: false } as const;
+const sleep = async () => {};
+const withSeverity = (severity: Severity) =>
+  sampleResult({ findings: [{ finding: sampleFinding({ severity }), placement: { kind: "inline" } }] });
 
-async function openedAfter(update: CheckRunUpdate) {
-  const github = new MemoryGitHub();
-  const first = await openCheckRun(github, head, "event", noSleep);
-  await first.conclude(update);
-  const again = await openCheckRun(github, head, "event", noSleep);
-  return { again, history: github.checks.flatMap((check) => check.history) };
-}
-
-describe("a check run that is opened again", () => {
-  it("is left alone where a review ended with a conclusion", async () => {
-    const { again, history } = await openedAfter(reviewConclusion(sampleResult(), policy));
-
-    expect(again.reviewed).toBe(true);
-    expect(history.map((update) => update.status)).toEqual(["in_progress", "completed"]);
-  });
+describe("what a review concludes with", () => {
+  const clean = sampleResult({ findings: [] });
+  const policy = { threshold: "high", fail: false } as const;
 
   it.each([
-    ["skipped", skippedConclusion("a draft")],
-    ["called off", cancelledConclusion("the head moved on")],
-    ["failed", failedConclusion("no model")],
-  ])("goes on where the review was %s", async (_how, update) => {
-    const { again, history } = await openedAfter(update);
-
-    expect(again.reviewed).toBe(false);
-    expect(history.at(-1)?.status).toBe("in_progress");
+    ["success", "clean and complete", clean, policy],
+    ["success", "a finding below the threshold", withSeverity("medium"), policy],
+    ["neutral", "a finding at the threshold", withSeverity("high"), policy],
+    ["neutral", "a finding above the threshold", withSeverity("critical"), policy],
+    [
+      "failure",
+      "the same, where the repository wants it red",
+      withSeverity("critical"),
+      { ...policy, fail: true },
+    ],
+    ["success", "a finding, and no threshold", withSeverity("critical"), { threshold: "never", fail: true }],
+    ["neutral", "a partial review", { ...clean, stop_reason: "turn_limit" }, policy],
+    [
+      "neutral",
+      "a partial review where findings are red",
+      { ...clean, stop_reason: "turn_limit" },
+      { ...policy, fail: true },
+    ],
+    ["neutral", "offline", { ...clean, mode: "offline", model: null, stop_reason: "no_model" }, policy],
+    ["neutral", "a model that failed", { ...clean, stop_reason: "model_error" }, policy],
+  ] as const)("is %s for %s", (conclusion, _name, result, how) => {
+    expect(reviewConclusion(result, how)).toMatchObject({ status: "completed", conclusion });
   });
 
-  it("is one run for each head and trigger", async () => {
-    const github = new MemoryGitHub();
-    await openCheckRun(github, head, "event", noSleep);
-    await openCheckRun(github, head, "event", noSleep);
-    await openCheckRun(github, head, "comment:7", noSleep);
+  it("has the figures", () => {
+    const update = reviewConclusion(withSeverity("high"), policy);
+    expect(update.title).toBe("found 1 high");
+    expect(update.summary).toContain('1 finding at or above the threshold "high".');
+    expect(update.summary).toContain("Coverage: 3 of 3 hunks in 2 files.");
+    expect(update.summary).toContain("4 requests");
+  });
 
+  it("says that nothing is there only when all was read", () => {
+    expect(reviewConclusion(clean, policy).title).toBe("No problems found");
+    expect(reviewConclusion({ ...clean, stop_reason: "time_limit" }, policy).title).toBe(
+      "Incomplete review: nothing found in what was read",
+    );
+    const offline = reviewConclusion(
+      { ...clean, mode: "offline", model: null, stop_reason: "no_model" },
+      policy,
+    );
+    expect(offline.title).toBe("Analyzers only: nothing found in what was read");
+    expect(offline.summary).toContain("Coverage: analyzers only.");
+  });
+
+  it("fits", () => {
+    expect(
+      Buffer.byteLength(reviewConclusion(clean, policy, "text\n".repeat(50_000)).summary),
+    ).toBeLessThanOrEqual(60_000);
+  });
+
+  it("without a review is never red", () => {
+    expect(
+      [
+        failedConclusion("x"),
+        cancelledConclusion("x"),
+        skippedConclusion("a draft"),
+        passedConclusion("x"),
+      ].map(({ conclusion }) => conclusion),
+    ).toEqual(["neutral", "cancelled", "skipped", "success"]);
+    expect(skippedConclusion("label `@octocat` of @octocat").summary).toBe(
+      "label `@octocat` of @\u200boctocat",
+    );
+  });
+});
+
+describe("a check run", () => {
+  it("is opened in progress and concluded", async () => {
+    const github = new MemoryGitHub();
+    const check = await openCheckRun(github, head, "event", sleep);
+    await check.conclude(failedConclusion("the model is down"));
+    expect(github.checks[0]?.history).toMatchObject([
+      { status: "in_progress" },
+      { status: "completed", conclusion: "neutral", summary: "The review failed: the model is down" },
+    ]);
+    expect(check.problem).toBeUndefined();
+  });
+
+  it("is taken up by the next attempt, and another trigger has its own", async () => {
+    const github = new MemoryGitHub();
+    await openCheckRun(github, head, "event", sleep);
+    await openCheckRun(github, head, "event", sleep);
+    expect(github.checks).toHaveLength(1);
+    await openCheckRun(github, head, "comment:5", sleep);
     expect(github.checks).toHaveLength(2);
   });
 
-  it("passes a merge queue", () => {
-    expect(passedConclusion("reviewed before")).toMatchObject({ status: "completed", conclusion: "success" });
+  it("is concluded although the first answers are lost", async () => {
+    const github = new MemoryGitHub();
+    const check = await openCheckRun(github, head, "event", sleep);
+    for (const nth of [1, 2]) github.faults.push({ call: "updateCheckRun", nth, error: ambiguous() });
+    await check.conclude(passedConclusion("done"));
+    expect(github.checks[0]?.history.at(-1)).toMatchObject({ conclusion: "success" });
+  });
+
+  it("that we may not make is a problem to tell and none to fail for", async () => {
+    const github = new MemoryGitHub();
+    github.faults.push({
+      call: "createCheckRun",
+      error: refusal("github_forbidden", "Give the GitHub App the permission checks=write"),
+    });
+    const check = await openCheckRun(github, head, "event", sleep);
+    expect(check.problem).toBe(
+      "No check run: GitHub answered with github_forbidden. Give the GitHub App the permission checks=write",
+    );
+    await check.conclude(passedConclusion("x"));
+    expect(github.count("updateCheckRun")).toBe(0);
+    expect(await concludeAtOnce(github, head, "merge_group", passedConclusion("x"), sleep)).toBe(
+      check.problem,
+    );
+  });
+
+  it("that cannot be made now leaves it to the job to come back", async () => {
+    const github = new MemoryGitHub();
+    const limit = new AppError("github_rate_limited", "later", { retryable: true, retryAfterMs: 1 });
+    github.faults.push({ call: "findCheckRun", error: limit });
+    await expect(openCheckRun(github, head, "event", sleep)).rejects.toBe(limit);
+  });
+
+  it("is concluded at once where nothing is reviewed, however often it is asked for", async () => {
+    const github = new MemoryGitHub();
+    for (let times = 0; times < 2; times++) {
+      expect(
+        await concludeAtOnce(github, head, "event", skippedConclusion("a draft"), sleep),
+      ).toBeUndefined();
+    }
+    expect(github.checks).toHaveLength(1);
+    expect(github.checks[0]?.history.at(-1)).toMatchObject({ status: "completed", conclusion: "skipped" });
   });
 });

@@ -1,0 +1,184 @@
+import { describe, expect, it } from "vitest";
+import { parseMarker } from "../../src/reporters/markers.ts";
+import {
+  renderSummary,
+  renderSummaryComment,
+  type SummaryInput,
+} from "../../src/reporters/render-summary.ts";
+import type { ReviewResult } from "../../src/review/review-result.ts";
+import { sampleFinding, sampleResult } from "./sample-result.ts";
+
+const base = {
+  repositoryUrl: "https://github.com/octo/shop",
+  headSha: "b".repeat(40),
+  mergeBaseSha: "a".repeat(40),
+  trigger: "event",
+};
+
+function summary(result: Partial<ReviewResult> = {}, over: Partial<SummaryInput> = {}): string {
+  const nothing = { posted: [], listed: [], standing: [], notices: [] };
+  return renderSummary(
+    { result: sampleResult({ findings: [], ...result }), version: "0.1.0", ...nothing, ...over },
+    base,
+  );
+}
+
+describe("the summary of a clean and complete review", () => {
+  it("is a single quiet line, with the figures folded away", () => {
+    expect(summary()).toBe(
+      `<details><summary>✅ Hunkwise found no problems: 3 hunks in 2 files read</summary>
+
+- reviewed \`aaaaaaaaaaaa..bbbbbbbbbbbb\` with model \`test-model\`
+- coverage: 3 of 3 hunks in 2 files
+- usage: 4 requests, 12,345 prompt tokens (6,000 of them cached), 678 completion tokens, $0.0312
+- took 8.2 s, ended with \`finished\`
+- Hunkwise 0.1.0
+
+</details>`,
+    );
+  });
+
+  it("counts the files that were skipped, and names them in the fold", () => {
+    const coverage = {
+      ...sampleResult().coverage,
+      files_skipped: [{ path: "package-lock.json", reason: "lock file" }],
+    };
+    expect(summary({ coverage })).toContain("3 hunks in 1 file read, 1 file skipped</summary>");
+    expect(summary({ coverage })).toContain("- skipped `package-lock.json`: lock file");
+  });
+
+  it("praises nothing when there was nothing to read", () => {
+    const coverage = {
+      hunks_total: 0,
+      hunks_served: 0,
+      unserved: [],
+      files_total: 1,
+      files_skipped: [{ path: "a.png", reason: "binary" }],
+    };
+    expect(summary({ coverage })).toMatch(
+      /^<details><summary>Hunkwise: no hunk of this change is to be reviewed/,
+    );
+  });
+
+  it("is not quiet about a warning or a missing permission", () => {
+    expect(summary({ warnings: ["the configuration is broken in line 3"] })).toContain(
+      "- the configuration is broken in line 3",
+    );
+    expect(summary({}, { notices: ["No check run: checks=write is missing"] })).toContain("⚠️ No check run");
+  });
+});
+
+describe("a review that is not whole", () => {
+  const unread = {
+    hunks_total: 121,
+    hunks_served: 118,
+    unserved: [{ path: "src/big.ts", hunks: 3 }],
+    files_total: 9,
+    files_skipped: [],
+  };
+  const partial: Partial<ReviewResult>[] = [
+    { stop_reason: "turn_limit", coverage: unread },
+    { stop_reason: "finished", coverage: unread },
+    { stop_reason: "model_error" },
+    { stop_reason: "no_tool_calls" },
+    { stop_reason: "aborted" },
+    { mode: "offline", model: null, stop_reason: "no_model", coverage: { ...unread, hunks_served: 0 } },
+    { mode: "offline", model: null, stop_reason: "aborted" },
+  ];
+
+  it.each(partial)("never reads as if nothing were there: %j", (result) => {
+    expect(summary(result)).not.toMatch(/no (problems|issues)|✅/i);
+  });
+
+  it("says how much was read, why it ended and what was left", () => {
+    const text = summary({ stop_reason: "turn_limit", coverage: unread });
+    expect(text).toContain("### Hunkwise: incomplete review");
+    expect(text).toContain("**Partial: the limit of turns was reached; 118 of 121 hunks were read.**");
+    expect(text).toContain("**Not read**\n\n- `src/big.ts`: 3 hunks");
+  });
+
+  it("says offline that the analyzers alone looked", () => {
+    const text = summary({ mode: "offline", model: null, stop_reason: "no_model" });
+    expect(text).toContain("### Hunkwise: analyzers only, nothing found");
+    expect(text).toContain("- coverage: analyzers only (3 hunks)");
+  });
+});
+
+describe("the summary of a review with findings", () => {
+  const result = sampleResult();
+
+  it("says what the change does, and links each finding", () => {
+    const text = summary(result, { posted: [sampleFinding()] });
+    expect(text).toContain("### Hunkwise: 1 high");
+    expect(text).toContain("Adds a total to the cart.");
+    expect(text).toContain(
+      `- 🔴 High: The condition assigns instead of comparing ([\`src/cart.ts:6\`](https://github.com/octo/shop/blob/${base.headSha}/src/cart.ts#L6))`,
+    );
+  });
+
+  it("holds in full what has no other place, with the reason", () => {
+    const text = summary(result, {
+      listed: [{ finding: sampleFinding({ body: "Because of **this**." }), reason: "the file is binary" }],
+    });
+    expect(text).toContain("Because of **this**.");
+    expect(text).toContain("_Not on its line: the file is binary._");
+    expect(text).toContain("Instead of line 6:");
+  });
+
+  it("names what was said before", () => {
+    expect(summary(result, { standing: [sampleFinding({ title: "Old" })] })).toMatch(
+      /\*\*Already reported, and still there\*\*\n\n- 🔴 High: Old/,
+    );
+  });
+
+  it("fits however much there is, leaves nothing out in silence, and keeps its marker", () => {
+    const huge = Array.from({ length: 900 }, (_, index) =>
+      sampleFinding({
+        id: `f${index}`,
+        title: `${index} ${"title ".repeat(50)}`,
+        body: "body @you #1 `x`\n".repeat(400),
+        path: `${"deep/".repeat(50)}${index}.ts`,
+      }),
+    );
+    const text = renderSummaryComment(
+      {
+        result: sampleResult({
+          findings: huge.map((finding) => ({ finding, placement: { kind: "inline" } })),
+          summary: "s @a\n".repeat(50_000),
+          warnings: Array.from({ length: 900 }, (_, index) => `warning ${index} ${"w".repeat(2_000)}`),
+          coverage: {
+            hunks_total: 5_000,
+            hunks_served: 1,
+            unserved: Array.from({ length: 900 }, (_, index) => ({
+              path: `${"p".repeat(200)}${index}`,
+              hunks: 2,
+            })),
+            files_total: 1_800,
+            files_skipped: Array.from({ length: 900 }, (_, index) => ({
+              path: `${"q".repeat(200)}${index}`,
+              reason: "too large",
+            })),
+          },
+        }),
+        version: "0.1.0",
+        posted: huge,
+        listed: huge.map((finding) => ({ finding, reason: "why ".repeat(300) })),
+        standing: huge,
+        notices: Array.from({ length: 20 }, () => "n".repeat(5_000)),
+      },
+      base,
+    );
+    expect(Buffer.byteLength(text)).toBeLessThan(60_000);
+    expect(parseMarker(text)).toEqual({ kind: "summary", head: base.headSha, trigger: "event" });
+    expect(text.match(/^- and \d+ more$/gm)?.length).toBe(6);
+    expect(text).toContain("### Hunkwise: 900 high");
+  });
+
+  it("is harmless: what a model wrote notifies nobody", () => {
+    const text = summary({
+      summary: "cc @octocat\n/approve\n![x](https://evil.test/x.png)",
+      warnings: ["see @octocat"],
+    });
+    expect(text).not.toMatch(/@octocat|^\/approve|!\[x\]/m);
+  });
+});

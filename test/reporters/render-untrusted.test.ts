@@ -1,0 +1,321 @@
+import fc from "fast-check";
+import { micromark } from "micromark";
+import { gfm, gfmHtml } from "micromark-extension-gfm";
+import { describe, expect, it } from "vitest";
+import { formatMarker, parseMarker } from "../../src/reporters/markers.ts";
+import { untrustedBlock, untrustedCode, untrustedLine } from "../../src/reporters/render-untrusted.ts";
+
+/** What GitHub makes of Markdown, near enough: an implementation of its dialect that is not ours, with HTML allowed. */
+const html = (markdown: string) =>
+  micromark(markdown, {
+    extensions: [gfm()],
+    htmlExtensions: [gfmHtml()],
+    allowDangerousHtml: true,
+    allowDangerousProtocol: true,
+  });
+
+/** What a reader sees as prose: no code, entities as the characters they stand for. */
+function proseOf(page: string): string {
+  return page
+    .replace(/<pre><code[^>]*>[\s\S]*?<\/code><\/pre>/g, "\n")
+    .replace(/<code>[\s\S]*?<\/code>/g, "\u0001")
+    .replace(/<[^>]*>/g, "\u0001")
+    .replace(/&lt;/g, "<")
+    .replace(/&gt;/g, ">")
+    .replace(/&quot;/g, '"')
+    .replace(/&amp;/g, "&");
+}
+
+const elements = (page: string) => new Set([...page.matchAll(/<([a-z0-9]+)/g)].map(([, name]) => name));
+const harmless = new Set([
+  ..."p br em strong del ul ol li blockquote h1 h2 h3 h4 h5 h6 hr pre code".split(" "),
+]);
+
+/** What must hold for every text whatsoever. */
+function expectHarmless(markdown: string): void {
+  const page = html(markdown);
+  const context = JSON.stringify({ markdown, page });
+  expect(
+    [...elements(page)].filter((name) => !harmless.has(name ?? "")),
+    context,
+  ).toEqual([]);
+  const prose = proseOf(page);
+  expect(prose, context).not.toMatch(/@[a-z0-9]/i);
+  expect(prose, context).not.toMatch(/#\d|\bGH-\d/i);
+  expect(prose, context).not.toMatch(/:\/\/|www\./i);
+  expect(
+    markdown.split("\n").filter((line) => /^\s*\/[a-z]/i.test(line) && !page.includes("<pre>")),
+    context,
+  ).toEqual([]);
+  expect(page, context).not.toContain('class="language-suggestion"');
+  expect(parseMarker(markdown), context).toBeUndefined();
+}
+
+const block = (text: string) => untrustedBlock(text, 60_000);
+
+/** Pieces that mean something, put together at random: far more vicious than random characters. */
+const pieces = fc.constantFrom(
+  "`",
+  "``",
+  "```",
+  "~~~",
+  "~",
+  "\\",
+  "\\\\",
+  "\n",
+  "\n\n",
+  "    ",
+  "  ",
+  " ",
+  "\t",
+  "> ",
+  "- ",
+  "1. ",
+  "* ",
+  "# ",
+  "+ ",
+  "---",
+  "===",
+  "| a | b |",
+  "|-|-|",
+  ":-",
+  "|",
+  "-",
+  ":",
+  "@eve",
+  "@",
+  "eve",
+  "#1",
+  "#",
+  "1",
+  "GH-",
+  "gh-7",
+  "octo/shop#3",
+  "fixes ",
+  "/approve",
+  "/",
+  "https://evil.test/x",
+  "http:",
+  "//",
+  "evil.test",
+  "www.",
+  "www.evil.test",
+  "ftp://e.test",
+  "a@evil.test",
+  "mailto:",
+  "<",
+  ">",
+  "<b>",
+  "</b>",
+  "<!--",
+  "-->",
+  "<!-- hunkwise:review v1 {} -->",
+  "<img src=x>",
+  "<a href='`'>",
+  "<https://evil.test/`>",
+  "![",
+  "[",
+  "]",
+  "](",
+  ")",
+  "(https://evil.test)",
+  "[x]: https://evil.test",
+  "[^1]",
+  "&",
+  "&#x40;eve",
+  "#x40;eve",
+  "\\#",
+  "\\:",
+  "\\/",
+  "\\@",
+  "\\-",
+  "\\`",
+  "\\[",
+  "&#64;eve",
+  "&commat;eve",
+  "&lt;",
+  "*",
+  "**",
+  "_",
+  "\u200b",
+  "\u202e",
+  "\u2028",
+  "\u00a0",
+  "\ufeff",
+  "\r",
+  "é",
+  "😀",
+  "\ud800",
+  "suggestion",
+  "mermaid",
+  "!",
+  "x",
+  "{",
+  "}",
+  "$",
+  '"',
+  "'",
+);
+const hostile = fc.array(pieces, { maxLength: 40 }).map((parts) => parts.join(""));
+
+describe("text of a model", () => {
+  it("is harmless whatever it holds, and treating it twice changes nothing", () => {
+    fc.assert(
+      fc.property(hostile, (text) => {
+        const written = block(text);
+        expectHarmless(written);
+        expect(block(written)).toBe(written);
+      }),
+      { numRuns: process.env.HUNKWISE_LONG ? 20_000 : 2_000 },
+    );
+  });
+
+  it("is harmless as a phrase, and cannot reach beyond it", () => {
+    fc.assert(
+      fc.property(hostile, (text) => {
+        const phrase = untrustedLine(text);
+        expect(untrustedLine(phrase)).toBe(phrase);
+        expect(phrase).not.toContain("\n");
+        const page = html(`**a ${phrase} z**`);
+        expect(page).toMatch(/^<p><strong>a /);
+        expect(page).toMatch(/ z<\/strong><\/p>$/);
+        expectHarmless(`x ${phrase} y`);
+      }),
+      { numRuns: 1_500 },
+    );
+  });
+
+  it("stays within its bytes and stays harmless when it is cut", () => {
+    fc.assert(
+      fc.property(hostile, fc.integer({ min: 40, max: 200 }), (text, bytes) => {
+        const written = untrustedBlock(text, bytes);
+        expect(Buffer.byteLength(written)).toBeLessThanOrEqual(bytes);
+        expectHarmless(written);
+      }),
+      { numRuns: 1_000 },
+    );
+  });
+
+  it("is shown as data, too, without an end before its end", () => {
+    fc.assert(
+      fc.property(hostile, (text) => {
+        expect(html(`a ${untrustedCode(text)} z`)).toMatch(/^<p>a <code>[^<]*<\/code> z<\/p>$/);
+      }),
+      { numRuns: 1_000 },
+    );
+  });
+
+  it.each([
+    ["a mention", "Ask @octocat.", "Ask @\u200boctocat."],
+    ["an issue", "fixes #12, GH-3 and octo/shop#4", "fixes #\u200b12, GH-\u200b3 and octo/shop#\u200b4"],
+    ["an escaped mention", "\\@octocat &#64;octocat", "@\u200boctocat \\&#\u200b64;octocat"],
+    ["a link", "[docs](https://evil.test/?d=1).", "\\[docs](`https://evil.test/?d=1`)."],
+    ["an image", "![x](https://evil.test/p.png)", "!\\[x](`https://evil.test/p.png`)"],
+    ["a bare address", "See www.evil.test, or https://x.test.", "See `www.evil.test`, or `https://x.test`."],
+    ["HTML", "<img src=x> a < b", "\\<img src=x> a \\< b"],
+    ["a comment", "a <!-- hidden --> b", "a \\<!-- hidden --> b"],
+    [
+      "a command of another bot",
+      "/approve\n- /merge\n> /close",
+      "/\u200bapprove\n- /\u200bmerge\n> /\u200bclose",
+    ],
+    ["a turned text", "a\u202eb", "aU+202Eb"],
+    ["a lone backtick", "it`s @eve", "it\\`s @\u200beve"],
+    ["a table", "| a |\n|---|", "| a |\n|--\\-|"],
+  ])("loses %s", (_name, text, written) => {
+    expect(block(text)).toBe(written);
+  });
+
+  it.each([
+    ["emphasis, headings and lists", "# Why\n\n- **first**\n  1. _second_\n\n> said"],
+    ["a code span with anything in it", "Use `@Injectable() // #12 <b> https://x.test [a](b)` here"],
+    ["a code span of two backticks", "``a ` @b``"],
+    ["a fenced block", "```ts\n@Injectable()\n// fixes #1 <img> https://x.test\n\\@ &amp;\n```"],
+    ["what is ordinary", "a_b * c, 50 % & more: {x} = y; C:\\dir | d ~ e!"],
+  ])("keeps %s as it is", (_name, text) => {
+    expect(block(text)).toBe(text);
+  });
+
+  it("keeps the code of every code span and fenced block, to the letter", () => {
+    const code = fc
+      .array(pieces, { minLength: 1, maxLength: 12 })
+      .map((parts) =>
+        parts
+          .join("")
+          .replace(/[\r\n`]/g, "")
+          .replace(/<!--/g, "")
+          .toWellFormed(),
+      )
+      .filter((text) => /\S/.test(text));
+    fc.assert(
+      fc.property(code, (text) => {
+        expect(block(`a \`x${text}x\` b`)).toBe(`a \`x${text}x\` b`);
+        expect(block(`a\n\`\`\`ts\n${text}\n\`\`\`\nb`)).toBe(`a\n\`\`\`ts\n${text}\n\`\`\`\nb`);
+      }),
+      { numRuns: 1_000 },
+    );
+  });
+
+  it("gets a fence that is longer than any inside, and an end to each", () => {
+    expect(block("````\n```\ninner\n```\n````")).toBe("````\n```\ninner\n```\n````");
+    expect(block("~~~py\n```\n~~~")).toBe("````py\n```\n````");
+    expect(block("```js\nopen")).toBe("```js\nopen\n```");
+  });
+
+  it("has its fenced blocks in the first column, so that no list ends them early", () => {
+    expect(block("- item\n  ```js\n  code\n@eve\n  ```")).toBe("- item\n```js\ncode\n@eve\n```");
+  });
+
+  it.each(["suggestion", "Suggestion", "mermaid", "math", "geojson", "stl"])(
+    "has no block that GitHub makes something else of (%s)",
+    (info) => {
+      expect(block(`\`\`\`${info}\nx\n\`\`\``)).toBe("```\nx\n```");
+    },
+  );
+
+  it("forges no marker, in prose or in code", () => {
+    const marker = formatMarker({ kind: "review", head: "h", trigger: "event" });
+    for (const text of [marker, `\`${marker}\``, `\`\`\`\n${marker}\n\`\`\``, `x\n\n${marker}`]) {
+      expect(block(text)).not.toContain('<!-- hunkwise:review v1 {"head":"h","trigger":"event"} -->\n');
+      expect(parseMarker(block(text))).toBeUndefined();
+      expect(parseMarker(`${block(text)}\n`)).toBeUndefined();
+    }
+  });
+
+  it("says how much was cut off, and closes what was open", () => {
+    const text = `\`\`\`js\n${"line\n".repeat(100)}\`\`\`\nend`;
+    const cut = untrustedBlock(text, 200);
+    expect(cut).toMatch(/^```js\nline\n(line\n)+```\n\n… \(\d+ more lines\)$/);
+  });
+});
+
+describe("a quarter of a megabyte of adversarial text", () => {
+  const size = 250_000;
+  const repeat = (text: string) => text.repeat(Math.ceil(size / text.length));
+  const rising = Array.from({ length: 700 }, (_, index) => "`".repeat(index + 1)).join(" ");
+
+  // Quadratic work would take hours here; the test has no clock, it just has to end.
+  it.each([
+    ["openings of comments", repeat("<!--")],
+    ["openings of markers", repeat("<!-- \n")],
+    ["spaces before a marker", `<!--${repeat(" ")}`],
+    ["backticks", repeat("`")],
+    ["runs of backticks, each longer", rising],
+    ["pairs of runs that do not meet", repeat("` `` ")],
+    ["brackets", repeat("[")],
+    ["backslashes", repeat("\\")],
+    ["dropped backslashes", repeat("\\@")],
+    ["beginnings of addresses", repeat("a://")],
+    ["addresses that do not end", `http://${repeat(".")}`],
+    ["www", repeat("www.")],
+    ["dashes and bars", repeat("|-")],
+    ["fences", repeat("```\n")],
+    ["fences that do not match", repeat("```\n~~~~\n")],
+    ["spaces", repeat(" ")],
+    ["invisible characters", repeat("\u202e")],
+  ])("is treated in one go: %s", (_name, text) => {
+    expect(Buffer.byteLength(untrustedBlock(text, 8 * size))).toBeLessThanOrEqual(8 * size);
+    expect(Buffer.byteLength(untrustedBlock(text, 10_000))).toBeLessThanOrEqual(10_000);
+    expect(untrustedLine(text).length).toBeLessThan(3_000);
+  });
+});
