@@ -4,7 +4,6 @@ import type { FileText, Workspace } from "../git/workspace.ts";
 export const LATIN1_NOTE = "Not UTF-8; decoded as Latin-1, so characters beyond ASCII may be wrong.";
 
 /** Text that came out of Latin-1 has such characters, and none beyond. */
-// biome-ignore lint/suspicious/noControlCharactersInRegex: the range of Latin-1 begins with controls.
 const mayBeLatin1 = (text: string) => /[\x80-\xff]/.test(text) && !/[^\0-\xff]/.test(text);
 
 const isLatin1 = (file: FileText) => !file.binary && file.encoding === "latin1";

@@ -35,7 +35,8 @@ function score(wanted: string, candidate: string): number | undefined {
   const [wantedName, name] = [nameOf(wanted), nameOf(path)];
   const apart = Math.min(folderDistance(folderOf(wanted), folderOf(path)), 20) / 100;
   if (name === wantedName) return 1 + apart;
-  const limit = Math.max(1, Math.floor(wantedName.length / 4));
+  // Two letters changed places count as two.
+  const limit = wantedName.length < 5 ? 1 : Math.max(2, Math.floor(wantedName.length / 4));
   const typos = distance(wantedName, name, limit);
   return typos > limit ? undefined : 1 + typos + apart;
 }

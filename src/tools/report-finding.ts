@@ -20,7 +20,8 @@ const Input = z.strictObject({
   side: z
     .preprocess(upper, Side)
     .default("RIGHT")
-    .describe("RIGHT: the line as it is at head. LEFT: a removed line."),
+    .describe("RIGHT: the line as it is at head. LEFT: a removed line.")
+    .meta({ default: "RIGHT" }),
   line: z.int().min(1).describe("The line, as diff_file numbers it on that side; the last one of a range."),
   start_line: z.int().min(1).optional().describe("First line of a range that ends at line."),
   quote: z

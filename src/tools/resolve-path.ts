@@ -117,13 +117,29 @@ export async function resolveFile(given: string, ref: Ref, context: ToolContext)
   throw await missing(keys[0], ref, context);
 }
 
+/** A folder in which everything is private is private itself, whatever the patterns say of its name. */
+function refuseIfAllPrivate(
+  folder: string,
+  tree: ReadonlyMap<string, TreeEntry>,
+  context: ToolContext,
+): void {
+  if (folder === "") return;
+  for (const path of tree.keys()) {
+    if (path.startsWith(`${folder}/`) && !context.isPrivate(path)) return;
+  }
+  throw new ToolError(`'${folder}' is ${WITHHELD}`);
+}
+
 /** A folder at head as a key, "" for the root. Throws a ToolError that says what is wrong and what to try. */
 export async function resolveFolder(given: string, context: ToolContext): Promise<string> {
   const keys = pathKeys(given, context);
   const tree = await context.workspace.tree("head");
   const key = keys.find((one) => holds(tree, one)) ?? keys[0];
   refusePrivate(key, context);
-  if (holds(tree, key)) return key;
+  if (holds(tree, key)) {
+    refuseIfAllPrivate(key, tree, context);
+    return key;
+  }
   const entry = tree.get(key);
   if (entry) throw new ToolError(describeEntry(entry));
   throw await missing(key, "head", context);

@@ -16,6 +16,11 @@ function orNull(schema: Schema): Schema {
   return schema.enum ? { ...nullable, enum: [...schema.enum, null] } : nullable;
 }
 
+/** Leaves out the bound that zod states for every whole number: it is the model's context, and says nothing. */
+function withoutSafeInteger(name: string, value: unknown): unknown {
+  return name === "maximum" && value === Number.MAX_SAFE_INTEGER ? undefined : value;
+}
+
 /** JSON Schema of a tool's arguments: closed, and what is not required may be left out or null. */
 export function argumentsSchema(tool: AnyTool): Record<string, unknown> {
   const { $schema: _, ...schema } = z.toJSONSchema(tool.input, { io: "input" }) as Schema;
@@ -24,7 +29,8 @@ export function argumentsSchema(tool: AnyTool): Record<string, unknown> {
     name,
     required.has(name) ? property : orNull(property),
   ]);
-  return { ...schema, properties: Object.fromEntries(properties), required: [...required] };
+  const closed = { ...schema, properties: Object.fromEntries(properties), required: [...required] };
+  return JSON.parse(JSON.stringify(closed, withoutSafeInteger));
 }
 
 /** A tool as a function definition for a model. */

@@ -9,16 +9,14 @@ import type { ToolRun } from "../../src/tools/run-tool.ts";
 import type { ReportedFinding, ReportPort, ToolContext } from "../../src/tools/tool.ts";
 import { type GitRepo, gitPath } from "../support/git-repo.ts";
 
-export interface OpenOptions {
-  base?: string;
-  head?: string;
+export interface ContextOptions {
   ignore?: string[];
   private?: string[];
   report?: Partial<ReportPort>;
 }
 
-/** A context on a real repository, and what it was told. */
-export interface TestContext extends AsyncDisposable {
+/** Tools on a workspace, and what the review was told. */
+export interface TestTools {
   context: ToolContext;
   workspace: Workspace;
   /** `path#hunk` of every hunk that was served, in order. */
@@ -32,7 +30,7 @@ export interface TestContext extends AsyncDisposable {
   error(tool: string, sent?: unknown): Promise<string>;
 }
 
-const registry = createRegistry([...readingTools, ...reportingTools]);
+export const registry = createRegistry([...readingTools, ...reportingTools]);
 
 function recordingPort(reported: ReportedFinding[], over: Partial<ReportPort> = {}): ReportPort {
   return {
@@ -46,15 +44,14 @@ function recordingPort(reported: ReportedFinding[], over: Partial<ReportPort> = 
   };
 }
 
-export async function openContext(repo: GitRepo, options: OpenOptions = {}): Promise<TestContext> {
-  const { base = "main", head = "HEAD", ignore = [], private: hidden = [] } = options;
-  const range = await openLocalRange({ repo: repo.dir, base, head, gitPath });
-  const workspace = openWorkspace(range.place);
+/** A review of its own on a workspace that others may share. */
+export function toolsOn(workspace: Workspace, options: ContextOptions = {}): TestTools {
+  const { ignore = [], private: hidden = [] } = options;
   const served: string[] = [];
   const reported: ReportedFinding[] = [];
   const crashes: unknown[] = [];
   const context: ToolContext = {
-    targetBranch: base,
+    targetBranch: "main",
     workspace,
     diffs: createDiffSource(workspace, { ignore, private: hidden }),
     coverage: { serve: (path, hunk) => served.push(`${path}#${hunk}`) },
@@ -80,6 +77,18 @@ export async function openContext(repo: GitRepo, options: OpenOptions = {}): Pro
       if (result.status !== "error") throw new Error(`${tool} did not fail but answered ${result.status}`);
       return result.error;
     },
+  };
+}
+
+/** A real repository's workspace, opened as the command line opens it. */
+export async function openRepository(
+  repo: GitRepo,
+  { base = "main", head = "topic" }: { base?: string; head?: string } = {},
+): Promise<AsyncDisposable & { workspace: Workspace }> {
+  const range = await openLocalRange({ repo: repo.dir, base, head, gitPath });
+  const workspace = openWorkspace(range.place);
+  return {
+    workspace,
     async [Symbol.asyncDispose]() {
       await workspace[Symbol.asyncDispose]();
       await range.dispose();

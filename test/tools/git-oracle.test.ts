@@ -8,7 +8,7 @@ import type { FileCount, SearchMatch } from "../../src/tools/search-input.ts";
 import type { GitRepo } from "../support/git-repo.ts";
 import { buildRepository, type HostileRepository } from "../support/hostile-repository.ts";
 import { repositorySpec } from "../support/repo-arbitrary.ts";
-import { openContext, type TestContext } from "./context.ts";
+import { openRepository, type TestTools, toolsOn } from "./context.ts";
 
 const long = process.env.HUNKWISE_LONG === "1";
 const timeout = long ? 3_600_000 : 120_000;
@@ -16,12 +16,13 @@ const timeout = long ? 3_600_000 : 120_000;
 /** Checks a claim about the tools on generated repositories, opened as the command line opens them. */
 async function check(
   numRuns: number,
-  claim: (tools: TestContext, made: HostileRepository) => Promise<void>,
+  claim: (tools: TestTools, made: HostileRepository) => Promise<void>,
 ): Promise<void> {
   await fc.assert(
     fc.asyncProperty(repositorySpec, async (spec) => {
       using made = buildRepository(spec);
-      await using tools = await openContext(made.repo, made);
+      await using opened = await openRepository(made.repo, made);
+      const tools = toolsOn(opened.workspace);
       await claim(tools, made);
       expect(tools.crashes).toEqual([]);
     }),
@@ -58,13 +59,13 @@ const linesOf = (hunks: string) => hunks.replace(/^@@ -.*\n/gm, "");
 
 /** All answers of a tool, the named next call followed to the end. */
 async function follow<Output>(
-  tools: TestContext,
+  tools: TestTools,
   tool: string,
   first: Record<string, unknown>,
 ): Promise<Output[]> {
   const outputs: Output[] = [];
   for (let sent: Record<string, unknown> | undefined = first; sent; ) {
-    const { result, text }: Awaited<ReturnType<TestContext["run"]>> = await tools.run(
+    const { result, text }: Awaited<ReturnType<TestTools["run"]>> = await tools.run(
       tool,
       JSON.stringify(sent),
     );

@@ -1,0 +1,114 @@
+import { describe, expect, it } from "vitest";
+import { AppError } from "../../src/errors.ts";
+import type { Change, Workspace } from "../../src/git/workspace.ts";
+import { createDiffSource } from "../../src/tools/diff-source.ts";
+
+const change = (path: string, over: Partial<Change> = {}): Change => ({
+  path,
+  oldPath: null,
+  type: "modified",
+  oldMode: "100644",
+  newMode: "100644",
+  oldOid: "1".repeat(40),
+  newOid: "2".repeat(40),
+  additions: 1,
+  deletions: 1,
+  ...over,
+});
+const patch = "diff --git a/f b/f\n--- a/f\n+++ b/f\n@@ -1 +1 @@\n-a\n+b\n";
+
+/** The part of a workspace that diffs come from, counting how often it is asked. */
+function workspaceOf(changes: Change[], patchOf: () => Promise<string> = async () => patch) {
+  const asked: string[] = [];
+  const workspace: Pick<Workspace, "changes" | "patch"> = {
+    changes: async () => changes,
+    patch: (one, contextLines) => {
+      asked.push(`${one.path} ${contextLines}`);
+      return patchOf();
+    },
+  };
+  return {
+    asked,
+    source: (patterns = {}) =>
+      createDiffSource(workspace as Workspace, { ignore: [], private: [], ...patterns }),
+  };
+}
+
+describe("createDiffSource", () => {
+  it("reads each diff once, also when asked at the same time", async () => {
+    const { asked, source } = workspaceOf([change("a.ts"), change("b.ts")]);
+    const diffs = source();
+    await Promise.all([diffs.files(), diffs.files(), diffs.fileDiff(change("a.ts"), 3)]);
+    const [first, again] = [await diffs.fileDiff(change("a.ts"), 3), await diffs.fileDiff(change("a.ts"), 3)];
+    expect(first).toBe(again);
+    expect(asked.toSorted()).toEqual(["a.ts 3", "b.ts 3"]);
+  });
+
+  it("keeps widths apart", async () => {
+    const { asked, source } = workspaceOf([change("a.ts")]);
+    const diffs = source();
+    for (const width of [3, 10, 3, 10]) await diffs.fileDiff(change("a.ts"), width);
+    expect(asked).toEqual(["a.ts 3", "a.ts 10"]);
+  });
+
+  it("keeps a bounded number of diffs at other widths, and all at GitHub's", async () => {
+    const { asked, source } = workspaceOf([]);
+    const diffs = source();
+    for (let width = 3; width < 103; width += 1) await diffs.fileDiff(change("a.ts"), width);
+    await diffs.fileDiff(change("a.ts"), 3);
+    await diffs.fileDiff(change("a.ts"), 102);
+    expect(asked).toHaveLength(100);
+    await diffs.fileDiff(change("a.ts"), 4);
+    expect(asked).toHaveLength(101);
+  });
+
+  it("tries again what failed", async () => {
+    let fails = true;
+    const { source } = workspaceOf([change("a.ts")], async () => {
+      if (fails) throw new AppError("git_timeout", "git took too long");
+      return patch;
+    });
+    const diffs = source();
+    await expect(diffs.files()).rejects.toThrow("git took too long");
+    fails = false;
+    expect(await diffs.files()).toMatchObject([{ totalHunks: 1, reviewable: true }]);
+  });
+
+  it("skips a file whose diff is too large to be read, and reviews the others", async () => {
+    let first = true;
+    const { source } = workspaceOf([change("a.ts"), change("b.ts")], async () => {
+      if (!first) return patch;
+      first = false;
+      throw new AppError("too_large", "the patch is too large");
+    });
+    expect(await source().files()).toMatchObject([
+      { reviewable: false, skipReason: "too large", totalHunks: 0 },
+      { reviewable: true, skipReason: null, totalHunks: 1 },
+    ]);
+  });
+
+  it("never reads the diff of a private file", async () => {
+    const { asked, source } = workspaceOf([
+      change("secrets/a.ts"),
+      change("b.ts", { oldPath: "secrets/b.ts" }),
+    ]);
+    const files = await source({ private: ["secrets/"] }).files();
+    expect(files.map((file) => file.skipReason)).toEqual([
+      "withheld by configuration",
+      "withheld by configuration",
+    ]);
+    expect(asked).toEqual([]);
+  });
+
+  it("takes the text of links and submodules for no code", async () => {
+    const { asked, source } = workspaceOf([
+      change("link", { newMode: "120000" }),
+      change("sub", { newMode: "160000" }),
+    ]);
+    expect(await source().files()).toMatchObject([
+      { totalHunks: 0, skipReason: "symbolic link" },
+      { totalHunks: 0, skipReason: "submodule" },
+    ]);
+    expect(asked).toEqual([]);
+  });
+});
