@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { AppError } from "../../src/errors.ts";
 import type { Severity } from "../../src/finding.ts";
+import type { CheckRunUpdate } from "../../src/github/pull-request-api.ts";
 import {
   cancelledConclusion,
   concludeAtOnce,
@@ -14,12 +15,12 @@ import { ambiguous, head, MemoryGitHub, refusal } from "./memory-github.ts";
 import { sampleFinding, sampleResult } from "./sample-result.ts";
 
 const sleep = async () => {};
+const policy = { threshold: "high", fail: false } as const;
 const withSeverity = (severity: Severity) =>
   sampleResult({ findings: [{ finding: sampleFinding({ severity }), placement: { kind: "inline" } }] });
 
 describe("what a review concludes with", () => {
   const clean = sampleResult({ findings: [] });
-  const policy = { threshold: "high", fail: false } as const;
 
   it.each([
     ["success", "clean and complete", clean, policy],
@@ -150,5 +151,33 @@ describe("a check run", () => {
     }
     expect(github.checks).toHaveLength(1);
     expect(github.checks[0]?.history.at(-1)).toMatchObject({ status: "completed", conclusion: "skipped" });
+  });
+});
+
+async function openedAfter(update: CheckRunUpdate) {
+  const github = new MemoryGitHub();
+  const first = await openCheckRun(github, head, "event", sleep);
+  await first.conclude(update);
+  const again = await openCheckRun(github, head, "event", sleep);
+  return { again, history: github.checks.flatMap((check) => check.history) };
+}
+
+describe("a check run that is opened again", () => {
+  it("is left alone where a review ended with a conclusion", async () => {
+    const { again, history } = await openedAfter(reviewConclusion(sampleResult(), policy));
+
+    expect(again.reviewed).toBe(true);
+    expect(history.map((update) => update.status)).toEqual(["in_progress", "completed"]);
+  });
+
+  it.each([
+    ["skipped", skippedConclusion("a draft")],
+    ["called off", cancelledConclusion("the head moved on")],
+    ["failed", failedConclusion("no model")],
+  ])("goes on where the review was %s", async (_how, update) => {
+    const { again, history } = await openedAfter(update);
+
+    expect(again.reviewed).toBe(false);
+    expect(history.at(-1)?.status).toBe("in_progress");
   });
 });
