@@ -18,10 +18,8 @@ const upper = inCase((text) => text.toUpperCase());
 const Input = z.strictObject({
   path: z.string().describe("Path of the file from the repository root."),
   side: z
-    .preprocess(upper, Side)
-    .default("RIGHT")
-    .describe("RIGHT: the line as it is at head. LEFT: a removed line.")
-    .meta({ default: "RIGHT" }),
+    .preprocess(upper, Side.default("RIGHT"))
+    .describe("RIGHT: the line as it is at head. LEFT: a removed line."),
   line: z.int().min(1).describe("The line, as diff_file numbers it on that side; the last one of a range."),
   start_line: z.int().min(1).optional().describe("First line of a range that ends at line."),
   quote: z
