@@ -32,6 +32,7 @@ const endpoints = [
   `GET ${pull}/files`,
   `GET ${pull}/reviews`,
   `POST ${pull}/reviews`,
+  `DELETE ${pull}/reviews/{review_id}`,
   `GET ${pull}/reviews/{review_id}/comments`,
   `GET ${pull}/comments`,
   `POST ${pull}/comments`,

@@ -88,6 +88,22 @@ describe("git over HTTP", () => {
     expect(scenario.github.requests.at(-1)).toMatchObject({ operation: "git", status: 502 });
   });
 
+  it("leads from a former name to the repository", async () => {
+    scenario.people.createRepository("octo-org/before", { "a.txt": "a\n" });
+    const repository = scenario.github.state.repository("octo-org", "before")!;
+    scenario.installation.repositories.push(repository);
+    scenario.people.rename(repository, "after");
+    expect(await git(token(), "ls-remote", address("octo-org/before"))).toContain("refs/heads/main");
+    const headers = { authorization: `Bearer ${token()}` };
+    const path = "/repos/octo-org/before/contents/a.txt?ref=main";
+    const moved = await fetch(scenario.github.apiUrl + path, { headers, redirect: "manual" });
+    expect(moved.status).toBe(301);
+    const location = `${scenario.github.apiUrl}/repositories/${repository.id}/contents/a.txt?ref=main`;
+    expect(moved.headers.get("location")).toBe(location);
+    const followed = await fetch(location, { headers });
+    expect(await followed.json()).toMatchObject({ path: "a.txt", type: "file" });
+  });
+
   it("is open to everybody where the repository is public", async () => {
     scenario.people.createRepository("octo-org/open", { "a.txt": "a\n" }, { private: false });
     expect(await git(undefined, "ls-remote", address("octo-org/open"))).toContain("refs/heads/main");

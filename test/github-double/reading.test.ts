@@ -101,6 +101,27 @@ describe("a file", () => {
     expect(raw.body).toBe("ü\n");
   });
 
+  it("behind a link is that file, a link to elsewhere says where, a folder lists its entries", async () => {
+    scenario.people.pushToBase(scenario.repository, {
+      "docs/link": { mode: "120000", data: "../.github/hunkwise.yml" },
+      "docs/out": { mode: "120000", data: "../../etc/passwd" },
+      "docs/module": { mode: "160000", data: "1".repeat(40) },
+      "docs/big.txt": "x".repeat(1024 * 1024 + 1),
+    });
+    const get = async (path: string) => (await call(`GET ${root}/contents/${path}`)).body;
+    expect(await get("docs/link")).toMatchObject({
+      type: "file",
+      path: ".github/hunkwise.yml",
+      encoding: "base64",
+    });
+    expect(await get("docs/out")).toMatchObject({ type: "symlink", target: "../../etc/passwd" });
+    expect(await get("docs/module")).toMatchObject({ type: "submodule", sha: "1".repeat(40) });
+    expect(await get("docs/big.txt")).toMatchObject({ encoding: "none", content: "", size: 1024 * 1024 + 1 });
+    expect(
+      (await get("docs")).map((one: { path: string; type: string }) => `${one.type} ${one.path}`),
+    ).toEqual(["file docs/big.txt", "symlink docs/link", "submodule docs/module", "symlink docs/out"]);
+  });
+
   it("and nothing else has another form than JSON", async () => {
     const accept = "application/vnd.github.diff";
     expect((await call(`GET ${root}/pulls/1`, undefined, { accept })).status).toBe(501);

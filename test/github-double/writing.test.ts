@@ -92,6 +92,15 @@ describe("a review", () => {
     expect(second.body.errors).toEqual(["User can only have one pending review per pull request"]);
     expect((await call(`GET ${root}/pulls/1/comments`)).body).toEqual([]);
   });
+
+  it("may be pending and deleted, and stays once it was submitted", async () => {
+    const { body } = await call(`POST ${root}/pulls/1/reviews`, { comments: [comment] });
+    expect((await call(`GET ${root}/pulls/1/reviews`)).body).toMatchObject([{ state: "PENDING" }]);
+    expect((await call(`DELETE ${root}/pulls/1/reviews/${body.id}`)).status).toBe(200);
+    expect([scenario.pull.reviews, scenario.pull.reviewComments]).toEqual([[], []]);
+    const submitted = await call(`POST ${root}/pulls/1/reviews`, { event: "COMMENT", body: "x" });
+    expect((await call(`DELETE ${root}/pulls/1/reviews/${submitted.body.id}`)).status).toBe(422);
+  });
 });
 
 describe("GitHub's description", () => {

@@ -88,9 +88,21 @@ export function requirePermission(token: Token, anyOf: readonly [string, Access]
   });
 }
 
-/** The repository of a path as the token sees it: what it does not cover does not exist. */
+/** The repository was renamed. Whether to follow is the client's business. */
+export class Moved extends Error {
+  readonly repository: Repository;
+
+  constructor(repository: Repository) {
+    super("Moved Permanently");
+    this.repository = repository;
+  }
+}
+
+/** The repository of a path as the token sees it: what it does not cover does not exist. Throws `Moved` for a former name. */
 export function requireRepository(state: GitHubState, token: Token, owner: string, name: string): Repository {
-  const repository = state.repository(owner, name);
+  const former = state.formerNames.get(`${owner}/${name}`.toLowerCase());
+  const repository = state.repository(owner, name) ?? former;
   if (!repository || !token.repositories.includes(repository)) throw notFound();
+  if (repository === former) throw new Moved(repository);
   return repository;
 }

@@ -1,7 +1,8 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { serveGit } from "../git-http.ts";
-import { callerOf, requirePermission, requireRepository, requireToken } from "./credentials.ts";
+import { callerOf, Moved, requirePermission, requireRepository, requireToken } from "./credentials.ts";
 import { GitHubRefusal } from "./errors.ts";
+import { fullName } from "./model.ts";
 import type { GitHubState } from "./state.ts";
 
 const gitPath = /^\/([^/]+)\/([^/]+?)\.git\/(info\/refs|git-upload-pack|git-receive-pack)$/;
@@ -24,8 +25,13 @@ export function answerGit(
   try {
     authorize(state, request.headers.authorization, { owner, name, pushes });
   } catch (error) {
-    if (!(error instanceof GitHubRefusal)) throw error;
     request.resume();
+    if (error instanceof Moved) {
+      const location = `${state.origin}/${fullName(error.repository)}.git/${service}${url.search}`;
+      response.writeHead(301, { location }).end();
+      return;
+    }
+    if (!(error instanceof GitHubRefusal)) throw error;
     const headers = { "content-type": "text/plain", ...error.headers };
     response.writeHead(error.status, headers).end(`${error.message}\n`);
     return;

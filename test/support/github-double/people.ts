@@ -1,3 +1,4 @@
+import { symlinkSync } from "node:fs";
 import { join } from "node:path";
 import type { Content } from "../git-repo.ts";
 import type { GitHubDouble } from "../github-double.ts";
@@ -50,6 +51,12 @@ export class People {
     git.git("fetch", "--quiet", repository.gitDir, "+refs/heads/*:refs/heads/*");
     const { name, private: isPrivate } = repository;
     return this.#state.addRepository({ owner, name, git, private: isPrivate, parent: repository });
+  }
+
+  /** The old name keeps leading to the repository: GitHub redirects the API and git. */
+  rename(repository: Repository, name: string): void {
+    this.#state.rename(repository, name);
+    symlinkSync(repository.gitDir, join(this.#double.folder.path, `${fullName(repository)}.git`));
   }
 
   addCollaborator(repository: Repository, login: string, role: Role): void {

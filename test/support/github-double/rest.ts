@@ -1,4 +1,11 @@
-import { callerOf, requireApp, requirePermission, requireRepository, requireToken } from "./credentials.ts";
+import {
+  callerOf,
+  Moved,
+  requireApp,
+  requirePermission,
+  requireRepository,
+  requireToken,
+} from "./credentials.ts";
 import type { Answer, Call, Endpoint, Endpoints } from "./endpoint.ts";
 import { apps } from "./endpoints/apps.ts";
 import { checkRuns } from "./endpoints/check-runs.ts";
@@ -9,6 +16,7 @@ import { reviewComments } from "./endpoints/review-comments.ts";
 import { reviews } from "./endpoints/reviews.ts";
 import { GitHubRefusal, notFound } from "./errors.ts";
 import { type Exchange, jsonReply, type Reply } from "./exchange.ts";
+import { fullName, type Repository } from "./model.ts";
 import { NotSimulated } from "./not-simulated.ts";
 import { findOperation, type Operation } from "./openapi.ts";
 import { paginate } from "./pagination.ts";
@@ -41,7 +49,7 @@ export interface RestReply {
 
 /** Answers one REST request. Throws when the double itself is wrong: its answer is not what GitHub describes. */
 export async function answerRest(state: GitHubState, exchange: Exchange): Promise<RestReply> {
-  const operation = findOperation(exchange.method, exchange.path);
+  const operation = findOperation(exchange.method, byName(state, exchange.path));
   const violations: Violation[] = [];
   const note = (kind: Violation["kind"], problems: string[]) => {
     const request = `${exchange.method} ${exchange.path}`;
@@ -51,6 +59,9 @@ export async function answerRest(state: GitHubState, exchange: Exchange): Promis
     const reply = await answerKnown(state, exchange, operation, note);
     return { reply, operation: operation?.id, violations };
   } catch (error) {
+    if (error instanceof Moved) {
+      return { reply: movedReply(state, exchange, error.repository), operation: operation?.id, violations };
+    }
     const reply = refusalReply(error, operation);
     if (error instanceof NotSimulated) note("not-simulated", [error.message]);
     else if (reply.status === 422 || reply.status === 400) {
@@ -62,6 +73,30 @@ export async function answerRest(state: GitHubState, exchange: Exchange): Promis
     if (operation && error instanceof GitHubRefusal) checkAnswer(operation, reply);
     return { reply, operation: operation?.id, violations };
   }
+}
+
+/** `/repositories/ID/...`, where redirects lead, as the path by name. */
+function byName(state: GitHubState, path: string): string {
+  return path.replace(/^\/repositories\/(\d+)(?=\/|$)/, (whole, id) => {
+    const repository = [...state.repositories.values()].find((one) => one.id === Number(id));
+    return repository ? `/repos/${fullName(repository)}` : whole;
+  });
+}
+
+/** GitHub sends the client of a renamed repository to the address that never changes. */
+function movedReply(state: GitHubState, { method, path, url }: Exchange, repository: Repository): Reply {
+  const rest = path
+    .split("/")
+    .slice(4)
+    .map((part) => `/${part}`)
+    .join("");
+  const location = `${state.apiUrl}/repositories/${repository.id}${rest}${url.search}`;
+  const body = {
+    message: "Moved Permanently",
+    url: location,
+    documentation_url: "https://docs.github.com/rest",
+  };
+  return jsonReply(method === "GET" ? 301 : 307, body, { location });
 }
 
 type Note = (kind: Violation["kind"], problems: string[]) => void;

@@ -1,4 +1,7 @@
 import { generateKeyPairSync, randomBytes } from "node:crypto";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { parse } from "yaml";
 import { type GitHubDouble, type GitHubDoubleOptions, startGitHubDouble } from "../github-double.ts";
 import type { App, Installation, Permissions, Pull, Repository } from "./model.ts";
 import { type Files, type NewPull, People } from "./people.ts";
@@ -19,18 +22,17 @@ export interface ScenarioOptions extends GitHubDoubleOptions {
   draft?: boolean;
   labels?: string[];
   fork?: string;
-  /** Default: what the bot asks for when it is installed. */
+  /** Default: what `app.yml` asks for. */
   permissions?: Permissions;
 }
 
-/** What `app.yml` asks for. */
-export const defaultPermissions: Permissions = {
-  checks: "write",
-  contents: "read",
-  issues: "write",
-  metadata: "read",
-  pull_requests: "write",
-};
+interface Manifest {
+  default_permissions: Permissions;
+  default_events: string[];
+}
+
+/** What our App asks for, so that every end-to-end test proves that it is enough. */
+const manifest = parse(readFileSync(join(import.meta.dirname, "../../../app.yml"), "utf8")) as Manifest;
 
 export interface Scenario extends AsyncDisposable {
   github: GitHubDouble;
@@ -74,8 +76,8 @@ export async function createScenario(options: ScenarioOptions): Promise<Scenario
   );
   const pull = people.openPull(repository, { title, author, commits, ...given });
   const { publicKey, privateKey } = appKeys();
-  const permissions = options.permissions ?? defaultPermissions;
-  const events = ["pull_request", "issue_comment"];
+  const permissions = options.permissions ?? manifest.default_permissions;
+  const events = manifest.default_events;
   const app = github.state.addApp({
     slug: "hunkwise",
     name: "Hunkwise",

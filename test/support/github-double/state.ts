@@ -49,6 +49,8 @@ export class GitHubState {
   readonly installations = new Map<number, Installation>();
   readonly tokens = new Map<string, Token>();
   readonly repositories = new Map<string, Repository>();
+  /** Repositories by the names they had before, in lower case. */
+  readonly formerNames = new Map<string, Repository>();
   readonly deliveries: Delivery[] = [];
   readonly manifestCodes = new Map<string, ManifestConversion>();
   /** Set once the server listens: where the API, pages and git are reached. */
@@ -159,6 +161,14 @@ export class GitHubState {
 
   repository(owner: string, name: string): Repository | undefined {
     return this.repositories.get(`${owner}/${name}`.toLowerCase());
+  }
+
+  rename(repository: Repository, name: string): void {
+    const before = fullName(repository).toLowerCase();
+    repository.name = name;
+    this.repositories.delete(before);
+    this.repositories.set(fullName(repository).toLowerCase(), repository);
+    this.formerNames.set(before, repository);
   }
 
   allPulls(): Pull[] {

@@ -1,11 +1,12 @@
-import { findCommit, git, gitBytes } from "../bare-repository.ts";
+import { findCommit, git } from "../bare-repository.ts";
 import { type DiffedFile, diffFiles } from "../commentable.ts";
 import { type Answer, type Endpoints, inRepository, ok, type RepositoryCall } from "../endpoint.ts";
-import { GitHubRefusal, notFound } from "../errors.ts";
+import { GitHubRefusal } from "../errors.ts";
 import { accountJson } from "../json/account.ts";
 import { fullRepositoryJson, repositoryPage, repositoryUrl } from "../json/repository.ts";
 import type { Role } from "../model.ts";
 import { nodeId } from "../model.ts";
+import { contents } from "./contents.ts";
 
 /** The old four-step permission that goes with a role. */
 const permissionOfRole: Record<Role, string> = {
@@ -32,54 +33,6 @@ function permission({ state, path, repository }: RepositoryCall): Answer {
     permission: role ? permissionOfRole[role] : "none",
     role_name: role ?? "none",
     user: { ...accountJson(state, account), permissions, role_name: role ?? "none" },
-  });
-}
-
-async function contents(call: RepositoryCall): Promise<Answer> {
-  const { state, repository, query } = call;
-  const path = (call.path.path ?? "").replace(/^\/+|\/+$/g, "");
-  const ref = String(query.ref ?? repository.defaultBranch);
-  const commit = await findCommit(repository.gitDir, ref);
-  if (!commit) throw new GitHubRefusal(404, `No commit found for the ref ${ref}`);
-  const listed = await git(
-    repository.gitDir,
-    "--literal-pathspecs",
-    "ls-tree",
-    "-z",
-    "-l",
-    commit,
-    "--",
-    path,
-  );
-  const entry = /^(\d+) (\w+) ([0-9a-f]+) +(\S+)\t/.exec(listed);
-  if (!entry) throw notFound();
-  const [, , type, oid = "", size] = entry;
-  if (type !== "blob") throw new GitHubRefusal(403, `The double shows files only, and ${path} is a ${type}`);
-  const bytes = await gitBytes(repository.gitDir, "cat-file", "blob", oid);
-  if (/application\/vnd\.github(\.v3)?\.raw/.test(call.accept)) {
-    return { status: 200, raw: bytes, type: "application/vnd.github.raw+json; charset=utf-8" };
-  }
-  const encoded = path.split("/").map(encodeURIComponent).join("/");
-  const self = `${repositoryUrl(state, repository)}/contents/${encoded}?ref=${encodeURIComponent(ref)}`;
-  const gitUrl = `${repositoryUrl(state, repository)}/git/blobs/${oid}`;
-  const html = `${repositoryPage(state, repository)}/blob/${ref}/${encoded}`;
-  return ok({
-    name: path.split("/").at(-1),
-    path,
-    sha: oid,
-    size: Number(size),
-    url: self,
-    html_url: html,
-    git_url: gitUrl,
-    download_url: `${repositoryPage(state, repository)}/raw/${ref}/${encoded}`,
-    type: "file",
-    // GitHub breaks base64 into lines of 60 characters.
-    content: bytes
-      .toString("base64")
-      .replace(/.{60}(?=.)/g, "$&\n")
-      .concat("\n"),
-    encoding: "base64",
-    _links: { self, git: gitUrl, html },
   });
 }
 

@@ -107,11 +107,23 @@ async function commentsOfReview(call: RepositoryCall): Promise<Answer> {
   return { status: 200, list: await shownComments(call, comments) };
 }
 
+/** A pending review goes with its comments; one that was submitted stays for ever. */
+function deletePending(call: RepositoryCall): Answer {
+  const pull = pullOf(call);
+  const review = pull.reviews.find((one) => one.id === Number(call.path.review_id) && visible(call, one));
+  if (!review) throw notFound();
+  if (review.state !== "PENDING") throw unprocessable("Can not delete a non-pending pull request review");
+  pull.reviews.splice(pull.reviews.indexOf(review), 1);
+  pull.reviewComments = pull.reviewComments.filter((one) => one.review !== review);
+  return ok(reviewJson(call.state, review));
+}
+
 export const reviews: Endpoints = {
   "pulls/list-reviews": inRepository([["pull_requests", "read"]], (call) => {
     const seen = pullOf(call).reviews.filter((review) => visible(call, review));
     return { status: 200, list: seen.map((review) => reviewJson(call.state, review)) };
   }),
   "pulls/create-review": inRepository([["pull_requests", "write"]], create),
+  "pulls/delete-pending-review": inRepository([["pull_requests", "write"]], deletePending),
   "pulls/list-comments-for-review": inRepository([["pull_requests", "read"]], commentsOfReview),
 };

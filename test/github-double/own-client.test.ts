@@ -1,0 +1,77 @@
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { createGitHubClient } from "../../src/github/client.ts";
+import { createPacing } from "../../src/github/pacing.ts";
+import type { PullRequestApi } from "../../src/github/pull-request-api.ts";
+import { createPullRequestApi } from "../../src/github/pull-request-client.ts";
+import { headOf } from "../support/github-double/model.ts";
+import { createScenario, type Scenario } from "../support/github-double/scenario.ts";
+
+let scenario: Scenario;
+let api: PullRequestApi;
+
+/** A clock that does not wait. */
+function hastyClock() {
+  let now = Date.now();
+  return {
+    now: () => now,
+    sleep: async (milliseconds: number) => {
+      now += milliseconds;
+    },
+  };
+}
+
+beforeAll(async () => {
+  scenario = await createScenario({
+    base: { "a.txt": "a\nb\nc\n", ".github/hunkwise.yml": "x: 1\n" },
+    head: { "a.txt": "A\nb\nc\n" },
+  });
+  const { github, app, installation } = scenario;
+  const clock = hastyClock();
+  const client = createGitHubClient({
+    baseUrl: github.apiUrl,
+    token: async () => github.state.issueToken(installation).value,
+    userAgent: "hunkwise",
+    pacing: createPacing(clock),
+    clock,
+  });
+  api = createPullRequestApi({ client, owner: "octo-org", repo: "shop", pull: 1, app });
+});
+afterAll(() => scenario.github.close());
+
+const on = (line: number) => ({ path: "a.txt", side: "RIGHT", line, startLine: null, body: "x" }) as const;
+
+it("takes everything the bot's own client sends", async () => {
+  const { people, pull, github } = scenario;
+  const head = headOf(pull);
+  expect(await api.pull()).toMatchObject({
+    headSha: head,
+    baseSha: pull.baseSha,
+    author: "octocat",
+    labels: [],
+  });
+  expect(await api.permissionOf("octocat")).toBe("write");
+  expect(await api.fileAt(".github/hunkwise.yml", "main")).toBe("x: 1\n");
+  expect(await api.fileAt("missing", "main")).toBeUndefined();
+  await api.react(people.comment(pull, "octocat", "/review").id, "eyes");
+  expect(await api.acceptsReview(head, [on(2)])).toBe(true);
+  await api.createReview(head, "Body.", [on(1), { ...on(3), startLine: 1 }]);
+  await api.createFileComment(head, "a.txt", "On the file.");
+  await api.createComment("Summary.");
+  const [summary] = await api.ownComments();
+  await api.updateComment(summary!.id, "Summary, again.");
+  const check = await api.createCheckRun(head, "id", { status: "in_progress", title: "t", summary: "s" });
+  await api.updateCheckRun(check, { status: "completed", conclusion: "success", title: "t", summary: "s" });
+  expect(await api.findCheckRun(head, "id")).toMatchObject({ id: check, conclusion: "success" });
+  expect((await api.ownReviews()).map((one) => one.body)).toEqual(["Body.", ""]);
+  expect((await api.ownReviewComments()).map((one) => one.body)).toEqual(["x", "x", "On the file."]);
+  expect(await api.ownComments()).toMatchObject([{ body: "Summary, again." }]);
+  expect(github.violations).toEqual([]);
+});
+
+it("refuses what the bot's own client should not have sent", async () => {
+  await expect(api.createReview(headOf(scenario.pull), "x", [on(9)])).rejects.toMatchObject({
+    code: "github_invalid",
+  });
+  expect(await api.acceptsReview(headOf(scenario.pull), [on(2), on(9)])).toBe(false);
+  expect(scenario.github.violations.map((one) => one.kind)).toEqual(["refused", "refused"]);
+});

@@ -1,0 +1,108 @@
+import { posix } from "node:path";
+import { findCommit, git, gitBytes } from "../bare-repository.ts";
+import { type Answer, ok, type RepositoryCall } from "../endpoint.ts";
+import { GitHubRefusal, notFound } from "../errors.ts";
+import { repositoryPage, repositoryUrl } from "../json/repository.ts";
+
+/** An entry of a tree; `size` is 0 for what is no blob. */
+interface Entry {
+  mode: string;
+  oid: string;
+  size: number;
+  path: string;
+}
+
+/** Beyond this GitHub shows a file without its content. */
+const largestContent = 1024 * 1024;
+
+const kinds: Record<string, "dir" | "submodule" | "symlink"> = {
+  "040000": "dir",
+  "160000": "submodule",
+  "120000": "symlink",
+};
+
+async function list(gitDir: string, commit: string, path: string): Promise<Entry[]> {
+  const output = await git(gitDir, "--literal-pathspecs", "ls-tree", "-z", "-l", commit, "--", path || ".");
+  return output
+    .split("\0")
+    .filter(Boolean)
+    .map((line) => {
+      const [head = "", name = ""] = line.split("\t", 2);
+      const [mode = "", , oid = "", size = ""] = head.split(/ +/);
+      return { mode, oid, size: Number(size) || 0, path: name };
+    });
+}
+
+const findEntry = async (gitDir: string, commit: string, path: string) =>
+  (await list(gitDir, commit, path)).find((entry) => entry.path === path);
+
+/** What every kind of entry has in common. */
+function entryJson({ state, repository }: RepositoryCall, ref: string, entry: Entry) {
+  const type = kinds[entry.mode] ?? "file";
+  const [url, page] = [repositoryUrl(state, repository), repositoryPage(state, repository)];
+  const encoded = entry.path.split("/").map(encodeURIComponent).join("/");
+  const self = `${url}/contents/${encoded}?ref=${encodeURIComponent(ref)}`;
+  const gitUrl =
+    type === "submodule" ? null : `${url}/git/${type === "dir" ? "trees" : "blobs"}/${entry.oid}`;
+  const html = `${page}/${type === "dir" ? "tree" : "blob"}/${ref}/${encoded}`;
+  return {
+    name: posix.basename(entry.path),
+    path: entry.path,
+    sha: entry.oid,
+    size: entry.size,
+    url: self,
+    html_url: html,
+    git_url: gitUrl,
+    download_url: type === "file" || type === "symlink" ? `${page}/raw/${ref}/${encoded}` : null,
+    type: type as string,
+    _links: { self, git: gitUrl, html },
+  };
+}
+
+async function fileAnswer(call: RepositoryCall, ref: string, entry: Entry): Promise<Answer> {
+  const bytes = await gitBytes(call.repository.gitDir, "cat-file", "blob", entry.oid);
+  if (/application\/vnd\.github\.(v3\.)?raw/.test(call.accept)) {
+    return { status: 200, raw: bytes, type: "application/vnd.github.raw+json; charset=utf-8" };
+  }
+  // GitHub breaks base64 into lines of 60 characters.
+  const content = `${bytes.toString("base64").replace(/.{60}(?=.)/g, "$&\n")}\n`;
+  const shown =
+    entry.size > largestContent ? { content: "", encoding: "none" } : { content, encoding: "base64" };
+  return ok({ ...entryJson(call, ref, entry), ...shown });
+}
+
+/** A link to a file of the repository is answered with that file, any other with what it points to. */
+async function symlinkAnswer(
+  call: RepositoryCall,
+  ref: string,
+  commit: string,
+  link: Entry,
+): Promise<Answer> {
+  const { gitDir } = call.repository;
+  const target = await git(gitDir, "cat-file", "blob", link.oid);
+  const path = posix.join(posix.dirname(link.path), target);
+  const inside = !posix.isAbsolute(target) && !path.startsWith("..");
+  const entry = inside ? await findEntry(gitDir, commit, path) : undefined;
+  if (entry && !(entry.mode in kinds)) return fileAnswer(call, ref, entry);
+  return ok({ ...entryJson(call, ref, link), target });
+}
+
+/** A file, the entries of a folder, where a link leads, or a submodule. */
+export async function contents(call: RepositoryCall): Promise<Answer> {
+  const { repository, query, state } = call;
+  const { gitDir } = repository;
+  const path = (call.path.path ?? "").replace(/^\/+|\/+$/g, "");
+  const ref = String(query.ref ?? repository.defaultBranch);
+  const commit = await findCommit(gitDir, ref);
+  if (!commit) throw new GitHubRefusal(404, `No commit found for the ref ${ref}`);
+  const entry = await findEntry(gitDir, commit, path);
+  if (!entry) throw notFound();
+  const type = kinds[entry.mode];
+  if (type === "dir") {
+    return ok((await list(gitDir, commit, `${path}/`)).map((one) => entryJson(call, ref, one)));
+  }
+  if (type === "submodule") {
+    return ok({ ...entryJson(call, ref, entry), submodule_git_url: `${state.origin}/submodule.git` });
+  }
+  return type === "symlink" ? symlinkAnswer(call, ref, commit, entry) : fileAnswer(call, ref, entry);
+}
