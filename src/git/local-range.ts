@@ -81,7 +81,7 @@ async function open(options: LocalRangeOptions, folder: string) {
   await requireObjects(place, source, signal);
   const [dirty] = await Promise.all([
     hasUncommittedChanges(git, source, join(folder, "status.git")),
-    writeTree({ git, gitDir, root, indexFile: join(folder, "index"), sha: head.sha, signal }),
+    writeTree({ git, gitDir, root, indexFile: join(folder, "index"), sha: head.sha, settled: false, signal }),
   ]);
   return { place, dirty, names: { base: base.name, head: head.name } };
 }

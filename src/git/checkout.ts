@@ -1,0 +1,90 @@
+import { AppError } from "../errors.ts";
+import type { CheckoutPlace } from "./checkout-place.ts";
+import { type CheckoutLimits, defaultLimits, planCheckout, plannedBytes } from "./checkout-size.ts";
+import type { FetchAccess } from "./fetch.ts";
+import { mergeBase } from "./merge-base.ts";
+import type { Mirror, WantedCommit } from "./mirror.ts";
+import { blobSizes, listOldSides } from "./object-listing.ts";
+import { Slot } from "./slot.ts";
+import { writeTree } from "./write-tree.ts";
+
+export interface CheckoutOptions extends FetchAccess {
+  mirror: Mirror;
+  head: WantedCommit;
+  base: WantedCommit;
+  limits?: Partial<CheckoutLimits> | undefined;
+}
+
+export interface Checkout {
+  readonly place: CheckoutPlace;
+  /** Gives the place back to the pool; the files stay, so that the next checkout costs the difference. */
+  release(): Promise<void>;
+}
+
+/**
+ * Fetches both commits and every blob that reading them needs, and checks the head out into a slot of the mirror's pool.
+ * Afterwards no process needs the authorization or the network.
+ *
+ * Rejects with `revision_unknown` (no such commit, no common ancestor), `too_large` (before a file is written),
+ * `repository_unavailable`, `git_failed`, `git_timeout`, `aborted`.
+ */
+export async function checkout(options: CheckoutOptions): Promise<Checkout> {
+  const slot = await Slot.take(options.mirror.checkouts);
+  try {
+    return { place: await fill(slot, options), release: () => slot.release() };
+  } catch (error) {
+    await slot.release();
+    throw error;
+  }
+}
+
+async function fill(slot: Slot, options: CheckoutOptions): Promise<CheckoutPlace> {
+  const { mirror, signal } = options;
+  const { git, gitDir } = mirror;
+  const [head, base] = [options.head.sha, options.base.sha];
+  const held = await slot.state(mirror.id);
+  await mirror.fetchCommits([options.head, options.base], held ? "small_files" : "no_files", options);
+  const shas = { head, base, mergeBase: await mergeBase({ git, gitDir, base, head, signal }) };
+
+  const limits = { ...defaultLimits, ...options.limits };
+  const listing = { git, gitDir, signal };
+  const [plan, oldSides] = await Promise.all([
+    planCheckout(listing, held, head, limits),
+    listOldSides(listing, shas),
+  ]);
+  const needed = new Set([...plan.come, ...plan.gone, ...oldSides]);
+  const sizes = await fetchMissing(options, needed);
+  const bytes = plannedBytes(plan, sizes, limits);
+
+  if (held?.sha !== head) await slot.unsettle();
+  await writeTree({
+    git,
+    gitDir,
+    root: slot.root,
+    indexFile: slot.indexFile,
+    sha: head,
+    settled: held !== undefined,
+    signal,
+  });
+  await slot.settle({ mirror: mirror.id, sha: head, files: plan.files, bytes });
+  return { ...git, gitDir, root: slot.root, shas };
+}
+
+/** Fetches those blobs that are not here, and returns the sizes of all. */
+async function fetchMissing(
+  options: CheckoutOptions,
+  needed: ReadonlySet<string>,
+): Promise<Map<string, number>> {
+  const { mirror, signal, head, base } = options;
+  const listing = { git: mirror.git, gitDir: mirror.gitDir, signal };
+  const sizes = await blobSizes(listing, needed);
+  const missing = [...needed].filter((oid) => !sizes.has(oid));
+  if (missing.length === 0) return sizes;
+  await mirror.fetchBlobs(missing, [head.ref, base.ref], options);
+  for (const [oid, size] of await blobSizes(listing, missing)) sizes.set(oid, size);
+  const lost = missing.filter((oid) => !sizes.has(oid)).length;
+  if (lost === 0) return sizes;
+  throw new AppError("repository_unavailable", `The server did not send ${lost} of ${missing.length} files`, {
+    retryable: true,
+  });
+}

@@ -1,0 +1,121 @@
+import { AppError } from "../errors.ts";
+import {
+  configVariables,
+  type Git,
+  gitEnvironment,
+  hardenedConfig,
+  type Network,
+  networkVariables,
+} from "./git-environment.ts";
+import { gitError } from "./git-error.ts";
+import { runProcess } from "./run-process.ts";
+
+/** How far a fetch has come, for a person who waits. */
+export interface FetchProgress {
+  /** git's own words: "Receiving objects", "Resolving deltas" ... */
+  stage: string;
+  percent: number;
+}
+
+/** What lets one fetch in, and how long it may take. */
+export interface FetchAccess {
+  /** Value of the Authorization header; null for a public repository. Reaches git through its environment alone. */
+  authorization: string | null;
+  signal?: AbortSignal | undefined;
+  /** Default 10 minutes for each fetch. */
+  timeoutMs?: number | undefined;
+  onProgress?: ((progress: FetchProgress) => void) | undefined;
+}
+
+export interface FetchRequest extends FetchAccess {
+  git: Git;
+  network: Network;
+  gitDir: string;
+  /** `https://host/owner/name.git`, as the repository's `origin` has it too. */
+  url: string;
+  /** Refspecs or object names. */
+  wanted: readonly string[];
+  /** What the server may leave out; null takes everything. */
+  filter: string | null;
+  /** Objects are asked for by name, so the two sides need not find out what they have in common. */
+  byName?: boolean;
+  /** Fetch again what we seem to have: the repository turns from a partial into a full clone. */
+  refetch?: boolean;
+}
+
+const DEFAULT_TIMEOUT_MS = 600_000;
+
+/** Runs one `git fetch` from `origin`. Rejects with AppErrors whose text holds no credential. */
+export async function fetchObjects(request: FetchRequest): Promise<void> {
+  const { git, network, authorization } = request;
+  const end = await runProcess({
+    program: git.gitPath,
+    args: fetchArguments(request),
+    cwd: git.emptyHome,
+    env: {
+      ...gitEnvironment(git, network),
+      ...networkVariables(network),
+      // A delta may rest on an object that a partial clone does not have; git then fetches that one too.
+      GIT_NO_LAZY_FETCH: "0",
+      ...configVariables([...hardenedConfig(network), ...fetchConfig(request)]),
+    },
+    input: `${request.wanted.join("\n")}\n`,
+    signal: request.signal,
+    timeoutMs: request.timeoutMs ?? DEFAULT_TIMEOUT_MS,
+    killSignal: "SIGTERM",
+    onStdout: () => undefined,
+    onStderr: progressReader(request.onProgress),
+  });
+  if (end.exitCode !== 0) throw gitError("fetch", end, secretsOf(authorization));
+}
+
+function fetchArguments(request: FetchRequest): string[] {
+  return [
+    `--git-dir=${request.gitDir}`,
+    "fetch",
+    "--progress",
+    "--force",
+    "--no-tags",
+    "--no-write-fetch-head",
+    "--no-show-forced-updates",
+    "--no-auto-maintenance",
+    "--no-recurse-submodules",
+    ...(request.refetch ? ["--refetch"] : []),
+    request.filter === null ? "--no-filter" : `--filter=${request.filter}`,
+    "--stdin",
+    "origin",
+  ];
+}
+
+function fetchConfig({ url, authorization, byName }: FetchRequest): [string, string][] {
+  const config: [string, string][] = [
+    // Objects that were left out stay promised by this remote. With both values given, git writes none into the config.
+    ["remote.origin.promisor", "true"],
+    ["remote.origin.partialCloneFilter", "blob:none"],
+    ["http.lowSpeedLimit", "1000"],
+    ["http.lowSpeedTime", "60"],
+  ];
+  if (byName) config.push(["fetch.negotiationAlgorithm", "noop"]);
+  if (authorization === null) return config;
+  if (/[\r\n]/.test(authorization)) throw new AppError("usage", "An Authorization header has one line");
+  // Only this server gets the header, wherever it may send us.
+  config.push([`http.${new URL(url).origin}/.extraHeader`, `Authorization: ${authorization}`]);
+  return config;
+}
+
+/** Everything in which the credential could show: the header, what it is made of, and what that decodes to. */
+function secretsOf(authorization: string | null): string[] {
+  if (authorization === null) return [];
+  const value = authorization.split(" ").at(-1) ?? "";
+  const decoded = Buffer.from(value, "base64").toString("utf8");
+  return [authorization, value, decoded, decoded.slice(decoded.indexOf(":") + 1)];
+}
+
+function progressReader(onProgress: FetchAccess["onProgress"]): ((text: string) => void) | undefined {
+  if (!onProgress) return undefined;
+  return (text) => {
+    for (const [, stage, percent] of text.matchAll(/(?:remote: )?([A-Z][A-Za-z ]+): +(\d+)% \(/g)) {
+      onProgress({ stage: stage ?? "", percent: Number(percent) });
+    }
+  };
+}

@@ -1,0 +1,180 @@
+import { createHash } from "node:crypto";
+import { mkdir } from "node:fs/promises";
+import { join } from "node:path";
+import { AppError } from "../errors.ts";
+import { type FetchAccess, type FetchRequest, fetchObjects } from "./fetch.ts";
+import { type Git, isObjectName, type Network } from "./git-environment.ts";
+import {
+  mirrorId,
+  type RepositoryName,
+  removeLeftovers,
+  repositoryPath,
+  writeMirror,
+} from "./mirror-folder.ts";
+import { blobSizes } from "./object-listing.ts";
+import { lock } from "./pid-lock.ts";
+
+export interface MirrorOptions {
+  /** Absolute path of git. */
+  gitPath: string;
+  /** Everything this room keeps is below it: `mirrors`, `checkouts` and an empty HOME. */
+  dataFolder: string;
+  repository: RepositoryName;
+  /** Where to fetch from; it must not hold credentials. */
+  url: string;
+  network?: Network | undefined;
+}
+
+/** A commit that is needed, and the ref of the remote under which it is expected. */
+export interface WantedCommit {
+  sha: string;
+  /** `refs/pull/7/head`, `refs/heads/main` */
+  ref: string;
+}
+
+/**
+ * What comes along with commits. The first time everything that ever was in a file would come, so only trees do. After
+ * that small files come too: they are the ones that changed since, and asking for them later is another round trip.
+ */
+const filters = { no_files: "blob:none", small_files: "blob:limit=1m" };
+/** Blobs asked for at once: the request stays below three megabytes. */
+const BLOBS_A_FETCH = 50_000;
+
+/**
+ * A bare repository that follows one repository of a server. It has all commits and trees, and of the contents what was
+ * asked for (a partial clone); a server that knows no filter simply sends everything.
+ */
+export class Mirror {
+  readonly git: Git;
+  readonly gitDir: string;
+  /** Where this repository's checkouts are. */
+  readonly checkouts: string;
+  /** Changes when the mirror was made anew, so that nobody relies on what an earlier one held. */
+  readonly id: string;
+  readonly #options: MirrorOptions;
+
+  private constructor(options: MirrorOptions, id: string) {
+    const path = repositoryPath(options.repository);
+    this.#options = options;
+    this.git = { gitPath: options.gitPath, emptyHome: join(options.dataFolder, "empty-home") };
+    this.gitDir = mirrorFolder(options);
+    this.checkouts = join(options.dataFolder, "checkouts", path);
+    this.id = id;
+  }
+
+  /** Opens the mirror, making it if need be. Rejects with `data_folder_unusable`. */
+  static async open(options: MirrorOptions, signal?: AbortSignal): Promise<Mirror> {
+    checkUrl(options);
+    const gitDir = mirrorFolder(options);
+    try {
+      await mkdir(join(options.dataFolder, "empty-home"), { recursive: true });
+      await mkdir(gitDir, { recursive: true });
+      const present = await mirrorId(gitDir, options.url);
+      return new Mirror(
+        options,
+        present ?? (await locked(gitDir, signal, () => writeMirror(gitDir, options.url))),
+      );
+    } catch (error) {
+      if (error instanceof AppError) throw error;
+      throw new AppError("data_folder_unusable", `The data folder '${options.dataFolder}' cannot be used`, {
+        remedy: "Check that it exists, has room, and may be written to",
+        cause: error,
+      });
+    }
+  }
+
+  /**
+   * Sees to it that the commits are here, with their histories and trees. Asks the server only for what is missing: by
+   * its ref first, and by name where the ref has moved on. Rejects with `revision_unknown` when the server has lost it.
+   */
+  async fetchCommits(
+    commits: readonly WantedCommit[],
+    along: keyof typeof filters,
+    access: FetchAccess,
+  ): Promise<void> {
+    const filter = filters[along];
+    const byRef = await this.#missing(commits, access);
+    if (byRef.length === 0) return;
+    await locked(this.gitDir, access.signal, async () => {
+      await this.#fetch({ wanted: byRef.map(({ ref }) => refspec(ref)), filter }, access);
+      const byName = await this.#missing(byRef, access);
+      if (byName.length === 0) return;
+      await this.#fetch({ wanted: byName.map(({ sha }) => sha), filter }, access);
+      const [lost] = await this.#missing(byName, access);
+      if (lost) throw new AppError("revision_unknown", `The server has no commit ${lost.sha} any more`);
+    });
+  }
+
+  /** Fetches blobs that are missing. `refs` are fetched whole instead where the server refuses to give single objects. */
+  async fetchBlobs(oids: readonly string[], refs: readonly string[], access: FetchAccess): Promise<void> {
+    await locked(this.gitDir, access.signal, async () => {
+      try {
+        for (let at = 0; at < oids.length; at += BLOBS_A_FETCH) {
+          const wanted = oids.slice(at, at + BLOBS_A_FETCH);
+          await this.#fetch({ wanted, filter: filters.no_files, byName: true }, access);
+        }
+      } catch (error) {
+        if (!(error instanceof AppError) || error.code !== "revision_unknown") throw error;
+        await this.#fetch({ wanted: refs.map(refspec), filter: null, refetch: true }, access);
+      }
+    });
+  }
+
+  async #missing(commits: readonly WantedCommit[], { signal }: FetchAccess): Promise<WantedCommit[]> {
+    const bad = commits.find(({ sha }) => !isObjectName(sha));
+    if (bad) throw new AppError("revision_unknown", `'${bad.sha}' is not a full object name`);
+    const present = await blobSizes(
+      { git: this.git, gitDir: this.gitDir, signal },
+      commits.map(({ sha }) => sha),
+    );
+    return commits.filter(({ sha }) => !present.has(sha));
+  }
+
+  async #fetch(request: Pick<FetchRequest, "wanted" | "filter" | "byName" | "refetch">, access: FetchAccess) {
+    const { url, network = {} } = this.#options;
+    const fetch = () =>
+      fetchObjects({ ...access, ...request, git: this.git, gitDir: this.gitDir, network, url });
+    await fetch().catch(async (error: unknown) => {
+      // Somebody killed a git of ours without us noticing. We hold the lock, so nobody needs these files.
+      if (!(error instanceof AppError) || !/\.lock': File exists/.test(error.message)) throw error;
+      await removeLeftovers(this.gitDir);
+      await fetch();
+    });
+  }
+}
+
+function mirrorFolder({ dataFolder, repository }: MirrorOptions): string {
+  return `${join(dataFolder, "mirrors", repositoryPath(repository))}.git`;
+}
+
+/** Where a ref of the server is kept: under a name that no other ref can stand in the way of. */
+function refspec(ref: string): string {
+  if (!/^refs\/[^\s:^~?*[\\]+$/.test(ref))
+    throw new AppError("revision_unknown", `'${ref}' is not a full ref name`);
+  return `+${ref}:refs/hunkwise/${createHash("sha256").update(ref).digest("hex").slice(0, 32)}`;
+}
+
+/** Runs something as the only one who writes to the mirror, after cleaning up behind a holder that died. */
+async function locked<Result>(
+  gitDir: string,
+  signal: AbortSignal | undefined,
+  run: () => Promise<Result>,
+): Promise<Result> {
+  const held = await lock(`${gitDir}/hunkwise.pid`, signal);
+  try {
+    if (held.inherited) await removeLeftovers(gitDir);
+    return await run();
+  } finally {
+    await held.release();
+  }
+}
+
+function checkUrl({ url, network }: MirrorOptions): void {
+  const { protocol, username, password } = new URL(url);
+  if (username || password)
+    throw new AppError("usage", "The address of a repository must not hold credentials");
+  if (protocol === "https:" || (protocol === "http:" && network?.allowHttp)) return;
+  throw new AppError("usage", `Repositories are not fetched over ${protocol.replace(":", "")}`, {
+    remedy: "Use https, or set GHE_PROTOCOL=http for a server that has no https",
+  });
+}
