@@ -1,40 +1,17 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { FileContent } from "../../src/tools/read-file-part.ts";
 import { reviewContext } from "../../src/tools/review-context.ts";
-import type { SearchMatch } from "../../src/tools/search-input.ts";
 import { MAX_RENDERED_BYTES } from "../../src/tools/tool.ts";
-import { GitRepo } from "../support/git-repo.ts";
+import type { GitRepo } from "../support/git-repo.ts";
 import { type ContextOptions, openRepository, toolsOn } from "./context.ts";
+import { createReadingRepo } from "./reading-repo.ts";
 
 let repo: GitRepo;
 let opened: Awaited<ReturnType<typeof openRepository>>;
 const open = (options: ContextOptions = {}) => toolsOn(opened.workspace, options);
-const numbered = (count: number) => Array.from({ length: count }, (_, at) => `line ${at + 1}\n`).join("");
 
 beforeAll(async () => {
-  repo = GitRepo.create();
-  repo.commit("base", {
-    "src/a.ts": "one\ntwo\nthree\n",
-    "long.txt": numbered(10),
-    "package-lock.json": "{}\n",
-  });
-  repo.branch("topic");
-  repo.commit("Rename the parser\n\nBecause it parses.\n\nRefs #1", {
-    "src/a.ts": "one\nTWO needle\nthree\nfour\nfive\nneedle\n",
-    "src/b.test.ts": "Needle\nneedles\nx.y\nxzy\n",
-    "src/deep/er/c.py": "needle = 1\n",
-    ".config/hidden.yml": "needle: true\n",
-    "long.txt": numbered(9_000),
-    "empty.txt": "",
-    "crlf.txt": "a\r\nb\r\n",
-    "latin.txt": Buffer.from("caf\xe9\n", "latin1"),
-    "image.png": Buffer.from([137, 80, 0, 1]),
-    "wide.txt": `${"x".repeat(40_000)}needle\nshort\n`,
-    "package-lock.json": '{"a":1}\n',
-    "secrets/key.txt": "needle CANARY\n",
-    link: { mode: "120000", data: "src/a.ts" },
-  });
-  for (let at = 1; at <= 24; at += 1) repo.commit(`Commit ${at}`);
+  repo = createReadingRepo();
   opened = await openRepository(repo);
 });
 afterAll(async () => {
@@ -173,86 +150,6 @@ describe("read_file_part", () => {
   });
 });
 
-describe("search_in_files", () => {
-  const search = (sent: Record<string, unknown>) => open().output("search_in_files", sent);
-
-  it("finds tracked lines, hidden files too, by path and line", async () => {
-    const found = (await search({ pattern: "needle\\b" })) as SearchMatch[];
-    expect(found.map((one) => `${one.file_path}:${one.line_number}`)).toEqual([
-      ".config/hidden.yml:1",
-      "secrets/key.txt:1",
-      "src/a.ts:2",
-      "src/a.ts:6",
-      "src/deep/er/c.py:1",
-      "wide.txt:1",
-    ]);
-    expect(found[2]).toEqual({
-      file_path: "src/a.ts",
-      line_number: 2,
-      line_content: "TWO needle",
-      match_context: "1-one\n2:TWO needle\n3-three\n4-four",
-    });
-  });
-
-  it.each([
-    ["a literal", { pattern: "x.y", fixed_string: true }, ["src/b.test.ts"]],
-    [
-      "a regular expression",
-      { pattern: "x.y", output_mode: "count" },
-      [{ file_path: "src/b.test.ts", count: 2 }],
-    ],
-    ["any case", { pattern: "NEEDLES", ignore_case: true }, ["src/b.test.ts"]],
-    ["whole words", { pattern: "needle", whole_word: true, path: "src" }, ["src/a.ts", "src/deep/er/c.py"]],
-    ["lines that do not match", { pattern: "^", invert_match: true }, []],
-    ["files by glob", { pattern: "needle", file_pattern: "*.py" }, ["src/deep/er/c.py"]],
-    ["files by type", { pattern: "needle", file_type: "py" }, ["src/deep/er/c.py"]],
-    ["one file", { pattern: "needle", path: "src/a.ts" }, ["src/a.ts"]],
-    ["one folder", { pattern: "needle", path: "src/deep/" }, ["src/deep/er/c.py"]],
-  ])("searches for %s", async (_, sent, expected) => {
-    expect(await search({ output_mode: "files_with_matches", ...sent })).toEqual(expected);
-  });
-
-  it("merges overlapping surroundings and leaves numbers out on request", async () => {
-    const tools = open();
-    const sent = { pattern: "needle", path: "src/a.ts", context_lines: 1 };
-    const numberedText = (await tools.run("search_in_files", sent)).text;
-    expect(numberedText).toBe("src/a.ts\n1-one\n2:TWO needle\n3-three\n--\n5-five\n6:needle");
-    const wider = (await tools.run("search_in_files", { ...sent, context_lines: 2 })).text;
-    expect(wider).toBe("src/a.ts\n1-one\n2:TWO needle\n3-three\n4-four\n5-five\n6:needle");
-    const plain = (await tools.run("search_in_files", { ...sent, show_line_numbers: false })).text;
-    expect(plain).toBe("src/a.ts\none\nTWO needle\nthree\n--\nfive\nneedle");
-  });
-
-  it("says when it stopped early, and that nothing was found", async () => {
-    const tools = open();
-    const stopped = await tools.run("search_in_files", { pattern: "line", path: "long.txt", max_results: 3 });
-    expect(stopped.result).toMatchObject({ status: "success", output: { length: 3 } });
-    expect(stopped.text).toContain("(Stopped at 3 results; there may be more.");
-    const none = await tools.run("search_in_files", { pattern: "nowhere", file_type: "py" });
-    expect(none.result).toMatchObject({ status: "success", output: [] });
-    expect(none.text).toBe("No match for 'nowhere' in files of type py.");
-  });
-
-  it("cuts lines of minified files, for the model shorter still", async () => {
-    const { result, text } = await open().run("search_in_files", { pattern: "needle", path: "wide.txt" });
-    expect(text).toMatch(/1:x+… \[\d+ more characters of this line\]/);
-    expect(result).toMatchObject({ output: [{ line_content: expect.stringMatching(/^x{2000}/) }] });
-  });
-
-  it.each([
-    ["a broken pattern", { pattern: "a(" }, /unclosed group[\s\S]*set fixed_string/],
-    ["an unknown type", { pattern: "a", file_type: "nonsense" }, /nonsense/],
-    ["a folder that is not there", { pattern: "a", path: "srcs" }, /no such file 'srcs'/],
-    ["a pattern that is an option", { pattern: "" }, /at pattern/],
-  ])("refuses %s", async (_, sent, words) =>
-    expect(await open().error("search_in_files", sent)).toMatch(words),
-  );
-
-  it("takes a pattern that looks like an option as a pattern", async () => {
-    expect(await search({ pattern: "--pre=sh" })).toEqual([]);
-  });
-});
-
 describe("list_files", () => {
   const list = (sent: Record<string, unknown> = {}) => open().output("list_files", sent);
 
@@ -313,45 +210,6 @@ describe("diff_files", () => {
     const { text } = await tools.run("diff_files", { file_path1: "empty.txt", file_path2: "long.txt" });
     expect(Buffer.byteLength(text)).toBeLessThanOrEqual(MAX_RENDERED_BYTES);
     expect(text).toMatch(/\(\d+ further hunks? did not fit; read_file_part reads both files\)$/);
-  });
-});
-
-describe("private paths", () => {
-  it("leave through no tool", async () => {
-    const tools = open({ private: ["secrets/**"] });
-    const calls: [string, Record<string, unknown>][] = [
-      ["changed_files", {}],
-      ["diff_file", { file_path: "secrets/key.txt" }],
-      ["read_file_part", { file_path: "secrets/key.txt" }],
-      ["read_file_part", { file_path: "./secrets//key.txt" }],
-      ["search_in_files", { pattern: "CANARY" }],
-      ["search_in_files", { pattern: "needle", max_results: 2, context_lines: 20 }],
-      ["search_in_files", { pattern: "needle", output_mode: "count" }],
-      ["search_in_files", { pattern: "needle", path: "secrets" }],
-      ["list_files", { type: "any" }],
-      ["list_files", { directory: "secrets" }],
-      ["diff_files", { file_path1: "empty.txt", file_path2: "secrets/key.txt" }],
-    ];
-    const texts = await Promise.all(
-      calls.map(async ([tool, sent]) => {
-        const { result, text } = await tools.run(tool, sent);
-        return text + JSON.stringify(result);
-      }),
-    );
-    expect(texts.filter((text) => text.includes("CANARY :") || text.includes("needle CANARY"))).toEqual([]);
-    for (const at of [0, 1, 2, 3, 7, 8, 9, 10]) expect(texts[at]).toContain("withheld by configuration");
-    expect(texts[4]).toContain("No match");
-    expect(texts[6]).not.toContain("secrets");
-    expect(JSON.stringify(await tools.output("list_files"))).not.toContain("secrets");
-  });
-
-  it("take no place among the results of a search", async () => {
-    const tools = open({ private: [".config/", "secrets/"] });
-    const found = await tools.output<SearchMatch[]>("search_in_files", {
-      pattern: "needle\\b",
-      max_results: 2,
-    });
-    expect(found.map((one) => one.file_path)).toEqual(["src/a.ts", "src/a.ts"]);
   });
 });
 
