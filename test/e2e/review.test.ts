@@ -1,0 +1,274 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterEach, describe, expect, it } from "vitest";
+import { type AppOptions, type AppUnderTest, startApp } from "../support/app-under-test.ts";
+import type { FakeTurn } from "../support/fake-openai.ts";
+
+const before = `export function total(items) {
+  return items.reduce((sum, one) => sum + one, 0);
+}
+
+export function first(items) {
+  if (items.length === 0) return undefined;
+  return items[0];
+}
+`;
+const after = `export function total(items) {
+  return items.reduce((sum, one) => sum + one);
+}
+
+export function first(items) {
+  return items[0].value;
+}
+
+export async function sendAll(items, send) {
+  items.forEach(async (one) => {
+    await send(one);
+  });
+}
+`;
+const base = { "src/list.js": before, "README.md": "# Lists\n" };
+const head = { "src/list.js": after };
+
+const finding = (over: Record<string, unknown>) => ({
+  name: "report_finding",
+  arguments: {
+    path: "src/list.js",
+    severity: "high",
+    category: "correctness",
+    body: "It throws a TypeError on an empty list.",
+    confidence: 0.8,
+    ...over,
+  },
+});
+const reduce = finding({
+  line: 2,
+  quote: "return items.reduce((sum, one) => sum + one);",
+  title: "An empty list throws",
+});
+const guard = finding({
+  side: "LEFT",
+  line: 6,
+  quote: "  if (items.length === 0) return undefined;",
+  title: "The guard against an empty list is gone",
+});
+const elsewhere = finding({
+  path: "README.md",
+  line: 1,
+  quote: "# Lists",
+  severity: "low",
+  category: "docs",
+  title: "The README does not mention sendAll",
+});
+const finish = { name: "finish_review", arguments: { summary: "Simplifies lists and adds sendAll." } };
+const turn = (...tool_calls: NonNullable<FakeTurn["tool_calls"]>): FakeTurn => ({ tool_calls });
+
+describe("a signed webhook", () => {
+  let app: AppUnderTest;
+
+  afterEach(async () => {
+    const { violations, faults: _ } = app.github;
+    const complaints = app.model?.complaints ?? [];
+    await app[Symbol.asyncDispose]();
+    expect(violations).toEqual([]);
+    expect(complaints).toEqual([]);
+  });
+
+  const start = async (options: Partial<AppOptions> = {}) => {
+    app = await startApp({ base, head, ...options });
+    return app;
+  };
+
+  it("leads to one review with comments on the right lines, a summary and a check run", async () => {
+    const { pull, repository } = await start({
+      script: [
+        turn({ name: "read_file_part", arguments: { file_path: "src/list.js" } }),
+        turn(reduce, guard, elsewhere, finish),
+      ],
+    });
+
+    expect(await app.send("opened")).toBe(202);
+    await app.concluded();
+
+    expect(pull.reviews.map((review) => review.state)).toEqual(["COMMENTED"]);
+    expect(
+      pull.reviewComments.map(({ path, anchor }) => ({ path, side: anchor?.side, line: anchor?.line })),
+    ).toEqual([
+      { path: "src/list.js", side: "RIGHT", line: 2 },
+      { path: "src/list.js", side: "LEFT", line: 6 },
+    ]);
+    const [summary] = pull.comments;
+    expect(pull.comments).toHaveLength(1);
+    expect(summary?.author.login).toBe("hunkwise[bot]");
+    expect(summary?.body).toContain("Simplifies lists and adds sendAll.");
+    expect(summary?.body).toContain("The README does not mention sendAll");
+    expect(repository.checkRuns).toMatchObject([{ status: "completed", conclusion: "neutral" }]);
+  });
+
+  it("is done once, however often it is delivered", async () => {
+    const { pull, model } = await start({ script: () => turn(reduce, finish) });
+
+    const sent = await Promise.all([
+      app.send("opened", "11111111-1111-4111-8111-111111111111"),
+      app.send("opened", "11111111-1111-4111-8111-111111111111"),
+    ]);
+    await app.concluded();
+    await app.send("opened", "11111111-1111-4111-8111-111111111111");
+    await app.send("reopened");
+    await idle(app);
+
+    expect(sent.every((status) => status >= 200 && status < 300)).toBe(true);
+    expect(pull.reviews).toHaveLength(1);
+    expect(model?.requests).toHaveLength(1);
+  });
+
+  it("says quietly that nothing was found, and shows green", async () => {
+    const { pull, repository } = await start({ script: [turn(finish)] });
+
+    await app.send("opened");
+    await app.concluded();
+
+    expect(pull.reviews).toEqual([]);
+    expect(pull.comments).toHaveLength(1);
+    // One line; what it cost and how long it took is folded away beneath it.
+    expect(pull.comments[0]?.body).toMatch(
+      /^<details>\s*<summary>✅ Hunkwise found no problems: 2 hunks in 1 file read<\/summary>/,
+    );
+    expect(pull.comments[0]?.body).toMatch(/<\/details>\s*<!-- hunkwise:summary [^\n]* -->$/);
+    expect(repository.checkRuns[0]?.conclusion).toBe("success");
+  });
+
+  it("reviews the new head after a push, and edits the summary in place", async () => {
+    const { pull, people, repository } = await start({ script: () => turn(reduce, finish) });
+    await app.send("opened");
+    await app.concluded();
+
+    people.push(pull, { "src/more.js": "export const more = 1;\n" });
+    await app.send("synchronize");
+    await app.concluded();
+
+    expect(pull.comments).toHaveLength(1);
+    expect(pull.reviewComments).toHaveLength(1);
+    expect(repository.checkRuns.map((run) => run.status)).toEqual(["completed", "completed"]);
+  });
+
+  it("starts no review of a draft, and says why in the check run", async () => {
+    const { pull, repository, model } = await start({ script: () => turn(finish), draft: true });
+
+    await app.send("opened");
+    await app.concluded();
+    expect(repository.checkRuns[0]).toMatchObject({ conclusion: "skipped" });
+    expect(model?.requests).toEqual([]);
+
+    pull.draft = false;
+    await app.send("ready_for_review");
+    await app.github.until(() => repository.checkRuns[0]?.conclusion === "success");
+    expect(model?.requests).toHaveLength(1);
+  });
+
+  it("lets people with write access ask for a review, and answers with eyes", async () => {
+    const { pull } = await start({ script: () => turn(finish) });
+
+    await app.comment("octocat", "/review");
+    await app.github.until(() => app.repository.checkRuns.some((run) => run.status === "completed"));
+
+    expect(pull.comments[0]?.reactions.map((reaction) => reaction.content)).toEqual(["eyes"]);
+  });
+
+  it("does nothing for anybody else, without a model call", async () => {
+    const { pull, model, repository } = await start({ script: () => turn(finish) });
+
+    await app.comment("stranger", "/review");
+    await idle(app);
+
+    expect(model?.requests).toEqual([]);
+    expect(repository.checkRuns).toEqual([]);
+    expect(pull.comments[0]?.reactions).toEqual([]);
+  });
+
+  it("is reviewed by the analyzers alone where there is no model, which every text says", async () => {
+    const { pull, repository } = await start();
+
+    await app.send("opened");
+    await app.concluded();
+
+    expect(pull.reviewComments.map(({ anchor }) => anchor?.line)).toEqual([10]);
+    expect(pull.comments[0]?.body).toMatch(/analyzers/i);
+    expect(repository.checkRuns[0]?.conclusion).toBe("neutral");
+    expect(repository.checkRuns[0]?.output.title).toMatch(/Analyzers only/);
+  });
+
+  it("is reviewed from a private fork, too", async () => {
+    const { pull } = await start({ script: [turn(reduce, finish)], fork: "forker", author: "forker" });
+
+    await app.send("opened");
+    await app.concluded();
+
+    expect(pull.reviewComments.map(({ anchor }) => anchor?.line)).toEqual([2]);
+  });
+
+  it("posts nothing about a head that has moved on", async () => {
+    let release = () => {};
+    const pushed = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    const { pull, people } = await start({
+      script: async (_body, n) => {
+        if (n === 0) await pushed;
+        return n === 0 ? turn(reduce, finish) : turn(finish);
+      },
+    });
+    await app.send("opened");
+    await app.github.until(() => app.repository.checkRuns.length === 1);
+    while (app.model?.requests.length === 0) await new Promise((resolve) => setTimeout(resolve, 20));
+    people.push(pull, { "src/list.js": before });
+    await app.send("synchronize");
+    release();
+    await app.concluded();
+
+    expect(pull.reviewComments).toEqual([]);
+    expect(app.repository.checkRuns.map((run) => run.conclusion)).toEqual(["cancelled", "success"]);
+  });
+
+  it("leaves no secret in a log, a file of the data folder or a request to the model", async () => {
+    const { env, dataFolder, model, server, github } = await start({
+      script: [turn(reduce, finish)],
+      env: { LOG_LEVEL: "debug" },
+    });
+    await app.send("opened");
+    await app.concluded();
+
+    const tokens = [...github.state.tokens.keys()];
+    const secrets = [
+      ...tokens,
+      env.WEBHOOK_SECRET,
+      "sk-e2e-canary-1234567890",
+      env.PRIVATE_KEY.split("\n")[1] ?? "?",
+    ];
+    const forms = secrets.flatMap((secret) => [
+      secret,
+      Buffer.from(secret).toString("base64").replace(/=+$/, ""),
+    ]);
+    const files = readdirSync(dataFolder, { recursive: true, withFileTypes: true })
+      .filter((entry) => entry.isFile())
+      .map((entry) => readFileSync(join(entry.parentPath, entry.name), "latin1"));
+    const texts = [server.log(), JSON.stringify(model?.requests.map((request) => request.body)), ...files];
+    expect(tokens.length).toBeGreaterThan(0);
+    expect(forms.filter((form) => texts.some((text) => text.includes(form)))).toEqual([]);
+  });
+
+  it("ends its server cleanly on SIGTERM", async () => {
+    const { server } = await start({ script: () => turn(finish) });
+
+    expect(await server.stop()).toBe(0);
+  });
+});
+
+/** Waits until the App has nothing to do: its queue is empty and GitHub hears nothing for a while. */
+async function idle(app: AppUnderTest): Promise<void> {
+  let seen = -1;
+  while (seen !== app.github.requests.length) {
+    seen = app.github.requests.length;
+    await new Promise((resolve) => setTimeout(resolve, 1_500));
+  }
+}
