@@ -1,6 +1,6 @@
 #!/usr/bin/env node
 import { ignoreClosedPipes, write } from "./cli/output.ts";
-import { AppError, errorLine } from "./errors.ts";
+import { AppError } from "./errors.ts";
 
 const OLDEST_NODE = [22, 20] as const;
 const signals = { SIGHUP: 129, SIGINT: 130, SIGTERM: 143 } as const;
@@ -29,12 +29,10 @@ function abortOnSignals(): { signal: AbortSignal; exitCode: () => number | null 
 
 /** Stack traces are for whoever set LOG_LEVEL=debug; everybody else gets the line. */
 async function complaint(error: unknown): Promise<string> {
-  // A message may quote a server or a repository.
-  const { escapeInvisible } = await import("./text/escape-invisible.ts");
-  const text = escapeInvisible(errorLine(error).replaceAll(/\s*\n\s*/g, " "));
-  const line = `hunkwise: ${text}${/[.?!]$/.test(text) ? "" : "."}\n`;
+  const { complaintLine } = await import("./cli/complaint.ts");
   const { wantsStackTraces } = await import("./config/env.ts");
-  return wantsStackTraces() && error instanceof Error ? `${line}${error.stack}\n` : line;
+  const stack = wantsStackTraces() && error instanceof Error ? `${error.stack}\n` : "";
+  return complaintLine(error) + stack;
 }
 
 async function main(): Promise<number> {

@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { ReviewJson } from "../../src/reporters/json.ts";
 import { type GitRepo, TempFolder } from "../support/git-repo.ts";
 import { type CliRun, runCli } from "../support/run-cli.ts";
+import { runHere } from "../support/run-program.ts";
 import { faultyRepo, fingerprintOf, soundRepo } from "./sample-repo.ts";
 
 const escapeCharacter = "\u001b";
@@ -22,7 +23,7 @@ afterAll(() => {
   folder.dispose();
 });
 
-const review = (repo: GitRepo, ...args: string[]) => runCli(["review", "--repo", repo.dir, ...args]);
+const review = (repo: GitRepo, ...args: string[]) => runHere(["review", "--repo", repo.dir, ...args]);
 
 describe("an offline review from the command line", () => {
   let run: CliRun;
@@ -30,7 +31,7 @@ describe("an offline review from the command line", () => {
 
   beforeAll(async () => {
     before = fingerprintOf(faulty.dir);
-    run = await review(faulty, "--base", "main");
+    run = await runCli(["review", "--repo", faulty.dir, "--base", "main"]);
   });
 
   it("exits with 1 at a finding as severe as the default threshold", () => {
@@ -139,7 +140,7 @@ describe("the revisions of a review", () => {
   it("are guessed from origin's default branch where there is one", async () => {
     using clone = new TempFolder("clone");
     sound.git("clone", "--quiet", "--branch", "topic", sound.dir, clone.path);
-    const { stdout, code } = await runCli(["review", "--repo", clone.path, "--format", "json"]);
+    const { stdout, code } = await runHere(["review", "--repo", clone.path, "--format", "json"]);
     expect(code).toBe(0);
     expect(JSON.parse(stdout).head_sha).toBe(sound.sha("topic"));
   });

@@ -1,7 +1,13 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { resolve } from "node:path";
+import { environmentDocs } from "../../src/config/environment-docs.ts";
 
 const entry = resolve(import.meta.dirname, "../../src/cli.ts");
+
+/** Every variable of ours as unset: a blank one also hides what a `.env` file beside package.json says. */
+export const unsetVariables: Record<string, string> = Object.fromEntries(
+  environmentDocs.map(({ name }) => [name, ""]),
+);
 
 export interface CliRun {
   code: number | null;
@@ -23,7 +29,13 @@ export interface CliOptions {
 export function runCli(args: readonly string[], options: CliOptions = {}): Promise<CliRun> {
   const child = spawn(process.execPath, [entry, ...args], {
     cwd: options.cwd ?? process.cwd(),
-    env: { PATH: process.env.PATH ?? "", HOME: "/nonexistent", LC_ALL: "C.UTF-8", ...options.env },
+    env: {
+      ...unsetVariables,
+      PATH: process.env.PATH ?? "",
+      HOME: "/nonexistent",
+      LC_ALL: "C.UTF-8",
+      ...options.env,
+    },
     stdio: ["pipe", "pipe", "pipe"],
   });
   const out: Buffer[] = [];

@@ -1,0 +1,82 @@
+import { type AppCredentials, type Env, programPath, secretsOf } from "../config/env.ts";
+import { requireGit } from "../git/git-version.ts";
+import { createCheckoutPull } from "../jobs/checkout-pull.ts";
+import { createJobHandler } from "../jobs/create-job-handler.ts";
+import { createGitHubAccess, gitAuthorization } from "../jobs/github-access.ts";
+import { createLogger, type Logger, registerSecret } from "../logger.ts";
+import type { Queue } from "../queue/queue.ts";
+import { openSqliteQueue } from "../queue/sqlite.ts";
+import { startWorker, type Worker } from "../queue/worker.ts";
+import { appIdentity, createProbot, installationAuth } from "../webhooks/probot.ts";
+import { createModel } from "./create-model.ts";
+import { logDestination } from "./log-lines.ts";
+import { useProxy } from "./use-proxy.ts";
+import { programVersion } from "./version.ts";
+
+/** How long running jobs may take to hand themselves back; Docker kills ten seconds after its SIGTERM. */
+export const GRACE_MS = 8_000;
+
+/** The parts of an App process; `serve` and `worker` put them together. */
+export interface App {
+  log: Logger;
+  queue: Queue;
+  probot: ReturnType<typeof createProbot>;
+  /** Starts working off the queue. */
+  startWorker(): Worker;
+}
+
+/** The logger of a server process; from now on none of the environment's secrets reaches any log. */
+export function openLog(env: Env): Logger {
+  for (const secret of secretsOf(env)) registerSecret(secret, { keep: true });
+  return createLogger(env.logLevel, logDestination(process.stderr));
+}
+
+/** Composes the App. Rejects with one line for whatever is missing: git, the data folder, the price table. */
+export async function openApp(env: Env, credentials: AppCredentials, log: Logger): Promise<App> {
+  useProxy(env);
+  const { path: gitPath } = await requireGit({ searchPath: programPath() });
+  const model = env.model && (await createModel(env.model, env.pricesFile));
+  const queue = openSqliteQueue(env.dataDir);
+  const probot = createProbot(credentials, env.github, log);
+  const mintToken = installationAuth(probot);
+  const identity = appIdentity(probot);
+  const version = programVersion();
+  const { host, apiUrl, webUrl } = env.github;
+  const jobs = createJobHandler({
+    github: createGitHubAccess({
+      apiUrl,
+      userAgent: `hunkwise/${version}`,
+      mintToken,
+      identity: async () => ({ id: credentials.id, slug: (await identity()).slug }),
+    }),
+    checkout: createCheckoutPull({
+      ...{ gitPath, dataFolder: env.dataDir, host, webUrl, network: networkOf(env) },
+      authorization: (repository) => gitAuthorization(mintToken, repository),
+    }),
+    ...{ model, webUrl, version, log },
+  });
+  if (model === null) log.warn("No model is set up: reviews run on the built-in analyzers alone");
+  return {
+    ...{ log, queue, probot },
+    startWorker: () => startWorker({ queue, log, concurrency: env.concurrency, ...jobs }),
+  };
+}
+
+/** What git needs to reach the host. */
+function networkOf({ github, proxy, caFile }: Env) {
+  const plain = github.protocol === "http";
+  return {
+    allowHttp: plain,
+    proxy: (plain ? proxy.http : proxy.https) ?? undefined,
+    noProxy: proxy.no ?? undefined,
+    caFile: caFile ?? undefined,
+  };
+}
+
+/** Resolves when the signal fires. */
+export function untilAborted(signal: AbortSignal): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  if (signal.aborted) resolve();
+  signal.addEventListener("abort", () => resolve(), { once: true });
+  return promise;
+}

@@ -1,0 +1,53 @@
+import { describe, expect, it } from "vitest";
+import packageJson from "../../package.json" with { type: "json" };
+import { commands } from "../../src/cli/commands.ts";
+import { commandHelp } from "../../src/cli/help.ts";
+import { runCli } from "../support/run-cli.ts";
+import { runHere } from "../support/run-program.ts";
+
+describe("hunkwise", () => {
+  it("prints its help and its version", async () => {
+    const help = await runHere(["--help"]);
+    expect(help.code).toBe(0);
+    for (const { name } of commands) expect(help.stdout).toMatch(new RegExp(`^ {2}${name} {2}`, "m"));
+    expect(await runCli(["--version"])).toMatchObject({ code: 0, stdout: `${packageJson.version}\n` });
+  });
+
+  it("prints its help on stderr and exits with 2 when asked for nothing", async () => {
+    const run = await runCli([]);
+    expect(run).toMatchObject({ code: 2, stdout: "" });
+    expect(run.stderr).toContain("Usage: hunkwise COMMAND");
+  });
+
+  it("answers an unknown command or option with one line and the nearest one", async () => {
+    expect(await runCli(["reveiw"])).toMatchObject({
+      code: 2,
+      stdout: "",
+      stderr: "hunkwise: unknown command 'reveiw'. Did you mean 'review'?\n",
+    });
+    expect(await runHere(["--vesion"])).toMatchObject({
+      code: 2,
+      stderr: "hunkwise: unknown option '--vesion'. Did you mean '--version'?\n",
+    });
+    expect(await runHere(["review", "--bsae", "main"])).toMatchObject({
+      code: 2,
+      stderr: "hunkwise: unknown option '--bsae'. Did you mean '--base'?\n",
+    });
+  });
+
+  it("prints a command's help, also by `help COMMAND`", async () => {
+    const run = await runHere(["help", "review"]);
+    expect(run).toMatchObject({ code: 0, stderr: "" });
+    expect(run.stdout).toContain("Usage: hunkwise review [OPTIONS]");
+    expect((await runHere(["review", "--help"])).stdout).toBe(run.stdout);
+  });
+
+  it("has a help of at most 100 columns with an example for every command", async () => {
+    for (const entry of commands) {
+      const text = commandHelp(entry, await entry.load());
+      const prose = text.slice(0, text.indexOf("\nExamples:"));
+      expect(prose.split("\n").filter((line) => line.length > 100)).toEqual([]);
+      expect(text).toMatch(/\nExamples:\n {2}# .+\n {2}.*hunkwise /);
+    }
+  });
+});

@@ -1,0 +1,131 @@
+import { generateKeyPairSync } from "node:crypto";
+import { writeFileSync } from "node:fs";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { type GitRepo, TempFolder } from "../support/git-repo.ts";
+import { runCli } from "../support/run-cli.ts";
+import { runHere } from "../support/run-program.ts";
+import { soundRepo } from "./sample-repo.ts";
+
+let repo: GitRepo;
+let folder: TempFolder;
+let app: Record<string, string>;
+
+beforeAll(() => {
+  repo = soundRepo();
+  folder = new TempFolder("setup");
+  const { privateKey } = generateKeyPairSync("rsa", {
+    modulusLength: 2048,
+    publicKeyEncoding: { type: "spki", format: "pem" },
+    privateKeyEncoding: { type: "pkcs8", format: "pem" },
+  });
+  app = {
+    APP_ID: "1",
+    PRIVATE_KEY: privateKey,
+    WEBHOOK_SECRET: "a-secret-of-some-length",
+    HUNKWISE_DATA_DIR: join(folder.path, "data"),
+    // Nothing answers there, and nothing of GitHub is asked.
+    GHE_HOST: "127.0.0.1:9",
+    GHE_PROTOCOL: "http",
+    PORT: "0",
+  };
+});
+afterAll(() => {
+  repo.dispose();
+  folder.dispose();
+});
+
+/** Runs and expects exit code 2, nothing on stdout, and one line on stderr, which is answered. */
+async function complaintOf(args: readonly string[], env?: Record<string, string>): Promise<string> {
+  const { code, stdout, stderr } = await (env ? runCli(args, { env }) : runHere(args));
+  expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
+  expect(stderr).toMatch(/^hunkwise: [^\n]+[.?]\n$/);
+  return stderr;
+}
+
+const review = (...args: string[]) => ["review", "--repo", repo.dir, ...args];
+
+describe("a set-up that cannot work is one line with cause and remedy", () => {
+  it("without git", async () => {
+    expect(await complaintOf(review(), { PATH: folder.path })).toMatch(/No git was found.*Install git/);
+  });
+
+  it("with an old git, naming both versions", async () => {
+    using bin = new TempFolder("bin");
+    writeFileSync(join(bin.path, "git"), "#!/bin/sh\necho git version 2.30.2\n", { mode: 0o755 });
+    const line = await complaintOf(review(), { PATH: bin.path });
+    expect(line).toMatch(/git 2\.30\.2 .* older than 2\.39\.5.*Install/);
+  });
+
+  it("outside of a repository", async () => {
+    const line = await complaintOf(["review", "--repo", folder.path]);
+    expect(line).toMatch(/no git repository at .*--repo/);
+  });
+
+  it("with an unknown base or head, naming what is near", async () => {
+    expect(await complaintOf(review("--base", "mian"))).toMatch(/no commit 'mian'.*Did you mean 'main'/);
+    expect(await complaintOf(review("--head", "nowhere"))).toMatch(/no commit 'nowhere'/);
+  });
+
+  it("with a model server but no name of a model", async () => {
+    expect(await complaintOf(review(), { OPENAI_BASE_URL: "http://127.0.0.1:9/v1" })).toMatch(
+      /HUNKWISE_MODEL is missing/,
+    );
+  });
+
+  it("with a price table that cannot be read", async () => {
+    const prices = join(folder.path, "prices.json");
+    writeFileSync(prices, "{");
+    const env = { OPENAI_API_KEY: "key", HUNKWISE_PRICES: prices };
+    expect(await complaintOf(review("--base", "main"), env)).toMatch(/prices cannot be read/);
+  });
+
+  it("with a bad private key, a missing or a guessable webhook secret", async () => {
+    expect(await complaintOf(["serve"], { ...app, PRIVATE_KEY: "nonsense" })).toMatch(/PRIVATE_KEY/);
+    expect(await complaintOf(["serve"], { ...app, WEBHOOK_SECRET: "" })).toMatch(/WEBHOOK_SECRET is missing/);
+    expect(await complaintOf(["serve"], { ...app, WEBHOOK_SECRET: "development" })).toMatch(/WEBHOOK_SECRET/);
+  });
+
+  it("with a data folder that is none", async () => {
+    const file = join(folder.path, "file");
+    writeFileSync(file, "");
+    expect(await complaintOf(["worker"], { ...app, HUNKWISE_DATA_DIR: file })).toMatch(
+      /data folder .*HUNKWISE_DATA_DIR/,
+    );
+  });
+
+  it("as a worker without an App", async () => {
+    const line = await complaintOf(["worker"], { HUNKWISE_DATA_DIR: join(folder.path, "none") });
+    expect(line).toMatch(/no credentials of a GitHub App\. Run `hunkwise serve`/);
+  });
+
+  it("with a port that is taken", async () => {
+    const server = createServer();
+    await new Promise<void>((done) => server.listen(0, done));
+    const { port } = server.address() as AddressInfo;
+    try {
+      const { code, stderr } = await runCli(["serve"], {
+        env: { ...app, PORT: String(port), LOG_LEVEL: "fatal" },
+      });
+      expect(code).toBe(2);
+      expect(stderr).toMatch(/^hunkwise: [^\n]*port[^\n]*\n$/i);
+      expect(stderr).toContain(String(port));
+    } finally {
+      server.close();
+    }
+  });
+
+  it("and the stack as well for whoever asks for it", async () => {
+    const { stderr } = await runCli(review("--base", "nowhere"), { env: { LOG_LEVEL: "debug" } });
+    expect(stderr).toMatch(/^hunkwise: There is no commit 'nowhere'[^\n]*\n[^\n]*\n {4}at /);
+  });
+});
+
+describe("variables of other programs", () => {
+  it("do not disturb a local review", async () => {
+    const env = { PORT: "/tmp/socket", DATABASE_URL: "postgres://localhost/other", APP_ID: "none" };
+    expect((await runCli(review("--base", "main", "--dry-run"), { env })).code).toBe(0);
+  });
+});

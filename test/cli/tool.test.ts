@@ -1,0 +1,113 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { readingTools, reportingTools } from "../../src/tools/index.ts";
+import type { GitRepo } from "../support/git-repo.ts";
+import { runCli } from "../support/run-cli.ts";
+import { runHere } from "../support/run-program.ts";
+import { faultyRepo, fingerprintOf } from "./sample-repo.ts";
+
+let repo: GitRepo;
+beforeAll(() => {
+  repo = faultyRepo({
+    "secrets/key.txt": "hidden",
+    ".github/hunkwise.yml": "paths:\n  private: [secrets/]\n",
+  });
+});
+afterAll(() => repo.dispose());
+
+async function call(name: string, args?: unknown, ...more: string[]) {
+  const given = args === undefined ? [] : ["--args", JSON.stringify(args)];
+  const run = await runHere(["tool", name, "--repo", repo.dir, "--base", "main", ...given, ...more]);
+  return { ...run, result: JSON.parse(run.stdout || "null") };
+}
+
+const finding = {
+  path: "cart.py",
+  line: 1,
+  quote: "def total(items, seen=[]):",
+  severity: "high",
+  category: "correctness",
+  title: "Shared list",
+  body: "All calls share it.",
+  confidence: 1,
+};
+
+/** A sound call of every tool, and a part of what it answers. */
+const calls: Record<string, { args?: object; answers: unknown }> = {
+  changed_files: { answers: [{ path: "cart.py", change_type: "modified", reviewable: true }, {}] },
+  get_commit_messages: {
+    args: { max_commits: 1 },
+    answers: [{ message: expect.stringMatching(/^Count what was seen/) }],
+  },
+  diff_file: {
+    args: { file_path: "cart.py" },
+    answers: { total_hunks: 1, diff: expect.stringContaining("seen=[]") },
+  },
+  read_file_part: { args: { file_path: "cart.py", ref: "base" }, answers: { total_lines: 2, start_line: 1 } },
+  search_in_files: { args: { pattern: "seen" }, answers: [{ file_path: "cart.py", line_number: 1 }, {}, {}] },
+  list_files: { answers: expect.arrayContaining(["cart.py", "package-lock.json"]) },
+  diff_files: { args: { file_path1: "cart.py", file_path2: "cart.py" }, answers: expect.anything() },
+  report_finding: { args: finding, answers: { path: "cart.py", line: 1, side: "RIGHT", start_line: null } },
+};
+
+describe("hunkwise tool", () => {
+  it("runs every tool and prints its result, leaving the repository as it was", async () => {
+    const before = fingerprintOf(repo.dir);
+    for (const [name, { args, answers }] of Object.entries(calls)) {
+      const { code, result } = await call(name, args);
+      expect({ name, code, result }).toMatchObject({
+        name,
+        code: 0,
+        result: { status: "success", output: answers, metadata: { truncated: false } },
+      });
+    }
+    expect(fingerprintOf(repo.dir)).toEqual(before);
+  });
+
+  it("knows a sound call of every tool there is but the one that cannot succeed alone", () => {
+    const names = [...readingTools, ...reportingTools].map((tool) => tool.name);
+    expect(names.filter((name) => !(name in calls))).toEqual(["finish_review"]);
+  });
+
+  it("refuses to finish a review in which nothing was read, naming the files", async () => {
+    const { code, result } = await call("finish_review", { summary: "Fine." });
+    expect({ code, status: result.status }).toEqual({ code: 1, status: "error" });
+    expect(result.error).toContain("cart.py");
+  });
+
+  it("exits with 1 and a result for an unknown tool, wrong arguments and an error of the tool", async () => {
+    const unknown = await call("change_files");
+    expect(unknown).toMatchObject({ code: 1, result: { status: "error" } });
+    expect(unknown.result.error).toContain("changed_files");
+    expect(await call("diff_file", { path: 7 })).toMatchObject({ code: 1, result: { status: "error" } });
+    const missing = await call("read_file_part", { file_path: "crat.py" });
+    expect(missing).toMatchObject({ code: 1, result: { status: "error" } });
+    expect(missing.result.error).toContain("cart.py");
+  });
+
+  it("withholds what the base's configuration calls private", async () => {
+    const { code, result } = await call("read_file_part", { file_path: "secrets/key.txt" });
+    expect(code).toBe(1);
+    expect(result.error).toContain("withheld by configuration");
+  });
+
+  it("exits with 2 and one line where there is nothing to run on", async () => {
+    const runs = [
+      await runHere(["tool", "changed_files", "--repo", repo.dir]),
+      await runHere(["tool", "changed_files", "--repo", "/nonexistent", "--base", "main"]),
+      await runHere(["tool", "changed_files", "--repo", repo.dir, "--base", "none"]),
+      await runHere(["tool", "changed_files", "--repo", repo.dir, "--base", "main", "--args", "{"]),
+      await runHere(["tool"]),
+    ];
+    for (const { code, stdout, stderr } of runs) {
+      expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
+      expect(stderr).toMatch(/^hunkwise: [^\n]+\n$/);
+    }
+  });
+
+  it("lists the definitions without a repository", async () => {
+    const { code, stdout } = await runCli(["tool", "--list"], { cwd: "/" });
+    expect(code).toBe(0);
+    const names = JSON.parse(stdout).map((tool: { name: string }) => tool.name);
+    expect(names).toEqual([...readingTools, ...reportingTools].map((tool) => tool.name));
+  });
+});

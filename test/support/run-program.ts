@@ -1,0 +1,42 @@
+import { Writable } from "node:stream";
+import { complaintLine } from "../../src/cli/complaint.ts";
+import { runProgram } from "../../src/cli/program.ts";
+import { unsetVariables } from "./run-cli.ts";
+
+export interface ProgramRun {
+  code: number;
+  stdout: string;
+  stderr: string;
+}
+
+// A key in the shell or in .env must never be spent by a test.
+Object.assign(process.env, unsetVariables);
+
+/** A pipe that remembers. */
+function collector() {
+  const chunks: Buffer[] = [];
+  const stream = new Writable({
+    write(chunk: Buffer, _encoding, done) {
+      chunks.push(chunk);
+      done();
+    },
+  });
+  return {
+    stream: stream as unknown as NodeJS.WriteStream,
+    text: () => Buffer.concat(chunks).toString("utf8"),
+  };
+}
+
+/**
+ * Runs a command line within this process: the quick way for whatever does not depend on the environment, signals or real
+ * pipes. `runCli` starts the real thing.
+ */
+export async function runHere(args: readonly string[]): Promise<ProgramRun> {
+  const [stdout, stderr] = [collector(), collector()];
+  const io = { stdout: stdout.stream, stderr: stderr.stream, signal: new AbortController().signal };
+  const code = await runProgram(args, io).catch((error: unknown) => {
+    stderr.stream.write(complaintLine(error));
+    return 2;
+  });
+  return { code, stdout: stdout.text(), stderr: stderr.text() };
+}
