@@ -132,7 +132,7 @@ describe("a signed webhook", () => {
     expect(pull.comments).toHaveLength(1);
     // One line; what it cost and how long it took is folded away beneath it.
     expect(pull.comments[0]?.body).toMatch(
-      /^<details>\s*<summary>✅ Hunkwise found no problems: 2 hunks in 1 file read<\/summary>/,
+      /^<details>\s*<summary>✅ Hunkwise found no problems: 1 hunk in 1 file read<\/summary>/,
     );
     expect(pull.comments[0]?.body).toMatch(/<\/details>\s*<!-- hunkwise:summary [^\n]* -->$/);
     expect(repository.checkRuns[0]?.conclusion).toBe("success");

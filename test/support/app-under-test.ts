@@ -1,0 +1,77 @@
+import type { FakeOpenAi, FakeScript } from "./fake-openai.ts";
+import { startFakeOpenAi } from "./fake-openai.ts";
+import { TempFolder } from "./git-repo.ts";
+import { deliver } from "./github-double/deliver.ts";
+import { issueCommentPayload, type PullAction, pullRequestPayload } from "./github-double/payloads.ts";
+import { createScenario, type Scenario, type ScenarioOptions } from "./github-double/scenario.ts";
+import { type ServerProcess, startServerProcess } from "./server-process.ts";
+
+/** The whole App: the real server process between a simulated GitHub and a model endpoint that follows a script. */
+export interface AppUnderTest extends Scenario {
+  server: ServerProcess;
+  /** Null where the App runs without a model. */
+  model: FakeOpenAi | null;
+  dataFolder: string;
+  /** GitHub's webhook about the pull request. */
+  send(action: PullAction, id?: string): Promise<number>;
+  /** A person writes a comment in the conversation, and GitHub tells the App. */
+  comment(login: string, body: string): Promise<number>;
+  /** Resolves once the pull request's current head has a concluded check run of that trigger. */
+  concluded(trigger?: string): Promise<void>;
+}
+
+export interface AppOptions extends ScenarioOptions {
+  /** What the model answers; left out, the App has no model. */
+  script?: FakeScript;
+  env?: Record<string, string>;
+}
+
+export async function startApp({ script, env, ...options }: AppOptions): Promise<AppUnderTest> {
+  const scenario = await createScenario(options);
+  const data = new TempFolder("data");
+  const model = script ? await startFakeOpenAi({ script, apiKey: "sk-e2e-canary-1234567890" }) : null;
+  const modelEnv = model && {
+    OPENAI_API_KEY: "sk-e2e-canary-1234567890",
+    OPENAI_BASE_URL: model.url,
+    HUNKWISE_MODEL: "fake-model",
+  };
+  const server = await startServerProcess({
+    ...scenario.env,
+    HUNKWISE_DATA_DIR: data.path,
+    ...modelEnv,
+    ...env,
+  });
+  const { github, pull, repository, people, webhookSecret } = scenario;
+  const target = { url: server.webhookUrl, secret: webhookSecret };
+
+  return {
+    ...scenario,
+    server,
+    model,
+    dataFolder: data.path,
+    async send(action, id) {
+      const payload = await pullRequestPayload(github.state, action, pull);
+      return (await deliver(github.state, "pull_request", payload, { ...target, ...(id ? { id } : {}) }))
+        .status;
+    },
+    async comment(login, body) {
+      const written = people.comment(pull, login, body);
+      const payload = issueCommentPayload(github.state, written);
+      return (await deliver(github.state, "issue_comment", payload, target)).status;
+    },
+    concluded: (trigger = "event") =>
+      github.until(
+        () =>
+          repository.checkRuns.some(
+            (run) => run.externalId === `${pull.heads.at(-1)}:${trigger}` && run.status === "completed",
+          ),
+        60_000,
+      ),
+    async [Symbol.asyncDispose]() {
+      await server.stop();
+      await model?.close();
+      data.dispose();
+      await github.close();
+    },
+  };
+}
