@@ -60,36 +60,43 @@ export function fileJson(call: RepositoryCall, commit: string, file: DiffedFile)
 
 const emptyTree = "4b825dc642cb6eb9a060e54bf8d69288fbee4904";
 
+/** What git says about a commit. */
+async function readCommit(gitDir: string, sha: string) {
+  const format = "%T%x00%P%x00%an%x00%ae%x00%aI%x00%cn%x00%ce%x00%cI%x00%B";
+  const shown = (await git(gitDir, "show", "--no-patch", `--format=${format}`, sha)).split("\0");
+  const [tree, parents = "", name, email, date, committer, committerEmail, committed, message = ""] = shown;
+  return {
+    tree,
+    parents: parents.split(" ").filter(Boolean),
+    author: { name, email, date },
+    committer: { name: committer, email: committerEmail, date: committed },
+    message: message.replace(/\n+$/, ""),
+  };
+}
+
+const unsigned = { verified: false, reason: "unsigned", signature: null, payload: null, verified_at: null };
+
 async function commit(call: RepositoryCall): Promise<Answer> {
   const { state, repository, path } = call;
   const sha = await findCommit(repository.gitDir, path.ref ?? "");
   if (!sha) throw new GitHubRefusal(422, `No commit found for SHA: ${path.ref}`);
-  const format = "%T%x00%P%x00%an%x00%ae%x00%aI%x00%cn%x00%ce%x00%cI%x00%B";
-  const shown = (await git(repository.gitDir, "show", "--no-patch", `--format=${format}`, sha)).split("\0");
-  const [tree, parentList, name, email, date, committer, committerEmail, committed, message] = shown;
-  const parents = (parentList ?? "").split(" ").filter(Boolean);
+  const { tree, parents, author, committer, message } = await readCommit(repository.gitDir, sha);
   const [url, page] = [repositoryUrl(state, repository), repositoryPage(state, repository)];
-  const files = (await diffFiles(repository.gitDir, parents[0] ?? emptyTree, sha)).map((file) =>
-    fileJson(call, sha, file),
-  );
-  const sum = (field: "additions" | "deletions") => files.reduce((all, file) => all + file[field], 0);
+  const changed = await diffFiles(repository.gitDir, parents[0] ?? emptyTree, sha);
+  const files = changed.map((file) => fileJson(call, sha, file));
+  const sum = (field: "additions" | "deletions" | "changes") =>
+    files.reduce((all, file) => all + file[field], 0);
   return ok({
     sha,
     node_id: nodeId("C", Number.parseInt(sha.slice(0, 8), 16)),
     commit: {
-      author: { name, email, date },
-      committer: { name: committer, email: committerEmail, date: committed },
-      message: message?.replace(/\n+$/, ""),
+      author,
+      committer,
+      message,
       tree: { sha: tree, url: `${url}/git/trees/${tree}` },
       url: `${url}/git/commits/${sha}`,
       comment_count: 0,
-      verification: {
-        verified: false,
-        reason: "unsigned",
-        signature: null,
-        payload: null,
-        verified_at: null,
-      },
+      verification: unsigned,
     },
     url: `${url}/commits/${sha}`,
     html_url: `${page}/commit/${sha}`,
@@ -101,11 +108,7 @@ async function commit(call: RepositoryCall): Promise<Answer> {
       url: `${url}/commits/${one}`,
       html_url: `${page}/commit/${one}`,
     })),
-    stats: {
-      additions: sum("additions"),
-      deletions: sum("deletions"),
-      total: sum("additions") + sum("deletions"),
-    },
+    stats: { additions: sum("additions"), deletions: sum("deletions"), total: sum("changes") },
     files,
   });
 }

@@ -48,6 +48,30 @@ export const repositoryUrl = (state: GitHubState, repository: Repository) =>
 export const repositoryPage = (state: GitHubState, repository: Repository) =>
   `${state.origin}/${fullName(repository)}`;
 
+/** What is the same for every repository here. */
+const constants = {
+  homepage: null,
+  size: 1,
+  stargazers_count: 0,
+  watchers_count: 0,
+  language: null,
+  has_issues: true,
+  has_projects: true,
+  has_downloads: true,
+  has_wiki: true,
+  has_pages: false,
+  has_discussions: false,
+  mirror_url: null,
+  archived: false,
+  disabled: false,
+  license: null,
+  allow_forking: true,
+  is_template: false,
+  web_commit_signoff_required: false,
+  topics: [],
+  watchers: 0,
+};
+
 /** A repository as it stands inside other answers and in webhook payloads. */
 export function repositoryJson(state: GitHubState, repository: Repository) {
   const url = repositoryUrl(state, repository);
@@ -67,6 +91,7 @@ export function repositoryJson(state: GitHubState, repository: Repository) {
     fork: repository.parent !== null,
     url,
     ...Object.fromEntries(Object.entries(addresses).map(([field, path]) => [field, url + path])),
+    ...constants,
     created_at: timestamp(repository.createdAt),
     updated_at: timestamp(repository.createdAt),
     pushed_at: timestamp(repository.createdAt),
@@ -74,31 +99,11 @@ export function repositoryJson(state: GitHubState, repository: Repository) {
     ssh_url: `git@${host}:${fullName(repository)}.git`,
     clone_url: `${page}.git`,
     svn_url: page,
-    homepage: null,
-    size: 1,
-    stargazers_count: 0,
-    watchers_count: 0,
-    language: null,
-    has_issues: true,
-    has_projects: true,
-    has_downloads: true,
-    has_wiki: true,
-    has_pages: false,
-    has_discussions: false,
     forks_count: forks,
-    mirror_url: null,
-    archived: false,
-    disabled: false,
     open_issues_count: open,
-    license: null,
-    allow_forking: true,
-    is_template: false,
-    web_commit_signoff_required: false,
-    topics: [],
     visibility: repository.private ? "private" : "public",
     forks,
     open_issues: open,
-    watchers: 0,
     default_branch: repository.defaultBranch,
   };
 }
