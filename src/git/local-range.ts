@@ -1,6 +1,6 @@
 import { mkdir, mkdtemp, readdir, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { join, resolve } from "node:path";
 import { AppError } from "../errors.ts";
 import type { CheckoutPlace } from "./checkout-place.ts";
 import { discoverRepository, type LocalRepository } from "./discover-repository.ts";
@@ -43,7 +43,7 @@ export interface LocalRange extends AsyncDisposable {
  * ancestor).
  */
 export async function openLocalRange(options: LocalRangeOptions): Promise<LocalRange> {
-  const folder = await mkdtemp(join(options.tempDir ?? tmpdir(), "hunkwise-range-"));
+  const folder = await mkdtemp(join(resolve(options.tempDir ?? tmpdir()), "hunkwise-range-"));
   const dispose = () => rm(folder, { recursive: true, force: true, maxRetries: 3 });
   try {
     const opened = await open(options, folder);

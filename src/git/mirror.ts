@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { mkdir } from "node:fs/promises";
-import { join } from "node:path";
+import { join, resolve } from "node:path";
 import { AppError } from "../errors.ts";
 import { type FetchAccess, type FetchRequest, fetchObjects } from "./fetch.ts";
 import { type Git, isObjectName, type Network } from "./git-environment.ts";
@@ -51,11 +51,11 @@ export class Mirror {
   readonly checkouts: string;
   /** Changes when the mirror was made anew, so that nobody relies on what an earlier one held. */
   readonly id: string;
-  readonly #options: MirrorOptions;
+  readonly options: Readonly<MirrorOptions>;
 
   private constructor(options: MirrorOptions, id: string) {
     const path = repositoryPath(options.repository);
-    this.#options = options;
+    this.options = options;
     this.git = { gitPath: options.gitPath, emptyHome: join(options.dataFolder, "empty-home") };
     this.gitDir = mirrorFolder(options);
     this.checkouts = join(options.dataFolder, "checkouts", path);
@@ -63,7 +63,9 @@ export class Mirror {
   }
 
   /** Opens the mirror, making it if need be. Rejects with `data_folder_unusable`. */
-  static async open(options: MirrorOptions, signal?: AbortSignal): Promise<Mirror> {
+  static async open(given: MirrorOptions, signal?: AbortSignal): Promise<Mirror> {
+    // git runs in a folder of its own, from which a relative path would lead elsewhere.
+    const options = { ...given, dataFolder: resolve(given.dataFolder) };
     checkUrl(options);
     const gitDir = mirrorFolder(options);
     try {
@@ -131,7 +133,7 @@ export class Mirror {
   }
 
   async #fetch(request: Pick<FetchRequest, "wanted" | "filter" | "byName" | "refetch">, access: FetchAccess) {
-    const { url, network = {} } = this.#options;
+    const { url, network = {} } = this.options;
     const fetch = () =>
       fetchObjects({ ...access, ...request, git: this.git, gitDir: this.gitDir, network, url });
     await fetch().catch(async (error: unknown) => {

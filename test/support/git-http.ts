@@ -11,6 +11,10 @@ export interface GitHttpOptions {
   authorization?: string | null;
   /** Whether partial clones are served, as GitHub does. Default true. */
   allowFilter?: boolean;
+  /** Whether objects that are no tip of a ref are given by name, as GitHub does. Only protocol 0 can refuse. Default true. */
+  allowAnySha?: boolean;
+  /** The newest protocol that is spoken. Default 2. */
+  protocol?: 0 | 2;
 }
 
 export interface GitHttpRequest {
@@ -31,8 +35,8 @@ function cgiEnvironment(request: IncomingMessage, url: URL, options: GitHttpOpti
     GIT_CONFIG_KEY_0: "uploadpack.allowFilter",
     GIT_CONFIG_VALUE_0: filter,
     GIT_CONFIG_KEY_1: "uploadpack.allowAnySHA1InWant",
-    GIT_CONFIG_VALUE_1: "true",
-    GIT_PROTOCOL: header("git-protocol"),
+    GIT_CONFIG_VALUE_1: String(options.allowAnySha ?? true),
+    GIT_PROTOCOL: options.protocol === 0 ? "" : header("git-protocol"),
     PATH_INFO: decodeURIComponent(url.pathname),
     QUERY_STRING: url.search.slice(1),
     REQUEST_METHOD: request.method ?? "GET",

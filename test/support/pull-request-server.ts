@@ -1,0 +1,91 @@
+import { join } from "node:path";
+import { Mirror, type MirrorOptions } from "../../src/git/mirror.ts";
+import { GitHttpServer } from "./git-http.ts";
+import { GitRepo, gitPath, type ImportedCommit, TempFolder } from "./git-repo.ts";
+
+/** A server with one repository `octo/app`, and a data folder to mirror it in. */
+export class PullRequestServer implements AsyncDisposable {
+  readonly folder: TempFolder;
+  readonly repo: GitRepo;
+  readonly http: GitHttpServer;
+
+  private constructor(folder: TempFolder, repo: GitRepo, http: GitHttpServer) {
+    this.folder = folder;
+    this.repo = repo;
+    this.http = http;
+  }
+
+  static async start(): Promise<PullRequestServer> {
+    const folder = new TempFolder("server");
+    const root = join(folder.path, "served");
+    const repo = GitRepo.create({ dir: join(root, "octo", "app.git"), bare: true });
+    return new PullRequestServer(folder, repo, await GitHttpServer.start({ root }));
+  }
+
+  get dataFolder(): string {
+    return join(this.folder.path, "data");
+  }
+
+  get url(): string {
+    return `${this.http.origin}/octo/app.git`;
+  }
+
+  /** A pull request that changes, removes and adds a file, while `main` went on in the meantime. */
+  publish(): { base: string; head: string; mergeBase: string } {
+    const [mergeBase = "", base = ""] = this.repo.importCommits([
+      {
+        branch: "main",
+        files: [
+          ["kept.txt", "kept\n"],
+          ["old.txt", "one\ntwo\nthree\n"],
+          ["gone.txt", "gone\n"],
+        ],
+      },
+      { branch: "main", files: [["old.txt", "one\ntwo\nthree, on main\n"]] },
+    ]);
+    const [head = ""] = this.repo.importCommits([
+      {
+        branch: "topic",
+        parents: [mergeBase],
+        files: [
+          ["old.txt", "one\n2\nthree\n"],
+          ["gone.txt", null],
+          ["new/file.txt", "new\n"],
+        ],
+      },
+    ]);
+    this.push(head);
+    return { base, head, mergeBase };
+  }
+
+  /** Commits to the pull request. */
+  commit(files: ImportedCommit["files"]): string {
+    const [sha = ""] = this.repo.importCommits([{ branch: "topic", files }]);
+    this.push(sha);
+    return sha;
+  }
+
+  /** Puts the head of pull request 1 where GitHub has it. */
+  push(sha: string): void {
+    this.repo.git("update-ref", "refs/pull/1/head", sha);
+  }
+
+  mirror(options: Partial<MirrorOptions> = {}): Promise<Mirror> {
+    return Mirror.open({
+      gitPath,
+      dataFolder: this.dataFolder,
+      repository: { host: "github.test", owner: "Octo", name: "App" },
+      url: this.url,
+      network: { allowHttp: true },
+      ...options,
+    });
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.http.close();
+    this.folder.dispose();
+  }
+}
+
+export const pullRef = "refs/pull/1/head";
+export const baseRef = "refs/heads/main";
