@@ -30,9 +30,7 @@ export function outcomeSentence(result: ReviewResult): string {
   if (outcome === "offline")
     return "Offline: the built-in analyzers alone looked at this change, no model read it";
   const { hunks_served, hunks_total } = result.coverage;
-  // What was put in front of a model that never answered was not read.
-  const read = result.usage.requests === 0 ? 0 : hunks_served;
-  return `Partial: ${stopWords[result.stop_reason]}; ${read} of ${hunks_total} hunks were read`;
+  return `Partial: ${stopWords[result.stop_reason]}; ${hunks_served} of ${hunks_total} hunks were read`;
 }
 
 /** What the reviewer wrote about the change. Offline there is nobody who could, and the sentence above says so. */

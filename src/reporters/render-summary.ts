@@ -2,7 +2,15 @@ import type { Finding } from "../finding.ts";
 import type { ReviewResult } from "../review/review-result.ts";
 import { byteLength } from "../text/cut.ts";
 import { formatMarker } from "./markers.ts";
-import { countBySeverity, duration, outcomeOf, outcomeSentence, plural, usageSentence } from "./outcome.ts";
+import {
+  countBySeverity,
+  duration,
+  outcomeOf,
+  outcomeSentence,
+  plural,
+  summaryOf,
+  usageSentence,
+} from "./outcome.ts";
 import { type CommentContext, renderFinding } from "./render-comment.ts";
 import { findingLink, type LinkBase, severityBadge } from "./render-places.ts";
 import { untrustedBlock, untrustedCode, untrustedLine } from "./render-untrusted.ts";
@@ -43,7 +51,7 @@ export function renderSummary(input: SummaryInput, base: LinkBase): string {
     `### Hunkwise: ${headline(result)}`,
     outcomeSentence(result) && `**${outcomeSentence(result)}.**`,
     ...input.notices.slice(0, 5).map((notice) => `⚠️ ${untrustedLine(notice, 600)}`),
-    untrustedBlock(result.summary, room.summary),
+    untrustedBlock(summaryOf(result), room.summary),
     ...section(
       "",
       input.posted.map((finding) => titleLine(finding, base)),

@@ -33,7 +33,8 @@ export async function runReview(input: ReviewInput, deps: ReviewDependencies): P
     model: deps.model?.name ?? null,
     summary: review.summary,
     findings: await place(review.findings, input, deps),
-    coverage: coverageOf(files, coverage),
+    // What was put in front of a model that never answered was not read.
+    coverage: coverageOf(files, review.usage.requests > 0 ? coverage : createCoverage(reviewable(files))),
     usage: review.usage,
     stop_reason: review.stopReason,
     duration_ms: deps.now() - started,

@@ -131,6 +131,15 @@ describe("a review process", () => {
     expect(result.warnings.join()).toContain("the key was refused. Check OPENAI_API_KEY");
   });
 
+  it("counts nothing as read by a model that never answered", async () => {
+    const result = await run(scriptedModel([new AppError("model_failed", "no answer")])).result;
+
+    expect(result).toMatchObject({
+      stop_reason: "model_error",
+      coverage: { hunks_total: 1, hunks_served: 0, unserved: [{ path: "total.js", hunks: 1 }] },
+    });
+  });
+
   it("rejects when it is aborted, and leaves no process behind", async () => {
     const abort = new AbortController();
     const never: Model = { name: "slow", contextTokens: 1_000_000, respond: () => new Promise(() => {}) };
