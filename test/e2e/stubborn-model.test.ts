@@ -1,0 +1,169 @@
+import { afterEach, describe, expect, it } from "vitest";
+import { type AppUnderTest, startApp } from "../support/app-under-test.ts";
+import type { ChatRequestBody, FakeScript, FakeTurn } from "../support/fake-openai.ts";
+
+const lines = (from: number, to: number) =>
+  Array.from({ length: to - from + 1 }, (_, index) => `export const n${from + index} = ${from + index};`);
+const base = { "src/numbers.ts": `${lines(1, 60).join("\n")}\n` };
+const head = {
+  "src/numbers.ts": `${[...lines(1, 29), "export const n30 = 31;", ...lines(31, 60)].join("\n")}\n`,
+};
+
+const finding = (over: Record<string, unknown> = {}) => ({
+  name: "report_finding",
+  arguments: {
+    path: "src/numbers.ts",
+    line: 30,
+    quote: "export const n30 = 31;",
+    severity: "high",
+    category: "correctness",
+    title: "n30 is 31",
+    body: "Whoever reads n30 gets 31.",
+    confidence: 0.9,
+    ...over,
+  },
+});
+const finish = { name: "finish_review", arguments: { summary: "Changes one number." } };
+const turn = (...tool_calls: NonNullable<FakeTurn["tool_calls"]>): FakeTurn => ({ tool_calls });
+
+/** The answers to the calls of the turn before, as the model gets them. */
+const answers = (body: ChatRequestBody | undefined) =>
+  (body?.messages ?? []).flatMap((message) => (message.role === "tool" ? [String(message.content)] : []));
+
+describe("a model", () => {
+  let app: AppUnderTest;
+
+  afterEach(async () => {
+    const { violations } = app.github;
+    const complaints = app.model?.complaints ?? [];
+    await app[Symbol.asyncDispose]();
+    expect(violations).toEqual([]);
+    expect(complaints).toEqual([]);
+  });
+
+  async function review(script: FakeScript, budget = "") {
+    const config = budget ? { ".github/hunkwise.yml": `budget:\n  ${budget}\n` } : {};
+    app = await startApp({ base: { ...base, ...config }, head, script });
+    await app.send("opened");
+    await app.concluded();
+    return {
+      summary: app.pull.comments[0]?.body ?? "",
+      check: app.repository.checkRuns[0],
+      lines: app.pull.reviewComments.map(({ anchor }) => anchor?.line),
+      lastRequest: app.model?.requests.at(-1)?.body,
+    };
+  }
+
+  it("that calls unknown tools and writes broken JSON is told so, and goes on", async () => {
+    const {
+      lastRequest,
+      lines: commented,
+      check,
+    } = await review([
+      turn(
+        { name: "run_shell", arguments: { command: "env" } },
+        { name: "read_file_part", arguments: '{"file_path": "src/numbers.ts", "start_line":' },
+        { name: "read_file_part", arguments: { path: "src/numbers.ts" } },
+      ),
+      turn(finding(), finish),
+    ]);
+
+    const [unknown, broken, wrongKey] = answers(lastRequest);
+    expect(unknown).toMatch(/run_shell/);
+    expect(unknown).toMatch(/read_file_part/);
+    expect(broken).toMatch(/JSON/);
+    expect(wrongKey).toMatch(/file_path/);
+    expect(commented).toEqual([30]);
+    expect(check?.conclusion).toBe("neutral");
+  });
+
+  it("that asks for paths outside the repository gets none of them", async () => {
+    const paths = ["../../etc/passwd", "/etc/passwd", ".git/config", "src/../../x", "src/number.ts"];
+    const { lastRequest } = await review([
+      turn(...paths.map((file_path) => ({ name: "read_file_part", arguments: { file_path } }))),
+      turn(finish),
+    ]);
+
+    const texts = answers(lastRequest);
+    expect(texts).toHaveLength(paths.length);
+    expect(texts.filter((text) => text.includes("root:") || text.includes("[core]"))).toEqual([]);
+    expect(texts.at(-1)).toContain("src/numbers.ts");
+  });
+
+  it("that reports lines outside the diff has its finding on the file, and one that quotes what is not there is asked again", async () => {
+    const { lastRequest, lines: commented } = await review([
+      turn(
+        finding({ line: 55, quote: "export const n55 = 55;", title: "n55 is unused" }),
+        finding({ quote: "export const n30 = 99;" }),
+      ),
+      turn(finish),
+    ]);
+
+    const [outside, absent] = answers(lastRequest);
+    expect(outside).toContain("outside the diff");
+    expect(absent).toContain("does not stand in src/numbers.ts");
+    expect(absent).toContain("30| export const n30 = 31;");
+    expect(commented).toEqual([undefined]);
+    expect(app.pull.reviewComments[0]?.body).toContain("n55 is unused");
+  });
+
+  it("that makes the same call fifty times is stopped, and the summary says so", async () => {
+    const call = { name: "list_files", arguments: {} };
+    const { summary, check } = await review((_body, n) => {
+      if (n >= 50) throw new Error("was asked fifty times");
+      return turn(call);
+    });
+
+    expect(app.model?.requests.length).toBeLessThan(5);
+    expect(summary).toMatch(/repeating|over and over/);
+    expect(summary).not.toMatch(/no problems/i);
+    expect(check?.conclusion).toBe("neutral");
+  });
+
+  it("that never finishes is stopped by the limit of turns, and what it found is posted", async () => {
+    const {
+      summary,
+      lines: commented,
+      check,
+    } = await review(
+      (_body, n) =>
+        turn(
+          n === 0
+            ? finding()
+            : { name: "read_file_part", arguments: { file_path: "src/numbers.ts", start_line: n } },
+        ),
+      "turns: 6",
+    );
+
+    expect(app.model?.requests).toHaveLength(6);
+    expect(commented).toEqual([30]);
+    expect(summary).toMatch(/limit of (model )?turns was reached/);
+    expect(check?.conclusion).toBe("neutral");
+    expect(check?.output.title).toMatch(/Incomplete/);
+  });
+
+  it("that only talks is told how to finish, and then the review is incomplete", async () => {
+    const { summary, check } = await review(() => ({ content: "Looks good to me!" }));
+
+    expect(summary).toMatch(/without (ending|finishing)/);
+    expect(summary).not.toContain("Looks good to me");
+    expect(check?.output.title).toMatch(/Incomplete/);
+  });
+
+  it("that finishes at once without having been shown everything is refused until it has read the rest", async () => {
+    const wide = `${Array.from({ length: 4_000 }, (_, index) => `export const wide${index} = "${"x".repeat(60)}";`).join("\n")}\n`;
+    app = await startApp({
+      base,
+      head: { ...head, "src/wide.ts": wide },
+      script: () => turn(finish),
+      env: { HUNKWISE_CONTEXT_TOKENS: "32000" },
+    });
+    await app.send("opened");
+    await app.concluded();
+
+    const [refusal] = answers(app.model?.requests.at(-1)?.body);
+    expect(refusal).toContain("src/wide.ts");
+    expect(app.repository.checkRuns[0]?.conclusion).toBe("neutral");
+    expect(app.pull.comments[0]?.body).toMatch(/1 of 2 hunks/);
+  });
+});
