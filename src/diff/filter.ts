@@ -1,4 +1,5 @@
 import { createPathMatcher } from "./path-matcher.ts";
+import { reasonByName } from "./skipped-names.ts";
 
 /** GitHub shows no diff of a file beyond this many lines, so no comment could be placed there. */
 export const MAX_REVIEWABLE_LINES = 20_000;
@@ -25,46 +26,6 @@ export interface PathPatterns {
   private: readonly string[];
 }
 
-/** Files that nobody reads line by line, by name: gitignore-style patterns and the word people read. */
-const byName: [reason: string, patterns: string[]][] = [
-  [
-    "lock file",
-    [
-      ...["package-lock.json", "npm-shrinkwrap.json", "yarn.lock", "pnpm-lock.yaml", "bun.lock", "bun.lockb"],
-      ...["deno.lock", "Cargo.lock", "go.sum", "go.work.sum", "poetry.lock", "uv.lock", "pdm.lock"],
-      ...["Pipfile.lock", "pixi.lock", "Gemfile.lock", "composer.lock", "mix.lock", "pubspec.lock"],
-      ...["Podfile.lock", "Package.resolved", "packages.lock.json", "gradle.lockfile", "flake.lock"],
-      ...[".terraform.lock.hcl", "MODULE.bazel.lock", "conan.lock"],
-    ],
-  ],
-  [
-    "vendored",
-    [
-      ...[
-        "node_modules/",
-        "bower_components/",
-        "jspm_packages/",
-        "vendor/",
-        "third_party/",
-        "site-packages/",
-      ],
-      ...[".yarn/releases/", ".yarn/plugins/", ".yarn/cache/", "Pods/", "Carthage/Checkouts/", ".venv/"],
-    ],
-  ],
-  [
-    "generated",
-    [
-      ...["dist/", "__generated__/", "*.min.js", "*.min.mjs", "*.min.css", "*.js.map", "*.css.map"],
-      ...["*.pb.go", "*.pb.gw.go", "*.pb.cc", "*.pb.h", "*_pb2.py", "*_pb2.pyi", "*_pb2_grpc.py", "*_pb.js"],
-      ...["*_pb.ts", "*_pb.d.ts", "*.g.dart", "*.freezed.dart", "*.g.cs", "*.Designer.cs", "*_generated.go"],
-      ...["zz_generated.*.go", "*.generated.ts", "*.generated.js", "*.generated.go", "*.generated.cs"],
-    ],
-  ],
-  ["snapshot", ["__snapshots__/", "*.snap", "*.ambr"]],
-];
-
-const nameMatchers = byName.map(([reason, patterns]) => ({ reason, match: createPathMatcher(patterns) }));
-
 const kinds: Record<string, string> = { "120000": "symbolic link", "160000": "submodule" };
 
 function reasonByKind(change: FilteredChange): string | null {
@@ -89,8 +50,8 @@ export function createFilter(patterns: PathPatterns): (change: FilteredChange) =
     if (configured.matched) return "ignored by configuration";
     const kind = reasonByKind(change);
     if (kind) return kind;
-    const named = nameMatchers.find(({ match }) => match(change.path).matched);
-    if (named && !configured.takenBack) return named.reason;
+    const named = configured.takenBack ? null : reasonByName(change.path);
+    if (named !== null) return named;
     const lines = (change.additions ?? 0) + (change.deletions ?? 0);
     return lines > MAX_REVIEWABLE_LINES ? `too large (${lines} changed lines)` : null;
   };

@@ -16,7 +16,8 @@ export function shownBytes(text: string): number {
 
 /** Whether a line is too long to be shown whole: minified code, data, or a line made to hide something. */
 export function isOverlong(text: string): boolean {
-  return byteLength(text) * WORST_ESCAPE > MAX_LINE_BYTES && shownBytes(text) > MAX_LINE_BYTES;
+  // A UTF-16 unit takes eight bytes at most (`\u{200B}`), so ordinary lines need not be looked at.
+  return text.length * 8 > MAX_LINE_BYTES && shownBytes(text) > MAX_LINE_BYTES;
 }
 
 /** A line as far as it is shown; one that is overlong ends in a note that says so. */

@@ -1,7 +1,7 @@
 import type { FileDiff } from "../diff/file-diff.ts";
 import { createFilter, type PathPatterns, WITHHELD } from "../diff/filter.ts";
 import { parseFilePatch } from "../diff/parse.ts";
-import { isOverlong } from "../diff/render.ts";
+import { surveyPatch } from "../diff/survey.ts";
 import { AppError } from "../errors.ts";
 import type { Change, Workspace } from "../git/workspace.ts";
 import type { ChangedFile, DiffSource } from "./tool.ts";
@@ -29,9 +29,6 @@ const emptyDiff = (change: Change): FileDiff => ({
   hunks: [],
 });
 
-const hasOverlongChange = (diff: FileDiff) =>
-  diff.hunks.some((hunk) => hunk.lines.some((line) => line.kind !== "context" && isOverlong(line.text)));
-
 /** Runs `work` over all items, a few at a time, keeping their order. */
 async function mapFew<Item, Result>(
   items: readonly Item[],
@@ -46,7 +43,7 @@ async function mapFew<Item, Result>(
   return results;
 }
 
-/** Parsed diffs of a workspace, each read once. A diff that could not be read is tried again at the next call. */
+/** Parsed diffs of a workspace, each parsed once. A diff that could not be read is tried again at the next call. */
 export function createDiffSource(workspace: Workspace, patterns: PathPatterns): DiffSource {
   const skipReason = createFilter(patterns);
   const atGithubWidth = new Map<string, Promise<FileDiff>>();
@@ -75,9 +72,11 @@ export function createDiffSource(workspace: Workspace, patterns: PathPatterns): 
     const reason = skipReason(change);
     if (reason === WITHHELD) return { change, totalHunks: 0, reviewable: false, skipReason: reason };
     try {
-      const diff = await fileDiff(change, GITHUB_CONTEXT);
-      const why = reason ?? (hasOverlongChange(diff) ? "overlong lines" : null);
-      return { change, totalHunks: diff.hunks.length, reviewable: why === null, skipReason: why };
+      // Not parsed yet: a change of a thousand files is looked at as a whole, but read file by file.
+      const patch = isTextual(change) ? await workspace.patch(change, GITHUB_CONTEXT) : "";
+      const { hunks, overlongChange } = surveyPatch(patch);
+      const why = reason ?? (overlongChange ? "overlong lines" : null);
+      return { change, totalHunks: hunks, reviewable: why === null, skipReason: why };
     } catch (error) {
       if (!(error instanceof AppError) || error.code !== "too_large") throw error;
       return { change, totalHunks: 0, reviewable: false, skipReason: reason ?? "too large" };

@@ -26,6 +26,8 @@ describe("createFilter", () => {
     ["lib/vendors/list.ts"],
     ["package.json"],
     ["src/dist.ts"],
+    ["vendor"],
+    [".yarn/config.cjs"],
     ["src/block.rs"],
     [".github/workflows/ci.yml"],
     ["docs/größe.md"],
@@ -41,7 +43,10 @@ describe("createFilter", () => {
     ["web/app.min.js", "generated"],
     ["api/service.pb.go", "generated"],
     ["api/service_pb2.py", "generated"],
+    ["api/zz_generated.deepcopy.go", "generated"],
+    ["web/.yarn/releases/yarn.cjs", "vendored"],
     ["src/__snapshots__/a.test.ts.snap", "snapshot"],
+    ["src/a.test.ts.snap", "snapshot"],
   ])("skips %s as %s", (path, reason) => expect(createFilter(nothing)(change(path))).toBe(reason));
 
   it.each<[string, Partial<FilteredChange>]>([

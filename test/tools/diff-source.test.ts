@@ -35,13 +35,21 @@ function workspaceOf(changes: Change[], patchOf: () => Promise<string> = async (
 }
 
 describe("createDiffSource", () => {
-  it("reads each diff once, also when asked at the same time", async () => {
+  it("looks at all files once, also when asked at the same time", async () => {
     const { asked, source } = workspaceOf([change("a.ts"), change("b.ts")]);
     const diffs = source();
-    await Promise.all([diffs.files(), diffs.files(), diffs.fileDiff(change("a.ts"), 3)]);
-    const [first, again] = [await diffs.fileDiff(change("a.ts"), 3), await diffs.fileDiff(change("a.ts"), 3)];
+    const [first, again] = await Promise.all([diffs.files(), diffs.files()]);
     expect(first).toBe(again);
     expect(asked.toSorted()).toEqual(["a.ts 3", "b.ts 3"]);
+  });
+
+  it("parses each diff once, also when asked at the same time", async () => {
+    const { asked, source } = workspaceOf([change("a.ts")]);
+    const diffs = source();
+    const [one, two] = await Promise.all([1, 2].map(() => diffs.fileDiff(change("a.ts"), 3)));
+    expect(one).toBe(two);
+    expect(await diffs.fileDiff(change("a.ts"), 3)).toBe(one);
+    expect(asked).toEqual(["a.ts 3"]);
   });
 
   it("keeps widths apart", async () => {
