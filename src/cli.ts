@@ -35,8 +35,19 @@ async function complaint(error: unknown): Promise<string> {
   return complaintLine(error) + stack;
 }
 
+/** A fault nobody waited for. Node's own exit code 1 would read as "a finding". */
+function endOnStrayErrors(): void {
+  const end = async (error: unknown) => {
+    await write(process.stderr, await complaint(error));
+    process.exit(2);
+  };
+  process.on("uncaughtException", end);
+  process.on("unhandledRejection", end);
+}
+
 async function main(): Promise<number> {
   ignoreClosedPipes(process.stdout, process.stderr);
+  endOnStrayErrors();
   const tooOld = complaintAboutNode();
   if (tooOld !== null) {
     await write(process.stderr, `hunkwise: ${tooOld}\n`);

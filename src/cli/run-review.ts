@@ -1,14 +1,14 @@
 import { readLocalEnv } from "../config/env.ts";
 import { AppError } from "../errors.ts";
-import { atLeast, type Severity } from "../finding.ts";
+import type { Severity } from "../finding.ts";
 import type { Model } from "../llm/model.ts";
-import { outcomeOf } from "../reporters/outcome.ts";
 import { PIPED_WIDTH, plainLine } from "../reporters/terminal-style.ts";
 import type { ProgressEvent } from "../review/progress.ts";
 import type { ReviewInput } from "../review/review-input.ts";
 import type { ReviewResult } from "../review/review-result.ts";
 import { type CommandIo, exitCodes } from "./command.ts";
 import { createModel } from "./create-model.ts";
+import { exitCodeOf } from "./exit-code.ts";
 import { loadSources } from "./load-sources.ts";
 import { loadLocalConfig } from "./local-config.ts";
 import { type OpenRange, openRange } from "./open-range.ts";
@@ -102,11 +102,4 @@ async function deliver(values: ReviewValues, text: string, io: CommandIo): Promi
   if (values.output === undefined) return write(io.stdout, text);
   await writeOutput(values.output, text);
   await write(io.stderr, `written to ${values.output}\n`);
-}
-
-function exitCodeOf(result: ReviewResult, threshold: Severity | "never"): number {
-  if (outcomeOf(result) === "partial") return exitCodes.failed;
-  if (threshold === "never") return exitCodes.clean;
-  const open = result.findings.some(({ finding }) => atLeast(finding.severity, threshold));
-  return open ? exitCodes.found : exitCodes.clean;
 }

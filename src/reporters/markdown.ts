@@ -1,7 +1,7 @@
 import type { Finding } from "../finding.ts";
 import type { PlacedFinding, ReviewResult } from "../review/review-result.ts";
 import { escapeInvisible } from "../text/escape-invisible.ts";
-import { fence, inlineCode } from "../text/fence.ts";
+import { fence } from "../text/fence.ts";
 import { anchorOf, codeFrame, type SourceLines, suggestionDiff } from "./code-frame.ts";
 import { bySeverity } from "./order.ts";
 import {
@@ -13,6 +13,10 @@ import {
   summaryOf,
   usageSentence,
 } from "./outcome.ts";
+import { untrustedBlock, untrustedCode, untrustedLine } from "./render-untrusted.ts";
+
+/** For one text of the model; a tool call takes less. */
+const MOST_BYTES = 20_000;
 
 /** The report as GitHub-flavoured Markdown, for job summaries and files. */
 export function renderMarkdown(result: ReviewResult, source: SourceLines): string {
@@ -22,11 +26,13 @@ export function renderMarkdown(result: ReviewResult, source: SourceLines): strin
     `## Hunkwise: ${found || headline(result)}`,
     ...(sentence ? [`**${sentence}.**`] : []),
     ...list(
-      result.coverage.unserved.map(({ path, hunks }) => `not read: ${code(path)}, ${plural(hunks, "hunk")}`),
+      result.coverage.unserved.map(
+        ({ path, hunks }) => `not read: ${untrustedCode(path)}, ${plural(hunks, "hunk")}`,
+      ),
     ),
-    ...(summaryOf(result) ? [prose(summaryOf(result))] : []),
+    ...(summaryOf(result) ? [untrustedBlock(summaryOf(result), MOST_BYTES)] : []),
     ...bySeverity(result.findings).flatMap((placed) => findingBlocks(placed, source)),
-    ...list(result.warnings.map((warning) => `Warning: ${inline(warning)}`)),
+    ...list(result.warnings.map((warning) => `Warning: ${untrustedLine(warning)}`)),
     detailsBlock(result),
   ];
   return `${blocks.join("\n\n")}\n`;
@@ -45,18 +51,18 @@ function findingBlocks({ finding, placement }: PlacedFinding, source: SourceLine
   const suggestion = suggestionDiff(finding, source)?.map(
     ({ sign, text }) => `${sign}${text.replace(/\r$/, "")}`,
   );
-  const where = placement.kind === "inline" ? [] : [`Not on its line: ${inline(placement.reason)}.`];
+  const where = placement.kind === "inline" ? [] : [`Not on its line: ${untrustedLine(placement.reason)}.`];
   return [
-    `### ${finding.severity.toUpperCase()}: ${inline(finding.title)}`,
+    `### ${finding.severity.toUpperCase()}: ${untrustedLine(finding.title)}`,
     factsLine(finding),
     ...where,
     fence(escapeInvisible(frameText(finding, source))),
-    prose(finding.body),
+    untrustedBlock(finding.body, MOST_BYTES),
     ...(suggestion ? ["Suggestion:", fence(escapeInvisible(suggestion.join("\n")), "diff")] : []),
     ...list(
       finding.evidence.map(
         ({ path, start_line, end_line, note }) =>
-          `${code(`${path}:${lines(start_line, end_line)}`)} ${inline(note)}`,
+          `${untrustedCode(`${path}:${lines(start_line, end_line)}`)} ${untrustedLine(note)}`,
       ),
     ),
   ];
@@ -66,8 +72,8 @@ function factsLine(finding: Finding): string {
   const { first, last } = anchorOf(finding);
   const removed = finding.side === "LEFT" ? " (removed)" : "";
   const sure = `${Math.round(finding.confidence * 100)} % sure`;
-  const origin = finding.source === "model" ? sure : code(finding.source);
-  return `${code(`${finding.path}:${lines(first, last)}`)}${removed} · ${finding.category} · ${origin}`;
+  const origin = finding.source === "model" ? sure : untrustedCode(finding.source);
+  return `${untrustedCode(`${finding.path}:${lines(first, last)}`)}${removed} · ${finding.category} · ${origin}`;
 }
 
 const lines = (first: number, last: number) => (first === last ? `${first}` : `${first}-${last}`);
@@ -88,12 +94,14 @@ function detailsBlock(result: ReviewResult): string {
   const { coverage } = result;
   const read =
     result.mode === "model"
-      ? `${coverage.hunks_served} of ${plural(coverage.hunks_total, "hunk")} read by ${code(result.model ?? "the model")}`
+      ? `${coverage.hunks_served} of ${plural(coverage.hunks_total, "hunk")} read by ${untrustedCode(result.model ?? "the model")}`
       : `${plural(coverage.hunks_total, "hunk")}, analyzers only`;
   const facts = [
     `${result.merge_base_sha.slice(0, 12)}..${result.head_sha.slice(0, 12)}, ${plural(coverage.files_total, "file")}`,
     `coverage: ${read}`,
-    ...coverage.files_skipped.map(({ path, reason }) => `skipped: ${code(path)}, ${inline(reason)}`),
+    ...coverage.files_skipped.map(
+      ({ path, reason }) => `skipped: ${untrustedCode(path)}, ${untrustedLine(reason)}`,
+    ),
     `usage: ${usageSentence(result)}`,
     `time: ${duration(result.duration_ms)}`,
   ];
@@ -102,16 +110,4 @@ function detailsBlock(result: ReviewResult): string {
 
 function list(items: readonly string[]): string[] {
   return items.length === 0 ? [] : [items.map((item) => `- ${item}`).join("\n")];
-}
-
-const code = (text: string) => inlineCode(escapeInvisible(text));
-
-/** A phrase of untrusted text within a line of ours. */
-function inline(text: string): string {
-  return escapeInvisible(text.replaceAll(/\s+/g, " ").trim()).replace(/[\\`*_[\]<>#|~&@!]/g, "\\$&");
-}
-
-/** Untrusted Markdown as blocks of its own: its formatting stays, its HTML is shown instead of obeyed. */
-function prose(markdown: string): string {
-  return escapeInvisible(markdown.trim());
 }

@@ -61,13 +61,15 @@ Suggestion:
     );
   });
 
-  it("keeps untrusted phrases from being Markdown", () => {
-    const finding = sampleFinding({ title: "**x** <img src=y> [a](b) @team" });
-    const text = render({ findings: [{ finding, placement: { kind: "inline" } }] });
-    expect(text).toContain("### HIGH: \\*\\*x\\*\\* \\<img src=y\\> \\[a\\](b) \\@team\n");
-  });
-
-  it("shows invisible characters", () => {
-    expect(render({ summary: "a\u202eb" })).toContain("a\\u{202E}b");
+  it("lets nothing of the model's text be obeyed: no HTML, link, mention or hidden direction", () => {
+    const hostile = "**x** <img src=y> [a](https://b.example) @team \u202e";
+    const finding = sampleFinding({ title: hostile, body: hostile, path: "a`b<i>.ts" });
+    const text = render({
+      summary: hostile,
+      warnings: [hostile],
+      findings: [{ finding, placement: { kind: "inline" } }],
+    });
+    expect(text).not.toMatch(/(?<!\\)<img|\]\(http|@team|\u202e/);
+    expect(text).toContain("``a`b<i>.ts:6``");
   });
 });
