@@ -179,7 +179,7 @@ function configurationPage(): string {
     "## Environment",
     environmentTable(),
     "## Repository: `.github/hunkwise.yml`",
-    "Read from the base branch of a pull request, never from its head; where a repository has none, that of the organisation's `.github` repository holds. Every key may be left out. A broken file counts as none, and the review says which key in which line is at fault. `hunkwise config check` checks it beforehand, `hunkwise config schema` prints its JSON Schema.",
+    "Read from the base branch of a pull request, never from its head. Every key may be left out. A broken file counts as none, and the review says which key in which line is at fault. `hunkwise config check` checks it beforehand, `hunkwise config schema` prints its JSON Schema.",
     table(["Key", "Type", "Default", "Meaning"], rows),
     `A file that sets every key:\n\n\`\`\`yaml\n${checkedExample(keys)}\`\`\``,
     "Besides what `paths.ignore` names, lock files, vendored and generated files, snapshots, binary files, symbolic links and submodules are listed but not reviewed. A negative pattern such as `!vendor/ours/**` takes files back that are skipped by their name.",
