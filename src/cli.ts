@@ -1,5 +1,4 @@
 #!/usr/bin/env node
-import { ignoreClosedPipes, write } from "./cli/output.ts";
 import { AppError } from "./errors.ts";
 
 const OLDEST_NODE = [22, 20] as const;
@@ -35,10 +34,13 @@ async function complaint(error: unknown): Promise<string> {
   return complaintLine(error) + stack;
 }
 
+// Nothing but the errors is imported statically: an old Node has to get as far as its complaint.
+const output = () => import("./cli/output.ts");
+
 /** A fault nobody waited for. Node's own exit code 1 would read as "a finding". */
 function endOnStrayErrors(): void {
   const end = async (error: unknown) => {
-    await write(process.stderr, await complaint(error));
+    await (await output()).write(process.stderr, await complaint(error));
     process.exit(2);
   };
   process.on("uncaughtException", end);
@@ -46,21 +48,22 @@ function endOnStrayErrors(): void {
 }
 
 async function main(): Promise<number> {
-  ignoreClosedPipes(process.stdout, process.stderr);
-  endOnStrayErrors();
   const tooOld = complaintAboutNode();
   if (tooOld !== null) {
-    await write(process.stderr, `hunkwise: ${tooOld}\n`);
+    process.stderr.write(`hunkwise: ${tooOld}\n`);
     return 2;
   }
+  const { ignoreClosedPipes, write } = await output();
+  const { stdout, stderr } = process;
+  ignoreClosedPipes(stdout, stderr);
+  endOnStrayErrors();
   const abort = abortOnSignals();
   try {
     const { runProgram } = await import("./cli/program.ts");
-    const { stdout, stderr } = process;
     return await runProgram(process.argv.slice(2), { stdout, stderr, signal: abort.signal });
   } catch (error) {
     const code = abort.exitCode();
-    await write(process.stderr, code === null ? await complaint(error) : "hunkwise: stopped\n");
+    await write(stderr, code === null ? await complaint(error) : "hunkwise: stopped\n");
     return code ?? 2;
   }
 }
