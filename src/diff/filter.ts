@@ -59,6 +59,7 @@ export function createFilter(patterns: PathPatterns): (change: FilteredChange) =
 
 /** Whether a path, relative to the repository root, is withheld from every model. */
 export function createPrivacy(patterns: readonly string[]): (path: string) => boolean {
-  const match = createPathMatcher(patterns);
+  // What cannot be matched is withheld: a path made to be slow must not get past the patterns.
+  const match = createPathMatcher(patterns, true);
   return (path) => path !== "" && match(path).matched;
 }

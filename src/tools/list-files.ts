@@ -1,18 +1,21 @@
 import { z } from "zod";
-import { createPathMatcher } from "../diff/path-matcher.ts";
+import { createPathMatcher, MAX_DOUBLE_STARS } from "../diff/path-matcher.ts";
 import type { TreeEntry } from "../git/workspace.ts";
 import { type Listing, renderListing, type SizedEntry } from "./render-listing.ts";
 import { resolveFolder } from "./resolve-path.ts";
 import { count } from "./show.ts";
-import { defineTool, type ToolContext } from "./tool.ts";
+import { defineTool, type ToolContext, ToolError } from "./tool.ts";
 
 /** Sizes are looked up one by one, so only so many entries get one. */
 const MAX_SIZES = 1_000;
+
+const MAX_PATTERN = 500;
 
 const Input = z.strictObject({
   directory: z.string().default(".").describe("Folder to list, from the repository root."),
   pattern: z
     .string()
+    .max(MAX_PATTERN)
     .optional()
     .describe(
       "Only paths that match this gitignore-style glob, below the folder or from the root: '*.ts', 'src/**/test'.",
@@ -47,6 +50,11 @@ function* itemsOf(entry: TreeEntry, prefix: string): Generator<Item> {
 function createSelector(input: Input, prefix: string): (item: Item) => boolean {
   const inverted = input.pattern?.startsWith("!") ?? false;
   const pattern = inverted ? input.pattern?.slice(1) : input.pattern;
+  if (pattern !== undefined && pattern.split("**").length - 1 > MAX_DOUBLE_STARS) {
+    throw new ToolError(
+      `the pattern holds '**' more than ${MAX_DOUBLE_STARS} times; name a directory instead`,
+    );
+  }
   const match = pattern === undefined ? undefined : createPathMatcher([pattern]);
   return ({ path, entry }) => {
     if (input.type !== "any" && (entry === null) !== (input.type === "directory")) return false;

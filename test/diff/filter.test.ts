@@ -99,4 +99,11 @@ describe("createPrivacy", () => {
     ["SECRETS/a", false],
     ["", false],
   ])("answers for %j", (path, answer) => expect(isPrivate(path)).toBe(answer));
+
+  it("withholds what lies too deep to be matched in reasonable time", () => {
+    const deep = "a/".repeat(2_000);
+    expect(createPrivacy(["**/a/**/b/**"])(`${deep}x`)).toBe(true);
+    expect(createPrivacy([])(`${deep}x`)).toBe(false);
+    expect(createFilter({ ignore: ["**/a/**/b/**"], private: [] })(change(`${deep}x.ts`))).toBeNull();
+  });
 });

@@ -176,6 +176,11 @@ describe("list_files", () => {
     ],
   ])("lists %s", async (_, sent, expected) => expect(await list(sent)).toEqual(expected));
 
+  it("refuses a pattern that would take too long", async () => {
+    const error = await open().error("list_files", { pattern: "**/a/**/b/**/c/**" });
+    expect(error).toBe("the pattern holds '**' more than 3 times; name a directory instead");
+  });
+
   it("shows files under their folder", async () => {
     const { text } = await open().run("list_files", { directory: "src" });
     expect(text).toBe("src/\n  a.ts\n  b.test.ts\nsrc/deep/er/\n  c.py");
