@@ -5,6 +5,7 @@ import { requireGit } from "../git/git-version.ts";
 import { openWorkspace } from "../git/git-workspace.ts";
 import { type LocalRange, openLocalRange } from "../git/local-range.ts";
 import type { Workspace } from "../git/workspace.ts";
+import { plural } from "../reporters/outcome.ts";
 import type { RangeNames } from "../reporters/terminal.ts";
 
 /** A local range, checked out in a temporary folder that goes away with it. */
@@ -41,11 +42,11 @@ export async function openRange({ repo, base, head, signal }: RangeOptions): Pro
     await range.dispose();
   };
   try {
-    const commits = await workspace.commits(MOST_COMMITS);
+    const commits = await workspace.commits(MOST_COMMITS + 1);
     return {
       place: range.place,
       workspace,
-      names: { ...range.names, commits: commits.length },
+      names: { ...range.names, commits: commitCount(commits.length) },
       dirty: range.dirty,
       [Symbol.asyncDispose]: dispose,
     };
@@ -56,7 +57,11 @@ export async function openRange({ repo, base, head, signal }: RangeOptions): Pro
 }
 
 /** More are not counted: reading them all would cost more than the number is worth. */
-export const MOST_COMMITS = 1_000;
+const MOST_COMMITS = 1_000;
+
+function commitCount(found: number): string {
+  return found > MOST_COMMITS ? `over ${plural(MOST_COMMITS, "commit")}` : plural(found, "commit");
+}
 
 async function openUsual(open: (base: string) => Promise<LocalRange>, head: string): Promise<LocalRange> {
   for (const base of usualBases) {

@@ -62,13 +62,17 @@ function frameLines(frame: readonly FrameLine[], style: Style): string[] {
   });
 }
 
-/** Markdown as prose for a terminal: paragraphs wrapped, fenced code as it stands, inline code coloured. */
+/** Markdown as prose for a terminal: paragraphs wrapped, fenced code as it stands, code and emphasis coloured. */
 export function proseLines(markdown: string, style: Style): string[] {
   const width = style.width - INDENT.length;
-  const inlineCode = (line: string) =>
-    style.colour ? line.replace(/`([^`]+)`/g, (_, code: string) => style.code(code)) : line;
+  const inlineMarks = (line: string) =>
+    line.replace(/`([^`]+)`|\*\*([^*]+)\*\*/g, (_, code?: string, strong?: string) =>
+      code === undefined ? style.bold(strong ?? "") : style.code(code),
+    );
   return blocks(plainLines(markdown.trim())).flatMap(({ code, text }) =>
-    code ? [style.code(clip(`    ${text}`, width))] : wrap(text, width).map(inlineCode),
+    code
+      ? [style.code(clip(`    ${text}`, width))]
+      : wrap(text, width).map(style.colour ? inlineMarks : (line) => line),
   );
 }
 

@@ -20,7 +20,8 @@ import { wrap } from "./terminal-wrap.ts";
 export interface RangeNames {
   base: string;
   head: string;
-  commits: number;
+  /** "3 commits" */
+  commits: string;
 }
 
 export interface TerminalOptions {
@@ -86,7 +87,7 @@ function headerLines(result: ReviewResult, { range }: TerminalOptions, style: St
   const { files_total, hunks_total } = result.coverage;
   const facts = [
     shas,
-    plural(range.commits, "commit"),
+    range.commits,
     plural(files_total, "file"),
     plural(hunks_total, "hunk"),
     result.mode === "model" ? plainLine(result.model ?? "model") : "offline",

@@ -5,7 +5,7 @@ import type { ReviewResult } from "../../src/review/review-result.ts";
 import { sampleFinding, sampleResult, sampleSource } from "./sample-result.ts";
 
 const options: TerminalOptions = {
-  range: { base: "main", head: "topic", commits: 2 },
+  range: { base: "main", head: "topic", commits: "2 commits" },
   source: sampleSource,
   colour: false,
   width: 80,
@@ -178,7 +178,7 @@ Time      8.2 s
         },
         warnings: [hostile],
       },
-      { range: { base: hostile, head: hostile, commits: 1 } },
+      { range: { base: hostile, head: hostile, commits: "1 commit" } },
     );
     expect(text).not.toMatch(/[[\p{Cc}\p{Cf}]--[\n]]/v);
     expect(text).toContain("\\u{1B}]0;owned");
