@@ -9,7 +9,9 @@ export function cleanStderr(stderr: string, secrets: readonly string[] = []): st
   for (const secret of secrets) if (secret.length > 3) text = text.replaceAll(secret, "***");
   return text
     .replace(/([a-z][a-z0-9+.-]*:\/\/)[^/\s@]*@/gi, "$1***@")
-    .replace(/(authorization|bearer|basic|token)(\s*[:=]?\s+)\S+/gi, "$1$2***");
+    .replace(/(authorization\s*:).*/gi, "$1 ***")
+    .replace(/\b(bearer|basic)(\s+)\S+/gi, "$1$2***")
+    .replace(/\b(?:gh[a-z]_|github_pat_)[\w.-]+/g, "***");
 }
 
 interface Pattern {

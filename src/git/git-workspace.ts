@@ -70,7 +70,7 @@ class GitWorkspace implements Workspace, AsyncDisposable {
 
   async diffBlobs(from: TreeEntry, to: TreeEntry, contextLines: number): Promise<string> {
     if (from.oid === to.oid) return "";
-    const hunks = await blobHunks(this.#place, from.oid, to.oid, wholeNumber(contextLines));
+    const hunks = await blobHunks(this.#place, { from: from.oid, to: to.oid }, wholeNumber(contextLines));
     const [a, b] = [`a/${from.path}`, `b/${to.path}`];
     const first = `diff --git ${quotePath(a)} ${quotePath(b)}\n`;
     if (hunks.length === 0) return `${first}Binary files ${quotePath(a)} and ${quotePath(b)} differ\n`;

@@ -26,6 +26,7 @@ export const renameOptions = ["-M", "-l1000"];
 /** How many bytes of hunks are kept from the one pass over the whole patch. */
 const KEPT_BYTES = 32 * 1024 * 1024;
 const DEFAULT_CONTEXT = 3;
+const SUBMODULE_MODE = "160000";
 
 interface Section {
   header: Buffer;
@@ -68,16 +69,18 @@ export class Patches {
   }
 
   async #body(change: Change, section: Section, contextLines: number): Promise<Buffer> {
-    const sameWidth = contextLines === DEFAULT_CONTEXT || !hasContext(change);
+    const sides = sidesOf(change, section);
+    // Where a whole file comes or goes there are no unchanged lines to show, and a submodule has one line.
+    const sameWidth = contextLines === DEFAULT_CONTEXT || !sides.from || !sides.to || sides.submodule;
     if (sameWidth && section.body !== null) return section.body;
     // A section that printed no hunks has none at any width: binary, mode alone, a pure rename.
     if (section.body?.length === 0) return section.body;
+    if (sides.submodule) return submoduleHunk(sides);
     const width = sameWidth ? DEFAULT_CONTEXT : contextLines;
-    const [from, to] = sidesOf(change, section);
-    const key = `${from} ${to} ${width}`;
+    const key = `${sides.from} ${sides.to} ${width}`;
     const known = this.#bodies.get(key);
     if (known) return known;
-    const body = await blobHunks(this.#place, from, to, width);
+    const body = await blobHunks(this.#place, sides, width);
     this.#bodies.set(key, body, body.length);
     return body;
   }
@@ -133,17 +136,26 @@ function assign(changes: readonly Change[], sections: Section[]): Map<string, Se
   return byPath;
 }
 
-/** Where whole files come or go there are no unchanged lines to show. */
-function hasContext(change: Change): boolean {
-  return change.type === "modified" || change.type === "renamed" || change.type === "copied";
+/** What a section compares; undefined stands for no file. */
+interface Sides {
+  from?: string | undefined;
+  to?: string | undefined;
 }
 
-/** The blobs that a section compares; undefined stands for no file. */
-function sidesOf(change: Change, section: Section): [string | undefined, string | undefined] {
-  const header = section.header.toString("latin1");
-  const created = /^new file mode /m.test(header);
-  const deleted = /^deleted file mode /m.test(header);
-  return [created ? undefined : change.oldOid, deleted ? undefined : change.newOid];
+function sidesOf(change: Change, section: Section): Sides & { submodule: boolean } {
+  const [, whole, wholeMode] =
+    /^(new|deleted) file mode (\d{6})$/m.exec(section.header.toString("latin1")) ?? [];
+  return {
+    from: whole === "new" ? undefined : change.oldOid,
+    to: whole === "deleted" ? undefined : change.newOid,
+    submodule: (wholeMode ?? change.newMode) === SUBMODULE_MODE,
+  };
+}
+
+/** git diffs a submodule as a file of one line. */
+function submoduleHunk({ from, to }: Sides): Buffer {
+  const line = (sign: string, oid: string | undefined) => (oid ? `${sign}Subproject commit ${oid}\n` : "");
+  return Buffer.from(`@@ -${from ? "1" : "0,0"} +${to ? "1" : "0,0"} @@\n${line("-", from)}${line("+", to)}`);
 }
 
 async function streamPatch(place: CheckoutPlace, onChunk: (chunk: Buffer) => void): Promise<void> {
@@ -176,8 +188,7 @@ async function streamPatch(place: CheckoutPlace, onChunk: (chunk: Buffer) => voi
 /** The hunks between two blobs, without a header. Empty when the blobs are equal or binary. */
 export async function blobHunks(
   place: CheckoutPlace,
-  from: string | undefined,
-  to: string | undefined,
+  { from, to }: Sides,
   contextLines: number,
 ): Promise<Buffer> {
   const [oldOid, newOid] = [from ?? emptyBlob(to), to ?? emptyBlob(from)];

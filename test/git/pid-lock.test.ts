@@ -1,0 +1,103 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { readdirSync, readFileSync, utimesSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { lock, tryLock } from "../../src/git/pid-lock.ts";
+import { livenessOf, ownIdentity } from "../../src/git/process-identity.ts";
+import { TempFolder } from "../support/git-repo.ts";
+
+let folder: TempFolder;
+let path: string;
+beforeEach(() => {
+  folder = new TempFolder("lock");
+  path = join(folder.path, "pid");
+});
+afterEach(() => folder.dispose());
+
+const holder = (changes: object) => JSON.stringify({ ...ownIdentity, nonce: "other", ...changes });
+
+describe("a lock", () => {
+  it("has one holder at a time, and leaves nothing behind", async () => {
+    const first = await tryLock(path);
+    expect(first?.inherited).toBe(false);
+    expect(await tryLock(path)).toBeUndefined();
+    const waiting = lock(path);
+    await first?.release();
+    await (await waiting).release();
+    expect(readdirSync(folder.path)).toEqual([]);
+  });
+
+  it("keeps many askers apart", async () => {
+    let inside = 0;
+    let most = 0;
+    await Promise.all(
+      Array.from({ length: 12 }, async () => {
+        const held = await lock(path);
+        most = Math.max(most, ++inside);
+        await new Promise((resolve) => setTimeout(resolve, 2));
+        inside--;
+        await held.release();
+      }),
+    );
+    expect(most).toBe(1);
+  });
+
+  it("stops waiting when the job is aborted", async () => {
+    const held = await lock(path);
+    const abort = new AbortController();
+    const waiting = lock(path, abort.signal);
+    abort.abort();
+    await expect(waiting).rejects.toMatchObject({ code: "aborted" });
+    await held.release();
+  });
+
+  it("of a killed process is inherited by exactly one of many", async () => {
+    const module = JSON.stringify(join(import.meta.dirname, "../../src/git/pid-lock.ts"));
+    const script = `const { lock } = await import(${module}); await lock(process.argv[1]); console.log("held"); setInterval(() => {}, 1000);`;
+    const child = spawn(process.execPath, ["--input-type=module", "-e", script, path], {
+      stdio: ["ignore", "pipe", "inherit"],
+    });
+    await once(child.stdout, "data");
+    expect(await tryLock(path)).toBeUndefined();
+    child.kill("SIGKILL");
+    await once(child, "close");
+    const taken = (await Promise.all(Array.from({ length: 8 }, () => tryLock(path)))).filter(
+      (one) => one !== undefined,
+    );
+    expect(taken.map((one) => one.inherited)).toEqual([true]);
+    await taken[0]?.release();
+    expect(readdirSync(folder.path)).toEqual([]);
+  });
+
+  it("is not fooled by a pid that was given to another process", async () => {
+    writeFileSync(path, holder({ started: "1" }));
+    expect((await tryLock(path))?.inherited).toBe(true);
+  });
+
+  it("of another machine or container counts until it has been silent for long", async () => {
+    writeFileSync(path, holder({ scope: "elsewhere" }));
+    expect(livenessOf({ ...ownIdentity, scope: "elsewhere" })).toBe("unknown");
+    expect(await tryLock(path)).toBeUndefined();
+    const before = new Date(Date.now() - 60_000);
+    utimesSync(path, before, before);
+    expect((await tryLock(path))?.inherited).toBe(true);
+  });
+
+  it("that cannot be read is taken over when it is old", async () => {
+    writeFileSync(path, "");
+    expect(await tryLock(path)).toBeUndefined();
+    const before = new Date(Date.now() - 60_000);
+    utimesSync(path, before, before);
+    expect((await tryLock(path))?.inherited).toBe(true);
+  });
+
+  it("is not given back twice", async () => {
+    const first = await lock(path);
+    await first.release();
+    const second = await lock(path);
+    await first.release();
+    expect(JSON.parse(readFileSync(path, "utf8"))).toMatchObject({ pid: process.pid });
+    await second.release();
+  });
+});
