@@ -1,18 +1,15 @@
 import { z } from "zod";
 import type { PullRequest } from "./pull-request-api.ts";
 
-/**
- * The few fields of webhook payloads that are read. The schemas ask for no more than that and hold no closed list of
- * values, so that an event GitHub extends tomorrow is still understood.
+/*
+ * The few fields of webhook payloads and answers that are read. The schemas ask for no more than that and hold no closed
+ * list of values, so that an event GitHub extends tomorrow is still understood. Names that become part of an address are
+ * held to GitHub's alphabet.
  */
-const Account = z.object({ login: z.string(), type: z.string().catch("User") });
-
-const Envelope = z.object({
-  action: z.string(),
-  installation: z.object({ id: z.int() }),
-  repository: z.object({ id: z.int(), name: z.string(), owner: z.object({ login: z.string() }) }),
-  sender: Account.nullish().catch(null),
-});
+const Account = z.object({ login: z.string().min(1).max(100), type: z.string().catch("User") });
+const Id = z.int().positive();
+const Name = z.string().regex(/^[\w.-]{1,100}$/);
+const Sha = z.string().regex(/^[0-9a-f]{40}([0-9a-f]{24})?$/);
 
 /** A pull request as payloads and the REST API both describe it. A deleted author is "ghost", as on GitHub's pages. */
 export const PullRequestShape = z
@@ -20,7 +17,7 @@ export const PullRequestShape = z
     number: z.int(),
     title: z.string(),
     body: z.string().nullish(),
-    user: Account.nullish(),
+    user: Account.nullish().catch(null),
     // Only an open pull request is acted on, so an unknown state is none.
     state: z.enum(["open", "closed"]).catch("closed"),
     draft: z.boolean().nullish(),
@@ -43,29 +40,26 @@ export const PullRequestShape = z
     }),
   );
 
-const PullRequestPayload = Envelope.extend({ pull_request: PullRequestShape });
+const Envelope = z.object({
+  installation: z.object({ id: Id }),
+  repository: z.object({ id: Id, name: Name, owner: z.object({ login: Name }) }),
+});
+
+const PullRequestPayload = Envelope.extend({
+  pull_request: z.object({ number: Id, head: z.object({ sha: Sha }) }),
+});
 
 const IssueCommentPayload = Envelope.extend({
   issue: z.object({
-    number: z.int(),
-    state: z.string().nullish(),
+    number: Id,
     // Present, and holding links, exactly when the issue is a pull request.
-    pull_request: z.unknown(),
+    pull_request: z.unknown().optional(),
   }),
-  comment: z.object({
-    id: z.int(),
-    body: z.string().nullish(),
-    user: Account.nullish(),
-    performed_via_github_app: z.object({ id: z.int() }).nullish().catch(null),
-  }),
+  comment: z.object({ id: Id, body: z.string(), user: Account }),
+  sender: Account,
 });
 
-const MergeGroupPayload = Envelope.extend({ merge_group: z.object({ head_sha: z.string() }) });
-
-export interface EventAccount {
-  login: string;
-  isBot: boolean;
-}
+const MergeGroupPayload = Envelope.extend({ merge_group: z.object({ head_sha: Sha }) });
 
 export interface EventRepository {
   installation: number;
@@ -74,75 +68,65 @@ export interface EventRepository {
   name: string;
 }
 
-interface Event {
-  action: string;
+export interface PullRequestEvent {
   repository: EventRepository;
-  /** Who set the event off; null for a deleted account. */
-  sender: EventAccount | null;
-}
-
-export interface PullRequestEvent extends Event {
-  pull: PullRequest;
-}
-
-export interface IssueCommentEvent extends Event {
   pull: number;
-  pullIsOpen: boolean;
-  comment: {
-    id: number;
-    body: string;
-    author: EventAccount | null;
-    /** Id of the GitHub App that wrote it, if one did. */
-    app: number | null;
-  };
-}
-
-export interface MergeGroupEvent extends Event {
   headSha: string;
 }
 
-/** Undefined when the payload lacks what is needed to act on it: the installation, the repository, the pull request. */
-export function parsePullRequestEvent(payload: unknown): PullRequestEvent | undefined {
-  const { success, data } = PullRequestPayload.safeParse(payload);
-  return success ? { ...eventOf(data), pull: data.pull_request } : undefined;
+export interface IssueCommentEvent {
+  repository: EventRepository;
+  /** Number of the issue or pull request. */
+  issue: number;
+  isPull: boolean;
+  comment: { id: number; body: string; author: string };
+  /** Whether a bot wrote the comment or set the event off. */
+  byBot: boolean;
 }
 
-/** Undefined also for a comment on an issue that is no pull request. */
-export function parseIssueCommentEvent(payload: unknown): IssueCommentEvent | undefined {
-  const { success, data } = IssueCommentPayload.safeParse(payload);
-  if (!success || typeof data.issue.pull_request !== "object" || data.issue.pull_request === null)
-    return undefined;
+export interface MergeGroupEvent {
+  repository: EventRepository;
+  headSha: string;
+}
+
+/** An event, or the path of the first field that is missing or not as it should be. */
+export type Parsed<Event> = { event: Event } | { lacks: string };
+
+export const parsePullRequestEvent = parser(PullRequestPayload, (data): PullRequestEvent => {
+  const { number: pull, head } = data.pull_request;
+  return { repository: repositoryOf(data), pull, headSha: head.sha };
+});
+
+export const parseIssueCommentEvent = parser(IssueCommentPayload, (data): IssueCommentEvent => {
+  const { comment, issue, sender } = data;
   return {
-    ...eventOf(data),
-    pull: data.issue.number,
-    pullIsOpen: data.issue.state === "open",
-    comment: {
-      id: data.comment.id,
-      body: data.comment.body ?? "",
-      author: accountOf(data.comment.user),
-      app: data.comment.performed_via_github_app?.id ?? null,
-    },
+    repository: repositoryOf(data),
+    issue: issue.number,
+    isPull: typeof issue.pull_request === "object" && issue.pull_request !== null,
+    comment: { id: comment.id, body: comment.body, author: comment.user.login },
+    byBot: isBot(sender) || isBot(comment.user),
+  };
+});
+
+export const parseMergeGroupEvent = parser(
+  MergeGroupPayload,
+  (data): MergeGroupEvent => ({ repository: repositoryOf(data), headSha: data.merge_group.head_sha }),
+);
+
+function parser<Data, Event>(
+  schema: z.ZodType<Data>,
+  eventOf: (data: Data) => Event,
+): (payload: unknown) => Parsed<Event> {
+  return (payload) => {
+    const { data, error } = schema.safeParse(payload);
+    if (data === undefined) return { lacks: error?.issues[0]?.path.join(".") || "content" };
+    return { event: eventOf(data) };
   };
 }
 
-export function parseMergeGroupEvent(payload: unknown): MergeGroupEvent | undefined {
-  const { success, data } = MergeGroupPayload.safeParse(payload);
-  return success ? { ...eventOf(data), headSha: data.merge_group.head_sha } : undefined;
+function repositoryOf({ installation, repository }: z.infer<typeof Envelope>): EventRepository {
+  const { id, name, owner } = repository;
+  return { installation: installation.id, id, owner: owner.login, name };
 }
 
-function eventOf({ action, installation, repository, sender }: z.infer<typeof Envelope>): Event {
-  return {
-    action,
-    repository: {
-      installation: installation.id,
-      id: repository.id,
-      owner: repository.owner.login,
-      name: repository.name,
-    },
-    sender: accountOf(sender),
-  };
-}
-
-function accountOf(account: z.infer<typeof Account> | null | undefined): EventAccount | null {
-  return account ? { login: account.login, isBot: account.type === "Bot" } : null;
-}
+const isBot = ({ type, login }: z.infer<typeof Account>) => type === "Bot" || login.endsWith("[bot]");

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { parseIssueCommentEvent, parseMergeGroupEvent, parsePullRequestEvent } from "../github/payload.ts";
 import type { NewJob, RepositoryRef } from "../queue/job.ts";
 import { parseCommand } from "./commands.ts";
 
@@ -19,24 +20,7 @@ export type Decision = { jobs: [NewJob, ...NewJob[]] } | { ignored: string };
 const ignore = (ignored: string): Decision => ({ ignored });
 const start = (job: NewJob): Decision => ({ jobs: [job] });
 
-const Id = z.int().positive();
-const Name = z.string().regex(/^[\w.-]{1,100}$/);
-const Sha = z.string().regex(/^[0-9a-f]{40}([0-9a-f]{24})?$/);
-const User = z.object({ login: z.string().min(1).max(100), type: z.string() });
 const WithAction = z.object({ action: z.string() });
-const Common = z.object({
-  installation: z.object({ id: Id }),
-  repository: z.object({ id: Id, name: Name, owner: z.object({ login: Name }) }),
-});
-const PullRequestEvent = Common.extend({
-  pull_request: z.object({ number: Id, head: z.object({ sha: Sha }) }),
-});
-const CommentEvent = Common.extend({
-  issue: z.object({ number: Id, pull_request: z.unknown() }),
-  comment: z.object({ id: Id, body: z.string(), user: User }),
-  sender: User,
-});
-const MergeGroupEvent = Common.extend({ merge_group: z.object({ head_sha: Sha }) });
 
 /** `event.action` when it is one that may start a job. */
 export function handledEvent(event: string, payload: unknown): HandledEvent | undefined {
@@ -63,54 +47,42 @@ export function decide(event: string, payload: unknown, appSlug: string | null):
 }
 
 function decideOnPullRequest(payload: unknown): Decision {
-  const { data, error } = PullRequestEvent.safeParse(payload);
-  if (!data) return lacks(error);
-  const { number: pull, head } = data.pull_request;
-  const repository = repositoryOf(data);
+  const parsed = parsePullRequestEvent(payload);
+  if ("lacks" in parsed) return unusable(parsed.lacks);
+  const { repository, pull, headSha } = parsed.event;
   const task = {
     kind: "review" as const,
-    ...{ repository, pull, headSha: head.sha, trigger: "event" },
+    ...{ repository, pull, headSha, trigger: "event" },
     ...{ commentId: null, requestedBy: null },
   };
   return start({ task, serialKey: keyOf(repository, pull), coalesce: true, priority: 0 });
 }
 
 function decideOnComment(payload: unknown, appSlug: string | null): Decision {
-  const { data, error } = CommentEvent.safeParse(payload);
-  if (!data) return lacks(error);
-  const { comment, issue, sender } = data;
-  if (!issue.pull_request) return ignore("a comment on an issue");
-  if (isBot(sender) || isBot(comment.user)) return ignore("a comment by a bot");
+  const parsed = parseIssueCommentEvent(payload);
+  if ("lacks" in parsed) return unusable(parsed.lacks);
+  const { repository, issue: pull, isPull, comment, byBot } = parsed.event;
+  if (!isPull) return ignore("a comment on an issue");
+  if (byBot) return ignore("a comment by a bot");
   const command = parseCommand(comment.body, appSlug);
   if (!command) return ignore("a comment without a command");
   if (command.dryRun) return ignore("--dry-run is not available in comments");
-  const repository = repositoryOf(data);
   const task = {
     kind: "review" as const,
-    ...{ repository, pull: issue.number, headSha: null, trigger: `comment:${comment.id}` },
-    ...{ commentId: comment.id, requestedBy: comment.user.login },
+    ...{ repository, pull, headSha: null, trigger: `comment:${comment.id}` },
+    ...{ commentId: comment.id, requestedBy: comment.author },
   };
-  return start({ task, serialKey: keyOf(repository, issue.number), coalesce: false, priority: 10 });
+  return start({ task, serialKey: keyOf(repository, pull), coalesce: false, priority: 10 });
 }
 
 function decideOnMergeGroup(payload: unknown): Decision {
-  const { data, error } = MergeGroupEvent.safeParse(payload);
-  if (!data) return lacks(error);
-  const repository = repositoryOf(data);
-  const headSha = data.merge_group.head_sha;
+  const parsed = parseMergeGroupEvent(payload);
+  if ("lacks" in parsed) return unusable(parsed.lacks);
+  const { repository, headSha } = parsed.event;
   const reason = "its pull requests were reviewed before they were queued";
   const task = { kind: "pass_check" as const, repository, headSha, reason };
   return start({ task, serialKey: `${repository.id}@${headSha}`, coalesce: false, priority: 10 });
 }
 
-function repositoryOf({ installation, repository }: z.infer<typeof Common>): RepositoryRef {
-  const { id, name, owner } = repository;
-  return { installation: installation.id, id, owner: owner.login, name };
-}
-
 const keyOf = (repository: RepositoryRef, pull: number) => `${repository.id}#${pull}`;
-const isBot = (user: z.infer<typeof User>) => user.type === "Bot" || user.login.endsWith("[bot]");
-
-function lacks(error: z.ZodError | undefined): Decision {
-  return ignore(`the payload has no usable ${error?.issues[0]?.path.join(".") || "content"}`);
-}
+const unusable = (path: string) => ignore(`the payload has no usable ${path}`);
