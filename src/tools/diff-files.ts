@@ -49,7 +49,7 @@ function render(output: string, input: Input, maxBytes: number) {
   const left = parts.slice(shown).length;
   const rest =
     left > 0 ? [`(${count(left, "further hunk")} did not fit; read_file_part reads both files)`] : [];
-  return { text: [heading, ...parts.slice(0, shown), ...rest].join("\n") };
+  return { text: [heading, ...parts.slice(0, shown), ...rest].join("\n"), truncated: left > 0 };
 }
 
 export const diffFiles = defineTool<Input, string>({

@@ -43,19 +43,17 @@ async function mapFew<Item, Result>(
   return results;
 }
 
-/** Parsed diffs of a workspace, each parsed once. A diff that could not be read is tried again at the next call. */
-export function createDiffSource(workspace: Workspace, patterns: PathPatterns): DiffSource {
-  const skipReason = createFilter(patterns);
+/** Parses each diff once, also when it is asked for at the same time. What failed is tried again at the next call. */
+function createDiffCache(workspace: Workspace): DiffSource["fileDiff"] {
   const atGithubWidth = new Map<string, Promise<FileDiff>>();
   const atOtherWidths = new Map<string, Promise<FileDiff>>();
-  let all: Promise<ChangedFile[]> | undefined;
 
   async function read(change: Change, contextLines: number): Promise<FileDiff> {
     if (!isTextual(change)) return emptyDiff(change);
     return parseFilePatch(await workspace.patch(change, contextLines), change.path, change.oldPath);
   }
 
-  function fileDiff(change: Change, contextLines: number): Promise<FileDiff> {
+  return (change, contextLines) => {
     const kept = contextLines === GITHUB_CONTEXT ? atGithubWidth : atOtherWidths;
     const key = `${contextLines} ${change.path}`;
     const known = kept.get(key);
@@ -66,7 +64,13 @@ export function createDiffSource(workspace: Workspace, patterns: PathPatterns): 
     const oldest = atOtherWidths.keys().next();
     if (atOtherWidths.size > KEPT_WIDTHS && !oldest.done) atOtherWidths.delete(oldest.value);
     return diff;
-  }
+  };
+}
+
+/** The changed files of a workspace and their diffs, each read once. */
+export function createDiffSource(workspace: Workspace, patterns: PathPatterns): DiffSource {
+  const skipReason = createFilter(patterns);
+  let all: Promise<ChangedFile[]> | undefined;
 
   async function describe(change: Change): Promise<ChangedFile> {
     const reason = skipReason(change);
@@ -84,6 +88,7 @@ export function createDiffSource(workspace: Workspace, patterns: PathPatterns): 
   }
 
   return {
+    fileDiff: createDiffCache(workspace),
     files() {
       all ??= workspace
         .changes()
@@ -94,6 +99,5 @@ export function createDiffSource(workspace: Workspace, patterns: PathPatterns): 
         });
       return all;
     },
-    fileDiff,
   };
 }

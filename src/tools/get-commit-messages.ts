@@ -21,7 +21,7 @@ async function execute(input: Input, context: ToolContext) {
   const output = found.slice(0, input.max_commits);
   if (found.length <= input.max_commits) return { output };
   if (input.max_commits === MAX_COMMITS)
-    return { output, note: "There are older commits that cannot be listed." };
+    return { output, note: "There are older commits that cannot be listed.", truncated: true };
   return { output, next: { max_commits: Math.min(input.max_commits * 4, MAX_COMMITS) } };
 }
 
@@ -37,7 +37,7 @@ function render(output: Commit[], _input: Input, maxBytes: number) {
   const shown = Math.max(1, fitting(entries, maxBytes - 64));
   const left = entries.length - shown;
   const rest = left > 0 ? [`(${count(left, "older commit")} did not fit)`] : [];
-  return { text: [...entries.slice(0, shown), ...rest].join("\n") };
+  return { text: [...entries.slice(0, shown), ...rest].join("\n"), truncated: left > 0 };
 }
 
 export const getCommitMessages = defineTool<Input, Commit[]>({

@@ -4,7 +4,7 @@ import type { TreeEntry } from "../git/workspace.ts";
 import { type Listing, renderListing, type SizedEntry } from "./render-listing.ts";
 import { resolveFolder } from "./resolve-path.ts";
 import { count } from "./show.ts";
-import { defineTool, type ToolContext, ToolError } from "./tool.ts";
+import { defineTool, type Executed, type ToolContext, ToolError } from "./tool.ts";
 
 /** Sizes are looked up one by one, so only so many entries get one. */
 const MAX_SIZES = 1_000;
@@ -35,16 +35,15 @@ interface Item {
 /** Byte order, as git sorts paths. */
 const byBytes = (left: Item, right: Item) => Buffer.compare(Buffer.from(left.path), Buffer.from(right.path));
 
-/** The entry and all folders on the way to it that are below `prefix`. */
-function* itemsOf(entry: TreeEntry, prefix: string): Generator<Item> {
-  for (
-    let slash = entry.path.indexOf("/", prefix.length);
-    slash >= 0;
-    slash = entry.path.indexOf("/", slash + 1)
-  ) {
-    yield { path: entry.path.slice(0, slash), entry: null };
+/** All folders on the way to the entry that are below `prefix`, and the entry itself. */
+function itemsOf(entry: TreeEntry, prefix: string): Item[] {
+  const items: Item[] = [];
+  let slash = entry.path.indexOf("/", prefix.length);
+  for (; slash >= 0; slash = entry.path.indexOf("/", slash + 1)) {
+    items.push({ path: entry.path.slice(0, slash), entry: null });
   }
-  yield { path: entry.path, entry };
+  items.push({ path: entry.path, entry });
+  return items;
 }
 
 function createSelector(input: Input, prefix: string): (item: Item) => boolean {
@@ -78,34 +77,38 @@ async function sizeOf(item: Item, context: ToolContext): Promise<SizedEntry> {
   return { ...sized, size };
 }
 
-async function execute(input: Input, context: ToolContext) {
+interface Gathered {
+  items: Item[];
+  /** Files of the folder that the configuration withholds. */
+  withheld: number;
+}
+
+async function gather(input: Input, context: ToolContext): Promise<Gathered> {
   const folder = await resolveFolder(input.directory, context);
   const prefix = folder === "" ? "" : `${folder}/`;
   const wanted = createSelector(input, prefix);
+  const tree = await context.workspace.tree("head");
+  const below = [...tree.values()].filter((entry) => entry.path.startsWith(prefix));
+  const visible = below.filter((entry) => !context.isPrivate(entry.path));
   const items = new Map<string, Item>();
-  let withheld = 0;
-  for (const entry of (await context.workspace.tree("head")).values()) {
-    if (!entry.path.startsWith(prefix)) continue;
-    if (context.isPrivate(entry.path)) {
-      withheld += 1;
-      continue;
-    }
-    for (const item of itemsOf(entry, prefix))
+  for (const entry of visible) {
+    for (const item of itemsOf(entry, prefix)) {
       if (!items.has(item.path) && wanted(item)) items.set(item.path, item);
+    }
   }
-  const sorted = [...items.values()].sort(byBytes);
-  const notes = withheld > 0 ? [`${count(withheld, "file")} here withheld by configuration.`] : [];
-  if (!input.with_size)
-    return withNote(
-      sorted.map((item) => item.path),
-      notes,
-    );
-  if (sorted.length > MAX_SIZES) notes.push(`Only the first ${MAX_SIZES} of ${sorted.length} entries.`);
-  return withNote(await Promise.all(sorted.slice(0, MAX_SIZES).map((item) => sizeOf(item, context))), notes);
+  return { items: [...items.values()].sort(byBytes), withheld: below.length - visible.length };
 }
 
-const withNote = (output: Listing, notes: readonly string[]) =>
-  notes.length === 0 ? { output } : { output, note: notes.join(" ") };
+async function execute(input: Input, context: ToolContext): Promise<Executed<Listing>> {
+  const { items, withheld } = await gather(input, context);
+  const notes = withheld > 0 ? [`${count(withheld, "file")} here withheld by configuration.`] : [];
+  const truncated = input.with_size && items.length > MAX_SIZES;
+  if (truncated) notes.push(`Only the first ${MAX_SIZES} of ${items.length} entries.`);
+  const output = input.with_size
+    ? await Promise.all(items.slice(0, MAX_SIZES).map((item) => sizeOf(item, context)))
+    : items.map((item) => item.path);
+  return { output, truncated, ...(notes.length > 0 ? { note: notes.join(" ") } : {}) };
+}
 
 export const listFiles = defineTool<Input, Listing>({
   name: "list_files",

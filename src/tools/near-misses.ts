@@ -1,24 +1,10 @@
+import { distance } from "fastest-levenshtein";
+
 const MAX_SUGGESTIONS = 3;
 
 const fold = (path: string) => path.normalize("NFC").toLowerCase();
 const nameOf = (path: string) => path.slice(path.lastIndexOf("/") + 1);
 const folderOf = (path: string) => path.slice(0, path.lastIndexOf("/") + 1);
-
-/** Levenshtein distance, or `limit + 1` as soon as it is certain to be greater than `limit`. */
-function distance(left: string, right: string, limit: number): number {
-  if (Math.abs(left.length - right.length) > limit) return limit + 1;
-  let previous = Array.from({ length: right.length + 1 }, (_, index) => index);
-  for (let row = 1; row <= left.length; row += 1) {
-    const current = [row];
-    for (let column = 1; column <= right.length; column += 1) {
-      const replaced = (previous[column - 1] ?? 0) + (left[row - 1] === right[column - 1] ? 0 : 1);
-      current.push(Math.min(replaced, (previous[column] ?? 0) + 1, (current[column - 1] ?? 0) + 1));
-    }
-    if (Math.min(...current) > limit) return limit + 1;
-    previous = current;
-  }
-  return previous[right.length] ?? limit + 1;
-}
 
 /** Folders that two paths do not share, counted from the root. */
 function folderDistance(left: string, right: string): number {
@@ -37,7 +23,9 @@ function score(wanted: string, candidate: string): number | undefined {
   if (name === wantedName) return 1 + apart;
   // Two letters changed places count as two.
   const limit = wantedName.length < 5 ? 1 : Math.max(2, Math.floor(wantedName.length / 4));
-  const typos = distance(wantedName, name, limit);
+  // Names of other lengths cannot be near, and most names are of other lengths.
+  if (Math.abs(wantedName.length - name.length) > limit) return undefined;
+  const typos = distance(wantedName, name);
   return typos > limit ? undefined : 1 + typos + apart;
 }
 

@@ -77,9 +77,10 @@ function success(tool: AnyTool, executed: Executed<unknown>, input: unknown, dur
   ].map((line) => `\n${escapeInvisible(line)}`);
   const room = MAX_RENDERED_BYTES - byteLength(ending.join("")) - byteLength(CUT_NOTE);
   const body = fits(escapeInvisible(rendered.text), room);
+  const less = executed.truncated === true || rendered.truncated === true;
   const metadata: ToolMetadata = {
     duration_ms,
-    truncated: body.cut || next !== undefined || rendered.truncated === true,
+    truncated: body.cut || next !== undefined || less,
     ...(next === undefined ? {} : { next: { tool: tool.name, arguments: next } }),
     ...(executed.note === undefined ? {} : { note: executed.note }),
     ...(executed.debug === undefined ? {} : { debug: executed.debug }),

@@ -83,7 +83,7 @@ async function execute(input: SearchInput, context: ToolContext, signal: AbortSi
   const output = found as SearchOutput;
   if (!limited) return { output };
   const note = `Stopped at ${input.max_results} results; there may be more. Narrow the search down or raise max_results (up to ${MAX_RESULTS}).`;
-  return { output, note };
+  return { output, note, truncated: true };
 }
 
 export const searchInFiles = defineTool<SearchInput, SearchOutput>({

@@ -90,6 +90,8 @@ export interface Executed<Output> {
   next?: Record<string, unknown>;
   /** One sentence for the model beside the output: what was left out, and why. */
   note?: string;
+  /** True when the output holds less than there is and no call continues it. */
+  truncated?: boolean;
   debug?: ProgramRun;
   /** Ends the agent loop once all calls of the turn are answered. Only `finish_review` and verdicts set it. */
   endsLoop?: boolean;

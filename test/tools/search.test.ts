@@ -70,7 +70,7 @@ describe("search_in_files", () => {
   it("says when it stopped early, and that nothing was found", async () => {
     const tools = open();
     const stopped = await tools.run("search_in_files", { pattern: "line", path: "long.txt", max_results: 3 });
-    expect(stopped.result).toMatchObject({ status: "success", output: { length: 3 } });
+    expect(stopped.result).toMatchObject({ output: { length: 3 }, metadata: { truncated: true } });
     expect(stopped.text).toContain("(Stopped at 3 results; there may be more.");
     const none = await tools.run("search_in_files", { pattern: "nowhere", file_type: "py" });
     expect(none.result).toMatchObject({ status: "success", output: [] });
