@@ -79,7 +79,9 @@ function report(): void {
   console.log("\nFindings for 10,000 lines");
   for (const [language, count] of [...lines].sort()) {
     const own = findings.filter((one) => (grammarOf(one.path)?.language ?? "other") === language).length;
-    console.log(`${language.padEnd(12)}${count} lines, ${own} findings, ${((own / count) * 10_000).toFixed(2)}`);
+    console.log(
+      `${language.padEnd(12)}${count} lines, ${own} findings, ${((own / count) * 10_000).toFixed(2)}`,
+    );
   }
 }
 

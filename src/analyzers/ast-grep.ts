@@ -18,27 +18,45 @@ export function createAstGrepAnalyzer(rulesFolder: string): Analyzer {
     async analyze(file, signal) {
       const grammar = grammarOf(file.path);
       if (!grammar || file.addedLines.size === 0 || !isWorthParsing(file.text)) return [];
-      const rules = await rulesFor(grammar.language);
+      const rules = (await rulesFor(grammar.language)).filter((rule) => appliesTo(rule, file));
+      if (rules.length === 0) return [];
       const astGrep = await loadAstGrep();
       const root = astGrep.parse(grammar.dialect, file.text).root();
+      const source: Source = { file, rows: file.text.split("\n") };
       const candidates: Candidate[] = [];
-      for (const rule of rules.filter((one) => one.in_tests || !isTestFile(file.path))) {
+      for (const rule of rules) {
         // Matching is native and cannot be interrupted: between two rules is the place to let time-outs happen.
         await nextTick();
         if (signal.aborted) break;
-        for (const match of root.findAll(configOf(rule))) candidates.push(...toCandidates(file, rule, match));
+        for (const match of root.findAll(configOf(rule)))
+          candidates.push(...toCandidates(source, rule, match));
       }
       return candidates;
     },
   };
 }
 
-/** None where the anchor holds no added line, or where the parser did not understand the code around it. */
-function toCandidates(file: AnalyzedFile, rule: RuleFile, match: SgNode): Candidate[] {
+interface Source {
+  file: AnalyzedFile;
+  rows: readonly string[];
+}
+
+function appliesTo(rule: RuleFile, file: AnalyzedFile): boolean {
+  if (!rule.in_tests && isTestFile(file.path)) return false;
+  return rule.file_has.test(file.text) && !rule.file_lacks?.test(file.text);
+}
+
+/** Comments by which people tell linters that a line is meant as it is. They do not excuse what is unsafe. */
+const suppression =
+  /\b(?:noqa|nolint|NOSONAR|noinspection|eslint-disable|biome-ignore|oxlint-disable)\b|\bpylint:\s*disable/;
+
+/** None where the anchor holds no added line, where a person has said that the line is meant as it is, or where the parser did not understand the code around it. */
+function toCandidates(source: Source, rule: RuleFile, match: SgNode): Candidate[] {
+  const { file, rows } = source;
   const anchor = (rule.anchor && match.getMatch(rule.anchor)) || match;
   const line = linesOf(anchor).find((one) => file.addedLines.has(one));
-  if (line === undefined || isGuess(match)) return [];
-  const suggestion = suggestionFor(file, rule, match);
+  if (line === undefined || isGuess(match) || isMeant(rows, rule, line)) return [];
+  const suggestion = suggestionFor(source, rule, match);
   return [
     {
       path: file.path,
@@ -52,6 +70,11 @@ function toCandidates(file: AnalyzedFile, rule: RuleFile, match: SgNode): Candid
       source: `ast-grep/${rule.id}`,
     },
   ];
+}
+
+function isMeant(rows: readonly string[], rule: RuleFile, line: number): boolean {
+  const near = rows.slice(Math.max(0, line - 2), line);
+  return rule.category !== "security" && near.some((text) => suppression.test(text));
 }
 
 function linesOf(node: SgNode): number[] {
@@ -72,12 +95,11 @@ interface Suggestion {
 }
 
 /** Null unless the rule has a fix and the change added every line that it would replace. */
-function suggestionFor(file: AnalyzedFile, rule: RuleFile, match: SgNode): Suggestion | null {
+function suggestionFor({ file, rows }: Source, rule: RuleFile, match: SgNode): Suggestion | null {
   const lines = linesOf(match);
   if (rule.fix === undefined || !lines.every((line) => file.addedLines.has(line))) return null;
   const [first, last] = [lines[0] as number, lines.at(-1) as number];
   const { start, end } = match.range();
-  const rows = file.text.split("\n");
   const before = rows[first - 1]?.slice(0, start.column) ?? "";
   const after = (rows[last - 1]?.slice(end.column) ?? "").replace(/\r$/, "");
   const text = before + fillIn(rule.fix, match) + after;

@@ -9,6 +9,16 @@ import { dialectsOf, loadAstGrep, type RuleLanguage, ruleLanguages } from "./lan
 
 const AstGrepRule = z.record(z.string(), z.unknown());
 
+/** Text of an ECMAScript regular expression; `^` and `$` stand for the ends of lines. */
+const RegularExpression = z.string().transform((text, context) => {
+  try {
+    return new RegExp(text, "m");
+  } catch (error) {
+    context.addIssue({ code: "custom", message: (error as Error).message });
+    return z.NEVER;
+  }
+});
+
 const ValidCase = z.strictObject({ name: z.string(), code: z.string() });
 
 const InvalidCase = z.strictObject({
@@ -31,6 +41,10 @@ export const RuleFile = z.strictObject({
   message: z.string().min(1),
   /** False: the rule is silent in test files, where the pattern is common and harmless. */
   in_tests: z.boolean().default(true),
+  /** Expression that a file matches wherever the rule can find something: most files need no parser then. */
+  file_has: RegularExpression,
+  /** Expression of files in which the rule is silent: what a search of the whole tree would find slowly. */
+  file_lacks: RegularExpression.optional(),
   rule: AstGrepRule,
   constraints: z.record(z.string(), AstGrepRule).optional(),
   utils: z.record(z.string(), AstGrepRule).optional(),

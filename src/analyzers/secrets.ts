@@ -40,7 +40,7 @@ const ignoredRules = ["filter-comments"];
 const ignoredMessages = ["AWSAccountID", "AWSAccessKeyID"];
 
 const placeholderPassword =
-  /^(?:x+|\*+|\.+|pass(?:w(?:or)?d)?|pwd|pw|secret|changeme|test|admin|root|user(?:name)?|example|postgres|mysql|mongo|guest|token|\w*your\w*|\w*placeholder\w*|[<{[$%:].*)$/i;
+  /^(?:x+|\*+|\.+|pass(?:w(?:or)?d)?|pwd|pw|secret|changeme|test|admin|root|user(?:name)?|example|postgres|mysql|mongo|guest|tiger|token|\w*your\w*|\w*placeholder\w*|[<{[$%:].*)$/i;
 const localHost =
   /^(?:localhost|127\.[\d.]+|0\.0\.0\.0|\[::1\]|[\w-]+|.*\.(?:local|localhost|test|internal|invalid)|(?:.*\.)?(?:example|host|domain|server)\.\w+)$/i;
 
@@ -53,13 +53,12 @@ export function createSecretsAnalyzer(): Analyzer {
       const content = onlyAddedLines(file);
       const messages = await lint(content, extensionOf(file.path));
       const inTest = isTestFile(file.path);
-      return messages
-        .filter(({ rule, start, end }) => {
-          const secret = secrets[rule];
-          if (inTest && secret?.expectedInTests) return false;
-          return !(secret?.mayBePlaceholder && isPlaceholder(content.slice(start, end)));
-        })
-        .map(({ rule, start }) => toCandidate(file, rule, lineOf(file, content, start)));
+      const found = messages.filter(({ rule, start, end }) => {
+        const secret = secrets[rule];
+        if (inTest && secret?.expectedInTests) return false;
+        return !(secret?.mayBePlaceholder && isPlaceholder(content.slice(start, end)));
+      });
+      return onePerLine(found.map((match) => toCandidate(file, match.rule, lineOf(content, match))));
     },
   };
 }
@@ -77,10 +76,13 @@ interface Match {
 }
 
 async function lint(content: string, extension: string): Promise<Match[]> {
-  const [{ lintSource }, { rules }] = await Promise.all([
+  const [{ lintSource }, { rules }, { secretLintProfiler }] = await Promise.all([
     import("@secretlint/core"),
     import("@secretlint/secretlint-rule-preset-recommend"),
+    import("@secretlint/profiler"),
   ]);
+  // It would keep some eighty marks a file in the process's performance buffer, for ever.
+  secretLintProfiler.setEnabled(false);
   const name = (id: string) => id.replace(/^.*secretlint-rule-/, "");
   const taken = rules.filter((rule) => !ignoredRules.includes(name(rule.meta.id)));
   const result = await lintSource({
@@ -105,13 +107,15 @@ function isPlaceholder(value: string): boolean {
   return placeholderPassword.test(password) || localHost.test(host);
 }
 
-/** Some kinds are found in a whole file: then the line that names the key. */
-function lineOf(file: AnalyzedFile, content: string, start: number): number {
-  const line = content.slice(0, start).split("\n").length;
-  if (file.addedLines.has(line)) return line;
-  return (
-    content.split("\n").findIndex((text) => text.includes("private_key")) + 1 || Math.min(...file.addedLines)
-  );
+/** A cloud's key file is found as a whole: its line is the one that holds the key. */
+function lineOf(content: string, { rule, start }: Match): number {
+  const place = rule === "gcp" ? content.search(/"private_key"\s*:/) : start;
+  return content.slice(0, place).split("\n").length;
+}
+
+/** One credential can fit several rules. */
+function onePerLine(candidates: Candidate[]): Candidate[] {
+  return [...new Map(candidates.toReversed().map((one) => [one.line, one])).values()].reverse();
 }
 
 function toCandidate(file: AnalyzedFile, rule: string, line: number): Candidate {

@@ -1,0 +1,145 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { createAnalyzers } from "../../src/analyzers/all-analyzers.ts";
+import { analyzeChange } from "../../src/analyzers/analyze-change.ts";
+import type { Analyzer, Candidate } from "../../src/analyzers/analyzer.ts";
+import { editedFile, wholeFile } from "./analyzed-file.ts";
+
+const { signal } = new AbortController();
+const analyzers = createAnalyzers();
+
+const candidate = (line: number, more: Partial<Candidate> = {}): Candidate => ({
+  path: "a.ts",
+  line,
+  startLine: null,
+  severity: "low",
+  category: "correctness",
+  title: "t",
+  body: "b",
+  suggestion: null,
+  source: "test/rule",
+  ...more,
+});
+const saying = (name: string, ...said: Candidate[]): Analyzer => ({ name, analyze: async () => said });
+
+describe("the analysis of a change", () => {
+  it("finds each kind of problem, in the order of paths and lines", async () => {
+    const files = [
+      wholeFile("z.ts", "debugger;\nif (a === NaN) stop();\n"),
+      wholeFile("b.json", "{\n"),
+      wholeFile("b.test.ts", 'it.only("x", () => {});\n'),
+      wholeFile("c.py", "<<<<<<< HEAD\na = 1\n=======\na = 2\n>>>>>>> b\n"),
+      wholeFile("d.env", `GITHUB=ghp_${"aB3dE6gH9j".repeat(4).slice(0, 36)}\n`),
+    ];
+    const found = await analyzeChange(files, signal, undefined, analyzers);
+    expect(found.map((one) => `${one.path}:${one.line} ${one.source}`)).toEqual([
+      "b.json:1 broken-data/json",
+      "b.test.ts:1 focused-tests/javascript-only",
+      "c.py:1 merge-markers/conflict",
+      "d.env:1 secrets/github",
+      "z.ts:1 debugger-leftovers/javascript",
+      "z.ts:2 ast-grep/js-compare-nan",
+    ]);
+  });
+
+  it("keeps only what touches a line that was added, or stands at a removal", async () => {
+    const file = editedFile("a.ts", " one\n+two\n three\n four\n-gone\n five");
+    const said = [1, 2, 3, 4, 5].map((line) => candidate(line));
+    const found = await analyzeChange([file], signal, undefined, [saying("all", ...said)]);
+    expect(found.map((one) => one.line)).toEqual([2, 4, 5]);
+  });
+
+  it("keeps a range that holds an added line", async () => {
+    const file = editedFile("a.ts", " one\n+two\n three");
+    const said = candidate(3, { startLine: 1 });
+    expect(await analyzeChange([file], signal, undefined, [saying("range", said)])).toEqual([said]);
+  });
+
+  it("says the same at the same place once, and different things both", async () => {
+    const file = wholeFile("a.ts", "one\n");
+    const said = [candidate(1), candidate(1), candidate(1, { source: "test/other", severity: "high" })];
+    const found = await analyzeChange([file], signal, undefined, [saying("twice", ...said)]);
+    expect(found.map((one) => one.source)).toEqual(["test/other", "test/rule"]);
+  });
+
+  it("goes on when an analyzer fails, and tells which", async () => {
+    const failure = new Error("broken");
+    const failing: Analyzer = { name: "failing", analyze: () => Promise.reject(failure) };
+    const crashes: unknown[] = [];
+    const found = await analyzeChange(
+      [wholeFile("a.ts", "one\n")],
+      signal,
+      (...crash) => crashes.push(crash),
+      [failing, saying("fine", candidate(1))],
+    );
+    expect(found).toHaveLength(1);
+    expect(crashes).toEqual([["failing", "a.ts", failure]]);
+  });
+
+  it("stops with the reason when the run is aborted", async () => {
+    const aborted = AbortSignal.abort(new Error("no longer wanted"));
+    const run = analyzeChange([wholeFile("a.ts", "one\n")], aborted, undefined, analyzers);
+    await expect(run).rejects.toThrow("no longer wanted");
+  });
+
+  it.each([
+    ["a file of more than a million characters", `debugger;\n${"x\n".repeat(600_000)}`],
+    ["a file with a NUL", "debugger;\n\0\n"],
+    ["an empty file", ""],
+  ])("leaves out %s", async (_, text) => {
+    expect(await analyzeChange([wholeFile("a.ts", text)], signal, undefined, analyzers)).toEqual([]);
+  });
+
+  it("crashes on no text at all", async () => {
+    const fragments = [
+      "<<<<<<< a\n",
+      "=======\n",
+      ">>>>>>> b\n",
+      "it.only(",
+      "debugger;\n",
+      "{",
+      "[",
+      '"',
+      "'",
+      "`",
+    ];
+    const code = [
+      "def f(x=[]):\n",
+      "\tfor ",
+      "a === NaN",
+      " is 'x'",
+      "\r\n",
+      "\uD800",
+      "\u2028",
+      "- a: b: c\n",
+      "/*",
+    ];
+    const text = fc
+      .array(fc.oneof(fc.string({ unit: "binary" }), fc.constantFrom(...fragments, ...code)), {
+        maxLength: 30,
+      })
+      .map((parts) => parts.join(""));
+    const path = fc.constantFrom(
+      "a.ts",
+      "a.tsx",
+      "a.js",
+      "a.py",
+      "a.go",
+      "A.java",
+      "a.json",
+      "a.yml",
+      "a.md",
+      "t/a.test.ts",
+    );
+    await fc.assert(
+      fc.asyncProperty(path, text, async (name, content) => {
+        const crashes: unknown[] = [];
+        const file = wholeFile(name, content);
+        const found = await analyzeChange([file], signal, (...crash) => crashes.push(crash), analyzers);
+        expect(crashes).toEqual([]);
+        for (const one of found) expect(file.addedLines.has(one.line)).toBe(true);
+      }),
+      { numRuns: 150 },
+    );
+  });
+});

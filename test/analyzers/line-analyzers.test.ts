@@ -1,0 +1,85 @@
+import { describe, expect, it } from "vitest";
+import { createDebuggerLeftoversAnalyzer } from "../../src/analyzers/debugger-leftovers.ts";
+import { createFocusedTestsAnalyzer } from "../../src/analyzers/focused-tests.ts";
+import { editedFile, wholeFile } from "./analyzed-file.ts";
+
+const { signal } = new AbortController();
+const debuggers = createDebuggerLeftoversAnalyzer();
+const focus = createFocusedTestsAnalyzer();
+
+describe("debugger leftovers", () => {
+  it.each([
+    ["a.ts", "  debugger;"],
+    ["a.jsx", "debugger // why?"],
+    ["a.py", "    breakpoint()"],
+    ["a.py", "import pdb; pdb.set_trace()"],
+    ["a.py", "    ipdb.set_trace()  # look"],
+    ["a.rb", "  binding.pry"],
+    ["a.erb", "<% byebug %>"],
+    ["a.php", "  dd($user, $cart);"],
+    ["a.go", "\truntime.Breakpoint()"],
+    ["a.exs", "  require IEx; IEx.pry()"],
+  ])("are found in %s: %s", async (path, line) => {
+    const found = await debuggers.analyze(wholeFile(path, `x\n${line}\n`), signal);
+    expect(found).toMatchObject([{ line: 2, severity: "high" }]);
+  });
+
+  it.each([
+    ["a word in a template", "a.ts", "const help = `\ndebugger;\n`;"],
+    ["a word in a comment", "a.ts", "/*\ndebugger;\n*/"],
+    ["a word in a docstring", "a.py", '"""\nbreakpoint()\n"""'],
+    ["a property", "a.ts", "options.debugger;"],
+    ["an argument", "a.py", "run(breakpoint())"],
+    ["another language", "a.md", "debugger;"],
+    ["a line that logs", "a.ts", "console.log(user);"],
+  ])("are not %s", async (_, path, text) => {
+    expect(await debuggers.analyze(wholeFile(path, `${text}\n`), signal)).toEqual([]);
+  });
+
+  it("count on added lines alone", async () => {
+    const file = editedFile("a.ts", " debugger;\n+debugger;");
+    expect((await debuggers.analyze(file, signal)).map((one) => one.line)).toEqual([2]);
+  });
+});
+
+describe("focused and skipped tests", () => {
+  const find = (path: string, text: string) => focus.analyze(wholeFile(path, `${text}\n`), signal);
+
+  it.each([
+    ["a.test.ts", 'it.only("adds", () => {});'],
+    ["a.spec.js", "describe.only.each([1])('x', () => {});"],
+    ["test/a.js", "  fdescribe('x', () => {});"],
+    ["test/a.js", "  fit('x', () => {});"],
+    ["e2e/a.ts", 'test.describe.only("x", () => {});'],
+    ["spec/a_spec.rb", '  fit "adds" do'],
+    ["spec/a_spec.rb", '  it "adds", focus: true do'],
+  ])("focus in %s: %s", async (path, line) => {
+    expect(await find(path, line)).toMatchObject([{ line: 1, severity: "medium", category: "test" }]);
+  });
+
+  it.each([
+    ["a.test.ts", 'it.skip("adds", () => {});'],
+    ["a.test.ts", 'xdescribe("adds", () => {});'],
+    ["tests/test_a.py", "@pytest.mark.skip"],
+    ["tests/test_a.py", "    @unittest.skip('')"],
+    ["a_test.go", "\tt.Skip()"],
+    ["src/test/java/ATest.java", "  @Disabled"],
+    ["src/test/java/ATest.java", "  @Ignore"],
+  ])("skip in %s: %s", async (path, line) => {
+    expect(await find(path, line)).toMatchObject([{ line: 1, severity: "low", category: "test" }]);
+  });
+
+  it.each([
+    ["a reason in the call", "tests/test_a.py", '@pytest.mark.skip(reason="needs a printer")'],
+    ["a condition", "tests/test_a.py", '@pytest.mark.skipif(windows, reason="x")'],
+    ["a condition around it", "a_test.go", "\tif testing.Short() {\n\t\tt.Skip()\n\t}"],
+    ["a reason in Java", "src/test/java/ATest.java", '@Disabled("until the server is back")'],
+    ["a comment above", "a.test.ts", '// The service is down until May.\nit.skip("adds", () => {});'],
+    ["a condition as the argument", "e2e/a.ts", 'test.skip(({ browserName }) => browserName === "webkit");'],
+    ["code that is no test", "src/parser.ts", 'it.only("adds", () => {});'],
+    ["a function of that name", "a.test.ts", "fit(model, data);"],
+    ["a text that a test is about", "a.test.ts", 'const text = `\nit.only("x", () => {});\n`;'],
+  ])("are excused by %s", async (_, path, text) => {
+    expect(await find(path, text)).toEqual([]);
+  });
+});

@@ -1,0 +1,105 @@
+import { execFileSync } from "node:child_process";
+import { generateKeyPairSync, randomBytes } from "node:crypto";
+import { describe, expect, it } from "vitest";
+import { createSecretsAnalyzer } from "../../src/analyzers/secrets.ts";
+import { editedFile, wholeFile } from "./analyzed-file.ts";
+
+const { signal } = new AbortController();
+const analyzer = createSecretsAnalyzer();
+const find = (path: string, text: string) => analyzer.analyze(wholeFile(path, text), signal);
+
+/** Made anew in every run, so that no scanner finds a token in this repository. */
+const word = (length: number) =>
+  randomBytes(length * 2)
+    .toString("base64")
+    .replace(/\W/g, "")
+    .slice(0, length);
+const gitHubToken = `ghp_${word(36)}`;
+
+describe("secrets", () => {
+  it("finds a token on its line and does not repeat it", async () => {
+    const found = await find("src/client.ts", `const url = "x";\nconst token = "${gitHubToken}";\n`);
+    expect(found).toMatchObject([
+      { line: 2, source: "secrets/github", severity: "critical", category: "security" },
+    ]);
+    expect(JSON.stringify(found)).not.toContain(gitHubToken);
+    expect(JSON.stringify(found)).not.toContain(gitHubToken.slice(4, 16));
+  });
+
+  it("finds a private key at the line where it begins", async () => {
+    const { privateKey } = generateKeyPairSync("rsa", {
+      modulusLength: 2048,
+      privateKeyEncoding: { type: "pkcs1", format: "pem" },
+      publicKeyEncoding: { type: "spki", format: "pem" },
+    });
+    const found = await find("config/server.ts", `export const key = \`\n${privateKey}\`;\n`);
+    expect(found).toMatchObject([{ line: 2, source: "secrets/privatekey" }]);
+    expect(JSON.stringify(found)).not.toContain(privateKey.split("\n")[3]);
+    expect(await find("test/fixtures/server.pem", privateKey)).toEqual([]);
+  });
+
+  it("finds a password in a database's address", async () => {
+    const found = await find("src/db.ts", 'const db = "postgresql://shop:Jq8hR2vT@db.shop.io:5432/shop";\n');
+    expect(found).toMatchObject([{ line: 1, source: "secrets/database-connection-string" }]);
+    expect(JSON.stringify(found)).not.toContain("Jq8hR2vT");
+  });
+
+  it.each([
+    ["a made-up password", 'const db = "postgresql://user:password@db.shop.io:5432/shop";'],
+    ["a server on this machine", 'const db = "postgresql://shop:Jq8hR2vT@localhost:5432/shop";'],
+    ["a service of a compose file", 'const db = "postgresql://shop:Jq8hR2vT@database:5432/shop";'],
+    ["an example's host", 'const url = "https://joe:Jq8hR2vT@api.example.com/";'],
+    ["a variable", "const db = `postgresql://\x24{user}:\x24{password}@db.shop.io/shop`;"],
+    ["an AWS account number", 'const AWS_ACCOUNT_ID = "123456789012";'],
+  ])("is silent about %s", async (_, line) => {
+    expect(await find("src/db.ts", `${line}\n`)).toEqual([]);
+  });
+
+  it("sees only what the change added", async () => {
+    const file = editedFile("a.ts", ` const old = "${gitHubToken}";\n+const next = 1;`);
+    expect(await analyzer.analyze(file, signal)).toEqual([]);
+  });
+
+  it("is not switched off by a comment of the change", async () => {
+    const text = `// secretlint-disable\nconst token = "${gitHubToken}"; // secretlint-disable-line\n`;
+    expect(await find("a.ts", text)).toMatchObject([{ line: 2 }]);
+  });
+
+  it("finds a cloud's key file at the line that names the key", async () => {
+    const { privateKey } = generateKeyPairSync("rsa", {
+      modulusLength: 2048,
+      privateKeyEncoding: { type: "pkcs8", format: "pem" },
+      publicKeyEncoding: { type: "spki", format: "pem" },
+    });
+    const text = JSON.stringify(
+      { type: "service_account", private_key_id: "1", private_key: privateKey },
+      null,
+      2,
+    );
+    const found = await find("deploy/key.json", `${text}\n`);
+    expect(found).toMatchObject([{ line: 4, source: "secrets/gcp" }]);
+    expect(JSON.stringify(found)).not.toContain(privateKey.split("\n")[2]);
+  });
+
+  it("opens no file, whatever the path says", async () => {
+    expect(await find("certificate.p12", `token ${gitHubToken}`)).toEqual([]);
+  });
+
+  it("works in a process without an environment", () => {
+    const script = `import { createAnalyzers } from "./src/analyzers/all-analyzers.ts";
+      import { analyzeChange } from "./src/analyzers/analyze-change.ts";
+      const file = (path, text) => ({ path, text, addedLines: new Set([1]), diff: { path, oldPath: null, header: [], hunks: [] } });
+      const files = [file("a.ts", "const t = 'ghp_' + 1; if (t === NaN) stop();\\n"), file("a.py", "raise NotImplemented\\n"),
+        file("a.go", "package a\\n"), file("A.java", 'class A { boolean f(String s) { return s == "x"; } }\\n')];
+      const crashes = [];
+      const found = await analyzeChange(files, new AbortController().signal, (...crash) => crashes.push(String(crash)), createAnalyzers());
+      process.stdout.write(JSON.stringify([found.map((one) => one.source), crashes]));`;
+    const output = execFileSync(process.execPath, ["--input-type=module-typescript", "-e", script], {
+      env: {},
+      encoding: "utf8",
+      cwd: new URL("../..", import.meta.url),
+    });
+    const rules = ["java-string-identity", "py-raise-not-implemented", "js-compare-nan"];
+    expect(JSON.parse(output)).toEqual([rules.map((rule) => `ast-grep/${rule}`), []]);
+  });
+});
