@@ -1,3 +1,4 @@
+import { distance } from "fastest-levenshtein";
 import { z } from "zod";
 import { RepoConfig } from "./repo-config.ts";
 
@@ -52,11 +53,14 @@ function shown(value: unknown): string {
   return text.length > 60 ? `${text.slice(0, 60)}…` : text;
 }
 
+/** Longer ones are no typing error of a key. */
+const MAX_KEY = 40;
+
 function unknownKey(path: readonly PropertyKey[]): string {
   const known = keysAt(path.slice(0, -1));
   const key = String(path.at(-1));
   const nearest = known
-    .map((candidate) => ({ candidate, edits: editDistance(key.toLowerCase(), candidate) }))
+    .map((candidate) => ({ candidate, edits: distance(key.slice(0, MAX_KEY).toLowerCase(), candidate) }))
     .toSorted((a, b) => a.edits - b.edits)[0];
   const close = nearest && nearest.edits <= Math.max(1, Math.floor(key.length / 3));
   return close
@@ -72,19 +76,4 @@ function keysAt(path: readonly PropertyKey[]): string[] {
     schema = typeof part === "number" ? items : properties?.[String(part)];
   }
   return Object.keys((schema as { properties?: object } | undefined)?.properties ?? {});
-}
-
-/** Levenshtein's, cut to lengths that a key may have. */
-function editDistance(one: string, other: string): number {
-  const [a, b] = [one.slice(0, 40), other];
-  let row = Array.from({ length: b.length + 1 }, (_, column) => column);
-  for (let i = 1; i <= a.length; i++) {
-    const next = [i];
-    for (let j = 1; j <= b.length; j++) {
-      const substituted = (row[j - 1] ?? 0) + Number(a[i - 1] !== b[j - 1]);
-      next.push(Math.min(substituted, (row[j] ?? 0) + 1, (next[j - 1] ?? 0) + 1));
-    }
-    row = next;
-  }
-  return row[b.length] ?? 0;
 }

@@ -1,3 +1,4 @@
+import { distance } from "fastest-levenshtein";
 import { AppError } from "../errors.ts";
 import { createGit } from "./create-git.ts";
 import type { LocalRepository } from "./discover-repository.ts";
@@ -17,11 +18,12 @@ export async function resolveRevision(
 ): Promise<Revision> {
   const { gitDir } = repository;
   const client = createGit({ git, baseDir: gitDir, gitDir, config: [["safe.directory", "*"]] });
+  const verify = (one: string) => client.raw(["rev-parse", "--verify", "--quiet", one]).catch(() => "");
   // No ref begins with a dash, and what does is an option to git.
   const usable = text !== "" && !text.startsWith("-") && !text.includes("\0");
-  const sha = usable
-    ? await client.raw(["rev-parse", "--verify", "--quiet", `${text}^{commit}`]).catch(() => "")
-    : "";
+  const object = usable ? await verify(text) : "";
+  // Only now comes the way from a tag to its commit: behind `:/words` it would be taken for more words.
+  const sha = isObjectName(object) ? await verify(`${object}^{commit}`) : "";
   if (isObjectName(sha)) {
     const full = await client.raw(["rev-parse", "--symbolic-full-name", text]).catch(() => "");
     return { sha, name: full.replace(/^refs\/(?:heads|tags|remotes)\//, "") || text };
@@ -41,23 +43,9 @@ function nearest(text: string, names: readonly string[]): string[] {
   const limit = Math.max(2, Math.floor(text.length / 3));
   return names
     .filter((name) => Math.abs(name.length - text.length) <= limit || name.endsWith(`/${text}`))
-    .map((name) => ({ name, distance: name.endsWith(`/${text}`) ? 1 : editDistance(text, name) }))
-    .filter(({ distance }) => distance <= limit)
-    .sort((a, b) => a.distance - b.distance)
+    .map((name) => ({ name, edits: name.endsWith(`/${text}`) ? 1 : distance(text, name) }))
+    .filter(({ edits }) => edits <= limit)
+    .sort((a, b) => a.edits - b.edits)
     .slice(0, 2)
     .map(({ name }) => name);
-}
-
-/** Levenshtein's distance, one row at a time. */
-function editDistance(from: string, to: string): number {
-  let row = Array.from({ length: to.length + 1 }, (_, index) => index);
-  for (let i = 1; i <= from.length; i++) {
-    const next = [i];
-    for (let j = 1; j <= to.length; j++) {
-      const replaced = (row[j - 1] ?? 0) + (from[i - 1] === to[j - 1] ? 0 : 1);
-      next.push(Math.min(replaced, (row[j] ?? 0) + 1, (next[j - 1] ?? 0) + 1));
-    }
-    row = next;
-  }
-  return row[to.length] ?? 0;
 }

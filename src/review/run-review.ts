@@ -1,6 +1,6 @@
 import { type Coverage as CoverageCounter, createCoverage } from "../agent/coverage.ts";
 import type { Candidate } from "../analyzers/analyzer.ts";
-import { type Finding, severities } from "../finding.ts";
+import { atLeast, type Finding, severities } from "../finding.ts";
 import type { ChangedFile } from "../tools/tool.ts";
 import { createAnchorFiles } from "./anchor-files.ts";
 import { findCandidates } from "./candidates.ts";
@@ -38,7 +38,7 @@ export async function runReview(input: ReviewInput, deps: ReviewDependencies): P
     usage: review.usage,
     stop_reason: review.stopReason,
     duration_ms: deps.now() - started,
-    warnings: review.warnings,
+    warnings: [...review.warnings, ...milderWarning(review.findings, input)],
   };
 }
 
@@ -63,9 +63,8 @@ async function place(
 ): Promise<PlacedFinding[]> {
   const anchorFile = createAnchorFiles(workspace, diffs);
   const rank = (finding: Finding) => severities.indexOf(finding.severity);
-  const wanted = findings.filter((finding) => rank(finding) <= severities.indexOf(config.minimum_severity));
   const placed = await Promise.all(
-    wanted.map(async (finding) => {
+    findings.filter(wantedBy(config)).map(async (finding) => {
       const file = await anchorFile(finding.path);
       return file
         ? placeFinding(finding, file)
@@ -78,6 +77,21 @@ async function place(
       (a.finding.path < b.finding.path ? -1 : Number(a.finding.path > b.finding.path)) ||
       a.finding.line - b.finding.line,
   );
+}
+
+const wantedBy =
+  ({ minimum_severity }: ReviewInput["config"]) =>
+  ({ severity }: Finding) =>
+    atLeast(severity, minimum_severity);
+
+/** What the configuration leaves out is counted: nothing that was found goes away without a word. */
+function milderWarning(findings: readonly Finding[], { config }: ReviewInput): string[] {
+  const milder = findings.filter((finding) => !wantedBy(config)(finding)).length;
+  if (milder === 0) return [];
+  const count = milder === 1 ? "1 finding is" : `${milder} findings are`;
+  return [
+    `${count} milder than the configured minimum severity "${config.minimum_severity}" and not reported.`,
+  ];
 }
 
 function coverageOf(files: readonly ChangedFile[], counter: CoverageCounter): Coverage {
