@@ -106,6 +106,14 @@ describe("a review process", () => {
     expect(result.coverage).toMatchObject({ hunks_total: 1, hunks_served: 0 });
   });
 
+  it("counts what a configured minimum severity leaves out", async () => {
+    const { config } = reviewInput({ config: { minimum_severity: "critical" } });
+    const result = await run(null, { config }).result;
+
+    expect(result.findings).toEqual([]);
+    expect(result.warnings).toEqual([expect.stringContaining("1 finding is milder")]);
+  });
+
   it("shows the model the diff and the analyzers' candidates, and none of the parent's secrets", async () => {
     process.env.HUNKWISE_TEST_CANARY = "canary-4711-secret";
     const model = scripted({ toolCalls: [finish] });
