@@ -29,7 +29,8 @@ const known: readonly Pattern[] = [
     remedy: "Check that the app is installed on the repository and may read its contents",
   },
   {
-    match: /repository .* not found|returned error: 404|does not appear to be a git repository/i,
+    match:
+      /repository .* not found|returned error: 404|does not appear to be a git repository|not a git repository/i,
     code: "repository_unavailable",
     remedy: "Check that the repository exists and that the app may read it",
   },

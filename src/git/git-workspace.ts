@@ -1,10 +1,11 @@
 import { AppError } from "../errors.ts";
+import { blobHunks, diffOptions, renameOptions } from "./blob-diff.ts";
 import { CatFile } from "./cat-file.ts";
 import type { CheckoutPlace } from "./checkout-place.ts";
 import { decodeText, looksBinary, splitNul } from "./decode.ts";
 import { isObjectName } from "./git-environment.ts";
 import { parseChanges, parseTree } from "./parse-changes.ts";
-import { blobHunks, diffOptions, Patches, renameOptions } from "./patches.ts";
+import { Patches } from "./patches.ts";
 import { markerPath, quotePath } from "./quote-path.ts";
 import { searchTree } from "./ripgrep.ts";
 import { runGit } from "./run-git.ts";
@@ -64,8 +65,8 @@ class GitWorkspace implements Workspace, AsyncDisposable {
     return { ...decodeText(bytes), binary: looksBinary(bytes), bytes: bytes.length };
   }
 
-  patch(change: Change, contextLines: number): Promise<string> {
-    return this.#patches.patch(change, wholeNumber(contextLines));
+  async patch(change: Change, contextLines: number): Promise<string> {
+    return await this.#patches.patch(change, wholeNumber(contextLines));
   }
 
   async diffBlobs(from: TreeEntry, to: TreeEntry, contextLines: number): Promise<string> {

@@ -1,27 +1,11 @@
 import { AppError } from "../errors.ts";
+import { blobHunks, diffOptions, renameOptions, type Sides, submoduleHunk } from "./blob-diff.ts";
 import type { CheckoutPlace } from "./checkout-place.ts";
 import { decodeText } from "./decode.ts";
-import { isObjectName } from "./git-environment.ts";
 import { Lru } from "./lru.ts";
 import { PatchSplitter } from "./patch-splitter.ts";
-import { runGit, streamGit } from "./run-git.ts";
+import { streamGit } from "./run-git.ts";
 import type { Change } from "./workspace.ts";
-
-/** What decides how git writes a diff, for every diff of this room. No driver, no program, no configuration. */
-export const diffOptions = [
-  "--no-ext-diff",
-  "--no-textconv",
-  "--no-color",
-  "--src-prefix=a/",
-  "--dst-prefix=b/",
-  "--inter-hunk-context=0",
-  "--diff-algorithm=myers",
-  "--ignore-submodules=none",
-  "--submodule=short",
-];
-
-/** Renames as GitHub finds them; `-C` would turn an added file into a copy that GitHub does not know. */
-export const renameOptions = ["-M", "-l1000"];
 
 /** How many bytes of hunks are kept from the one pass over the whole patch. */
 const KEPT_BYTES = 32 * 1024 * 1024;
@@ -136,12 +120,6 @@ function assign(changes: readonly Change[], sections: Section[]): Map<string, Se
   return byPath;
 }
 
-/** What a section compares; undefined stands for no file. */
-interface Sides {
-  from?: string | undefined;
-  to?: string | undefined;
-}
-
 function sidesOf(change: Change, section: Section): Sides & { submodule: boolean } {
   const [, whole, wholeMode] =
     /^(new|deleted) file mode (\d{6})$/m.exec(section.header.toString("latin1")) ?? [];
@@ -150,12 +128,6 @@ function sidesOf(change: Change, section: Section): Sides & { submodule: boolean
     to: whole === "deleted" ? undefined : change.newOid,
     submodule: (wholeMode ?? change.newMode) === SUBMODULE_MODE,
   };
-}
-
-/** git diffs a submodule as a file of one line. */
-function submoduleHunk({ from, to }: Sides): Buffer {
-  const line = (sign: string, oid: string | undefined) => (oid ? `${sign}Subproject commit ${oid}\n` : "");
-  return Buffer.from(`@@ -${from ? "1" : "0,0"} +${to ? "1" : "0,0"} @@\n${line("-", from)}${line("+", to)}`);
 }
 
 async function streamPatch(place: CheckoutPlace, onChunk: (chunk: Buffer) => void): Promise<void> {
@@ -183,25 +155,4 @@ async function streamPatch(place: CheckoutPlace, onChunk: (chunk: Buffer) => voi
       return undefined;
     },
   );
-}
-
-/** The hunks between two blobs, without a header. Empty when the blobs are equal or binary. */
-export async function blobHunks(
-  place: CheckoutPlace,
-  { from, to }: Sides,
-  contextLines: number,
-): Promise<Buffer> {
-  const [oldOid, newOid] = [from ?? emptyBlob(to), to ?? emptyBlob(from)];
-  if (!isObjectName(oldOid) || !isObjectName(newOid)) throw new AppError("revision_unknown", "Not a blob");
-  const args = ["diff", `-U${contextLines}`, ...diffOptions, oldOid, newOid, "--"];
-  const { stdout } = await runGit({ git: place, gitDir: place.gitDir, what: "diff of two blobs", args });
-  const start = stdout.indexOf("\n@@ ");
-  return start < 0 ? Buffer.alloc(0) : stdout.subarray(start + 1);
-}
-
-/** git knows the empty blob without having it. */
-function emptyBlob(other = ""): string {
-  return other.length === 64
-    ? "473a0f4c3be8a93681a267e3b1e9a7dcda1185436fe141f7749120a303721813"
-    : "e69de29bb2d1d6434b8b29ae775ad8c2e48c5391";
 }

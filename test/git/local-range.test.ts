@@ -1,58 +1,235 @@
-import { describe, expect, it } from "vitest";
+import { existsSync, readdirSync } from "node:fs";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { openWorkspace } from "../../src/git/git-workspace.ts";
-import { openLocalRange } from "../../src/git/local-range.ts";
-import { GitRepo, gitPath } from "../support/git-repo.ts";
+import { type LocalRangeOptions, openLocalRange } from "../../src/git/local-range.ts";
+import { GitHttpServer } from "../support/git-http.ts";
+import { GitRepo, gitPath, TempFolder } from "../support/git-repo.ts";
+
+let folder: TempFolder;
+let repo: GitRepo;
+
+beforeEach(() => {
+  folder = new TempFolder("range");
+  repo = GitRepo.create({ dir: join(folder.path, "source") });
+  repo.commit("base", { "a.txt": "one\ntwo\nthree\n", "b.txt": "b\n" });
+  repo.branch("feature/topic");
+  repo.commit("head", { "a.txt": "one\n2\nthree\n" });
+});
+afterEach(() => folder.dispose());
+
+const open = (options: Partial<LocalRangeOptions> = {}) =>
+  openLocalRange({ repo: repo.dir, base: "main", head: "HEAD", gitPath, tempDir: folder.path, ...options });
+
+/** The changed paths of a range, with everything read that a review reads. */
+async function read(options: Partial<LocalRangeOptions> = {}): Promise<string[]> {
+  await using range = await open(options);
+  await using workspace = openWorkspace(range.place);
+  const changes = await workspace.changes();
+  for (const change of changes) expect(await workspace.patch(change, 3)).toContain("diff --git ");
+  for (const { oid } of (await workspace.tree("base")).values()) await workspace.readBlob(oid);
+  return changes.map((one) => one.path);
+}
 
 describe("a local range", () => {
-  it("is read as git sees it", async () => {
-    using repo = GitRepo.create();
-    repo.commit("base", { "a.txt": "one\ntwo\nthree\n", "b c.txt": "x\n" });
-    repo.branch("topic");
-    const head = repo.commit("head", {
-      "a.txt": "one\n2\nthree\n",
-      "b c.txt": "y\n",
-      bin: Buffer.from([0, 1]),
+  it("is the head checked out, with names for people, and gone when disposed of", async () => {
+    const range = await open();
+    expect(range.names).toEqual({ base: "main", head: "feature/topic" });
+    expect(range.place.shas).toEqual({
+      head: repo.sha("HEAD"),
+      base: repo.sha("main"),
+      mergeBase: repo.sha("main"),
     });
-    await using range = await openLocalRange({ repo: repo.dir, base: "main", head: "topic", gitPath });
+    expect(readdirSync(range.place.root).sort()).toEqual(["a.txt", "b.txt"]);
+    await range.dispose();
+    expect(existsSync(range.place.root)).toBe(false);
+    expect(readdirSync(folder.path)).toEqual(["source"]);
+  });
+
+  it.each(["HEAD~1", "main", "refs/heads/main", ":/base", "HEAD^{commit}~", "@{-1}"])(
+    "takes %s for a base",
+    async (base) => {
+      expect(await read({ base })).toEqual(["a.txt"]);
+    },
+  );
+
+  it("keeps what was asked for as the name of a commit that is no branch", async () => {
+    const sha = repo.sha("main");
+    repo.git("tag", "-a", "v1", "-m", "one", "main");
+    await using one = await open({ base: sha, head: "HEAD~0" });
+    expect(one.names).toEqual({ base: sha, head: "HEAD~0" });
+    await using two = await open({ base: "v1" });
+    expect(two.names.base).toBe("v1");
+    expect(two.place.shas.base).toBe(sha);
+  });
+
+  it("is found from a folder inside, a linked worktree and a bare clone", async () => {
+    repo.commit("deeper", { "x/y/z.txt": "z\n" });
+    repo.git("worktree", "add", "-q", join(folder.path, "linked"), "main");
+    repo.git("clone", "-q", "--bare", repo.dir, join(folder.path, "bare.git"));
+    repo.git("clone", "-q", "--shared", repo.dir, join(folder.path, "shared"));
+    const expected = ["a.txt", "x/y/z.txt"];
+    const head = "feature/topic";
+    expect(await read({ repo: join(repo.dir, "x", "y") })).toEqual(expected);
+    expect(await read({ repo: join(repo.dir, ".git") })).toEqual(expected);
+    expect(await read({ repo: join(folder.path, "linked"), head })).toEqual(expected);
+    expect(await read({ repo: join(folder.path, "bare.git"), head })).toEqual(expected);
+    expect(await read({ repo: join(folder.path, "shared"), base: "origin/main" })).toEqual(expected);
+    await using linked = await open({ repo: join(folder.path, "linked"), head });
+    expect(linked.names).toEqual({ base: "main", head });
+  });
+
+  it("may lie in a folder with an odd name", async () => {
+    const odd = join(folder.path, 'a "b"\té; #x');
+    repo.git("clone", "-q", repo.dir, odd);
+    expect(await read({ repo: odd, base: "origin/main" })).toEqual(["a.txt"]);
+  });
+
+  it("may use SHA-256", async () => {
+    using other = GitRepo.create({ objectFormat: "sha256" });
+    other.commit("base", { "a.txt": "one\ntwo\n" });
+    other.branch("topic");
+    const head = other.commit("head", { "a.txt": "one\n2\n", "new.txt": "n\n" });
+    expect(head).toHaveLength(64);
+    expect(await read({ repo: other.dir })).toEqual(["a.txt", "new.txt"]);
+    await using range = await open({ repo: other.dir });
     await using workspace = openWorkspace(range.place);
-    const changes = await workspace.changes();
-    expect(changes.map((one) => [one.path, one.type, one.additions])).toEqual([
-      ["a.txt", "modified", 1],
-      ["b c.txt", "modified", 1],
-      ["bin", "added", null],
-    ]);
-    const patches = await Promise.all(changes.map((one) => workspace.patch(one, 3)));
-    expect(patches.join("")).toBe(`${repo.git("diff", "main", "topic")}\n`);
-    expect(await workspace.patch(changes[0]!, 0)).toBe(
-      `${repo.git("diff", "-U0", "main", "topic", "--", "a.txt")}\n`,
-    );
-    const hits = await workspace.search(
-      {
-        pattern: "t",
-        contextLines: 1,
-        maxResults: 5,
-        fixedString: true,
-        ignoreCase: false,
-        wholeWord: false,
-        invertMatch: false,
-        mode: "content",
-      },
-      AbortSignal.timeout(5000),
-    );
-    expect(hits).toMatchObject({
-      mode: "content",
-      matches: [{ path: "a.txt", line: 3, before: [{ line: 2, text: "2" }] }],
+    const [change] = await workspace.changes();
+    expect(await workspace.patch(change!, 0)).toContain("@@ -2 +2 @@ one\n-two\n+2\n");
+  });
+
+  it("may be shallow, as long as the merge base is there", async () => {
+    repo.commit("later", { "c.txt": "c\n" });
+    const clone = (depth: number) => {
+      const path = join(folder.path, `shallow-${depth}`);
+      const source = `file://${repo.dir}`;
+      repo.git(
+        "clone",
+        "-q",
+        "--depth",
+        String(depth),
+        "--no-single-branch",
+        "-b",
+        "feature/topic",
+        source,
+        path,
+      );
+      return path;
+    };
+    expect(await read({ repo: clone(3), base: "origin/main" })).toEqual(["a.txt", "c.txt"]);
+    await expect(read({ repo: clone(1), base: "origin/main" })).rejects.toMatchObject({
+      code: "revision_unknown",
+      message: expect.stringContaining("no common ancestor"),
+      remedy: expect.stringContaining("--unshallow"),
     });
-    expect((await workspace.commits(5)).map((one) => [one.sha, one.author, one.message])).toEqual([
-      [head, "Ada Author", "head"],
-    ]);
-    const tree = await workspace.tree("head");
-    expect((await workspace.readBlob(tree.get("a.txt")!.oid)).text).toBe("one\n2\nthree\n");
-    expect(range.names).toEqual({ base: "main", head: "topic" });
-    expect(range.dirty).toBe(false);
-    repo.write({ "a.txt": "dirty" });
-    await using again = await openLocalRange({ repo: repo.dir, base: "main", head: "HEAD", gitPath });
-    expect(again.dirty).toBe(true);
-    expect(again.names.head).toBe("topic");
+  });
+
+  it("must be whole: a partial clone says what to do, and then works", async () => {
+    await using server = await GitHttpServer.start({ root: folder.path });
+    const path = join(folder.path, "partial");
+    const { execFile } = await import("node:child_process");
+    const { promisify } = await import("node:util");
+    const { testGitEnvironment: env } = await import("../support/git-repo.ts");
+    const git = (...args: string[]) => promisify(execFile)("git", args, { env });
+    await git(
+      "clone",
+      "-q",
+      "--filter=blob:none",
+      "-b",
+      "feature/topic",
+      `${server.origin}/source/.git`,
+      path,
+    );
+    const error = await read({ repo: path, base: "origin/main" }).catch((one: unknown) => one);
+    expect(error).toMatchObject({
+      code: "repository_unavailable",
+      message: expect.stringContaining("1 files"),
+    });
+    const remedy = /git (fetch .*) in it/.exec((error as { remedy: string }).remedy)?.[1] ?? "";
+    await git("-C", path, ...remedy.split(" "));
+    expect(await read({ repo: path, base: "origin/main" })).toEqual(["a.txt"]);
+  });
+});
+
+describe("the work tree", () => {
+  const dirty = async (options: Partial<LocalRangeOptions> = {}) => {
+    await using range = await open(options);
+    return range.dirty;
+  };
+
+  it("is dirty when tracked files differ from HEAD, staged or not", async () => {
+    expect(await dirty()).toBe(false);
+    repo.write({ "untracked.txt": "new\n" });
+    expect(await dirty()).toBe(false);
+    repo.git("add", "untracked.txt");
+    expect(await dirty()).toBe(true);
+    repo.git("commit", "-qm", "committed");
+    expect(await dirty()).toBe(false);
+    repo.write({ "a.txt": null });
+    expect(await dirty()).toBe(true);
+  });
+
+  it("is clean when a file was written again with the same content", async () => {
+    repo.write({ "a.txt": "one\n2\nthree\n" });
+    expect(await dirty()).toBe(false);
+  });
+
+  it("is clean when line ends differ as its configuration wants it", async () => {
+    repo.commit("attributes", { ".gitattributes": "*.txt text eol=crlf\n" });
+    repo.git("rm", "-q", "--cached", "a.txt");
+    repo.git("reset", "-q", "--hard");
+    repo.write({ "a.txt": "one\r\n2\r\nthree\r\n" });
+    expect(await dirty()).toBe(false);
+    repo.write({ "a.txt": "one\r\n3\r\nthree\r\n" });
+    expect(await dirty()).toBe(true);
+  });
+
+  it("is read with a split index too, and a bare repository has none", async () => {
+    repo.git("update-index", "--split-index");
+    expect(await dirty()).toBe(false);
+    repo.write({ "a.txt": "x\n" });
+    expect(await dirty()).toBe(true);
+    repo.git("clone", "-q", "--bare", repo.dir, join(folder.path, "bare.git"));
+    expect(await dirty({ repo: join(folder.path, "bare.git") })).toBe(false);
+  });
+});
+
+describe("a local range that cannot be opened", () => {
+  it.each([
+    ["/nonexistent", /no folder '\/nonexistent'/],
+    ["/", /no git repository at '\/'/],
+  ])("names the folder %s", async (path, message) => {
+    await expect(open({ repo: path })).rejects.toMatchObject({
+      code: "repository_unavailable",
+      message: expect.stringMatching(message),
+    });
+  });
+
+  it.each([
+    ["mian", "Did you mean 'main'?"],
+    ["topic", "Did you mean 'feature/topic'?"],
+    ["something-else-entirely", "Fetch it first"],
+    ["--all", "Fetch it first"],
+    ["", "Fetch it first"],
+    ["HEAD:a.txt", "Fetch it first"],
+  ])("names the unknown revision %j and what is near", async (base, remedy) => {
+    const opening = open({ base });
+    await expect(opening).rejects.toMatchObject({ code: "revision_unknown", remedy });
+    await expect(opening).rejects.toThrow(`'${base}'`);
+    expect(readdirSync(folder.path)).toEqual(["source"]);
+  });
+
+  it("says that histories have nothing in common", async () => {
+    repo.git("checkout", "-q", "--orphan", "other");
+    repo.commit("unrelated");
+    await expect(open()).rejects.toMatchObject({
+      code: "revision_unknown",
+      remedy: expect.stringContaining("branched off"),
+    });
+  });
+
+  it("says so in a repository without a commit", async () => {
+    using empty = GitRepo.create();
+    await expect(open({ repo: empty.dir })).rejects.toMatchObject({ code: "revision_unknown" });
   });
 });
