@@ -31,7 +31,12 @@ export interface Checkout {
 export async function checkout(options: CheckoutOptions): Promise<Checkout> {
   const slot = await Slot.take(options.mirror.checkouts);
   try {
-    return { place: await fill(slot, options), release: () => slot.release() };
+    const place = await fill(slot, options);
+    const release = async () => {
+      await slot.release();
+      await options.mirror.tidy();
+    };
+    return { place, release };
   } catch (error) {
     await slot.release();
     throw error;

@@ -43,6 +43,12 @@ export interface FetchRequest extends FetchAccess {
   refetch?: boolean;
 }
 
+/** Objects that were left out stay promised by this remote. With both values given, git writes none into the config. */
+export const partialClone = [
+  ["remote.origin.promisor", "true"],
+  ["remote.origin.partialCloneFilter", "blob:none"],
+] as const;
+
 const DEFAULT_TIMEOUT_MS = 600_000;
 
 /** Runs one `git fetch` from `origin`. Rejects with AppErrors whose text holds no credential. */
@@ -87,11 +93,9 @@ function fetchArguments(request: FetchRequest): string[] {
   ];
 }
 
-function fetchConfig({ url, authorization, byName }: FetchRequest): [string, string][] {
-  const config: [string, string][] = [
-    // Objects that were left out stay promised by this remote. With both values given, git writes none into the config.
-    ["remote.origin.promisor", "true"],
-    ["remote.origin.partialCloneFilter", "blob:none"],
+function fetchConfig({ url, authorization, byName }: FetchRequest): (readonly [string, string])[] {
+  const config: (readonly [string, string])[] = [
+    ...partialClone,
     ["http.lowSpeedLimit", "1000"],
     ["http.lowSpeedTime", "60"],
   ];

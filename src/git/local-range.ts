@@ -1,4 +1,4 @@
-import { mkdir, mkdtemp, readdir, rm } from "node:fs/promises";
+import { mkdir, readdir } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { AppError } from "../errors.ts";
@@ -9,6 +9,7 @@ import { mergeBase } from "./merge-base.ts";
 import { blobSizes, listBlobs, listOldSides } from "./object-listing.ts";
 import { resolveRevision } from "./resolve-revision.ts";
 import { createScratchRepository } from "./scratch-repository.ts";
+import { makeTempFolder, removeFolder } from "./temp-folder.ts";
 import { hasUncommittedChanges } from "./uncommitted.ts";
 import { writeTree } from "./write-tree.ts";
 
@@ -43,8 +44,8 @@ export interface LocalRange extends AsyncDisposable {
  * ancestor).
  */
 export async function openLocalRange(options: LocalRangeOptions): Promise<LocalRange> {
-  const folder = await mkdtemp(join(resolve(options.tempDir ?? tmpdir()), "hunkwise-range-"));
-  const dispose = () => rm(folder, { recursive: true, force: true, maxRetries: 3 });
+  const folder = await makeTempFolder(resolve(options.tempDir ?? tmpdir()));
+  const dispose = () => removeFolder(folder);
   try {
     const opened = await open(options, folder);
     return { ...opened, dispose, [Symbol.asyncDispose]: dispose };

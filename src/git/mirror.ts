@@ -1,8 +1,8 @@
 import { createHash } from "node:crypto";
-import { mkdir } from "node:fs/promises";
+import { mkdir, readdir } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { AppError } from "../errors.ts";
-import { type FetchAccess, type FetchRequest, fetchObjects } from "./fetch.ts";
+import { type FetchAccess, type FetchRequest, fetchObjects, partialClone } from "./fetch.ts";
 import { type Git, isObjectName, type Network } from "./git-environment.ts";
 import {
   mirrorId,
@@ -12,7 +12,8 @@ import {
   writeMirror,
 } from "./mirror-folder.ts";
 import { blobSizes } from "./object-listing.ts";
-import { lock } from "./pid-lock.ts";
+import { lock, tryLock } from "./pid-lock.ts";
+import { runGit } from "./run-git.ts";
 
 export interface MirrorOptions {
   /** Absolute path of git. */
@@ -39,6 +40,7 @@ export interface WantedCommit {
 const filters = { no_files: "blob:none", small_files: "blob:limit=1m" };
 /** Blobs asked for at once: the request stays below three megabytes. */
 const BLOBS_A_FETCH = 50_000;
+const MAX_PACKS = 100;
 
 /**
  * A bare repository that follows one repository of a server. It has all commits and trees, and of the contents what was
@@ -98,7 +100,10 @@ export class Mirror {
     const byRef = await this.#missing(commits, access);
     if (byRef.length === 0) return;
     await locked(this.gitDir, access.signal, async () => {
-      await this.#fetch({ wanted: byRef.map(({ ref }) => refspec(ref)), filter }, access);
+      // A branch may have been deleted since; its commits may be had by name all the same.
+      await this.#fetch({ wanted: byRef.map(({ ref }) => refspec(ref)), filter }, access).catch(
+        unlessUnknown,
+      );
       const byName = await this.#missing(byRef, access);
       if (byName.length === 0) return;
       await this.#fetch({ wanted: byName.map(({ sha }) => sha), filter }, access);
@@ -116,10 +121,27 @@ export class Mirror {
           await this.#fetch({ wanted, filter: filters.no_files, byName: true }, access);
         }
       } catch (error) {
-        if (!(error instanceof AppError) || error.code !== "revision_unknown") throw error;
+        unlessUnknown(error);
         await this.#fetch({ wanted: refs.map(refspec), filter: null, refetch: true }, access);
       }
     });
+  }
+
+  /**
+   * Every fetch adds a pack, and every look-up searches all of them: makes one of many, now and then. Does nothing while
+   * somebody else writes to the mirror, and never fails, because the mirror is right without it.
+   */
+  async tidy(maxPacks = MAX_PACKS): Promise<void> {
+    const packs = await readdir(join(this.gitDir, "objects", "pack")).catch(() => []);
+    if (packs.filter((name) => name.endsWith(".pack")).length <= maxPacks) return;
+    const held = await tryLock(lockFile(this.gitDir));
+    try {
+      if (held) await repack(this.git, this.gitDir);
+    } catch {
+      await removeLeftovers(this.gitDir).catch(() => {});
+    } finally {
+      await held?.release();
+    }
   }
 
   async #missing(commits: readonly WantedCommit[], { signal }: FetchAccess): Promise<WantedCommit[]> {
@@ -145,6 +167,27 @@ export class Mirror {
   }
 }
 
+/** Lets errors about revisions that the server does not know pass, and throws all others. */
+function unlessUnknown(error: unknown): void {
+  if (!(error instanceof AppError) || error.code !== "revision_unknown") throw error;
+}
+
+function lockFile(gitDir: string): string {
+  return join(gitDir, "hunkwise.pid");
+}
+
+async function repack(git: Git, gitDir: string): Promise<void> {
+  await runGit({
+    git,
+    gitDir,
+    what: "repack",
+    args: ["repack", "-a", "-d", "-q"],
+    // Otherwise it would look for what was left out of the partial clone.
+    config: partialClone,
+    timeoutMs: 900_000,
+  });
+}
+
 function mirrorFolder({ dataFolder, repository }: MirrorOptions): string {
   return `${join(dataFolder, "mirrors", repositoryPath(repository))}.git`;
 }
@@ -162,7 +205,7 @@ async function locked<Result>(
   signal: AbortSignal | undefined,
   run: () => Promise<Result>,
 ): Promise<Result> {
-  const held = await lock(`${gitDir}/hunkwise.pid`, signal);
+  const held = await lock(lockFile(gitDir), signal);
   try {
     if (held.inherited) await removeLeftovers(gitDir);
     return await run();

@@ -70,7 +70,9 @@ export class Patches {
   }
 
   async #readAll(): Promise<Map<string, Section[]>> {
-    const changes = await this.#changes();
+    const changes = this.#changes();
+    // Awaited below; a failure until then is no unhandled one.
+    changes.catch(() => {});
     const sections: Section[] = [];
     let open: Buffer[] = [];
     let kept = 0;
@@ -101,7 +103,7 @@ export class Patches {
     await streamPatch(this.#place, (chunk) => splitter.push(chunk));
     splitter.end();
     close();
-    return assign(changes, sections);
+    return assign(await changes, sections);
   }
 }
 

@@ -7,7 +7,7 @@ import { runGit } from "./run-git.ts";
 import { createScratchRepository } from "./scratch-repository.ts";
 
 /** Keys of the repository's configuration that decide how files compare and can run nothing. */
-const harmless = ["core.filemode", "core.autocrlf", "core.eol", "core.ignorecase"];
+const harmless = "^core\\.(filemode|autocrlf|eol|ignorecase)$";
 
 /**
  * Whether tracked files of the work tree differ from its HEAD, staged or not. Runs on a copy of the index in `folder` and
@@ -60,8 +60,9 @@ export async function hasUncommittedChanges(
 async function harmlessConfig(git: Git, source: LocalRepository): Promise<(readonly [string, string])[]> {
   const client = createGit({ git, baseDir: source.commonDir, gitDir: source.gitDir });
   const file = join(source.commonDir, "config");
-  const read = async (key: string) =>
-    [key, await client.raw(["config", "--file", file, "--get", key]).catch(() => "")] as const;
-  const pairs = await Promise.all(harmless.map(read));
-  return pairs.filter(([, value]) => /^[a-z]+$/i.test(value));
+  const text = await client.raw(["config", "--file", file, "--get-regexp", harmless]).catch(() => "");
+  const pairs = text.split("\n").map((line) => line.split(" "));
+  return pairs.flatMap(([key, value]) =>
+    key && value && /^[a-z]+$/i.test(value) ? [[key, value] as const] : [],
+  );
 }

@@ -153,6 +153,32 @@ describe("a checkout", () => {
     await forced.release();
   });
 
+  it("takes a commit by name when its branch was deleted", async () => {
+    server.repo.git("update-ref", "refs/heads/kept", "refs/heads/main");
+    server.repo.git("update-ref", "-d", "refs/heads/main");
+    const { place, release } = await open();
+    expect(filesBelow(place.root)).toEqual(headFiles);
+    await release();
+  });
+
+  it("goes on to work when the mirror's packs were made one", async () => {
+    const mirror = await server.mirror();
+    const packs = () =>
+      readdirSync(join(mirror.gitDir, "objects", "pack")).filter((name) => name.endsWith(".pack"));
+    const first = await open({ mirror });
+    const reading = readAll(first.place);
+    expect(packs().length).toBeGreaterThan(1);
+    await mirror.tidy(1);
+    expect(packs()).toHaveLength(1);
+    expect((await reading).baseText).toBe("one\ntwo\nthree, on main\n");
+    await first.release();
+    shas.head = server.commit([["kept.txt", "changed\n"]]);
+    const second = await open({ mirror });
+    await server.http.close();
+    expect((await readAll(second.place)).blobs["head:kept.txt"]).toBe("changed\n");
+    await second.release();
+  });
+
   it("gives jobs at the same time places of their own", async () => {
     const mirror = await server.mirror();
     const checkouts = await Promise.all([1, 2, 3].map(() => open({ mirror })));

@@ -1,4 +1,4 @@
-import { existsSync, readdirSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { openWorkspace } from "../../src/git/git-workspace.ts";
@@ -148,6 +148,23 @@ describe("a local range", () => {
     const remedy = /git (fetch .*) in it/.exec((error as { remedy: string }).remedy)?.[1] ?? "";
     await git("-C", path, ...remedy.split(" "));
     expect(await read({ repo: path, base: "origin/main" })).toEqual(["a.txt"]);
+  });
+});
+
+describe("the temporary folder", () => {
+  it("of a killed process is removed by the next one, and of a living one it is not", async () => {
+    const living = await open();
+    const left = join(living.place.root, "..");
+    const owner = JSON.parse(readFileSync(join(left, "owner.json"), "utf8"));
+    const abandoned = join(folder.path, "hunkwise-range-abandoned");
+    mkdirSync(abandoned);
+    writeFileSync(join(abandoned, "owner.json"), JSON.stringify({ ...owner, started: "1" }));
+    const elsewhere = join(folder.path, "hunkwise-range-elsewhere");
+    mkdirSync(elsewhere);
+    writeFileSync(join(elsewhere, "owner.json"), JSON.stringify({ ...owner, scope: "another container" }));
+    await (await open()).dispose();
+    expect([left, abandoned, elsewhere].map((path) => existsSync(path))).toEqual([true, false, true]);
+    await living.dispose();
   });
 });
 
