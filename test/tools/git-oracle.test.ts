@@ -53,9 +53,10 @@ function hunksOf(patch: string): string {
   const start = patch.indexOf("\n@@ -");
   return start < 0 ? "" : patch.slice(start + 1);
 }
-const countHunks = (patch: string) => patch.match(/^@@ -/gm)?.length ?? 0;
+// Only a line feed begins a line: `^` and `.` of a regular expression stop at carriage returns too.
+const countHunks = (patch: string) => patch.match(/(?<![^\n])@@ -/g)?.length ?? 0;
 /** Hunks without their `@@` lines: the same whether they are divided or not. */
-const linesOf = (hunks: string) => hunks.replace(/^@@ -.*\n/gm, "");
+const linesOf = (hunks: string) => hunks.replace(/(?<![^\n])@@ -[^\n]*\n/g, "");
 
 /** All answers of a tool, the named next call followed to the end. */
 async function follow<Output>(
