@@ -92,7 +92,7 @@ const isFile = (mode: string | undefined) => mode?.startsWith("100") ?? false;
 
 describe("the tools, with git as the oracle", { timeout }, () => {
   it("changed_files gives git's raw entries, line counts and hunks", async () => {
-    await check(10, async (tools, made) => {
+    await check(8, async (tools, made) => {
       const files = await tools.output<FileChange[]>("changed_files");
       const { repo, shas } = made;
       const range = ["-M", "-l1000", shas.mergeBase, shas.head];
@@ -126,7 +126,7 @@ describe("the tools, with git as the oracle", { timeout }, () => {
   });
 
   it("the pages of diff_file put together are git's hunks, and git applies each", async () => {
-    await check(10, async (tools, made) => {
+    await check(8, async (tools, made) => {
       const changes = await tools.workspace.changes();
       made.repo.git("read-tree", made.shas.mergeBase);
       for (const change of changes) {
@@ -159,7 +159,7 @@ describe("the tools, with git as the oracle", { timeout }, () => {
   });
 
   it("reading every page of every reviewable file serves every hunk exactly once", async () => {
-    await check(8, async (tools) => {
+    await check(6, async (tools) => {
       const files = (await tools.output<FileChange[]>("changed_files")).filter((file) => file.reviewable);
       const width = { context_lines: files.length % 2 === 0 ? 3 : 7 };
       for (const file of files) await follow(tools, "diff_file", { file_path: file.path, ...width });
@@ -171,7 +171,7 @@ describe("the tools, with git as the oracle", { timeout }, () => {
   });
 
   it("read_file_part gives the blob, page by page, at every revision", async () => {
-    await check(10, async (tools, made) => {
+    await check(6, async (tools, made) => {
       for (const ref of ["head", "base", "merge_base"] as const) {
         const files = [...(await tools.workspace.tree(ref)).values()].filter(({ mode }) => isFile(mode));
         const blobs = blobsOf(
@@ -197,7 +197,7 @@ describe("the tools, with git as the oracle", { timeout }, () => {
   });
 
   it("search_in_files finds the literals that git grep -F finds, in every mode", async () => {
-    await check(10, async (tools, made) => {
+    await check(6, async (tools, made) => {
       const tree = [...(await tools.workspace.tree("head")).values()].filter(({ mode }) => isFile(mode));
       const blobs = blobsOf(
         made.repo,
@@ -235,7 +235,7 @@ describe("the tools, with git as the oracle", { timeout }, () => {
   });
 
   it("list_files gives git ls-tree, whole and folder by folder", async () => {
-    await check(10, async (tools, { repo, shas }) => {
+    await check(6, async (tools, { repo, shas }) => {
       const all = records(repo.bytes(["ls-tree", "-r", "-z", "--name-only", shas.head]));
       expect(await tools.output("list_files")).toEqual(all);
       const folders = records(repo.bytes(["ls-tree", "-r", "-d", "-z", "--name-only", shas.head]));
