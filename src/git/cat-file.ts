@@ -76,6 +76,7 @@ export class CatFile implements AsyncDisposable {
   readonly #gitDir: string;
   readonly #maxBytes: number;
   #running: Running | undefined;
+  #closed = false;
   #queue: Promise<unknown> = Promise.resolve();
 
   constructor(git: Git, gitDir: string, maxBytes: number) {
@@ -110,6 +111,7 @@ export class CatFile implements AsyncDisposable {
 
   #start(): Running {
     if (this.#running) return this.#running;
+    if (this.#closed) throw new AppError("aborted", "The workspace was closed");
     const child = spawn(this.#git.gitPath, [`--git-dir=${this.#gitDir}`, "cat-file", "--batch-command"], {
       cwd: this.#git.emptyHome,
       env: { ...gitEnvironment(this.#git), ...configVariables(hardenedConfig()) },
@@ -130,6 +132,7 @@ export class CatFile implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
+    this.#closed = true;
     const child = this.#running?.child;
     if (!child) return;
     const closed = new Promise((resolve) => child.once("close", resolve));

@@ -96,13 +96,15 @@ function fetchArguments(request: FetchRequest): string[] {
 function fetchConfig({ url, authorization, byName }: FetchRequest): (readonly [string, string])[] {
   const config: (readonly [string, string])[] = [
     ...partialClone,
+    // git would take the header along to wherever it is sent (tried: to another host, too).
+    ["http.followRedirects", "false"],
     ["http.lowSpeedLimit", "1000"],
     ["http.lowSpeedTime", "60"],
   ];
   if (byName) config.push(["fetch.negotiationAlgorithm", "noop"]);
   if (authorization === null) return config;
   if (/[\r\n]/.test(authorization)) throw new AppError("usage", "An Authorization header has one line");
-  // Only this server gets the header, wherever it may send us.
+  // Only this server gets the header.
   config.push([`http.${new URL(url).origin}/.extraHeader`, `Authorization: ${authorization}`]);
   return config;
 }

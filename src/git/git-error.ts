@@ -35,6 +35,11 @@ const known: readonly Pattern[] = [
     remedy: "Check that the repository exists and that the app may read it",
   },
   {
+    match: /returned error: 30\d|unable to update url base from redirection/i,
+    code: "repository_unavailable",
+    remedy: "The repository has moved: use its present name",
+  },
+  {
     match: /couldn't find remote ref|not our ref|no such remote ref|unadvertised object/i,
     code: "revision_unknown",
   },

@@ -7,6 +7,7 @@ import type { AppError } from "../../src/errors.ts";
 import { type CheckoutOptions, checkout } from "../../src/git/checkout.ts";
 import type { CheckoutPlace } from "../../src/git/checkout-place.ts";
 import { openWorkspace } from "../../src/git/git-workspace.ts";
+import { GitHttpServer } from "../support/git-http.ts";
 import { baseRef, PullRequestServer, pullRef } from "../support/pull-request-server.ts";
 
 const token = "ghs_CanaryTokenThatMustNeverBeStoredAnywhere";
@@ -291,6 +292,19 @@ describe("the token", () => {
     await (await open({ authorization })).release();
     expect(argv).toContain("fetch");
     expect(argv).not.toContain(authorization.split(" ")[1]);
+  });
+
+  it("does not follow where the server sends it", async () => {
+    await using other = await GitHttpServer.start(server.http.options);
+    server.http.interfere = (request, response) => {
+      response.writeHead(301, { location: `${other.origin}${request.url}` }).end();
+      return true;
+    };
+    await expect(open({ authorization })).rejects.toMatchObject({
+      code: "repository_unavailable",
+      remedy: expect.stringContaining("has moved"),
+    });
+    expect(other.requests).toEqual([]);
   });
 
   it("may not be part of the address, nor travel over plain http unasked", async () => {

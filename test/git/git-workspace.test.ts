@@ -207,6 +207,18 @@ describe("a workspace", () => {
     expect(() => openWorkspace({ ...range.place, shas })).toThrow(/not a full object name/);
   });
 
+  it("starts nothing more once it is closed", async () => {
+    const closed = openWorkspace(range.place);
+    const { oid } = await entry("edited.txt");
+    const reading = closed.readBlob(oid);
+    const waiting = closed.readBlob(oid);
+    await reading;
+    await closed[Symbol.asyncDispose]();
+    await waiting.catch(() => {});
+    await expect(closed.readBlob(oid)).rejects.toMatchObject({ code: "aborted" });
+    expect(processesWith([`--git-dir=${range.place.gitDir}`, "cat-file"]).length).toBeLessThanOrEqual(1);
+  });
+
   it("computes once, but asks again after a failure", async () => {
     expect(await workspace.changes()).toBe(await workspace.changes());
     expect(await workspace.tree("base")).toBe(await workspace.tree("merge_base"));

@@ -26,7 +26,7 @@ async function check(
     }),
     {
       examples: [[worstCase]],
-      numRuns: long ? numRuns * 20 : numRuns,
+      numRuns: long ? numRuns * 8 : numRuns,
       ...(long ? {} : { seed: 20_260_101 }),
     },
   );
@@ -37,7 +37,7 @@ function records(repo: GitRepo, ...args: string[]): string[] {
   return repo.bytes(args).toString("utf8").split("\0").slice(0, -1);
 }
 
-describe("the workspace, with git as the oracle", () => {
+describe("the workspace, with git as the oracle", { timeout: long ? 1_800_000 : 60_000 }, () => {
   it("gives git's raw entries and line counts", async () => {
     await check(25, async (workspace, { repo, shas }) => {
       const range = [shas.mergeBase, shas.head];
