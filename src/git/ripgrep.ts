@@ -65,11 +65,11 @@ async function searchLines(
 ): Promise<SearchHits> {
   const collector = new MatchCollector({ ...query, wants });
   const lines = new LineSplitter((line) => collector.take(JSON.parse(line.toString("utf8")) as RipgrepEvent));
-  const limited = await ripgrep(place, args, signal, (chunk) => lines.push(chunk));
+  const ran = await ripgrep(place, args, signal, (chunk) => lines.push(chunk));
   const matches = collector.matches;
   const [first] = collector.unfinished;
   if (first && !(await isBinary(join(place.root, first.path)))) matches.push(...collector.unfinished);
-  return { mode: "content", matches, limited };
+  return { mode: "content", matches, ...ran };
 }
 
 async function isBinary(file: string): Promise<boolean> {
@@ -88,7 +88,7 @@ async function searchFiles(
 ): Promise<SearchHits> {
   const found: { path: string; count: number }[] = [];
   let rest = Buffer.alloc(0);
-  const limited = await ripgrep(place, args, signal, (chunk) => {
+  const ran = await ripgrep(place, args, signal, (chunk) => {
     rest = Buffer.concat([rest, chunk]);
     for (let nul = rest.indexOf(0); nul >= 0; nul = rest.indexOf(0)) {
       const end = query.mode === "count" ? rest.indexOf(10, nul) : nul;
@@ -100,17 +100,17 @@ async function searchFiles(
     }
     return undefined;
   });
-  if (query.mode === "count") return { mode: "count", counts: found, limited };
-  return { mode: "files_with_matches", paths: found.map(({ path }) => path), limited };
+  if (query.mode === "count") return { mode: "count", counts: found, ...ran };
+  return { mode: "files_with_matches", paths: found.map(({ path }) => path), ...ran };
 }
 
-/** Runs ripgrep; true when it was stopped before its end. Exit code 1 means "nothing found". */
+/** Runs ripgrep; `limited` when it was stopped before its end. Exit code 1 means "nothing found". */
 async function ripgrep(
   place: SearchPlace,
   args: readonly string[],
   signal: AbortSignal,
   onStdout: (chunk: Buffer) => "stop" | undefined,
-): Promise<boolean> {
+): Promise<Pick<SearchHits, "limited" | "program">> {
   if (args.some((argument) => argument.includes("\0"))) {
     throw new AppError("usage", "A search cannot hold the character NUL");
   }
@@ -123,9 +123,11 @@ async function ripgrep(
     timeoutMs: TIMEOUT_MS,
     onStdout,
   });
-  if (end.stopped || end.exitCode === 0 || end.exitCode === 1) return end.stopped;
+  const returnCode = end.stopped ? null : end.exitCode;
+  const program = { command: ["rg", ...args].join(" "), returnCode, stderr: end.stderr };
+  if (end.stopped || end.exitCode === 0 || end.exitCode === 1) return { limited: end.stopped, program };
   const message = end.stderr.replace(/^rg: /, "").trim();
   // Files that cannot be read end with the same code, but are silent; what was found then still counts.
-  if (end.exitCode === 2 && message === "") return false;
+  if (end.exitCode === 2 && message === "") return { limited: false, program };
   throw new AppError(end.exitCode === 2 ? "usage" : "git_failed", message || "ripgrep ended unexpectedly");
 }

@@ -73,10 +73,19 @@ export interface LineMatch {
   after: { line: number; text: string }[];
 }
 
-export type SearchHits =
-  | { mode: "content"; matches: LineMatch[]; limited: boolean }
-  | { mode: "files_with_matches"; paths: string[]; limited: boolean }
-  | { mode: "count"; counts: { path: string; count: number }[]; limited: boolean };
+/** How a program ended that was run for a call. `returnCode` is null when it was stopped on purpose. */
+export interface ProgramEnd {
+  command: string;
+  returnCode: number | null;
+  stderr: string;
+}
+
+/** `limited`: the search was ended at `maxResults`. */
+export type SearchHits = { limited: boolean; program: ProgramEnd } & (
+  | { mode: "content"; matches: LineMatch[] }
+  | { mode: "files_with_matches"; paths: string[] }
+  | { mode: "count"; counts: { path: string; count: number }[] }
+);
 
 export interface Shas {
   head: string;

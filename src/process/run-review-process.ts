@@ -4,6 +4,7 @@ import { z } from "zod";
 import type { Trajectory } from "../agent/trajectory.ts";
 import { AppError, type ErrorCode, errorLine } from "../errors.ts";
 import type { CheckoutPlace } from "../git/checkout-place.ts";
+import { killGroup } from "../git/run-process.ts";
 import type { Model } from "../llm/model.ts";
 import type { ReviewInput } from "../review/review-input.ts";
 import type { ReviewResult } from "../review/review-result.ts";
@@ -48,7 +49,7 @@ export async function runReviewProcess(options: ReviewProcessOptions): Promise<R
     return await converse(child, options, ending.signal);
   } finally {
     ending.abort();
-    killGroup(child);
+    killGroup(child, "SIGKILL");
   }
 }
 
@@ -142,13 +143,4 @@ function collectStderr(child: ChildProcess): () => string {
     tail = (tail + chunk).slice(-STDERR_BYTES);
   });
   return () => (tail ? `: ${tail.trim()}` : "");
-}
-
-function killGroup(child: ChildProcess): void {
-  if (child.pid === undefined) return;
-  try {
-    process.kill(-child.pid, "SIGKILL");
-  } catch {
-    // The whole group has ended by itself.
-  }
 }

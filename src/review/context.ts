@@ -5,6 +5,7 @@ import type { Commit, Shas } from "../git/workspace.ts";
 import type { Message } from "../llm/model.ts";
 import { byteLength, cutAtLine } from "../text/cut.ts";
 import { wrapUntrusted } from "../text/fence.ts";
+import { changeLetters } from "../tools/changed-files.ts";
 import type { ChangedFile, CoverageSink, DiffSource } from "../tools/tool.ts";
 import { systemPrompt } from "./prompts/prompts.ts";
 import type { ReviewInput } from "./review-input.ts";
@@ -85,15 +86,6 @@ function commitsSection(commits: readonly Commit[]): string {
   return `# Commits, newest first\n${wrapUntrusted("commit messages", cut(text, MAX_COMMITS_BYTES))}`;
 }
 
-const letters: Record<ChangedFile["change"]["type"], string> = {
-  added: "A",
-  modified: "M",
-  deleted: "D",
-  renamed: "R",
-  copied: "C",
-  type_changed: "T",
-};
-
 function overview(files: readonly ChangedFile[]): string {
   const text = cutAtLine(files.map(overviewLine).join("\n"), MAX_OVERVIEW_BYTES);
   const more = text.omittedLines > 0 ? `\n${text.omittedLines} more files: see changed_files.` : "";
@@ -106,7 +98,7 @@ function overviewLine({ change, totalHunks, skipReason }: ChangedFile): string {
   const state = skipReason
     ? `not reviewed: ${skipReason}`
     : `${totalHunks} hunk${totalHunks === 1 ? "" : "s"}`;
-  return `${letters[change.type]} ${change.path}${from}  ${size}  ${state}`;
+  return `${changeLetters[change.type]} ${change.path}${from}  ${size}  ${state}`;
 }
 
 function candidatesSection(candidates: readonly Candidate[]): string {

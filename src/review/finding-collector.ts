@@ -1,4 +1,5 @@
 import { atLeast, type Finding, type Severity } from "../finding.ts";
+import { unescapeInvisible } from "../text/escape-invisible.ts";
 import type { ReportedFinding, ReportPort } from "../tools/tool.ts";
 import { type AnchorFile, resolveAnchor } from "./anchor.ts";
 import { createIdentities } from "./fingerprint.ts";
@@ -53,7 +54,9 @@ export function createFindingCollector(options: CollectorOptions): FindingCollec
     const resolved = resolveAnchor(file, reported);
     if (!resolved.ok) return resolved;
     const { note, ...anchor } = resolved.anchor;
-    const anchored = { ...reported, path: file.path, ...anchor };
+    // What is shown escaped comes back escaped; the code that is posted is the code itself.
+    const suggestion = reported.suggestion === null ? null : unescapeInvisible(reported.suggestion);
+    const anchored = { ...reported, path: file.path, ...anchor, suggestion };
     const finding: Finding = {
       ...anchored,
       id: identify(anchored),

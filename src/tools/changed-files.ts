@@ -48,7 +48,8 @@ async function execute(input: Input, context: ToolContext) {
   return left > 0 ? { output, note: `${count(left, "further file")} changed.` } : { output };
 }
 
-const letters: Record<ChangeType, string> = {
+/** How git abbreviates what became of a file. */
+export const changeLetters: Record<ChangeType, string> = {
   added: "A",
   modified: "M",
   deleted: "D",
@@ -64,7 +65,7 @@ function line(file: FileChange): string {
   const state = file.reviewable
     ? ` ${count(file.total_hunks, "hunk")}`
     : ` not reviewed: ${file.skip_reason}`;
-  return `${letters[file.change_type]} ${path}${lines}${state}`;
+  return `${changeLetters[file.change_type]} ${path}${lines}${state}`;
 }
 
 function render(output: FileChange[], input: Input, maxBytes: number) {

@@ -72,6 +72,7 @@ async function searchVisible(
       return {
         found: found.slice(0, input.max_results),
         limited: hits.limited || found.length > input.max_results,
+        program: hits.program,
       };
     }
   }
@@ -79,11 +80,13 @@ async function searchVisible(
 
 async function execute(input: SearchInput, context: ToolContext, signal: AbortSignal) {
   const path = input.path === undefined ? undefined : await resolveFileOrFolder(input.path, context);
-  const { found, limited } = await searchVisible(input, queryOf(input, path), context, signal);
+  const { found, limited, program } = await searchVisible(input, queryOf(input, path), context, signal);
   const output = found as SearchOutput;
-  if (!limited) return { output };
+  const { command, returnCode: return_code, stderr } = program;
+  const debug = { command, return_code, stderr };
+  if (!limited) return { output, debug };
   const note = `Stopped at ${input.max_results} results; there may be more. Narrow the search down or raise max_results (up to ${MAX_RESULTS}).`;
-  return { output, note, truncated: true };
+  return { output, note, truncated: true, debug };
 }
 
 export const searchInFiles = defineTool<SearchInput, SearchOutput>({

@@ -65,8 +65,12 @@ export interface ReviewContext {
   merge_base_sha: Shas["mergeBase"];
 }
 
-/** The debug facts of a program that a tool ran. */
-export const ProgramRun = z.strictObject({ command: z.string(), return_code: z.int(), stderr: z.string() });
+/** The debug facts of a program that a tool ran; without a return code when it was stopped on purpose. */
+export const ProgramRun = z.strictObject({
+  command: z.string(),
+  return_code: z.int().nullable(),
+  stderr: z.string(),
+});
 export type ProgramRun = z.infer<typeof ProgramRun>;
 
 export interface ToolMetadata {

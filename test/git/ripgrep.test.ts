@@ -96,6 +96,7 @@ describe("a search", () => {
     expect(hits).toEqual({
       mode: "content",
       limited: false,
+      program: { command: expect.stringMatching(/^rg /), returnCode: 0, stderr: "" },
       matches: [
         {
           path: "src/b.ts",
@@ -131,6 +132,7 @@ describe("a search", () => {
       mode: "files_with_matches",
       paths: ["[odd] name.md", "a.py"],
       limited: true,
+      program: { command: expect.stringContaining("needle"), returnCode: null, stderr: "" },
     });
   });
 
@@ -170,11 +172,13 @@ describe("a search", () => {
         { path: "src/deep/c.ts", count: 1 },
       ],
       limited: false,
+      program: expect.objectContaining({ returnCode: 0 }),
     });
     expect(await search({ mode: "files_with_matches", filePattern: "*.py" })).toEqual({
       mode: "files_with_matches",
       paths: ["a.py"],
       limited: false,
+      program: expect.objectContaining({ returnCode: 0 }),
     });
   });
 

@@ -56,6 +56,16 @@ describe("search_in_files", () => {
     expect(await search({ output_mode: "files_with_matches", ...sent })).toEqual(expected);
   });
 
+  it("tells how ripgrep was run", async () => {
+    const { result } = await open().run("search_in_files", { pattern: "needle", path: "src" });
+
+    expect(result.metadata.debug).toEqual({
+      command: expect.stringMatching(/^rg .*needle/),
+      return_code: 0,
+      stderr: "",
+    });
+  });
+
   it("merges overlapping surroundings and leaves numbers out on request", async () => {
     const tools = open();
     const sent = { pattern: "needle", path: "src/a.ts", context_lines: 1 };
