@@ -70,6 +70,20 @@ describe("a lock", () => {
     expect(readdirSync(folder.path)).toEqual([]);
   });
 
+  it("of a dead process goes to one alone, also when others find it dead at other moments", async () => {
+    for (let round = 0; round < 15; round++) {
+      writeFileSync(path, holder({ started: "1", nonce: `dead-${round}` }));
+      const late = async (wait: number) => {
+        await new Promise((resolve) => setTimeout(resolve, wait));
+        return await tryLock(path);
+      };
+      const asked = await Promise.all(Array.from({ length: 24 }, (_, at) => late(at / 4)));
+      const taken = asked.filter((one) => one !== undefined);
+      expect(taken).toHaveLength(1);
+      await taken[0]?.release();
+    }
+  });
+
   it("is not fooled by a pid that was given to another process", async () => {
     writeFileSync(path, holder({ started: "1" }));
     expect((await tryLock(path))?.inherited).toBe(true);
