@@ -1,0 +1,82 @@
+import { chmodSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { delimiter, dirname, join } from "node:path";
+import { openLocalRange } from "../../src/git/local-range.ts";
+import { gitPath } from "../../test/support/git-repo.ts";
+import { type BareProcess, timeOf } from "./bare-process.ts";
+
+/** The git processes of one review, as they were started. */
+export type GitRecord = readonly BareProcess[];
+
+/**
+ * Stands before git on PATH: writes down folder, arguments, environment and, where git reads it, input; then is git.
+ * Commands that take no input must not have it read either: nobody closes it.
+ */
+const wrapper = (folder: string) => `#!/bin/sh
+file=$(mktemp "${folder}/$(date +%s%N)-XXXXXX")
+{ printf '%s\\0' "$PWD"; for one in "$@"; do printf '%s\\0' "$one"; done; } > "$file.argv"
+env -0 > "$file.env"
+case " $* " in
+*" cat-file "*) tee "$file.input" | "${gitPath}" "$@" ;;
+*) exec "${gitPath}" "$@" ;;
+esac
+`;
+
+/** Records the git processes of whatever \`run\` starts with the PATH it is given. */
+export async function recordGit(temp: string, run: (path: string) => Promise<unknown>): Promise<GitRecord> {
+  const [programs, records] = [join(temp, "recording-git"), join(temp, "recorded-git")];
+  mkdirSync(programs);
+  mkdirSync(records);
+  writeFileSync(join(programs, "git"), wrapper(records));
+  chmodSync(join(programs, "git"), 0o755);
+  await run([programs, process.env.PATH].join(delimiter));
+  const names = readdirSync(records).filter((name) => name.endsWith(".argv"));
+  return names.toSorted().map((name) => readRecord(join(records, name.slice(0, -".argv".length))));
+}
+
+function readRecord(file: string): BareProcess {
+  const fields = (suffix: string) => readFileSync(`${file}.${suffix}`, "utf8").split("\0").slice(0, -1);
+  const [cwd = "", ...args] = fields("argv");
+  const env = Object.fromEntries(
+    fields("env").map((line) => [line.slice(0, line.indexOf("=")), line.slice(line.indexOf("=") + 1)]),
+  );
+  const input = readIfThere(`${file}.input`);
+  // Questions such as whether a ref is there are answered with 1; 137 is how a review ends its \`cat-file\`.
+  return { program: gitPath, cwd, args, env, exits: [0, 1], ...(input ? { input } : {}) };
+}
+
+function readIfThere(path: string): Buffer | undefined {
+  try {
+    return readFileSync(path);
+  } catch {
+    return undefined;
+  }
+}
+
+export interface ReplayOptions {
+  record: GitRecord;
+  repo: string;
+  temp: string;
+}
+
+/**
+ * Milliseconds that the recorded commands take one after the other, without a review around them. A review leaves its
+ * temporary folder to nobody, so one like it is prepared, with nothing checked out yet.
+ */
+export async function replayGit({ record, repo, temp }: ReplayOptions): Promise<number> {
+  await using range = await openLocalRange({ repo, base: "main", head: "topic", gitPath, tempDir: temp });
+  const folder = dirname(range.place.gitDir);
+  for (const name of ["head", "index"]) rmSync(join(folder, name), { recursive: true });
+  mkdirSync(join(folder, "head"));
+  const here = (text: string) => text.replaceAll(/[^\0=\s]*\/hunkwise-range-[A-Za-z0-9]{6}/g, folder);
+  let total = 0;
+  for (const { args, cwd, env, ...command } of record) {
+    const moved = Object.entries(env).map(([name, value]) => [name, here(value)]);
+    total += await timeOf({
+      ...command,
+      args: args.map(here),
+      cwd: here(cwd),
+      env: Object.fromEntries(moved),
+    });
+  }
+  return total;
+}

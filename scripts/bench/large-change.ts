@@ -1,0 +1,70 @@
+import { join } from "node:path";
+import { createPrivacy } from "../../src/diff/filter.ts";
+import type { CheckoutPlace } from "../../src/git/checkout-place.ts";
+import { openWorkspace } from "../../src/git/git-workspace.ts";
+import { openLocalRange } from "../../src/git/local-range.ts";
+import { createDiffSource } from "../../src/tools/diff-source.ts";
+import { readingTools } from "../../src/tools/index.ts";
+import { createRegistry } from "../../src/tools/registry.ts";
+import type { ToolContext } from "../../src/tools/tool.ts";
+import { gitPath, testGitEnvironment } from "../../test/support/git-repo.ts";
+import { type BareProcess, timeOf } from "./bare-process.ts";
+import { createLargeChange } from "./repositories.ts";
+
+/** The change of a thousand files, checked out as the command line checks it out. */
+export interface LargeChange extends AsyncDisposable {
+  place: CheckoutPlace;
+  /** Opens it for one review, in which nothing was read before. */
+  session(): ToolSession;
+  /** Milliseconds of a `git` by hand in that repository. */
+  git(...args: string[]): Promise<number>;
+}
+
+/** What tools know of a review. */
+export interface ToolSession extends AsyncDisposable {
+  /** Calls a tool as the loop does; throws when it fails. */
+  run(tool: string, args: Record<string, unknown>): Promise<unknown>;
+}
+
+export async function openLargeChange(temp: string): Promise<LargeChange> {
+  const repo = createLargeChange(join(temp, "large-change"));
+  const range = await openLocalRange({
+    repo: repo.dir,
+    base: "main",
+    head: "topic",
+    gitPath,
+    tempDir: temp,
+  });
+  const bare: Omit<BareProcess, "args"> = { program: gitPath, cwd: repo.dir, env: testGitEnvironment };
+  return {
+    place: range.place,
+    session: () => openSession(range.place),
+    git: (...args) => timeOf({ ...bare, args }),
+    [Symbol.asyncDispose]: () => range.dispose(),
+  };
+}
+
+const tools = createRegistry(readingTools);
+
+function openSession(place: CheckoutPlace): ToolSession {
+  const workspace = openWorkspace(place);
+  const context: ToolContext = {
+    targetBranch: "main",
+    workspace,
+    diffs: createDiffSource(workspace, { ignore: [], private: [] }),
+    coverage: { serve() {} },
+    report: {
+      report: () => Promise.reject(new Error("Nothing is reported here")),
+      finish: () => Promise.reject(new Error("Nothing is finished here")),
+    },
+    isPrivate: createPrivacy([]),
+  };
+  return {
+    async run(tool, args) {
+      const { result, text } = await tools.execute(tool, args, context);
+      if (result.status !== "success") throw new Error(`${tool} failed: ${text}`);
+      return result.output;
+    },
+    [Symbol.asyncDispose]: () => workspace[Symbol.asyncDispose](),
+  };
+}

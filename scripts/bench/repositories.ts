@@ -1,0 +1,106 @@
+import { type Content, GitRepo } from "../../test/support/git-repo.ts";
+import { edited, pathOf, textOf } from "./source-text.ts";
+
+type Files = [string, Content | null][];
+
+const numbers = (count: number, from = 0) => Array.from({ length: count }, (_, at) => from + at);
+
+/** A file with a hunk every twenty lines. */
+export const manyHunks = { path: "packages/many-hunks.ts", hunks: 200 };
+/** A text that stands in a few files of a large change alone. */
+export const rareText = "needle_of_the_haystack";
+
+/**
+ * 5,000 files of 200 lines; `topic` changes 1,000 of them: most modified in a few places, 40 deleted, 40 added, 20 renamed
+ * and modified. `main` has moved on since.
+ */
+export function createLargeChange(dir: string): GitRepo {
+  const repo = GitRepo.create({ dir });
+  const lines = 200;
+  const numbered = numbers(manyHunks.hunks * 20).map((line) => `export const line${line} = ${line};`);
+  const base: Files = numbers(5_000).map((number) => [pathOf(number), textOf(number, lines)]);
+  base.push([manyHunks.path, `${numbered.join("\n")}\n`]);
+
+  const change: Files = [
+    [
+      manyHunks.path,
+      `${numbered.map((line, at) => (at % 20 === 10 ? `${line} // changed` : line)).join("\n")}\n`,
+    ],
+  ];
+  for (const number of numbers(1_000)) {
+    const path = pathOf(number * 5);
+    const text = edited(number * 5, textOf(number * 5, lines), 1 + (number % 5), number);
+    if (number % 25 === 0) change.push([path, null]);
+    else if (number % 25 === 1) change.push([pathOf(5_000 + number), textOf(5_000 + number, lines)]);
+    else if (number % 50 === 2) change.push([path, null], [`packages/moved/${number}.ts`, text]);
+    else change.push([path, number % 250 === 3 ? `${text}// ${rareText}\n` : text]);
+  }
+  repo.importCommits([
+    { branch: "main", files: base },
+    { branch: "topic", parents: ["main"], files: change },
+    { branch: "main", files: [["README.md", "Moved on.\n"]] },
+  ]);
+  return repo;
+}
+
+/** The line that the model of the bench reports, and where it stands. */
+export const reported = {
+  path: "packages/reported.ts",
+  line: 3,
+  quote: "  return left.total == right.total;",
+};
+
+/** 1,000 files of 150 lines; `topic` changes 50 of them. */
+export function createSmallChange(dir: string): GitRepo {
+  const repo = GitRepo.create({ dir });
+  const lines = 150;
+  const base: Files = numbers(1_000).map((number) => [pathOf(number), textOf(number, lines)]);
+  const change: Files = numbers(49).map((number) => [
+    pathOf(number * 20 + (number % 4)),
+    edited(number * 20 + (number % 4), textOf(number * 20 + (number % 4), lines), 4, number),
+  ]);
+  change.push([
+    reported.path,
+    `// Compares.\nexport function same(left: Bill, right: Bill): boolean {\n${reported.quote}\n}\n`,
+  ]);
+  repo.importCommits([
+    { branch: "main", files: base },
+    { branch: "topic", parents: ["main"], files: change },
+    { branch: "main", files: [["README.md", "Moved on.\n"]] },
+  ]);
+  repo.git("checkout", "--quiet", "topic");
+  return repo;
+}
+
+/** A repository on the server, and its pull requests in their order: each is made on top of the one before. */
+export interface ServedRepository {
+  /** What `main` is when the first pull request comes. */
+  first: string;
+  pulls: { number: number; head: string; base: string }[];
+}
+
+/** A bare repository of 20,000 files of 40 lines; each pull request changes 50 of them. */
+export function createServedRepository(dir: string, pulls: number): ServedRepository {
+  const repo = GitRepo.create({ dir, bare: true });
+  const lines = 40;
+  const base: Files = numbers(20_000).map((number) => [pathOf(number), textOf(number, lines)]);
+  const changeOf = (pull: number): Files =>
+    numbers(50).map((at) => {
+      const number = at * 397 + pull;
+      return [pathOf(number), edited(number, textOf(number, lines), 3, pull * 1000 + at)];
+    });
+  const [first = "", ...heads] = repo.importCommits([
+    { branch: "main", files: base },
+    ...numbers(pulls, 1).map((pull) => ({ branch: "main", files: changeOf(pull) })),
+  ]);
+  repo.git("update-ref", "refs/heads/main", first);
+  for (const [at, head] of heads.entries()) repo.git("update-ref", `refs/pull/${at + 1}/head`, head);
+  return {
+    first,
+    pulls: heads.map((head, at) => ({
+      number: at + 1,
+      head,
+      base: at === 0 ? first : (heads[at - 1] ?? ""),
+    })),
+  };
+}

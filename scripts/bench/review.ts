@@ -1,0 +1,127 @@
+import { join } from "node:path";
+import { monitorEventLoopDelay } from "node:perf_hooks";
+import { openLocalRange } from "../../src/git/local-range.ts";
+import { createOpenAiModel } from "../../src/llm/openai.ts";
+import { readPrices } from "../../src/llm/pricing.ts";
+import { runReviewProcess } from "../../src/process/run-review-process.ts";
+import type { ReviewResult } from "../../src/review/review-result.ts";
+import { gitPath } from "../../test/support/git-repo.ts";
+import { reviewInput } from "../../test/support/review-input.ts";
+import { runCli } from "../../test/support/run-cli.ts";
+import { recordGit, replayGit } from "./git-recorder.ts";
+import { apiKey, type InstantModel, modelName, startInstantModel } from "./instant-model.ts";
+import { compare, timed } from "./measure.ts";
+import { type Peaks, watchMemory } from "./memory.ts";
+import { createSmallChange } from "./repositories.ts";
+import { type Bench, extraRow, plainRow } from "./row.ts";
+
+interface Subject {
+  repo: string;
+  model: InstantModel;
+  temp: string;
+}
+
+/** A whole `hunkwise review` of 50 files with a model that answers at once: what it takes besides git, and its memory. */
+export async function benchReview(bench: Bench): Promise<void> {
+  bench.say("making a repository of 1,000 files and a change of 50");
+  const repo = createSmallChange(join(bench.temp, "small-change")).dir;
+  using model = await startInstantModel();
+  const subject: Subject = { repo, model, temp: bench.temp };
+
+  const record = await recordGit(bench.temp, (path) => reviewOnce(subject, { PATH: path }));
+  bench.say(`hunkwise review, against the ${record.length} git processes that it starts`);
+  const comparison = await compare({
+    repetitions: 7,
+    ours: () => timed(() => reviewOnce(subject)),
+    reference: () => replayGit({ record, repo, temp: bench.temp }),
+  });
+  bench.add(extraRow("hunkwise review, 50 files, model answers at once - its git commands", comparison, 1));
+
+  bench.say("hunkwise review, memory");
+  const { parent, child } = await peaksOf(subject);
+  bench.add(plainRow("hunkwise review, peak memory of both processes", parent + child, "MB", 300));
+  bench.add(plainRow("  of the parent", parent, "MB", null));
+  bench.add(plainRow("  of the review process", child, "MB", null));
+
+  bench.say("a review as the server runs it: how long its event loop stands still");
+  bench.add(
+    plainRow(
+      "server, longest stop of the event loop during a review",
+      await longestStop(subject),
+      "ms",
+      null,
+    ),
+  );
+}
+
+/** Runs the command line as a person does. Throws when it did not do the whole of a review. */
+async function reviewOnce(
+  { repo, model, temp }: Subject,
+  env: Record<string, string> = {},
+  onStart: (pid: number) => void = () => {},
+): Promise<void> {
+  const { code, stdout, stderr } = await runCli(
+    ["review", "--repo", repo, "--base", "main", "--head", "topic", "--format", "json"],
+    { env: { TMPDIR: temp, ...model.env, ...env }, onStart: ({ pid }) => onStart(pid ?? 0) },
+  );
+  if (code !== 0) throw new Error(`hunkwise review ended with ${code}: ${stderr}`);
+  requireWhole(JSON.parse(stdout) as ReviewResult);
+}
+
+function requireWhole({ stop_reason, findings, coverage }: ReviewResult): void {
+  const whole =
+    stop_reason === "finished" && findings.length >= 1 && coverage.hunks_served === coverage.hunks_total;
+  if (!whole)
+    throw new Error(
+      `The review was not whole: ${JSON.stringify({ stop_reason, coverage, findings: findings.length })}`,
+    );
+}
+
+/** The highest of three reviews, each process by itself. */
+async function peaksOf(subject: Subject): Promise<Peaks> {
+  const highest: Peaks = { parent: 0, child: 0 };
+  for (let round = 0; round < 3; round++) {
+    let stop = (): Peaks => highest;
+    await reviewOnce(subject, {}, (pid) => {
+      stop = watchMemory(pid);
+    });
+    const { parent, child } = stop();
+    highest.parent = Math.max(highest.parent, parent);
+    highest.child = Math.max(highest.child, child);
+  }
+  if (highest.child === 0) throw new Error("The review process was not seen");
+  return highest;
+}
+
+/** Milliseconds; this process is the parent, as a worker of the server is. */
+async function longestStop({ repo, model, temp }: Subject): Promise<number> {
+  await using range = await openLocalRange({ repo, base: "main", head: "topic", gitPath, tempDir: temp });
+  const contextTokens = 128_000;
+  const openAi = createOpenAiModel({
+    apiKey,
+    baseUrl: model.url,
+    model: modelName,
+    contextTokens,
+    prices: readPrices(null),
+    timeoutMs: 60_000,
+    maxRetries: 0,
+  });
+  const review = async () => {
+    const result = await runReviewProcess({
+      place: range.place,
+      input: reviewInput({ model: { name: modelName, contextTokens } }),
+      model: openAi,
+      trajectory: { append: async () => {} },
+      onProgress() {},
+      signal: new AbortController().signal,
+    });
+    requireWhole(result);
+  };
+  await review();
+  globalThis.gc?.();
+  const delays = monitorEventLoopDelay({ resolution: 1 });
+  delays.enable();
+  for (let round = 0; round < 3; round++) await review();
+  delays.disable();
+  return delays.max / 1e6;
+}

@@ -1,0 +1,92 @@
+import pc from "picocolors";
+import type { Comparison } from "./measure.ts";
+
+/** One line of the table at the end. */
+export interface Row {
+  what: string;
+  ours: string;
+  reference: string;
+  value: number;
+  unit: "x" | "s" | "MB" | "ms";
+  /** Null where nothing was promised: for information. */
+  limit: number | null;
+}
+
+/** What a group of rows gets to work with. */
+export interface Bench {
+  /** A folder that is removed at the end. */
+  temp: string;
+  /** Tells people what is going on. */
+  say(text: string): void;
+  /** Takes a result in. */
+  add(row: Row): void;
+}
+
+const milliseconds = (value: number) => `${value.toFixed(value < 10 ? 2 : 0)} ms`;
+
+/** How many times as long as its reference something takes. */
+export function ratioRow(what: string, { ours, reference }: Comparison, limit: number | null): Row {
+  return {
+    what,
+    ours: milliseconds(ours),
+    reference: milliseconds(reference),
+    value: ours / reference,
+    unit: "x",
+    limit,
+  };
+}
+
+/** How many seconds longer than its reference something takes. */
+export function extraRow(what: string, { ours, reference }: Comparison, limit: number | null): Row {
+  return {
+    what,
+    ours: milliseconds(ours),
+    reference: milliseconds(reference),
+    value: (ours - reference) / 1000,
+    unit: "s",
+    limit,
+  };
+}
+
+/** Something that has no reference but its limit. */
+export function plainRow(what: string, value: number, unit: Row["unit"], limit: number | null): Row {
+  return { what, ours: amount(value, unit), reference: "", value, unit, limit };
+}
+
+export const isOver = ({ value, limit }: Row) => limit !== null && value > limit;
+
+export function renderTable(rows: readonly Row[]): string {
+  const cells = rows.map((row) => [
+    row.what,
+    row.ours,
+    row.reference,
+    amount(row.value, row.unit),
+    row.limit === null ? "" : amount(row.limit, row.unit),
+    row.limit === null ? "" : isOver(row) ? "over" : "ok",
+  ]);
+  const heading = ["", "ours", "reference", "measured", "limit", ""];
+  const table = [heading, ...cells];
+  const widths = heading.map((_, column) => Math.max(...table.map((line) => line[column]?.length ?? 0)));
+  return table
+    .map((line) =>
+      line.map((cell, at) => (at === 0 ? cell.padEnd(widths[at] ?? 0) : cell.padStart(widths[at] ?? 0))),
+    )
+    .map((line, at) => coloured(line.join("  ").trimEnd(), at === 0 ? undefined : rows[at - 1]))
+    .join("\n");
+}
+
+function coloured(line: string, row: Row | undefined): string {
+  if (row === undefined) return pc.bold(line);
+  if (row.limit === null) return pc.dim(line);
+  return isOver(row) ? pc.red(line) : line;
+}
+
+/** "1.04 x (at most 1.30 x)" */
+export function renderValue({ value, unit, limit }: Row): string {
+  return limit === null ? amount(value, unit) : `${amount(value, unit)} (at most ${amount(limit, unit)})`;
+}
+
+function amount(value: number, unit: Row["unit"]): string {
+  const digits = unit === "x" || unit === "s" ? 2 : 0;
+  return `${value.toFixed(digits)} ${unit}`;
+}

@@ -1,0 +1,87 @@
+import { rgPath } from "@vscode/ripgrep";
+import { ripgrepArguments } from "../../src/git/ripgrep-arguments.ts";
+import { MAX_RESULTS, SearchInput } from "../../src/tools/search-input.ts";
+import { timeOf } from "./bare-process.ts";
+import type { LargeChange, ToolSession } from "./large-change.ts";
+import { compare, timed } from "./measure.ts";
+import { rareText } from "./repositories.ts";
+import { type Bench, ratioRow } from "./row.ts";
+
+interface Search {
+  what: string;
+  input: { pattern: string; max_results?: number };
+  /** Whether it found as much as is meant to be measured. */
+  isExpected: (results: number) => boolean;
+}
+
+const rare: Search = {
+  what: "a rare text",
+  input: { pattern: rareText },
+  isExpected: (results) => results > 0 && results < 10,
+};
+const common: Search = {
+  what: "a common text, all of its results",
+  input: { pattern: "The invoice of an? [a-c]", max_results: MAX_RESULTS },
+  isExpected: (results) => results > 200 && results < MAX_RESULTS,
+};
+const everywhere: Search = {
+  what: "a text of every file, stopped at 1,000 results",
+  input: { pattern: "limit", max_results: MAX_RESULTS },
+  isExpected: (results) => results === MAX_RESULTS,
+};
+const searches = [rare, common, everywhere];
+
+/** `search_in_files` in 5,000 files against ripgrep with the same arguments in the same folder. */
+export async function benchSearch(change: LargeChange, bench: Bench): Promise<void> {
+  await using tools = change.session();
+  // In a review the files of the tree have been listed by then; see the last row for a search that comes first.
+  await tools.run("list_files", {});
+  for (const search of searches) {
+    bench.say(`search_in_files, ${search.what}`);
+    const comparison = await compareSearch(change, search, () => timeOfSearch(tools, search));
+    bench.add(ratioRow(`search_in_files, ${search.what} / rg --json`, comparison, 1.2));
+  }
+  bench.say("search_in_files, the first call of a review");
+  const first = await compareSearch(change, rare, async () => {
+    await using fresh = change.session();
+    return await timeOfSearch(fresh, rare);
+  });
+  bench.add(ratioRow("search_in_files, first call of a review / rg --json", first, null));
+}
+
+function compareSearch({ place }: LargeChange, { input }: Search, ours: () => Promise<number>) {
+  const args = argumentsOf(input);
+  const bare = { program: rgPath, args, cwd: place.root, env: {} };
+  const reference = () => timeOf({ ...bare, enough: counter(input.max_results) });
+  return compare({ repetitions: 11, ours, reference });
+}
+
+const timeOfSearch = (tools: ToolSession, { input, isExpected }: Search) =>
+  timed(async () => {
+    const { length } = (await tools.run("search_in_files", input)) as unknown[];
+    if (!isExpected(length)) throw new Error(`${JSON.stringify(input)} has ${length} results`);
+  });
+
+/** Whoever reads ripgrep by hand stops at as many results too. */
+function counter(maxResults = Number.POSITIVE_INFINITY): (chunk: Buffer) => boolean {
+  let count = 0;
+  return (chunk) => {
+    for (let at = chunk.indexOf(MATCH); at >= 0; at = chunk.indexOf(MATCH, at + 1)) count += 1;
+    return count >= maxResults;
+  };
+}
+
+const MATCH = '{"type":"match"';
+
+function argumentsOf(input: Search["input"]): string[] {
+  const { pattern, context_lines, max_results } = SearchInput.parse(input);
+  const flags = { fixedString: false, ignoreCase: false, wholeWord: false, invertMatch: false };
+  const query = {
+    pattern,
+    contextLines: context_lines,
+    maxResults: max_results,
+    mode: "content",
+    ...flags,
+  } as const;
+  return ripgrepArguments(query, undefined);
+}
