@@ -50,7 +50,10 @@ function appliesTo(rule: RuleFile, file: AnalyzedFile): boolean {
 const suppression =
   /\b(?:noqa|nolint|NOSONAR|noinspection|eslint-disable|biome-ignore|oxlint-disable)\b|\bpylint:\s*disable/;
 
-/** None where the anchor holds no added line, where a person has said that the line is meant as it is, or where the parser did not understand the code around it. */
+/**
+ * None where the anchor holds no added line, where a person has said that the line is meant as it is, or where the
+ * parser did not understand the code around it.
+ */
 function toCandidates(source: Source, rule: RuleFile, match: SgNode): Candidate[] {
   const { file, rows } = source;
   const anchor = (rule.anchor && match.getMatch(rule.anchor)) || match;

@@ -13,7 +13,7 @@ export interface LinePattern {
   category: Category;
   title: string;
   body: string;
-  /** A comment on the line or above it says why: then it is meant. */
+  /** A comment next to the line says why: then it is meant. */
   excusedByComment?: true;
 }
 
@@ -32,18 +32,22 @@ export async function matchLines(
   if (mine.length === 0) return [];
   const found = addedLinesOf(file).flatMap(({ line, text }) => {
     const pattern = mine.find((one) => one.pattern.test(text));
-    return pattern ? [{ line, text, pattern }] : [];
+    return pattern ? [{ line, pattern }] : [];
   });
   if (found.length === 0) return [];
   const prose = await proseLinesOf(file.path, file.text);
   const rows = file.text.split("\n");
   return found
     .filter(({ line }) => !prose.has(line))
-    .filter(({ line, text, pattern }) => !pattern.excusedByComment || !isExplained(text, rows[line - 2]))
+    .filter(({ line, pattern }) => !pattern.excusedByComment || !isExplained(rows, line))
     .map(({ line, pattern }) => toCandidate(analyzer, file, line, pattern));
 }
 
-const isExplained = (text: string, above = "") => comment.test(text) || comment.test(above);
+/** A comment on the line, on the one above, or on the first line below that is not empty. */
+function isExplained(rows: readonly string[], line: number): boolean {
+  const below = rows.slice(line).find((row) => row.trim() !== "");
+  return [rows[line - 2], rows[line - 1], below].some((row) => comment.test(row ?? ""));
+}
 
 function toCandidate(analyzer: string, file: AnalyzedFile, line: number, found: LinePattern): Candidate {
   return {

@@ -1,11 +1,11 @@
 import type { AnalyzedFile, Analyzer, Candidate } from "./analyzer.ts";
 import { extensionOf } from "./languages.ts";
-import { isTestFile } from "./test-file.ts";
+import { isExample, isTestFile } from "./test-file.ts";
 
 interface Secret {
   what: string;
-  /** Kinds that tests and their fixtures hold by the dozen, made for them. */
-  expectedInTests?: true;
+  /** Kinds that tests, examples and documentation hold by the dozen, made up for them. */
+  expectedInSamples?: true;
   /** Kinds that are often written with made-up passwords, which are no secret. */
   mayBePlaceholder?: true;
 }
@@ -13,13 +13,13 @@ interface Secret {
 /** What secretlint's rules look for, in words; any other rule is "A credential". */
 const secrets: Record<string, Secret> = {
   aws: { what: "An AWS secret access key" },
-  gcp: { what: "A Google Cloud service account key", expectedInTests: true },
-  privatekey: { what: "A private key", expectedInTests: true },
+  gcp: { what: "A Google Cloud service account key", expectedInSamples: true },
+  privatekey: { what: "A private key", expectedInSamples: true },
   npm: { what: "An npm access token" },
-  basicauth: { what: "A URL with a password", expectedInTests: true, mayBePlaceholder: true },
+  basicauth: { what: "A URL with a password", expectedInSamples: true, mayBePlaceholder: true },
   "database-connection-string": {
     what: "A database address with a password",
-    expectedInTests: true,
+    expectedInSamples: true,
     mayBePlaceholder: true,
   },
   slack: { what: "A Slack token" },
@@ -52,10 +52,10 @@ export function createSecretsAnalyzer(): Analyzer {
       if (file.addedLines.size === 0 || extensionOf(file.path) === "p12") return [];
       const content = onlyAddedLines(file);
       const messages = await lint(content, extensionOf(file.path));
-      const inTest = isTestFile(file.path);
+      const isSample = isTestFile(file.path) || isExample(file.path);
       const found = messages.filter(({ rule, start, end }) => {
         const secret = secrets[rule];
-        if (inTest && secret?.expectedInTests) return false;
+        if (isSample && secret?.expectedInSamples) return false;
         return !(secret?.mayBePlaceholder && isPlaceholder(content.slice(start, end)));
       });
       return onePerLine(found.map((match) => toCandidate(file, match.rule, lineOf(content, match))));

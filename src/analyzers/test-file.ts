@@ -9,3 +9,11 @@ export function isTestFile(path: string): boolean {
   const name = path.slice(path.lastIndexOf("/") + 1);
   return testName.test(name) || javaTestName.test(name) || testFolder.test(path);
 }
+
+const prose =
+  /\.(?:md|mdx|markdown|rst|adoc|txt|ipynb)$|(?:^|\/)(?:docs?|documentation|examples?|samples?)\//i;
+
+/** Whether a path looks like documentation or an example: text that shows how something is done. */
+export function isExample(path: string): boolean {
+  return prose.test(path);
+}

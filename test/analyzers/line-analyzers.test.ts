@@ -75,6 +75,7 @@ describe("focused and skipped tests", () => {
     ["a condition around it", "a_test.go", "\tif testing.Short() {\n\t\tt.Skip()\n\t}"],
     ["a reason in Java", "src/test/java/ATest.java", '@Disabled("until the server is back")'],
     ["a comment above", "a.test.ts", '// The service is down until May.\nit.skip("adds", () => {});'],
+    ["a comment below", "a.test.ts", 'it.skip("adds", () => {\n\n  // The service is down until May.\n});'],
     ["a condition as the argument", "e2e/a.ts", 'test.skip(({ browserName }) => browserName === "webkit");'],
     ["code that is no test", "src/parser.ts", 'it.only("adds", () => {});'],
     ["a function of that name", "a.test.ts", "fit(model, data);"],

@@ -36,12 +36,17 @@ describe("secrets", () => {
     expect(found).toMatchObject([{ line: 2, source: "secrets/privatekey" }]);
     expect(JSON.stringify(found)).not.toContain(privateKey.split("\n")[3]);
     expect(await find("test/fixtures/server.pem", privateKey)).toEqual([]);
+    expect(await find("examples/tls/server.pem", privateKey)).toEqual([]);
   });
 
   it("finds a password in a database's address", async () => {
     const found = await find("src/db.ts", 'const db = "postgresql://shop:Jq8hR2vT@db.shop.io:5432/shop";\n');
     expect(found).toMatchObject([{ line: 1, source: "secrets/database-connection-string" }]);
     expect(JSON.stringify(found)).not.toContain("Jq8hR2vT");
+  });
+
+  it("finds a token in documentation too, where made-up ones look different", async () => {
+    expect(await find("docs/start.md", `export GITHUB_TOKEN=${gitHubToken}\n`)).toMatchObject([{ line: 1 }]);
   });
 
   it.each([
