@@ -4,7 +4,7 @@ import { type CheckoutLimits, defaultLimits, planCheckout, plannedBytes } from "
 import type { FetchAccess } from "./fetch.ts";
 import { mergeBase } from "./merge-base.ts";
 import type { Mirror, WantedCommit } from "./mirror.ts";
-import { blobSizes, listOldSides } from "./object-listing.ts";
+import { blobSizes, listOldSide } from "./object-listing.ts";
 import { Slot } from "./slot.ts";
 import { writeTree } from "./write-tree.ts";
 
@@ -49,14 +49,15 @@ async function fill(slot: Slot, options: CheckoutOptions): Promise<CheckoutPlace
   const [head, base] = [options.head.sha, options.base.sha];
   const held = await slot.state(mirror.id);
   await mirror.fetchCommits([options.head, options.base], held ? "small_files" : "no_files", options);
-  const shas = { head, base, mergeBase: await mergeBase({ git, gitDir, base, head, signal }) };
-
   const limits = { ...defaultLimits, ...options.limits };
   const listing = { git, gitDir, signal };
-  const [plan, oldSides] = await Promise.all([
+  const [ancestor, plan, sinceBase] = await Promise.all([
+    mergeBase({ ...listing, base, head }),
     planCheckout(listing, held, head, limits),
-    listOldSides(listing, shas),
+    listOldSide(listing, base, head),
   ]);
+  const oldSides =
+    ancestor === base ? sinceBase : [...sinceBase, ...(await listOldSide(listing, ancestor, head))];
   const needed = new Set([...plan.come, ...plan.gone, ...oldSides]);
   const sizes = await fetchMissing(options, needed);
   const bytes = plannedBytes(plan, sizes, limits);
@@ -72,7 +73,7 @@ async function fill(slot: Slot, options: CheckoutOptions): Promise<CheckoutPlace
     signal,
   });
   await slot.settle({ mirror: mirror.id, sha: head, files: plan.files, bytes });
-  return { ...git, gitDir, root: slot.root, shas };
+  return { ...git, gitDir, root: slot.root, shas: { head, base, mergeBase: ancestor } };
 }
 
 /** Fetches those blobs that are not here, and returns the sizes of all. */

@@ -50,6 +50,11 @@ const known: readonly Pattern[] = [
     retryable: true,
   },
   {
+    match: /corrupt|bad object|unable to read (?:tree|[0-9a-f]{40})|packfile .* (?:cannot be|is far too short)/i,
+    code: "git_failed",
+    remedy: "If this happens again, remove the repository's folder below mirrors: it is fetched anew",
+  },
+  {
     match: /No space left on device|Permission denied|Read-only file system|disk quota/i,
     code: "data_folder_unusable",
     remedy: "Make room in the data folder and check who may write to it",

@@ -1,10 +1,10 @@
 import { AppError } from "../errors.ts";
-import { blobHunks, diffOptions, renameOptions } from "./blob-diff.ts";
+import { blobHunks } from "./blob-diff.ts";
 import { CatFile } from "./cat-file.ts";
 import type { CheckoutPlace } from "./checkout-place.ts";
 import { decodeText, looksBinary, splitNul } from "./decode.ts";
 import { isObjectName } from "./git-environment.ts";
-import { parseChanges, parseTree } from "./parse-changes.ts";
+import { parseTree } from "./parse-changes.ts";
 import { Patches } from "./patches.ts";
 import { markerPath, quotePath } from "./quote-path.ts";
 import { searchTree } from "./ripgrep.ts";
@@ -47,11 +47,11 @@ class GitWorkspace implements Workspace, AsyncDisposable {
     this.shas = place.shas;
     this.#place = place;
     this.#blobs = new CatFile(place, place.gitDir, MAX_BLOB_BYTES);
-    this.#patches = new Patches(place, () => this.changes());
+    this.#patches = new Patches(place);
   }
 
   changes(): Promise<readonly Change[]> {
-    return this.#once("changes", () => this.#readChanges());
+    return this.#patches.changes();
   }
 
   tree(ref: Ref): Promise<ReadonlyMap<string, TreeEntry>> {
@@ -107,15 +107,8 @@ class GitWorkspace implements Workspace, AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
+    this.#patches[Symbol.dispose]();
     await this.#blobs[Symbol.asyncDispose]();
-  }
-
-  async #readChanges(): Promise<readonly Change[]> {
-    const { mergeBase, head } = this.shas;
-    const what = ["diff-tree", "-r", "--raw", "--numstat", "-z", "--no-abbrev"];
-    return parseChanges(
-      await this.#run("diff", [...what, ...renameOptions, ...diffOptions, mergeBase, head, "--"]),
-    );
   }
 
   async #run(what: string, args: readonly string[]): Promise<Buffer> {

@@ -6,7 +6,7 @@ import type { CheckoutPlace } from "./checkout-place.ts";
 import { discoverRepository, type LocalRepository } from "./discover-repository.ts";
 import type { Git } from "./git-environment.ts";
 import { mergeBase } from "./merge-base.ts";
-import { blobSizes, listBlobs, listOldSides } from "./object-listing.ts";
+import { blobSizes, listBlobs, listOldSide } from "./object-listing.ts";
 import { resolveRevision } from "./resolve-revision.ts";
 import { createScratchRepository } from "./scratch-repository.ts";
 import { makeTempFolder, removeFolder } from "./temp-folder.ts";
@@ -96,11 +96,13 @@ async function requireObjects(
   const packs = await readdir(join(source.commonDir, "objects", "pack")).catch(() => []);
   if (!packs.some((name) => name.endsWith(".promisor"))) return;
   const listing = { git: place, gitDir: place.gitDir, signal };
-  const [ofHead, old] = await Promise.all([
-    listBlobs(listing, place.shas.head, Number.POSITIVE_INFINITY),
-    listOldSides(listing, place.shas),
+  const { head, base, mergeBase: ancestor } = place.shas;
+  const blobs = await Promise.all([
+    listBlobs(listing, head, Number.POSITIVE_INFINITY),
+    listOldSide(listing, base, head),
+    listOldSide(listing, ancestor, head),
   ]);
-  const needed = new Set([...ofHead, ...old]);
+  const needed = new Set(blobs.flat());
   const missing = needed.size - (await blobSizes(listing, needed)).size;
   if (missing === 0) return;
   throw new AppError(

@@ -87,12 +87,8 @@ export async function blobSizes(place: ListingPlace, oids: Iterable<string>): Pr
   return sizes;
 }
 
-/** The blobs that a comparison of `old` with the head reads and the head itself does not have. */
-export async function listOldSides(
-  place: ListingPlace,
-  shas: { head: string; base: string; mergeBase: string },
-): Promise<string[]> {
-  const bases = [...new Set([shas.mergeBase, shas.base])];
-  const changes = await Promise.all(bases.map((sha) => listDifference(place, sha, shas.head)));
-  return changes.flat().flatMap(({ from }) => (from === undefined ? [] : [from]));
+/** The blobs that a comparison of an older commit with the head reads and that the head itself does not have. */
+export async function listOldSide(place: ListingPlace, older: string, head: string): Promise<string[]> {
+  const changes = await listDifference(place, older, head);
+  return changes.flatMap(({ from }) => from ?? []);
 }

@@ -1,15 +1,15 @@
 import { AppError } from "../errors.ts";
-import { blobHunks, diffOptions, renameOptions, type Sides, submoduleHunk } from "./blob-diff.ts";
+import { blobHunks, type Sides, submoduleHunk } from "./blob-diff.ts";
+import { PATCH_CONTEXT, streamChange } from "./change-stream.ts";
 import type { CheckoutPlace } from "./checkout-place.ts";
 import { decodeText } from "./decode.ts";
 import { Lru } from "./lru.ts";
-import { PatchSplitter } from "./patch-splitter.ts";
-import { streamGit } from "./run-git.ts";
+import { parseChanges } from "./parse-changes.ts";
+import { type PatchSink, PatchSplitter } from "./patch-splitter.ts";
 import type { Change } from "./workspace.ts";
 
 /** How many bytes of hunks are kept from the one pass over the whole patch. */
 const KEPT_BYTES = 32 * 1024 * 1024;
-const DEFAULT_CONTEXT = 3;
 const SUBMODULE_MODE = "160000";
 
 interface Section {
@@ -21,16 +21,22 @@ interface Section {
 /** The change's patches. One git process prints all of them; other widths of context come file by file. */
 export class Patches {
   readonly #place: CheckoutPlace;
-  readonly #changes: () => Promise<readonly Change[]>;
   readonly #keptBytes: number;
   readonly #bodies: Lru<Buffer>;
+  readonly #disposed = new AbortController();
+  #changes: Promise<readonly Change[]> | undefined;
   #sections: Promise<Map<string, Section[]>> | undefined;
 
-  constructor(place: CheckoutPlace, changes: () => Promise<readonly Change[]>, keptBytes = KEPT_BYTES) {
+  constructor(place: CheckoutPlace, keptBytes = KEPT_BYTES) {
     this.#place = place;
-    this.#changes = changes;
     this.#keptBytes = keptBytes;
     this.#bodies = new Lru(keptBytes);
+  }
+
+  /** What changed, in git's order. There before the patches are. */
+  changes(): Promise<readonly Change[]> {
+    if (this.#changes === undefined) this.#start();
+    return this.#changes as Promise<readonly Change[]>;
   }
 
   /** The file's patch as git prints it. A change of type has two sections: the old file goes, the new one comes. */
@@ -44,23 +50,15 @@ export class Patches {
     return decodeText(Buffer.concat(parts)).text;
   }
 
-  #allSections(): Promise<Map<string, Section[]>> {
-    this.#sections ??= this.#readAll().catch((error: unknown) => {
-      this.#sections = undefined;
-      throw error;
-    });
-    return this.#sections;
-  }
-
   async #body(change: Change, section: Section, contextLines: number): Promise<Buffer> {
     const sides = sidesOf(change, section);
     // Where a whole file comes or goes there are no unchanged lines to show, and a submodule has one line.
-    const sameWidth = contextLines === DEFAULT_CONTEXT || !sides.from || !sides.to || sides.submodule;
+    const sameWidth = contextLines === PATCH_CONTEXT || !sides.from || !sides.to || sides.submodule;
     if (sameWidth && section.body !== null) return section.body;
     // A section that printed no hunks has none at any width: binary, mode alone, a pure rename.
     if (section.body?.length === 0) return section.body;
     if (sides.submodule) return submoduleHunk(sides);
-    const width = sameWidth ? DEFAULT_CONTEXT : contextLines;
+    const width = sameWidth ? PATCH_CONTEXT : contextLines;
     const key = `${sides.from} ${sides.to} ${width}`;
     const known = this.#bodies.get(key);
     if (known) return known;
@@ -69,41 +67,86 @@ export class Patches {
     return body;
   }
 
-  async #readAll(): Promise<Map<string, Section[]>> {
-    const changes = this.#changes();
-    // Awaited below; a failure until then is no unhandled one.
-    changes.catch(() => {});
-    const sections: Section[] = [];
-    let open: Buffer[] = [];
-    let kept = 0;
-    const close = () => {
-      const last = sections.at(-1);
-      if (last?.body) last.body = Buffer.concat(open);
-      open = [];
-    };
-    const splitter = new PatchSplitter({
-      header: (header) => {
-        close();
-        sections.push({ header, body: Buffer.alloc(0) });
-      },
-      body: (bytes) => {
-        const last = sections.at(-1);
-        if (!last?.body) return;
-        kept += bytes.length;
-        if (kept <= this.#keptBytes) {
-          // A copy: the bytes of the pipe's buffer are used again.
-          open.push(Buffer.from(bytes));
-          return;
-        }
-        kept -= bytes.length + open.reduce((sum, one) => sum + one.length, 0);
-        open = [];
-        last.body = null;
-      },
+  #allSections(): Promise<Map<string, Section[]>> {
+    if (this.#sections === undefined) this.#start();
+    return this.#sections as Promise<Map<string, Section[]>>;
+  }
+
+  /** Reads everything in one go. What fails is forgotten: what timed out may be asked for again. */
+  #start(): void {
+    const listed = Promise.withResolvers<readonly Change[]>();
+    this.#changes ??= listed.promise;
+    this.#sections = this.#readAll(listed.resolve);
+    listed.promise.catch(() => {
+      if (this.#changes === listed.promise) this.#changes = undefined;
     });
-    await streamPatch(this.#place, (chunk) => splitter.push(chunk));
+    this.#sections.catch((error: unknown) => {
+      listed.reject(error);
+      this.#sections = undefined;
+    });
+  }
+
+  async #readAll(onListed: (changes: readonly Change[]) => void): Promise<Map<string, Section[]>> {
+    let changes: readonly Change[] = [];
+    const sections = new SectionCollector(this.#keptBytes);
+    const splitter = new PatchSplitter(sections);
+    const sink = {
+      listing: (bytes: Buffer) => {
+        changes = parseChanges(bytes);
+        onListed(changes);
+      },
+      patch: (chunk: Buffer) => splitter.push(chunk),
+    };
+    await streamChange(this.#place, sink, this.#disposed.signal);
     splitter.end();
-    close();
-    return assign(await changes, sections);
+    return assign(changes, sections.end());
+  }
+
+  /** Ends a process that is still printing patches nobody will ask for. */
+  [Symbol.dispose](): void {
+    this.#disposed.abort();
+  }
+}
+
+/** Keeps as many bytes of hunks as it may, and of each section its header. */
+class SectionCollector implements PatchSink {
+  readonly #sections: Section[] = [];
+  readonly #keptBytes: number;
+  #open: Buffer[] = [];
+  #kept = 0;
+
+  constructor(keptBytes: number) {
+    this.#keptBytes = keptBytes;
+  }
+
+  header(header: Buffer): void {
+    this.#close();
+    this.#sections.push({ header, body: Buffer.alloc(0) });
+  }
+
+  body(bytes: Buffer): void {
+    const last = this.#sections.at(-1);
+    if (!last?.body) return;
+    this.#kept += bytes.length;
+    if (this.#kept <= this.#keptBytes) {
+      // A copy: what git prints comes in large pieces, of which this one would keep the whole.
+      this.#open.push(Buffer.from(bytes));
+      return;
+    }
+    this.#kept -= bytes.length + this.#open.reduce((sum, one) => sum + one.length, 0);
+    this.#open = [];
+    last.body = null;
+  }
+
+  end(): Section[] {
+    this.#close();
+    return this.#sections;
+  }
+
+  #close(): void {
+    const last = this.#sections.at(-1);
+    if (last?.body) last.body = Buffer.concat(this.#open);
+    this.#open = [];
   }
 }
 
@@ -130,31 +173,4 @@ function sidesOf(change: Change, section: Section): Sides & { submodule: boolean
     to: whole === "deleted" ? undefined : change.newOid,
     submodule: (wholeMode ?? change.newMode) === SUBMODULE_MODE,
   };
-}
-
-async function streamPatch(place: CheckoutPlace, onChunk: (chunk: Buffer) => void): Promise<void> {
-  const { mergeBase, head } = place.shas;
-  await streamGit(
-    {
-      git: place,
-      gitDir: place.gitDir,
-      what: "diff",
-      args: [
-        "diff-tree",
-        "-r",
-        "-p",
-        `-U${DEFAULT_CONTEXT}`,
-        ...renameOptions,
-        ...diffOptions,
-        mergeBase,
-        head,
-        "--",
-      ],
-      maxBytes: Number.POSITIVE_INFINITY,
-    },
-    (chunk) => {
-      onChunk(chunk);
-      return undefined;
-    },
-  );
 }

@@ -78,7 +78,7 @@ describe("a patch", () => {
   it("is the same when the whole does not fit into memory and files are read one by one", async () => {
     const changes = await workspace.changes();
     for (const keptBytes of [0, 300, 1200]) {
-      const thrifty = new Patches(range.place, () => workspace.changes(), keptBytes);
+      const thrifty = new Patches(range.place, keptBytes);
       for (const change of changes) {
         for (const width of [3, 0, 7])
           expect(await thrifty.patch(change, width)).toBe(await workspace.patch(change, width));
