@@ -50,7 +50,8 @@ const known: readonly Pattern[] = [
     retryable: true,
   },
   {
-    match: /corrupt|bad object|unable to read (?:tree|[0-9a-f]{40})|packfile .* (?:cannot be|is far too short)/i,
+    match:
+      /corrupt|bad object|unable to read (?:tree|[0-9a-f]{40})|packfile .* (?:cannot be|is far too short)/i,
     code: "git_failed",
     remedy: "If this happens again, remove the repository's folder below mirrors: it is fetched anew",
   },
