@@ -59,10 +59,16 @@ export class ChangeSplitter {
   }
 
   push(chunk: Buffer): void {
-    if (this.#isListed) return this.#sink.patch(chunk);
+    if (this.#isListed) {
+      this.#sink.patch(chunk);
+      return;
+    }
     const isCut = chunk[0] === 0 && this.#pieces.at(-1)?.at(-1) === 0;
     const end = isCut ? 0 : chunk.indexOf(SEPARATOR) + 1;
-    if (!isCut && end === 0) return this.#keep(chunk);
+    if (!isCut && end === 0) {
+      this.#keep(chunk);
+      return;
+    }
     this.#keep(chunk.subarray(0, end));
     this.end();
     if (end + 1 < chunk.length) this.#sink.patch(chunk.subarray(end + 1));
