@@ -64,3 +64,8 @@ export type Finding = z.infer<typeof Finding>;
 export function atLeast(severity: Severity, threshold: Severity): boolean {
   return severities.indexOf(severity) <= severities.indexOf(threshold);
 }
+
+/** Whether the anchored code holds a secret: then no report shows that code, and the finding itself quotes nothing. */
+export function holdsSecret({ source }: Pick<Finding, "source">): boolean {
+  return source.startsWith("secrets/");
+}

@@ -1,4 +1,4 @@
-import type { Finding, Side } from "../finding.ts";
+import { type Finding, holdsSecret, type Side } from "../finding.ts";
 
 /**
  * The lines of a file on one side of the change, or null when they are not at hand. LEFT takes the path at head too and
@@ -27,8 +27,12 @@ export function anchoredLines(finding: Finding, source: SourceLines): string[] {
   return found.length === last - first + 1 ? [...found] : finding.quote.split("\n").slice(first - last - 1);
 }
 
-/** The anchored lines with their surroundings. Texts are the repository's: whoever prints them escapes them. */
+/**
+ * The anchored lines with their surroundings; none where they hold a secret, which reports carry into logs. Texts are the
+ * repository's: whoever prints them escapes them.
+ */
 export function codeFrame(finding: Finding, source: SourceLines, context = FRAME_CONTEXT): FrameLine[] {
+  if (holdsSecret(finding)) return [];
   const { first, last } = anchorOf(finding);
   const lines = source(finding.path, finding.side);
   const anchored = anchoredLines(finding, source).map((text, index) => ({

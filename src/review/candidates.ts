@@ -2,7 +2,7 @@ import { createAnalyzers } from "../analyzers/all-analyzers.ts";
 import { analyzeChange } from "../analyzers/analyze-change.ts";
 import type { AnalyzedFile, Candidate } from "../analyzers/analyzer.ts";
 import { errorLine } from "../errors.ts";
-import type { Finding } from "../finding.ts";
+import { type Finding, holdsSecret } from "../finding.ts";
 import type { Workspace } from "../git/workspace.ts";
 import { splitLines } from "../text/cut.ts";
 import type { ChangedFile, DiffSource } from "../tools/tool.ts";
@@ -71,6 +71,7 @@ function findingsOf(
     return {
       ...anchored,
       id: identify(anchored),
+      quote: holdsSecret(candidate) ? "" : quote,
       confidence: RULE_CONFIDENCE,
       evidence: [],
       verification: "unverified" as const,

@@ -106,6 +106,28 @@ describe("a review process", () => {
     expect(result.coverage).toMatchObject({ hunks_total: 1, hunks_served: 0 });
   });
 
+  it("hands no secret on that the analyzers found", async () => {
+    using other = GitRepo.create();
+    other.commit("before", { "a.txt": "a\n" });
+    other.git("tag", "base");
+    const token = `ghp_${"aB3dE5gH7jK9mN1pQ3sT5vX7zA9cE1gI3kM5".slice(0, 36)}`;
+    other.commit("after", { "config.js": `export const token = "${token}";\n` });
+    using one = await placeOf(other, "base");
+    const result = await runReviewProcess({
+      place: one.place,
+      input: reviewInput({ model: null }),
+      model: null,
+      trajectory: { append: async () => {} },
+      onProgress: () => {},
+      signal: new AbortController().signal,
+    });
+
+    expect(result.findings.map(({ finding }) => finding.source)).toEqual([
+      expect.stringMatching(/^secrets\//),
+    ]);
+    expect(JSON.stringify(result)).not.toContain(token);
+  });
+
   it("counts what a configured minimum severity leaves out", async () => {
     const { config } = reviewInput({ config: { minimum_severity: "critical" } });
     const result = await run(null, { config }).result;

@@ -18,6 +18,10 @@ describe("a code frame", () => {
     ]);
   });
 
+  it("shows no code where it holds a secret", () => {
+    expect(codeFrame(sampleFinding({ line: 6, source: "secrets/github" }), sampleSource)).toEqual([]);
+  });
+
   it("ends at both ends of the file", () => {
     expect(numbers(codeFrame(sampleFinding({ line: 1 }), sampleSource))).toEqual([">1", "2", "3", "4"]);
     expect(numbers(codeFrame(sampleFinding({ line: 10 }), sampleSource))).toEqual(["7", "8", "9", ">10"]);
