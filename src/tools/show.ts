@@ -10,7 +10,9 @@ export function showPath(path: string): string {
 
 /** How many, with its noun: `1 file`, `2,000 files`. */
 export function count(number: number, noun: string): string {
-  return `${number.toLocaleString("en")} ${noun}${number === 1 ? "" : "s"}`;
+  // toLocaleString would group them too, but loads 8 MB of tables for the first number of a process.
+  const grouped = String(number).replace(/\B(?=(?:\d{3})+$)/g, ",");
+  return `${grouped} ${noun}${number === 1 ? "" : "s"}`;
 }
 
 /** How many of the first entries fit into `maxBytes`, each with its line feed, once they are escaped. */
