@@ -10,7 +10,20 @@ import { createSecretsAnalyzer } from "./secrets.ts";
 /** `rules/` lies beside `src/` and, in the package, beside `dist/`. */
 export const rulesFolder = join(import.meta.dirname, "../../rules");
 
-/** Every analyzer, the cheap ones first. Each keeps what it loaded: make them once a process. */
+let shared: Analyzer[] | undefined;
+
+/** The analyzers of this process, each with what it has loaded so far. */
+export function sharedAnalyzers(): readonly Analyzer[] {
+  shared ??= createAnalyzers();
+  return shared;
+}
+
+/** Uses the time in which a process waits for its work. What cannot be loaded says so when it is needed. */
+export async function prepareAnalyzers(): Promise<void> {
+  await Promise.allSettled(sharedAnalyzers().map((analyzer) => analyzer.prepare?.()));
+}
+
+/** Every analyzer, the cheap ones first. Each keeps what it loaded. */
 export function createAnalyzers(): Analyzer[] {
   return [
     createMergeMarkersAnalyzer(),

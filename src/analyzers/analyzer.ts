@@ -29,5 +29,7 @@ export interface Candidate {
 /** Pure: no network, no repository code, no file system but its own rules. */
 export interface Analyzer {
   name: string;
+  /** Loads what the first file would have to wait for. */
+  prepare?(): Promise<unknown>;
   analyze(file: AnalyzedFile, signal: AbortSignal): Promise<Candidate[]>;
 }

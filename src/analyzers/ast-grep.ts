@@ -1,7 +1,7 @@
 import { setImmediate as nextTick } from "node:timers/promises";
 import type { SgNode } from "@ast-grep/napi";
 import type { AnalyzedFile, Analyzer, Candidate } from "./analyzer.ts";
-import { grammarOf, isWorthParsing, loadAstGrep, type RuleLanguage } from "./languages.ts";
+import { grammarOf, isWorthParsing, loadAstGrep, type RuleLanguage, ruleLanguages } from "./languages.ts";
 import { configOf, loadRules, type RuleFile } from "./rule-file.ts";
 import { isTestFile } from "./test-file.ts";
 
@@ -15,6 +15,7 @@ export function createAstGrepAnalyzer(rulesFolder: string): Analyzer {
   };
   return {
     name: "ast-grep",
+    prepare: () => Promise.all(ruleLanguages.map(rulesFor)),
     async analyze(file, signal) {
       const grammar = grammarOf(file.path);
       if (!grammar || file.addedLines.size === 0 || !isWorthParsing(file.text)) return [];

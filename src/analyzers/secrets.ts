@@ -48,6 +48,7 @@ const localHost =
 export function createSecretsAnalyzer(): Analyzer {
   return {
     name: "secrets",
+    prepare: loadSecretlint,
     async analyze(file) {
       if (file.addedLines.size === 0 || extensionOf(file.path) === "p12") return [];
       const content = onlyAddedLines(file);
@@ -75,12 +76,15 @@ interface Match {
   end: number;
 }
 
-async function lint(content: string, extension: string): Promise<Match[]> {
-  const [{ lintSource }, { rules }, { secretLintProfiler }] = await Promise.all([
+const loadSecretlint = () =>
+  Promise.all([
     import("@secretlint/core"),
     import("@secretlint/secretlint-rule-preset-recommend"),
     import("@secretlint/profiler"),
   ]);
+
+async function lint(content: string, extension: string): Promise<Match[]> {
+  const [{ lintSource }, { rules }, { secretLintProfiler }] = await loadSecretlint();
   // It would keep some eighty marks a file in the process's performance buffer, for ever.
   secretLintProfiler.setEnabled(false);
   const name = (id: string) => id.replace(/^.*secretlint-rule-/, "");

@@ -57,5 +57,11 @@ export const review = defineCommand({
       says: "what would be read, and how many tokens that is",
     },
   ],
-  run: async (values, _, io) => (await import("./run-review.ts")).runReview(values, io),
+  async run(values, _, io) {
+    const { startReviewProcess } = await import("../process/start-review-process.ts");
+    // It loads its code while this process loads its own and git makes the checkout.
+    using started = values["dry-run"] ? null : startReviewProcess();
+    const { runReview } = await import("./run-review.ts");
+    return await runReview(values, io, started ?? undefined);
+  },
 });

@@ -1,7 +1,8 @@
-import { readLocalEnv } from "../config/env.ts";
+import { type LocalEnv, readLocalEnv } from "../config/env.ts";
 import { AppError } from "../errors.ts";
 import type { Severity } from "../finding.ts";
 import type { Model } from "../llm/model.ts";
+import type { StartedReviewProcess } from "../process/start-review-process.ts";
 import { PIPED_WIDTH, plainLine } from "../reporters/terminal-style.ts";
 import type { ProgressEvent } from "../review/progress.ts";
 import type { ReviewInput } from "../review/review-input.ts";
@@ -31,33 +32,67 @@ export interface ReviewValues {
   trajectory: string | undefined;
 }
 
-/** Reviews a local range. Resolves to the exit code. */
-export async function runReview(values: ReviewValues, io: CommandIo): Promise<number> {
+/**
+ * Reviews a local range. Resolves to the exit code.
+ *
+ * @param started a review process that has begun to load; without it one is started when the checkout is there
+ */
+export async function runReview(
+  values: ReviewValues,
+  io: CommandIo,
+  started?: StartedReviewProcess,
+): Promise<number> {
   const env = readLocalEnv();
   if (values.output !== undefined) await requireWritable(values.output);
-  const { repo, base, head } = values;
-  await using range = await openRange({ repo, base, head, signal: io.signal });
-  const { config, notices } = await loadLocalConfig(range.workspace);
-  if (range.dirty) await warn(io, `uncommitted changes in ${repo} are not reviewed`);
-  for (const notice of notices) await warn(io, notice);
-  if (values["dry-run"]) {
-    const { dryRun } = await import("./dry-run.ts");
-    await deliver(values, await dryRun(range, config, env, dryRunFormat(values.format)), io);
-    return exitCodes.clean;
-  }
+  if (values["dry-run"]) return printDryRun(values, env, io);
   useProxy(env);
-  const model = env.model && (await createModel(env.model, env.pricesFile));
-  const reviewed = await reviewRange(range, inputOf(range.names.base, config, model), model, values, io);
+  const loading = load(env);
+  await using range = await openRange({ ...values, signal: io.signal });
+  const { config, notices } = await configOf(range, values, io);
+  const model = await loading;
+  const input = inputOf(range.names.base, config, model);
+  const reviewed = await reviewRange({ range, input, model, started }, values, io);
   refuseWithoutModel(reviewed, values.format);
   const result = { ...reviewed, warnings: [...notices, ...reviewed.warnings] };
   await deliver(values, await render(result, range, values, io), io);
   return exitCodeOf(result, values["fail-on"] ?? config.check.threshold);
 }
 
+async function printDryRun(values: ReviewValues, env: LocalEnv, io: CommandIo): Promise<number> {
+  const format = dryRunFormat(values.format);
+  await using range = await openRange({ ...values, signal: io.signal });
+  const { config } = await configOf(range, values, io);
+  const { dryRun } = await import("./dry-run.ts");
+  await deliver(values, await dryRun(range, config, env, format), io);
+  return exitCodes.clean;
+}
+
+/** Loads what only the review itself needs: it takes about as long as git takes to make the checkout meanwhile. */
+function load(env: LocalEnv): Promise<Model | null> {
+  const model = env.model && createModel(env.model, env.pricesFile);
+  const loading = Promise.all([model, import("../process/run-review-process.ts")]).then(([one]) => one);
+  // Awaited once the range is open. What is wrong with the range is said first.
+  loading.catch(() => {});
+  return loading;
+}
+
+/** The configuration of the range's base; says what people should know before the review begins. */
+async function configOf(range: OpenRange, { repo }: ReviewValues, io: CommandIo) {
+  const loaded = await loadLocalConfig(range.workspace);
+  if (range.dirty) await warn(io, `uncommitted changes in ${repo} are not reviewed`);
+  for (const notice of loaded.notices) await warn(io, notice);
+  return loaded;
+}
+
+interface Reviewed {
+  range: OpenRange;
+  input: ReviewInput;
+  model: Model | null;
+  started: StartedReviewProcess | undefined;
+}
+
 async function reviewRange(
-  { place }: OpenRange,
-  input: ReviewInput,
-  model: Model | null,
+  { range: { place }, input, model, started }: Reviewed,
   values: ReviewValues,
   { stderr, signal }: CommandIo,
 ): Promise<ReviewResult> {
@@ -67,7 +102,7 @@ async function reviewRange(
   const progress = createProgress(stderr);
   const onProgress = (event: ProgressEvent) => progress.handle(event);
   try {
-    return await runReviewProcess({ place, input, model, trajectory, onProgress, signal });
+    return await runReviewProcess({ place, input, model, trajectory, onProgress, signal, started });
   } finally {
     progress.end();
   }

@@ -1,4 +1,5 @@
 /** Entry of the review process: waits for its start message, reviews, hands the result back and ends. */
+import { prepareAnalyzers } from "../analyzers/all-analyzers.ts";
 import { createPrivacy } from "../diff/filter.ts";
 import { AppError, errorLine } from "../errors.ts";
 import { openWorkspace } from "../git/git-workspace.ts";
@@ -53,3 +54,4 @@ process.on("uncaughtException", fail);
 process.on("unhandledRejection", fail);
 
 send({ type: "ready" });
+void prepareAnalyzers();

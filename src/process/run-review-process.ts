@@ -1,14 +1,13 @@
-import { type ChildProcess, fork } from "node:child_process";
-import { extname, join } from "node:path";
+import type { ChildProcess } from "node:child_process";
 import { z } from "zod";
 import type { Trajectory } from "../agent/trajectory.ts";
 import { AppError, type ErrorCode, errorLine } from "../errors.ts";
 import type { CheckoutPlace } from "../git/checkout-place.ts";
-import { killGroup } from "../git/run-process.ts";
 import type { Model } from "../llm/model.ts";
 import type { ReviewInput } from "../review/review-input.ts";
 import type { ReviewResult } from "../review/review-result.ts";
 import { FromChild, type ProgressEvent, type ToChild } from "./messages.ts";
+import { type StartedReviewProcess, startReviewProcess } from "./start-review-process.ts";
 
 export interface ReviewProcessOptions {
   place: CheckoutPlace;
@@ -20,15 +19,12 @@ export interface ReviewProcessOptions {
   signal: AbortSignal;
   /** Heap limit of the review process in megabytes. */
   memoryMb?: number;
+  /** A process that was started before; it ends with the review. Without it one is started now. */
+  started?: StartedReviewProcess | undefined;
 }
 
-const DEFAULT_MEMORY_MB = 512;
 /** How much longer than its own time limit a review process may live: it needs a moment to wrap up. */
 const GRACE_MS = 60_000;
-/** What is kept of the last words of a dying process. */
-const STDERR_BYTES = 2_000;
-
-const entry = join(import.meta.dirname, `review-process${extname(import.meta.filename)}`);
 
 /**
  * Runs one review in a child process with an empty environment and answers its model turns. Rejects with `child_died`
@@ -36,30 +32,21 @@ const entry = join(import.meta.dirname, `review-process${extname(import.meta.fil
  */
 export async function runReviewProcess(options: ReviewProcessOptions): Promise<ReviewResult> {
   options.signal.throwIfAborted();
-  const child = fork(entry, [], {
-    env: {},
-    cwd: options.place.emptyHome,
-    execArgv: [`--max-old-space-size=${options.memoryMb ?? DEFAULT_MEMORY_MB}`],
-    stdio: ["ignore", "ignore", "pipe", "ipc"],
-    // A group of its own, so that git and ripgrep below it end with it.
-    detached: true,
-  });
+  using started = options.started ?? startReviewProcess(options.memoryMb);
   const ending = new AbortController();
   try {
-    return await converse(child, options, ending.signal);
+    return await converse(started, options, ending.signal);
   } finally {
     ending.abort();
-    killGroup(child, "SIGKILL");
   }
 }
 
 function converse(
-  child: ChildProcess,
+  { child, ended: exited }: StartedReviewProcess,
   options: ReviewProcessOptions,
   ended: AbortSignal,
 ): Promise<ReviewResult> {
   const { promise, resolve, reject } = Promise.withResolvers<ReviewResult>();
-  const lastWords = collectStderr(child);
   const deadline = setTimeout(
     () => reject(new AppError("child_died", "the review process did not end within its time limit")),
     options.input.limits.milliseconds + GRACE_MS,
@@ -67,8 +54,7 @@ function converse(
   const aborted = () => reject(new AppError("aborted", "the review was aborted"));
   options.signal.addEventListener("abort", aborted, { once: true });
 
-  child.on("error", (error) => reject(died(`could not be started: ${error.message}`)));
-  child.on("exit", (code, signal) => reject(died(`ended with ${signal ?? `code ${code}`}${lastWords()}`)));
+  void exited.then((how) => reject(died(how)));
   child.on("message", (raw) => {
     const message = FromChild.safeParse(raw);
     if (!message.success)
@@ -135,12 +121,4 @@ function failureOf(error: { code: string; message: string; remedy: string | null
 
 function died(how: string): AppError {
   return new AppError("child_died", `the review process ${how}`, { retryable: true });
-}
-
-function collectStderr(child: ChildProcess): () => string {
-  let tail = "";
-  child.stderr?.setEncoding("utf8").on("data", (chunk: string) => {
-    tail = (tail + chunk).slice(-STDERR_BYTES);
-  });
-  return () => (tail ? `: ${tail.trim()}` : "");
 }

@@ -1,4 +1,4 @@
-import { createAnalyzers } from "../analyzers/all-analyzers.ts";
+import { sharedAnalyzers } from "../analyzers/all-analyzers.ts";
 import { analyzeChange } from "../analyzers/analyze-change.ts";
 import type { AnalyzedFile, Candidate } from "../analyzers/analyzer.ts";
 import { errorLine } from "../errors.ts";
@@ -25,7 +25,7 @@ export async function findCandidates(
     signal: AbortSignal;
   },
 ): Promise<{ candidates: Candidate[]; findings: Finding[] }> {
-  const analyzers = createAnalyzers();
+  const analyzers = sharedAnalyzers();
   const identify = createIdentities();
   const crash = (name: string, path: string, error: unknown) =>
     deps.progress({ type: "crash", where: `${name} on ${path}`, error: errorLine(error) });

@@ -1,0 +1,44 @@
+import { type ChildProcess, fork } from "node:child_process";
+import { extname, join } from "node:path";
+import { killGroup } from "../git/run-process.ts";
+
+/** A review process that loads what it needs while its parent still makes the checkout. Good for one review. */
+export interface StartedReviewProcess extends Disposable {
+  readonly child: ChildProcess;
+  /** Resolves once the process has ended, to words that say how: "ended with code 1: out of memory". */
+  readonly ended: Promise<string>;
+}
+
+const DEFAULT_MEMORY_MB = 512;
+/** What is kept of the last words of a dying process. */
+const STDERR_BYTES = 2_000;
+
+const entry = join(import.meta.dirname, `review-process${extname(import.meta.filename)}`);
+
+/**
+ * Starts a process with an empty environment and a heap of at most so many megabytes. Disposing of it kills it with
+ * everything it started.
+ */
+export function startReviewProcess(memoryMb = DEFAULT_MEMORY_MB): StartedReviewProcess {
+  const child = fork(entry, [], {
+    env: {},
+    cwd: "/",
+    execArgv: [`--max-old-space-size=${memoryMb}`],
+    stdio: ["ignore", "ignore", "pipe", "ipc"],
+    // A group of its own, so that git and ripgrep below it end with it.
+    detached: true,
+  });
+  const { promise: ended, resolve } = Promise.withResolvers<string>();
+  const lastWords = collectStderr(child);
+  child.on("error", (error) => resolve(`could not be started: ${error.message}`));
+  child.on("exit", (code, signal) => resolve(`ended with ${signal ?? `code ${code}`}${lastWords()}`));
+  return { child, ended, [Symbol.dispose]: () => killGroup(child, "SIGKILL") };
+}
+
+function collectStderr(child: ChildProcess): () => string {
+  let tail = "";
+  child.stderr?.setEncoding("utf8").on("data", (chunk: string) => {
+    tail = (tail + chunk).slice(-STDERR_BYTES);
+  });
+  return () => (tail ? `: ${tail.trim()}` : "");
+}
