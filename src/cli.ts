@@ -1,5 +1,6 @@
 #!/usr/bin/env node
 import { AppError } from "./errors.ts";
+import { keepCompiledCode } from "./process/compile-cache.ts";
 
 const OLDEST_NODE = [22, 20] as const;
 const signals = { SIGHUP: 129, SIGINT: 130, SIGTERM: 143 } as const;
@@ -57,6 +58,7 @@ async function main(): Promise<number> {
   const { stdout, stderr } = process;
   ignoreClosedPipes(stdout, stderr);
   endOnStrayErrors();
+  keepCompiledCode();
   const abort = abortOnSignals();
   try {
     const { runProgram } = await import("./cli/program.ts");

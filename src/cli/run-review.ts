@@ -1,14 +1,14 @@
 import { type LocalEnv, readLocalEnv } from "../config/env.ts";
 import { AppError } from "../errors.ts";
 import type { Severity } from "../finding.ts";
-import type { Model } from "../llm/model.ts";
+import { runReviewProcess } from "../process/run-review-process.ts";
 import type { StartedReviewProcess } from "../process/start-review-process.ts";
 import { PIPED_WIDTH, plainLine } from "../reporters/terminal-style.ts";
 import type { ProgressEvent } from "../review/progress.ts";
 import type { ReviewInput } from "../review/review-input.ts";
 import type { ReviewResult } from "../review/review-result.ts";
 import { type CommandIo, exitCodes } from "./command.ts";
-import { createModel } from "./create-model.ts";
+import { createLazyModel, type LazyModel } from "./create-model.ts";
 import { exitCodeOf } from "./exit-code.ts";
 import { loadSources } from "./load-sources.ts";
 import { loadLocalConfig } from "./local-config.ts";
@@ -46,10 +46,9 @@ export async function runReview(
   if (values.output !== undefined) await requireWritable(values.output);
   if (values["dry-run"]) return printDryRun(values, env, io);
   useProxy(env);
-  const loading = load(env);
   await using range = await openRange({ ...values, signal: io.signal });
   const { config, notices } = await configOf(range, values, io);
-  const model = await loading;
+  const model = env.model && (await createLazyModel(env.model, env.pricesFile));
   const input = inputOf(range.names.base, config, model);
   const reviewed = await reviewRange({ range, input, model, started }, values, io);
   refuseWithoutModel(reviewed, values.format);
@@ -67,15 +66,6 @@ async function printDryRun(values: ReviewValues, env: LocalEnv, io: CommandIo): 
   return exitCodes.clean;
 }
 
-/** Loads what only the review itself needs: it takes about as long as git takes to make the checkout meanwhile. */
-function load(env: LocalEnv): Promise<Model | null> {
-  const model = env.model && createModel(env.model, env.pricesFile);
-  const loading = Promise.all([model, import("../process/run-review-process.ts")]).then(([one]) => one);
-  // Awaited once the range is open. What is wrong with the range is said first.
-  loading.catch(() => {});
-  return loading;
-}
-
 /** The configuration of the range's base; says what people should know before the review begins. */
 async function configOf(range: OpenRange, { repo }: ReviewValues, io: CommandIo) {
   const loaded = await loadLocalConfig(range.workspace);
@@ -87,7 +77,7 @@ async function configOf(range: OpenRange, { repo }: ReviewValues, io: CommandIo)
 interface Reviewed {
   range: OpenRange;
   input: ReviewInput;
-  model: Model | null;
+  model: LazyModel | null;
   started: StartedReviewProcess | undefined;
 }
 
@@ -96,11 +86,14 @@ async function reviewRange(
   values: ReviewValues,
   { stderr, signal }: CommandIo,
 ): Promise<ReviewResult> {
-  const { runReviewProcess } = await import("../process/run-review-process.ts");
   await using record = await openTrajectory(values.trajectory);
   const { trajectory } = record;
   const progress = createProgress(stderr);
-  const onProgress = (event: ProgressEvent) => progress.handle(event);
+  const onProgress = (event: ProgressEvent) => {
+    // The review process is at work now, and this one has nothing to do until the first turn.
+    model?.load();
+    progress.handle(event);
+  };
   try {
     return await runReviewProcess({ place, input, model, trajectory, onProgress, signal, started });
   } finally {

@@ -13,7 +13,7 @@ const DEFAULT_MEMORY_MB = 512;
 /** What is kept of the last words of a dying process. */
 const STDERR_BYTES = 2_000;
 
-const entry = join(import.meta.dirname, `review-process${extname(import.meta.filename)}`);
+const entry = join(import.meta.dirname, `review-process-entry${extname(import.meta.filename)}`);
 
 /**
  * Starts a process with an empty environment and a heap of at most so many megabytes. Disposing of it kills it with
