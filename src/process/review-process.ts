@@ -1,10 +1,11 @@
-/** Entry of the review process: waits for its start message, reviews, hands the result back and ends. */
+/** The review process: waits for its start message, reviews and hands the result back. */
 import { prepareAnalyzers } from "../analyzers/all-analyzers.ts";
 import { createPrivacy } from "../diff/filter.ts";
 import { AppError, errorLine } from "../errors.ts";
 import { openWorkspace } from "../git/git-workspace.ts";
 import { runReview } from "../review/run-review.ts";
 import { createDiffSource } from "../tools/diff-source.ts";
+import { keepCompiledCodeNow } from "./compile-cache.ts";
 import { type FromChild, ToChild } from "./messages.ts";
 import { createParentPort } from "./parent-port.ts";
 
@@ -54,4 +55,4 @@ process.on("uncaughtException", fail);
 process.on("unhandledRejection", fail);
 
 send({ type: "ready" });
-void prepareAnalyzers();
+void prepareAnalyzers().then(keepCompiledCodeNow);
