@@ -8,7 +8,7 @@ import {
   hardenedConfig,
   isObjectName,
 } from "./git-environment.ts";
-import { killGroup } from "./run-process.ts";
+import { killProgram, programGroup } from "./run-process.ts";
 
 /** Reads from a stream the next line, then the next N bytes, in whatever pieces they come. */
 class ByteReader {
@@ -116,7 +116,7 @@ export class CatFile implements AsyncDisposable {
       cwd: this.#git.emptyHome,
       env: { ...gitEnvironment(this.#git), ...configVariables(hardenedConfig()) },
       stdio: ["pipe", "pipe", "ignore"],
-      detached: true,
+      ...programGroup(),
     });
     const reader = new ByteReader();
     const lost = () => {
@@ -137,7 +137,7 @@ export class CatFile implements AsyncDisposable {
     if (!child) return;
     const closed = new Promise((resolve) => child.once("close", resolve));
     child.stdin.end();
-    killGroup(child, "SIGKILL");
+    killProgram(child, "SIGKILL");
     await closed;
   }
 }

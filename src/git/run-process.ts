@@ -30,11 +30,30 @@ export interface ProcessEnd {
 
 const STDERR_KEPT = 16_384;
 
-/** Kills a process and everything it started: children run in a process group of their own. */
-export function killGroup(child: ChildProcess, signal: "SIGTERM" | "SIGKILL"): void {
-  if (child.pid === undefined) return;
+let inThisGroup = false;
+
+/**
+ * From now on programs run in this process's own group, so that whoever kills the group ends them too. For a process that
+ * leads a group made for it.
+ */
+export function keepProgramsInThisGroup(): void {
+  inThisGroup = true;
+}
+
+/** How every program is started: as the leader of a process group of its own, if nothing else was asked for. */
+export const programGroup = () => ({ detached: !inThisGroup });
+
+/** Kills a program and everything it started; the program alone where it runs in this process's group. */
+export function killProgram(child: ChildProcess, signal: "SIGTERM" | "SIGKILL"): void {
+  if (inThisGroup) child.kill(signal);
+  else killGroup(child, signal);
+}
+
+/** Kills a process that leads a group, and everything in the group. */
+export function killGroup(leader: Pick<ChildProcess, "pid">, signal: "SIGTERM" | "SIGKILL"): void {
+  if (leader.pid === undefined) return;
   try {
-    process.kill(-child.pid, signal);
+    process.kill(-leader.pid, signal);
   } catch {
     // Gone already.
   }
@@ -52,7 +71,7 @@ export function runProcess(request: ProcessRequest): Promise<ProcessEnd> {
       cwd: request.cwd,
       env: { ...request.env },
       stdio: [request.input === undefined ? "ignore" : "pipe", "pipe", "pipe"],
-      detached: true,
+      ...programGroup(),
     });
     let stderr = "";
     let stopped = false;
@@ -62,8 +81,8 @@ export function runProcess(request: ProcessRequest): Promise<ProcessEnd> {
     const kill = (reason?: unknown) => {
       failure ??= reason;
       const gentle = request.killSignal === "SIGTERM";
-      killGroup(child, gentle ? "SIGTERM" : "SIGKILL");
-      if (gentle) hardKill ??= setTimeout(() => killGroup(child, "SIGKILL"), 2000);
+      killProgram(child, gentle ? "SIGTERM" : "SIGKILL");
+      if (gentle) hardKill ??= setTimeout(() => killProgram(child, "SIGKILL"), 2000);
     };
     const onAbort = () => kill(new AppError("aborted", "Aborted while a program was running"));
     const timer = setTimeout(() => kill(timeoutError(request)), request.timeoutMs);

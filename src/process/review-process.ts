@@ -3,11 +3,15 @@ import { prepareAnalyzers } from "../analyzers/all-analyzers.ts";
 import { createPrivacy } from "../diff/filter.ts";
 import { AppError, errorLine } from "../errors.ts";
 import { openWorkspace } from "../git/git-workspace.ts";
+import { keepProgramsInThisGroup, killGroup } from "../git/run-process.ts";
 import { runReview } from "../review/run-review.ts";
 import { createDiffSource } from "../tools/diff-source.ts";
 import { keepCompiledCodeNow } from "./compile-cache.ts";
 import { type FromChild, ToChild } from "./messages.ts";
 import { createParentPort } from "./parent-port.ts";
+
+// The parent kills the group: git and ripgrep end with this process however it ends.
+keepProgramsInThisGroup();
 
 const send = (message: FromChild) => process.send?.(message);
 const parent = createParentPort(send);
@@ -50,7 +54,10 @@ process.on("message", (raw) => {
   void review(message).catch(fail);
 });
 // Without a parent there is nobody to answer, and nobody to end a process that hangs.
-process.on("disconnect", () => process.exit(1));
+process.on("disconnect", () => {
+  killGroup(process, "SIGKILL");
+  process.exit(1);
+});
 process.on("uncaughtException", fail);
 process.on("unhandledRejection", fail);
 

@@ -1,4 +1,6 @@
 import { execFileSync } from "node:child_process";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { TrajectoryEntry } from "../../src/agent/trajectory.ts";
 import { AppError } from "../../src/errors.ts";
@@ -6,10 +8,11 @@ import type { CheckoutPlace } from "../../src/git/checkout-place.ts";
 import type { Model } from "../../src/llm/model.ts";
 import { type ScriptedTurn, scriptedModel } from "../../src/llm/scripted.ts";
 import type { ProgressEvent } from "../../src/process/messages.ts";
-import { runReviewProcess } from "../../src/process/run-review-process.ts";
+import { type ReviewProcessOptions, runReviewProcess } from "../../src/process/run-review-process.ts";
+import { startReviewProcess } from "../../src/process/start-review-process.ts";
 import type { ReviewInput } from "../../src/review/review-input.ts";
 import { placeOf } from "../support/checkout-place.ts";
-import { GitRepo } from "../support/git-repo.ts";
+import { GitRepo, TempFolder } from "../support/git-repo.ts";
 import { reviewInput } from "../support/review-input.ts";
 
 const before = "export function total(items) {\n  return items.reduce((sum, one) => sum + one, 0);\n}\n";
@@ -51,7 +54,12 @@ describe("a review process", () => {
     repo[Symbol.dispose]();
   });
 
-  function run(model: Model | null, over: Partial<ReviewInput> = {}, signal = new AbortController().signal) {
+  function run(
+    model: Model | null,
+    over: Partial<ReviewInput> = {},
+    signal = new AbortController().signal,
+    options: Partial<ReviewProcessOptions> = {},
+  ) {
     const entries: TrajectoryEntry[] = [];
     const events: ProgressEvent[] = [];
     const result = runReviewProcess({
@@ -61,6 +69,7 @@ describe("a review process", () => {
       trajectory: { append: async (entry) => void entries.push(entry) },
       onProgress: (event) => events.push(event),
       signal,
+      ...options,
     });
     return { result, entries, events };
   }
@@ -184,6 +193,31 @@ describe("a review process", () => {
     expect(childrenOfThisProcess().filter((line) => line.includes("review-process"))).toEqual([]);
   });
 
+  it("takes a git that hangs with it when it is aborted", async () => {
+    using hanging = hangingGit(place);
+    const abort = new AbortController();
+    const { result } = run(null, {}, abort.signal, { place: hanging.place });
+    const ended = expect(result).rejects.toMatchObject({ code: "aborted" });
+    const pid = await hanging.pid();
+    abort.abort();
+
+    await ended;
+    await expect.poll(() => isRunning(pid), patience).toBe(false);
+  });
+
+  it("takes a git that hangs with it when its parent is gone", async () => {
+    using hanging = hangingGit(place);
+    using started = startReviewProcess();
+    const left = { ...started, [Symbol.dispose]: () => {} };
+    const { result } = run(null, {}, undefined, { place: hanging.place, started: left });
+    const ended = expect(result).rejects.toMatchObject({ code: "child_died" });
+    const pid = await hanging.pid();
+    started.child.disconnect();
+
+    await ended;
+    await expect.poll(() => isRunning(pid), patience).toBe(false);
+  });
+
   it("rejects, to be tried again, when the process dies", async () => {
     const killer: Model = {
       name: "killer",
@@ -220,6 +254,44 @@ describe("a review process", () => {
     expect(names.filter((name) => !name?.startsWith("NODE_CHANNEL"))).toEqual([]);
   });
 });
+
+const patience = { timeout: 20_000, interval: 20 };
+
+/** A place whose git never ends once it is to compare something; `pid` waits until it is asked to. */
+function hangingGit(place: CheckoutPlace) {
+  const folder = new TempFolder("hanging-git");
+  const gitPath = join(folder.path, "git");
+  const pidFile = join(folder.path, "pid");
+  const script = `#!/bin/sh
+case " $* " in *" diff"*) echo $$ >"${pidFile}.new" && mv "${pidFile}.new" "${pidFile}"; exec sleep 600 ;; esac
+exec "${place.gitPath}" "$@"
+`;
+  writeFileSync(gitPath, script, { mode: 0o755 });
+  return {
+    place: { ...place, gitPath },
+    async pid() {
+      await expect.poll(() => existsSync(pidFile), patience).toBe(true);
+      return Number(readFileSync(pidFile, "utf8"));
+    },
+    [Symbol.dispose]() {
+      if (existsSync(pidFile)) endIfRunning(Number(readFileSync(pidFile, "utf8")));
+      folder.dispose();
+    },
+  };
+}
+
+function endIfRunning(pid: number): void {
+  if (isRunning(pid)) process.kill(pid, "SIGKILL");
+}
+
+/** Whether a process still runs; one that is dead and not yet taken note of does not. */
+function isRunning(pid: number): boolean {
+  try {
+    return !/^\d+ \(.*\) Z/.test(readFileSync(`/proc/${pid}/stat`, "latin1"));
+  } catch {
+    return false;
+  }
+}
 
 function childrenOfThisProcess(): string[] {
   try {
