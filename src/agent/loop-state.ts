@@ -15,7 +15,7 @@ import { createRecorder, type Recorder } from "./recorder.ts";
 import { createRepeatCounter } from "./repeats.ts";
 import { createTokenEstimator, type TokenEstimator } from "./tokens.ts";
 import { addUsage, noUsage, type Totals } from "./totals.ts";
-import type { Trajectory, TrajectoryEntry } from "./trajectory.ts";
+import type { LoopEntry, Trajectory } from "./trajectory.ts";
 
 export interface LoopOptions {
   /** Names the loop within its run: "review". */
@@ -30,7 +30,7 @@ export interface LoopOptions {
   /** Milliseconds. */
   now(): number;
   /** What an earlier run of the same task recorded: its turns are not paid again. */
-  replay?: readonly TrajectoryEntry[];
+  replay?: readonly LoopEntry[];
 }
 
 /** Longest answer asked for; what a reasoning model thinks counts as answer. */

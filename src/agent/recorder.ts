@@ -1,9 +1,9 @@
 import { isDeepStrictEqual } from "node:util";
 import { AppError } from "../errors.ts";
 import type { Message, ModelTurn } from "../llm/model.ts";
-import type { Trajectory, TrajectoryEntry } from "./trajectory.ts";
+import type { LoopEntry, Trajectory } from "./trajectory.ts";
 
-type ToolResults = Extract<TrajectoryEntry, { kind: "tool_results" }>["results"];
+type ToolResults = Extract<LoopEntry, { kind: "tool_results" }>["results"];
 
 /** Writes a loop's trajectory, and goes along an earlier one of the same loop as long as the conversation is the same. */
 export interface Recorder {
@@ -22,12 +22,12 @@ export interface Recorder {
 export function createRecorder(
   trajectory: Trajectory,
   loop: string,
-  earlier: readonly TrajectoryEntry[],
+  earlier: readonly LoopEntry[],
 ): Recorder {
   let ahead = newestCourse(earlier.filter((entry) => entry.loop === loop && entry.kind !== "stopped"));
   let first = true;
 
-  async function compareOrAppend(entry: TrajectoryEntry): Promise<void> {
+  async function compareOrAppend(entry: LoopEntry): Promise<void> {
     if (isDeepStrictEqual(ahead[0], entry)) {
       ahead = ahead.slice(1);
       return;
@@ -67,8 +67,8 @@ export function createRecorder(
 }
 
 /** A run that left an earlier one's course wrote its own steps behind it: a step written again replaces all from there on. */
-function newestCourse(entries: readonly TrajectoryEntry[]): TrajectoryEntry[] {
-  const course: TrajectoryEntry[] = [];
+function newestCourse(entries: readonly LoopEntry[]): LoopEntry[] {
+  const course: LoopEntry[] = [];
   for (const entry of entries) {
     const again = course.findIndex(
       (one) => "turn" in one && "turn" in entry && one.kind === entry.kind && one.turn === entry.turn,

@@ -19,6 +19,8 @@ export interface Checkout {
   readonly place: CheckoutPlace;
   /** Gives the place back to the pool; the files stay, so that the next checkout costs the difference. */
   release(): Promise<void>;
+  /** Keeps the mirror in shape. May take minutes and never fails: for when nobody waits any more. */
+  tidy(signal?: AbortSignal): Promise<void>;
 }
 
 /**
@@ -32,11 +34,7 @@ export async function checkout(options: CheckoutOptions): Promise<Checkout> {
   const slot = await Slot.take(options.mirror.checkouts);
   try {
     const place = await fill(slot, options);
-    const release = async () => {
-      await slot.release();
-      await options.mirror.tidy();
-    };
-    return { place, release };
+    return { place, release: () => slot.release(), tidy: (signal) => options.mirror.tidy(signal) };
   } catch (error) {
     await slot.release();
     throw error;

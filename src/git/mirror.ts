@@ -131,12 +131,12 @@ export class Mirror {
    * Every fetch adds a pack, and every look-up searches all of them: makes one of many, now and then. Does nothing while
    * somebody else writes to the mirror, and never fails, because the mirror is right without it.
    */
-  async tidy(maxPacks = MAX_PACKS): Promise<void> {
+  async tidy(signal?: AbortSignal, maxPacks = MAX_PACKS): Promise<void> {
     const packs = await readdir(join(this.gitDir, "objects", "pack")).catch(() => []);
     if (packs.filter((name) => name.endsWith(".pack")).length <= maxPacks) return;
     const held = await tryLock(lockFile(this.gitDir));
     try {
-      if (held) await repack(this.git, this.gitDir);
+      if (held) await repack(this.git, this.gitDir, signal);
     } catch {
       await removeLeftovers(this.gitDir).catch(() => {});
     } finally {
@@ -176,7 +176,7 @@ function lockFile(gitDir: string): string {
   return join(gitDir, "hunkwise.pid");
 }
 
-async function repack(git: Git, gitDir: string): Promise<void> {
+async function repack(git: Git, gitDir: string, signal: AbortSignal | undefined): Promise<void> {
   await runGit({
     git,
     gitDir,
@@ -185,6 +185,7 @@ async function repack(git: Git, gitDir: string): Promise<void> {
     // Otherwise it would look for what was left out of the partial clone.
     config: partialClone,
     timeoutMs: 900_000,
+    signal,
   });
 }
 

@@ -53,7 +53,7 @@ export type Permission = "admin" | "write" | "read" | "none";
  * reads back by marker (or external id) whether the thing stands.
  */
 export interface RepositoryApi {
-  /** "none" when GitHub says so or cannot be asked: fails closed. Rejects with `github_rate_limited` alone. */
+  /** "none" also where GitHub does not know the person or does not tell us. Rejects when GitHub cannot be asked. */
   permissionOf(login: string): Promise<Permission>;
   /** The file's text at a ref of the base repository; undefined when there is none. `too_large` beyond 1 MB. */
   fileAt(path: string, ref: string): Promise<string | undefined>;

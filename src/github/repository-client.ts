@@ -19,7 +19,7 @@ const checkName = "Hunkwise";
 const largestFileBytes = 1_000_000;
 
 const Id = z.object({ id: z.int() });
-const PermissionAnswer = z.object({ permission: z.enum(["admin", "write", "read", "none"]) });
+const PermissionAnswer = z.object({ permission: z.enum(["admin", "write", "read", "none"]).catch("none") });
 const CheckRuns = z.object({
   check_runs: z.array(
     z.object({
@@ -48,7 +48,11 @@ export function createRepositoryApi({ client, owner, repo, app }: RepositoryApiO
         const { data } = await rest.repos.getCollaboratorPermissionLevel({ ...here, username });
         return PermissionAnswer.parse(data).permission;
       } catch (error) {
-        if (error instanceof AppError && error.code === "github_rate_limited") throw error;
+        // GitHub's "no such person" and "you may not know" are answers; everything else is asked again later.
+        const isAnswer =
+          error instanceof AppError &&
+          (error.code === "github_not_found" || error.code === "github_forbidden");
+        if (!isAnswer) throw error;
         return "none";
       }
     },

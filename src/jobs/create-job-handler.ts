@@ -1,6 +1,7 @@
 import type { ClaimedJob, Outcome, Task } from "../queue/job.ts";
 import type { JobTools } from "../queue/run-job.ts";
-import { concludeAtOnce, failedConclusion, openCheckRun, passedConclusion } from "../reporters/check-run.ts";
+import { concludeAtOnce, failedConclusion, passedConclusion } from "../reporters/check-run.ts";
+import { closeEarlierChecks } from "./attempts.ts";
 import type { JobDependencies } from "./job-dependencies.ts";
 import { reviewPull } from "./review-pull.ts";
 
@@ -39,7 +40,7 @@ async function giveUp(
 ): Promise<void> {
   if (task.kind === "pass_check") return;
   const api = await github.pull(task.repository, task.pull, tools.signal);
-  const { headSha } = await api.pull();
-  const check = await openCheckRun(api, headSha, task.trigger);
-  await check.conclude(failedConclusion(reason));
+  const pull = await api.pull();
+  await closeEarlierChecks(await tools.recorded(), pull, api);
+  if (pull.state === "open") await concludeAtOnce(api, pull.headSha, task.trigger, failedConclusion(reason));
 }

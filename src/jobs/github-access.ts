@@ -1,3 +1,4 @@
+import { AppError } from "../errors.ts";
 import { createGitHubClient, type GitHubClient } from "../github/client.ts";
 import type { AppIdentity } from "../github/own-text.ts";
 import { createPacings } from "../github/pacing.ts";
@@ -11,7 +12,8 @@ export type MintToken = (
   installation: number,
   scope: {
     repositoryIds: readonly number[];
-    permissions: Readonly<Record<string, "read" | "write">>;
+    /** Left out: all that the installation grants. */
+    permissions?: Readonly<Record<string, "read" | "write">> | undefined;
     renew?: boolean;
   },
 ) => Promise<string>;
@@ -34,12 +36,20 @@ export function createGitHubAccess(options: GitHubAccessOptions): GitHubAccess {
   const pacings = createPacings();
 
   function client({ installation, id }: RepositoryRef, signal: AbortSignal): GitHubClient {
-    const scope = { repositoryIds: [id], permissions: apiPermissions };
+    const scope = { repositoryIds: [id] };
     return createGitHubClient({
       baseUrl: options.apiUrl,
       userAgent: options.userAgent,
       pacing: pacings(installation),
-      token: ({ renew }) => options.mintToken(installation, { ...scope, renew }),
+      token: async ({ renew }) => {
+        try {
+          return await options.mintToken(installation, { ...scope, permissions: apiPermissions, renew });
+        } catch (error) {
+          // GitHub refuses the whole token when one permission was not granted: then what was granted has to do.
+          if (!(error instanceof AppError && error.code === "github_invalid")) throw error;
+          return options.mintToken(installation, { ...scope, renew });
+        }
+      },
       signal,
     });
   }
@@ -61,6 +71,8 @@ export async function gitAuthorization(
   mintToken: MintToken,
   { installation, id }: RepositoryRef,
 ): Promise<string> {
-  const token = await mintToken(installation, { repositoryIds: [id], permissions: gitPermissions });
+  // A cached token may have less than a minute left; git cannot ask for another in the middle of a fetch.
+  const scope = { repositoryIds: [id], permissions: gitPermissions, renew: true };
+  const token = await mintToken(installation, scope);
   return `Basic ${Buffer.from(`x-access-token:${token}`).toString("base64")}`;
 }

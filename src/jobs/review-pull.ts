@@ -1,13 +1,14 @@
+import type { TrajectoryEntry } from "../agent/trajectory.ts";
 import { loadRepoConfig } from "../config/load-repo-config.ts";
 import { AppError, errorLine } from "../errors.ts";
+import type { CheckoutPlace } from "../git/checkout-place.ts";
 import type { PullRequest, PullRequestApi } from "../github/pull-request-api.ts";
+import type { ProgressEvent } from "../process/messages.ts";
 import { runReviewProcess } from "../process/run-review-process.ts";
-import type { ClaimedJob, Outcome, Task } from "../queue/job.ts";
+import { type ClaimedJob, maxAttempts, type Outcome, type Task } from "../queue/job.ts";
 import { type JobTools, jobFields } from "../queue/run-job.ts";
 import {
   type CheckRun,
-  cancelledConclusion,
-  checkRunKey,
   concludeAtOnce,
   failedConclusion,
   openCheckRun,
@@ -16,8 +17,10 @@ import {
 import { publishReview } from "../reporters/github-review.ts";
 import { limitsOf } from "../review/limits.ts";
 import type { ReviewResult } from "../review/review-result.ts";
-import type { JobDependencies } from "./job-dependencies.ts";
+import { closeEarlierChecks, recordedResult, recordedTurns } from "./attempts.ts";
+import type { JobDependencies, JobLog } from "./job-dependencies.ts";
 import { skipReason } from "./skip-reason.ts";
+import { modelOutage, watchModel } from "./watched-model.ts";
 
 type ReviewTask = Extract<Task, { kind: "review" }>;
 type ReviewJob = ClaimedJob & { task: ReviewTask };
@@ -30,44 +33,65 @@ interface Subject {
   pull: PullRequest;
   loaded: LoadedConfig;
   check: CheckRun;
+  recorded: readonly TrajectoryEntry[];
 }
 
 /**
  * One review of a pull request, from asking GitHub what it is now to what people see. May be run again after a crash at any
- * point: what stands on GitHub is recognised and not done twice.
+ * point: what stands on GitHub is recognised and not done twice, and turns that were paid for are not paid again.
  */
 export async function reviewPull(job: ReviewJob, tools: JobTools, deps: JobDependencies): Promise<Outcome> {
   const { task } = job;
   const api = await deps.github.pull(task.repository, task.pull, tools.signal);
   const refused = await refuseStranger(task, api);
   if (refused) return refused;
-  const pull = await api.pull();
-  await closeOlderCheck(task, pull, api);
+  const [pull, recorded] = await Promise.all([api.pull(), tools.recorded()]);
+  await closeEarlierChecks(recorded, pull, api);
   if (pull.state === "closed") return { kind: "skipped", reason: "the pull request is closed" };
-  const loaded = await loadRepoConfig((path) => api.fileAt(path, pull.baseSha));
+  const loaded = await configOf(pull, api, task);
   const skip = task.trigger === "event" ? skipReason(loaded.config, pull) : undefined;
   if (skip) {
     await concludeAtOnce(api, pull.headSha, task.trigger, skippedConclusion(`Not reviewed: ${skip}.`));
     return { kind: "skipped", reason: skip };
   }
+  await tools.record({ kind: "check_opened", head: pull.headSha, trigger: task.trigger });
   const check = await openCheckRun(api, pull.headSha, task.trigger);
   if (check.reviewed) return { kind: "skipped", reason: `${pull.headSha} was reviewed already` };
-  const subject: Subject = { job, api, pull, loaded, check };
+  return reviewAndPublish({ job, api, pull, loaded, check, recorded }, tools, deps);
+}
+
+/** The base's configuration. Where it cannot be trusted to say what is private, nothing is reviewed, and people see why. */
+async function configOf(
+  pull: PullRequest,
+  api: PullRequestApi,
+  { trigger }: ReviewTask,
+): Promise<LoadedConfig> {
   try {
-    return await publish(subject, await review(subject, tools, deps), tools, deps);
+    return await loadRepoConfig((path) => api.fileAt(path, pull.baseSha));
   } catch (error) {
-    // Where the job is tried again the check is opened again; where it is not, nobody else would close it.
-    if (!tools.signal.aborted) await check.conclude(failedConclusion(errorLine(error))).catch(() => {});
+    if (error instanceof AppError && !error.retryable) {
+      await concludeAtOnce(api, pull.headSha, trigger, failedConclusion(errorLine(error)));
+    }
     throw error;
   }
 }
 
-/** An earlier attempt may have died after it opened a check run, and the head may have moved on since. */
-async function closeOlderCheck({ headSha, trigger }: ReviewTask, pull: PullRequest, api: PullRequestApi) {
-  if (headSha === null || headSha === pull.headSha) return;
-  const older = await api.findCheckRun(headSha, checkRunKey(headSha, trigger));
-  if (older && !older.completed) {
-    await api.updateCheckRun(older.id, cancelledConclusion(`The head moved on to ${pull.headSha}.`));
+async function reviewAndPublish(subject: Subject, tools: JobTools, deps: JobDependencies): Promise<Outcome> {
+  const { pull, check, recorded } = subject;
+  try {
+    const known = recordedResult(recorded, pull);
+    if (known) return await publish(subject, known, tools, deps);
+    const { result, tidy } = await review(subject, tools, deps);
+    const { headSha: head, baseSha: base } = pull;
+    await tools.record({ kind: "result", head, base, result });
+    const outcome = await publish(subject, result, tools, deps);
+    await tidy(tools.signal);
+    return outcome;
+  } catch (error) {
+    // Where the job is tried again the check is opened again; where it is not, nobody else would close it.
+    const isOurs = !tools.signal.aborted && !(error instanceof AppError && error.code === "lease_lost");
+    if (isOurs) await check.conclude(failedConclusion(errorLine(error))).catch(() => {});
+    throw error;
   }
 }
 
@@ -84,35 +108,55 @@ async function refuseStranger(task: ReviewTask, api: PullRequestApi): Promise<Ou
   return undefined;
 }
 
-async function review(
-  { job, pull, loaded }: Subject,
-  tools: JobTools,
-  { checkout, model, log }: JobDependencies,
-): Promise<ReviewResult> {
+async function review(subject: Subject, tools: JobTools, deps: JobDependencies) {
+  const { job, pull, loaded } = subject;
   const { repository } = job.task;
-  const { number, title, body, author, headSha: head, baseSha: base, baseRef } = pull;
-  const place = await checkout({ repository, pull: number, head, base, baseRef, signal: tools.signal });
+  const { number, headSha: head, baseSha: base, baseRef } = pull;
+  const checkout = await deps.checkout({
+    ...{ repository, pull: number, head, base, baseRef },
+    signal: tools.signal,
+  });
   try {
-    const result = await runReviewProcess({
-      place: place.place,
-      input: {
-        targetBranch: baseRef,
-        pull: { number, title, body, author },
-        config: loaded.config,
-        limits: limitsOf(loaded.config),
-        model: model && { name: model.name, contextTokens: model.contextTokens },
-      },
-      model,
-      trajectory: { append: tools.record },
-      onProgress(event) {
-        if (event.type === "crash") log.error({ ...jobFields(job), ...event }, `Fault in ${event.where}`);
-      },
-      signal: tools.signal,
-    });
-    return { ...result, warnings: [...loaded.problems.map(configWarning), ...result.warnings] };
+    const result = await reviewIn(checkout.place, subject, tools, deps);
+    const warnings = [...loaded.problems.map(configWarning), ...result.warnings];
+    return { result: { ...result, warnings }, tidy: checkout.tidy };
   } finally {
-    await place.release();
+    await checkout.release();
   }
+}
+
+async function reviewIn(
+  place: CheckoutPlace,
+  { job, pull, loaded, recorded }: Subject,
+  { record, signal }: JobTools,
+  deps: JobDependencies,
+): Promise<ReviewResult> {
+  const { number, title, body, author, baseRef } = pull;
+  const watched = deps.model && watchModel(deps.model);
+  const result = await runReviewProcess({
+    place,
+    input: {
+      targetBranch: baseRef,
+      pull: { number, title, body, author },
+      config: loaded.config,
+      limits: limitsOf(loaded.config),
+      model: deps.model && { name: deps.model.name, contextTokens: deps.model.contextTokens },
+    },
+    model: watched?.model ?? null,
+    trajectory: { append: record },
+    replay: recordedTurns(recorded),
+    onProgress: (event) => logProgress(event, job, deps.log),
+    signal,
+  });
+  const outage = modelOutage(result, watched?.lastFault(), job.attempt >= maxAttempts);
+  if (outage) throw outage;
+  return result;
+}
+
+/** Faults of ours and of the model's provider are for whoever operates this, in full. */
+function logProgress(event: ProgressEvent, job: ReviewJob, log: JobLog): void {
+  if (event.type === "crash") log.error({ ...jobFields(job), ...event }, `Fault in ${event.where}`);
+  if (event.type === "model_failed") log.warn({ ...jobFields(job) }, `The model failed: ${event.error}`);
 }
 
 function configWarning({ line, message }: LoadedConfig["problems"][number]): string {

@@ -44,7 +44,7 @@ const ModelTurn = z.strictObject({
   usage: Usage,
 });
 
-const TrajectoryEntry = z.discriminatedUnion("kind", [
+const LoopEntry = z.discriminatedUnion("kind", [
   z.strictObject({ kind: z.literal("messages"), loop: z.string(), messages: z.array(Message) }),
   z.strictObject({ kind: z.literal("turn"), loop: z.string(), turn: z.int(), model: ModelTurn }),
   z.strictObject({
@@ -62,7 +62,12 @@ export type { ProgressEvent };
 
 /** From the parent to the review process. */
 export const ToChild = z.discriminatedUnion("type", [
-  z.strictObject({ type: z.literal("start"), place: CheckoutPlace, input: ReviewInput }),
+  z.strictObject({
+    type: z.literal("start"),
+    place: CheckoutPlace,
+    input: ReviewInput,
+    replay: z.array(LoopEntry),
+  }),
   z.strictObject({ type: z.literal("turn"), request: z.int(), turn: ModelTurn }),
   z.strictObject({ type: z.literal("turn_failed"), request: z.int(), error: Failure }),
   z.strictObject({ type: z.literal("recorded"), number: z.int() }),
@@ -74,7 +79,7 @@ export const FromChild = z.discriminatedUnion("type", [
   z.strictObject({ type: z.literal("ready") }),
   z.strictObject({ type: z.literal("progress"), event: ProgressEvent }),
   z.strictObject({ type: z.literal("request_turn"), request: z.int(), model: ModelRequest }),
-  z.strictObject({ type: z.literal("record"), number: z.int(), entry: TrajectoryEntry }),
+  z.strictObject({ type: z.literal("record"), number: z.int(), entry: LoopEntry }),
   z.strictObject({ type: z.literal("result"), result: ReviewResult }),
   z.strictObject({ type: z.literal("failed"), error: Failure }),
 ]);

@@ -24,10 +24,15 @@ export function createParentPort(send: (message: FromChild) => void): ParentPort
     model: (name, contextTokens) => ({
       name,
       contextTokens,
-      respond(request) {
+      respond(request, signal) {
         const number = ++count;
         const waiting = Promise.withResolvers<ModelTurn>();
         turns.set(number, waiting);
+        // The loop must not wait for an answer that no longer counts; the parent's request ends with this process.
+        const abort = () =>
+          settle(turns, number)?.reject(new AppError("aborted", "The model turn was aborted"));
+        if (signal.aborted) abort();
+        signal.addEventListener("abort", abort, { once: true });
         send({
           type: "request_turn",
           request: number,

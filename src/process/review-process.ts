@@ -18,7 +18,7 @@ const parent = createParentPort(send);
 
 type Start = Extract<ToChild, { type: "start" }>;
 
-async function review({ place, input }: Start): Promise<void> {
+async function review({ place, input, replay }: Start): Promise<void> {
   await using workspace = openWorkspace(place);
   const { private: privatePaths, ignore } = input.config.paths;
   const result = await runReview(input, {
@@ -26,11 +26,13 @@ async function review({ place, input }: Start): Promise<void> {
     diffs: createDiffSource(workspace, { ignore, private: privatePaths }),
     model: input.model ? parent.model(input.model.name, input.model.contextTokens) : null,
     trajectory: parent.trajectory,
+    replay,
     isPrivate: createPrivacy(privatePaths),
     progress: parent.progress,
     // The parent ends this process when the review is no longer wanted.
     signal: new AbortController().signal,
     now: Date.now,
+    startedAt: Date.now(),
   });
   send({ type: "result", result });
 }

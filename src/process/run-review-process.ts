@@ -1,6 +1,6 @@
 import type { ChildProcess } from "node:child_process";
 import { z } from "zod";
-import type { Trajectory } from "../agent/trajectory.ts";
+import type { LoopEntry, Trajectory } from "../agent/trajectory.ts";
 import { AppError, type ErrorCode, errorLine } from "../errors.ts";
 import type { CheckoutPlace } from "../git/checkout-place.ts";
 import type { Model } from "../llm/model.ts";
@@ -15,6 +15,8 @@ export interface ReviewProcessOptions {
   /** Null reviews with the analyzers alone; must agree with `input.model`. */
   model: Model | null;
   trajectory: Trajectory;
+  /** What an earlier run recorded: as long as the conversation is the same, its turns are not paid again. */
+  replay?: readonly LoopEntry[];
   onProgress: (event: ProgressEvent) => void;
   signal: AbortSignal;
   /** Heap limit of the review process in megabytes. */
@@ -79,7 +81,12 @@ async function answer(
 ) {
   switch (message.type) {
     case "ready":
-      return send(child, { type: "start", place: options.place, input: options.input });
+      return send(child, {
+        type: "start",
+        place: options.place,
+        input: options.input,
+        replay: [...(options.replay ?? [])],
+      });
     case "progress":
       return options.onProgress(message.event);
     case "record":

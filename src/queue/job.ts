@@ -37,7 +37,7 @@ export const Task = z.discriminatedUnion("kind", [
 export type Task = z.infer<typeof Task>;
 
 /**
- * How often a job is tried. A claim with a higher `attempt` is there to say that the job failed, not to try it again: its
+ * How often a job is tried; an outage of GitHub does not count. A claim with a higher `attempt` is there to say that the job failed, not to try it again: its
  * last worker died and told nobody.
  */
 export const maxAttempts = 5;
@@ -63,6 +63,8 @@ export interface ClaimedJob {
   attempt: number;
   fence: number;
   deliveryId: string | null;
+  /** When the job was stored, in milliseconds since 1970. */
+  createdAt: number;
 }
 
 export type JobState = "waiting" | "active" | "done" | "failed";

@@ -1,5 +1,5 @@
 import type { TrajectoryEntry } from "../agent/trajectory.ts";
-import { AppError, errorLine } from "../errors.ts";
+import { AppError, type ErrorCode, errorLine } from "../errors.ts";
 import { type ClaimedJob, maxAttempts, type Outcome } from "./job.ts";
 import type { Queue } from "./queue.ts";
 
@@ -9,6 +9,8 @@ export interface JobTools {
   signal: AbortSignal;
   /** Appends to the job's trajectory; rejects with `lease_lost` when another worker has the job. */
   record(entry: TrajectoryEntry): Promise<void>;
+  /** The job's trajectory so far, of all attempts, oldest first. */
+  recorded(): Promise<TrajectoryEntry[]>;
   /** Asked before anything visible is done. Prolongs the lease when the answer is yes. */
   stillOurs(): Promise<boolean>;
 }
@@ -28,6 +30,8 @@ export interface JobRun {
   leaseMs: number;
   sleep: (ms: number, signal: AbortSignal) => Promise<void>;
   random: () => number;
+  /** Milliseconds since 1970. */
+  now: () => number;
   /** The worker stops: abort and hand back. */
   stop: AbortSignal;
   /** It waited long enough: hand back although the handler still runs. */
@@ -64,7 +68,7 @@ export async function runJob(job: ClaimedJob, run: JobRun): Promise<void> {
 
 async function attempt(job: ClaimedJob, run: JobRun, signal: AbortSignal): Promise<Ending> {
   if (job.attempt > maxAttempts)
-    return { error: new AppError("child_died", "its worker died at every attempt") };
+    return { error: new AppError("child_died", "it failed at every attempt, or its worker died") };
   try {
     return { outcome: await run.handle(job, toolsFor(job, run, signal)) };
   } catch (error) {
@@ -88,21 +92,61 @@ async function settle(job: ClaimedJob, ending: Ending, run: JobRun, signal: Abor
   const reason = errorLine(error);
   if (signal.aborted || isLeaseLost(error))
     return log.warn({ ...fields, err: error }, "Job lost to another worker");
-  if (error instanceof AppError && error.retryable && job.attempt < maxAttempts) {
-    const delayMs = error.retryAfterMs ?? backOffMs(job.attempt, run.random());
-    await queue.release(job, delayMs, reason);
-    return log.warn({ ...fields, err: error, delayMs }, `Job will be tried again: ${reason}`);
+  const again = nextTry(job, error, run);
+  if (again) {
+    await queue.release(job, again.delayMs, reason, again);
+    return log.warn({ ...fields, err: error, ...again }, `Job will be tried again: ${reason}`);
   }
   log.error({ ...fields, err: error }, `Job failed: ${reason}`);
-  await tellPeople(job, reason, run, signal);
+  const untold = await tellPeople(job, reason, run, signal);
+  if (isOutage(untold, job, run)) {
+    // Whoever waits for the check run must hear of it: the next claim does nothing but tell them.
+    await queue.release(job, outageDelayMs(run), reason);
+    return;
+  }
   await queue.complete(job, { kind: "failed", reason });
 }
 
-async function tellPeople(job: ClaimedJob, reason: string, run: JobRun, signal: AbortSignal): Promise<void> {
+/** When and how a failed job is tried again; undefined when it is not. */
+function nextTry(
+  job: ClaimedJob,
+  error: unknown,
+  run: JobRun,
+): { delayMs: number; countAttempt: boolean } | undefined {
+  if (!(error instanceof AppError) || !error.retryable || job.attempt > maxAttempts) return undefined;
+  if (isOutage(error, job, run)) {
+    return { delayMs: error.retryAfterMs ?? outageDelayMs(run), countAttempt: false };
+  }
+  if (job.attempt === maxAttempts) return undefined;
+  return { delayMs: error.retryAfterMs ?? backOffMs(job.attempt, run.random()), countAttempt: true };
+}
+
+/** Faults of GitHub or the way to it, which no attempt of ours can be blamed for. */
+const outageCodes = new Set<ErrorCode>(["github_failed", "github_rate_limited", "repository_unavailable"]);
+/** After a day of it, somebody has to look. */
+const outagePatienceMs = 24 * 3_600_000;
+
+function isOutage(error: unknown, job: ClaimedJob, { now }: JobRun): boolean {
+  const isFault = error instanceof AppError && error.retryable && outageCodes.has(error.code);
+  return isFault && now() - job.createdAt < outagePatienceMs;
+}
+
+/** About a minute: an outage ends some time, and nobody wants all jobs back in the same second. */
+const outageDelayMs = ({ random }: JobRun) => Math.round(45_000 + random() * 30_000);
+
+/** Resolves to what kept people from being told. */
+async function tellPeople(
+  job: ClaimedJob,
+  reason: string,
+  run: JobRun,
+  signal: AbortSignal,
+): Promise<unknown> {
   try {
     await run.giveUp?.(job, reason, toolsFor(job, run, signal));
+    return undefined;
   } catch (error) {
     run.log.error({ ...jobFields(job), err: error }, `Nobody was told of the failure: ${errorLine(error)}`);
+    return error;
   }
 }
 
@@ -130,6 +174,7 @@ function toolsFor(job: ClaimedJob, run: JobRun, signal: AbortSignal): JobTools {
   return {
     signal,
     record: (entry) => run.queue.record(job, entry),
+    recorded: () => run.queue.trajectory(job.id),
     stillOurs: async () => !signal.aborted && (await run.queue.heartbeat(job, run.leaseMs)),
   };
 }

@@ -19,6 +19,7 @@ const CandidateRow = z.object({
   attempts: z.int(),
   fence: z.int(),
   delivery_id: z.string().nullable(),
+  created_at: z.int(),
 });
 const WaitingRow = z.object({
   id: z.string(),
@@ -74,8 +75,8 @@ class SqliteQueue implements Queue {
           continue;
         }
         this.#sql.take.run({ id: row.id, worker, leaseUntil: now + leaseMs });
-        const { id, delivery_id: deliveryId } = row;
-        return { id, task, attempt: row.attempts + 1, fence: row.fence + 1, deliveryId };
+        const { id, delivery_id: deliveryId, created_at: createdAt } = row;
+        return { id, task, attempt: row.attempts + 1, fence: row.fence + 1, deliveryId, createdAt };
       }
     });
   }

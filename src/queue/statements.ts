@@ -30,7 +30,7 @@ export function prepareStatements(database: DatabaseSync) {
     ),
     // An active job whose lease ran out stands in the way of its key until it is taken over itself.
     nextJob: sql(
-      `SELECT id, task, attempts, fence, delivery_id FROM job AS candidate
+      `SELECT id, task, attempts, fence, delivery_id, created_at FROM job AS candidate
        WHERE ((state = 'waiting' AND run_after <= :now) OR (state = 'active' AND lease_until <= :now))
          AND NOT EXISTS (SELECT 1 FROM job AS other WHERE other.serial_key = candidate.serial_key
            AND other.state = 'active' AND other.seq <> candidate.seq)

@@ -48,7 +48,7 @@ export function startWorker(options: WorkerOptions): Worker {
   const name = options.name ?? `${process.pid}-${crypto.randomUUID()}`;
   const stopping = new AbortController();
   const graceOver = new AbortController();
-  const run = { ...options, leaseMs, sleep, random, stop: stopping.signal, graceOver: graceOver.signal };
+  const run = { ...options, leaseMs, sleep, random, now, stop: stopping.signal, graceOver: graceOver.signal };
   let alarm = new AbortController();
   let running = 0;
   let idle = false;

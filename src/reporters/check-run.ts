@@ -52,7 +52,7 @@ export async function openCheckRun(
 }
 
 /** What one head and trigger's check run is found by. */
-export const checkRunKey = (headSha: string, trigger: string) => `${headSha}:${trigger}`;
+const checkRunKey = (headSha: string, trigger: string) => `${headSha}:${trigger}`;
 
 /** Whether a check run says how a review ended; a skipped, called off or failed one does not, and may be made good. */
 function isReview({ completed, conclusion, title }: StandingCheckRun): boolean {
@@ -62,7 +62,10 @@ function isReview({ completed, conclusion, title }: StandingCheckRun): boolean {
 const reviewConclusions = new Set(["success", "neutral", "failure"]);
 const failedTitle = "The review failed";
 
-/** Concludes a check run that nobody waited in: a skipped pull request, a merge queue. Resolves to what went wrong. */
+/**
+ * Concludes a check run that nobody waited in: a skipped pull request, a merge queue. One that says how a review ended
+ * stays as it is. Resolves to what went wrong.
+ */
 export async function concludeAtOnce(
   api: CheckApi,
   headSha: string,
@@ -70,7 +73,18 @@ export async function concludeAtOnce(
   update: CheckRunUpdate,
   sleep?: Sleep,
 ): Promise<string | undefined> {
-  return (await upsert(api, headSha, trigger, update, sleep)).problem;
+  return (await upsert(api, headSha, trigger, update, sleep, isReview)).problem;
+}
+
+/** Concludes a check run that an earlier attempt left open; does nothing where there is none. */
+export async function closeCheckRun(
+  api: CheckApi,
+  headSha: string,
+  trigger: string,
+  update: CheckRunUpdate,
+): Promise<void> {
+  const standing = await api.findCheckRun(headSha, checkRunKey(headSha, trigger));
+  if (standing && !standing.completed) await api.updateCheckRun(standing.id, update);
 }
 
 const inProgress: CheckRunUpdate = {

@@ -1,4 +1,4 @@
-import type { Trajectory } from "../agent/trajectory.ts";
+import type { LoopEntry, Trajectory } from "../agent/trajectory.ts";
 import type { Workspace } from "../git/workspace.ts";
 import type { Model } from "../llm/model.ts";
 import type { DiffSource } from "../tools/tool.ts";
@@ -11,9 +11,13 @@ export interface ReviewDependencies {
   /** Null reviews with the analyzers alone. */
   model: Model | null;
   trajectory: Trajectory;
+  /** What an earlier run of this review recorded. */
+  replay: readonly LoopEntry[];
   isPrivate(path: string): boolean;
   progress(event: ProgressEvent): void;
   signal: AbortSignal;
   /** Milliseconds. */
   now(): number;
+  /** When the review began, by `now`. Its time limit counts from there. */
+  startedAt: number;
 }

@@ -84,8 +84,9 @@ export async function reviewWithModel(
     messages,
     tools,
     context,
-    limits: input.limits,
+    limits: { ...input.limits, milliseconds: timeLeft(input, deps) },
     trajectory: deps.trajectory,
+    replay: deps.replay,
     signal: deps.signal,
     now: deps.now,
     emit(event) {
@@ -100,6 +101,11 @@ export async function reviewWithModel(
     stopReason: result.stopReason,
     warnings: warningsOf(result, input),
   };
+}
+
+/** Reading the change has used up some of the time; a moment stays for the loop in any case, so that it ends by itself. */
+function timeLeft({ limits }: ReviewInput, { now, startedAt }: ReviewDependencies): number {
+  return Math.max(1, limits.milliseconds - (now() - startedAt));
 }
 
 function warningsOf({ modelError, usage }: AgentResult, { limits }: ReviewInput): string[] {

@@ -25,6 +25,8 @@ export const ProgressEvent = z.discriminatedUnion("type", [
     line: z.int(),
     title: z.string(),
   }),
+  /** Why the model failed, in full: for whoever operates this, never for the public. */
+  z.strictObject({ type: z.literal("model_failed"), error: z.string() }),
   /** A tool or analyzer of ours threw: a fault to be reported, not one of the pull request. */
   z.strictObject({ type: z.literal("crash"), where: z.string(), error: z.string() }),
 ]);

@@ -12,7 +12,6 @@ import type { Coverage, PlacedFinding, ReviewResult } from "./review-result.ts";
 
 /** One review from a checkout to placed findings: the pipeline both edges share. */
 export async function runReview(input: ReviewInput, deps: ReviewDependencies): Promise<ReviewResult> {
-  const started = deps.now();
   deps.progress({ type: "phase", phase: "context" });
   const files = await deps.diffs.files();
   deps.progress({ type: "phase", phase: "analyzers" });
@@ -37,7 +36,7 @@ export async function runReview(input: ReviewInput, deps: ReviewDependencies): P
     coverage: coverageOf(files, review.usage.requests > 0 ? coverage : createCoverage(reviewable(files))),
     usage: review.usage,
     stop_reason: review.stopReason,
-    duration_ms: deps.now() - started,
+    duration_ms: deps.now() - deps.startedAt,
     warnings: [...review.warnings, ...milderWarning(review.findings, input)],
   };
 }

@@ -35,7 +35,7 @@ export interface TokenScope {
   /** The token reaches these repositories and no others. */
   repositoryIds: readonly number[];
   /** Each must have been granted to the App; the token can do nothing else. */
-  permissions: Readonly<Record<string, "read" | "write">>;
+  permissions?: Readonly<Record<string, "read" | "write">> | undefined;
   /** A new token, not the cached one: GitHub refused that. */
   renew?: boolean;
 }
@@ -48,7 +48,11 @@ export function installationAuth(probot: Probot): InstallationAuth {
   return async (installation, { repositoryIds, permissions, renew = false }) => {
     const octokit = await probot.auth();
     try {
-      const options = { repositoryIds: [...repositoryIds], permissions, refresh: renew };
+      const options = {
+        repositoryIds: [...repositoryIds],
+        ...(permissions && { permissions }),
+        refresh: renew,
+      };
       const auth = await octokit.auth({ type: "installation", installationId: installation, ...options });
       const { token } = auth as { token: string };
       registerSecret(token);

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import type { AgentEvent } from "../../src/agent/events.ts";
 import { type AgentInput, type AgentResult, runAgent } from "../../src/agent/run-agent.ts";
-import type { TrajectoryEntry } from "../../src/agent/trajectory.ts";
+import type { LoopEntry } from "../../src/agent/trajectory.ts";
 import type { Message } from "../../src/llm/model.ts";
 import { type ScriptedModel, type ScriptedTurn, scriptedModel } from "../../src/llm/scripted.ts";
 import { type AnyTool, defineTool, type ToolContext, ToolError } from "../../src/tools/tool.ts";
@@ -82,7 +82,7 @@ export function fixtureTools(
 export interface LoopRun extends Traces {
   result: AgentResult;
   events: AgentEvent[];
-  entries: TrajectoryEntry[];
+  entries: LoopEntry[];
   model: ScriptedModel;
   /** Texts of the tool messages, in order. */
   answers: string[];
@@ -97,7 +97,7 @@ export async function runLoop(script: Script, options: Options = {}): Promise<Lo
   const { contextTokens, textFor, ...more } = options;
   const model = scriptedModel(script, contextTokens === undefined ? {} : { contextTokens });
   const events: AgentEvent[] = [];
-  const entries: TrajectoryEntry[] = [];
+  const entries: LoopEntry[] = [];
   const result = await runAgent({
     loop: "review",
     model,

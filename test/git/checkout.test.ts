@@ -169,7 +169,7 @@ describe("a checkout", () => {
     const first = await open({ mirror });
     const reading = readAll(first.place);
     expect(packs().length).toBeGreaterThan(1);
-    await mirror.tidy(1);
+    await mirror.tidy(undefined, 1);
     expect(packs()).toHaveLength(1);
     expect((await reading).baseText).toBe("one\ntwo\nthree, on main\n");
     await first.release();

@@ -68,9 +68,12 @@ describe("a permission", () => {
     expect(await apiFor().api.permissionOf("octocat")).toBe("none");
   });
 
-  it("is none when GitHub cannot be reached", async () => {
+  it("is asked for later when GitHub cannot be reached: nobody is refused for an outage", async () => {
     github().get(path).times(4).reply(500);
-    expect(await apiFor().api.permissionOf("octocat")).toBe("none");
+    expect(await failure(apiFor().api.permissionOf("octocat"))).toMatchObject({
+      code: "github_failed",
+      retryable: true,
+    });
   });
 
   it("is asked for later when the rate limit is used up", async () => {

@@ -2,7 +2,7 @@ import { execFileSync } from "node:child_process";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import type { TrajectoryEntry } from "../../src/agent/trajectory.ts";
+import type { LoopEntry } from "../../src/agent/trajectory.ts";
 import { AppError } from "../../src/errors.ts";
 import type { CheckoutPlace } from "../../src/git/checkout-place.ts";
 import type { Model } from "../../src/llm/model.ts";
@@ -60,7 +60,7 @@ describe("a review process", () => {
     signal = new AbortController().signal,
     options: Partial<ReviewProcessOptions> = {},
   ) {
-    const entries: TrajectoryEntry[] = [];
+    const entries: LoopEntry[] = [];
     const events: ProgressEvent[] = [];
     const result = runReviewProcess({
       place,
@@ -177,6 +177,40 @@ describe("a review process", () => {
       stop_reason: "model_error",
       coverage: { hunks_total: 1, hunks_served: 0, unserved: [{ path: "total.js", hunks: 1 }] },
     });
+  });
+
+  it("publishes what was found when the time limit passes while the model thinks", async () => {
+    const slow: Model = {
+      name: "slow",
+      contextTokens: 128_000,
+      respond: async (request) => {
+        if (request.messages.some((message) => message.role === "tool")) return new Promise(() => {});
+        return scripted({ toolCalls: [reportReduce] }).respond(request, new AbortController().signal);
+      },
+    };
+    const limits = { ...reviewInput().limits, milliseconds: 4_000 };
+    const result = await run(slow, { limits }).result;
+
+    expect(result).toMatchObject({ stop_reason: "time_limit", findings: [{ finding: { line: 2 } }] });
+  });
+
+  it("takes the turns of an earlier attempt over without asking the model again", async () => {
+    const first = run(scripted({ toolCalls: [reportReduce] }, { toolCalls: [finish] }));
+    await first.result;
+    const model = scripted({ toolCalls: [finish] });
+    const entries = first.entries.slice(0, 3);
+    const again = await runReviewProcess({
+      place,
+      input: reviewInput(),
+      model,
+      trajectory: { append: async () => {} },
+      replay: entries,
+      onProgress: () => {},
+      signal: new AbortController().signal,
+    });
+
+    expect(again).toMatchObject({ stop_reason: "finished", findings: [{ finding: { line: 2 } }] });
+    expect(model.requests).toHaveLength(1);
   });
 
   it("rejects when it is aborted, and leaves no process behind", async () => {

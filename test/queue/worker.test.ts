@@ -225,7 +225,59 @@ describe("a job that fails", () => {
       { giveUp: async (job, reason) => void told.push(`${job.id}: ${reason}`) },
     );
     await until(async () => (await states()).failed === 1);
-    expect({ told, handled }).toEqual({ told: [`${id}: its worker died at every attempt`], handled: [] });
+    expect({ told, handled }).toEqual({
+      told: [`${id}: it failed at every attempt, or its worker died`],
+      handled: [],
+    });
+  });
+});
+
+describe("an outage of GitHub", () => {
+  const outageOfGitHub = () => new AppError("github_failed", "GitHub answered 502", { retryable: true });
+  const startLater = (handle: WorkerOptions["handle"], options: Partial<WorkerOptions> = {}) =>
+    start(handle, { pollMs: 1, now: () => Date.now() + ahead, ...options });
+  /** Lets the back-off of a minute pass until the only job is in `state`. */
+  const steppingUntil = (state: "done" | "failed") =>
+    until(async () => {
+      ahead += 20_000;
+      return (await states())[state] === 1;
+    });
+
+  it("costs no attempt, however long it lasts", async () => {
+    await queue.enqueue(reviewJob(1));
+    const attempts: number[] = [];
+    startLater(async (job) => {
+      if (attempts.push(job.attempt) <= 2 * maxAttempts) throw outageOfGitHub();
+      return done;
+    });
+    await steppingUntil("done");
+    expect(attempts).toEqual(Array.from({ length: 2 * maxAttempts + 1 }, () => 1));
+  });
+
+  it("ends after a day", async () => {
+    await queue.enqueue(reviewJob(1));
+    startLater(async () => {
+      ahead += 3_600_000;
+      throw outageOfGitHub();
+    });
+    await steppingUntil("failed");
+  });
+
+  it("does not keep people from hearing of a failure: they are told as soon as it is over", async () => {
+    await queue.enqueue(reviewJob(1));
+    let tellings = 0;
+    startLater(
+      async () => {
+        throw new AppError("too_large", "too large");
+      },
+      {
+        giveUp: async () => {
+          if (++tellings < 4) throw outageOfGitHub();
+        },
+      },
+    );
+    await steppingUntil("failed");
+    expect(tellings).toBe(4);
   });
 });
 

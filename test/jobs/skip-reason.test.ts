@@ -1,0 +1,44 @@
+import { describe, expect, it } from "vitest";
+import { RepoConfig } from "../../src/config/repo-config.ts";
+import type { PullRequest } from "../../src/github/pull-request-api.ts";
+import { skipReason } from "../../src/jobs/skip-reason.ts";
+
+const pull: PullRequest = {
+  number: 7,
+  title: "Add a thing",
+  body: "",
+  author: "octocat",
+  state: "open",
+  draft: false,
+  labels: ["bug"],
+  headSha: "h",
+  baseSha: "b",
+  baseRef: "release/2.0",
+};
+const why = (review: object, over: Partial<PullRequest> = {}) =>
+  skipReason(RepoConfig.parse({ review }), { ...pull, ...over });
+
+describe("skipReason", () => {
+  it("is none for an ordinary pull request", () => {
+    expect(why({})).toBeUndefined();
+  });
+
+  it.each([
+    ["switched off", { enabled: false }, {}, "switched off"],
+    ["a draft", {}, { draft: true }, "a draft"],
+    ["another base branch", { base_branches: ["main"] }, {}, "release/2.0"],
+    ["an ignored author, in any case", { ignore_authors: ["OctoCat"] }, {}, "OctoCat"],
+    ["an ignored label", { ignore_labels: ["Bug"] }, {}, "Bug"],
+    ["an ignored word in the title", { ignore_titles: ["a THING"] }, {}, "a THING"],
+  ])("is given for %s", (_what, review, over, word) => {
+    expect(why(review, over)).toContain(word);
+  });
+
+  it.each([
+    ["drafts where they are wanted", { drafts: true }, { draft: true }],
+    ["base branches that match a pattern", { base_branches: ["release/*"] }, {}],
+    ["other authors", { ignore_authors: ["renovate[bot]"] }, {}],
+  ])("lets %s through", (_what, review, over) => {
+    expect(why(review, over)).toBeUndefined();
+  });
+});

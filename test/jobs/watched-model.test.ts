@@ -1,0 +1,51 @@
+import { describe, expect, it } from "vitest";
+import { AppError } from "../../src/errors.ts";
+import { modelOutage, watchModel } from "../../src/jobs/watched-model.ts";
+import { scriptedModel } from "../../src/llm/scripted.ts";
+import { sampleResult } from "../reporters/sample-result.ts";
+
+const passing = new AppError("model_rate_limited", "organization org-1 is limited", {
+  retryable: true,
+  retryAfterMs: 9,
+});
+const lasting = new AppError("model_unauthorized", "key refused");
+const failed = (requests: number) => {
+  const result = sampleResult({ stop_reason: "model_error" });
+  return { ...result, usage: { ...result.usage, requests } };
+};
+
+describe("a watched model", () => {
+  const request = { messages: [], tools: [], maxOutputTokens: 1 };
+  const { signal } = new AbortController();
+
+  it("tells the fault of its last request", async () => {
+    const watched = watchModel(scriptedModel([passing, { content: "ok" }]));
+
+    await expect(watched.model.respond(request, signal)).rejects.toBe(passing);
+    expect(watched.lastFault()).toBe(passing);
+    await watched.model.respond(request, signal);
+    expect(watched.lastFault()).toBeUndefined();
+  });
+});
+
+describe("a model that failed a review", () => {
+  it("has the job tried again where the fault may pass, when the provider says", () => {
+    expect(modelOutage(failed(3), passing, false)).toMatchObject({ retryable: true, retryAfterMs: 9 });
+  });
+
+  it("has what was found published once no attempt is left, or the fault will not pass", () => {
+    expect(modelOutage(failed(3), passing, true)).toBeUndefined();
+    expect(modelOutage(failed(3), lasting, false)).toBeUndefined();
+  });
+
+  it("fails the review when it never answered, in words of ours", () => {
+    const outage = modelOutage(failed(0), lasting, false);
+
+    expect(outage).toMatchObject({ code: "model_unauthorized", retryable: false });
+    expect(modelOutage(failed(0), passing, true)?.message).not.toContain("org-1");
+  });
+
+  it("is none where the review ended in another way", () => {
+    expect(modelOutage(sampleResult(), passing, false)).toBeUndefined();
+  });
+});
