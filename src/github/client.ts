@@ -6,8 +6,6 @@ import type { Headers } from "./rate-limit.ts";
 import { type Call, createRequestPolicy } from "./request-policy.ts";
 import { createTransport } from "./transport.ts";
 
-const defaultTimeoutMs = 30_000;
-
 export interface GitHubClientOptions {
   /** Root of the REST API: `https://api.github.com`, or `https://HOST/api/v3` of an enterprise server. */
   baseUrl: string;
@@ -39,27 +37,19 @@ const silent = { debug() {}, info() {}, warn() {}, error() {} };
  * writes never, one fresh token after a 401.
  */
 export function createGitHubClient(options: GitHubClientOptions): GitHubClient {
-  const { baseUrl, pacing, signal, clock = systemClock } = options;
+  const { baseUrl, pacing, signal, timeoutMs, fetch, clock = systemClock } = options;
   const octokit = new Octokit({
     baseUrl,
     userAgent: options.userAgent,
     log: silent,
-    request: {
-      fetch: createTransport({
-        baseUrl,
-        timeoutMs: options.timeoutMs ?? defaultTimeoutMs,
-        // Looked up at each call: a test may put its own in place after this client was made.
-        fetch: options.fetch ?? ((input, init) => globalThis.fetch(input, init)),
-        signal,
-      }),
-    },
+    request: { fetch: createTransport({ baseUrl, timeoutMs, fetch, signal }) },
   });
   const settle = createRequestPolicy({ clock, pacing, signal });
 
   octokit.hook.wrap("request", (request, parameters) => {
     const call = nameOf(octokit, parameters, baseUrl);
     return settle(call, async (renew) => {
-      const token = await options.token({ renew }).catch((error: unknown) => {
+      const token = await unlessAborted(options.token({ renew }), signal).catch((error: unknown) => {
         throw toAppError(error, "the request for an installation token");
       });
       // In place: octokit's own hooks, which run inside of this one, see these parameters and no copy.
@@ -72,6 +62,16 @@ export function createGitHubClient(options: GitHubClientOptions): GitHubClient {
   });
 
   return { rest: octokit.rest, request: octokit.request, list: (path, most) => list(octokit, path, most) };
+}
+
+/** Minting is shared by all who wait for the same token, so an abort ends the waiting and not the request. */
+async function unlessAborted<T>(work: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
+  if (!signal) return work;
+  const { promise, reject } = Promise.withResolvers<never>();
+  const abort = () => reject(signal.reason);
+  signal.addEventListener("abort", abort, { once: true });
+  if (signal.aborted) abort();
+  return Promise.race([work, promise]).finally(() => signal.removeEventListener("abort", abort));
 }
 
 function nameOf(octokit: Octokit, parameters: { method: string; url: string }, baseUrl: string): Call {

@@ -1,13 +1,16 @@
 import { AppError } from "../errors.ts";
 
 const mostRedirects = 5;
+const defaultTimeoutMs = 30_000;
+/** Looked up at each call: a test may put its own in place after a transport was made. */
+const globalFetch: typeof fetch = (input, init) => globalThis.fetch(input, init);
 
 export interface TransportOptions {
   /** Root of the API; no request ever leaves its origin. */
   baseUrl: string;
-  /** For one request with its whole answer. */
-  timeoutMs: number;
-  fetch: typeof fetch;
+  /** For one request with its whole answer. Default 30 s. */
+  timeoutMs?: number | undefined;
+  fetch?: typeof fetch | undefined;
   signal?: AbortSignal | undefined;
 }
 
@@ -17,14 +20,15 @@ export interface TransportOptions {
  */
 export function createTransport(options: TransportOptions): typeof fetch {
   const home = new URL(options.baseUrl).origin;
+  const { timeoutMs = defaultTimeoutMs, fetch = globalFetch } = options;
 
   return async (input, init = {}) => {
-    const timeout = AbortSignal.timeout(options.timeoutMs);
+    const timeout = AbortSignal.timeout(timeoutMs);
     const signal = options.signal ? AbortSignal.any([timeout, options.signal]) : timeout;
     let url = new URL(input instanceof Request ? input.url : input);
     for (let hops = 0; hops <= mostRedirects; hops++) {
       if (url.origin !== home) throw elsewhere(url);
-      const response = await options.fetch(url, { ...init, redirect: "manual", signal });
+      const response = await fetch(url, { ...init, redirect: "manual", signal });
       const location = redirectOf(response, init.method ?? "GET");
       if (location === undefined) return wholeAnswer(response);
       url = new URL(location, url);

@@ -2,23 +2,33 @@ import { Probot, ProbotOctokit } from "probot";
 import type { AppCredentials, GitHubPlace } from "../config/env.ts";
 import { AppError } from "../errors.ts";
 import { toAppError } from "../github/errors.ts";
+import { createTransport } from "../github/transport.ts";
 import { type Logger, registerSecret } from "../logger.ts";
 
 /** Retries and pacing belong to the queue; here a request either succeeds or says why not. */
 const plain = { retry: { enabled: false }, throttle: { enabled: false } };
 const silent = { debug() {}, info() {}, warn() {}, error() {} };
 
-/** An octokit without credentials. */
-export function anonymousOctokit(github: GitHubPlace): ProbotOctokit {
-  return new ProbotOctokit({ baseUrl: github.apiUrl, log: silent, ...plain });
+/** An octokit without credentials. `timeoutMs` is for one request with its whole answer; default 30 s. */
+export function anonymousOctokit({ apiUrl: baseUrl }: GitHubPlace, timeoutMs?: number): ProbotOctokit {
+  const fetch = createTransport({ baseUrl, timeoutMs });
+  return new ProbotOctokit({ baseUrl, log: silent, request: { fetch }, ...plain });
 }
 
-/** Probot with the App's credentials: it verifies signatures, dispatches events and mints tokens. */
-export function createProbot(app: AppCredentials, github: GitHubPlace, log: Logger): Probot {
+/**
+ * Probot with the App's credentials: it verifies signatures, dispatches events and mints tokens. `timeoutMs` as for
+ * `anonymousOctokit`.
+ */
+export function createProbot(
+  app: AppCredentials,
+  github: GitHubPlace,
+  log: Logger,
+  timeoutMs?: number,
+): Probot {
   for (const secret of [app.privateKey, app.webhookSecret]) registerSecret(secret, { keep: true });
   // Probot asks for tokens through a request of its own that knows no base URL, so with an enterprise server the App's
   // JWT would go to github.com. Ours knows where GitHub is.
-  const { request } = anonymousOctokit(github);
+  const { request } = anonymousOctokit(github, timeoutMs);
   const Octokit = ProbotOctokit.defaults((options: Record<string, unknown>) => ({
     ...options,
     ...plain,
@@ -28,7 +38,9 @@ export function createProbot(app: AppCredentials, github: GitHubPlace, log: Logg
   // Below "warn" Probot logs whole payloads and request bodies, private code among them.
   const level = log.isLevelEnabled("info") ? "warn" : log.level;
   const quiet = log.child({}, { level });
-  return new Probot({ appId, privateKey, secret, baseUrl: github.apiUrl, log: quiet, Octokit });
+  const baseUrl = github.apiUrl;
+  const transport = { fetch: createTransport({ baseUrl, timeoutMs }) };
+  return new Probot({ appId, privateKey, secret, baseUrl, request: transport, log: quiet, Octokit });
 }
 
 export interface TokenScope {

@@ -88,6 +88,18 @@ describe("a read", () => {
   });
 });
 
+describe("waiting for a token", () => {
+  it("ends as aborted when the job is called off", async () => {
+    const controller = new AbortController();
+    const token = () => {
+      setImmediate(() => controller.abort());
+      return new Promise<string>(() => {});
+    };
+    const { client } = clientFor({ token, signal: controller.signal });
+    expect(await failure(client.rest.pulls.get(get))).toMatchObject({ code: "aborted" });
+  });
+});
+
 describe("a write", () => {
   it.each([
     ["a fault of the server", () => nock(host).post(commentsPath).reply(500, { message: "Oops" })],

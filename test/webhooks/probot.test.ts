@@ -1,9 +1,10 @@
 import { createPublicKey, createVerify } from "node:crypto";
 import { rmSync } from "node:fs";
+import type { Probot } from "probot";
 import { afterEach, describe, expect, it } from "vitest";
 import { withoutSecrets } from "../../src/logger.ts";
 import { appIdentity, createProbot, installationAuth } from "../../src/webhooks/probot.ts";
-import { logBook, newFolder, privateKey, smallServer, testEnv } from "./support.ts";
+import { logBook, newFolder, privateKey, silentServer, smallServer, testEnv } from "./support.ts";
 
 const folder = newFolder();
 const cleanups: (() => Promise<void>)[] = [];
@@ -78,6 +79,25 @@ describe("a token of an installation", () => {
     const { github, probot } = await probotAt(() => ({ status, body: { message: "No" } }));
     await expect(installationAuth(probot)(3, scope)).rejects.toMatchObject({ code, retryable });
     expect(github.asked).toHaveLength(1);
+  });
+});
+
+describe("a GitHub that takes a request and stays silent", () => {
+  const calls: [string, (probot: Probot) => Promise<unknown>][] = [
+    ["minting a token", (probot) => installationAuth(probot)(3, scope)],
+    ["asking who the App is", (probot) => appIdentity(probot)()],
+  ];
+
+  it.each(calls)("fails %s when the time is over", async (_, call) => {
+    const github = await silentServer();
+    cleanups.push(github.close);
+    const env = testEnv(github.host, folder);
+    const probot = createProbot(env.app!, env.github, logBook().log, 100);
+    await expect(call(probot)).rejects.toMatchObject({
+      code: "github_failed",
+      message: expect.stringContaining("it took too long"),
+      retryable: true,
+    });
   });
 });
 

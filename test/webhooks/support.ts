@@ -1,7 +1,7 @@
 import { createHmac, generateKeyPairSync } from "node:crypto";
 import { once } from "node:events";
 import { mkdtempSync, rmSync } from "node:fs";
-import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -44,6 +44,13 @@ export async function smallServer(answer: (asked: Recorded) => { status: number;
     const { status, body } = answer(one);
     response.writeHead(status, { "content-type": "application/json" }).end(JSON.stringify(body));
   });
+  return { asked, ...(await listening(server)) };
+}
+
+/** An HTTP server that takes requests and never answers. */
+export const silentServer = () => listening(createServer(() => {}));
+
+async function listening(server: Server) {
   server.listen(0, "127.0.0.1");
   await once(server, "listening");
   const { port } = server.address() as AddressInfo;
@@ -52,7 +59,7 @@ export async function smallServer(answer: (asked: Recorded) => { status: number;
     server.closeAllConnections();
     await once(server, "close");
   };
-  return { asked, host: `127.0.0.1:${port}`, close };
+  return { host: `127.0.0.1:${port}`, close };
 }
 
 /** The environment of an App whose GitHub is at `githubHost`, on any free port. */
