@@ -34,6 +34,8 @@ export interface GitHubAccessOptions {
 /** GitHub's API for jobs: a token for each repository, one pacing for each installation. */
 export function createGitHubAccess(options: GitHubAccessOptions): GitHubAccess {
   const pacings = createPacings();
+  /** GitHub refuses a token whole when one of its permissions was not granted: there, what was granted has to do. */
+  const lacking = new Set<number>();
 
   function client({ installation, id }: RepositoryRef, signal: AbortSignal): GitHubClient {
     const scope = { repositoryIds: [id] };
@@ -42,11 +44,12 @@ export function createGitHubAccess(options: GitHubAccessOptions): GitHubAccess {
       userAgent: options.userAgent,
       pacing: pacings(installation),
       token: async ({ renew }) => {
+        if (lacking.has(installation)) return options.mintToken(installation, { ...scope, renew });
         try {
           return await options.mintToken(installation, { ...scope, permissions: apiPermissions, renew });
         } catch (error) {
-          // GitHub refuses the whole token when one permission was not granted: then what was granted has to do.
           if (!(error instanceof AppError && error.code === "github_invalid")) throw error;
+          lacking.add(installation);
           return options.mintToken(installation, { ...scope, renew });
         }
       },

@@ -230,6 +230,51 @@ describe("a signed webhook", () => {
     expect(app.repository.checkRuns.map((run) => run.conclusion)).toEqual(["cancelled", "success"]);
   });
 
+  it("whose model refuses the key ends in a failed check that names no address, and is made good later", async () => {
+    let refuses = true;
+    const { pull, repository, model } = await start({
+      script: () =>
+        refuses
+          ? { fault: "status", status: 401, body: { error: { message: "bad key of org-4711" } } }
+          : turn(finish),
+    });
+
+    await app.send("opened");
+    await app.concluded();
+    expect(repository.checkRuns).toMatchObject([
+      { conclusion: "neutral", output: { title: "The review failed" } },
+    ]);
+    const texts = JSON.stringify([
+      repository.checkRuns.map((run) => run.output),
+      pull.comments.map((one) => one.body),
+    ]);
+    expect(texts).not.toContain(model?.url);
+    expect(texts).not.toContain("org-4711");
+
+    refuses = false;
+    await app.send("reopened");
+    await app.github.until(() => repository.checkRuns[0]?.conclusion === "success");
+    expect(repository.checkRuns).toHaveLength(1);
+  });
+
+  it("works without the permission for check runs, and says which one is missing", async () => {
+    const { pull } = await start({
+      script: [turn(reduce, finish)],
+      permissions: { contents: "read", issues: "read", metadata: "read", pull_requests: "write" },
+    });
+
+    await app.send("opened");
+    await app.github.until(() => pull.comments.length > 0, 60_000);
+
+    expect(pull.reviewComments.map(({ anchor }) => anchor?.line)).toEqual([2]);
+    expect(pull.comments[0]?.body).toMatch(/check run/i);
+    // GitHub refused one token, and that was that.
+    expect(app.github.violations.map(({ operation }) => operation)).toEqual([
+      "apps/create-installation-access-token",
+    ]);
+    app.github.violations.length = 0;
+  });
+
   it("leaves no secret in a log, a file of the data folder or a request to the model", async () => {
     const { env, dataFolder, model, server, github } = await start({
       script: [turn(reduce, finish)],
