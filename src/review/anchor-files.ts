@@ -19,18 +19,20 @@ export function createAnchorFiles(
   }
 
   async function changedFile(change: Change): Promise<AnchorFile> {
+    const { path, oldPath } = change;
     const [RIGHT, LEFT, diff] = await Promise.all([
-      linesAt("head", change.path),
-      linesAt("merge_base", change.oldPath ?? change.path),
+      linesAt("head", path),
+      linesAt("merge_base", oldPath ?? path),
       diffs.fileDiff(change, 3).catch(() => null),
     ]);
-    return { path: change.path, inChange: true, lines: { RIGHT, LEFT }, ...places(diff) };
+    const paths = oldPath === null ? [path] : [path, oldPath];
+    return { path, paths, inChange: true, lines: { RIGHT, LEFT }, ...places(diff) };
   }
 
   async function unchangedFile(path: string): Promise<AnchorFile | undefined> {
     const RIGHT = await linesAt("head", path);
     if (!RIGHT) return undefined;
-    return { path, inChange: false, lines: { RIGHT, LEFT: null }, ...places(null) };
+    return { path, paths: [path], inChange: false, lines: { RIGHT, LEFT: null }, ...places(null) };
   }
 
   async function linesAt(ref: Ref, path: string): Promise<string[] | null> {

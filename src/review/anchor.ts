@@ -5,6 +5,8 @@ import { findQuote, nearest, type QuotePlace, quoteLines, similarLines, undecora
 /** A file as both sides of the change show it. `null` where it does not exist on that side. */
 export interface AnchorFile {
   path: string;
+  /** Every path that `lines` come from: a renamed file has two. */
+  paths: readonly string[];
   /** False for a file that the change leaves alone: nothing of it can carry a comment. */
   inChange: boolean;
   lines: Record<Side, readonly string[] | null>;

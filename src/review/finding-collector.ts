@@ -1,5 +1,7 @@
+import { WITHHELD } from "../diff/filter.ts";
 import { atLeast, type Finding, type Severity } from "../finding.ts";
 import { unescapeInvisible } from "../text/escape-invisible.ts";
+import { showPath } from "../tools/show.ts";
 import type { ReportedFinding, ReportPort } from "../tools/tool.ts";
 import { type AnchorFile, resolveAnchor } from "./anchor.ts";
 import { createIdentities } from "./fingerprint.ts";
@@ -37,13 +39,15 @@ export function createFindingCollector(options: CollectorOptions): FindingCollec
   let summary: string | null = null;
 
   async function report(reported: ReportedFinding): ReturnType<ReportPort["report"]> {
-    if (options.isPrivate(reported.path))
-      return { ok: false, reason: `${reported.path} is withheld by configuration` };
+    const given = showPath(reported.path);
     const file = await options.anchorFile(reported.path);
+    // An answer quotes lines of both sides: either path of a renamed file withholds them.
+    if ([reported.path, ...(file?.paths ?? [])].some(options.isPrivate))
+      return { ok: false, reason: `'${given}' is ${WITHHELD}` };
     if (!file)
       return {
         ok: false,
-        reason: `no such file '${reported.path}' on either side of the change; use a path as changed_files gives it`,
+        reason: `no such file '${given}' on either side of the change; use a path as changed_files gives it`,
       };
     if (!atLeast(reported.severity, options.minimumSeverity)) {
       return {
@@ -90,7 +94,7 @@ function placeNote(note: string | null, file: AnchorFile, finding: Finding): str
 
 function refusal(unread: Unread[]): string {
   const hunks = unread.reduce((sum, one) => sum + one.hunks, 0);
-  const named = unread.slice(0, NAMED_FILES).map((one) => `${one.path} (${one.hunks} unread)`);
+  const named = unread.slice(0, NAMED_FILES).map((one) => `${showPath(one.path)} (${one.hunks} unread)`);
   const more = unread.length > NAMED_FILES ? `\nand ${unread.length - NAMED_FILES} more files` : "";
   return `${hunks} hunks were never read. Read them with diff_file, then finish:\n${named.join("\n")}${more}`;
 }

@@ -4,6 +4,7 @@ import { type AnchorFile, resolveAnchor } from "../../src/review/anchor.ts";
 /** old lines 3 and 4 are removed, new line 3 is added; lines 1 to 6 of the new file and 1 to 7 of the old one are shown. */
 const file: AnchorFile = {
   path: "src/a.ts",
+  paths: ["src/a.ts"],
   inChange: true,
   lines: {
     RIGHT: ["one", "two", "added", "five", "twin", "seven", "far", "twin"],

@@ -6,6 +6,7 @@ import type { ReportedFinding } from "../../src/tools/tool.ts";
 
 const file: AnchorFile = {
   path: "a.ts",
+  paths: ["a.ts"],
   inChange: true,
   lines: { RIGHT: ["first", "twin", "third", "twin"], LEFT: null },
   hunkAt: (_side, line) => (line <= 2 ? 1 : undefined),

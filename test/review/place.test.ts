@@ -24,6 +24,7 @@ const finding: Finding = {
 /** Hunk 1 shows lines 10 to 14, hunk 2 lines 20 to 24. */
 const file: AnchorFile = {
   path: "a.ts",
+  paths: ["a.ts"],
   inChange: true,
   lines: { RIGHT: [], LEFT: [] },
   hunkAt: (_side, line) => (line >= 10 && line <= 14 ? 1 : line >= 20 && line <= 24 ? 2 : undefined),
