@@ -54,6 +54,7 @@ export function advance(state: ProgressState, event: ProgressEvent): ProgressSta
       return { ...state, served: event.served, total: event.total };
     case "finding":
       return { ...state, findings: state.findings + 1 };
+    case "model_failed":
     case "crash":
       return state;
   }

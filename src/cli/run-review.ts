@@ -50,8 +50,8 @@ export async function runReview(
   const { config, notices } = await configOf(range, values, io);
   const model = env.model && (await createLazyModel(env.model, env.pricesFile));
   const input = inputOf(range.names.base, config, model);
-  const reviewed = await reviewRange({ range, input, model, started }, values, io);
-  refuseWithoutModel(reviewed, values.format);
+  const { reviewed, modelFault } = await reviewRange({ range, input, model, started }, values, io);
+  if (modelFault !== null) await sayModelFault(modelFault, reviewed, values.format, io);
   const result = { ...reviewed, warnings: [...notices, ...reviewed.warnings] };
   await deliver(values, await render(result, range, values, io), io);
   return exitCodeOf(result, values["fail-on"] ?? config.check.threshold);
@@ -85,17 +85,21 @@ async function reviewRange(
   { range: { place }, input, model, started }: Reviewed,
   values: ReviewValues,
   { stderr, signal }: CommandIo,
-): Promise<ReviewResult> {
+): Promise<{ reviewed: ReviewResult; modelFault: string | null }> {
   await using record = await openTrajectory(values.trajectory);
   const { trajectory } = record;
   const progress = createProgress(stderr);
+  let modelFault: string | null = null;
   const onProgress = (event: ProgressEvent) => {
     // The review process is at work now, and this one has nothing to do until the first turn.
     model?.load();
+    if (event.type === "model_failed") modelFault = event.error;
     progress.handle(event);
   };
   try {
-    return await runReviewProcess({ place, input, model, trajectory, onProgress, signal, started });
+    const options = { place, input, model, trajectory, onProgress, signal, started };
+    const reviewed = await runReviewProcess(options);
+    return { reviewed, modelFault };
   } finally {
     progress.end();
   }
@@ -112,11 +116,20 @@ async function render(result: ReviewResult, range: OpenRange, values: ReviewValu
   });
 }
 
-/** A model that never answered (a bad key, a wrong address) leaves nothing for people to read but the reason. */
-function refuseWithoutModel({ stop_reason, usage, findings, warnings }: ReviewResult, format: Format): void {
-  const nothing = stop_reason === "model_error" && usage.requests === 0 && findings.length === 0;
-  if (!nothing || format !== "pretty") return;
-  throw new AppError("model_failed", warnings.at(-1) ?? "The model failed");
+/**
+ * The report tells the kind of fault alone: it may be shown to anybody. A model that never answered (a bad key, a wrong
+ * address) leaves nothing for people to read but the reason.
+ */
+async function sayModelFault(
+  fault: string,
+  { usage, findings }: ReviewResult,
+  format: Format,
+  io: CommandIo,
+): Promise<void> {
+  const text = `The model failed: ${fault}`;
+  const nothing = usage.requests === 0 && findings.length === 0;
+  if (nothing && format === "pretty") throw new AppError("model_failed", text);
+  await warn(io, text);
 }
 
 function dryRunFormat(format: Format): "pretty" | "json" {

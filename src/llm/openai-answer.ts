@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { AppError } from "../errors.ts";
 import type { FinishReason, ModelTurn, ToolCall, Usage } from "./model.ts";
-import { excerpt } from "./openai-errors.ts";
+import { excerpt, type HideKey } from "./openai-errors.ts";
 
 /** Servers that speak the dialect leave out, rename and retype almost everything: only what is needed is asked for. */
 const Part = z.union([z.string(), z.looseObject({ text: z.string().catch("") })]);
@@ -50,9 +50,10 @@ export function readAnswer(
   raw: unknown,
   takenIds: ReadonlySet<string>,
   promptCharacters: number,
+  hideKey: HideKey,
 ): ParsedTurn {
   const answer = Answer.safeParse(typeof raw === "string" ? jsonOr(raw) : raw);
-  if (!answer.success) throw noAnswer(raw);
+  if (!answer.success) throw noAnswer(raw, hideKey);
   const { choices, usage } = answer.data;
   const [first] = choices as [Choice, ...Choice[]];
   // We never ask for alternatives: several choices are one answer in pieces, text in one and calls in another.
@@ -141,14 +142,15 @@ function jsonOr(text: string): unknown {
   }
 }
 
-function noAnswer(raw: unknown): AppError {
+function noAnswer(raw: unknown, hideKey: HideKey): AppError {
   const text = typeof raw === "string" ? raw : (JSON.stringify(raw) ?? "nothing");
+  const told = excerpt(text, hideKey);
   if (/^\s*<(!doctype|html)/i.test(text)) {
-    return new AppError("model_failed", `The model endpoint answered with a web page: ${excerpt(text)}`, {
+    return new AppError("model_failed", `The model endpoint answered with a web page: ${told}`, {
       remedy: "Check OPENAI_BASE_URL: it is the address of an API and usually ends in /v1.",
     });
   }
-  return new AppError("model_failed", `The model endpoint gave no usable answer: ${excerpt(text)}`, {
+  return new AppError("model_failed", `The model endpoint gave no usable answer: ${told}`, {
     remedy: "Check that OPENAI_BASE_URL speaks OpenAI's Chat Completions.",
   });
 }

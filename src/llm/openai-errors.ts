@@ -2,16 +2,26 @@ import OpenAI from "openai";
 import { AppError } from "../errors.ts";
 import { abortedError } from "./retry.ts";
 
-/** What error messages may name of the endpoint. */
+/** What error messages may name of the endpoint, and what they may not. */
 export interface Endpoint {
   model: string;
   address: string;
   timeoutMs: number;
+  hideKey: HideKey;
 }
 
-/** The beginning of a far side's text, on one line. */
-export function excerpt(text: string, length = 200): string {
-  const line = text.replaceAll(/\s+/g, " ").trim();
+/** Takes the key out of a text. */
+export type HideKey = (text: string) => string;
+
+/** A far side may repeat the key it was sent. */
+export const keyHider =
+  (apiKey: string | null): HideKey =>
+  (text) =>
+    apiKey ? text.replaceAll(apiKey, "[key]") : text;
+
+/** The beginning of a far side's text, on one line. The key goes first: of one that is cut in two a part would stay. */
+export function excerpt(text: string, hideKey: HideKey, length = 200): string {
+  const line = hideKey(text).replaceAll(/\s+/g, " ").trim();
   return line.length > length ? `${line.slice(0, length)}...` : line;
 }
 
@@ -98,7 +108,8 @@ export function isContextTooLong({ status, code, message }: Refusal): boolean {
 export function statusError(refusal: Refusal, endpoint: Endpoint): AppError {
   const { status, message } = refusal;
   const { model, address } = endpoint;
-  const told = message && !/^<(!doctype|html)/i.test(message.trim()) ? `: ${excerpt(message)}` : "";
+  const told =
+    message && !/^<(!doctype|html)/i.test(message.trim()) ? `: ${excerpt(message, endpoint.hideKey)}` : "";
   const barred = accessError(refusal, endpoint, told);
   if (barred) return barred;
   if (status === 404) return notFound(refusal, model, address);

@@ -3,7 +3,15 @@ import { AppError } from "../errors.ts";
 import type { Model, ModelRequest, ModelTurn } from "./model.ts";
 import { readAnswer } from "./openai-answer.ts";
 import { adapted } from "./openai-dialect.ts";
-import { type Endpoint, factsOf, type Refusal, statusError, toAppError } from "./openai-errors.ts";
+import {
+  type Endpoint,
+  factsOf,
+  type HideKey,
+  keyHider,
+  type Refusal,
+  statusError,
+  toAppError,
+} from "./openai-errors.ts";
 import { type Dialect, toRequestBody } from "./openai-request.ts";
 import { costOf, type PriceTable, priceOf } from "./pricing.ts";
 import { realSleep, withRetries } from "./retry.ts";
@@ -36,7 +44,8 @@ const OPENAI_URL = "https://api.openai.com/v1";
 export function createOpenAiModel(options: OpenAiOptions): OpenAiModel {
   const url = parseUrl(options.baseUrl ?? OPENAI_URL);
   const { model, timeoutMs } = options;
-  const endpoint: Endpoint = { model, address: url.href, timeoutMs };
+  const hideKey = keyHider(options.apiKey);
+  const endpoint: Endpoint = { model, address: url.href, timeoutMs, hideKey };
   const client = createClient(options, url);
   const price = priceOf(model, options.prices);
   const retry = {
@@ -51,7 +60,7 @@ export function createOpenAiModel(options: OpenAiOptions): OpenAiModel {
     maxOutputTokens: Number.POSITIVE_INFINITY,
   };
   const guard = (error: unknown, signal: AbortSignal) =>
-    withoutKey(toAppError(error, endpoint, signal), options.apiKey);
+    withoutKey(toAppError(error, endpoint, signal), hideKey);
 
   async function send(request: ModelRequest, signal: AbortSignal): Promise<ModelTurn> {
     for (;;) {
@@ -59,7 +68,7 @@ export function createOpenAiModel(options: OpenAiOptions): OpenAiModel {
       try {
         const raw: unknown = await client.chat.completions.create(body, { signal });
         throwIfError(raw, endpoint);
-        const { usage, ...turn } = readAnswer(raw, idsOf(request), JSON.stringify(body).length);
+        const { usage, ...turn } = readAnswer(raw, idsOf(request), JSON.stringify(body).length, hideKey);
         return { ...turn, usage: { ...usage, costUsd: costOf(usage, price) } };
       } catch (error) {
         const next =
@@ -141,11 +150,12 @@ const idsOf = ({ messages }: ModelRequest): Set<string> =>
     ),
   );
 
-/** A far side may repeat the key it was sent. */
-function withoutKey(error: AppError, apiKey: string | null): AppError {
-  if (!apiKey || !error.message.includes(apiKey)) return error;
+/** Where the key is also part of the address. */
+function withoutKey(error: AppError, hideKey: HideKey): AppError {
+  const message = hideKey(error.message);
+  if (message === error.message) return error;
   const { code, retryable, remedy, retryAfterMs } = error;
-  return new AppError(code, error.message.replaceAll(apiKey, "[key]"), {
+  return new AppError(code, message, {
     retryable,
     ...(remedy === undefined ? {} : { remedy }),
     ...(retryAfterMs === undefined ? {} : { retryAfterMs }),

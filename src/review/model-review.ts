@@ -10,6 +10,7 @@ import { createAnchorFiles } from "./anchor-files.ts";
 import { firstMessages } from "./context.ts";
 import type { ReviewDependencies } from "./dependencies.ts";
 import { createFindingCollector } from "./finding-collector.ts";
+import { publicFault } from "./model-fault.ts";
 import type { ReviewInput } from "./review-input.ts";
 import type { TotalUsage } from "./review-result.ts";
 
@@ -94,6 +95,7 @@ export async function reviewWithModel(
       if (event.type === "tool_finished") tell();
     },
   });
+  if (result.modelError) progress({ type: "model_failed", error: result.modelError.line });
   return {
     findings: collector.findings(),
     summary: collector.summary() ?? unfinished(result),
@@ -111,7 +113,7 @@ function timeLeft({ limits }: ReviewInput, { now, startedAt }: ReviewDependencie
 function warningsOf({ modelError, usage }: AgentResult, { limits }: ReviewInput): string[] {
   const unpriced = limits.costUsd !== null && usage.requests > 0 && usage.costUsd === null;
   return [
-    modelError ? `The model failed: ${modelError.line}` : "",
+    modelError ? publicFault(modelError) : "",
     unpriced ? "The cost limit could not be kept: the price of the model is not known." : "",
   ].filter((warning) => warning !== "");
 }

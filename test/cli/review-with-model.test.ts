@@ -95,17 +95,23 @@ describe("a review with a model from the command line", () => {
     const { code, stdout, stderr } = await withModel([finish], ["--repo", sound.dir], { env });
     expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
     expect(stderr).toMatch(/^hunkwise: .* refused the API key \(401\)\. Set OPENAI_API_KEY .*\n$/m);
+    expect(stderr.match(/refused/g)).toHaveLength(1);
     expect(stderr).not.toContain("wrong-key");
   });
 
   it("still prints a document for programs when the model never answered", async () => {
     const options = { env: { OPENAI_API_KEY: "wrong-key" } };
-    const { code, stdout } = await withModel([finish], ["--repo", sound.dir, "--format", "json"], options);
+    const args = ["--repo", sound.dir, "--format", "json"];
+    const { code, stdout, stderr, fake } = await withModel([finish], args, options);
     expect(code).toBe(2);
+    expect(stderr).toMatch(
+      /^warning: The model failed: .* refused the API key \(401\)\. Set OPENAI_API_KEY/m,
+    );
+    expect(stdout).not.toContain(fake.url);
     const { stop_reason, warnings } = JSON.parse(stdout);
     expect({ stop_reason, warnings }).toEqual({
       stop_reason: "model_error",
-      warnings: [expect.stringContaining("refused the API key")],
+      warnings: ["The model failed: its provider refused the key."],
     });
   });
 

@@ -3,8 +3,9 @@ import { describe, expect, it } from "vitest";
 import { AppError } from "../../src/errors.ts";
 import { readAnswer } from "../../src/llm/openai-answer.ts";
 
+const asIs = (text: string) => text;
 const read = (message: unknown, more: Record<string, unknown> = {}, taken: string[] = []) =>
-  readAnswer({ choices: [{ message, finish_reason: "stop", ...more }] }, new Set(taken), 4_000);
+  readAnswer({ choices: [{ message, finish_reason: "stop", ...more }] }, new Set(taken), 4_000, asIs);
 const call = (more: Record<string, unknown>) => ({ function: { name: "look", arguments: "{}" }, ...more });
 
 describe("an answer", () => {
@@ -43,13 +44,14 @@ describe("an answer", () => {
       { choices: [{ message: { content: "I look" } }, { message: { tool_calls: [call({ id: "a" })] } }] },
       new Set(),
       0,
+      asIs,
     );
 
     expect(turn).toMatchObject({ content: "I look", toolCalls: [{ id: "a" }], finishReason: "tool_calls" });
   });
 
   it("may come as text without a JSON content type", () => {
-    expect(readAnswer('{"choices":[{"message":{"content":"hi"}}]}', new Set(), 0).content).toBe("hi");
+    expect(readAnswer('{"choices":[{"message":{"content":"hi"}}]}', new Set(), 0, asIs).content).toBe("hi");
   });
 
   it.each([
@@ -89,7 +91,7 @@ describe("an answer", () => {
   ])("with the usage of %s", (_, usage, expected) => {
     const raw = { choices: [{ message: { content: "hi" } }], usage };
 
-    expect(readAnswer(raw, new Set(), 4_000).usage).toMatchObject(expected);
+    expect(readAnswer(raw, new Set(), 4_000, asIs).usage).toMatchObject(expected);
   });
 
   it("never has a call id that is missing, taken, or refused by servers", () => {
@@ -124,16 +126,16 @@ describe("an answer", () => {
       { choices: [{}] },
       [],
     ]) {
-      expect(() => readAnswer(raw, new Set(), 0)).toThrow(AppError);
+      expect(() => readAnswer(raw, new Set(), 0, asIs)).toThrow(AppError);
     }
-    expect(() => readAnswer({ choices: [], detail: "no GPU" }, new Set(), 0)).toThrow(/no GPU/);
+    expect(() => readAnswer({ choices: [], detail: "no GPU" }, new Set(), 0, asIs)).toThrow(/no GPU/);
   });
 
   it("of any JSON is read or refused, never a crash", () => {
     fc.assert(
       fc.property(fc.jsonValue(), fc.jsonValue(), (message, usage) => {
         try {
-          const turn = readAnswer({ choices: [{ message }], usage }, new Set(), 10);
+          const turn = readAnswer({ choices: [{ message }], usage }, new Set(), 10, asIs);
           expect(typeof turn.content).toBe("string");
         } catch (error) {
           expect(error).toBeInstanceOf(AppError);

@@ -306,6 +306,22 @@ describe("failures name cause and remedy", () => {
     expect((await failure(echo.model.respond(ask(), never))).line).toContain("your key [key] is odd");
   });
 
+  it("in an excerpt, no part of a key that stands where it is cut", async () => {
+    const said = (before: number) => `${"x".repeat(before)}${KEY}${"!".repeat(30)}`;
+    const lengths = Array.from({ length: KEY.length }, (_, at) => 200 - at);
+    await using set = await setUp(
+      lengths.flatMap((length): FakeAnswer[] => [
+        { fault: "status", status: 400, body: { error: { message: said(length) } } },
+        { fault: "json", body: { error: { code: 400, message: said(length) } } },
+        { fault: "json", body: { detail: said(length - '{"detail":"'.length) } },
+      ]),
+    );
+
+    for (const _ of lengths.flatMap((length) => [length, length, length])) {
+      expect((await failure(set.model.respond(ask(), never))).message).toMatch(/x(\[k?e?y?\]?!*)?\.\.\.$/);
+    }
+  });
+
   it("an unknown model", async () => {
     await using set = await setUp([], { model: "gpt-99" }, { models: ["one"] });
 

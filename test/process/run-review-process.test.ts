@@ -158,16 +158,25 @@ describe("a review process", () => {
     expect(text).not.toContain("canary-4711");
   });
 
-  it("ends with the model's fault as a value and keeps what was found", async () => {
+  it("ends with the model's fault as a value, keeps what was found, and tells the public no more than its kind", async () => {
     const failing = scriptedModel([
       { toolCalls: [reportReduce] },
-      new AppError("model_unauthorized", "the key was refused", { remedy: "Check OPENAI_API_KEY" }),
+      new AppError("model_unauthorized", "https://models.internal refused sk-12", {
+        remedy: "Check OPENAI_API_KEY",
+      }),
     ]);
 
-    const result = await run(failing).result;
+    const { result, events } = run(failing);
 
-    expect(result).toMatchObject({ stop_reason: "model_error", findings: [{ finding: { line: 2 } }] });
-    expect(result.warnings.join()).toContain("the key was refused. Check OPENAI_API_KEY");
+    expect(await result).toMatchObject({
+      stop_reason: "model_error",
+      findings: [{ finding: { line: 2 } }],
+      warnings: ["The model failed: its provider refused the key."],
+    });
+    expect(events).toContainEqual({
+      type: "model_failed",
+      error: "https://models.internal refused sk-12. Check OPENAI_API_KEY",
+    });
   });
 
   it("counts nothing as read by a model that never answered", async () => {

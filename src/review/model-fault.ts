@@ -1,0 +1,17 @@
+import type { AppError, ErrorCode } from "../errors.ts";
+
+const sentences: Partial<Record<ErrorCode, string>> = {
+  model_unauthorized: "its provider refused the key",
+  model_rate_limited: "its provider limits the rate or the quota is used up",
+  model_refused: "its provider refused the request",
+  model_failed: "its provider could not be reached or gave no usable answer",
+  too_large: "the conversation is too large for it",
+};
+
+/**
+ * What everybody may read of a fault of the model. The error's own text names the operator's endpoint and repeats what the
+ * provider said; it goes to whoever operates this, as progress.
+ */
+export function publicFault({ code }: AppError): string {
+  return `The model failed: ${sentences[code] ?? "the log of its operator says why"}.`;
+}
