@@ -1,10 +1,11 @@
 import { WITHHELD } from "../diff/filter.ts";
 import { atLeast, type Finding, type Severity } from "../finding.ts";
-import { unescapeInvisible } from "../text/escape-invisible.ts";
+import { unescapeAsIn } from "../text/escape-invisible.ts";
 import { showPath } from "../tools/show.ts";
-import type { ReportedFinding, ReportPort } from "../tools/tool.ts";
-import { type AnchorFile, resolveAnchor } from "./anchor.ts";
+import type { ReportAnswer, ReportedFinding, ReportPort } from "../tools/tool.ts";
+import { type Anchor, type AnchorFile, resolveAnchor } from "./anchor.ts";
 import { createIdentities } from "./fingerprint.ts";
+import { withoutSuggestion } from "./suggestion.ts";
 
 /** How many reviewable hunks of a file no model has been shown. */
 export interface Unread {
@@ -38,7 +39,7 @@ export function createFindingCollector(options: CollectorOptions): FindingCollec
   const identify = createIdentities();
   let summary: string | null = null;
 
-  async function report(reported: ReportedFinding): ReturnType<ReportPort["report"]> {
+  async function report(reported: ReportedFinding): Promise<ReportAnswer> {
     const given = showPath(reported.path);
     const file = await options.anchorFile(reported.path);
     // An answer quotes lines of both sides: either path of a renamed file withholds them.
@@ -51,16 +52,17 @@ export function createFindingCollector(options: CollectorOptions): FindingCollec
       };
     if (!atLeast(reported.severity, options.minimumSeverity)) {
       return {
-        ok: false,
-        reason: `not kept: this repository wants findings of severity ${options.minimumSeverity} and above only. Do not report it again`,
+        ok: true,
+        finding: null,
+        note: `this repository wants findings of severity ${options.minimumSeverity} and above only. Do not report it again`,
       };
     }
     const resolved = resolveAnchor(file, reported);
-    if (!resolved.ok) return resolved;
-    const { note, ...anchor } = resolved.anchor;
-    // What is shown escaped comes back escaped; the code that is posted is the code itself.
-    const suggestion = reported.suggestion === null ? null : unescapeInvisible(reported.suggestion);
-    const anchored = { ...reported, path: file.path, ...anchor, suggestion };
+    return resolved.ok ? keep(reported, file, resolved.anchor) : resolved;
+  }
+
+  function keep(reported: ReportedFinding, file: AnchorFile, anchor: Anchor): ReportAnswer {
+    const anchored = anchoredAt(anchor, { ...reported, path: file.path });
     const finding: Finding = {
       ...anchored,
       id: identify(anchored),
@@ -71,7 +73,9 @@ export function createFindingCollector(options: CollectorOptions): FindingCollec
     if (same) return { ok: true, finding: same, note: "already reported; kept once" };
     findings.push(finding);
     options.onFinding(finding);
-    return { ok: true, finding, note: placeNote(note, file, finding) };
+    const becameProse = reported.suggestion !== null && finding.suggestion === null;
+    const outside = file.hunkAt(finding.side, finding.line) === undefined;
+    return { ok: true, finding, note: joined(anchor.note, becameProse && PROSE, outside && OUTSIDE) };
   }
 
   async function finish(text: string): ReturnType<ReportPort["finish"]> {
@@ -84,12 +88,22 @@ export function createFindingCollector(options: CollectorOptions): FindingCollec
   return { report, finish, findings: () => findings, summary: () => summary };
 }
 
-function placeNote(note: string | null, file: AnchorFile, finding: Finding): string | null {
-  const outside = file.hunkAt(finding.side, finding.line) === undefined;
-  const place = outside
-    ? "the line is outside the diff, so it is posted on the file or in the summary"
-    : null;
-  return [note, place].filter((part) => part !== null).join("; ") || null;
+const PROSE = "the suggestion is posted as prose, because it may be meant for other lines";
+const OUTSIDE = "the line is outside the diff, so it is posted on the file or in the summary";
+
+const joined = (...notes: (string | null | false)[]) =>
+  notes.filter((note) => typeof note === "string").join("; ") || null;
+
+/** The finding on its lines; what was written for other lines must not replace these. */
+function anchoredAt({ note: _, asStated, ...lines }: Anchor, reported: ReportedFinding): ReportedFinding {
+  const { suggestion } = reported;
+  const finding = {
+    ...reported,
+    ...lines,
+    // What is shown escaped comes back escaped; the code that is posted is the code itself.
+    suggestion: suggestion === null ? null : unescapeAsIn(suggestion, lines.quote),
+  };
+  return asStated ? finding : withoutSuggestion(finding);
 }
 
 function refusal(unread: Unread[]): string {

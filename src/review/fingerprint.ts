@@ -11,17 +11,23 @@ export function fingerprint(finding: Pick<Finding, "path" | "side" | "quote" | "
   return createHash("sha256").update(text).digest("hex").slice(0, 12);
 }
 
-/** Gives ids within one run: equal pieces of code with the same fault are told apart by an ordinal, by their line. */
+/**
+ * Gives ids within one run. Equal pieces of code with the same kind of fault are told apart by an ordinal: by their line,
+ * and on one line by their title, for two faults may meet there.
+ */
 export function createIdentities(): (
-  finding: Pick<Finding, "path" | "side" | "quote" | "category" | "line">,
+  finding: Pick<Finding, "path" | "side" | "quote" | "category" | "line" | "title">,
 ) => string {
-  const linesByFingerprint = new Map<string, number[]>();
+  const knownByFingerprint = new Map<string, string[]>();
   return (finding) => {
     const base = fingerprint(finding);
-    const lines = linesByFingerprint.get(base) ?? [];
-    linesByFingerprint.set(base, lines);
-    if (!lines.includes(finding.line)) lines.push(finding.line);
-    const ordinal = lines.indexOf(finding.line) + 1;
+    const known = knownByFingerprint.get(base) ?? [];
+    knownByFingerprint.set(base, known);
+    const fault = `${finding.line} ${folded(finding.title)}`;
+    if (!known.includes(fault)) known.push(fault);
+    const ordinal = known.indexOf(fault) + 1;
     return ordinal === 1 ? base : `${base}-${ordinal}`;
   };
 }
+
+const folded = (title: string) => title.replace(/\s+/g, " ").trim().toLowerCase();

@@ -1,7 +1,7 @@
 import type { Finding } from "../finding.ts";
-import { fence } from "../text/fence.ts";
 import type { AnchorFile } from "./anchor.ts";
 import type { PlacedFinding } from "./review-result.ts";
+import { withoutSuggestion } from "./suggestion.ts";
 
 /**
  * Decides where a finding is published. GitHub takes a review comment only on lines its own diff shows (`-U3 -M`), a range
@@ -33,11 +33,4 @@ function clipped(finding: Finding, file: AnchorFile, hunk: number): Finding {
 /** GitHub applies suggestions to the head's file only. */
 function onRight(finding: Finding): Finding {
   return finding.side === "RIGHT" ? finding : withoutSuggestion(finding);
-}
-
-/** Keeps the proposed code as prose, so that nothing the review found is lost. */
-function withoutSuggestion(finding: Finding): Finding {
-  if (finding.suggestion === null) return finding;
-  const body = `${finding.body}\n\nProposed replacement:\n\n${fence(finding.suggestion)}`;
-  return { ...finding, suggestion: null, body };
 }

@@ -1,10 +1,17 @@
 /** Finding a quoted piece of code in a file's lines. Pure. */
 
-/** Where a quote stands: 1-indexed, inclusive. */
-export interface QuotePlace {
+/** Lines of a file: 1-indexed, inclusive. */
+export interface LineRange {
   start: number;
   end: number;
 }
+
+export const within = (inner: LineRange, outer: LineRange) =>
+  outer.start <= inner.start && inner.end <= outer.end;
+
+/** Whether a place where the quote stands agrees with the lines that were stated: one holds the other. */
+export const confirms = (place: LineRange, stated: LineRange) =>
+  within(place, stated) || within(stated, place);
 
 const squeeze = (line: string) => line.replace(/\s+/g, " ").trim();
 
@@ -22,24 +29,34 @@ export function undecorated(lines: readonly string[]): string[] {
 }
 
 /**
- * Every place where the quote stands in `lines`, in file order. Lines match whole but for white space; where none does, a
- * single line may also match in part.
+ * Every place where the quote stands in `lines` and `allowed` accepts it, in file order. Lines match whole but for white
+ * space. A single line may also match in part: where no line matches whole, and on a stated line before whole matches
+ * elsewhere, for quote and number agree there.
  */
-export function findQuote(lines: readonly string[], quote: readonly string[]): QuotePlace[] {
+export function findQuote(
+  lines: readonly string[],
+  quote: readonly string[],
+  stated: LineRange,
+  allowed: (place: LineRange) => boolean = () => true,
+): LineRange[] {
   const wanted = quote.map(squeeze);
   if (wanted.length === 0 || wanted.every((line) => line === "")) return [];
   const squeezed = lines.map(squeeze);
-  const whole = matches(squeezed, wanted, (line, part) => line === part);
-  if (whole.length > 0 || wanted.length > 1) return whole;
-  return matches(squeezed, wanted, (line, part) => line.includes(part));
+  const isStated = (place: LineRange) => confirms(place, stated);
+  const whole = matches(squeezed, wanted, (line, part) => line === part).filter(allowed);
+  if (wanted.length > 1 || whole.some(isStated)) return whole;
+  const parts = matches(squeezed, wanted, (line, part) => line.includes(part)).filter(allowed);
+  const statedParts = parts.filter(isStated);
+  if (statedParts.length > 0) return statedParts;
+  return whole.length > 0 ? whole : parts;
 }
 
 function matches(
   lines: readonly string[],
   wanted: readonly string[],
   same: (line: string, part: string) => boolean,
-): QuotePlace[] {
-  const places: QuotePlace[] = [];
+): LineRange[] {
+  const places: LineRange[] = [];
   for (let at = 0; at + wanted.length <= lines.length; at++) {
     if (wanted.every((part, offset) => same(lines[at + offset] ?? "", part))) {
       places.push({ start: at + 1, end: at + wanted.length });
@@ -48,13 +65,18 @@ function matches(
   return places;
 }
 
-/** The place whose last line is nearest to `line`; among equally near ones, one that `preferred` accepts, else the first. */
+/**
+ * The place that agrees with the stated lines or else is nearest to them; among equally near ones, one that `preferred`
+ * accepts, else the first.
+ */
 export function nearest(
-  places: readonly QuotePlace[],
-  line: number,
-  preferred: (place: QuotePlace) => boolean,
-): QuotePlace | undefined {
-  const distance = (place: QuotePlace) => Math.abs(place.end - line);
+  places: readonly LineRange[],
+  stated: LineRange,
+  preferred: (place: LineRange) => boolean,
+): LineRange | undefined {
+  const gap = (place: LineRange) => Math.max(0, stated.start - place.end, place.start - stated.end);
+  // What only reaches into the stated lines comes after what agrees with them.
+  const distance = (place: LineRange) => (confirms(place, stated) ? 0 : 1 + gap(place));
   return places.toSorted(
     (a, b) => distance(a) - distance(b) || Number(preferred(b)) - Number(preferred(a)) || a.start - b.start,
   )[0];

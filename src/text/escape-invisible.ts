@@ -36,3 +36,16 @@ export function unescapeInvisible(text: string): string {
     return codePoint > MAX_CODE_POINT ? found : String.fromCodePoint(codePoint);
   });
 }
+
+/**
+ * Undoes the escapes that {@link escapeInvisible} shows of `original`, and no others: for text that was written after
+ * reading `original`. What else looks like an escape is code of its writer's own.
+ */
+export function unescapeAsIn(text: string, original: string): string {
+  const shown = escapeInvisible(original).match(escaped) ?? [];
+  const known = new Set(shown.map(unescapeInvisible));
+  return text.replace(escaped, (found) => {
+    const character = unescapeInvisible(found);
+    return known.has(character) ? character : found;
+  });
+}

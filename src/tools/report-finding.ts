@@ -58,7 +58,7 @@ const Input = z.strictObject({
 type Input = z.infer<typeof Input>;
 
 /** The kept finding as the model needs it: its id, and where it was anchored. */
-export interface ReportedAnchor {
+interface ReportedAnchor {
   id: string;
   path: string;
   side: Side;
@@ -66,6 +66,14 @@ export interface ReportedAnchor {
   start_line: number | null;
   note: string | null;
 }
+
+/** A finding that is not wanted, and why. There is nothing to correct. */
+interface NotKept {
+  id: null;
+  note: string;
+}
+
+export type ReportOutput = ReportedAnchor | NotKept;
 
 /** The tree's spelling of the path, where head or merge base have it; anchoring deals with the rest. */
 async function pathOf(given: string, context: ToolContext): Promise<string> {
@@ -76,7 +84,7 @@ async function pathOf(given: string, context: ToolContext): Promise<string> {
   return path;
 }
 
-async function execute(input: Input, context: ToolContext) {
+async function execute(input: Input, context: ToolContext): Promise<{ output: ReportOutput }> {
   const { start_line: first = input.line } = input;
   if (first > input.line) {
     throw new ToolError(`start_line ${first} is after line ${input.line}; line is the last one of a range`);
@@ -89,27 +97,28 @@ async function execute(input: Input, context: ToolContext) {
     suggestion: input.suggestion ?? null,
   });
   if (!answer.ok) throw new ToolError(answer.reason);
-  return { output: toAnchor(answer.finding, answer.note) };
+  return { output: answer.finding ? toAnchor(answer.finding, answer.note) : { id: null, note: answer.note } };
 }
 
 function toAnchor({ id, path, side, line, start_line }: Finding, note: string | null): ReportedAnchor {
   return { id, path, side, line, start_line, note };
 }
 
-function render(output: ReportedAnchor) {
+function render(output: ReportOutput) {
+  if (output.id === null) return { text: `Not kept: ${output.note}.` };
   const lines =
     output.start_line === null ? `line ${output.line}` : `lines ${output.start_line}-${output.line}`;
   const place = `${showPath(output.path)} ${lines} (${output.side})`;
   return { text: `Recorded as ${output.id} at ${place}.${output.note === null ? "" : ` ${output.note}`}` };
 }
 
-export const reportFinding = defineTool<Input, ReportedAnchor>({
+export const reportFinding = defineTool<Input, ReportOutput>({
   name: "report_finding",
   title: "Report a finding",
   description:
     "Records one problem that the change introduces or exposes, anchored to a line. One call for each root cause; verify it in the code first. An error names the nearest lines when the quote was not found.",
   returns:
-    "`id`, `path`, `side`, `line`, `start_line` as resolved, and a `note` when the anchor was moved; or an error that shows the nearest lines that match.",
+    "`id`, `path`, `side`, `line`, `start_line` as resolved, and a `note` when the anchor was moved. A finding below the configured severity is not kept: `id` is null and `note` says why. Or an error that shows the nearest lines that match.",
   example: {
     path: "src/retry.ts",
     side: "RIGHT",

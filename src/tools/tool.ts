@@ -28,12 +28,16 @@ export type ReportedFinding = Omit<Finding, "id" | "source" | "verification" | "
   evidence: Evidence[];
 };
 
+/** What becomes of a report: kept, perhaps elsewhere than asked for; understood but not wanted; or refused, to be corrected. */
+export type ReportAnswer =
+  | { ok: true; finding: Finding; note: string | null }
+  | { ok: true; finding: null; note: string }
+  | { ok: false; reason: string };
+
 /** Where findings leave the loop. The review implements it; tools only speak it. */
 export interface ReportPort {
-  /** Anchors and keeps the finding, or says in words why not and what to try. */
-  report(
-    finding: ReportedFinding,
-  ): Promise<{ ok: true; finding: Finding; note: string | null } | { ok: false; reason: string }>;
+  /** Anchors and keeps the finding, or says in words why not, and what to try where that helps. */
+  report(finding: ReportedFinding): Promise<ReportAnswer>;
   /** Ends the review, or refuses and names what is left to read. */
   finish(summary: string): Promise<{ ok: true } | { ok: false; reason: string }>;
 }

@@ -26,11 +26,21 @@ const at = (
 
 describe("resolveAnchor", () => {
   it("keeps a place where quote and number agree", () => {
-    expect(at("added", 3)).toEqual({ side: "RIGHT", line: 3, start_line: null, quote: "added", note: null });
+    expect(at("added", 3)).toEqual({
+      side: "RIGHT",
+      line: 3,
+      start_line: null,
+      quote: "added",
+      note: null,
+      asStated: true,
+    });
   });
 
   it("lets the quote win over a wrong number, and says so", () => {
-    expect(at("added", 40)).toMatchObject({ line: 3, note: expect.stringContaining("line 3, not 40") });
+    expect(at("added", 40)).toMatchObject({
+      line: 3,
+      note: "the quote stands on line 3, not on line 40; anchored at line 3",
+    });
   });
 
   it("tells equal lines apart by the number", () => {
@@ -78,5 +88,117 @@ describe("resolveAnchor", () => {
 
   it("refuses an empty quote", () => {
     expect(at("  \n", 3)).toContain("empty");
+  });
+});
+
+/** Twenty new lines; the code of lines 3 and 18 is the same, and stands within line 10 too. */
+const long: AnchorFile = {
+  path: "b.ts",
+  paths: ["b.ts"],
+  inChange: true,
+  lines: {
+    RIGHT: Array.from({ length: 20 }, (_, at) => {
+      if (at + 1 === 3 || at + 1 === 18) return "  twin();";
+      return at + 1 === 10 ? "  if (ready) twin();" : `  line${at + 1}();`;
+    }),
+    LEFT: null,
+  },
+  hunkAt: () => 1,
+  isRemoved: () => false,
+};
+
+const inLong = (quote: string, line: number, start_line: number | null = null) => {
+  const resolved = resolveAnchor(long, { quote, line, start_line, side: "RIGHT" });
+  if (!resolved.ok) throw new Error(resolved.reason);
+  return resolved.anchor;
+};
+
+describe("a range of lines", () => {
+  it.each([
+    ["its first lines", "if (ready) twin();\nline11();"],
+    ["its first line", "if (ready) twin();"],
+    ["a line in the middle", "line11();"],
+    ["its last line", "line12();"],
+    ["all of it", "if (ready) twin();\nline11();\nline12();"],
+    ["more than it", "line9();\nif (ready) twin();\nline11();\nline12();\nline13();"],
+    ["a part of one of its lines, though whole lines elsewhere match", "twin();"],
+  ])("stays as it was stated when the quote is %s", (_, quote) => {
+    expect(inLong(quote, 12, 10)).toEqual({
+      side: "RIGHT",
+      start_line: 10,
+      line: 12,
+      quote: "  if (ready) twin();\n  line11();\n  line12();",
+      note: null,
+      asStated: true,
+    });
+  });
+
+  it("is taken where the quote stands within it before a place that is nearer to its last line", () => {
+    expect(inLong("twin();", 17, 2)).toMatchObject({ start_line: 2, line: 17, note: null });
+  });
+
+  it("ends with the file", () => {
+    expect(inLong("line11();", 9_999, 11)).toMatchObject({
+      start_line: 11,
+      line: 20,
+      note: "the file ends at line 20; anchored at lines 11-20",
+      asStated: false,
+    });
+    expect(inLong("line20();", 9_999, 20)).toMatchObject({ start_line: null, line: 20, asStated: false });
+  });
+
+  it("moves along with a quote that stands outside of it, and is then not what was stated", () => {
+    expect(inLong("line7();", 12, 10)).toMatchObject({
+      start_line: 5,
+      line: 7,
+      note: "the quote stands on line 7, not on lines 10-12; anchored at lines 5-7",
+      asStated: false,
+    });
+  });
+
+  it("moves to all of a quote that stands within it in part only", () => {
+    expect(inLong("line8();\nline9();\nif (ready) twin();", 11, 9)).toMatchObject({
+      start_line: 8,
+      line: 10,
+      note: "the quote stands on lines 8-10, not on lines 9-11; anchored at lines 8-10",
+      asStated: false,
+    });
+  });
+
+  it("does not begin before the file", () => {
+    expect(inLong("line2();", 900, 800)).toMatchObject({ start_line: 1, line: 2, asStated: false });
+    expect(inLong("line1();", 900, 800)).toMatchObject({ start_line: null, line: 1, asStated: false });
+  });
+
+  it("on the other side is not what was stated", () => {
+    const resolved = resolveAnchor(file, {
+      quote: "guard()\nremoved",
+      line: 4,
+      start_line: 3,
+      side: "RIGHT",
+    });
+
+    expect(resolved).toMatchObject({ anchor: { side: "LEFT", start_line: 3, line: 4, asStated: false } });
+  });
+});
+
+describe("a single line", () => {
+  it("whose number agrees with a quote of a part of it is taken before whole lines elsewhere", () => {
+    expect(inLong("twin();", 10)).toMatchObject({ line: 10, note: null, asStated: true });
+    expect(inLong("twin();", 11)).toMatchObject({ line: 18 });
+    expect(inLong("twin();", 4)).toMatchObject({ line: 3 });
+  });
+
+  it("moves with its quote, which is all that a suggestion could replace", () => {
+    expect(inLong("line7();", 12)).toMatchObject({ line: 7, asStated: true });
+  });
+
+  it("stays where it is among several quoted lines, of which a suggestion may mean all", () => {
+    expect(inLong("line11();\nline12();\nline13();", 12)).toMatchObject({
+      start_line: null,
+      line: 12,
+      note: null,
+      asStated: false,
+    });
   });
 });

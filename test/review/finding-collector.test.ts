@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { Finding } from "../../src/finding.ts";
+import { Finding } from "../../src/finding.ts";
 import type { AnchorFile } from "../../src/review/anchor.ts";
 import { createFindingCollector, type Unread } from "../../src/review/finding-collector.ts";
 import type { ReportedFinding } from "../../src/tools/tool.ts";
@@ -58,11 +58,24 @@ describe("the finding collector", () => {
     const { report, findings } = collector();
     await report(reported);
 
-    expect(await report({ ...reported, title: "in other words" })).toMatchObject({
+    expect(await report({ ...reported, title: " T", severity: "high" })).toMatchObject({
       ok: true,
       note: expect.stringContaining("once"),
     });
     expect(findings()).toHaveLength(1);
+  });
+
+  it("keeps two faults of one kind on one line, the first with the id that it would have alone", async () => {
+    const alone = collector();
+    await alone.report(reported);
+    const { report, findings } = collector();
+    await report(reported);
+    await report({ ...reported, title: "Another fault" });
+    await report({ ...reported, title: "another  Fault" });
+
+    expect(findings().map((one) => one.title)).toEqual(["t", "Another fault"]);
+    expect(findings()[0]?.id).toBe(alone.findings()[0]?.id);
+    expect(findings()[1]?.id).toBe(`${findings()[0]?.id}-2`);
   });
 
   it("keeps the same fault at two places as two findings with ids of their own", async () => {
@@ -81,7 +94,18 @@ describe("the finding collector", () => {
     expect(answer).toMatchObject({ ok: true, note: expect.stringContaining("outside the diff") });
   });
 
-  it("refuses unknown paths, private paths and findings below the wanted severity, each with its reason", async () => {
+  it("does not keep a finding below the wanted severity, and says so: there is nothing to correct", async () => {
+    const { report, findings, seen } = collector();
+
+    expect(await report({ ...reported, severity: "low" })).toEqual({
+      ok: true,
+      finding: null,
+      note: expect.stringContaining("medium and above"),
+    });
+    expect([...findings(), ...seen]).toEqual([]);
+  });
+
+  it("refuses unknown paths and private paths, each with its reason", async () => {
     const { report, findings } = collector();
 
     expect(await report({ ...reported, path: "b.ts" })).toMatchObject({
@@ -92,11 +116,18 @@ describe("the finding collector", () => {
       ok: false,
       reason: expect.stringContaining("withheld"),
     });
-    expect(await report({ ...reported, severity: "low" })).toMatchObject({
-      ok: false,
-      reason: expect.stringContaining("medium and above"),
-    });
     expect(findings()).toEqual([]);
+  });
+
+  it("names paths as the model can give them back", async () => {
+    const { report, finish } = collector([{ path: "odd\nname.ts", hunks: 1 }]);
+
+    expect(await report({ ...reported, path: "no\nfile" })).toMatchObject({
+      reason: expect.stringContaining('"no\\nfile"'),
+    });
+    expect(await finish("done")).toMatchObject({
+      reason: expect.stringContaining('\n"odd\\nname.ts" (1 unread)'),
+    });
   });
 
   it("finishes only when everything was read, and names what was not", async () => {
@@ -112,5 +143,57 @@ describe("the finding collector", () => {
     unread.length = 0;
     expect(await finish("done")).toEqual({ ok: true });
     expect(summary()).toBe("done");
+  });
+});
+
+describe("a suggestion", () => {
+  const kept = async (over: Partial<ReportedFinding>, lines = file.lines.RIGHT) => {
+    const { report } = createFindingCollector({
+      anchorFile: async () => ({ ...file, lines: { RIGHT: lines, LEFT: null } }),
+      unread: () => [],
+      minimumSeverity: "low",
+      isPrivate: () => false,
+      onFinding: () => {},
+    });
+    const answer = await report({ ...reported, ...over });
+    if (!answer.ok || !answer.finding) throw new Error(JSON.stringify(answer));
+    return answer;
+  };
+
+  it("stays one on the lines that were stated", async () => {
+    const stated = { start_line: 1, line: 2, quote: "twin", suggestion: "both" };
+
+    expect(await kept(stated)).toMatchObject({
+      finding: { start_line: 1, line: 2, suggestion: "both", body: "b" },
+      note: null,
+    });
+  });
+
+  it.each([
+    ["moved", { start_line: 3, line: 4, quote: "first\ntwin" }, { start_line: 1, line: 2 }],
+    ["clamped", { start_line: 3, line: 40, quote: "third" }, { start_line: 3, line: 4 }],
+  ])("becomes prose when its range was %s, and the model is told", async (_, stated, anchored) => {
+    const answer = await kept({ ...stated, suggestion: "new code" });
+
+    expect(answer).toMatchObject({
+      finding: { ...anchored, suggestion: null, body: expect.stringContaining("```\nnew code\n```") },
+      note: expect.stringMatching(/; anchored at .*; the suggestion is posted as prose/),
+    });
+    expect((await kept(stated)).note).not.toContain("suggestion");
+  });
+
+  it.each([
+    ["gives hidden characters back that the replaced lines hold", "a\u200Bb\r", "c\\u{200B}d␍", "c\u200Bd\r"],
+    ["leaves escapes as they are written elsewhere", "/[a]/", "/[\\u{200B}]␍/", "/[\\u{200B}]␍/"],
+  ])("%s", async (_, line, suggestion, posted) => {
+    const { finding } = await kept({ quote: line, suggestion }, [line, "far\u200B\r"]);
+
+    expect(finding?.suggestion).toBe(posted);
+  });
+
+  it("adds nothing to a finding that findings do not have", async () => {
+    const { finding } = await kept({ suggestion: "x" });
+
+    expect(Finding.parse(finding)).toEqual(finding);
   });
 });

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { escapeInvisible, unescapeInvisible } from "../../src/text/escape-invisible.ts";
+import { escapeInvisible, unescapeAsIn, unescapeInvisible } from "../../src/text/escape-invisible.ts";
 
 const cases: [what: string, text: string, shown: string][] = [
   ["plain code", "if (a && b) {\n\treturn 'é 漢 😀';\n}", "if (a && b) {\n\treturn 'é 漢 😀';\n}"],
@@ -67,5 +67,31 @@ describe("escapeInvisible", () => {
   it("takes a quarter of a million of hidden characters and of half escapes in its stride", () => {
     const text = "\u{E0049}".repeat(60_000) + "\\u{".repeat(60_000);
     expect(unescapeInvisible(escapeInvisible(text))).toBe(text);
+  });
+});
+
+describe("unescapeAsIn", () => {
+  it.each([
+    ["a hidden character that the original holds", "a\\u{200B}b", "x\u200By", "a\u200Bb"],
+    ["whatever the case of its digits", "a\\u{200b}b", "x\u200By", "a\u200Bb"],
+    ["a carriage return that the original holds", "a\u240D", "x\r", "a\r"],
+    ["the escape of a literal escape", "/[\\u{5C}u{200B}]/", "/\\u{200B}/", "/[\\u{200B}]/"],
+  ])("undoes the escape of %s", (_, text, original, expected) => {
+    expect(unescapeAsIn(text, original)).toBe(expected);
+  });
+
+  it.each([
+    ["a character that the original does not hold", "/[\\u{200B}]/", "/[abc]/"],
+    ["a character that the original spells out", "/[\\u{200B}\\u{200C}]/", "/[\\u{200B}]/"],
+    ["a carriage return that the original does not hold", "show('\u240D')", "show('x')"],
+    ["a backslash where the original holds no literal escape", "a\\u{5C}d", "a\\d"],
+  ])("leaves the escape of %s as it is written", (_, text, original) => {
+    expect(unescapeAsIn(text, original)).toBe(text);
+  });
+
+  it("gives every text back that was escaped to be shown", () => {
+    const piece = fc.constantFrom("\r", "\u200B", "\\u{41}", "\\u{5C}", "\u240D", "a", "\\", "{", "u{41}");
+    const text = fc.array(piece).map((pieces) => pieces.join(""));
+    fc.assert(fc.property(text, (one) => unescapeAsIn(escapeInvisible(one), one) === one));
   });
 });

@@ -104,6 +104,14 @@ describe("report_finding", () => {
     expect(await tools.error("report_finding", finding)).toBe(reason);
   });
 
+  it("says that a finding is not wanted, which is no error", async () => {
+    const note = "this repository wants findings of severity high and above only";
+    const tools = open({ report: { report: async () => ({ ok: true, finding: null, note }) } });
+    const { result, text } = await tools.run("report_finding", finding);
+    expect(result).toMatchObject({ status: "success", output: { id: null, note } });
+    expect(text).toBe(`Not kept: ${note}.`);
+  });
+
   it("tells when the anchor was moved", async () => {
     const kept = { ...finding, id: "f2", side: "RIGHT", start_line: 3, line: 4 } as never;
     const note = "The quote is on lines 3-4.";
