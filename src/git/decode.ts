@@ -1,18 +1,45 @@
 import { isUtf8 } from "node:buffer";
 
-/** Bytes as text: UTF-8 when they are valid UTF-8, else Latin-1, which is right for no file but loses no byte. */
+const NEWLINE = 10;
+
+/**
+ * Bytes as text, line by line: a line that is UTF-8 as such, any other as Latin-1, which is right for no file but loses no
+ * byte. A line so reads the same in its file, in a patch and in a match, whatever the lines around it are.
+ *
+ * @returns "latin1" when any line was not UTF-8
+ */
 export function decodeText(bytes: Buffer): { text: string; encoding: "utf8" | "latin1" } {
-  const encoding = isUtf8(bytes) ? "utf8" : "latin1";
-  return { text: bytes.toString(encoding), encoding };
+  if (isUtf8(bytes)) return { text: bytes.toString("utf8"), encoding: "utf8" };
+  return { text: decodeLines(bytes), encoding: "latin1" };
 }
 
-/** Splits git's `-z` output; what stands after the last NUL (nothing, in well-formed output) is left out. */
-export function splitNul(bytes: Buffer): string[] {
-  const whole = isUtf8(bytes);
-  if (whole) return bytes.toString("utf8").split("\0").slice(0, -1);
+/** Lines of ASCII read the same either way, so only the others are looked at. */
+function decodeLines(bytes: Buffer): string {
+  const text = bytes.toString("latin1");
+  const beyondAscii = /[\x80-\xff]/g;
+  const parts: string[] = [];
+  let taken = 0;
+  for (let found = beyondAscii.exec(text); found; found = beyondAscii.exec(text)) {
+    const start = text.lastIndexOf("\n", found.index) + 1;
+    const newline = bytes.indexOf(NEWLINE, found.index);
+    const end = newline < 0 ? bytes.length : newline;
+    if (isUtf8(bytes.subarray(start, end))) {
+      parts.push(text.slice(taken, start), bytes.toString("utf8", start, end));
+      taken = end;
+    }
+    beyondAscii.lastIndex = end;
+  }
+  parts.push(text.slice(taken));
+  return parts.join("");
+}
+
+/** Splits git's `-z` output into its fields; what stands after the last NUL (nothing, in well-formed output) is left out. */
+export function splitNul(bytes: Buffer, decode: (field: Buffer) => string): string[] {
+  // What is UTF-8 is decoded character by character, so that it may as well be split afterwards.
+  if (isUtf8(bytes)) return decode(bytes).split("\0").slice(0, -1);
   const parts: string[] = [];
   for (let start = 0, end = bytes.indexOf(0); end >= 0; start = end + 1, end = bytes.indexOf(0, start)) {
-    parts.push(decodeText(bytes.subarray(start, end)).text);
+    parts.push(decode(bytes.subarray(start, end)));
   }
   return parts;
 }

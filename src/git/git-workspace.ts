@@ -93,7 +93,7 @@ class GitWorkspace implements Workspace, AsyncDisposable {
       range,
       "--",
     ];
-    const fields = splitNul(await this.#run("list commits", args));
+    const fields = splitNul(await this.#run("list commits", args), (field) => decodeText(field).text);
     const commits: Commit[] = [];
     for (let at = 0; at + 3 < fields.length; at += 4) {
       const [sha = "", author = "", date = "", message = ""] = fields.slice(at, at + 4);

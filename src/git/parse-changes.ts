@@ -1,5 +1,6 @@
 import { AppError } from "../errors.ts";
 import { splitNul } from "./decode.ts";
+import { decodeName } from "./names.ts";
 import type { Change, ChangeType, TreeEntry } from "./workspace.ts";
 
 const types: Record<string, ChangeType> = {
@@ -15,7 +16,7 @@ type RawEntry = Omit<Change, "additions" | "deletions">;
 
 /** Reads `diff-tree --raw --numstat -z`: all raw records, then one numstat record for each in the same order. */
 export function parseChanges(output: Buffer): Change[] {
-  const fields = splitNul(output);
+  const fields = splitNul(output, decodeName);
   const raw: RawEntry[] = [];
   let at = 0;
   while (fields[at]?.startsWith(":")) {
@@ -57,7 +58,7 @@ function lineCount(text: string | undefined): number | null {
 /** Reads `ls-tree -r -z`: "MODE TYPE OID<tab>PATH" each. */
 export function parseTree(output: Buffer): Map<string, TreeEntry> {
   const entries = new Map<string, TreeEntry>();
-  for (const record of splitNul(output)) {
+  for (const record of splitNul(output, decodeName)) {
     const tab = record.indexOf("\t");
     const path = record.slice(tab + 1);
     entries.set(path, {

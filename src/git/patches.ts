@@ -1,10 +1,11 @@
+import { Lru } from "../diff/lru.ts";
 import { AppError } from "../errors.ts";
 import { blobHunks, type Sides, submoduleHunk } from "./blob-diff.ts";
 import { PATCH_CONTEXT, streamChange } from "./change-stream.ts";
 import type { CheckoutPlace } from "./checkout-place.ts";
 import { decodeText } from "./decode.ts";
-import { Lru } from "./lru.ts";
 import { parseChanges } from "./parse-changes.ts";
+import { decodeHeader } from "./patch-header.ts";
 import { type PatchSink, PatchSplitter } from "./patch-splitter.ts";
 import type { Change } from "./workspace.ts";
 
@@ -43,11 +44,12 @@ export class Patches {
   async patch(change: Change, contextLines: number): Promise<string> {
     const sections = (await this.#allSections()).get(change.path);
     if (!sections) throw new AppError("git_failed", `There is no patch of '${change.path}'`);
-    const parts: Buffer[] = [];
+    let patch = "";
     for (const section of sections) {
-      parts.push(section.header, await this.#body(change, section, contextLines));
+      const body = await this.#body(change, section, contextLines);
+      patch += decodeHeader(section.header, change) + decodeText(body).text;
     }
-    return decodeText(Buffer.concat(parts)).text;
+    return patch;
   }
 
   async #body(change: Change, section: Section, contextLines: number): Promise<Buffer> {

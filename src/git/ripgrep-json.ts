@@ -1,4 +1,5 @@
 import { BINARY_PROBE_BYTES } from "./decode.ts";
+import { decodeName } from "./names.ts";
 import type { LineMatch } from "./workspace.ts";
 
 /** Longer lines are cut for whoever reads the result; minified files have lines of megabytes. */
@@ -18,14 +19,19 @@ export type RipgrepEvent =
   | { type: "end"; data: { path: Arbitrary; binary_offset: number | null } }
   | { type: "summary" };
 
-/** ripgrep's text as ours: UTF-8 or Latin-1. */
-export function textOf(value: Arbitrary): string {
+/** A line as it is decoded everywhere: UTF-8 or Latin-1. */
+function lineOf(value: Arbitrary): string {
   return "text" in value ? value.text : Buffer.from(value.bytes, "base64").toString("latin1");
 }
 
+function pathOf(value: Arbitrary): string {
+  return keyOf("text" in value ? Buffer.from(value.text) : Buffer.from(value.bytes, "base64"));
+}
+
 /** The tree's key of a path that ripgrep was sent to with `./`. */
-export function treePath(path: string): string {
-  return path.startsWith("./") ? path.slice(2) : path;
+export function keyOf(path: Buffer): string {
+  const key = decodeName(path);
+  return key.startsWith("./") ? key.slice(2) : key;
 }
 
 /** Collects the matches of one file, each with its context, from events in the order of lines. */
@@ -43,7 +49,7 @@ class FileMatches {
   /** Takes a line in; as a match only when it is one and `wanted`, always as context of its neighbours. */
   add({ type, data }: LineEvent, wanted: boolean): void {
     const line = data.line_number ?? 0;
-    const text = cutLine(textOf(data.lines));
+    const text = cutLine(lineOf(data.lines));
     for (let index = this.matches.length - 1; index >= 0; index--) {
       const match = this.matches[index];
       if (!match || line - match.line > this.#contextLines) break;
@@ -85,7 +91,7 @@ export class MatchCollector {
   take(event: RipgrepEvent): "stop" | undefined {
     switch (event.type) {
       case "begin":
-        this.#begin(treePath(textOf(event.data.path)));
+        this.#begin(pathOf(event.data.path));
         return undefined;
       case "match":
       case "context":
@@ -110,7 +116,7 @@ export class MatchCollector {
 
   #end(binaryOffset: number | null): void {
     const isText = binaryOffset === null || binaryOffset >= BINARY_PROBE_BYTES;
-    if (this.#file && isText) this.matches.push(...this.#file.matches);
+    if (this.#file && isText) for (const match of this.#file.matches) this.matches.push(match);
     this.#file = undefined;
   }
 

@@ -1,11 +1,12 @@
+import { isUtf8 } from "node:buffer";
 import { open } from "node:fs/promises";
-import { join } from "node:path";
 import { rgPath } from "@vscode/ripgrep";
 import { AppError } from "../errors.ts";
-import { BINARY_PROBE_BYTES, decodeText, looksBinary } from "./decode.ts";
+import { BINARY_PROBE_BYTES, looksBinary } from "./decode.ts";
 import { LineSplitter } from "./line-splitter.ts";
+import { nameBytes } from "./names.ts";
 import { ripgrepArguments } from "./ripgrep-arguments.ts";
-import { MatchCollector, type RipgrepEvent, treePath } from "./ripgrep-json.ts";
+import { keyOf, MatchCollector, type RipgrepEvent } from "./ripgrep-json.ts";
 import { runProcess } from "./run-process.ts";
 import type { SearchHits, SearchQuery, TreeEntry } from "./workspace.ts";
 
@@ -24,33 +25,54 @@ export async function searchTree(
   signal: AbortSignal,
 ): Promise<SearchHits> {
   const target = targetOf(place.tree, query);
-  const args = ripgrepArguments(query, target.path);
+  const args = ripgrepArguments(query, target.start);
   if (target.flat) args.splice(args.indexOf("--"), 0, "--max-depth=1");
-  const wants = (path: string) => isRegular(place.tree, path) && (!target.only || path === target.only);
+  const { wants: allows = () => true } = query;
+  const wants = (path: string) => target.covers(path) && isRegular(place.tree, path) && allows(path);
   if (query.mode === "content") return await searchLines(place, query, args, wants, signal);
   return await searchFiles(place, query, args, wants, signal);
 }
 
 interface Target {
-  path: string | undefined;
-  /** The one file that is meant, where ripgrep has to be sent to its folder. */
-  only?: string;
-  flat?: boolean;
+  /** Where ripgrep is sent; undefined is the root. */
+  start: string | undefined;
+  /** Whether the file with this key is meant. */
+  covers: (key: string) => boolean;
+  /** Whether ripgrep stays out of the folders below. */
+  flat: boolean;
 }
 
-/** Where ripgrep is sent. A file named outright would escape the glob and the type, so its folder is searched instead. */
+const folderOf = (key: string) => key.slice(0, Math.max(key.lastIndexOf("/"), 0));
+
+/**
+ * Where ripgrep is sent, and which of the files there are meant. A file named outright would escape the glob and the type,
+ * so its folder is searched instead.
+ */
 function targetOf(tree: ReadonlyMap<string, TreeEntry>, query: SearchQuery): Target {
-  const path = (query.path ?? "").replace(/^(?:\.\/)+/, "").replace(/\/+$/, "");
-  if (path === "" || path === ".") return { path: undefined };
-  if (tree.has(path)) {
-    if (query.filePattern === undefined && query.fileType === undefined) return { path, only: path };
-    const folder = path.slice(0, Math.max(path.lastIndexOf("/"), 0));
-    return { path: folder === "" ? undefined : folder, only: path, flat: true };
+  const key = (query.path ?? "").replace(/^(?:\.\/)+/, "").replace(/\/+$/, "");
+  if (key === "" || key === ".") return { start: undefined, covers: () => true, flat: false };
+  if (tree.has(key)) {
+    const isFiltered = query.filePattern !== undefined || query.fileType !== undefined;
+    const start = reachable(isFiltered ? folderOf(key) : key);
+    const flat = start !== key && start === folderOf(key);
+    return { ...sentTo(start), covers: (one) => one === key, flat };
   }
-  const prefix = `${path}/`;
-  for (const key of tree.keys()) if (key.startsWith(prefix)) return { path };
-  throw new AppError("usage", `There is no file or folder '${path}' at head`);
+  const prefix = `${key}/`;
+  for (const one of tree.keys()) {
+    if (!one.startsWith(prefix)) continue;
+    return { ...sentTo(reachable(key)), covers: (other) => other.startsWith(prefix), flat: false };
+  }
+  throw new AppError("usage", `There is no file or folder '${key}' at head`);
 }
+
+/** The file or folder itself, or else the nearest folder around it, that has a name in UTF-8: arguments have no other. */
+function reachable(key: string): string {
+  let near = key;
+  while (!isUtf8(nameBytes(near))) near = folderOf(near);
+  return near;
+}
+
+const sentTo = (key: string) => ({ start: key === "" ? undefined : nameBytes(key).toString("utf8") });
 
 function isRegular(tree: ReadonlyMap<string, TreeEntry>, path: string): boolean {
   return tree.get(path)?.mode.startsWith("100") ?? false;
@@ -68,12 +90,13 @@ async function searchLines(
   const ran = await ripgrep(place, args, signal, (chunk) => lines.push(chunk));
   const matches = collector.matches;
   const [first] = collector.unfinished;
-  if (first && !(await isBinary(join(place.root, first.path)))) matches.push(...collector.unfinished);
+  if (first && !(await isBinary(place.root, first.path)))
+    for (const match of collector.unfinished) matches.push(match);
   return { mode: "content", matches, ...ran };
 }
 
-async function isBinary(file: string): Promise<boolean> {
-  await using handle = await open(file);
+async function isBinary(root: string, key: string): Promise<boolean> {
+  await using handle = await open(Buffer.concat([Buffer.from(`${root}/`), nameBytes(key)]));
   const { buffer, bytesRead } = await handle.read(Buffer.alloc(BINARY_PROBE_BYTES), 0, BINARY_PROBE_BYTES, 0);
   return looksBinary(buffer.subarray(0, bytesRead));
 }
@@ -93,7 +116,7 @@ async function searchFiles(
     for (let nul = rest.indexOf(0); nul >= 0; nul = rest.indexOf(0)) {
       const end = query.mode === "count" ? rest.indexOf(10, nul) : nul;
       if (end < 0) return undefined;
-      const path = treePath(decodeText(rest.subarray(0, nul)).text);
+      const path = keyOf(rest.subarray(0, nul));
       const count = Number(rest.toString("latin1", nul + 1, end)) || 0;
       rest = rest.subarray(end + 1);
       if (wants(path) && found.push({ path, count }) >= query.maxResults) return "stop";

@@ -1,6 +1,7 @@
 /**
  * The read port through which tools, analyzers and the review see a repository. Everything is addressed by path *as a
- * key of a tree listing*, never as a file-system path, so no path can lead out of the tree.
+ * key of a tree listing*, never as a file-system path, so no path can lead out of the tree. A name that is not UTF-8 has a key
+ * all the same (`decodeName`), and no two names have one key.
  */
 
 /** Which revision is read: the pull request's head, the tip of its target branch, or their merge base. */
@@ -29,7 +30,10 @@ export interface TreeEntry {
   oid: string;
 }
 
-/** A file's text. `encoding` is "latin1" when the bytes are not valid UTF-8; `binary` when they hold a NUL early on. */
+/**
+ * A file's text: each line that is UTF-8 as such, any other as Latin-1. `encoding` is "latin1" when there is such a line;
+ * `binary` when the file holds a NUL early on.
+ */
 export interface FileText {
   text: string;
   encoding: "utf8" | "latin1";
@@ -57,6 +61,8 @@ export interface SearchQuery {
   contextLines: number;
   /** The search ends as soon as this many matching lines (files, for the other modes) were found. */
   maxResults: number;
+  /** Whether matches in the file at this path count; left out, those in all files do. */
+  wants?: ((path: string) => boolean) | undefined;
   fixedString: boolean;
   ignoreCase: boolean;
   wholeWord: boolean;
@@ -103,7 +109,10 @@ export interface Workspace {
   tree(ref: Ref): Promise<ReadonlyMap<string, TreeEntry>>;
   /** The content of a blob by object id; rejects with `too_large` beyond the size limit. */
   readBlob(oid: string): Promise<FileText>;
-  /** One changed file's patch exactly as git prints it (`-M`, `--inter-hunk-context=0`), header included. */
+  /**
+   * One changed file's patch as git prints it (`-M`, `--inter-hunk-context=0`), header included. Its lines are those of
+   * `readBlob`.
+   */
   patch(change: Change, contextLines: number): Promise<string>;
   /** Unified diff of two blobs, header included; empty when they are equal. */
   diffBlobs(from: TreeEntry, to: TreeEntry, contextLines: number): Promise<string>;
