@@ -1,5 +1,7 @@
 import { type ConfigProblem, loadRepoConfig } from "../config/load-repo-config.ts";
+import { isPrivateName } from "../config/private-places.ts";
 import type { RepoConfig } from "../config/repo-config.ts";
+import { AppError } from "../errors.ts";
 import type { Workspace } from "../git/workspace.ts";
 
 /** The configuration that counts for a local range: the base's, because the head belongs to whoever wrote the change. */
@@ -13,8 +15,13 @@ export interface LocalConfig {
 
 export async function loadLocalConfig(workspace: Workspace): Promise<LocalConfig> {
   const { config, path, problems } = await loadRepoConfig((file) => textAtBase(workspace, file));
-  const notices = problems.map((problem) => `${problemLine(path ?? "", problem)}. Its default holds`);
+  const notices = problems.map((problem) => `${problemLine(path ?? "", problem)}${effectOf(problem)}`);
   return { config, path, notices };
+}
+
+/** Private paths hold also where they stand wrongly; their message says so. */
+function effectOf({ key }: ConfigProblem): string {
+  return key !== null && isPrivateName(key) ? "" : ". Its default holds";
 }
 
 /** "FILE:3: review.drafts must be true or false", as editors and terminals jump to it. */
@@ -24,7 +31,16 @@ export function problemLine(file: string, { line, key, message }: ConfigProblem)
 
 async function textAtBase(workspace: Workspace, path: string): Promise<string | undefined> {
   const entry = (await workspace.tree("base")).get(path);
-  // A symbolic link is no configuration: its target need not be of this revision.
-  if (!entry?.mode.startsWith("100")) return undefined;
+  if (!entry) return undefined;
+  // The target of a symbolic link need not be of this revision, and without it nobody knows which paths are private.
+  if (!entry.mode.startsWith("100")) {
+    throw new AppError(
+      "config_invalid",
+      `${path} is not a regular file, so nobody knows which paths are private`,
+      {
+        remedy: "Replace it by the file itself.",
+      },
+    );
+  }
   return (await workspace.readBlob(entry.oid)).text;
 }

@@ -17,6 +17,13 @@ export function describeIssue(issue: Issue, path: readonly PropertyKey[], value:
   return wanted ? `must be ${wanted}, not ${shown(value)}` : issue.message;
 }
 
+/** What is wrong with a place that names private paths: where it stands, or else its shape. */
+export function describePlace(regular: boolean): string {
+  return regular
+    ? "must be a list of texts, one line each; what can be read of it is kept private"
+    : "is out of place; what it lists is kept private, but belongs to paths.private, which stands once";
+}
+
 function wantedBy(issue: Issue): string | undefined {
   switch (issue.code) {
     case "invalid_type":
@@ -68,9 +75,16 @@ function unknownKey(path: readonly PropertyKey[]): string {
     : `is not known; known are ${known.join(", ")}`;
 }
 
+let cached: unknown;
+/** Made once, as it takes longer than to check a file. */
+function inputSchema(): unknown {
+  cached ??= z.toJSONSchema(RepoConfig, { io: "input" });
+  return cached;
+}
+
 /** The keys that the schema knows below `path`. */
 function keysAt(path: readonly PropertyKey[]): string[] {
-  let schema: unknown = z.toJSONSchema(RepoConfig, { io: "input" });
+  let schema: unknown = inputSchema();
   for (const part of path) {
     const { properties, items } = schema as { properties?: Record<string, unknown>; items?: unknown };
     schema = typeof part === "number" ? items : properties?.[String(part)];

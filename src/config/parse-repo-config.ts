@@ -1,24 +1,22 @@
-import { type Document, isMap, isNode, LineCounter, parseDocument } from "yaml";
-import type { z } from "zod";
+import { type Document, LineCounter, parseAllDocuments, parseDocument, type YAMLError } from "yaml";
 import { errorLine } from "../errors.ts";
-import { describeIssue, unknownKeys } from "./describe-issue.ts";
-import { defaultRepoConfig, RepoConfig } from "./repo-config.ts";
+import { type CheckedSettings, checkSchema } from "./check-schema.ts";
+import { type ConfigProblem, dotted, problemAt, wholeFile } from "./config-problem.ts";
+import { describePlace } from "./describe-issue.ts";
+import { findLostPlace } from "./lost-places.ts";
+import { findMisread, findPrivatePlaces, type PrivatePlace } from "./private-places.ts";
+import { defaultRepoConfig, type RepoConfig } from "./repo-config.ts";
+import { type Unreadable, unreadable } from "./unreadable.ts";
+import { walkYaml, type YamlWalk } from "./walk-yaml.ts";
 
-/** Something in a configuration file that does not hold. */
-export interface ConfigProblem {
-  /** 1-indexed; null when it concerns the whole file. */
-  line: number | null;
-  /** Dotted: `review.drafts`; null when it concerns the whole file. */
-  key: string | null;
-  message: string;
-}
+export type { ConfigProblem };
 
 export interface ParsedRepoConfig {
   config: RepoConfig;
   problems: ConfigProblem[];
+  /** Set when the file may name private paths that `config` lacks: then no model may see anything of the repository. */
+  unreadable?: Unreadable;
 }
-
-type Path = readonly PropertyKey[];
 
 /** A configuration is a page of text; a larger file is a mistake or an attack. */
 const largestFile = 64 * 1024;
@@ -26,120 +24,125 @@ const mostProblems = 20;
 
 /**
  * Reads `.github/hunkwise.yml`. Never throws. Where a key is wrong, its default holds and a problem names line and key; the
- * other keys count. A file that is no YAML leaves the defaults. In every case the paths that were meant to be private stay
- * so as far as they can be read: a slip elsewhere must not show them to a model.
+ * other keys count. A file that is no YAML leaves the defaults.
+ *
+ * Privacy fails closed: whatever reads as private paths counts, wherever and in whichever shape it stands, and where some of
+ * it may be lost the result is `unreadable`.
  */
 export function parseRepoConfig(text: string): ParsedRepoConfig {
-  if (Buffer.byteLength(text) > largestFile) {
-    return {
-      config: defaultRepoConfig,
-      problems: [whole(`larger than ${largestFile / 1024} KB, so it is not read`)],
-    };
-  }
+  if (Buffer.byteLength(text) > largestFile) return refused(unreadable.tooLarge(largestFile));
+  if (text.includes("\0")) return refused(unreadable.binary());
   try {
     return parseText(text);
   } catch (error) {
     // Nesting beyond the stack, or more aliases than the parser resolves.
-    return { config: defaultRepoConfig, problems: [whole(`cannot be read: ${errorLine(error)}`)] };
+    return refused(unreadable.bomb(errorLine(error)));
   }
+}
+
+function refused(why: Unreadable): ParsedRepoConfig {
+  return { config: defaultRepoConfig, problems: [wholeFile(why.reason)], unreadable: why };
+}
+
+/** A file, taken apart. */
+interface Parsed {
+  text: string;
+  documents: readonly Document[];
+  errors: readonly YAMLError[];
+  lines: LineCounter;
+  walk: YamlWalk;
 }
 
 function parseText(text: string): ParsedRepoConfig {
   const lines = new LineCounter();
-  const document = parseDocument(text, { lineCounter: lines, prettyErrors: false, logLevel: "silent" });
-  const value: unknown = document.errors.length > 0 ? readableRest(document) : document.toJS();
-  if (document.errors.length > 0) {
-    const problems = document.errors.slice(0, mostProblems).map(({ pos, message }) => {
-      return { line: lines.linePos(pos[0]).line, key: null, message: message.replaceAll(/\s+/g, " ") };
-    });
-    return { config: withPrivatePaths(defaultRepoConfig, value), problems };
+  const options = { lineCounter: lines, prettyErrors: false, logLevel: "silent" } as const;
+  const several = parseAllDocuments(text, options);
+  const documents: Document[] = several.length > 0 ? [...several] : [parseDocument(text, options)];
+  const errors = documents.flatMap((document) => document.errors);
+  const exhausted = errors.find(({ code }) => code === "RESOURCE_EXHAUSTION");
+  if (exhausted) return refused(unreadable.bomb(exhausted.message));
+  const parsed: Parsed = { text, documents, errors, lines, walk: walkYaml(documents) };
+  const places = findPrivatePlaces(parsed.walk, text);
+  const settings = readSettings(parsed);
+  const config = withPrivatePaths(settings.config, places);
+  const lost = findLoss(parsed, places, config);
+  const found = [
+    ...(lost ? [{ line: lost.line, key: null, message: lost.reason }] : []),
+    ...places.flatMap((place) => problemOf(place, lines)),
+    ...settings.problems,
+  ];
+  const problems = distinct(found).slice(0, mostProblems);
+  return { config, problems, ...(lost && { unreadable: lost }) };
+}
+
+/** A misplaced key is unknown to the schema too: the first one to speak of a place knows more. */
+function distinct(problems: readonly ConfigProblem[]): ConfigProblem[] {
+  const byPlace = new Map<string, ConfigProblem>();
+  for (const problem of problems) {
+    const place = `${problem.line} ${problem.key ?? problem.message}`;
+    if (!byPlace.has(place)) byPlace.set(place, problem);
   }
-  if (value === null || value === undefined) return { config: defaultRepoConfig, problems: [] };
-  if (!isMap(document.contents)) {
-    return { config: defaultRepoConfig, problems: [whole("must be a list of `key: value`")] };
-  }
-  const { data, error } = RepoConfig.safeParse(value);
-  if (data) return { config: data, problems: [] };
-  const problems = error.issues.flatMap((issue) => problemsOf(issue, value, document, lines));
-  const kept = RepoConfig.safeParse(without(value, error.issues)).data ?? defaultRepoConfig;
-  return { config: withPrivatePaths(kept, value), problems: problems.slice(0, mostProblems) };
+  return [...byPlace.values()];
 }
 
-function readableRest(document: Document): unknown {
-  try {
-    return document.toJS();
-  } catch {
-    return undefined;
-  }
+/** The keys that hold, as if privacy were a setting like the others. */
+function readSettings({ documents, errors, lines, walk }: Parsed): CheckedSettings {
+  const broken = [
+    ...errors.map(({ pos, message }) => problemAt(pos[0], lines, null, oneLine(message))),
+    ...walk.strayAliases.map(({ alias, path }) =>
+      problemAt(
+        alias.range?.[0] ?? 0,
+        lines,
+        dotted(path),
+        `*${alias.source} is an alias of nothing; put it in quotes`,
+      ),
+    ),
+  ];
+  if (broken.length > 0) return { config: defaultRepoConfig, problems: broken };
+  const [document, second] = documents;
+  const more = second?.contents?.range
+    ? [problemAt(second.contents.range[0], lines, null, "only the first document of the file counts")]
+    : [];
+  const { config, problems } = document
+    ? checkSchema(document, lines)
+    : { config: defaultRepoConfig, problems: [] };
+  return { config, problems: [...more, ...problems] };
 }
 
-const whole = (message: string): ConfigProblem => ({ line: null, key: null, message });
-
-function problemsOf(
-  issue: z.core.$ZodIssue,
-  value: unknown,
-  document: Document,
-  lines: LineCounter,
-): ConfigProblem[] {
-  const unknown = unknownKeys(issue);
-  const paths = unknown ? unknown.map((key) => [...issue.path, key]) : [issue.path];
-  return paths.map((path) => ({
-    line: lineOf(path, document, lines),
-    key: dotted(path),
-    message: describeIssue(issue, path, valueAt(value, path)),
-  }));
+/** Why private paths of the file may be missing in `config`. */
+function findLoss(
+  { text, documents, errors, lines, walk }: Parsed,
+  places: readonly PrivatePlace[],
+  config: RepoConfig,
+): Unreadable | undefined {
+  const lineAt = (offset: number) => lines.linePos(offset).line;
+  const lost = findLostPlace(text, errors, walk, places);
+  const fault = errors.find(({ code }) => code !== "DUPLICATE_KEY");
+  if (lost !== undefined && fault) return unreadable.brokenAt(lineAt(lost), oneLine(fault.message));
+  const misread = lost ?? (/private/i.test(text) ? findMisread(documents, walk)[0] : undefined);
+  if (misread !== undefined) return unreadable.misreadAt(lineAt(misread));
+  // What stands for bytes that are no UTF-8: such a pattern matches no path.
+  return config.paths.private.some((pattern) => pattern.includes("\ufffd"))
+    ? unreadable.encoding()
+    : undefined;
 }
 
-/** The line of the key, or of the nearest thing around it that stands in the file. */
-function lineOf(path: Path, document: Document, lines: LineCounter): number | null {
-  for (let depth = path.length; depth > 0; depth--) {
-    const parent = depth === 1 ? document.contents : document.getIn(path.slice(0, depth - 1), true);
-    const name = path[depth - 1];
-    const key = isMap(parent)
-      ? parent.items.find((pair) => String(pair.key) === String(name))?.key
-      : undefined;
-    const node = key ?? document.getIn(path.slice(0, depth), true);
-    if (isNode(node) && node.range) return lines.linePos(node.range[0]).line;
-  }
-  return null;
+function problemOf({ path, start, regular, wellShaped }: PrivatePlace, lines: LineCounter): ConfigProblem[] {
+  if (regular && wellShaped) return [];
+  return [problemAt(start, lines, dotted(path), describePlace(regular))];
 }
 
-function dotted(path: Path): string {
-  return path
-    .map((part) => (typeof part === "number" ? `[${part}]` : `.${String(part)}`))
-    .join("")
-    .replace(/^\./, "");
-}
+const oneLine = (message: string) => message.replaceAll(/\s+/g, " ").slice(0, 200);
 
-function valueAt(value: unknown, path: Path): unknown {
-  return path.reduce<unknown>((inner, part) => (inner as Record<PropertyKey, unknown> | null)?.[part], value);
-}
-
-/** A copy without the values that the issues are about; of one that lacks something, the thing that lacks it goes. */
-function without(value: unknown, issues: readonly z.core.$ZodIssue[]): unknown {
-  const copy = structuredClone(value);
-  const paths = issues.flatMap(
-    (issue) => unknownKeys(issue)?.map((key) => [...issue.path, key]) ?? [issue.path],
+/** `config` with what all places list. */
+function withPrivatePaths(config: RepoConfig, places: readonly PrivatePlace[]): RepoConfig {
+  const listed = config.paths.private;
+  const known = new Set(listed);
+  const extra = places.flatMap(({ patterns, regular }) =>
+    // What the schema read keeps its order and its exceptions; what stands elsewhere comes last, so that it prevails.
+    regular ? patterns.filter((pattern) => !known.has(pattern)) : patterns,
   );
-  const gone = paths.map((path) => (valueAt(value, path) === undefined ? path.slice(0, -1) : path));
-  // Later elements of a list first: taking one out moves those behind it.
-  const byIndex = (a: Path, b: Path) => Number(b.at(-1)) - Number(a.at(-1)) || b.length - a.length;
-  const distinct = new Map(gone.map((path) => [dotted(path), path]));
-  for (const path of [...distinct.values()].toSorted(byIndex)) {
-    const parent = valueAt(copy, path.slice(0, -1));
-    const last = path.at(-1);
-    if (Array.isArray(parent)) parent.splice(Number(last), 1);
-    else if (typeof parent === "object" && parent !== null && last !== undefined)
-      Reflect.deleteProperty(parent, last);
-  }
-  return copy;
-}
-
-/** `config` with whatever reads as a private path in `value`, a list of them or, wrongly, a single one. */
-function withPrivatePaths(config: RepoConfig, value: unknown): RepoConfig {
-  const found = [valueAt(value, ["paths", "private"])].flat().filter((one) => typeof one === "string");
-  return {
-    ...config,
-    paths: { ...config.paths, private: [...new Set([...config.paths.private, ...found])] },
-  };
+  if (extra.length === 0) return config;
+  const distinct = [...new Set([...listed, ...extra].reverse())].reverse();
+  return { ...config, paths: { ...config.paths, private: distinct } };
 }

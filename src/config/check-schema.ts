@@ -1,0 +1,83 @@
+import { type Document, isMap, isNode, type LineCounter } from "yaml";
+import type { z } from "zod";
+import { type ConfigProblem, dotted, wholeFile } from "./config-problem.ts";
+import { describeIssue, unknownKeys } from "./describe-issue.ts";
+import { defaultRepoConfig, RepoConfig } from "./repo-config.ts";
+
+type Path = readonly PropertyKey[];
+
+/** What of a configuration holds, and what does not. */
+export interface CheckedSettings {
+  config: RepoConfig;
+  problems: ConfigProblem[];
+}
+
+/**
+ * Holds a document without errors against the schema. Where a key is wrong its default holds, and the others count. Throws
+ * where the document has more aliases than the parser resolves.
+ */
+export function checkSchema(document: Document, lines: LineCounter): CheckedSettings {
+  const value: unknown = document.toJS();
+  if (value === null || value === undefined) return { config: defaultRepoConfig, problems: [] };
+  if (!isMap(document.contents)) {
+    return { config: defaultRepoConfig, problems: [wholeFile("must be a list of `key: value`")] };
+  }
+  const { data, error } = RepoConfig.safeParse(value);
+  if (data) return { config: data, problems: [] };
+  const problems = error.issues.flatMap((issue) => problemsOf(issue, value, document, lines));
+  const config = RepoConfig.safeParse(without(value, error.issues)).data ?? defaultRepoConfig;
+  return { config, problems };
+}
+
+function problemsOf(
+  issue: z.core.$ZodIssue,
+  value: unknown,
+  document: Document,
+  lines: LineCounter,
+): ConfigProblem[] {
+  const unknown = unknownKeys(issue);
+  const paths = unknown ? unknown.map((key) => [...issue.path, key]) : [issue.path];
+  return paths.map((path) => ({
+    line: lineOf(path, document, lines),
+    key: dotted(path),
+    message: describeIssue(issue, path, valueAt(value, path)),
+  }));
+}
+
+/** The line of the key, or of the nearest thing around it that stands in the file. */
+function lineOf(path: Path, document: Document, lines: LineCounter): number | null {
+  for (let depth = path.length; depth > 0; depth--) {
+    const parent = depth === 1 ? document.contents : document.getIn(path.slice(0, depth - 1), true);
+    const name = path[depth - 1];
+    const key = isMap(parent)
+      ? parent.items.find((pair) => String(pair.key) === String(name))?.key
+      : undefined;
+    const node = key ?? document.getIn(path.slice(0, depth), true);
+    if (isNode(node) && node.range) return lines.linePos(node.range[0]).line;
+  }
+  return null;
+}
+
+function valueAt(value: unknown, path: Path): unknown {
+  return path.reduce<unknown>((inner, part) => (inner as Record<PropertyKey, unknown> | null)?.[part], value);
+}
+
+/** A copy without the values that the issues are about; of one that lacks something, the thing that lacks it goes. */
+function without(value: unknown, issues: readonly z.core.$ZodIssue[]): unknown {
+  const copy = structuredClone(value);
+  const paths = issues.flatMap(
+    (issue) => unknownKeys(issue)?.map((key) => [...issue.path, key]) ?? [issue.path],
+  );
+  const gone = paths.map((path) => (valueAt(value, path) === undefined ? path.slice(0, -1) : path));
+  // Later elements of a list first: taking one out moves those behind it.
+  const byIndex = (a: Path, b: Path) => Number(b.at(-1)) - Number(a.at(-1)) || b.length - a.length;
+  const distinct = new Map(gone.map((path) => [dotted(path), path]));
+  for (const path of [...distinct.values()].toSorted(byIndex)) {
+    const parent = valueAt(copy, path.slice(0, -1));
+    const last = path.at(-1);
+    if (Array.isArray(parent)) parent.splice(Number(last), 1);
+    else if (typeof parent === "object" && parent !== null && last !== undefined)
+      Reflect.deleteProperty(parent, last);
+  }
+  return copy;
+}
