@@ -30,6 +30,20 @@ const InvalidCase = z.strictObject({
   fixed: z.string().optional(),
 });
 
+/** Each paragraph on one line: in comments GitHub shows every line feed as a line break. */
+function unwrapped(text: string): string {
+  return text
+    .trim()
+    .split(/\n\s*\n/)
+    .map((paragraph) =>
+      paragraph
+        .split("\n")
+        .map((line) => line.trim())
+        .join(" "),
+    )
+    .join("\n\n");
+}
+
 /** One file of `rules/<language>/`: what to find, what to say about it, and the cases that prove both. */
 export const RuleFile = z.strictObject({
   id: z.string().regex(/^[a-z]+(-[a-z0-9]+)+$/),
@@ -37,8 +51,8 @@ export const RuleFile = z.strictObject({
   severity: Severity,
   category: Category,
   title: z.string().min(1).max(120),
-  /** Markdown: what happens and when, what to do instead. */
-  message: z.string().min(1),
+  /** Paragraphs of Markdown: what happens and when, what to do instead. Lines may be broken anywhere in the file. */
+  message: z.string().min(1).transform(unwrapped),
   /** False: the rule is silent in test files, where the pattern is common and harmless. */
   in_tests: z.boolean().default(true),
   /** Expression that a file matches wherever the rule can find something: most files need no parser then. */

@@ -1,0 +1,78 @@
+import type { SgNode } from "@ast-grep/napi";
+import { grammarOf, loadAstGrep } from "../../src/analyzers/languages.ts";
+import { escapeHtml, Html } from "./html.ts";
+
+interface Token {
+  start: number;
+  end: number;
+  colour: string;
+}
+
+/** The lines of a source file as markup, with the classes that GitHub's style sheets colour code by. */
+export async function highlightLines(path: string, text: string): Promise<Html[]> {
+  const grammar = grammarOf(path);
+  const tokens: Token[] = [];
+  if (grammar) collect((await loadAstGrep()).parse(grammar.dialect, text).root(), tokens);
+  let at = 0;
+  const pieces = tokens.map(({ start, end, colour }) => {
+    const before = escapeHtml(text.slice(at, start));
+    at = end;
+    // A token of several lines is coloured line by line, so that the text can be cut at its ends of lines.
+    const lines = text.slice(start, end).split("\n");
+    return before + lines.map((line) => `<span class="${colour}">${escapeHtml(line)}</span>`).join("\n");
+  });
+  const written = pieces.join("") + escapeHtml(text.slice(at));
+  return written.split("\n").map((line) => new Html(line));
+}
+
+function collect(node: SgNode, tokens: Token[]): void {
+  const colour = colourOf(node);
+  if (colour === undefined) {
+    for (const child of node.children()) collect(child, tokens);
+    return;
+  }
+  const { start, end } = node.range();
+  tokens.push({ start: start.index, end: end.index, colour });
+}
+
+const texts =
+  /^(interpreted_|raw_)?string(_literal)?$|^(character|rune)_literal$|^string_(start|content|end)$/;
+const constants = new Set([
+  "true",
+  "false",
+  "nil",
+  "null",
+  "undefined",
+  "none",
+  "number",
+  "integer",
+  "float",
+]);
+
+/** Undefined for what has no colour of its own, and for what its children colour. */
+function colourOf(node: SgNode): string | undefined {
+  const kind = String(node.kind());
+  if (/comment$/.test(kind)) return "pl-c";
+  if (texts.test(kind) && !node.children().some((one) => one.kind() === "interpolation")) return "pl-s";
+  if (!node.isLeaf()) return undefined;
+  if (constants.has(kind) || /^(int|float|decimal)\w*_literal$/.test(kind)) return "pl-c1";
+  if (!node.isNamed() && /^[a-z]+$/.test(kind)) return "pl-k";
+  if (!node.isNamed() && /^[-+*/%=<>!&|?:]+$/.test(kind) && !/^[?:]$/.test(kind)) return "pl-c1";
+  return namesFunction(node) ? "pl-en" : undefined;
+}
+
+const members = new Set(["member_expression", "selector_expression", "attribute"]);
+const calls = new Set(["call_expression", "call", "method_invocation"]);
+const declarations = new Set(["function_declaration", "function_definition", "method_declaration"]);
+
+/** Declared here, or called: `name(`, `object.name(`. */
+function namesFunction(node: SgNode): boolean {
+  const parent = node.parent();
+  if (parent === null || !node.isNamed()) return false;
+  if (declarations.has(String(parent.kind()))) return parent.field("name")?.id() === node.id();
+  const isMember = members.has(String(parent.kind()));
+  if (isMember && parent.children().at(-1)?.id() !== node.id()) return false;
+  const callee = isMember ? parent : node;
+  const call = callee.parent();
+  return call !== null && calls.has(String(call.kind())) && call.child(0)?.id() === callee.id();
+}
