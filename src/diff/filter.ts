@@ -7,6 +7,15 @@ export const MAX_REVIEWABLE_LINES = 20_000;
 /** Answer for everything under `paths.private`, in every tool. */
 export const WITHHELD = "withheld by configuration";
 
+/** Reasons of files that were skipped for their size, here or when their diff was looked at. */
+export const OVERLONG_LINES = "overlong lines";
+export const TOO_LARGE = "too large";
+
+/** Whether a file was skipped for its size alone: somebody may have written it by hand, and nobody read it. */
+export function isSkippedForSize(reason: string): boolean {
+  return reason === OVERLONG_LINES || reason.startsWith(TOO_LARGE);
+}
+
 /** What the filter needs to know of a changed file. Modes are git's six octal digits. */
 export interface FilteredChange {
   path: string;
@@ -53,7 +62,7 @@ export function createFilter(patterns: PathPatterns): (change: FilteredChange) =
     const named = configured.takenBack ? null : reasonByName(change.path);
     if (named !== null) return named;
     const lines = (change.additions ?? 0) + (change.deletions ?? 0);
-    return lines > MAX_REVIEWABLE_LINES ? `too large (${lines} changed lines)` : null;
+    return lines > MAX_REVIEWABLE_LINES ? `${TOO_LARGE} (${lines} changed lines)` : null;
   };
 }
 

@@ -60,6 +60,7 @@ function isReview({ completed, conclusion, title }: StandingCheckRun): boolean {
 }
 
 const reviewConclusions = new Set(["success", "neutral", "failure"]);
+const nothingToReview = "Nothing to review";
 const failedTitle = "The review failed";
 
 /**
@@ -119,7 +120,7 @@ export function reviewConclusion(result: ReviewResult, policy: CheckPolicy, text
 
 /** Green without a review: nothing here is to be judged. */
 export function passedConclusion(reason: string): CheckRunUpdate {
-  return completed("success", "Nothing to review", said(reason));
+  return completed("success", nothingToReview, said(reason));
 }
 
 export function skippedConclusion(reason: string): CheckRunUpdate {
@@ -149,7 +150,8 @@ function completed(
 
 /** Only a complete review may say that nothing is there. */
 function nothingFound(result: ReviewResult): string {
-  return outcomeOf(result) === "complete" ? "No problems found" : "nothing found in what was read";
+  if (outcomeOf(result) !== "complete") return "nothing found in what was read";
+  return result.coverage.hunks_total === 0 ? nothingToReview : "No problems found";
 }
 
 function coverageLine({ mode, coverage }: ReviewResult): string {

@@ -7,10 +7,12 @@ import { bySeverity } from "./order.ts";
 import {
   countBySeverity,
   duration,
+  nothingFound,
   outcomeOf,
   outcomeSentence,
   plural,
   summaryOf,
+  unreadPlaces,
   usageSentence,
 } from "./outcome.ts";
 import { untrustedBlock, untrustedCode, untrustedLine } from "./render-untrusted.ts";
@@ -26,8 +28,8 @@ export function renderMarkdown(result: ReviewResult, source: SourceLines): strin
     `## Hunkwise: ${found || headline(result)}`,
     ...(sentence ? [`**${sentence}.**`] : []),
     ...list(
-      result.coverage.unserved.map(
-        ({ path, hunks }) => `not read: ${untrustedCode(path)}, ${plural(hunks, "hunk")}`,
+      unreadPlaces(result).map(
+        ({ path, what }) => `not read: ${untrustedCode(path)}, ${untrustedLine(what)}`,
       ),
     ),
     ...(summaryOf(result) ? [untrustedBlock(summaryOf(result), MOST_BYTES)] : []),
@@ -41,7 +43,7 @@ export function renderMarkdown(result: ReviewResult, source: SourceLines): strin
 /** What the headline says without findings: never that all is well when something was not read. */
 function headline(result: ReviewResult): string {
   return {
-    complete: "no problems found",
+    complete: nothingFound(result),
     offline: "offline, nothing found by the analyzers",
     partial: "partial review",
   }[outcomeOf(result)];

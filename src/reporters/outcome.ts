@@ -1,13 +1,16 @@
 import { type Severity, severities } from "../finding.ts";
-import { isComplete, type ReviewResult, type StopReason } from "../review/review-result.ts";
+import { isComplete, type ReviewResult, type StopReason, tooLargeFiles } from "../review/review-result.ts";
 
 /** What a result amounts to: a model read it all, the analyzers alone looked, or something was left undone. */
 export type Outcome = "complete" | "offline" | "partial";
 
 export function outcomeOf(result: ReviewResult): Outcome {
   if (isComplete(result)) return "complete";
-  const analyzersEnded = result.stop_reason === "no_model" || result.stop_reason === "finished";
-  return result.mode === "offline" && analyzersEnded ? "offline" : "partial";
+  return didAnalyzersEnd(result) && tooLargeFiles(result).length === 0 ? "offline" : "partial";
+}
+
+function didAnalyzersEnd({ mode, stop_reason }: ReviewResult): boolean {
+  return mode === "offline" && (stop_reason === "no_model" || stop_reason === "finished");
 }
 
 const stopWords: Record<StopReason, string> = {
@@ -25,12 +28,41 @@ const stopWords: Record<StopReason, string> = {
 
 /** One sentence without a final stop on how far the review got; empty for a complete one. */
 export function outcomeSentence(result: ReviewResult): string {
-  const outcome = outcomeOf(result);
-  if (outcome === "complete") return "";
-  if (outcome === "offline")
-    return "Offline: the built-in analyzers alone looked at this change, no model read it";
-  const { hunks_served, hunks_total } = result.coverage;
-  return `Partial: ${stopWords[result.stop_reason]}; ${hunks_served} of ${hunks_total} hunks were read`;
+  if (outcomeOf(result) === "complete") return "";
+  const parts = didAnalyzersEnd(result)
+    ? ["Offline: the built-in analyzers alone looked at this change, no model read it", tooLargeWords(result)]
+    : [whyUnread(result), tooLargeWords(result), hunksRead(result)];
+  const told = parts.filter((part) => part !== "").join("; ");
+  return didAnalyzersEnd(result) ? told : `Partial: ${told}`;
+}
+
+/** Why hunks were left; empty when none were and the review was ended by the model itself. */
+function whyUnread({ stop_reason, coverage }: ReviewResult): string {
+  const readAll = stop_reason === "finished" && coverage.hunks_served === coverage.hunks_total;
+  return readAll ? "" : stopWords[stop_reason];
+}
+
+function tooLargeWords(result: ReviewResult): string {
+  const count = tooLargeFiles(result).length;
+  return count === 0 ? "" : `${plural(count, "file")} ${count === 1 ? "was" : "were"} too large to be read`;
+}
+
+function hunksRead({ coverage: { hunks_served, hunks_total } }: ReviewResult): string {
+  return hunks_total === 0 ? "" : `${hunks_served} of ${hunks_total} hunks were read`;
+}
+
+/** Where a change was not read, and how much of it. Offline no hunk was, which the sentence above says. */
+export function unreadPlaces(result: ReviewResult): { path: string; what: string }[] {
+  const unserved = result.mode === "model" ? result.coverage.unserved : [];
+  return [
+    ...unserved.map(({ path, hunks }) => ({ path, what: plural(hunks, "hunk") })),
+    ...tooLargeFiles(result).map(({ path, reason }) => ({ path, what: reason })),
+  ];
+}
+
+/** What a complete review without findings is called; praise is for what was read. */
+export function nothingFound({ coverage }: ReviewResult): string {
+  return coverage.hunks_total === 0 ? "nothing to review" : "no problems found";
 }
 
 /** What the reviewer wrote about the change. Offline there is nobody who could, and the sentence above says so. */

@@ -5,10 +5,12 @@ import { formatMarker } from "./markers.ts";
 import {
   countBySeverity,
   duration,
+  nothingFound,
   outcomeOf,
   outcomeSentence,
   plural,
   summaryOf,
+  unreadPlaces,
   usageSentence,
 } from "./outcome.ts";
 import { type CommentContext, renderFinding } from "./render-comment.ts";
@@ -93,7 +95,7 @@ function headline(result: ReviewResult): string {
   const found = countBySeverity(result.findings.map(({ finding }) => finding));
   if (found !== "") return found;
   return {
-    complete: "no problems found",
+    complete: nothingFound(result),
     offline: "analyzers only, nothing found",
     partial: "incomplete review",
   }[outcomeOf(result)];
@@ -117,9 +119,8 @@ function listedSection(listed: readonly ListedFinding[], base: LinkBase): string
   return [full.join("\n\n---\n\n"), ...section("**And, in short**", titles, room.titles)];
 }
 
-function unreadLines({ mode, coverage }: ReviewResult): string[] {
-  if (mode === "offline") return [];
-  return coverage.unserved.map(({ path, hunks }) => `- ${untrustedCode(path)}: ${plural(hunks, "hunk")}`);
+function unreadLines(result: ReviewResult): string[] {
+  return unreadPlaces(result).map(({ path, what }) => `- ${untrustedCode(path)}: ${untrustedLine(what)}`);
 }
 
 function footer({ result, version }: SummaryInput): string {

@@ -5,11 +5,13 @@ import {
   countBySeverity,
   dollars,
   duration,
+  nothingFound,
   outcomeOf,
   outcomeSentence,
   plural,
   summaryOf,
   thousands,
+  unreadPlaces,
   usageSentence,
 } from "./outcome.ts";
 import { findingLines, proseLines } from "./terminal-finding.ts";
@@ -53,8 +55,8 @@ function quietLine(result: ReviewResult, { range }: TerminalOptions): string {
     duration(result.duration_ms),
   ];
   return [
-    `${plainLine(range.base)}...${plainLine(range.head)}: no problems found`,
-    `${plural(coverage.hunks_total, "hunk")} read`,
+    `${plainLine(range.base)}...${plainLine(range.head)}: ${nothingFound(result)}`,
+    ...(coverage.hunks_total > 0 ? [`${plural(coverage.hunks_total, "hunk")} read`] : []),
     ...(skipped > 0 ? [`${plural(skipped, "file")} skipped`] : []),
     spent.join(", "),
   ].join(" · ");
@@ -74,11 +76,10 @@ function reportLines(result: ReviewResult, options: TerminalOptions, style: Styl
 function outcomeLines(result: ReviewResult, style: Style): string[] {
   const sentence = outcomeSentence(result);
   if (!sentence) return [];
-  const unread = result.mode === "model" ? result.coverage.unserved : [];
-  const unserved = unread.map(
-    ({ path, hunks }) => `  not read: ${plainLine(path)} (${plural(hunks, "hunk")})`,
+  const unread = unreadPlaces(result).map(
+    ({ path, what }) => `  not read: ${plainLine(path)} (${plainLine(what)})`,
   );
-  return [...[...wrap(`${sentence}.`, style.width), ...unserved].map(style.alarm), ""];
+  return [...[...wrap(`${sentence}.`, style.width), ...unread].map(style.alarm), ""];
 }
 
 function headerLines(result: ReviewResult, { range }: TerminalOptions, style: Style): string[] {

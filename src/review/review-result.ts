@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { stopReasons } from "../agent/events.ts";
+import { isSkippedForSize } from "../diff/filter.ts";
 import { Finding } from "../finding.ts";
 
 /** Why a review ended; "finished" alone means that the model said it had read everything. */
@@ -56,11 +57,17 @@ export const ReviewResult = z.strictObject({
 });
 export type ReviewResult = z.infer<typeof ReviewResult>;
 
-/** True when a model read every reviewable hunk and ended the review itself. */
+/** Files that nobody read for their size alone. */
+export function tooLargeFiles({ coverage }: ReviewResult): Coverage["files_skipped"] {
+  return coverage.files_skipped.filter(({ reason }) => isSkippedForSize(reason));
+}
+
+/** True when a model read every reviewable hunk, no file was too large for that, and it ended the review itself. */
 export function isComplete(result: ReviewResult): boolean {
   return (
     result.mode === "model" &&
     result.stop_reason === "finished" &&
-    result.coverage.hunks_served === result.coverage.hunks_total
+    result.coverage.hunks_served === result.coverage.hunks_total &&
+    tooLargeFiles(result).length === 0
   );
 }

@@ -1,5 +1,5 @@
 import type { FileDiff } from "../diff/file-diff.ts";
-import { createFilter, type PathPatterns, WITHHELD } from "../diff/filter.ts";
+import { createFilter, OVERLONG_LINES, type PathPatterns, TOO_LARGE, WITHHELD } from "../diff/filter.ts";
 import { parseFilePatch } from "../diff/parse.ts";
 import { surveyPatch } from "../diff/survey.ts";
 import { AppError } from "../errors.ts";
@@ -79,11 +79,11 @@ export function createDiffSource(workspace: Workspace, patterns: PathPatterns): 
       // Not parsed yet: a change of a thousand files is looked at as a whole, but read file by file.
       const patch = isTextual(change) ? await workspace.patch(change, GITHUB_CONTEXT) : "";
       const { hunks, overlongChange } = surveyPatch(patch);
-      const why = reason ?? (overlongChange ? "overlong lines" : null);
+      const why = reason ?? (overlongChange ? OVERLONG_LINES : null);
       return { change, totalHunks: hunks, reviewable: why === null, skipReason: why };
     } catch (error) {
       if (!(error instanceof AppError) || error.code !== "too_large") throw error;
-      return { change, totalHunks: 0, reviewable: false, skipReason: reason ?? "too large" };
+      return { change, totalHunks: 0, reviewable: false, skipReason: reason ?? TOO_LARGE };
     }
   }
 

@@ -3,6 +3,7 @@ import {
   createFilter,
   createPrivacy,
   type FilteredChange,
+  isSkippedForSize,
   MAX_REVIEWABLE_LINES,
 } from "../../src/diff/filter.ts";
 
@@ -63,6 +64,15 @@ describe("createFilter", () => {
     ],
   ])("skips a file as %s", (reason, over) => {
     expect(createFilter(nothing)(change("a.ts", over))).toBe(reason);
+  });
+
+  it("tells a file that is too large from those that nobody wrote by hand", () => {
+    const reasonOf = createFilter({ ignore: ["docs/"], private: ["keys/"] });
+    const huge = { additions: MAX_REVIEWABLE_LINES + 1 };
+    const paths = ["a.ts", "package-lock.json", "dist/a.js", "docs/a.md", "keys/a.ts"];
+    expect(paths.map((path) => isSkippedForSize(reasonOf(change(path, huge)) ?? ""))).toEqual([
+      ...[true, false, false, false, false],
+    ]);
   });
 
   it("reviews a changed mode together with changed lines", () => {

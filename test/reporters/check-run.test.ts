@@ -12,7 +12,7 @@ import {
   skippedConclusion,
 } from "../../src/reporters/check-run.ts";
 import { ambiguous, head, MemoryGitHub, refusal } from "./memory-github.ts";
-import { sampleFinding, sampleResult } from "./sample-result.ts";
+import { nothingReviewable, sampleFinding, sampleResult, skipping } from "./sample-result.ts";
 
 const sleep = async () => {};
 const policy = { threshold: "high", fail: false } as const;
@@ -41,6 +41,8 @@ describe("what a review concludes with", () => {
       { ...clean, stop_reason: "turn_limit" },
       { ...policy, fail: true },
     ],
+    ["neutral", "a file that was too large to be read", sampleResult(skipping("overlong lines")), policy],
+    ["success", "a file that nobody wrote by hand", sampleResult(skipping("generated")), policy],
     ["neutral", "offline", { ...clean, mode: "offline", model: null, stop_reason: "no_model" }, policy],
     ["neutral", "a model that failed", { ...clean, stop_reason: "model_error" }, policy],
   ] as const)("is %s for %s", (conclusion, _name, result, how) => {
@@ -66,6 +68,17 @@ describe("what a review concludes with", () => {
     );
     expect(offline.title).toBe("Analyzers only: nothing found in what was read");
     expect(offline.summary).toContain("Coverage: analyzers only.");
+  });
+
+  it("does not praise what nobody had to read", () => {
+    expect(reviewConclusion(sampleResult(nothingReviewable("binary")), policy)).toMatchObject({
+      conclusion: "success",
+      title: "Nothing to review",
+    });
+    expect(reviewConclusion(sampleResult(nothingReviewable("too large")), policy)).toMatchObject({
+      conclusion: "neutral",
+      title: "Incomplete review: nothing found in what was read",
+    });
   });
 
   it("fits", () => {

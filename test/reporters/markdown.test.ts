@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { renderMarkdown } from "../../src/reporters/markdown.ts";
 import type { ReviewResult } from "../../src/review/review-result.ts";
-import { sampleFinding, sampleResult, sampleSource } from "./sample-result.ts";
+import { nothingReviewable, sampleFinding, sampleResult, sampleSource, skipping } from "./sample-result.ts";
 
 const render = (over: Partial<ReviewResult>) => renderMarkdown(sampleResult(over), sampleSource);
 
@@ -43,6 +43,16 @@ Suggestion:
 
 </details>
 `);
+  });
+
+  it("names the files that were too large to be read", () => {
+    const text = render(skipping("too large", "lock file"));
+    expect(text).toMatch(/^## Hunkwise: partial review\n\n\*\*Partial: 1 file was too large to be read; /);
+    expect(text).toContain("\n- not read: `src/skipped-0.ts`, too large\n\n");
+  });
+
+  it("praises nothing when there was nothing to read", () => {
+    expect(render(nothingReviewable("binary"))).toMatch(/^## Hunkwise: nothing to review\n/);
   });
 
   it("never calls a partial or an offline review free of problems", () => {

@@ -6,7 +6,7 @@ import {
   type SummaryInput,
 } from "../../src/reporters/render-summary.ts";
 import type { ReviewResult } from "../../src/review/review-result.ts";
-import { sampleFinding, sampleResult } from "./sample-result.ts";
+import { nothingReviewable, sampleFinding, sampleResult, skipping } from "./sample-result.ts";
 
 const base = {
   repositoryUrl: "https://github.com/octo/shop",
@@ -60,6 +60,12 @@ describe("the summary of a clean and complete review", () => {
     );
   });
 
+  it("praises nothing either when there is something to be warned of", () => {
+    expect(summary({ ...nothingReviewable("binary"), warnings: ["the configuration is broken"] })).toMatch(
+      /^### Hunkwise: nothing to review\n/,
+    );
+  });
+
   it("is not quiet about a warning or a missing permission", () => {
     expect(summary({ warnings: ["the configuration is broken in line 3"] })).toContain(
       "- the configuration is broken in line 3",
@@ -95,6 +101,14 @@ describe("a review that is not whole", () => {
     expect(text).toContain("### Hunkwise: incomplete review");
     expect(text).toContain("**Partial: the limit of turns was reached; 118 of 121 hunks were read.**");
     expect(text).toContain("**Not read**\n\n- `src/big.ts`: 3 hunks");
+  });
+
+  it("names the files that were too large to be read", () => {
+    const text = summary(skipping("overlong lines", "lock file"));
+    expect(text).toContain("### Hunkwise: incomplete review");
+    expect(text).toContain("**Partial: 1 file was too large to be read; 3 of 3 hunks were read.**");
+    expect(text).toContain("**Not read**\n\n- `src/skipped-0.ts`: overlong lines\n\n");
+    expect(text).not.toMatch(/no (problems|issues)|✅/i);
   });
 
   it("says offline that the analyzers alone looked", () => {

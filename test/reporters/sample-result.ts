@@ -47,6 +47,18 @@ export function sampleResult(over: Partial<ReviewResult> = {}): ReviewResult {
   };
 }
 
+/** All hunks were read, and files were skipped for these reasons. */
+export function skipping(...reasons: string[]): Partial<ReviewResult> {
+  const files_skipped = reasons.map((reason, at) => ({ path: `src/skipped-${at}.ts`, reason }));
+  return { findings: [], coverage: { ...sampleResult().coverage, files_skipped } };
+}
+
+/** A change of which nothing is to be reviewed. */
+export function nothingReviewable(...reasons: string[]): Partial<ReviewResult> {
+  const { coverage, ...rest } = skipping(...reasons);
+  return { ...rest, coverage: { ...sampleResult().coverage, ...coverage, hunks_total: 0, hunks_served: 0 } };
+}
+
 const head = `export interface Item { price: number }
 
 export function total(items: Item[]) {

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { renderTerminal, type TerminalOptions } from "../../src/reporters/terminal.ts";
 import { columns } from "../../src/reporters/terminal-wrap.ts";
 import type { ReviewResult } from "../../src/review/review-result.ts";
-import { sampleFinding, sampleResult, sampleSource } from "./sample-result.ts";
+import { nothingReviewable, sampleFinding, sampleResult, sampleSource, skipping } from "./sample-result.ts";
 
 const options: TerminalOptions = {
   range: { base: "main", head: "topic", commits: "2 commits" },
@@ -86,6 +86,22 @@ Time      8.2 s
       "  not read: src/a.ts (2 hunks)",
     ]);
     expect(text).not.toContain("no problems found");
+  });
+
+  it("says first that files were too large to be read, and which", () => {
+    const text = render(skipping("overlong lines", "lock file"));
+    expect(text.split("\n").slice(0, 3)).toEqual([
+      "Partial: 1 file was too large to be read; 3 of 3 hunks were read.",
+      "  not read: src/skipped-0.ts (overlong lines)",
+      "",
+    ]);
+    expect(text).not.toContain("no problems found");
+  });
+
+  it("praises nothing when there was nothing to read", () => {
+    expect(render(nothingReviewable("binary"))).toMatch(
+      /^main\.\.\.topic: nothing to review · 1 file skipped · /,
+    );
   });
 
   it("says first that no model took part", () => {

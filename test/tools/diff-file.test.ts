@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { isSkippedForSize } from "../../src/diff/filter.ts";
 import type { FileDiffOutput } from "../../src/tools/diff-file.ts";
 import { MAX_RENDERED_BYTES } from "../../src/tools/tool.ts";
 import { type Content, GitRepo } from "../support/git-repo.ts";
@@ -226,7 +227,9 @@ describe("coverage of diff_file", () => {
     expect(text).toMatch(/more characters of this line/);
     expect(tools.served).toEqual([]);
     const files = await tools.context.diffs.files();
-    expect(files.find(({ change }) => change.path === "minified.js")?.skipReason).toBe("overlong lines");
+    const reason = files.find(({ change }) => change.path === "minified.js")?.skipReason;
+    expect(reason).toBe("overlong lines");
+    expect(isSkippedForSize(reason ?? "")).toBe(true);
   });
 
   it("serves a hunk of which an unchanged line is overlong", async () => {

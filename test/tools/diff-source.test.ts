@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { isSkippedForSize } from "../../src/diff/filter.ts";
 import { AppError } from "../../src/errors.ts";
 import type { Change, Workspace } from "../../src/git/workspace.ts";
 import { createDiffSource } from "../../src/tools/diff-source.ts";
@@ -89,7 +90,9 @@ describe("createDiffSource", () => {
       first = false;
       throw new AppError("too_large", "the patch is too large");
     });
-    expect(await source().files()).toMatchObject([
+    const files = await source().files();
+    expect(isSkippedForSize(files[0]?.skipReason ?? "")).toBe(true);
+    expect(files).toMatchObject([
       { reviewable: false, skipReason: "too large", totalHunks: 0 },
       { reviewable: true, skipReason: null, totalHunks: 1 },
     ]);
