@@ -38,25 +38,32 @@ export interface AnswerOptions {
 
 /**
  * Answers every call of a turn, in the order of the calls. Reading calls run together; then those that report, one after the
- * other, so that a finish sees what the same turn read and reported.
+ * other; then those that finish, so that a finish sees what the same turn read and reported. Where a report failed nothing
+ * finishes: the model has yet to read why, and the finding would be lost.
  */
 export async function answerCalls(calls: readonly ToolCall[], options: AnswerOptions): Promise<CallAnswer[]> {
   const answers = new Map<ToolCall, CallAnswer>();
   const refusals = refusalsOf(calls, options);
+  const toolOf = (call: ToolCall) => options.tools.get(call.name);
+  const reads = calls.filter((call) => toolOf(call)?.kind === "read");
+  const finishing = calls.filter((call) => toolOf(call)?.finishes);
+  const isReport = (call: ToolCall) => toolOf(call)?.kind === "report" && !finishing.includes(call);
   let characters = 0;
+  let reportFailed = false;
 
   async function answer(call: ToolCall): Promise<void> {
     options.started(call);
     const refused = refusals.get(call) ?? null;
     const { result, text, endsLoop } = refused === null ? await options.execute(call) : notRun(refused);
     options.finished(call, result);
+    // A duplicate has failed when the call that it repeats has.
+    reportFailed ||= isReport(call) && result.status !== "success" && refused !== notExecuted.duplicate;
     const noted =
       refused === null && options.repeats === MAX_REPEATS - 1 ? `${text}\n\n${REPEATED_NOTE}` : text;
     characters += noted.length;
     answers.set(call, { callId: call.id, tool: call.name, text: noted, endsLoop });
   }
 
-  const reads = calls.filter((call) => options.tools.get(call.name)?.kind === "read");
   for (let i = 0; i < reads.length; i += options.concurrency) {
     const batch = reads.slice(i, i + options.concurrency);
     if (characters > options.roomCharacters) {
@@ -64,7 +71,11 @@ export async function answerCalls(calls: readonly ToolCall[], options: AnswerOpt
     }
     await Promise.all(batch.map(answer));
   }
-  for (const call of calls) if (!answers.has(call)) await answer(call);
+  for (const call of calls) if (!answers.has(call) && !finishing.includes(call)) await answer(call);
+  for (const call of finishing) {
+    if (reportFailed) refusals.set(call, refusals.get(call) ?? notExecuted.reportRefused);
+    await answer(call);
+  }
   return calls.flatMap((call) => answers.get(call) ?? []);
 }
 

@@ -34,6 +34,7 @@ export const notExecuted = {
     `Not executed: only the first ${limit} calls of a turn are. Make this call again if you need it.`,
   noRoom:
     "Not executed: the answers of this turn are long enough already. Make this call again in the next turn.",
+  reportRefused: "Not executed: a report of this turn was refused; correct it or finish in the next turn.",
   cutOff:
     "Not executed: your answer was cut off at the output limit in the middle of this call. Make it again, with shorter arguments.",
 } as const;

@@ -26,6 +26,7 @@ export const finishReview = defineTool<Input, { finished: true }>({
   returns: "`{finished: true}`, or an error that names each unread file as `diff_file` takes it.",
   example: { summary: "Moves retries into the client. Sound apart from the two findings reported." },
   kind: "report",
+  finishes: true,
   input: Input,
   execute,
   render: () => ({ text: "The review is finished." }),

@@ -123,6 +123,8 @@ export interface Tool<Input = unknown, Output = unknown> {
   /** For people: the arguments of a typical call. */
   example: Record<string, unknown>;
   kind: "read" | "report" | "change";
+  /** A call may end the loop: it is executed after all others of its turn, and not when a report among them failed. */
+  finishes?: true;
   input: z.ZodType<Input>;
   timeoutMs: number;
   /** A fault that the caller can mend is thrown as ToolError; anything else thrown is a fault of ours. */

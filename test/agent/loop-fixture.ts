@@ -56,6 +56,7 @@ export function fixtureTools(
     input: z.strictObject({ title: z.string() }),
     async execute({ title }) {
       traces.executed.push(`report ${title}`);
+      if (title === "misquoted") throw new ToolError("the quote does not stand in a.ts");
       traces.reported.push(title);
       return { output: `kept: ${title}` };
     },
@@ -68,6 +69,7 @@ export function fixtureTools(
     returns: "true",
     example: {},
     kind: "report",
+    finishes: true,
     input: z.strictObject({ ready: z.boolean().default(true) }),
     async execute({ ready }) {
       traces.executed.push("finish");

@@ -98,7 +98,7 @@ describe("the calls of a turn", () => {
     expect(run.together).toBe(1);
   });
 
-  it("that report come after those that read, wherever the model put them, and finishing ends the loop after all", async () => {
+  it("that report come after those that read, wherever the model put them, and finishing comes after all", async () => {
     const turn = calls(
       ["report", { title: "one" }],
       ["finish"],
@@ -107,9 +107,49 @@ describe("the calls of a turn", () => {
     );
     const run = await runLoop([turn]);
 
-    expect(run.executed).toEqual(["look a", "report one", "finish", "report two"]);
+    expect(run.executed).toEqual(["look a", "report one", "report two", "finish"]);
     expect(run.answers).toEqual(["kept: one", "finished", "text of a", "kept: two"]);
     expect(run.result.stopReason).toBe("finished");
+  });
+
+  it.each([
+    ["whose report is refused", calls(["finish"], ["report", { title: "misquoted" }])],
+    ["whose report has wrong arguments", calls(["report", { titel: "bug" }], ["finish"])],
+    [
+      "whose report was cut off",
+      { ...calls(["finish"], ["report", '{"title": "b']), finishReason: "length" as const },
+    ],
+  ])("%s do not finish: the finding would be lost", async (_, turn) => {
+    const run = await runLoop([turn, calls(["report", { title: "bug" }]), finish]);
+
+    expect(run.answers).toContain(
+      "Not executed: a report of this turn was refused; correct it or finish in the next turn.",
+    );
+    expect(run.reported).toEqual(["bug"]);
+    expect(run.executed.filter((one) => one === "finish")).toHaveLength(1);
+    expect(run.result).toMatchObject({ stopReason: "finished", turns: 3 });
+  });
+
+  it("of which the sixty-fifth would report do not finish", async () => {
+    const reads = Array.from({ length: 63 }, (_, n): [string, { path: string }] => [
+      "look",
+      { path: `f${n}` },
+    ]);
+    const turn = calls(["finish"], ...reads, ["report", { title: "bug" }]);
+    const run = await runLoop([turn, calls(["report", { title: "bug" }], ["finish"])]);
+
+    expect(run.reported).toEqual(["bug"]);
+    expect(run.result).toMatchObject({ stopReason: "finished", turns: 2 });
+  });
+
+  it.each([
+    ["a call that reads failed", calls(["look", { path: "/etc/passwd" }], ["finish"])],
+    [
+      "a report was made twice",
+      calls(["report", { title: "bug" }], ["report", { title: "bug" }], ["finish"]),
+    ],
+  ])("finish although %s", async (_, turn) => {
+    expect((await runLoop([turn])).result).toMatchObject({ stopReason: "finished", turns: 1 });
   });
 
   it("beyond the sixty-fourth are answered without being executed", async () => {
