@@ -27,7 +27,7 @@ export interface FileContent {
   end_line: number;
   total_lines: number;
   ref: Input["ref"];
-  /** "latin1" when the bytes are not valid UTF-8: characters beyond ASCII may be wrong. */
+  /** "latin1" when lines are not UTF-8: their characters beyond ASCII may be wrong. */
   encoding: "utf8" | "latin1";
 }
 

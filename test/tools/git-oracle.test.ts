@@ -30,6 +30,15 @@ async function check(
   );
 }
 
+/** Bytes as text, each line by itself: UTF-8, or else Latin-1. */
+function decoded(bytes: Buffer): string {
+  const lines = bytes.toString("latin1").split("\n");
+  return lines
+    .map((line) => Buffer.from(line, "latin1"))
+    .map((line) => line.toString(isUtf8(line) ? "utf8" : "latin1"))
+    .join("\n");
+}
+
 const records = (bytes: Buffer) => bytes.toString("utf8").split("\0").slice(0, -1);
 
 /** git's patch of one change, as bytes. */
@@ -135,8 +144,7 @@ describe("the tools, with git as the oracle", { timeout }, () => {
         const file = { path: change.path, old_path: change.oldPath } as FileChange;
         for (const contextLines of [0, 1, 3, 12]) {
           const patch = patchOf(file, contextLines, made);
-          const encoding = isUtf8(patch) ? "utf8" : "latin1";
-          const text = patch.toString(encoding);
+          const text = decoded(patch);
           const sent = { file_path: change.path, context_lines: contextLines };
           const pages = await follow<FileDiffOutput>(tools, "diff_file", sent);
           const [first] = pages;
@@ -152,7 +160,9 @@ describe("the tools, with git as the oracle", { timeout }, () => {
           if (first?.total_hunks !== total) continue;
           expect(together).toBe(hunksOf(text));
           if (contextLines === 0 || !applies(made.repo, patch)) continue;
-          for (const page of pages) expect(applies(made.repo, Buffer.from(page.diff, encoding))).toBe(true);
+          // Text that was decoded line by line cannot be encoded again without knowing how.
+          if (!isUtf8(patch)) continue;
+          for (const page of pages) expect(applies(made.repo, Buffer.from(page.diff))).toBe(true);
         }
       }
     });
@@ -185,7 +195,7 @@ describe("the tools, with git as the oracle", { timeout }, () => {
             continue;
           }
           const encoding = isUtf8(bytes) ? "utf8" : "latin1";
-          const lines = bytes.toString(encoding).replace(/\n$/, "").split("\n");
+          const lines = decoded(bytes).replace(/\n$/, "").split("\n");
           const pages = await follow<FileContent>(tools, "read_file_part", { file_path: entry.path, ref });
           const expected = bytes.length === 0 ? "" : lines.map((line, at) => `${at + 1}|${line}`).join("\n");
           expect(pages.map((page) => page.content).join("\n")).toBe(expected);
