@@ -6,6 +6,7 @@ import type { Message } from "../llm/model.ts";
 import { byteLength, cutAtLine } from "../text/cut.ts";
 import { wrapUntrusted } from "../text/fence.ts";
 import { changeLetters } from "../tools/changed-files.ts";
+import { showPath } from "../tools/show.ts";
 import type { ChangedFile, CoverageSink, DiffSource } from "../tools/tool.ts";
 import { systemPrompt } from "./prompts/prompts.ts";
 import type { ReviewInput } from "./review-input.ts";
@@ -93,19 +94,19 @@ function overview(files: readonly ChangedFile[]): string {
 }
 
 function overviewLine({ change, totalHunks, skipReason }: ChangedFile): string {
-  const from = change.oldPath ? ` (was ${change.oldPath})` : "";
+  const from = change.oldPath ? ` (was ${showPath(change.oldPath)})` : "";
   const size = `+${change.additions ?? "?"} -${change.deletions ?? "?"}`;
   const state = skipReason
     ? `not reviewed: ${skipReason}`
     : `${totalHunks} hunk${totalHunks === 1 ? "" : "s"}`;
-  return `${changeLetters[change.type]} ${change.path}${from}  ${size}  ${state}`;
+  return `${changeLetters[change.type]} ${showPath(change.path)}${from}  ${size}  ${state}`;
 }
 
 function candidatesSection(candidates: readonly Candidate[]): string {
   if (candidates.length === 0) return "";
   const lines = candidates
     .slice(0, MAX_CANDIDATES)
-    .map((one) => `${one.path}:${one.line} ${one.title} (${one.source})`);
+    .map((one) => `${showPath(one.path)}:${one.line} ${one.title} (${one.source})`);
   const intro =
     "Rules matched these lines. They are evidence, not findings: confirm each against the code and report it with report_finding, or drop it.";
   return `# Analyzer candidates\n${intro}\n${wrapUntrusted("analyzer candidates", lines.join("\n"))}`;
@@ -141,7 +142,7 @@ async function fileSection(file: ChangedFile, diffs: DiffSource, room: number): 
   // A changed line takes at least two bytes: no need to read a diff that cannot fit.
   if (((change.additions ?? 0) + (change.deletions ?? 0)) * 2 > room) return null;
   const diff = await diffs.fileDiff(change, 3);
-  const text = `## ${change.path}\n${renderHunks(diff.hunks)}`;
+  const text = `## ${showPath(change.path)}\n${renderHunks(diff.hunks)}`;
   return byteLength(text) > room || shownBytes(text) > room ? null : text;
 }
 
