@@ -1,4 +1,12 @@
-import { type Document, LineCounter, parseAllDocuments, parseDocument, type YAMLError } from "yaml";
+import {
+  type Document,
+  isNode,
+  isScalar,
+  LineCounter,
+  parseAllDocuments,
+  parseDocument,
+  type YAMLError,
+} from "yaml";
 import { errorLine } from "../errors.ts";
 import { type CheckedSettings, checkSchema } from "./check-schema.ts";
 import { type ConfigProblem, dotted, problemAt, wholeFile } from "./config-problem.ts";
@@ -7,7 +15,7 @@ import { findLostPlace } from "./lost-places.ts";
 import { findMisread, findPrivatePlaces, type PrivatePlace } from "./private-places.ts";
 import { defaultRepoConfig, type RepoConfig } from "./repo-config.ts";
 import { type Unreadable, unreadable } from "./unreadable.ts";
-import { walkYaml, type YamlWalk } from "./walk-yaml.ts";
+import { isCollectionKey, startOf, walkYaml, type YamlWalk } from "./walk-yaml.ts";
 
 export type { ConfigProblem };
 
@@ -91,18 +99,25 @@ function readSettings({ documents, errors, lines, walk }: Parsed): CheckedSettin
     ...errors.map(({ pos, message }) => problemAt(pos[0], lines, null, oneLine(message))),
     ...walk.strayAliases.map(({ alias, path }) =>
       problemAt(
-        alias.range?.[0] ?? 0,
+        startOf(alias),
         lines,
         dotted(path),
         `*${alias.source} is an alias of nothing; put it in quotes`,
       ),
     ),
+    // The parser makes a text of such a key, which doubles in length with each level.
+    ...walk.pairs
+      .filter(({ pair }) => isCollectionKey(pair, walk))
+      .map(({ pair, path }) =>
+        problemAt(startOf(pair.key), lines, dotted(path), "must be a key of one word"),
+      ),
   ];
   if (broken.length > 0) return { config: defaultRepoConfig, problems: broken };
   const [document, second] = documents;
-  const more = second?.contents?.range
-    ? [problemAt(second.contents.range[0], lines, null, "only the first document of the file counts")]
-    : [];
+  const more =
+    isNode(second?.contents) && !(isScalar(second.contents) && second.contents.value === null)
+      ? [problemAt(startOf(second.contents), lines, null, "only the first document of the file counts")]
+      : [];
   const { config, problems } = document
     ? checkSchema(document, lines)
     : { config: defaultRepoConfig, problems: [] };

@@ -1,7 +1,7 @@
 import { distance } from "fastest-levenshtein";
 import { type Document, isAlias, isNode, isScalar, isSeq, type Pair } from "yaml";
 import { readPatterns } from "./private-patterns.ts";
-import type { Path, PlacedPair, YamlWalk } from "./walk-yaml.ts";
+import { type Path, type PlacedPair, startOf, type YamlWalk } from "./walk-yaml.ts";
 
 /** Somewhere in a file that names private paths, whether the schema would find it there or not. */
 export interface PrivatePlace {
@@ -67,10 +67,9 @@ export function findMisread(documents: readonly Document[], { pairs }: YamlWalk)
 const isText = (key: unknown) => isAlias(key) || (isScalar(key) && key.value !== null);
 const textOf = (key: unknown) => (isScalar(key) ? String(key.value) : "");
 const itemsOf = (node: unknown): unknown[] => (isSeq(node) ? node.items : []);
-const rangeOf = (node: unknown) => (isNode(node) ? node.range : undefined);
-const startOf = (node: unknown) => rangeOf(node)?.[0] ?? 0;
+const endOf = (node: unknown) => (isNode(node) && node.range ? node.range[1] : 0);
 
 function extentOf({ key, value }: Pair): { start: number; end: number } {
   const start = startOf(isNode(key) ? key : value);
-  return { start, end: Math.max(start, rangeOf(key)?.[1] ?? 0, rangeOf(value)?.[1] ?? 0) };
+  return { start, end: Math.max(start, endOf(key), endOf(value)) };
 }

@@ -2,6 +2,7 @@ import {
   type Alias,
   type Document,
   isAlias,
+  isCollection,
   isMap,
   isNode,
   isPair,
@@ -38,6 +39,14 @@ export function walkYaml(documents: readonly Document[]): YamlWalk {
     visit(contents, [], { walk, document, anchors: new Map() });
   }
   return walk;
+}
+
+/** Offset at which a node begins. */
+export const startOf = (node: unknown): number => (isNode(node) && node.range ? node.range[0] : 0);
+
+/** Whether a key is a list or a group of keys, which no configuration needs. */
+export function isCollectionKey({ key }: Pair, { targets }: YamlWalk): boolean {
+  return isCollection(isAlias(key) ? targets.get(key) : key);
 }
 
 interface Visit {

@@ -107,6 +107,10 @@ describe("private paths of a wrong shape", () => {
     expect(problems.length).toBeGreaterThan(0);
   });
 
+  it("are none of a second document that is empty", () => {
+    expect(parseRepoConfig(yaml("paths: { private: [a/] }", "---", ""))).toMatchObject({ problems: [] });
+  });
+
   it("tell of a star that YAML takes for an alias", () => {
     const { problems } = parseRepoConfig(yaml("paths:", "  ignore:", "    - *.log"));
     expect(problems).toEqual([
@@ -135,6 +139,7 @@ describe("a file of which nobody can say what is private", () => {
         .join("\n")}`,
       /cannot be read/,
     ],
+    ["a nest of keys", `${"? ".repeat(500)}private`, /does not read as a key/],
   ])("is refused when it is %s", async (_, text, reason) => {
     const failure = await load(text).then(
       () => null,
