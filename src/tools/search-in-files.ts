@@ -5,7 +5,7 @@ import { resolveFileOrFolder } from "./resolve-path.ts";
 import { MAX_RESULTS, SearchInput, type SearchMatch, type SearchOutput } from "./search-input.ts";
 import { defineTool, type ToolContext, ToolError } from "./tool.ts";
 
-function queryOf(input: SearchInput, path: string | undefined): SearchQuery {
+function queryOf(input: SearchInput, path: string | undefined, context: ToolContext): SearchQuery {
   return {
     pattern: input.pattern,
     filePattern: input.file_pattern,
@@ -13,6 +13,8 @@ function queryOf(input: SearchInput, path: string | undefined): SearchQuery {
     fileType: input.file_type,
     contextLines: input.context_lines,
     maxResults: input.max_results,
+    // Those in private files take no place, and how many there are is not told.
+    wants: (file) => !context.isPrivate(file),
     fixedString: input.fixed_string,
     ignoreCase: input.ignore_case,
     wholeWord: input.whole_word,
@@ -37,16 +39,10 @@ function toMatch(match: LineMatch, withNumbers: boolean): SearchMatch {
   };
 }
 
-/** The results of files that may be seen; how many others there were is not told either. */
-function visible(hits: SearchHits, input: SearchInput, context: ToolContext): SearchOutput {
-  const open = (path: string) => !context.isPrivate(path);
-  if (hits.mode === "files_with_matches") return hits.paths.filter(open);
-  if (hits.mode === "count") {
-    const counts = hits.counts.filter(({ path }) => open(path));
-    return counts.map(({ path, count }) => ({ file_path: path, count }));
-  }
-  const matches = hits.matches.filter(({ path }) => open(path));
-  return matches.map((match) => toMatch(match, input.show_line_numbers));
+function outputOf(hits: SearchHits, withNumbers: boolean): SearchOutput {
+  if (hits.mode === "files_with_matches") return hits.paths;
+  if (hits.mode === "count") return hits.counts.map(({ path, count }) => ({ file_path: path, count }));
+  return hits.matches.map((match) => toMatch(match, withNumbers));
 }
 
 async function search(query: SearchQuery, context: ToolContext, signal: AbortSignal): Promise<SearchHits> {
@@ -58,33 +54,13 @@ async function search(query: SearchQuery, context: ToolContext, signal: AbortSig
   }
 }
 
-/** Searches until as many visible results as asked for were found: those of private files take no place. */
-async function searchVisible(
-  input: SearchInput,
-  query: SearchQuery,
-  context: ToolContext,
-  signal: AbortSignal,
-) {
-  for (let maxResults = input.max_results; ; maxResults *= 4) {
-    const hits = await search({ ...query, maxResults }, context, signal);
-    const found = visible(hits, input, context);
-    if (!hits.limited || found.length >= input.max_results) {
-      return {
-        found: found.slice(0, input.max_results),
-        limited: hits.limited || found.length > input.max_results,
-        program: hits.program,
-      };
-    }
-  }
-}
-
 async function execute(input: SearchInput, context: ToolContext, signal: AbortSignal) {
   const path = input.path === undefined ? undefined : await resolveFileOrFolder(input.path, context);
-  const { found, limited, program } = await searchVisible(input, queryOf(input, path), context, signal);
-  const output = found as SearchOutput;
-  const { command, returnCode: return_code, stderr } = program;
+  const hits = await search(queryOf(input, path, context), context, signal);
+  const output = outputOf(hits, input.show_line_numbers);
+  const { command, returnCode: return_code, stderr } = hits.program;
   const debug = { command, return_code, stderr };
-  if (!limited) return { output, debug };
+  if (!hits.limited) return { output, debug };
   const note = `Stopped at ${input.max_results} results; there may be more. Narrow the search down or raise max_results (up to ${MAX_RESULTS}).`;
   return { output, note, truncated: true, debug };
 }

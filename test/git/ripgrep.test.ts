@@ -45,17 +45,18 @@ afterAll(async () => {
   repo.dispose();
 });
 
+const standard: SearchQuery = {
+  pattern: "needle",
+  contextLines: 0,
+  maxResults: 1000,
+  fixedString: false,
+  ignoreCase: false,
+  wholeWord: false,
+  invertMatch: false,
+  mode: "content",
+};
+
 function search(changes: Partial<SearchQuery>, signal = AbortSignal.timeout(20_000)): Promise<SearchHits> {
-  const standard: SearchQuery = {
-    pattern: "needle",
-    contextLines: 0,
-    maxResults: 1000,
-    fixedString: false,
-    ignoreCase: false,
-    wholeWord: false,
-    invertMatch: false,
-    mode: "content",
-  };
   return workspace.search({ ...standard, ...changes }, signal);
 }
 
@@ -162,6 +163,29 @@ describe("a search", () => {
     expect(await lines({ path: "[odd] name.md" })).toEqual(["[odd] name.md:1"]);
     expect(await lines({ path: "src/b.ts", filePattern: "*.py" })).toEqual([]);
     expect(await lines({ path: "src/b.ts", fileType: "ts" })).toEqual(["src/b.ts:21", "src/b.ts:25"]);
+  });
+
+  it("looks in wanted files alone, and neither counts nor keeps what others hold", async () => {
+    const wants = (path: string) => path.startsWith("src/");
+    for (const mode of ["files_with_matches", "count", "content"] as const) {
+      const hits = await search({ wants, mode, maxResults: 2 });
+      expect(JSON.stringify(hits)).not.toContain("a.py");
+      expect(hits.limited).toBe(true);
+    }
+    expect(await lines({ wants, maxResults: 3 })).toEqual(["src/b.ts:21", "src/b.ts:25", "src/deep/c.ts:1"]);
+    expect(await lines({ wants: () => false })).toEqual([]);
+  });
+
+  it("holds a great many matches", async () => {
+    using bulky = GitRepo.create({ bare: true });
+    const files = [["many.txt", "needle\n".repeat(160_000)]] as const;
+    bulky.importCommits([{ branch: "main", files }]);
+    await using opened = await openLocalRange({ repo: bulky.dir, base: "main", head: "main", gitPath });
+    await using reading = openWorkspace(opened.place);
+    for (const maxResults of [150_000, 1_000_000]) {
+      const hits = await reading.search({ ...standard, maxResults }, AbortSignal.timeout(50_000));
+      expect(hits).toMatchObject({ matches: { length: Math.min(maxResults, 160_000) } });
+    }
   });
 
   it("counts lines and names files", async () => {

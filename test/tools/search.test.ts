@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import type { SearchQuery } from "../../src/git/workspace.ts";
 import type { SearchMatch } from "../../src/tools/search-input.ts";
-import type { GitRepo } from "../support/git-repo.ts";
+import { GitRepo } from "../support/git-repo.ts";
 import { type ContextOptions, openRepository, toolsOn } from "./context.ts";
 import { createReadingRepo } from "./reading-repo.ts";
 
@@ -143,5 +144,33 @@ describe("private paths", () => {
       max_results: 2,
     });
     expect(found.map((one) => one.file_path)).toEqual(["src/a.ts", "src/a.ts"]);
+  });
+
+  it("take no time of a search either, however often they match", async () => {
+    using bulky = GitRepo.create({ bare: true });
+    bulky.importCommits([
+      { branch: "main", files: [] },
+      {
+        branch: "topic",
+        parents: ["main"],
+        files: [
+          ["a/secret.txt", "needle\n".repeat(160_000)],
+          ["b/open.txt", "needle\n"],
+        ],
+      },
+    ]);
+    await using over = await openRepository(bulky);
+    const { context, output } = toolsOn(over.workspace, { private: ["a/"] });
+    const asked: SearchQuery[] = [];
+    const { search } = over.workspace;
+    context.workspace.search = (query, signal) => {
+      asked.push(query);
+      return search.call(over.workspace, query, signal);
+    };
+    const found = await output<SearchMatch[]>("search_in_files", { pattern: "needle" });
+    expect(found.map((one) => one.file_path)).toEqual(["b/open.txt"]);
+    for (const output_mode of ["count", "files_with_matches"])
+      expect(await output("search_in_files", { pattern: "needle", output_mode })).toHaveLength(1);
+    expect(asked.map((query) => query.maxResults)).toEqual([50, 50, 50]);
   });
 });
