@@ -275,6 +275,31 @@ describe("a signed webhook", () => {
     app.github.violations.length = 0;
   });
 
+  it("is reviewed once although the server is killed in the middle, and no turn is paid for twice", async () => {
+    const { pull, repository, model } = await start({
+      script: async (body) => {
+        const answered = body.messages.filter((message) => message.role === "tool").length;
+        if (answered === 0) return turn({ name: "changed_files", arguments: {} });
+        if (answered === 1) return turn(reduce);
+        // The answer that the first server never sees.
+        if (!killed) await new Promise(() => {});
+        return turn(finish);
+      },
+    });
+    let killed = false;
+    await app.send("opened");
+    while ((model?.requests.length ?? 0) < 3) await new Promise((resolve) => setTimeout(resolve, 20));
+    killed = true;
+    await app.killAndRestart();
+    await app.concluded();
+
+    expect(pull.reviews).toHaveLength(1);
+    expect(pull.reviewComments.map(({ anchor }) => anchor?.line)).toEqual([2]);
+    expect(repository.checkRuns).toHaveLength(1);
+    // Two turns, the one that was under way when the server died, and that one again.
+    expect(model?.requests).toHaveLength(4);
+  });
+
   it("leaves no secret in a log, a file of the data folder or a request to the model", async () => {
     const { env, dataFolder, model, server, github } = await start({
       script: [turn(reduce, finish)],

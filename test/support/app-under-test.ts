@@ -8,7 +8,9 @@ import { type ServerProcess, startServerProcess } from "./server-process.ts";
 
 /** The whole App: the real server process between a simulated GitHub and a model endpoint that follows a script. */
 export interface AppUnderTest extends Scenario {
-  server: ServerProcess;
+  readonly server: ServerProcess;
+  /** Kills the server without a warning and starts another one on the same data folder. */
+  killAndRestart(): Promise<void>;
   /** Null where the App runs without a model. */
   model: FakeOpenAi | null;
   dataFolder: string;
@@ -35,29 +37,31 @@ export async function startApp({ script, env, ...options }: AppOptions): Promise
     OPENAI_BASE_URL: model.url,
     HUNKWISE_MODEL: "fake-model",
   };
-  const server = await startServerProcess({
-    ...scenario.env,
-    HUNKWISE_DATA_DIR: data.path,
-    ...modelEnv,
-    ...env,
-  });
+  const serverEnv = { ...scenario.env, HUNKWISE_DATA_DIR: data.path, ...modelEnv, ...env };
+  let server = await startServerProcess(serverEnv);
   const { github, pull, repository, people, webhookSecret } = scenario;
-  const target = { url: server.webhookUrl, secret: webhookSecret };
+  const target = () => ({ url: server.webhookUrl, secret: webhookSecret });
 
   return {
     ...scenario,
-    server,
+    get server() {
+      return server;
+    },
+    async killAndRestart() {
+      server.process.kill("SIGKILL");
+      server = await startServerProcess(serverEnv);
+    },
     model,
     dataFolder: data.path,
     async send(action, id) {
       const payload = await pullRequestPayload(github.state, action, pull);
-      return (await deliver(github.state, "pull_request", payload, { ...target, ...(id ? { id } : {}) }))
+      return (await deliver(github.state, "pull_request", payload, { ...target(), ...(id ? { id } : {}) }))
         .status;
     },
     async comment(login, body) {
       const written = people.comment(pull, login, body);
       const payload = issueCommentPayload(github.state, written);
-      return (await deliver(github.state, "issue_comment", payload, target)).status;
+      return (await deliver(github.state, "issue_comment", payload, target())).status;
     },
     concluded: (trigger = "event") =>
       github.until(
