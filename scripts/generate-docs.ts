@@ -179,7 +179,7 @@ function configurationPage(): string {
     "## Environment",
     environmentTable(),
     "## Repository: `.github/hunkwise.yml`",
-    "Read from the base branch of a pull request, never from its head. Every key may be left out. A broken file counts as none, and the review says which key in which line is at fault. `hunkwise config check` checks it beforehand, `hunkwise config schema` prints its JSON Schema.",
+    "Read from the base branch of a pull request, never from its head. Every key may be left out. What is broken in it falls back to its default, and the review says which key in which line is at fault; a file that may hide what is private is refused, and the check run says so. `hunkwise config check` checks it beforehand, `hunkwise config schema` prints its JSON Schema.",
     table(["Key", "Type", "Default", "Meaning"], rows),
     `A file that sets every key:\n\n\`\`\`yaml\n${checkedExample(keys)}\`\`\``,
     "Besides what `paths.ignore` names, lock files, vendored and generated files, snapshots, binary files, symbolic links and submodules are listed but not reviewed. A negative pattern such as `!vendor/ours/**` takes files back that are skipped by their name.",

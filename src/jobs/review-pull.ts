@@ -159,8 +159,9 @@ function logProgress(event: ProgressEvent, job: ReviewJob, log: JobLog): void {
   if (event.type === "model_failed") log.warn({ ...jobFields(job) }, `The model failed: ${event.error}`);
 }
 
-function configWarning({ line, message }: LoadedConfig["problems"][number]): string {
-  return `The repository configuration, line ${line}: ${message}`;
+function configWarning({ line, key, message }: LoadedConfig["problems"][number]): string {
+  const place = [line === null ? "" : `line ${line}`, key ?? ""].filter((part) => part !== "").join(", ");
+  return `The repository configuration${place && ` (${place})`}: ${message}`;
 }
 
 async function publish(
