@@ -7,6 +7,16 @@ export interface PatchSurvey {
   overlongChange: boolean;
 }
 
+/** Diffs of more lines are not parsed: every line becomes an object, and nobody reads so many. */
+export const MAX_DIFF_LINES = 200_000;
+
+/** The lines of a patch, its header's too. */
+export function countLines(patch: string): number {
+  let lines = 0;
+  for (let at = patch.indexOf("\n"); at >= 0; at = patch.indexOf("\n", at + 1)) lines += 1;
+  return lines;
+}
+
 const [AT, PLUS, MINUS] = ["@", "+", "-"].map((sign) => sign.charCodeAt(0));
 
 /**

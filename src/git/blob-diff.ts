@@ -19,6 +19,10 @@ export const diffOptions = [
 /** Renames as GitHub finds them; `-C` would turn an added file into a copy that GitHub does not know. */
 export const renameOptions = ["-M", "-l1000"];
 
+/** Hunks beyond this size are for nobody, and several of them may be in memory. */
+const MAX_HUNKS_BYTES = 32 * 1024 * 1024;
+const NEWLINE = 10;
+
 /** What is compared; undefined stands for no file. */
 export interface Sides {
   from?: string | undefined;
@@ -31,13 +35,13 @@ export function submoduleHunk({ from, to }: Sides): Buffer {
   return Buffer.from(`@@ -${from ? "1" : "0,0"} +${to ? "1" : "0,0"} @@\n${line("-", from)}${line("+", to)}`);
 }
 
-/** The hunks between two blobs, without a header. Empty when the blobs are equal or binary. */
+/** The hunks between two blobs, without a header. Empty when the blobs are equal or binary. Rejects with `too_large`. */
 export async function blobHunks(place: CheckoutPlace, sides: Sides, contextLines: number): Promise<Buffer> {
   const { from, to } = sides;
   if ([from, to].some((oid) => oid !== undefined && !isObjectName(oid))) {
     throw new AppError("revision_unknown", "A blob is named by its full object name");
   }
-  const command = { git: place, gitDir: place.gitDir, what: "diff of two blobs" };
+  const command = { git: place, gitDir: place.gitDir, what: "diff of two blobs", maxBytes: MAX_HUNKS_BYTES };
   if (from === undefined || to === undefined) {
     const { stdout } = await runGit({ ...command, args: ["cat-file", "blob", from ?? to ?? ""] });
     return wholeFileHunk(stdout, from === undefined ? "+" : "-");
@@ -50,14 +54,22 @@ export async function blobHunks(place: CheckoutPlace, sides: Sides, contextLines
   return start < 0 ? Buffer.alloc(0) : stdout.subarray(start + 1);
 }
 
-/** The hunk of a file that comes or goes as a whole. */
+/** The hunk of a file that comes or goes as a whole. Made of bytes: as texts, many short lines take many times the room. */
 function wholeFileHunk(content: Buffer, sign: "+" | "-"): Buffer {
   if (content.length === 0) return content;
-  // One character a byte, whatever the encoding.
-  const text = content.toString("latin1");
-  const lines = text.endsWith("\n") ? text.slice(0, -1).split("\n") : text.split("\n");
-  const range = lines.length === 1 ? "1" : `1,${lines.length}`;
-  const header = sign === "+" ? `@@ -0,0 +${range} @@` : `@@ -${range} +0,0 @@`;
-  const end = text.endsWith("\n") ? "" : "\\ No newline at end of file\n";
-  return Buffer.from(`${header}\n${sign}${lines.join(`\n${sign}`)}\n${end}`, "latin1");
+  const isEnded = content.at(-1) === NEWLINE;
+  let lines = isEnded ? 0 : 1;
+  for (const byte of content) if (byte === NEWLINE) lines += 1;
+  const body = Buffer.allocUnsafe(content.length + lines);
+  let at = 0;
+  let previous = NEWLINE;
+  for (const byte of content) {
+    if (previous === NEWLINE) body[at++] = sign.charCodeAt(0);
+    body[at++] = byte;
+    previous = byte;
+  }
+  const range = lines === 1 ? "1" : `1,${lines}`;
+  const header = sign === "+" ? `@@ -0,0 +${range} @@\n` : `@@ -${range} +0,0 @@\n`;
+  const end = isEnded ? "" : "\n\\ No newline at end of file\n";
+  return Buffer.concat([Buffer.from(header), body, Buffer.from(end)]);
 }

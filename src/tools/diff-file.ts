@@ -2,6 +2,7 @@ import { z } from "zod";
 import { parseFilePatch } from "../diff/parse.ts";
 import { printDiff } from "../diff/print.ts";
 import { headerFacts, renderHunks } from "../diff/render.ts";
+import { MAX_DIFF_LINES } from "../diff/survey.ts";
 import type { Change } from "../git/workspace.ts";
 import { changeInWords } from "./change-in-words.ts";
 import { pageBudget, servedHunks, takePage } from "./diff-pages.ts";
@@ -105,7 +106,7 @@ function render(output: FileDiffOutput) {
 export const diffFile = defineTool<Input, FileDiffOutput>({
   name: "diff_file",
   title: "Diff of a changed file",
-  description: `The change of one file, ${HUNKS_A_PAGE} hunks at a time (fewer when they would exceed ${MAX_RENDERED_BYTES / 1024} KiB; larger hunks are divided). Each line begins with its number: "12  text" is unchanged, "13 +text" added (both numbered at head), "11 -text" removed (numbered at the merge base). Cite these numbers in report_finding, without the sign in the quote.`,
+  description: `The change of one file, ${HUNKS_A_PAGE} hunks at a time (fewer when they would exceed ${MAX_RENDERED_BYTES / 1024} KiB; larger hunks are divided). Each line begins with its number: "12  text" is unchanged, "13 +text" added (both numbered at head), "11 -text" removed (numbered at the merge base). Cite these numbers in report_finding, without the sign in the quote. A diff of more than ${count(MAX_DIFF_LINES, "line")} is refused; read_file_part reads such a file.`,
   returns:
     "`FileDiff`: `file_path`, `diff` (a valid unified diff, or words where there is none), `additions` and `deletions` of the whole file, `total_hunks`, `returned_hunks`, `start_hunk`, `end_hunk`. Hunks larger than one answer are divided and `total_hunks` counts the parts.",
   example: { file_path: "src/parser.ts", start_hunk: 1, end_hunk: 20 },

@@ -2,6 +2,8 @@ import { z } from "zod";
 import { divideHunk } from "../diff/divide.ts";
 import { parseFilePatch } from "../diff/parse.ts";
 import { renderHunk, renderLine, shownBytes } from "../diff/render.ts";
+import { MAX_DIFF_LINES } from "../diff/survey.ts";
+import { boundedPatch } from "./diff-size.ts";
 import { LATIN1_NOTE } from "./encoding-note.ts";
 import { resolveFile } from "./resolve-path.ts";
 import { count, fitting } from "./show.ts";
@@ -32,7 +34,9 @@ async function execute(input: Input, context: ToolContext) {
     context.workspace.readBlob(to.oid),
   ]);
   if (left.binary || right.binary) return { output: `Binary files '${from.path}' and '${to.path}' differ.` };
-  const output = (await context.workspace.diffBlobs(from, to, input.context_lines)) || IDENTICAL;
+  const what = `'${from.path}' and '${to.path}'`;
+  const reading = context.workspace.diffBlobs(from, to, input.context_lines);
+  const output = (await boundedPatch(what, input.context_lines, reading)) || IDENTICAL;
   return [left, right].some((file) => file.encoding === "latin1")
     ? { output, note: LATIN1_NOTE }
     : { output };
@@ -55,7 +59,7 @@ function render(output: string, input: Input, maxBytes: number) {
 export const diffFiles = defineTool<Input, string>({
   name: "diff_files",
   title: "Compare two files",
-  description: `Unified diff of any two files of the repository, or of one file at two revisions, numbered as in diff_file; "${IDENTICAL}" when they are equal.`,
+  description: `Unified diff of any two files of the repository, or of one file at two revisions, numbered as in diff_file; "${IDENTICAL}" when they are equal. Refused beyond ${count(MAX_DIFF_LINES, "line")}.`,
   returns: `A unified diff as one string, or exactly \`${IDENTICAL}\``,
   example: { file_path1: "src/parser.ts", file_path2: "src/parser.ts", ref1: "base", ref2: "head" },
   kind: "read",

@@ -1,9 +1,12 @@
 import type { FileDiff } from "../diff/file-diff.ts";
 import { createFilter, OVERLONG_LINES, type PathPatterns, TOO_LARGE, WITHHELD } from "../diff/filter.ts";
+import { Lru } from "../diff/lru.ts";
 import { parseFilePatch } from "../diff/parse.ts";
-import { surveyPatch } from "../diff/survey.ts";
+import { countLines, MAX_DIFF_LINES, surveyPatch } from "../diff/survey.ts";
 import { AppError } from "../errors.ts";
 import type { Change, Workspace } from "../git/workspace.ts";
+import { boundedPatch } from "./diff-size.ts";
+import { count } from "./show.ts";
 import type { ChangedFile, DiffSource } from "./tool.ts";
 
 /** The context width of the diff that GitHub shows. */
@@ -12,8 +15,10 @@ export const GITHUB_CONTEXT = 3;
 /** Patches asked for at the same time when all files are looked at. */
 const CONCURRENCY = 4;
 
-/** Diffs at other widths that are kept; those at GitHub's width all are. */
-const KEPT_WIDTHS = 64;
+/** Lines of parsed diffs that are kept; what was used longest ago is parsed again when it is asked for. */
+const KEPT_LINES = 400_000;
+/** Longer lines count as several. */
+const CHARACTERS_A_LINE = 100;
 
 const isFile = (mode: string) => mode.startsWith("100") || mode === "000000";
 
@@ -44,37 +49,58 @@ async function mapFew<Item, Result>(
 }
 
 /** Parses each diff once, also when it is asked for at the same time. What failed is tried again at the next call. */
-function createDiffCache(workspace: Workspace): DiffSource["fileDiff"] {
-  const atGithubWidth = new Map<string, Promise<FileDiff>>();
-  const atOtherWidths = new Map<string, Promise<FileDiff>>();
+function createDiffCache(workspace: Workspace, keptLines: number): DiffSource["fileDiff"] {
+  const kept = new Lru<FileDiff>(keptLines);
+  const reading = new Map<string, Promise<FileDiff>>();
 
-  async function read(change: Change, contextLines: number): Promise<FileDiff> {
+  async function read(change: Change, contextLines: number, key: string): Promise<FileDiff> {
     if (!isTextual(change)) return emptyDiff(change);
-    return parseFilePatch(await workspace.patch(change, contextLines), change.path, change.oldPath);
+    if (changesTooMuch(change)) throw changedTooMuch(change);
+    const patch = await boundedPatch(`'${change.path}'`, contextLines, workspace.patch(change, contextLines));
+    const diff = parseFilePatch(patch, change.path, change.oldPath);
+    kept.set(key, diff, Math.max(countLines(patch), patch.length / CHARACTERS_A_LINE));
+    return diff;
   }
 
-  return (change, contextLines) => {
-    const kept = contextLines === GITHUB_CONTEXT ? atGithubWidth : atOtherWidths;
+  return async (change, contextLines) => {
     const key = `${contextLines} ${change.path}`;
-    const known = kept.get(key);
+    const known = kept.get(key) ?? reading.get(key);
     if (known !== undefined) return known;
-    const diff = read(change, contextLines);
-    kept.set(key, diff);
-    diff.catch(() => kept.delete(key));
-    const oldest = atOtherWidths.keys().next();
-    if (atOtherWidths.size > KEPT_WIDTHS && !oldest.done) atOtherWidths.delete(oldest.value);
+    const diff = read(change, contextLines, key).finally(() => reading.delete(key));
+    reading.set(key, diff);
     return diff;
   };
 }
 
-/** The changed files of a workspace and their diffs, each read once. */
-export function createDiffSource(workspace: Workspace, patterns: PathPatterns): DiffSource {
+const changesTooMuch = ({ additions, deletions }: Change) =>
+  (additions ?? 0) + (deletions ?? 0) > MAX_DIFF_LINES;
+
+function changedTooMuch({ path, additions, deletions }: Change): AppError {
+  const changed = count((additions ?? 0) + (deletions ?? 0), "changed line");
+  return new AppError(
+    "too_large",
+    `'${path}' has ${changed}, and no diff has more than ${count(MAX_DIFF_LINES, "line")}`,
+    {
+      remedy: "Read the file in parts with read_file_part, at merge_base for what was removed",
+    },
+  );
+}
+
+/** The changed files of a workspace, read once, and their diffs, of which the last ones are kept. */
+export function createDiffSource(
+  workspace: Workspace,
+  patterns: PathPatterns,
+  keptLines = KEPT_LINES,
+): DiffSource {
   const skipReason = createFilter(patterns);
   let all: Promise<ChangedFile[]> | undefined;
 
   async function describe(change: Change): Promise<ChangedFile> {
     const reason = skipReason(change);
     if (reason === WITHHELD) return { change, totalHunks: 0, reviewable: false, skipReason: reason };
+    if (changesTooMuch(change)) {
+      return { change, totalHunks: 0, reviewable: false, skipReason: reason ?? TOO_LARGE };
+    }
     try {
       // Not parsed yet: a change of a thousand files is looked at as a whole, but read file by file.
       const patch = isTextual(change) ? await workspace.patch(change, GITHUB_CONTEXT) : "";
@@ -88,7 +114,7 @@ export function createDiffSource(workspace: Workspace, patterns: PathPatterns): 
   }
 
   return {
-    fileDiff: createDiffCache(workspace),
+    fileDiff: createDiffCache(workspace, keptLines),
     files() {
       all ??= workspace
         .changes()

@@ -9,17 +9,17 @@ export const MAX_RENDERED_BYTES = 32 * 1024;
 /** How a file takes part in a review: `reviewable`, or not, with a reason that people read. */
 export interface ChangedFile {
   change: Change;
-  /** Hunks of the `-U3 -M` diff; 0 for files without a textual diff. */
+  /** Hunks of the `-U3 -M` diff; 0 for files without a textual diff, or with one too large to be read. */
   totalHunks: number;
   reviewable: boolean;
   skipReason: string | null;
 }
 
-/** The diff of one changed file at some context width, parsed once and kept. */
+/** The diff of one changed file at some context width. */
 export interface DiffSource {
   /** All changed files in git's order, private ones included and marked so. */
   files(): Promise<readonly ChangedFile[]>;
-  /** Parsed diff; `contextLines` 3 is the diff that GitHub shows. */
+  /** Parsed diff; `contextLines` 3 is the diff that GitHub shows. Rejects with `too_large` beyond MAX_DIFF_LINES. */
   fileDiff(change: Change, contextLines: number): Promise<FileDiff>;
 }
 

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { isSkippedForSize } from "../../src/diff/filter.ts";
+import { MAX_DIFF_LINES } from "../../src/diff/survey.ts";
 import type { FileDiffOutput } from "../../src/tools/diff-file.ts";
 import { MAX_RENDERED_BYTES } from "../../src/tools/tool.ts";
 import { type Content, GitRepo } from "../support/git-repo.ts";
@@ -40,6 +41,7 @@ const after: Record<string, Content | null> = {
   "secrets/key.ts": null,
   "public.ts": moved.replaceAll("line", "secret").replace("secret 3\n", "secret three\n"),
   "latin.txt": latin1("caf\xe9\nplainer\n"),
+  "mixed.txt": Buffer.concat([Buffer.from("日本\n"), latin1("caf\xe9\n")]),
   "empty.txt": "",
   "hidden.ts": "const a = 1;\u200B\u{E0041}\r\n",
   "wide.js": `${numbered(5, (line) => (line === 4 ? "!" : ""))}${"x".repeat(20_000)}\n${numbered(5)}`,
@@ -166,6 +168,12 @@ describe("diff_file", () => {
     expect(text).toContain("1 +const a = 1;\\u{200B}\\u{E0041}␍");
   });
 
+  it("says that lines of a file are not UTF-8, also where others hold what Latin-1 has not", async () => {
+    const { text } = await open().run("diff_file", { file_path: "mixed.txt" });
+    expect(text).toContain("1 +日本\n2 +café");
+    expect(text).toContain("decoded as Latin-1");
+  });
+
   it("says that a file is not UTF-8", async () => {
     const { result, text } = await open().run("diff_file", { file_path: "latin.txt" });
     expect(text).toContain("1  café");
@@ -195,6 +203,66 @@ describe("diff_file", () => {
       /withheld by configuration/,
     );
     expect(tools.served).toEqual([]);
+  });
+});
+
+describe("a file of more lines than a diff may have", () => {
+  const many = (change: (line: number) => string = () => "") => numbered(MAX_DIFF_LINES + 10, change);
+  let bulky: GitRepo;
+  let over: Awaited<ReturnType<typeof openRepository>>;
+
+  beforeAll(async () => {
+    bulky = GitRepo.create({ bare: true });
+    const files: [string, string][] = [["scattered.txt", many((line) => (line % 2_000 === 1 ? "!" : ""))]];
+    bulky.importCommits([
+      {
+        branch: "main",
+        files: [
+          ["scattered.txt", many()],
+          ["gone.txt", many()],
+        ],
+      },
+      {
+        branch: "topic",
+        parents: ["main"],
+        files: [...files, ["added.txt", "\n".repeat(MAX_DIFF_LINES + 1)], ["gone.txt", null]],
+      },
+    ]);
+    over = await openRepository(bulky);
+  });
+  afterAll(async () => {
+    await over?.[Symbol.asyncDispose]();
+    bulky?.dispose();
+  });
+
+  it("has no diff, and its lines are read in another way", async () => {
+    const tools = toolsOn(over.workspace);
+    for (const [file_path, lines] of [
+      ["added.txt", "200,001"],
+      ["gone.txt", "200,010"],
+    ] as const) {
+      expect(await tools.error("diff_file", { file_path })).toBe(
+        `'${file_path}' has ${lines} changed lines, and no diff has more than 200,000 lines. Read the file in parts with read_file_part, at merge_base for what was removed`,
+      );
+    }
+    const sent = { file_path: "added.txt", start_line: MAX_DIFF_LINES + 1 };
+    expect(await tools.output("read_file_part", sent)).toMatchObject({ content: `${MAX_DIFF_LINES + 1}|` });
+  });
+
+  it("has one where little changed, but not with any context", async () => {
+    const tools = toolsOn(over.workspace);
+    expect(await diff(tools, { file_path: "scattered.txt" })).toMatchObject({ total_hunks: 101 });
+    const sent = { file_path: "scattered.txt", context_lines: 1_000 };
+    expect(await tools.error("diff_file", sent)).toBe(
+      "The diff of 'scattered.txt' with 1,000 lines of context has more than 200,000 lines. Ask for fewer context_lines, or read the file in parts with read_file_part",
+    );
+  });
+
+  it("is not compared with another either", async () => {
+    const sent = { file_path1: "scattered.txt", file_path2: "added.txt" };
+    expect(await toolsOn(over.workspace).error("diff_files", sent)).toMatch(
+      /'scattered\.txt' and 'added\.txt'.*more than 200,000 lines.*read_file_part/,
+    );
   });
 });
 

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { isSkippedForSize } from "../../src/diff/filter.ts";
+import { MAX_DIFF_LINES } from "../../src/diff/survey.ts";
 import { AppError } from "../../src/errors.ts";
 import type { Change, Workspace } from "../../src/git/workspace.ts";
 import { createDiffSource } from "../../src/tools/diff-source.ts";
@@ -30,8 +31,8 @@ function workspaceOf(changes: Change[], patchOf: () => Promise<string> = async (
   };
   return {
     asked,
-    source: (patterns = {}) =>
-      createDiffSource(workspace as Workspace, { ignore: [], private: [], ...patterns }),
+    source: (patterns = {}, keptLines?: number) =>
+      createDiffSource(workspace as Workspace, { ignore: [], private: [], ...patterns }, keptLines),
   };
 }
 
@@ -60,15 +61,44 @@ describe("createDiffSource", () => {
     expect(asked).toEqual(["a.ts 3", "a.ts 10"]);
   });
 
-  it("keeps a bounded number of diffs at other widths, and all at GitHub's", async () => {
+  it("keeps diffs up to a number of lines, those used last", async () => {
     const { asked, source } = workspaceOf([]);
+    const diffs = source({}, 3 * 6);
+    for (const width of [1, 2, 3, 1, 4]) await diffs.fileDiff(change("a.ts"), width);
+    expect(asked).toEqual(["a.ts 1", "a.ts 2", "a.ts 3", "a.ts 4"]);
+    for (const width of [1, 3, 4]) await diffs.fileDiff(change("a.ts"), width);
+    expect(asked).toHaveLength(4);
+    await diffs.fileDiff(change("a.ts"), 2);
+    expect(asked).toHaveLength(5);
+  });
+
+  it("keeps fewer diffs of long lines", async () => {
+    const { asked, source } = workspaceOf([], async () => patch.replace("+b", `+${"b".repeat(2_000)}`));
+    const diffs = source({}, 30);
+    for (const width of [1, 2, 1, 2]) await diffs.fileDiff(change("a.ts"), width);
+    expect(asked).toHaveLength(4);
+  });
+
+  it("never reads the diff of a file with more changed lines than a diff may have", async () => {
+    const large = change("a.ts", { additions: MAX_DIFF_LINES, deletions: 1 });
+    const { asked, source } = workspaceOf([large]);
     const diffs = source();
-    for (let width = 3; width < 103; width += 1) await diffs.fileDiff(change("a.ts"), width);
-    await diffs.fileDiff(change("a.ts"), 3);
-    await diffs.fileDiff(change("a.ts"), 102);
-    expect(asked).toHaveLength(100);
-    await diffs.fileDiff(change("a.ts"), 4);
-    expect(asked).toHaveLength(101);
+    expect(await diffs.files()).toMatchObject([
+      { totalHunks: 0, skipReason: "too large (200001 changed lines)" },
+    ]);
+    await expect(diffs.fileDiff(large, 3)).rejects.toMatchObject({
+      code: "too_large",
+      line: expect.stringMatching(/^'a.ts' has 200,001 changed lines.*read_file_part/),
+    });
+    expect(asked).toEqual([]);
+  });
+
+  it("parses no diff that its context makes too long", async () => {
+    const { source } = workspaceOf([], async () => patch + " \n".repeat(MAX_DIFF_LINES));
+    await expect(source().fileDiff(change("a.ts"), 1_000)).rejects.toMatchObject({
+      code: "too_large",
+      line: expect.stringMatching(/'a.ts' with 1,000 lines of context.*fewer context_lines/),
+    });
   });
 
   it("tries again what failed", async () => {
