@@ -10,10 +10,10 @@ export interface PatchSurvey {
 /** Diffs of more lines are not parsed: every line becomes an object, and nobody reads so many. */
 export const MAX_DIFF_LINES = 200_000;
 
-/** The lines of a patch, its header's too. */
-export function countLines(patch: string): number {
+/** The line feeds of a text: of a patch as many as it has lines, its header's too. */
+export function countLines(text: string): number {
   let lines = 0;
-  for (let at = patch.indexOf("\n"); at >= 0; at = patch.indexOf("\n", at + 1)) lines += 1;
+  for (let at = text.indexOf("\n"); at >= 0; at = text.indexOf("\n", at + 1)) lines += 1;
   return lines;
 }
 

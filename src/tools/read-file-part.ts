@@ -1,8 +1,8 @@
 import { z } from "zod";
 import { shorten, shownBytes } from "../diff/render.ts";
-import { splitLines } from "../text/cut.ts";
+import { countLines } from "../diff/survey.ts";
 import { resolveFile } from "./resolve-path.ts";
-import { count, fitting, showPath } from "./show.ts";
+import { count, showPath } from "./show.ts";
 import { defineTool, MAX_RENDERED_BYTES, type ToolContext, ToolError } from "./tool.ts";
 
 /** Kept free in every answer for its heading and for the call that continues. */
@@ -31,11 +31,36 @@ export interface FileContent {
   encoding: "utf8" | "latin1";
 }
 
-const numbered = (lines: readonly string[], start: number) =>
-  lines.map((line, index) => `${start + index}|${line}`);
+/** A line feed ends a line, it does not begin one. */
+const totalLines = (text: string) => countLines(text) + (text === "" || text.endsWith("\n") ? 0 : 1);
+
+/**
+ * The numbered lines of a range, as many as `maxBytes` hold once they are shown, but one at least. Only those are made: a
+ * file may have more lines than fit into memory one by one.
+ */
+function takeLines(text: string, { start, end }: Range, maxBytes: number): string[] {
+  let at = 0;
+  for (let line = 1; line < start; line += 1) at = text.indexOf("\n", at) + 1;
+  const taken: string[] = [];
+  let bytes = 0;
+  for (let line = start; line <= end; line += 1) {
+    const newline = text.indexOf("\n", at);
+    const entry = `${line}|${newline < 0 ? text.slice(at) : text.slice(at, newline)}`;
+    bytes += shownBytes(shorten(entry)) + 1;
+    if (bytes > maxBytes && taken.length > 0) break;
+    taken.push(entry);
+    at = newline + 1;
+  }
+  return taken;
+}
+
+interface Range {
+  start: number;
+  end: number;
+}
 
 /** The wanted range within a file, `end_line` clamped. An empty file read whole has the range 1 to 0. */
-function rangeOf(input: Input, total: number): { start: number; end: number } {
+function rangeOf(input: Input, total: number): Range {
   const { start_line: start = 1, file_path: path } = input;
   if (total === 0 && input.start_line === undefined) return { start: 1, end: 0 };
   if (start > total) {
@@ -56,18 +81,17 @@ async function execute(input: Input, context: ToolContext) {
   const entry = await resolveFile(input.file_path, input.ref, context);
   const file = await context.workspace.readBlob(entry.oid);
   if (file.binary) throw new ToolError(`'${entry.path}' is a binary file of ${count(file.bytes, "byte")}`);
-  const lines = splitLines(file.text);
-  const { start, end } = rangeOf(input, lines.length);
-  const wanted = numbered(lines.slice(start - 1, end), start);
+  const total = totalLines(file.text);
+  const { start, end } = rangeOf(input, total);
   const budget = MAX_RENDERED_BYTES - RESERVED_BYTES - 3 * shownBytes(JSON.stringify(entry.path));
-  const taken = wanted.slice(0, fitting(wanted.map(shorten), budget));
+  const taken = takeLines(file.text, { start, end }, budget);
   const last = start - 1 + taken.length;
   const output: FileContent = {
     file_path: entry.path,
     content: taken.join("\n"),
     start_line: start,
     end_line: last,
-    total_lines: lines.length,
+    total_lines: total,
     ref: input.ref,
     encoding: file.encoding,
   };
