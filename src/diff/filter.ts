@@ -1,3 +1,4 @@
+import { isPathTooLong } from "./path-length.ts";
 import { createPathMatcher } from "./path-matcher.ts";
 import { reasonByName } from "./skipped-names.ts";
 
@@ -10,10 +11,11 @@ export const WITHHELD = "withheld by configuration";
 /** Reasons of files that were skipped for their size, here or when their diff was looked at. */
 export const OVERLONG_LINES = "overlong lines";
 export const TOO_LARGE = "too large";
+export const PATH_TOO_LONG = "path too long";
 
-/** Whether a file was skipped for its size alone: somebody may have written it by hand, and nobody read it. */
+/** Whether a file was skipped for its size alone, or its path's: somebody may have written it by hand, and nobody read it. */
 export function isSkippedForSize(reason: string): boolean {
-  return reason === OVERLONG_LINES || reason.startsWith(TOO_LARGE);
+  return reason === OVERLONG_LINES || reason === PATH_TOO_LONG || reason.startsWith(TOO_LARGE);
 }
 
 /** What the filter needs to know of a changed file. Modes are git's six octal digits. */
@@ -54,13 +56,15 @@ export function createFilter(patterns: PathPatterns): (change: FilteredChange) =
   const isPrivate = createPrivacy(patterns.private);
   const ignored = createPathMatcher(patterns.ignore);
   return (change) => {
-    if (isPrivate(change.path) || (change.oldPath !== null && isPrivate(change.oldPath))) return WITHHELD;
+    const paths = change.oldPath === null ? [change.path] : [change.path, change.oldPath];
+    if (paths.some(isPrivate)) return WITHHELD;
     const configured = ignored(change.path);
     if (configured.matched) return "ignored by configuration";
     const kind = reasonByKind(change);
     if (kind) return kind;
     const named = configured.takenBack ? null : reasonByName(change.path);
     if (named !== null) return named;
+    if (paths.some(isPathTooLong)) return PATH_TOO_LONG;
     const lines = (change.additions ?? 0) + (change.deletions ?? 0);
     return lines > MAX_REVIEWABLE_LINES ? `${TOO_LARGE} (${lines} changed lines)` : null;
   };

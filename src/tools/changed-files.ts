@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { shorten } from "../diff/render.ts";
 import type { ChangeType } from "../git/workspace.ts";
 import { count, fitting, showPath } from "./show.ts";
 import { type ChangedFile, defineTool, MAX_RENDERED_BYTES, type ToolContext, ToolError } from "./tool.ts";
@@ -58,9 +59,14 @@ export const changeLetters: Record<ChangeType, string> = {
   type_changed: "T",
 };
 
+/** Two paths, however long, fit into one answer. */
+const shownPath = (path: string) => shorten(showPath(path));
+
 function line(file: FileChange): string {
   const path =
-    file.old_path === null ? showPath(file.path) : `${showPath(file.path)} (was ${showPath(file.old_path)})`;
+    file.old_path === null
+      ? shownPath(file.path)
+      : `${shownPath(file.path)} (was ${shownPath(file.old_path)})`;
   const lines = file.binary ? "" : ` +${file.additions} -${file.deletions}`;
   const state = file.reviewable
     ? ` ${count(file.total_hunks, "hunk")}`

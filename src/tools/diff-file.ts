@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { parseFilePatch } from "../diff/parse.ts";
+import { isPathTooLong } from "../diff/path-length.ts";
 import { printDiff } from "../diff/print.ts";
 import { headerFacts, renderHunks } from "../diff/render.ts";
 import { MAX_DIFF_LINES } from "../diff/survey.ts";
@@ -94,7 +95,9 @@ function render(output: FileDiffOutput) {
   const name = showPath(output.file_path);
   if (output.total_hunks === 0) return { text: `${name}: ${output.diff}` };
   const { header, hunks } = parseFilePatch(output.diff, output.file_path, null);
-  const facts = headerFacts(header).map((fact) => ` (${fact})`);
+  const facts = headerFacts(header).map(
+    (fact) => ` (${isPathTooLong(fact) ? "was a path too long to show" : fact})`,
+  );
   const lines = `+${output.additions} -${output.deletions}`;
   const which =
     output.returned_hunks === output.total_hunks

@@ -1,5 +1,6 @@
 import { divideHunk } from "../diff/divide.ts";
 import type { FileDiff, Hunk } from "../diff/file-diff.ts";
+import { MAX_PATH_BYTES } from "../diff/path-length.ts";
 import { hunkHeader } from "../diff/print.ts";
 import { renderLine, shownBytes } from "../diff/render.ts";
 import { MAX_RENDERED_BYTES } from "./tool.ts";
@@ -7,19 +8,16 @@ import { MAX_RENDERED_BYTES } from "./tool.ts";
 /** Kept free in every answer for its heading and for the call that continues. */
 const RESERVED_BYTES = 2 * 1024;
 
-/** No file system takes longer paths than these two together; a tree that names some leaves room for hunks all the same. */
-const MAX_PATHS_BYTES = 5 * 1024;
-
 /** Hunks as they are served: those larger than one answer are divided. `bytes` is what each takes once rendered. */
 export interface ServedHunk {
   hunk: Hunk;
   bytes: number;
 }
 
-/** What the hunks of one file may take in an answer, in whose heading and ending its paths stand a few times. */
+/** What the hunks of one file may take in an answer: its path stands in the heading and in the ending, the old one once. */
 export function pageBudget({ path, oldPath }: Pick<FileDiff, "path" | "oldPath">): number {
-  const paths = shownBytes(JSON.stringify([path, oldPath]));
-  return MAX_RENDERED_BYTES - RESERVED_BYTES - 4 * Math.min(paths, MAX_PATHS_BYTES);
+  const bytes = (one: string) => Math.min(shownBytes(JSON.stringify(one)), MAX_PATH_BYTES);
+  return MAX_RENDERED_BYTES - RESERVED_BYTES - 2 * bytes(path) - bytes(oldPath ?? "");
 }
 
 const dividedDiffs = new WeakMap<FileDiff, ServedHunk[]>();

@@ -1,10 +1,10 @@
 import { WITHHELD } from "../diff/filter.ts";
+import { isPathTooLong, MAX_PATH_BYTES } from "../diff/path-length.ts";
 import type { Ref, TreeEntry } from "../git/workspace.ts";
 import { unescapeInvisible } from "../text/escape-invisible.ts";
 import { didYouMean, nearMisses } from "./near-misses.ts";
 import { type ToolContext, ToolError } from "./tool.ts";
 
-const MAX_PATH_LENGTH = 4_096;
 const refs: readonly Ref[] = ["head", "base", "merge_base"];
 
 /** `.git` in any spelling that some file system takes for it. */
@@ -36,7 +36,8 @@ function unquoted(given: string): string[] {
     const path: unknown = JSON.parse(given);
     return typeof path === "string" ? [path] : [];
   } catch {
-    return [];
+    // git's own quoting of a name that is not UTF-8: its escapes are those of the key.
+    return [given.slice(1, -1)];
   }
 }
 
@@ -46,11 +47,14 @@ function unquoted(given: string): string[] {
  */
 export function pathKeys(given: string, context: ToolContext): [string, ...string[]] {
   if (given.trim() === "") throw new ToolError("the path is empty; give it relative to the repository root");
-  if (given.length > MAX_PATH_LENGTH)
-    throw new ToolError(`the path is longer than ${MAX_PATH_LENGTH} characters`);
   const { root } = context.workspace;
-  const others = [unescapeInvisible(given), ...unquoted(given)].filter((form) => form !== given);
-  return [toKey(given, root), ...others.map((form) => toKey(form, root))];
+  const forms = new Set([given, unescapeInvisible(given), ...unquoted(given)]);
+  // An escaped path is longer than the path, so that what is too long as it is may still be meant otherwise.
+  const [key, ...others] = [...forms]
+    .filter((form) => form !== "" && !isPathTooLong(form))
+    .map((form) => toKey(form, root));
+  if (key === undefined) throw new ToolError(`the path is longer than ${MAX_PATH_BYTES} bytes`);
+  return [key, ...others];
 }
 
 /** Refuses a path that the configuration withholds. */

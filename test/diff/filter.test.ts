@@ -75,6 +75,19 @@ describe("createFilter", () => {
     ]);
   });
 
+  it("skips a file whose path, new or old, is longer than tools take once it is escaped", () => {
+    const long = "\u0001".repeat(680);
+    expect(createFilter(nothing)(change(long))).toBeNull();
+    for (const over of [
+      change(`${long}\u0001\u0001\u0001`),
+      change("a.ts", { oldPath: "x".repeat(4_095) }),
+    ]) {
+      const reason = createFilter(nothing)(over) ?? "";
+      expect(reason).toBe("path too long");
+      expect(isSkippedForSize(reason)).toBe(true);
+    }
+  });
+
   it("reviews a changed mode together with changed lines", () => {
     expect(createFilter(nothing)(change("run.sh", { newMode: "100755" }))).toBeNull();
   });
