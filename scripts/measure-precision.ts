@@ -56,8 +56,9 @@ async function measure(folder: string, path: string): Promise<void> {
   if (text.includes("\0") || (language !== "other" && !isWorthParsing(text))) return;
   const rows = text.split("\n");
   lines.set(language, (lines.get(language) ?? 0) + rows.length);
-  const crashed = (analyzer: string, _: string, error: unknown) => console.error(analyzer, full, error);
-  for (const one of await analyzeChange([asAdded(path, text)], signal, crashed, analyzers)) {
+  const onCrash = (analyzer: string, _: string, error: unknown) => console.error(analyzer, full, error);
+  const { candidates } = await analyzeChange([asAdded(path, text)], { signal, analyzers, onCrash });
+  for (const one of candidates) {
     const row = rows[one.line - 1]?.trim() ?? "";
     findings.push({ folder: resolve(folder), path, line: one.line, rule: one.source, text: row });
   }

@@ -9,50 +9,76 @@ const maximumCharacters = 1_000_000;
 /** For all analyzers of one file together. */
 const millisecondsPerFile = 5_000;
 
-/** An analyzer that threw, or a file whose time was up. The review goes on without what it would have said. */
-export type OnCrash = (analyzer: string, path: string, error: unknown) => void;
+export interface AnalysisOptions {
+  /** Ends the whole run. */
+  signal: AbortSignal;
+  /** Fires when the analyzers have had their time: the rest is skipped, and what was found until then is handed over. */
+  timeLimit?: AbortSignal;
+  analyzers?: readonly Analyzer[];
+  /** An analyzer that threw, or a file whose time was up. The review goes on without what it would have said. */
+  onCrash?(analyzer: string, path: string, error: unknown): void;
+}
+
+export interface Analysis {
+  /** Sorted by path and line. */
+  candidates: Candidate[];
+  /** Files about which there may be more to say, in their order. */
+  unfinished: UnfinishedFile[];
+}
+
+/** A file that not every analyzer could look at, or not until its end. */
+export interface UnfinishedFile {
+  path: string;
+  /** Names of the analyzers that were skipped or stopped, or that threw; empty when the file was never given to any. */
+  analyzers: string[];
+}
 
 /**
- * What the analyzers say about the change, sorted by path and line. Candidates stand on lines that the change added or,
- * where it only removed, next to the removal.
+ * What the analyzers say about the change. Candidates stand on lines that the change added or, where it only removed, next
+ * to the removal.
  * @throws the signal's reason when the whole run is aborted.
  */
 export async function analyzeChange(
   files: readonly AnalyzedFile[],
-  signal: AbortSignal,
-  onCrash: OnCrash = () => {},
-  analyzers: readonly Analyzer[] = createAnalyzers(),
-): Promise<Candidate[]> {
-  const candidates: Candidate[] = [];
+  options: AnalysisOptions,
+): Promise<Analysis> {
+  const { signal, timeLimit, analyzers = createAnalyzers(), onCrash = () => {} } = options;
+  const all = { signal, timeLimit, analyzers, onCrash };
+  const candidates: Candidate[][] = [];
+  const unfinished: UnfinishedFile[] = [];
   for (const file of files.filter(isReadable)) {
     signal.throwIfAborted();
-    candidates.push(...(await analyzeFile(file, signal, onCrash, analyzers)));
+    const one = await analyzeFile(file, all);
+    candidates.push(one.candidates);
+    if (one.missing.length > 0) unfinished.push({ path: file.path, analyzers: one.missing });
   }
   signal.throwIfAborted();
-  return withoutRepetitions(candidates).sort(byPlace);
+  return { candidates: withoutRepetitions(candidates.flat()).sort(byPlace), unfinished };
 }
 
-async function analyzeFile(
-  file: AnalyzedFile,
-  signal: AbortSignal,
-  onCrash: OnCrash,
-  analyzers: readonly Analyzer[],
-): Promise<Candidate[]> {
-  const limited = AbortSignal.any([signal, AbortSignal.timeout(millisecondsPerFile)]);
+type AllOptions = Required<Omit<AnalysisOptions, "timeLimit">> & { timeLimit: AbortSignal | undefined };
+
+async function analyzeFile(file: AnalyzedFile, { signal, timeLimit, analyzers, onCrash }: AllOptions) {
+  const limits = [signal, timeLimit, AbortSignal.timeout(millisecondsPerFile)];
+  const limited = AbortSignal.any(limits.filter((one) => one !== undefined));
   const changed = new Set([...file.addedLines, ...seamLines(file)]);
-  const candidates: Candidate[] = [];
+  const candidates: Candidate[][] = [];
+  const missing: string[] = [];
   for (const analyzer of analyzers) {
     await nextTick();
     try {
       limited.throwIfAborted();
-      candidates.push(...(await analyzer.analyze(file, limited)));
+      candidates.push(await analyzer.analyze(file, limited));
       // One that stopped early hands over what it has, and whoever asked must know that there may be more.
       limited.throwIfAborted();
     } catch (error) {
-      onCrash(analyzer.name, file.path, error);
+      missing.push(analyzer.name);
+      // Nothing is wrong with an analyzer that did not get its turn.
+      if (!timeLimit?.aborted) onCrash(analyzer.name, file.path, error);
     }
   }
-  return candidates.filter((candidate) => linesOf(candidate).some((line) => changed.has(line)));
+  const touching = candidates.flat().filter((one) => linesOf(one).some((line) => changed.has(line)));
+  return { candidates: touching, missing };
 }
 
 const isReadable = (file: AnalyzedFile) => file.text.length <= maximumCharacters && !file.text.includes("\0");

@@ -1,8 +1,9 @@
-import { setImmediate as nextTick } from "node:timers/promises";
 import type { SgNode } from "@ast-grep/napi";
 import type { AnalyzedFile, Analyzer, Candidate } from "./analyzer.ts";
 import { grammarOf, isWorthParsing, loadAstGrep, type RuleLanguage, ruleLanguages } from "./languages.ts";
-import { configOf, loadRules, type RuleFile } from "./rule-file.ts";
+import { loadRules, type RuleFile } from "./rule-file.ts";
+import { matchesOf } from "./rule-matches.ts";
+import { createGuessCheck, isTooDeep } from "./syntax-tree.ts";
 import { isTestFile } from "./test-file.ts";
 
 /** Finds the bugs that the rule files describe. Files of a language nobody changed are never read. */
@@ -23,23 +24,35 @@ export function createAstGrepAnalyzer(rulesFolder: string): Analyzer {
       if (rules.length === 0) return [];
       const astGrep = await loadAstGrep();
       const root = astGrep.parse(grammar.dialect, file.text).root();
-      const source: Source = { file, rows: file.text.split("\n") };
-      const candidates: Candidate[] = [];
-      for (const rule of rules) {
-        // Matching is native and cannot be interrupted: between two rules is the place to let time-outs happen.
-        await nextTick();
-        if (signal.aborted) break;
-        for (const match of root.findAll(configOf(rule)))
-          candidates.push(...toCandidates(source, rule, match));
-      }
-      return candidates;
+      return isTooDeep(root) ? [] : candidatesIn(root, file, rules, signal);
     },
   };
+}
+
+async function candidatesIn(
+  root: SgNode,
+  file: AnalyzedFile,
+  rules: readonly RuleFile[],
+  signal: AbortSignal,
+): Promise<Candidate[]> {
+  const rows = file.text.split("\n");
+  const source: Source = { file, rows, isGuess: createGuessCheck(root), isMeant: createMeantCheck(rows) };
+  const candidates: Candidate[] = [];
+  for (const rule of rules) {
+    for await (const match of matchesOf(root, file.text.length, rule, signal)) {
+      const candidate = toCandidate(source, rule, match);
+      if (candidate) candidates.push(candidate);
+    }
+    if (signal.aborted) break;
+  }
+  return candidates;
 }
 
 interface Source {
   file: AnalyzedFile;
   rows: readonly string[];
+  isGuess(node: SgNode): boolean;
+  isMeant(line: number): boolean;
 }
 
 function appliesTo(rule: RuleFile, file: AnalyzedFile): boolean {
@@ -52,44 +65,49 @@ const suppression =
   /\b(?:noqa|nolint|NOSONAR|noinspection|eslint-disable|biome-ignore|oxlint-disable)\b|\bpylint:\s*disable/;
 
 /**
- * None where the anchor holds no added line, where a person has said that the line is meant as it is, or where the
+ * Null where the anchor holds no added line, where a person has said that the line is meant as it is, or where the
  * parser did not understand the code around it.
  */
-function toCandidates(source: Source, rule: RuleFile, match: SgNode): Candidate[] {
-  const { file, rows } = source;
+function toCandidate(source: Source, rule: RuleFile, match: SgNode): Candidate | null {
+  const { file, isGuess, isMeant } = source;
   const anchor = (rule.anchor && match.getMatch(rule.anchor)) || match;
-  const line = linesOf(anchor).find((one) => file.addedLines.has(one));
-  if (line === undefined || isGuess(match) || isMeant(rows, rule, line)) return [];
+  const line = firstLine(anchor, (one) => file.addedLines.has(one));
+  if (line === undefined || isGuess(match) || (rule.category !== "security" && isMeant(line))) return null;
   const suggestion = suggestionFor(source, rule, match);
-  return [
-    {
-      path: file.path,
-      line: suggestion?.line ?? line,
-      startLine: suggestion?.startLine ?? null,
-      severity: rule.severity,
-      category: rule.category,
-      title: rule.title,
-      body: rule.message.trim(),
-      suggestion: suggestion?.text ?? null,
-      source: `ast-grep/${rule.id}`,
-    },
-  ];
+  return {
+    path: file.path,
+    line: suggestion?.line ?? line,
+    startLine: suggestion?.startLine ?? null,
+    severity: rule.severity,
+    category: rule.category,
+    title: rule.title,
+    body: rule.message.trim(),
+    suggestion: suggestion?.text ?? null,
+    source: `ast-grep/${rule.id}`,
+  };
 }
 
-function isMeant(rows: readonly string[], rule: RuleFile, line: number): boolean {
-  const near = rows.slice(Math.max(0, line - 2), line);
-  return rule.category !== "security" && near.some((text) => suppression.test(text));
+/** Whether such a comment stands on a line or on the one above. Each line is read once, however much matches on it. */
+function createMeantCheck(rows: readonly string[]): (line: number) => boolean {
+  const known = new Map<number, boolean>();
+  const isComment = (line: number) => {
+    const answer = known.get(line) ?? suppression.test(rows[line - 1] ?? "");
+    known.set(line, answer);
+    return answer;
+  };
+  return (line) => isComment(line) || isComment(line - 1);
 }
 
-function linesOf(node: SgNode): number[] {
+function linesOf(node: SgNode): { first: number; last: number } {
   const { start, end } = node.range();
-  return Array.from({ length: end.line - start.line + 1 }, (_, index) => start.line + 1 + index);
+  return { first: start.line + 1, last: end.line + 1 };
 }
 
-/** Inside, or holding, what the parser could not read: the shape of the tree is its guess there. */
-function isGuess(match: SgNode): boolean {
-  const isError = (node: SgNode) => node.kind() === "ERROR";
-  return match.ancestors().some(isError) || match.has({ rule: { kind: "ERROR" } });
+/** The first line of a node for which `holds` is true. */
+function firstLine(node: SgNode, holds: (line: number) => boolean): number | undefined {
+  const { first, last } = linesOf(node);
+  for (let line = first; line <= last; line++) if (holds(line)) return line;
+  return undefined;
 }
 
 interface Suggestion {
@@ -100,19 +118,17 @@ interface Suggestion {
 
 /** Null unless the rule has a fix and the change added every line that it would replace. */
 function suggestionFor({ file, rows }: Source, rule: RuleFile, match: SgNode): Suggestion | null {
-  const lines = linesOf(match);
-  if (rule.fix === undefined || !lines.every((line) => file.addedLines.has(line))) return null;
-  const [first, last] = [lines[0] as number, lines.at(-1) as number];
+  if (rule.fix === undefined || firstLine(match, (line) => !file.addedLines.has(line))) return null;
+  const { first, last } = linesOf(match);
   const { start, end } = match.range();
   const before = rows[first - 1]?.slice(0, start.column) ?? "";
   const after = (rows[last - 1]?.slice(end.column) ?? "").replace(/\r$/, "");
-  const text = before + fillIn(rule.fix, match) + after;
+  const text = before + fillIn(rule.fix, match, file.text) + after;
   return { line: last, startLine: first === last ? null : first, text };
 }
 
 /** `$NAME` and `$$$NAME` of a fix, replaced by what they matched; several nodes keep what stands between them. */
-function fillIn(fix: string, match: SgNode): string {
-  const source = match.getRoot().root().text();
+function fillIn(fix: string, match: SgNode, source: string): string {
   return fix.replaceAll(/(\$\$\$|\$)([A-Z][A-Z0-9_]*)/g, (_, sign: string, name: string) => {
     if (sign === "$") return match.getMatch(name)?.text() ?? "";
     const nodes = match.getMultipleMatches(name);

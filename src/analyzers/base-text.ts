@@ -4,17 +4,17 @@ import type { AnalyzedFile } from "./analyzer.ts";
 export function baseText(file: AnalyzedFile): string | null {
   if (isNew(file)) return null;
   const head = file.text.split("\n");
-  const base: string[] = [];
+  const base: (string | string[])[] = [];
   let next = 1;
   for (const hunk of file.diff.hunks) {
     // git numbers a hunk that leaves no line by the line before it.
     const start = hunk.newLines === 0 ? hunk.newStart + 1 : hunk.newStart;
-    base.push(...head.slice(next - 1, start - 1));
+    base.push(head.slice(next - 1, start - 1));
     for (const line of hunk.lines) if (line.kind !== "added") base.push(line.text);
     next = start + hunk.newLines;
   }
-  base.push(...head.slice(next - 1));
-  return base.join("\n");
+  base.push(head.slice(next - 1));
+  return base.flat().join("\n");
 }
 
 const isNew = (file: AnalyzedFile) =>

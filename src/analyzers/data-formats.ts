@@ -1,4 +1,5 @@
 import type { ParseError } from "jsonc-parser";
+import type * as Yaml from "yaml";
 import { extensionOf } from "./languages.ts";
 
 export type DataFormat = "JSON" | "YAML";
@@ -22,7 +23,7 @@ const relaxed =
 /** JSON by name that is read by a strict parser. */
 const strict = /(?:^|\/)(?:package|package-lock|composer|manifest|vercel|lerna|bower)\.json$/;
 /** Marks of text that becomes YAML or JSON only after a template engine has run. */
-const templated = /\{\{|\{%|<%|^\s*#\s*(?:if|for)\b.*:\s*$|\$\{\{?\s*#|__[A-Z_]+__/m;
+const templated = /\{\{|\{%|<%|^[ \t]*#[ \t]*(?:if|for)\b.*:[ \t]*$|\$\{\{?\s*#|__[A-Z_]+__/m;
 
 /** Null for files that are none of ours. JSON5 and JSON lines have their own rules and are left alone. */
 export function dataFormatOf(path: string): DataFormat | null {
@@ -80,14 +81,32 @@ const jsonMessages: Record<string, string> = {
 
 async function yamlError(text: string): Promise<DataError | null> {
   if (text.length > maximumYamlCharacters) return null;
-  const { parseAllDocuments, LineCounter } = await import("yaml");
-  const lineCounter = new LineCounter();
-  const documents = parseAllDocuments(text, { lineCounter, prettyErrors: false, logLevel: "silent" });
-  const error = (Array.isArray(documents) ? documents : []).flatMap((document) => document.errors)[0];
-  if (!error || templated.test(text)) return null;
-  const message =
-    error.code === "DUPLICATE_KEY" ? "a key stands twice in the same mapping" : yamlMessage(error.code);
-  return { format: "YAML", line: lineCounter.linePos(error.pos[0]).line, message };
+  const yaml = await import("yaml");
+  const lineCounter = new yaml.LineCounter();
+  // The parser would compare every key with every other one of its mapping.
+  const options = { lineCounter, prettyErrors: false, logLevel: "silent", uniqueKeys: false } as const;
+  const parsed = yaml.parseAllDocuments(text, options);
+  const documents = Array.isArray(parsed) ? parsed : [];
+  const error = documents.flatMap((document) => document.errors)[0];
+  const offset = error?.pos[0] ?? firstRepeatedKey(yaml, documents);
+  if (offset === null || templated.test(text)) return null;
+  const message = error ? yamlMessage(error.code) : "a key stands twice in the same mapping";
+  return { format: "YAML", line: lineCounter.linePos(offset).line, message };
+}
+
+/** Where a key stands that its mapping already has. */
+function firstRepeatedKey(yaml: typeof Yaml, documents: readonly Yaml.Document.Parsed[]): number | null {
+  let first: number | null = null;
+  const inMapping = (_: unknown, { items }: Yaml.YAMLMap) => {
+    const seen = new Set<unknown>();
+    for (const { key } of items) {
+      if (!yaml.isScalar(key)) continue;
+      if (seen.has(key.value)) first = Math.min(first ?? Number.POSITIVE_INFINITY, key.range?.[0] ?? 0);
+      seen.add(key.value);
+    }
+  };
+  for (const document of documents) yaml.visit(document, { Map: inMapping });
+  return first;
 }
 
 const yamlMessages: Record<string, string> = {

@@ -16,14 +16,15 @@ const leftovers: readonly LinePattern[] = [
     ...stops,
     id: "javascript",
     extensions: javaScriptExtensions,
-    pattern: /^\s*debugger\s*;?\s*(?:\/\/.*)?$/,
+    pattern: /^\s*debugger\s*(?:;\s*)?(?:\/\/.*)?$/,
     body: "With developer tools open, or under `node inspect`, execution stops here for everybody. Remove the statement.",
   },
   {
     ...stops,
     id: "python",
     extensions: ["py"],
-    pattern: /^\s*(?:import i?pdb\s*;\s*)?(?:breakpoint\(\)|(?:i?pdb|pudb)\.set_trace\(\))\s*;?\s*(?:#.*)?$/,
+    pattern:
+      /^\s*(?:import i?pdb\s*;\s*)?(?:breakpoint\(\)|(?:i?pdb|pudb)\.set_trace\(\))\s*(?:;\s*)?(?:#.*)?$/,
     body: "Execution stops here and waits at a prompt. Without a terminal, in a server or in CI, the process hangs or dies with `bdb.BdbQuit`. Remove the statement.",
   },
   {
@@ -37,7 +38,7 @@ const leftovers: readonly LinePattern[] = [
     ...stops,
     id: "php",
     extensions: ["php"],
-    pattern: /^\s*(?:dd\(.*\)|xdebug_break\(\))\s*;\s*(?:\/\/.*)?$/,
+    pattern: /^\s*(?:dd\(.*\)|xdebug_break\(\))\s*;\s*(?:\/\/.*)?$/s,
     body: "`dd` prints its arguments and ends the request; `xdebug_break` stops in the debugger. Remove the statement.",
   },
   {

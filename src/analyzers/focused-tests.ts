@@ -43,7 +43,7 @@ const patterns: readonly LinePattern[] = [
     ...skipped,
     id: "python-skip",
     extensions: ["py"],
-    pattern: /^\s*@(?:pytest\.mark\.skip|unittest\.skip)(?:\(\s*(?:reason\s*=\s*)?(?:""|'')?\s*\))?\s*$/,
+    pattern: /^\s*@(?:pytest\.mark\.skip|unittest\.skip)(?:\(\s*(?:reason\s*=\s*)?(?:(?:""|'')\s*)?\))?\s*$/,
   },
   {
     ...skipped,
@@ -56,7 +56,7 @@ const patterns: readonly LinePattern[] = [
     ...skipped,
     id: "java-disabled",
     extensions: ["java", "kt", "groovy"],
-    pattern: /^\s*@(?:Disabled|Ignore)(?:\(\s*(?:"")?\s*\))?\s*$/,
+    pattern: /^\s*@(?:Disabled|Ignore)(?:\(\s*(?:""\s*)?\))?\s*$/,
   },
   {
     ...skipped,

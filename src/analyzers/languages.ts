@@ -88,11 +88,14 @@ export async function proseLinesOf(path: string, text: string): Promise<Set<numb
     .parse(grammar.dialect, text)
     .root()
     .findAll({ rule: { any: kinds } });
-  const rows = text.split("\n");
+  const indents = text.split("\n").map((row) => row.search(/\S/));
   const lines = new Set<number>();
+  let known = 0;
   for (const { start, end } of nodes.map((node) => node.range())) {
-    if ((rows[start.line] ?? "").slice(0, start.column).trim() === "") lines.add(start.line + 1);
-    for (let line = start.line + 1; line <= end.line; line++) lines.add(line + 1);
+    if (start.column <= (indents[start.line] ?? 0)) lines.add(start.line + 1);
+    // What lies inside of a template lies on lines that the template has named.
+    for (let line = Math.max(start.line, known) + 1; line <= end.line; line++) lines.add(line + 1);
+    known = Math.max(known, end.line);
   }
   return lines;
 }

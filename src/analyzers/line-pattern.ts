@@ -45,8 +45,9 @@ export async function matchLines(
 
 /** A comment on the line, on the one above, or on the first line below that is not empty. */
 function isExplained(rows: readonly string[], line: number): boolean {
-  const below = rows.slice(line).find((row) => row.trim() !== "");
-  return [rows[line - 2], rows[line - 1], below].some((row) => comment.test(row ?? ""));
+  let below = line;
+  while (rows[below]?.trim() === "") below++;
+  return [line - 2, line - 1, below].some((index) => comment.test(rows[index] ?? ""));
 }
 
 function toCandidate(analyzer: string, file: AnalyzedFile, line: number, found: LinePattern): Candidate {

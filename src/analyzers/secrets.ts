@@ -1,5 +1,6 @@
 import type { AnalyzedFile, Analyzer, Candidate } from "./analyzer.ts";
 import { extensionOf } from "./languages.ts";
+import { lineAt, lineEnds } from "./line-ends.ts";
 import { isExample, isTestFile } from "./test-file.ts";
 
 interface Secret {
@@ -40,7 +41,7 @@ const ignoredRules = ["filter-comments"];
 const ignoredMessages = ["AWSAccountID", "AWSAccessKeyID"];
 
 const placeholderPassword =
-  /^(?:x+|\*+|\.+|pass(?:w(?:or)?d)?|pwd|pw|secret|changeme|test|admin|root|user(?:name)?|example|postgres|mysql|mongo|guest|tiger|token|\w*your\w*|\w*placeholder\w*|[<{[$%:].*)$/i;
+  /^(?:x+|\*+|\.+|pass(?:w(?:or)?d)?|pwd|pw|secret|changeme|test|admin|root|user(?:name)?|example|postgres|mysql|mongo|guest|tiger|token|(?=\w+$)\w*(?:your|placeholder).*|[<{[$%:].*)$/i;
 const localHost =
   /^(?:localhost|127\.[\d.]+|0\.0\.0\.0|\[::1\]|[\w-]+|.*\.(?:local|localhost|test|internal|invalid)|(?:.*\.)?(?:example|host|domain|server)\.\w+)$/i;
 
@@ -59,7 +60,10 @@ export function createSecretsAnalyzer(): Analyzer {
         if (isSample && secret?.expectedInSamples) return false;
         return !(secret?.mayBePlaceholder && isPlaceholder(content.slice(start, end)));
       });
-      return onePerLine(found.map((match) => toCandidate(file, match.rule, lineOf(content, match))));
+      const ends = lineEnds(content);
+      return onePerLine(
+        found.map((match) => toCandidate(file, match.rule, lineAt(ends, placeOf(content, match)))),
+      );
     },
   };
 }
@@ -112,9 +116,8 @@ function isPlaceholder(value: string): boolean {
 }
 
 /** A cloud's key file is found as a whole: its line is the one that holds the key. */
-function lineOf(content: string, { rule, start }: Match): number {
-  const place = rule === "gcp" ? content.search(/"private_key"\s*:/) : start;
-  return content.slice(0, place).split("\n").length;
+function placeOf(content: string, { rule, start }: Match): number {
+  return rule === "gcp" ? content.search(/"private_key"\s*:/) : start;
 }
 
 /** One credential can fit several rules. */

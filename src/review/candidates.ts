@@ -1,7 +1,7 @@
 import { sharedAnalyzers } from "../analyzers/all-analyzers.ts";
-import { analyzeChange } from "../analyzers/analyze-change.ts";
-import type { AnalyzedFile, Candidate } from "../analyzers/analyzer.ts";
-import { errorLine } from "../errors.ts";
+import { analyzeChange, type UnfinishedFile } from "../analyzers/analyze-change.ts";
+import type { AnalyzedFile, Analyzer, Candidate } from "../analyzers/analyzer.ts";
+import { AppError, errorLine } from "../errors.ts";
 import { type Finding, holdsSecret } from "../finding.ts";
 import type { Workspace } from "../git/workspace.ts";
 import { splitLines } from "../text/cut.ts";
@@ -15,46 +15,92 @@ const RULE_CONFIDENCE = 0.9;
 /** Files analyzed at a time: their whole texts are held in memory. */
 const BATCH = 16;
 
+/** Files that a warning names. */
+const NAMED = 10;
+
+/** For all analyzers on all files. A change that takes longer is not worth the wait: it is large, or made to be slow. */
+const MILLISECONDS = 60_000;
+
+export interface CandidateDependencies {
+  workspace: Workspace;
+  diffs: DiffSource;
+  progress(event: ProgressEvent): void;
+  signal: AbortSignal;
+  /** Fires when the analyzers have had their time; a minute from the start by default. */
+  timeLimit?: AbortSignal;
+  analyzers?: readonly Analyzer[];
+}
+
+export interface Candidates {
+  candidates: Candidate[];
+  /** The same as findings. */
+  findings: Finding[];
+  /** Files that some analyzer did not look at, or not until the end: for want of time, for their size, or by a fault. */
+  unfinished: UnfinishedFile[];
+}
+
 /** What the analyzers say about the reviewable files, as they state it and as findings. One that throws is reported. */
 export async function findCandidates(
   files: readonly ChangedFile[],
-  deps: {
-    workspace: Workspace;
-    diffs: DiffSource;
-    progress(event: ProgressEvent): void;
-    signal: AbortSignal;
-  },
-): Promise<{ candidates: Candidate[]; findings: Finding[] }> {
-  const analyzers = sharedAnalyzers();
+  deps: CandidateDependencies,
+): Promise<Candidates> {
+  const { signal, timeLimit = AbortSignal.timeout(MILLISECONDS), analyzers = sharedAnalyzers() } = deps;
   const identify = createIdentities();
-  const crash = (name: string, path: string, error: unknown) =>
+  const onCrash = (name: string, path: string, error: unknown) =>
     deps.progress({ type: "crash", where: `${name} on ${path}`, error: errorLine(error) });
-  const candidates: Candidate[] = [];
-  const findings: Finding[] = [];
+  const all: Candidates = { candidates: [], findings: [], unfinished: [] };
   const present = files.filter((file) => file.reviewable && file.change.type !== "deleted");
   for (let at = 0; at < present.length; at += BATCH) {
-    const batch = await analyzedFiles(present.slice(at, at + BATCH), deps.workspace, deps.diffs);
-    const found = await analyzeChange(batch, deps.signal, crash, analyzers);
-    candidates.push(...found);
-    findings.push(...findingsOf(found, batch, identify));
+    const batch = present.slice(at, at + BATCH);
+    const readable = timeLimit.aborted ? [] : await analyzedFiles(batch, deps.workspace, deps.diffs);
+    const found = await analyzeChange(readable, { signal, timeLimit, analyzers, onCrash });
+    all.candidates = all.candidates.concat(found.candidates);
+    all.findings = all.findings.concat(findingsOf(found.candidates, readable, identify));
+    all.unfinished.push(...inOrder(batch, [...unread(batch, readable), ...found.unfinished]));
   }
-  return { candidates, findings };
+  return all;
 }
 
+/** One sentence, or none when every analyzer saw every file to its end. */
+export function unfinishedWarning(unfinished: readonly UnfinishedFile[]): string[] {
+  if (unfinished.length === 0) return [];
+  const count = unfinished.length === 1 ? "1 file" : `${unfinished.length} files`;
+  const named = unfinished.slice(0, NAMED).map(({ path }) => path);
+  const others = unfinished.length - named.length;
+  const rest = others > 0 ? ` and ${others} more` : "";
+  return [`The analyzers did not finish on ${count}: ${named.join(", ")}${rest}.`];
+}
+
+const unread = (batch: readonly ChangedFile[], readable: readonly AnalyzedFile[]): UnfinishedFile[] =>
+  batch
+    .map(({ change }) => change.path)
+    .filter((path) => !readable.some((file) => file.path === path))
+    .map((path) => ({ path, analyzers: [] }));
+
+function inOrder(batch: readonly ChangedFile[], unfinished: readonly UnfinishedFile[]): UnfinishedFile[] {
+  return batch.flatMap(({ change }) => unfinished.filter(({ path }) => path === change.path));
+}
+
+/** Those that can be read: without one that is too large the others still count. */
 async function analyzedFiles(
   files: readonly ChangedFile[],
   workspace: Workspace,
   diffs: DiffSource,
 ): Promise<AnalyzedFile[]> {
-  return Promise.all(
-    files.map(async ({ change }) => {
-      const [blob, diff] = await Promise.all([workspace.readBlob(change.newOid), diffs.fileDiff(change, 3)]);
-      const added = diff.hunks.flatMap((hunk) =>
-        hunk.lines.flatMap((line) => (line.kind === "added" ? [line.newLine] : [])),
-      );
-      return { path: change.path, text: blob.text, addedLines: new Set(added), diff };
-    }),
-  );
+  const read = files.map(async ({ change }) => {
+    const [blob, diff] = await Promise.all([workspace.readBlob(change.newOid), diffs.fileDiff(change, 3)]);
+    const added = diff.hunks.flatMap((hunk) =>
+      hunk.lines.flatMap((line) => (line.kind === "added" ? [line.newLine] : [])),
+    );
+    return { path: change.path, text: blob.text, addedLines: new Set(added), diff };
+  });
+  const all = await Promise.all(read.map((file) => file.catch(nullIfTooLarge)));
+  return all.filter((file) => file !== null);
+}
+
+function nullIfTooLarge(error: unknown): null {
+  if (error instanceof AppError && error.code === "too_large") return null;
+  throw error;
 }
 
 function findingsOf(

@@ -3,7 +3,7 @@ import type { Candidate } from "../analyzers/analyzer.ts";
 import { atLeast, type Finding, severities } from "../finding.ts";
 import type { ChangedFile } from "../tools/tool.ts";
 import { createAnchorFiles } from "./anchor-files.ts";
-import { findCandidates } from "./candidates.ts";
+import { findCandidates, unfinishedWarning } from "./candidates.ts";
 import type { ReviewDependencies } from "./dependencies.ts";
 import { type ModelReview, reviewWithModel } from "./model-review.ts";
 import { placeFinding } from "./place.ts";
@@ -15,7 +15,7 @@ export async function runReview(input: ReviewInput, deps: ReviewDependencies): P
   deps.progress({ type: "phase", phase: "context" });
   const files = await deps.diffs.files();
   deps.progress({ type: "phase", phase: "analyzers" });
-  const { candidates, findings: offline } = await findCandidates(files, deps);
+  const { candidates, findings: offline, unfinished } = await findCandidates(files, deps);
   const coverage = createCoverage(reviewable(files));
 
   const review = deps.model
@@ -37,7 +37,11 @@ export async function runReview(input: ReviewInput, deps: ReviewDependencies): P
     usage: review.usage,
     stop_reason: review.stopReason,
     duration_ms: deps.now() - deps.startedAt,
-    warnings: [...review.warnings, ...milderWarning(review.findings, input)],
+    warnings: [
+      ...review.warnings,
+      ...unfinishedWarning(unfinished),
+      ...milderWarning(review.findings, input),
+    ],
   };
 }
 

@@ -31,7 +31,7 @@ describe("the analysis of a change", () => {
       wholeFile("c.py", "<<<<<<< HEAD\na = 1\n=======\na = 2\n>>>>>>> b\n"),
       wholeFile("d.env", `GITHUB=ghp_${"aB3dE6gH9j".repeat(4).slice(0, 36)}\n`),
     ];
-    const found = await analyzeChange(files, signal, undefined, analyzers);
+    const { candidates: found } = await analyzeChange(files, { signal, analyzers });
     expect(found.map((one) => `${one.path}:${one.line} ${one.source}`)).toEqual([
       "b.json:1 broken-data/json",
       "b.test.ts:1 focused-tests/javascript-only",
@@ -45,20 +45,27 @@ describe("the analysis of a change", () => {
   it("keeps only what touches a line that was added, or stands at a removal", async () => {
     const file = editedFile("a.ts", " one\n+two\n three\n four\n-gone\n five");
     const said = [1, 2, 3, 4, 5].map((line) => candidate(line));
-    const found = await analyzeChange([file], signal, undefined, [saying("all", ...said)]);
+    const { candidates: found } = await analyzeChange([file], {
+      signal,
+      analyzers: [saying("all", ...said)],
+    });
     expect(found.map((one) => one.line)).toEqual([2, 4, 5]);
   });
 
   it("keeps a range that holds an added line", async () => {
     const file = editedFile("a.ts", " one\n+two\n three");
     const said = candidate(3, { startLine: 1 });
-    expect(await analyzeChange([file], signal, undefined, [saying("range", said)])).toEqual([said]);
+    const { candidates } = await analyzeChange([file], { signal, analyzers: [saying("range", said)] });
+    expect(candidates).toEqual([said]);
   });
 
   it("says the same at the same place once, and different things both", async () => {
     const file = wholeFile("a.ts", "one\n");
     const said = [candidate(1), candidate(1), candidate(1, { source: "test/other", severity: "high" })];
-    const found = await analyzeChange([file], signal, undefined, [saying("twice", ...said)]);
+    const { candidates: found } = await analyzeChange([file], {
+      signal,
+      analyzers: [saying("twice", ...said)],
+    });
     expect(found.map((one) => one.source)).toEqual(["test/other", "test/rule"]);
   });
 
@@ -66,19 +73,61 @@ describe("the analysis of a change", () => {
     const failure = new Error("broken");
     const failing: Analyzer = { name: "failing", analyze: () => Promise.reject(failure) };
     const crashes: unknown[] = [];
-    const found = await analyzeChange(
-      [wholeFile("a.ts", "one\n")],
+    const { candidates, unfinished } = await analyzeChange([wholeFile("a.ts", "one\n")], {
       signal,
-      (...crash) => crashes.push(crash),
-      [failing, saying("fine", candidate(1))],
-    );
-    expect(found).toHaveLength(1);
+      onCrash: (...crash) => crashes.push(crash),
+      analyzers: [failing, saying("fine", candidate(1))],
+    });
+    expect(candidates).toHaveLength(1);
+    expect(unfinished).toEqual([{ path: "a.ts", analyzers: ["failing"] }]);
     expect(crashes).toEqual([["failing", "a.ts", failure]]);
+  });
+
+  it("skips what is left when the time for all files is up, and names it", async () => {
+    const time = new AbortController();
+    const slow: Analyzer = {
+      name: "slow",
+      async analyze(file) {
+        if (file.path === "b.ts") time.abort();
+        return [candidate(1, { path: file.path, source: "slow" })];
+      },
+    };
+    const crashes: unknown[] = [];
+    const analysis = await analyzeChange(
+      ["a.ts", "b.ts", "c.ts"].map((path) => wholeFile(path, "one\n")),
+      {
+        signal,
+        timeLimit: time.signal,
+        analyzers: [slow, saying("last")],
+        onCrash: (...crash) => crashes.push(crash),
+      },
+    );
+    expect(analysis.candidates.map((one) => one.path)).toEqual(["a.ts", "b.ts"]);
+    expect(analysis.unfinished).toEqual([
+      { path: "b.ts", analyzers: ["slow", "last"] },
+      { path: "c.ts", analyzers: ["slow", "last"] },
+    ]);
+    expect(crashes).toEqual([]);
+  });
+
+  it("names nothing when every analyzer had its turn", async () => {
+    const { unfinished } = await analyzeChange([wholeFile("a.ts", "one\n")], { signal, analyzers });
+    expect(unfinished).toEqual([]);
+  });
+
+  it("takes more candidates than a call can have arguments", async () => {
+    const file = wholeFile("a.ts", "x\n".repeat(200_000));
+    const said = Array.from({ length: 200_000 }, (_, index) => candidate(index + 1));
+    const { candidates } = await analyzeChange([file], {
+      signal,
+      analyzers: [{ name: "all", analyze: async () => said }],
+    });
+    expect(candidates).toHaveLength(200_000);
   });
 
   it("stops with the reason when the run is aborted", async () => {
     const aborted = AbortSignal.abort(new Error("no longer wanted"));
-    const run = analyzeChange([wholeFile("a.ts", "one\n")], aborted, undefined, analyzers);
+    const run = analyzeChange([wholeFile("a.ts", "one\n")], { signal: aborted, analyzers });
     await expect(run).rejects.toThrow("no longer wanted");
   });
 
@@ -87,7 +136,8 @@ describe("the analysis of a change", () => {
     ["a file with a NUL", "debugger;\n\0\n"],
     ["an empty file", ""],
   ])("leaves out %s", async (_, text) => {
-    expect(await analyzeChange([wholeFile("a.ts", text)], signal, undefined, analyzers)).toEqual([]);
+    const { candidates } = await analyzeChange([wholeFile("a.ts", text)], { signal, analyzers });
+    expect(candidates).toEqual([]);
   });
 
   it("crashes on no text at all", async () => {
@@ -135,7 +185,8 @@ describe("the analysis of a change", () => {
       fc.asyncProperty(path, text, async (name, content) => {
         const crashes: unknown[] = [];
         const file = wholeFile(name, content);
-        const found = await analyzeChange([file], signal, (...crash) => crashes.push(crash), analyzers);
+        const onCrash = (...crash: unknown[]) => crashes.push(crash);
+        const { candidates: found } = await analyzeChange([file], { signal, analyzers, onCrash });
         expect(crashes).toEqual([]);
         for (const one of found) expect(file.addedLines.has(one.line)).toBe(true);
       }),

@@ -98,6 +98,52 @@ describe("the rules, run on a change", () => {
     expect(await analyzer.analyze(wholeFile(path, text), signal)).toEqual([]);
   });
 
+  it("find nothing in a chain of branches that nobody wrote", { timeout: 30_000 }, async () => {
+    const file = wholeFile("a.js", `${"if (a) b; else\n".repeat(15_000)}c;\n`);
+    expect(await analyzer.analyze(file, signal)).toEqual([]);
+  });
+
+  it("still find what stands in a chain of branches that somebody may have written", async () => {
+    const file = wholeFile("a.js", `${"if (a) b; else\n".repeat(150)}c;\n`);
+    expect(await analyzer.analyze(file, signal)).toHaveLength(149);
+  });
+
+  it("hand over what they have when the time is up in the middle of a rule", async () => {
+    const file = wholeFile("a.js", "if (a === NaN) stop();\n".repeat(500));
+    let looks = 0;
+    const soonOver = {
+      get aborted() {
+        return ++looks > 100;
+      },
+    } as AbortSignal;
+    const found = await analyzer.analyze(file, soonOver);
+    expect(found.length).toBeGreaterThan(0);
+    expect(found.length).toBeLessThanOrEqual(100);
+  });
+
+  it.each([
+    ["py-yaml-load", "a.py", "yaml.load(text)\n".repeat(15_000)],
+    [
+      "go-write-to-nil-map",
+      "a.go",
+      `package a\nfunc f() {\nvar m map[string]int\n${"m[k] = 1\n".repeat(25_000)}}\n`,
+    ],
+  ])(
+    "can be stopped while %s looks everywhere for each of many matches",
+    { timeout: 30_000 },
+    async (_, path, text) => {
+      const soonOver = AbortSignal.timeout(50);
+      await analyzer.analyze(wholeFile(path, text), soonOver);
+      expect(soonOver.aborted).toBe(true);
+    },
+  );
+
+  it("read a line once, however many matches stand on it", { timeout: 30_000 }, async () => {
+    const line = "f(a===NaN);".repeat(20_000);
+    const file = wholeFile("a.js", `${line}\n${"\n".repeat(2_000)}`);
+    expect((await analyzer.analyze(file, signal)).length).toBe(20_000);
+  });
+
   it("hand over what they have when the time is up", async () => {
     expect(
       await analyzer.analyze(wholeFile("a.js", "if (a === NaN) stop();\n"), AbortSignal.abort()),

@@ -59,6 +59,18 @@ describe("broken JSON", () => {
     expect(await find("a.json", '{\n<<<<<<< HEAD\n  "a": 1\n=======\n>>>>>>> b\n}\n')).toEqual([]);
   });
 
+  it("is told from a template in one pass over empty lines", { timeout: 30_000 }, async () => {
+    expect(await find("a.json", `x\n${`${" ".repeat(45)}\n`.repeat(60_000)}`)).toMatchObject([{ line: 1 }]);
+  });
+
+  it("is compared with a long file as it was before", async () => {
+    const rows = Array.from({ length: 200_000 }, () => " ");
+    const file = editedFile("a.json", ["+{", ...rows, " }", "-,"].join("\n"));
+    expect(await analyzer.analyze(file, signal)).toEqual([]);
+    const broken = editedFile("a.json", [" {", "+,", ...rows, " }"].join("\n"));
+    expect(await analyzer.analyze(broken, signal)).toMatchObject([{ line: 2 }]);
+  });
+
   it("is not looked for below a depth that nobody writes", async () => {
     expect(await find("a.json", "[".repeat(100_000))).toEqual([]);
   });
@@ -68,6 +80,9 @@ describe("broken YAML", () => {
   it.each([
     ["a tab", "a:\n\tb: 1\n", 2, /tab/],
     ["a key that stands twice", "a: 1\nb: 2\na: 3\n", 3, /twice/],
+    ["a key that stands twice further in", "a:\n  - b: 1\n    c: 2\n    b: 3\nb: 4\n", 4, /twice/],
+    ["a key that stands twice on one line", "a: 1\nb: { c: 1, c: 2 }\n", 2, /twice/],
+    ["a key that stands twice in the second document", "a: 1\n---\nb: 1\nb: 2\n", 4, /twice/],
     ["an open bracket", "a: [1, 2\nb: 3\n", 2, /./],
     ["a value with a colon", "title: a: b\n", 1, /colon/],
     ["an open quote", 'a: "x\nb: 1\n', 2, /./],

@@ -36,6 +36,14 @@ describe("debugger leftovers", () => {
     expect(await debuggers.analyze(wholeFile(path, `${text}\n`), signal)).toEqual([]);
   });
 
+  it.each([
+    ["a.ts", `debugger${" ".repeat(1_000_000)}x`, 0],
+    ["a.py", `breakpoint()${" ".repeat(1_000_000)}x`, 0],
+    ["a.php", `dd(${");//".repeat(250_000)}\u2028`, 1],
+  ])("are looked for in one pass over a long line of %s", { timeout: 30_000 }, async (path, line, count) => {
+    expect(await debuggers.analyze(wholeFile(path, line), signal)).toHaveLength(count);
+  });
+
   it("count on added lines alone", async () => {
     const file = editedFile("a.ts", " debugger;\n+debugger;");
     expect((await debuggers.analyze(file, signal)).map((one) => one.line)).toEqual([2]);
@@ -82,5 +90,13 @@ describe("focused and skipped tests", () => {
     ["a text that a test is about", "a.test.ts", 'const text = `\nit.only("x", () => {});\n`;'],
   ])("are excused by %s", async (_, path, text) => {
     expect(await find(path, text)).toEqual([]);
+  });
+
+  it.each([
+    ["test_a.py", `@pytest.mark.skip(${" ".repeat(1_000_000)}x`, 0],
+    ["src/test/ATest.java", `@Disabled(${" ".repeat(1_000_000)}x`, 0],
+    ["a.test.js", "xit('a', () => {});\n".repeat(100_000), 100_000],
+  ])("are looked for in one pass over a long text of %s", { timeout: 30_000 }, async (path, text, count) => {
+    expect(await focus.analyze(wholeFile(path, text), signal)).toHaveLength(count);
   });
 });

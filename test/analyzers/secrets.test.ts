@@ -97,8 +97,8 @@ describe("secrets", () => {
       const files = [file("a.ts", "const t = 'ghp_' + 1; if (t === NaN) stop();\\n"), file("a.py", "raise NotImplemented\\n"),
         file("a.go", "package a\\n"), file("A.java", 'class A { boolean f(String s) { return s == "x"; } }\\n')];
       const crashes = [];
-      const found = await analyzeChange(files, new AbortController().signal, (...crash) => crashes.push(String(crash)), createAnalyzers());
-      process.stdout.write(JSON.stringify([found.map((one) => one.source), crashes]));`;
+      const found = await analyzeChange(files, { signal: new AbortController().signal, onCrash: (...crash) => crashes.push(String(crash)), analyzers: createAnalyzers() });
+      process.stdout.write(JSON.stringify([found.candidates.map((one) => one.source), crashes]));`;
     const output = execFileSync(process.execPath, ["--input-type=module-typescript", "-e", script], {
       env: {},
       encoding: "utf8",
