@@ -137,6 +137,19 @@ describe("a review process", () => {
     expect(JSON.stringify(result)).not.toContain(token);
   });
 
+  it("reviews the rest of a change with a file that is too large to read, and names that file", async () => {
+    using other = GitRepo.create();
+    const many = "one line of many\n".repeat(1_300_000);
+    other.commit("before", { "large.txt": many, "total.js": before });
+    other.git("tag", "base");
+    other.commit("after", { "large.txt": `${many}another\n`, "total.js": after });
+    using one = await placeOf(other, "base");
+    const result = await run(null, {}, undefined, { place: one.place }).result;
+
+    expect(result.findings.map(({ finding }) => finding.path)).toEqual(["total.js"]);
+    expect(result.warnings).toEqual(["The analyzers did not finish on 1 file: large.txt."]);
+  });
+
   it("counts what a configured minimum severity leaves out", async () => {
     const { config } = reviewInput({ config: { minimum_severity: "critical" } });
     const result = await run(null, { config }).result;
