@@ -18,8 +18,8 @@ export async function* matchesOf(
   signal: AbortSignal,
 ): AsyncGenerator<SgNode> {
   const config = configOf(rule);
-  const isSmall = characters ** 2 / shortestMatch <= maximumUninterrupted;
-  const possible = isSmall ? [] : root.findAll(shapeOf(config));
+  const isQuick = !searches(config) || characters ** 2 / shortestMatch <= maximumUninterrupted;
+  const possible = isQuick ? [] : root.findAll(shapeOf(config));
   const isStepwise = possible.length * characters > maximumUninterrupted;
   const nodes = isStepwise ? possible : root.findAll(config);
   for (const [index, node] of nodes.entries()) {
@@ -32,6 +32,9 @@ export async function* matchesOf(
 
 /** Characters. */
 const shortestMatch = 4;
+
+/** Whether the rule looks further than at the nodes next to a match: only `stopBy` lets it. */
+const searches = (config: NapiConfig) => JSON.stringify(config).includes('"stopBy"');
 
 /** Only a match knows its metavariables, and only a search gives one: it begins with the node itself. */
 const matchAt = (node: SgNode, config: NapiConfig) => (node.matches(config) ? node.find(config) : null);
