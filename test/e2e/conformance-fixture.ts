@@ -1,0 +1,114 @@
+import { expect } from "vitest";
+import { type AppOptions, type AppUnderTest, startApp } from "../support/app-under-test.ts";
+import type { ChatRequestBody, FakeTurn } from "../support/fake-openai.ts";
+import type { Files } from "../support/github-double/people.ts";
+
+/** What the conformance cases share: code to change, a model's calls in short, and the end state on GitHub in few words. */
+
+export type ToolCall = NonNullable<FakeTurn["tool_calls"]>[number];
+
+/** One answer of the model. */
+export const turn = (...tool_calls: ToolCall[]): FakeTurn => ({ tool_calls });
+
+/** A report; what a case is not about is filled in. */
+export const finding = (over: { line: number; quote: string } & Record<string, unknown>): ToolCall => ({
+  name: "report_finding",
+  arguments: {
+    path: "src/numbers.js",
+    severity: "high",
+    category: "correctness",
+    title: `Line ${over.line} is wrong`,
+    body: "Whoever reads it gets the wrong number.",
+    confidence: 0.9,
+    ...over,
+  },
+});
+
+export const finish: ToolCall = {
+  name: "finish_review",
+  arguments: { summary: "Changes a few numbers." },
+};
+
+/** `const n1 = 1;` and so on up to `count`, with some lines given anew; an empty list takes a line out. */
+export function numbers(count: number, anew: Record<number, string | readonly string[]> = {}): string {
+  const lines = Array.from(
+    { length: count },
+    (_, index) => anew[index + 1] ?? `const n${index + 1} = ${index + 1};`,
+  );
+  return `${lines.flat().join("\n")}\n`;
+}
+
+/** What the App's tools answered to the model's last turn but one, and before. */
+export const answers = (body: ChatRequestBody | undefined): string[] =>
+  (body?.messages ?? []).flatMap((message) => (message.role === "tool" ? [String(message.content)] : []));
+
+/** What people find on the pull request, in few words. */
+export interface EndState {
+  /** Reviews of the App. A comment on a file brings one of its own. */
+  reviews: number;
+  /** Where the App's comments stand, in GitHub's order: "a.js RIGHT 3", "a.js RIGHT 2-3", or "a.js" for the file. */
+  comments: string[];
+  /** The App's comments in the conversation: the one that is edited in place. */
+  summaries: number;
+  /** How the check run of the newest head ended. */
+  check: string | null | undefined;
+}
+
+/** An App with one pull request, and what happens to it. */
+export interface Case extends AppUnderTest {
+  /** The webhook about the pull request as it is now, until its review is over. */
+  review(action?: "opened" | "synchronize"): Promise<void>;
+  /** Somebody pushes, and the App reviews the new head. */
+  push(files: Files): Promise<void>;
+  end(): EndState;
+  /** Text of the summary. */
+  summary(): string;
+  /** Texts of the App's comments, in the order of `end().comments`. */
+  bodies(): string[];
+}
+
+/**
+ * Runs one case with an App of its own, so that cases may run at the same time. Whatever happens, GitHub must have seen no
+ * request that it would not take, and the model none that its endpoint would refuse.
+ */
+export async function onPull(options: AppOptions, play: (app: Case) => Promise<void>): Promise<void> {
+  const app = await startApp(options);
+  try {
+    await play(caseOf(app));
+  } finally {
+    await app[Symbol.asyncDispose]();
+  }
+  expect(app.github.violations).toEqual([]);
+  expect(app.model?.complaints ?? []).toEqual([]);
+}
+
+function caseOf(app: AppUnderTest): Case {
+  const { pull, people, repository } = app;
+  const ours = <T extends { via: unknown }>(written: readonly T[]) =>
+    written.filter(({ via }) => via === app.app);
+  const review: Case["review"] = async (action = "opened") => {
+    await app.send(action);
+    await app.concluded();
+  };
+  return Object.assign(app, {
+    review,
+    async push(files: Files) {
+      people.push(pull, files);
+      await review("synchronize");
+    },
+    end: (): EndState => ({
+      reviews: ours(pull.reviews).length,
+      comments: ours(pull.reviewComments).map(placeOf),
+      summaries: ours(pull.comments).length,
+      check: repository.checkRuns.findLast(({ headSha }) => headSha === pull.heads.at(-1))?.conclusion,
+    }),
+    summary: () => ours(pull.comments)[0]?.body ?? "",
+    bodies: () => ours(pull.reviewComments).map(({ body }) => body),
+  });
+}
+
+function placeOf({ path, anchor }: AppUnderTest["pull"]["reviewComments"][number]): string {
+  if (!anchor) return path;
+  const { side, startLine, line } = anchor;
+  return `${path} ${side} ${startLine === null ? "" : `${startLine}-`}${line}`;
+}
