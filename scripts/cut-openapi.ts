@@ -27,6 +27,7 @@ const endpoints = [
   `GET ${repository}/commits/{ref}/check-runs`,
   `POST ${repository}/check-runs`,
   `PATCH ${repository}/check-runs/{check_run_id}`,
+  `GET ${repository}/check-runs/{check_run_id}/annotations`,
   `GET ${repository}/pulls`,
   `GET ${pull}`,
   `GET ${pull}/files`,

@@ -33,6 +33,15 @@ describe("a fault", () => {
     expect([status, body]).toEqual([502, expect.stringContaining("<html>")]);
   });
 
+  it("may be that page, or any other answer, although it happened", async () => {
+    scenario.github.faults.add({ match, kind: "bad-gateway-after" });
+    expect(await post()).toMatchObject({ status: 502, body: expect.stringContaining("<html>") });
+    scenario.github.faults.clear();
+    scenario.github.faults.add({ match, kind: { answerAfter: { status: 500, body: { message: "Oops" } } } });
+    expect(await post()).toMatchObject({ status: 500, body: { message: "Oops" } });
+    expect(scenario.pull.comments).toHaveLength(2);
+  });
+
   it("may break the connection before anything happened", async () => {
     scenario.github.faults.add({ match, kind: "reset-before" });
     await expect(post()).rejects.toThrow("fetch failed");

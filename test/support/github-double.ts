@@ -28,7 +28,7 @@ import type { AddressInfo } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import { TempFolder } from "./git-repo.ts";
 import { apiPath, type Exchange, type Reply, readExchange, send } from "./github-double/exchange.ts";
-import { answerOfFault, type FaultKind, FaultPlan } from "./github-double/faults.ts";
+import { answerAfterFault, answerOfFault, type FaultKind, FaultPlan } from "./github-double/faults.ts";
 import { answerGit, isGit } from "./github-double/git-over-http.ts";
 import { answerGraphql } from "./github-double/graphql/answer.ts";
 import { answerRest, type Violation } from "./github-double/rest.ts";
@@ -145,9 +145,9 @@ export class GitHubDouble implements AsyncDisposable {
     if (isGit(pathname)) return this.#answerGit(request, response, fault);
     const exchange = await readExchange(request, this.url);
     const instead = fault && answerOfFault(fault);
-    const { reply, operation } = instead
-      ? { reply: instead, operation: undefined }
-      : await this.#work(exchange);
+    const worked = instead ? { reply: instead, operation: undefined } : await this.#work(exchange);
+    const { operation } = worked;
+    const reply = answerAfterFault(fault) ?? worked.reply;
     this.#deliver(response, reply, fault);
     this.#record(request, exchange.body, operation, fault === "reset-after" ? 0 : reply.status);
   }

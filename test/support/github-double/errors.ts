@@ -32,6 +32,10 @@ export const unprocessable = (...errors: string[]) => new GitHubRefusal(422, "Un
 export const validationFailed = (...errors: FieldError[]) =>
   new GitHubRefusal(422, "Validation Failed", errors);
 
+/** A locked conversation is closed to whoever cannot push, which an App with `contents: read` cannot. */
+export const lockedIssue = () => new GitHubRefusal(403, "Unable to create comment because issue is locked.");
+export const lockedReview = () => unprocessable("lock prevents review");
+
 /** GitHub counts characters, not UTF-16 units. */
 const bodyLimit = 65_536;
 const tooLong = `is too long (maximum is ${bodyLimit} characters)`;

@@ -7,11 +7,15 @@ export interface Fault {
   kind: FaultKind;
 }
 
-/** A git request knows the faults that come before or instead of its answer, not "reset-after" and "truncated". */
+/** A git request knows the faults that come before or instead of its answer, not those that follow what was done. */
 export type FaultKind =
-  | { answer: { status: number; body?: unknown; headers?: Record<string, string> } }
+  | { answer: PlannedAnswer }
+  /** The same, although it happened. */
+  | { answerAfter: PlannedAnswer }
   /** What a load balancer says: 502 and a page of HTML. */
   | "bad-gateway"
+  /** The same, although it happened. */
+  | "bad-gateway-after"
   /** The connection breaks before anything happened. */
   | "reset-before"
   /** It happened, and the connection breaks before the answer. */
@@ -23,6 +27,12 @@ export type FaultKind =
   | { secondaryLimit: 403 | 429; retryAfterSeconds?: number }
   /** No requests left until then. */
   | { primaryLimitUntil: Date };
+
+export interface PlannedAnswer {
+  status: number;
+  body?: unknown;
+  headers?: Record<string, string>;
+}
 
 export interface FaultAnswer {
   status: number;
@@ -65,19 +75,27 @@ const json = (status: number, body: unknown, headers: Record<string, string> = {
   body: JSON.stringify(body),
 });
 
+const answered = ({ status, body, headers }: PlannedAnswer) => json(status, body ?? {}, headers);
+
 const docs = "https://docs.github.com/rest/using-the-rest-api/rate-limits-for-the-rest-api";
+
+const badGateway: FaultAnswer = {
+  status: 502,
+  headers: { "content-type": "text/html" },
+  body: "<html><head><title>502 Bad Gateway</title></head><body><h1>502 Bad Gateway</h1></body></html>",
+};
+
+/** What the client is told when the endpoint did its work and something between them broke. */
+export function answerAfterFault(kind: FaultKind | undefined): FaultAnswer | undefined {
+  if (typeof kind !== "object") return kind === "bad-gateway-after" ? badGateway : undefined;
+  return "answerAfter" in kind ? answered(kind.answerAfter) : undefined;
+}
 
 /** What a fault answers instead of the endpoint; undefined for faults that let the endpoint do its work. */
 export function answerOfFault(kind: FaultKind): FaultAnswer | undefined {
-  if (kind === "bad-gateway") {
-    return {
-      status: 502,
-      headers: { "content-type": "text/html" },
-      body: "<html><head><title>502 Bad Gateway</title></head><body><h1>502 Bad Gateway</h1></body></html>",
-    };
-  }
-  if (typeof kind === "string" || "delay" in kind) return undefined;
-  if ("answer" in kind) return json(kind.answer.status, kind.answer.body ?? {}, kind.answer.headers);
+  if (kind === "bad-gateway") return badGateway;
+  if (typeof kind === "string" || "delay" in kind || "answerAfter" in kind) return undefined;
+  if ("answer" in kind) return answered(kind.answer);
   if ("secondaryLimit" in kind) {
     const message =
       "You have exceeded a secondary rate limit and have been temporarily blocked from content creation. Please retry your request again later.";

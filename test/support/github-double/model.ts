@@ -71,6 +71,8 @@ export interface Pull {
   state: "open" | "closed";
   merged: boolean;
   draft: boolean;
+  /** Only people who can push may still say something. */
+  locked: boolean;
   labels: string[];
   baseRef: string;
   /** The tip of the base branch when the head last moved: GitHub's `base.sha` stays behind until the next push. */
@@ -150,8 +152,12 @@ export interface CheckAnnotation {
   path: string;
   startLine: number;
   endLine: number;
+  startColumn: number | null;
+  endColumn: number | null;
   level: string;
+  title: string | null;
   message: string;
+  rawDetails: string | null;
 }
 
 export interface CheckRun {

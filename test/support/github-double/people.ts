@@ -99,6 +99,7 @@ export class People {
       state: "open",
       merged: false,
       draft: wanted.draft ?? false,
+      locked: false,
       labels: wanted.labels ?? [],
       baseRef: repository.defaultBranch,
       baseSha: "",

@@ -17,6 +17,18 @@ export interface NewReviewComment extends AskedLine {
   subject_type?: "line" | "file";
 }
 
+export interface NewAnnotation {
+  path: string;
+  start_line: number;
+  end_line: number;
+  start_column?: number;
+  end_column?: number;
+  annotation_level: string;
+  title?: string;
+  message: string;
+  raw_details?: string;
+}
+
 export interface CheckRunUpdate {
   name?: string;
   external_id?: string;
@@ -29,13 +41,7 @@ export interface CheckRunUpdate {
     title?: string;
     summary: string;
     text?: string;
-    annotations?: {
-      path: string;
-      start_line: number;
-      end_line: number;
-      annotation_level: string;
-      message: string;
-    }[];
+    annotations?: NewAnnotation[];
   };
 }
 

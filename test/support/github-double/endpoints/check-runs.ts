@@ -1,12 +1,14 @@
 import { findCommit } from "../bare-repository.ts";
 import { type Answer, created, type Endpoints, inRepository, ok, type RepositoryCall } from "../endpoint.ts";
 import { GitHubRefusal, notFound, validationFailed } from "../errors.ts";
-import { checkRunJson } from "../json/check-run.ts";
-import type { CheckRun } from "../model.ts";
-import type { CheckRunUpdate, NewCheckRun } from "../requests.ts";
+import { annotationJson, checkRunJson } from "../json/check-run.ts";
+import type { CheckAnnotation, CheckRun } from "../model.ts";
+import type { CheckRunUpdate, NewAnnotation, NewCheckRun } from "../requests.ts";
 
 /** Takes over what a request says; what it does not mention stays. A conclusion completes the run by itself. */
 function apply(call: RepositoryCall, run: CheckRun, asked: CheckRunUpdate): void {
+  // All of the request is looked at before any of it is taken over.
+  const added = (asked.output?.annotations ?? []).map(annotation);
   if (asked.status === "completed" && !asked.conclusion) {
     throw validationFailed({ resource: "CheckRun", code: "missing_field", field: "conclusion" });
   }
@@ -22,13 +24,33 @@ function apply(call: RepositoryCall, run: CheckRun, asked: CheckRunUpdate): void
       : (run.completedAt ?? call.state.now());
   } else Object.assign(run, { conclusion: null, completedAt: null });
   if (!asked.output) return;
-  const { title, summary, text, annotations = [] } = asked.output;
+  const { title, summary, text } = asked.output;
   run.output = { title: title ?? run.output.title, summary, text: text ?? null };
-  for (const one of annotations) {
-    const { path, message } = one;
-    const [startLine, endLine, level] = [one.start_line, one.end_line, one.annotation_level];
-    run.annotations.push({ path, startLine, endLine, level, message });
-  }
+  // An update adds to what is there, and nothing ever takes one away.
+  run.annotations.push(...added);
+}
+
+const mostAnnotationBytes = 64 * 1024;
+
+/** The limits that GitHub's description tells in words: 64 KB, 255 characters, columns on a single line alone. */
+function annotation(asked: NewAnnotation): CheckAnnotation {
+  const { path, message, title = null, raw_details: rawDetails = null } = asked;
+  const { start_line: startLine, end_line: endLine, start_column, end_column } = asked;
+  const refuse = (field: string, code = "invalid") =>
+    validationFailed({ resource: "CheckAnnotation", code, field });
+  if (path === "") throw refuse("path", "missing_field");
+  if (message === "") throw refuse("message", "missing_field");
+  if (startLine < 1) throw refuse("start_line");
+  if (endLine < startLine) throw refuse("end_line");
+  const hasColumns = start_column !== undefined || end_column !== undefined;
+  if (hasColumns && startLine !== endLine) throw refuse("start_column");
+  if ([...(title ?? "")].length > 255) throw refuse("title");
+  if (Buffer.byteLength(message) > mostAnnotationBytes) throw refuse("message");
+  if (Buffer.byteLength(rawDetails ?? "") > mostAnnotationBytes) throw refuse("raw_details");
+  return {
+    ...{ path, startLine, endLine, title, message, rawDetails, level: asked.annotation_level },
+    ...{ startColumn: start_column ?? null, endColumn: end_column ?? null },
+  };
 }
 
 async function create(call: RepositoryCall): Promise<Answer> {
@@ -57,9 +79,14 @@ async function create(call: RepositoryCall): Promise<Answer> {
   return created(checkRunJson(call.state, run));
 }
 
-function update(call: RepositoryCall): Answer {
+function checkRunOf(call: RepositoryCall): CheckRun {
   const run = call.repository.checkRuns.find((one) => one.id === Number(call.path.check_run_id));
   if (!run) throw notFound();
+  return run;
+}
+
+function update(call: RepositoryCall): Answer {
+  const run = checkRunOf(call);
   if (run.app !== call.token.installation.app) {
     throw new GitHubRefusal(
       403,
@@ -97,5 +124,9 @@ async function list(call: RepositoryCall): Promise<Answer> {
 export const checkRuns: Endpoints = {
   "checks/create": inRepository([["checks", "write"]], create),
   "checks/update": inRepository([["checks", "write"]], update),
+  "checks/list-annotations": inRepository([["checks", "read"]], (call) => {
+    const run = checkRunOf(call);
+    return { status: 200, list: run.annotations.map((one) => annotationJson(call.state, run, one)) };
+  }),
   "checks/list-for-ref": inRepository([["checks", "read"]], list),
 };

@@ -7,7 +7,7 @@ import {
   ok,
   type RepositoryCall,
 } from "../endpoint.ts";
-import { checkBodyLength, GitHubRefusal, validationFailed } from "../errors.ts";
+import { checkBodyLength, GitHubRefusal, lockedIssue, validationFailed } from "../errors.ts";
 import { issueCommentOf, pullOf, reviewCommentOf, writtenNow } from "../find.ts";
 import { issueCommentJson, reactionJson } from "../json/comment.ts";
 import type { IssueComment, Reaction, ReactionContent, Written } from "../model.ts";
@@ -39,6 +39,7 @@ function ownComment(call: RepositoryCall): IssueComment {
 
 function create(call: RepositoryCall): Answer {
   const pull = pullOf(call);
+  if (pull.locked) throw lockedIssue();
   const comment: IssueComment = { ...writtenNow(call, bodyOf(call)), pull };
   pull.comments.push(comment);
   return created(issueCommentJson(call.state, comment));
@@ -52,6 +53,7 @@ function list(call: RepositoryCall): Answer {
 
 function update(call: RepositoryCall): Answer {
   const comment = ownComment(call);
+  if (comment.pull.locked) throw lockedIssue();
   Object.assign(comment, { body: bodyOf(call), updatedAt: call.state.now() });
   return ok(issueCommentJson(call.state, comment));
 }

@@ -45,6 +45,7 @@ async function anchorOf(pull: Pull, asked: NewReviewComment, commitId: string): 
 
 /** Each comment that is made alone brings a review of its own, without a text. */
 function reviewOfOne(call: RepositoryCall, pull: Pull, commitId: string): Review {
+  if (pull.locked) throw refusal("base", "lock prevents review");
   if (pull.reviews.some((one) => one.state === "PENDING" && one.author === call.token.installation.app.bot)) {
     const message = "user_id can only have one pending review per pull request";
     throw validationFailed({ resource: "PullRequestReview", code: "custom", field: "user_id", message });

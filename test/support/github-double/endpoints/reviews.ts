@@ -3,7 +3,7 @@ import { findCommit, git } from "../bare-repository.ts";
 import type { DiffedFile } from "../commentable.ts";
 import { currentPlace, pullDiff } from "../current-line.ts";
 import { type Answer, type Endpoints, inRepository, ok, type RepositoryCall } from "../endpoint.ts";
-import { checkBodyLength, notFound, unprocessable } from "../errors.ts";
+import { checkBodyLength, lockedReview, notFound, unprocessable } from "../errors.ts";
 import { pullOf, writtenNow } from "../find.ts";
 import { reviewCommentJson, reviewJson } from "../json/comment.ts";
 import { mergeBaseOf } from "../json/pull.ts";
@@ -38,6 +38,7 @@ export async function commitOf(pull: Pull, asked: string | undefined): Promise<s
 }
 
 function checkEvent(call: RepositoryCall, pull: Pull, review: NewReview): void {
+  if (pull.locked) throw lockedReview();
   const { bot } = call.token.installation.app;
   if (pull.reviews.some((one) => one.author === bot && one.state === "PENDING")) {
     throw unprocessable("User can only have one pending review per pull request");

@@ -1,4 +1,4 @@
-import type { CheckRun } from "../model.ts";
+import type { CheckAnnotation, CheckRun } from "../model.ts";
 import { headOf, nodeId, timestamp } from "../model.ts";
 import type { GitHubState } from "../state.ts";
 import { appJson } from "./account.ts";
@@ -44,5 +44,21 @@ export function checkRunJson(state: GitHubState, run: CheckRun) {
     check_suite: { id: run.app.id },
     app: appJson(state, run.app),
     pull_requests: pullsOf(state, run),
+  };
+}
+
+export function annotationJson(state: GitHubState, { repository, headSha }: CheckRun, one: CheckAnnotation) {
+  const path = one.path.split("/").map(encodeURIComponent).join("/");
+  return {
+    path: one.path,
+    blob_href: `${repositoryPage(state, repository)}/blob/${headSha}/${path}`,
+    start_line: one.startLine,
+    start_column: one.startColumn,
+    end_line: one.endLine,
+    end_column: one.endColumn,
+    annotation_level: one.level,
+    title: one.title,
+    message: one.message,
+    raw_details: one.rawDetails,
   };
 }

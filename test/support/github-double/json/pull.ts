@@ -75,7 +75,7 @@ export function pullJson(state: GitHubState, pull: Pull) {
     issue_url: links.issue,
     number: pull.number,
     state: pull.state,
-    locked: false,
+    locked: pull.locked,
     title: pull.title,
     user: accountJson(state, pull.author),
     body: pull.body,
