@@ -8,12 +8,20 @@ export interface CoverageCounts {
   unserved: { path: string; hunks: number }[];
 }
 
+/**
+ * Notes which hunks the model has seen. What is put into a conversation counts once the model has answered to it: an answer
+ * to a call of the last turn, or of the turn that ends the review, was read by nobody.
+ */
 export interface Coverage extends CoverageSink {
+  /** The model has answered: all that was shown until its turn was in front of it. */
+  delivered(): void;
   counts(): CoverageCounts;
+  /** Numbers of the file's hunks that were not shown yet, delivered or not; ascending. */
+  unshown(path: string): number[];
 }
 
 /**
- * Notes which hunks the model has seen. Serving a hunk twice counts once; paths and hunk numbers that were not given are
+ * Counts the hunks of these files. Serving a hunk twice counts once; paths and hunk numbers that were not given are
  * ignored, so that only what can be reviewed counts.
  */
 export function createCoverage(files: readonly { path: string; hunks: number }[]): Coverage {
@@ -21,10 +29,17 @@ export function createCoverage(files: readonly { path: string; hunks: number }[]
     files.map(({ path, hunks }) => [path, new Set(Array.from({ length: hunks }, (_, index) => index + 1))]),
   );
   const total = files.reduce((sum, { hunks }) => sum + hunks, 0);
+  let shown = new Map<string, Set<number>>();
   return {
     serve(path, hunk) {
-      unserved.get(path)?.delete(hunk);
+      const hunks = shown.get(path) ?? new Set();
+      shown.set(path, hunks.add(hunk));
     },
+    delivered() {
+      for (const [path, hunks] of shown) for (const hunk of hunks) unserved.get(path)?.delete(hunk);
+      shown = new Map();
+    },
+    unshown: (path) => [...(unserved.get(path) ?? [])].filter((hunk) => !shown.get(path)?.has(hunk)),
     counts() {
       const left = [...unserved].filter(([, hunks]) => hunks.size > 0);
       const open = left.map(([path, hunks]) => ({ path, hunks: hunks.size }));

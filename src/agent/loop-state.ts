@@ -49,7 +49,7 @@ export class LoopState {
   readonly definitions: readonly ToolDefinition[];
   /** Fires when the caller aborts or the time is up. */
   readonly signal: AbortSignal;
-  readonly countRepeats = createRepeatCounter();
+  readonly repeats = createRepeatCounter();
   /** Reading calls that run together, and what they may add: never more than the window has room for. */
   readonly room: { concurrency: number; roomCharacters: number };
   messages: readonly Message[] = [];
@@ -93,11 +93,11 @@ export class LoopState {
     this.messages = [...this.messages, ...messages];
   }
 
-  /** Adds and records a message of ours, or what an earlier run said at this point. True when anything was said. */
-  async say(text: string | null): Promise<boolean> {
+  /** Adds and records a message of ours, or what an earlier run said at this point; null when nothing was said. */
+  async say(text: string | null): Promise<string | null> {
     const said = await this.recorder.say(text === null ? [] : [{ role: "user", content: text }]);
     this.add(said);
-    return said.length > 0;
+    return said[0]?.content ?? null;
   }
 
   /** Counts a turn whose request held the messages so far. */

@@ -5,18 +5,27 @@ export function callKey(call: ToolCall): string {
   return `${call.name} ${canonical(call.arguments)}`;
 }
 
-/**
- * Counts how many turns in a row made the same calls, the given one included. A call that a turn makes several times counts
- * once, as does the order in which it makes them.
- */
-export function createRepeatCounter(): (calls: readonly ToolCall[]) => number {
+/** Counts how many turns in a row made the same calls. */
+export interface RepeatCounter {
+  /** The turns in a row up to the one with these calls. A call that a turn makes several times counts once, in any order. */
+  count(calls: readonly ToolCall[]): number;
+  /** Something has changed, so that the same call is another one from now on. */
+  reset(): void;
+}
+
+export function createRepeatCounter(): RepeatCounter {
   let last = "";
   let count = 0;
-  return (calls) => {
-    const key = [...new Set(calls.map(callKey))].sort().join("\n");
-    count = key === last ? count + 1 : 1;
-    last = key;
-    return count;
+  return {
+    count(calls) {
+      const key = [...new Set(calls.map(callKey))].sort().join("\n");
+      count = key === last ? count + 1 : 1;
+      last = key;
+      return count;
+    },
+    reset() {
+      count = 0;
+    },
   };
 }
 

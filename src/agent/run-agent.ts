@@ -8,9 +8,18 @@ import { type LoopOptions, LoopState } from "./loop-state.ts";
 import { noCallsNudge, WRAP_UP_TURNS, wrapUpNudge } from "./nudges.ts";
 import type { Totals } from "./totals.ts";
 
+/** Something that the task shows the model between two turns. */
+export interface Interjection {
+  text: string;
+  /** Called once the model is really shown this text: a run that goes along an earlier one may show what that one did. */
+  shown(): void;
+}
+
 export interface AgentInput extends LoopOptions {
   context: ToolContext;
   emit(event: AgentEvent): void;
+  /** Asked after every turn that did not end the loop. `turnsLeft` is a guess from what the turns before took. */
+  interject?(state: { turnsLeft: number; isLimitNear: boolean }): Promise<Interjection | null>;
 }
 
 export interface AgentResult {
@@ -60,7 +69,7 @@ async function takeTurn(input: AgentInput, state: LoopState): Promise<StopReason
   }
 
   state.idleTurns = 0;
-  const repeats = state.countRepeats(turn.toolCalls);
+  const repeats = state.repeats.count(turn.toolCalls);
   const answers = await answerCalls(turn.toolCalls, answerOptions(input, state, turn, repeats));
   const finished = answers.some((answer) => answer.endsLoop);
   const interrupted = state.interrupted();
@@ -73,7 +82,7 @@ async function takeTurn(input: AgentInput, state: LoopState): Promise<StopReason
   state.add(answers.map(({ callId, text }) => ({ role: "tool", callId, content: text })));
   if (finished) return "finished";
   if (repeats >= MAX_REPEATS) return "repeated_calls";
-  await wrapUp(input, state);
+  await speak(input, state);
   return undefined;
 }
 
@@ -127,9 +136,18 @@ function answerOptions(input: AgentInput, state: LoopState, turn: ModelTurn, rep
   };
 }
 
-/** Tells the model once that a limit is near. */
-async function wrapUp({ tools }: AgentInput, state: LoopState): Promise<void> {
-  const left = state.turnsLeft();
-  const isTime = !state.wrappingUp && left > 0 && left <= WRAP_UP_TURNS;
-  if (await state.say(isTime ? wrapUpNudge(left, tools) : null)) state.wrappingUp = true;
+/** One message, where there is something to say: once that a limit is near, and what the task has to show. */
+async function speak({ tools, interject }: AgentInput, state: LoopState): Promise<void> {
+  const turnsLeft = state.turnsLeft();
+  const isLimitNear = turnsLeft <= WRAP_UP_TURNS;
+  const isTime = isLimitNear && turnsLeft > 0 && !state.wrappingUp;
+  const interjection = (await interject?.({ turnsLeft, isLimitNear })) ?? null;
+  const parts = [isTime ? wrapUpNudge(turnsLeft, tools) : null, interjection?.text ?? null];
+  const text = parts.filter((part) => part !== null).join("\n\n");
+  const said = await state.say(text === "" ? null : text);
+  if (said === null) return;
+  // Whatever the model asks for again, it asks for after having read this.
+  state.repeats.reset();
+  if (isTime) state.wrappingUp = true;
+  if (said === text) interjection?.shown();
 }

@@ -3,11 +3,12 @@ import { createPrivacy } from "../diff/filter.ts";
 import { errorLine } from "../errors.ts";
 import type { ToolDefinition } from "../llm/model.ts";
 import { createAnchorFiles } from "../review/anchor-files.ts";
-import { createFindingCollector, type Unread } from "../review/finding-collector.ts";
+import { createCoverageGate, createReviewCoverage } from "../review/coverage-gate.ts";
+import { createFindingCollector } from "../review/finding-collector.ts";
 import { createDiffSource } from "../tools/diff-source.ts";
 import { readingTools, reportingTools } from "../tools/index.ts";
 import { createRegistry } from "../tools/registry.ts";
-import type { ChangedFile, ToolContext, ToolResult } from "../tools/tool.ts";
+import type { ToolContext, ToolResult } from "../tools/tool.ts";
 import type { OpenRange } from "./open-range.ts";
 
 const registry = createRegistry([...readingTools, ...reportingTools]);
@@ -40,25 +41,21 @@ export async function callTool(
 async function contextOf({ workspace, names }: OpenRange, config: RepoConfig): Promise<ToolContext> {
   const diffs = createDiffSource(workspace, config.paths);
   const isPrivate = createPrivacy(config.paths.private);
-  const unread = unreadOf(await diffs.files());
+  const files = await diffs.files();
+  const coverage = createReviewCoverage(files);
+  const gate = createCoverageGate({ files, diffs, coverage, portionBytes: 0 });
   return {
     targetBranch: names.base,
     workspace,
     diffs,
-    coverage: { serve: () => {} },
+    coverage,
     report: createFindingCollector({
       anchorFile: createAnchorFiles(workspace, diffs),
-      unread: () => unread,
+      refuseToFinish: gate.refuseToFinish,
       minimumSeverity: config.minimum_severity,
       isPrivate,
       onFinding: () => {},
     }),
     isPrivate,
   };
-}
-
-function unreadOf(files: readonly ChangedFile[]): Unread[] {
-  return files
-    .filter((file) => file.reviewable && file.totalHunks > 0)
-    .map(({ change, totalHunks }) => ({ path: change.path, hunks: totalHunks }));
 }

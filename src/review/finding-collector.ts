@@ -7,17 +7,11 @@ import { type Anchor, type AnchorFile, resolveAnchor } from "./anchor.ts";
 import { createIdentities } from "./fingerprint.ts";
 import { withoutSuggestion } from "./suggestion.ts";
 
-/** How many reviewable hunks of a file no model has been shown. */
-export interface Unread {
-  path: string;
-  hunks: number;
-}
-
 export interface CollectorOptions {
   /** The file as both sides show it; undefined when there is no such file on either side. */
   anchorFile(path: string): Promise<AnchorFile | undefined>;
-  /** Reviewable hunks that were never served. */
-  unread(): Unread[];
+  /** Why the review may not end yet, for the model; null when it may. */
+  refuseToFinish(): string | null;
   minimumSeverity: Severity;
   isPrivate(path: string): boolean;
   onFinding(finding: Finding): void;
@@ -29,9 +23,6 @@ export interface FindingCollector extends ReportPort {
   /** The model's summary once it finished the review, else null. */
   summary(): string | null;
 }
-
-/** How many unread files a refusal names; the rest is counted. */
-const NAMED_FILES = 20;
 
 /** Anchors, checks and keeps what the model reports; nothing it accepts is ever dropped later without a reason. */
 export function createFindingCollector(options: CollectorOptions): FindingCollector {
@@ -79,8 +70,8 @@ export function createFindingCollector(options: CollectorOptions): FindingCollec
   }
 
   async function finish(text: string): ReturnType<ReportPort["finish"]> {
-    const unread = options.unread();
-    if (unread.length > 0) return { ok: false, reason: refusal(unread) };
+    const reason = options.refuseToFinish();
+    if (reason !== null) return { ok: false, reason };
     summary = text;
     return { ok: true };
   }
@@ -104,11 +95,4 @@ function anchoredAt({ note: _, asStated, ...lines }: Anchor, reported: ReportedF
     suggestion: suggestion === null ? null : unescapeAsIn(suggestion, lines.quote),
   };
   return asStated ? finding : withoutSuggestion(finding);
-}
-
-function refusal(unread: Unread[]): string {
-  const hunks = unread.reduce((sum, one) => sum + one.hunks, 0);
-  const named = unread.slice(0, NAMED_FILES).map((one) => `${showPath(one.path)} (${one.hunks} unread)`);
-  const more = unread.length > NAMED_FILES ? `\nand ${unread.length - NAMED_FILES} more files` : "";
-  return `${hunks} hunks were never read. Read them with diff_file, then finish:\n${named.join("\n")}${more}`;
 }

@@ -8,6 +8,7 @@ import { readingTools, reportingTools } from "../tools/index.ts";
 import type { ChangedFile, ToolContext } from "../tools/tool.ts";
 import { createAnchorFiles } from "./anchor-files.ts";
 import { firstMessages } from "./context.ts";
+import { createCoverageGate } from "./coverage-gate.ts";
 import type { ReviewDependencies } from "./dependencies.ts";
 import { createFindingCollector } from "./finding-collector.ts";
 import { publicFault } from "./model-fault.ts";
@@ -27,14 +28,17 @@ export interface ModelReview {
 const COMMITS = 20;
 /** Part of the context window that the diff may take in the first message; the rest is for reading around it. */
 const DIFF_SHARE = 0.4;
+/** Part of the window that each later message may show of what was not read. */
+const PORTION_SHARE = 0.2;
 /** A token of code is about four characters; three leave room for text that is dense in tokens. */
 const BYTES_PER_TOKEN = 3;
 
 const tools = [...readingTools, ...reportingTools];
 
 /** How much of the diff the first message may hold. */
-export const firstDiffBytes = (contextTokens: number) =>
-  Math.floor(contextTokens * DIFF_SHARE * BYTES_PER_TOKEN);
+export const firstDiffBytes = (contextTokens: number) => bytesOf(contextTokens * DIFF_SHARE);
+
+const bytesOf = (tokens: number) => Math.floor(tokens * BYTES_PER_TOKEN);
 
 /** Lets the model review the change in one loop. Its findings stand whatever stopped the loop. */
 export async function reviewWithModel(
@@ -47,9 +51,13 @@ export async function reviewWithModel(
   },
 ): Promise<ModelReview> {
   const { workspace, diffs, coverage, progress, isPrivate } = deps;
+  const gate = createCoverageGate({
+    ...{ files: deps.files, diffs, coverage },
+    portionBytes: bytesOf(model.contextTokens * PORTION_SHARE),
+  });
   const collector = createFindingCollector({
     anchorFile: createAnchorFiles(workspace, diffs),
-    unread: () => coverage.counts().unserved,
+    refuseToFinish: gate.refuseToFinish,
     minimumSeverity: input.config.minimum_severity,
     isPrivate,
     onFinding: ({ severity, path, line, title }) =>
@@ -90,9 +98,11 @@ export async function reviewWithModel(
     replay: deps.replay,
     signal: deps.signal,
     now: deps.now,
+    interject: gate.interject,
     emit(event) {
+      if (event.type === "turn_finished") coverage.delivered();
       forward(event, progress);
-      if (event.type === "tool_finished") tell();
+      if (event.type === "turn_finished") tell();
     },
   });
   if (result.modelError) progress({ type: "model_failed", error: result.modelError.line });

@@ -62,12 +62,16 @@ export function tooLargeFiles({ coverage }: ReviewResult): Coverage["files_skipp
   return coverage.files_skipped.filter(({ reason }) => isSkippedForSize(reason));
 }
 
-/** True when a model read every reviewable hunk, no file was too large for that, and it ended the review itself. */
+/**
+ * True when a model read every reviewable hunk, no file was too large for that, and it ended the review itself. Where there
+ * is no such hunk, nobody had to read anything.
+ */
 export function isComplete(result: ReviewResult): boolean {
+  const { hunks_served, hunks_total } = result.coverage;
   return (
-    result.mode === "model" &&
+    (result.mode === "model" || hunks_total === 0) &&
     result.stop_reason === "finished" &&
-    result.coverage.hunks_served === result.coverage.hunks_total &&
+    hunks_served === hunks_total &&
     tooLargeFiles(result).length === 0
   );
 }

@@ -1,9 +1,10 @@
-import { type Coverage as CoverageCounter, createCoverage } from "../agent/coverage.ts";
+import type { Coverage as CoverageCounter } from "../agent/coverage.ts";
 import type { Candidate } from "../analyzers/analyzer.ts";
 import { atLeast, type Finding, severities } from "../finding.ts";
 import type { ChangedFile } from "../tools/tool.ts";
 import { createAnchorFiles } from "./anchor-files.ts";
 import { findCandidates, unfinishedWarning } from "./candidates.ts";
+import { createReviewCoverage } from "./coverage-gate.ts";
 import type { ReviewDependencies } from "./dependencies.ts";
 import { type ModelReview, reviewWithModel } from "./model-review.ts";
 import { placeFinding } from "./place.ts";
@@ -16,11 +17,8 @@ export async function runReview(input: ReviewInput, deps: ReviewDependencies): P
   const files = await deps.diffs.files();
   deps.progress({ type: "phase", phase: "analyzers" });
   const { candidates, findings: offline, unfinished } = await findCandidates(files, deps);
-  const coverage = createCoverage(reviewable(files));
-
-  const review = deps.model
-    ? await reviewWithModel(input, deps.model, { ...deps, files, candidates, coverage })
-    : offlineReview(offline, candidates);
+  const coverage = createReviewCoverage(files);
+  const review = await reviewFiles({ input, deps, files, coverage, offline, candidates });
 
   deps.progress({ type: "phase", phase: "placing" });
   const { head, base, mergeBase } = deps.workspace.shas;
@@ -32,8 +30,7 @@ export async function runReview(input: ReviewInput, deps: ReviewDependencies): P
     model: deps.model?.name ?? null,
     summary: review.summary,
     findings: await place(review.findings, input, deps),
-    // What was put in front of a model that never answered was not read.
-    coverage: coverageOf(files, review.usage.requests > 0 ? coverage : createCoverage(reviewable(files))),
+    coverage: coverageOf(files, coverage),
     usage: review.usage,
     stop_reason: review.stopReason,
     duration_ms: deps.now() - deps.startedAt,
@@ -45,15 +42,39 @@ export async function runReview(input: ReviewInput, deps: ReviewDependencies): P
   };
 }
 
-const reviewable = (files: readonly ChangedFile[]) =>
-  files.filter((file) => file.reviewable).map((file) => ({ path: file.change.path, hunks: file.totalHunks }));
+interface ReviewParts {
+  input: ReviewInput;
+  deps: ReviewDependencies;
+  files: readonly ChangedFile[];
+  coverage: CoverageCounter;
+  offline: readonly Finding[];
+  candidates: readonly Candidate[];
+}
+
+async function reviewFiles(parts: ReviewParts): Promise<ModelReview> {
+  const { input, deps, files, coverage, offline, candidates } = parts;
+  if (coverage.counts().total === 0) return nothingToReview;
+  if (!deps.model) return offlineReview(offline, candidates);
+  return reviewWithModel(input, deps.model, { ...deps, files, candidates, coverage });
+}
+
+const noUsage = { requests: 0, prompt_tokens: 0, cached_tokens: 0, completion_tokens: 0, cost_usd: 0 };
+
+/** No model is asked about a change without a hunk that is to be reviewed: there is nothing that it could say. */
+const nothingToReview: ModelReview = {
+  findings: [],
+  summary: "",
+  usage: noUsage,
+  stopReason: "finished",
+  warnings: [],
+};
 
 function offlineReview(findings: readonly Finding[], candidates: readonly Candidate[]): ModelReview {
   const count = candidates.length === 1 ? "1 line" : `${candidates.length} lines`;
   return {
     findings,
     summary: `No model read this change: only the built-in analyzers looked at it, and they matched ${count}.`,
-    usage: { requests: 0, prompt_tokens: 0, cached_tokens: 0, completion_tokens: 0, cost_usd: 0 },
+    usage: noUsage,
     stopReason: "no_model",
     warnings: [],
   };

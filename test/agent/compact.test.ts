@@ -52,6 +52,25 @@ describe("compaction", () => {
     expect(compacted.map(wasShortened)).toEqual([false, false, false, true, false, true, false, false]);
   });
 
+  it("shortens what was shown between the turns as it does answers, and keeps what the model was told", () => {
+    const told: Message = { role: "user", content: "Report and finish." };
+    const show: Message = { role: "user", content: "h".repeat(3_000) };
+    const messages = [
+      ...start,
+      ...turn("a", 10),
+      show,
+      told,
+      ...["b", "c", "d", "e"].flatMap((id) => turn(id, 10)),
+    ];
+
+    const compacted = compact(messages, options(6_000));
+
+    expect(compacted[4]?.content).toBe(
+      "[What was shown here (3000 characters) was taken out to save room. Read it with a tool if you need it again.]",
+    );
+    expect(compacted.toSpliced(4, 1)).toEqual(messages.toSpliced(4, 1));
+  });
+
   it("keeps the task, what was reported and what the model wrote", () => {
     const messages = [
       ...start,

@@ -10,6 +10,7 @@ it("coverage counts each hunk once and names what was never served", () => {
   ]);
 
   for (const hunk of [1, 1, 3]) coverage.serve("a", hunk);
+  coverage.delivered();
 
   expect(coverage.counts()).toEqual({
     total: 4,
@@ -29,7 +30,20 @@ it("coverage ignores paths and hunks that do not take part", () => {
   expect(coverage.counts()).toEqual({ total: 1, served: 0, unserved: [{ path: "a", hunks: 1 }] });
 
   coverage.serve("a", 1);
+  coverage.delivered();
   expect(coverage.counts()).toEqual({ total: 1, served: 1, unserved: [] });
+});
+
+it("coverage counts what was shown once the model has answered to it", () => {
+  const coverage = createCoverage([{ path: "a", hunks: 2 }]);
+
+  coverage.serve("a", 2);
+  expect(coverage.unshown("a")).toEqual([1]);
+  expect(coverage.counts()).toMatchObject({ served: 0 });
+
+  coverage.delivered();
+  coverage.serve("a", 1);
+  expect(coverage.counts()).toEqual({ total: 2, served: 1, unserved: [{ path: "a", hunks: 1 }] });
 });
 
 it("coverage of nothing is complete", () => {
@@ -47,6 +61,7 @@ it("coverage always adds up", () => {
     fc.property(files, served, (given, list) => {
       const coverage = createCoverage(given);
       for (const [path, hunk] of list) coverage.serve(path, hunk);
+      coverage.delivered();
       const { total, served: count, unserved } = coverage.counts();
 
       const hunksOf = new Map<string, number>(given.map(({ path, hunks }) => [path, hunks]));

@@ -91,7 +91,7 @@ describe("repeated calls", () => {
   const call = (name: string, json: string) => ({ id: Math.random().toString(), name, arguments: json });
 
   it("are the same whatever their spelling, order and number within a turn", () => {
-    const count = createRepeatCounter();
+    const { count } = createRepeatCounter();
 
     expect(count([call("a", '{"x":1,"y":{"p":1,"q":2}}'), call("b", "{}")])).toBe(1);
     expect(count([call("b", "{ }"), call("a", '{"y":{"q":2,"p":1},"x":1}'), call("b", "{}")])).toBe(2);
@@ -101,8 +101,18 @@ describe("repeated calls", () => {
     expect(count([call("b", "{broken")])).toBe(2);
   });
 
+  it("are not counted on once something has changed in between", () => {
+    const { count, reset } = createRepeatCounter();
+    count([call("a", "{}")]);
+    count([call("a", "{}")]);
+
+    reset();
+
+    expect(count([call("a", "{}")])).toBe(1);
+  });
+
   it("are others with other values, also in the order of a list", () => {
-    const count = createRepeatCounter();
+    const { count } = createRepeatCounter();
 
     expect(count([call("a", "[1,2]")])).toBe(1);
     expect(count([call("a", "[2,1]")])).toBe(1);

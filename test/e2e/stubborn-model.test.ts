@@ -150,10 +150,31 @@ describe("a model", () => {
     expect(check?.output.title).toMatch(/Incomplete/);
   });
 
-  it("that finishes at once without having been shown everything is refused until it has read the rest", async () => {
-    const wide = `${Array.from({ length: 4_000 }, (_, index) => `export const wide${index} = "${"x".repeat(60)}";`).join("\n")}\n`;
+  it("that only ever finishes is shown every hunk it did not read, and green means that it was", async () => {
+    const wide = (at: number) =>
+      `${Array.from({ length: 1_000 }, (_, index) => `export const wide${index} = "${"x".repeat(60)}${at}";`).join("\n")}\n`;
     app = await startApp({
       base,
+      head: { ...head, "src/wide0.ts": wide(0), "src/wide1.ts": wide(1), "src/wide2.ts": wide(2) },
+      script: () => turn(finish),
+      env: { HUNKWISE_CONTEXT_TOKENS: "64000" },
+    });
+    await app.send("opened");
+    await app.concluded();
+
+    const [refusal] = answers(app.model?.requests.at(-1)?.body);
+    expect(refusal).toContain("src/wide0.ts");
+    const asked = JSON.stringify(app.model?.requests.map(({ body }) => body));
+    const isShown = (at: number) => asked.includes(`wide999 = \\"${"x".repeat(60)}${at}`);
+    expect([0, 1, 2].map(isShown)).toEqual([true, true, true]);
+    expect(app.repository.checkRuns[0]).toMatchObject({ conclusion: "success" });
+    expect(app.repository.checkRuns[0]?.output.summary).toContain("4 of 4 hunks");
+  });
+
+  it("that only ever finishes ends as an incomplete review where the limit of turns comes first", async () => {
+    const wide = `${Array.from({ length: 4_000 }, (_, index) => `export const wide${index} = "${"x".repeat(60)}";`).join("\n")}\n`;
+    app = await startApp({
+      base: { ...base, ".github/hunkwise.yml": "budget:\n  turns: 4\n" },
       head: { ...head, "src/wide.ts": wide },
       script: () => turn(finish),
       env: { HUNKWISE_CONTEXT_TOKENS: "32000" },
@@ -161,9 +182,8 @@ describe("a model", () => {
     await app.send("opened");
     await app.concluded();
 
-    const [refusal] = answers(app.model?.requests.at(-1)?.body);
-    expect(refusal).toContain("src/wide.ts");
     expect(app.repository.checkRuns[0]?.conclusion).toBe("neutral");
     expect(app.pull.comments[0]?.body).toMatch(/1 of 2 hunks/);
+    expect(app.pull.comments[0]?.body).not.toContain("no problems");
   });
 });

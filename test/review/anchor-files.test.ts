@@ -52,7 +52,7 @@ function review(hidden: string[] = ["private/"]): TestTools {
   const { diffs } = toolsOn(workspace, { private: hidden }).context;
   const report = createFindingCollector({
     anchorFile: createAnchorFiles(workspace, diffs),
-    unread: () => [],
+    refuseToFinish: () => null,
     minimumSeverity: "low",
     isPrivate: createPrivacy(hidden),
     onFinding: () => {},

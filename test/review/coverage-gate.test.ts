@@ -1,0 +1,159 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import type { Message } from "../../src/llm/model.ts";
+import { type ScriptedTurn, scriptedModel } from "../../src/llm/scripted.ts";
+import type { Limits } from "../../src/review/review-input.ts";
+import { isComplete, type ReviewResult } from "../../src/review/review-result.ts";
+import { runReview } from "../../src/review/run-review.ts";
+import { createDiffSource } from "../../src/tools/diff-source.ts";
+import { GitRepo } from "../support/git-repo.ts";
+import { reviewInput } from "../support/review-input.ts";
+import { openRepository } from "../tools/context.ts";
+
+/** Two hundred hunks in ten files, each with a word that stands nowhere else; some are longer than one message may be. */
+const files = 10;
+const hunksAFile = 20;
+const word = (file: number, hunk: number) => `Word_${file}_${hunk}_end`;
+const words = Array.from({ length: files }, (_, file) =>
+  Array.from({ length: hunksAFile }, (_, hunk) => word(file, hunk)),
+).flat();
+
+const gap = Array.from({ length: 12 }, (_, at) => `gap ${at}`);
+function body(file: number, isChanged: boolean): string {
+  const sections = Array.from({ length: hunksAFile }, (_, hunk) => {
+    const size = (file * 7 + hunk * 3) % 23 === 0 ? 120 : 4 + ((file + hunk) % 9);
+    const lines = Array.from({ length: size }, (_, at) => `value ${at} ${"x".repeat(60)};`);
+    return isChanged ? [...lines, word(file, hunk), ...gap] : gap;
+  });
+  return `${sections.flat().join("\n")}\n`;
+}
+
+const path = (file: number) => `src/file${file}.txt`;
+const contents = (isChanged: boolean) =>
+  Object.fromEntries(Array.from({ length: files }, (_, file) => [path(file), body(file, isChanged)]));
+
+const finish: ScriptedTurn = {
+  toolCalls: [{ id: "f", name: "finish_review", arguments: '{"summary":"All is well."}' }],
+};
+
+let repo: GitRepo;
+let opened: Awaited<ReturnType<typeof openRepository>>;
+
+beforeAll(async () => {
+  repo = GitRepo.create();
+  repo.commit("base", contents(false));
+  repo.branch("topic");
+  repo.commit("head", contents(true));
+  opened = await openRepository(repo);
+});
+afterAll(async () => {
+  await opened?.[Symbol.asyncDispose]();
+  repo?.dispose();
+});
+
+interface Run {
+  result: ReviewResult;
+  /** Everything that the model was ever shown. */
+  shown: string;
+  requests: readonly { messages: readonly Message[] }[];
+}
+
+/** A review by a model that makes these turns, and then calls `finish_review` for ever. */
+async function review(
+  turns: readonly ScriptedTurn[],
+  { contextTokens = 40_000, limits = {} }: { contextTokens?: number; limits?: Partial<Limits> } = {},
+): Promise<Run> {
+  const { workspace } = opened;
+  const model = scriptedModel((_, n) => turns[n] ?? finish, { contextTokens });
+  const input = reviewInput();
+  const result = await runReview(
+    { ...input, limits: { ...input.limits, turns: 60, ...limits } },
+    {
+      workspace,
+      diffs: createDiffSource(workspace, { ignore: [], private: [] }),
+      model,
+      trajectory: { append: async () => {} },
+      replay: [],
+      isPrivate: () => false,
+      progress: () => {},
+      signal: new AbortController().signal,
+      now: () => 0,
+      startedAt: 0,
+    },
+  );
+  const shown = new Set(model.requests.flatMap(({ messages }) => messages.map(({ content }) => content)));
+  return { result, shown: [...shown].join("\n"), requests: model.requests };
+}
+
+const seenIn = (shown: string) => words.filter((one) => shown.includes(one)).length;
+
+describe("a model that wants to finish at once", () => {
+  it("is shown all two hundred hunks before it may", async () => {
+    const { result, shown, requests } = await review([]);
+
+    expect(seenIn(shown)).toBe(200);
+    expect(result.coverage).toMatchObject({ hunks_total: 200, hunks_served: 200, unserved: [] });
+    expect(isComplete(result)).toBe(true);
+    expect(result.summary).toBe("All is well.");
+    // Asked twice to read by itself, then shown the rest.
+    const answers = requests.at(-1)?.messages.filter(({ role }) => role === "tool") ?? [];
+    expect(answers[0]?.content).toContain("Read them with diff_file, then finish");
+    expect(answers[1]?.content).toContain("The first of them follow");
+  });
+
+  it("is told to go on by itself first, and what it reads then is not shown again", async () => {
+    const read = (file: number): ScriptedTurn => ({
+      toolCalls: [
+        { id: `d${file}`, name: "diff_file", arguments: JSON.stringify({ file_path: path(file) }) },
+      ],
+    });
+    const { result, shown } = await review([finish, ...[5, 6, 7, 8, 9].map(read)], { contextTokens: 60_000 });
+
+    expect(result.coverage.hunks_served).toBe(200);
+    // Shown by the tool alone.
+    expect(shown.split(word(9, 1)).length - 1).toBe(1);
+  });
+
+  it("may not finish in the turn that reads: it has seen no answer yet", async () => {
+    const reads = [4, 5, 6, 7, 8, 9].map((file) => ({
+      name: "diff_file",
+      arguments: { file_path: path(file) },
+    }));
+    const all: ScriptedTurn = { toolCalls: [...reads, ...(finish.toolCalls ?? [])] };
+    const { result, requests } = await review([all], { contextTokens: 90_000 });
+
+    const answers = requests.at(-1)?.messages.filter(({ role }) => role === "tool") ?? [];
+    expect(answers.at(-1)?.content).toContain("Look at their answers first");
+    expect(isComplete(result)).toBe(true);
+    expect(result.usage.requests).toBe(2);
+
+    const cutShort = await review([all], { contextTokens: 90_000, limits: { turns: 1 } });
+    expect(cutShort.result.coverage.hunks_served).toBe(seenIn(cutShort.shown));
+  });
+
+  it.each([1, 2, 3, 4, 5, 7, 10])("ends as a partial review where %i turns are all it has", async (turns) => {
+    const { result, shown } = await review([], { limits: { turns }, contextTokens: 16_000 });
+
+    expect(result.coverage.hunks_served).toBeLessThan(200);
+    expect(result.coverage.hunks_served).toBeLessThanOrEqual(seenIn(shown));
+    expect(isComplete(result)).toBe(false);
+  });
+
+  it("may finish when a limit is near, with its summary kept and the unread hunks named", async () => {
+    const { result } = await review([], { limits: { turns: 6 }, contextTokens: 16_000 });
+
+    expect(result.stop_reason).toBe("finished");
+    expect(result.summary).toBe("All is well.");
+    const unread = result.coverage.unserved.reduce((sum, { hunks }) => sum + hunks, 0);
+    expect(unread).toBe(200 - result.coverage.hunks_served);
+  });
+
+  it.each([6_000, 8_000, 12_000, 16_000, 24_000, 64_000, 200_000])(
+    "is never said to have been shown more than it was, with a window of %i tokens",
+    async (contextTokens) => {
+      const { result, shown } = await review([], { contextTokens });
+
+      expect(result.coverage.hunks_served).toBeLessThanOrEqual(seenIn(shown));
+      expect(isComplete(result)).toBe(seenIn(shown) === 200);
+    },
+  );
+});
