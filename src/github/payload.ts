@@ -49,6 +49,8 @@ const PullRequestPayload = Envelope.extend({
   pull_request: z.object({ number: Id, head: z.object({ sha: Sha }) }),
 });
 
+const EditedPayload = z.object({ changes: z.object({ title: z.unknown(), base: z.unknown() }).partial() });
+
 const IssueCommentPayload = Envelope.extend({
   issue: z.object({
     number: Id,
@@ -112,6 +114,12 @@ export const parseMergeGroupEvent = parser(
   MergeGroupPayload,
   (data): MergeGroupEvent => ({ repository: repositoryOf(data), headSha: data.merge_group.head_sha }),
 );
+
+/** Whether an `edited` event changed what decides if a pull request is reviewed: its title or its base branch. */
+export function changesReviewability(payload: unknown): boolean {
+  const changes = EditedPayload.safeParse(payload).data?.changes;
+  return changes?.title !== undefined || changes?.base !== undefined;
+}
 
 function parser<Data, Event>(
   schema: z.ZodType<Data>,

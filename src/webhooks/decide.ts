@@ -1,5 +1,10 @@
 import { z } from "zod";
-import { parseIssueCommentEvent, parseMergeGroupEvent, parsePullRequestEvent } from "../github/payload.ts";
+import {
+  changesReviewability,
+  parseIssueCommentEvent,
+  parseMergeGroupEvent,
+  parsePullRequestEvent,
+} from "../github/payload.ts";
 import type { NewJob, RepositoryRef } from "../queue/job.ts";
 import { parseCommand } from "./commands.ts";
 
@@ -9,6 +14,8 @@ export const handledEvents = [
   "pull_request.reopened",
   "pull_request.ready_for_review",
   "pull_request.synchronize",
+  "pull_request.edited",
+  "pull_request.unlabeled",
   "issue_comment.created",
   "merge_group.checks_requested",
 ] as const;
@@ -41,11 +48,19 @@ export function decide(event: string, payload: unknown, appSlug: string | null):
       return decideOnComment(payload, appSlug);
     case "merge_group.checks_requested":
       return decideOnMergeGroup(payload);
+    case "pull_request.edited":
+      return changesReviewability(payload)
+        ? decideOnPullRequest(payload)
+        : ignore("neither the title nor the base branch changed");
     default:
       return decideOnPullRequest(payload);
   }
 }
 
+/**
+ * Of the events alike: an edit or a label that is gone may have taken the reason away why a pull request was skipped. A
+ * head that was reviewed is not reviewed again for it; the job knows.
+ */
 function decideOnPullRequest(payload: unknown): Decision {
   const parsed = parsePullRequestEvent(payload);
   if ("lacks" in parsed) return unusable(parsed.lacks);

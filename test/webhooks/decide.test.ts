@@ -39,9 +39,12 @@ describe("pull_request", () => {
     coalesce: true,
     priority: 0,
   };
-  it.each(["opened", "reopened", "ready_for_review", "synchronize"])("%s starts a review", (action) => {
-    expect(decide("pull_request", pull(action), null)).toEqual({ jobs: [job] });
-  });
+  it.each(["opened", "reopened", "ready_for_review", "synchronize", "unlabeled"])(
+    "%s starts a review",
+    (action) => {
+      expect(decide("pull_request", pull(action), null)).toEqual({ jobs: [job] });
+    },
+  );
 
   it("of a draft starts one too: the job knows whether drafts are reviewed", () => {
     expect(decide("pull_request", pull("opened", { draft: true }), null)).toEqual({ jobs: [job] });
@@ -52,12 +55,27 @@ describe("pull_request", () => {
     expect(decide("pull_request", gone, null)).toEqual({ jobs: [job] });
   });
 
-  it.each(["closed", "edited", "labeled", "assigned", "converted_to_draft", ""])(
-    "%j starts nothing",
-    (action) => {
-      expect(decide("pull_request", pull(action), null)).toHaveProperty("ignored");
-    },
-  );
+  it.each(["closed", "labeled", "assigned", "converted_to_draft", ""])("%j starts nothing", (action) => {
+    expect(decide("pull_request", pull(action), null)).toHaveProperty("ignored");
+  });
+
+  const edited = (changes: unknown) => decide("pull_request", { ...pull("edited"), changes }, null);
+
+  it.each([
+    ["title", { title: { from: "WIP: a thing" } }],
+    ["base branch", { base: { ref: { from: "next" }, sha: { from: sha } } }],
+    ["title and description", { title: { from: "WIP" }, body: { from: "" } }],
+  ])("edited starts a review when the %s changed: why there was none may be gone", (_, changes) => {
+    expect(edited(changes)).toEqual({ jobs: [job] });
+  });
+
+  it.each([
+    ["the description alone, where people tick boxes,", { body: { from: "- [ ] tests" } }],
+    ["nothing that is named", {}],
+    ["what is not said", undefined],
+  ])("edited starts nothing when %s changed", (_, changes) => {
+    expect(edited(changes)).toHaveProperty("ignored");
+  });
 
   it.each([
     ["installation", { ...pull("opened"), installation: null }, "installation"],

@@ -43,12 +43,17 @@ describe("every example payload, signed", () => {
     expect([...started].filter((pair) => !(handledEvents as readonly string[]).includes(pair))).toEqual([]);
   });
 
-  it("of each declared pair starts a job once it has an installation, a person and a command", async () => {
+  it("of each declared pair starts a job once it has an installation, a person, a command and a new title", async () => {
     const started = new Set<string>();
-    for (const { event, payload } of examples) {
+    // There is none of an edited pull request.
+    const edited = examples
+      .filter(({ event, payload }) => event === "pull_request" && payload.action === "opened")
+      .map((example) => ({ ...example, payload: { ...example.payload, action: "edited" } }));
+    for (const { event, payload } of [...examples, ...edited]) {
       const complete = {
         ...payload,
         installation: { id: 3 },
+        ...(payload.action === "edited" && { changes: { title: { from: "WIP" } } }),
         ...(event === "issue_comment" && {
           issue: { ...(payload.issue as object), pull_request: {} },
           comment: { ...(payload.comment as object), body: "/review" },
