@@ -72,6 +72,19 @@ describe("a run that was cut short", () => {
     expect(again.model.requests).toHaveLength(1);
   });
 
+  it("counts as shown what the earlier run showed, and nothing that would be shown instead by now", async () => {
+    const shown: string[] = [];
+    const showing = (text: string) => ({
+      interject: async () => ({ text, shown: () => void shown.push(text) }),
+    });
+    const down = new AppError("model_failed", "down");
+    const first = await runLoop([look("a"), down], showing("hunk 1"));
+    await runLoop([finish], { ...showing("hunk 1"), replay: first.entries });
+    await runLoop([finish], { ...showing("hunk 2"), replay: first.entries });
+
+    expect(shown).toEqual(["hunk 1", "hunk 1"]);
+  });
+
   it("is of no use to another task or another loop", async () => {
     const old = await runLoop(turns, { limits });
     const messages = [{ role: "user" as const, content: "Another pull request." }];

@@ -1,3 +1,4 @@
+import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { Message } from "../../src/llm/model.ts";
 import { type ScriptedTurn, scriptedModel } from "../../src/llm/scripted.ts";
@@ -9,12 +10,15 @@ import { GitRepo } from "../support/git-repo.ts";
 import { reviewInput } from "../support/review-input.ts";
 import { openRepository } from "../tools/context.ts";
 
-/** Two hundred hunks in ten files, each with a word that stands nowhere else; some are longer than one message may be. */
+/** Two hundred hunks in ten files, each between two words that stand nowhere else; some are longer than a message may be. */
 const files = 10;
 const hunksAFile = 20;
-const word = (file: number, hunk: number) => `Word_${file}_${hunk}_end`;
-const words = Array.from({ length: files }, (_, file) =>
-  Array.from({ length: hunksAFile }, (_, hunk) => word(file, hunk)),
+const word = (edge: "first" | "last", file: number, hunk: number) => `${edge}_${file}_${hunk}_word`;
+const edges = Array.from({ length: files }, (_, file) =>
+  Array.from(
+    { length: hunksAFile },
+    (_, hunk) => [word("first", file, hunk), word("last", file, hunk)] as const,
+  ),
 ).flat();
 
 const gap = Array.from({ length: 12 }, (_, at) => `gap ${at}`);
@@ -22,7 +26,7 @@ function body(file: number, isChanged: boolean): string {
   const sections = Array.from({ length: hunksAFile }, (_, hunk) => {
     const size = (file * 7 + hunk * 3) % 23 === 0 ? 120 : 4 + ((file + hunk) % 9);
     const lines = Array.from({ length: size }, (_, at) => `value ${at} ${"x".repeat(60)};`);
-    return isChanged ? [...lines, word(file, hunk), ...gap] : gap;
+    return isChanged ? [word("first", file, hunk), ...lines, word("last", file, hunk), ...gap] : gap;
   });
   return `${sections.flat().join("\n")}\n`;
 }
@@ -84,7 +88,8 @@ async function review(
   return { result, shown: [...shown].join("\n"), requests: model.requests };
 }
 
-const seenIn = (shown: string) => words.filter((one) => shown.includes(one)).length;
+const seenIn = (shown: string) =>
+  edges.filter(([first, last]) => shown.includes(first) && shown.includes(last)).length;
 
 describe("a model that wants to finish at once", () => {
   it("is shown all two hundred hunks before it may", async () => {
@@ -110,7 +115,7 @@ describe("a model that wants to finish at once", () => {
 
     expect(result.coverage.hunks_served).toBe(200);
     // Shown by the tool alone.
-    expect(shown.split(word(9, 1)).length - 1).toBe(1);
+    expect(shown.split(word("last", 9, 1)).length - 1).toBe(1);
   });
 
   it("may not finish in the turn that reads: it has seen no answer yet", async () => {
@@ -156,4 +161,42 @@ describe("a model that wants to finish at once", () => {
       expect(isComplete(result)).toBe(seenIn(shown) === 200);
     },
   );
+});
+
+describe("the coverage of a review", () => {
+  it("is never more than what stood in front of the model, whatever it calls and whatever stops it", async () => {
+    const read = fc
+      .record({
+        file: fc.nat(files - 1),
+        start_hunk: fc.integer({ min: 1, max: hunksAFile }),
+        more: fc.nat(12),
+        context_lines: fc.constantFrom(0, 3, 10),
+      })
+      .map(({ file, start_hunk, more, context_lines }) => ({
+        name: "diff_file",
+        arguments: { file_path: path(file), start_hunk, end_hunk: start_hunk + more, context_lines },
+      }));
+    const done = fc
+      .constantFrom("a", "b")
+      .map((summary) => ({ name: "finish_review", arguments: { summary } }));
+    const turn = fc.record({ toolCalls: fc.array(fc.oneof(read, read, done), { maxLength: 4 }) });
+    const limits = {
+      contextTokens: fc.integer({ min: 7_000, max: 90_000 }),
+      turns: fc.integer({ min: 1, max: 30 }),
+    };
+
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(turn, { maxLength: 12 }),
+        fc.record(limits),
+        async (script, { contextTokens, turns }) => {
+          const { result, shown } = await review(script, { contextTokens, limits: { turns } });
+
+          expect(result.coverage.hunks_served).toBeLessThanOrEqual(seenIn(shown));
+          if (isComplete(result)) expect(seenIn(shown)).toBe(200);
+        },
+      ),
+      { numRuns: 60 },
+    );
+  }, 60_000);
 });
