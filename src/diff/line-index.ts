@@ -1,5 +1,5 @@
 import type { Side } from "../finding.ts";
-import type { DiffLine, FileDiff } from "./file-diff.ts";
+import type { DiffLine, FileDiff, Hunk } from "./file-diff.ts";
 
 /** Where a line of a file stands in its diff. */
 export interface DiffPlace {
@@ -35,4 +35,17 @@ export function createLineIndex(diff: FileDiff): LineIndex {
     },
     commentable: (side) => [...sides[side].keys()],
   };
+}
+
+/** The number at head of a line of the merge base that the change left alone, by the file's hunks. */
+export function lineAtHead(hunks: readonly Hunk[], oldLine: number): number {
+  let shift = 0;
+  for (const hunk of hunks) {
+    if (hunk.oldStart > oldLine) break;
+    for (const line of hunk.lines) {
+      if (line.kind === "context" && line.oldLine === oldLine) return line.newLine;
+    }
+    shift += hunk.newLines - hunk.oldLines;
+  }
+  return oldLine + shift;
 }

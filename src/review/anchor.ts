@@ -1,26 +1,26 @@
+import type { Hunk } from "../diff/file-diff.ts";
+import { lineAtHead } from "../diff/line-index.ts";
 import type { Side } from "../finding.ts";
+import { cutBytes } from "../text/cut.ts";
 import { showPath } from "../tools/show.ts";
 import type { ReportedFinding } from "../tools/tool.ts";
-import {
-  confirms,
-  findQuote,
-  type LineRange,
-  nearest,
-  quoteLines,
-  similarLines,
-  undecorated,
-  within,
-} from "./quote.ts";
+import { showNearLines } from "./near-lines.ts";
+import { confirms, findQuote, type LineRange, quoteLines, undecorated, within } from "./quote.ts";
+import { findShownQuote } from "./shown-quote.ts";
 
-/** A file as both sides of the change show it. `null` where it does not exist on that side. */
+/** A file as both sides of the change show it. `null` where it does not exist on that side, or is no text. */
 export interface AnchorFile {
   path: string;
   /** Every path that `lines` come from: a renamed file has two. */
   paths: readonly string[];
   /** False for a file that the change leaves alone: nothing of it can carry a comment. */
   inChange: boolean;
+  /** Why no line can carry a comment although the change has the file; null where those of its hunks can. */
+  hidden: string | null;
   lines: Record<Side, readonly string[] | null>;
-  /** Number of the `-U3` hunk that shows a line, undefined outside every hunk. */
+  /** Its `-U3` hunks; none where they could not be read. */
+  hunks: readonly Hunk[];
+  /** Number of the hunk that shows a line, undefined outside every hunk and where GitHub shows none. */
   hunkAt(side: Side, line: number): number | undefined;
   /** True for lines that the change removed. */
   isRemoved(oldLine: number): boolean;
@@ -30,7 +30,7 @@ export interface Anchor {
   side: Side;
   line: number;
   start_line: number | null;
-  /** The anchored lines as they really stand in the file. */
+  /** The anchored lines as they really stand in the file; of very long ones the beginning. */
   quote: string;
   /** Says how the anchor differs from what was asked for; null when it does not. */
   note: string | null;
@@ -40,10 +40,23 @@ export interface Anchor {
 
 type Wanted = Pick<ReportedFinding, "side" | "line" | "start_line" | "quote">;
 
+/** Where the quote stands, and which lines were stated, by their numbers on that side. */
+interface Found {
+  side: Side;
+  place: LineRange;
+  stated: LineRange;
+}
+
+/** A longer range points at nothing: its quote does. */
+const MAX_RANGE_LINES = 500;
+/** Findings travel between processes, and a file may be a single line. */
+const MAX_QUOTE_BYTES = 32 * 1024;
+
 /**
  * Finds the lines a finding means. The quote decides, the stated lines choose among several places that match, and stand
- * where the quote agrees with them; the other side is tried where the quote does not stand on the given one. Rejects in
- * words that help to correct the call.
+ * where the quote agrees with them; the other side is tried where the quote does not stand on the given one. A range lies
+ * in one hunk, or outside of all: it is clipped to the part of it that holds the quote. Rejects in words that help to
+ * correct the call.
  */
 export function resolveAnchor(
   file: AnchorFile,
@@ -52,41 +65,98 @@ export function resolveAnchor(
   const quote = quoteLines(wanted.quote);
   if (quote.length === 0)
     return { ok: false, reason: "`quote` is empty: give the exact code of the line the finding is about" };
-  for (const lines of [quote, undecorated(quote)]) {
-    for (const side of sidesToTry(wanted.side)) {
-      const place = bestPlace(file, side, lines, statedRange(wanted));
-      if (place) return { ok: true, anchor: anchorAt(file, side, place, wanted) };
-    }
-  }
-  return { ok: false, reason: notFound(file, wanted, quote) };
+  const found = locate(file, quote, wanted);
+  if (!found) return { ok: false, reason: notFound(file, wanted, quote) };
+  return { ok: true, anchor: anchorAt(file, found, wanted) };
 }
 
-const sidesToTry = (side: Side): Side[] => (side === "RIGHT" ? ["RIGHT", "LEFT"] : ["LEFT", "RIGHT"]);
+const other = (side: Side): Side => (side === "RIGHT" ? "LEFT" : "RIGHT");
 
 const statedRange = ({ start_line, line }: Wanted): LineRange => ({ start: start_line ?? line, end: line });
 
-function bestPlace(file: AnchorFile, side: Side, quote: string[], stated: LineRange): LineRange | undefined {
-  const lines = file.lines[side];
-  if (!lines) return undefined;
-  // A line that both sides show belongs on RIGHT, where people read; LEFT is for what the change removed.
-  const allowed = (place: LineRange) => side === "RIGHT" || file.isRemoved(place.end);
-  const places = findQuote(lines, quote, stated, allowed);
-  return nearest(places, stated, (place) => file.hunkAt(side, place.end) !== undefined);
+/** As it was given; without the numbers and signs of our own renderings; as the diff shows both sides together. */
+function locate(file: AnchorFile, quote: readonly string[], wanted: Wanted): Found | undefined {
+  const stated = statedRange(wanted);
+  const plain = undecorated(quote);
+  return (
+    onEitherSide(file, quote, wanted.side, stated) ??
+    onEitherSide(file, plain.lines, plain.side ?? wanted.side, stated) ??
+    amongShown(file, plain.lines, wanted.side, stated)
+  );
 }
 
-function anchorAt(file: AnchorFile, side: Side, place: LineRange, wanted: Wanted): Anchor {
+function onEitherSide(
+  file: AnchorFile,
+  quote: readonly string[],
+  side: Side,
+  stated: LineRange,
+): Found | undefined {
+  const place = findPlace(file, side, quote, stated);
+  if (place) return { side, place, stated };
+  const there = side === "LEFT" ? atHead(file, quote, stated) : stated;
+  const elsewhere = findPlace(file, other(side), quote, there);
+  return elsewhere && { side: other(side), place: elsewhere, stated: there };
+}
+
+function findPlace(
+  file: AnchorFile,
+  side: Side,
+  quote: readonly string[],
+  stated: LineRange,
+): LineRange | undefined {
+  return findQuote(file.lines[side] ?? [], quote, {
+    stated,
+    // A line that both sides show belongs on RIGHT, where people read; LEFT is for what the change removed.
+    ...(side === "LEFT" ? { allowed: createRemovalCheck(file) } : {}),
+    preferred: (place) => file.hunkAt(side, place.end) !== undefined,
+  });
+}
+
+/** Whether a place holds a removed line; places come in file order, so that each line is looked at once. */
+function createRemovalCheck(file: AnchorFile): (place: LineRange) => boolean {
+  let next = 1;
+  return ({ start, end }) => {
+    next = Math.max(next, start);
+    while (next <= end && !file.isRemoved(next)) next++;
+    return next <= end;
+  };
+}
+
+/** Lines stated by their numbers at the merge base where the quote agrees: they are unchanged, and these are their new numbers. */
+function atHead(file: AnchorFile, quote: readonly string[], stated: LineRange): LineRange {
+  const place = findQuote(file.lines.LEFT ?? [], quote, {
+    stated,
+    allowed: (one) => confirms(one, stated),
+  });
+  if (!place) return stated;
+  const shift = lineAtHead(file.hunks, place.end) - place.end;
+  return { start: Math.max(1, stated.start + shift), end: stated.end + shift };
+}
+
+function amongShown(
+  file: AnchorFile,
+  quote: readonly string[],
+  side: Side,
+  stated: LineRange,
+): Found | undefined {
+  const place = findShownQuote(file.hunks, quote, side, stated);
+  return place && { side, place, stated };
+}
+
+function anchorAt(file: AnchorFile, { side, place, stated }: Found, wanted: Wanted): Anchor {
   const lines = file.lines[side] ?? [];
-  const stated = statedRange(wanted);
-  const anchored = confirms(place, stated)
+  const meant = confirms(place, stated)
     ? { start: stated.start, end: Math.min(stated.end, lines.length) }
     : movedTo(place, stated);
-  const unmoved = side === wanted.side && anchored.start === stated.start && anchored.end === stated.end;
+  const anchored = withinOneHunk(file, side, shortened(meant, place), place);
+  const asked = statedRange(wanted);
+  const unmoved = side === wanted.side && within(anchored, asked) && within(asked, anchored);
   return {
     side,
     line: anchored.end,
     start_line: anchored.start < anchored.end ? anchored.start : null,
-    quote: lines.slice(anchored.start - 1, anchored.end).join("\n"),
-    note: unmoved ? null : difference(anchored, side, place, wanted),
+    quote: cutBytes(lines.slice(anchored.start - 1, anchored.end).join("\n"), MAX_QUOTE_BYTES),
+    note: unmoved ? null : difference(anchored, { side, place, stated }, wanted, lines.length),
     // A single line moves with its quote, which then is all that a suggestion was written for.
     asStated: stated.start === stated.end ? within(place, anchored) : unmoved,
   };
@@ -97,26 +167,52 @@ function movedTo(place: LineRange, stated: LineRange): LineRange {
   return { start: Math.max(1, place.end - (stated.end - stated.start)), end: place.end };
 }
 
-function difference(anchored: LineRange, side: Side, place: LineRange, wanted: Wanted): string {
+/** What two ranges that overlap have in common. */
+const overlap = (one: LineRange, two: LineRange): LineRange => ({
+  start: Math.max(one.start, two.start),
+  end: Math.min(one.end, two.end),
+});
+
+function shortened(range: LineRange, place: LineRange): LineRange {
+  return range.end - range.start < MAX_RANGE_LINES ? range : overlap(range, place);
+}
+
+/** The part of a range around the quote that lies in one hunk; outside of all where no line of the quote is in one. */
+function withinOneHunk(file: AnchorFile, side: Side, range: LineRange, place: LineRange): LineRange {
+  const quoted = overlap(range, place);
+  let end = quoted.end;
+  while (end > quoted.start && file.hunkAt(side, end) === undefined) end--;
+  if (file.hunkAt(side, end) === undefined) end = quoted.end;
+  const hunk = file.hunkAt(side, end);
+  let start = end;
+  while (start > range.start && file.hunkAt(side, start - 1) === hunk) start--;
+  while (end < range.end && file.hunkAt(side, end + 1) === hunk) end++;
+  return { start, end };
+}
+
+function difference(
+  anchored: LineRange,
+  { side, place, stated }: Found,
+  wanted: Wanted,
+  lastLine: number,
+): string {
   const there = `anchored at ${inWords(anchored)}`;
   if (side !== wanted.side) return `the quote stands on side ${side}, ${inWords(place)}; ${there}`;
-  const stated = statedRange(wanted);
-  if (confirms(place, stated)) return `the file ends at line ${anchored.end}; ${there}`;
-  return `the quote stands on ${inWords(place)}, not on ${inWords(stated)}; ${there}`;
+  if (!confirms(place, stated))
+    return `the quote stands on ${inWords(place)}, not on ${inWords(stated)}; ${there}`;
+  if (anchored.start === stated.start && anchored.end === lastLine)
+    return `the file ends at line ${lastLine}; ${there}`;
+  return `a range lies in one hunk and has ${MAX_RANGE_LINES} lines at most; ${there}`;
 }
 
 const inWords = ({ start, end }: LineRange) => (start < end ? `lines ${start}-${end}` : `line ${end}`);
 
-function notFound(file: AnchorFile, wanted: Wanted, quote: string[]): string {
-  const side = file.lines[wanted.side] ? wanted.side : sidesToTry(wanted.side)[1];
-  const lines = (side && file.lines[side]) ?? [];
-  const near = similarLines(lines, quote, wanted.line);
-  const candidates = near.length > 0 ? near : around(wanted.line, lines.length);
-  const shown = candidates.map((number) => `${number}| ${lines[number - 1] ?? ""}`).join("\n");
-  return `the quote does not stand in ${showPath(file.path)} on either side of the change. Quote one line exactly. Nearest lines on ${side}:\n${shown}`;
-}
-
-function around(line: number, count: number): number[] {
-  const middle = Math.min(Math.max(line, 1), count);
-  return [middle - 1, middle, middle + 1].filter((number) => number >= 1 && number <= count);
+function notFound(file: AnchorFile, wanted: Wanted, quote: readonly string[]): string {
+  const path = showPath(file.path);
+  const side = file.lines[wanted.side] ? wanted.side : other(wanted.side);
+  const lines = file.lines[side];
+  if (!lines) return `${path} is binary or too large: no line of it can be quoted`;
+  if (lines.length === 0 && !file.lines[other(side)]?.length)
+    return `${path} is empty: no line of it can be quoted`;
+  return `the quote does not stand in ${path} on either side of the change. Quote one line exactly. ${showNearLines(file, side, wanted.line, quote)}`;
 }

@@ -16,17 +16,18 @@ export function placeFinding(finding: Finding, file: AnchorFile): PlacedFinding 
   if (hunk === undefined) {
     return {
       finding: withoutSuggestion(finding),
-      placement: { kind: "file", reason: "the line is outside the diff" },
+      placement: { kind: "file", reason: file.hidden ?? "the line is outside the diff" },
     };
   }
   return { finding: clipped(finding, file, hunk), placement: { kind: "inline" } };
 }
 
 function clipped(finding: Finding, file: AnchorFile, hunk: number): Finding {
-  if (finding.start_line === null) return onRight(finding);
+  const first = finding.start_line ?? finding.line;
+  if (first >= finding.line) return onRight({ ...finding, start_line: null });
   let start = finding.line;
-  while (start > finding.start_line && file.hunkAt(finding.side, start - 1) === hunk) start--;
-  if (start === finding.start_line) return onRight(finding);
+  while (start > first && file.hunkAt(finding.side, start - 1) === hunk) start--;
+  if (start === first) return onRight(finding);
   return { ...withoutSuggestion(finding), start_line: start < finding.line ? start : null };
 }
 

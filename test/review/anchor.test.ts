@@ -6,6 +6,8 @@ const file: AnchorFile = {
   path: "src/a.ts",
   paths: ["src/a.ts"],
   inChange: true,
+  hidden: null,
+  hunks: [],
   lines: {
     RIGHT: ["one", "two", "added", "five", "twin", "seven", "far", "twin"],
     LEFT: ["one", "two", "guard()", "removed", "five", "twin", "seven", "far", "twin"],
@@ -96,6 +98,8 @@ const long: AnchorFile = {
   path: "b.ts",
   paths: ["b.ts"],
   inChange: true,
+  hidden: null,
+  hunks: [],
   lines: {
     RIGHT: Array.from({ length: 20 }, (_, at) => {
       if (at + 1 === 3 || at + 1 === 18) return "  twin();";

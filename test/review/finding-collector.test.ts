@@ -8,6 +8,8 @@ const file: AnchorFile = {
   path: "a.ts",
   paths: ["a.ts"],
   inChange: true,
+  hidden: null,
+  hunks: [],
   lines: { RIGHT: ["first", "twin", "third", "twin"], LEFT: null },
   hunkAt: (_side, line) => (line <= 2 ? 1 : undefined),
   isRemoved: () => false,

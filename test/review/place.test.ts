@@ -26,6 +26,8 @@ const file: AnchorFile = {
   path: "a.ts",
   paths: ["a.ts"],
   inChange: true,
+  hidden: null,
+  hunks: [],
   lines: { RIGHT: [], LEFT: [] },
   hunkAt: (_side, line) => (line >= 10 && line <= 14 ? 1 : line >= 20 && line <= 24 ? 2 : undefined),
   isRemoved: () => false,
