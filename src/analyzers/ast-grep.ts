@@ -1,7 +1,7 @@
 import type { SgNode } from "@ast-grep/napi";
 import type { AnalyzedFile, Analyzer, Candidate } from "./analyzer.ts";
 import { grammarOf, isWorthParsing, loadAstGrep, type RuleLanguage, ruleLanguages } from "./languages.ts";
-import { loadRules, type RuleFile } from "./rule-file.ts";
+import { loadRules, type RuleFile, refused } from "./rule-file.ts";
 import { matchesOf } from "./rule-matches.ts";
 import { createGuessCheck, isTooDeep } from "./syntax-tree.ts";
 import { isTestFile } from "./test-file.ts";
@@ -16,7 +16,7 @@ export function createAstGrepAnalyzer(rulesFolder: string): Analyzer {
   };
   return {
     name: "ast-grep",
-    prepare: () => Promise.all(ruleLanguages.map(rulesFor)),
+    prepare: () => Promise.all([loadAstGrep(), ...ruleLanguages.map(rulesFor)]),
     async analyze(file, signal) {
       const grammar = grammarOf(file.path);
       if (!grammar || file.addedLines.size === 0 || !isWorthParsing(file.text)) return [];
@@ -39,9 +39,13 @@ async function candidatesIn(
   const source: Source = { file, rows, isGuess: createGuessCheck(root), isMeant: createMeantCheck(rows) };
   const candidates: Candidate[] = [];
   for (const rule of rules) {
-    for await (const match of matchesOf(root, file.text.length, rule, signal)) {
-      const candidate = toCandidate(source, rule, match);
-      if (candidate) candidates.push(candidate);
+    try {
+      for await (const match of matchesOf(root, file.text.length, rule, signal)) {
+        const candidate = toCandidate(source, rule, match);
+        if (candidate) candidates.push(candidate);
+      }
+    } catch (error) {
+      throw refused(rule, error);
     }
     if (signal.aborted) break;
   }

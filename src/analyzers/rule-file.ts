@@ -5,7 +5,7 @@ import { parse } from "yaml";
 import { z } from "zod";
 import { AppError } from "../errors.ts";
 import { Category, Severity } from "../finding.ts";
-import { dialectsOf, loadAstGrep, type RuleLanguage, ruleLanguages } from "./languages.ts";
+import { type RuleLanguage, ruleLanguages } from "./languages.ts";
 
 const AstGrepRule = z.record(z.string(), z.unknown());
 
@@ -44,7 +44,7 @@ function unwrapped(text: string): string {
     .join("\n\n");
 }
 
-/** One file of `rules/<language>/`: what to find, what to say about it, and the cases that prove both. */
+/** What to find, and what to say about it: the first document of a file of `rules/<language>/`. */
 export const RuleFile = z.strictObject({
   id: z.string().regex(/^[a-z]+(-[a-z0-9]+)+$/),
   language: z.enum(ruleLanguages),
@@ -69,10 +69,15 @@ export const RuleFile = z.strictObject({
     .optional(),
   /** Replacement for the whole match with its metavariables; only where it is certain to be right. */
   fix: z.string().optional(),
+});
+export type RuleFile = z.infer<typeof RuleFile>;
+
+/** The cases that prove a rule: the second document of its file. Only tests read it. */
+export const RuleCases = z.strictObject({
   valid: z.array(ValidCase).min(1),
   invalid: z.array(InvalidCase).min(1),
 });
-export type RuleFile = z.infer<typeof RuleFile>;
+export type RuleCases = z.infer<typeof RuleCases>;
 
 /** The rule as ast-grep takes it. */
 export function configOf(rule: RuleFile): NapiConfig {
@@ -84,7 +89,7 @@ export function configOf(rule: RuleFile): NapiConfig {
 }
 
 /**
- * Reads `<folder>/<language>/*.yml` in the order of their names and has ast-grep compile each for every dialect.
+ * Reads `<folder>/<language>/*.yml` in the order of their names. What ast-grep says of a rule shows when it is used.
  * @throws AppError `config_invalid` that names the file and the key at fault.
  */
 export async function loadRules(folder: string, language: RuleLanguage): Promise<RuleFile[]> {
@@ -93,14 +98,32 @@ export async function loadRules(folder: string, language: RuleLanguage): Promise
 }
 
 async function loadRule(file: string, language: RuleLanguage): Promise<RuleFile> {
-  const text = await readFile(file, "utf8");
-  const parsed = RuleFile.safeParse(readYaml(file, text));
-  if (!parsed.success) throw broken(file, z.prettifyError(parsed.error));
-  const rule = parsed.data;
+  // The cases are more than half of a file, and a parser of YAML is slow while it is not warm.
+  const rule = await readDocument(file, 0, RuleFile);
   if (rule.id !== basename(file, ".yml")) throw broken(file, `id: "${rule.id}" is not the file's name`);
   if (rule.language !== language) throw broken(file, `language: "${rule.language}" is not the folder's name`);
-  await compile(file, rule);
   return rule;
+}
+
+/** The cases of a rule, which tests run. */
+export function loadCases(folder: string, { language, id }: RuleFile): Promise<RuleCases> {
+  return readDocument(join(folder, language, `${id}.yml`), 1, RuleCases);
+}
+
+async function readDocument<Document>(
+  file: string,
+  index: number,
+  schema: z.ZodType<Document>,
+): Promise<Document> {
+  const documents = (await readFile(file, "utf8")).split(/^---$/m);
+  const parsed = schema.safeParse(readYaml(file, documents[index] ?? ""));
+  if (!parsed.success) throw broken(file, z.prettifyError(parsed.error));
+  return parsed.data;
+}
+
+/** What ast-grep had to say against a rule. */
+export function refused({ language, id }: RuleFile, error: unknown): AppError {
+  return broken(`${language}/${id}.yml`, `rule: ${(error as Error).message}`, error);
 }
 
 function readYaml(file: string, text: string): unknown {
@@ -108,17 +131,6 @@ function readYaml(file: string, text: string): unknown {
     return parse(text);
   } catch (error) {
     throw broken(file, (error as Error).message, error);
-  }
-}
-
-async function compile(file: string, rule: RuleFile): Promise<void> {
-  const astGrep = await loadAstGrep();
-  for (const dialect of dialectsOf(rule.language)) {
-    try {
-      astGrep.parse(dialect, "").root().find(configOf(rule));
-    } catch (error) {
-      throw broken(file, `rule: ${(error as Error).message} (${dialect})`, error);
-    }
   }
 }
 

@@ -168,6 +168,7 @@ describe("a broken rule file", () => {
     "message: m",
     "file_has: own",
     "rule: { pattern: own() }",
+    "---",
     "valid: [{ name: a, code: b }]",
     "invalid: [{ name: a, line: 1, code: own() }]",
   ];

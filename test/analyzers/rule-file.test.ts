@@ -1,19 +1,12 @@
-import { readdirSync, readFileSync } from "node:fs";
-import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { parse } from "yaml";
 import { rulesFolder } from "../../src/analyzers/all-analyzers.ts";
-import { RuleFile } from "../../src/analyzers/rule-file.ts";
-
-const files = readdirSync(rulesFolder, { recursive: true, encoding: "utf8" }).filter((name) =>
-  name.endsWith(".yml"),
-);
+import { ruleLanguages } from "../../src/analyzers/languages.ts";
+import { loadRules } from "../../src/analyzers/rule-file.ts";
 
 describe("the message of a rule", () => {
-  it("has no line break within a paragraph, which GitHub would show", () => {
-    const messages = files.map(
-      (name) => RuleFile.parse(parse(readFileSync(join(rulesFolder, name), "utf8"))).message,
-    );
+  it("has no line break within a paragraph, which GitHub would show", async () => {
+    const rules = await Promise.all(ruleLanguages.map((language) => loadRules(rulesFolder, language)));
+    const messages = rules.flat().map(({ message }) => message);
 
     expect(messages.length).toBeGreaterThan(50);
     expect(messages.filter((message) => /[^\n]\n[^\n]/.test(message))).toEqual([]);

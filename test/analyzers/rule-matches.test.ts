@@ -2,7 +2,7 @@ import type { SgNode } from "@ast-grep/napi";
 import { describe, expect, it } from "vitest";
 import { rulesFolder } from "../../src/analyzers/all-analyzers.ts";
 import { dialectsOf, loadAstGrep, ruleLanguages } from "../../src/analyzers/languages.ts";
-import { configOf, loadRules, type RuleFile } from "../../src/analyzers/rule-file.ts";
+import { configOf, loadCases, loadRules, type RuleFile } from "../../src/analyzers/rule-file.ts";
 import { matchesOf } from "../../src/analyzers/rule-matches.ts";
 
 const { signal } = new AbortController();
@@ -20,8 +20,9 @@ const shown = (match: SgNode, { anchor }: RuleFile) => ({
 
 describe("a large file, searched one possible match at a time,", () => {
   it.each(rules.map((rule) => [rule.id, rule] as const))("has the matches of %s", async (_, rule) => {
+    const { valid, invalid } = await loadCases(rulesFolder, rule);
     for (const dialect of dialectsOf(rule.language)) {
-      for (const { code } of [...rule.invalid, ...rule.valid]) {
+      for (const { code } of [...invalid, ...valid]) {
         const root = astGrep.parse(dialect, code.repeat(2)).root();
         const found: SgNode[] = [];
         for await (const match of matchesOf(root, veryMany, rule, signal)) found.push(match);

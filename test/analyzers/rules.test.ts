@@ -4,16 +4,21 @@ import { describe, expect, it } from "vitest";
 import { rulesFolder } from "../../src/analyzers/all-analyzers.ts";
 import { createAstGrepAnalyzer } from "../../src/analyzers/ast-grep.ts";
 import { ruleLanguages } from "../../src/analyzers/languages.ts";
-import { loadRules } from "../../src/analyzers/rule-file.ts";
+import { loadCases, loadRules } from "../../src/analyzers/rule-file.ts";
 import { wholeFile } from "./analyzed-file.ts";
 
 /** A rule for the JavaScript family has to hold in each of its dialects. */
 const extensions = { javascript: ["js", "ts", "tsx"], python: ["py"], go: ["go"], java: ["java"] };
 const analyzer = createAstGrepAnalyzer(rulesFolder);
 const rules = (await Promise.all(ruleLanguages.map((language) => loadRules(rulesFolder, language)))).flat();
-const cases = rules.flatMap((rule) =>
+const proven = await Promise.all(
+  rules.map(async (rule) => ({ rule, cases: await loadCases(rulesFolder, rule) })),
+);
+const cases = proven.flatMap(({ rule, cases: { valid, invalid } }) =>
   extensions[rule.language].map((extension) => ({
     rule,
+    valid,
+    invalid,
     path: `src/sample.${extension}`,
     name: rule.id,
     extension,
@@ -35,12 +40,12 @@ function apply(
   return rows.join("\n");
 }
 
-describe.each(cases)("$name in .$extension", ({ rule, path }) => {
-  it.each(rule.valid)("is silent about $name", async ({ code }) => {
+describe.each(cases)("$name in .$extension", ({ rule, valid, invalid, path }) => {
+  it.each(valid)("is silent about $name", async ({ code }) => {
     expect(await findingsOf(rule.id, path, code)).toEqual([]);
   });
 
-  it.each(rule.invalid)("finds $name", async ({ code, line, fixed }) => {
+  it.each(invalid)("finds $name", async ({ code, line, fixed }) => {
     const findings = await findingsOf(rule.id, path, code);
     expect(findings.map((one) => one.startLine ?? one.line)).toEqual([line]);
     expect(findings[0]?.suggestion === null).toBe(rule.fix === undefined);
