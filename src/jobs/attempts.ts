@@ -1,6 +1,8 @@
 import type { LoopEntry, TrajectoryEntry } from "../agent/trajectory.ts";
-import type { PullRequest, RepositoryApi } from "../github/pull-request-api.ts";
+import { AppError, type ErrorCode, errorLine } from "../errors.ts";
+import type { PullRequest, PullRequestApi, RepositoryApi } from "../github/pull-request-api.ts";
 import { cancelledConclusion, closeCheckRun } from "../reporters/check-run.ts";
+import { parseMarker } from "../reporters/markers.ts";
 import { ReviewResult } from "../review/review-result.ts";
 
 /*
@@ -8,11 +10,15 @@ import { ReviewResult } from "../review/review-result.ts";
  * while it waits becomes its task, and its trajectory stays.
  */
 
-/** Closes the check runs that earlier attempts opened on other heads, or on this one when nothing will be reviewed. */
+/**
+ * Closes the check runs that earlier attempts opened on other heads, or on this one when nothing will be reviewed. Where
+ * GitHub refuses that, `warn` is told, and the review goes on: it is about another check run.
+ */
 export async function closeEarlierChecks(
   recorded: readonly TrajectoryEntry[],
-  { headSha, state }: PullRequest,
+  { headSha, state }: Pick<PullRequest, "headSha" | "state">,
   api: RepositoryApi,
+  warn: (notice: string) => void,
 ): Promise<void> {
   const opened = recorded.filter((entry) => entry.kind === "check_opened");
   const left = new Map(
@@ -22,7 +28,36 @@ export async function closeEarlierChecks(
   );
   const reason = state === "closed" ? "The pull request was closed." : `The head moved on to ${headSha}.`;
   for (const { head, trigger } of left.values()) {
-    await closeCheckRun(api, head, trigger, cancelledConclusion(reason));
+    try {
+      await closeCheckRun(api, head, trigger, cancelledConclusion(reason));
+    } catch (error) {
+      if (!isRefusal(error)) throw error;
+      warn(`The check run of ${head} was not closed: ${errorLine(error)}`);
+    }
+  }
+}
+
+const refusals = new Set<ErrorCode>(["github_forbidden", "github_not_found", "github_invalid"]);
+
+/** GitHub's no to one request, which will stay one. */
+export function isRefusal(error: unknown): boolean {
+  return error instanceof AppError && !error.retryable && refusals.has(error.code);
+}
+
+/**
+ * Whether the summary comment says that the review of this head and trigger was published. Asked where no check run can say
+ * it: without the permission, every further event would have the head reviewed and paid for again.
+ */
+export async function wasPublished(
+  { head, trigger }: { head: string; trigger: string },
+  api: PullRequestApi,
+): Promise<boolean> {
+  try {
+    const markers = (await api.ownComments()).map(({ body }) => parseMarker(body));
+    return markers.some((one) => one?.kind === "summary" && one.head === head && one.trigger === trigger);
+  } catch (error) {
+    if (!isRefusal(error)) throw error;
+    return false;
   }
 }
 

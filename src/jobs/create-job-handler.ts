@@ -1,7 +1,9 @@
-import type { ClaimedJob, Outcome, Task } from "../queue/job.ts";
-import type { JobTools } from "../queue/run-job.ts";
+import type { TrajectoryEntry } from "../agent/trajectory.ts";
+import type { PullRequest } from "../github/pull-request-api.ts";
+import type { ClaimedJob, Outcome, ReviewTask, Task } from "../queue/job.ts";
+import { type JobTools, jobFields } from "../queue/run-job.ts";
 import { concludeAtOnce, failedConclusion, passedConclusion } from "../reporters/check-run.ts";
-import { closeEarlierChecks } from "./attempts.ts";
+import { closeEarlierChecks, isRefusal } from "./attempts.ts";
 import type { JobDependencies } from "./job-dependencies.ts";
 import { reviewPull } from "./review-pull.ts";
 
@@ -17,7 +19,7 @@ export function createJobHandler(deps: JobDependencies): JobHandler {
       job.task.kind === "review"
         ? reviewPull({ ...job, task: job.task }, tools, deps)
         : passCheck(job.task, tools, deps),
-    giveUp: (job, reason, tools) => giveUp(job.task, reason, tools, deps),
+    giveUp: (job, reason, tools) => giveUp(job, reason, tools, deps),
   };
 }
 
@@ -33,14 +35,31 @@ async function passCheck(
 
 /** The check run must not stay open: a required one would block the pull request for ever. */
 async function giveUp(
-  task: Task,
+  job: ClaimedJob,
   reason: string,
   tools: JobTools,
-  { github }: JobDependencies,
+  { github, log }: JobDependencies,
 ): Promise<void> {
+  const { task } = job;
   if (task.kind === "pass_check") return;
+  const warn = (notice: string) => log.warn(jobFields(job), notice);
+  const recorded = await tools.recorded();
   const api = await github.pull(task.repository, task.pull, tools.signal);
-  const pull = await api.pull();
-  await closeEarlierChecks(await tools.recorded(), pull, api);
-  if (pull.state === "open") await concludeAtOnce(api, pull.headSha, task.trigger, failedConclusion(reason));
+  const pull = await api.pull().catch((error: unknown) => asLastSeen(task, recorded, error));
+  await closeEarlierChecks(recorded, pull, api, warn);
+  if (pull.state === "closed") return;
+  const problem = await concludeAtOnce(api, pull.headSha, task.trigger, failedConclusion(reason));
+  if (problem) warn(problem);
+}
+
+/** Where GitHub refuses to show the pull request, people are told on the head that the job was about. */
+function asLastSeen(
+  { headSha }: ReviewTask,
+  recorded: readonly TrajectoryEntry[],
+  error: unknown,
+): Pick<PullRequest, "headSha" | "state"> {
+  const opened = recorded.findLast((entry) => entry.kind === "check_opened");
+  const head = headSha ?? opened?.head ?? null;
+  if (!isRefusal(error) || head === null) throw error;
+  return { headSha: head, state: "open" };
 }

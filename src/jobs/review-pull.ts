@@ -1,105 +1,64 @@
 import type { TrajectoryEntry } from "../agent/trajectory.ts";
 import { loadRepoConfig } from "../config/load-repo-config.ts";
-import { AppError, errorLine } from "../errors.ts";
-import type { CheckoutPlace } from "../git/checkout-place.ts";
+import { AppError } from "../errors.ts";
 import type { PullRequest, PullRequestApi } from "../github/pull-request-api.ts";
-import type { ProgressEvent } from "../process/messages.ts";
-import { runReviewProcess } from "../process/run-review-process.ts";
-import { type ClaimedJob, maxAttempts, type Outcome, type Task } from "../queue/job.ts";
+import type { Outcome, ReviewTask } from "../queue/job.ts";
 import { type JobTools, jobFields } from "../queue/run-job.ts";
-import {
-  type CheckRun,
-  concludeAtOnce,
-  failedConclusion,
-  openCheckRun,
-  skippedConclusion,
-} from "../reporters/check-run.ts";
-import { publishReview } from "../reporters/github-review.ts";
-import { limitsOf } from "../review/limits.ts";
-import type { ReviewResult } from "../review/review-result.ts";
-import { closeEarlierChecks, recordedResult, recordedTurns } from "./attempts.ts";
-import type { JobDependencies, JobLog } from "./job-dependencies.ts";
+import { concludeAtOnce, openCheckRun, skippedConclusion } from "../reporters/check-run.ts";
+import { closeEarlierChecks, wasPublished } from "./attempts.ts";
+import type { JobDependencies } from "./job-dependencies.ts";
+import { type ReviewJob, reviewAndPublish } from "./review-and-publish.ts";
 import { skipReason } from "./skip-reason.ts";
-import { modelOutage, watchModel } from "./watched-model.ts";
-
-type ReviewTask = Extract<Task, { kind: "review" }>;
-type ReviewJob = ClaimedJob & { task: ReviewTask };
-type LoadedConfig = Awaited<ReturnType<typeof loadRepoConfig>>;
-
-/** What is known once GitHub was asked: the pull request as it is now, and what its base branch configures. */
-interface Subject {
-  job: ReviewJob;
-  api: PullRequestApi;
-  pull: PullRequest;
-  loaded: LoadedConfig;
-  check: CheckRun;
-  recorded: readonly TrajectoryEntry[];
-}
 
 /**
  * One review of a pull request, from asking GitHub what it is now to what people see. May be run again after a crash at any
  * point: what stands on GitHub is recognised and not done twice, and turns that were paid for are not paid again.
+ *
+ * Whatever it comes to, the head has a concluded check run: here, or when the job is given up. What rejects before there is
+ * one, such as a configuration that cannot be trusted to say what is private, is told by the job's end as well.
  */
 export async function reviewPull(job: ReviewJob, tools: JobTools, deps: JobDependencies): Promise<Outcome> {
   const { task } = job;
+  const warn = (notice: string) => deps.log.warn(jobFields(job), notice);
   const api = await deps.github.pull(task.repository, task.pull, tools.signal);
-  const refused = await refuseStranger(task, api);
+  const recorded = await tools.recorded();
+  const refused = await refuseStranger(task, recorded, api);
   if (refused) return refused;
-  const [pull, recorded] = await Promise.all([api.pull(), tools.recorded()]);
-  await closeEarlierChecks(recorded, pull, api);
+  const pull = await api.pull();
+  awaitHead(job, pull);
+  await closeEarlierChecks(recorded, pull, api, warn);
   if (pull.state === "closed") return { kind: "skipped", reason: "the pull request is closed" };
-  const loaded = await configOf(pull, api, task);
-  const skip = task.trigger === "event" ? skipReason(loaded.config, pull) : undefined;
+
+  const { headSha: head } = pull;
+  const { trigger } = task;
+  const loaded = await loadRepoConfig((path) => api.fileAt(path, pull.baseSha));
+  const skip = task.requestedBy === null ? skipReason(loaded.config, pull) : undefined;
   if (skip) {
-    await concludeAtOnce(api, pull.headSha, task.trigger, skippedConclusion(`Not reviewed: ${skip}.`));
+    const problem = await concludeAtOnce(api, head, trigger, skippedConclusion(`Not reviewed: ${skip}.`));
+    if (problem) warn(problem);
     return { kind: "skipped", reason: skip };
   }
-  await tools.record({ kind: "check_opened", head: pull.headSha, trigger: task.trigger });
-  const check = await openCheckRun(api, pull.headSha, task.trigger);
-  if (check.reviewed) return { kind: "skipped", reason: `${pull.headSha} was reviewed already` };
+  await tools.record({ kind: "check_opened", head, trigger });
+  const check = await openCheckRun(api, head, trigger);
+  const served =
+    check.reviewed || (check.problem !== undefined && (await wasPublished({ head, trigger }, api)));
+  if (served) return { kind: "skipped", reason: `${head} was reviewed already` };
   return reviewAndPublish({ job, api, pull, loaded, check, recorded }, tools, deps);
-}
-
-/** The base's configuration. Where it cannot be trusted to say what is private, nothing is reviewed, and people see why. */
-async function configOf(
-  pull: PullRequest,
-  api: PullRequestApi,
-  { trigger }: ReviewTask,
-): Promise<LoadedConfig> {
-  try {
-    return await loadRepoConfig((path) => api.fileAt(path, pull.baseSha));
-  } catch (error) {
-    if (error instanceof AppError && !error.retryable) {
-      await concludeAtOnce(api, pull.headSha, trigger, failedConclusion(errorLine(error)));
-    }
-    throw error;
-  }
-}
-
-async function reviewAndPublish(subject: Subject, tools: JobTools, deps: JobDependencies): Promise<Outcome> {
-  const { pull, check, recorded } = subject;
-  try {
-    const known = recordedResult(recorded, pull);
-    if (known) return await publish(subject, known, tools, deps);
-    const { result, tidy } = await review(subject, tools, deps);
-    const { headSha: head, baseSha: base } = pull;
-    await tools.record({ kind: "result", head, base, result });
-    const outcome = await publish(subject, result, tools, deps);
-    await tidy(tools.signal);
-    return outcome;
-  } catch (error) {
-    // Where the job is tried again the check is opened again; where it is not, nobody else would close it.
-    const isOurs = !tools.signal.aborted && !(error instanceof AppError && error.code === "lease_lost");
-    if (isOurs) await check.conclude(failedConclusion(errorLine(error))).catch(() => {});
-    throw error;
-  }
 }
 
 const mayCommand = new Set(["admin", "write"]);
 
-/** Commands are for people who can write to the repository; everybody else is left without an answer, and costs nothing. */
-async function refuseStranger(task: ReviewTask, api: PullRequestApi): Promise<Outcome | undefined> {
-  if (task.requestedBy === null) return undefined;
+/**
+ * Commands are for people who can write to the repository; everybody else is left without an answer, and costs nothing. Who
+ * was let in by an attempt before is not asked again: its check run has to be concluded.
+ */
+async function refuseStranger(
+  task: ReviewTask,
+  recorded: readonly TrajectoryEntry[],
+  api: PullRequestApi,
+): Promise<Outcome | undefined> {
+  const wasLetIn = recorded.some(({ kind }) => kind === "check_opened");
+  if (task.requestedBy === null || wasLetIn) return undefined;
   if (!mayCommand.has(await api.permissionOf(task.requestedBy))) {
     return { kind: "skipped", reason: `${task.requestedBy} has no write access` };
   }
@@ -108,82 +67,22 @@ async function refuseStranger(task: ReviewTask, api: PullRequestApi): Promise<Ou
   return undefined;
 }
 
-async function review(subject: Subject, tools: JobTools, deps: JobDependencies) {
-  const { job, pull, loaded } = subject;
-  const { repository } = job.task;
-  const { number, headSha: head, baseSha: base, baseRef } = pull;
-  const checkout = await deps.checkout({
-    ...{ repository, pull: number, head, base, baseRef },
-    signal: tools.signal,
-  });
-  try {
-    const result = await reviewIn(checkout.place, subject, tools, deps);
-    const warnings = [...loaded.problems.map(configWarning), ...result.warnings];
-    return { result: { ...result, warnings }, tidy: checkout.tidy };
-  } finally {
-    await checkout.release();
-  }
-}
+/** GitHub's copies lag behind its events by seconds at times. */
+const headLagMs = 5_000;
 
-async function reviewIn(
-  place: CheckoutPlace,
-  { job, pull, loaded, recorded }: Subject,
-  { record, signal }: JobTools,
-  deps: JobDependencies,
-): Promise<ReviewResult> {
-  const { number, title, body, author, baseRef } = pull;
-  const watched = deps.model && watchModel(deps.model);
-  const result = await runReviewProcess({
-    place,
-    input: {
-      targetBranch: baseRef,
-      pull: { number, title, body, author },
-      config: loaded.config,
-      limits: limitsOf(loaded.config),
-      model: deps.model && { name: deps.model.name, contextTokens: deps.model.contextTokens },
+/**
+ * A pull request that is not at the head which the event was about has moved on, or is told of as it was before the push:
+ * the head before would pass for reviewed, and the new one never be. The job comes back once.
+ */
+function awaitHead({ task, attempt }: ReviewJob, { headSha, state }: PullRequest): void {
+  const isExpected = task.headSha === null || task.headSha === headSha;
+  if (isExpected || state === "closed" || attempt > 1) return;
+  throw new AppError(
+    "stale_head",
+    `GitHub shows the head ${headSha}, and the event was about ${task.headSha}`,
+    {
+      retryable: true,
+      retryAfterMs: headLagMs,
     },
-    model: watched?.model ?? null,
-    trajectory: { append: record },
-    replay: recordedTurns(recorded),
-    onProgress: (event) => logProgress(event, job, deps.log),
-    signal,
-  });
-  const outage = modelOutage(result, watched?.lastFault(), job.attempt >= maxAttempts);
-  if (outage) throw outage;
-  return result;
-}
-
-/** Faults of ours and of the model's provider are for whoever operates this, in full. */
-function logProgress(event: ProgressEvent, job: ReviewJob, log: JobLog): void {
-  if (event.type === "crash") log.error({ ...jobFields(job), ...event }, `Fault in ${event.where}`);
-  if (event.type === "model_failed") log.warn({ ...jobFields(job) }, `The model failed: ${event.error}`);
-}
-
-function configWarning({ line, key, message }: LoadedConfig["problems"][number]): string {
-  const place = [line === null ? "" : `line ${line}`, key ?? ""].filter((part) => part !== "").join(", ");
-  return `The repository configuration${place && ` (${place})`}: ${message}`;
-}
-
-async function publish(
-  { job, api, loaded, check }: Subject,
-  result: ReviewResult,
-  tools: JobTools,
-  { webUrl, version, log }: JobDependencies,
-): Promise<Outcome> {
-  if (!(await tools.stillOurs())) throw new AppError("lease_lost", "another worker has this job now");
-  const { owner, name } = job.task.repository;
-  const outcome = await publishReview({
-    result,
-    api,
-    trigger: job.task.trigger,
-    repositoryUrl: `${webUrl}/${owner}/${name}`,
-    version,
-    maxComments: loaded.config.max_comments,
-    checkPolicy: loaded.config.check,
-    check,
-  });
-  if (outcome.kind !== "published") return { kind: "superseded", reason: outcome.reason };
-  for (const notice of outcome.notices) log.warn(jobFields(job), notice);
-  const { posted, listed, standing } = outcome;
-  return { kind: "done", reason: `${posted} posted, ${listed} in the summary, ${standing} standing` };
+  );
 }

@@ -10,8 +10,9 @@ export const RepositoryRef = z.strictObject({
 export type RepositoryRef = z.infer<typeof RepositoryRef>;
 
 /**
- * What there is to do. `trigger` names why, so that a review is made once for each head and trigger: "event" for any
- * number of pull_request events, "comment:<id>" for a command.
+ * What there is to do. `trigger` names why, so that a review is made once for each head and trigger: "event#<pull>" for any
+ * number of pull_request events, "comment:<id>" for a command. Check runs belong to a commit, which may be the head of
+ * several pull requests: hence the number.
  */
 export const Task = z.discriminatedUnion("kind", [
   z.strictObject({
@@ -35,6 +36,7 @@ export const Task = z.discriminatedUnion("kind", [
   }),
 ]);
 export type Task = z.infer<typeof Task>;
+export type ReviewTask = Extract<Task, { kind: "review" }>;
 
 /**
  * How often a job is tried; an outage of GitHub does not count. A claim with a higher `attempt` is there to say that the job failed, not to try it again: its

@@ -67,7 +67,7 @@ function decideOnPullRequest(payload: unknown): Decision {
   const { repository, pull, headSha } = parsed.event;
   const task = {
     kind: "review" as const,
-    ...{ repository, pull, headSha, trigger: "event" },
+    ...{ repository, pull, headSha, trigger: `event#${pull}` },
     ...{ commentId: null, requestedBy: null },
   };
   return start({ task, serialKey: keyOf(repository, pull), coalesce: true, priority: 0 });

@@ -12,6 +12,9 @@ const opened = (head: string, trigger = "event"): TrajectoryEntry => ({
   trigger,
 });
 const noSleep = async () => {};
+const warn = (notice: string) => {
+  throw new Error(notice);
+};
 
 async function pullAt(headSha: string, state: "open" | "closed" = "open") {
   const github = new MemoryGitHub();
@@ -24,7 +27,7 @@ describe("check runs of earlier attempts", () => {
     await openCheckRun(github, a, "event", noSleep);
     await openCheckRun(github, a, "comment:7", noSleep);
 
-    await closeEarlierChecks([opened(a), opened(a, "comment:7"), opened(a)], pull, github);
+    await closeEarlierChecks([opened(a), opened(a, "comment:7"), opened(a)], pull, github, warn);
 
     expect(github.checks.map((check) => check.history.at(-1)?.conclusion)).toEqual([
       "cancelled",
@@ -36,7 +39,7 @@ describe("check runs of earlier attempts", () => {
     const { github, pull } = await pullAt(a);
     await openCheckRun(github, a, "event", noSleep);
 
-    await closeEarlierChecks([opened(a)], pull, github);
+    await closeEarlierChecks([opened(a)], pull, github, warn);
 
     expect(github.checks[0]?.history.at(-1)?.status).toBe("in_progress");
   });
@@ -45,7 +48,7 @@ describe("check runs of earlier attempts", () => {
     const { github, pull } = await pullAt(a, "closed");
     await openCheckRun(github, a, "event", noSleep);
 
-    await closeEarlierChecks([opened(a)], pull, github);
+    await closeEarlierChecks([opened(a)], pull, github, warn);
 
     expect(github.checks[0]?.history.at(-1)?.conclusion).toBe("cancelled");
   });
@@ -55,7 +58,7 @@ describe("check runs of earlier attempts", () => {
     const check = await openCheckRun(github, a, "event", noSleep);
     await check.conclude({ status: "completed", conclusion: "success", title: "T", summary: "S" });
 
-    await closeEarlierChecks([opened(a)], pull, github);
+    await closeEarlierChecks([opened(a)], pull, github, warn);
 
     expect(github.checks[0]?.history.at(-1)?.conclusion).toBe("success");
   });

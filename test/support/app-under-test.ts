@@ -63,13 +63,13 @@ export async function startApp({ script, env, ...options }: AppOptions): Promise
       const payload = issueCommentPayload(github.state, written);
       return (await deliver(github.state, "issue_comment", payload, target())).status;
     },
-    concluded: (trigger = "event") =>
+    concluded: (trigger = `event#${pull.number}`) =>
       github.until(
         () =>
           repository.checkRuns.some(
             (run) => run.externalId === `${pull.heads.at(-1)}:${trigger}` && run.status === "completed",
           ),
-        60_000,
+        120_000,
       ),
     async [Symbol.asyncDispose]() {
       await server.stop();

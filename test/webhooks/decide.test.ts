@@ -31,7 +31,7 @@ describe("pull_request", () => {
       repository,
       pull: 12,
       headSha: sha,
-      trigger: "event",
+      trigger: "event#12",
       commentId: null,
       requestedBy: null,
     },

@@ -3,7 +3,7 @@ import { connect } from "node:net";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { handledEvents } from "../../src/webhooks/decide.ts";
 import { startServer } from "../../src/webhooks/server.ts";
-import { examples } from "./examples.ts";
+import { type Example, examples } from "./examples.ts";
 import { deliveryHeaders, logBook, sign, startTestServer, testEnv } from "./support.ts";
 
 type TestServer = Awaited<ReturnType<typeof startTestServer>>;
@@ -46,7 +46,7 @@ describe("every example payload, signed", () => {
   it("of each declared pair starts a job once it has an installation, a person, a command and a new title", async () => {
     const started = new Set<string>();
     // There is none of an edited pull request.
-    const edited = examples
+    const edited: Example[] = examples
       .filter(({ event, payload }) => event === "pull_request" && payload.action === "opened")
       .map((example) => ({ ...example, payload: { ...example.payload, action: "edited" } }));
     for (const { event, payload } of [...examples, ...edited]) {

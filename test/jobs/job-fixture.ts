@@ -1,0 +1,131 @@
+import { AppError } from "../../src/errors.ts";
+import type { Checkout } from "../../src/git/checkout.ts";
+import { createJobHandler } from "../../src/jobs/create-job-handler.ts";
+import type { CheckoutRequest } from "../../src/jobs/job-dependencies.ts";
+import type { NewJob } from "../../src/queue/job.ts";
+import type { Queue } from "../../src/queue/queue.ts";
+import { openSqliteQueue } from "../../src/queue/sqlite.ts";
+import { startWorker, type Worker } from "../../src/queue/worker.ts";
+import { reviewJob } from "../contract/queue.ts";
+import { MemoryGitHub } from "../reporters/memory-github.ts";
+import { placeOf } from "../support/checkout-place.ts";
+import { GitRepo, TempFolder } from "../support/git-repo.ts";
+
+/** A worker with the real handlers on a real queue, before a GitHub in memory and a repository without a server. */
+export class WorkedQueue implements AsyncDisposable {
+  readonly github = new MemoryGitHub();
+  readonly queue: Queue;
+  readonly log: { level: string; message: string }[] = [];
+  /** Each checkout is a review that begins. */
+  readonly checkouts: CheckoutRequest[] = [];
+  /** Called before each checkout: throw what shall go wrong. */
+  beforeCheckout: (nth: number) => void = () => {};
+  /** Called before GitHub is asked anything at all, as when a token is minted. */
+  beforeAccess: () => void = () => {};
+  readonly #folder = new TempFolder("jobs");
+  readonly #repo = GitRepo.create();
+  #ahead = 0;
+  #worker: Worker | undefined;
+
+  constructor() {
+    this.queue = openSqliteQueue(this.#folder.path, { now: () => this.#now() });
+    const sha = (branch: string) => this.#repo.git("rev-parse", branch);
+    this.#repo.importCommits([
+      { branch: "main", files: [["a.js", "export const a = 1;\n"]] },
+      { branch: "change", parents: ["main"], files: [["a.js", "export const a = 2;\n"]] },
+      { branch: "later", parents: ["change"], files: [["a.js", "export const a = 3;\n"]] },
+    ]);
+    Object.assign(this.github.state, { headSha: sha("change"), baseSha: sha("main") });
+  }
+
+  /** The head of a later push. */
+  get laterHead(): string {
+    return this.#repo.git("rev-parse", "later");
+  }
+
+  /** An event about the pull request at the head that it has now. */
+  event(headSha: string = this.github.state.headSha): NewJob {
+    return reviewJob(this.github.state.number, { headSha });
+  }
+
+  /** Lets time pass for leases and back-offs. */
+  pass(milliseconds: number): void {
+    this.#ahead += milliseconds;
+  }
+
+  /** Starts the worker and lets time pass until no job is left. */
+  async work(): Promise<void> {
+    const idle = Promise.withResolvers<void>();
+    this.#worker ??= startWorker({
+      ...createJobHandler(this.#dependencies()),
+      queue: this.queue,
+      concurrency: 1,
+      log: this.#logger(),
+      pollMs: 2,
+      random: () => 1,
+      now: () => this.#now(),
+      onIdle: idle.resolve,
+    });
+    for (;;) {
+      const { jobs } = await this.queue.stats();
+      if (jobs.waiting === 0 && jobs.active === 0) return;
+      // Never past a lease that a running job is prolonging by the clock.
+      if (jobs.active === 0) this.pass(20_000);
+      await new Promise((resolve) => setTimeout(resolve, 2));
+    }
+  }
+
+  /** Conclusions and titles of all check runs, oldest first; "in_progress" for one that is open. */
+  checks(): string[] {
+    return this.github.checks.map(({ history }) => {
+      const { status, conclusion, title } = history.at(-1) ?? { status: "none", title: "" };
+      return status === "completed" ? `${conclusion}: ${title}` : status;
+    });
+  }
+
+  logged(level: string): string[] {
+    return this.log.filter((line) => line.level === level).map(({ message }) => message);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#worker?.stop(0);
+    await this.queue.close();
+    this.#folder.dispose();
+    this.#repo.dispose();
+  }
+
+  #now(): number {
+    return Date.now() + this.#ahead;
+  }
+
+  #logger() {
+    const at = (level: string) => (_fields: object, message: string) =>
+      void this.log.push({ level, message });
+    return { info: at("info"), warn: at("warn"), error: at("error") };
+  }
+
+  #dependencies(): Parameters<typeof createJobHandler>[0] {
+    const access = async () => {
+      this.beforeAccess();
+      return this.github;
+    };
+    return {
+      github: { repository: access, pull: access },
+      checkout: (request) => this.#checkout(request),
+      model: null,
+      webUrl: "https://github.example.com",
+      version: "0",
+      log: this.#logger(),
+    };
+  }
+
+  async #checkout(request: CheckoutRequest): Promise<Checkout> {
+    this.checkouts.push(request);
+    this.beforeCheckout(this.checkouts.length);
+    const held = await placeOf(this.#repo, request.base, request.head);
+    return { place: held.place, release: async () => held[Symbol.dispose](), tidy: async () => {} };
+  }
+}
+
+export const fault = (code: AppError["code"], options: { retryable?: boolean; retryAfterMs?: number } = {}) =>
+  new AppError(code, `${code} happened`, options);
