@@ -1,15 +1,13 @@
-import type { Hunk } from "../diff/file-diff.ts";
-import { lineAtHead } from "../diff/line-index.ts";
 import type { Side } from "../finding.ts";
 import { cutBytes } from "../text/cut.ts";
 import { showPath } from "../tools/show.ts";
 import type { ReportedFinding } from "../tools/tool.ts";
+import { type Found, locateQuote, otherSide, type SearchedFile } from "./locate-quote.ts";
 import { showNearLines } from "./near-lines.ts";
-import { confirms, findQuote, type LineRange, quoteLines, undecorated, within } from "./quote.ts";
-import { findShownQuote } from "./shown-quote.ts";
+import { confirms, type LineRange, quoteLines, within } from "./quote.ts";
 
-/** A file as both sides of the change show it. `null` where it does not exist on that side, or is no text. */
-export interface AnchorFile {
+/** A file as both sides of the change show it. */
+export interface AnchorFile extends SearchedFile {
   path: string;
   /** Every path that `lines` come from: a renamed file has two. */
   paths: readonly string[];
@@ -17,13 +15,6 @@ export interface AnchorFile {
   inChange: boolean;
   /** Why no line can carry a comment although the change has the file; null where those of its hunks can. */
   hidden: string | null;
-  lines: Record<Side, readonly string[] | null>;
-  /** Its `-U3` hunks; none where they could not be read. */
-  hunks: readonly Hunk[];
-  /** Number of the hunk that shows a line, undefined outside every hunk and where GitHub shows none. */
-  hunkAt(side: Side, line: number): number | undefined;
-  /** True for lines that the change removed. */
-  isRemoved(oldLine: number): boolean;
 }
 
 export interface Anchor {
@@ -39,13 +30,6 @@ export interface Anchor {
 }
 
 type Wanted = Pick<ReportedFinding, "side" | "line" | "start_line" | "quote">;
-
-/** Where the quote stands, and which lines were stated, by their numbers on that side. */
-interface Found {
-  side: Side;
-  place: LineRange;
-  stated: LineRange;
-}
 
 /** A longer range points at nothing: its quote does. */
 const MAX_RANGE_LINES = 500;
@@ -65,83 +49,12 @@ export function resolveAnchor(
   const quote = quoteLines(wanted.quote);
   if (quote.length === 0)
     return { ok: false, reason: "`quote` is empty: give the exact code of the line the finding is about" };
-  const found = locate(file, quote, wanted);
+  const found = locateQuote(file, quote, wanted.side, statedRange(wanted));
   if (!found) return { ok: false, reason: notFound(file, wanted, quote) };
   return { ok: true, anchor: anchorAt(file, found, wanted) };
 }
 
-const other = (side: Side): Side => (side === "RIGHT" ? "LEFT" : "RIGHT");
-
 const statedRange = ({ start_line, line }: Wanted): LineRange => ({ start: start_line ?? line, end: line });
-
-/** As it was given; without the numbers and signs of our own renderings; as the diff shows both sides together. */
-function locate(file: AnchorFile, quote: readonly string[], wanted: Wanted): Found | undefined {
-  const stated = statedRange(wanted);
-  const plain = undecorated(quote);
-  return (
-    onEitherSide(file, quote, wanted.side, stated) ??
-    onEitherSide(file, plain.lines, plain.side ?? wanted.side, stated) ??
-    amongShown(file, plain.lines, wanted.side, stated)
-  );
-}
-
-function onEitherSide(
-  file: AnchorFile,
-  quote: readonly string[],
-  side: Side,
-  stated: LineRange,
-): Found | undefined {
-  const place = findPlace(file, side, quote, stated);
-  if (place) return { side, place, stated };
-  const there = side === "LEFT" ? atHead(file, quote, stated) : stated;
-  const elsewhere = findPlace(file, other(side), quote, there);
-  return elsewhere && { side: other(side), place: elsewhere, stated: there };
-}
-
-function findPlace(
-  file: AnchorFile,
-  side: Side,
-  quote: readonly string[],
-  stated: LineRange,
-): LineRange | undefined {
-  return findQuote(file.lines[side] ?? [], quote, {
-    stated,
-    // A line that both sides show belongs on RIGHT, where people read; LEFT is for what the change removed.
-    ...(side === "LEFT" ? { allowed: createRemovalCheck(file) } : {}),
-    preferred: (place) => file.hunkAt(side, place.end) !== undefined,
-  });
-}
-
-/** Whether a place holds a removed line; places come in file order, so that each line is looked at once. */
-function createRemovalCheck(file: AnchorFile): (place: LineRange) => boolean {
-  let next = 1;
-  return ({ start, end }) => {
-    next = Math.max(next, start);
-    while (next <= end && !file.isRemoved(next)) next++;
-    return next <= end;
-  };
-}
-
-/** Lines stated by their numbers at the merge base where the quote agrees: they are unchanged, and these are their new numbers. */
-function atHead(file: AnchorFile, quote: readonly string[], stated: LineRange): LineRange {
-  const place = findQuote(file.lines.LEFT ?? [], quote, {
-    stated,
-    allowed: (one) => confirms(one, stated),
-  });
-  if (!place) return stated;
-  const shift = lineAtHead(file.hunks, place.end) - place.end;
-  return { start: Math.max(1, stated.start + shift), end: stated.end + shift };
-}
-
-function amongShown(
-  file: AnchorFile,
-  quote: readonly string[],
-  side: Side,
-  stated: LineRange,
-): Found | undefined {
-  const place = findShownQuote(file.hunks, quote, side, stated);
-  return place && { side, place, stated };
-}
 
 function anchorAt(file: AnchorFile, { side, place, stated }: Found, wanted: Wanted): Anchor {
   const lines = file.lines[side] ?? [];
@@ -209,10 +122,10 @@ const inWords = ({ start, end }: LineRange) => (start < end ? `lines ${start}-${
 
 function notFound(file: AnchorFile, wanted: Wanted, quote: readonly string[]): string {
   const path = showPath(file.path);
-  const side = file.lines[wanted.side] ? wanted.side : other(wanted.side);
+  const side = file.lines[wanted.side] ? wanted.side : otherSide(wanted.side);
   const lines = file.lines[side];
   if (!lines) return `${path} is binary or too large: no line of it can be quoted`;
-  if (lines.length === 0 && !file.lines[other(side)]?.length)
+  if (lines.length === 0 && !file.lines[otherSide(side)]?.length)
     return `${path} is empty: no line of it can be quoted`;
   return `the quote does not stand in ${path} on either side of the change. Quote one line exactly. ${showNearLines(file, side, wanted.line, quote)}`;
 }

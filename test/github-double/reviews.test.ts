@@ -13,6 +13,12 @@ const edited = lines(60)
   .replace("line 20\n", "")
   .replace("line 40\n", "line forty\n");
 
+/** A new file of 512 lines whose diff, from its hunk header on, has so many bytes. */
+function ofBytes(bytes: number): string {
+  const others = `${"x".repeat(998)}\n`.repeat(511);
+  return `${others}${"y".repeat(bytes - "@@ -0,0 +1,512 @@\n".length - 511 * 1000 - 2)}\n`;
+}
+
 let scenario: Scenario;
 let call: ReturnType<typeof clientOf>;
 const reviews = "/repos/octo-org/shop/pulls/1/reviews";
@@ -41,6 +47,12 @@ beforeAll(async () => {
       "no-newline.txt": "one\ntwo\nthree",
       "kind.txt": { mode: "120000", data: "edited.txt" },
       "added ünïcode.txt": "a\nb\n",
+      "lines-20000.txt": "l\n".repeat(20_000),
+      "lines-20001.txt": "l\n".repeat(20_001),
+      "bytes-most.txt": ofBytes(500 * 1024),
+      "bytes-more.txt": ofBytes(500 * 1024 + 1),
+      // Bytes count, not characters: git prints them as they are.
+      "latin1.txt": Buffer.from("é\n".repeat(16_000) + "e".repeat(455_000), "latin1"),
     },
   });
   call = clientOf(scenario.github, scenario.installation);
@@ -96,6 +108,11 @@ describe("a line of the diff takes a comment, any other does not", () => {
     ["no-newline.txt", "RIGHT", 4, false],
     ["added ünïcode.txt", "RIGHT", 2, true],
     ["added ünïcode.txt", "RIGHT", 3, false],
+    ["lines-20000.txt", "RIGHT", 20_000, true],
+    ["lines-20001.txt", "RIGHT", 1, false],
+    ["bytes-most.txt", "RIGHT", 512, true],
+    ["bytes-more.txt", "RIGHT", 1, false],
+    ["latin1.txt", "RIGHT", 1, true],
   ] as const)("%s %s %i: %s", async (path, side, line, taken) => {
     const commit_id = headOf(scenario.pull);
     const alone = await call(`POST ${comments}`, { ...at(path, side, line), commit_id });
@@ -132,10 +149,26 @@ describe("a line of the diff takes a comment, any other does not", () => {
     ],
     [at("same.txt", "RIGHT", 1), "Path could not be resolved"],
     [{ path: "edited.txt", body: "No line." }, "Line could not be resolved"],
+    [at("lines-20001.txt", "RIGHT", 1), "Pull request review thread path diff too large"],
   ])("a range in one hunk is taken: %j", async (comment, refusal) => {
     const { status, body } = await call(`POST ${reviews}`, { event: "COMMENT", comments: [comment] });
     expect(status).toBe(refusal ? 422 : 200);
     if (refusal)
       expect(body).toMatchObject({ message: "Unprocessable Entity", errors: [refusal], status: "422" });
+  });
+
+  it("a file whose diff is too large is listed without a patch, and takes comments as a file alone", async () => {
+    const commit_id = headOf(scenario.pull);
+    const { body: files } = await call("GET /repos/octo-org/shop/pulls/1/files?per_page=100");
+    const long = { path: "lines-20001.txt", commit_id };
+    const onLine = await call(`POST ${comments}`, { ...at(long.path, "RIGHT", 1), commit_id });
+    const onFile = await call(`POST ${comments}`, { ...long, subject_type: "file", body: "Look." });
+
+    const listed = (name: string) => files.find(({ filename }: { filename: string }) => filename === name);
+    expect(listed("lines-20000.txt")).toHaveProperty("patch");
+    expect(listed(long.path)).not.toHaveProperty("patch");
+    expect(listed(long.path)).toMatchObject({ additions: 20_001 });
+    expect(onLine.body.errors[0].message).toBe("pull_request_review_thread.path diff too large");
+    expect(onFile.status).toBe(201);
   });
 });

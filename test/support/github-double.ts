@@ -17,7 +17,10 @@
  * Where the double ends
  * - No other endpoint (501 and a violation), no `position` anchors, no media types but `raw` contents, no ETags, no
  *   rate limit of its own (faults play one), no notifications, no merging, no organisations' teams, no user tokens.
- * - No limits on the size of a diff (GitHub stops at 3,000 files and 20,000 lines in the API; only the first is kept).
+ * - Of the limits on the size of a diff those are kept that are known to refuse comments or to cut lists: 20,000 lines
+ *   and 500 KB of a file's diff (no `patch`, 422 for its lines; as a file it still takes a comment, which nobody has
+ *   tried in public), 3,000 files in a list. Not kept: those on a pull request as a whole (20,000 lines, 1 MB, 300 files).
+ * - No attributes: `-diff` and `binary` in a `.gitattributes` hide nothing here. On GitHub they may.
  * - The injected clock gives the timestamps of what is written; credentials are checked by the machine's own clock,
  *   because the bot makes them with it.
  * - Stricter than GitHub where a bot of ours should never go: unknown keys in a body, editing what others wrote, and

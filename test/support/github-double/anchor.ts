@@ -10,13 +10,14 @@ export interface AskedLine {
   start_side?: Side | "side" | null;
 }
 
-export type AnchorProblem = "path" | "line" | "start_line" | "order";
+export type AnchorProblem = "path" | "too_large" | "line" | "start_line" | "order";
 export type AnchorResult = { anchor: LineAnchor } | { problem: AnchorProblem };
 
 /** Finds a comment's lines in the diff, or says what is wrong with them. A range lies in one hunk and ends after it starts. */
 export function resolveAnchor(files: readonly DiffedFile[], asked: AskedLine): AnchorResult {
   const file = files.find((one) => one.path === asked.path);
   if (!file) return { problem: "path" };
+  if (file.tooLarge) return { problem: "too_large" };
   const side = asked.side ?? "RIGHT";
   const end = asked.line === undefined ? undefined : findLine(file, side, asked.line);
   const startSide = asked.start_side === "LEFT" || asked.start_side === "RIGHT" ? asked.start_side : side;

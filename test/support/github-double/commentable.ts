@@ -1,4 +1,4 @@
-import { git } from "./bare-repository.ts";
+import { git, gitBytes } from "./bare-repository.ts";
 import type { Side } from "./model.ts";
 
 /**
@@ -25,9 +25,15 @@ export interface DiffedFile {
   /** Object name of the new content; of the old one for a removed file. */
   oid: string;
   hunks: DiffHunk[];
-  /** From the first hunk header on; undefined where git shows no text. */
+  /** From the first hunk header on; undefined where git shows no text, and where there is too much of it. */
   patch: string | undefined;
+  /** GitHub shows no diff of such a file, and takes no comment on its lines. */
+  tooLarge: boolean;
 }
+
+/** A file's diff may have as many lines, and as many bytes: docs.github.com, "Repository limits", "Diff limits". */
+const mostRows = 20_000;
+const mostBytes = 500 * 1024;
 
 const rowOf = (text: string, left: number, right: number): HunkRow => ({
   LEFT: text.startsWith("+") ? null : left,
@@ -56,13 +62,17 @@ function readHunk(lines: string[], at: number): { hunk: DiffHunk; next: number }
   return { hunk: { header, rows }, next };
 }
 
-function readPatch(patch: string): { hunks: DiffHunk[]; patch: string | undefined } {
-  const lines = patch.split("\n");
-  const first = lines.findIndex((line) => line.startsWith("@@ "));
-  if (first < 0) return { hunks: [], patch: undefined };
+/** @param section what git prints of one file, a character for each byte */
+function readPatch(section: string): Pick<DiffedFile, "hunks" | "patch" | "tooLarge"> {
+  const start = section.search(/^@@ /m);
+  if (start < 0) return { hunks: [], patch: undefined, tooLarge: false };
+  const bytes = Buffer.from(section.slice(start), "latin1");
+  const lines = bytes.toString("utf8").split("\n");
   const hunks: DiffHunk[] = [];
-  for (let read = readHunk(lines, first); read; read = readHunk(lines, read.next)) hunks.push(read.hunk);
-  return { hunks, patch: lines.slice(first).join("\n").replace(/\n$/, "") };
+  for (let read = readHunk(lines, 0); read; read = readHunk(lines, read.next)) hunks.push(read.hunk);
+  const rows = hunks.reduce((sum, hunk) => sum + hunk.rows.length, 0);
+  const tooLarge = rows > mostRows || bytes.length > mostBytes;
+  return { hunks, patch: tooLarge ? undefined : lines.join("\n").replace(/\n$/, ""), tooLarge };
 }
 
 const statuses: Record<string, DiffedFile["status"]> = { A: "added", D: "removed", R: "renamed" };
@@ -92,9 +102,8 @@ async function readDiff(gitDir: string, from: string, to: string, context: numbe
   const names = (await git(gitDir, "diff", "--raw", "--no-abbrev", "-z", ...diffOptions, from, to)).split(
     "\0",
   );
-  const patches = (await git(gitDir, "diff", `-U${context}`, ...diffOptions, from, to)).split(
-    /(?<=\n)(?=diff --git )/,
-  );
+  const printed = await gitBytes(gitDir, "diff", `-U${context}`, ...diffOptions, from, to);
+  const patches = printed.toString("latin1").split(/(?<=\n)(?=diff --git )/);
   const files: DiffedFile[] = [];
   for (let at = 0; names[at]; ) {
     const [, , oldOid = "", newOid = "", status = ""] = (names[at++] ?? "").split(" ");

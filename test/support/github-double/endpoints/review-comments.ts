@@ -16,6 +16,16 @@ const refusal = (field: string, message: string) =>
 /** What GitHub says about a line comment that has no place. */
 const refusals: Record<AnchorProblem, () => GitHubRefusal> = {
   path: () => refusal("pull_request_review_thread.path", "could not be resolved"),
+  too_large: () =>
+    validationFailed(
+      {
+        resource,
+        code: "custom",
+        field: "pull_request_review_thread.path",
+        message: "pull_request_review_thread.path diff too large",
+      },
+      { resource, code: "missing_field", field: "pull_request_review_thread.diff_hunk" },
+    ),
   line: () =>
     validationFailed(
       {

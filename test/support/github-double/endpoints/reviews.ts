@@ -20,6 +20,7 @@ const states: Record<string, ReviewState> = {
 
 const sentences: Record<AnchorProblem, string> = {
   path: "Path could not be resolved",
+  too_large: "Pull request review thread path diff too large",
   line: "Line could not be resolved",
   start_line: "Start line could not be resolved",
   order: "Pull request review thread start line must precede the end line.",
