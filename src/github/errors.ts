@@ -1,4 +1,5 @@
 import { AppError, type ErrorCode } from "../errors.ts";
+import { permissionFor } from "./permissions.ts";
 import type { Headers, Refusal } from "./rate-limit.ts";
 
 /** What octokit's RequestError holds of interest. Its `request` carries the token and is never touched. */
@@ -29,8 +30,8 @@ export function toAppError(error: unknown, call: string): AppError {
     });
   }
   const said = refusal.message === "" ? "" : `: ${refusal.message}`;
-  return new AppError(codeFor(refusal.status), `GitHub answered ${call} with ${refusal.status}${said}`, {
-    ...remedyFor(refusal),
+  return new AppError(codeFor(refusal), `GitHub answered ${call} with ${refusal.status}${said}`, {
+    ...remedyFor(refusal, call),
     retryable: refusal.status >= 500 || refusal.status === 408,
   });
 }
@@ -43,7 +44,14 @@ export function unreadableAnswer(call: string, what: string): AppError {
   });
 }
 
-function codeFor(status: number): ErrorCode {
+/** In a locked conversation GitHub answers 403 for a comment and 422 for a review ("lock prevents review"). */
+const isLocked = ({ status, message }: Refusal) =>
+  (status === 403 && /\bis locked\b/i.test(message)) ||
+  (status === 422 && /\block prevents\b/i.test(message));
+
+function codeFor(refusal: Refusal): ErrorCode {
+  const { status } = refusal;
+  if (isLocked(refusal)) return "github_forbidden";
   if (status === 401) return "github_unauthorized";
   if (status === 403) return "github_forbidden";
   if (status === 404 || status === 410 || status === 451) return "github_not_found";
@@ -52,13 +60,19 @@ function codeFor(status: number): ErrorCode {
   return "github_failed";
 }
 
-function remedyFor({ status, headers }: Refusal): { remedy?: string } {
+function remedyFor(refusal: Refusal, call: string): { remedy?: string } {
+  const { status, headers, message } = refusal;
   if (status === 401) return { remedy: "Check APP_ID and the private key" };
+  if (isLocked(refusal)) return { remedy: "Unlock the conversation of the pull request" };
   if (status !== 403) return {};
-  const wanted = String(headers["x-accepted-github-permissions"] ?? "");
-  // A header from outside: only what permissions look like is repeated.
-  if (!/^[a-z_=,; ]{3,200}$/.test(wanted)) return { remedy: "Check the permissions of the GitHub App" };
-  return { remedy: `Give the GitHub App the permission ${wanted.replaceAll(";", " or")}` };
+  // GitHub names the endpoint's permissions in other refusals too, such as those of a suspended or archived thing.
+  const isMissing = /\bnot accessible by integration\b/i.test(message);
+  const header = headers["x-accepted-github-permissions"];
+  const permission = isMissing
+    ? permissionFor(call, header === undefined ? header : String(header))
+    : undefined;
+  if (permission === undefined) return { remedy: "Check the permissions of the GitHub App" };
+  return { remedy: `Give the GitHub App the permission ${permission}` };
 }
 
 function messageOf(data: unknown): string {

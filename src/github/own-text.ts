@@ -1,5 +1,5 @@
 import { z } from "zod";
-import type { OwnText } from "./pull-request-api.ts";
+import type { OwnReview } from "./pull-request-api.ts";
 
 /** The App whose token is used: its id, and the slug in its bot's login. */
 export interface AppIdentity {
@@ -14,10 +14,6 @@ const Text = z.object({
   user: z.object({ login: z.string(), type: z.string() }).nullish().catch(null),
   performed_via_github_app: z.object({ id: z.int() }).nullish().catch(null),
 });
-
-export interface OwnReview extends OwnText {
-  pending: boolean;
-}
 
 /**
  * What we wrote ourselves among reviews or comments. Only a bot account counts: a person who acts through an App's user token is

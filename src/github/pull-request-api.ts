@@ -27,7 +27,33 @@ export interface CheckRunUpdate {
   status: "in_progress" | "completed";
   conclusion?: "success" | "neutral" | "failure" | "skipped" | "cancelled";
   title: string;
+  /** Markdown, under 65,536 bytes. */
   summary: string;
+  /** More Markdown below the summary, as long as that. */
+  text?: string;
+  /** At most 50. GitHub adds them to those that stand, and never takes one away. */
+  annotations?: readonly CheckAnnotation[];
+}
+
+/** A note of a check run on lines of its commit, which GitHub also shows among the changed files. All of it is plain text. */
+export interface CheckAnnotation {
+  path: string;
+  startLine: number;
+  endLine: number;
+  level: "notice" | "warning" | "failure";
+  /** At most 255 characters. */
+  title: string;
+  /** At most 64 KB, and not empty. */
+  message: string;
+  /** At most 64 KB; GitHub shows them folded away. */
+  details: string;
+}
+
+/** An annotation of ours that stands on a commit. */
+export interface OwnAnnotation {
+  /** External id of its check run. */
+  externalId: string;
+  details: string;
 }
 
 /** A check run of ours as GitHub has it. */
@@ -43,6 +69,11 @@ export interface StandingCheckRun {
 export interface OwnText {
   id: number;
   body: string;
+}
+
+export interface OwnReview extends OwnText {
+  /** Seen by nobody else; GitHub takes neither a review nor a comment of ours while there is one. */
+  pending: boolean;
 }
 
 export type Permission = "admin" | "write" | "read" | "none";
@@ -63,13 +94,17 @@ export interface RepositoryApi {
   findCheckRun(headSha: string, externalId: string): Promise<StandingCheckRun | undefined>;
   createCheckRun(headSha: string, externalId: string, update: CheckRunUpdate): Promise<number>;
   updateCheckRun(id: number, update: CheckRunUpdate): Promise<void>;
+  /** The annotations of all our check runs of this commit. */
+  ownAnnotations(headSha: string): Promise<OwnAnnotation[]>;
 }
 
 /** GitHub as one review sees it: one repository, one pull request, domain types. */
 export interface PullRequestApi extends RepositoryApi {
   pull(): Promise<PullRequest>;
-  /** Our own reviews, all pages. */
-  ownReviews(): Promise<OwnText[]>;
+  /** Our own reviews, all pages, also a pending one that an interrupted question left behind. */
+  ownReviews(): Promise<OwnReview[]>;
+  /** Takes away pending reviews of ours. */
+  discardPendingReviews(): Promise<void>;
   /** Our own inline and file comments on the pull request, all pages. */
   ownReviewComments(): Promise<OwnText[]>;
   /** Our own comments in the conversation, all pages. */

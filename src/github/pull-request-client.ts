@@ -39,8 +39,8 @@ export function createPullRequestApi(options: PullRequestApiOptions): PullReques
 
     ownReviewComments: () => texts(`pulls/${pull}/comments`),
     ownComments: () => texts(`issues/${pull}/comments`),
-    ownReviews: async () =>
-      (await reviews()).filter((one) => !one.pending).map(({ id, body }) => ({ id, body })),
+    ownReviews: reviews,
+    discardPendingReviews,
 
     async createReview(headSha, body, comments) {
       await rest.pulls.createReview({

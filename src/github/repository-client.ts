@@ -3,7 +3,7 @@ import { AppError } from "../errors.ts";
 import type { GitHubClient } from "./client.ts";
 import { unreadableAnswer } from "./errors.ts";
 import type { AppIdentity } from "./own-text.ts";
-import type { CheckRunUpdate, RepositoryApi, StandingCheckRun } from "./pull-request-api.ts";
+import type { CheckAnnotation, CheckRunUpdate, RepositoryApi, StandingCheckRun } from "./pull-request-api.ts";
 
 export interface RepositoryApiOptions {
   client: GitHubClient;
@@ -18,6 +18,9 @@ const checkName = "Hunkwise";
 /** What we read as text through the contents API; beyond it GitHub hands out no content either. */
 const largestFileBytes = 1_000_000;
 
+/** 10,000 annotations: beyond it we would not know what already stands. */
+const mostAnnotationPages = 100;
+
 const Id = z.object({ id: z.int() });
 const PermissionAnswer = z.object({ permission: z.enum(["admin", "write", "read", "none"]).catch("none") });
 const CheckRuns = z.object({
@@ -27,10 +30,11 @@ const CheckRuns = z.object({
       external_id: z.string().nullish(),
       status: z.string(),
       conclusion: z.string().nullish(),
-      output: z.object({ title: z.string().nullish() }).nullish(),
+      output: z.object({ title: z.string().nullish(), annotations_count: z.int().optional() }).nullish(),
     }),
   ),
 });
+const Annotation = z.object({ raw_details: z.string().nullish() });
 const FileContent = z.object({
   type: z.literal("file"),
   size: z.number(),
@@ -41,6 +45,19 @@ const FileContent = z.object({
 export function createRepositoryApi({ client, owner, repo, app }: RepositoryApiOptions): RepositoryApi {
   const { rest } = client;
   const here = { owner, repo };
+  const root = `/repos/${encodeURIComponent(owner)}/${encodeURIComponent(repo)}`;
+
+  async function checkRunsAt(ref: string) {
+    const { data } = await rest.checks.listForRef({
+      ...here,
+      ref,
+      check_name: checkName,
+      app_id: app.id,
+      filter: "all",
+      per_page: 100,
+    });
+    return read(CheckRuns, data, "check runs").check_runs;
+  }
 
   return {
     async permissionOf(username) {
@@ -73,16 +90,7 @@ export function createRepositoryApi({ client, owner, repo, app }: RepositoryApiO
     },
 
     async findCheckRun(headSha, externalId) {
-      const { data } = await rest.checks.listForRef({
-        ...here,
-        ref: headSha,
-        check_name: checkName,
-        app_id: app.id,
-        filter: "all",
-        per_page: 100,
-      });
-      const { check_runs: runs } = read(CheckRuns, data, "check runs");
-      const run = runs.find((one) => one.external_id === externalId);
+      const run = (await checkRunsAt(headSha)).find((one) => one.external_id === externalId);
       return run && standing(run);
     },
 
@@ -100,6 +108,19 @@ export function createRepositoryApi({ client, owner, repo, app }: RepositoryApiO
     async updateCheckRun(id, update) {
       await rest.checks.update({ ...here, check_run_id: id, ...checkFields(update) });
     },
+
+    async ownAnnotations(headSha) {
+      const runs = (await checkRunsAt(headSha)).filter(({ output }) => output?.annotations_count !== 0);
+      const lists = runs.map(async ({ id, external_id }) => {
+        const items = await client.list(`${root}/check-runs/${id}/annotations`, mostAnnotationPages);
+        const annotations = read(z.array(Annotation), items, "annotations");
+        return annotations.map(({ raw_details }) => ({
+          externalId: external_id ?? "",
+          details: raw_details ?? "",
+        }));
+      });
+      return (await Promise.all(lists)).flat();
+    },
   };
 }
 
@@ -115,8 +136,20 @@ export function read<T>(schema: z.ZodType<T>, data: unknown, what: string): T {
   throw unreadableAnswer(`the request for ${what}`, z.prettifyError(parsed.error).split("\n")[0] ?? "");
 }
 
-function checkFields({ status, conclusion, title, summary }: CheckRunUpdate) {
-  return { status, ...(conclusion && { conclusion }), output: { title, summary } };
+function checkFields({ status, conclusion, title, summary, text, annotations }: CheckRunUpdate) {
+  const output = {
+    ...{ title, summary },
+    ...(text !== undefined && { text }),
+    ...(annotations && { annotations: annotations.map(wireAnnotation) }),
+  };
+  return { status, ...(conclusion && { conclusion }), output };
+}
+
+function wireAnnotation({ path, startLine, endLine, level, title, message, details }: CheckAnnotation) {
+  return {
+    ...{ path, title, message },
+    ...{ start_line: startLine, end_line: endLine, annotation_level: level, raw_details: details },
+  };
 }
 
 /** A path as data: a segment that URLs give a meaning would lead to another endpoint. */

@@ -2,10 +2,12 @@ import { AppError, errorLine } from "../errors.ts";
 import { atLeast, type Severity } from "../finding.ts";
 import type { CheckRunUpdate, RepositoryApi, StandingCheckRun } from "../github/pull-request-api.ts";
 import type { ReviewResult } from "../review/review-result.ts";
-import { byteLength, cutAtLine } from "../text/cut.ts";
 import { countBySeverity, outcomeOf, outcomeSentence, plural, usageSentence } from "./outcome.ts";
 import { isAmbiguous, postOnce, type Sleep } from "./post-once.ts";
+import { coverageWords, skippedSection, unreadSection } from "./render-figures.ts";
+import { details } from "./render-parts.ts";
 import { untrustedBlock } from "./render-untrusted.ts";
+import { checkRunKey } from "./standing.ts";
 
 /** When findings keep the check from being green, and whether they turn it red. */
 export interface CheckPolicy {
@@ -17,6 +19,10 @@ type CheckApi = Pick<RepositoryApi, "findCheckRun" | "createCheckRun" | "updateC
 
 /** The check run of one review. */
 export interface CheckRun {
+  /** Undefined where GitHub lets us have none. */
+  readonly id: number | undefined;
+  /** An earlier attempt opened it, and may have left something in it. */
+  readonly takenUp: boolean;
   /** Why GitHub shows none, as a sentence for people; undefined while all is well. */
   readonly problem: string | undefined;
   /** A review of this head and trigger ended with a conclusion before: there is nothing left to do. */
@@ -24,8 +30,6 @@ export interface CheckRun {
   /** May be called again: the last one counts. */
   conclude(update: CheckRunUpdate): Promise<void>;
 }
-
-const mostSummaryBytes = 60_000;
 
 /**
  * Opens the check run of a head and trigger, or takes up the one that an earlier attempt opened. Without the permission
@@ -40,6 +44,8 @@ export async function openCheckRun(
   const opened = await upsert(api, headSha, trigger, inProgress, sleep, isReview);
   let problem = opened.problem;
   return {
+    id: opened.id,
+    takenUp: opened.found,
     get problem() {
       return problem;
     },
@@ -50,9 +56,6 @@ export async function openCheckRun(
     },
   };
 }
-
-/** What one head and trigger's check run is found by. */
-const checkRunKey = (headSha: string, trigger: string) => `${headSha}:${trigger}`;
 
 /** Whether a check run says how a review ended; a skipped, called off or failed one does not, and may be made good. */
 function isReview({ completed, conclusion, title }: StandingCheckRun): boolean {
@@ -84,17 +87,18 @@ export async function closeCheckRun(
   trigger: string,
   update: CheckRunUpdate,
 ): Promise<void> {
-  const standing = await api.findCheckRun(headSha, checkRunKey(headSha, trigger));
+  const standing = await api.findCheckRun(headSha, checkRunKey({ head: headSha, trigger }));
   if (standing && !standing.completed) await api.updateCheckRun(standing.id, update);
 }
 
-const inProgress: CheckRunUpdate = {
+/** What it says while the review goes on. */
+export const inProgress: CheckRunUpdate = {
   status: "in_progress",
   title: "Reviewing",
   summary: "Hunkwise is reading this change.",
 };
 
-/** What a finished review concludes with. `text` follows the figures, such as the findings that have no other place. */
+/** What a finished review concludes with. `text` stands below the figures: the summary, where it has no other place. */
 export function reviewConclusion(result: ReviewResult, policy: CheckPolicy, text = ""): CheckRunUpdate {
   const found = result.findings.map(({ finding }) => finding);
   const { threshold } = policy;
@@ -107,15 +111,14 @@ export function reviewConclusion(result: ReviewResult, policy: CheckPolicy, text
   const figures = [
     outcome === "complete" ? "" : `**${outcomeSentence(result)}.**`,
     open.length > 0 ? `${plural(open.length, "finding")} at or above the threshold "${threshold}".` : "",
-    coverageLine(result),
+    `Coverage: ${coverageWords(result)}.`,
+    ...unreadSection("", result).map((list) => details("What was not read", list)),
+    ...skippedSection("", result.coverage).map((list) => details("Files skipped, and why", list)),
     `Usage: ${usageSentence(result)}.`,
-    text,
   ];
-  return completed(
-    conclusion,
-    `${state}${counted === "" ? nothingFound(result) : `found ${counted}`}`,
-    figures.filter((part) => part !== "").join("\n\n"),
-  );
+  const title = `${state}${counted === "" ? nothingFound(result) : `found ${counted}`}`;
+  const update = completed(conclusion, title, figures.filter((part) => part !== "").join("\n\n"));
+  return text === "" ? update : { ...update, text };
 }
 
 /** Green without a review: nothing here is to be judged. */
@@ -144,21 +147,13 @@ function completed(
   title: string,
   summary: string,
 ): CheckRunUpdate {
-  const text = byteLength(summary) <= mostSummaryBytes ? summary : cutAtLine(summary, mostSummaryBytes).text;
-  return { status: "completed", conclusion, title, summary: text };
+  return { status: "completed", conclusion, title, summary };
 }
 
 /** Only a complete review may say that nothing is there. */
 function nothingFound(result: ReviewResult): string {
   if (outcomeOf(result) !== "complete") return "nothing found in what was read";
   return result.coverage.hunks_total === 0 ? nothingToReview : "No problems found";
-}
-
-function coverageLine({ mode, coverage }: ReviewResult): string {
-  if (mode === "offline") return "Coverage: analyzers only.";
-  const { hunks_served, hunks_total, files_total, files_skipped } = coverage;
-  const skipped = files_skipped.length > 0 ? `, ${plural(files_skipped.length, "file")} skipped` : "";
-  return `Coverage: ${hunks_served} of ${plural(hunks_total, "hunk")} in ${plural(files_total, "file")}${skipped}.`;
 }
 
 async function upsert(
@@ -168,15 +163,16 @@ async function upsert(
   update: CheckRunUpdate,
   sleep?: Sleep,
   keep: (standing: StandingCheckRun) => boolean = () => false,
-): Promise<{ id: number | undefined; kept: boolean; problem: string | undefined }> {
-  const externalId = checkRunKey(headSha, trigger);
+): Promise<{ id: number | undefined; found: boolean; kept: boolean; problem: string | undefined }> {
+  const externalId = checkRunKey({ head: headSha, trigger });
   let id: number | undefined;
-  let kept = false;
+  let [found, kept] = [false, false];
   const find = async () => {
     const standing = await api.findCheckRun(headSha, externalId);
     id = standing?.id;
+    found = standing !== undefined;
     kept = standing !== undefined && keep(standing);
-    return standing !== undefined;
+    return found;
   };
   const problem = await withoutPermission(async () => {
     if (await find()) return kept ? undefined : repeatUpdate(api, id, update, sleep);
@@ -185,7 +181,7 @@ async function upsert(
     };
     await postOnce(create, find, sleep);
   });
-  return { id, kept, problem };
+  return { id, found, kept, problem };
 }
 
 /** An update says the same however often it is sent, so it only has to arrive. */

@@ -2,11 +2,14 @@ import { AppError } from "../errors.ts";
 import type { PullRequestApi } from "../github/pull-request-api.ts";
 import type { ReviewResult } from "../review/review-result.ts";
 import { type CheckPolicy, type CheckRun, cancelledConclusion, reviewConclusion } from "./check-run.ts";
+import { plural } from "./outcome.ts";
+import { postAnnotations } from "./post-annotations.ts";
 import type { Sleep } from "./post-once.ts";
 import { type PostContext, postFileComments, postReview, refusalNotice } from "./post-review.ts";
 import { postSummary } from "./post-summary.ts";
-import { type Publication, planPublication, readStanding } from "./publication.ts";
+import { byPlace, planPublication, type Routed, through } from "./publication.ts";
 import { renderSummary, renderSummaryComment, type SummaryInput } from "./render-summary.ts";
+import { readAnnotated, readStanding } from "./standing.ts";
 
 export interface PublishOptions {
   result: ReviewResult;
@@ -32,6 +35,8 @@ export type PublishOutcome =
       kind: "published";
       /** Findings on their lines or files, also those of an earlier attempt at the same review. */
       posted: number;
+      /** Findings in annotations of the check run, because comments on lines are closed to us. */
+      annotated: number;
       /** Findings in the summary alone. */
       listed: number;
       /** Findings that an earlier review had posted. */
@@ -62,8 +67,6 @@ export async function publishReview(options: PublishOptions): Promise<PublishOut
 
 async function publish(options: PublishOptions): Promise<PublishOutcome> {
   const { api, check, result, trigger, sleep } = options;
-  const key = { head: result.head_sha, trigger };
-  const plan = planPublication(result.findings, await readStanding(api, key), options.maxComments);
   const context: PostContext = {
     api,
     trigger,
@@ -72,43 +75,74 @@ async function publish(options: PublishOptions): Promise<PublishOutcome> {
     headSha: result.head_sha,
     mergeBaseSha: result.merge_base_sha,
   };
-  const input = await postFindings(plan, context, options);
+  const input = await postFindings(await plan(options), context, options);
+  const summarise = async (notices: readonly string[]) =>
+    tryChannel("summary comment", () =>
+      postSummary(api, renderSummaryComment({ ...input, notices }, context), sleep),
+    );
 
-  const closed = await tryChannel("summary comment", () =>
-    postSummary(api, renderSummaryComment(input, context), sleep),
-  );
+  const before = check.problem;
+  const closed = await summarise(told(input.notices, before));
   // The last channel takes what the summary would have said.
   const text =
-    closed === undefined ? "" : renderSummary({ ...input, notices: [...input.notices, closed] }, context);
+    closed === undefined ? "" : renderSummary({ ...input, notices: told(input.notices, closed) }, context);
   await check.conclude(reviewConclusion(result, options.checkPolicy, text));
-  if (closed !== undefined && check.problem !== undefined) {
-    throw new AppError("github_forbidden", `Nothing could be posted. ${closed}. ${check.problem}`);
+  const notices = told(input.notices, closed, check.problem);
+  if (check.problem !== undefined) {
+    if (closed !== undefined) throw nowhere(input, closed, check.problem);
+    // The check was closed to us only now, when the summary had been written without a word of it.
+    if (check.problem !== before) await summarise(notices);
   }
+  const { posted, annotated, listed, standing } = input;
   return {
-    kind: "published",
-    posted: input.posted.length,
-    listed: input.listed.length,
-    standing: input.standing.length,
-    notices: [...new Set([...input.notices, closed, check.problem].filter((notice) => notice !== undefined))],
+    ...{ kind: "published", posted: posted.length, annotated: annotated.length },
+    ...{ listed: listed.length, standing: standing.length, notices },
   };
 }
 
-/** Posts the comments; what no channel took is listed for the summary. */
+const told = (...parts: (string | readonly string[] | undefined)[]) =>
+  [...new Set(parts.flat())].filter((notice) => notice !== undefined);
+
+function nowhere({ posted, annotated }: SummaryInput, ...refusals: string[]): AppError {
+  const stand = posted.length + annotated.length;
+  const what =
+    stand === 0
+      ? "Nothing could be posted"
+      : `Neither summary nor check run could be posted; ${plural(stand, "finding")} could`;
+  return new AppError("github_forbidden", [what, ...refusals].join(". "));
+}
+
+/** Divides the findings among the channels. Takes away first what an interrupted question to GitHub left in their way. */
+async function plan({ api, check, result, trigger, maxComments }: PublishOptions): Promise<Routed[]> {
+  const key = { head: result.head_sha, trigger };
+  const standing = await readStanding(api, key);
+  if (standing.pending) await tryChannel("comments", () => api.discardPendingReviews());
+  const annotated = new Set<string>();
+  if (check.takenUp) {
+    await tryChannel("annotations", async () => {
+      for (const id of (await readAnnotated(api, key)).mine) annotated.add(id);
+    });
+  }
+  return planPublication(result.findings, standing, annotated, maxComments);
+}
+
+/** Takes the findings down the ladder: lines and files, then annotations; what no channel took is for the summary. */
 async function postFindings(
-  plan: Publication,
+  planned: readonly Routed[],
   context: PostContext,
-  { result, version, check }: PublishOptions,
+  { result, version, check, repositoryUrl }: PublishOptions,
 ): Promise<SummaryInput> {
-  const inline = await postReview(plan.inline, context);
-  const file = await postFileComments(plan.file, context);
-  const notices = [inline.notice, file.notice, check.problem].filter((notice) => notice !== undefined);
+  const lines = await through(planned, "line", (waiting) => postReview(waiting, context));
+  const files = await through(lines.routes, "file", (waiting) => postFileComments(waiting, context));
+  const notes = await through(files.routes, "annotation", (waiting) =>
+    postAnnotations(waiting, context, check),
+  );
   return {
     result,
     version,
-    posted: [...plan.posted, ...inline.posted, ...file.posted],
-    listed: [...inline.refused, ...file.refused, ...plan.listed],
-    standing: plan.standing,
-    notices,
+    checkUrl: check.id === undefined ? undefined : `${repositoryUrl}/runs/${check.id}`,
+    ...byPlace(notes.routes),
+    notices: told(lines.notice, files.notice, notes.notice),
   };
 }
 

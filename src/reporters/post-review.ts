@@ -4,35 +4,35 @@ import type { InlineComment, PullRequestApi } from "../github/pull-request-api.t
 import { formatMarker } from "./markers.ts";
 import { countBySeverity } from "./outcome.ts";
 import { postOnce, type Sleep } from "./post-once.ts";
-import { hasFinding, hasReview } from "./publication.ts";
+import { listed, type Outcome, type Place, type Routed, type Settled, type Waiting } from "./publication.ts";
 import { type CommentContext, renderComment } from "./render-comment.ts";
-import type { ListedFinding } from "./render-summary.ts";
+import { hasFinding, hasReview } from "./standing.ts";
 
 export interface PostContext extends CommentContext {
   api: PullRequestApi;
   sleep?: Sleep | undefined;
 }
 
-/** What became of findings that were meant for a channel. */
-export interface Posted {
-  posted: Finding[];
-  refused: ListedFinding[];
-  /** A sentence for the maintainer when the channel as a whole is closed to us. */
-  notice?: string;
-}
+/** On a line that GitHub took, in the summary, or left for an annotation. */
+type ReviewPlace = Extract<Place, { kind: "posted" | "listed" | "annotation" }>;
+
+type OnFile = Extract<Waiting, { kind: "file" }>;
 
 /** Questions to GitHub about which comment of a refused review is wrong; each is two writes at most. */
 const mostQuestions = 30;
 
 /** Posts one review with all these comments. What GitHub refuses comes back with the reason; nothing else is lost to it. */
-export async function postReview(findings: readonly Finding[], context: PostContext): Promise<Posted> {
-  if (findings.length === 0) return { posted: [], refused: [] };
+export async function postReview(
+  waiting: readonly Routed[],
+  context: PostContext,
+): Promise<Outcome<ReviewPlace>> {
+  const findings = waiting.map(({ finding }) => finding);
   try {
     await createReview(findings, context);
-    return { posted: [...findings], refused: [] };
+    return { placeOf: () => ({ kind: "posted" }) };
   } catch (error) {
     if (isInvalid(error)) return postWithoutRefused(findings, context, errorLine(error));
-    return closedChannel(findings, error, "comments on lines");
+    return closedToLines(error);
   }
 }
 
@@ -44,21 +44,29 @@ async function postWithoutRefused(
   findings: readonly Finding[],
   context: PostContext,
   why: string,
-): Promise<Posted> {
+): Promise<Outcome<ReviewPlace>> {
   const { headSha } = await context.api.pull();
   if (headSha !== context.headSha) throw new AppError("stale_head", `The head moved on to ${headSha}`);
-  const reason = `GitHub refused its place (${why})`;
-  const refusedAll = { posted: [], refused: findings.map((finding) => ({ finding, reason })) };
+  const refused = listed(`GitHub refused its place (${why})`);
   try {
     const good = await acceptable(findings, context);
-    if (good.length === 0) return refusedAll;
-    await createReview(good, context);
-    const refused = findings.filter((finding) => !good.includes(finding));
-    return { posted: good, refused: refused.map((finding) => ({ finding, reason })) };
+    if (good.length > 0) await createReview(good, context);
+    return { placeOf: ({ finding }) => (good.includes(finding) ? { kind: "posted" } : refused) };
   } catch (error) {
-    if (isInvalid(error)) return refusedAll;
-    return closedChannel(findings, error, "comments on lines");
+    if (isInvalid(error)) return { placeOf: () => refused };
+    return closedToLines(error);
   }
+}
+
+/** An annotation is the next best place for lines of the head. It knows no other ones. */
+function closedToLines(error: unknown): Outcome<ReviewPlace> {
+  const removed = listed(
+    "comments on lines are not possible here, and no annotation can stand on a removed line",
+  );
+  return {
+    notice: refusalNotice(error, "comments on lines"),
+    placeOf: ({ finding }) => (finding.side === "RIGHT" ? { kind: "annotation" } : removed),
+  };
 }
 
 /** Those of the findings that GitHub takes, in their order; beyond the bound a group in doubt counts as refused. */
@@ -68,12 +76,8 @@ async function acceptable(findings: readonly Finding[], context: PostContext): P
   const good = new Set<Finding>();
   for (let group = groups.shift(); group !== undefined && questions < mostQuestions; group = groups.shift()) {
     questions++;
-    if (
-      await context.api.acceptsReview(
-        context.headSha,
-        group.map((finding) => inlineComment(finding, context)),
-      )
-    ) {
+    const comments = group.map((finding) => inlineComment(finding, context));
+    if (await context.api.acceptsReview(context.headSha, comments)) {
       for (const finding of group) good.add(finding);
     } else if (group.length > 1) {
       const middle = Math.ceil(group.length / 2);
@@ -101,38 +105,36 @@ function inlineComment(finding: Finding, context: CommentContext): InlineComment
     side: finding.side,
     line: finding.line,
     startLine: finding.start_line,
-    body: renderComment(finding, "line", context),
+    body: renderComment(finding, { kind: "line" }, context),
   };
 }
 
 /** Posts each finding on its file. A refusal of one says nothing of the others, a missing permission does. */
-export async function postFileComments(findings: readonly Finding[], context: PostContext): Promise<Posted> {
+export async function postFileComments(
+  waiting: readonly Routed<OnFile>[],
+  context: PostContext,
+): Promise<Outcome<Settled, OnFile>> {
   const { api, headSha, trigger, sleep } = context;
-  const outcome: Posted = { posted: [], refused: [] };
-  for (const [index, finding] of findings.entries()) {
+  const settled = new Map<Finding, Settled>();
+  const placeOf = ({ finding, place }: Routed<OnFile>) =>
+    settled.get(finding) ?? listed(`${place.reason}; comments on files are not possible here`);
+  for (const { finding, place } of waiting) {
     try {
       await postOnce(
-        () => api.createFileComment(headSha, finding.path, renderComment(finding, "file", context)),
+        () => api.createFileComment(headSha, finding.path, renderComment(finding, place, context)),
         async () => hasFinding(await api.ownReviewComments(), finding.id, { head: headSha, trigger }),
         sleep,
       );
-      outcome.posted.push(finding);
+      settled.set(finding, { kind: "posted" });
     } catch (error) {
-      if (!isInvalid(error)) {
-        const closed = closedChannel(findings.slice(index), error, "comments on files");
-        return { ...closed, posted: outcome.posted, refused: [...outcome.refused, ...closed.refused] };
-      }
-      outcome.refused.push({ finding, reason: `GitHub refused a comment on its file (${errorLine(error)})` });
+      if (!isInvalid(error)) return { placeOf, notice: refusalNotice(error, "comments on files") };
+      settled.set(
+        finding,
+        listed(`${place.reason}; GitHub refused a comment on its file (${errorLine(error)})`),
+      );
     }
   }
-  return outcome;
-}
-
-/** A refusal that will stay one closes a channel, and the next one takes over; other failures end this attempt. */
-function closedChannel(findings: readonly Finding[], error: unknown, channel: string): Posted {
-  const notice = refusalNotice(error, channel);
-  const reason = `${channel} are not possible here`;
-  return { posted: [], refused: findings.map((finding) => ({ finding, reason })), notice };
+  return { placeOf };
 }
 
 /** "No comments on lines: ..."; throws what is no refusal, or one that concerns all channels alike. */
@@ -142,4 +144,5 @@ export function refusalNotice(error: unknown, channel: string): string {
   return `No ${channel}: ${errorLine(error)}`;
 }
 
-const isInvalid = (error: unknown) => error instanceof AppError && error.code === "github_invalid";
+/** GitHub understood, and refuses what it was given. */
+export const isInvalid = (error: unknown) => error instanceof AppError && error.code === "github_invalid";

@@ -1,104 +1,140 @@
 import type { Finding } from "../finding.ts";
-import type { OwnText, PullRequestApi } from "../github/pull-request-api.ts";
-import type { PlacedFinding } from "../review/review-result.ts";
-import { parseMarker } from "./markers.ts";
+import type { PlacedFinding, Placement } from "../review/review-result.ts";
 import { bySeverity } from "./order.ts";
-import type { ListedFinding } from "./render-summary.ts";
+import type { Standing } from "./standing.ts";
 
-/** A review is made once for each head and trigger. */
-export interface ReviewKey {
-  head: string;
-  trigger: string;
+/** What a finding still waits for. `reason` says why it is not on its line. */
+export type Waiting = { kind: "line" } | { kind: "file"; reason: string } | { kind: "annotation" };
+
+/** Where a finding stands in the end. */
+export type Settled =
+  /** A comment of this review, on its lines or its file. */
+  | { kind: "posted" }
+  /** An annotation of this review's check run. */
+  | { kind: "annotated" }
+  /** Said by an earlier review. */
+  | { kind: "standing" }
+  /** In the summary alone. */
+  | { kind: "listed"; reason: string };
+
+export type Place = Waiting | Settled;
+
+/**
+ * A finding and its one place. A publication is an array of these with exactly one for each finding of the result, and
+ * every step of it maps that array: nothing can get lost or be said twice. It ends as `Routed<Settled>[]`, so that the
+ * compiler refuses a finding that still waits.
+ */
+export interface Routed<P extends Place = Place> {
+  readonly finding: Finding;
+  readonly place: P;
 }
 
-/** What already stands on the pull request, read from the markers of our own texts. */
-export interface Standing {
-  /** The review of this head and trigger was posted. */
-  review: boolean;
-  /** Ids of findings that this very review posted, before it was interrupted. */
-  mine: ReadonlySet<string>;
-  /** Ids of findings that earlier reviews posted. */
-  earlier: ReadonlySet<string>;
+/** What became of the findings that were handed to a channel. */
+export interface Outcome<S extends Place, W extends Waiting = Waiting> {
+  /** Asked for each of them. */
+  placeOf(one: Routed<W>): S;
+  /** A sentence for the maintainer when the channel as a whole is closed to us. */
+  notice?: string | undefined;
 }
 
-export async function readStanding(api: PullRequestApi, key: ReviewKey): Promise<Standing> {
-  const [reviews, comments] = [await api.ownReviews(), await api.ownReviewComments()];
-  const mine = new Set<string>();
-  const earlier = new Set<string>();
-  for (const { body } of comments) {
-    const marker = parseMarker(body);
-    if (marker?.kind === "finding") (isOf(marker, key) ? mine : earlier).add(marker.id);
-  }
-  return { review: hasReview(reviews, key), mine, earlier };
-}
+export const listed = (reason: string) => ({ kind: "listed", reason }) as const;
 
-export function hasReview(reviews: readonly OwnText[], key: ReviewKey): boolean {
-  return reviews.some(({ body }) => {
-    const marker = parseMarker(body);
-    return marker?.kind === "review" && isOf(marker, key);
+/** Hands the findings that wait for a channel to it; all others stay where they are. */
+export async function through<P extends Place, const C extends Waiting["kind"], S extends Place>(
+  routes: readonly Routed<P>[],
+  channel: C,
+  post: (waiting: Routed<For<P, C>>[]) => Promise<Outcome<S, For<P, C>>>,
+): Promise<{ routes: Routed<Exclude<P, { kind: C }> | S>[]; notice: string | undefined }> {
+  const isWaiting = (one: Routed<P>): one is Routed<For<P, C>> => one.place.kind === channel;
+  const isElsewhere = (one: Routed<P>): one is Routed<Exclude<P, { kind: C }>> => !isWaiting(one);
+  const waiting = routes.filter(isWaiting);
+  if (waiting.length === 0) return { routes: routes.filter(isElsewhere), notice: undefined };
+  const outcome = await post(waiting);
+  const settled = routes.map((one) => {
+    if (isElsewhere(one)) return one;
+    return { finding: one.finding, place: outcome.placeOf(one as Routed<For<P, C>>) };
   });
+  return { routes: settled, notice: outcome.notice };
 }
 
-export function hasFinding(comments: readonly OwnText[], id: string, key: ReviewKey): boolean {
-  return comments.some(({ body }) => {
-    const marker = parseMarker(body);
-    return marker?.kind === "finding" && marker.id === id && isOf(marker, key);
-  });
+type For<P extends Place, C extends Waiting["kind"]> = Extract<P, { kind: C }> & Waiting;
+
+/** A finding that has no comment and no annotation, and why. */
+export interface ListedFinding {
+  finding: Finding;
+  reason: string;
 }
 
-const isOf = (marker: ReviewKey, key: ReviewKey) =>
-  marker.head === key.head && marker.trigger === key.trigger;
+/** All findings of a result by where they stand, each in one of the lists. */
+export interface Places {
+  posted: readonly Finding[];
+  annotated: readonly Finding[];
+  standing: readonly Finding[];
+  listed: readonly ListedFinding[];
+}
 
-/** Where each finding goes; every finding of the result is in exactly one of the lists. */
-export interface Publication {
-  /** On their lines, still to be posted. */
-  inline: Finding[];
-  /** On their files, still to be posted. */
-  file: Finding[];
-  /** Posted by this review in an earlier attempt. */
-  posted: Finding[];
-  /** Posted by earlier reviews. */
-  standing: Finding[];
-  /** For the summary, each with its reason. */
-  listed: ListedFinding[];
+export function byPlace(routes: readonly Routed<Settled>[]): Places {
+  const at = (kind: Settled["kind"]) =>
+    routes.filter(({ place }) => place.kind === kind).map(({ finding }) => finding);
+  return {
+    posted: at("posted"),
+    annotated: at("annotated"),
+    standing: at("standing"),
+    listed: routes.flatMap(({ finding, place }) =>
+      place.kind === "listed" ? [{ finding, reason: place.reason }] : [],
+    ),
+  };
 }
 
 /** File comments are requests of their own, and each notifies people. */
 const mostFileComments = 5;
 
-/** Divides findings among the channels, the most severe first. */
+/**
+ * Divides findings among the channels, the most severe first.
+ *
+ * @param annotated ids of findings that an earlier attempt at this review annotated
+ */
 export function planPublication(
   findings: readonly PlacedFinding[],
   standing: Standing,
+  annotated: ReadonlySet<string>,
   maxComments: number,
-): Publication {
-  const plan: Publication = { inline: [], file: [], posted: [], standing: [], listed: [] };
+): Routed[] {
   const seen = new Set<string>();
-  let [inlineSoFar, filesSoFar] = [0, 0];
-  for (const { finding, placement } of bySeverity(findings)) {
-    const isRepeated = seen.has(finding.id);
-    seen.add(finding.id);
-    if (standing.mine.has(finding.id) && !isRepeated) {
-      plan.posted.push(finding);
-      if (placement.kind === "file") filesSoFar++;
-      else inlineSoFar++;
-    } else if (standing.earlier.has(finding.id)) {
-      plan.standing.push(finding);
-    } else if (placement.kind === "summary") {
-      plan.listed.push({ finding, reason: placement.reason });
-    } else if (isRepeated) {
-      plan.listed.push({ finding, reason: "the same problem has a comment at another place" });
-    } else if (placement.kind === "file") {
-      if (filesSoFar++ < Math.min(mostFileComments, maxComments)) plan.file.push(finding);
-      else
-        plan.listed.push({ finding, reason: `${placement.reason}; no more comments on files in one review` });
-    } else if (standing.review) {
-      plan.listed.push({ finding, reason: "the review of this commit was posted without it" });
-    } else if (inlineSoFar++ < maxComments) {
-      plan.inline.push(finding);
-    } else {
-      plan.listed.push({ finding, reason: `a review has at most ${maxComments} comments on lines` });
+  const used = { line: 0, file: 0 };
+  return bySeverity(findings).map(({ finding, placement }) => {
+    const { id } = finding;
+    const isRepeated = seen.has(id);
+    seen.add(id);
+    if (standing.mine.has(id) && !isRepeated) {
+      used[placement.kind === "file" ? "file" : "line"]++;
+      return { finding, place: { kind: "posted" } };
     }
+    if (annotated.has(id) && !isRepeated) return { finding, place: { kind: "annotated" } };
+    if (standing.earlier.has(id)) return { finding, place: { kind: "standing" } };
+    if (placement.kind !== "summary" && isRepeated) {
+      return { finding, place: listed("the same problem has a comment at another place") };
+    }
+    return { finding, place: placeOf(placement, used, standing, maxComments) };
+  });
+}
+
+/** The channel of a finding that stands nowhere yet, and has not come before. Counts what it hands out. */
+function placeOf(
+  placement: Placement,
+  used: { line: number; file: number },
+  standing: Standing,
+  maxComments: number,
+): Place {
+  if (placement.kind === "summary") return listed(placement.reason);
+  if (placement.kind === "file") {
+    const isFull = used.file >= Math.min(mostFileComments, maxComments);
+    if (isFull) return listed(`${placement.reason}; no more comments on files in one review`);
+    used.file++;
+    return { kind: "file", reason: placement.reason };
   }
-  return plan;
+  if (standing.review) return listed("the review of this commit was posted without it");
+  if (used.line >= maxComments) return listed(`a review has at most ${maxComments} comments on lines`);
+  used.line++;
+  return { kind: "line" };
 }

@@ -1,5 +1,5 @@
 import type { Finding, Severity } from "../finding.ts";
-import { untrustedCode } from "./render-untrusted.ts";
+import { untrustedCode, untrustedLine } from "./render-untrusted.ts";
 
 /** Where links lead: the repository's page, and the revisions that were compared. */
 export interface LinkBase {
@@ -18,19 +18,55 @@ export function severityBadge(severity: Severity): string {
 
 /** The lines of a finding as a link, on the side where they live. */
 export function findingLink(finding: Finding, base: LinkBase): string {
-  const sha = finding.side === "RIGHT" ? base.headSha : base.mergeBaseSha;
-  return placeLink(base, sha, finding.path, finding.start_line ?? finding.line, finding.line);
+  return placeLink(
+    base,
+    revisionOf(finding, base),
+    finding.path,
+    finding.start_line ?? finding.line,
+    finding.line,
+  );
 }
+
+/** A finding in one line: severity, title as a link to its lines, and where that is. */
+export function findingLine(finding: Finding, base: LinkBase): string {
+  const { path, line, start_line, severity } = finding;
+  const first = start_line ?? line;
+  const url = placeUrl(base, revisionOf(finding, base), path, first, line);
+  return `- ${severityBadge(severity)}: ${linked(untrustedLine(finding.title), url)} in ${placeLabel(path, first, line)}`;
+}
+
+const revisionOf = ({ side }: Finding, base: LinkBase) =>
+  side === "RIGHT" ? base.headSha : base.mergeBaseSha;
 
 /** `path:first-last` as a link to these lines at a revision. */
 export function placeLink(base: LinkBase, sha: string, path: string, first: number, last: number): string {
-  const label = untrustedCode(`${path}:${first === last ? first : `${first}-${last}`}`);
+  return linked(placeLabel(path, first, last), placeUrl(base, sha, path, first, last));
+}
+
+const linked = (text: string, url: string | undefined) => (url === undefined ? text : `[${text}](${url})`);
+
+/** Paths may have thousands of characters, and each may take many to be written. The end says most. */
+const mostLabel = 160;
+const mostUrl = 3_000;
+
+function placeLabel(path: string, first: number, last: number): string {
+  const end = path.length > mostLabel ? `…${path.slice(-mostLabel).toWellFormed()}` : path;
+  return untrustedCode(`${end}:${first === last ? first : `${first}-${last}`}`);
+}
+
+/** Undefined where it would be too long to be of use. */
+function placeUrl(
+  base: LinkBase,
+  sha: string,
+  path: string,
+  first: number,
+  last: number,
+): string | undefined {
   const anchor = first === last ? `#L${first}` : `#L${first}-L${last}`;
   // GitHub shows such files rendered, without lines, unless told otherwise.
-  const plain = /\.(md|markdown|mdx|rst|adoc|asciidoc|org|textile|ipynb|svg|csv|tsv)$/i.test(path)
-    ? "?plain=1"
-    : "";
-  return `[${label}](${base.repositoryUrl}/blob/${sha}/${encodePath(path)}${plain}${anchor})`;
+  const isRendered = /\.(md|markdown|mdx|rst|adoc|asciidoc|org|textile|ipynb|svg|csv|tsv)$/i.test(path);
+  const url = `${base.repositoryUrl}/blob/${sha}/${encodePath(path)}${isRendered ? "?plain=1" : ""}${anchor}`;
+  return url.length > mostUrl ? undefined : url;
 }
 
 /** Parentheses would end the link, and `encodeURIComponent` leaves them. */

@@ -1,4 +1,3 @@
-import type { Finding } from "../finding.ts";
 import type { ReviewResult } from "../review/review-result.ts";
 import { byteLength } from "../text/cut.ts";
 import { formatMarker } from "./markers.ts";
@@ -10,34 +9,30 @@ import {
   outcomeSentence,
   plural,
   summaryOf,
-  unreadPlaces,
   usageSentence,
 } from "./outcome.ts";
-import { type CommentContext, renderFinding } from "./render-comment.ts";
-import { findingLink, type LinkBase, severityBadge } from "./render-places.ts";
+import type { ListedFinding, Places } from "./publication.ts";
+import { type CommentContext, mostBodyBytes, renderFinding } from "./render-comment.ts";
+import { coverageWords, reviewableFiles, skippedSection, unreadSection } from "./render-figures.ts";
+import { details, fitting, section } from "./render-parts.ts";
+import { findingLine, type LinkBase } from "./render-places.ts";
 import { untrustedBlock, untrustedCode, untrustedLine } from "./render-untrusted.ts";
 
-/** A finding that has no comment of its own, and why. */
-export interface ListedFinding {
-  finding: Finding;
-  reason: string;
-}
-
-export interface SummaryInput {
+export interface SummaryInput extends Places {
   result: ReviewResult;
   /** Version of Hunkwise. */
   version: string;
-  /** Posted on their lines or files by this review. */
-  posted: readonly Finding[];
-  listed: readonly ListedFinding[];
-  /** Still true, and already said by an earlier review. */
-  standing: readonly Finding[];
+  /** Page of the check run; undefined where there is none. */
+  checkUrl: string | undefined;
   /** What the maintainer should know: a permission that is missing, a channel that failed. */
   notices: readonly string[];
 }
 
-/** Bytes for each part; together with their frames they stay below `mostBodyBytes` of a comment. */
-const room = { summary: 5_000, posted: 9_000, listed: 22_000, titles: 6_000, standing: 4_000, list: 3_000 };
+/** Bytes for each part; what they leave of a comment is for the findings that have no other place. */
+const room = { summary: 5_000, index: 4_000, annotated: 6_000, standing: 4_000, list: 3_000, marker: 1_000 };
+
+/** Comments on lines are seen on their lines; more titles than these would only make people scroll. */
+const mostTitles = 12;
 
 /** The sticky summary comment of a pull request, marker included. */
 export function renderSummaryComment(input: SummaryInput, context: CommentContext): string {
@@ -49,30 +44,30 @@ export function renderSummaryComment(input: SummaryInput, context: CommentContex
 export function renderSummary(input: SummaryInput, base: LinkBase): string {
   const { result } = input;
   if (isQuiet(input)) return quietLine(input);
-  const blocks = [
+  const before = [
     `### Hunkwise: ${headline(result)}`,
     outcomeSentence(result) && `**${outcomeSentence(result)}.**`,
     ...input.notices.slice(0, 5).map((notice) => `⚠️ ${untrustedLine(notice, 600)}`),
     untrustedBlock(summaryOf(result), room.summary),
-    ...section(
-      "",
-      input.posted.map((finding) => titleLine(finding, base)),
-      room.posted,
-    ),
-    ...listedSection(input.listed, base),
+    ...postedSection(input, base),
+    ...annotatedSection(input, base),
+  ];
+  const after = [
     ...section(
       "**Already reported, and still there**",
-      input.standing.map((finding) => titleLine(finding, base)),
+      input.standing.map((finding) => findingLine(finding, base)),
       room.standing,
     ),
-    ...section("**Not read**", unreadLines(result), room.list),
+    ...unreadSection("**Not read**", result),
     ...section(
       "**Warnings**",
       result.warnings.map((warning) => `- ${untrustedLine(warning)}`),
       room.list,
     ),
-    details("About this review", footer(input)),
+    aboutBlock(input),
   ];
+  const taken = [...before, ...after].reduce((sum, block) => sum + byteLength(block) + 2, room.marker);
+  const blocks = [...before, ...listedSection(input.listed, base, mostBodyBytes - taken), ...after];
   return blocks.filter((block) => block !== "").join("\n\n");
 }
 
@@ -83,10 +78,10 @@ function isQuiet({ result, notices }: SummaryInput): boolean {
 }
 
 function quietLine(input: SummaryInput): string {
-  const { hunks_total, files_total, files_skipped } = input.result.coverage;
-  const reviewed = files_total - files_skipped.length;
+  const { coverage } = input.result;
+  const { hunks_total, files_skipped } = coverage;
   if (hunks_total === 0) return details("Hunkwise: no hunk of this change is to be reviewed", footer(input));
-  const extent = `${plural(hunks_total, "hunk")} in ${plural(reviewed, "file")}`;
+  const extent = `${plural(hunks_total, "hunk")} in ${plural(reviewableFiles(coverage), "file")}`;
   const skipped = files_skipped.length > 0 ? `, ${plural(files_skipped.length, "file")} skipped` : "";
   return details(`✅ Hunkwise found no problems: ${extent} read${skipped}`, footer(input));
 }
@@ -101,67 +96,62 @@ function headline(result: ReviewResult): string {
   }[outcomeOf(result)];
 }
 
-function titleLine(finding: Finding, base: LinkBase): string {
-  return `- ${severityBadge(finding.severity)}: ${untrustedLine(finding.title)} (${findingLink(finding, base)})`;
+/** An index of the comments on lines and files. */
+function postedSection({ posted }: SummaryInput, base: LinkBase): string[] {
+  const titles = fitting(
+    posted.slice(0, mostTitles).map((finding) => findingLine(finding, base)),
+    room.index,
+  );
+  const rest = posted.length - titles.length;
+  const lines = rest === 0 ? titles : [...titles, `- and ${rest} more on their lines`];
+  return lines.length === 0 ? [] : [lines.join("\n")];
+}
+
+function annotatedSection({ annotated, checkUrl }: SummaryInput, base: LinkBase): string[] {
+  const stand = annotated.length === 1 ? "1 finding stands" : `${annotated.length} findings stand`;
+  const run = checkUrl === undefined ? "check run" : `[check run](${checkUrl})`;
+  const lines = annotated.map((finding) => findingLine(finding, base));
+  return section(
+    `**${stand} as annotations of the ${run} and among the changed files**`,
+    lines,
+    room.annotated,
+  );
 }
 
 /** In full while there is room, then by title, then by number: what is left out is said to be. */
-function listedSection(listed: readonly ListedFinding[], base: LinkBase): string[] {
+function listedSection(listed: readonly ListedFinding[], base: LinkBase, maxBytes: number): string[] {
   if (listed.length === 0) return [];
-  const full = fitting(
-    listed.map(({ finding, reason }) => {
-      const why = `_Not on its line: ${untrustedLine(reason)}._`;
-      return `${renderFinding(finding, "list", base, 6_000)}\n\n${why}`;
-    }),
-    room.listed,
+  const whole = listed.map(({ finding, reason }) =>
+    renderFinding(finding, { kind: "list", reason }, base, 6_000),
   );
-  const titles = listed.slice(full.length).map(({ finding }) => titleLine(finding, base));
-  return [full.join("\n\n---\n\n"), ...section("**And, in short**", titles, room.titles)];
+  const titlesRoom = Math.min(6_000, maxBytes / 4);
+  const all = fitting(whole, maxBytes - 100);
+  const full = all.length === whole.length ? all : fitting(whole, maxBytes - titlesRoom - 100);
+  const titles = listed.slice(full.length).map(({ finding }) => findingLine(finding, base));
+  return [full.join("\n\n---\n\n"), ...section("**And, in short**", titles, titlesRoom)];
 }
 
-function unreadLines(result: ReviewResult): string[] {
-  return unreadPlaces(result).map(({ path, what }) => `- ${untrustedCode(path)}: ${untrustedLine(what)}`);
+function aboutBlock(input: SummaryInput): string {
+  const { coverage } = input.result;
+  const skipped = coverage.files_skipped.length;
+  const told = skipped === 0 ? "" : `, ${plural(skipped, "file")} skipped`;
+  const isModel = input.result.mode === "model" && coverage.hunks_total > 0;
+  const read = isModel
+    ? `: ${coverage.hunks_served} of ${plural(coverage.hunks_total, "hunk")} read${told}`
+    : "";
+  return details(`About this review${read}`, footer(input));
 }
 
 function footer({ result, version }: SummaryInput): string {
-  const { coverage, mode, model } = result;
+  const { mode, model } = result;
   const reader =
     mode === "offline" ? "analyzers only, no model" : `model ${untrustedCode(model ?? "unknown")}`;
-  const read =
-    mode === "offline"
-      ? `analyzers only (${plural(coverage.hunks_total, "hunk")})`
-      : `${coverage.hunks_served} of ${plural(coverage.hunks_total, "hunk")} in ${plural(coverage.files_total, "file")}`;
-  const skipped = coverage.files_skipped.map(
-    ({ path, reason }) => `- skipped ${untrustedCode(path)}: ${untrustedLine(reason)}`,
-  );
   return [
     `- reviewed \`${result.merge_base_sha.slice(0, 12)}..${result.head_sha.slice(0, 12)}\` with ${reader}`,
-    `- coverage: ${read}`,
+    `- coverage: ${coverageWords(result)}`,
     `- usage: ${usageSentence(result)}`,
     `- took ${duration(result.duration_ms)}, ended with \`${result.stop_reason}\``,
     `- Hunkwise ${untrustedLine(version, 60)}`,
-    ...section("", skipped, room.list),
+    ...skippedSection("\nFiles skipped, and why:", result.coverage),
   ].join("\n");
-}
-
-function details(title: string, text: string): string {
-  return `<details><summary>${title}</summary>\n\n${text}\n\n</details>`;
-}
-
-/** A titled list of as many lines as fit, with the number of those that do not; nothing for no lines. */
-function section(title: string, lines: readonly string[], maxBytes: number): string[] {
-  if (lines.length === 0) return [];
-  const shown = fitting(lines, maxBytes);
-  const rest = lines.length - shown.length;
-  const list = [...shown, ...(rest > 0 ? [`- and ${rest} more`] : [])].join("\n");
-  return [title === "" ? list : `${title}\n\n${list}`];
-}
-
-function fitting(parts: readonly string[], maxBytes: number): string[] {
-  let left = maxBytes;
-  const end = parts.findIndex((part) => {
-    left -= byteLength(part) + 8;
-    return left < 0;
-  });
-  return end < 0 ? [...parts] : parts.slice(0, end);
 }

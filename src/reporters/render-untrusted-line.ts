@@ -75,7 +75,7 @@ function isNeedlessEscape(sign: string): boolean {
 function plain(scan: Scan, sign: string, after: string): string {
   if (sign === "<" || sign === "[") return `\\${sign}`;
   if (sign === "&") return /[#a-z]/i.test(after) ? "\\&" : sign;
-  if (scan.setting === "phrase" && /[*_~|]/.test(sign)) return `\\${sign}`;
+  if (scan.setting === "phrase" && /[*_~|\]]/.test(sign)) return `\\${sign}`;
   if (sign === "@" && !/^[ \t\u200b]?$/.test(after)) return sign + breaker;
   if (sign === "#" && /\d/.test(after)) return sign + breaker;
   return invisible.test(sign) ? codePoint(sign) : afterContext(scan, sign, after);

@@ -148,12 +148,15 @@ describe("our own texts", () => {
     expect((await apiFor().api.ownComments()).map(({ id }) => id)).toEqual([1, 2, 5, 8]);
   });
 
-  it("hold no pending review", async () => {
+  it("tell a pending review from one that was posted", async () => {
     list(`${pullPath}/reviews`, [
       { id: 1, body: "posted", user: bot, state: "COMMENTED" },
       { id: 2, body: "pending", user: bot, state: "PENDING" },
     ]);
-    expect(await apiFor().api.ownReviews()).toEqual([{ id: 1, body: "posted" }]);
+    expect(await apiFor().api.ownReviews()).toEqual([
+      { id: 1, body: "posted", pending: false },
+      { id: 2, body: "pending", pending: true },
+    ]);
   });
 
   it("are found among the comments on lines", async () => {
@@ -241,6 +244,69 @@ describe("asking whether a review would be taken", () => {
     expect(await failure(apiFor().api.acceptsReview(head, [place]))).toMatchObject({
       code: "github_forbidden",
     });
+  });
+});
+
+describe("annotations", () => {
+  const runs = (check_runs: object[]) =>
+    github()
+      .get(`${root}/commits/${head}/check-runs`)
+      .query({ check_name: "Hunkwise", app_id: app.id, filter: "all", per_page: 100 })
+      .reply(200, { total_count: check_runs.length, check_runs });
+  const run = (id: number, annotations_count?: number) => ({
+    ...{ id, external_id: `key ${id}`, status: "completed", conclusion: "neutral" },
+    output: { title: "T", ...(annotations_count === undefined ? {} : { annotations_count }) },
+  });
+
+  it("are sent with a check run in GitHub's words", async () => {
+    github()
+      .patch(`${root}/check-runs/12`, {
+        status: "in_progress",
+        output: {
+          title: "T",
+          summary: "S",
+          text: "X",
+          annotations: [
+            {
+              ...{ path: "a.ts", start_line: 3, end_line: 5, annotation_level: "warning" },
+              ...{ title: "A", message: "M", raw_details: "R" },
+            },
+          ],
+        },
+      })
+      .reply(200, { id: 12 });
+    const annotation = {
+      ...{ path: "a.ts", startLine: 3, endLine: 5, level: "warning" as const },
+      ...{ title: "A", message: "M", details: "R" },
+    };
+    const text = { title: "T", summary: "S", text: "X" };
+    await apiFor().api.updateCheckRun(12, { status: "in_progress", ...text, annotations: [annotation] });
+  });
+
+  it("are read of every check run of ours that has some, all pages", async () => {
+    runs([run(1, 0), run(2, 101), run(3)]);
+    const path = `${root}/check-runs/2/annotations`;
+    const next = `<${host}${path}?per_page=100&page=2>; rel="next"`;
+    github()
+      .get(`${path}?per_page=100`)
+      .reply(200, [{ raw_details: "one" }], { link: next });
+    github()
+      .get(`${path}?per_page=100&page=2`)
+      .reply(200, [{ raw_details: null }]);
+    github()
+      .get(`${root}/check-runs/3/annotations?per_page=100`)
+      .reply(200, [{ raw_details: "three" }]);
+    expect(await apiFor().api.ownAnnotations(head)).toEqual([
+      { externalId: "key 2", details: "one" },
+      { externalId: "key 2", details: "" },
+      { externalId: "key 3", details: "three" },
+    ]);
+  });
+
+  it("that come in another shape are an error", async () => {
+    runs([run(2, 1)]);
+    github().get(`${root}/check-runs/2/annotations?per_page=100`).reply(200, ["x"]);
+    expect(await failure(apiFor().api.ownAnnotations(head))).toMatchObject({ code: "github_failed" });
   });
 });
 

@@ -67,7 +67,7 @@ describe("what a review concludes with", () => {
       policy,
     );
     expect(offline.title).toBe("Analyzers only: nothing found in what was read");
-    expect(offline.summary).toContain("Coverage: analyzers only.");
+    expect(offline.summary).toContain("Coverage: analyzers only (3 hunks in 2 files).");
   });
 
   it("does not praise what nobody had to read", () => {

@@ -1,47 +1,9 @@
 import { describe, expect, it } from "vitest";
 import { AppError } from "../../src/errors.ts";
-import type { Finding } from "../../src/finding.ts";
 import type { PullRequestApi } from "../../src/github/pull-request-api.ts";
-import { openCheckRun } from "../../src/reporters/check-run.ts";
-import { type PublishOptions, publishReview } from "../../src/reporters/github-review.ts";
 import { formatMarker, parseMarker } from "../../src/reporters/markers.ts";
-import type { Placement } from "../../src/review/review-result.ts";
-import { ambiguous, head, MemoryGitHub, refusal } from "./memory-github.ts";
-import { sampleFinding, sampleResult } from "./sample-result.ts";
-
-const placed = (over: Partial<Finding>, placement: Placement = { kind: "inline" }) => ({
-  finding: sampleFinding({ id: `${over.path}:${over.line}`, ...over }),
-  placement,
-});
-const many = (count: number, over: Partial<Finding> = {}) =>
-  Array.from({ length: count }, (_, index) => placed({ path: "src/a.ts", line: index + 1, ...over }));
-const onFile = (count: number) =>
-  Array.from({ length: count }, (_, index) =>
-    placed({ path: `src/f${index}.ts`, line: 1 }, { kind: "file", reason: "its lines are not in the diff" }),
-  );
-
-async function publish(github: MemoryGitHub, findings = many(2), over: Partial<PublishOptions> = {}) {
-  const trigger = over.trigger ?? "event";
-  const sleep = async () => {};
-  const check = await openCheckRun(github, head, trigger, sleep);
-  return publishReview({
-    result: sampleResult({ findings }),
-    api: github,
-    trigger,
-    repositoryUrl: "https://github.com/octo/shop",
-    version: "0.1.0",
-    maxComments: 40,
-    checkPolicy: { threshold: "high", fail: false },
-    check,
-    sleep,
-    ...over,
-  });
-}
-
-const summary = (github: MemoryGitHub) => github.comments[0]?.body ?? "";
-const conclusion = (github: MemoryGitHub) => github.checks[0]?.history.at(-1)?.conclusion;
-const inlineIds = (github: MemoryGitHub) =>
-  github.reviews.flatMap(({ comments }) => comments.map(({ path, line }) => `${path}:${line}`));
+import { ambiguous, head, MemoryGitHub } from "./memory-github.ts";
+import { conclusion, inlineIds, many, onFile, placed, publish, summary } from "./publish-to-memory.ts";
 
 describe("publishing", () => {
   it("posts one review with its comments, one summary, and concludes the check", async () => {
@@ -54,6 +16,7 @@ describe("publishing", () => {
     expect(await publish(github, findings)).toEqual({
       kind: "published",
       posted: 3,
+      annotated: 0,
       listed: 1,
       standing: 0,
       notices: [],
@@ -289,103 +252,5 @@ describe("an answer that never came", () => {
     await expect(publish(github)).rejects.toBe(limit);
     expect(github.comments).toEqual([]);
     expect(await publish(github)).toMatchObject({ posted: 2, listed: 0 });
-  });
-});
-
-describe("a review that GitHub refuses", () => {
-  it("for one comment of twenty is posted with the other nineteen, once", async () => {
-    const github = new MemoryGitHub();
-    github.refuses = ({ line }) => line === 13;
-    expect(await publish(github, many(20))).toMatchObject({ posted: 19, listed: 1 });
-    expect(github.reviews).toHaveLength(1);
-    expect(inlineIds(github)).toHaveLength(19);
-    expect(summary(github)).toContain("src/a.ts:13");
-    expect(summary(github)).toContain("GitHub refused its place");
-    expect(github.count("acceptsReview")).toBeLessThanOrEqual(11);
-  });
-
-  it("for all of them is told in the summary alone, with a bounded number of questions", async () => {
-    const github = new MemoryGitHub();
-    github.refuses = () => true;
-    expect(await publish(github, many(40))).toMatchObject({ posted: 0, listed: 40 });
-    expect(github.count("acceptsReview")).toBeLessThanOrEqual(30);
-    expect(github.reviews).toEqual([]);
-  });
-
-  it("for a reason that is gone is posted whole", async () => {
-    const github = new MemoryGitHub();
-    github.faults.push({ call: "createReview", nth: 1, error: refusal("github_invalid") });
-    expect(await publish(github, many(4))).toMatchObject({ posted: 4, listed: 0 });
-    expect(github.reviews).toHaveLength(1);
-  });
-
-  it("for a reason that none of its comments has is told in the summary", async () => {
-    const github = new MemoryGitHub();
-    github.faults.push({ call: "createReview", error: refusal("github_invalid") });
-    expect(await publish(github, many(4))).toMatchObject({ posted: 0, listed: 4 });
-    expect(github.count("createReview")).toBe(2);
-  });
-
-  it("is told in the summary when GitHub cannot be asked which comment was wrong", async () => {
-    const github = new MemoryGitHub();
-    github.refuses = ({ line }) => line === 2;
-    github.faults.push({ call: "acceptsReview", error: refusal("github_forbidden") });
-    expect(await publish(github, many(3))).toMatchObject({ posted: 0, listed: 3 });
-  });
-});
-
-describe("a channel that is closed to us", () => {
-  const permission = "Give the GitHub App the permission pull_requests=write";
-
-  it("hands the comments on lines to the summary, which names the permission", async () => {
-    const github = new MemoryGitHub();
-    github.faults.push({ call: "createReview", error: refusal("github_forbidden", permission) });
-    const outcome = await publish(github, many(3));
-    expect(outcome).toMatchObject({ kind: "published", posted: 0, listed: 3 });
-    expect(summary(github)).toContain("No comments on lines: GitHub answered with github\\_forbidden");
-    expect(summary(github)).toContain("pull\\_requests=write");
-    for (const line of [1, 2, 3]) expect(summary(github)).toContain(`src/a.ts:${line}`);
-  });
-
-  it("hands comments on files to the summary, one by one or all at once", async () => {
-    const one = new MemoryGitHub();
-    one.refuses = ({ path }) => path === "src/f1.ts";
-    expect(await publish(one, onFile(3))).toMatchObject({ posted: 2, listed: 1 });
-    const all = new MemoryGitHub();
-    all.faults.push({ call: "createFileComment", nth: 2, error: refusal("github_forbidden") });
-    expect(await publish(all, onFile(3))).toMatchObject({ posted: 1, listed: 2 });
-    expect(all.count("createFileComment")).toBe(2);
-  });
-
-  it("hands the summary to the check run", async () => {
-    const github = new MemoryGitHub();
-    for (const call of ["createReview", "createComment"] as const)
-      github.faults.push({ call, error: refusal("github_forbidden", permission) });
-    const outcome = await publish(github, many(3));
-    expect(outcome).toMatchObject({ kind: "published", posted: 0, listed: 3 });
-    const text = github.checks[0]?.history.at(-1)?.summary ?? "";
-    for (const line of [1, 2, 3]) expect(text).toContain(`src/a.ts:${line}`);
-    expect(text).toContain("No summary comment");
-  });
-
-  it("for checks is told in the summary", async () => {
-    const github = new MemoryGitHub();
-    github.faults.push({
-      call: "createCheckRun",
-      error: refusal("github_forbidden", "Give the GitHub App the permission checks=write"),
-    });
-    const outcome = await publish(github, many(1));
-    expect(outcome).toMatchObject({ notices: [expect.stringContaining("checks=write")] });
-    expect(summary(github)).toContain("No check run");
-  });
-
-  it("and every other one too, is a failure that says so", async () => {
-    const github = new MemoryGitHub();
-    for (const call of ["createReview", "createComment", "createCheckRun"] as const)
-      github.faults.push({ call, error: refusal("github_forbidden") });
-    await expect(publish(github, many(1))).rejects.toMatchObject({
-      code: "github_forbidden",
-      message: expect.stringContaining("Nothing could be posted"),
-    });
   });
 });

@@ -49,6 +49,8 @@ export class MemoryGitHub implements PullRequestApi {
   readonly comments: OwnText[] = [];
   readonly checks: MemoryCheck[] = [];
   readonly calls: string[] = [];
+  /** A pending review of ours stands, beside which GitHub takes no other and no comment. */
+  pending = false;
   readonly faults: Fault[] = [];
   /** Which comments GitHub refuses, for which it refuses their whole review. */
   refuses: (comment: { path: string; line?: number }) => boolean = () => false;
@@ -72,6 +74,7 @@ export class MemoryGitHub implements PullRequestApi {
   }
 
   #refuse(comments: readonly { path: string; line?: number }[]): void {
+    if (this.pending) throw refusal("github_invalid");
     if (comments.some((comment) => this.refuses(comment))) throw refusal("github_invalid");
   }
 
@@ -79,7 +82,15 @@ export class MemoryGitHub implements PullRequestApi {
   permissionOf = () => this.#do("permissionOf", () => "write" as const);
   fileAt = () => this.#do("fileAt", () => undefined);
   react = () => this.#do("react", () => {});
-  ownReviews = () => this.#do("ownReviews", () => this.reviews.map(({ id, body }) => ({ id, body })));
+  ownReviews = () =>
+    this.#do("ownReviews", () => {
+      const posted = this.reviews.map(({ id, body }) => ({ id, body, pending: false }));
+      return this.pending ? [...posted, { id: 1, body: "", pending: true }] : posted;
+    });
+  discardPendingReviews = () =>
+    this.#do("discardPendingReviews", () => {
+      this.pending = false;
+    });
   ownReviewComments = () =>
     this.#do("ownReviewComments", () => [
       ...this.reviews.flatMap(({ comments }) => comments.map(({ body }) => ({ id: this.#ids++, body }))),
@@ -93,7 +104,10 @@ export class MemoryGitHub implements PullRequestApi {
       this.reviews.push({ id: this.#ids++, body, comments: [...comments] });
     });
   acceptsReview = (_head: string, comments: readonly InlineComment[]) =>
-    this.#do("acceptsReview", () => !comments.some((comment) => this.refuses(comment)));
+    this.#do("acceptsReview", () => {
+      this.pending = false;
+      return !comments.some((comment) => this.refuses(comment));
+    });
   createFileComment = (_head: string, path: string, body: string) =>
     this.#do("createFileComment", () => {
       this.#refuse([{ path }]);
@@ -124,4 +138,14 @@ export class MemoryGitHub implements PullRequestApi {
     });
   updateCheckRun = (id: number, update: CheckRunUpdate) =>
     this.#do("updateCheckRun", () => void this.checks.find((one) => one.id === id)?.history.push(update));
+  ownAnnotations = (headSha: string) =>
+    this.#do("ownAnnotations", () =>
+      this.checks
+        .filter((check) => check.headSha === headSha)
+        .flatMap(({ externalId, history }) =>
+          history.flatMap(({ annotations = [] }) =>
+            annotations.map(({ details }) => ({ externalId, details })),
+          ),
+        ),
+    );
 }

@@ -10,7 +10,7 @@ const base = {
   mergeBaseSha: "a".repeat(40),
   trigger: "event",
 };
-const line = (over = {}) => renderComment(sampleFinding(over), "line", base);
+const line = (over = {}) => renderComment(sampleFinding(over), { kind: "line" }, base);
 
 describe("the comment of a finding", () => {
   it("says how bad it is, what happens, what to write instead and how it was checked", () => {
@@ -57,7 +57,11 @@ describe("the comment of a finding", () => {
   });
 
   it("offers no button to commit away from its line, and names its place", () => {
-    const text = renderComment(sampleFinding({ start_line: 4 }), "file", base);
+    const text = renderComment(
+      sampleFinding({ start_line: 4 }),
+      { kind: "file", reason: "its lines are not in the diff" },
+      base,
+    );
     expect(text).not.toContain("```suggestion");
     expect(text).toContain("Instead of lines 4 to 6:\n\n```\n    if (item.price === 0) continue;\n```");
     expect(text).toContain(
@@ -66,9 +70,9 @@ describe("the comment of a finding", () => {
   });
 
   it("links a removed line where it still is", () => {
-    expect(renderFinding(sampleFinding({ side: "LEFT" }), "list", base, 5_000)).toContain(
-      `/blob/${base.mergeBaseSha}/`,
-    );
+    expect(
+      renderFinding(sampleFinding({ side: "LEFT" }), { kind: "list", reason: "why" }, base, 5_000),
+    ).toContain(`/blob/${base.mergeBaseSha}/`);
   });
 
   it("fits, and keeps title and marker, however long its parts are", () => {
@@ -82,7 +86,8 @@ describe("the comment of a finding", () => {
     expect(Buffer.byteLength(text)).toBeLessThan(mostBodyBytes + 1);
     expect(text).toMatch(/^\*\*🔴 High: t+…\*\*\n/);
     expect(parseMarker(text)).toMatchObject({ kind: "finding", id: "f1" });
-    expect(text.match(/^```$/gm)).toHaveLength(2);
+    expect(text.match(/^```(suggestion)?$/gm)).toHaveLength(4);
+    expect(text).toContain("more places\n");
   });
 
   it("cannot carry a marker of the model's", () => {

@@ -16,7 +16,7 @@ const base = {
 };
 
 function summary(result: Partial<ReviewResult> = {}, over: Partial<SummaryInput> = {}): string {
-  const nothing = { posted: [], listed: [], standing: [], notices: [] };
+  const nothing = { posted: [], annotated: [], listed: [], standing: [], notices: [], checkUrl: undefined };
   return renderSummary(
     { result: sampleResult({ findings: [], ...result }), version: "0.1.0", ...nothing, ...over },
     base,
@@ -44,7 +44,7 @@ describe("the summary of a clean and complete review", () => {
       files_skipped: [{ path: "package-lock.json", reason: "lock file" }],
     };
     expect(summary({ coverage })).toContain("3 hunks in 1 file read, 1 file skipped</summary>");
-    expect(summary({ coverage })).toContain("- skipped `package-lock.json`: lock file");
+    expect(summary({ coverage })).toContain("Files skipped, and why:\n\n- `package-lock.json`: lock file");
   });
 
   it("praises nothing when there was nothing to read", () => {
@@ -114,7 +114,7 @@ describe("a review that is not whole", () => {
   it("says offline that the analyzers alone looked", () => {
     const text = summary({ mode: "offline", model: null, stop_reason: "no_model" });
     expect(text).toContain("### Hunkwise: analyzers only, nothing found");
-    expect(text).toContain("- coverage: analyzers only (3 hunks)");
+    expect(text).toContain("- coverage: analyzers only (3 hunks in 2 files)");
   });
 });
 
@@ -126,7 +126,7 @@ describe("the summary of a review with findings", () => {
     expect(text).toContain("### Hunkwise: 1 high");
     expect(text).toContain("Adds a total to the cart.");
     expect(text).toContain(
-      `- 🔴 High: The condition assigns instead of comparing ([\`src/cart.ts:6\`](https://github.com/octo/shop/blob/${base.headSha}/src/cart.ts#L6))`,
+      `- 🔴 High: [The condition assigns instead of comparing](https://github.com/octo/shop/blob/${base.headSha}/src/cart.ts#L6) in \`src/cart.ts:6\``,
     );
   });
 
@@ -141,7 +141,7 @@ describe("the summary of a review with findings", () => {
 
   it("names what was said before", () => {
     expect(summary(result, { standing: [sampleFinding({ title: "Old" })] })).toMatch(
-      /\*\*Already reported, and still there\*\*\n\n- 🔴 High: Old/,
+      /\*\*Already reported, and still there\*\*\n\n- 🔴 High: \[Old\]/,
     );
   });
 
@@ -176,6 +176,8 @@ describe("the summary of a review with findings", () => {
         }),
         version: "0.1.0",
         posted: huge,
+        annotated: huge,
+        checkUrl: undefined,
         listed: huge.map((finding) => ({ finding, reason: "why ".repeat(300) })),
         standing: huge,
         notices: Array.from({ length: 20 }, () => "n".repeat(5_000)),
@@ -185,6 +187,7 @@ describe("the summary of a review with findings", () => {
     expect(Buffer.byteLength(text)).toBeLessThan(60_000);
     expect(parseMarker(text)).toEqual({ kind: "summary", head: base.headSha, trigger: "event" });
     expect(text.match(/^- and \d+ more$/gm)?.length).toBe(6);
+    expect(text).toMatch(/^- and \d+ more on their lines$/m);
     expect(text).toContain("### Hunkwise: 900 high");
   });
 

@@ -1,0 +1,76 @@
+import type { Evidence, Finding, Severity } from "../finding.ts";
+import type { CheckAnnotation } from "../github/pull-request-api.ts";
+import { byteLength, cutAtLine, cutBytes } from "../text/cut.ts";
+import { escapeInvisible } from "../text/escape-invisible.ts";
+import { originWords } from "./render-comment.ts";
+
+/** GitHub takes 64 KB, and no word on what happens at its edge. */
+const mostBytes = 60_000;
+const mostTitleBytes = 250;
+const mostNoteBytes = 400;
+
+const levels: Record<Severity, CheckAnnotation["level"]> = {
+  critical: "failure",
+  high: "failure",
+  medium: "warning",
+  low: "notice",
+};
+
+/** A finding on lines of the head as an annotation. The last line of its details says which finding it is. */
+export function renderAnnotation(finding: Finding): CheckAnnotation {
+  const { severity, path, line, start_line, id, title, body } = finding;
+  const word = `${severity.charAt(0).toUpperCase()}${severity.slice(1)}`;
+  const last = `Hunkwise finding ${id}`;
+  const details = plainBlock(detailsOf(finding), mostBytes - byteLength(last) - 2);
+  return {
+    path,
+    startLine: start_line ?? line,
+    endLine: line,
+    level: levels[severity],
+    title: plainLine(`${word}: ${title}`, mostTitleBytes),
+    message: plainBlock(body, mostBytes) || plainLine(title, mostTitleBytes),
+    details: `${details}\n\n${last}`,
+  };
+}
+
+/** Id of the finding whose annotation has these details; undefined when it is no finding's. */
+export function annotatedFinding(details: string): string | undefined {
+  const text = details.trimEnd();
+  return /^Hunkwise finding (.+)$/.exec(text.slice(text.lastIndexOf("\n") + 1))?.[1];
+}
+
+/** The suggestion as it is, to be copied, and how the finding was checked. */
+function detailsOf(finding: Finding): string {
+  const { suggestion, line, start_line } = finding;
+  const lines = start_line === null ? `line ${line}` : `lines ${start_line} to ${line}`;
+  return [
+    ...(suggestion === null ? [] : [`Instead of ${lines}:\n\n${suggestion}`]),
+    ["How this was checked:", ...finding.evidence.map(evidenceLine), `- ${originWords(finding)}`].join("\n"),
+  ].join("\n\n");
+}
+
+function evidenceLine({ path, start_line, end_line, note }: Evidence): string {
+  const lines = end_line > start_line ? `${start_line}-${end_line}` : `${start_line}`;
+  const said = plainLine(note, mostNoteBytes);
+  return `- ${plainLine(`${path}:${lines}`, mostNoteBytes)}${said === "" ? "" : `: ${said}`}`;
+}
+
+/**
+ * Untrusted text for a place where GitHub shows text as it is: neither Markdown nor HTML means anything there, nobody is
+ * notified, and escapes would be read as part of the text. What remains is to be seen through: characters that print as
+ * nothing or turn the direction of writing are spelled out, and an address is kept from becoming a link.
+ */
+function plain(text: string): string {
+  const shown = escapeInvisible(text.toWellFormed().replace(/\r\n?/g, "\n"));
+  return shown.replace(/:\/\/|(?<=\bwww)\./gi, (found) => (found === "." ? "\u200b." : ":/\u200b/"));
+}
+
+function plainLine(text: string, maxBytes: number): string {
+  const line = plain(text.replace(/\s+/g, " ").trim());
+  return byteLength(line) <= maxBytes ? line : `${cutBytes(line, maxBytes - 3)}…`;
+}
+
+function plainBlock(text: string, maxBytes: number): string {
+  const { text: head, omittedLines } = cutAtLine(plain(text).trim(), maxBytes - 60);
+  return omittedLines === 0 ? head : `${head}\n\n… (${omittedLines} more lines)`;
+}

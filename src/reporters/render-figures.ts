@@ -1,0 +1,58 @@
+import type { Coverage, ReviewResult } from "../review/review-result.ts";
+import { plural, unreadPlaces } from "./outcome.ts";
+import { section } from "./render-parts.ts";
+import { untrustedCode, untrustedLine } from "./render-untrusted.ts";
+
+/*
+ * How much of a change was read, in the words that summary and check run share.
+ */
+
+/** Bytes for each list of files. */
+const mostListBytes = 3_000;
+
+/** "118 of 121 hunks in 8 files; 3 files skipped: lock file (2), generated (1)" */
+export function coverageWords(result: ReviewResult): string {
+  const skipped = skippedWords(result.coverage);
+  return `${extentOf(result)}${skipped === "" ? "" : `; ${skipped}`}`;
+}
+
+function extentOf({ mode, coverage }: ReviewResult): string {
+  const { hunks_served, hunks_total } = coverage;
+  if (hunks_total === 0) return "no hunk to review";
+  const place = `${plural(hunks_total, "hunk")} in ${plural(reviewableFiles(coverage), "file")}`;
+  return mode === "offline" ? `analyzers only (${place})` : `${hunks_served} of ${place}`;
+}
+
+/** Changed files but those that were skipped. */
+export function reviewableFiles({ files_total, files_skipped }: Coverage): number {
+  return files_total - files_skipped.length;
+}
+
+/** "3 files skipped: lock file (2), generated (1)", the most frequent reason first; empty when none was. */
+export function skippedWords({ files_skipped }: Coverage): string {
+  if (files_skipped.length === 0) return "";
+  // What stands in brackets is said of one file, not of its kind: "too large (20,345 changed lines)".
+  const kinds = Map.groupBy(files_skipped, ({ reason }) => reason.replace(/ \(.*\)$/s, ""));
+  const counts = [...kinds].map(([reason, { length }]) => ({ reason, length }));
+  const told = counts
+    .toSorted((a, b) => b.length - a.length)
+    .map(({ reason, length }) => `${untrustedLine(reason, 60)} (${length})`);
+  const rest = told.length > mostKinds ? ", and others" : "";
+  return `${plural(files_skipped.length, "file")} skipped: ${told.slice(0, mostKinds).join(", ")}${rest}`;
+}
+
+const mostKinds = 10;
+
+/** Which files were skipped, each with the reason, as a list under a title. */
+export function skippedSection(title: string, { files_skipped }: Coverage): string[] {
+  const lines = files_skipped.map(({ path, reason }) => `- ${untrustedCode(path)}: ${untrustedLine(reason)}`);
+  return section(title, lines, mostListBytes);
+}
+
+/** Which places nobody read although somebody should have, as a list under a title. */
+export function unreadSection(title: string, result: ReviewResult): string[] {
+  const lines = unreadPlaces(result).map(
+    ({ path, what }) => `- ${untrustedCode(path)}: ${untrustedLine(what)}`,
+  );
+  return section(title, lines, mostListBytes);
+}

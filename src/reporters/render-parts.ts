@@ -1,0 +1,25 @@
+import { byteLength } from "../text/cut.ts";
+
+/** Text folded away behind a line of its own. */
+export function details(title: string, text: string): string {
+  return `<details><summary>${title}</summary>\n\n${text}\n\n</details>`;
+}
+
+/** A titled list of as many lines as fit, with the number of those that do not; nothing for no lines. */
+export function section(title: string, lines: readonly string[], maxBytes: number, more = "more"): string[] {
+  if (lines.length === 0) return [];
+  const shown = fitting(lines, maxBytes);
+  const rest = lines.length - shown.length;
+  const list = [...shown, ...(rest > 0 ? [`- and ${rest} ${more}`] : [])].join("\n");
+  return [title === "" ? list : `${title}\n\n${list}`];
+}
+
+/** The first parts that fit together, with what joins them; none after one that does not. */
+export function fitting(parts: readonly string[], maxBytes: number): string[] {
+  let left = maxBytes;
+  const end = parts.findIndex((part) => {
+    left -= byteLength(part) + 8;
+    return left < 0;
+  });
+  return end < 0 ? [...parts] : parts.slice(0, end);
+}
