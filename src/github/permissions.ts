@@ -3,10 +3,13 @@ const accesses: Record<string, string> = { read: "Read-only", write: "Read and w
 
 /** What an endpoint of ours needs, for a GitHub that does not say it: older enterprise servers, some refusals. */
 const needed: [path: RegExp, permission: string][] = [
-  [/\/check-runs\b/, "checks"],
-  [/\/contents\//, "contents"],
-  [/\/(pulls|issues)\//, "pull_requests"],
+  [/\/check-runs\b/, "checks=write"],
+  [/\/contents\//, "contents=read"],
+  [/\/(pulls|issues)\//, "pull_requests=write"],
 ];
+
+/** Reading comes before writing: who is refused the first will need the second. */
+const neededInTheEnd = new Set(["checks=read", "pull_requests=read"]);
 
 /**
  * The permission that a refused call needs, as the settings of a GitHub App name it: `"Pull requests: Read and write"`, with
@@ -23,13 +26,15 @@ export function permissionFor(call: string, header: string | undefined): string 
       .map((set) => set.split(",").map(settingOf).join(" and "))
       .join(" or ");
   }
-  const [method = "", path = ""] = call.split(" ");
-  const permission = needed.find(([pattern]) => pattern.test(path))?.[1];
-  return permission && settingOf(`${permission}=${method === "GET" ? "read" : "write"}`);
+  const permission = needed.find(([path]) => path.test(call))?.[1];
+  return permission && settingOf(permission);
 }
 
 function settingOf(pair: string): string {
-  const [name = "", access = ""] = pair.trim().split("=");
+  const asked = pair.trim();
+  const [name = "", access = ""] = (neededInTheEnd.has(asked) ? asked.replace("read", "write") : asked).split(
+    "=",
+  );
   const words = name.replaceAll("_", " ");
   return `"${words.charAt(0).toUpperCase()}${words.slice(1)}: ${accesses[access] ?? access}"`;
 }

@@ -13,7 +13,8 @@ const remedyOf = (call: string, accepted?: string, data: object = notAccessible)
 describe("a missing permission", () => {
   it.each([
     ["pull_requests=write", '"Pull requests: Read and write"'],
-    ["checks=read", '"Checks: Read-only"'],
+    ["merge_queues=read", '"Merge queues: Read-only"'],
+    ["checks=read", '"Checks: Read and write"'],
     ["issues=write; pull_requests=write", '"Issues: Read and write" or "Pull requests: Read and write"'],
     ["contents=read,merge_queues=write", '"Contents: Read-only" and "Merge queues: Read and write"'],
   ])("%s is named as the settings of an App name it", (header, name) => {
@@ -22,10 +23,10 @@ describe("a missing permission", () => {
 
   it.each([
     ["POST /repos/o/r/pulls/1/reviews", '"Pull requests: Read and write"'],
-    ["GET /repos/o/r/pulls/1/comments", '"Pull requests: Read-only"'],
+    ["GET /repos/o/r/pulls/1/comments", '"Pull requests: Read and write"'],
     ["POST /repos/o/r/issues/1/comments", '"Pull requests: Read and write"'],
     ["PATCH /repos/o/r/check-runs/5", '"Checks: Read and write"'],
-    ["GET /repos/o/r/commits/abc/check-runs", '"Checks: Read-only"'],
+    ["GET /repos/o/r/commits/abc/check-runs", '"Checks: Read and write"'],
     ["GET /repos/o/r/contents/.github/hunkwise.yml", '"Contents: Read-only"'],
   ])("of %s is known where GitHub does not name it", (call, name) => {
     for (const header of [undefined, "<script>", `a=${"b".repeat(300)}`]) {
