@@ -34,8 +34,18 @@ export function dataFormatOf(path: string): DataFormat | null {
 
 /** Null when the text parses, or when there is no telling: templates, very large and very deep files. */
 export async function firstError(format: DataFormat, path: string, text: string): Promise<DataError | null> {
-  if (isTooDeep(text)) return null;
-  return format === "JSON" ? jsonError(path, text) : yamlError(text);
+  const reading = await readData(format, path, text);
+  return reading?.error && !templated.test(text) ? reading.error : null;
+}
+
+/** The first error of a text as it stands, template or not; null where there is no telling: very large and very deep files. */
+export async function readData(
+  format: DataFormat,
+  path: string,
+  text: string,
+): Promise<{ error: DataError | null } | null> {
+  if (isTooDeep(text) || (format === "YAML" && text.length > maximumYamlCharacters)) return null;
+  return { error: await (format === "JSON" ? jsonError(path, text) : yamlError(text)) };
 }
 
 async function jsonError(path: string, text: string): Promise<DataError | null> {
@@ -46,7 +56,7 @@ async function jsonError(path: string, text: string): Promise<DataError | null> 
   const errors: ParseError[] = [];
   jsonc.parse(text, errors, { disallowComments: !lenient, allowTrailingComma: lenient });
   const [first] = errors;
-  if (!first || templated.test(text)) return null;
+  if (!first) return null;
   const message = jsonMessages[jsonc.printParseErrorCode(first.error)] ?? "the syntax is wrong";
   return { format: "JSON", line: lineAt(text, first.offset), message };
 }
@@ -80,7 +90,6 @@ const jsonMessages: Record<string, string> = {
 };
 
 async function yamlError(text: string): Promise<DataError | null> {
-  if (text.length > maximumYamlCharacters) return null;
   const yaml = await import("yaml");
   const lineCounter = new yaml.LineCounter();
   // The parser would compare every key with every other one of its mapping.
@@ -89,7 +98,7 @@ async function yamlError(text: string): Promise<DataError | null> {
   const documents = Array.isArray(parsed) ? parsed : [];
   const error = documents.flatMap((document) => document.errors)[0];
   const offset = error?.pos[0] ?? firstRepeatedKey(yaml, documents);
-  if (offset === null || templated.test(text)) return null;
+  if (offset === null) return null;
   const message = error ? yamlMessage(error.code) : "a key stands twice in the same mapping";
   return { format: "YAML", line: lineCounter.linePos(offset).line, message };
 }

@@ -1,0 +1,169 @@
+import { isWorthParsing } from "../../analyzers/languages.ts";
+import { escapeInvisible } from "../../text/escape-invisible.ts";
+import { type Arrangement, arrangements, type Surroundings } from "./arrange.ts";
+import { type FileReading, readFile } from "./file-reading.ts";
+import { foreignCode } from "./foreign-code.ts";
+import { breaksStyle, isBlank, styleOf } from "./indentation.ts";
+import { isProse, lexisOf } from "./lexis.ts";
+import { movedBlocks } from "./moved-blocks.ts";
+import { type Overlay, overlayOf, replaced, replacement } from "./overlay.ts";
+import { wrongExtent } from "./own-lines.ts";
+import { isPlaceholder } from "./placeholder.ts";
+import { unwrap } from "./unwrap.ts";
+import { worseReading } from "./worse-reading.ts";
+
+/** What may be posted in the place of a suggestion. */
+export type CheckedSuggestion =
+  | {
+      ok: true;
+      /**
+       * The lines that replace the anchored ones, joined by line feeds and each with the carriage return that the file's
+       * lines have. Empty: the lines are deleted, as GitHub does for an empty suggestion block.
+       */
+      suggestion: string;
+      /** What was mended, in words: "the indentation was taken from the file". */
+      repairs: readonly string[];
+    }
+  | {
+      ok: false;
+      /** A clause for the model and for people: "the file would not parse". */
+      reason: string;
+    };
+
+export interface SuggestionToCheck {
+  path: string;
+  /** The head's file, without line feeds but with any carriage return. */
+  lines: readonly string[];
+  /** 1-indexed and inclusive: exactly the lines that are replaced. */
+  start: number;
+  end: number;
+  suggestion: string;
+}
+
+/** Bounds of what is looked at; the file's are those of the analyzers. */
+const mostFileCharacters = 300_000;
+const mostAnchoredLines = 500;
+const mostLines = 1_000;
+const mostCharacters = 20_000;
+
+const refused = (reason: string): CheckedSuggestion => ({ ok: false, reason });
+
+/**
+ * Applies a suggestion to a copy of the file and accepts it when it replaces exactly the anchored lines, changes something,
+ * keeps the file's indentation and leaves the file no worse than it was. What can be mended without guessing is mended first.
+ */
+export async function checkSuggestion(given: SuggestionToCheck): Promise<CheckedSuggestion> {
+  const { path, start, end, suggestion } = given;
+  const unfit = outOfBounds(given);
+  if (unfit) return refused(unfit);
+  const lines = given.lines.map((line) => line.replace(/\r$/, ""));
+  const anchored = lines.slice(start - 1, end);
+  const written = unwrap(suggestion, { path, anchored, line: start });
+  const reason = unusable(path, written.lines, anchored);
+  if (reason) return refused(reason);
+  const around: Surroundings = {
+    before: lines.slice(0, start - 1),
+    anchored,
+    after: lines.slice(end),
+    style: styleOf(lines, anchored),
+  };
+  const before = await readFile(path, lines, start - 1, end);
+  if (!before) return refused("the file is nested too deeply to check it");
+  const range = { start: start - 1, end };
+  const apply = (one: Arrangement) => overlayOf(path, lines, range, one.lines);
+  let first: string | null = null;
+  for (const one of arrangements(written.lines, around)) {
+    const fault = await faultOf(apply(one), around, before);
+    first ??= fault;
+    if (fault === null)
+      return {
+        ok: true,
+        suggestion: withLineEnds(one.lines, given),
+        repairs: [...written.repairs, ...one.repairs],
+      };
+  }
+  return refused(first ?? "it changes nothing");
+}
+
+function outOfBounds({ lines, start, end, suggestion }: SuggestionToCheck): string | null {
+  if (start < 1 || end < start || end > lines.length) return "the file has no such lines";
+  if (
+    end - start >= mostAnchoredLines ||
+    suggestion.length > mostCharacters ||
+    suggestion.split("\n").length > mostLines
+  )
+    return "it is too long to check it";
+  let characters = 0;
+  for (const line of lines) {
+    characters += line.length + 1;
+    if (characters > mostFileCharacters) return "the file is too large to check it";
+  }
+  return isWorthParsing(lines.join("\n")) ? null : "the file's lines are too long to check it";
+}
+
+/** Why the lines cannot be meant as code, whatever the file. */
+function unusable(path: string, lines: readonly string[], anchored: readonly string[]): string | null {
+  if (lines.length > 0 && lines.every((line) => !/\S/.test(line))) return "it changes nothing";
+  if (hidesCharacters(lines, anchored)) return "it holds characters that nobody can see";
+  const has = new Set(anchored.map((line) => line.trim()));
+  const isNew = (line: string) => !has.has(line.trim());
+  if (!isProse(path) && lines.some((line) => isNew(line) && isPlaceholder(line)))
+    return "it leaves code out and says so";
+  if (lines.some((line) => isNew(line) && /^(?:<{7}|>{7}|={7}|\|{7})(?: |$)/.test(line)))
+    return "it holds merge markers";
+  const isFence = (line: string | undefined) => /^\s*(?:`{3,}|~{3,})/.test(line ?? "");
+  const isCut = isFence(lines[0]) !== isFence(lines.at(-1)) && !isProse(path);
+  return isCut && isNew(isFence(lines[0]) ? (lines[0] ?? "") : (lines.at(-1) ?? ""))
+    ? "half of a Markdown fence is around it"
+    : null;
+}
+
+const emojiParts = /(?<=\p{Extended_Pictographic}\p{Emoji_Modifier}?)(?:\uFE0F|\u200D)/gu;
+
+/** Characters that print as nothing, but for those that emoji are made of, and that the anchored lines do not have. */
+function hidesCharacters(lines: readonly string[], anchored: readonly string[]): boolean {
+  const known = new Set(anchored.join(""));
+  const text = lines.join("").replace(emojiParts, "");
+  return [...new Set(text)].some((one) => !known.has(one) && escapeInvisible(one) !== one);
+}
+
+async function faultOf(overlay: Overlay, around: Surroundings, before: FileReading): Promise<string | null> {
+  const cheap = noChange(overlay) ?? wrongExtent(overlay) ?? wrongStyle(overlay, around);
+  if (cheap) return cheap;
+  if (!isWorthParsing(overlay.after.join("\n"))) return "the file would be too large to check it";
+  const after = await readFile(overlay.path, overlay.after, overlay.start, overlay.newEnd);
+  if (!after) return "the file would be nested too deeply to check it";
+  return (
+    worseReading(overlay, before, after) ??
+    movedBlocks(overlay, lexisOf(overlay.path)) ??
+    foreignCode(overlay)
+  );
+}
+
+/** White space at the end of a line is nothing, and where indentation means nothing it is nothing too. */
+function noChange(overlay: Overlay): string | null {
+  const visible = (lines: readonly string[]) => lines.map((line) => line.trimEnd()).join("\n");
+  const text = (lines: readonly string[]) =>
+    lines
+      .filter((line) => !isBlank(line))
+      .map((line) => line.trim())
+      .join("\n");
+  const [old, now] = [replaced(overlay), replacement(overlay)];
+  if (visible(old) === visible(now)) return "it changes nothing";
+  return text(old) === text(now) ? "it changes nothing but white space" : null;
+}
+
+function wrongStyle(overlay: Overlay, { style, anchored }: Surroundings): string | null {
+  const breaks = breaksStyle(replacement(overlay), style) && !breaksStyle(anchored, style);
+  return breaks ? "it is not indented as the file is" : null;
+}
+
+/** The lines with the carriage returns that the replaced ones have; what ends the file may end without one. */
+function withLineEnds(replacement: readonly string[], { lines, start, end }: SuggestionToCheck): string {
+  const isCrlf =
+    lines[start - 1]?.endsWith("\r") || (start === lines.length && lines[start - 2]?.endsWith("\r"));
+  const lastHasOne = lines[end - 1]?.endsWith("\r");
+  return replacement
+    .map((line, at) => (isCrlf && (at < replacement.length - 1 || lastHasOne) ? `${line}\r` : line))
+    .join("\n");
+}

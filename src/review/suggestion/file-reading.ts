@@ -1,0 +1,56 @@
+import { extensionOf } from "../../analyzers/languages.ts";
+import { hasGrammar, readSyntax, type SyntaxReading } from "../../analyzers/syntax-faults.ts";
+import { effectOf, marksOf } from "./balance.ts";
+import { type DataReading, isData, readDataFile } from "./data-faults.ts";
+import { lexisOf } from "./lexis.ts";
+import { maskLines } from "./mask.ts";
+import { type LayoutFault, layoutFaults } from "./python-layout.ts";
+
+/** What can be told of a version of a file, and of some of its lines. */
+export interface FileReading {
+  syntax: SyntaxReading | null;
+  data: DataReading | null;
+  layout: LayoutFault[];
+  /** What the lines do to the blocks around them, and what they leave open for the next. */
+  effect: string;
+  lines: number;
+}
+
+/** Reads a file with whatever knows its language; null where that cannot tell. Indices from 0, the end exclusive. */
+export async function readFile(
+  path: string,
+  lines: readonly string[],
+  start: number,
+  end: number,
+): Promise<FileReading | null> {
+  const text = lines.join("\n");
+  const withSyntax = hasGrammar(path);
+  const syntax = withSyntax ? await readSyntax(path, text, { start: start + 1, end }) : null;
+  const data = isData(path) ? await readDataFile(path, text) : null;
+  if ((withSyntax && !syntax) || (isData(path) && !data)) return null;
+  const layout = /^pyi?$/.test(extensionOf(path)) ? layoutFaults(lines) : [];
+  const effect = syntax ? syntaxEffect(syntax) : lexicalEffect(path, lines.slice(0, end), start);
+  return { syntax, data, layout, effect, lines: lines.length };
+}
+
+const syntaxEffect = ({ marks, unfinished }: SyntaxReading) => `${effectOf(marks)}; ${unfinished}`;
+
+function lexicalEffect(path: string, lines: readonly string[], start: number): string {
+  const lexis = lexisOf(path);
+  const masked = maskLines(lines, lexis);
+  const own = masked.slice(start);
+  const odd = own.reduce((sum, { oddQuotes }) => sum + oddQuotes, 0);
+  return `${effectOf(marksOf(own, lexis))}; ${odd} odd; ${masked.at(-1)?.open ?? null}; ${fenceAfter(lines)}`;
+}
+
+/** The Markdown fence that is open after some lines. */
+function fenceAfter(lines: readonly string[]): string | null {
+  let open: string | null = null;
+  for (const line of lines) {
+    const [, marks, info] = /^\s*(`{3,}|~{3,})(.*)$/.exec(line) ?? [];
+    if (marks === undefined) continue;
+    if (open === null) open = marks;
+    else if (marks.startsWith(open) && info?.trim() === "") open = null;
+  }
+  return open;
+}

@@ -1,0 +1,55 @@
+import { indentOf, isBlank } from "./indentation.ts";
+
+/** Lines at the ends of a suggestion that also stand directly before or after the lines it replaces. */
+export interface Overlap {
+  /** Lines of the suggestion, blank ones behind them included. */
+  count: number;
+  /** Whether they say something: a lone bracket, `end` or `return` may well stand twice. */
+  isTelling: boolean;
+  /** Indentation of the first of them in the file, and in the suggestion. */
+  inFile: string;
+  inSuggestion: string;
+}
+
+/** Longer overlaps are no slip. */
+const mostLines = 40;
+
+/** Code of a line that often stands twice in a row. */
+const common =
+  /^(?:[\W_]*|(?:\W*)(?:else|end|fi|done|esac|begin|do|then|try|finally|pass|return|break|continue|default|endif)\b\W*|(?:return|=> )(?: (?:null|None|nil|true|false|True|False|0|1|err))?;?)$/;
+
+export const isTelling = (line: string) => !common.test(line.trim());
+
+/**
+ * The longest beginning of `suggestion` that ends what stands before it, both without blank lines. To compare with what
+ * stands after it, pass both in reverse.
+ */
+export function overlap(suggestion: readonly string[], before: readonly string[]): Overlap | null {
+  const near = before
+    .slice(-2 * mostLines)
+    .filter((line) => !isBlank(line))
+    .slice(-mostLines);
+  const own = suggestion.flatMap((line, at) => (isBlank(line) ? [] : [{ text: line.trim(), at }]));
+  for (let length = Math.min(near.length, own.length); length > 0; length--) {
+    const lines = near.slice(-length);
+    if (!lines.every((line, at) => own[at]?.text === line.trim())) continue;
+    return {
+      count: own[length]?.at ?? suggestion.length,
+      isTelling: lines.some(isTelling),
+      inFile: indentOf(lines[0] ?? ""),
+      inSuggestion: indentOf(suggestion[own[0]?.at ?? 0] ?? ""),
+    };
+  }
+  return null;
+}
+
+const definition =
+  /^(?:(?:export|default|public|private|protected|static|final|abstract|async|pub(?:\(\w+\))?|override|virtual|inline|const|unsafe|open|internal|local|@\w+)\s+)*(?:function\b|def\s|class\s|interface\s|struct\s|enum\s|trait\s|impl\b|module\s|namespace\s|type\s+\w+\s*=|func\s|fn\s|fun\s|sub\s|[\w<>[\],.?]+\s+\w+\s*\([^;]*\)\s*(?:throws\s[\w, ]+)?\{$|\w+\s*\([^;]*\)\s*(?::\s*[^;]+)?\{$)/;
+const statement =
+  /^(?:if|for|while|switch|catch|with|until|unless|return|else|elif|foreach|match|using|lock)\b/;
+
+/** Whether a line begins the definition of something, which a file has once. */
+export function defines(line: string): boolean {
+  const text = line.trim();
+  return !statement.test(text) && definition.test(text);
+}
