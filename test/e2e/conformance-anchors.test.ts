@@ -1,12 +1,12 @@
 import { readdirSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { answers, finding, finish, numbers, onPull, turn } from "./conformance-fixture.ts";
+import { answers, finding, finish, numbers, onPull, patient, turn } from "./conformance-fixture.ts";
 
 const path = "src/numbers.js";
 const base = { [path]: numbers(60) };
 
-describe.concurrent("a comment stands on the line that its finding means", () => {
+describe.concurrent("a comment stands on the line that its finding means", patient, () => {
   it("a: in a hunk of one line, `@@ -1 +1 @@`", () =>
     onPull(
       {
@@ -249,7 +249,7 @@ describe.concurrent("a comment stands on the line that its finding means", () =>
     ));
 });
 
-describe.concurrent("m: an absolute path from the model", () => {
+describe.concurrent("m: an absolute path from the model", patient, () => {
   const head = { [path]: numbers(60, { 24: "const n24 = 0;" }) };
   const absolute = (given: string) => finding({ path: given, line: 24, quote: "const n24 = 0;" });
 

@@ -5,6 +5,9 @@ import type { Files } from "../support/github-double/people.ts";
 
 /** What the conformance cases share: code to change, a model's calls in short, and the end state on GitHub in few words. */
 
+/** Cases run at the same time and share two cores with whatever else runs: far more than one takes by itself. */
+export const patient = { timeout: 180_000 };
+
 export type ToolCall = NonNullable<FakeTurn["tool_calls"]>[number];
 
 /** One answer of the model. */

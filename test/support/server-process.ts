@@ -14,7 +14,8 @@ export interface ServerProcess extends AsyncDisposable {
   stop(): Promise<number | null>;
 }
 
-const PATIENCE_MS = 30_000;
+/** A start takes half a second of two cores; where many programs share them, that is far more time. */
+const PATIENCE_MS = 90_000;
 
 /**
  * Starts `hunkwise serve` as an operator would, with nothing of this process's environment but PATH. Resolves when it
@@ -32,6 +33,10 @@ export async function startServerProcess(env: Record<string, string>): Promise<S
     stdio: ["ignore", "pipe", "pipe"],
   });
   const exited = once(child, "exit");
+  // A test that timed out stops nothing itself.
+  const kill = () => child.kill("SIGKILL");
+  process.once("exit", kill);
+  exited.finally(() => process.off("exit", kill));
   const { log, port } = await listening(child);
   const stop = async () => {
     if (child.exitCode === null && child.signalCode === null) child.kill("SIGTERM");

@@ -1,0 +1,144 @@
+import { describe, expect, it } from "vitest";
+import { finding, finish, numbers, onPull, patient, turn } from "./conformance-fixture.ts";
+
+const path = "src/numbers.js";
+const base = { [path]: numbers(60), "src/other.js": numbers(30) };
+const changed = [10, 11, 12, 13];
+const head = {
+  [path]: numbers(60, Object.fromEntries(changed.map((line) => [line, `const n${line} = 0;`]))),
+};
+const good = changed.map((line) => finding({ line, quote: `const n${line} = 0;` }));
+const fourInline = changed.map((line) => `${path} RIGHT ${line}`);
+
+describe.concurrent("c: one bad line among five costs none of the other four", patient, () => {
+  it("and stands on its file, with the reason, where it lies outside the diff", () =>
+    onPull(
+      {
+        base,
+        head,
+        script: [
+          turn(...good, finding({ line: 40, quote: "const n40 = 40;", title: "n40 is unused" }), finish),
+        ],
+      },
+      async (app) => {
+        await app.review();
+
+        expect(app.end()).toEqual({
+          reviews: 2,
+          comments: [...fourInline, path],
+          summaries: 1,
+          check: "neutral",
+        });
+        const onFile = app.bodies().at(-1);
+        expect(onFile).toContain("n40 is unused");
+        expect(onFile).toContain(`/blob/${app.pull.heads[0]}/${path}#L40`);
+        expect(`${onFile}${app.summary()}`).toMatch(/outside the diff/);
+      },
+    ));
+
+  it("and stands in the summary, with the reason, where its file is no part of the change", () =>
+    onPull(
+      {
+        base,
+        head,
+        script: [
+          turn(
+            ...good,
+            finding({ path: "src/other.js", line: 3, quote: "const n3 = 3;", title: "n3 is used twice" }),
+            finish,
+          ),
+        ],
+      },
+      async (app) => {
+        await app.review();
+
+        expect(app.end()).toEqual({ reviews: 1, comments: fourInline, summaries: 1, check: "neutral" });
+        expect(app.summary()).toContain("n3 is used twice");
+        expect(app.summary()).toContain("the file is not part of the change");
+        expect(app.summary()).toContain(`/blob/${app.pull.heads[0]}/src/other.js#L3`);
+      },
+    ));
+
+  it("and stands in the summary, with the reason, where GitHub refuses a place that was in the diff when we looked", () => {
+    let partMerged = () => {};
+    return onPull(
+      {
+        base,
+        head: [{ files: { "src/other.js": numbers(30, { 3: "const n3 = 0;" }) } }, { files: head }],
+        script: () => {
+          partMerged();
+          return turn(
+            ...good,
+            finding({ path: "src/other.js", line: 3, quote: "const n3 = 0;", title: "n3 is 0" }),
+            finish,
+          );
+        },
+      },
+      async (app) => {
+        // The first commit arrives on the base branch by another way, and is no part of the pull request any more.
+        partMerged = () => {
+          const { git, defaultBranch } = app.repository;
+          git.git("update-ref", `refs/heads/${defaultBranch}`, `${app.pull.heads[0]}^`);
+        };
+        await app.review();
+
+        expect(app.end()).toEqual({ reviews: 1, comments: fourInline, summaries: 1, check: "neutral" });
+        expect(app.summary()).toContain("n3 is 0");
+        expect(app.summary()).toMatch(/GitHub refused its place/);
+        const refused = app.github.violations.splice(0).map(({ operation }) => operation);
+        expect(new Set(refused)).toEqual(new Set(["pulls/create-review"]));
+      },
+    );
+  });
+});
+
+const script = () => [turn(...good, finish)];
+const once = { reviews: 1, comments: fourInline, summaries: 1, check: "neutral" };
+
+describe.concurrent("a 502 when something is posted", patient, () => {
+  it("l: that was not stored is made good: one review", () =>
+    onPull({ base, head, script: script() }, async (app) => {
+      app.github.faults.add({ match: /^POST .*\/reviews$/, kind: "bad-gateway" });
+      await app.review();
+
+      expect(app.github.faults.struck).toHaveLength(1);
+      expect(app.end()).toEqual(once);
+    }));
+
+  it("l': that was stored all the same is recognised: one review", () =>
+    onPull({ base, head, script: script() }, async (app) => {
+      app.github.faults.add({ match: /^POST .*\/reviews$/, kind: "bad-gateway-after" });
+      await app.review();
+
+      expect(app.github.faults.struck).toHaveLength(1);
+      expect(app.end()).toEqual(once);
+    }));
+
+  it("l': that was stored all the same is recognised on every channel", () =>
+    onPull(
+      { base, head, script: [turn(...good, finding({ line: 40, quote: "const n40 = 40;" }), finish)] },
+      async (app) => {
+        const channels = [/reviews$/, /pulls\/1\/comments$/, /issues\/1\/comments$/, /check-runs$/];
+        app.github.faults.add(
+          ...channels.map((end) => ({
+            match: new RegExp(`^POST .*/${end.source}`),
+            kind: "bad-gateway-after" as const,
+          })),
+        );
+        await app.review();
+
+        expect(app.github.faults.struck).toHaveLength(channels.length);
+        expect(app.end()).toEqual({ ...once, reviews: 2, comments: [...fourInline, path] });
+        expect(app.repository.checkRuns).toHaveLength(1);
+      },
+    ));
+
+  it("l': whose connection broke instead of an answer is recognised, too", () =>
+    onPull({ base, head, script: script() }, async (app) => {
+      app.github.faults.add({ match: /^POST .*\/reviews$/, kind: "reset-after" });
+      await app.review();
+
+      expect(app.github.faults.struck).toHaveLength(1);
+      expect(app.end()).toEqual(once);
+    }));
+});

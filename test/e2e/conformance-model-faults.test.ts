@@ -1,0 +1,121 @@
+import { describe, expect, it } from "vitest";
+import type { FakeScript } from "../support/fake-openai.ts";
+import {
+  answers,
+  type Case,
+  finding,
+  finish,
+  numbers,
+  onPull,
+  patient,
+  turn,
+} from "./conformance-fixture.ts";
+
+const path = "src/numbers.js";
+const base = { [path]: numbers(60) };
+const head = { [path]: numbers(60, { 24: "const n24 = 0;" }) };
+const wrong = finding({ line: 24, quote: "const n24 = 0;" });
+const delivered = { reviews: 1, comments: [`${path} RIGHT 24`], summaries: 1, check: "neutral" };
+/** Its string does not end, as when a model's output is cut off. */
+const broken = (call: { name: string }, n = 0) => ({
+  name: call.name,
+  arguments: `{"path": "${path}", "line": 2${n}, "quote": "con`,
+});
+
+/** Nobody who reads it may think that the change is fine, or that all of it was reviewed. */
+function expectIncomplete(app: Case): void {
+  const check = app.repository.checkRuns.at(-1);
+  expect(check?.output.title).toMatch(/incomplete|failed/i);
+  for (const text of [app.summary(), JSON.stringify(check?.output)]) {
+    expect(text).not.toMatch(/no problems|✅/i);
+  }
+}
+
+describe.concurrent("j: a model that answers 429 once", patient, () => {
+  it.for([
+    ["is asked again after the two seconds that it names", { "retry-after": "2" }, 2_000],
+    ["is asked again after a while where it names none", {}, 0],
+  ] as const)("%s", ([, headers, waitMs]) => {
+    const askedAt: number[] = [];
+    const script: FakeScript = (_body, n) => {
+      askedAt.push(performance.now());
+      return n === 0 ? { fault: "status", status: 429, headers: { ...headers } } : turn(wrong, finish);
+    };
+    return onPull({ base, head, script }, async (app) => {
+      await app.review();
+
+      const [first = 0, second = 0, ...others] = askedAt;
+      expect(others).toEqual([]);
+      // Timers may fire a moment early.
+      expect(second - first).toBeGreaterThan(waitMs - 20);
+      expect(app.end()).toEqual(delivered);
+    });
+  });
+});
+
+describe.concurrent("a model whose arguments are broken JSON", patient, () => {
+  it("k: once is told so, says it again, and the finding is delivered", () =>
+    onPull({ base, head, script: [turn(broken(wrong), finish), turn(wrong, finish)] }, async (app) => {
+      await app.review();
+
+      const [refusal, finished] = answers(app.model?.requests[1]?.body);
+      expect(refusal).toMatch(/not valid JSON/);
+      expect(finished).toMatch(/report .*refused/);
+      expect(app.end()).toEqual(delivered);
+      expect(app.repository.checkRuns[0]?.output.title).not.toMatch(/incomplete/i);
+    }));
+
+  it("k': always, in the same words, ends as incomplete, never green", () =>
+    onPull({ base, head, script: () => turn(broken(wrong), finish) }, async (app) => {
+      await app.review();
+
+      expect(app.end()).toEqual({ reviews: 0, comments: [], summaries: 1, check: "neutral" });
+      expect(app.model?.requests.length).toBeLessThan(5);
+      expectIncomplete(app);
+    }));
+
+  it("k': always, in ever other words, ends as incomplete at the limit of turns", () =>
+    onPull(
+      {
+        base: { ...base, ".github/hunkwise.yml": "budget:\n  turns: 8\n" },
+        head,
+        script: (_body, n) => turn(broken(wrong, n), finish),
+      },
+      async (app) => {
+        await app.review();
+
+        expect(app.end()).toEqual({ reviews: 0, comments: [], summaries: 1, check: "neutral" });
+        expect(app.model?.requests).toHaveLength(8);
+        expectIncomplete(app);
+      },
+    ));
+
+  it("k': at the end alone keeps what it found, and says that it did not end", () =>
+    onPull(
+      { base, head, script: (_body, n) => (n === 0 ? turn(wrong) : turn(broken(finish))) },
+      async (app) => {
+        await app.review();
+
+        expect(app.end()).toEqual(delivered);
+        expectIncomplete(app);
+      },
+    ));
+});
+
+describe.concurrent("a model that gives no usable answer", patient, () => {
+  it("k': at all leaves a failed check, no comment, and no praise", () =>
+    onPull({ base, head, script: () => ({ fault: "html" }) }, async (app) => {
+      await app.review();
+
+      expect(app.end()).toEqual({ reviews: 0, comments: [], summaries: 0, check: "neutral" });
+      expectIncomplete(app);
+    }));
+
+  it("k': after it reported keeps what it found, and says that the review is incomplete", () =>
+    onPull({ base, head, script: (_body, n) => (n === 0 ? turn(wrong) : { fault: "html" }) }, async (app) => {
+      await app.review();
+
+      expect(app.end()).toEqual(delivered);
+      expectIncomplete(app);
+    }));
+});

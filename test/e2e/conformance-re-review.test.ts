@@ -1,0 +1,188 @@
+import { describe, expect, it } from "vitest";
+import { type Case, finding, finish, numbers, onPull, patient, turn } from "./conformance-fixture.ts";
+
+const path = "src/numbers.js";
+const base = { [path]: numbers(60), "src/other.js": numbers(30) };
+const head = { [path]: numbers(60, { 24: "const n24 = 0;" }) };
+const wrong = (over: Record<string, unknown> = {}) =>
+  finding({ line: 24, quote: "const n24 = 0;", title: "n24 is no longer 24", ...over });
+
+/** One comment, still one summary, and nothing that could be taken for praise. */
+function expectSaidOnce(app: Case): void {
+  expect(app.end()).toEqual({ reviews: 1, comments: [`${path} RIGHT 24`], summaries: 1, check: "neutral" });
+  expect(app.summary()).toMatch(/already reported/i);
+  expect(app.summary()).toContain("n24 is no longer 24");
+  expect(app.summary()).not.toMatch(/no problems|✅/i);
+}
+
+describe.concurrent("e: the same finding twice in one review", patient, () => {
+  it("is one comment, whether it comes in one turn, in the next one, or with other spacing", () =>
+    onPull(
+      {
+        base,
+        head,
+        script: [
+          turn(wrong(), wrong(), wrong({ body: "Said in other words.", confidence: 0.5 })),
+          turn(wrong({ line: 23, title: "N24  is no longer 24 ", quote: "const n24  = 0;" }), finish),
+        ],
+      },
+      async (app) => {
+        await app.review();
+
+        expect(app.end()).toEqual({
+          reviews: 1,
+          comments: [`${path} RIGHT 24`],
+          summaries: 1,
+          check: "neutral",
+        });
+      },
+    ));
+
+  it("is two comments where two faults meet on one line", () =>
+    onPull(
+      {
+        base,
+        head,
+        script: [turn(wrong(), wrong({ title: "n24 is never exported" }), finish)],
+      },
+      async (app) => {
+        await app.review();
+
+        expect(app.end()).toMatchObject({
+          reviews: 1,
+          comments: [`${path} RIGHT 24`, `${path} RIGHT 24`],
+        });
+      },
+    ));
+});
+
+describe.concurrent("a finding that stands is not said again", patient, () => {
+  it("f: after a push to the same hunk, in whatever words the model repeats it", () =>
+    onPull(
+      {
+        base,
+        head,
+        script: (_body, n) =>
+          n === 0 ? turn(wrong(), finish) : turn(wrong({ line: 26, severity: "critical" }), finish),
+      },
+      async (app) => {
+        await app.review();
+        await app.push({
+          [path]: numbers(60, { 22: ["const a = 1;", "const b = 2;"], 24: "const n24 = 0;" }),
+        });
+
+        expectSaidOnce(app);
+        expect(app.repository.checkRuns.map(({ conclusion }) => conclusion)).toEqual(["neutral", "neutral"]);
+      },
+    ));
+
+  it("f: after a push, although the model gives it another title", () =>
+    onPull(
+      {
+        base,
+        head,
+        script: (_body, n) =>
+          n === 0 ? turn(wrong(), finish) : turn(wrong({ title: "24 is expected, and it is 0" }), finish),
+      },
+      async (app) => {
+        await app.review();
+        await app.push({ [path]: numbers(60, { 24: "const n24 = 0;", 26: "const n26 = 0;" }) });
+
+        expect(app.end()).toEqual({
+          reviews: 1,
+          comments: [`${path} RIGHT 24`],
+          summaries: 1,
+          check: "neutral",
+        });
+        expect(app.summary()).toMatch(/already reported/i);
+      },
+    ));
+
+  it("f': after a push to another file, and nothing says that all is well", () =>
+    onPull({ base, head, script: () => turn(wrong(), finish) }, async (app) => {
+      await app.review();
+      await app.push({ "src/other.js": numbers(30, { 3: "const n3 = 0;" }) });
+
+      expectSaidOnce(app);
+    }));
+
+  it("after a force-push of the same change onto a base that went on", () =>
+    onPull({ base, head, script: () => turn(wrong(), finish) }, async (app) => {
+      await app.review();
+      app.people.pushToBase(app.repository, { "src/other.js": numbers(40) });
+      app.people.forcePush(app.pull, head);
+      await app.review("synchronize");
+
+      expectSaidOnce(app);
+    }));
+
+  it("although a hundred reviews and comments of people stand before ours", () =>
+    onPull({ base, head, script: () => turn(wrong(), finish) }, async (app) => {
+      for (let n = 1; n <= 101; n++) {
+        app.people.comment(app.pull, "octocat", `Thought ${n}`);
+        await app.people.reviewComment(app.pull, "octocat", { path, line: 24, body: `Remark ${n}` });
+      }
+      await app.review();
+      await app.push({ "src/other.js": numbers(30, { 3: "const n3 = 0;" }) });
+
+      expectSaidOnce(app);
+      expect(app.pull.comments).toHaveLength(102);
+    }));
+});
+
+describe.concurrent("f': while a comment of ours is open", patient, () => {
+  // Summary and check run speak of the findings of their own review alone; open comments of earlier ones do not count yet.
+  it.fails("a review that does not find it again does not say that all is well", () =>
+    onPull(
+      { base, head, script: (_body, n) => (n === 0 ? turn(wrong(), finish) : turn(finish)) },
+      async (app) => {
+        await app.review();
+        await app.push({ "src/other.js": numbers(30, { 3: "const n3 = 0;" }) });
+
+        expect(app.end()).toEqual({
+          reviews: 1,
+          comments: [`${path} RIGHT 24`],
+          summaries: 1,
+          check: "neutral",
+        });
+        expect(app.summary()).not.toMatch(/no problems|✅/i);
+      },
+    ));
+
+  it("a push that takes the code away makes the check green", () =>
+    onPull(
+      { base, head, script: (_body, n) => (n === 0 ? turn(wrong(), finish) : turn(finish)) },
+      async (app) => {
+        await app.review();
+        await app.push({ [path]: numbers(60, { 24: "const n24 = 24.0;" }) });
+
+        expect(app.end()).toEqual({
+          reviews: 1,
+          comments: [`${path} RIGHT 24`],
+          summaries: 1,
+          check: "success",
+        });
+      },
+    ));
+});
+
+describe.concurrent("a pull request without faults", patient, () => {
+  it("gets one quiet line at the first review, and no comment at any push after it", () =>
+    onPull({ base, head, script: () => turn(finish) }, async (app) => {
+      await app.review();
+      const [first] = app.pull.comments;
+      for (const n of [1, 2, 3]) await app.push({ "src/other.js": numbers(30, { 3: `const n3 = ${n}0;` }) });
+
+      expect(app.end()).toEqual({ reviews: 0, comments: [], summaries: 1, check: "success" });
+      expect(app.pull.comments).toEqual([first]);
+      expect(app.summary()).toMatch(/^<details>\s*<summary>✅ [^\n]*no problems[^\n]*<\/summary>/);
+      expect(app.repository.checkRuns.map(({ conclusion }) => conclusion)).toEqual(
+        Array.from({ length: 4 }, () => "success"),
+      );
+      // Whoever watches the pull request has heard of us once: an edit notifies nobody.
+      const told = app.github.requests.filter(
+        ({ method, path: at }) => method === "POST" && /\/(comments|reviews)$/.test(at),
+      );
+      expect(told).toHaveLength(1);
+    }));
+});
