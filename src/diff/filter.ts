@@ -1,6 +1,6 @@
+import { type BaseWord, reasonByOrigin } from "./origin.ts";
 import { isPathTooLong } from "./path-length.ts";
 import { createPathMatcher } from "./path-matcher.ts";
-import { reasonByName } from "./skipped-names.ts";
 
 /** GitHub shows no diff of a file beyond this many lines, so no comment could be placed there. */
 export const MAX_REVIEWABLE_LINES = 20_000;
@@ -48,22 +48,25 @@ function reasonByKind(change: FilteredChange): string | null {
   return change.oldPath === null ? "mode change only" : "pure rename";
 }
 
+/** Why a changed file is not reviewed, in a few words that people read; null for a reviewable one. */
+export type Filter = (change: FilteredChange, base: BaseWord) => Promise<string | null>;
+
 /**
- * Why a changed file is not reviewed, in a few words that people read; null for a reviewable one. A negative pattern in
- * `paths.ignore` takes a file back that would be skipped by its name.
+ * The first reason counts: private, ignored, kind of change, attributes at base, name, header, size. A negative pattern in
+ * `paths.ignore` takes a file back that its attributes, its name or its header would skip.
  */
-export function createFilter(patterns: PathPatterns): (change: FilteredChange) => string | null {
+export function createFilter(patterns: PathPatterns): Filter {
   const isPrivate = createPrivacy(patterns.private);
   const ignored = createPathMatcher(patterns.ignore);
-  return (change) => {
+  return async (change, base) => {
     const paths = change.oldPath === null ? [change.path] : [change.path, change.oldPath];
     if (paths.some(isPrivate)) return WITHHELD;
     const configured = ignored(change.path);
     if (configured.matched) return "ignored by configuration";
     const kind = reasonByKind(change);
     if (kind) return kind;
-    const named = configured.takenBack ? null : reasonByName(change.path);
-    if (named !== null) return named;
+    const origin = configured.takenBack ? null : await reasonByOrigin(change.path, base);
+    if (origin !== null) return origin;
     if (paths.some(isPathTooLong)) return PATH_TOO_LONG;
     const lines = (change.additions ?? 0) + (change.deletions ?? 0);
     return lines > MAX_REVIEWABLE_LINES ? `${TOO_LARGE} (${lines} changed lines)` : null;

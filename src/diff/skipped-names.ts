@@ -1,41 +1,61 @@
-/** Names of files that nobody reads line by line, and the word that people read for it. Tables, since every path of a change is looked up. */
+/**
+ * Names of files that nobody reads line by line, and the word that people read for it. Tables, since every path of a change is
+ * looked up.
+ *
+ * The pull request chooses its names, so only those stand here that are a tool's own. What may as well hold code of the project
+ * does not (`build/`, `out/`, `target/`, `bin/`, `lib/`, `deps/`, `external/`, `*.gen.ts`), nor do scripts that are short enough
+ * to be read and are run by whoever builds (`gradlew`, `mvnw`). github-linguist (`generated.rb`, `vendor.yml`) knows more names,
+ * as it counts languages; here the base's attributes and the files' headers tell the rest.
+ */
 
 const lockFiles = new Set([
   ...["package-lock.json", "npm-shrinkwrap.json", "yarn.lock", "pnpm-lock.yaml", "bun.lock", "bun.lockb"],
-  ...[
-    "deno.lock",
-    "Cargo.lock",
-    "go.sum",
-    "go.work.sum",
-    "poetry.lock",
-    "uv.lock",
-    "pdm.lock",
-    "Pipfile.lock",
-  ],
-  ...["pixi.lock", "Gemfile.lock", "composer.lock", "mix.lock", "pubspec.lock", "Podfile.lock"],
-  ...["Package.resolved", "packages.lock.json", "gradle.lockfile", "flake.lock", ".terraform.lock.hcl"],
-  ...["MODULE.bazel.lock", "conan.lock"],
+  ...["deno.lock", "esy.lock"],
+  ...["Cargo.lock", "go.sum", "go.work.sum", "Gopkg.lock", "glide.lock", "flake.lock", "devbox.lock"],
+  ...["poetry.lock", "uv.lock", "pdm.lock", "Pipfile.lock", "pixi.lock", "pylock.toml", "conda-lock.yml"],
+  ...["Gemfile.lock", "gems.locked", "composer.lock", "mix.lock", "rebar.lock", "shard.lock", "renv.lock"],
+  ...["pubspec.lock", "Podfile.lock", "Cartfile.resolved", "Package.resolved"],
+  ...["packages.lock.json", "paket.lock", "gradle.lockfile", "buildscript-gradle.lockfile"],
+  ...["stack.yaml.lock", "cabal.project.freeze", "conan.lock", "MODULE.bazel.lock", "mise.lock"],
+  ...[".terraform.lock.hcl", "Chart.lock", "buf.lock"],
 ]);
 
 const folders = new Map([
-  ...["node_modules", "bower_components", "jspm_packages", "vendor", "third_party", "site-packages"].map(
+  ...["node_modules", "bower_components", "jspm_packages", "elm-stuff"].map(
     (name) => [name, "vendored"] as const,
   ),
-  ...["Pods", ".venv"].map((name) => [name, "vendored"] as const),
-  ...["dist", "__generated__"].map((name) => [name, "generated"] as const),
-  ["__snapshots__", "snapshot"],
+  ...["vendor", "third_party", "third-party", "thirdparty", "3rdparty", "3rd_party", "3rd-party"].map(
+    (name) => [name, "vendored"] as const,
+  ),
+  ...["site-packages", ".venv", ".eggs", "Pods", "Godeps", ".terraform"].map(
+    (name) => [name, "vendored"] as const,
+  ),
+  ...["dist", "__generated__", "htmlcov"].map((name) => [name, "generated"] as const),
+  ...[".next", ".nuxt", ".svelte-kit", ".dart_tool", ".sqlx"].map((name) => [name, "generated"] as const),
+  ...["__snapshots__", "vcr_cassettes"].map((name) => [name, "snapshot"] as const),
 ]);
 
-const vendoredPaths = ["/.yarn/releases/", "/.yarn/plugins/", "/.yarn/cache/", "/Carthage/Checkouts/"];
+const vendoredPaths = [
+  ...["releases", "plugins", "sdks", "cache", "unplugged"].map((name) => `/.yarn/${name}/`),
+  ...["/Carthage/Checkouts/", "/Carthage/Build/"],
+];
 
 const generatedEndings = [
-  ...[".min.js", ".min.mjs", ".min.css", ".js.map", ".css.map"],
-  ...[".pb.go", ".pb.gw.go", ".pb.cc", ".pb.h", "_pb2.py", "_pb2.pyi", "_pb2_grpc.py", "_pb.js", "_pb.ts"],
-  ...["_pb.d.ts", ".g.dart", ".freezed.dart", ".g.cs", ".Designer.cs", "_generated.go"],
-  ...[".generated.ts", ".generated.js", ".generated.go", ".generated.cs"],
+  ...[".min.js", ".min.mjs", ".min.cjs", ".min.css", ".pnp.cjs", ".pnp.js", ".pnp.loader.mjs"],
+  ...[".js.map", ".mjs.map", ".cjs.map", ".css.map", ".d.ts.map"],
+  // Protocol buffers and their services, in the languages whose compilers have an ending of their own.
+  ...[".pb.go", ".pb.gw.go", ".pb.validate.go", ".pb.cc", ".pb.h", ".pb.swift", ".grpc.swift"],
+  ...[".pbobjc.h", ".pbobjc.m", "_pb2.py", "_pb2.pyi", "_pb2_grpc.py", "_pb2_grpc.pyi", "_pb.rb"],
+  ...["_pb.js", "_pb.ts", "_pb.d.ts", ".pb.dart", ".pbenum.dart", ".pbjson.dart", ".pbgrpc.dart"],
+  ...[".g.dart", ".freezed.dart", ".gr.dart", ".mocks.dart", ".zep.c", ".zep.h", ".zep.php"],
+  ...[".g.cs", ".g.i.cs", ".Designer.cs", ".designer.cs", ".Designer.vb", ".designer.vb", ".feature.cs"],
+  ...["_generated.go", ".xcworkspacedata", ".xcuserstate"],
 ];
 
 const snapshotEndings = [".snap", ".ambr"];
+
+/** `types.generated.ts`, `schema.generated.graphql`. */
+const generatedInfix = /\.generated\.\w+$/;
 
 /** "lock file", "vendored", "generated" or "snapshot"; null for a path whose name says nothing of the kind. */
 export function reasonByName(path: string): string | null {
@@ -47,7 +67,8 @@ export function reasonByName(path: string): string | null {
     if (reason !== undefined) return reason;
   }
   if (vendoredPaths.some((folder) => `/${path}`.includes(folder))) return "vendored";
-  if (generatedEndings.some((ending) => name.endsWith(ending))) return "generated";
+  if (generatedEndings.some((ending) => name.endsWith(ending)) || generatedInfix.test(name))
+    return "generated";
   if (name.startsWith("zz_generated.") && name.endsWith(".go")) return "generated";
   return snapshotEndings.some((ending) => name.endsWith(ending)) ? "snapshot" : null;
 }

@@ -1,8 +1,11 @@
+import type { LinguistAttributes } from "../diff/linguist.ts";
 import { AppError } from "../errors.ts";
+import { baseAttributes } from "./base-attributes.ts";
 import { blobHunks } from "./blob-diff.ts";
 import { CatFile } from "./cat-file.ts";
 import type { CheckoutPlace } from "./checkout-place.ts";
 import { decodeText, looksBinary, splitNul } from "./decode.ts";
+import { fileStart } from "./file-start.ts";
 import { isObjectName } from "./git-environment.ts";
 import { parseTree } from "./parse-changes.ts";
 import { Patches } from "./patches.ts";
@@ -63,6 +66,14 @@ class GitWorkspace implements Workspace, AsyncDisposable {
   async readBlob(oid: string): Promise<FileText> {
     const bytes = await this.#blobs.read(oid);
     return { ...decodeText(bytes), binary: looksBinary(bytes), bytes: bytes.length };
+  }
+
+  async headStart(path: string, maxBytes: number): Promise<string> {
+    return decodeText(fileStart(this.root, path, maxBytes)).text;
+  }
+
+  linguistAttributes(paths: readonly string[]): Promise<ReadonlyMap<string, LinguistAttributes>> {
+    return baseAttributes(this.#place, paths);
   }
 
   async patch(change: Change, contextLines: number): Promise<string> {

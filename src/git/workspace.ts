@@ -1,3 +1,5 @@
+import type { LinguistAttributes } from "../diff/linguist.ts";
+
 /**
  * The read port through which tools, analyzers and the review see a repository. Everything is addressed by path *as a
  * key of a tree listing*, never as a file-system path, so no path can lead out of the tree. A name that is not UTF-8 has a key
@@ -109,6 +111,13 @@ export interface Workspace {
   tree(ref: Ref): Promise<ReadonlyMap<string, TreeEntry>>;
   /** The content of a blob by object id; rejects with `too_large` beyond the size limit. */
   readBlob(oid: string): Promise<FileText>;
+  /** How a regular file of the head begins: the text of at most so many bytes. Read from the checkout, so it costs little. */
+  headStart(path: string, maxBytes: number): Promise<string>;
+  /**
+   * What the `.gitattributes` files of the base say about paths; the head's say nothing here. A path that is too deep to be
+   * matched has no entry. Rejects with `git_timeout` when matching takes too long.
+   */
+  linguistAttributes(paths: readonly string[]): Promise<ReadonlyMap<string, LinguistAttributes>>;
   /**
    * One changed file's patch as git prints it (`-M`, `--inter-hunk-context=0`), header included. Its lines are those of
    * `readBlob`.

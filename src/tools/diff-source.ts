@@ -5,6 +5,7 @@ import { parseFilePatch } from "../diff/parse.ts";
 import { countLines, MAX_DIFF_LINES, surveyPatch } from "../diff/survey.ts";
 import { AppError } from "../errors.ts";
 import type { Change, Workspace } from "../git/workspace.ts";
+import { askBase, type BaseWords } from "./base-word.ts";
 import { boundedPatch } from "./diff-size.ts";
 import { count } from "./show.ts";
 import type { ChangedFile, DiffSource } from "./tool.ts";
@@ -94,9 +95,10 @@ export function createDiffSource(
 ): DiffSource {
   const skipReason = createFilter(patterns);
   let all: Promise<ChangedFile[]> | undefined;
+  let warnings: readonly string[] = [];
 
-  async function describe(change: Change): Promise<ChangedFile> {
-    const reason = skipReason(change);
+  async function describe(change: Change, base: BaseWords): Promise<ChangedFile> {
+    const reason = await skipReason(change, base.of(change));
     if (reason === WITHHELD) return { change, totalHunks: 0, reviewable: false, skipReason: reason };
     if (changesTooMuch(change)) {
       return { change, totalHunks: 0, reviewable: false, skipReason: reason ?? TOO_LARGE };
@@ -113,17 +115,22 @@ export function createDiffSource(
     }
   }
 
+  async function lookAtAll(): Promise<ChangedFile[]> {
+    const changes = await workspace.changes();
+    const base = await askBase(workspace, changes);
+    warnings = base.warnings;
+    return await mapFew(changes, (change) => describe(change, base));
+  }
+
   return {
     fileDiff: createDiffCache(workspace, keptLines),
     files() {
-      all ??= workspace
-        .changes()
-        .then((changes) => mapFew(changes, describe))
-        .catch((error: unknown) => {
-          all = undefined;
-          throw error;
-        });
+      all ??= lookAtAll().catch((error: unknown) => {
+        all = undefined;
+        throw error;
+      });
       return all;
     },
+    warnings: () => warnings,
   };
 }

@@ -21,6 +21,8 @@ export interface DiffSource {
   files(): Promise<readonly ChangedFile[]>;
   /** Parsed diff; `contextLines` 3 is the diff that GitHub shows. Rejects with `too_large` beyond MAX_DIFF_LINES. */
   fileDiff(change: Change, contextLines: number): Promise<FileDiff>;
+  /** What people should know of how the files were told apart; complete once `files` has answered. */
+  warnings(): readonly string[];
 }
 
 /** What `report_finding` hands over: everything but what the review itself establishes. */

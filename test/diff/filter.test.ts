@@ -5,7 +5,9 @@ import {
   type FilteredChange,
   isSkippedForSize,
   MAX_REVIEWABLE_LINES,
+  type PathPatterns,
 } from "../../src/diff/filter.ts";
+import type { BaseWord } from "../../src/diff/origin.ts";
 
 const change = (path: string, over: Partial<FilteredChange> = {}): FilteredChange => ({
   path,
@@ -19,6 +21,17 @@ const change = (path: string, over: Partial<FilteredChange> = {}): FilteredChang
   ...over,
 });
 const nothing = { ignore: [], private: [] };
+
+/** A base whose attributes and headers say nothing, but for what is given. */
+const base = (attributes: BaseWord["attributes"] | undefined, header = false): BaseWord => ({
+  attributes: attributes === undefined ? { generated: null, vendored: null } : attributes,
+  headerSaysGenerated: async () => header,
+});
+const silent = base(undefined);
+const filterBy = (patterns: PathPatterns) => {
+  const filter = createFilter(patterns);
+  return (one: FilteredChange, word = silent) => filter(one, word);
+};
 const same = { newOid: "1".repeat(40), additions: 0, deletions: 0 };
 
 describe("createFilter", () => {
@@ -32,7 +45,15 @@ describe("createFilter", () => {
     ["src/block.rs"],
     [".github/workflows/ci.yml"],
     ["docs/größe.md"],
-  ])("reviews %s", (path) => expect(createFilter(nothing)(change(path))).toBeNull());
+    ["build/release.ts"],
+    ["src/external/client.py"],
+    ["routes.gen.ts"],
+    ["src/generated.ts"],
+    ["src/third/party.c"],
+    ["gradlew"],
+    ["vendor.ts"],
+    ["internals/math-min.js"],
+  ])("reviews %s", async (path) => expect(await filterBy(nothing)(change(path))).toBeNull());
 
   it.each([
     ["package-lock.json", "lock file"],
@@ -48,7 +69,19 @@ describe("createFilter", () => {
     ["web/.yarn/releases/yarn.cjs", "vendored"],
     ["src/__snapshots__/a.test.ts.snap", "snapshot"],
     ["src/a.test.ts.snap", "snapshot"],
-  ])("skips %s as %s", (path, reason) => expect(createFilter(nothing)(change(path))).toBe(reason));
+    ["rust/pylock.toml", "lock file"],
+    ["ios/Cartfile.resolved", "lock file"],
+    ["cpp/third-party/zlib/inflate.c", "vendored"],
+    ["Godeps/_workspace/src/a.go", "vendored"],
+    ["ios/Carthage/Build/a.h", "vendored"],
+    [".yarn/unplugged/a/index.js", "vendored"],
+    [".pnp.cjs", "generated"],
+    ["lib/client.pb.dart", "generated"],
+    ["Forms/Main.Designer.vb", "generated"],
+    ["src/schema.generated.graphql", "generated"],
+    ["web/.next/server/page.js", "generated"],
+    ["spec/vcr_cassettes/login.yml", "snapshot"],
+  ])("skips %s as %s", async (path, reason) => expect(await filterBy(nothing)(change(path))).toBe(reason));
 
   it.each<[string, Partial<FilteredChange>]>([
     ["binary", { additions: null, deletions: null }],
@@ -62,50 +95,98 @@ describe("createFilter", () => {
       `too large (${MAX_REVIEWABLE_LINES + 1} changed lines)`,
       { additions: MAX_REVIEWABLE_LINES, deletions: 1 },
     ],
-  ])("skips a file as %s", (reason, over) => {
-    expect(createFilter(nothing)(change("a.ts", over))).toBe(reason);
+  ])("skips a file as %s", async (reason, over) => {
+    expect(await filterBy(nothing)(change("a.ts", over))).toBe(reason);
   });
 
-  it("tells a file that is too large from those that nobody wrote by hand", () => {
-    const reasonOf = createFilter({ ignore: ["docs/"], private: ["keys/"] });
+  it("tells a file that is too large from those that nobody wrote by hand", async () => {
+    const reasonOf = filterBy({ ignore: ["docs/"], private: ["keys/"] });
     const huge = { additions: MAX_REVIEWABLE_LINES + 1 };
     const paths = ["a.ts", "package-lock.json", "dist/a.js", "docs/a.md", "keys/a.ts"];
-    expect(paths.map((path) => isSkippedForSize(reasonOf(change(path, huge)) ?? ""))).toEqual([
+    const reasons = await Promise.all(paths.map((path) => reasonOf(change(path, huge))));
+    expect(reasons.map((reason) => isSkippedForSize(reason ?? ""))).toEqual([
       ...[true, false, false, false, false],
     ]);
   });
 
-  it("skips a file whose path, new or old, is longer than tools take once it is escaped", () => {
+  it("skips a file whose path, new or old, is longer than tools take once it is escaped", async () => {
     const long = "\u0001".repeat(680);
-    expect(createFilter(nothing)(change(long))).toBeNull();
+    expect(await filterBy(nothing)(change(long))).toBeNull();
     for (const over of [
       change(`${long}\u0001\u0001\u0001`),
       change("a.ts", { oldPath: "x".repeat(4_095) }),
     ]) {
-      const reason = createFilter(nothing)(over) ?? "";
+      const reason = (await filterBy(nothing)(over)) ?? "";
       expect(reason).toBe("path too long");
       expect(isSkippedForSize(reason)).toBe(true);
     }
   });
 
-  it("reviews a changed mode together with changed lines", () => {
-    expect(createFilter(nothing)(change("run.sh", { newMode: "100755" }))).toBeNull();
+  it("reviews a changed mode together with changed lines", async () => {
+    expect(await filterBy(nothing)(change("run.sh", { newMode: "100755" }))).toBeNull();
   });
 
-  it("honours what the configuration ignores, and what it takes back", () => {
-    const filter = createFilter({ ignore: ["*.gen.ts", "docs/", "!vendor/ours/**"], private: [] });
-    expect(filter(change("a.gen.ts"))).toBe("ignored by configuration");
-    expect(filter(change("docs/a.md"))).toBe("ignored by configuration");
-    expect(filter(change("vendor/ours/a.ts"))).toBeNull();
-    expect(filter(change("vendor/theirs/a.ts"))).toBe("vendored");
+  it("honours what the configuration ignores, and what it takes back", async () => {
+    const filter = filterBy({ ignore: ["*.gen.ts", "docs/", "!vendor/ours/**"], private: [] });
+    expect(await filter(change("a.gen.ts"))).toBe("ignored by configuration");
+    expect(await filter(change("docs/a.md"))).toBe("ignored by configuration");
+    expect(await filter(change("vendor/ours/a.ts"))).toBeNull();
+    expect(await filter(change("vendor/theirs/a.ts"))).toBe("vendored");
   });
 
-  it("withholds private files and those renamed from one, before any other reason", () => {
-    const filter = createFilter({ ignore: ["secrets/**"], private: ["secrets/**", "*.pem"] });
-    expect(filter(change("secrets/a.ts"))).toBe("withheld by configuration");
-    expect(filter(change("public.ts", { oldPath: "secrets/a.ts" }))).toBe("withheld by configuration");
-    expect(filter(change("deep/key.pem", { additions: null }))).toBe("withheld by configuration");
-    expect(filter(change("secretsauce.ts"))).toBeNull();
+  it.each<[string, BaseWord["attributes"], string | null]>([
+    ["src/a.ts", { generated: true, vendored: null }, "generated"],
+    ["src/a.ts", { generated: null, vendored: true }, "vendored"],
+    ["src/a.ts", { generated: true, vendored: true }, "generated"],
+    ["yarn.lock", { generated: true, vendored: null }, "generated"],
+    ["dist/a.js", { generated: false, vendored: null }, null],
+    ["yarn.lock", { generated: false, vendored: null }, null],
+    ["src/a.snap", { generated: false, vendored: null }, null],
+    ["vendor/a.go", { generated: null, vendored: false }, null],
+    ["vendor/a.go", { generated: false, vendored: null }, null],
+    ["vendor/a.go", { generated: false, vendored: true }, "vendored"],
+    ["dist/a.js", null, null],
+  ])("answers for %s with the attributes %j at base: %j", async (path, attributes, reason) => {
+    expect(await filterBy(nothing)(change(path), base(attributes))).toBe(reason);
+  });
+
+  it("skips what its header calls generated, unless the base's attributes deny it", async () => {
+    const filter = filterBy(nothing);
+    expect(await filter(change("a.ts"), base(undefined, true))).toBe("generated");
+    expect(await filter(change("a.ts"), base(null, true))).toBe("generated");
+    expect(await filter(change("vendor/a.go"), base({ generated: null, vendored: false }, true))).toBe(
+      "generated",
+    );
+    expect(await filter(change("a.ts"), base({ generated: false, vendored: null }, true))).toBeNull();
+  });
+
+  it("takes back what attributes and headers would skip, where the configuration says so", async () => {
+    const filter = filterBy({ ignore: ["!src/ours/**"], private: [] });
+    const word = base({ generated: true, vendored: true }, true);
+    expect(await filter(change("src/ours/a.ts"), word)).toBeNull();
+    expect(await filter(change("src/theirs/a.ts"), word)).toBe("generated");
+  });
+
+  it("calls what nobody wrote generated before too large, and asks no header without need", async () => {
+    const filter = filterBy({ ignore: ["docs/"], private: ["keys/"] });
+    const huge = { additions: MAX_REVIEWABLE_LINES + 1 };
+    expect(await filter(change("a.ts", huge), base(undefined, true))).toBe("generated");
+    const unasked: BaseWord = {
+      attributes: { generated: null, vendored: null },
+      headerSaysGenerated: () => Promise.reject(new Error("asked for a header")),
+    };
+    const skipped = ["keys/a.ts", "docs/a.md", "go.sum", "vendor/a.go"].map((path) => change(path));
+    for (const one of [...skipped, change("a.png", { additions: null, deletions: null })]) {
+      expect(await filter(one, unasked)).not.toBeNull();
+    }
+  });
+
+  it("withholds private files and those renamed from one, before any other reason", async () => {
+    const filter = filterBy({ ignore: ["secrets/**"], private: ["secrets/**", "*.pem"] });
+    expect(await filter(change("secrets/a.ts"))).toBe("withheld by configuration");
+    expect(await filter(change("public.ts", { oldPath: "secrets/a.ts" }))).toBe("withheld by configuration");
+    expect(await filter(change("deep/key.pem", { additions: null }))).toBe("withheld by configuration");
+    expect(await filter(change("secretsauce.ts"))).toBeNull();
   });
 });
 
@@ -123,10 +204,10 @@ describe("createPrivacy", () => {
     ["", false],
   ])("answers for %j", (path, answer) => expect(isPrivate(path)).toBe(answer));
 
-  it("withholds what lies too deep to be matched in reasonable time", () => {
+  it("withholds what lies too deep to be matched in reasonable time", async () => {
     const deep = "a/".repeat(2_000);
     expect(createPrivacy(["**/a/**/b/**"])(`${deep}x`)).toBe(true);
     expect(createPrivacy([])(`${deep}x`)).toBe(false);
-    expect(createFilter({ ignore: ["**/a/**/b/**"], private: [] })(change(`${deep}x.ts`))).toBeNull();
+    expect(await filterBy({ ignore: ["**/a/**/b/**"], private: [] })(change(`${deep}x.ts`))).toBeNull();
   });
 });

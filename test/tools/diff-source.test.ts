@@ -19,11 +19,16 @@ const change = (path: string, over: Partial<Change> = {}): Change => ({
 });
 const patch = "diff --git a/f b/f\n--- a/f\n+++ b/f\n@@ -1 +1 @@\n-a\n+b\n";
 
-/** The part of a workspace that diffs come from, counting how often it is asked. */
+type DiffingWorkspace = Pick<Workspace, "changes" | "patch" | "linguistAttributes" | "headStart">;
+
+/** The part of a workspace that diffs come from, counting how often it is asked. Its base says nothing of any file. */
 function workspaceOf(changes: Change[], patchOf: () => Promise<string> = async () => patch) {
   const asked: string[] = [];
-  const workspace: Pick<Workspace, "changes" | "patch"> = {
+  const workspace: DiffingWorkspace = {
     changes: async () => changes,
+    linguistAttributes: async (paths) =>
+      new Map(paths.map((path) => [path, { generated: null, vendored: null }])),
+    headStart: async () => "",
     patch: (one, contextLines) => {
       asked.push(`${one.path} ${contextLines}`);
       return patchOf();
