@@ -16,7 +16,20 @@ export type PullAction =
   | "closed"
   | "edited"
   | "converted_to_draft"
-  | "labeled";
+  | "labeled"
+  | "unlabeled";
+
+/** What an event says beside what the pull request is like now. */
+export interface EventDetails {
+  /** Of `edited`: what stood there before. */
+  changes?: {
+    title?: { from: string };
+    body?: { from: string };
+    base?: { ref: { from: string }; sha: { from: string } };
+  };
+  /** Of `unlabeled`: the label that is gone. */
+  label?: string;
+}
 
 export type Payload = Record<string, unknown> & { action: string };
 
@@ -54,6 +67,7 @@ export async function pullRequestPayload(
   action: PullAction,
   pull: Pull,
   sender: Account = pull.author,
+  { changes = {}, label }: EventDetails = {},
 ): Promise<Payload> {
   const heads = { before: pull.heads.at(-2) ?? pull.heads[0], after: pull.heads.at(-1) };
   return {
@@ -62,8 +76,35 @@ export async function pullRequestPayload(
     pull_request: await fullPullJson(state, pull),
     ...(action === "synchronize" ? heads : {}),
     ...(action === "labeled" ? { label: labelsJson(state, pull).at(-1) } : {}),
-    ...(action === "edited" ? { changes: {} } : {}),
+    ...(action === "unlabeled" && label ? { label: labelsJson(state, { ...pull, labels: [label] })[0] } : {}),
+    ...(action === "edited" ? { changes } : {}),
     ...around(state, pull.repository, sender),
+  };
+}
+
+/** The payload of a `merge_group` event: a merge queue waits for the checks of this commit. */
+export function mergeGroupPayload(state: GitHubState, pull: Pull, headSha: string): Payload {
+  const { repository, baseRef, number } = pull;
+  const baseSha = repository.git.sha(`refs/heads/${baseRef}`);
+  const timeOfCommit = timestamp(state.now());
+  const person = { name: pull.author.login, email: `${pull.author.login}@users.noreply.github.com` };
+  return {
+    action: "checks_requested",
+    merge_group: {
+      head_sha: headSha,
+      head_ref: `refs/heads/gh-readonly-queue/${baseRef}/pr-${number}-${baseSha}`,
+      base_sha: baseSha,
+      base_ref: `refs/heads/${baseRef}`,
+      head_commit: {
+        id: headSha,
+        tree_id: repository.git.git("rev-parse", `${headSha}^{tree}`),
+        message: `Merge pull request #${number}`,
+        timestamp: timeOfCommit,
+        author: person,
+        committer: person,
+      },
+    },
+    ...around(state, repository, pull.author),
   };
 }
 

@@ -142,6 +142,22 @@ export class People {
     return git.sha(defaultBranch);
   }
 
+  /** The pull request is to be merged into another branch; its head stays. */
+  retarget(pull: Pull, baseRef: string): void {
+    const baseSha = pull.repository.git.sha(`refs/heads/${baseRef}`);
+    Object.assign(pull, { baseRef, baseSha, updatedAt: this.#state.now() });
+  }
+
+  /** Adds the pull request to the merge queue. Returns the commit that GitHub makes for it, whose checks the queue awaits. */
+  queueForMerge(pull: Pull): string {
+    const { git } = pull.repository;
+    const base = git.sha(`refs/heads/${pull.baseRef}`);
+    const branch = `gh-readonly-queue/${pull.baseRef}/pr-${pull.number}-${base}`;
+    const message = `Merge pull request #${pull.number}`;
+    git.importCommits([{ branch, message, parents: [headOf(pull), base], files: [] }]);
+    return git.sha(`refs/heads/${branch}`);
+  }
+
   /** The fork is deleted; its commits stay in the base repository, as on GitHub. */
   deleteFork(pull: Pull): void {
     if (!pull.headRepository || pull.headRepository === pull.repository) return;

@@ -1,0 +1,321 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import type { FakeTurn } from "../support/fake-openai.ts";
+import { headOf } from "../support/github-double/model.ts";
+import type { Files, NewPull } from "../support/github-double/people.ts";
+import { patient, type RepositoryOfCase, type SharedApp, startSharedApp, until } from "./shared-app.ts";
+
+const finish: FakeTurn = {
+  tool_calls: [{ name: "finish_review", arguments: { summary: "Changes a number." } }],
+};
+const code = "export const price = 1;\n";
+const changed = { "src/price.js": "export const price = 2;\n" };
+const config = (yaml: string): Files => ({ "src/price.js": code, ".github/hunkwise.yml": yaml });
+
+/** Pull requests by title that are being read until somebody lets go of them. */
+const held = new Map<string, PromiseWithResolvers<void>>();
+let shared: SharedApp;
+
+beforeAll(async () => {
+  shared = await startSharedApp({
+    script: async (body) => {
+      const text = JSON.stringify(body.messages);
+      for (const [title, { promise }] of held) if (text.includes(title)) await promise;
+      return finish;
+    },
+  });
+});
+afterAll(async () => {
+  const { github, model } = shared.app;
+  await shared[Symbol.asyncDispose]();
+  expect(github.violations).toEqual([]);
+  expect(model?.complaints).toEqual([]);
+});
+
+/** How often the model was asked about the pull request with that title. */
+const modelRequests = (title: string) =>
+  shared.app.model?.requests.filter(({ body }) => JSON.stringify(body.messages).includes(title)).length;
+
+describe.concurrent("a pull request that is not to be reviewed", patient, () => {
+  let repository: RepositoryOfCase;
+  beforeAll(() => {
+    shared.app.github.state.account("renovate[bot]", "Bot");
+    repository = shared.addRepository(
+      config(
+        [
+          "review:",
+          "  base_branches: [main]",
+          "  ignore_authors: ['renovate[bot]']",
+          "  ignore_labels: [no-review]",
+          "  ignore_titles: [wip]",
+        ].join("\n"),
+      ),
+    );
+  });
+
+  const cases: [what: string, over: Partial<NewPull>, reason: string][] = [
+    ["a draft", { draft: true }, "it is a draft"],
+    ["a draft from a fork", { draft: true, fork: "forker", author: "forker" }, "it is a draft"],
+    ["one of an author who is left out", { author: "renovate[bot]" }, "pull requests of renovate[bot]"],
+    ["one with a label that says so", { labels: ["no-review"] }, "it has the label no-review"],
+    ["one whose title says so", { title: "WIP: change it" }, 'its title contains "wip"'],
+  ];
+  it.each(cases)("because it is %s has a skipped check that says why", async (what, over, reason) => {
+    const title = over.title ?? `Skip ${what}`;
+    const pull = repository.open(changed, { title, ...over });
+    expect(await pull.tell("opened")).toBe(202);
+    await pull.concluded();
+
+    expect(pull.check()).toMatchObject({ conclusion: "skipped", headSha: headOf(pull.pull) });
+    expect(pull.check()?.output.summary?.replaceAll("\\", "")).toContain(reason);
+    expect(modelRequests(title)).toBe(0);
+  });
+});
+
+describe.concurrent("a pull request in which nothing is reviewable", patient, () => {
+  const rename = { "src/price.js": null, "src/prices.js": code };
+  const executable = { "src/price.js": { mode: "100755" as const, data: code } };
+  const there = [{ files: { "src/more.js": "1;\n" } }];
+  const cases: [what: string, commits: NewPull["commits"], why: string][] = [
+    [
+      "of files that the configuration leaves out",
+      [{ files: { "docs/a.md": "# A\n" } }],
+      "ignored by configuration",
+    ],
+    ["of lock files", [{ files: { "package-lock.json": '{ "lockfileVersion": 3 }\n' } }], "lock file"],
+    ["of binary files", [{ files: { "logo.png": Buffer.from([137, 80, 78, 71, 0, 1, 2]) } }], "binary"],
+    ["of renames", [{ files: rename }], "pure rename"],
+    ["of file modes", [{ files: executable }], "mode change only"],
+    ["that takes back what it did", [...there, { files: { "src/more.js": null } }], "no hunk"],
+  ];
+  it.each(cases)("but a change %s is green without a model, and says why", async (what, commits, why) => {
+    const repository = shared.addRepository(config("paths: { ignore: ['docs/**'] }\n"));
+    const title = `Filter ${what}`;
+    const pull = repository.open({}, { title, commits });
+    await pull.tell("opened");
+    await pull.concluded();
+
+    expect(pull.check()).toMatchObject({ conclusion: "success", output: { title: "Nothing to review" } });
+    expect(`${pull.check()?.output.summary}\n${pull.summary()}`).toContain(why);
+    expect(modelRequests(title)).toBe(0);
+  });
+});
+
+describe.concurrent("once the reason to skip it is gone, a pull request is reviewed", patient, () => {
+  const skipping = (yaml: string) => shared.addRepository(config(`review: { ${yaml} }\n`));
+
+  it("when the label was taken off", async () => {
+    const pull = skipping("ignore_labels: [no-review]").open(changed, { labels: ["no-review"] });
+    await pull.tell("opened");
+    await pull.concluded("skipped");
+    pull.pull.labels = [];
+    await pull.tell("unlabeled", { label: "no-review" });
+    await pull.concluded("success");
+
+    expect(pull.end()).toEqual({ reviews: 0, comments: [], summaries: 1, checks: ["success"] });
+  });
+
+  it("when the title was changed", async () => {
+    const pull = skipping("ignore_titles: [wip]").open(changed, { title: "WIP" });
+    await pull.tell("opened");
+    await pull.concluded("skipped");
+    pull.pull.title = "Done";
+    await pull.tell("edited", { changes: { title: { from: "WIP" } } });
+    await pull.concluded("success");
+  });
+
+  it("when it is to be merged into another branch", async () => {
+    const repository = skipping("base_branches: [main]");
+    repository.repository.git.git("branch", "next", "main");
+    const pull = repository.open(changed);
+    shared.app.people.retarget(pull.pull, "next");
+    await pull.tell("opened");
+    await pull.concluded("skipped");
+    shared.app.people.retarget(pull.pull, "main");
+    await pull.tell("edited", {
+      changes: { base: { ref: { from: "next" }, sha: { from: pull.pull.baseSha } } },
+    });
+    await pull.concluded("success");
+  });
+
+  it("when it is no draft any more, and a push to a draft has a skipped check of its own", async () => {
+    const pull = shared.addRepository({ "src/price.js": code }).open(changed, { draft: true });
+    await pull.tell("opened");
+    await pull.concluded("skipped");
+    shared.app.people.push(pull.pull, { "src/price.js": "export const price = 3;\n" });
+    await pull.tell("synchronize");
+    await pull.concluded("skipped");
+    expect(pull.end().checks).toEqual(["skipped", "skipped"]);
+
+    pull.pull.draft = false;
+    await pull.tell("ready_for_review");
+    await pull.concluded("success");
+    expect(pull.end().checks).toEqual(["skipped", "success"]);
+  });
+
+  it("and one that was reviewed is not reviewed again for a label or a title", async () => {
+    const pull = shared.addRepository({ "src/price.js": code }).open(changed, { title: "Read me only once" });
+    await pull.tell("opened");
+    await pull.concluded("success");
+    pull.pull.title = "Read me only once, renamed";
+    await pull.tell("unlabeled", { label: "bug" });
+    await pull.tell("edited", { changes: { title: { from: "Read me only once" } } });
+    await pull.tell("edited", { changes: { body: { from: "" } } });
+    await pull.of.idle();
+
+    expect(modelRequests("Read me only once")).toBe(1);
+    expect(pull.end()).toEqual({ reviews: 0, comments: [], summaries: 1, checks: ["success"] });
+  });
+});
+
+describe.concurrent("a pull request that changes while it is reviewed", patient, () => {
+  /** Resolves while the model is at it; what it resolves to lets the model answer. */
+  async function beingReviewed(title: string) {
+    const gate = Promise.withResolvers<void>();
+    held.set(title, gate);
+    const pull = shared.addRepository({ "src/price.js": code }).open(changed, { title });
+    await pull.tell("opened");
+    await until(() => modelRequests(title) === 1);
+    return { pull, goOn: gate.resolve };
+  }
+
+  it("and is closed has its check run called off, and is reviewed when it is reopened", async () => {
+    const { pull, goOn } = await beingReviewed("Close it while it is read");
+    shared.app.people.close(pull.pull);
+    await pull.tell("closed");
+    goOn();
+    await pull.concluded("cancelled");
+    expect(pull.end().summaries).toBe(0);
+
+    shared.app.people.reopen(pull.pull);
+    await pull.tell("reopened");
+    await pull.concluded("success");
+    expect(pull.end()).toMatchObject({ summaries: 1, checks: ["success"] });
+  });
+
+  it("and becomes a draft is told what was read and paid for while it was none", async () => {
+    const { pull, goOn } = await beingReviewed("Draft it while it is read");
+    pull.pull.draft = true;
+    await pull.tell("converted_to_draft");
+    goOn();
+    await pull.concluded();
+
+    expect(pull.end()).toMatchObject({ summaries: 1, checks: ["success"] });
+  });
+
+  it("by a push has the check run of the old head called off, and the new head reviewed", async () => {
+    const { pull, goOn } = await beingReviewed("Push while it is read");
+    shared.app.people.push(pull.pull, { "src/price.js": "export const price = 4;\n" });
+    await pull.tell("synchronize");
+    goOn();
+    await pull.concluded("success");
+
+    expect(pull.end()).toMatchObject({ summaries: 1, checks: ["cancelled", "success"] });
+  });
+});
+
+describe.concurrent("events", patient, () => {
+  it("that come twice and out of order lead to one review of the newest head", async () => {
+    const pull = shared.addRepository({ "src/price.js": code }).open(changed, { title: "Out of order" });
+    const { github } = shared.app;
+    const opened = await pull.payload("opened");
+    shared.app.people.push(pull.pull, { "src/price.js": "export const price = 5;\n" });
+    const id = "22222222-2222-4222-8222-222222222222";
+    await pull.tell("synchronize", {}, id);
+    await pull.of.deliver("pull_request", opened);
+    await pull.tell("synchronize", {}, id);
+    await pull.concluded("success");
+    await pull.of.idle();
+
+    expect(modelRequests("Out of order")).toBe(1);
+    expect(pull.end()).toEqual({ reviews: 0, comments: [], summaries: 1, checks: ["success"] });
+    expect(github.state.deliveries.filter(({ guid }) => guid === id)).toHaveLength(2);
+  });
+
+  it("about two pull requests of one head have both reviewed", async () => {
+    const repository = shared.addRepository({ "src/price.js": code });
+    repository.repository.git.git("branch", "release", "main");
+    const first = repository.open(changed, { title: "Into main" });
+    const second = repository.openBranch(first.pull.headRef, { title: "Into release" });
+    shared.app.people.retarget(second.pull, "release");
+    await first.tell("opened");
+    await first.concluded("success");
+    await second.tell("opened");
+    await second.concluded("success");
+
+    expect([first, second].map((pull) => pull.end().summaries)).toEqual([1, 1]);
+    expect(headOf(second.pull)).toBe(headOf(first.pull));
+  });
+
+  it.each(["hunkwise[bot]", "dependabot[bot]"])(
+    "about a pull request of %s have it reviewed",
+    async (author) => {
+      shared.app.github.state.account(author, "Bot");
+      const pull = shared.addRepository({ "src/price.js": code }).open(changed, { author });
+      await pull.tell("opened");
+      await pull.concluded("success");
+
+      expect(pull.summary()).toContain("no problems");
+    },
+  );
+
+  it("about a repository whose configuration cannot be read have the check run say so, without a model", async () => {
+    const title = "Broken configuration";
+    const pull = shared.addRepository(config("paths:\n  private: [secrets\n")).open(changed, { title });
+    await pull.tell("opened");
+    await pull.concluded("neutral");
+
+    expect(pull.check()?.output.title).toBe("The review failed");
+    expect(pull.check()?.output.summary).toMatch(/hunkwise\.yml/);
+    expect(modelRequests(title)).toBe(0);
+  });
+
+  it("about a repository whose configuration has a wrong key have it reviewed, and the summary names the line", async () => {
+    const pull = shared.addRepository(config("review:\n  draft: true\n")).open(changed);
+    await pull.tell("opened");
+    await pull.concluded("success");
+
+    expect(pull.summary()).toMatch(/line 2/);
+  });
+
+  it("where reviews are switched off have a skipped check, and a command starts a review all the same", async () => {
+    const pull = shared
+      .addRepository(config("review: { enabled: false }\n"))
+      .open(changed, { title: "Switched off here" });
+    await pull.tell("opened");
+    await pull.concluded("skipped");
+    await pull.command("octocat", "/review");
+    await shared.app.github.until(() => pull.end().checks.includes("success"), 150_000);
+
+    expect(pull.end()).toMatchObject({ summaries: 1, checks: ["skipped", "success"] });
+  });
+});
+
+describe.concurrent("a review that cannot be made", patient, () => {
+  it("because git may not fetch ends in a check run that says so", async () => {
+    const repository = shared.addRepository({ "src/price.js": code });
+    const pull = repository.open(changed, { title: "Not to be fetched" });
+    repository.refuseGit(403);
+    await pull.tell("opened");
+    await pull.concluded("neutral");
+
+    expect(pull.check()?.output.title).toBe("The review failed");
+    expect(modelRequests("Not to be fetched")).toBe(0);
+  });
+});
+
+describe.concurrent("a merge queue", patient, () => {
+  it("has the check of its commit at once, without a model", async () => {
+    const repository = shared.addRepository({ "src/price.js": code });
+    const pull = repository.open(changed, { title: "Queued for the merge" });
+    const { status, sha } = await pull.queueForMerge();
+    expect(status).toBe(202);
+    await shared.app.github.until(() =>
+      repository.repository.checkRuns.some((run) => run.status === "completed"),
+    );
+
+    expect(repository.repository.checkRuns).toMatchObject([
+      { headSha: sha, name: "Hunkwise", conclusion: "success" },
+    ]);
+    expect(modelRequests("Queued for the merge")).toBe(0);
+  });
+});

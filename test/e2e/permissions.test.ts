@@ -1,0 +1,149 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import type { Permissions } from "../support/github-double/model.ts";
+import { fullName } from "../support/github-double/model.ts";
+import { finding, finish, numbers, turn } from "./conformance-fixture.ts";
+import { type PullOfCase, patient, type SharedApp, startSharedApp, until } from "./shared-app.ts";
+
+/*
+ * What an installation was not granted closes a channel. The next one down takes over and names the permission; where none
+ * is left, the log does. Nothing is tried for ever.
+ */
+
+const base = { "src/numbers.js": numbers(60) };
+const head = { "src/numbers.js": numbers(60, { 10: "const n10 = 0;", 40: "const n40 = 0;" }) };
+const titles = ["Line 10 is wrong", "Line 40 is wrong", "Line 55 is wrong"];
+const findings = turn(
+  finding({ line: 10, quote: "const n10 = 0;" }),
+  finding({ line: 40, quote: "const n40 = 0;" }),
+  finding({ line: 55, quote: "const n55 = 55;" }),
+  finish,
+);
+
+let shared: SharedApp;
+beforeAll(async () => {
+  shared = await startSharedApp({ script: () => findings });
+});
+afterAll(async () => {
+  const { github, model } = shared.app;
+  await shared[Symbol.asyncDispose]();
+  // GitHub refuses a token whole when one of its permissions was not granted; what was granted is asked for then.
+  const misunderstood = github.violations.filter(
+    ({ operation }) => operation !== "apps/create-installation-access-token",
+  );
+  expect(misunderstood).toEqual([]);
+  expect(model?.complaints).toEqual([]);
+});
+
+function opened(title: string, permissions: Permissions, draft = false): PullOfCase {
+  return shared.addRepository(base, { metadata: "read", ...permissions }).open(head, { title, draft });
+}
+
+const asked = (title: string) =>
+  shared.app.model?.requests.filter(({ body }) => JSON.stringify(body.messages).includes(title)).length;
+
+/** What the server has logged about the pull request's repository; it arrives here a moment later than it was written. */
+const logged = ({ of }: PullOfCase) =>
+  shared.app.server
+    .log()
+    .split("\n")
+    .filter((line) => line.includes(fullName(of.repository)))
+    .join("\n");
+
+const readable: Permissions = { contents: "read", pull_requests: "read" };
+
+describe.concurrent("an installation without the permission", patient, () => {
+  it("for pull requests has everything in the check run, which names it", async () => {
+    const title = "No comments";
+    const pull = opened(title, { ...readable, checks: "write" });
+    await pull.tell("opened");
+    await pull.concluded();
+    await pull.of.idle();
+
+    expect(pull.end()).toEqual({ reviews: 0, comments: [], summaries: 0, checks: ["neutral"] });
+    const { output, annotations } = pull.check() ?? {};
+    const text = JSON.stringify([output, annotations]);
+    expect(titles.filter((one) => !text.includes(one))).toEqual([]);
+    expect(text).toContain("Pull requests: Read and write");
+    expect(asked(title)).toBe(1);
+  });
+
+  it("for check runs has comments and a summary, which names it, and no head is reviewed twice", async () => {
+    const title = "No check runs";
+    const pull = opened(title, { contents: "read", pull_requests: "write" });
+    await pull.tell("opened");
+    await shared.app.github.until(() => pull.end().summaries === 1, 150_000);
+    await pull.tell("reopened");
+    await pull.of.idle();
+
+    expect(pull.end()).toEqual({
+      reviews: 2,
+      comments: ["src/numbers.js RIGHT 10", "src/numbers.js RIGHT 40", "src/numbers.js"],
+      summaries: 1,
+      checks: [],
+    });
+    expect(pull.summary()).toContain("Checks: Read and write");
+    expect(asked(title)).toBe(1);
+  });
+
+  it("for check runs has it logged that nobody can see why a draft is not reviewed", async () => {
+    const pull = opened("No check runs for a draft", { contents: "read", pull_requests: "write" }, true);
+    await pull.tell("opened");
+    await pull.of.idle();
+
+    await until(() => logged(pull).includes("it is a draft"));
+    expect(logged(pull)).toMatch(/Checks: Read and write/);
+    expect(pull.end()).toEqual({ reviews: 0, comments: [], summaries: 0, checks: [] });
+  });
+
+  it("for both has the log name them, after one try", async () => {
+    const title = "No channel at all";
+    const pull = opened(title, readable);
+    await pull.tell("opened");
+    await pull.of.idle();
+
+    await until(() => logged(pull).includes("Job failed"));
+    expect(logged(pull)).toMatch(/Checks: Read and write/);
+    expect(logged(pull)).toMatch(/Pull requests: Read and write/);
+    expect(pull.end()).toEqual({ reviews: 0, comments: [], summaries: 0, checks: [] });
+    expect(asked(title)).toBe(1);
+  });
+
+  it("even to read pull requests has the check run of the event's head say so", async () => {
+    const title = "Unseen";
+    const pull = opened(title, { contents: "read", checks: "write" });
+    await pull.tell("opened");
+    await pull.concluded();
+    await pull.of.idle();
+
+    expect(pull.check()).toMatchObject({ conclusion: "neutral", output: { title: "The review failed" } });
+    expect(pull.check()?.output.summary).toContain("Pull requests: Read");
+    expect(asked(title)).toBe(0);
+  });
+
+  it("to read the code has the check run say so, without a model", async () => {
+    const title = "Unread";
+    const pull = opened(title, { pull_requests: "write", checks: "write" });
+    await pull.tell("opened");
+    await pull.concluded();
+    await pull.of.idle();
+
+    expect(pull.check()).toMatchObject({ conclusion: "neutral", output: { title: "The review failed" } });
+    expect(pull.check()?.output.summary).toContain("Contents: Read");
+    expect(asked(title)).toBe(0);
+  });
+
+  it.each<[string, Permissions]>([
+    ["for anything but code", { contents: "read" }],
+    ["for anything", {}],
+  ])("%s has the log name what is missing, and is left in peace", async (what, permissions) => {
+    const title = `Nothing ${what}`;
+    const pull = opened(title, permissions);
+    await pull.tell("opened");
+    await pull.of.idle();
+
+    await until(() => logged(pull).includes("Job failed"));
+    expect(logged(pull)).toMatch(/Pull requests: Read/);
+    expect(logged(pull)).not.toContain("tried again");
+    expect(asked(title)).toBe(0);
+  });
+});

@@ -1,0 +1,241 @@
+import { execFileSync } from "node:child_process";
+import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
+import { type AppUnderTest, startApp } from "../support/app-under-test.ts";
+import type { FaultKind } from "../support/github-double/faults.ts";
+import { finding, finish, numbers, turn } from "./conformance-fixture.ts";
+import { type EndState, type PullOfCase, patient, type SharedApp, startSharedApp } from "./shared-app.ts";
+
+/*
+ * The same review before a GitHub that fails in every way at every kind of write. Whatever happens: one review, each
+ * finding once, one summary, a concluded check run, and no turn of the model paid twice.
+ */
+
+const base = { "src/numbers.js": numbers(60) };
+const head = { "src/numbers.js": numbers(60, { 10: "const n10 = 0;", 40: "const n40 = 0;" }) };
+const findings = turn(
+  finding({ line: 10, quote: "const n10 = 0;" }),
+  finding({ line: 40, quote: "const n40 = 0;" }),
+  // Outside every hunk: a comment on the file.
+  finding({ line: 55, quote: "const n55 = 55;" }),
+  finish,
+);
+const titles = ["Line 10 is wrong", "Line 40 is wrong", "Line 55 is wrong"];
+const [line10, line40, file] = ["src/numbers.js RIGHT 10", "src/numbers.js RIGHT 40", "src/numbers.js"];
+/** A comment on a file brings a review of its own. */
+const asItShallBe: EndState = {
+  reviews: 2,
+  comments: [line10, line40, file],
+  summaries: 1,
+  checks: ["neutral"],
+};
+
+const routes = {
+  "the review": "POST /pulls/1/reviews",
+  "the comment on a file": "POST /pulls/1/comments",
+  "the summary": "POST /issues/1/comments",
+  "opening the check run": "POST /check-runs",
+  "concluding the check run": "PATCH /check-runs/\\d+",
+} as const;
+type Step = keyof typeof routes;
+
+/** Long waits that GitHub asks for pass in `npm run test:long` alone; test/github and test/jobs have them with their own clocks. */
+const long = process.env.HUNKWISE_LONG === "1";
+
+// They wait more than they work.
+vi.setConfig({ maxConcurrency: 8 });
+
+let shared: SharedApp;
+beforeAll(async () => {
+  shared = await startSharedApp({ script: () => findings });
+});
+afterAll(async () => {
+  const { github, model } = shared.app;
+  await shared[Symbol.asyncDispose]();
+  expect(github.violations).toEqual([]);
+  expect(model?.complaints).toEqual([]);
+});
+
+async function reviewed(plan: (pull: PullOfCase) => void, title: string): Promise<PullOfCase> {
+  const pull = shared.addRepository(base).open(head, { title });
+  plan(pull);
+  await pull.tell("opened");
+  await pull.concluded();
+  const asked = shared.app.model?.requests.filter(({ body }) =>
+    JSON.stringify(body.messages).includes(title),
+  );
+  expect(asked).toHaveLength(1);
+  return pull;
+}
+
+/** How often each finding stands in a comment. */
+const told = ({ pull }: PullOfCase) =>
+  titles.map((title) => pull.reviewComments.filter(({ body }) => body.includes(title)).length);
+
+const answer = (status: number): FaultKind => ({ answer: { status, body: { message: "Server Error" } } });
+const kinds: [name: string, kind: () => FaultKind, steps: readonly Step[]][] = [
+  ["is done, and the connection breaks", () => "reset-after", Object.keys(routes) as Step[]],
+  ["is done, and the answer is a 502 page", () => "bad-gateway-after", ["the review", "the summary"]],
+  ["is done, and half an answer arrives", () => "truncated", ["the review"]],
+  ["meets a broken connection", () => "reset-before", ["the review", "concluding the check run"]],
+  ["meets a 500", () => answer(500), Object.keys(routes) as Step[]],
+  ["meets a 502 page", () => "bad-gateway", Object.keys(routes) as Step[]],
+  ["meets a 429", () => ({ secondaryLimit: 429, retryAfterSeconds: 1 }), ["the review", "the summary"]],
+  [
+    "meets a secondary limit with retry-after",
+    () => ({ secondaryLimit: 403, retryAfterSeconds: 2 }),
+    ["the review", "opening the check run"],
+  ],
+  [
+    "meets the primary limit",
+    () => ({ primaryLimitUntil: new Date(Date.now() + 4_000) }),
+    ["the review", "the comment on a file"],
+  ],
+  ["meets a stale token", () => answer(401), ["the review"]],
+];
+const cases = kinds.flatMap(([what, kind, steps]) => steps.map((step) => ({ what, kind, step })));
+
+// Before the others: a dead server's job is taken up half a minute later, and they can use that time.
+describe.concurrent("a review survives", patient, () => {
+  const start = (script: Parameters<typeof startApp>[0]["script"]) =>
+    startApp({ base, head, ...(script ? { script } : {}) });
+  const ours = ({ pull, app }: AppUnderTest) => ({
+    reviews: pull.reviews.filter(({ body }) => body.includes("hunkwise:review")).length,
+    comments: pull.reviewComments.map(({ body }) => titles.findIndex((title) => body.includes(title))),
+    summaries: pull.comments.filter(({ via }) => via === app).length,
+  });
+
+  it("the death of the server right after GitHub stored it: the next one posts the rest, and asks no model", async () => {
+    await using app = await start(() => findings);
+    await app.send("opened");
+    await app.github.until(() => app.pull.reviews.length === 1, 60_000);
+    await app.killAndRestart();
+    await app.concluded();
+
+    expect(ours(app)).toEqual({ reviews: 1, comments: [0, 1, 2], summaries: 1 });
+    expect(app.repository.checkRuns).toMatchObject([{ conclusion: "neutral" }]);
+    expect(app.model?.requests).toHaveLength(1);
+  });
+
+  it("the death of its review process: it is tried again, in a new one", async () => {
+    await using app = await start(async (_body, n) => {
+      if (n === 0) killReviewProcesses(app);
+      return findings;
+    });
+    await app.send("opened");
+    await app.github.until(
+      () => app.repository.checkRuns[0]?.output.title?.includes("found") ?? false,
+      120_000,
+    );
+
+    expect(ours(app)).toEqual({ reviews: 1, comments: [0, 1, 2], summaries: 1 });
+    expect(app.repository.checkRuns).toMatchObject([{ conclusion: "neutral" }]);
+  });
+});
+
+/** Kills the children of the server that review: as the kernel does when memory runs out. */
+function killReviewProcesses({ server }: AppUnderTest): void {
+  const children = execFileSync("ps", ["-o", "pid=,args=", "--ppid", String(server.process.pid)], {
+    encoding: "utf8",
+  });
+  const reviewing = children.split("\n").filter((line) => line.includes("review-process"));
+  if (reviewing.length === 0) throw new Error(`no review process among:\n${children}`);
+  for (const line of reviewing) process.kill(Number.parseInt(line, 10), "SIGKILL");
+}
+
+describe.concurrent("a review is published once, and whole, when", patient, () => {
+  it.each(cases)("$step $what", async ({ what, kind, step }) => {
+    const pull = await reviewed((one) => one.of.fault(routes[step], kind()), `${step} ${what}`);
+
+    expect(pull.struck()).toHaveLength(1);
+    expect(pull.end()).toEqual(asItShallBe);
+    expect(told(pull)).toEqual([1, 1, 1]);
+  });
+
+  it("the review is refused for a comment that is right, once", async () => {
+    const pull = await reviewed((one) => one.of.fault(routes["the review"], answer(422)), "A 422 by mistake");
+
+    expect(pull.end()).toEqual(asItShallBe);
+    expect(told(pull)).toEqual([1, 1, 1]);
+  });
+
+  it("what stands is read through a GitHub that answers 502 to the first of each question", async () => {
+    const questions = ["/pulls/1", "/pulls/1/reviews", "/pulls/1/comments", "/issues/1/comments"];
+    const pull = await reviewed((one) => {
+      for (const path of [...questions, "/contents/.*", "/commits/.*"])
+        one.of.fault(`GET ${path}`, "bad-gateway");
+    }, "Every question twice");
+
+    expect(pull.struck()).toHaveLength(6);
+    expect(pull.end()).toEqual(asItShallBe);
+  });
+
+  it.each(["reset-after", "bad-gateway"] as const)(
+    "editing the summary after a push meets %s",
+    async (kind) => {
+      const pull = await reviewed(() => {}, `An edit that meets ${kind}`);
+      const before = pull.summary();
+      shared.app.people.push(pull.pull, { "src/more.js": "export const more = 1;\n" });
+      pull.of.fault("PATCH /issues/comments/\\d+", kind);
+      await pull.tell("synchronize");
+      await pull.concluded();
+
+      expect(pull.struck()).toHaveLength(1);
+      expect(pull.end()).toEqual({ ...asItShallBe, checks: ["neutral", "neutral"] });
+      expect(pull.summary()).not.toBe(before);
+    },
+  );
+});
+
+describe.concurrent("no finding is lost when", patient, () => {
+  const places = (pull: PullOfCase) => [
+    ...pull.pull.reviewComments.map(({ body }) => body),
+    ...pull.of.repository.checkRuns.flatMap(({ annotations }) =>
+      annotations.map((one) => JSON.stringify(one)),
+    ),
+    pull.summary(),
+  ];
+  const isSomewhere = (pull: PullOfCase) =>
+    titles.map((title) => places(pull).some((text) => text.includes(title)));
+
+  it("one comment is refused for good: the others stand on their lines", async () => {
+    // The review, the question about all of it, and the one about its second half.
+    const pull = await reviewed((one) => {
+      for (const nth of [1, 2, 4]) one.of.fault(routes["the review"], answer(422), nth);
+    }, "One comment refused");
+
+    expect(pull.end().comments).toEqual([line10, file]);
+    expect(isSomewhere(pull)).toEqual([true, true, true]);
+    expect(pull.pull.reviews.map(({ state }) => state)).not.toContain("PENDING");
+  });
+
+  it("all comments are refused for good", async () => {
+    const pull = await reviewed((one) => {
+      one.of.fault(routes["the review"], answer(422), "all");
+      one.of.fault(routes["the comment on a file"], answer(422), "all");
+    }, "All comments refused");
+
+    expect(pull.end()).toEqual({ reviews: 0, comments: [], summaries: 1, checks: ["neutral"] });
+    expect(isSomewhere(pull)).toEqual([true, true, true]);
+  });
+});
+
+describe
+  .runIf(long)
+  .concurrent("a review is published once, after minutes, when", { timeout: 400_000 }, () => {
+    it("it meets a secondary limit that does not say how long", async () => {
+      const kind: FaultKind = { secondaryLimit: 403 };
+      const pull = await reviewed((one) => one.of.fault(routes["the review"], kind), "A wordless limit");
+
+      expect(pull.end()).toEqual(asItShallBe);
+    });
+
+    it("GitHub takes no review for so long that the attempt ends", async () => {
+      const pull = await reviewed((one) => {
+        for (const nth of [1, 2, 3]) one.of.fault(routes["the review"], "bad-gateway", nth);
+      }, "Three times 502");
+      await pull.of.app.github.until(() => pull.end().summaries === 1, 300_000);
+      await pull.concluded();
+
+      expect(pull.end()).toEqual(asItShallBe);
+    });
+  });

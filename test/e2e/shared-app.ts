@@ -1,0 +1,192 @@
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { setTimeout as sleep } from "node:timers/promises";
+import { type AppOptions, type AppUnderTest, startApp } from "../support/app-under-test.ts";
+import { deliver } from "../support/github-double/deliver.ts";
+import type { FaultKind } from "../support/github-double/faults.ts";
+import type {
+  CheckRun,
+  Installation,
+  Permissions,
+  Pull,
+  Repository,
+} from "../support/github-double/model.ts";
+import { fullName, headOf } from "../support/github-double/model.ts";
+import {
+  type EventDetails,
+  issueCommentPayload,
+  mergeGroupPayload,
+  type Payload,
+  type PullAction,
+  pullRequestPayload,
+} from "../support/github-double/payloads.ts";
+import type { Files, NewPull } from "../support/github-double/people.ts";
+
+/** Cases run at the same time and share two cores with whatever else runs: far more than one takes by itself. */
+export const patient = { timeout: 180_000 };
+
+/** Waits for what no request to GitHub announces; the test's own time-out ends it otherwise. */
+export async function until(condition: () => boolean): Promise<void> {
+  while (!condition()) await sleep(50);
+}
+
+export interface SharedApp extends AsyncDisposable {
+  app: AppUnderTest;
+  /** A repository with an installation of its own, so that its writes wait for nobody else's. */
+  addRepository(files: Files, permissions?: Permissions): RepositoryOfCase;
+}
+
+/** One server for many cases, each of which has a repository to itself: starting a server takes longer than most cases. */
+export async function startSharedApp(options: Partial<AppOptions> = {}): Promise<SharedApp> {
+  const app = await startApp({
+    base: { "a.txt": "1\n" },
+    head: { "a.txt": "2\n" },
+    ...options,
+    env: { HUNKWISE_CONCURRENCY: "8", ...options.env },
+  });
+  let count = 0;
+  return {
+    app,
+    addRepository(files, permissions) {
+      const repository = app.people.createRepository(`octo-org/case-${++count}`, files);
+      app.people.addCollaborator(repository, "octocat", "write");
+      const installation = app.github.state.install(app.app, [repository], permissions);
+      return new RepositoryOfCase(app, repository, installation);
+    },
+    [Symbol.asyncDispose]: () => app[Symbol.asyncDispose](),
+  };
+}
+
+export class RepositoryOfCase {
+  readonly app: AppUnderTest;
+  readonly repository: Repository;
+  readonly installation: Installation;
+
+  constructor(app: AppUnderTest, repository: Repository, installation: Installation) {
+    this.app = app;
+    this.repository = repository;
+    this.installation = installation;
+  }
+
+  open(files: Files, over: Partial<NewPull> = {}): PullOfCase {
+    const wanted = { title: "Change it", author: "octocat", commits: [{ files }], ...over };
+    return new PullOfCase(this, this.app.people.openPull(this.repository, wanted));
+  }
+
+  /** Another pull request for a branch that is there. */
+  openBranch(branch: string, over: Partial<NewPull> = {}): PullOfCase {
+    const wanted = { title: "Change it", author: "octocat", ...over };
+    return new PullOfCase(this, this.app.people.openPullOfBranch(this.repository, branch, wanted));
+  }
+
+  /** Strikes requests about this repository alone: `route` is "POST /pulls/1/reviews", without the repository. */
+  fault(route: string, kind: FaultKind, nth: number | "all" = 1): void {
+    const [method = "", path = ""] = route.split(" ");
+    const match = new RegExp(`^${method} /repos/${fullName(this.repository)}${path}$`);
+    this.app.github.faults.add({ match, kind, nth });
+  }
+
+  /** Refuses every fetch of this repository. */
+  refuseGit(status: number): void {
+    const match = new RegExp(`/${fullName(this.repository)}\\.git/`);
+    this.app.github.faults.add({ match, kind: { answer: { status } }, nth: "all" });
+  }
+
+  /** Resolves once no job about this repository is under way or waits to be tried again. */
+  async idle(): Promise<void> {
+    using database = new DatabaseSync(join(this.app.dataFolder, "queue.db"), { readOnly: true });
+    const open = database.prepare(
+      "SELECT count(*) AS jobs FROM job WHERE state IN ('waiting', 'active') AND serial_key LIKE :key",
+    );
+    await until(() => open.get({ key: `${this.repository.id}%` })?.jobs === 0);
+  }
+
+  async deliver(event: string, payload: Payload, id?: string): Promise<number> {
+    const target = { url: this.app.server.webhookUrl, secret: this.app.webhookSecret, ...(id ? { id } : {}) };
+    return (await deliver(this.app.github.state, event, payload, target)).status;
+  }
+}
+
+/** What people find on a pull request once nothing moves any more. */
+export interface EndState {
+  /** Reviews of the App that stand; a comment on a file brings one of its own. */
+  reviews: number;
+  /** Where its comments stand: "a.js RIGHT 3", or "a.js" for the file. */
+  comments: string[];
+  /** Its comments in the conversation. */
+  summaries: number;
+  /** Its check runs of all heads, oldest first: how each ended, or the status of an open one. */
+  checks: string[];
+}
+
+export class PullOfCase {
+  readonly of: RepositoryOfCase;
+  readonly pull: Pull;
+
+  constructor(of: RepositoryOfCase, pull: Pull) {
+    this.of = of;
+    this.pull = pull;
+  }
+
+  /** GitHub's webhook about the pull request as it is now, not yet delivered. */
+  payload(action: PullAction, details: EventDetails = {}): Promise<Payload> {
+    return pullRequestPayload(this.of.app.github.state, action, this.pull, this.pull.author, details);
+  }
+
+  async tell(action: PullAction, details: EventDetails = {}, id?: string): Promise<number> {
+    return this.of.deliver("pull_request", await this.payload(action, details), id);
+  }
+
+  /** A person writes a comment in the conversation. */
+  async command(login: string, body: string): Promise<number> {
+    const comment = this.of.app.people.comment(this.pull, login, body);
+    return this.of.deliver("issue_comment", issueCommentPayload(this.of.app.github.state, comment));
+  }
+
+  /** The pull request is queued, and GitHub asks for the checks of the commit that is to be merged. */
+  async queueForMerge(): Promise<{ status: number; sha: string }> {
+    const sha = this.of.app.people.queueForMerge(this.pull);
+    const payload = mergeGroupPayload(this.of.app.github.state, this.pull, sha);
+    return { status: await this.of.deliver("merge_group", payload), sha };
+  }
+
+  /** The check run of events about the newest head. */
+  check(): CheckRun | undefined {
+    const externalId = `${headOf(this.pull)}:event#${this.pull.number}`;
+    return this.of.repository.checkRuns.find((run) => run.externalId === externalId);
+  }
+
+  /** Resolves once that check run is concluded in this way, or in any. */
+  concluded(how?: string): Promise<void> {
+    const isThere = () => {
+      const check = this.check();
+      return check?.status === "completed" && (how === undefined || check.conclusion === how);
+    };
+    return this.of.app.github.until(isThere, 150_000);
+  }
+
+  /** The faults that struck, as "METHOD /path kind". */
+  struck(): string[] {
+    const about = `/repos/${fullName(this.of.repository)}/`;
+    return this.of.app.github.faults.struck.filter((one) => one.includes(about));
+  }
+
+  end(): EndState {
+    const { app } = this.of.app;
+    const ours = <T extends { via: unknown }>(written: readonly T[]) =>
+      written.filter(({ via }) => via === app);
+    const { reviews, reviewComments, comments } = this.pull;
+    return {
+      reviews: ours(reviews).length,
+      comments: ours(reviewComments).map(({ path, anchor }) =>
+        anchor ? `${path} ${anchor.side} ${anchor.line}` : path,
+      ),
+      summaries: ours(comments).length,
+      checks: this.of.repository.checkRuns.map((run) => run.conclusion ?? run.status),
+    };
+  }
+
+  summary(): string {
+    return this.pull.comments.find(({ via }) => via === this.of.app.app)?.body ?? "";
+  }
+}
