@@ -5,7 +5,7 @@ import { showPath } from "../tools/show.ts";
 import type { ReportAnswer, ReportedFinding, ReportPort } from "../tools/tool.ts";
 import { type Anchor, type AnchorFile, resolveAnchor } from "./anchor.ts";
 import { createIdentities } from "./fingerprint.ts";
-import { withoutSuggestion } from "./suggestion.ts";
+import { withCheckedSuggestion, withoutSuggestion } from "./suggestion.ts";
 
 export interface CollectorOptions {
   /** The file as both sides show it; undefined when there is no such file on either side. */
@@ -52,21 +52,30 @@ export function createFindingCollector(options: CollectorOptions): FindingCollec
     return resolved.ok ? keep(reported, file, resolved.anchor) : resolved;
   }
 
-  function keep(reported: ReportedFinding, file: AnchorFile, anchor: Anchor): ReportAnswer {
+  async function keep(reported: ReportedFinding, file: AnchorFile, anchor: Anchor): Promise<ReportAnswer> {
     const anchored = anchoredAt(anchor, { ...reported, path: file.path });
-    const finding: Finding = {
-      ...anchored,
-      id: identify(anchored),
-      source: "model",
-      verification: "unverified",
-    };
-    const same = findings.find((one) => one.id === finding.id);
-    if (same) return { ok: true, finding: same, note: "already reported; kept once" };
+    const id = identify(anchored);
+    const checked = await withCheckedSuggestion(anchored, file);
+    const finding: Finding = { ...checked.finding, id, source: "model", verification: "unverified" };
+    const place = findings.findIndex((one) => one.id === id);
+    if (place >= 0) return keptAlready(place, finding);
     findings.push(finding);
     options.onFinding(finding);
-    const becameProse = reported.suggestion !== null && finding.suggestion === null;
+    const isProse = reported.suggestion !== null && finding.suggestion === null;
     const outside = file.hunkAt(finding.side, finding.line) === undefined;
-    return { ok: true, finding, note: joined(anchor.note, becameProse && PROSE, outside && OUTSIDE) };
+    const why = anchor.asStated ? checked.note : FOR_OTHER_LINES;
+    const notes = [anchor.note, reported.suggestion && why, isProse && TRY_AGAIN, outside && OUTSIDE];
+    return { ok: true, finding, note: joined(notes) };
+  }
+
+  /** The same finding again is kept once; with a suggestion that it lacked it takes the place of the first. */
+  function keptAlready(place: number, again: Finding): ReportAnswer {
+    const kept = findings[place];
+    if (!kept || kept.suggestion !== null || again.suggestion === null) {
+      return { ok: true, finding: kept ?? again, note: "already reported; kept once" };
+    }
+    findings[place] = again;
+    return { ok: true, finding: again, note: "already reported; now with this suggestion" };
   }
 
   async function finish(text: string): ReturnType<ReportPort["finish"]> {
@@ -79,11 +88,12 @@ export function createFindingCollector(options: CollectorOptions): FindingCollec
   return { report, finish, findings: () => findings, summary: () => summary };
 }
 
-const PROSE = "the suggestion is posted as prose, because it may be meant for other lines";
+const MEANT_OTHERWISE = "it may be meant for other lines";
+const FOR_OTHER_LINES = `the suggestion becomes prose, because ${MEANT_OTHERWISE}`;
+const TRY_AGAIN = "report the same finding again, with the same title, to replace it by one that fits";
 const OUTSIDE = "the line is outside the diff, so it is posted on the file or in the summary";
 
-const joined = (...notes: (string | null | false)[]) =>
-  notes.filter((note) => typeof note === "string").join("; ") || null;
+const joined = (notes: (string | null | false)[]) => notes.filter((note) => note).join("; ") || null;
 
 /** The finding on its lines; what was written for other lines must not replace these. */
 function anchoredAt({ note: _, asStated, ...lines }: Anchor, reported: ReportedFinding): ReportedFinding {
@@ -94,5 +104,5 @@ function anchoredAt({ note: _, asStated, ...lines }: Anchor, reported: ReportedF
     // What is shown escaped comes back escaped; the code that is posted is the code itself.
     suggestion: suggestion === null ? null : unescapeAsIn(suggestion, lines.quote),
   };
-  return asStated ? finding : withoutSuggestion(finding);
+  return asStated ? finding : withoutSuggestion(finding, MEANT_OTHERWISE);
 }

@@ -6,7 +6,7 @@ import type { Finding } from "../finding.ts";
 import type { Model, Usage } from "../llm/model.ts";
 import { readingTools, reportingTools } from "../tools/index.ts";
 import type { ChangedFile, ToolContext } from "../tools/tool.ts";
-import { createAnchorFiles } from "./anchor-files.ts";
+import type { AnchorFile } from "./anchor.ts";
 import { firstMessages } from "./context.ts";
 import { createCoverageGate } from "./coverage-gate.ts";
 import type { ReviewDependencies } from "./dependencies.ts";
@@ -48,6 +48,7 @@ export async function reviewWithModel(
     files: readonly ChangedFile[];
     candidates: readonly Candidate[];
     coverage: CoverageCounter;
+    anchorFile(path: string): Promise<AnchorFile | undefined>;
   },
 ): Promise<ModelReview> {
   const { workspace, diffs, coverage, progress, isPrivate } = deps;
@@ -56,7 +57,7 @@ export async function reviewWithModel(
     portionBytes: bytesOf(model.contextTokens * PORTION_SHARE),
   });
   const collector = createFindingCollector({
-    anchorFile: createAnchorFiles(workspace, diffs),
+    anchorFile: deps.anchorFile,
     refuseToFinish: gate.refuseToFinish,
     minimumSeverity: input.config.minimum_severity,
     isPrivate,

@@ -14,24 +14,23 @@ export function placeFinding(finding: Finding, file: AnchorFile): PlacedFinding 
     return { finding, placement: { kind: "summary", reason: "the file is not part of the change" } };
   const hunk = file.hunkAt(finding.side, finding.line);
   if (hunk === undefined) {
-    return {
-      finding: withoutSuggestion(finding),
-      placement: { kind: "file", reason: file.hidden ?? "the line is outside the diff" },
-    };
+    const reason = file.hidden ?? "the line is outside the diff";
+    return { finding: withoutSuggestion(finding, reason), placement: { kind: "file", reason } };
   }
-  return { finding: clipped(finding, file, hunk), placement: { kind: "inline" } };
+  return { finding: inHunk(finding, file, hunk), placement: { kind: "inline" } };
 }
 
-function clipped(finding: Finding, file: AnchorFile, hunk: number): Finding {
+function inHunk(finding: Finding, file: AnchorFile, hunk: number): Finding {
   const first = finding.start_line ?? finding.line;
   if (first >= finding.line) return onRight({ ...finding, start_line: null });
   let start = finding.line;
   while (start > first && file.hunkAt(finding.side, start - 1) === hunk) start--;
   if (start === first) return onRight(finding);
-  return { ...withoutSuggestion(finding), start_line: start < finding.line ? start : null };
+  const clipped = withoutSuggestion(finding, "it was written for more lines than the diff shows here");
+  return { ...clipped, start_line: start < finding.line ? start : null };
 }
 
 /** GitHub applies suggestions to the head's file only. */
 function onRight(finding: Finding): Finding {
-  return finding.side === "RIGHT" ? finding : withoutSuggestion(finding);
+  return finding.side === "RIGHT" ? finding : withoutSuggestion(finding, "it would replace removed lines");
 }

@@ -2,6 +2,7 @@ import type { Coverage as CoverageCounter } from "../agent/coverage.ts";
 import type { Candidate } from "../analyzers/analyzer.ts";
 import { atLeast, type Finding, severities } from "../finding.ts";
 import type { ChangedFile } from "../tools/tool.ts";
+import type { AnchorFile } from "./anchor.ts";
 import { createAnchorFiles } from "./anchor-files.ts";
 import { findCandidates, unfinishedWarning } from "./candidates.ts";
 import { createReviewCoverage } from "./coverage-gate.ts";
@@ -10,6 +11,7 @@ import { type ModelReview, reviewWithModel } from "./model-review.ts";
 import { placeFinding } from "./place.ts";
 import type { ReviewInput } from "./review-input.ts";
 import type { Coverage, PlacedFinding, ReviewResult } from "./review-result.ts";
+import { withCheckedSuggestion } from "./suggestion.ts";
 
 /** One review from a checkout to placed findings: the pipeline both edges share. */
 export async function runReview(input: ReviewInput, deps: ReviewDependencies): Promise<ReviewResult> {
@@ -18,7 +20,8 @@ export async function runReview(input: ReviewInput, deps: ReviewDependencies): P
   deps.progress({ type: "phase", phase: "analyzers" });
   const { candidates, findings: offline, unfinished } = await findCandidates(files, deps);
   const coverage = createReviewCoverage(files);
-  const review = await reviewFiles({ input, deps, files, coverage, offline, candidates });
+  const anchorFile = createAnchorFiles(deps.workspace, deps.diffs);
+  const review = await reviewFiles({ input, deps, files, coverage, offline, candidates, anchorFile });
 
   deps.progress({ type: "phase", phase: "placing" });
   const { head, base, mergeBase } = deps.workspace.shas;
@@ -29,7 +32,7 @@ export async function runReview(input: ReviewInput, deps: ReviewDependencies): P
     mode: deps.model ? "model" : "offline",
     model: deps.model?.name ?? null,
     summary: review.summary,
-    findings: await place(review.findings, input, deps),
+    findings: await place(review.findings, input, anchorFile),
     coverage: coverageOf(files, coverage),
     usage: review.usage,
     stop_reason: review.stopReason,
@@ -49,13 +52,16 @@ interface ReviewParts {
   coverage: CoverageCounter;
   offline: readonly Finding[];
   candidates: readonly Candidate[];
+  anchorFile: AnchorFileOf;
 }
 
+type AnchorFileOf = (path: string) => Promise<AnchorFile | undefined>;
+
 async function reviewFiles(parts: ReviewParts): Promise<ModelReview> {
-  const { input, deps, files, coverage, offline, candidates } = parts;
+  const { input, deps, files, coverage, offline, candidates, anchorFile } = parts;
   if (coverage.counts().total === 0) return nothingToReview;
-  if (!deps.model) return offlineReview(offline, candidates);
-  return reviewWithModel(input, deps.model, { ...deps, files, candidates, coverage });
+  if (!deps.model) return offlineReview(await checked(offline, anchorFile), candidates);
+  return reviewWithModel(input, deps.model, { ...deps, files, candidates, coverage, anchorFile });
 }
 
 const noUsage = { requests: 0, prompt_tokens: 0, cached_tokens: 0, completion_tokens: 0, cost_usd: 0 };
@@ -68,6 +74,16 @@ const nothingToReview: ModelReview = {
   stopReason: "finished",
   warnings: [],
 };
+
+/** What rules suggest is tried on the file as what a model suggests is. */
+async function checked(findings: readonly Finding[], anchorFile: AnchorFileOf): Promise<Finding[]> {
+  const all: Finding[] = [];
+  for (const finding of findings) {
+    const file = finding.suggestion === null ? undefined : await anchorFile(finding.path);
+    all.push(file ? (await withCheckedSuggestion(finding, file)).finding : finding);
+  }
+  return all;
+}
 
 function offlineReview(findings: readonly Finding[], candidates: readonly Candidate[]): ModelReview {
   const count = candidates.length === 1 ? "1 line" : `${candidates.length} lines`;
@@ -83,9 +99,8 @@ function offlineReview(findings: readonly Finding[], candidates: readonly Candid
 async function place(
   findings: readonly Finding[],
   { config }: ReviewInput,
-  { workspace, diffs }: ReviewDependencies,
+  anchorFile: AnchorFileOf,
 ): Promise<PlacedFinding[]> {
-  const anchorFile = createAnchorFiles(workspace, diffs);
   const rank = (finding: Finding) => severities.indexOf(finding.severity);
   const placed = await Promise.all(
     findings.filter(wantedBy(config)).map(async (finding) => {

@@ -143,15 +143,16 @@ describe("the finding collector", () => {
 });
 
 describe("a suggestion", () => {
-  const kept = async (over: Partial<ReportedFinding>, lines = file.lines.RIGHT) => {
-    const { report } = createFindingCollector({
-      anchorFile: async () => ({ ...file, lines: { RIGHT: lines, LEFT: null } }),
+  const collectorOn = (path: string, lines: readonly string[] | null) =>
+    createFindingCollector({
+      anchorFile: async () => ({ ...file, path, lines: { RIGHT: lines, LEFT: null } }),
       refuseToFinish: () => null,
       minimumSeverity: "low",
       isPrivate: () => false,
       onFinding: () => {},
     });
-    const answer = await report({ ...reported, ...over });
+  const kept = async (over: Partial<ReportedFinding>, lines = file.lines.RIGHT, path = "a.ts") => {
+    const answer = await collectorOn(path, lines).report({ ...reported, ...over });
     if (!answer.ok || !answer.finding) throw new Error(JSON.stringify(answer));
     return answer;
   };
@@ -173,18 +174,43 @@ describe("a suggestion", () => {
 
     expect(answer).toMatchObject({
       finding: { ...anchored, suggestion: null, body: expect.stringContaining("```\nnew code\n```") },
-      note: expect.stringMatching(/; anchored at .*; the suggestion is posted as prose/),
+      note: expect.stringMatching(/; anchored at .*; the suggestion becomes prose/),
     });
     expect((await kept(stated)).note).not.toContain("suggestion");
   });
 
   it.each([
     ["gives hidden characters back that the replaced lines hold", "a\u200Bb\r", "c\\u{200B}d␍", "c\u200Bd\r"],
-    ["leaves escapes as they are written elsewhere", "/[a]/", "/[\\u{200B}]␍/", "/[\\u{200B}]␍/"],
+    ["leaves escapes as they are written elsewhere", "/[a]/", "/[\\u{200B}]/", "/[\\u{200B}]/"],
   ])("%s", async (_, line, suggestion, posted) => {
-    const { finding } = await kept({ quote: line, suggestion }, [line, "far\u200B\r"]);
+    const { finding } = await kept({ quote: line, suggestion }, [line, "far\u200B\r"], "a.txt");
 
     expect(finding?.suggestion).toBe(posted);
+  });
+
+  it("is tried on the file: what is mended is offered, and the model is told", async () => {
+    const lines = ["if (ready) {", "  start();", "}"];
+    const answer = await kept({ line: 2, quote: "start();", suggestion: "begin();" }, lines);
+
+    expect(answer.finding?.suggestion).toBe("  begin();");
+    expect(answer.note).toContain("the suggestion was mended: the indentation was taken from the file");
+  });
+
+  it("that does not fit becomes prose with the reason, and one that fits takes its place", async () => {
+    const { report, findings } = collectorOn("a.ts", ["if (ready) {", "  start();", "}"]);
+    const about = { ...reported, line: 2, quote: "start();" };
+
+    const first = await report({ ...about, suggestion: "  begin(;" });
+    expect(first).toMatchObject({
+      finding: { suggestion: null, body: expect.stringContaining("  begin(;") },
+    });
+    expect(first).toMatchObject({
+      note: expect.stringMatching(/becomes prose, because .*; report the same finding again/),
+    });
+
+    const again = await report({ ...about, suggestion: "  begin();" });
+    expect(again).toMatchObject({ note: "already reported; now with this suggestion" });
+    expect(findings()).toMatchObject([{ suggestion: "  begin();", body: "b" }]);
   });
 
   it("adds nothing to a finding that findings do not have", async () => {
