@@ -54,10 +54,12 @@ describe("the search for candidates", () => {
   });
 
   const readingBy = (readBlob: Workspace["readBlob"]): Workspace =>
-    Object.assign(Object.create(workspace), {
-      readBlob,
-      changes: () => workspace.changes(),
-      patch: (...call: Parameters<Workspace["patch"]>) => workspace.patch(...call),
+    new Proxy(workspace, {
+      get(target, key) {
+        if (key === "readBlob") return readBlob;
+        const value = Reflect.get(target, key);
+        return typeof value === "function" ? value.bind(target) : value;
+      },
     });
 
   async function find(over: Partial<CandidateDependencies>) {
