@@ -38,6 +38,7 @@ export async function runReview(input: ReviewInput, deps: ReviewDependencies): P
     stop_reason: review.stopReason,
     duration_ms: deps.now() - deps.startedAt,
     warnings: [
+      ...deps.diffs.warnings(),
       ...review.warnings,
       ...unfinishedWarning(unfinished),
       ...milderWarning(review.findings, input),
