@@ -3,7 +3,7 @@ import { type AppOptions, type AppUnderTest, startApp } from "../support/app-und
 import type { ChatRequestBody, FakeTurn } from "../support/fake-openai.ts";
 import type { Files } from "../support/github-double/people.ts";
 
-/** What the conformance cases share: code to change, a model's calls in short, and the end state on GitHub in few words. */
+// What the conformance cases share: code to change, a model's calls in short, and the end state on GitHub in few words.
 
 /** Cases run at the same time and share two cores with whatever else runs: far more than one takes by itself. */
 export const patient = { timeout: 180_000 };
@@ -41,7 +41,7 @@ export function numbers(count: number, anew: Record<number, string | readonly st
   return `${lines.flat().join("\n")}\n`;
 }
 
-/** What the App's tools answered to the model's last turn but one, and before. */
+/** The answers of tools that a request holds, oldest first. */
 export const answers = (body: ChatRequestBody | undefined): string[] =>
   (body?.messages ?? []).flatMap((message) => (message.role === "tool" ? [String(message.content)] : []));
 
