@@ -39,7 +39,10 @@ export function locateQuote(
   return (
     onEitherSide(file, quote, side, stated) ??
     onEitherSide(file, plain.lines, plain.side ?? side, stated) ??
-    amongShown(file, plain.lines, side, stated)
+    amongShown(file, quote, side, stated) ??
+    amongShown(file, plain.lines, side, stated) ??
+    betweenAdded(file, quote, stated) ??
+    betweenAdded(file, plain.lines, stated)
   );
 }
 
@@ -99,4 +102,10 @@ function amongShown(
 ): Found | undefined {
   const place = findShownQuote(file.hunks, quote, side, stated);
   return place && { side, place, stated };
+}
+
+/** Unchanged lines between which the change added some: only at the merge base do they follow each other. */
+function betweenAdded(file: SearchedFile, quote: readonly string[], stated: LineRange): Found | undefined {
+  const place = findQuote(file.lines.LEFT ?? [], quote, { stated });
+  return place && { side: "LEFT", place, stated };
 }

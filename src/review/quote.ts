@@ -20,7 +20,10 @@ const MAX_LINES = 200;
 
 /** The quote as lines, without the empty ones around it. */
 export function quoteLines(quote: string): string[] {
-  const lines = quote.split(/\r?\n/);
+  return withoutBlankEnds(quote.split(/\r?\n/));
+}
+
+function withoutBlankEnds(lines: readonly string[]): string[] {
   const first = lines.findIndex((line) => line.trim() !== "");
   const last = lines.findLastIndex((line) => line.trim() !== "");
   return first < 0 ? [] : lines.slice(first, Math.min(last + 1, first + MAX_LINES));
@@ -39,7 +42,7 @@ export function undecorated(quote: readonly string[]): { lines: string[]; side: 
   const signs = new Set(lines.map((line) => decoration.exec(line)).map((found) => found?.[1] ?? found?.[2]));
   const onlySign = signs.size === 1 ? [...signs][0] : undefined;
   const side = onlySign === "-" ? "LEFT" : onlySign === "+" ? "RIGHT" : null;
-  return { lines: lines.map((line) => line.replace(decoration, "")), side };
+  return { lines: withoutBlankEnds(lines.map((line) => line.replace(decoration, ""))), side };
 }
 
 /** How an answer of ours ends a line that is too long to be shown: the quote then holds the beginning of that line. */

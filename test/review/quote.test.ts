@@ -175,6 +175,10 @@ describe("undecorated", () => {
     expect(undecorated(["-a", "b"]).side).toBeNull();
   });
 
+  it("drops lines around the quote that are empty but for their decoration", () => {
+    expect(undecorated(["7 +", "8 +a", "+", "9 +b", "10| ", "+ "]).lines).toEqual(["a", "", "b"]);
+  });
+
   it("leaves out what is no line of the file", () => {
     expect(undecorated(["@@ -1,2 +1,2 @@ f()", "-a", "\\ No newline at end of file"])).toEqual({
       lines: ["a"],
