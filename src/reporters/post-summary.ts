@@ -19,8 +19,9 @@ export async function postSummary(api: PullRequestApi, body: string, sleep?: Sle
       sleep,
     );
   } catch (error) {
-    // Somebody deleted it since we looked.
-    if (!(error instanceof AppError && error.code === "github_not_found")) throw error;
+    // Somebody deleted it since we looked, unless it is there and only closed to us.
+    const isGone = error instanceof AppError && error.code === "github_not_found";
+    if (!isGone || (await findSticky(api)) !== undefined) throw error;
     await createSticky(api, body, sleep);
   }
 }

@@ -21,14 +21,16 @@ export function renderAnnotation(finding: Finding): CheckAnnotation {
   const { severity, path, line, start_line, id, title, body } = finding;
   const word = `${severity.charAt(0).toUpperCase()}${severity.slice(1)}`;
   const last = `Hunkwise finding ${id}`;
+  const headline = plainLine(`${word}: ${title}`, mostTitleBytes);
   const details = plainBlock(detailsOf(finding), mostBytes - byteLength(last) - 2);
   return {
     path,
     startLine: start_line ?? line,
     endLine: line,
     level: levels[severity],
-    title: plainLine(`${word}: ${title}`, mostTitleBytes),
-    message: plainBlock(body, mostBytes) || plainLine(title, mostTitleBytes),
+    title: headline,
+    // GitHub takes none without a message.
+    message: plainBlock(body, mostBytes) || headline,
     details: `${details}\n\n${last}`,
   };
 }

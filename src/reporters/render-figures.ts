@@ -1,5 +1,5 @@
 import type { Coverage, ReviewResult } from "../review/review-result.ts";
-import { plural, unreadPlaces } from "./outcome.ts";
+import { plural, thousands, unreadPlaces } from "./outcome.ts";
 import { section } from "./render-parts.ts";
 import { untrustedCode, untrustedLine } from "./render-untrusted.ts";
 
@@ -36,7 +36,7 @@ export function skippedWords({ files_skipped }: Coverage): string {
   const counts = [...kinds].map(([reason, { length }]) => ({ reason, length }));
   const told = counts
     .toSorted((a, b) => b.length - a.length)
-    .map(({ reason, length }) => `${untrustedLine(reason, 60)} (${length})`);
+    .map(({ reason, length }) => `${untrustedLine(reason, 60)} (${thousands(length)})`);
   const rest = told.length > mostKinds ? ", and others" : "";
   return `${plural(files_skipped.length, "file")} skipped: ${told.slice(0, mostKinds).join(", ")}${rest}`;
 }

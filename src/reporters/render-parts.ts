@@ -14,12 +14,14 @@ export function section(title: string, lines: readonly string[], maxBytes: numbe
   return [title === "" ? list : `${title}\n\n${list}`];
 }
 
-/** The first parts that fit together, with what joins them; none after one that does not. */
-export function fitting(parts: readonly string[], maxBytes: number): string[] {
+/** The first parts that fit together, with what joins them; none after one that does not is even looked at. */
+export function fitting(parts: Iterable<string>, maxBytes: number): string[] {
+  const fit: string[] = [];
   let left = maxBytes;
-  const end = parts.findIndex((part) => {
+  for (const part of parts) {
     left -= byteLength(part) + 8;
-    return left < 0;
-  });
-  return end < 0 ? [...parts] : parts.slice(0, end);
+    if (left < 0) break;
+    fit.push(part);
+  }
+  return fit;
 }

@@ -121,14 +121,18 @@ function annotatedSection({ annotated, checkUrl }: SummaryInput, base: LinkBase)
 /** In full while there is room, then by title, then by number: what is left out is said to be. */
 function listedSection(listed: readonly ListedFinding[], base: LinkBase, maxBytes: number): string[] {
   if (listed.length === 0) return [];
-  const whole = listed.map(({ finding, reason }) =>
-    renderFinding(finding, { kind: "list", reason }, base, 6_000),
-  );
   const titlesRoom = Math.min(6_000, maxBytes / 4);
-  const all = fitting(whole, maxBytes - 100);
-  const full = all.length === whole.length ? all : fitting(whole, maxBytes - titlesRoom - 100);
+  const whole = fitting(inFull(listed, base), maxBytes - 100);
+  const full = whole.length === listed.length ? whole : fitting(whole, maxBytes - titlesRoom - 100);
   const titles = listed.slice(full.length).map(({ finding }) => findingLine(finding, base));
   return [full.join("\n\n---\n\n"), ...section("**And, in short**", titles, titlesRoom)];
+}
+
+/** One by one, because of hundreds only the first have room. */
+function* inFull(listed: readonly ListedFinding[], base: LinkBase): Generator<string> {
+  for (const { finding, reason } of listed) {
+    yield renderFinding(finding, { kind: "list", reason }, base, 6_000);
+  }
 }
 
 function aboutBlock(input: SummaryInput): string {

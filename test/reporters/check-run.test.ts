@@ -57,6 +57,44 @@ describe("what a review concludes with", () => {
     expect(update.summary).toContain("4 requests");
   });
 
+  it("says which files were skipped and why, and what was not read, folded away", () => {
+    const { coverage } = sampleResult();
+    const files_skipped = [
+      { path: "yarn.lock", reason: "lock file" },
+      { path: "src/big.ts", reason: "too large (20345 changed lines)" },
+    ];
+    const unserved = [{ path: "src/a.ts", hunks: 2 }];
+    const { summary } = reviewConclusion(
+      { ...clean, coverage: { ...coverage, hunks_total: 5, files_total: 4, unserved, files_skipped } },
+      policy,
+    );
+    expect(summary).toContain(
+      "Coverage: 3 of 5 hunks in 2 files; 2 files skipped: lock file (1), too large (1).",
+    );
+    expect(summary).toContain(
+      "<details><summary>Files skipped, and why</summary>\n\n- `yarn.lock`: lock file\n- `src/big.ts`: too large (20345 changed lines)\n\n</details>",
+    );
+    expect(summary).toContain("<details><summary>What was not read</summary>\n\n- `src/a.ts`: 2 hunks\n");
+  });
+
+  it("names as many skipped files as fit, counts the rest, and says their reasons", () => {
+    const files_skipped = Array.from({ length: 5_000 }, (_, index) => ({
+      path: `gen/${index}.ts`,
+      reason: index < 4_000 ? "generated" : "vendored",
+    }));
+    const coverage = { ...sampleResult().coverage, files_total: 5_002, files_skipped };
+    const { summary } = reviewConclusion({ ...clean, coverage }, policy);
+    expect(summary).toContain("5,000 files skipped: generated (4,000), vendored (1,000).");
+    expect(summary).toMatch(/- and 4\d\d\d more\n/);
+    expect(Buffer.byteLength(summary)).toBeLessThan(5_000);
+  });
+
+  it("speaks of no hunks where there are none", () => {
+    expect(reviewConclusion(sampleResult(nothingReviewable("binary")), policy).summary).toContain(
+      "Coverage: no hunk to review; 1 file skipped: binary (1).",
+    );
+  });
+
   it("says that nothing is there only when all was read", () => {
     expect(reviewConclusion(clean, policy).title).toBe("No problems found");
     expect(reviewConclusion({ ...clean, stop_reason: "time_limit" }, policy).title).toBe(
@@ -81,10 +119,11 @@ describe("what a review concludes with", () => {
     });
   });
 
-  it("fits", () => {
-    expect(
-      Buffer.byteLength(reviewConclusion(clean, policy, "text\n".repeat(50_000)).summary),
-    ).toBeLessThanOrEqual(60_000);
+  it("keeps the summary's text apart from its figures, so that neither has to be cut", () => {
+    const update = reviewConclusion(clean, policy, "<details>all of it</details>");
+    expect(update.text).toBe("<details>all of it</details>");
+    expect(update.summary).not.toContain("all of it");
+    expect(reviewConclusion(clean, policy)).not.toHaveProperty("text");
   });
 
   it("without a review is never red", () => {

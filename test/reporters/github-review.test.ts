@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { AppError } from "../../src/errors.ts";
 import type { PullRequestApi } from "../../src/github/pull-request-api.ts";
 import { formatMarker, parseMarker } from "../../src/reporters/markers.ts";
-import { ambiguous, head, MemoryGitHub } from "./memory-github.ts";
+import { ambiguous, head, MemoryGitHub, refusal } from "./memory-github.ts";
 import { conclusion, inlineIds, many, onFile, placed, publish, summary } from "./publish-to-memory.ts";
 
 describe("publishing", () => {
@@ -92,6 +92,15 @@ describe("publishing", () => {
     };
     await publish(github, many(1), { trigger: "comment:5" });
     expect(github.comments).toHaveLength(1);
+  });
+
+  it("writes no second summary when GitHub hides the first from edits alone", async () => {
+    const github = new MemoryGitHub();
+    await publish(github, []);
+    github.faults.push({ call: "updateComment", error: refusal("github_not_found") });
+    await publish(github, many(1), { trigger: "comment:5" });
+    expect(github.comments).toHaveLength(1);
+    expect(github.checks[1]?.history.at(-1)?.text).toContain("src/a.ts#L1");
   });
 });
 

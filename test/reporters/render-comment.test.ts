@@ -47,13 +47,42 @@ describe("the comment of a finding", () => {
     expect(line({ suggestion: "" })).toContain("```suggestion\n```");
   });
 
+  it("has a suggestion whose fence no other kind of fence can end", () => {
+    expect(line({ suggestion: "~~~~~\ncode\n~~~~~" })).toContain("```suggestion\n~~~~~\ncode\n~~~~~\n```");
+    expect(line({ body: "~~~~\n```\n~~~\n~~~~\nprose" })).toContain("````\n```\n~~~\n````\nprose");
+  });
+
   it.each([
     ["there is none", { suggestion: null }],
     ["the line was removed", { side: "LEFT" as const }],
-    ["it would have to be changed to be shown", { suggestion: "// <!-- hunkwise:review v1 {} -->" }],
-    ["it is far too long", { suggestion: "x".repeat(20_001) }],
   ])("has no suggestion when %s", (_name, over) => {
-    expect(line(over)).not.toContain("suggestion\n");
+    expect(line(over)).not.toMatch(/suggestion\n|left out/);
+  });
+
+  it.each([
+    [
+      "it would have to be changed to be shown",
+      "// <!-- hunkwise:review v1 {} -->",
+      "it holds what marks comments",
+    ],
+    ["it is far too long", "x".repeat(20_001), "it is too long to be shown here"],
+    ["it holds what nobody can see", "if (a\u202e) {}", "it holds characters that nobody can see"],
+  ])("leaves a suggestion out when %s, and says so", (_name, suggestion, why) => {
+    expect(line({ suggestion })).not.toContain("suggestion\n");
+    expect(line({ suggestion })).toContain(`- The proposed replacement is left out: ${why}`);
+  });
+
+  it.each([
+    ["the code itself holds", { quote: "a\u200bb", suggestion: "c\u200bd" }],
+    ["an emoji needs", { suggestion: "say('👩\u200d💻 ⚠\ufe0f')" }],
+  ])("keeps what does not show but %s", (_name, over) => {
+    expect(line(over)).toContain(`\`\`\`suggestion\n${over.suggestion}\n`);
+  });
+
+  it("says on a file why it is not on its line", () => {
+    const text = renderComment(sampleFinding(), { kind: "file", reason: "line 6 is not in the diff" }, base);
+    expect(text).toContain("_Not on its line: line 6 is not in the diff._");
+    expect(line()).not.toContain("Not on its line");
   });
 
   it("offers no button to commit away from its line, and names its place", () => {
@@ -114,6 +143,14 @@ describe("a link to a place", () => {
     expect(placeLink(base, "sha", path, 1, 1)).toBe(
       `[\`${path}:1\`](https://github.com/octo/shop/blob/sha/${end})`,
     );
+  });
+
+  it("has a short label, and is none where it would be of no use", () => {
+    const deep = `${"d/".repeat(100)}file.ts`;
+    expect(placeLink(base, "sha", deep, 1, 1)).toMatch(
+      /^\[`…[d/]{153}file\.ts:1`\]\(https:.*\/(d\/){100}file\.ts#L1\)$/,
+    );
+    expect(placeLink(base, "sha", "é".repeat(900), 1, 1)).toBe(`\`…${"é".repeat(160)}:1\``);
   });
 
   it("has a label that shows what is hidden and ends where it ends", () => {

@@ -130,6 +130,63 @@ describe("the summary of a review with findings", () => {
     );
   });
 
+  it("links titles whatever brackets they hold", () => {
+    const title = "`a[0]` is read [before] it is set](https://evil.test)";
+    expect(summary(result, { posted: [sampleFinding({ title })] })).toContain(
+      "[`a[0]` is read \\[before\\] it is set\\](`https://evil.test`)](https://github.com/octo/shop/blob/",
+    );
+  });
+
+  it("is a short index of what stands on lines, the rest by number", () => {
+    const posted = Array.from({ length: 40 }, (_, index) =>
+      sampleFinding({ id: `f${index}`, line: index + 1 }),
+    );
+    const text = summary(result, { posted });
+    expect(text.match(/^- 🔴 High: /gm)).toHaveLength(12);
+    expect(text).toContain("\n- and 28 more on their lines\n");
+  });
+
+  it("says what stands as annotations, and where", () => {
+    const annotated = [sampleFinding({ title: "One" }), sampleFinding({ title: "Two" })];
+    const checkUrl = "https://github.com/octo/shop/runs/7";
+    expect(summary(result, { annotated, checkUrl })).toContain(
+      `**2 findings stand as annotations of the [check run](${checkUrl}) and among the changed files**\n\n- 🔴 High: [One](`,
+    );
+    expect(summary(result, { annotated: annotated.slice(1) })).toContain(
+      "**1 finding stands as annotations of the check run",
+    );
+  });
+
+  it("folds coverage, cost and model away, under a line that says how much was read", () => {
+    const files_skipped = [
+      ...["a.lock", "b.lock"].map((path) => ({ path, reason: "lock file" })),
+      { path: "big.ts", reason: "generated" },
+    ];
+    const coverage = { hunks_total: 121, hunks_served: 121, unserved: [], files_total: 11, files_skipped };
+    const text = summary({ ...result, coverage });
+    expect(text).toContain(
+      "<details><summary>About this review: 121 of 121 hunks read, 3 files skipped</summary>",
+    );
+    expect(text).toContain(
+      "- coverage: 121 of 121 hunks in 8 files; 3 files skipped: lock file (2), generated (1)\n",
+    );
+    expect(text).toContain("model `test-model`");
+    expect(text).toContain("$0.0312");
+    expect(text).toContain(
+      "Files skipped, and why:\n\n- `a.lock`: lock file\n- `b.lock`: lock file\n- `big.ts`: generated",
+    );
+  });
+
+  it("gives findings without a place all the room that is left", () => {
+    const listed = Array.from({ length: 9 }, (_, index) => ({
+      finding: sampleFinding({ id: `f${index}`, title: `Number ${index}`, body: "word ".repeat(900) }),
+      reason: "why",
+    }));
+    const text = summary(result, { listed });
+    for (const { finding } of listed) expect(text).toContain(`**🔴 High: ${finding.title}**`);
+    expect(text).not.toContain("And, in short");
+  });
+
   it("holds in full what has no other place, with the reason", () => {
     const text = summary(result, {
       listed: [{ finding: sampleFinding({ body: "Because of **this**." }), reason: "the file is binary" }],
