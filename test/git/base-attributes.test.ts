@@ -6,9 +6,12 @@ import { describe, expect, it } from "vitest";
 import { attributeValue, type LinguistAttributes } from "../../src/diff/linguist.ts";
 import { HARDENED_ATTRIBUTES } from "../../src/git/attributes.ts";
 import { baseAttributes, MAX_ATTRIBUTES_DEPTH } from "../../src/git/base-attributes.ts";
+import { checkout } from "../../src/git/checkout.ts";
+import { openWorkspace } from "../../src/git/git-workspace.ts";
 import { openLocalRange } from "../../src/git/local-range.ts";
 import { decodeName, nameBytes } from "../../src/git/names.ts";
 import { type Content, GitRepo, gitPath, TempFolder } from "../support/git-repo.ts";
+import { baseRef, PullRequestServer, pullRef } from "../support/pull-request-server.ts";
 
 type Files = [string | Buffer, Content | null][];
 
@@ -218,6 +221,40 @@ describe("the base's attributes", () => {
     repo.branch("topic").commit("head", { ".gitattributes": "" });
     await using range = await openLocalRange({ repo: repo.dir, base: "main", head: "topic", gitPath });
     expect(Object.fromEntries(await baseAttributes(range.place, ["a.js"]))).toEqual({ "a.js": generated });
+  });
+});
+
+describe("the base's attributes in a partial clone", () => {
+  it("are there when the server is gone, for a checkout of each kind", async () => {
+    await using server = await PullRequestServer.start();
+    const { head } = server.publish();
+    const mirror = await server.mirror();
+    for (const rule of ["linguist-generated", "-linguist-vendored"]) {
+      server.repo.importCommits([
+        {
+          branch: "main",
+          files: [
+            [".gitattributes", `new/* ${rule}\n`],
+            ["new/.gitattributes", "*.txt text\n"],
+          ],
+        },
+      ]);
+      const base = server.repo.sha("main");
+      const { place, release } = await checkout({
+        mirror,
+        head: { sha: head, ref: pullRef },
+        base: { sha: base, ref: baseRef },
+        authorization: null,
+      });
+      if (rule.startsWith("-")) await server.http.close();
+      await using workspace = openWorkspace(place);
+      const answers = await workspace.linguistAttributes(["old.txt", "new/file.txt"]);
+      expect(Object.fromEntries(answers)).toEqual({
+        "old.txt": nothing,
+        "new/file.txt": rule.startsWith("-") ? { generated: null, vendored: false } : generated,
+      });
+      await release();
+    }
   });
 });
 
