@@ -294,7 +294,7 @@ describe.concurrent("a review that cannot be made", patient, () => {
   it("because git may not fetch ends in a check run that says so", async () => {
     const repository = shared.addRepository({ "src/price.js": code });
     const pull = repository.open(changed, { title: "Not to be fetched" });
-    repository.refuseGit(403);
+    repository.breakGit({ answer: { status: 403 } }, "all");
     await pull.tell("opened");
     await pull.concluded("neutral");
 

@@ -19,9 +19,17 @@ const findings = turn(
   finish,
 );
 
+/** Pull requests by title that are being read until somebody lets go of them. */
+const held = new Map<string, Promise<void>>();
 let shared: SharedApp;
 beforeAll(async () => {
-  shared = await startSharedApp({ script: () => findings });
+  shared = await startSharedApp({
+    script: async (body) => {
+      const text = JSON.stringify(body.messages);
+      for (const [title, gone] of held) if (text.includes(title)) await gone;
+      return findings;
+    },
+  });
 });
 afterAll(async () => {
   const { github, model } = shared.app;
@@ -146,4 +154,27 @@ describe.concurrent("an installation without the permission", patient, () => {
     expect(logged(pull)).not.toContain("tried again");
     expect(asked(title)).toBe(0);
   });
+});
+
+describe.concurrent("an installation that is taken away", patient, () => {
+  it.each(["uninstalled", "suspended"])(
+    "(%s) while its pull request is read ends the review, once",
+    async (how) => {
+      const title = `Taken away, ${how}`;
+      const gate = Promise.withResolvers<void>();
+      held.set(title, gate.promise);
+      const pull = opened(title, { ...readable, pull_requests: "write", checks: "write" });
+      await pull.tell("opened");
+      await until(() => asked(title) === 1);
+      const { installation } = pull.of;
+      if (how === "uninstalled") shared.app.github.state.uninstall(installation);
+      else installation.suspendedAt = new Date();
+      gate.resolve();
+      await pull.of.idle();
+
+      await until(() => logged(pull).includes("Job failed"));
+      expect(logged(pull)).not.toContain("tried again");
+      expect(pull.end()).toMatchObject({ reviews: 0, comments: [], summaries: 0 });
+    },
+  );
 });

@@ -55,11 +55,12 @@ afterAll(async () => {
   expect(model?.complaints).toEqual([]);
 });
 
+/** A pull request that was reviewed while GitHub failed as planned, once no job is left. */
 async function reviewed(plan: (pull: PullOfCase) => void, title: string): Promise<PullOfCase> {
   const pull = shared.addRepository(base).open(head, { title });
   plan(pull);
   await pull.tell("opened");
-  await pull.concluded();
+  await pull.of.idle();
   const asked = shared.app.model?.requests.filter(({ body }) =>
     JSON.stringify(body.messages).includes(title),
   );
@@ -70,6 +71,12 @@ async function reviewed(plan: (pull: PullOfCase) => void, title: string): Promis
 /** How often each finding stands in a comment. */
 const told = ({ pull }: PullOfCase) =>
   titles.map((title) => pull.reviewComments.filter(({ body }) => body.includes(title)).length);
+
+function expectWhole(pull: PullOfCase): void {
+  expect(pull.end()).toEqual(asItShallBe);
+  expect(told(pull)).toEqual([1, 1, 1]);
+  expect(pull.check()?.output.title).toMatch(/found/);
+}
 
 const answer = (status: number): FaultKind => ({ answer: { status, body: { message: "Server Error" } } });
 const kinds: [name: string, kind: () => FaultKind, steps: readonly Step[]][] = [
@@ -147,15 +154,22 @@ describe.concurrent("a review is published once, and whole, when", patient, () =
     const pull = await reviewed((one) => one.of.fault(routes[step], kind()), `${step} ${what}`);
 
     expect(pull.struck()).toHaveLength(1);
-    expect(pull.end()).toEqual(asItShallBe);
-    expect(told(pull)).toEqual([1, 1, 1]);
+    expectWhole(pull);
+  });
+
+  it("git cannot fetch at first", async () => {
+    const pull = await reviewed((one) => {
+      one.of.breakGit("bad-gateway");
+    }, "No git at first");
+
+    expect(shared.app.github.faults.struck.join()).toContain(`${pull.of.repository.name}.git/`);
+    expectWhole(pull);
   });
 
   it("the review is refused for a comment that is right, once", async () => {
     const pull = await reviewed((one) => one.of.fault(routes["the review"], answer(422)), "A 422 by mistake");
 
-    expect(pull.end()).toEqual(asItShallBe);
-    expect(told(pull)).toEqual([1, 1, 1]);
+    expectWhole(pull);
   });
 
   it("what stands is read through a GitHub that answers 502 to the first of each question", async () => {
@@ -166,7 +180,7 @@ describe.concurrent("a review is published once, and whole, when", patient, () =
     }, "Every question twice");
 
     expect(pull.struck()).toHaveLength(6);
-    expect(pull.end()).toEqual(asItShallBe);
+    expectWhole(pull);
   });
 
   it.each(["reset-after", "bad-gateway"] as const)(
@@ -226,16 +240,14 @@ describe
       const kind: FaultKind = { secondaryLimit: 403 };
       const pull = await reviewed((one) => one.of.fault(routes["the review"], kind), "A wordless limit");
 
-      expect(pull.end()).toEqual(asItShallBe);
+      expectWhole(pull);
     });
 
     it("GitHub takes no review for so long that the attempt ends", async () => {
       const pull = await reviewed((one) => {
         for (const nth of [1, 2, 3]) one.of.fault(routes["the review"], "bad-gateway", nth);
       }, "Three times 502");
-      await pull.of.app.github.until(() => pull.end().summaries === 1, 300_000);
-      await pull.concluded();
 
-      expect(pull.end()).toEqual(asItShallBe);
+      expectWhole(pull);
     });
   });

@@ -86,10 +86,9 @@ export class RepositoryOfCase {
     this.app.github.faults.add({ match, kind, nth });
   }
 
-  /** Refuses every fetch of this repository. */
-  refuseGit(status: number): void {
-    const match = new RegExp(`/${fullName(this.repository)}\\.git/`);
-    this.app.github.faults.add({ match, kind: { answer: { status } }, nth: "all" });
+  /** Strikes fetches of this repository. */
+  breakGit(kind: FaultKind, nth: number | "all" = 1): void {
+    this.app.github.faults.add({ match: new RegExp(`/${fullName(this.repository)}\\.git/`), kind, nth });
   }
 
   /** Resolves once no job about this repository is under way or waits to be tried again. */
