@@ -58,10 +58,7 @@ const statedRange = ({ start_line, line }: Wanted): LineRange => ({ start: start
 
 function anchorAt(file: AnchorFile, { side, place, stated }: Found, wanted: Wanted): Anchor {
   const lines = file.lines[side] ?? [];
-  const meant = confirms(place, stated)
-    ? { start: stated.start, end: Math.min(stated.end, lines.length) }
-    : movedTo(place, stated);
-  const anchored = withinOneHunk(file, side, shortened(meant, place), place);
+  const anchored = withinOneHunk(file, side, shortened(meantBy(place, stated, lines), place), place);
   const asked = statedRange(wanted);
   const unmoved = side === wanted.side && within(anchored, asked) && within(asked, anchored);
   return {
@@ -69,16 +66,22 @@ function anchorAt(file: AnchorFile, { side, place, stated }: Found, wanted: Want
     line: anchored.end,
     start_line: anchored.start < anchored.end ? anchored.start : null,
     quote: cutBytes(lines.slice(anchored.start - 1, anchored.end).join("\n"), MAX_QUOTE_BYTES),
-    note: unmoved ? null : difference(anchored, { side, place, stated }, wanted, lines.length),
+    note: unmoved ? null : difference(anchored, { side, place, stated }, wanted, lines),
     // A single line moves with its quote, which then is all that a suggestion was written for.
     asStated: stated.start === stated.end ? within(place, anchored) : unmoved,
   };
 }
 
-/** As many lines as were stated, ending with the quote. */
-function movedTo(place: LineRange, stated: LineRange): LineRange {
+/** The stated lines where the quote agrees with them, else as many lines, ending with the quote. */
+function meantBy(place: LineRange, stated: LineRange, lines: readonly string[]): LineRange {
+  if (confirms(place, stated) && !isBlank(stated, lines))
+    return { start: stated.start, end: Math.min(stated.end, lines.length) };
   return { start: Math.max(1, place.end - (stated.end - stated.start)), end: place.end };
 }
+
+/** Of lines with nothing on them nothing can be said; what was meant is another line of the quote. */
+const isBlank = ({ start, end }: LineRange, lines: readonly string[]) =>
+  lines.slice(start - 1, end).every((line) => line.trim() === "");
 
 /** What two ranges that overlap have in common. */
 const overlap = (one: LineRange, two: LineRange): LineRange => ({
@@ -92,12 +95,14 @@ function shortened(range: LineRange, place: LineRange): LineRange {
 
 /** The part of a range around the quote that lies in one hunk; outside of all where no line of the quote is in one. */
 function withinOneHunk(file: AnchorFile, side: Side, range: LineRange, place: LineRange): LineRange {
-  const quoted = overlap(range, place);
-  let end = quoted.end;
-  while (end > quoted.start && file.hunkAt(side, end) === undefined) end--;
-  if (file.hunkAt(side, end) === undefined) end = quoted.end;
-  const hunk = file.hunkAt(side, end);
-  let start = end;
+  const lines = file.lines[side] ?? [];
+  const { start: first, end: last } = overlap(range, place);
+  const quoted = Array.from({ length: last - first + 1 }, (_, index) => last - index);
+  const says = (line: number) => !isBlank({ start: line, end: line }, lines);
+  const isShown = (line: number) => file.hunkAt(side, line) !== undefined;
+  const kept = quoted.find((line) => says(line) && isShown(line)) ?? quoted.find(says) ?? last;
+  const hunk = file.hunkAt(side, kept);
+  let [start, end] = [kept, kept];
   while (start > range.start && file.hunkAt(side, start - 1) === hunk) start--;
   while (end < range.end && file.hunkAt(side, end + 1) === hunk) end++;
   return { start, end };
@@ -107,14 +112,15 @@ function difference(
   anchored: LineRange,
   { side, place, stated }: Found,
   wanted: Wanted,
-  lastLine: number,
+  lines: readonly string[],
 ): string {
   const there = `anchored at ${inWords(anchored)}`;
   if (side !== wanted.side) return `the quote stands on side ${side}, ${inWords(place)}; ${there}`;
   if (!confirms(place, stated))
     return `the quote stands on ${inWords(place)}, not on ${inWords(stated)}; ${there}`;
-  if (anchored.start === stated.start && anchored.end === lastLine)
-    return `the file ends at line ${lastLine}; ${there}`;
+  if (isBlank(stated, lines)) return `line ${stated.end} is blank; ${there}`;
+  if (anchored.start === stated.start && anchored.end === lines.length)
+    return `the file ends at line ${anchored.end}; ${there}`;
   return `a range lies in one hunk and has ${MAX_RANGE_LINES} lines at most; ${there}`;
 }
 

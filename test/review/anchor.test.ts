@@ -186,6 +186,30 @@ describe("a range of lines", () => {
   });
 });
 
+describe("blank lines", () => {
+  const blank = { ...long, lines: { RIGHT: ["a();", "", "b();", "", "c();"], LEFT: null } };
+  const at = (quote: string, line: number, start_line: number | null = null, file = blank) => {
+    const resolved = resolveAnchor(file, { quote, line, start_line, side: "RIGHT" });
+    if (!resolved.ok) throw new Error(resolved.reason);
+    return resolved.anchor;
+  };
+
+  it("within a quote are no anchor", () => {
+    expect(at("a();\n\nb();", 2)).toMatchObject({ line: 3, note: "line 2 is blank; anchored at line 3" });
+  });
+
+  it("at the end of a quote are none either, whether or not they are decorated", () => {
+    expect(at("a();\n\n", 2)).toMatchObject({ start_line: null, line: 1 });
+    expect(at("1 +a();\n2 +", 2)).toMatchObject({ start_line: null, line: 1 });
+  });
+
+  it("are no reason to keep a range in their hunk", () => {
+    const file = { ...blank, hunkAt: (_: string, line: number) => (line >= 4 ? 1 : undefined) };
+
+    expect(at("a();\n\nb();\n", 4, 1, file)).toMatchObject({ start_line: 1, line: 3 });
+  });
+});
+
 describe("a single line", () => {
   it("whose number agrees with a quote of a part of it is taken before whole lines elsewhere", () => {
     expect(inLong("twin();", 10)).toMatchObject({ line: 10, note: null, asStated: true });
