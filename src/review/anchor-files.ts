@@ -21,8 +21,8 @@ const UNREADABLE = "the diff of this file could not be read";
  * are kept, as are those that are being read; what failed is tried again at the next call.
  */
 export function createAnchorFiles(
-  workspace: Workspace,
-  diffs: DiffSource,
+  workspace: Pick<Workspace, "changes" | "tree" | "readBlob">,
+  diffs: Pick<DiffSource, "fileDiff">,
   keptLines = KEPT_LINES,
 ): (path: string) => Promise<AnchorFile | undefined> {
   const kept = new Lru<AnchorFile>(keptLines);

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { createLineIndex } from "../../src/diff/line-index.ts";
+import { createLineIndex, lineAtHead } from "../../src/diff/line-index.ts";
 import { parseFilePatch } from "../../src/diff/parse.ts";
 
 const patch = `@@ -1,4 +1,4 @@
@@ -14,7 +14,8 @@ const patch = `@@ -1,4 +1,4 @@
  twenty-one
  twenty-two
 `;
-const index = createLineIndex(parseFilePatch(patch, "f", null));
+const diff = parseFilePatch(patch, "f", null);
+const index = createLineIndex(diff);
 
 describe("createLineIndex", () => {
   it("finds added and unchanged lines on the right, removed and unchanged ones on the left", () => {
@@ -38,5 +39,23 @@ describe("createLineIndex", () => {
     ["a range the wrong way round", 4, 3, false],
   ])("tells %s", (_, start, end, within) => {
     expect(index.withinOneHunk("RIGHT", start, end)).toBe(within);
+  });
+});
+
+describe("lineAtHead", () => {
+  it.each([
+    [1, 1],
+    [3, 3],
+    [10, 10],
+    [20, 20],
+    [21, 22],
+    [22, 23],
+    [500, 501],
+  ])("line %i of the merge base is line %i of the head", (old, now) => {
+    expect(lineAtHead(diff.hunks, old)).toBe(now);
+  });
+
+  it("changes nothing where there are no hunks", () => {
+    expect(lineAtHead([], 7)).toBe(7);
   });
 });

@@ -186,6 +186,43 @@ describe("a range of lines", () => {
   });
 });
 
+describe("what is too long", () => {
+  const lines = Array.from({ length: 2_000 }, (_, index) => `line${index + 1}();`);
+  const huge = { ...long, lines: { RIGHT: lines, LEFT: null } };
+
+  it("a range of more than 500 lines is anchored at its quote", () => {
+    const wanted = { quote: "line900();", line: 1_500, side: "RIGHT" as const };
+
+    expect(resolveAnchor(huge, { ...wanted, start_line: 801 })).toMatchObject({
+      anchor: { start_line: null, line: 900, asStated: false, note: expect.stringContaining("500 lines") },
+    });
+    expect(resolveAnchor(huge, { ...wanted, line: 1_300, start_line: 801 })).toMatchObject({
+      anchor: { start_line: 801, line: 1_300, note: null },
+    });
+  });
+
+  it("a line's text is carried in part", () => {
+    const one = { ...long, lines: { RIGHT: ["x".repeat(1_000_000)], LEFT: null } };
+    const resolved = resolveAnchor(one, { quote: "xxx", line: 1, start_line: null, side: "RIGHT" });
+
+    expect(resolved.ok && resolved.anchor.quote).toBe("x".repeat(32 * 1024));
+  });
+});
+
+describe("a file without lines", () => {
+  const wanted = { quote: "x", line: 1, start_line: null, side: "RIGHT" as const };
+  const reason = (RIGHT: string[] | null, LEFT: string[] | null) => {
+    const resolved = resolveAnchor({ ...long, lines: { RIGHT, LEFT } }, wanted);
+    return resolved.ok ? null : resolved.reason;
+  };
+
+  it("says so", () => {
+    expect(reason(null, null)).toBe("b.ts is binary or too large: no line of it can be quoted");
+    expect(reason([], null)).toBe("b.ts is empty: no line of it can be quoted");
+    expect(reason([], ["y"])).toContain("does not stand");
+  });
+});
+
 describe("blank lines", () => {
   const blank = { ...long, lines: { RIGHT: ["a();", "", "b();", "", "c();"], LEFT: null } };
   const at = (quote: string, line: number, start_line: number | null = null, file = blank) => {

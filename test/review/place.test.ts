@@ -62,6 +62,21 @@ describe("placeFinding", () => {
     });
   });
 
+  it("places a finding on the file, with the reason, where GitHub shows nothing of it", () => {
+    const hidden = { ...file, hidden: "GitHub shows no diff of it", hunkAt: () => undefined };
+
+    expect(placeFinding(finding, hidden)).toMatchObject({
+      finding: { suggestion: null },
+      placement: { kind: "file", reason: "GitHub shows no diff of it" },
+    });
+  });
+
+  it("makes a range of one line a single line, and keeps its suggestion", () => {
+    const placed = placeFinding({ ...finding, start_line: 12 }, file);
+
+    expect(placed.finding).toMatchObject({ line: 12, start_line: null, suggestion: "y" });
+  });
+
   it("places a finding on an unchanged file in the summary", () => {
     expect(placeFinding(finding, { ...file, inChange: false }).placement.kind).toBe("summary");
   });
