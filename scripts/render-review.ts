@@ -1,21 +1,21 @@
 /**
- * `node scripts/render-review.ts OUT.html` has the demo's pull request reviewed and writes it down as a page that shows it
- * as GitHub does, with the texts that were posted. The picture of the README is this page, seen by a browser:
+ * `node scripts/render-review.ts SCENE THEME OUT.html` has a pull request reviewed and writes it down as a page that shows it
+ * as GitHub does, with the texts that were posted. SCENE is a name of `render-review/scenes.ts`, THEME is light or dark. The
+ * pictures in `docs/images` are such pages, seen by a browser. HEIGHT is 1506 for the demo, 1440 for a review, 522 for a clean one:
  *
  *     chromium --headless --no-sandbox --disable-gpu --hide-scrollbars --force-device-scale-factor=1.5 \
- *       --window-size=800,1506 --screenshot=page.png OUT.html && pngquant --output docs/images/review.png 128 page.png
+ *       --window-size=800,HEIGHT --screenshot=page.png OUT.html && \
+ *       pngquant --output docs/images/SCENE-THEME.png 128 page.png
  */
 import { writeFileSync } from "node:fs";
-import { startDemo } from "./demo-run.ts";
 import { renderPage } from "./render-review/page.ts";
+import { scenes } from "./render-review/scenes.ts";
 
-const [out, ...rest] = process.argv.slice(2);
-if (out === undefined || rest.length > 0) {
-  console.error("Usage: node scripts/render-review.ts OUT.html");
+const [scene = "", theme, out, ...rest] = process.argv.slice(2);
+const start = scenes[scene];
+if (!start || (theme !== "light" && theme !== "dark") || out === undefined || rest.length > 0) {
+  console.error(`Usage: node scripts/render-review.ts ${Object.keys(scenes).join("|")} light|dark OUT.html`);
   process.exit(2);
 }
-await using demo = await startDemo();
-const status = await demo.deliverOpened();
-if (status !== 202) throw new Error(`The webhook was answered with ${status}:\n${demo.server.log()}`);
-await demo.reviewed();
-writeFileSync(out, await renderPage(demo.scenario.pull));
+await using shown = await start();
+writeFileSync(out, await renderPage(shown.pull, theme, shown.unfolded));

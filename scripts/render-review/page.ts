@@ -17,18 +17,27 @@ import { avatar, icon } from "./drawings.ts";
 import { Html, html } from "./html.ts";
 import { renderMarkdown } from "./markdown.ts";
 
-const markdownStyle = fileURLToPath(import.meta.resolve("github-markdown-css/github-markdown-light.css"));
+export type Theme = "light" | "dark";
+
+const markdownStyle = (theme: Theme) =>
+  fileURLToPath(import.meta.resolve(`github-markdown-css/github-markdown-${theme}.css`));
 const pageStyle = join(import.meta.dirname, "page.css");
 
-/** The conversation of a pull request as GitHub shows it to a visitor: a page that needs nothing but itself. */
-export async function renderPage(pull: Pull): Promise<string> {
+/**
+ * The conversation of a pull request as GitHub shows it to a visitor: a page that needs nothing but itself.
+ *
+ * @param unfolded how many of the texts that are folded away are shown, from the first, as after a click
+ */
+export async function renderPage(pull: Pull, theme: Theme, unfolded: number): Promise<string> {
   const items = [...pull.comments, ...pull.reviews].sort((a, b) => a.id - b.id);
   const shown = await Promise.all(items.map((item) => (isReview(item) ? review(item) : comment(item))));
   const checks = pull.repository.checkRuns.filter((run) => run.headSha === headOf(pull));
   const opening = said(pull.author, "commented", renderMarkdown(pull.body ?? ""));
-  const style = new Html([markdownStyle, pageStyle].map((file) => readFileSync(file, "utf8")).join("\n"));
+  const style = new Html(
+    [markdownStyle(theme), pageStyle].map((file) => readFileSync(file, "utf8")).join("\n"),
+  );
   const page = html`<!doctype html>
-<html lang="en">
+<html lang="en" data-theme="${theme}">
 <head>
 <meta charset="utf-8">
 <meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'">
@@ -42,7 +51,8 @@ ${checks.length > 0 ? checkList(checks) : undefined}
 </body>
 </html>
 `;
-  return page.text;
+  let folds = 0;
+  return page.text.replace(/<details>/g, (tag) => (folds++ < unfolded ? "<details open>" : tag));
 }
 
 const isReview = (item: Review | IssueComment): item is Review => "commitId" in item;
@@ -107,6 +117,9 @@ const marks: Record<string, Parameters<typeof icon>[0]> = {
 
 const outcomeOf = ({ conclusion, status }: CheckRun) => conclusion ?? status;
 
+/** In the words of GitHub's own list. */
+const adjectives: Record<string, string> = { success: "successful", failure: "failing" };
+
 function checkList(checks: readonly CheckRun[]): Html {
   const failed = checks.some((run) => outcomeOf(run) === "failure");
   const running = checks.some((run) => run.conclusion === null);
@@ -115,7 +128,7 @@ function checkList(checks: readonly CheckRun[]): Html {
     : running
       ? (["Some checks have not completed yet", "clock", "running"] as const)
       : (["All checks have passed", "check", "success"] as const);
-  const counts = Map.groupBy(checks, (run) => outcomeOf(run).replace("_", " "));
+  const counts = Map.groupBy(checks, (run) => adjectives[outcomeOf(run)] ?? outcomeOf(run).replace("_", " "));
   const total = [...counts].map(([outcome, { length }]) => `${length} ${outcome}`).join(", ");
   return html`<section class="box checks">
 <p class="verdict"><span class="${tone}">${icon(mark)}</span><span><strong>${headline}</strong><br>${total} check${checks.length === 1 ? "" : "s"}</span></p>

@@ -98,25 +98,39 @@ export const inProgress: CheckRunUpdate = {
   summary: "Hunkwise is reading this change.",
 };
 
-/** What a finished review concludes with. `text` stands below the figures: the summary, where it has no other place. */
-export function reviewConclusion(result: ReviewResult, policy: CheckPolicy, text = ""): CheckRunUpdate {
+/** What a conclusion takes into account besides the result. */
+export interface AroundConclusion {
+  /** Stands below the figures: the summary, where it has no other place. */
+  text?: string;
+  /** Comments of earlier reviews that this one does not repeat and nobody has settled. */
+  open?: readonly { severity: Severity }[];
+}
+
+/** What a finished review concludes with. */
+export function reviewConclusion(
+  result: ReviewResult,
+  policy: CheckPolicy,
+  { text = "", open: earlier = [] }: AroundConclusion = {},
+): CheckRunUpdate {
   const found = result.findings.map(({ finding }) => finding);
   const { threshold } = policy;
-  const open = threshold === "never" ? [] : found.filter(({ severity }) => atLeast(severity, threshold));
+  const counts = ({ severity }: { severity: Severity }) =>
+    threshold !== "never" && atLeast(severity, threshold);
+  const open = [...found, ...earlier].filter(counts);
   const outcome = outcomeOf(result);
   const isGreen = outcome === "complete" && open.length === 0;
   const conclusion = open.length > 0 && policy.fail ? "failure" : isGreen ? "success" : "neutral";
   const state = { complete: "", offline: "Analyzers only: ", partial: "Incomplete review: " }[outcome];
-  const counted = countBySeverity(found);
   const figures = [
     outcome === "complete" ? "" : `**${outcomeSentence(result)}.**`,
     open.length > 0 ? `${plural(open.length, "finding")} at or above the threshold "${threshold}".` : "",
+    earlier.length > 0 ? `Open from earlier reviews: ${countBySeverity(earlier)}.` : "",
     `Coverage: ${coverageWords(result)}.`,
     ...unreadSection("", result).map((list) => details("What was not read", list)),
     ...skippedSection("", result.coverage).map((list) => details("Files skipped, and why", list)),
     `Usage: ${usageSentence(result)}.`,
   ];
-  const title = `${state}${counted === "" ? nothingFound(result) : `found ${counted}`}`;
+  const title = `${state}${foundWords(result, found, earlier.length)}`;
   const update = completed(conclusion, title, figures.filter((part) => part !== "").join("\n\n"));
   return text === "" ? update : { ...update, text };
 }
@@ -148,6 +162,12 @@ function completed(
   summary: string,
 ): CheckRunUpdate {
   return { status: "completed", conclusion, title, summary };
+}
+
+function foundWords(result: ReviewResult, found: readonly { severity: Severity }[], earlier: number): string {
+  const counted = countBySeverity(found);
+  if (counted !== "") return `found ${counted}`;
+  return earlier > 0 ? `Nothing new, ${earlier} open from earlier` : nothingFound(result);
 }
 
 /** Only a complete review may say that nothing is there. */

@@ -9,12 +9,13 @@ import { type PostContext, postFileComments, postReview, refusalNotice } from ".
 import { postSummary } from "./post-summary.ts";
 import { byPlace, planPublication, type Routed, through } from "./publication.ts";
 import { renderSummary, renderSummaryComment, type SummaryInput } from "./render-summary.ts";
+import type { EarlierComment } from "./said-earlier.ts";
 import { readAnnotated, readStanding } from "./standing.ts";
 
 export interface PublishOptions {
   result: ReviewResult;
   api: PullRequestApi;
-  /** Why the review was made: "event", or "comment:<id>". One review a head and trigger. */
+  /** Why the review was made: "event#<pull>", or "comment:<id>". One review a head and trigger. */
   trigger: string;
   /** The repository's page, without a slash at the end; what links lead to. */
   repositoryUrl: string;
@@ -75,7 +76,8 @@ async function publish(options: PublishOptions): Promise<PublishOutcome> {
     headSha: result.head_sha,
     mergeBaseSha: result.merge_base_sha,
   };
-  const input = await postFindings(await plan(options), context, options);
+  const { routes, open } = await plan(options);
+  const input = { ...(await postFindings(routes, context, options)), open };
   const summarise = async (notices: readonly string[]) =>
     tryChannel("summary comment", () =>
       postSummary(api, renderSummaryComment({ ...input, notices }, context), sleep),
@@ -86,7 +88,7 @@ async function publish(options: PublishOptions): Promise<PublishOutcome> {
   // The last channel takes what the summary would have said.
   const text =
     closed === undefined ? "" : renderSummary({ ...input, notices: told(input.notices, closed) }, context);
-  await check.conclude(reviewConclusion(result, options.checkPolicy, text));
+  await check.conclude(reviewConclusion(result, options.checkPolicy, { text, open }));
   const notices = told(input.notices, closed, check.problem);
   if (check.problem !== undefined) {
     if (closed !== undefined) throw nowhere(input, closed, check.problem);
@@ -113,7 +115,8 @@ function nowhere({ posted, annotated }: SummaryInput, ...refusals: string[]): Ap
 }
 
 /** Divides the findings among the channels. Takes away first what an interrupted question to GitHub left in their way. */
-async function plan({ api, check, result, trigger, maxComments }: PublishOptions): Promise<Routed[]> {
+async function plan(options: PublishOptions): Promise<{ routes: Routed[]; open: EarlierComment[] }> {
+  const { api, check, result, trigger, maxComments } = options;
   const key = { head: result.head_sha, trigger };
   const standing = await readStanding(api, key);
   if (standing.pending) await tryChannel("comments", () => api.discardPendingReviews());
@@ -123,7 +126,25 @@ async function plan({ api, check, result, trigger, maxComments }: PublishOptions
       for (const id of (await readAnnotated(api, key)).mine) annotated.add(id);
     });
   }
-  return planPublication(result.findings, standing, annotated, maxComments);
+  const routes = planPublication(result.findings, standing, annotated, maxComments);
+  return { routes, open: await stillOpen(routes, standing.earlier, api) };
+}
+
+/** Earlier comments that this review does not repeat and nobody has settled: the fault may still be there. */
+async function stillOpen(
+  routes: readonly Routed[],
+  earlier: readonly EarlierComment[],
+  api: PullRequestApi,
+): Promise<EarlierComment[]> {
+  const repeated = new Set(routes.map(({ place }) => (place.kind === "standing" ? place.comment : null)));
+  const left = earlier.filter((one) => !repeated.has(one));
+  if (left.length === 0) return [];
+  const threads = new Set<number>();
+  const refused = await tryChannel("state of our earlier comments", async () => {
+    for (const id of await api.openThreads()) threads.add(id);
+  });
+  // Where GitHub does not tell, what is not outdated counts as open.
+  return left.filter(({ comment }) => (refused ? comment.line !== null : threads.has(comment.id)));
 }
 
 /** Takes the findings down the ladder: lines and files, then annotations; what no channel took is for the summary. */
@@ -131,7 +152,7 @@ async function postFindings(
   planned: readonly Routed[],
   context: PostContext,
   { result, version, check, repositoryUrl }: PublishOptions,
-): Promise<SummaryInput> {
+): Promise<Omit<SummaryInput, "open">> {
   const lines = await through(planned, "line", (waiting) => postReview(waiting, context));
   const files = await through(lines.routes, "file", (waiting) => postFileComments(waiting, context));
   const notes = await through(files.routes, "annotation", (waiting) =>

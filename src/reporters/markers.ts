@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { Severity } from "../finding.ts";
 
 /**
  * GitHub is the ledger: what we posted is recognised by a hidden marker, the last line of each of our texts. Markers are
@@ -8,7 +9,13 @@ const Marker = z.discriminatedUnion("kind", [
   /** A review for one head and trigger. */
   z.strictObject({ kind: z.literal("review"), head: z.string(), trigger: z.string() }),
   /** A comment on a line or file, and the review that it came with. */
-  z.strictObject({ kind: z.literal("finding"), id: z.string(), head: z.string(), trigger: z.string() }),
+  z.strictObject({
+    kind: z.literal("finding"),
+    id: z.string(),
+    severity: Severity,
+    head: z.string(),
+    trigger: z.string(),
+  }),
   /** The one summary comment of a pull request; says which review it speaks of. */
   z.strictObject({ kind: z.literal("summary"), head: z.string(), trigger: z.string() }),
 ]);

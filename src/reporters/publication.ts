@@ -1,6 +1,7 @@
 import type { Finding } from "../finding.ts";
 import type { PlacedFinding, Placement } from "../review/review-result.ts";
 import { bySeverity } from "./order.ts";
+import { type EarlierComment, pairWithEarlier } from "./said-earlier.ts";
 import type { Standing } from "./standing.ts";
 
 /** What a finding still waits for. `reason` says why it is not on its line. */
@@ -12,8 +13,8 @@ export type Settled =
   | { kind: "posted" }
   /** An annotation of this review's check run. */
   | { kind: "annotated" }
-  /** Said by an earlier review. */
-  | { kind: "standing" }
+  /** Said by an earlier review: in a comment, or, with null, in an annotation of the same commit. */
+  | { kind: "standing"; comment: EarlierComment | null }
   /** In the summary alone. */
   | { kind: "listed"; reason: string };
 
@@ -102,6 +103,11 @@ export function planPublication(
 ): Routed[] {
   const seen = new Set<string>();
   const used = { line: 0, file: 0 };
+  const others = findings.filter(({ finding }) => !standing.mine.has(finding.id));
+  const said = pairWithEarlier(
+    others.map(({ finding }) => finding),
+    standing.earlier,
+  );
   return bySeverity(findings).map(({ finding, placement }) => {
     const { id } = finding;
     const isRepeated = seen.has(id);
@@ -111,7 +117,8 @@ export function planPublication(
       return { finding, place: { kind: "posted" } };
     }
     if (annotated.has(id) && !isRepeated) return { finding, place: { kind: "annotated" } };
-    if (standing.earlier.has(id)) return { finding, place: { kind: "standing" } };
+    const comment = said.get(finding);
+    if (comment) return { finding, place: { kind: "standing", comment } };
     if (placement.kind !== "summary" && isRepeated) {
       return { finding, place: listed("the same problem has a comment at another place") };
     }

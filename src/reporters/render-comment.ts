@@ -28,6 +28,7 @@ export function renderComment(finding: Finding, spot: Spot, context: CommentCont
   const marker = formatMarker({
     kind: "finding",
     id: finding.id,
+    severity: finding.severity,
     head: context.headSha,
     trigger: context.trigger,
   });
@@ -38,13 +39,13 @@ export function renderComment(finding: Finding, spot: Spot, context: CommentCont
 /** A finding in full and without a marker, in at most `maxBytes` (of which there should be thousands). */
 export function renderFinding(finding: Finding, spot: Spot, base: LinkBase, maxBytes: number): string {
   const title = `**${severityBadge(finding.severity)}: ${untrustedLine(finding.title)}**`;
-  const head = spot.kind === "line" ? [title] : [title, findingLink(finding, base)];
+  const head = spot.kind === "line" ? title : `${title} in ${findingLink(finding, base)}`;
   const why = spot.kind === "line" ? [] : [`_Not on its line: ${untrustedLine(spot.reason)}._`];
   const { text: suggestion, missing } = suggestionBlock(finding, spot, maxBytes * suggestionShare);
   const checked = checkedBlock(finding, base, missing, maxBytes * evidenceShare);
-  const around = [...head, suggestion, ...why, checked];
+  const around = [head, suggestion, ...why, checked];
   const body = untrustedBlock(finding.body, maxBytes - bytesOf(around));
-  return [...head, body, suggestion, ...why, checked].filter((part) => part !== "").join("\n\n");
+  return [head, body, suggestion, ...why, checked].filter((part) => part !== "").join("\n\n");
 }
 
 /** With the empty lines between and around the parts. */

@@ -15,13 +15,16 @@ import type { ListedFinding, Places } from "./publication.ts";
 import { type CommentContext, mostBodyBytes, renderFinding } from "./render-comment.ts";
 import { coverageWords, reviewableFiles, skippedSection, unreadSection } from "./render-figures.ts";
 import { details, fitting, section } from "./render-parts.ts";
-import { findingLine, type LinkBase } from "./render-places.ts";
+import { findingLine, type LinkBase, severityBadge } from "./render-places.ts";
 import { untrustedBlock, untrustedCode, untrustedLine } from "./render-untrusted.ts";
+import type { EarlierComment } from "./said-earlier.ts";
 
 export interface SummaryInput extends Places {
   result: ReviewResult;
   /** Version of Hunkwise. */
   version: string;
+  /** Comments of earlier reviews that this one does not repeat and nobody has settled. */
+  open: readonly EarlierComment[];
   /** Page of the check run; undefined where there is none. */
   checkUrl: string | undefined;
   /** What the maintainer should know: a permission that is missing, a channel that failed. */
@@ -45,7 +48,7 @@ export function renderSummary(input: SummaryInput, base: LinkBase): string {
   const { result } = input;
   if (isQuiet(input)) return quietLine(input);
   const before = [
-    `### Hunkwise: ${headline(result)}`,
+    `### Hunkwise: ${headline(input)}`,
     outcomeSentence(result) && `**${outcomeSentence(result)}.**`,
     ...input.notices.slice(0, 5).map((notice) => `⚠️ ${untrustedLine(notice, 600)}`),
     untrustedBlock(summaryOf(result), room.summary),
@@ -58,6 +61,7 @@ export function renderSummary(input: SummaryInput, base: LinkBase): string {
       input.standing.map((finding) => findingLine(finding, base)),
       room.standing,
     ),
+    ...openSection(input),
     ...unreadSection("**Not read**", result),
     ...section(
       "**Warnings**",
@@ -72,8 +76,8 @@ export function renderSummary(input: SummaryInput, base: LinkBase): string {
 }
 
 /** All was read, nothing was found, and there is nothing else to say. */
-function isQuiet({ result, notices }: SummaryInput): boolean {
-  const silent = result.findings.length === 0 && result.warnings.length === 0 && notices.length === 0;
+function isQuiet({ result, notices, open }: SummaryInput): boolean {
+  const silent = [result.findings, result.warnings, notices, open].every((list) => list.length === 0);
   return silent && outcomeOf(result) === "complete";
 }
 
@@ -86,11 +90,11 @@ function quietLine(input: SummaryInput): string {
   return details(`✅ Hunkwise found no problems: ${extent} read${skipped}`, footer(input));
 }
 
-function headline(result: ReviewResult): string {
+function headline({ result, open }: SummaryInput): string {
   const found = countBySeverity(result.findings.map(({ finding }) => finding));
   if (found !== "") return found;
   return {
-    complete: nothingFound(result),
+    complete: open.length > 0 ? "nothing new" : nothingFound(result),
     offline: "analyzers only, nothing found",
     partial: "incomplete review",
   }[outcomeOf(result)];
@@ -105,6 +109,15 @@ function postedSection({ posted }: SummaryInput, base: LinkBase): string[] {
   const rest = posted.length - titles.length;
   const lines = rest === 0 ? titles : [...titles, `- and ${rest} more on their lines`];
   return lines.length === 0 ? [] : [lines.join("\n")];
+}
+
+/** Whether the fault is still there nobody has said: neither this review, which does not mention it, nor a person. */
+function openSection({ open }: SummaryInput): string[] {
+  const lines = open.map(
+    ({ severity, comment }) =>
+      `- ${severityBadge(severity)}: [our comment](${comment.url}) in ${untrustedCode(comment.path)}`,
+  );
+  return section("**Reported earlier, not found again, and not resolved**", lines, room.standing);
 }
 
 function annotatedSection({ annotated, checkUrl }: SummaryInput, base: LinkBase): string[] {

@@ -1,6 +1,7 @@
 import type { OwnReview, OwnText, PullRequestApi } from "../github/pull-request-api.ts";
 import { parseMarker } from "./markers.ts";
 import { annotatedFinding } from "./render-annotation.ts";
+import type { EarlierComment } from "./said-earlier.ts";
 
 /** A review is made once for each head and trigger. */
 export interface ReviewKey {
@@ -19,17 +20,19 @@ export interface Standing {
   pending: boolean;
   /** Ids of findings that this very review posted as comments, before it was interrupted. */
   mine: ReadonlySet<string>;
-  /** Ids of findings that earlier reviews posted as comments. */
-  earlier: ReadonlySet<string>;
+  /** Comments in which earlier reviews posted findings. */
+  earlier: readonly EarlierComment[];
 }
 
 export async function readStanding(api: PullRequestApi, key: ReviewKey): Promise<Standing> {
   const [reviews, comments] = [await api.ownReviews(), await api.ownReviewComments()];
   const mine = new Set<string>();
-  const earlier = new Set<string>();
-  for (const { body } of comments) {
-    const marker = parseMarker(body);
-    if (marker?.kind === "finding") (isOf(marker, key) ? mine : earlier).add(marker.id);
+  const earlier: EarlierComment[] = [];
+  for (const comment of comments) {
+    const marker = parseMarker(comment.body);
+    if (marker?.kind !== "finding") continue;
+    if (isOf(marker, key)) mine.add(marker.id);
+    else earlier.push({ id: marker.id, severity: marker.severity, comment });
   }
   return { review: hasReview(reviews, key), pending: reviews.some(({ pending }) => pending), mine, earlier };
 }

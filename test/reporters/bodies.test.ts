@@ -144,7 +144,7 @@ describe("the body of the summary", () => {
   const place = fc.constantFrom<Settled[]>(
     { kind: "posted" },
     { kind: "annotated" },
-    { kind: "standing" },
+    { kind: "standing", comment: null },
     listed("its lines are not in the diff"),
     listed(`\`\`\` <details> | ${"long ".repeat(200)}`),
   );
@@ -163,7 +163,7 @@ describe("the body of the summary", () => {
       findings: routes.map(({ finding }) => ({ finding, placement: { kind: "inline" } })),
       coverage: { ...sampleResult().coverage, files_total: 99, files_skipped },
     });
-    const input = { result, version: "1", checkUrl: undefined, notices, ...byPlace(routes) };
+    const input = { result, version: "1", checkUrl: undefined, notices, open: [], ...byPlace(routes) };
     const { summary: figures } = reviewConclusion(result, { threshold: "high", fail: false });
     return { body: renderSummaryComment(input, base), figures };
   };

@@ -8,7 +8,7 @@ describe("a marker", () => {
   it("says what was put into it, whatever that is, and holds no end but its own", () => {
     fc.assert(
       fc.property(text, text, text, (id, head, trigger) => {
-        const marker = { kind: "finding", id, head, trigger } as const;
+        const marker = { kind: "finding", id, severity: "low", head, trigger } as const;
         const line = formatMarker(marker);
         expect(line).toMatch(/^<!-- [^<>\n]* -->$/);
         expect(line.slice(4, -3)).not.toMatch(/--/);

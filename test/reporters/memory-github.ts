@@ -23,6 +23,8 @@ export const ambiguous = () =>
 export const refusal = (code: ErrorCode, remedy?: string) =>
   new AppError(code, `GitHub answered with ${code}`, remedy ? { remedy } : {});
 
+const page = (id: number) => `https://github.example/o/r/pull/7#discussion_r${id}`;
+
 interface MemoryCheck {
   id: number;
   headSha: string;
@@ -44,9 +46,11 @@ export class MemoryGitHub implements PullRequestApi {
     baseSha: "a".repeat(40),
     baseRef: "main",
   };
-  readonly reviews: (OwnText & { comments: InlineComment[] })[] = [];
+  readonly reviews: (OwnText & { comments: (InlineComment & { id: number })[] })[] = [];
   readonly fileComments: (OwnText & { path: string })[] = [];
   readonly comments: OwnText[] = [];
+  /** Ids of comments whose threads somebody resolved. */
+  readonly resolved = new Set<number>();
   readonly checks: MemoryCheck[] = [];
   readonly calls: string[] = [];
   /** A pending review of ours stands, beside which GitHub takes no other and no comment. */
@@ -93,15 +97,25 @@ export class MemoryGitHub implements PullRequestApi {
     });
   ownReviewComments = () =>
     this.#do("ownReviewComments", () => [
-      ...this.reviews.flatMap(({ comments }) => comments.map(({ body }) => ({ id: this.#ids++, body }))),
-      ...this.fileComments.map(({ id, body }) => ({ id, body })),
+      ...this.reviews.flatMap(({ comments }) =>
+        comments.map(({ id, body, path, side, line }) => ({ id, body, path, side, line, url: page(id) })),
+      ),
+      ...this.fileComments.map(({ id, body, path }) => {
+        return { id, body, path, side: "RIGHT" as const, line: null, url: page(id) };
+      }),
     ]);
+  openThreads = () =>
+    this.#do("openThreads", () => {
+      const ids = [...this.reviews.flatMap(({ comments }) => comments), ...this.fileComments];
+      return new Set(ids.map(({ id }) => id)).difference(this.resolved);
+    });
   ownComments = () => this.#do("ownComments", () => this.comments.map((one) => ({ ...one })));
 
   createReview = (_head: string, body: string, comments: readonly InlineComment[]) =>
     this.#do("createReview", () => {
       this.#refuse(comments);
-      this.reviews.push({ id: this.#ids++, body, comments: [...comments] });
+      const numbered = comments.map((one) => ({ ...one, id: this.#ids++ }));
+      this.reviews.push({ id: this.#ids++, body, comments: numbered });
     });
   acceptsReview = (_head: string, comments: readonly InlineComment[]) =>
     this.#do("acceptsReview", () => {

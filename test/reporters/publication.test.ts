@@ -81,7 +81,7 @@ function titlesInFull(github: MemoryGitHub): string[] {
     ...summaries,
   ];
   return texts.flatMap((text) =>
-    [...text.matchAll(/^\*\*.*(title-\d+-)\*\*$/gm)].map(([, title]) => title ?? ""),
+    [...text.matchAll(/^\*\*.*(title-\d+-)\*\*(?: in .*)?$/gm)].map(([, title]) => title ?? ""),
   );
 }
 

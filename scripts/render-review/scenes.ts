@@ -1,0 +1,103 @@
+import { startApp } from "../../test/support/app-under-test.ts";
+import type { FakeTurn } from "../../test/support/fake-openai.ts";
+import type { Pull } from "../../test/support/github-double/model.ts";
+import { startDemo } from "../demo-run.ts";
+
+/** A pull request that was reviewed, and how much of what is folded away a picture of it shows. */
+export interface Scene extends AsyncDisposable {
+  pull: Pull;
+  unfolded: number;
+}
+
+/** What `npm run demo` posts: the analyzers alone. */
+async function demo(): Promise<Scene> {
+  const run = await startDemo();
+  const status = await run.deliverOpened();
+  if (status !== 202) throw new Error(`The webhook was answered with ${status}:\n${run.server.log()}`);
+  await run.reviewed();
+  return { pull: run.scenario.pull, unfolded: 0, [Symbol.asyncDispose]: () => run[Symbol.asyncDispose]() };
+}
+
+const cart = `import { priceOf } from "./prices.ts";
+
+export interface Line {
+  product: string;
+  count: number;
+}
+
+export function total(lines: Line[]): number {
+  let sum = 0;
+  for (const { product, count } of lines) {
+    sum += priceOf(product) * count;
+  }
+  return sum;
+}
+`;
+const discounted = cart.replace(
+  "  return sum;\n",
+  "  return sum;\n}\n\n/** In cents, after a discount in per cent. */\nexport function discounted(lines: Line[], percent: number): number {\n  return total(lines) - total(lines) * percent;\n",
+);
+const prices = `const prices = new Map([["pen", 150], ["paper", 420]]);
+
+/** In cents. */
+export function priceOf(product: string): number {
+  return prices.get(product) ?? 0;
+}
+`;
+const lockFile = (version: string) =>
+  `{ "lockfileVersion": 3, "packages": { "": { "version": "${version}" } } }\n`;
+
+/** A model whose part is played by a script, so that the picture is the same every time; all else is the real App. */
+async function scripted(turn: FakeTurn, unfolded: number): Promise<Scene> {
+  const app = await startApp({
+    repository: "octo-org/shop",
+    base: { "src/cart.ts": cart, "src/prices.ts": prices, "package-lock.json": lockFile("1.0.0") },
+    head: { "src/cart.ts": discounted, "package-lock.json": lockFile("1.1.0") },
+    title: "Discounts for the cart",
+    body: "A discount in per cent on the total of a cart.",
+    script: [{ tool_calls: [{ name: "diff_file", arguments: { path: "src/cart.ts" } }] }, turn],
+    env: { HUNKWISE_MODEL: "scripted-model" },
+  });
+  await app.send("opened");
+  await app.concluded();
+  return { pull: app.pull, unfolded, [Symbol.asyncDispose]: () => app[Symbol.asyncDispose]() };
+}
+
+const finish = {
+  name: "finish_review",
+  arguments: {
+    summary:
+      "Adds a discount in per cent to the total of a cart. Prices and the total itself stay as they are.",
+  },
+};
+
+const percent = {
+  name: "report_finding",
+  arguments: {
+    ...{ path: "src/cart.ts", line: 18, severity: "high", category: "correctness", confidence: 0.95 },
+    quote: "  return total(lines) - total(lines) * percent;",
+    title: "A discount of 10 % makes the total negative",
+    body: "`percent` is in per cent, as the comment above says, and is used as a fraction: with `percent` 10 a cart of 1,000 cents costs -9,000. Every call with a discount above 1 is wrong.",
+    suggestion: "  return total(lines) * (1 - percent / 100);",
+    evidence: [
+      { path: "src/cart.ts", start_line: 16, end_line: 17, note: "the unit is documented as per cent" },
+      { path: "src/prices.ts", start_line: 3, end_line: 6, note: "prices are whole cents" },
+    ],
+  },
+};
+const unknown = {
+  name: "report_finding",
+  arguments: {
+    ...{ path: "src/prices.ts", line: 5, severity: "low", category: "error-handling", confidence: 0.7 },
+    quote: "  return prices.get(product) ?? 0;",
+    title: "A product without a price is free",
+    body: "A discount on an unknown product is now shown as a bargain. Throw for products that have no price.",
+  },
+};
+
+/** Each by the name that the command line takes. */
+export const scenes: Record<string, () => Promise<Scene>> = {
+  demo,
+  review: () => scripted({ tool_calls: [percent, unknown, finish] }, 1),
+  clean: () => scripted({ tool_calls: [finish] }, 0),
+};
