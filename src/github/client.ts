@@ -1,6 +1,8 @@
 import { Octokit } from "@octokit/rest";
+import type { z } from "zod";
 import { AppError } from "../errors.ts";
 import { toAppError, unreadableAnswer } from "./errors.ts";
+import { graphqlData, graphqlUrl } from "./graphql.ts";
 import { type Clock, type Pacing, systemClock } from "./pacing.ts";
 import type { Headers } from "./rate-limit.ts";
 import { type Call, createRequestPolicy } from "./request-policy.ts";
@@ -28,6 +30,8 @@ export interface GitHubClient {
   readonly request: Octokit["request"];
   /** All items of a list, by pages of 100. Rejects with `too_large` beyond `mostPages`. */
   list(path: string, mostPages: number): Promise<unknown[]>;
+  /** A GraphQL query, never a mutation: it is repeated after a fault as any read is. */
+  query<Data>(text: string, variables: Record<string, unknown>, shape: z.ZodType<Data>): Promise<Data>;
 }
 
 const silent = { debug() {}, info() {}, warn() {}, error() {} };
@@ -61,7 +65,15 @@ export function createGitHubClient(options: GitHubClientOptions): GitHubClient {
     });
   });
 
-  return { rest: octokit.rest, request: octokit.request, list: (path, most) => list(octokit, path, most) };
+  return {
+    rest: octokit.rest,
+    request: octokit.request,
+    list: (path, most) => list(octokit, path, most),
+    async query(query, variables, shape) {
+      const answer = await octokit.request({ method: "POST", url: graphqlUrl(baseUrl), query, variables });
+      return graphqlData(graphqlName, answer.data, shape);
+    },
+  };
 }
 
 /** Minting is shared by all who wait for the same token, so an abort ends the waiting and not the request. */
@@ -74,7 +86,10 @@ async function unlessAborted<T>(work: Promise<T>, signal: AbortSignal | undefine
   return Promise.race([work, promise]).finally(() => signal.removeEventListener("abort", abort));
 }
 
+const graphqlName = "GraphQL query";
+
 function nameOf(octokit: Octokit, parameters: { method: string; url: string }, baseUrl: string): Call {
+  if (parameters.url === graphqlUrl(baseUrl)) return { method: "GET", name: graphqlName };
   const { method, url } = octokit.request.endpoint(parameters as Parameters<Octokit["request"]>[0] & object);
   const root = new URL(baseUrl).pathname.replace(/\/$/, "");
   return { method, name: `${method} ${new URL(url, baseUrl).pathname.slice(root.length)}` };

@@ -1,5 +1,6 @@
 import { z } from "zod";
-import type { OwnReview } from "./pull-request-api.ts";
+import { Side } from "../finding.ts";
+import type { OwnComment, OwnReview } from "./pull-request-api.ts";
 
 /** The App whose token is used: its id, and the slug in its bot's login. */
 export interface AppIdentity {
@@ -22,10 +23,30 @@ const Text = z.object({
 export function ownAmong(items: readonly unknown[], app: AppIdentity): OwnReview[] {
   return items.flatMap((item) => {
     const { success, data } = Text.safeParse(item);
-    if (!success || data.user?.type !== "Bot") return [];
-    const byApp = data.performed_via_github_app?.id === app.id;
-    const byLogin = data.user.login.toLowerCase() === `${app.slug}[bot]`.toLowerCase();
-    if (!byApp && !byLogin) return [];
+    if (!success || !isOurs(data, app)) return [];
     return [{ id: data.id, body: data.body ?? "", pending: data.state === "PENDING" }];
+  });
+}
+
+function isOurs({ user, performed_via_github_app }: z.infer<typeof Text>, app: AppIdentity): boolean {
+  if (user?.type !== "Bot") return false;
+  const byApp = performed_via_github_app?.id === app.id;
+  return byApp || user.login.toLowerCase() === `${app.slug}[bot]`.toLowerCase();
+}
+
+const Comment = Text.extend({
+  path: z.string(),
+  side: Side.nullish().catch(null),
+  line: z.int().nullish(),
+  html_url: z.string(),
+});
+
+/** The same among comments on lines and files, with where they stand now. */
+export function ownCommentsAmong(items: readonly unknown[], app: AppIdentity): OwnComment[] {
+  return items.flatMap((item) => {
+    const { success, data } = Comment.safeParse(item);
+    if (!success || !isOurs(data, app)) return [];
+    const { id, body, path, side, line, html_url } = data;
+    return [{ id, body: body ?? "", path, side: side ?? "RIGHT", line: line ?? null, url: html_url }];
   });
 }

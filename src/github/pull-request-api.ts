@@ -76,6 +76,16 @@ export interface OwnReview extends OwnText {
   pending: boolean;
 }
 
+/** A comment of ours on a line or a file of the pull request. */
+export interface OwnComment extends OwnText {
+  path: string;
+  side: Side;
+  /** Where GitHub sees the line now; null on a file, and where its code has changed since. */
+  line: number | null;
+  /** Its page. */
+  url: string;
+}
+
 export type Permission = "admin" | "write" | "read" | "none";
 
 /**
@@ -106,7 +116,9 @@ export interface PullRequestApi extends RepositoryApi {
   /** Takes away pending reviews of ours. */
   discardPendingReviews(): Promise<void>;
   /** Our own inline and file comments on the pull request, all pages. */
-  ownReviewComments(): Promise<OwnText[]>;
+  ownReviewComments(): Promise<OwnComment[]>;
+  /** Ids of the comments whose threads wait for somebody: neither resolved nor outdated. All pages. */
+  openThreads(): Promise<ReadonlySet<number>>;
   /** Our own comments in the conversation, all pages. */
   ownComments(): Promise<OwnText[]>;
   /** One review with event COMMENT. Rejects with `github_invalid` when GitHub refuses it (422), and posts nothing then. */

@@ -1,8 +1,9 @@
 import { AppError } from "../errors.ts";
-import { ownAmong } from "./own-text.ts";
+import { ownAmong, ownCommentsAmong } from "./own-text.ts";
 import { PullRequestShape } from "./payload.ts";
 import type { InlineComment, PullRequestApi } from "./pull-request-api.ts";
 import { createRepositoryApi, type RepositoryApiOptions, read } from "./repository-client.ts";
+import { openThreads } from "./review-threads.ts";
 
 export interface PullRequestApiOptions extends RepositoryApiOptions {
   pull: number;
@@ -37,7 +38,10 @@ export function createPullRequestApi(options: PullRequestApiOptions): PullReques
       return read(PullRequestShape, data, `pull request ${pull}`);
     },
 
-    ownReviewComments: () => texts(`pulls/${pull}/comments`),
+    async ownReviewComments() {
+      return ownCommentsAmong(await client.list(`${root}/pulls/${pull}/comments`, mostPages), app);
+    },
+    openThreads: () => openThreads({ client, owner, repo, pull }),
     ownComments: () => texts(`issues/${pull}/comments`),
     ownReviews: reviews,
     discardPendingReviews,

@@ -14,6 +14,7 @@ export interface PolicyOptions {
 }
 
 export interface Call {
+  /** What it amounts to: a query by POST counts as a GET. */
   method: string;
   /** Method and path, for messages. */
   name: string;

@@ -30,4 +30,7 @@ export function createIdentities(): (
   };
 }
 
+/** The fingerprint in an id: equal pieces of code with the same kind of fault share it. */
+export const fingerprintIn = (id: string) => id.replace(/-\d+$/, "");
+
 const folded = (title: string) => title.replace(/\s+/g, " ").trim().toLowerCase();

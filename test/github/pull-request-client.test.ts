@@ -159,9 +159,77 @@ describe("our own texts", () => {
     ]);
   });
 
-  it("are found among the comments on lines", async () => {
-    list(`${pullPath}/comments`, [{ id: 1, body: "ours", user: bot }]);
-    expect(await apiFor().api.ownReviewComments()).toEqual([{ id: 1, body: "ours" }]);
+  it("are found among the comments on lines, each with where it stands now", async () => {
+    const url = "https://github.test/octo/shop/pull/7#discussion_r1";
+    const ours = { body: "ours", user: bot, path: "src/a.ts", html_url: url };
+    github()
+      .get(`${pullPath}/comments`)
+      .query({ per_page: "100" })
+      .reply(200, [
+        { ...ours, id: 1, side: "LEFT", line: 3 },
+        // GitHub knows no line of a comment whose code has changed.
+        { ...ours, id: 2, side: "RIGHT", line: null },
+        { ...ours, id: 3, user: { login: "octocat", type: "User" }, line: 3 },
+      ]);
+
+    expect(await apiFor().api.ownReviewComments()).toEqual([
+      { id: 1, body: "ours", path: "src/a.ts", side: "LEFT", line: 3, url },
+      { id: 2, body: "ours", path: "src/a.ts", side: "RIGHT", line: null, url },
+    ]);
+  });
+});
+
+describe("threads that wait for somebody", () => {
+  const thread = (databaseId: number | null, over: object = {}) => ({
+    ...{ isResolved: false, isOutdated: false, ...over },
+    comments: { nodes: [{ databaseId }] },
+  });
+  const page = (nodes: unknown[], endCursor: string | null = null) => ({
+    data: {
+      repository: {
+        pullRequest: { reviewThreads: { nodes, pageInfo: { hasNextPage: endCursor !== null, endCursor } } },
+      },
+    },
+  });
+
+  it("are neither resolved nor outdated, on all pages", async () => {
+    const from = (cursor: string | null) => (body: { variables?: unknown }) => {
+      expect(body.variables).toEqual({ owner: "octo", repo: "shop", pull: 7, after: cursor });
+      return true;
+    };
+    github()
+      .post("/graphql", from(null))
+      .reply(200, page([thread(1), thread(2, { isResolved: true }), thread(null)], "c1"));
+    github()
+      .post("/graphql", from("c1"))
+      .reply(200, page([thread(3, { isOutdated: true }), thread(4)]));
+
+    expect(await apiFor().api.openThreads()).toEqual(new Set([1, 4]));
+  });
+
+  it("are asked for beside the REST API of an enterprise server, and again after a fault", async () => {
+    github().post("/api/graphql").reply(502, "<html></html>");
+    github()
+      .post("/api/graphql")
+      .reply(200, page([thread(1)]));
+
+    expect(await apiFor({ baseUrl: `${host}/api/v3` }).api.openThreads()).toEqual(new Set([1]));
+  });
+
+  it("are an error in GitHub's words where it refuses, which it does with status 200", async () => {
+    const message = "Resource not accessible by integration";
+    github()
+      .post("/graphql")
+      .reply(200, { data: null, errors: [{ type: "FORBIDDEN", message }] });
+    expect(await failure(apiFor().api.openThreads())).toMatchObject({
+      code: "github_forbidden",
+      message: expect.stringContaining(message),
+    });
+
+    github()
+      .post("/graphql")
+      .reply(200, { data: { repository: null } });
+    expect(await failure(apiFor().api.openThreads())).toMatchObject({ code: "github_failed" });
   });
 });
 

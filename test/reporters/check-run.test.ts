@@ -120,10 +120,24 @@ describe("what a review concludes with", () => {
   });
 
   it("keeps the summary's text apart from its figures, so that neither has to be cut", () => {
-    const update = reviewConclusion(clean, policy, "<details>all of it</details>");
+    const update = reviewConclusion(clean, policy, { text: "<details>all of it</details>" });
     expect(update.text).toBe("<details>all of it</details>");
     expect(update.summary).not.toContain("all of it");
     expect(reviewConclusion(clean, policy)).not.toHaveProperty("text");
+  });
+
+  it("is not green while a comment of an earlier review is open that is as severe as the threshold", () => {
+    const open = (severity: "high" | "medium") => reviewConclusion(clean, policy, { open: [{ severity }] });
+
+    expect(open("high")).toMatchObject({
+      conclusion: "neutral",
+      title: "Nothing new, 1 open from earlier",
+      summary: expect.stringContaining("Open from earlier reviews: 1 high."),
+    });
+    expect(open("medium")).toMatchObject({
+      conclusion: "success",
+      title: "Nothing new, 1 open from earlier",
+    });
   });
 
   it("without a review is never red", () => {

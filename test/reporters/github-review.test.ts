@@ -263,3 +263,41 @@ describe("an answer that never came", () => {
     expect(await publish(github)).toMatchObject({ posted: 2, listed: 0 });
   });
 });
+
+describe("a later review that does not repeat a finding", () => {
+  const later = { trigger: "comment:7" };
+
+  it("is not green and not quiet while the finding's thread is open", async () => {
+    const github = new MemoryGitHub();
+    await publish(github, many(1, { severity: "high" }));
+    await publish(github, [], later);
+
+    expect(github.checks[1]?.history.at(-1)).toMatchObject({
+      conclusion: "neutral",
+      title: "Nothing new, 1 open from earlier",
+    });
+    expect(summary(github)).toContain("### Hunkwise: nothing new");
+    expect(summary(github)).toMatch(
+      /not resolved\*\*\n\n- 🔴 High: \[our comment\]\(https:[^)]*#discussion_r\d+\) in `src\/a.ts`/,
+    );
+  });
+
+  it("is quiet and green once somebody has resolved the thread", async () => {
+    const github = new MemoryGitHub();
+    await publish(github, many(1, { severity: "high" }));
+    for (const { id } of github.reviews[0]?.comments ?? []) github.resolved.add(id);
+    await publish(github, [], later);
+
+    expect(github.checks[1]?.history.at(-1)).toMatchObject({ conclusion: "success" });
+    expect(summary(github)).toContain("Hunkwise found no problems");
+  });
+
+  it("takes what is not outdated for open where GitHub does not tell", async () => {
+    const github = new MemoryGitHub();
+    await publish(github, many(1, { severity: "high" }));
+    github.faults.push({ call: "openThreads", error: refusal("github_forbidden") });
+    await publish(github, [], later);
+
+    expect(github.checks[1]?.history.at(-1)).toMatchObject({ conclusion: "neutral" });
+  });
+});

@@ -107,7 +107,7 @@ export class MemoryGitHub implements PullRequestApi {
   openThreads = () =>
     this.#do("openThreads", () => {
       const ids = [...this.reviews.flatMap(({ comments }) => comments), ...this.fileComments];
-      return new Set(ids.map(({ id }) => id)).difference(this.resolved);
+      return new Set(ids.map(({ id }) => id).filter((id) => !this.resolved.has(id)));
     });
   ownComments = () => this.#do("ownComments", () => this.comments.map((one) => ({ ...one })));
 

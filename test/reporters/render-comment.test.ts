@@ -31,7 +31,7 @@ describe("the comment of a finding", () => {
 
 </details>
 
-<!-- hunkwise:finding v1 {"id":"f1","head":"${base.headSha}","trigger":"event"} -->`,
+<!-- hunkwise:finding v1 {"id":"f1","severity":"high","head":"${base.headSha}","trigger":"event"} -->`,
     );
   });
 

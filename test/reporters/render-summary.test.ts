@@ -16,7 +16,8 @@ const base = {
 };
 
 function summary(result: Partial<ReviewResult> = {}, over: Partial<SummaryInput> = {}): string {
-  const nothing = { posted: [], annotated: [], listed: [], standing: [], notices: [], checkUrl: undefined };
+  const places = { posted: [], annotated: [], listed: [], standing: [], open: [] };
+  const nothing = { ...places, notices: [], checkUrl: undefined };
   return renderSummary(
     { result: sampleResult({ findings: [], ...result }), version: "0.1.0", ...nothing, ...over },
     base,
@@ -236,6 +237,7 @@ describe("the summary of a review with findings", () => {
         annotated: huge,
         checkUrl: undefined,
         listed: huge.map((finding) => ({ finding, reason: "why ".repeat(300) })),
+        open: [],
         standing: huge,
         notices: Array.from({ length: 20 }, () => "n".repeat(5_000)),
       },
