@@ -65,3 +65,11 @@ export function errorLine(error: unknown): string {
   if (error instanceof AppError) return error.line;
   return error instanceof Error ? error.message : String(error);
 }
+
+/**
+ * The one line for people who do not run this: what is no AppError may speak of paths of the machine, or repeat what a
+ * hostile file made a program say.
+ */
+export function publicLine(error: unknown): string {
+  return error instanceof AppError ? error.line : "a fault in Hunkwise itself, which its log explains";
+}

@@ -1,8 +1,14 @@
-import { errorLine } from "../errors.ts";
+import { AppError, errorLine } from "../errors.ts";
 import { escapeInvisible } from "../text/escape-invisible.ts";
 
 /** What is printed when a command fails: one line. A message may quote a server or a repository, hence the escaping. */
 export function complaintLine(error: unknown): string {
-  const text = escapeInvisible(errorLine(error).replaceAll(/\s*\n\s*/g, " "));
+  const text = escapeInvisible(wholeLine(error).replaceAll(/\s*\n\s*/g, " "));
   return `hunkwise: ${text}${/[.?!]$/.test(text) ? "" : "."}\n`;
+}
+
+/** With the last words of a process that died: here whoever reads is who runs it. */
+function wholeLine(error: unknown): string {
+  const died = error instanceof AppError && error.code === "child_died" && error.cause instanceof Error;
+  return died ? `${errorLine(error)}: ${error.cause.message}` : errorLine(error);
 }

@@ -1,6 +1,6 @@
 import type { TrajectoryEntry } from "../agent/trajectory.ts";
 import type { loadRepoConfig } from "../config/load-repo-config.ts";
-import { AppError, errorLine } from "../errors.ts";
+import { AppError, publicLine } from "../errors.ts";
 import type { CheckoutPlace } from "../git/checkout-place.ts";
 import type { PullRequest, PullRequestApi } from "../github/pull-request-api.ts";
 import type { ProgressEvent } from "../process/messages.ts";
@@ -47,7 +47,7 @@ export async function reviewAndPublish(
   } catch (error) {
     // Where the job is tried again the check is opened again; where it is not, nobody else would close it.
     const isOurs = !tools.signal.aborted && !(error instanceof AppError && error.code === "lease_lost");
-    if (isOurs) await check.conclude(failedConclusion(errorLine(error))).catch(() => {});
+    if (isOurs) await check.conclude(failedConclusion(publicLine(error))).catch(() => {});
     throw error;
   }
 }

@@ -1,7 +1,7 @@
 /** The review process: waits for its start message, reviews and hands the result back. */
 import { prepareAnalyzers } from "../analyzers/all-analyzers.ts";
 import { createPrivacy } from "../diff/filter.ts";
-import { AppError, errorLine } from "../errors.ts";
+import { AppError, publicLine } from "../errors.ts";
 import { openWorkspace } from "../git/git-workspace.ts";
 import { keepProgramsInThisGroup, killGroup } from "../git/run-process.ts";
 import { runReview } from "../review/run-review.ts";
@@ -42,7 +42,7 @@ function fail(error: unknown): void {
   // A fault of ours: its stack is for the log, not for people.
   if (!known) parent.progress({ type: "crash", where: "review process", error: stackOf(error) });
   const remedy = known ? (error.remedy ?? null) : null;
-  const message = known ? error.message : errorLine(error);
+  const message = known ? error.message : publicLine(error);
   send({ type: "failed", error: { code: known ? error.code : "child_died", message, remedy } });
 }
 

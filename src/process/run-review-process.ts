@@ -44,7 +44,7 @@ export async function runReviewProcess(options: ReviewProcessOptions): Promise<R
 }
 
 function converse(
-  { child, ended: exited }: StartedReviewProcess,
+  { child, ended: exited, lastWords }: StartedReviewProcess,
   options: ReviewProcessOptions,
   ended: AbortSignal,
 ): Promise<ReviewResult> {
@@ -56,7 +56,7 @@ function converse(
   const aborted = () => reject(new AppError("aborted", "the review was aborted"));
   options.signal.addEventListener("abort", aborted, { once: true });
 
-  void exited.then((how) => reject(died(how)));
+  void exited.then((how) => reject(died(how, lastWords())));
   child.on("message", (raw) => {
     const message = FromChild.safeParse(raw);
     if (!message.success)
@@ -126,6 +126,7 @@ function failureOf(error: { code: string; message: string; remedy: string | null
   return new AppError(error.code as ErrorCode, error.message, error.remedy ? { remedy: error.remedy } : {});
 }
 
-function died(how: string): AppError {
-  return new AppError("child_died", `the review process ${how}`, { retryable: true });
+function died(how: string, lastWords = ""): AppError {
+  const cause = lastWords === "" ? {} : { cause: new Error(lastWords) };
+  return new AppError("child_died", `the review process ${how}`, { retryable: true, ...cause });
 }

@@ -5,8 +5,10 @@ import { killGroup } from "../git/run-process.ts";
 /** A review process that loads what it needs while its parent still makes the checkout. Good for one review. */
 export interface StartedReviewProcess extends Disposable {
   readonly child: ChildProcess;
-  /** Resolves once the process has ended, to words that say how: "ended with code 1: out of memory". */
+  /** Resolves once the process has ended, to words that say how: "ended with code 1". */
   readonly ended: Promise<string>;
+  /** The end of what it wrote to stderr; for the log alone, a hostile file may have had it written. */
+  lastWords(): string;
 }
 
 const DEFAULT_MEMORY_MB = 512;
@@ -31,8 +33,8 @@ export function startReviewProcess(memoryMb = DEFAULT_MEMORY_MB): StartedReviewP
   const { promise: ended, resolve } = Promise.withResolvers<string>();
   const lastWords = collectStderr(child);
   child.on("error", (error) => resolve(`could not be started: ${error.message}`));
-  child.on("exit", (code, signal) => resolve(`ended with ${signal ?? `code ${code}`}${lastWords()}`));
-  return { child, ended, [Symbol.dispose]: () => killGroup(child, "SIGKILL") };
+  child.on("exit", (code, signal) => resolve(`ended with ${signal ?? `code ${code}`}`));
+  return { child, ended, lastWords, [Symbol.dispose]: () => killGroup(child, "SIGKILL") };
 }
 
 function collectStderr(child: ChildProcess): () => string {
@@ -40,5 +42,5 @@ function collectStderr(child: ChildProcess): () => string {
   child.stderr?.setEncoding("utf8").on("data", (chunk: string) => {
     tail = (tail + chunk).slice(-STDERR_BYTES);
   });
-  return () => (tail ? `: ${tail.trim()}` : "");
+  return () => tail.trim();
 }

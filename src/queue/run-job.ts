@@ -1,5 +1,5 @@
 import type { TrajectoryEntry } from "../agent/trajectory.ts";
-import { AppError, type ErrorCode, errorLine } from "../errors.ts";
+import { AppError, type ErrorCode, errorLine, publicLine } from "../errors.ts";
 import { type ClaimedJob, maxAttempts, type Outcome } from "./job.ts";
 import type { Queue } from "./queue.ts";
 
@@ -98,10 +98,10 @@ async function settle(job: ClaimedJob, ending: Ending, run: JobRun, signal: Abor
     return log.warn({ ...fields, err: error, ...again }, `Job will be tried again: ${reason}`);
   }
   log.error({ ...fields, err: error }, `Job failed: ${reason}`);
-  const untold = await tellPeople(job, reason, run, signal);
+  const untold = await tellPeople(job, publicLine(error), run, signal);
   if (isOutage(untold, job, run)) {
     // Whoever waits for the check run must hear of it: the next claim does nothing but tell them.
-    await queue.release(job, outageDelayMs(run), reason);
+    await queue.release(job, outageDelayMs(run), publicLine(error));
     return;
   }
   await queue.complete(job, { kind: "failed", reason });

@@ -82,6 +82,8 @@ describe("the check run of an event", () => {
 
     expect(jobs.checks()).toEqual([failed]);
     expect(jobs.checkouts).toHaveLength(1);
+    // What only whoever runs this should read: paths, and what a file may have made a program say.
+    expect(JSON.stringify(jobs.github.checks)).not.toContain("not a function");
   });
 
   it("says that the review failed when it failed at every attempt", async () => {
