@@ -9,6 +9,7 @@ export function complaintLine(error: unknown): string {
 
 /** With the last words of a process that died: here whoever reads is who runs it. */
 function wholeLine(error: unknown): string {
-  const died = error instanceof AppError && error.code === "child_died" && error.cause instanceof Error;
-  return died ? `${errorLine(error)}: ${error.cause.message}` : errorLine(error);
+  const line = errorLine(error);
+  if (!(error instanceof AppError) || error.code !== "child_died") return line;
+  return error.cause instanceof Error ? `${line}: ${error.cause.message}` : line;
 }
