@@ -140,8 +140,9 @@ function placeOf(
     used.file++;
     return { kind: "file", reason: placement.reason };
   }
-  if (standing.review) return listed("the review of this commit was posted without it");
+  // Asked first, so that an attempt after an interrupted one says what that one would have said.
   if (used.line >= maxComments) return listed(`a review has at most ${maxComments} comments on lines`);
+  if (standing.review) return listed("the review of this commit was posted without it");
   used.line++;
   return { kind: "line" };
 }

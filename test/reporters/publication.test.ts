@@ -111,11 +111,13 @@ describe("every finding", () => {
           const github = new MemoryGitHub();
           github.refuses = ({ line }) => line === 13;
           for (const { kind, nth, call, when } of faults) {
-            // What GitHub refuses it has not done. Who may not read is not let in after a while.
+            // What GitHub refuses it has not done. Who may not read is not let in after a while, who may not edit cannot write.
             const error = errors[kind]();
             const isRefusal = kind !== "ambiguous" && kind !== "killed";
             const isRead = /^(own|find)/.test(call);
             if (!isRefusal) github.faults.push({ call, error, when, nth: nth ?? 1 });
+            else if (call === "updateComment")
+              github.faults.push({ call, error }, { call: "createComment", error });
             else github.faults.push({ call, error, ...(nth === undefined || isRead ? {} : { nth }) });
           }
           const outcome = await publishAsJob(github, findings, maxComments);

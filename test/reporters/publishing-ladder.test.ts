@@ -238,6 +238,16 @@ describe("annotations", () => {
   });
 });
 
+describe("the cap on comments", () => {
+  it("is the reason that is told, also after an interruption", async () => {
+    const github = new MemoryGitHub();
+    github.faults.push({ call: "createComment", nth: 1, error: new AppError("aborted", "killed") });
+    await expect(publish(github, many(3), { maxComments: 2 })).rejects.toThrow("killed");
+    await publish(github, many(3), { maxComments: 2 });
+    expect(summary(github)).toContain("a review has at most 2 comments on lines");
+  });
+});
+
 describe("a pending review that an interrupted question left behind", () => {
   it("is taken away before it can be in the way of a comment on a file", async () => {
     const github = new MemoryGitHub();
