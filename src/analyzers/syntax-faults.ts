@@ -16,6 +16,8 @@ export interface BlockMark {
   opens: boolean;
   /** Equal for the two that belong together. */
   pair: string;
+  /** 1-indexed. */
+  line: number;
 }
 
 export interface SyntaxReading {
@@ -204,12 +206,13 @@ function readLines(root: SgNode, { start, end }: Lines): Pick<SyntaxReading, "ma
 }
 
 function markOf(node: SgNode, kind: string): BlockMark[] {
+  const line = node.range().start.line + 1;
   if (kind === "jsx_opening_element" || kind === "jsx_closing_element") {
     const name = node.field("name")?.text() ?? "";
-    return [{ opens: kind === "jsx_opening_element", pair: `<${name}>` }];
+    return [{ opens: kind === "jsx_opening_element", pair: `<${name}>`, line }];
   }
   const opened = pairs[kind];
-  if (opened !== undefined) return [{ opens: true, pair: opened }];
+  if (opened !== undefined) return [{ opens: true, pair: opened, line }];
   const closed = closers[kind];
-  return closed === undefined ? [] : [{ opens: false, pair: closed }];
+  return closed === undefined ? [] : [{ opens: false, pair: closed, line }];
 }

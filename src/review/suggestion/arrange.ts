@@ -6,7 +6,14 @@ export interface Arrangement {
   lines: string[];
   /** What was done to the lines, in words. */
   repairs: string[];
+  /** Whether all lines had to go to another place: then they may have been written for one. */
+  wasMoved: boolean;
+  /** Whether lines at the ends were taken for copies of those around, for what they say or because they fit there. */
+  wasCut: false | "for what they say" | "because they fit";
 }
+
+/** One way to indent a suggestion. */
+type Placement = Omit<Arrangement, "wasCut">;
 
 /** The file around the anchored lines. */
 export interface Surroundings {
@@ -21,7 +28,7 @@ const repeated = (where: "before" | "after") => `lines that stand directly ${whe
 
 /** The ways to read a suggestion, the likeliest first; each fits the file's indentation. */
 export function arrangements(written: readonly string[], around: Surroundings): Arrangement[] {
-  if (written.length === 0) return [{ lines: [], repairs: [] }];
+  if (written.length === 0) return [{ lines: [], repairs: [], wasMoved: false, wasCut: false }];
   const { anchored, style } = around;
   const isForeign = breaksStyle(written, style) && !breaksStyle(anchored, style);
   const lines = isForeign ? inStyle(written, style) : written;
@@ -29,14 +36,19 @@ export function arrangements(written: readonly string[], around: Surroundings): 
   const head = headOverlap(lines, around);
   const tail = tailOverlap(lines, around);
   const found = cuts(lines.length, head, tail).flatMap(({ from, behind }) => {
-    const body = withoutBlankEnds(lines.slice(from, lines.length - behind));
+    const rest = lines.slice(from, lines.length - behind);
+    const body = from + behind === 0 ? rest : withoutBlankEnds(rest);
     const cutRepairs = [
       ...(from > 0 ? [repeated("before")] : []),
       ...(behind > 0 ? [repeated("after")] : []),
     ];
-    const guide = from > 0 ? head : behind > 0 ? tail : null;
-    return aligned(body, around, guide).map((one) => ({
-      lines: one.lines,
+    const taken = [from > 0 ? head : null, behind > 0 ? tail : null].filter((one) => one !== null);
+    const isSure = taken.every((one) => one.isTelling);
+    const why: Arrangement["wasCut"] = isSure ? "for what they say" : "because they fit";
+    const wasCut = taken.length > 0 && why;
+    return aligned(body, around, taken[0] ?? null).map((one) => ({
+      ...one,
+      wasCut,
       repairs: [...new Set([...style_, ...cutRepairs, ...one.repairs])],
     }));
   });
@@ -54,11 +66,19 @@ function withoutBlankEnds(lines: readonly string[]): string[] {
 function headOverlap(lines: readonly string[], { before, anchored }: Surroundings): Repeat | null {
   const found = overlap(lines, before);
   if (!found) return null;
-  const base = indentOf(anchored.find((line) => !isBlank(line)) ?? "");
-  if (found.inFile.length > base.length && found.inSuggestion !== found.inFile) return null;
+  const base = baseOf(anchored);
+  if (found.inSuggestion === base && found.inFile !== base) return null;
+  const isDeeper = found.inFile.length > base.length && found.inSuggestion !== found.inFile;
   const had = overlap(anchored, before)?.count ?? 0;
-  return { ...found, isFault: found.isTelling && had < found.count };
+  const isFault = (found.isTelling && !isDeeper) || isInPlace(found, base);
+  return { ...found, isFault: isFault && had < found.count };
 }
+
+/** Whether copied lines stand where their originals do, and not where the anchored lines do. */
+const isInPlace = ({ inFile, inSuggestion }: Overlap, base: string) =>
+  inFile === inSuggestion && inFile !== base;
+
+const baseOf = (anchored: readonly string[]) => indentOf(anchored.find((line) => !isBlank(line)) ?? "");
 
 /** A line behind the head of a block belongs to that block, whatever stands after the suggestion. */
 function tailOverlap(lines: readonly string[], { after, anchored }: Surroundings): Repeat | null {
@@ -67,11 +87,14 @@ function tailOverlap(lines: readonly string[], { after, anchored }: Surroundings
   if (!found) return null;
   const first = lines.length - found.count;
   const head = lines.slice(0, first).findLast((line) => !isBlank(line));
-  const isBody =
-    head !== undefined && opensBlock(head) && indentOf(lines[first] ?? "").length > indentOf(head).length;
-  if (isBody && found.inFile.length < indentOf(lines[first] ?? "").length) return null;
+  const depth = indentOf(lines[first] ?? "").length;
+  const below = indentOf(after.find((line) => !isBlank(line)) ?? "").length;
+  const isBody = head !== undefined && opensBlock(head) && depth > indentOf(head).length;
+  if (isBody && below < depth) return null;
+  if (indentOf(lines[0] ?? "") === baseOf(anchored) && below !== depth) return null;
   const had = overlap(anchored.toReversed(), behind)?.count ?? 0;
-  return { ...found, isFault: found.isTelling && had < found.count };
+  const isFault = found.isTelling || isInPlace(found, baseOf(anchored));
+  return { ...found, isFault: isFault && had < found.count };
 }
 
 interface Repeat extends Overlap {
@@ -81,15 +104,13 @@ interface Repeat extends Overlap {
 
 /** What to leave out at both ends, the likeliest first; something always remains. */
 function cuts(length: number, head: Repeat | null, tail: Repeat | null): { from: number; behind: number }[] {
-  const options = [0, head?.count ?? 0].flatMap((from) =>
-    [0, tail?.count ?? 0].map((behind) => ({ from, behind })),
-  );
-  const fits = (taken: number, repeat: Repeat | null) => Number(taken > 0 === (repeat?.isFault ?? false));
-  return options
-    .filter(({ from, behind }) => from + behind < length)
-    .toSorted(
-      (a, b) => fits(b.from, head) + fits(b.behind, tail) - fits(a.from, head) - fits(a.behind, tail),
-    );
+  const ways = (repeat: Repeat | null) => {
+    if (repeat === null) return [0];
+    return repeat.isFault ? [repeat.count] : [0, repeat.count];
+  };
+  const found = ways(head).flatMap((from) => ways(tail).map((behind) => ({ from, behind })));
+  const left = found.filter(({ from, behind }) => from + behind < length);
+  return left.length > 0 ? left : [{ from: 0, behind: 0 }];
 }
 
 /** Whether the next line belongs to a block that this one begins. */
@@ -100,28 +121,36 @@ export function opensBlock(line: string): boolean {
 }
 
 /** The lines where the file's indentation wants them: as they are, or moved, or with the first line alone moved. */
-function aligned(body: string[], { anchored }: Surroundings, guide: Repeat | null): Arrangement[] {
-  const asWritten = { lines: body, repairs: [] };
+function aligned(body: string[], { anchored }: Surroundings, guide: Repeat | null): Placement[] {
+  const asWritten = { lines: body, repairs: [], wasMoved: false };
   const model = anchored.find((line) => !isBlank(line));
   if (model === undefined || body.length === 0) return [asWritten];
   const base = indentOf(model);
   const guided = guide && shifted(body, guide.inSuggestion, guide.inFile);
   if (guided && indentOf(guided[0] ?? "") === base)
-    return [guide.inSuggestion === guide.inFile ? asWritten : { lines: guided, repairs: [indented] }];
-  const own = indentOf(body[0] ?? "");
+    return [guide.inSuggestion === guide.inFile ? asWritten : { ...moved, lines: guided }];
+  const [first = "", ...rest] = body;
+  const own = indentOf(first);
   if (own === base) return [asWritten];
-  const whole = { lines: shifted(body, own, base), repairs: [indented] };
-  const firstOnly = { lines: [base + (body[0] ?? "").trimStart(), ...body.slice(1)], repairs: [indented] };
-  if (body.some((line) => anchored.includes(line) && !isBlank(line))) return [asWritten, whole];
-  return lostFirstIndent(body, base) ? [firstOnly, whole] : [whole];
+  const whole = { ...moved, lines: shifted(body, own, base) };
+  const firstOnly = { ...moved, lines: [base + first.trimStart(), ...rest], wasMoved: false };
+  const isBehind = own.length < base.length && rest.every((line) => isBlank(line) || line.startsWith(base));
+  if (arePlaced(rest, anchored)) return isBehind ? [firstOnly] : [asWritten];
+  return isBehind && continues(first, rest, base) ? [firstOnly, whole] : [whole];
 }
 
-/** Whether the lines after the first stand where the file wants them. */
-function lostFirstIndent(body: readonly string[], base: string): boolean {
-  const [first = "", ...rest] = body;
-  const filled = rest.filter((line) => !isBlank(line));
-  const [second] = filled;
-  if (second === undefined || indentOf(first).length >= base.length) return false;
-  if (filled.some((line) => !indentOf(line).startsWith(base))) return false;
+const moved = { repairs: [indented], wasMoved: true };
+
+/** Whether most of the lines that come back are where they were. */
+function arePlaced(lines: readonly string[], anchored: readonly string[]): boolean {
+  const texts = new Set(anchored.map((line) => line.trim()));
+  const back = lines.filter((line) => /\w/.test(line) && texts.has(line.trim()));
+  return back.filter((line) => anchored.includes(line)).length * 2 > back.length;
+}
+
+/** Whether the lines after the first are indented as they should be behind it if it stood at the base. */
+function continues(first: string, rest: readonly string[], base: string): boolean {
+  const second = rest.find((line) => !isBlank(line));
+  if (second === undefined) return false;
   return opensBlock(first) ? indentOf(second).length > base.length : indentOf(second) === base;
 }

@@ -1,3 +1,4 @@
+import { firstIndex } from "../../analyzers/first-index.ts";
 import type { BlockMark } from "../../analyzers/syntax-faults.ts";
 import type { Lexis } from "./lexis.ts";
 import type { MaskedLine } from "./mask.ts";
@@ -16,73 +17,109 @@ const templateMark =
   /\{\{-?\s*(?:(if|range|with|define|block)|(end))\b|\{%-?\s*(?:(if|for|block|macro|raw|filter|call)|(end\w+))\b|(\{\{|\{%)|(\}\}|%\})/g;
 
 /** What opens and closes blocks on some lines, in order, as far as a language is known without a grammar. */
-export function marksOf(masked: readonly MaskedLine[], lexis: Lexis): BlockMark[] {
+export function marksOf(masked: readonly MaskedLine[], lexis: Lexis, firstLine: number): BlockMark[] {
   const code = masked.map((line) => line.code);
+  const text = code.join("\n");
+  const found = [
+    ...(lexis.tags ? tagMarks(text, lexis.tags) : []),
+    ...(lexis.brackets ? [] : templateMarks(text)),
+  ];
+  const lineStarts = startsOf(code);
   return [
-    ...code.flatMap((line) => lineMarks(line, lexis)),
-    ...(lexis.tags ? tagMarks(code.join("\n"), lexis.tags) : []),
-    ...(lexis.brackets ? [] : templateMarks(code.join("\n"))),
+    ...code.flatMap((line, at) => lineMarks(line, lexis).map((mark) => ({ ...mark, line: firstLine + at }))),
+    ...found.map(({ at, ...mark }) => ({
+      ...mark,
+      line: firstLine + firstIndex(lineStarts, (start) => start > at) - 1,
+    })),
   ];
 }
 
-function lineMarks(line: string, { words, brackets, heredoc }: Lexis): BlockMark[] {
-  const found: { at: number; mark: BlockMark }[] = [];
-  // A pattern of a shell's case ends in a parenthesis that nothing opens.
-  const pattern = heredoc && words ? (/^\s*[^()\s][^()]*\)/.exec(line)?.[0].length ?? 0) : 0;
-  for (const { 0: bracket, index } of brackets ? line.matchAll(/[()[\]{}]/g) : []) {
-    if (index === pattern - 1) continue;
-    found.push({ at: index, mark: { opens: "([{".includes(bracket), pair: pairs[bracket] ?? bracket } });
-  }
-  if (words) {
-    for (const { index } of line.matchAll(words.opens))
-      found.push({ at: index, mark: { opens: true, pair: "words" } });
-    for (const { index } of line.matchAll(words.closes))
-      found.push({ at: index, mark: { opens: false, pair: "words" } });
-  }
-  return found.toSorted((a, b) => a.at - b.at).map(({ mark }) => mark);
-}
-
-function tagMarks(text: string, where: "everywhere" | "leading"): BlockMark[] {
-  const matches = [...text.matchAll(where === "everywhere" ? tag : leadingTag)];
-  return matches.flatMap(([, slash, name, attributes]) => {
-    // A tag that its own line does not end.
-    if (name === undefined) return [{ opens: true, pair: "<" }];
-    if (attributes?.endsWith("/") || voidTags.test(name)) return [];
-    return [{ opens: slash === "", pair: `<${name}>` }];
+function startsOf(lines: readonly string[]): number[] {
+  let start = 0;
+  return lines.map((line) => {
+    const own = start;
+    start += line.length + 1;
+    return own;
   });
 }
 
-function templateMarks(text: string): BlockMark[] {
-  return [...text.matchAll(templateMark)].flatMap(
-    ([match, opensGo, closesGo, opensJinja, closesJinja, opens]) => {
-      const blockOpens = opensGo ?? opensJinja;
-      const bracket = { opens: opens !== undefined || match.startsWith("{"), pair: "{{}}" };
-      if (blockOpens !== undefined) return [bracket, { opens: true, pair: "template" }];
-      return (closesGo ?? closesJinja) === undefined
-        ? [bracket]
-        : [bracket, { opens: false, pair: "template" }];
-    },
-  );
+/** A mark in a text, at an offset. */
+interface Found extends Omit<BlockMark, "line"> {
+  at: number;
+}
+
+function lineMarks(line: string, { words, brackets, arms }: Lexis): Found[] {
+  const found: Found[] = [];
+  // A pattern of a shell's case ends in a parenthesis that nothing opens.
+  const pattern = arms ? (/^\s*[^()\s][^()]*\)/.exec(line)?.[0].length ?? 0) : 0;
+  if (pattern > 0) found.push({ at: pattern - 1, opens: true, pair: "arm" });
+  const add = (matches: Iterable<{ index: number }>, opens: boolean, pair: string) => {
+    for (const { index } of matches) found.push({ at: index, opens, pair });
+  };
+  if (arms) add(line.matchAll(/;;&?|;&/g), false, "arm");
+  for (const { 0: bracket, index } of brackets ? line.matchAll(/[()[\]{}]/g) : []) {
+    if (index !== pattern - 1) add([{ index }], "([{".includes(bracket), pairs[bracket] ?? bracket);
+  }
+  if (words) {
+    add(line.matchAll(words.opens), true, "words");
+    add(line.matchAll(words.closes), false, "words");
+  }
+  return found.toSorted((a, b) => a.at - b.at);
+}
+
+function tagMarks(text: string, where: "everywhere" | "leading"): Found[] {
+  const matches = [...text.matchAll(where === "everywhere" ? tag : leadingTag)];
+  return matches.flatMap(({ 1: slash, 2: name, 3: attributes, index }) => {
+    // A tag that its own line does not end.
+    if (name === undefined) return [{ at: index, opens: true, pair: "<" }];
+    if (attributes?.endsWith("/") || voidTags.test(name)) return [];
+    return [{ at: index, opens: slash === "", pair: `<${name}>` }];
+  });
+}
+
+function templateMarks(text: string): Found[] {
+  return [...text.matchAll(templateMark)].flatMap((match) => {
+    const [whole, opensGo, closesGo, opensJinja, closesJinja] = match;
+    const at = match.index;
+    const bracket = { at, opens: whole.startsWith("{"), pair: "{{}}" };
+    if ((opensGo ?? opensJinja) !== undefined) return [bracket, { at, opens: true, pair: "template" }];
+    if ((closesGo ?? closesJinja) !== undefined) return [bracket, { at, opens: false, pair: "template" }];
+    return [bracket];
+  });
+}
+
+/** What some lines do to the blocks around them. */
+export interface BlockEffect {
+  /** Those that they close, those that they leave open, and brackets that do not fit; equal for lines that do the same. */
+  text: string;
+  /** The lines that begin what they leave open, outermost first; 1-indexed. */
+  heads: number[];
+  closes: boolean;
 }
 
 /**
- * What some lines do to the blocks around them: those that they close, and those that they leave open. Lines that replace
- * others must do the same, or what comes after them means something else. Words are told apart from brackets, for a
- * preprocessor's conditions need not nest with them.
+ * Lines that replace others must do the same to the blocks around them, or what comes after them means something else. Words
+ * are told apart from brackets, for a preprocessor's conditions need not nest with them.
  */
-export function effectOf(marks: readonly BlockMark[]): string {
-  const isWord = ({ pair }: BlockMark) => pair === "words" || pair === "template";
-  return [marks.filter(isWord), marks.filter((mark) => !isWord(mark))].map(effectOfKind).join("; ");
+export function effectOf(marks: readonly BlockMark[]): BlockEffect {
+  const isWord = ({ pair }: BlockMark) => /^(?:words|arm|template)$/.test(pair);
+  const kinds = [marks.filter(isWord), marks.filter((mark) => !isWord(mark))].map(unpaired);
+  const named = (all: readonly BlockMark[]) => all.map(({ pair }) => pair).join(" ");
+  return {
+    text: kinds.map(({ closed, open, wrong }) => `${named(closed)} | ${named(open)} | ${wrong}`).join("; "),
+    heads: kinds.flatMap(({ open }) => open.map(({ line }) => line)),
+    closes: kinds.some(({ closed }) => closed.length > 0),
+  };
 }
 
-function effectOfKind(marks: readonly BlockMark[]): string {
-  const closed: string[] = [];
-  const open: string[] = [];
+function unpaired(marks: readonly BlockMark[]): { closed: BlockMark[]; open: BlockMark[]; wrong: number } {
+  const closed: BlockMark[] = [];
+  const open: BlockMark[] = [];
   let wrong = 0;
-  for (const { opens, pair } of marks) {
-    if (opens) open.push(pair);
-    else if (open.length === 0) closed.push(pair);
-    else if (open.pop() !== pair) wrong++;
+  for (const mark of marks) {
+    if (mark.opens) open.push(mark);
+    else if (open.length === 0) closed.push(mark);
+    else if (open.pop()?.pair !== mark.pair) wrong++;
   }
-  return `${closed.join(" ")} | ${open.join(" ")} | ${wrong}`;
+  return { closed, open, wrong };
 }

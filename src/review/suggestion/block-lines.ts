@@ -8,6 +8,8 @@ export interface BlockLine {
   at: number;
   /** 1 for what follows the dash of a list's item, which is a block inside of the item; else 0. */
   part: 0 | 1;
+  /** Whether it is text that a key of YAML has for a value. */
+  isText?: boolean;
   /** What heads the innermost block around. */
   parent: BlockLine | null;
 }
@@ -64,12 +66,12 @@ const textHeader = /(?:^|[:\-?\s])\s*(?:[&!]\S+\s+)*[|>](?:[+-]?\d?|\d[+-])\s*(?
 function yamlLines(lines: readonly string[]): BlockLine[] {
   const stack: Stack = [];
   const found: BlockLine[] = [];
-  let text: { width: number; header: BlockLine } | null = null;
+  let text: { width: number } | null = null;
   for (const [at, line] of lines.entries()) {
     if (isBlank(line)) continue;
     const width = widthOf(line);
     if (text && width > text.width) {
-      found.push({ at, part: 0, parent: text.header });
+      found.push({ ...push(stack, width * 2, at, 0), isText: true });
       continue;
     }
     text = null;
@@ -80,8 +82,7 @@ function yamlLines(lines: readonly string[]): BlockLine[] {
     const isItem = /^\s*-(?:\s|$)/.test(line);
     found.push(push(stack, width * 2 + (isItem ? 1 : 0), at, 0));
     if (dash) found.push(push(stack, (width + 1 + (dash[1]?.length ?? 1)) * 2, at, 1));
-    const header = found.at(-1);
-    if (header && textHeader.test(line)) text = { width, header };
+    if (textHeader.test(line)) text = { width };
   }
   return found;
 }

@@ -1,9 +1,9 @@
 import { isWorthParsing } from "../../analyzers/languages.ts";
 import { escapeInvisible } from "../../text/escape-invisible.ts";
 import { type Arrangement, arrangements, type Surroundings } from "./arrange.ts";
-import { type FileReading, readFile } from "./file-reading.ts";
+import { type FileReading, hasParser, readFile } from "./file-reading.ts";
 import { foreignCode } from "./foreign-code.ts";
-import { breaksStyle, isBlank, styleOf } from "./indentation.ts";
+import { breaksStyle, isBlank, styleOf, widthOf } from "./indentation.ts";
 import { isProse, lexisOf } from "./lexis.ts";
 import { movedBlocks } from "./moved-blocks.ts";
 import { type Overlay, overlayOf, replaced, replacement } from "./overlay.ts";
@@ -73,7 +73,7 @@ export async function checkSuggestion(given: SuggestionToCheck): Promise<Checked
   const apply = (one: Arrangement) => overlayOf(path, lines, range, one.lines);
   let first: string | null = null;
   for (const one of arrangements(written.lines, around)) {
-    const fault = await faultOf(apply(one), around, before);
+    const fault = await faultOf(apply(one), around, before, one);
     first ??= fault;
     if (fault === null)
       return {
@@ -111,10 +111,9 @@ function unusable(path: string, lines: readonly string[], anchored: readonly str
     return "it leaves code out and says so";
   if (lines.some((line) => isNew(line) && /^(?:<{7}|>{7}|={7}|\|{7})(?: |$)/.test(line)))
     return "it holds merge markers";
-  const isFence = (line: string | undefined) => /^\s*(?:`{3,}|~{3,})/.test(line ?? "");
-  const isCut = isFence(lines[0]) !== isFence(lines.at(-1)) && !isProse(path);
-  return isCut && isNew(isFence(lines[0]) ? (lines[0] ?? "") : (lines.at(-1) ?? ""))
-    ? "half of a Markdown fence is around it"
+  const isFence = (line: string) => /^\s*(?:`{3,}|~{3,})/.test(line);
+  return !isProse(path) && lines.some((line) => isNew(line) && isFence(line))
+    ? "a Markdown fence is in it"
     : null;
 }
 
@@ -127,8 +126,17 @@ function hidesCharacters(lines: readonly string[], anchored: readonly string[]):
   return [...new Set(text)].some((one) => !known.has(one) && escapeInvisible(one) !== one);
 }
 
-async function faultOf(overlay: Overlay, around: Surroundings, before: FileReading): Promise<string | null> {
-  const cheap = noChange(overlay) ?? wrongExtent(overlay) ?? wrongStyle(overlay, around);
+async function faultOf(
+  overlay: Overlay,
+  around: Surroundings,
+  before: FileReading,
+  how: Arrangement,
+): Promise<string | null> {
+  const cheap =
+    noChange(overlay) ??
+    guessed(overlay, how) ??
+    wrongExtent(overlay, before.effect, how.wasMoved) ??
+    wrongStyle(overlay, around);
   if (cheap) return cheap;
   if (!isWorthParsing(overlay.after.join("\n"))) return "the file would be too large to check it";
   const after = await readFile(overlay.path, overlay.after, overlay.start, overlay.newEnd);
@@ -138,6 +146,17 @@ async function faultOf(overlay: Overlay, around: Surroundings, before: FileReadi
     movedBlocks(overlay, lexisOf(overlay.path)) ??
     foreignCode(overlay)
   );
+}
+
+/** What has lost lines at its ends must be more than a guess. */
+function guessed(overlay: Overlay, { wasCut, wasMoved }: Arrangement): string | null {
+  if (!wasCut) return null;
+  const old = new Set(replaced(overlay).map((line) => line.trim()));
+  if (replacement(overlay).every((line) => old.has(line.trim())))
+    return "it repeats lines around those it replaces and changes nothing else";
+  // Without a parser nobody would notice.
+  const isGuess = wasCut === "because they fit" && wasMoved && !hasParser(overlay.path);
+  return isGuess ? "it may be written for other lines" : null;
 }
 
 /** White space at the end of a line is nothing, and where indentation means nothing it is nothing too. */
@@ -154,8 +173,15 @@ function noChange(overlay: Overlay): string | null {
 }
 
 function wrongStyle(overlay: Overlay, { style, anchored }: Surroundings): string | null {
-  const breaks = breaksStyle(replacement(overlay), style) && !breaksStyle(anchored, style);
-  return breaks ? "it is not indented as the file is" : null;
+  const now = replacement(overlay);
+  if (breaksStyle(now, style) && !breaksStyle(anchored, style)) return "it is not indented as the file is";
+  // What a preprocessor reads begins at the margin.
+  const widths = (lines: readonly string[]) =>
+    lines.filter((line) => !isBlank(line) && !/^#/.test(line)).map(widthOf);
+  const least = Math.min(...widths(anchored));
+  return Number.isFinite(least) && widths(now).some((width) => width < least)
+    ? "it is indented less than the lines it replaces"
+    : null;
 }
 
 /** The lines with the carriage returns that the replaced ones have; what ends the file may end without one. */

@@ -1,6 +1,6 @@
 import { extensionOf } from "../../analyzers/languages.ts";
 import { hasGrammar, readSyntax, type SyntaxReading } from "../../analyzers/syntax-faults.ts";
-import { effectOf, marksOf } from "./balance.ts";
+import { type BlockEffect, effectOf, marksOf } from "./balance.ts";
 import { type DataReading, isData, readDataFile } from "./data-faults.ts";
 import { lexisOf } from "./lexis.ts";
 import { maskLines } from "./mask.ts";
@@ -12,9 +12,12 @@ export interface FileReading {
   data: DataReading | null;
   layout: LayoutFault[];
   /** What the lines do to the blocks around them, and what they leave open for the next. */
-  effect: string;
+  effect: BlockEffect;
   lines: number;
 }
+
+/** Whether a parser decides about the files of a path, and not brackets and words alone. */
+export const hasParser = (path: string) => hasGrammar(path) || isData(path);
 
 /** Reads a file with whatever knows its language; null where that cannot tell. Indices from 0, the end exclusive. */
 export async function readFile(
@@ -33,14 +36,19 @@ export async function readFile(
   return { syntax, data, layout, effect, lines: lines.length };
 }
 
-const syntaxEffect = ({ marks, unfinished }: SyntaxReading) => `${effectOf(marks)}; ${unfinished}`;
+function syntaxEffect({ marks, unfinished }: SyntaxReading): BlockEffect {
+  const effect = effectOf(marks);
+  return { ...effect, text: `${effect.text}; ${unfinished}` };
+}
 
-function lexicalEffect(path: string, lines: readonly string[], start: number): string {
+function lexicalEffect(path: string, lines: readonly string[], start: number): BlockEffect {
   const lexis = lexisOf(path);
   const masked = maskLines(lines, lexis);
   const own = masked.slice(start);
   const odd = own.reduce((sum, { oddQuotes }) => sum + oddQuotes, 0);
-  return `${effectOf(marksOf(own, lexis))}; ${odd} odd; ${masked.at(-1)?.open ?? null}; ${fenceAfter(lines)}`;
+  const effect = effectOf(marksOf(own, lexis, start + 1));
+  const open = `${masked.at(-1)?.open ?? null}; ${fenceAfter(lines)}`;
+  return { ...effect, text: `${effect.text}; ${odd} odd; ${open}` };
 }
 
 /** The Markdown fence that is open after some lines. */

@@ -1,6 +1,7 @@
 import { dataFormatOf } from "../../analyzers/data-formats.ts";
 import { extensionOf } from "../../analyzers/languages.ts";
 import { hasGrammar } from "../../analyzers/syntax-faults.ts";
+import { blockLines } from "./block-lines.ts";
 import { isProse, lexisOf } from "./lexis.ts";
 import { maskLines } from "./mask.ts";
 import { type Overlay, replacement } from "./overlay.ts";
@@ -48,6 +49,11 @@ const traits: readonly Trait[] = [
     true,
   ),
   trait(/^\s*(?:else|try|finally):\s*$/m, "py pyi gd nim php"),
+  trait(
+    /^\s*<\/?[A-Za-z][\w-]*(?:\s[^<>]*)?>/m,
+    "jsx tsx js html htm vue svelte astro php xml hbs erb mdx cs swift hs",
+    true,
+  ),
   trait(/\belif\b/, `py pyi gd nim ${shells}`),
   trait(/\b(?:None|True|False)\b/, "py pyi nim hs rs scala sc fs fsx elm purs gd"),
   trait(/\bself\./, `py pyi ${rubies} rs swift lua gd m mm ${scripts}`),
@@ -73,6 +79,7 @@ const traits: readonly Trait[] = [
   trait(/\b(?:println|eprintln|format|vec|panic|assert|assert_eq|write|todo)!\s*[([]/, "rs"),
   trait(/\blet\s+mut\b|&mut\b|\bpub\s+fn\b|\.unwrap\(\)/, "rs"),
   trait(/^\s*#\s*include\b|\bstd::(?:cout|cerr|endl|string|vector)\b/m, cFamily),
+  trait(/\bnew\s+[A-Z]\w*/, `${scripts} ${jvm} cs php cpp cc cxx hpp mm dart pl pm fs vb sol`),
   trait(/\bNULL\b/, `${cFamily} sql php r`),
   trait(/\bpublic\s+(?:(?:static|final|async|override)\s+)*[\w<>[\]]+\s+\w+\s*\(/, `${jvm} cs`),
   trait(/\bdo\s*\|[^|]*\||^\s*puts\s|\battr_\w+\s+:|\.nil\?/m, rubies),
@@ -103,7 +110,8 @@ export function foreignCode(overlay: Overlay): string | null {
     if (suspects.some(({ pattern }) => !pattern.test(own)))
       return "it looks like code of another language than the file's";
   }
-  if (hasGrammar(path) || isYaml) return null;
+  if (isYaml) return isNoNode(overlay) ? "it is no YAML like the lines it replaces" : null;
+  if (hasGrammar(path)) return null;
   return sharesWords(overlay, added) ? null : "it has hardly a word in common with the file";
 }
 
@@ -125,4 +133,16 @@ function sharesWords(overlay: Overlay, added: string): boolean {
   const shared = [...words].filter((word) => known.has(word));
   const common = [...words].filter((word) => keywords.has(word) && !known.has(word));
   return shared.length * 3 >= words.size - common.length;
+}
+
+const yamlNode = /^\s*(?:-(?:\s|$)|\?\s|[#[\]{}"'&*!]|---|\.\.\.|[^\s#,[\]{}&*!|>%@`"'][^#]*?:(?:\s|$))/;
+
+/** Whether a line is plain text where the replaced lines are keys and items: YAML takes that for a value. */
+function isNoNode(overlay: Overlay): boolean {
+  const plain = (lines: readonly string[], start: number, end: number) =>
+    blockLines(lines, lexisOf(overlay.path)).some(
+      ({ at, isText }) => at >= start && at < end && !isText && !yamlNode.test(lines[at] ?? ""),
+    );
+  const { before, after, start, oldEnd, newEnd } = overlay;
+  return plain(after, start, newEnd) && !plain(before, start, oldEnd);
 }

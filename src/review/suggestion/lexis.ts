@@ -26,6 +26,8 @@ export interface Lexis {
   /** Whether tags are blocks: anywhere, or only at the beginning of a line where code stands beside them. */
   tags?: "everywhere" | "leading";
   words?: BlockWords;
+  /** Whether `pattern)` begins an arm of a case, and `;;` ends it. */
+  arms?: boolean;
   /** Whether what a line of code belongs to is told by its indentation. */
   indented?: boolean;
   /** Whether `[section]` lines head the lines after them. */
@@ -83,6 +85,7 @@ const shell: Lexis = {
   rawQuotes: "'",
   heredoc: /<<-?\s*(["']?)(\w+)\1/y,
   words: shellWords,
+  arms: true,
 };
 const markup: Lexis = {
   ...slashes,

@@ -27,12 +27,16 @@ export function movedBlocks(overlay: Overlay, lexis: Lexis): string | null {
     if (old !== undefined) newIndex.set(old, at);
   }
   const before = blockLines(overlay.before, lexis);
-  const old = place(before, (at) => (newIndex.has(at) ? at : undefined));
-  const now = place(after, oldIndex);
+  const old = place("old", before, (at) => (newIndex.has(at) ? at : undefined));
+  const now = place("new", after, oldIndex);
   return strayLine(overlay, old, now) ?? movedLine(overlay, old, now) ?? emptiedBlock(old, now);
 }
 
-function place(lines: readonly BlockLine[], nameOf: (at: number) => number | undefined): Map<string, Placed> {
+function place(
+  version: "old" | "new",
+  lines: readonly BlockLine[],
+  nameOf: (at: number) => number | undefined,
+): Map<string, Placed> {
   const named = ({ at, part }: BlockLine) => {
     const name = nameOf(at);
     return name === undefined ? null : `${name}.${part}`;
@@ -44,7 +48,7 @@ function place(lines: readonly BlockLine[], nameOf: (at: number) => number | und
     const block = parent === null ? margin : named(parent);
     const home = block ?? homes.get(parent) ?? margin;
     homes.set(line, home);
-    placed.set(named(line) ?? `only here: ${line.at}.${line.part}`, { line, home, block });
+    placed.set(named(line) ?? `${version} ${line.at}.${line.part}`, { line, home, block });
   }
   return placed;
 }
@@ -70,21 +74,29 @@ function strayLine(overlay: Overlay, old: Map<string, Placed>, now: Map<string, 
 
 /** A line that stays belongs to the block it belonged to, or to a new one in it if the suggestion holds both. */
 function movedLine(overlay: Overlay, old: Map<string, Placed>, now: Map<string, Placed>): string | null {
-  const followers = new Map<BlockLine, string>();
+  const successors = new Map<BlockLine | null, string>();
+  const predecessors = new Map<BlockLine | null, string>();
   for (const [name, { line, home, block }] of now) {
     const was = old.get(name);
     if (!was) continue;
     const isBehind = line.at >= overlay.newEnd;
     const stays = home === was.home && (!isBehind || (block === null) === (was.block === null));
     if (!stays) return "code that stays would belong to another block";
-    if (was.block !== null || was.line.parent === null) continue;
-    // Of a block whose head is replaced, all goes to the same place.
-    const place = line.parent === null ? margin : `${line.parent.at}.${line.parent.part}`;
-    const first = followers.get(was.line.parent) ?? place;
-    if (first !== place) return "a block would lose some of its lines";
-    followers.set(was.line.parent, place);
+    // Of a block whose head is replaced all goes to the same place, and a new block takes from one place.
+    const isTorn = was.block === null && !isSame(successors, was.line.parent, placeOf(line.parent));
+    const isMixed = block === null && !isSame(predecessors, line.parent, placeOf(was.line.parent));
+    if (isTorn || isMixed) return "a block would lose some of its lines, or get some of another one";
   }
   return null;
+}
+
+const placeOf = (line: BlockLine | null) => (line === null ? margin : `${line.at}.${line.part}`);
+
+/** Whether a value is the same as the first one for its key, which it becomes if there is none. */
+function isSame<Key>(values: Map<Key, string>, key: Key, value: string): boolean {
+  const first = values.get(key) ?? value;
+  values.set(key, first);
+  return first === value;
 }
 
 /** What heads a block has something in it afterwards too. */

@@ -35,7 +35,7 @@ export function oldIndexOf(overlay: Overlay): (index: number) => number | undefi
 }
 
 /** A longest common subsequence of two lists of lines but for white space around them: index in `to` -> index in `from`. */
-function commonLines(from: readonly string[], to: readonly string[]): Map<number, number> {
+export function commonLines(from: readonly string[], to: readonly string[]): Map<number, number> {
   const [a, b] = [from.map((line) => line.trim()), to.map((line) => line.trim())];
   const columns = b.length + 1;
   const lengths = new Uint16Array((a.length + 1) * columns);

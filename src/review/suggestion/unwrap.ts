@@ -33,8 +33,7 @@ function trimmed(lines: readonly string[], anchored: readonly string[]): string[
   const last = lines.findLastIndex((line) => line.trim() !== "");
   const leading = anchored.findIndex((line) => line.trim() !== "");
   const trailing = anchored.length - 1 - anchored.findLastIndex((line) => line.trim() !== "");
-  // The line feed that ends a text makes one empty line more than the text has.
-  const behind = lines.length - 1 - last - (lines.at(-1) === "" ? 1 : 0);
+  const behind = lines.length - 1 - last;
   const start = Math.max(0, first - Math.max(0, leading));
   return lines.slice(start, last + 1 + Math.max(0, Math.min(behind, trailing)));
 }
@@ -58,6 +57,9 @@ function unfenced(lines: readonly string[], { path }: Unwrapping): string[] | nu
 function fenceAround(lines: readonly string[]): string | null {
   const info = fenceLine.exec(lines[0] ?? "")?.[2];
   if (info === undefined || lines.length < 2) return null;
+  // A fence in a fence of the same length, which Markdown does not know.
+  if (lines.length > 3 && [lines[1], ...lines.slice(-2)].every((line) => fenceLine.test(line ?? "")))
+    return info;
   const open: string[] = [];
   for (const [at, line] of lines.entries()) {
     const [, marks = "", word = ""] = fenceLine.exec(line) ?? [];
@@ -84,8 +86,10 @@ function unnumbered(lines: readonly string[], { anchored, line }: Unwrapping): s
     const isNear = Math.abs(first - line) <= 50 + lines.length;
     const counts = numbers.every((number, at) => at === 0 || number >= (numbers[at - 1] ?? 0));
     const isCode = anchored.some((one) => pattern.test(one));
-    if (numbers.every(Number.isFinite) && isNear && counts && !isCode)
-      return lines.map((one) => one.replace(pattern, ""));
+    if (!numbers.every(Number.isFinite) || !isNear || !counts || isCode) continue;
+    const bare = lines.map((one) => one.replace(pattern, ""));
+    if (pattern === listed) return bare;
+    return bare.filter((one) => !one.startsWith("-")).map((one) => one.slice(1));
   }
   return null;
 }

@@ -1,6 +1,6 @@
 import type { SyntaxFault } from "../../analyzers/syntax-faults.ts";
 import type { FileReading } from "./file-reading.ts";
-import type { Overlay } from "./overlay.ts";
+import { type Overlay, replaced } from "./overlay.ts";
 
 /** Why a file would be worse after a change than before: what a parser or its brackets say. Null when it would not be. */
 export function worseReading(overlay: Overlay, before: FileReading, after: FileReading): string | null {
@@ -8,7 +8,7 @@ export function worseReading(overlay: Overlay, before: FileReading, after: FileR
     worseSyntax(overlay, before, after) ??
     worseData(overlay, before, after) ??
     worseLayout(overlay, before, after) ??
-    (before.effect === after.effect ? null : "its brackets, quotes or blocks do not fit those around it")
+    worseEffect(overlay, before, after)
   );
 }
 
@@ -71,4 +71,20 @@ function worseLayout(overlay: Overlay, before: FileReading, after: FileReading):
   return (
     newFault(before.layout.map(fault), after.layout.map(fault), places(overlay, before, after))?.what ?? null
   );
+}
+
+function worseEffect(overlay: Overlay, before: FileReading, after: FileReading): string | null {
+  if (before.effect.text !== after.effect.text)
+    return "its brackets, quotes or blocks do not fit those around it";
+  // A block that was whole must not become the head of what belongs to another one.
+  const headOf = (lines: readonly string[], line: number) => {
+    const text = lines[line - 1]?.trim() ?? "";
+    return /\w/.test(text) ? text : `${lines[line - 2]?.trim()} ${text}`;
+  };
+  const old = before.effect.heads.map((line) => headOf(overlay.before, line));
+  const now = after.effect.heads.map((line) => headOf(overlay.after, line));
+  const all = replaced(overlay).map((_, at) => headOf(overlay.before, overlay.start + at + 1));
+  return now.some((head, at) => head !== old[at] && all.includes(head))
+    ? "a block would lose its end and get another one's"
+    : null;
 }

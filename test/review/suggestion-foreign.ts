@@ -1,0 +1,33 @@
+/** Code that belongs to one language: no file of another one may get it. */
+export const foreignSnippets: readonly (readonly [language: string, lines: readonly string[]])[] = [
+  ["TypeScript", ["const total = items.reduce((sum, item) => sum + item.price, 0);", "console.log(total);"]],
+  ["TypeScript", ["if (value === undefined) {", "  return null;", "}"]],
+  ["TypeScript", ["export const limit: number = settings?.limit ?? 10;"]],
+  ["Python", ["if not items:", "    return None"]],
+  ["Python", ["for key, value in totals.items():", '    print(f"{key}: {value}")']],
+  ["Python", ["def total(items):", "    return sum(item.price for item in items)"]],
+  ["Python", ["with open(path) as stream:", "    data = stream.read()"]],
+  ["Go", ["if err != nil {", '\treturn fmt.Errorf("cannot open: %w", err)', "}"]],
+  ["Go", ["for _, item := range items {", "\ttotal += item.Price", "}"]],
+  ["Java", ["List<String> names = new ArrayList<>();", 'names.add("first");']],
+  ["Java", ["public static int total(List<Item> items) {", "    return items.size();", "}"]],
+  ["Ruby", ["items.each do |item|", "  puts item.name", "end"]],
+  ["Ruby", ["return nil unless items&.any?"]],
+  ["C", ["char *copy = strdup(name);", "if (copy == NULL)", "    return -1;"]],
+  ["Rust", ["let mut total = 0;", "for item in &items {", "    total += item.price;", "}"]],
+  [
+    "Rust",
+    [
+      "match items.first() {",
+      '    Some(item) => println!("{}", item.name),',
+      "    None => return Err(Error::Empty),",
+      "}",
+    ],
+  ],
+  ["shell", ['if [[ -z "$name" ]]; then', '  echo "no name" >&2', "  exit 1", "fi"]],
+  ["shell", ["for file in *.txt; do", '  wc -l "$file"', "done"]],
+  ["SQL", ["SELECT name, SUM(price) FROM items WHERE price > 10 GROUP BY name;"]],
+  ["HTML", ['<ul class="items">', "  <li>first</li>", "</ul>"]],
+  ["prose", ["Check that the value is not empty before you use it here."]],
+  ["prose", ["You should close the file, and don't forget to log the error."]],
+];
