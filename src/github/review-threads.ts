@@ -8,13 +8,16 @@ export interface ThreadsOf {
   pull: number;
 }
 
-/** Only GraphQL knows whether a thread is resolved. */
+/**
+ * Only GraphQL knows whether a thread is resolved. `databaseId` has 32 bits, which the ids of comments have outgrown: there
+ * GitHub answers with null.
+ */
 const query = `query ($owner: String!, $repo: String!, $pull: Int!, $after: String) {
   repository(owner: $owner, name: $repo) {
     pullRequest(number: $pull) {
       reviewThreads(first: 100, after: $after) {
         pageInfo { hasNextPage endCursor }
-        nodes { isResolved isOutdated comments(first: 1) { nodes { databaseId } } }
+        nodes { isResolved isOutdated comments(first: 1) { nodes { fullDatabaseId } } }
       }
     }
   }
@@ -29,7 +32,7 @@ const Page = z.object({
           z.object({
             isResolved: z.boolean(),
             isOutdated: z.boolean(),
-            comments: z.object({ nodes: z.array(z.object({ databaseId: z.int().nullable() })) }),
+            comments: z.object({ nodes: z.array(z.object({ fullDatabaseId: z.coerce.number().int() })) }),
           }),
         ),
       }),
@@ -49,8 +52,8 @@ export async function openThreads({ client, owner, repo, pull }: ThreadsOf): Pro
     const { pageInfo, nodes } = (await client.query(query, variables, Page)).repository.pullRequest
       .reviewThreads;
     for (const { isResolved, isOutdated, comments } of nodes) {
-      const id = comments.nodes[0]?.databaseId;
-      if (!isResolved && !isOutdated && typeof id === "number") open.add(id);
+      const id = comments.nodes[0]?.fullDatabaseId;
+      if (!isResolved && !isOutdated && id !== undefined) open.add(id);
     }
     if (!pageInfo.hasNextPage) break;
     after = pageInfo.endCursor;

@@ -25,7 +25,7 @@ const threads = `
           pageInfo { hasNextPage endCursor }
           nodes {
             __typename id isResolved isOutdated
-            comments(first: 10) { nodes { databaseId text: body author { login ... on Bot { login } } } }
+            comments(first: 10) { nodes { fullDatabaseId text: body author { login ... on Bot { login } } } }
           }
         }
       }
@@ -44,7 +44,7 @@ describe("review threads", () => {
       { __typename: "PullRequestReviewThread", isResolved: false, isOutdated: false },
     ]);
     expect(page.nodes[0].comments.nodes).toMatchObject([
-      { databaseId: first.id, text: "One", author: { login: "octocat" } },
+      { fullDatabaseId: String(first.id), text: "One", author: { login: "octocat" } },
       { text: "Indeed" },
     ]);
     expect(page.pageInfo.hasNextPage).toBe(true);

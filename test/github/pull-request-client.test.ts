@@ -180,10 +180,12 @@ describe("our own texts", () => {
 });
 
 describe("threads that wait for somebody", () => {
-  const thread = (databaseId: number | null, over: object = {}) => ({
+  const thread = (id: number, over: object = {}) => ({
     ...{ isResolved: false, isOutdated: false, ...over },
-    comments: { nodes: [{ databaseId }] },
+    // A BigInt, which GraphQL writes as text.
+    comments: { nodes: [{ fullDatabaseId: String(id) }] },
   });
+  const emptied = { ...thread(0), comments: { nodes: [] } };
   const page = (nodes: unknown[], endCursor: string | null = null) => ({
     data: {
       repository: {
@@ -199,12 +201,12 @@ describe("threads that wait for somebody", () => {
     };
     github()
       .post("/graphql", from(null))
-      .reply(200, page([thread(1), thread(2, { isResolved: true }), thread(null)], "c1"));
+      .reply(200, page([thread(1), thread(2, { isResolved: true }), emptied], "c1"));
     github()
       .post("/graphql", from("c1"))
-      .reply(200, page([thread(3, { isOutdated: true }), thread(4)]));
+      .reply(200, page([thread(3, { isOutdated: true }), thread(3_000_000_004)]));
 
-    expect(await apiFor().api.openThreads()).toEqual(new Set([1, 4]));
+    expect(await apiFor().api.openThreads()).toEqual(new Set([1, 3_000_000_004]));
   });
 
   it("are asked for beside the REST API of an enterprise server, and again after a fault", async () => {

@@ -71,7 +71,8 @@ const comment = (one: ReviewComment): Resolver => ({
   name: "PullRequestReviewComment",
   fields: {
     id: () => nodeId("PRRC", one.id),
-    databaseId: () => one.id,
+    // Deprecated: an Int has 32 bits, and GitHub's newer ids do not fit.
+    databaseId: () => (one.id > 2 ** 31 - 1 ? null : one.id),
     fullDatabaseId: () => String(one.id),
     body: () => one.body,
     path: () => one.path,
