@@ -39,8 +39,15 @@ export interface PathPatterns {
 
 const kinds: Record<string, string> = { "120000": "symbolic link", "160000": "submodule" };
 
+const ABSENT = "000000";
+
+/** What the change leaves behind, or took away: where a link or a submodule was, there may be a file with code now. */
+export function lastMode({ oldMode, newMode }: Pick<FilteredChange, "oldMode" | "newMode">): string {
+  return newMode === ABSENT ? oldMode : newMode;
+}
+
 function reasonByKind(change: FilteredChange): string | null {
-  const kind = kinds[change.newMode] ?? kinds[change.oldMode];
+  const kind = kinds[lastMode(change)];
   if (kind) return kind;
   if (change.additions === null || change.deletions === null) return "binary";
   if (change.additions + change.deletions > 0) return null;

@@ -1,5 +1,12 @@
 import type { FileDiff } from "../diff/file-diff.ts";
-import { createFilter, OVERLONG_LINES, type PathPatterns, TOO_LARGE, WITHHELD } from "../diff/filter.ts";
+import {
+  createFilter,
+  lastMode,
+  OVERLONG_LINES,
+  type PathPatterns,
+  TOO_LARGE,
+  WITHHELD,
+} from "../diff/filter.ts";
 import { Lru } from "../diff/lru.ts";
 import { parseFilePatch } from "../diff/parse.ts";
 import { countLines, MAX_DIFF_LINES, surveyPatch } from "../diff/survey.ts";
@@ -21,11 +28,16 @@ const KEPT_LINES = 400_000;
 /** Longer lines count as several. */
 const CHARACTERS_A_LINE = 100;
 
-const isFile = (mode: string) => mode.startsWith("100") || mode === "000000";
-
 /** Whether git prints hunks for a change; links and submodules get some too, but no line of code is in them. */
 function isTextual(change: Change): boolean {
-  return change.additions !== null && isFile(change.oldMode) && isFile(change.newMode);
+  return change.additions !== null && lastMode(change).startsWith("100");
+}
+
+/** The patch of a textual change. Where a file takes the place of a link or submodule, that of the file alone. */
+async function textualPatch(workspace: Workspace, change: Change, contextLines: number): Promise<string> {
+  const patch = await workspace.patch(change, contextLines);
+  // Of the two halves the file is the second; lines of content have a sign in front.
+  return change.type === "type_changed" ? patch.slice(patch.indexOf("\ndiff --git ") + 1) : patch;
 }
 
 const emptyDiff = (change: Change): FileDiff => ({
@@ -57,7 +69,11 @@ function createDiffCache(workspace: Workspace, keptLines: number): DiffSource["f
   async function read(change: Change, contextLines: number, key: string): Promise<FileDiff> {
     if (!isTextual(change)) return emptyDiff(change);
     if (changesTooMuch(change)) throw changedTooMuch(change);
-    const patch = await boundedPatch(`'${change.path}'`, contextLines, workspace.patch(change, contextLines));
+    const patch = await boundedPatch(
+      `'${change.path}'`,
+      contextLines,
+      textualPatch(workspace, change, contextLines),
+    );
     const diff = parseFilePatch(patch, change.path, change.oldPath);
     kept.set(key, diff, Math.max(countLines(patch), patch.length / CHARACTERS_A_LINE));
     return diff;
@@ -105,7 +121,7 @@ export function createDiffSource(
     }
     try {
       // Not parsed yet: a change of a thousand files is looked at as a whole, but read file by file.
-      const patch = isTextual(change) ? await workspace.patch(change, GITHUB_CONTEXT) : "";
+      const patch = isTextual(change) ? await textualPatch(workspace, change, GITHUB_CONTEXT) : "";
       const { hunks, overlongChange } = surveyPatch(patch);
       const why = reason ?? (overlongChange ? OVERLONG_LINES : null);
       return { change, totalHunks: hunks, reviewable: why === null, skipReason: why };

@@ -111,6 +111,40 @@ describe("a pull request cannot hide code", () => {
     });
   });
 
+  it("by putting it where a link or a submodule was", async () => {
+    const evil = { mode: "100755", data: code("evil") } as const;
+    await using change = await open({
+      base: [
+        ["run", { mode: "120000", data: "diff --git a b\ndiff --git c" }],
+        ["lib", { mode: "160000", data: "1".repeat(40) }],
+        ["was.ts", code("w")],
+      ],
+      head: [
+        ["run", evil],
+        ["lib", evil],
+        ["was.ts", { mode: "120000", data: "run" }],
+      ],
+    });
+    const source = createDiffSource(change.workspace, { ignore: [], private: [] });
+    const files = await source.files();
+
+    expect(files.map((file) => [file.change.path, file.totalHunks, file.skipReason])).toEqual([
+      ["lib", 1, null],
+      ["run", 1, null],
+      ["was.ts", 0, "symbolic link"],
+    ]);
+    for (const file of files.slice(0, 2)) {
+      const { hunks } = await source.fileDiff(file.change, 3);
+      const lines = hunks.flatMap((hunk) => hunk.lines);
+      expect(lines.map((line) => `${line.kind} ${line.text}\n`)).toEqual(
+        evil.data
+          .trimEnd()
+          .split("\n")
+          .map((line) => `added ${line}\n`),
+      );
+    }
+  });
+
   it("by branching off where a file was generated that people write by now", async () => {
     expect(
       await reasonsOf({
