@@ -97,10 +97,14 @@ function expectAnchor({ finding }: PlacedFinding, { aim, reported, truth }: Shot
   expect(quoted, JSON.stringify({ reported, finding }, null, 1)).not.toEqual([]);
   expect(finding.quote).toBe(lines.join("\n"));
   const rows = truth.source.diff?.hunks.flatMap((hunk) => hunk.rows) ?? [];
-  const isRemoved = rows.some((row) => row.LEFT === truth.start && row.RIGHT === null);
-  const agrees = aim.off === 0 && !aim.otherSide && aim.source !== "rows" && truth.start === truth.end;
-  if (!agrees || (truth.side === "LEFT" && !isRemoved)) return;
+  const isRemoved = (line: number) => rows.some((row) => row.LEFT === line && row.RIGHT === null);
   const [first, last] = [finding.start_line ?? finding.line, finding.line];
+  if (truth.texts.length > 1) return;
+  // A single line that both sides have belongs on RIGHT.
+  if (finding.side === "LEFT")
+    expect(lines.some((_, index) => !truth.source.isFile || isRemoved(first + index))).toBe(true);
+  const agrees = aim.off === 0 && !aim.otherSide && aim.source !== "rows";
+  if (!agrees || (truth.side === "LEFT" && !isRemoved(truth.start))) return;
   expect({ side: finding.side, last }).toEqual({ side: truth.side, last: reported.line });
   expect(first).toBeGreaterThanOrEqual(reported.start_line ?? reported.line);
 }
