@@ -1,6 +1,7 @@
 import type { LoopEntry, TrajectoryEntry } from "../agent/trajectory.ts";
 import { AppError, type ErrorCode, errorLine } from "../errors.ts";
 import type { PullRequest, PullRequestApi, RepositoryApi } from "../github/pull-request-api.ts";
+import type { ReviewTask } from "../queue/job.ts";
 import { cancelledConclusion, closeCheckRun } from "../reporters/check-run.ts";
 import { parseMarker } from "../reporters/markers.ts";
 import { ReviewResult } from "../review/review-result.ts";
@@ -11,23 +12,39 @@ import { ReviewResult } from "../review/review-result.ts";
  */
 
 /**
- * Closes the check runs that earlier attempts opened on other heads, or on this one when nothing will be reviewed. Where
- * GitHub refuses that, `warn` is told, and the review goes on: it is about another check run.
+ * What a review is made once for, beside its head. An event's is the branch as well that the pull request is to be merged
+ * into: another one means another diff, of which nobody may have read a line.
+ */
+export function triggerOf(
+  { trigger, requestedBy }: ReviewTask,
+  { baseRef }: Pick<PullRequest, "baseRef">,
+): string {
+  return requestedBy === null ? `${trigger}@${baseRef}` : trigger;
+}
+
+/** A pull request as an attempt meets it. */
+export interface Met extends Pick<PullRequest, "headSha" | "state"> {
+  trigger: string;
+}
+
+/**
+ * Closes the check runs that earlier attempts opened for other heads and triggers, or for this one when nothing will be
+ * reviewed. Where GitHub refuses that, `warn` is told, and the review goes on: it is about another check run.
  */
 export async function closeEarlierChecks(
   recorded: readonly TrajectoryEntry[],
-  { headSha, state }: Pick<PullRequest, "headSha" | "state">,
+  { headSha, state, trigger: present }: Met,
   api: RepositoryApi,
   warn: (notice: string) => void,
 ): Promise<void> {
   const opened = recorded.filter((entry) => entry.kind === "check_opened");
   const left = new Map(
     opened
-      .filter(({ head }) => head !== headSha || state === "closed")
+      .filter(({ head, trigger }) => head !== headSha || trigger !== present || state === "closed")
       .map((one) => [`${one.head} ${one.trigger}`, one]),
   );
-  const reason = state === "closed" ? "The pull request was closed." : `The head moved on to ${headSha}.`;
   for (const { head, trigger } of left.values()) {
+    const reason = whyLeft(head, { headSha, state });
     try {
       await closeCheckRun(api, head, trigger, cancelledConclusion(reason));
     } catch (error) {
@@ -35,6 +52,11 @@ export async function closeEarlierChecks(
       warn(`The check run of ${head} was not closed: ${errorLine(error)}`);
     }
   }
+}
+
+function whyLeft(head: string, { headSha, state }: Omit<Met, "trigger">): string {
+  if (state === "closed") return "The pull request was closed.";
+  return head === headSha ? "It is reviewed anew." : `The head moved on to ${headSha}.`;
 }
 
 const refusals = new Set<ErrorCode>(["github_forbidden", "github_not_found", "github_invalid"]);

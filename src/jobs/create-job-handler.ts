@@ -1,9 +1,9 @@
 import type { TrajectoryEntry } from "../agent/trajectory.ts";
-import type { PullRequest } from "../github/pull-request-api.ts";
+import type { PullRequestApi } from "../github/pull-request-api.ts";
 import type { ClaimedJob, Outcome, ReviewTask, Task } from "../queue/job.ts";
 import { type JobTools, jobFields } from "../queue/run-job.ts";
 import { concludeAtOnce, failedConclusion, passedConclusion } from "../reporters/check-run.ts";
-import { closeEarlierChecks, isRefusal } from "./attempts.ts";
+import { closeEarlierChecks, isRefusal, type Met, triggerOf } from "./attempts.ts";
 import type { JobDependencies } from "./job-dependencies.ts";
 import { reviewPull } from "./review-pull.ts";
 
@@ -45,21 +45,27 @@ async function giveUp(
   const warn = (notice: string) => log.warn(jobFields(job), notice);
   const recorded = await tools.recorded();
   const api = await github.pull(task.repository, task.pull, tools.signal);
-  const pull = await api.pull().catch((error: unknown) => asLastSeen(task, recorded, error));
-  await closeEarlierChecks(recorded, pull, api, warn);
-  if (pull.state === "closed") return;
-  const problem = await concludeAtOnce(api, pull.headSha, task.trigger, failedConclusion(reason));
+  const met = await meet(task, recorded, api);
+  await closeEarlierChecks(recorded, met, api, warn);
+  if (met.state === "closed") return;
+  const problem = await concludeAtOnce(api, met.headSha, met.trigger, failedConclusion(reason));
   if (problem) warn(problem);
 }
 
 /** Where GitHub refuses to show the pull request, people are told on the head that the job was about. */
-function asLastSeen(
-  { headSha }: ReviewTask,
+async function meet(
+  task: ReviewTask,
   recorded: readonly TrajectoryEntry[],
-  error: unknown,
-): Pick<PullRequest, "headSha" | "state"> {
-  const opened = recorded.findLast((entry) => entry.kind === "check_opened");
-  const head = headSha ?? opened?.head ?? null;
-  if (!isRefusal(error) || head === null) throw error;
-  return { headSha: head, state: "open" };
+  api: PullRequestApi,
+): Promise<Met> {
+  try {
+    const pull = await api.pull();
+    return { ...pull, trigger: triggerOf(task, pull) };
+  } catch (error) {
+    const opened = recorded.findLast((entry) => entry.kind === "check_opened");
+    const headSha = task.headSha ?? opened?.head ?? null;
+    if (!isRefusal(error) || headSha === null) throw error;
+    const trigger = opened?.head === headSha ? opened.trigger : task.trigger;
+    return { headSha, trigger, state: "open" };
+  }
 }

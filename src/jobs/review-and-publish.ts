@@ -23,6 +23,7 @@ export interface Subject {
   job: ReviewJob;
   api: PullRequestApi;
   pull: PullRequest;
+  trigger: string;
   loaded: LoadedConfig;
   check: CheckRun;
   recorded: readonly TrajectoryEntry[];
@@ -109,7 +110,7 @@ function configWarning({ line, key, message }: LoadedConfig["problems"][number])
 }
 
 async function publish(
-  { job, api, loaded, check }: Subject,
+  { job, api, trigger, loaded, check }: Subject,
   result: ReviewResult,
   tools: JobTools,
   { webUrl, version, log }: JobDependencies,
@@ -119,7 +120,7 @@ async function publish(
   const outcome = await publishReview({
     result,
     api,
-    trigger: job.task.trigger,
+    trigger,
     repositoryUrl: `${webUrl}/${owner}/${name}`,
     version,
     maxComments: loaded.config.max_comments,
@@ -128,6 +129,7 @@ async function publish(
   });
   if (outcome.kind !== "published") return { kind: "superseded", reason: outcome.reason };
   for (const notice of outcome.notices) log.warn(jobFields(job), notice);
-  const { posted, listed, standing } = outcome;
-  return { kind: "done", reason: `${posted} posted, ${listed} in the summary, ${standing} standing` };
+  const { posted, annotated, listed, standing } = outcome;
+  const places = [`${posted} posted`, `${annotated} annotated`, `${listed} in the summary`];
+  return { kind: "done", reason: [...places, `${standing} standing`].join(", ") };
 }

@@ -5,7 +5,7 @@ import type { PullRequest, PullRequestApi } from "../github/pull-request-api.ts"
 import type { Outcome, ReviewTask } from "../queue/job.ts";
 import { type JobTools, jobFields } from "../queue/run-job.ts";
 import { concludeAtOnce, openCheckRun, skippedConclusion } from "../reporters/check-run.ts";
-import { closeEarlierChecks, wasPublished } from "./attempts.ts";
+import { closeEarlierChecks, triggerOf, wasPublished } from "./attempts.ts";
 import type { JobDependencies } from "./job-dependencies.ts";
 import { type ReviewJob, reviewAndPublish } from "./review-and-publish.ts";
 import { skipReason } from "./skip-reason.ts";
@@ -26,11 +26,11 @@ export async function reviewPull(job: ReviewJob, tools: JobTools, deps: JobDepen
   if (refused) return refused;
   const pull = await api.pull();
   awaitHead(job, pull);
-  await closeEarlierChecks(recorded, pull, api, warn);
+  const trigger = triggerOf(task, pull);
+  await closeEarlierChecks(recorded, { ...pull, trigger }, api, warn);
   if (pull.state === "closed") return { kind: "skipped", reason: "the pull request is closed" };
 
   const { headSha: head } = pull;
-  const { trigger } = task;
   const loaded = await loadRepoConfig((path) => api.fileAt(path, pull.baseSha));
   const skip = task.requestedBy === null ? skipReason(loaded.config, pull) : undefined;
   if (skip) {
@@ -43,7 +43,7 @@ export async function reviewPull(job: ReviewJob, tools: JobTools, deps: JobDepen
   const served =
     check.reviewed || (check.problem !== undefined && (await wasPublished({ head, trigger }, api)));
   if (served) return { kind: "skipped", reason: `${head} was reviewed already` };
-  return reviewAndPublish({ job, api, pull, loaded, check, recorded }, tools, deps);
+  return reviewAndPublish({ job, api, pull, trigger, loaded, check, recorded }, tools, deps);
 }
 
 const mayCommand = new Set(["admin", "write"]);

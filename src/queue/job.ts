@@ -11,8 +11,8 @@ export type RepositoryRef = z.infer<typeof RepositoryRef>;
 
 /**
  * What there is to do. `trigger` names why, so that a review is made once for each head and trigger: "event#<pull>" for any
- * number of pull_request events, "comment:<id>" for a command. Check runs belong to a commit, which may be the head of
- * several pull requests: hence the number.
+ * number of pull_request events (the job adds the base branch), "comment:<id>" for a command. Check runs belong to a commit,
+ * which may be the head of several pull requests: hence the number.
  */
 export const Task = z.discriminatedUnion("kind", [
   z.strictObject({

@@ -15,7 +15,7 @@ import { readAnnotated, readStanding } from "./standing.ts";
 export interface PublishOptions {
   result: ReviewResult;
   api: PullRequestApi;
-  /** Why the review was made: "event#<pull>", or "comment:<id>". One review a head and trigger. */
+  /** Why the review was made: "event#<pull>@<base branch>", or "comment:<id>". One review a head and trigger. */
   trigger: string;
   /** The repository's page, without a slash at the end; what links lead to. */
   repositoryUrl: string;

@@ -167,6 +167,35 @@ describe.concurrent("once the reason to skip it is gone, a pull request is revie
   });
 });
 
+describe.concurrent("a pull request that was reviewed for another branch", patient, () => {
+  it("is not taken for read where it is to be merged now", async () => {
+    const title = "Hide one commit below another";
+    const repository = shared.addRepository({ "src/price.js": code, "src/tax.js": code });
+    const { git } = repository.repository;
+    const commits = [changed, { "src/tax.js": "export const price = 3;\n" }].map((files) => ({ files }));
+    const pull = repository.open({}, { title, commits });
+    git.git("branch", "stacked", `${headOf(pull.pull)}~1`);
+    shared.app.people.retarget(pull.pull, "stacked");
+    await pull.tell("opened");
+    await pull.concluded("success");
+    expect(pull.summary()).toContain("1 hunk in 1 file");
+
+    const changes = { base: { ref: { from: "stacked" }, sha: { from: pull.pull.baseSha } } };
+    shared.app.people.retarget(pull.pull, "main");
+    await pull.tell("edited", { changes });
+    await pull.concluded("success");
+    await pull.of.idle();
+    expect(pull.summary()).toContain("2 hunks in 2 files");
+
+    // There and back again is one trigger for each branch.
+    shared.app.people.retarget(pull.pull, "stacked");
+    await pull.tell("edited", { changes });
+    await pull.of.idle();
+    expect(modelRequests(title)).toBe(2);
+    expect(pull.end()).toMatchObject({ summaries: 1, checks: ["success", "success"] });
+  });
+});
+
 describe.concurrent("a pull request that changes while it is reviewed", patient, () => {
   /** Resolves while the model is at it; what it resolves to lets the model answer. */
   async function beingReviewed(title: string) {

@@ -149,9 +149,9 @@ export class PullOfCase {
     return { status: await this.of.deliver("merge_group", payload), sha };
   }
 
-  /** The check run of events about the newest head. */
+  /** The check run of events about the newest head and the branch that it is to be merged into. */
   check(): CheckRun | undefined {
-    const externalId = `${headOf(this.pull)}:event#${this.pull.number}`;
+    const externalId = `${headOf(this.pull)}:event#${this.pull.number}@${this.pull.baseRef}`;
     return this.of.repository.checkRuns.find((run) => run.externalId === externalId);
   }
 

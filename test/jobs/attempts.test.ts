@@ -18,7 +18,7 @@ const warn = (notice: string) => {
 
 async function pullAt(headSha: string, state: "open" | "closed" = "open") {
   const github = new MemoryGitHub();
-  return { github, pull: { ...(await github.pull()), headSha, baseSha: "base", state } };
+  return { github, pull: { ...(await github.pull()), headSha, baseSha: "base", state, trigger: "event" } };
 }
 
 describe("check runs of earlier attempts", () => {
@@ -42,6 +42,15 @@ describe("check runs of earlier attempts", () => {
     await closeEarlierChecks([opened(a)], pull, github, warn);
 
     expect(github.checks[0]?.history.at(-1)?.status).toBe("in_progress");
+  });
+
+  it("are called off where the review now is for another branch", async () => {
+    const { github, pull } = await pullAt(a);
+    await openCheckRun(github, a, "event@stacked", noSleep);
+
+    await closeEarlierChecks([opened(a, "event@stacked"), opened(a)], pull, github, warn);
+
+    expect(github.checks[0]?.history.at(-1)?.conclusion).toBe("cancelled");
   });
 
   it("are called off when the pull request was closed", async () => {

@@ -15,7 +15,9 @@ const reviewed = "neutral: Analyzers only: nothing found in what was read";
 const failed = "neutral: The review failed";
 
 /** An attempt whose worker was killed after it had opened its check run. */
-async function killedAttempt(opened = { head: jobs.github.state.headSha, trigger: "event" }): Promise<void> {
+async function killedAttempt(
+  opened = { head: jobs.github.state.headSha, trigger: "event@main" },
+): Promise<void> {
   const job = await jobs.queue.claim("doomed", 1);
   if (!job) throw new Error("there is no job");
   await jobs.queue.record(job, { kind: "check_opened", ...opened });

@@ -63,7 +63,7 @@ export async function startApp({ script, env, ...options }: AppOptions): Promise
       const payload = issueCommentPayload(github.state, written);
       return (await deliver(github.state, "issue_comment", payload, target())).status;
     },
-    concluded: (trigger = `event#${pull.number}`) =>
+    concluded: (trigger = `event#${pull.number}@${pull.baseRef}`) =>
       github.until(
         () =>
           repository.checkRuns.some(
