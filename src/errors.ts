@@ -66,10 +66,19 @@ export function errorLine(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
+/** git's own words name folders of the machine, and whose they are is no business of a pull request's readers. */
+const saidInPublic: Partial<Record<ErrorCode, string>> = {
+  git_failed: "git failed where Hunkwise runs",
+  repository_unavailable: "git could not fetch the repository",
+  data_folder_unusable: "the data folder of Hunkwise cannot be used",
+};
+
 /**
  * The one line for people who do not run this: what is no AppError may speak of paths of the machine, or repeat what a
- * hostile file made a program say.
+ * hostile file made a program say, and so may git. The log has every word.
  */
 export function publicLine(error: unknown): string {
-  return error instanceof AppError ? error.line : "a fault in Hunkwise itself, which its log explains";
+  if (!(error instanceof AppError)) return "a fault in Hunkwise itself, which its log explains";
+  const { code, remedy } = error;
+  return new AppError(code, saidInPublic[code] ?? error.message, remedy ? { remedy } : {}).line;
 }

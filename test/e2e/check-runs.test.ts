@@ -327,7 +327,10 @@ describe.concurrent("a review that cannot be made", patient, () => {
     await pull.tell("opened");
     await pull.concluded("neutral");
 
-    expect(pull.check()?.output.title).toBe("The review failed");
+    expect(pull.check()?.output).toMatchObject({
+      title: "The review failed",
+      summary: expect.stringContaining("Check that the app is installed on the repository"),
+    });
     expect(modelRequests("Not to be fetched")).toBe(0);
   });
 });

@@ -1,0 +1,40 @@
+import { describe, expect, it } from "vitest";
+import { AppError, publicLine } from "../src/errors.ts";
+import { gitError } from "../src/git/git-error.ts";
+
+describe("what people are told who do not run Hunkwise", () => {
+  const folder = "/srv/hunkwise/mirrors/github.com/octo/shop.git";
+
+  it.each([
+    ["cannot write", `fatal: Unable to create '${folder}/shallow.lock': Permission denied`],
+    ["finds no repository", `fatal: '${folder}' does not appear to be a git repository`],
+    [
+      "finds its repository damaged",
+      `error: object file ${folder}/objects/aa/bb is empty\nfatal: bad object`,
+    ],
+    ["fails for a reason of its own", `fatal: ${folder}: something new`],
+  ])("names no folder of the machine when git %s, but what to do", (_, stderr) => {
+    const error = gitError("fetch", { exitCode: 128, stderr });
+
+    expect(error.line).toContain(folder);
+    expect(publicLine(error)).not.toContain("/srv");
+    if (error.remedy) expect(publicLine(error)).toContain(error.remedy);
+  });
+
+  it("names no folder when the data folder cannot be used", () => {
+    const error = new AppError("data_folder_unusable", `The data folder '${folder}' cannot be used`, {
+      remedy: "Make room",
+    });
+
+    expect(publicLine(error)).toBe("the data folder of Hunkwise cannot be used. Make room");
+  });
+
+  it("is what GitHub or the configuration said, and nothing of a fault of our own", () => {
+    const config = new AppError("config_invalid", ".github/hunkwise.yml is not YAML", { remedy: "Mend it" });
+
+    expect(publicLine(config)).toBe(".github/hunkwise.yml is not YAML. Mend it");
+    expect(publicLine(new Error(`ENOENT: ${folder}`))).toBe(
+      "a fault in Hunkwise itself, which its log explains",
+    );
+  });
+});
