@@ -52,8 +52,9 @@ export function showNearLines(file: Sides, side: Side, line: number, quote: read
     .join("\n");
 }
 
-/** The first line of the quote that no line of the file is. */
+/** The first of several lines of the quote that no line of the file is. */
 function missingLine(lines: readonly string[], quote: readonly string[]): string | undefined {
+  if (quote.length < 2) return undefined;
   const missing = new Set(quote.map(squeeze));
   for (const line of lines) missing.delete(squeeze(line));
   return quote.find((line) => missing.has(squeeze(line)));
@@ -86,11 +87,11 @@ export function nearLines(
   const first = Math.max(0, Math.min(line, lines.length) - MAX_LINES / 2);
   const shortlist: Alike[] = [];
   let needed = 1 - MOST_DIFFERENT;
-  for (const [index, raw] of lines.slice(first, first + MAX_LINES).entries()) {
-    const alike = { number: first + index + 1, text: compared(raw), shared: 0 };
-    alike.shared = pairs.sharedWith(alike.text);
-    if (alike.shared < needed || !accepts(alike.number)) continue;
-    shortlist.push(alike);
+  for (let index = first; index < Math.min(first + MAX_LINES, lines.length); index++) {
+    const line = (lines[index] ?? "").trimStart().slice(0, MAX_CHARACTERS);
+    const [number, shared] = [index + 1, pairs.sharedWith(line)];
+    if (shared < needed || !accepts(number)) continue;
+    shortlist.push({ number, text: compared(line), shared });
     if (shortlist.length < SHORTLIST * 8) continue;
     shortlist.sort(byShared).splice(SHORTLIST);
     needed = shortlist.at(-1)?.shared ?? needed;
