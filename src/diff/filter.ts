@@ -18,6 +18,14 @@ export function isSkippedForSize(reason: string): boolean {
   return reason === OVERLONG_LINES || reason === PATH_TOO_LONG || reason.startsWith(TOO_LARGE);
 }
 
+/** Of text that git takes for binary: code that no diff shows. */
+export const TEXT_AS_BINARY = "text with NUL bytes";
+
+/** Whether nobody could read a skipped file although somebody may have written it by hand: no review of it is complete. */
+export function isUnreadable(reason: string): boolean {
+  return isSkippedForSize(reason) || reason === TEXT_AS_BINARY;
+}
+
 /** What the filter needs to know of a changed file. Modes are git's six octal digits. */
 export interface FilteredChange {
   path: string;
@@ -39,6 +47,7 @@ export interface PathPatterns {
 
 const kinds: Record<string, string> = { "120000": "symbolic link", "160000": "submodule" };
 
+const BINARY = "binary";
 const ABSENT = "000000";
 
 /** What the change leaves behind, or took away: where a link or a submodule was, there may be a file with code now. */
@@ -49,14 +58,27 @@ export function lastMode({ oldMode, newMode }: Pick<FilteredChange, "oldMode" | 
 function reasonByKind(change: FilteredChange): string | null {
   const kind = kinds[lastMode(change)];
   if (kind) return kind;
-  if (change.additions === null || change.deletions === null) return "binary";
+  if (change.additions === null || change.deletions === null) return BINARY;
   if (change.additions + change.deletions > 0) return null;
   if (change.oldOid !== change.newOid) return "empty file";
   return change.oldPath === null ? "mode change only" : "pure rename";
 }
 
-/** Why a changed file is not reviewed, in a few words that people read; null for a reviewable one. */
-export type Filter = (change: FilteredChange, base: BaseWord) => Promise<string | null>;
+function reasonBySize({ additions, deletions }: FilteredChange, paths: readonly string[]): string | null {
+  if (paths.some(isPathTooLong)) return PATH_TOO_LONG;
+  const lines = (additions ?? 0) + (deletions ?? 0);
+  return lines > MAX_REVIEWABLE_LINES ? `${TOO_LARGE} (${lines} changed lines)` : null;
+}
+
+/**
+ * Why a changed file is not reviewed, in a few words that people read; null for a reviewable one. `isText` is asked of a file
+ * that git calls binary.
+ */
+export type Filter = (
+  change: FilteredChange,
+  base: BaseWord,
+  isText: () => Promise<boolean>,
+) => Promise<string | null>;
 
 /**
  * The first reason counts: private, ignored, kind of change, attributes at base, name, header, size. A negative pattern in
@@ -65,18 +87,17 @@ export type Filter = (change: FilteredChange, base: BaseWord) => Promise<string 
 export function createFilter(patterns: PathPatterns): Filter {
   const isPrivate = createPrivacy(patterns.private);
   const ignored = createPathMatcher(patterns.ignore);
-  return async (change, base) => {
+  return async (change, base, isText) => {
     const paths = change.oldPath === null ? [change.path] : [change.path, change.oldPath];
     if (paths.some(isPrivate)) return WITHHELD;
     const configured = ignored(change.path);
     if (configured.matched) return "ignored by configuration";
     const kind = reasonByKind(change);
-    if (kind) return kind;
+    const hidesText = kind === BINARY && (await isText());
+    if (kind && !hidesText) return kind;
     const origin = configured.takenBack ? null : await reasonByOrigin(change.path, base);
     if (origin !== null) return origin;
-    if (paths.some(isPathTooLong)) return PATH_TOO_LONG;
-    const lines = (change.additions ?? 0) + (change.deletions ?? 0);
-    return lines > MAX_REVIEWABLE_LINES ? `${TOO_LARGE} (${lines} changed lines)` : null;
+    return hidesText ? TEXT_AS_BINARY : reasonBySize(change, paths);
   };
 }
 

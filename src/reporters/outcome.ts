@@ -1,12 +1,13 @@
+import { isSkippedForSize } from "../diff/filter.ts";
 import { type Severity, severities } from "../finding.ts";
-import { isComplete, type ReviewResult, type StopReason, tooLargeFiles } from "../review/review-result.ts";
+import { isComplete, type ReviewResult, type StopReason, unreadableFiles } from "../review/review-result.ts";
 
 /** What a result amounts to: a model read it all, the analyzers alone looked, or something was left undone. */
 export type Outcome = "complete" | "offline" | "partial";
 
 export function outcomeOf(result: ReviewResult): Outcome {
   if (isComplete(result)) return "complete";
-  return didAnalyzersEnd(result) && tooLargeFiles(result).length === 0 ? "offline" : "partial";
+  return didAnalyzersEnd(result) && unreadableFiles(result).length === 0 ? "offline" : "partial";
 }
 
 function didAnalyzersEnd({ mode, stop_reason }: ReviewResult): boolean {
@@ -30,8 +31,11 @@ const stopWords: Record<StopReason, string> = {
 export function outcomeSentence(result: ReviewResult): string {
   if (outcomeOf(result) === "complete") return "";
   const parts = didAnalyzersEnd(result)
-    ? ["Offline: the built-in analyzers alone looked at this change, no model read it", tooLargeWords(result)]
-    : [whyUnread(result), tooLargeWords(result), hunksRead(result)];
+    ? [
+        "Offline: the built-in analyzers alone looked at this change, no model read it",
+        unreadableWords(result),
+      ]
+    : [whyUnread(result), unreadableWords(result), hunksRead(result)];
   const told = parts.filter((part) => part !== "").join("; ");
   return didAnalyzersEnd(result) ? told : `Partial: ${told}`;
 }
@@ -42,9 +46,15 @@ function whyUnread({ stop_reason, coverage }: ReviewResult): string {
   return readAll ? "" : stopWords[stop_reason];
 }
 
-function tooLargeWords(result: ReviewResult): string {
-  const count = tooLargeFiles(result).length;
-  return count === 0 ? "" : `${plural(count, "file")} ${count === 1 ? "was" : "were"} too large to be read`;
+function unreadableWords(result: ReviewResult): string {
+  const unreadable = unreadableFiles(result);
+  const large = unreadable.filter(({ reason }) => isSkippedForSize(reason)).length;
+  const were = (count: number) => `${plural(count, "file")} ${count === 1 ? "was" : "were"}`;
+  const parts = [
+    large > 0 ? `${were(large)} too large to be read` : "",
+    large < unreadable.length ? `${were(unreadable.length - large)} text that git takes for binary` : "",
+  ];
+  return parts.filter((part) => part !== "").join("; ");
 }
 
 function hunksRead({ coverage: { hunks_served, hunks_total } }: ReviewResult): string {
@@ -56,7 +66,7 @@ export function unreadPlaces(result: ReviewResult): { path: string; what: string
   const unserved = result.mode === "model" ? result.coverage.unserved : [];
   return [
     ...unserved.map(({ path, hunks }) => ({ path, what: plural(hunks, "hunk") })),
-    ...tooLargeFiles(result).map(({ path, reason }) => ({ path, what: reason })),
+    ...unreadableFiles(result).map(({ path, reason }) => ({ path, what: reason })),
   ];
 }
 

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { stopReasons } from "../agent/events.ts";
-import { isSkippedForSize } from "../diff/filter.ts";
+import { isUnreadable } from "../diff/filter.ts";
 import { Finding } from "../finding.ts";
 
 /** Why a review ended; "finished" alone means that the model said it had read everything. */
@@ -57,13 +57,13 @@ export const ReviewResult = z.strictObject({
 });
 export type ReviewResult = z.infer<typeof ReviewResult>;
 
-/** Files that nobody read for their size alone. */
-export function tooLargeFiles({ coverage }: ReviewResult): Coverage["files_skipped"] {
-  return coverage.files_skipped.filter(({ reason }) => isSkippedForSize(reason));
+/** Files that nobody could read, for their size or because git takes them for binary. */
+export function unreadableFiles({ coverage }: ReviewResult): Coverage["files_skipped"] {
+  return coverage.files_skipped.filter(({ reason }) => isUnreadable(reason));
 }
 
 /**
- * True when a model read every reviewable hunk, no file was too large for that, and it ended the review itself. Where there
+ * True when a model read every reviewable hunk, no file was unreadable, and it ended the review itself. Where there
  * is no such hunk, nobody had to read anything.
  */
 export function isComplete(result: ReviewResult): boolean {
@@ -72,6 +72,6 @@ export function isComplete(result: ReviewResult): boolean {
     (result.mode === "model" || hunks_total === 0) &&
     result.stop_reason === "finished" &&
     hunks_served === hunks_total &&
-    tooLargeFiles(result).length === 0
+    unreadableFiles(result).length === 0
   );
 }

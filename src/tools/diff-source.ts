@@ -10,6 +10,7 @@ import {
 import { Lru } from "../diff/lru.ts";
 import { parseFilePatch } from "../diff/parse.ts";
 import { countLines, MAX_DIFF_LINES, surveyPatch } from "../diff/survey.ts";
+import { PROBED_BYTES, readsAsText } from "../diff/text-as-binary.ts";
 import { AppError } from "../errors.ts";
 import type { Change, Workspace } from "../git/workspace.ts";
 import { askBase, type BaseWords } from "./base-word.ts";
@@ -38,6 +39,13 @@ async function textualPatch(workspace: Workspace, change: Change, contextLines: 
   const patch = await workspace.patch(change, contextLines);
   // Of the two halves the file is the second; lines of content have a sign in front.
   return change.type === "type_changed" ? patch.slice(patch.indexOf("\ndiff --git ") + 1) : patch;
+}
+
+/** What is no regular file any more, or cannot be read, is no text. */
+async function startsAsText(workspace: Workspace, { path, newMode }: Change): Promise<boolean> {
+  if (!newMode.startsWith("100")) return false;
+  const start = await workspace.headStart(path, PROBED_BYTES).catch(() => "");
+  return readsAsText(start);
 }
 
 const emptyDiff = (change: Change): FileDiff => ({
@@ -114,7 +122,7 @@ export function createDiffSource(
   let warnings: readonly string[] = [];
 
   async function describe(change: Change, base: BaseWords): Promise<ChangedFile> {
-    const reason = await skipReason(change, base.of(change));
+    const reason = await skipReason(change, base.of(change), () => startsAsText(workspace, change));
     if (reason === WITHHELD) return { change, totalHunks: 0, reviewable: false, skipReason: reason };
     if (changesTooMuch(change)) {
       return { change, totalHunks: 0, reviewable: false, skipReason: reason ?? TOO_LARGE };

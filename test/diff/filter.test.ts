@@ -4,8 +4,10 @@ import {
   createPrivacy,
   type FilteredChange,
   isSkippedForSize,
+  isUnreadable,
   MAX_REVIEWABLE_LINES,
   type PathPatterns,
+  TEXT_AS_BINARY,
 } from "../../src/diff/filter.ts";
 import type { BaseWord } from "../../src/diff/origin.ts";
 
@@ -30,7 +32,7 @@ const base = (attributes: BaseWord["attributes"] | undefined, header = false): B
 const silent = base(undefined);
 const filterBy = (patterns: PathPatterns) => {
   const filter = createFilter(patterns);
-  return (one: FilteredChange, word = silent) => filter(one, word);
+  return (one: FilteredChange, word = silent, isText = false) => filter(one, word, async () => isText);
 };
 const same = { newOid: "1".repeat(40), additions: 0, deletions: 0 };
 
@@ -98,6 +100,21 @@ describe("createFilter", () => {
     ],
   ])("skips a file as %s", async (reason, over) => {
     expect(await filterBy(nothing)(change("a.ts", over))).toBe(reason);
+  });
+
+  it("tells text that git takes for binary from what is binary, and from text that nobody wrote", async () => {
+    const reasonOf = filterBy({ ignore: ["docs/"], private: ["keys/"] });
+    const binary = { additions: null, deletions: null };
+    const paths = ["a.js", "vendor/a.js", "docs/a.md", "keys/a.ts"];
+    const reasons = await Promise.all(paths.map((path) => reasonOf(change(path, binary), silent, true)));
+    expect(reasons).toEqual([
+      TEXT_AS_BINARY,
+      "vendored",
+      "ignored by configuration",
+      "withheld by configuration",
+    ]);
+    expect(reasons.map((reason) => isUnreadable(reason ?? ""))).toEqual([true, false, false, false]);
+    expect(isUnreadable("binary")).toBe(false);
   });
 
   it("tells a file that is too large from those that nobody wrote by hand", async () => {

@@ -42,6 +42,7 @@ describe("what a review concludes with", () => {
       { ...policy, fail: true },
     ],
     ["neutral", "a file that was too large to be read", sampleResult(skipping("overlong lines")), policy],
+    ["neutral", "text that git takes for binary", sampleResult(skipping("text with NUL bytes")), policy],
     ["success", "a file that nobody wrote by hand", sampleResult(skipping("generated")), policy],
     ["neutral", "offline", { ...clean, mode: "offline", model: null, stop_reason: "no_model" }, policy],
     ["neutral", "a model that failed", { ...clean, stop_reason: "model_error" }, policy],

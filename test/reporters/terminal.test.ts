@@ -88,6 +88,13 @@ Time      8.2 s
     expect(text).not.toContain("no problems found");
   });
 
+  it("says that text was read by nobody because git takes it for binary", () => {
+    const text = render(skipping("overlong lines", "text with NUL bytes", "text with NUL bytes"));
+    expect(text.replaceAll("\n", " ")).toContain(
+      "Partial: 1 file was too large to be read; 2 files were text that git takes for binary; 3 of 3 hunks were read.",
+    );
+  });
+
   it("says first that files were too large to be read, and which", () => {
     const text = render(skipping("overlong lines", "lock file"));
     expect(text.split("\n").slice(0, 3)).toEqual([

@@ -145,6 +145,30 @@ describe("a pull request cannot hide code", () => {
     }
   });
 
+  it("by a NUL byte, for which git shows no diff", async () => {
+    const noise = Buffer.from(Array.from({ length: 9_000 }, (_, at) => (at * at * 31 + (at >> 3)) % 256));
+    expect(
+      await reasonsOf({
+        base: [["was.ts", code("w")]],
+        head: [
+          ["was.ts", `/* \0 */ evil();\n${code("w")}`],
+          ["new.js", `${code("n")}\0${code("m", 900)}`],
+          ["utf16.ps1", Buffer.from(`\ufeff${code("u")}`, "utf16le")],
+          ["noise.bin", noise],
+          ["white.bmp", Buffer.concat([Buffer.from("BM\0\0"), Buffer.alloc(500, 0xff)])],
+          ["zeros.bin", Buffer.alloc(500)],
+        ],
+      }),
+    ).toEqual({
+      "was.ts": "text with NUL bytes",
+      "new.js": "text with NUL bytes",
+      "utf16.ps1": "text with NUL bytes",
+      "noise.bin": "binary",
+      "white.bmp": "binary",
+      "zeros.bin": "binary",
+    });
+  });
+
   it("by branching off where a file was generated that people write by now", async () => {
     expect(
       await reasonsOf({
