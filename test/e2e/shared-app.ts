@@ -149,10 +149,11 @@ export class PullOfCase {
     return { status: await this.of.deliver("merge_group", payload), sha };
   }
 
-  /** The check run of events about the newest head and the branch that it is to be merged into. */
+  /** The check run of events about the newest head and the branch that it is to be merged into, where that could be seen. */
   check(): CheckRun | undefined {
-    const externalId = `${headOf(this.pull)}:event#${this.pull.number}@${this.pull.baseRef}`;
-    return this.of.repository.checkRuns.find((run) => run.externalId === externalId);
+    const unseen = `${headOf(this.pull)}:event#${this.pull.number}`;
+    const ids = [`${unseen}@${this.pull.baseRef}`, unseen];
+    return this.of.repository.checkRuns.find((run) => ids.includes(run.externalId));
   }
 
   /** Resolves once that check run is concluded in this way, or in any. */
