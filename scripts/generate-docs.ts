@@ -178,7 +178,7 @@ Such a file stands in the summary with its reason. The first reason in this orde
 6. Text that git takes for binary, for it has NUL bytes (UTF-16, or one byte in a comment): no diff shows it. The review is partial then.
 7. Its size: more than ${MAX_REVIEWABLE_LINES.toLocaleString("en")} changed lines, lines too long to be shown, or a path too long to be named. The review is partial then, as somebody may have written the file.
 
-Attributes and headers that a pull request brings hide nothing: they count once they are merged. Names are the pull request's own choice, so look at what the summary lists as skipped. Files are taken back, so that they are reviewed, in two ways:
+Attributes and headers that a pull request brings hide nothing: they count once they are merged. A renamed file is skipped only where it would be under both names. Names of new files are the pull request's own choice, so look at what the summary lists as skipped. Files are taken back, so that they are reviewed, in two ways:
 
 - \`dist/** -linguist-generated\` or \`vendor/ours/** -linguist-vendored\` in \`.gitattributes\` of the base branch takes back what a name skips, the former what a header skips, too.
 - A negative pattern such as \`"!vendor/ours/**"\` in \`paths.ignore\` takes back what attributes, names and headers skip.`;

@@ -71,18 +71,19 @@ function reasonBySize({ additions, deletions }: FilteredChange, paths: readonly 
 }
 
 /**
- * Why a changed file is not reviewed, in a few words that people read; null for a reviewable one. `isText` is asked of a file
- * that git calls binary.
+ * Why a changed file is not reviewed, in a few words that people read; null for a reviewable one. `base` says what the base
+ * knows of one of its paths; `isText` is asked of a file that git calls binary.
  */
 export type Filter = (
   change: FilteredChange,
-  base: BaseWord,
+  base: (path: string) => BaseWord,
   isText: () => Promise<boolean>,
 ) => Promise<string | null>;
 
 /**
  * The first reason counts: private, ignored, kind of change, attributes at base, name, header, size. A negative pattern in
- * `paths.ignore` takes a file back that its attributes, its name or its header would skip.
+ * `paths.ignore` takes a file back that its attributes, its name or its header would skip. Of a renamed file both paths must
+ * be skipped: moved to where nobody looks, code is still what somebody wrote.
  */
 export function createFilter(patterns: PathPatterns): Filter {
   const isPrivate = createPrivacy(patterns.private);
@@ -90,13 +91,16 @@ export function createFilter(patterns: PathPatterns): Filter {
   return async (change, base, isText) => {
     const paths = change.oldPath === null ? [change.path] : [change.path, change.oldPath];
     if (paths.some(isPrivate)) return WITHHELD;
-    const configured = ignored(change.path);
-    if (configured.matched) return "ignored by configuration";
+    const configured = paths.map(ignored);
+    if (configured.every(({ matched }) => matched)) return "ignored by configuration";
     const kind = reasonByKind(change);
     const hidesText = kind === BINARY && (await isText());
     if (kind && !hidesText) return kind;
-    const origin = configured.takenBack ? null : await reasonByOrigin(change.path, base);
-    if (origin !== null) return origin;
+    const origins = paths.map((path, at) =>
+      configured[at]?.takenBack ? null : reasonByOrigin(path, base(path)),
+    );
+    const [origin = null, before = origin] = await Promise.all(origins);
+    if (origin !== null && before !== null) return origin;
     return hidesText ? TEXT_AS_BINARY : reasonBySize(change, paths);
   };
 }

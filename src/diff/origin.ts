@@ -1,11 +1,11 @@
 import type { LinguistAttributes } from "./linguist.ts";
 import { reasonByName } from "./skipped-names.ts";
 
-/** What the base branch says of a changed file, since what the pull request says of itself may be a way to hide code. */
+/** What the base branch says of a path of a changed file, since what the pull request says of itself may be a way to hide code. */
 export interface BaseWord {
   /** Null where git could not tell: then the base may have taken the file back, and a name alone does not skip it. */
   attributes: LinguistAttributes | null;
-  /** Whether the file's header calls it generated, at base as at head. Asked when nothing before it decides. */
+  /** Whether the file's header calls it generated, at base at that path as at head. Asked when nothing before it decides. */
   headerSaysGenerated(): Promise<boolean>;
 }
 

@@ -4,9 +4,9 @@ import type { BaseWord } from "../diff/origin.ts";
 import { AppError, errorLine } from "../errors.ts";
 import type { Change, Workspace } from "../git/workspace.ts";
 
-/** What the base branch says of changed files. */
+/** What the base branch says of changed files, of a renamed one at either path. */
 export interface BaseWords {
-  of(change: Change): BaseWord;
+  of(change: Change, path: string): BaseWord;
   /** What people should hear of: attributes that could not be read. */
   warnings: readonly string[];
 }
@@ -18,7 +18,7 @@ export interface BaseWords {
 export async function askBase(workspace: Workspace, changes: readonly Change[]): Promise<BaseWords> {
   const warnings: string[] = [];
   const attributes = await workspace
-    .linguistAttributes(changes.map(({ path }) => path))
+    .linguistAttributes(changes.flatMap(({ path, oldPath }) => (oldPath === null ? [path] : [path, oldPath])))
     .catch((error: unknown): ReadonlyMap<string, LinguistAttributes> => {
       if (error instanceof AppError && error.code === "aborted") throw error;
       warnings.push(
@@ -28,24 +28,28 @@ export async function askBase(workspace: Workspace, changes: readonly Change[]):
     });
   return {
     warnings,
-    of: (change) => ({
-      attributes: attributes.get(change.path) ?? null,
-      headerSaysGenerated: () => headerSaysGenerated(workspace, change),
+    of: (change, path) => ({
+      attributes: attributes.get(path) ?? null,
+      headerSaysGenerated: () => headerSaysGenerated(workspace, change, path),
     }),
   };
 }
 
 /**
- * Whether a file's header calls it generated both at head and at the base's tip: where the base says nothing at this path,
+ * Whether a file's header calls it generated both at head and at the base's tip: where the base says nothing at that path,
  * the pull request would say it of itself, and where the head says it no more, people go on writing the file. The head is
  * asked first; its files lie on the disk, so that few blobs have to be read. What cannot be read is reviewed.
  */
-async function headerSaysGenerated(workspace: Workspace, { path, newMode }: Change): Promise<boolean> {
+async function headerSaysGenerated(
+  workspace: Workspace,
+  { path, newMode }: Change,
+  basePath: string,
+): Promise<boolean> {
   if (!newMode.startsWith("100")) return false;
   try {
     if (!saysGenerated(await workspace.headStart(path, HEADER_BYTES), path)) return false;
-    const before = (await workspace.tree("base")).get(path);
-    return before !== undefined && saysGenerated((await workspace.readBlob(before.oid)).text, path);
+    const before = (await workspace.tree("base")).get(basePath);
+    return before !== undefined && saysGenerated((await workspace.readBlob(before.oid)).text, basePath);
   } catch {
     return false;
   }

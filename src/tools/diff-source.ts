@@ -122,7 +122,11 @@ export function createDiffSource(
   let warnings: readonly string[] = [];
 
   async function describe(change: Change, base: BaseWords): Promise<ChangedFile> {
-    const reason = await skipReason(change, base.of(change), () => startsAsText(workspace, change));
+    const reason = await skipReason(
+      change,
+      (path) => base.of(change, path),
+      () => startsAsText(workspace, change),
+    );
     if (reason === WITHHELD) return { change, totalHunks: 0, reviewable: false, skipReason: reason };
     if (changesTooMuch(change)) {
       return { change, totalHunks: 0, reviewable: false, skipReason: reason ?? TOO_LARGE };

@@ -32,7 +32,12 @@ const base = (attributes: BaseWord["attributes"] | undefined, header = false): B
 const silent = base(undefined);
 const filterBy = (patterns: PathPatterns) => {
   const filter = createFilter(patterns);
-  return (one: FilteredChange, word = silent, isText = false) => filter(one, word, async () => isText);
+  return (one: FilteredChange, word = silent, isText = false) =>
+    filter(
+      one,
+      () => word,
+      async () => isText,
+    );
 };
 const same = { newOid: "1".repeat(40), additions: 0, deletions: 0 };
 

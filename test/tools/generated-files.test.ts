@@ -169,6 +169,39 @@ describe("a pull request cannot hide code", () => {
     });
   });
 
+  it("by moving it where names, attributes or the configuration skip files", async () => {
+    const names = ["a.ts", "b.ts", "c.ts", "old/vendor/d.ts", "gen/e.ts", "docs/f.ts", "g.go"];
+    const source = (name: string) => (name === "g.go" ? mark : "") + code(name.replace(/\W/g, ""));
+    const targets = [
+      "dist/a.ts",
+      "gen/b.ts",
+      "docs/c.ts",
+      "vendor/d.ts",
+      "dist/e.ts",
+      "docs/new/f.ts",
+      "dist/g.go",
+    ];
+    const base: Files = [
+      [".gitattributes", "gen/** linguist-generated\n"],
+      ...names.map((name): Files[number] => [name, source(name)]),
+    ];
+    const head: Files = names.flatMap(
+      (name, at): Files => [
+        [name, null],
+        [targets[at] ?? "", `${source(name)}more();\n`],
+      ],
+    );
+    expect(await reasonsOf({ base, head }, ["docs/"])).toEqual({
+      "dist/a.ts": null,
+      "gen/b.ts": null,
+      "docs/c.ts": null,
+      "vendor/d.ts": "vendored",
+      "dist/e.ts": "generated",
+      "docs/new/f.ts": "ignored by configuration",
+      "dist/g.go": "generated",
+    });
+  });
+
   it("by branching off where a file was generated that people write by now", async () => {
     expect(
       await reasonsOf({
@@ -223,7 +256,7 @@ describe("what the base says of files", () => {
     ).toEqual({ "a.go": "generated", "b.go": null, "c.ts": "vendored" });
   });
 
-  it("decides for a renamed file by its new path, and for a deleted one by its old", async () => {
+  it("decides for a renamed file by both its paths, and for a deleted one by its old", async () => {
     const base: Files = [
       [".gitattributes", "gen/** linguist-generated\n"],
       ["gen/a.ts", code("a")],
@@ -239,7 +272,7 @@ describe("what the base says of files", () => {
     ];
     expect(await reasonsOf({ base, head })).toEqual({
       "src/a.ts": null,
-      "gen/b.ts": "generated",
+      "gen/b.ts": null,
       "gen/c.ts": "generated",
     });
   });
