@@ -53,7 +53,7 @@ async function withoutHunks(change: Change, context: ToolContext) {
   return { output: { file_path, diff: await changeInWords(change, context.workspace), ...counts } };
 }
 
-async function execute(input: Input, context: ToolContext) {
+async function execute(input: Input, context: ToolContext, signal: AbortSignal) {
   const { change } = await findChange(input.file_path, context);
   const diff = await context.diffs.fileDiff(change, input.context_lines);
   const served = servedHunks(diff);
@@ -71,7 +71,6 @@ async function execute(input: Input, context: ToolContext) {
     );
   }
   const hunks = takePage(served, input.start_hunk, end, pageBudget(diff));
-  noteShown(context.coverage, await context.diffs.fileDiff(change, GITHUB_CONTEXT), hunks);
   const last = input.start_hunk + hunks.length - 1;
   const output: FileDiffOutput = {
     file_path: change.path,
@@ -84,6 +83,9 @@ async function execute(input: Input, context: ToolContext) {
     end_hunk: last,
   };
   const note = await latin1Note(output.diff, [change.oldOid, change.newOid], context.workspace);
+  const githubDiff = await context.diffs.fileDiff(change, GITHUB_CONTEXT);
+  // Nobody is shown an answer that comes too late.
+  if (!signal.aborted) noteShown(context.coverage, githubDiff, hunks);
   const answer = note === undefined ? { output } : { output, note };
   if (last === total) return answer;
   const width = input.context_lines === GITHUB_CONTEXT ? {} : { context_lines: input.context_lines };

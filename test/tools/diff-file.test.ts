@@ -1,7 +1,8 @@
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { isSkippedForSize } from "../../src/diff/filter.ts";
 import { MAX_DIFF_LINES } from "../../src/diff/survey.ts";
-import type { FileDiffOutput } from "../../src/tools/diff-file.ts";
+import { diffFile, type FileDiffOutput } from "../../src/tools/diff-file.ts";
+import { runTool } from "../../src/tools/run-tool.ts";
 import { MAX_RENDERED_BYTES } from "../../src/tools/tool.ts";
 import { type Content, GitRepo } from "../support/git-repo.ts";
 import { type ContextOptions, openRepository, type TestTools, toolsOn } from "./context.ts";
@@ -157,6 +158,34 @@ describe("diff_file", () => {
       returned_hunks: 0,
     });
     expect((await tools.run("diff_file", { file_path: path })).text).toBe(`${path}: ${words}`);
+  });
+
+  it("counts no hunk as served once nobody waits for the answer", async () => {
+    const tools = open();
+    const { fileDiff } = tools.context.diffs;
+    const read = Promise.withResolvers<void>();
+    const stop = new AbortController();
+    let late: Promise<unknown> | undefined;
+    const slow: TestTools["context"] = {
+      ...tools.context,
+      diffs: {
+        ...tools.context.diffs,
+        fileDiff: (change, width) => {
+          const diff = read.promise.then(() => fileDiff(change, width));
+          late = diff;
+          return diff;
+        },
+      },
+    };
+    const answer = runTool(diffFile, { file_path: "two.ts" }, slow, { signal: stop.signal });
+    await vi.waitFor(() => expect(late).not.toBeUndefined());
+    stop.abort();
+    expect((await answer).result.status).toBe("error");
+    read.resolve();
+    await late;
+    await new Promise((done) => setTimeout(done, 20));
+
+    expect(tools.served).toEqual([]);
   });
 
   it("keeps hidden characters raw in the output and spells them out for the model", async () => {
