@@ -38,6 +38,7 @@ const Comment = Text.extend({
   path: z.string(),
   side: Side.nullish().catch(null),
   line: z.int().nullish(),
+  subject_type: z.string().nullish(),
   html_url: z.string(),
 });
 
@@ -46,7 +47,9 @@ export function ownCommentsAmong(items: readonly unknown[], app: AppIdentity): O
   return items.flatMap((item) => {
     const { success, data } = Comment.safeParse(item);
     if (!success || !isOurs(data, app)) return [];
-    const { id, body, path, side, line, html_url } = data;
-    return [{ id, body: body ?? "", path, side: side ?? "RIGHT", line: line ?? null, url: html_url }];
+    const { id, path, html_url: url } = data;
+    const [body, side, line] = [data.body ?? "", data.side ?? "RIGHT", data.line ?? null];
+    const outdated = line === null && data.subject_type !== "file";
+    return [{ id, body, path, side, line, outdated, url }];
   });
 }

@@ -80,8 +80,10 @@ export interface OwnReview extends OwnText {
 export interface OwnComment extends OwnText {
   path: string;
   side: Side;
-  /** Where GitHub sees the line now; null on a file, and where its code has changed since. */
+  /** Where GitHub sees the line now; null on a file, and when it is outdated. */
   line: number | null;
+  /** Its line's code has changed since. */
+  outdated: boolean;
   /** Its page. */
   url: string;
 }

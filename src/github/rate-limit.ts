@@ -28,8 +28,12 @@ export function rateLimitWait(refusal: Refusal, now: number, earlier: number): n
   return secondary ? secondaryWaitMs * 2 ** earlier : undefined;
 }
 
-/** Milliseconds until the primary limit is renewed; undefined while requests are left or GitHub does not say. */
+/**
+ * Milliseconds until the primary limit is renewed; undefined while requests are left or GitHub does not say. GraphQL has a
+ * budget of its own, and when that is used up the REST API goes on.
+ */
 export function untilReset(headers: Headers, now: number): number | undefined {
+  if ((headers["x-ratelimit-resource"] ?? "core") !== "core") return undefined;
   if (secondsOf(headers["x-ratelimit-remaining"]) !== 0) return undefined;
   const reset = secondsOf(headers["x-ratelimit-reset"]);
   if (reset === undefined) return undefined;

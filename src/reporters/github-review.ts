@@ -76,8 +76,9 @@ async function publish(options: PublishOptions): Promise<PublishOutcome> {
     headSha: result.head_sha,
     mergeBaseSha: result.merge_base_sha,
   };
-  const { routes, open } = await plan(options);
-  const input = { ...(await postFindings(routes, context, options)), open };
+  const { routes, open, notice } = await plan(options);
+  const posted = await postFindings(routes, context, options);
+  const input = { ...posted, open, notices: told(posted.notices, notice) };
   const summarise = async (notices: readonly string[]) =>
     tryChannel("summary comment", () =>
       postSummary(api, renderSummaryComment({ ...input, notices }, context), sleep),
@@ -95,10 +96,9 @@ async function publish(options: PublishOptions): Promise<PublishOutcome> {
     // The check was closed to us only now, when the summary had been written without a word of it.
     if (check.problem !== before) await summarise(notices);
   }
-  const { posted, annotated, listed, standing } = input;
   return {
-    ...{ kind: "published", posted: posted.length, annotated: annotated.length },
-    ...{ listed: listed.length, standing: standing.length, notices },
+    ...{ kind: "published", posted: input.posted.length, annotated: input.annotated.length },
+    ...{ listed: input.listed.length, standing: input.standing.length, notices },
   };
 }
 
@@ -115,7 +115,7 @@ function nowhere({ posted, annotated }: SummaryInput, ...refusals: string[]): Ap
 }
 
 /** Divides the findings among the channels. Takes away first what an interrupted question to GitHub left in their way. */
-async function plan(options: PublishOptions): Promise<{ routes: Routed[]; open: EarlierComment[] }> {
+async function plan(options: PublishOptions): Promise<StillOpen & { routes: Routed[] }> {
   const { api, check, result, trigger, maxComments } = options;
   const key = { head: result.head_sha, trigger };
   const standing = await readStanding(api, key);
@@ -127,24 +127,36 @@ async function plan(options: PublishOptions): Promise<{ routes: Routed[]; open: 
     });
   }
   const routes = planPublication(result.findings, standing, annotated, maxComments);
-  return { routes, open: await stillOpen(routes, standing.earlier, api) };
+  return { routes, ...(await stillOpen(routes, standing.earlier, api)) };
 }
 
-/** Earlier comments that this review does not repeat and nobody has settled: the fault may still be there. */
+interface StillOpen {
+  /** Earlier comments that this review does not repeat and nobody has settled: the fault may still be there. */
+  open: EarlierComment[];
+  /** GitHub did not tell which of them are settled. */
+  notice: string | undefined;
+}
+
 async function stillOpen(
   routes: readonly Routed[],
   earlier: readonly EarlierComment[],
   api: PullRequestApi,
-): Promise<EarlierComment[]> {
+): Promise<StillOpen> {
   const repeated = new Set(routes.map(({ place }) => (place.kind === "standing" ? place.comment : null)));
   const left = earlier.filter((one) => !repeated.has(one));
-  if (left.length === 0) return [];
-  const threads = new Set<number>();
-  const refused = await tryChannel("state of our earlier comments", async () => {
-    for (const id of await api.openThreads()) threads.add(id);
-  });
-  // Where GitHub does not tell, what is not outdated counts as open.
-  return left.filter(({ comment }) => (refused ? comment.line !== null : threads.has(comment.id)));
+  if (left.length === 0) return { open: [], notice: undefined };
+  try {
+    const threads = await api.openThreads();
+    return { open: left.filter(({ comment }) => threads.has(comment.id)), notice: undefined };
+  } catch (error) {
+    // GraphQL fails by itself at times, and what was found shall not wait for it.
+    const isFault = error instanceof AppError && error.code === "github_failed";
+    const notice = isFault
+      ? `No state of our earlier comments: ${error.line}`
+      : refusalNotice(error, "state of our earlier comments");
+    // Nobody knows which are resolved, so that every one counts whose code is as it was.
+    return { open: left.filter(({ comment }) => !comment.outdated), notice };
+  }
 }
 
 /** Takes the findings down the ladder: lines and files, then annotations; what no channel took is for the summary. */

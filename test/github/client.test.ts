@@ -1,6 +1,7 @@
 import { inspect } from "node:util";
 import nock from "nock";
 import { describe, expect, it } from "vitest";
+import { z } from "zod";
 import { createGitHubClient } from "../../src/github/client.ts";
 import { createPacing } from "../../src/github/pacing.ts";
 import { clientFor, failure, fakeClock, host, useNock } from "./support.ts";
@@ -261,6 +262,18 @@ describe("a rate limit", () => {
     const { client } = clientFor({ clock, pacing: createPacing(clock) });
     await client.rest.pulls.get(get);
     expect(await failure(client.rest.pulls.get(get))).toMatchObject({ code: "github_rate_limited" });
+  });
+
+  it("of GraphQL alone holds nothing else up", async () => {
+    const clock = fakeClock();
+    const used = { "x-ratelimit-remaining": "0", "x-ratelimit-reset": String(clock.now() / 1_000 + 600) };
+    nock(host)
+      .post("/graphql")
+      .reply(200, { data: {} }, { ...used, "x-ratelimit-resource": "graphql" });
+    nock(host).get(pullPath).reply(200, { number: 7 });
+    const { client } = clientFor({ clock, pacing: createPacing(clock) });
+    await client.query("query { viewer { login } }", {}, z.object({}));
+    expect((await client.rest.pulls.get(get)).data).toEqual({ number: 7 });
   });
 
   it("that never ends is left after three waits", async () => {

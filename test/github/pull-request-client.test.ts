@@ -168,13 +168,15 @@ describe("our own texts", () => {
       .reply(200, [
         { ...ours, id: 1, side: "LEFT", line: 3 },
         // GitHub knows no line of a comment whose code has changed.
-        { ...ours, id: 2, side: "RIGHT", line: null },
+        { ...ours, id: 2, side: "RIGHT", line: null, subject_type: "line" },
+        { ...ours, id: 4, line: null, subject_type: "file" },
         { ...ours, id: 3, user: { login: "octocat", type: "User" }, line: 3 },
       ]);
 
     expect(await apiFor().api.ownReviewComments()).toEqual([
-      { id: 1, body: "ours", path: "src/a.ts", side: "LEFT", line: 3, url },
-      { id: 2, body: "ours", path: "src/a.ts", side: "RIGHT", line: null, url },
+      { id: 1, body: "ours", path: "src/a.ts", side: "LEFT", line: 3, outdated: false, url },
+      { id: 2, body: "ours", path: "src/a.ts", side: "RIGHT", line: null, outdated: true, url },
+      { id: 4, body: "ours", path: "src/a.ts", side: "RIGHT", line: null, outdated: false, url },
     ]);
   });
 });

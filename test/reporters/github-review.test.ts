@@ -292,12 +292,17 @@ describe("a later review that does not repeat a finding", () => {
     expect(summary(github)).toContain("Hunkwise found no problems");
   });
 
-  it("takes what is not outdated for open where GitHub does not tell", async () => {
+  it.each([
+    ["a line", many(1, { severity: "high" }), refusal("github_forbidden")],
+    ["a file", onFile(1), refusal("github_forbidden")],
+    ["a line", many(1, { severity: "high" }), ambiguous()],
+  ])("counts a comment on %s as open where GitHub does not tell, and says so", async (_, first, error) => {
     const github = new MemoryGitHub();
-    await publish(github, many(1, { severity: "high" }));
-    github.faults.push({ call: "openThreads", error: refusal("github_forbidden") });
-    await publish(github, [], later);
+    await publish(github, first);
+    github.faults.push({ call: "openThreads", error });
+    expect(await publish(github, many(1, { path: "src/new.ts" }), later)).toMatchObject({ posted: 1 });
 
-    expect(github.checks[1]?.history.at(-1)).toMatchObject({ conclusion: "neutral" });
+    expect(github.checks[1]?.history.at(-1)?.summary).toContain("Open from earlier reviews: 1 high");
+    expect(summary(github)).toContain("No state of our earlier comments");
   });
 });

@@ -98,10 +98,12 @@ export class MemoryGitHub implements PullRequestApi {
   ownReviewComments = () =>
     this.#do("ownReviewComments", () => [
       ...this.reviews.flatMap(({ comments }) =>
-        comments.map(({ id, body, path, side, line }) => ({ id, body, path, side, line, url: page(id) })),
+        comments.map(({ id, body, path, side, line }) => {
+          return { id, body, path, side, line, outdated: false, url: page(id) };
+        }),
       ),
       ...this.fileComments.map(({ id, body, path }) => {
-        return { id, body, path, side: "RIGHT" as const, line: null, url: page(id) };
+        return { id, body, path, side: "RIGHT" as const, line: null, outdated: false, url: page(id) };
       }),
     ]);
   openThreads = () =>

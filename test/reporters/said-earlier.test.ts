@@ -7,7 +7,7 @@ const found = (id: string, line: number) => sampleFinding({ id, line });
 const said = (id: string, line: number | null): EarlierComment => ({
   id,
   severity: "high",
-  comment: { id: line ?? 0, body: "", path: "a.ts", side: "RIGHT", line, url: "" },
+  comment: { id: line ?? 0, body: "", path: "a.ts", side: "RIGHT", line, outdated: line === null, url: "" },
 });
 
 describe("what an earlier comment says already", () => {
