@@ -66,10 +66,14 @@ export function createRecorder(
   };
 }
 
-/** A run that left an earlier one's course wrote its own steps behind it: a step written again replaces all from there on. */
+/**
+ * A run that left an earlier one's course wrote its own steps behind it: a step written again replaces all from there on, and
+ * a new task everything, for no turn before is an answer to it.
+ */
 function newestCourse(entries: readonly LoopEntry[]): LoopEntry[] {
   const course: LoopEntry[] = [];
   for (const entry of entries) {
+    if (isTask(entry)) course.length = 0;
     const again = course.findIndex(
       (one) => "turn" in one && "turn" in entry && one.kind === entry.kind && one.turn === entry.turn,
     );
@@ -77,4 +81,9 @@ function newestCourse(entries: readonly LoopEntry[]): LoopEntry[] {
     course.push(entry);
   }
   return course;
+}
+
+/** Only the task has a system prompt; what is said on the way has none. */
+function isTask(entry: LoopEntry): boolean {
+  return entry.kind === "messages" && entry.messages.some(({ role }) => role === "system");
 }

@@ -95,6 +95,24 @@ describe("a run that was cut short", () => {
     expect([otherTask.model.requests.length, otherLoop.model.requests.length]).toEqual([1, 1]);
   });
 
+  it("is that of the newest task: turns of an older one answer nothing, and the newest's are not paid again", async () => {
+    const down = new AppError("model_failed", "down");
+    const messages = [
+      { role: "system" as const, content: "You review." },
+      { role: "user" as const, content: "The same pull request under a new title." },
+    ];
+    const old = await runLoop([look("a"), look("b"), down]);
+    const renamed = await runLoop([look("c"), down], { messages, replay: old.entries });
+    const recorded = [...old.entries, ...renamed.entries];
+
+    const again = await runLoop([finish], { messages, replay: recorded });
+    const titledBack = await runLoop([finish], { replay: recorded });
+
+    expect(again.executed).toEqual(["look c", "finish"]);
+    expect(again.model.requests).toHaveLength(1);
+    expect(titledBack.executed).toEqual(["finish"]);
+  });
+
   it("counts its turns against the limits", async () => {
     const first = await runLoop([look("a"), look("b"), new AppError("model_failed", "down")]);
     const second = await runLoop((_, n) => look(`c${n}`), {
