@@ -1,6 +1,6 @@
 import type { TrajectoryEntry } from "../agent/trajectory.ts";
 import type { loadRepoConfig } from "../config/load-repo-config.ts";
-import { AppError, publicLine } from "../errors.ts";
+import { AppError, errorLine, publicLine } from "../errors.ts";
 import type { CheckoutPlace } from "../git/checkout-place.ts";
 import type { PullRequest, PullRequestApi } from "../github/pull-request-api.ts";
 import type { ProgressEvent } from "../process/messages.ts";
@@ -43,7 +43,10 @@ export async function reviewAndPublish(
     const { headSha: head, baseSha: base } = pull;
     await tools.record({ kind: "result", head, base, result });
     const outcome = await publish(subject, result, tools, deps);
-    await tidy(tools.signal);
+    // What was published stays published, whatever becomes of the mirror.
+    await tidy(tools.signal).catch((err: unknown) => {
+      deps.log.warn({ ...jobFields(subject.job), err }, `The mirror was not tidied: ${errorLine(err)}`);
+    });
     return outcome;
   } catch (error) {
     // Where the job is tried again the check is opened again; where it is not, nobody else would close it.
@@ -110,7 +113,7 @@ function configWarning({ line, key, message }: LoadedConfig["problems"][number])
 }
 
 async function publish(
-  { job, api, trigger, loaded, check }: Subject,
+  { job, api, pull, trigger, loaded, check }: Subject,
   result: ReviewResult,
   tools: JobTools,
   { webUrl, version, log }: JobDependencies,
@@ -121,6 +124,7 @@ async function publish(
     result,
     api,
     trigger,
+    baseRef: pull.baseRef,
     repositoryUrl: `${webUrl}/${owner}/${name}`,
     version,
     maxComments: loaded.config.max_comments,

@@ -17,6 +17,8 @@ export interface PublishOptions {
   api: PullRequestApi;
   /** Why the review was made: "event#<pull>@<base branch>", or "comment:<id>". One review a head and trigger. */
   trigger: string;
+  /** Name of the branch that the reviewed change was to be merged into. */
+  baseRef: string;
   /** The repository's page, without a slash at the end; what links lead to. */
   repositoryUrl: string;
   /** Version of Hunkwise. */
@@ -29,9 +31,9 @@ export interface PublishOptions {
   sleep?: Sleep;
 }
 
-/** What was made of a result. `stale_head` and `closed` posted nothing. */
+/** What was made of a result. `stale_head`, `other_base` and `closed` posted nothing. */
 export type PublishOutcome =
-  | { kind: "stale_head" | "closed"; reason: string }
+  | { kind: "stale_head" | "other_base" | "closed"; reason: string }
   | {
       kind: "published";
       /** Findings on their lines or files, also those of an earlier attempt at the same review. */
@@ -54,10 +56,11 @@ export type PublishOutcome =
  * `github_forbidden` when every channel is closed to us.
  */
 export async function publishReview(options: PublishOptions): Promise<PublishOutcome> {
-  const { api, check, result } = options;
+  const { api, check, result, baseRef } = options;
   const pull = await api.pull();
   if (pull.state === "closed") return callOff(check, "closed", "the pull request was closed");
   if (pull.headSha !== result.head_sha) return callOff(check, "stale_head", movedTo(pull.headSha));
+  if (pull.baseRef !== baseRef) return callOff(check, "other_base", `it is for ${pull.baseRef} now`);
   try {
     return await publish(options);
   } catch (error) {
@@ -190,7 +193,7 @@ async function tryChannel(name: string, post: () => Promise<void>): Promise<stri
 
 async function callOff(
   check: CheckRun,
-  kind: "stale_head" | "closed",
+  kind: "stale_head" | "other_base" | "closed",
   reason: string,
 ): Promise<PublishOutcome> {
   await check.conclude(cancelledConclusion(`Not published: ${reason}.`));

@@ -22,6 +22,8 @@ export class WorkedQueue implements AsyncDisposable {
   beforeCheckout: (nth: number) => void = () => {};
   /** Called before GitHub is asked anything at all, as when a token is minted. */
   beforeAccess: () => void = () => {};
+  /** Called when a review was published. */
+  tidy: () => Promise<void> = async () => {};
   readonly #folder = new TempFolder("jobs");
   readonly #repo = GitRepo.create();
   #ahead = 0;
@@ -123,7 +125,7 @@ export class WorkedQueue implements AsyncDisposable {
     this.checkouts.push(request);
     this.beforeCheckout(this.checkouts.length);
     const held = await placeOf(this.#repo, request.base, request.head);
-    return { place: held.place, release: async () => held[Symbol.dispose](), tidy: async () => {} };
+    return { place: held.place, release: async () => held[Symbol.dispose](), tidy: this.tidy };
   }
 }
 

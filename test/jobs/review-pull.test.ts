@@ -38,6 +38,17 @@ describe("the check run of an event", () => {
     expect(jobs.checks()).toEqual([reviewed]);
   });
 
+  it("stays as it is when the mirror cannot be tidied after the review, which the log tells", async () => {
+    jobs.tidy = async () => {
+      throw new Error("the disk is full");
+    };
+    await jobs.queue.enqueue(jobs.event());
+    await jobs.work();
+
+    expect(jobs.checks()).toEqual([reviewed]);
+    expect(jobs.logged("warn").join("\n")).toContain("the disk is full");
+  });
+
   it.each(["pull", "fileAt", "findCheckRun", "ownReviews"] as const)(
     "arrives although GitHub was away ten times when it was asked for `%s`",
     async (call) => {

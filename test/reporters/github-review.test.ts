@@ -116,6 +116,14 @@ describe("a pull request that moved on", () => {
     expect(conclusion(github)).toBe("cancelled");
   });
 
+  it("gets nothing when it is to be merged into another branch, against which it was not read", async () => {
+    const github = new MemoryGitHub();
+    github.state.baseRef = "release";
+    expect(await publish(github)).toEqual({ kind: "other_base", reason: "it is for release now" });
+    expect([github.reviews, github.comments]).toEqual([[], []]);
+    expect(conclusion(github)).toBe("cancelled");
+  });
+
   it("gets nothing when it is closed", async () => {
     const github = new MemoryGitHub();
     github.state.state = "closed";

@@ -88,6 +88,7 @@ export class HttpPublication implements AsyncDisposable {
       result,
       api,
       trigger,
+      baseRef: "main",
       repositoryUrl: `${github.url}/octo-org/shop`,
       version: "0.1.0",
       maxComments: 100,

@@ -24,6 +24,7 @@ export async function publish(github: MemoryGitHub, findings = many(2), over: Pa
     result: sampleResult({ findings }),
     api: github,
     trigger,
+    baseRef: "main",
     repositoryUrl: "https://github.com/octo/shop",
     version: "0.1.0",
     maxComments: 40,
