@@ -4,7 +4,7 @@ import { unescapeAsIn } from "../text/escape-invisible.ts";
 import { showPath } from "../tools/show.ts";
 import type { ReportAnswer, ReportedFinding, ReportPort } from "../tools/tool.ts";
 import { type Anchor, type AnchorFile, resolveAnchor } from "./anchor.ts";
-import { createIdentities } from "./fingerprint.ts";
+import { createIdentities, folded } from "./fingerprint.ts";
 import { withCheckedSuggestion, withoutSuggestion } from "./suggestion.ts";
 
 export interface CollectorOptions {
@@ -57,22 +57,22 @@ export function createFindingCollector(options: CollectorOptions): FindingCollec
     const id = identify(anchored);
     const checked = await withCheckedSuggestion(anchored, file);
     const finding: Finding = { ...checked.finding, id, source: "model", verification: "unverified" };
-    const place = findings.findIndex((one) => one.id === id);
-    if (place >= 0) return keptAlready(place, finding);
+    const why = reported.suggestion && (anchor.asStated ? checked.note : FOR_OTHER_LINES);
+    const isProse = reported.suggestion !== null && finding.suggestion === null;
+    const onSuggestion = [why, isProse && TRY_AGAIN];
+    const place = findings.findIndex((one) => one.id === id || isSameFault(one, finding));
+    if (place >= 0) return keptAlready(place, finding, isProse ? onSuggestion : []);
     findings.push(finding);
     options.onFinding(finding);
-    const isProse = reported.suggestion !== null && finding.suggestion === null;
     const outside = file.hunkAt(finding.side, finding.line) === undefined;
-    const why = anchor.asStated ? checked.note : FOR_OTHER_LINES;
-    const notes = [anchor.note, reported.suggestion && why, isProse && TRY_AGAIN, outside && OUTSIDE];
-    return { ok: true, finding, note: joined(notes) };
+    return { ok: true, finding, note: joined([anchor.note, ...onSuggestion, outside && OUTSIDE]) };
   }
 
   /** The same finding again is kept once; with a suggestion that it lacked it takes the place of the first. */
-  function keptAlready(place: number, again: Finding): ReportAnswer {
+  function keptAlready(place: number, again: Finding, notes: readonly Note[]): ReportAnswer {
     const kept = findings[place];
     if (!kept || kept.suggestion !== null || again.suggestion === null) {
-      return { ok: true, finding: kept ?? again, note: "already reported; kept once" };
+      return { ok: true, finding: kept ?? again, note: joined(["already reported; kept once", ...notes]) };
     }
     findings[place] = again;
     return { ok: true, finding: again, note: "already reported; now with this suggestion" };
@@ -93,7 +93,16 @@ const FOR_OTHER_LINES = `the suggestion becomes prose, because ${MEANT_OTHERWISE
 const TRY_AGAIN = "report the same finding again, with the same title, to replace it by one that fits";
 const OUTSIDE = "the line is outside the diff, so it is posted on the file or in the summary";
 
-const joined = (notes: (string | null | false)[]) => notes.filter((note) => note).join("; ") || null;
+type Note = string | null | false;
+const joined = (notes: readonly Note[]) => notes.filter((note) => note).join("; ") || null;
+
+/** Told again of more or fewer lines, as a suggestion may need it, a fault is still one. */
+function isSameFault(one: Finding, other: Finding): boolean {
+  const firstOf = ({ start_line, line }: Finding) => start_line ?? line;
+  const overlap = firstOf(one) <= other.line && firstOf(other) <= one.line;
+  const isAlike = one.path === other.path && one.side === other.side && one.category === other.category;
+  return isAlike && overlap && folded(one.title) === folded(other.title);
+}
 
 /** The finding on its lines; what was written for other lines must not replace these. */
 function anchoredAt({ note: _, asStated, ...lines }: Anchor, reported: ReportedFinding): ReportedFinding {

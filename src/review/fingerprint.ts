@@ -33,4 +33,5 @@ export function createIdentities(): (
 /** The fingerprint in an id: equal pieces of code with the same kind of fault share it. */
 export const fingerprintIn = (id: string) => id.replace(/-\d+$/, "");
 
-const folded = (title: string) => title.replace(/\s+/g, " ").trim().toLowerCase();
+/** Titles that read the same. */
+export const folded = (title: string) => title.replace(/\s+/g, " ").trim().toLowerCase();

@@ -218,4 +218,32 @@ describe("a suggestion", () => {
 
     expect(Finding.parse(finding)).toEqual(finding);
   });
+
+  it("that does not fit the second time either is refused with the reason again", async () => {
+    const { report, findings } = collectorOn("a.ts", ["if (ready) {", "  start();", "}"]);
+    const about = { ...reported, line: 2, quote: "  start();" };
+    await report({ ...about, suggestion: "  begin(" });
+
+    const again = await report({ ...about, suggestion: "  begin((" });
+
+    expect(again).toMatchObject({
+      note: expect.stringMatching(/^already reported; .*becomes prose, because/),
+    });
+    expect(findings()).toHaveLength(1);
+  });
+
+  it("that needs more lines is the same finding's, not a second one", async () => {
+    const { report, findings } = collectorOn("a.ts", ["if (ready) {", "  start();", "}"]);
+    const about = { ...reported, line: 2, quote: "  start();" };
+    await report({ ...about, suggestion: "  begin(" });
+
+    const both = "if (ready) {\n  begin();";
+    const wider = { ...about, start_line: 1, quote: "if (ready) {\n  start();" };
+    const again = await report({ ...wider, suggestion: both });
+
+    expect(again).toMatchObject({ note: "already reported; now with this suggestion" });
+    expect(findings()).toEqual([expect.objectContaining({ start_line: 1, line: 2, suggestion: both })]);
+    await report({ ...wider, title: "another fault" });
+    expect(findings()).toHaveLength(2);
+  });
 });
