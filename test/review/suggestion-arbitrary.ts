@@ -181,8 +181,8 @@ const bad: Record<string, Writing> = {
     ];
     return isPlain(old) ? { suggestion: pick(ways, random)(), expected: null } : null;
   },
-  "unsteady indentation": ({ replacement, sample }, random) => {
-    if (!isPlain(replacement)) return null;
+  "unsteady indentation": ({ replacement, sample, end }, random) => {
+    if (!isPlain(replacement) || inText(sample, end - 1)) return null;
     const at = random(replacement.length);
     const line = replacement[at]!;
     const odd = sample.language.isIndented ? [1, 2, 3] : [1, 2, 3, 4, 8];

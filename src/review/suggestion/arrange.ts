@@ -21,6 +21,8 @@ export interface Surroundings {
   anchored: readonly string[];
   after: readonly string[];
   style: IndentStyle;
+  /** Whether a parser will decide whether lines fit. */
+  hasParser: boolean;
 }
 
 const indented = "the indentation was taken from the file";
@@ -46,8 +48,13 @@ export function arrangements(written: readonly string[], around: Surroundings): 
     const isSure = taken.every((one) => one.isTelling);
     const why: Arrangement["wasCut"] = isSure ? "for what they say" : "because they fit";
     const wasCut = taken.length > 0 && why;
-    return aligned(body, around, taken[0] ?? null).map((one) => ({
+    const start = Math.max(
+      0,
+      body.findIndex((line) => !isBlank(line)),
+    );
+    return aligned(body.slice(start), around, taken[0] ?? null).map((one) => ({
       ...one,
+      lines: [...body.slice(0, start), ...one.lines],
       wasCut,
       repairs: [...new Set([...style_, ...cutRepairs, ...one.repairs])],
     }));
@@ -63,25 +70,31 @@ function withoutBlankEnds(lines: readonly string[]): string[] {
 }
 
 /** An overlap with a line of a deeper block before it may be none: the same statement can end a block and stand after it. */
-function headOverlap(lines: readonly string[], { before, anchored }: Surroundings): Repeat | null {
+function headOverlap(lines: readonly string[], around: Surroundings): Repeat | null {
+  const { before, anchored } = around;
   const found = overlap(lines, before);
   if (!found) return null;
   const base = baseOf(anchored);
   if (found.inSuggestion === base && found.inFile !== base) return null;
   const isDeeper = found.inFile.length > base.length && found.inSuggestion !== found.inFile;
   const had = overlap(anchored, before)?.count ?? 0;
-  const isFault = (found.isTelling && !isDeeper) || isInPlace(found, base);
+  const isFault = (found.isTelling && !isDeeper) || isSlip(found, around);
   return { ...found, isFault: isFault && had < found.count };
 }
 
-/** Whether copied lines stand where their originals do, and not where the anchored lines do. */
-const isInPlace = ({ inFile, inSuggestion }: Overlap, base: string) =>
-  inFile === inSuggestion && inFile !== base;
+/**
+ * Whether lines that say nothing are copies all the same: they stand where their originals do and not where the anchored
+ * lines do, or they are several and no parser will tell.
+ */
+function isSlip({ inFile, inSuggestion, lines }: Overlap, { anchored, hasParser }: Surroundings): boolean {
+  return (inFile === inSuggestion && inFile !== baseOf(anchored)) || (!hasParser && lines > 1);
+}
 
 const baseOf = (anchored: readonly string[]) => indentOf(anchored.find((line) => !isBlank(line)) ?? "");
 
 /** A line behind the head of a block belongs to that block, whatever stands after the suggestion. */
-function tailOverlap(lines: readonly string[], { after, anchored }: Surroundings): Repeat | null {
+function tailOverlap(lines: readonly string[], around: Surroundings): Repeat | null {
+  const { after, anchored } = around;
   const behind = after.slice(0, 200).toReversed();
   const found = overlap(lines.toReversed(), behind);
   if (!found) return null;
@@ -93,7 +106,7 @@ function tailOverlap(lines: readonly string[], { after, anchored }: Surroundings
   if (isBody && below < depth) return null;
   if (indentOf(lines[0] ?? "") === baseOf(anchored) && below !== depth) return null;
   const had = overlap(anchored.toReversed(), behind)?.count ?? 0;
-  const isFault = found.isTelling || isInPlace(found, baseOf(anchored));
+  const isFault = found.isTelling || isSlip(found, around);
   return { ...found, isFault: isFault && had < found.count };
 }
 
@@ -120,24 +133,34 @@ export function opensBlock(line: string): boolean {
   );
 }
 
-/** The lines where the file's indentation wants them: as they are, or moved, or with the first line alone moved. */
+/** The lines, of which the first is not blank, where the file's indentation wants them: as they are, or moved, or with the first line alone moved. */
 function aligned(body: string[], { anchored }: Surroundings, guide: Repeat | null): Placement[] {
   const asWritten = { lines: body, repairs: [], wasMoved: false };
   const model = anchored.find((line) => !isBlank(line));
   if (model === undefined || body.length === 0) return [asWritten];
   const base = indentOf(model);
-  const guided = guide && shifted(body, guide.inSuggestion, guide.inFile);
-  if (guided && indentOf(guided[0] ?? "") === base)
-    return [guide.inSuggestion === guide.inFile ? asWritten : { ...moved, lines: guided }];
   const [first = "", ...rest] = body;
   const own = indentOf(first);
   if (own === base) return [asWritten];
-  const whole = { ...moved, lines: shifted(body, own, base) };
   const firstOnly = { ...moved, lines: [base + first.trimStart(), ...rest], wasMoved: false };
   const isBehind = own.length < base.length && rest.every((line) => isBlank(line) || line.startsWith(base));
-  if (arePlaced(rest, anchored)) return isBehind ? [firstOnly] : [asWritten];
+  if (arePlaced(rest, anchored)) {
+    if (isBehind) return [firstOnly];
+    // Something may be put at the end of the block that the anchored lines end.
+    return endsBlock(model) ? [asWritten] : [];
+  }
+  // What only seems to be repeated is no measure where lines stand as they stood.
+  if (guide && !guide.isTelling && rest.some((line) => /\w/.test(line) && anchored.includes(line))) return [];
+  const guided = guide && shifted(body, guide.inSuggestion, guide.inFile);
+  if (guided && indentOf(guided[0] ?? "") === base) return [{ ...moved, lines: guided }];
+  const whole = { ...moved, lines: shifted(body, own, base) };
   return isBehind && continues(first, rest, base) ? [firstOnly, whole] : [whole];
 }
+
+const endsBlock = (line: string) =>
+  /^\s*(?:[)}\]]|<\/|(?:end|fi|done|esac|else|elif|elsif|except|finally|rescue|ensure|when|case|catch)\b)/.test(
+    line,
+  );
 
 const moved = { repairs: [indented], wasMoved: true };
 

@@ -6,11 +6,13 @@ import { foreignCode } from "./foreign-code.ts";
 import { breaksStyle, isBlank, styleOf, widthOf } from "./indentation.ts";
 import { isProse, lexisOf } from "./lexis.ts";
 import { movedBlocks } from "./moved-blocks.ts";
+import { movedText } from "./moved-text.ts";
 import { type Overlay, overlayOf, replaced, replacement } from "./overlay.ts";
 import { wrongExtent } from "./own-lines.ts";
 import { isPlaceholder } from "./placeholder.ts";
 import { unwrap } from "./unwrap.ts";
 import { worseReading } from "./worse-reading.ts";
+import { strangeYaml } from "./yaml-nodes.ts";
 
 /** What may be posted in the place of a suggestion. */
 export type CheckedSuggestion =
@@ -66,6 +68,7 @@ export async function checkSuggestion(given: SuggestionToCheck): Promise<Checked
     anchored,
     after: lines.slice(end),
     style: styleOf(lines, anchored),
+    hasParser: hasParser(path),
   };
   const before = await readFile(path, lines, start - 1, end);
   if (!before) return refused("the file is nested too deeply to check it");
@@ -82,7 +85,7 @@ export async function checkSuggestion(given: SuggestionToCheck): Promise<Checked
         repairs: [...written.repairs, ...one.repairs],
       };
   }
-  return refused(first ?? "it changes nothing");
+  return refused(first ?? "its first line is not indented like the first of those it replaces");
 }
 
 function outOfBounds({ lines, start, end, suggestion }: SuggestionToCheck): string | null {
@@ -144,6 +147,8 @@ async function faultOf(
   return (
     worseReading(overlay, before, after) ??
     movedBlocks(overlay, lexisOf(overlay.path)) ??
+    movedText(overlay) ??
+    strangeYaml(overlay) ??
     foreignCode(overlay)
   );
 }

@@ -1,7 +1,6 @@
 import { dataFormatOf } from "../../analyzers/data-formats.ts";
 import { extensionOf } from "../../analyzers/languages.ts";
 import { hasGrammar } from "../../analyzers/syntax-faults.ts";
-import { blockLines } from "./block-lines.ts";
 import { isProse, lexisOf } from "./lexis.ts";
 import { maskLines } from "./mask.ts";
 import { type Overlay, replacement } from "./overlay.ts";
@@ -110,8 +109,7 @@ export function foreignCode(overlay: Overlay): string | null {
     if (suspects.some(({ pattern }) => !pattern.test(own)))
       return "it looks like code of another language than the file's";
   }
-  if (isYaml) return isNoNode(overlay) ? "it is no YAML like the lines it replaces" : null;
-  if (hasGrammar(path)) return null;
+  if (hasGrammar(path) || isYaml) return null;
   return sharesWords(overlay, added) ? null : "it has hardly a word in common with the file";
 }
 
@@ -133,16 +131,4 @@ function sharesWords(overlay: Overlay, added: string): boolean {
   const shared = [...words].filter((word) => known.has(word));
   const common = [...words].filter((word) => keywords.has(word) && !known.has(word));
   return shared.length * 3 >= words.size - common.length;
-}
-
-const yamlNode = /^\s*(?:-(?:\s|$)|\?\s|[#[\]{}"'&*!]|---|\.\.\.|[^\s#,[\]{}&*!|>%@`"'][^#]*?:(?:\s|$))/;
-
-/** Whether a line is plain text where the replaced lines are keys and items: YAML takes that for a value. */
-function isNoNode(overlay: Overlay): boolean {
-  const plain = (lines: readonly string[], start: number, end: number) =>
-    blockLines(lines, lexisOf(overlay.path)).some(
-      ({ at, isText }) => at >= start && at < end && !isText && !yamlNode.test(lines[at] ?? ""),
-    );
-  const { before, after, start, oldEnd, newEnd } = overlay;
-  return plain(after, start, newEnd) && !plain(before, start, oldEnd);
 }

@@ -4,8 +4,8 @@ import type { Lexis } from "./lexis.ts";
 export interface MaskedLine {
   /** The code: comments are gone, strings are empty. */
   code: string;
-  /** Whether the line begins inside of a comment or string. */
-  startsInside: boolean;
+  /** What the line begins inside of. */
+  startsInside: "comment" | "string" | null;
   /** Quotes without a partner on the line. */
   oddQuotes: number;
   /** What is open at the line's end: the text that would close it. */
@@ -38,7 +38,7 @@ function inHeredoc(line: string, state: State): MaskedLine {
   // PHP lets code follow on the line that ends the text.
   const ends = text === word || (text.startsWith(word) && /^[;,)\]]/.test(text.slice(word.length)));
   if (ends) state.inHeredoc = state.heredocs.shift() ?? null;
-  return { code: "", startsInside: true, oddQuotes: 0, open: state.inHeredoc };
+  return { code: "", startsInside: "string", oddQuotes: 0, open: state.inHeredoc };
 }
 
 const escaped = (text: string) => text.replace(/[\\^$.*+?()[\]{}|/-]/g, "\\$&");
@@ -58,7 +58,8 @@ function tokenPattern(lexis: Lexis): RegExp {
 }
 
 function maskLine(line: string, lexis: Lexis, token: RegExp, state: State): Omit<MaskedLine, "open"> {
-  const startsInside = state.closer !== null;
+  const isComment = lexis.blockComments.some(([, close]) => close === state.closer);
+  const startsInside = state.closer === null ? null : isComment ? "comment" : "string";
   let code = "";
   let oddQuotes = 0;
   let at = 0;

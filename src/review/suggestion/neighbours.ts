@@ -4,6 +4,8 @@ import { indentOf, isBlank } from "./indentation.ts";
 export interface Overlap {
   /** Lines of the suggestion, blank ones behind them included. */
   count: number;
+  /** The same without blank lines. */
+  lines: number;
   /** Whether they say something: a lone bracket, `end` or `return` may well stand twice. */
   isTelling: boolean;
   /** Indentation of the first of them in the file, and in the suggestion. */
@@ -35,6 +37,7 @@ export function overlap(suggestion: readonly string[], before: readonly string[]
     if (!lines.every((line, at) => own[at]?.text === line.trim())) continue;
     return {
       count: own[length]?.at ?? suggestion.length,
+      lines: length,
       isTelling: lines.some(isTelling),
       inFile: indentOf(lines[0] ?? ""),
       inSuggestion: indentOf(suggestion[own[0]?.at ?? 0] ?? ""),

@@ -34,7 +34,7 @@ export function oldIndexOf(overlay: Overlay): (index: number) => number | undefi
   };
 }
 
-/** A longest common subsequence of two lists of lines but for white space around them: index in `to` -> index in `from`. */
+/** A longest common subsequence of two lists of lines but for white space around them: index in `to` -> index in `from`, the first where several are as good. */
 export function commonLines(from: readonly string[], to: readonly string[]): Map<number, number> {
   const [a, b] = [from.map((line) => line.trim()), to.map((line) => line.trim())];
   const columns = b.length + 1;
@@ -49,8 +49,8 @@ export function commonLines(from: readonly string[], to: readonly string[]): Map
   const matched = new Map<number, number>();
   for (let i = 0, j = 0; i < a.length && j < b.length; ) {
     if (a[i] === b[j]) matched.set(j++, i++);
-    else if (at(i + 1, j) >= at(i, j + 1)) i++;
-    else j++;
+    else if (at(i, j + 1) >= at(i + 1, j)) j++;
+    else i++;
   }
   return matched;
 }

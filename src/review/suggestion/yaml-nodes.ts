@@ -1,0 +1,40 @@
+import { dataFormatOf } from "../../analyzers/data-formats.ts";
+import { blockLines } from "./block-lines.ts";
+import { lexisOf } from "./lexis.ts";
+import type { Overlay } from "./overlay.ts";
+
+const node = /^\s*(?:-(?:\s|$)|\?\s|[#[\]{}"'&*!]|---|\.\.\.|[^\s#,[\]{}&*!|>%@`"'][^#]*?:(?:\s|$))/;
+const key = /^\s*(?:-\s+)*([\w."'/-]+):(.*)$/;
+
+/** Why lines of a suggestion are no YAML like those they replace, although YAML takes nearly anything for a text. */
+export function strangeYaml(overlay: Overlay): string | null {
+  if (dataFormatOf(overlay.path) !== "YAML") return null;
+  const { before, after, start, oldEnd, newEnd } = overlay;
+  const [old, now] = [
+    nodesOf(before, start, oldEnd, overlay.path),
+    nodesOf(after, start, newEnd, overlay.path),
+  ];
+  const plain = (nodes: readonly Node[]) => nodes.some(({ line }) => !node.test(line));
+  if (plain(now) && !plain(old)) return "it is no YAML like the lines it replaces";
+  const valued = new Set(old.flatMap(({ line, hasValue }) => (hasValue ? [key.exec(line)?.[1]] : [])));
+  const isLost = ({ line, hasValue }: Node) => !hasValue && valued.has(key.exec(line)?.[1]);
+  return now.some((one) => isLost(one) && key.test(one.line)) ? "a key would lose its value" : null;
+}
+
+interface Node {
+  line: string;
+  /** Whether a key has something behind or under it. */
+  hasValue: boolean;
+}
+
+function nodesOf(lines: readonly string[], start: number, end: number, path: string): Node[] {
+  const blocks = blockLines(lines, lexisOf(path));
+  const heads = new Set(blocks.map(({ parent }) => parent?.at));
+  return blocks.flatMap(({ at, part, isText }) => {
+    const line = lines[at] ?? "";
+    if (at < start || at >= end || isText || part === 1) return [];
+    return [
+      { line, hasValue: heads.has(at) || (key.exec(line)?.[2] ?? "").replace(/#.*/, "").trim() !== "" },
+    ];
+  });
+}
