@@ -100,8 +100,11 @@ function amongShown(
   side: Side,
   stated: LineRange,
 ): Found | undefined {
-  const place = findShownQuote(file.hunks, quote, side, stated);
-  return place && { side, place, stated };
+  for (const one of [side, otherSide(side)]) {
+    const place = findShownQuote(file.hunks, quote, one, stated);
+    if (place) return { side: one, place, stated };
+  }
+  return undefined;
 }
 
 /** Unchanged lines between which the change added some: only at the merge base do they follow each other. */

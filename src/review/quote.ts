@@ -31,6 +31,8 @@ function withoutBlankEnds(lines: readonly string[]): string[] {
 
 /** `12 +code`, `12| code`, `12:code` and `12-code` of our listings, `+code` of a diff. */
 const decoration = /^\s*(?:\d+(?:[|:-]|\s([+\- ])?)|([+-]))\s?/;
+/** The sign in front of every line of a diff, a space for unchanged ones. */
+const diffSign = /^([+\- ])/;
 const notOfTheFile = /^(?:@@ -\d.*|\\ No newline at end of file)$/;
 
 /**
@@ -39,11 +41,15 @@ const notOfTheFile = /^(?:@@ -\d.*|\\ No newline at end of file)$/;
  */
 export function undecorated(quote: readonly string[]): { lines: string[]; side: Side | null } {
   const lines = quote.filter((line) => !notOfTheFile.test(line));
-  const signs = new Set(lines.map((line) => decoration.exec(line)).map((found) => found?.[1] ?? found?.[2]));
+  const isDiff = lines.every((line) => line === "" || diffSign.test(line)) && lines.some(isSigned);
+  const pattern = isDiff ? diffSign : decoration;
+  const signs = new Set(lines.map((line) => pattern.exec(line)).map((found) => found?.[1] ?? found?.[2]));
   const onlySign = signs.size === 1 ? [...signs][0] : undefined;
   const side = onlySign === "-" ? "LEFT" : onlySign === "+" ? "RIGHT" : null;
-  return { lines: withoutBlankEnds(lines.map((line) => line.replace(decoration, ""))), side };
+  return { lines: withoutBlankEnds(lines.map((line) => line.replace(pattern, ""))), side };
 }
+
+const isSigned = (line: string) => line.startsWith("+") || line.startsWith("-");
 
 /** How an answer of ours ends a line that is too long to be shown: the quote then holds the beginning of that line. */
 const cutNote = /(?:… \[\d+ more characters of this line\]| \[\.\.\. \d+ more characters\])$/;

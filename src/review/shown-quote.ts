@@ -4,7 +4,8 @@ import { findQuote, type LineRange } from "./quote.ts";
 
 /**
  * Where a quote stands that was copied as the diff shows it, removed and added lines below each other: on neither side do
- * they follow each other. The lines of the quote that are on the given side are its place.
+ * they follow each other. The lines of the quote that are on the given side are its place, from the first to the last with
+ * anything on it.
  */
 export function findShownQuote(
   hunks: readonly Hunk[],
@@ -27,7 +28,9 @@ export function findShownQuote(
     },
   );
   if (!run) return undefined;
-  const numbers = rows.slice(run.start - 1, run.end).flatMap(({ line }) => numberOn(side, line) ?? []);
+  const numbers = rows
+    .slice(run.start - 1, run.end)
+    .flatMap(({ line }) => (line.text.trim() === "" ? [] : (numberOn(side, line) ?? [])));
   const [start, end] = [numbers[0], numbers.at(-1)];
   return start === undefined || end === undefined ? undefined : { start, end };
 }

@@ -108,6 +108,25 @@ describe("a quote of both sides, as the diff shows them", () => {
     expect(at(quote, "RIGHT", 100)).toMatchObject(place("RIGHT", 9));
   });
 
+  it("does not begin or end on a blank line, and stands on the side that has more than those", () => {
+    const blank = parseFilePatch("@@ -1,3 +1,4 @@\n a();\n-b();\n+\n+c();\n+\n d();\n", "a.ts", null);
+    const places = createLineIndex(blank);
+    const other: AnchorFile = {
+      ...file,
+      lines: { RIGHT: ["a();", "", "c();", "", "d();"], LEFT: ["a();", "b();", "d();"] },
+      hunks: blank.hunks,
+      hunkAt: (side, line) => places.at(side, line)?.hunk,
+      isRemoved: (line) => line === 2,
+    };
+    const anchor = (quote: string) =>
+      resolveAnchor(other, { quote, side: "RIGHT", line: 9, start_line: null });
+
+    expect(anchor("-b();\n+\n+c();\n+")).toMatchObject({ anchor: place("RIGHT", 3) });
+    expect(anchor("b();\n\nc();")).toMatchObject({ anchor: place("RIGHT", 3) });
+    expect(anchor(" a();\n-b();\n+")).toMatchObject({ anchor: place("LEFT", 2) });
+    expect(anchor("-b();\n+\n+")).toMatchObject({ anchor: place("LEFT", 2) });
+  });
+
   it("under the header of its hunk", () => {
     expect(at("@@ -13,5 +15,5 @@ six();\n twin();\n-twelve();\n+last();", "RIGHT", 18)).toMatchObject(
       place("RIGHT", 18),

@@ -179,6 +179,15 @@ describe("undecorated", () => {
     expect(undecorated(["7 +", "8 +a", "+", "9 +b", "10| ", "+ "]).lines).toEqual(["a", "", "b"]);
   });
 
+  it("takes one sign off each line of a diff, unchanged ones included", () => {
+    expect(undecorated([" -minus", "-12|cell", "", "+- item"]).lines).toEqual([
+      "-minus",
+      "12|cell",
+      "",
+      "- item",
+    ]);
+  });
+
   it("leaves out what is no line of the file", () => {
     expect(undecorated(["@@ -1,2 +1,2 @@ f()", "-a", "\\ No newline at end of file"])).toEqual({
       lines: ["a"],
