@@ -60,8 +60,21 @@ interface QuotedLine {
   cut: boolean;
 }
 
+/** A longer line is squeezed in pieces: every space found takes memory, and a line of millions more than there is. */
+const PIECE = 64 * 1024;
+
 /** White space of any kind and length as one space, and none at the ends. */
-export const squeeze = (line: string) => line.replace(/\s+/g, " ").trim();
+export function squeeze(line: string): string {
+  if (line.length <= PIECE) return line.replace(/\s+/g, " ").trim();
+  const pieces: string[] = [];
+  let isAfterSpace = true;
+  for (let at = 0; at < line.length; at += PIECE) {
+    const piece = line.slice(at, at + PIECE).replace(/\s+/g, " ");
+    pieces.push(isAfterSpace && piece.startsWith(" ") ? piece.slice(1) : piece);
+    isAfterSpace = piece.endsWith(" ");
+  }
+  return pieces.join("").trimEnd();
+}
 
 function quotedLine(line: string): QuotedLine {
   const text = squeeze(line.trimEnd().replace(cutNote, ""));

@@ -1,7 +1,8 @@
+import { execFileSync } from "node:child_process";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { MAX_LINE_BYTES, renderLine } from "../../src/diff/render.ts";
-import { findQuote, type QuoteSearch, quoteLines, undecorated } from "../../src/review/quote.ts";
+import { findQuote, type QuoteSearch, quoteLines, squeeze, undecorated } from "../../src/review/quote.ts";
 import { cutLine } from "../../src/text/cut.ts";
 
 const at = (start: number, end = start) => ({ start, end });
@@ -193,5 +194,29 @@ describe("undecorated", () => {
       lines: ["a"],
       side: "LEFT",
     });
+  });
+});
+
+describe("squeezing", () => {
+  it("is the same for lines of any length, wherever their white space lies", () => {
+    for (const length of [65_535, 65_536, 65_537, 200_000]) {
+      for (const line of [
+        "a ".repeat(length),
+        `${" \t".repeat(length)}b${"\u00A0".repeat(9)}c `,
+        "x".repeat(length),
+      ]) {
+        expect(squeeze(line) === line.replace(/\s+/g, " ").trim()).toBe(true);
+      }
+    }
+  });
+
+  it("takes no more memory than a line of millions of spaces does itself", () => {
+    const script = `const { squeeze } = await import(${JSON.stringify(new URL("../../src/review/quote.ts", import.meta.url))});
+      console.log(squeeze("a ".repeat(5_000_000)).length);`;
+    const options = ["--max-old-space-size=64", "--input-type=module", "-e", script];
+
+    expect(
+      execFileSync(process.execPath, options, { encoding: "utf8", stdio: ["ignore", "pipe", "ignore"] }),
+    ).toBe("9999999\n");
   });
 });
