@@ -2,7 +2,8 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { FakeTurn } from "../support/fake-openai.ts";
 import { headOf } from "../support/github-double/model.ts";
 import type { Files, NewPull } from "../support/github-double/people.ts";
-import { patient, type RepositoryOfCase, type SharedApp, startSharedApp, until } from "./shared-app.ts";
+import { patient, until } from "./conformance-fixture.ts";
+import { type RepositoryOfCase, type SharedApp, startSharedApp } from "./shared-app.ts";
 
 const finish: FakeTurn = {
   tool_calls: [{ name: "finish_review", arguments: { summary: "Changes a number." } }],

@@ -1,3 +1,6 @@
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { setTimeout as sleep } from "node:timers/promises";
 import { expect } from "vitest";
 import { type AppOptions, type AppUnderTest, startApp } from "../support/app-under-test.ts";
 import type { ChatRequestBody, FakeTurn } from "../support/fake-openai.ts";
@@ -7,6 +10,20 @@ import type { Files } from "../support/github-double/people.ts";
 
 /** Cases run at the same time and share two cores with whatever else runs: far more than one takes by itself. */
 export const patient = { timeout: 180_000 };
+
+/** Waits for what no request to GitHub announces; the test's own time-out ends it otherwise. */
+export async function until(condition: () => boolean): Promise<void> {
+  while (!condition()) await sleep(50);
+}
+
+/** Resolves once no job about a repository is under way or waits to be tried again. */
+export async function noJobLeft({ dataFolder }: AppUnderTest, { id }: { id: number }): Promise<void> {
+  using database = new DatabaseSync(join(dataFolder, "queue.db"), { readOnly: true });
+  const open = database.prepare(
+    "SELECT count(*) AS jobs FROM job WHERE state IN ('waiting', 'active') AND serial_key LIKE :key",
+  );
+  await until(() => open.get({ key: `${id}%` })?.jobs === 0);
+}
 
 export type ToolCall = NonNullable<FakeTurn["tool_calls"]>[number];
 
@@ -63,6 +80,8 @@ export interface Case extends AppUnderTest {
   review(action?: "opened" | "synchronize"): Promise<void>;
   /** Somebody pushes, and the App reviews the new head. */
   push(files: Files): Promise<void>;
+  /** Resolves once no job is under way or waits to be tried again. */
+  idle(): Promise<void>;
   end(): EndState;
   /** Text of the summary. */
   summary(): string;
@@ -74,15 +93,12 @@ export interface Case extends AppUnderTest {
  * Runs one case with an App of its own, so that cases may run at the same time. Whatever happens, GitHub must have seen no
  * request that it would not take, and the model none that its endpoint would refuse.
  */
-export async function onPull(options: AppOptions, play: (app: Case) => Promise<void>): Promise<void> {
+export async function onPull<Seen>(options: AppOptions, play: (app: Case) => Promise<Seen>): Promise<Seen> {
   const app = await startApp(options);
-  try {
-    await play(caseOf(app));
-  } finally {
-    await app[Symbol.asyncDispose]();
-  }
+  const seen = await play(caseOf(app)).finally(() => app[Symbol.asyncDispose]());
   expect(app.github.violations).toEqual([]);
   expect(app.model?.complaints ?? []).toEqual([]);
+  return seen;
 }
 
 function caseOf(app: AppUnderTest): Case {
@@ -99,6 +115,7 @@ function caseOf(app: AppUnderTest): Case {
       people.push(pull, files);
       await review("synchronize");
     },
+    idle: () => noJobLeft(app, repository),
     end: (): EndState => ({
       reviews: ours(pull.reviews).length,
       comments: ours(pull.reviewComments).map(placeOf),

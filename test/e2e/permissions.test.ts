@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { Permissions } from "../support/github-double/model.ts";
 import { fullName } from "../support/github-double/model.ts";
-import { finding, finish, numbers, turn } from "./conformance-fixture.ts";
-import { type PullOfCase, patient, type SharedApp, startSharedApp, until } from "./shared-app.ts";
+import { finding, finish, numbers, patient, turn, until } from "./conformance-fixture.ts";
+import { type PullOfCase, type SharedApp, startSharedApp } from "./shared-app.ts";
 
 /*
  * What an installation was not granted closes a channel. The next one down takes over and names the permission; where none

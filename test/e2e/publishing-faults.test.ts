@@ -2,8 +2,8 @@ import { execFileSync } from "node:child_process";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { type AppUnderTest, startApp } from "../support/app-under-test.ts";
 import type { FaultKind } from "../support/github-double/faults.ts";
-import { finding, finish, numbers, turn } from "./conformance-fixture.ts";
-import { type EndState, type PullOfCase, patient, type SharedApp, startSharedApp } from "./shared-app.ts";
+import { finding, finish, numbers, patient, turn } from "./conformance-fixture.ts";
+import { type EndState, type PullOfCase, type SharedApp, startSharedApp } from "./shared-app.ts";
 
 /*
  * The same review before a GitHub that fails in every way at every kind of write. Whatever happens: one review, each

@@ -1,8 +1,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterEach, describe, expect, it } from "vitest";
-import { type AppOptions, type AppUnderTest, startApp } from "../support/app-under-test.ts";
-import type { FakeTurn } from "../support/fake-openai.ts";
+import { describe, expect, it } from "vitest";
+import { onPull, patient, turn } from "./conformance-fixture.ts";
 
 const before = `export function total(items) {
   return items.reduce((sum, one) => sum + one, 0);
@@ -61,284 +60,300 @@ const elsewhere = finding({
   title: "The README does not mention sendAll",
 });
 const finish = { name: "finish_review", arguments: { summary: "Simplifies lists and adds sendAll." } };
-const turn = (...tool_calls: NonNullable<FakeTurn["tool_calls"]>): FakeTurn => ({ tool_calls });
 
-describe("a signed webhook", () => {
-  let app: AppUnderTest;
+describe.concurrent("a signed webhook", patient, () => {
+  // First, since a dead server's job is taken up half a minute later, which the others can use.
+  it("is reviewed once although the server is killed in the middle, and no turn is paid for twice", () => {
+    let killed = false;
+    return onPull(
+      {
+        base,
+        head,
+        script: async (body) => {
+          const answered = body.messages.filter((message) => message.role === "tool").length;
+          if (answered === 0) return turn({ name: "changed_files", arguments: {} });
+          if (answered === 1) return turn(reduce);
+          // The answer that the first server never sees.
+          if (!killed) await new Promise(() => {});
+          return turn(finish);
+        },
+      },
+      async (app) => {
+        const { pull, repository, model } = app;
+        await app.send("opened");
+        while ((model?.requests.length ?? 0) < 3) await new Promise((resolve) => setTimeout(resolve, 20));
+        killed = true;
+        await app.killAndRestart();
+        await app.concluded();
 
-  afterEach(async () => {
-    const { violations, faults: _ } = app.github;
-    const complaints = app.model?.complaints ?? [];
-    await app[Symbol.asyncDispose]();
-    expect(violations).toEqual([]);
-    expect(complaints).toEqual([]);
-  });
-
-  const start = async (options: Partial<AppOptions> = {}) => {
-    app = await startApp({ base, head, ...options });
-    return app;
-  };
-
-  it("leads to one review with comments on the right lines, a summary and a check run", async () => {
-    const { pull, repository } = await start({
-      script: [
-        turn({ name: "read_file_part", arguments: { file_path: "src/list.js" } }),
-        turn(reduce, guard, elsewhere, finish),
-      ],
-    });
-
-    expect(await app.send("opened")).toBe(202);
-    await app.concluded();
-
-    expect(pull.reviews.map((review) => review.state)).toEqual(["COMMENTED"]);
-    expect(
-      pull.reviewComments.map(({ path, anchor }) => ({ path, side: anchor?.side, line: anchor?.line })),
-    ).toEqual([
-      { path: "src/list.js", side: "RIGHT", line: 2 },
-      { path: "src/list.js", side: "LEFT", line: 6 },
-    ]);
-    const [summary] = pull.comments;
-    expect(pull.comments).toHaveLength(1);
-    expect(summary?.author.login).toBe("hunkwise[bot]");
-    expect(summary?.body).toContain("Simplifies lists and adds sendAll.");
-    expect(summary?.body).toContain("The README does not mention sendAll");
-    expect(repository.checkRuns).toMatchObject([{ status: "completed", conclusion: "neutral" }]);
-  });
-
-  it("is done once, however often it is delivered", async () => {
-    const { pull, model } = await start({ script: () => turn(reduce, finish) });
-
-    const sent = await Promise.all([
-      app.send("opened", "11111111-1111-4111-8111-111111111111"),
-      app.send("opened", "11111111-1111-4111-8111-111111111111"),
-    ]);
-    await app.concluded();
-    await app.send("opened", "11111111-1111-4111-8111-111111111111");
-    await app.send("reopened");
-    await idle(app);
-
-    expect(sent.every((status) => status >= 200 && status < 300)).toBe(true);
-    expect(pull.reviews).toHaveLength(1);
-    expect(model?.requests).toHaveLength(1);
-  });
-
-  it("says quietly that nothing was found, and shows green", async () => {
-    const { pull, repository } = await start({ script: [turn(finish)] });
-
-    await app.send("opened");
-    await app.concluded();
-
-    expect(pull.reviews).toEqual([]);
-    expect(pull.comments).toHaveLength(1);
-    // One line; what it cost and how long it took is folded away beneath it.
-    expect(pull.comments[0]?.body).toMatch(
-      /^<details>\s*<summary>✅ Hunkwise found no problems: 1 hunk in 1 file read<\/summary>/,
+        expect(pull.reviews).toHaveLength(1);
+        expect(pull.reviewComments.map(({ anchor }) => anchor?.line)).toEqual([2]);
+        expect(repository.checkRuns).toHaveLength(1);
+        // Two turns, the one that was under way when the server died, and that one again.
+        expect(model?.requests).toHaveLength(4);
+      },
     );
-    expect(pull.comments[0]?.body).toMatch(/<\/details>\s*<!-- hunkwise:summary [^\n]* -->$/);
-    expect(repository.checkRuns[0]?.conclusion).toBe("success");
   });
 
-  it("reviews the new head after a push, and edits the summary in place", async () => {
-    const { pull, people, repository } = await start({ script: () => turn(reduce, finish) });
-    await app.send("opened");
-    await app.concluded();
+  it("leads to one review with comments on the right lines, a summary and a check run", () =>
+    onPull(
+      {
+        base,
+        head,
+        script: [
+          turn({ name: "read_file_part", arguments: { file_path: "src/list.js" } }),
+          turn(reduce, guard, elsewhere, finish),
+        ],
+      },
+      async (app) => {
+        const { pull, repository } = app;
 
-    people.push(pull, { "src/more.js": "export const more = 1;\n" });
-    await app.send("synchronize");
-    await app.concluded();
+        expect(await app.send("opened")).toBe(202);
+        await app.concluded();
 
-    expect(pull.comments).toHaveLength(1);
-    expect(pull.reviewComments).toHaveLength(1);
-    expect(repository.checkRuns.map((run) => run.status)).toEqual(["completed", "completed"]);
-  });
+        expect(pull.reviews.map((review) => review.state)).toEqual(["COMMENTED"]);
+        expect(
+          pull.reviewComments.map(({ path, anchor }) => ({ path, side: anchor?.side, line: anchor?.line })),
+        ).toEqual([
+          { path: "src/list.js", side: "RIGHT", line: 2 },
+          { path: "src/list.js", side: "LEFT", line: 6 },
+        ]);
+        const [summary] = pull.comments;
+        expect(pull.comments).toHaveLength(1);
+        expect(summary?.author.login).toBe("hunkwise[bot]");
+        expect(summary?.body).toContain("Simplifies lists and adds sendAll.");
+        expect(summary?.body).toContain("The README does not mention sendAll");
+        expect(repository.checkRuns).toMatchObject([{ status: "completed", conclusion: "neutral" }]);
+      },
+    ));
 
-  it("starts no review of a draft, and says why in the check run", async () => {
-    const { pull, repository, model } = await start({ script: () => turn(finish), draft: true });
+  it("is done once, however often it is delivered", () =>
+    onPull({ base, head, script: () => turn(reduce, finish) }, async (app) => {
+      const { pull, model } = app;
 
-    await app.send("opened");
-    await app.concluded();
-    expect(repository.checkRuns[0]).toMatchObject({ conclusion: "skipped" });
-    expect(model?.requests).toEqual([]);
+      const sent = await Promise.all([
+        app.send("opened", "11111111-1111-4111-8111-111111111111"),
+        app.send("opened", "11111111-1111-4111-8111-111111111111"),
+      ]);
+      await app.concluded();
+      await app.send("opened", "11111111-1111-4111-8111-111111111111");
+      await app.send("reopened");
+      await app.idle();
 
-    pull.draft = false;
-    await app.send("ready_for_review");
-    await app.github.until(() => repository.checkRuns[0]?.conclusion === "success");
-    expect(model?.requests).toHaveLength(1);
-  });
+      expect(sent.every((status) => status >= 200 && status < 300)).toBe(true);
+      expect(pull.reviews).toHaveLength(1);
+      expect(model?.requests).toHaveLength(1);
+    }));
 
-  it("lets people with write access ask for a review, and answers with eyes", async () => {
-    const { pull } = await start({ script: () => turn(finish) });
+  it("says quietly that nothing was found, and shows green", () =>
+    onPull({ base, head, script: [turn(finish)] }, async (app) => {
+      const { pull, repository } = app;
 
-    await app.comment("octocat", "/review");
-    await app.github.until(() => app.repository.checkRuns.some((run) => run.status === "completed"));
+      await app.send("opened");
+      await app.concluded();
 
-    expect(pull.comments[0]?.reactions.map((reaction) => reaction.content)).toEqual(["eyes"]);
-  });
+      expect(pull.reviews).toEqual([]);
+      expect(pull.comments).toHaveLength(1);
+      // One line; what it cost and how long it took is folded away beneath it.
+      expect(pull.comments[0]?.body).toMatch(
+        /^<details>\s*<summary>✅ Hunkwise found no problems: 1 hunk in 1 file read<\/summary>/,
+      );
+      expect(pull.comments[0]?.body).toMatch(/<\/details>\s*<!-- hunkwise:summary [^\n]* -->$/);
+      expect(repository.checkRuns[0]?.conclusion).toBe("success");
+    }));
 
-  it("does nothing for anybody else, without a model call", async () => {
-    const { pull, model, repository } = await start({ script: () => turn(finish) });
+  it("reviews the new head after a push, and edits the summary in place", () =>
+    onPull({ base, head, script: () => turn(reduce, finish) }, async (app) => {
+      const { pull, people, repository } = app;
+      await app.send("opened");
+      await app.concluded();
 
-    await app.comment("stranger", "/review");
-    await idle(app);
+      people.push(pull, { "src/more.js": "export const more = 1;\n" });
+      await app.send("synchronize");
+      await app.concluded();
 
-    expect(model?.requests).toEqual([]);
-    expect(repository.checkRuns).toEqual([]);
-    expect(pull.comments[0]?.reactions).toEqual([]);
-  });
+      expect(pull.comments).toHaveLength(1);
+      expect(pull.reviewComments).toHaveLength(1);
+      expect(repository.checkRuns.map((run) => run.status)).toEqual(["completed", "completed"]);
+    }));
 
-  it("is reviewed by the analyzers alone where there is no model, which every text says", async () => {
-    const { pull, repository } = await start();
+  it("starts no review of a draft, and says why in the check run", () =>
+    onPull({ base, head, script: () => turn(finish), draft: true }, async (app) => {
+      const { pull, repository, model } = app;
 
-    await app.send("opened");
-    await app.concluded();
+      await app.send("opened");
+      await app.concluded();
+      expect(repository.checkRuns[0]).toMatchObject({ conclusion: "skipped" });
+      expect(model?.requests).toEqual([]);
 
-    expect(pull.reviewComments.map(({ anchor }) => anchor?.line)).toEqual([10]);
-    expect(pull.comments[0]?.body).toMatch(/analyzers/i);
-    expect(repository.checkRuns[0]?.conclusion).toBe("neutral");
-    expect(repository.checkRuns[0]?.output.title).toMatch(/Analyzers only/);
-  });
+      pull.draft = false;
+      await app.send("ready_for_review");
+      await app.github.until(() => repository.checkRuns[0]?.conclusion === "success");
+      expect(model?.requests).toHaveLength(1);
+    }));
 
-  it("is reviewed from a private fork, too", async () => {
-    const { pull } = await start({ script: [turn(reduce, finish)], fork: "forker", author: "forker" });
+  it("lets people with write access ask for a review, and answers with eyes", () =>
+    onPull({ base, head, script: () => turn(finish) }, async (app) => {
+      const { pull } = app;
 
-    await app.send("opened");
-    await app.concluded();
+      await app.comment("octocat", "/review");
+      await app.github.until(() => app.repository.checkRuns.some((run) => run.status === "completed"));
 
-    expect(pull.reviewComments.map(({ anchor }) => anchor?.line)).toEqual([2]);
-  });
+      expect(pull.comments[0]?.reactions.map((reaction) => reaction.content)).toEqual(["eyes"]);
+    }));
 
-  it("posts nothing about a head that has moved on", async () => {
+  it("does nothing for anybody else, without a model call", () =>
+    onPull({ base, head, script: () => turn(finish) }, async (app) => {
+      const { pull, model, repository } = app;
+
+      await app.comment("stranger", "/review");
+      await app.idle();
+
+      expect(model?.requests).toEqual([]);
+      expect(repository.checkRuns).toEqual([]);
+      expect(pull.comments[0]?.reactions).toEqual([]);
+    }));
+
+  it("is reviewed by the analyzers alone where there is no model, which every text says", () =>
+    onPull({ base, head }, async (app) => {
+      const { pull, repository } = app;
+
+      await app.send("opened");
+      await app.concluded();
+
+      expect(pull.reviewComments.map(({ anchor }) => anchor?.line)).toEqual([10]);
+      expect(pull.comments[0]?.body).toMatch(/analyzers/i);
+      expect(repository.checkRuns[0]?.conclusion).toBe("neutral");
+      expect(repository.checkRuns[0]?.output.title).toMatch(/Analyzers only/);
+    }));
+
+  it("is reviewed from a private fork, too", () =>
+    onPull({ base, head, script: [turn(reduce, finish)], fork: "forker", author: "forker" }, async (app) => {
+      const { pull } = app;
+
+      await app.send("opened");
+      await app.concluded();
+
+      expect(pull.reviewComments.map(({ anchor }) => anchor?.line)).toEqual([2]);
+    }));
+
+  it("posts nothing about a head that has moved on", () => {
     let release = () => {};
     const pushed = new Promise<void>((resolve) => {
       release = resolve;
     });
-    const { pull, people } = await start({
-      script: async (_body, n) => {
-        if (n === 0) await pushed;
-        return n === 0 ? turn(reduce, finish) : turn(finish);
+    return onPull(
+      {
+        base,
+        head,
+        script: async (_body, n) => {
+          if (n === 0) await pushed;
+          return n === 0 ? turn(reduce, finish) : turn(finish);
+        },
       },
-    });
-    await app.send("opened");
-    await app.github.until(() => app.repository.checkRuns.length === 1);
-    while (app.model?.requests.length === 0) await new Promise((resolve) => setTimeout(resolve, 20));
-    people.push(pull, { "src/list.js": before });
-    await app.send("synchronize");
-    release();
-    await app.concluded();
+      async (app) => {
+        const { pull, people } = app;
+        await app.send("opened");
+        await app.github.until(() => app.repository.checkRuns.length === 1);
+        while (app.model?.requests.length === 0) await new Promise((resolve) => setTimeout(resolve, 20));
+        people.push(pull, { "src/list.js": before });
+        await app.send("synchronize");
+        release();
+        await app.concluded();
 
-    expect(pull.reviewComments).toEqual([]);
-    expect(app.repository.checkRuns.map((run) => run.conclusion)).toEqual(["cancelled", "success"]);
+        expect(pull.reviewComments).toEqual([]);
+        expect(app.repository.checkRuns.map((run) => run.conclusion)).toEqual(["cancelled", "success"]);
+      },
+    );
   });
 
-  it("whose model refuses the key ends in a failed check that names no address, and is made good later", async () => {
+  it("whose model refuses the key ends in a failed check that names no address, and is made good later", () => {
     let refuses = true;
-    const { pull, repository, model } = await start({
-      script: () =>
-        refuses
-          ? { fault: "status", status: 401, body: { error: { message: "bad key of org-4711" } } }
-          : turn(finish),
-    });
-
-    await app.send("opened");
-    await app.concluded();
-    expect(repository.checkRuns).toMatchObject([
-      { conclusion: "neutral", output: { title: "The review failed" } },
-    ]);
-    const texts = JSON.stringify([
-      repository.checkRuns.map((run) => run.output),
-      pull.comments.map((one) => one.body),
-    ]);
-    expect(texts).not.toContain(model?.url);
-    expect(texts).not.toContain("org-4711");
-
-    refuses = false;
-    await app.send("reopened");
-    await app.github.until(() => repository.checkRuns[0]?.conclusion === "success");
-    expect(repository.checkRuns).toHaveLength(1);
-  });
-
-  it("works without the permission for check runs, and says which one is missing", async () => {
-    const { pull } = await start({
-      script: [turn(reduce, finish)],
-      permissions: { contents: "read", issues: "read", metadata: "read", pull_requests: "write" },
-    });
-
-    await app.send("opened");
-    await app.github.until(() => pull.comments.length > 0, 60_000);
-
-    expect(pull.reviewComments.map(({ anchor }) => anchor?.line)).toEqual([2]);
-    expect(pull.comments[0]?.body).toMatch(/check run/i);
-    // GitHub refused one token, and that was that.
-    expect(app.github.violations.map(({ operation }) => operation)).toEqual([
-      "apps/create-installation-access-token",
-    ]);
-    app.github.violations.length = 0;
-  });
-
-  it("is reviewed once although the server is killed in the middle, and no turn is paid for twice", async () => {
-    const { pull, repository, model } = await start({
-      script: async (body) => {
-        const answered = body.messages.filter((message) => message.role === "tool").length;
-        if (answered === 0) return turn({ name: "changed_files", arguments: {} });
-        if (answered === 1) return turn(reduce);
-        // The answer that the first server never sees.
-        if (!killed) await new Promise(() => {});
-        return turn(finish);
+    return onPull(
+      {
+        base,
+        head,
+        script: () =>
+          refuses
+            ? { fault: "status", status: 401, body: { error: { message: "bad key of org-4711" } } }
+            : turn(finish),
       },
-    });
-    let killed = false;
-    await app.send("opened");
-    while ((model?.requests.length ?? 0) < 3) await new Promise((resolve) => setTimeout(resolve, 20));
-    killed = true;
-    await app.killAndRestart();
-    await app.concluded();
+      async (app) => {
+        const { pull, repository, model } = app;
 
-    expect(pull.reviews).toHaveLength(1);
-    expect(pull.reviewComments.map(({ anchor }) => anchor?.line)).toEqual([2]);
-    expect(repository.checkRuns).toHaveLength(1);
-    // Two turns, the one that was under way when the server died, and that one again.
-    expect(model?.requests).toHaveLength(4);
+        await app.send("opened");
+        await app.concluded();
+        expect(repository.checkRuns).toMatchObject([
+          { conclusion: "neutral", output: { title: "The review failed" } },
+        ]);
+        const texts = JSON.stringify([
+          repository.checkRuns.map((run) => run.output),
+          pull.comments.map((one) => one.body),
+        ]);
+        expect(texts).not.toContain(model?.url);
+        expect(texts).not.toContain("org-4711");
+
+        refuses = false;
+        await app.send("reopened");
+        await app.github.until(() => repository.checkRuns[0]?.conclusion === "success");
+        expect(repository.checkRuns).toHaveLength(1);
+      },
+    );
   });
 
-  it("leaves no secret in a log, a file of the data folder or a request to the model", async () => {
-    const { env, dataFolder, model, server, github } = await start({
-      script: [turn(reduce, finish)],
-      env: { LOG_LEVEL: "debug" },
-    });
-    await app.send("opened");
-    await app.concluded();
+  it("works without the permission for check runs, and says which one is missing", () =>
+    onPull(
+      {
+        base,
+        head,
+        script: [turn(reduce, finish)],
+        permissions: { contents: "read", issues: "read", metadata: "read", pull_requests: "write" },
+      },
+      async (app) => {
+        const { pull } = app;
 
-    const tokens = [...github.state.tokens.keys()];
-    const secrets = [
-      ...tokens,
-      env.WEBHOOK_SECRET,
-      "sk-e2e-canary-1234567890",
-      env.PRIVATE_KEY.split("\n")[1] ?? "?",
-    ];
-    const forms = secrets.flatMap((secret) => [
-      secret,
-      Buffer.from(secret).toString("base64").replace(/=+$/, ""),
-    ]);
-    const files = readdirSync(dataFolder, { recursive: true, withFileTypes: true })
-      .filter((entry) => entry.isFile())
-      .map((entry) => readFileSync(join(entry.parentPath, entry.name), "latin1"));
-    const texts = [server.log(), JSON.stringify(model?.requests.map((request) => request.body)), ...files];
-    expect(tokens.length).toBeGreaterThan(0);
-    expect(forms.filter((form) => texts.some((text) => text.includes(form)))).toEqual([]);
-  });
+        await app.send("opened");
+        await app.github.until(() => pull.comments.length > 0, 60_000);
 
-  it("ends its server cleanly on SIGTERM", async () => {
-    const { server } = await start({ script: () => turn(finish) });
+        expect(pull.reviewComments.map(({ anchor }) => anchor?.line)).toEqual([2]);
+        expect(pull.comments[0]?.body).toMatch(/check run/i);
+        // GitHub refused one token, and that was that.
+        expect(app.github.violations.map(({ operation }) => operation)).toEqual([
+          "apps/create-installation-access-token",
+        ]);
+        app.github.violations.length = 0;
+      },
+    ));
 
-    expect(await server.stop()).toBe(0);
-  });
+  it("leaves no secret in a log, a file of the data folder or a request to the model", () =>
+    onPull({ base, head, script: [turn(reduce, finish)], env: { LOG_LEVEL: "debug" } }, async (app) => {
+      const { env, dataFolder, model, server, github } = app;
+      await app.send("opened");
+      await app.concluded();
+
+      const tokens = [...github.state.tokens.keys()];
+      const secrets = [
+        ...tokens,
+        env.WEBHOOK_SECRET,
+        "sk-e2e-canary-1234567890",
+        env.PRIVATE_KEY.split("\n")[1] ?? "?",
+      ];
+      const forms = secrets.flatMap((secret) => [
+        secret,
+        Buffer.from(secret).toString("base64").replace(/=+$/, ""),
+      ]);
+      const files = readdirSync(dataFolder, { recursive: true, withFileTypes: true })
+        .filter((entry) => entry.isFile())
+        .map((entry) => readFileSync(join(entry.parentPath, entry.name), "latin1"));
+      const texts = [server.log(), JSON.stringify(model?.requests.map((request) => request.body)), ...files];
+      expect(tokens.length).toBeGreaterThan(0);
+      expect(forms.filter((form) => texts.some((text) => text.includes(form)))).toEqual([]);
+    }));
+
+  it("ends its server cleanly on SIGTERM", () =>
+    onPull({ base, head, script: () => turn(finish) }, async (app) => {
+      const { server } = app;
+
+      expect(await server.stop()).toBe(0);
+    }));
 });
-
-/** Waits until the App has nothing to do: its queue is empty and GitHub hears nothing for a while. */
-async function idle(app: AppUnderTest): Promise<void> {
-  let seen = -1;
-  while (seen !== app.github.requests.length) {
-    seen = app.github.requests.length;
-    await new Promise((resolve) => setTimeout(resolve, 1_500));
-  }
-}

@@ -1,6 +1,3 @@
-import { join } from "node:path";
-import { DatabaseSync } from "node:sqlite";
-import { setTimeout as sleep } from "node:timers/promises";
 import { type AppOptions, type AppUnderTest, startApp } from "../support/app-under-test.ts";
 import { deliver } from "../support/github-double/deliver.ts";
 import type { FaultKind } from "../support/github-double/faults.ts";
@@ -21,14 +18,7 @@ import {
   pullRequestPayload,
 } from "../support/github-double/payloads.ts";
 import type { Files, NewPull } from "../support/github-double/people.ts";
-
-/** Cases run at the same time and share two cores with whatever else runs: far more than one takes by itself. */
-export const patient = { timeout: 180_000 };
-
-/** Waits for what no request to GitHub announces; the test's own time-out ends it otherwise. */
-export async function until(condition: () => boolean): Promise<void> {
-  while (!condition()) await sleep(50);
-}
+import { noJobLeft } from "./conformance-fixture.ts";
 
 export interface SharedApp extends AsyncDisposable {
   app: AppUnderTest;
@@ -93,11 +83,7 @@ export class RepositoryOfCase {
 
   /** Resolves once no job about this repository is under way or waits to be tried again. */
   async idle(): Promise<void> {
-    using database = new DatabaseSync(join(this.app.dataFolder, "queue.db"), { readOnly: true });
-    const open = database.prepare(
-      "SELECT count(*) AS jobs FROM job WHERE state IN ('waiting', 'active') AND serial_key LIKE :key",
-    );
-    await until(() => open.get({ key: `${this.repository.id}%` })?.jobs === 0);
+    await noJobLeft(this.app, this.repository);
   }
 
   async deliver(event: string, payload: Payload, id?: string): Promise<number> {

@@ -1,6 +1,7 @@
-import { afterEach, describe, expect, it } from "vitest";
-import { type AppUnderTest, startApp } from "../support/app-under-test.ts";
-import type { ChatRequestBody, FakeScript, FakeTurn } from "../support/fake-openai.ts";
+import { describe, expect, it } from "vitest";
+import type { AppOptions } from "../support/app-under-test.ts";
+import type { FakeScript } from "../support/fake-openai.ts";
+import { answers, onPull, patient, turn } from "./conformance-fixture.ts";
 
 const lines = (from: number, to: number) =>
   Array.from({ length: to - from + 1 }, (_, index) => `export const n${from + index} = ${from + index};`);
@@ -24,39 +25,26 @@ const finding = (over: Record<string, unknown> = {}) => ({
   },
 });
 const finish = { name: "finish_review", arguments: { summary: "Changes one number." } };
-const turn = (...tool_calls: NonNullable<FakeTurn["tool_calls"]>): FakeTurn => ({ tool_calls });
 
-/** The answers to the calls of the turn before, as the model gets them. */
-const answers = (body: ChatRequestBody | undefined) =>
-  (body?.messages ?? []).flatMap((message) => (message.role === "tool" ? [String(message.content)] : []));
-
-describe("a model", () => {
-  let app: AppUnderTest;
-
-  afterEach(async () => {
-    const { violations } = app.github;
-    const complaints = app.model?.complaints ?? [];
-    await app[Symbol.asyncDispose]();
-    expect(violations).toEqual([]);
-    expect(complaints).toEqual([]);
+describe.concurrent("a model", patient, () => {
+  const review = (script: FakeScript, over: Partial<AppOptions> = {}) =>
+    onPull({ base, head, script, ...over }, async (app) => {
+      await app.review();
+      return {
+        summary: app.summary(),
+        check: app.repository.checkRuns[0],
+        lines: app.pull.reviewComments.map(({ anchor }) => anchor?.line),
+        bodies: app.bodies(),
+        requests: app.model?.requests.map(({ body }) => body) ?? [],
+      };
+    });
+  const turns = (most: number) => ({
+    base: { ...base, ".github/hunkwise.yml": `budget:\n  turns: ${most}\n` },
   });
-
-  async function review(script: FakeScript, budget = "") {
-    const config = budget ? { ".github/hunkwise.yml": `budget:\n  ${budget}\n` } : {};
-    app = await startApp({ base: { ...base, ...config }, head, script });
-    await app.send("opened");
-    await app.concluded();
-    return {
-      summary: app.pull.comments[0]?.body ?? "",
-      check: app.repository.checkRuns[0],
-      lines: app.pull.reviewComments.map(({ anchor }) => anchor?.line),
-      lastRequest: app.model?.requests.at(-1)?.body,
-    };
-  }
 
   it("that calls unknown tools and writes broken JSON is told so, and goes on", async () => {
     const {
-      lastRequest,
+      requests,
       lines: commented,
       check,
     } = await review([
@@ -68,7 +56,7 @@ describe("a model", () => {
       turn(finding(), finish),
     ]);
 
-    const [unknown, broken, wrongKey] = answers(lastRequest);
+    const [unknown, broken, wrongKey] = answers(requests.at(-1));
     expect(unknown).toMatch(/run_shell/);
     expect(unknown).toMatch(/read_file_part/);
     expect(broken).toMatch(/JSON/);
@@ -79,19 +67,23 @@ describe("a model", () => {
 
   it("that asks for paths outside the repository gets none of them", async () => {
     const paths = ["../../etc/passwd", "/etc/passwd", ".git/config", "src/../../x", "src/number.ts"];
-    const { lastRequest } = await review([
+    const { requests } = await review([
       turn(...paths.map((file_path) => ({ name: "read_file_part", arguments: { file_path } }))),
       turn(finish),
     ]);
 
-    const texts = answers(lastRequest);
+    const texts = answers(requests.at(-1));
     expect(texts).toHaveLength(paths.length);
     expect(texts.filter((text) => text.includes("root:") || text.includes("[core]"))).toEqual([]);
     expect(texts.at(-1)).toContain("src/numbers.ts");
   });
 
   it("that reports lines outside the diff has its finding on the file, and one that quotes what is not there is asked again", async () => {
-    const { lastRequest, lines: commented } = await review([
+    const {
+      requests,
+      lines: commented,
+      bodies,
+    } = await review([
       turn(
         finding({ line: 55, quote: "export const n55 = 55;", title: "n55 is unused" }),
         finding({ quote: "export const n30 = 99;" }),
@@ -99,22 +91,22 @@ describe("a model", () => {
       turn(finish),
     ]);
 
-    const [outside, absent] = answers(lastRequest);
+    const [outside, absent] = answers(requests.at(-1));
     expect(outside).toContain("outside the diff");
     expect(absent).toContain("does not stand in src/numbers.ts");
     expect(absent).toContain("30| export const n30 = 31;");
     expect(commented).toEqual([undefined]);
-    expect(app.pull.reviewComments[0]?.body).toContain("n55 is unused");
+    expect(bodies[0]).toContain("n55 is unused");
   });
 
   it("that makes the same call fifty times is stopped, and the summary says so", async () => {
     const call = { name: "list_files", arguments: {} };
-    const { summary, check } = await review((_body, n) => {
+    const { summary, check, requests } = await review((_body, n) => {
       if (n >= 50) throw new Error("was asked fifty times");
       return turn(call);
     });
 
-    expect(app.model?.requests.length).toBeLessThan(5);
+    expect(requests.length).toBeLessThan(5);
     expect(summary).toMatch(/repeating|over and over/);
     expect(summary).not.toMatch(/no problems/i);
     expect(check?.conclusion).toBe("neutral");
@@ -125,6 +117,7 @@ describe("a model", () => {
       summary,
       lines: commented,
       check,
+      requests,
     } = await review(
       (_body, n) =>
         turn(
@@ -132,10 +125,10 @@ describe("a model", () => {
             ? finding()
             : { name: "read_file_part", arguments: { file_path: "src/numbers.ts", start_line: n } },
         ),
-      "turns: 6",
+      turns(6),
     );
 
-    expect(app.model?.requests).toHaveLength(6);
+    expect(requests).toHaveLength(6);
     expect(commented).toEqual([30]);
     expect(summary).toMatch(/limit of (model )?turns was reached/);
     expect(check?.conclusion).toBe("neutral");
@@ -153,37 +146,30 @@ describe("a model", () => {
   it("that only ever finishes is shown every hunk it did not read, and green means that it was", async () => {
     const wide = (at: number) =>
       `${Array.from({ length: 1_000 }, (_, index) => `export const wide${index} = "${"x".repeat(60)}${at}";`).join("\n")}\n`;
-    app = await startApp({
-      base,
+    const { requests, check } = await review(() => turn(finish), {
       head: { ...head, "src/wide0.ts": wide(0), "src/wide1.ts": wide(1), "src/wide2.ts": wide(2) },
-      script: () => turn(finish),
       env: { HUNKWISE_CONTEXT_TOKENS: "64000" },
     });
-    await app.send("opened");
-    await app.concluded();
 
-    const [refusal] = answers(app.model?.requests.at(-1)?.body);
+    const [refusal] = answers(requests.at(-1));
     expect(refusal).toContain("src/wide0.ts");
-    const asked = JSON.stringify(app.model?.requests.map(({ body }) => body));
+    const asked = JSON.stringify(requests);
     const isShown = (at: number) => asked.includes(`wide999 = \\"${"x".repeat(60)}${at}`);
     expect([0, 1, 2].map(isShown)).toEqual([true, true, true]);
-    expect(app.repository.checkRuns[0]).toMatchObject({ conclusion: "success" });
-    expect(app.repository.checkRuns[0]?.output.summary).toContain("4 of 4 hunks");
+    expect(check).toMatchObject({ conclusion: "success" });
+    expect(check?.output.summary).toContain("4 of 4 hunks");
   });
 
   it("that only ever finishes ends as an incomplete review where the limit of turns comes first", async () => {
     const wide = `${Array.from({ length: 4_000 }, (_, index) => `export const wide${index} = "${"x".repeat(60)}";`).join("\n")}\n`;
-    app = await startApp({
-      base: { ...base, ".github/hunkwise.yml": "budget:\n  turns: 4\n" },
+    const { summary, check } = await review(() => turn(finish), {
+      ...turns(4),
       head: { ...head, "src/wide.ts": wide },
-      script: () => turn(finish),
       env: { HUNKWISE_CONTEXT_TOKENS: "32000" },
     });
-    await app.send("opened");
-    await app.concluded();
 
-    expect(app.repository.checkRuns[0]?.conclusion).toBe("neutral");
-    expect(app.pull.comments[0]?.body).toMatch(/1 of 2 hunks/);
-    expect(app.pull.comments[0]?.body).not.toContain("no problems");
+    expect(check?.conclusion).toBe("neutral");
+    expect(summary).toMatch(/1 of 2 hunks/);
+    expect(summary).not.toContain("no problems");
   });
 });
