@@ -46,16 +46,20 @@ export function createUnreadHunks({ files, diffs, coverage, portionBytes }: Unre
   /** As many unread hunks, or parts of them, as `room` holds. */
   function sliceOf(diff: FileDiff, room: number): Slice {
     const slice: Slice = { diff, hunks: [], partsShown: new Map() };
+    const most = portionBytes - headingBytes(diff.path);
     let left = room - headingBytes(diff.path);
     for (const number of coverage.unshown(diff.path)) {
       const hunk = diff.hunks[number - 1];
       if (!hunk) continue;
       const key = `${number} ${diff.path}`;
       // Always divided for a portion of its own, so that parts keep their numbers from one portion to the next.
-      const parts = partsOf(hunk, portionBytes - headingBytes(diff.path));
+      const parts = partsOf(hunk, most);
       for (let at = partsShown.get(key) ?? 0; at < parts.length; at++) {
         const part = parts[at] as Hunk;
-        left -= bytesOf(part);
+        const bytes = bytesOf(part);
+        // A line that is too long for any portion holds nothing up but the rest of its hunk.
+        if (bytes > most) break;
+        left -= bytes;
         if (left < 0) return slice;
         slice.hunks.push(part);
         slice.partsShown.set(key, at + 1);
