@@ -24,6 +24,20 @@ describe("a marker", () => {
     );
   });
 
+  it.each([
+    [{ kind: "review", head: "abc", trigger: "event#7@main" }, '{"head":"abc","trigger":"event#7@main"}'],
+    [
+      { kind: "finding", id: "f1-2", severity: "high", head: "abc", trigger: "comment:5" },
+      '{"id":"f1\\u002d2","severity":"high","head":"abc","trigger":"comment:5"}',
+    ],
+    [{ kind: "summary", head: "abc", trigger: "event#7@main" }, '{"head":"abc","trigger":"event#7@main"}'],
+  ] as const)("is written as this version writes it, and is read for ever: %j", (marker, data) => {
+    const line = `<!-- hunkwise:${marker.kind} v1 ${data} -->`;
+
+    expect(formatMarker(marker)).toBe(line);
+    expect(parseMarker(line)).toEqual(marker);
+  });
+
   const marker = formatMarker({ kind: "review", head: "h", trigger: "t" });
   it.each([
     ["above the last line", `${marker}\n\nThe end.`],
