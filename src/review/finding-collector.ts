@@ -59,12 +59,14 @@ export function createFindingCollector(options: CollectorOptions): FindingCollec
     const finding: Finding = { ...checked.finding, id, source: "model", verification: "unverified" };
     const why = reported.suggestion && (anchor.asStated ? checked.note : FOR_OTHER_LINES);
     const isProse = reported.suggestion !== null && finding.suggestion === null;
-    const onSuggestion = [why, isProse && TRY_AGAIN];
+    const outside = file.hunkAt(finding.side, finding.line) === undefined;
+    // GitHub takes suggestions for lines that the diff shows at head, and for no other.
+    const isOfferable = finding.side === "RIGHT" && !outside;
+    const onSuggestion = [why, isProse && isOfferable && TRY_AGAIN];
     const place = findings.findIndex((one) => one.id === id || isSameFault(one, finding));
     if (place >= 0) return keptAlready(place, finding, isProse ? onSuggestion : []);
     findings.push(finding);
     options.onFinding(finding);
-    const outside = file.hunkAt(finding.side, finding.line) === undefined;
     return { ok: true, finding, note: joined([anchor.note, ...onSuggestion, outside && OUTSIDE]) };
   }
 

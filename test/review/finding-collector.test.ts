@@ -246,4 +246,13 @@ describe("a suggestion", () => {
     await report({ ...wider, title: "another fault" });
     expect(findings()).toHaveLength(2);
   });
+
+  it("is not asked for again where none can be offered", async () => {
+    const { report } = collectorOn("a.ts", ["a(", "b", "third(", "d"]);
+
+    const outside = await report({ ...reported, line: 3, quote: "third(", suggestion: "third((" });
+
+    expect(outside).toMatchObject({ note: expect.stringMatching(/becomes prose.*outside the diff/) });
+    expect(outside).not.toMatchObject({ note: expect.stringContaining("report the same finding again") });
+  });
 });
