@@ -11,10 +11,6 @@ export interface DiffPlace {
 /** The lines of one file's diff by side and number. On the `-U3` diff these are the lines that can carry a comment. */
 export interface LineIndex {
   at(side: Side, line: number): DiffPlace | undefined;
-  /** Whether every line of `start..end` is in the diff on that side and all of them in one hunk. */
-  withinOneHunk(side: Side, start: number, end: number): boolean;
-  /** All lines that can carry a comment: context and added ones on RIGHT, context and removed ones on LEFT; ascending. */
-  commentable(side: Side): readonly number[];
 }
 
 export function createLineIndex(diff: FileDiff): LineIndex {
@@ -26,15 +22,7 @@ export function createLineIndex(diff: FileDiff): LineIndex {
       if (line.kind !== "added") sides.LEFT.set(line.oldLine, place);
     }
   });
-  return {
-    at: (side, line) => sides[side].get(line),
-    withinOneHunk(side, start, end) {
-      // Lines of one side are consecutive within a hunk: its two ends say it all.
-      const first = sides[side].get(start);
-      return start <= end && first !== undefined && first.hunk === sides[side].get(end)?.hunk;
-    },
-    commentable: (side) => [...sides[side].keys()],
-  };
+  return { at: (side, line) => sides[side].get(line) };
 }
 
 /** The number at head of a line of the merge base that the change left alone, by the file's hunks. */
