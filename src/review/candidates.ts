@@ -109,6 +109,7 @@ function findingsOf(
   identify: ReturnType<typeof createIdentities>,
 ): Finding[] {
   const texts = new Map(files.map((file) => [file.path, splitLines(file.text)]));
+  const firstNames = new Map(files.map(({ path, diff }) => [path, diff.oldPath ?? path]));
   return candidates.map(({ startLine, ...candidate }) => {
     const quote = (texts.get(candidate.path) ?? [])
       .slice((startLine ?? candidate.line) - 1, candidate.line)
@@ -116,7 +117,7 @@ function findingsOf(
     const anchored = { ...candidate, side: "RIGHT" as const, start_line: startLine, quote };
     return {
       ...anchored,
-      id: identify(anchored),
+      id: identify({ ...anchored, path: firstNames.get(candidate.path) ?? candidate.path }),
       quote: holdsSecret(candidate) ? "" : quote,
       confidence: RULE_CONFIDENCE,
       evidence: [],

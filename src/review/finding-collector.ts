@@ -54,7 +54,7 @@ export function createFindingCollector(options: CollectorOptions): FindingCollec
 
   async function keep(reported: ReportedFinding, file: AnchorFile, anchor: Anchor): Promise<ReportAnswer> {
     const anchored = anchoredAt(anchor, { ...reported, path: file.path });
-    const id = identify(anchored);
+    const id = identify({ ...anchored, path: firstName(file) });
     const checked = await withCheckedSuggestion(anchored, file);
     const finding: Finding = { ...checked.finding, id, source: "model", verification: "unverified" };
     const why = reported.suggestion && (anchor.asStated ? checked.note : FOR_OTHER_LINES);
@@ -89,6 +89,9 @@ export function createFindingCollector(options: CollectorOptions): FindingCollec
 
   return { report, finish, findings: () => findings, summary: () => summary };
 }
+
+/** The name at the merge base: a later push that renames the file makes no other finding of it. */
+const firstName = ({ path, paths }: AnchorFile) => paths.at(-1) ?? path;
 
 const MEANT_OTHERWISE = "it may be meant for other lines";
 const FOR_OTHER_LINES = `the suggestion becomes prose, because ${MEANT_OTHERWISE}`;

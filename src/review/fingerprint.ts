@@ -3,7 +3,7 @@ import type { Finding } from "../finding.ts";
 
 /**
  * The identity of a problem: the same code in the same file with the same kind of fault, wherever its lines have moved to.
- * White space does not count, so that re-indenting changes nothing.
+ * White space does not count, so that re-indenting changes nothing; nor does a rename, if `path` is the merge base's name.
  */
 export function fingerprint(finding: Pick<Finding, "path" | "side" | "quote" | "category">): string {
   const code = finding.quote.replace(/\s+/g, " ").trim();

@@ -129,6 +129,17 @@ describe.concurrent("a finding that stands is not said again", patient, () => {
     );
   });
 
+  it("after a push that renames the file", () =>
+    onPull(
+      { base, head, script: (_body, n) => turn(wrong(n === 0 ? {} : { path: "src/digits.js" }), finish) },
+      async (app) => {
+        await app.review();
+        await app.push({ [path]: null, "src/digits.js": head[path] });
+
+        expectSaidOnce(app);
+      },
+    ));
+
   it("after a force-push of the same change onto a base that went on", () =>
     onPull({ base, head, script: () => turn(wrong(), finish) }, async (app) => {
       await app.review();
