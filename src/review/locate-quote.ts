@@ -83,15 +83,12 @@ function createRemovalCheck(file: SearchedFile): (place: LineRange) => boolean {
   };
 }
 
-/** Lines stated by their numbers at the merge base where the quote agrees: they are unchanged, and these are their new numbers. */
+/** Lines that were stated by their numbers at the merge base, by those at head: as they are where the quote agrees with them. */
 function atHead(file: SearchedFile, quote: readonly string[], stated: LineRange): LineRange {
-  const place = findQuote(file.lines.LEFT ?? [], quote, {
-    stated,
-    allowed: (one) => confirms(one, stated),
-  });
-  if (!place) return stated;
-  const shift = lineAtHead(file.hunks, place.end) - place.end;
-  return { start: Math.max(1, stated.start + shift), end: stated.end + shift };
+  const allowed = (place: LineRange) => confirms(place, stated);
+  const { end } = findQuote(file.lines.LEFT ?? [], quote, { stated, allowed }) ?? stated;
+  const shift = lineAtHead(file.hunks, end) - end;
+  return { start: Math.max(1, stated.start + shift), end: Math.max(1, stated.end + shift) };
 }
 
 function amongShown(
