@@ -24,8 +24,8 @@ export interface SyntaxReading {
   faults: SyntaxFault[];
   /** The marks of the lines that were asked for, in order. */
   marks: BlockMark[];
-  /** What reaches over the last of these lines into the next: the kind of a comment or string, and where it starts. */
-  unfinished: string | null;
+  /** The innermost nodes that hold both the line above and the first of these lines, and the last one and the line below. */
+  seams: string;
 }
 
 type Lines = { start: number; end: number };
@@ -56,7 +56,7 @@ export async function readSyntax(path: string, text: string, lines: Lines): Prom
     root.findAll({ rule }).map((node) => faultAt(node, what)),
   );
   const faults = [...found, ...strangersAtTop(root, language)];
-  if (language === "javascript") faults.push(...declaredTwice(root), ...awaitOutsideAsync(root));
+  if (language === "javascript") faults.push(...declaredTwice(root));
   return { faults, ...readLines(root, lines) };
 }
 
@@ -101,6 +101,18 @@ const misplaced: Record<string, readonly { what: string; rule: Rule }[]> = {
       rule: outside("break_statement", [...functions.loops, "switch_statement", "labeled_statement"]),
     },
     { what: broken, rule: outside("continue_statement", functions.loops) },
+    {
+      // Outside of every function it is right in a module.
+      what: "an await would stand in a function that is not async",
+      rule: {
+        kind: "await_expression",
+        inside: {
+          stopBy: { any: functions.javascript.map((kind) => ({ kind })) },
+          any: functions.javascript.map((kind) => ({ kind })),
+          not: { regex: "^(?:[@\\w.]+(?:\\([^()]*\\))?\\s+)*?async\\b" },
+        },
+      },
+    },
     {
       what: "an import would stand inside of a block",
       rule: { kind: "import_statement", not: { inside: { any: [{ kind: "program" }, { kind: "ERROR" }] } } },
@@ -171,38 +183,42 @@ function scopeOf(statement: SgNode | null): SgNode | null {
   return parent?.is("export_statement") ? parent.parent() : parent;
 }
 
-/** Outside of every function `await` is right in a module. */
-function awaitOutsideAsync(root: SgNode): SyntaxFault[] {
-  const functionKinds = new Set<string>(functions.javascript);
-  return root.findAll({ rule: { kind: "await_expression" } }).flatMap((node) => {
-    let around = node.parent();
-    while (around && !functionKinds.has(String(around.kind()))) around = around.parent();
-    const isAsync = around === null || around.children().some((child) => child.kind() === "async");
-    return isAsync ? [] : [faultAt(node, "an await would stand in a function that is not async")];
-  });
-}
-
 const pairs: Record<string, string> = { "(": "()", "[": "[]", "{": "{}", "${": "{}" };
 const closers: Record<string, string> = { ")": "()", "]": "[]", "}": "{}" };
 
-/** The marks of some lines, and what they leave open, read off the leaves of the tree. */
-function readLines(root: SgNode, { start, end }: Lines): Pick<SyntaxReading, "marks" | "unfinished"> {
+/** The marks of some lines, and what joins them to those around. */
+function readLines(root: SgNode, lines: Lines): Pick<SyntaxReading, "marks" | "seams"> {
   const marks: BlockMark[] = [];
-  let unfinished: string | null = null;
+  let above = "";
+  let below = "";
   const open = [root];
   for (let node = open.pop(); node; node = open.pop()) {
-    const { start: first, end: last } = node.range();
-    if (first.line + 1 > end || last.line + 1 < start) continue;
+    const reach = reachOf(node, lines);
+    if (reach.isOutside) continue;
     const kind = String(node.kind());
-    if (first.line + 1 >= start) marks.push(...markOf(node, kind));
-    if (!node.isLeaf()) {
-      open.push(...node.children().reverse());
-      continue;
-    }
-    const reachesOver = last.line + 1 > end && !(last.line === end && last.column === 0);
-    if (reachesOver) unfinished = `${kind} ${first.line + 1 < start ? "from before" : "from here"}`;
+    // Text that begins in the lines is not the text that began before them.
+    const whole = node.isLeaf() && reach.fromAbove ? `${kind} from before` : kind;
+    if (!reach.fromAbove) marks.push(...markOf(node, kind));
+    if (reach.fromAbove && !lists.has(kind)) above = whole;
+    if (reach.below && !lists.has(kind)) below = whole;
+    open.push(...node.children().reverse());
   }
-  return { marks, unfinished };
+  return { marks, seams: `${above}, ${below}` };
+}
+
+/** Nodes that begin with the first of the statements they hold. */
+const lists = new Set(["block", "statement_list"]);
+
+function reachOf(node: SgNode, { start, end }: Lines) {
+  const { start: first, end: last } = node.range();
+  // A node that ends with its line's end may count the line feed.
+  const lastLine = last.column === 0 ? last.line : last.line + 1;
+  const firstLine = first.line + 1;
+  return {
+    isOutside: firstLine > end || lastLine < start,
+    fromAbove: firstLine < start,
+    below: lastLine > end,
+  };
 }
 
 function markOf(node: SgNode, kind: string): BlockMark[] {

@@ -47,7 +47,7 @@ const keywords = new Set(
   enum esac except exit export extends false final finally fmt from func function import interface let local long match module
   mut null None package private public range readonly require rescue return select self sizeof source static std string
   struct super switch then this throw trap true type unless unsigned until use using void when where while with yield
-  size_t char raise void number void echo read`.split(/\s+/),
+  size_t char raise record void number void echo read`.split(/\s+/),
 );
 
 const outsideStrings = (line: string, at: number) => /^(?:[^"'`]|"[^"]*"|'[^']*')*$/.test(line.slice(0, at));

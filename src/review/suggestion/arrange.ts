@@ -52,7 +52,7 @@ export function arrangements(written: readonly string[], around: Surroundings): 
       0,
       body.findIndex((line) => !isBlank(line)),
     );
-    return aligned(body.slice(start), around, taken[0] ?? null).map((one) => ({
+    return aligned(body.slice(start), around).map((one) => ({
       ...one,
       lines: [...body.slice(0, start), ...one.lines],
       wasCut,
@@ -134,7 +134,7 @@ export function opensBlock(line: string): boolean {
 }
 
 /** The lines, of which the first is not blank, where the file's indentation wants them: as they are, or moved, or with the first line alone moved. */
-function aligned(body: string[], { anchored }: Surroundings, guide: Repeat | null): Placement[] {
+function aligned(body: string[], { anchored }: Surroundings): Placement[] {
   const asWritten = { lines: body, repairs: [], wasMoved: false };
   const model = anchored.find((line) => !isBlank(line));
   if (model === undefined || body.length === 0) return [asWritten];
@@ -145,14 +145,10 @@ function aligned(body: string[], { anchored }: Surroundings, guide: Repeat | nul
   const firstOnly = { ...moved, lines: [base + first.trimStart(), ...rest], wasMoved: false };
   const isBehind = own.length < base.length && rest.every((line) => isBlank(line) || line.startsWith(base));
   if (arePlaced(rest, anchored)) {
-    if (isBehind) return [firstOnly];
+    if (isBehind && (continues(first, rest, base) || !opensBlock(first))) return [firstOnly];
     // Something may be put at the end of the block that the anchored lines end.
-    return endsBlock(model) ? [asWritten] : [];
+    if (!isBehind) return endsBlock(model) ? [asWritten] : [];
   }
-  // What only seems to be repeated is no measure where lines stand as they stood.
-  if (guide && !guide.isTelling && rest.some((line) => /\w/.test(line) && anchored.includes(line))) return [];
-  const guided = guide && shifted(body, guide.inSuggestion, guide.inFile);
-  if (guided && indentOf(guided[0] ?? "") === base) return [{ ...moved, lines: guided }];
   const whole = { ...moved, lines: shifted(body, own, base) };
   return isBehind && continues(first, rest, base) ? [firstOnly, whole] : [whole];
 }

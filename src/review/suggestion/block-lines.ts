@@ -82,7 +82,7 @@ function yamlLines(lines: readonly string[]): BlockLine[] {
     const isItem = /^\s*-(?:\s|$)/.test(line);
     found.push(push(stack, width * 2 + (isItem ? 1 : 0), at, 0));
     if (dash) found.push(push(stack, (width + 1 + (dash[1]?.length ?? 1)) * 2, at, 1));
-    if (textHeader.test(line)) text = { width };
+    if (textHeader.test(line.slice(-80))) text = { width };
   }
   return found;
 }

@@ -1,12 +1,15 @@
 import { isWorthParsing } from "../../analyzers/languages.ts";
+import { hasGrammar } from "../../analyzers/syntax-faults.ts";
 import { escapeInvisible } from "../../text/escape-invisible.ts";
 import { type Arrangement, arrangements, type Surroundings } from "./arrange.ts";
 import { type FileReading, hasParser, readFile } from "./file-reading.ts";
 import { foreignCode } from "./foreign-code.ts";
 import { breaksStyle, isBlank, styleOf, widthOf } from "./indentation.ts";
+import { brokenJoin } from "./joins.ts";
 import { isProse, lexisOf } from "./lexis.ts";
 import { movedBlocks } from "./moved-blocks.ts";
 import { movedText } from "./moved-text.ts";
+import { isTelling } from "./neighbours.ts";
 import { type Overlay, overlayOf, replaced, replacement } from "./overlay.ts";
 import { wrongExtent } from "./own-lines.ts";
 import { isPlaceholder } from "./placeholder.ts";
@@ -47,6 +50,8 @@ const mostFileCharacters = 300_000;
 const mostAnchoredLines = 500;
 const mostLines = 1_000;
 const mostCharacters = 20_000;
+/** Of a line that is replaced or proposed: patterns that look back along a line take long on more. */
+const longestLine = 2_000;
 
 const refused = (reason: string): CheckedSuggestion => ({ ok: false, reason });
 
@@ -60,6 +65,7 @@ export async function checkSuggestion(given: SuggestionToCheck): Promise<Checked
   if (unfit) return refused(unfit);
   const lines = given.lines.map((line) => line.replace(/\r$/, ""));
   const anchored = lines.slice(start - 1, end);
+  if (suggestion !== "" && suggestion.trim() === "") return refused("it is empty but for white space");
   const written = unwrap(suggestion, { path, anchored, line: start });
   const reason = unusable(path, written.lines, anchored);
   if (reason) return refused(reason);
@@ -88,25 +94,30 @@ export async function checkSuggestion(given: SuggestionToCheck): Promise<Checked
   return refused(first ?? "its first line is not indented like the first of those it replaces");
 }
 
-function outOfBounds({ lines, start, end, suggestion }: SuggestionToCheck): string | null {
+function outOfBounds({ path, lines, start, end, suggestion }: SuggestionToCheck): string | null {
   if (start < 1 || end < start || end > lines.length) return "the file has no such lines";
-  if (
-    end - start >= mostAnchoredLines ||
-    suggestion.length > mostCharacters ||
-    suggestion.split("\n").length > mostLines
-  )
-    return "it is too long to check it";
+  const anchored = lines.slice(start - 1, Math.min(end, start + mostAnchoredLines));
+  const proposed = suggestion.slice(0, mostCharacters + 1).split("\n");
+  const areTooMany = end - start >= mostAnchoredLines || proposed.length > mostLines;
+  const isTooLong = suggestion.length > mostCharacters || anchored.join("\n").length > mostCharacters;
+  if (areTooMany || isTooLong) return "it is too long to check it";
+  if (!isProse(path) && [...anchored, ...proposed].some((line) => line.length > longestLine))
+    return "its lines are too long to check them";
   let characters = 0;
   for (const line of lines) {
     characters += line.length + 1;
     if (characters > mostFileCharacters) return "the file is too large to check it";
   }
-  return isWorthParsing(lines.join("\n")) ? null : "the file's lines are too long to check it";
+  return isReadable(path, lines) ? null : "the file's lines are too long to check it";
 }
+
+/** Grammars take long on what machines write. */
+const isReadable = (path: string, lines: readonly string[]) =>
+  !hasGrammar(path) || isWorthParsing(lines.join("\n"));
 
 /** Why the lines cannot be meant as code, whatever the file. */
 function unusable(path: string, lines: readonly string[], anchored: readonly string[]): string | null {
-  if (lines.length > 0 && lines.every((line) => !/\S/.test(line))) return "it changes nothing";
+  if (repeatsItself(lines)) return "it says the same again and again";
   if (hidesCharacters(lines, anchored)) return "it holds characters that nobody can see";
   const has = new Set(anchored.map((line) => line.trim()));
   const isNew = (line: string) => !has.has(line.trim());
@@ -114,10 +125,19 @@ function unusable(path: string, lines: readonly string[], anchored: readonly str
     return "it leaves code out and says so";
   if (lines.some((line) => isNew(line) && /^(?:<{7}|>{7}|={7}|\|{7})(?: |$)/.test(line)))
     return "it holds merge markers";
+  if (lines.some((line) => isNew(line) && /^\s*(?:__END__|__DATA__|__halt_compiler\(\);?)\s*$/.test(line)))
+    return "it would end the file's code";
   const isFence = (line: string) => /^\s*(?:`{3,}|~{3,})/.test(line);
   return !isProse(path) && lines.some((line) => isNew(line) && isFence(line))
     ? "a Markdown fence is in it"
     : null;
+}
+
+/** The same line four times in a row, as models write when they do not find an end. */
+function repeatsItself(lines: readonly string[]): boolean {
+  return lines.some(
+    (line, at) => isTelling(line) && [1, 2, 3].every((next) => lines[at + next]?.trim() === line.trim()),
+  );
 }
 
 const emojiParts = /(?<=\p{Extended_Pictographic}\p{Emoji_Modifier}?)(?:\uFE0F|\u200D)/gu;
@@ -141,13 +161,14 @@ async function faultOf(
     wrongExtent(overlay, before.effect, how.wasMoved) ??
     wrongStyle(overlay, around);
   if (cheap) return cheap;
-  if (!isWorthParsing(overlay.after.join("\n"))) return "the file would be too large to check it";
+  if (!isReadable(overlay.path, overlay.after)) return "the file would be too large to check it";
   const after = await readFile(overlay.path, overlay.after, overlay.start, overlay.newEnd);
   if (!after) return "the file would be nested too deeply to check it";
   return (
     worseReading(overlay, before, after) ??
     movedBlocks(overlay, lexisOf(overlay.path)) ??
     movedText(overlay) ??
+    brokenJoin(overlay) ??
     strangeYaml(overlay) ??
     foreignCode(overlay)
   );
@@ -159,9 +180,7 @@ function guessed(overlay: Overlay, { wasCut, wasMoved }: Arrangement): string | 
   const old = new Set(replaced(overlay).map((line) => line.trim()));
   if (replacement(overlay).every((line) => old.has(line.trim())))
     return "it repeats lines around those it replaces and changes nothing else";
-  // Without a parser nobody would notice.
-  const isGuess = wasCut === "because they fit" && wasMoved && !hasParser(overlay.path);
-  return isGuess ? "it may be written for other lines" : null;
+  return wasCut === "because they fit" && wasMoved ? "it may be written for other lines" : null;
 }
 
 /** White space at the end of a line is nothing, and where indentation means nothing it is nothing too. */

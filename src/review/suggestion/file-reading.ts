@@ -32,13 +32,8 @@ export async function readFile(
   const data = isData(path) ? await readDataFile(path, text) : null;
   if ((withSyntax && !syntax) || (isData(path) && !data)) return null;
   const layout = /^pyi?$/.test(extensionOf(path)) ? layoutFaults(lines) : [];
-  const effect = syntax ? syntaxEffect(syntax) : lexicalEffect(path, lines.slice(0, end), start);
+  const effect = syntax ? effectOf(syntax.marks) : lexicalEffect(path, lines.slice(0, end), start);
   return { syntax, data, layout, effect, lines: lines.length };
-}
-
-function syntaxEffect({ marks, unfinished }: SyntaxReading): BlockEffect {
-  const effect = effectOf(marks);
-  return { ...effect, text: `${effect.text}; ${unfinished}` };
 }
 
 function lexicalEffect(path: string, lines: readonly string[], start: number): BlockEffect {
@@ -47,8 +42,11 @@ function lexicalEffect(path: string, lines: readonly string[], start: number): B
   const own = masked.slice(start);
   const odd = own.reduce((sum, { oddQuotes }) => sum + oddQuotes, 0);
   const effect = effectOf(marksOf(own, lexis, start + 1));
+  const code = own.map((line) => line.code).join("\n");
+  const count = (word: RegExp) => code.match(new RegExp(word, `${word.flags}m`))?.length ?? 0;
+  const partners = (lexis.words?.partners ?? []).map(([one, other]) => count(one) - count(other));
   const open = `${masked.at(-1)?.open ?? null}; ${fenceAfter(lines)}`;
-  return { ...effect, text: `${effect.text}; ${odd} odd; ${open}` };
+  return { ...effect, text: `${effect.text}; ${odd} odd; ${partners}; ${open}` };
 }
 
 /** The Markdown fence that is open after some lines. */

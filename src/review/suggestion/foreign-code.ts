@@ -27,36 +27,32 @@ const trait = (pattern: RegExp, native: string, isShape = false): Trait => ({
 });
 
 const traits: readonly Trait[] = [
+  trait(/^\s*(?:def|class|if|elif|for|while|with|except)\s+[^\s:{};][^{};]*:\s*$/, "py pyi gd nim php", true),
   trait(
-    /^\s*(?:def|class|if|elif|for|while|with|except)\s+[^\s:{};][^{};]*:\s*$/m,
-    "py pyi gd nim php",
-    true,
-  ),
-  trait(
-    /^\s*(?:\}?\s*else\s+)?(?:if|for|while|switch)\b.*\{\s*$/m,
+    /^\s*(?:\}?\s*else\s+)?(?:if|for|while|switch)\b.*\{\s*$/,
     `${scripts} ${cFamily} ${jvm} cs go rs swift php pl pm dart zig sol proto scss less ps1 r v tf bicep`,
     true,
   ),
   trait(
-    /^\s*(?:return|break|continue)\b[^:]*;\s*$/m,
+    /^\s*(?:return|break|continue)\b[^:]*;\s*$/,
     `${scripts} ${cFamily} ${jvm} cs rs php pl pm dart zig sol lua css scss less sql glsl`,
     true,
   ),
   trait(
-    /[\w)\]"];\s*$/m,
+    /[\w)\]"];\s*$/,
     `${scripts} ${cFamily} ${jvm} cs rs php pl pm dart zig sol proto css scss less sql nix thrift`,
     true,
   ),
-  trait(/^\s*(?:else|try|finally):\s*$/m, "py pyi gd nim php"),
+  trait(/^\s*(?:else|try|finally):\s*$/, "py pyi gd nim php"),
   trait(
-    /^\s*<\/?[A-Za-z][\w-]*(?:\s[^<>]*)?>/m,
+    /^\s*<\/?[A-Za-z][\w-]*(?:\s[^<>]*)?>/,
     "jsx tsx js html htm vue svelte astro php xml hbs erb mdx cs swift hs",
     true,
   ),
   trait(/\belif\b/, `py pyi gd nim ${shells}`),
   trait(/\b(?:None|True|False)\b/, "py pyi nim hs rs scala sc fs fsx elm purs gd"),
   trait(/\bself\./, `py pyi ${rubies} rs swift lua gd m mm ${scripts}`),
-  trait(/\bisinstance\(|\b__\w+__\b|^\s*from\s+\S+\s+import\s/m, "py pyi"),
+  trait(/\bisinstance\(|\b__\w+__\b|^\s*from\s+\S+\s+import\s/, "py pyi"),
   trait(/\blen\(/, "py pyi go gd nim v zig"),
   trait(/\bprint\(/, `py pyi swift lua dart r jl ${jvm} php gd ${rubies} nim pl pm v`),
   trait(/\bconsole\.(?:log|error|warn|info|debug)\(/, scripts),
@@ -70,23 +66,27 @@ const traits: readonly Trait[] = [
   trait(/\bnull\b/, `${scripts} ${jvm} cs php dart sql tf zig v graphql gql sol ${cFamily}`),
   trait(/\bnil\b/, `go ${rubies} lua swift ex exs nim m mm`),
   trait(/(?<!:):=/, "go py pyi mk nim sql v"),
-  trait(/^\s*func\s/m, "go swift nim gd"),
+  trait(/^\s*func\s/, "go swift nim gd"),
   trait(/\bfn\s+\w+\s*[(<]/, "rs zig ex exs v"),
-  trait(/^\s*(?:\w+\s+)*fun\s+\w+/m, "kt kts fs"),
+  trait(/^\s*(?:\w+\s+)*fun\s+\w+/, "kt kts fs"),
   trait(/\bfmt\.[A-Z]\w*\(/, "go"),
-  trait(/\bSystem\.(?:out|err)\.|^\s*@Override\b/m, jvm),
+  trait(/\bSystem\.(?:out|err)\.|^\s*@Override\b/, jvm),
   trait(/\b(?:println|eprintln|format|vec|panic|assert|assert_eq|write|todo)!\s*[([]/, "rs"),
   trait(/\blet\s+mut\b|&mut\b|\bpub\s+fn\b|\.unwrap\(\)/, "rs"),
-  trait(/^\s*#\s*include\b|\bstd::(?:cout|cerr|endl|string|vector)\b/m, cFamily),
+  trait(/^\s*#\s*include\b|\bstd::(?:cout|cerr|endl|string|vector)\b/, cFamily),
   trait(/\bnew\s+[A-Z]\w*/, `${scripts} ${jvm} cs php cpp cc cxx hpp mm dart pl pm fs vb sol`),
   trait(/\bNULL\b/, `${cFamily} sql php r`),
   trait(/\bpublic\s+(?:(?:static|final|async|override)\s+)*[\w<>[\]]+\s+\w+\s*\(/, `${jvm} cs`),
-  trait(/\bdo\s*\|[^|]*\||^\s*puts\s|\battr_\w+\s+:|\.nil\?/m, rubies),
-  trait(/^\s*(?:fi|esac|done)\b|;\s*then\b|\[\[ /m, shells),
-  trait(/^\s*end\s*$/m, `${rubies} lua ex exs jl v sql`),
+  trait(/\bdo\s*\|[^|]*\||^\s*puts\s|\battr_\w+\s+:|\.nil\?/, rubies),
+  trait(/^\s*(?:fi|esac|done)\b|;\s*then\b|\[\[ /, shells),
+  trait(/^\s*end\s*$/, `${rubies} lua ex exs jl v sql`),
 ];
 
-const sign = (path: string) => extensionOf(path);
+/** Lines that are longer were written by machines, and patterns would take long on them. */
+const mostCharacters = 2_000;
+
+const has = (lines: readonly string[], pattern: RegExp) =>
+  lines.some((line) => line.length <= mostCharacters && pattern.test(line));
 
 /**
  * Why a suggestion looks as if it were written in another language than its file: it holds what neither the language nor
@@ -97,20 +97,17 @@ export function foreignCode(overlay: Overlay): string | null {
   if (isProse(path) || dataFormatOf(path) === "JSON") return null;
   const lexis = lexisOf(path);
   const isYaml = dataFormatOf(path) === "YAML";
-  const masked = maskLines(overlay.after, lexis).map(({ code }) => code);
-  const added = masked.slice(overlay.start, overlay.newEnd).join("\n");
+  const codeOf = (lines: readonly string[]) => maskLines(lines, lexis).map(({ code }) => code);
+  const added = codeOf(overlay.after).slice(overlay.start, overlay.newEnd);
   const suspects = traits.filter(
-    ({ pattern, native, isShape }) => (!isYaml || isShape) && !native.has(sign(path)) && pattern.test(added),
+    ({ pattern, native, isShape }) =>
+      (!isYaml || isShape) && !native.has(extensionOf(path)) && has(added, pattern),
   );
-  if (suspects.length > 0) {
-    const own = maskLines(overlay.before, lexis)
-      .map(({ code }) => code)
-      .join("\n");
-    if (suspects.some(({ pattern }) => !pattern.test(own)))
-      return "it looks like code of another language than the file's";
-  }
+  const own = suspects.length > 0 ? codeOf(overlay.before) : [];
+  if (suspects.some(({ pattern }) => !has(own, pattern)))
+    return "it looks like code of another language than the file's";
   if (hasGrammar(path) || isYaml) return null;
-  return sharesWords(overlay, added) ? null : "it has hardly a word in common with the file";
+  return sharesWords(overlay, added.join(" ")) ? null : "it has hardly a word in common with the file";
 }
 
 const keywords = new Set(

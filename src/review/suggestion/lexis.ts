@@ -4,6 +4,8 @@ import { extensionOf } from "../../analyzers/languages.ts";
 export interface BlockWords {
   opens: RegExp;
   closes: RegExp;
+  /** Words that belong together one by one: a shell's `if` wants a `then`. */
+  partners?: readonly (readonly [RegExp, RegExp])[];
 }
 
 /** What has to be known of a language to tell its code from its comments and strings. */
@@ -23,6 +25,8 @@ export interface Lexis {
   /** Whether `r#"..."#` is a string. */
   hashStrings?: boolean;
   brackets: boolean;
+  /** Whether a statement ends with a semicolon; `mostly`: unless it is the value of its block. */
+  semicolons?: "always" | "mostly";
   /** Whether tags are blocks: anywhere, or only at the beginning of a line where code stands beside them. */
   tags?: "everywhere" | "leading";
   words?: BlockWords;
@@ -44,6 +48,7 @@ const slashes: Lexis = {
   brackets: true,
 };
 const c: Lexis = { ...slashes, quotes: `"`, characterQuotes: true, words: preprocessor };
+const withSemicolons: Lexis = { ...c, semicolons: "always" };
 const hashes: Lexis = { ...slashes, lineComments: ["#"], blockComments: [] };
 
 const python: Lexis = { ...hashes, longStrings: ['"""', "'''"], indented: true };
@@ -58,8 +63,16 @@ const rubyWords: BlockWords = {
 const shellWords: BlockWords = {
   opens: /(?<=^\s*|[;&|({]\s*|\b(?:then|else|do|elif|while|until|if)\s+|!\s+)(?:if|case|do)\b(?![-=./])/g,
   closes: /(?<=^\s*|[;&|({]\s*|\b(?:then|else|do)\s+)(?:fi|esac|done)\b(?![-=./])/g,
+  partners: [
+    [/(?<=^\s*|[;&|({]\s*)(?:if|elif)\b/g, /(?<=^\s*|;\s*)then\b/g],
+    [/(?<=^\s*|[;&|({]\s*)(?:for|while|until|select)\b/g, /(?<=^\s*|;\s*)do\b/g],
+  ],
 };
-const luaWords: BlockWords = { opens: /\b(?:function|if|do|repeat)\b/g, closes: /\b(?:end|until)\b/g };
+const luaWords: BlockWords = {
+  opens: /\b(?:function|if|do|repeat)\b/g,
+  closes: /\b(?:end|until)\b/g,
+  partners: [[/\b(?:else)?if\b/g, /\bthen\b/g]],
+};
 const elixirWords: BlockWords = {
   opens: /(?<![.:\w])(?:do|fn)\b(?!:)/g,
   closes: /(?<![.:\w])end\b(?!:)/g,
@@ -98,14 +111,15 @@ const markup: Lexis = {
 const prose: Lexis = { ...markup, tags: "leading" };
 
 const families: readonly (readonly [extensions: string, Lexis])[] = [
-  ["c h cc cpp cxx hh hpp hxx m mm ino cu glsl hlsl zig", c],
-  ["cs", { ...c, longStrings: ['"""'] }],
-  ["rs", { ...c, hashStrings: true }],
+  ["c h cc cpp cxx hh hpp hxx m mm ino cu glsl hlsl zig", withSemicolons],
+  ["cs", { ...withSemicolons, longStrings: ['"""'] }],
+  ["rs", { ...c, hashStrings: true, semicolons: "mostly" }],
   ["java", { ...c, longStrings: ['"""'] }],
   ["swift scala sc kt kts", { ...c, longStrings: ['"""'] }],
   ["go", { ...c, longStrings: ["`"] }],
   ["js jsx mjs cjs ts mts cts tsx", { ...slashes, longStrings: ["`"] }],
-  ["dart groovy gradle", { ...slashes, longStrings: ['"""', "'''"] }],
+  ["dart", { ...slashes, longStrings: ['"""', "'''"], semicolons: "always" }],
+  ["groovy gradle", { ...slashes, longStrings: ['"""', "'''"] }],
   [
     "php",
     { ...slashes, lineComments: ["//", "#"], heredoc: /<<<\s*(["']?)(\w+)\1/y, tags: "leading" as const },
@@ -117,7 +131,15 @@ const families: readonly (readonly [extensions: string, Lexis])[] = [
   ["sass styl", { ...slashes, indented: true }],
   ["haml slim pug jade", { ...prose, indented: true }],
   ["fs fsx hs elm purs", { ...c, lineComments: ["//", "--"], indented: true }],
-  ["rb rake gemspec cr", { ...hashes, heredoc: /<<[-~]?(["'`]?)([A-Z_]\w*)\1/y, words: rubyWords }],
+  [
+    "rb rake gemspec cr",
+    {
+      ...hashes,
+      blockComments: [["=begin", "=end"]],
+      heredoc: /<<[-~]?(["'`]?)([A-Z_]\w*)\1/y,
+      words: rubyWords,
+    },
+  ],
   ["sh bash zsh ksh", shell],
   ["pl pm", { ...hashes, heredoc: /<<~?(["']?)([A-Z_]\w*)\1/y }],
   [

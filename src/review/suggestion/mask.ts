@@ -61,6 +61,8 @@ function maskLine(line: string, lexis: Lexis, token: RegExp, state: State): Omit
   const isComment = lexis.blockComments.some(([, close]) => close === state.closer);
   const startsInside = state.closer === null ? null : isComment ? "comment" : "string";
   let code = "";
+  // A quote without a partner has none further on either.
+  const odd = new Set<string>();
   let oddQuotes = 0;
   let at = 0;
   while (at < line.length) {
@@ -78,9 +80,14 @@ function maskLine(line: string, lexis: Lexis, token: RegExp, state: State): Omit
       break;
     }
     code += line.slice(at, found.index);
-    const read = readToken(line, found.index, found[0], lexis, state);
+    const read = odd.has(found[0])
+      ? { end: found.index + 1, code: found[0], isOdd: true }
+      : readToken(line, found.index, found[0], lexis, state);
     code += read.code;
-    if (read.isOdd) oddQuotes++;
+    if (read.isOdd) {
+      odd.add(found[0]);
+      oddQuotes++;
+    }
     at = read.end;
   }
   return { code, startsInside, oddQuotes };

@@ -31,19 +31,24 @@ export function overlap(suggestion: readonly string[], before: readonly string[]
     .slice(-2 * mostLines)
     .filter((line) => !isBlank(line))
     .slice(-mostLines);
-  const own = suggestion.flatMap((line, at) => (isBlank(line) ? [] : [{ text: line.trim(), at }]));
-  for (let length = Math.min(near.length, own.length); length > 0; length--) {
-    const lines = near.slice(-length);
-    if (!lines.every((line, at) => own[at]?.text === line.trim())) continue;
-    return {
-      count: own[length]?.at ?? suggestion.length,
-      lines: length,
-      isTelling: lines.some(isTelling),
-      inFile: indentOf(lines[0] ?? ""),
-      inSuggestion: indentOf(suggestion[own[0]?.at ?? 0] ?? ""),
-    };
-  }
-  return null;
+  const own = suggestion.flatMap((line, at) => (isBlank(line) ? [] : [{ line, at }]));
+  const longest = (same: (own: string, line: string) => boolean) => {
+    let length = Math.min(near.length, own.length);
+    while (length > 0 && !near.slice(-length).every((line, at) => same(own[at]?.line ?? "", line))) length--;
+    return length;
+  };
+  // Lines that also stand where they stand in the file are more likely meant than those that only read alike.
+  const exact = longest((one, other) => one.trimEnd() === other.trimEnd());
+  const length = exact > 0 ? exact : longest((one, other) => one.trim() === other.trim());
+  if (length === 0) return null;
+  const lines = near.slice(-length);
+  return {
+    count: own[length]?.at ?? suggestion.length,
+    lines: length,
+    isTelling: lines.some(isTelling),
+    inFile: indentOf(lines[0] ?? ""),
+    inSuggestion: indentOf(own[0]?.line ?? ""),
+  };
 }
 
 const definition =
@@ -54,5 +59,5 @@ const statement =
 /** Whether a line begins the definition of something, which a file has once. */
 export function defines(line: string): boolean {
   const text = line.trim();
-  return !statement.test(text) && definition.test(text);
+  return text.length < 500 && !statement.test(text) && definition.test(text);
 }

@@ -167,7 +167,7 @@ function losesMost(allOld: readonly string[], allNow: readonly string[]): boolea
   if (old.length < 4 || now.length * 2 > old.length) return false;
   const names = new Set(old.join(" ").match(/[A-Za-z_]{3,}/g) ?? []);
   const kept = new Set(now.join(" ").match(/[A-Za-z_]{3,}/g) ?? []);
-  return [...names].filter((name) => kept.has(name)).length * 5 < names.size * 2;
+  return [...names].filter((name) => kept.has(name)).length * 20 < names.size * 9;
 }
 
 const ender = /^(?:end|fi|done|esac|begin|do|then|else|try|finally)\b\W*$/;

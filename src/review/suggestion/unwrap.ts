@@ -39,6 +39,7 @@ function trimmed(lines: readonly string[], anchored: readonly string[]): string[
 }
 
 const fenceLine = /^\s{0,3}(`{3,}|~{3,})\s*([\w+#.-]*)[^`]*$/;
+const fenceOf = (line = "") => (line.length < 100 ? fenceLine.exec(line) : null);
 /** What a fence in prose may be called that stands around a suggestion, and not in it. */
 const aroundProse = new Set(["suggestion", "markdown", "md", "text"]);
 
@@ -55,14 +56,13 @@ function unfenced(lines: readonly string[], { path }: Unwrapping): string[] | nu
 
 /** The info word of a fence whose end is the last line; null when the first line opens none, or one that ends before. */
 function fenceAround(lines: readonly string[]): string | null {
-  const info = fenceLine.exec(lines[0] ?? "")?.[2];
+  const info = fenceOf(lines[0])?.[2];
   if (info === undefined || lines.length < 2) return null;
   // A fence in a fence of the same length, which Markdown does not know.
-  if (lines.length > 3 && [lines[1], ...lines.slice(-2)].every((line) => fenceLine.test(line ?? "")))
-    return info;
+  if (lines.length > 3 && [lines[1], ...lines.slice(-2)].every((line) => fenceOf(line) !== null)) return info;
   const open: string[] = [];
   for (const [at, line] of lines.entries()) {
-    const [, marks = "", word = ""] = fenceLine.exec(line) ?? [];
+    const [, marks = "", word = ""] = fenceOf(line) ?? [];
     if (marks === "") continue;
     const top = open.at(-1);
     const closes = top !== undefined && word === "" && marks.startsWith(top);
@@ -76,7 +76,6 @@ function fenceAround(lines: readonly string[]): string | null {
 /** Our numbered listings are `12| code`, our diffs `12 +code`. */
 const listed = /^\s*(\d+)\|(?: |$)/;
 const listedDiff = /^\s*(\d+) (?=[+\- ])/;
-const minimumSigned = 1;
 
 /** Without line numbers, where every line carries one, they count upwards and lie near the anchor. */
 function unnumbered(lines: readonly string[], { anchored, line }: Unwrapping): string[] | null {
@@ -107,7 +106,7 @@ function undiffed(lines: readonly string[], { path, anchored }: Unwrapping): str
   const added = filled.filter((line) => line.startsWith("+"));
   const removed = filled.filter((line) => line.startsWith("-")).map((line) => line.slice(1).trim());
   const isDiff = added.length === filled.length || (removed.length > 0 && removesAnchored(removed, anchored));
-  if (!isSigned || filled.length < minimumSigned || !isDiff) return null;
+  if (!isSigned || filled.length === 0 || !isDiff) return null;
   return hunk.filter((line) => !line.startsWith("-")).map((line) => line.slice(1));
 }
 

@@ -74,6 +74,9 @@ function worseLayout(overlay: Overlay, before: FileReading, after: FileReading):
 }
 
 function worseEffect(overlay: Overlay, before: FileReading, after: FileReading): string | null {
+  const isJoined = before.syntax?.seams === after.syntax?.seams;
+  if (!isJoined && overlay.newEnd > overlay.start)
+    return "it does not join the lines around it as those it replaces do";
   if (before.effect.text !== after.effect.text)
     return "its brackets, quotes or blocks do not fit those around it";
   // A block that was whole must not become the head of what belongs to another one.

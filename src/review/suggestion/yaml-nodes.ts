@@ -16,6 +16,10 @@ export function strangeYaml(overlay: Overlay): string | null {
   ];
   const plain = (nodes: readonly Node[]) => nodes.some(({ line }) => !node.test(line));
   if (plain(now) && !plain(old)) return "it is no YAML like the lines it replaces";
+  const documents = (nodes: readonly Node[]) =>
+    nodes.filter(({ line }) => /^(?:---|\.\.\.)(?:\s|$)/.test(line)).length;
+  if (documents(now) !== documents(old)) return "it would divide the file into other documents";
+  if (losesAnchor(overlay)) return "an anchor that is used elsewhere would be gone";
   const valued = new Set(old.flatMap(({ line, hasValue }) => (hasValue ? [key.exec(line)?.[1]] : [])));
   const isLost = ({ line, hasValue }: Node) => !hasValue && valued.has(key.exec(line)?.[1]);
   return now.some((one) => isLost(one) && key.test(one.line)) ? "a key would lose its value" : null;
@@ -37,4 +41,18 @@ function nodesOf(lines: readonly string[], start: number, end: number, path: str
       { line, hasValue: heads.has(at) || (key.exec(line)?.[2] ?? "").replace(/#.*/, "").trim() !== "" },
     ];
   });
+}
+
+function losesAnchor({ before, after, start, oldEnd }: Overlay): boolean {
+  const lost = [
+    ...before
+      .slice(start, oldEnd)
+      .join("\n")
+      .matchAll(/(?<=\s)&([\w-]+)/g),
+  ].map(([, name]) => name);
+  if (lost.length === 0) return false;
+  const text = after.join("\n");
+  const names = (mark: RegExp) => new Set([...text.matchAll(mark)].map(([, name]) => name));
+  const [anchors, aliases] = [names(/(?<=\s)&([\w-]+)/g), names(/(?<=\s)\*([\w-]+)/g)];
+  return lost.some((name) => aliases.has(name) && !anchors.has(name));
 }
