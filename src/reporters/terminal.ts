@@ -48,12 +48,13 @@ export function renderTerminal(result: ReviewResult, options: TerminalOptions): 
 function quietLine(result: ReviewResult, { range }: TerminalOptions): string {
   const { coverage, usage } = result;
   const skipped = coverage.files_skipped.length;
-  const spent = [
+  const model = [
     plainLine(result.model ?? ""),
     `${thousands(usage.prompt_tokens + usage.completion_tokens)} tokens`,
     ...(usage.cost_usd === null ? [] : [dollars(usage.cost_usd)]),
-    duration(result.duration_ms),
   ];
+  // Where nothing is to be reviewed no model is asked.
+  const spent = [...(usage.requests > 0 ? model : []), duration(result.duration_ms)];
   return [
     `${plainLine(range.base)}...${plainLine(range.head)}: ${nothingFound(result)}`,
     ...(coverage.hunks_total > 0 ? [`${plural(coverage.hunks_total, "hunk")} read`] : []),

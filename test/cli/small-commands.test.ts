@@ -30,7 +30,7 @@ describe("hunkwise webhook", () => {
     });
     expect(code).toBe(0);
     expect(stdout).toMatch(
-      /^202 Accepted\.\ndelivery \S+\nreview \S+\/\S+#\d+ at [0-9a-f]{12}: event \(key .*\)\n$/,
+      /^202 Accepted\.\ndelivery \S+\nreview \S+\/\S+#\d+ at [0-9a-f]{12}: event#\d+ \(key .*\)\n$/,
     );
     expect(stderr).toMatch(/^no App credentials/);
     expect(readdirSync(temp.path)).toEqual([]);
