@@ -67,7 +67,7 @@ export function createFindingCollector(options: CollectorOptions): FindingCollec
     if (place >= 0) return keptAlready(place, finding, isProse ? onSuggestion : []);
     findings.push(finding);
     options.onFinding(finding);
-    return { ok: true, finding, note: joined([anchor.note, ...onSuggestion, outside && OUTSIDE]) };
+    return { ok: true, finding, note: joined([anchor.note, ...onSuggestion, outside && outsideNote(file)]) };
   }
 
   /** The same finding again is kept once; with a suggestion that it lacked it takes the place of the first. */
@@ -96,7 +96,8 @@ const firstName = ({ path, paths }: AnchorFile) => paths.at(-1) ?? path;
 const MEANT_OTHERWISE = "it may be meant for other lines";
 const FOR_OTHER_LINES = `the suggestion becomes prose, because ${MEANT_OTHERWISE}`;
 const TRY_AGAIN = "report the same finding again, with the same title, to replace it by one that fits";
-const OUTSIDE = "the line is outside the diff, so it is posted on the file or in the summary";
+const outsideNote = ({ hidden }: AnchorFile) =>
+  `${hidden ?? "the line is outside the diff"}, so it is posted on the file or in the summary`;
 
 type Note = string | null | false;
 const joined = (notes: readonly Note[]) => notes.filter((note) => note).join("; ") || null;
