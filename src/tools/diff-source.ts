@@ -1,11 +1,11 @@
 import type { FileDiff } from "../diff/file-diff.ts";
 import {
   createFilter,
+  createPrivacy,
   lastMode,
   OVERLONG_LINES,
   type PathPatterns,
   TOO_LARGE,
-  WITHHELD,
 } from "../diff/filter.ts";
 import { Lru } from "../diff/lru.ts";
 import { parseFilePatch } from "../diff/parse.ts";
@@ -111,6 +111,15 @@ function changedTooMuch({ path, additions, deletions }: Change): AppError {
   );
 }
 
+/** What the patch of a change says without being parsed. */
+interface Survey {
+  hunks: number;
+  /** Why nobody can read it, where nobody can. */
+  unreadable: string | null;
+}
+
+const unseen: Survey = { hunks: 0, unreadable: null };
+
 /** The changed files of a workspace, read once, and their diffs, of which the last ones are kept. */
 export function createDiffSource(
   workspace: Workspace,
@@ -118,36 +127,41 @@ export function createDiffSource(
   keptLines = KEPT_LINES,
 ): DiffSource {
   const skipReason = createFilter(patterns);
+  const isPrivate = createPrivacy(patterns.private);
   let all: Promise<ChangedFile[]> | undefined;
   let warnings: readonly string[] = [];
 
-  async function describe(change: Change, base: BaseWords): Promise<ChangedFile> {
-    const reason = await skipReason(
-      change,
-      (path) => base.of(change, path),
-      () => startsAsText(workspace, change),
-    );
-    if (reason === WITHHELD) return { change, totalHunks: 0, reviewable: false, skipReason: reason };
-    if (changesTooMuch(change)) {
-      return { change, totalHunks: 0, reviewable: false, skipReason: reason ?? TOO_LARGE };
-    }
+  /** Not parsed yet: a change of a thousand files is looked at as a whole, but read file by file. */
+  async function survey(change: Change): Promise<Survey> {
+    if ([change.path, change.oldPath].some((path) => path !== null && isPrivate(path))) return unseen;
+    if (changesTooMuch(change)) return { hunks: 0, unreadable: TOO_LARGE };
     try {
-      // Not parsed yet: a change of a thousand files is looked at as a whole, but read file by file.
       const patch = isTextual(change) ? await textualPatch(workspace, change, GITHUB_CONTEXT) : "";
       const { hunks, overlongChange } = surveyPatch(patch);
-      const why = reason ?? (overlongChange ? OVERLONG_LINES : null);
-      return { change, totalHunks: hunks, reviewable: why === null, skipReason: why };
+      return { hunks, unreadable: overlongChange ? OVERLONG_LINES : null };
     } catch (error) {
       if (!(error instanceof AppError) || error.code !== "too_large") throw error;
-      return { change, totalHunks: 0, reviewable: false, skipReason: reason ?? TOO_LARGE };
+      return { hunks: 0, unreadable: TOO_LARGE };
     }
+  }
+
+  async function describe(
+    change: Change,
+    { hunks, unreadable }: Survey,
+    base: BaseWords,
+  ): Promise<ChangedFile> {
+    const word = (path: string) => base.of(change, path);
+    const reason = (await skipReason(change, word, () => startsAsText(workspace, change))) ?? unreadable;
+    return { change, totalHunks: hunks, reviewable: reason === null, skipReason: reason };
   }
 
   async function lookAtAll(): Promise<ChangedFile[]> {
     const changes = await workspace.changes();
-    const base = await askBase(workspace, changes);
+    // The patches come in while git is asked for the base's attributes.
+    const [base, surveys] = await Promise.all([askBase(workspace, changes), mapFew(changes, survey)]);
     warnings = base.warnings;
-    return await mapFew(changes, (change) => describe(change, base));
+    const surveyed = changes.map((change, at) => ({ change, survey: surveys[at] ?? unseen }));
+    return await mapFew(surveyed, (one) => describe(one.change, one.survey, base));
   }
 
   return {
