@@ -189,7 +189,9 @@ export function netDepth(lines: readonly string[], { words, comment, name }: Lan
   const code = lines.map(
     (line) =>
       line
-        .replace(/"(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*'/g, "0")
+        .replace(/"(?:\\.|[^"\\])*"|'(?:\\.|[^'\\]){0,60}'/g, (quoted) =>
+          name === "Rust" && quoted.length > 4 ? quoted : "0",
+        )
         .replace(name === "shell" ? /^\s*[^()\s][^()]*\)/ : "", "")
         .replace(/\$\{[^}]*\}|\$\(\(?[^)]*\)?\)|\$#|/g, "")
         .split(comment === "" ? "\n" : ` ${comment}`)[0]!,

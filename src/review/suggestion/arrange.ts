@@ -45,7 +45,7 @@ export function arrangements(written: readonly string[], around: Surroundings): 
       ...(behind > 0 ? [repeated("after")] : []),
     ];
     const taken = [from > 0 ? head : null, behind > 0 ? tail : null].filter((one) => one !== null);
-    const isSure = taken.every((one) => one.isTelling);
+    const isSure = taken.some((one) => one.isTelling);
     const why: Arrangement["wasCut"] = isSure ? "for what they say" : "because they fit";
     const wasCut = taken.length > 0 && why;
     const start = Math.max(
@@ -84,10 +84,11 @@ function headOverlap(lines: readonly string[], around: Surroundings): Repeat | n
 
 /**
  * Whether lines that say nothing are copies all the same: they stand where their originals do and not where the anchored
- * lines do, or they are several and no parser will tell.
+ * lines do, or they are several that stand there, or that no parser will tell about.
  */
 function isSlip({ inFile, inSuggestion, lines }: Overlap, { anchored, hasParser }: Surroundings): boolean {
-  return (inFile === inSuggestion && inFile !== baseOf(anchored)) || (!hasParser && lines > 1);
+  const isInPlace = inFile === inSuggestion;
+  return (isInPlace && inFile !== baseOf(anchored)) || (lines > 1 && (isInPlace || !hasParser));
 }
 
 const baseOf = (anchored: readonly string[]) => indentOf(anchored.find((line) => !isBlank(line)) ?? "");
@@ -147,7 +148,7 @@ function aligned(body: string[], { anchored }: Surroundings): Placement[] {
   if (arePlaced(rest, anchored)) {
     if (isBehind && (continues(first, rest, base) || !opensBlock(first))) return [firstOnly];
     // Something may be put at the end of the block that the anchored lines end.
-    if (!isBehind) return endsBlock(model) ? [asWritten] : [];
+    if (!isBehind && own !== "") return endsBlock(model) ? [asWritten] : [];
   }
   const whole = { ...moved, lines: shifted(body, own, base) };
   return isBehind && continues(first, rest, base) ? [firstOnly, whole] : [whole];

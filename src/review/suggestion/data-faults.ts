@@ -4,6 +4,8 @@ import { extensionOf } from "../../analyzers/languages.ts";
 /** What a parser says of a data file: the first place where it gives up, or null. */
 export interface DataReading {
   error: Pick<DataError, "line" | "message"> | null;
+  /** Whether it is JSON without comments and trailing commas. */
+  isPlainJson?: boolean;
 }
 
 export const isData = (path: string) => dataFormatOf(path) !== null || extensionOf(path) === "toml";
@@ -14,7 +16,7 @@ export async function readDataFile(path: string, text: string): Promise<DataRead
   if (format === null) return readToml(text);
   const reading = await readData(format, path, text);
   if (reading === null || reading.error !== null || format !== "JSON") return reading;
-  return { error: await repeatedKey(text) };
+  return { error: await repeatedKey(text), isPlainJson: isPlainJson(text) };
 }
 
 async function readToml(text: string): Promise<DataReading> {
@@ -25,6 +27,15 @@ async function readToml(text: string): Promise<DataReading> {
   } catch (error) {
     if (!(error instanceof toml.TomlError)) throw error;
     return { error: { line: error.line, message: "the TOML parser stops" } };
+  }
+}
+
+function isPlainJson(text: string): boolean {
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    return false;
   }
 }
 

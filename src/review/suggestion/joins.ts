@@ -13,7 +13,7 @@ export function brokenJoin(overlay: Overlay): string | null {
   const now = codeOf(maskLines(after.slice(0, newEnd), lexis).slice(start));
   const [oldLast, last] = [old.at(-1), now.at(-1)];
   if (oldLast === undefined || last === undefined) return null;
-  const isOpen = hasGrammar(path) ? goesOnByMark : goesOn;
+  const isOpen = hasGrammar(path) ? goesOnByMark : lexis.arms ? goesOnInShell : goesOn;
   if (isOpen(oldLast) !== isOpen(last))
     return "its last line does not join the next as the replaced one does";
   const next = codeOf(maskLines(after, lexis).slice(newEnd))[0] ?? "";
@@ -24,6 +24,8 @@ const codeOf = (masked: readonly MaskedLine[]) =>
   masked.map(({ code }) => code.trim()).filter((code) => code !== "");
 
 const goesOnByMark = (code: string) => code.endsWith("\\");
+
+const goesOnInShell = (code: string) => goesOnByMark(code) || /(?:&&|\|)$/.test(code);
 
 /** Whether a line ends in what wants something behind it: a mark that says so, or an operator. */
 const goesOn = (code: string) =>

@@ -171,14 +171,17 @@ const byName: Record<string, Lexis> = {
   rakefile: { ...hashes, words: rubyWords },
 };
 
+const proseNames =
+  /^(?:readme|licen[cs]e|copying|changelog|changes|authors|contributors|contributing|notice|todo)$/;
+
 const unknown: Lexis = { ...slashes, lineComments: [], blockComments: [], quotes: "", words: anyWords };
 
 /** What is known of a path's language; of an unknown one that it has brackets. */
 export function lexisOf(path: string): Lexis {
   const name = path.slice(path.lastIndexOf("/") + 1).toLowerCase();
+  if (proseNames.test(name)) return prose;
   return byName[name] ?? byExtension.get(extensionOf(path)) ?? unknown;
 }
 
 /** Files that people read as text: no sign in them has a meaning for a compiler. */
-export const isProse = (path: string) =>
-  /^(?:md|markdown|mdx|rst|txt|adoc|text)$/.test(extensionOf(path)) || extensionOf(path) === "";
+export const isProse = (path: string) => lexisOf(path) === prose;

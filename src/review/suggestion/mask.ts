@@ -58,14 +58,12 @@ function tokenPattern(lexis: Lexis): RegExp {
 }
 
 function maskLine(line: string, lexis: Lexis, token: RegExp, state: State): Omit<MaskedLine, "open"> {
-  const isComment = lexis.blockComments.some(([, close]) => close === state.closer);
-  const startsInside = state.closer === null ? null : isComment ? "comment" : "string";
-  let code = "";
+  const startsInside = insideOf(state, lexis);
   // A quote without a partner has none further on either.
   const odd = new Set<string>();
+  let code = "";
   let oddQuotes = 0;
-  let at = 0;
-  while (at < line.length) {
+  for (let at = 0; at < line.length; ) {
     if (state.closer !== null) {
       const close = closing(line, state.closer, at);
       if (close < 0) break;
@@ -75,22 +73,23 @@ function maskLine(line: string, lexis: Lexis, token: RegExp, state: State): Omit
     }
     token.lastIndex = at;
     const found = token.exec(line);
-    if (!found) {
-      code += line.slice(at);
-      break;
-    }
-    code += line.slice(at, found.index);
+    code += line.slice(at, found?.index);
+    if (!found) break;
     const read = odd.has(found[0])
       ? { end: found.index + 1, code: found[0], isOdd: true }
       : readToken(line, found.index, found[0], lexis, state);
     code += read.code;
-    if (read.isOdd) {
-      odd.add(found[0]);
-      oddQuotes++;
-    }
     at = read.end;
+    if (!read.isOdd) continue;
+    oddQuotes++;
+    if (!lexis.characterQuotes || found[0] !== "'") odd.add(found[0]);
   }
   return { code, startsInside, oddQuotes };
+}
+
+function insideOf({ closer }: State, { blockComments }: Lexis): MaskedLine["startsInside"] {
+  if (closer === null) return null;
+  return blockComments.some(([, close]) => close === closer) ? "comment" : "string";
 }
 
 /** Where a comment or long string ends; a backslash before that mark makes it text of a string. */
@@ -141,5 +140,7 @@ function readQuoted(line: string, at: number, quote: string, lexis: Lexis): Toke
   if (pattern) pattern.lastIndex = at;
   const length = pattern?.exec(line)?.[0].length;
   if (length !== undefined) return { end: at + length, code: '""' };
-  return { end: at + 1, code: isCharacter ? "'" : quote, isOdd: !isCharacter };
+  // An apostrophe behind a name or number belongs to it; before one it is a lifetime, where there are any.
+  const isApostrophe = isCharacter && (lexis.hashStrings || /[\w)\]]/.test(line[at - 1] ?? ""));
+  return { end: at + 1, code: quote, isOdd: !isApostrophe };
 }

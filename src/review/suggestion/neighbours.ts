@@ -1,3 +1,4 @@
+import { distance } from "fastest-levenshtein";
 import { indentOf, isBlank } from "./indentation.ts";
 
 /** Lines at the ends of a suggestion that also stand directly before or after the lines it replaces. */
@@ -61,3 +62,15 @@ export function defines(line: string): boolean {
   const text = line.trim();
   return text.length < 500 && !statement.test(text) && definition.test(text);
 }
+
+/** Whether a line may be a later version of another one. */
+export function isLike(line: string, other: string): boolean {
+  if (line === other) return true;
+  const length = Math.max(line.length, other.length);
+  return length < 300 && isTelling(line) && distance(line, other) <= length * 0.4;
+}
+
+export const filled = (lines: readonly string[]) => lines.filter((line) => !isBlank(line));
+
+/** The lines that say something, without white space around. */
+export const texts = (lines: readonly string[]) => filled(lines).map((line) => line.trim());

@@ -52,6 +52,8 @@ function worseSyntax(overlay: Overlay, before: FileReading, after: FileReading):
 }
 
 function worseData(overlay: Overlay, before: FileReading, after: FileReading): string | null {
+  if (before.data?.isPlainJson && after.data?.isPlainJson === false)
+    return "JSON has neither comments nor trailing commas";
   const now = after.data?.error;
   if (!now) return null;
   const old = before.data?.error;

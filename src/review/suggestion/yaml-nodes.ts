@@ -37,9 +37,8 @@ function nodesOf(lines: readonly string[], start: number, end: number, path: str
   return blocks.flatMap(({ at, part, isText }) => {
     const line = lines[at] ?? "";
     if (at < start || at >= end || isText || part === 1) return [];
-    return [
-      { line, hasValue: heads.has(at) || (key.exec(line)?.[2] ?? "").replace(/#.*/, "").trim() !== "" },
-    ];
+    const behind = (key.exec(line)?.[2] ?? "").replace(/#.*|[|>][+-]?\d?[+-]?\s*$/, "");
+    return [{ line, hasValue: heads.has(at) || behind.trim() !== "" }];
   });
 }
 

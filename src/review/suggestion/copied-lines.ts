@@ -1,25 +1,21 @@
-import { distance } from "fastest-levenshtein";
 import { opensBlock } from "./arrange.ts";
 import type { BlockEffect } from "./balance.ts";
+import { isData } from "./data-faults.ts";
 import { hasParser } from "./file-reading.ts";
 import { indentOf, isBlank } from "./indentation.ts";
-import { defines, isTelling } from "./neighbours.ts";
-import { commonLines, type Overlay, replaced, replacement } from "./overlay.ts";
-
-const filled = (lines: readonly string[]) => lines.filter((line) => !isBlank(line));
-const texts = (lines: readonly string[]) => filled(lines).map((line) => line.trim());
+import { defines, filled, isLike, isTelling, texts } from "./neighbours.ts";
+import { type Overlay, replaced, replacement } from "./overlay.ts";
 
 /**
- * Why a suggestion does not replace exactly the lines it is for: fewer, or more. Null when it does. What had to be moved to
- * fit may have been written for other lines. `effect` is that of the replaced lines.
+ * Why a suggestion holds code that stands around the lines it replaces, and would stand there twice. Null when it does not.
+ * What had to be moved to fit may have been written for other lines. `effect` is that of the replaced lines.
  */
-export function wrongExtent(overlay: Overlay, effect: BlockEffect, wasMoved: boolean): string | null {
+export function copiedLines(overlay: Overlay, effect: BlockEffect, wasMoved: boolean): string | null {
   return (
     repeatsNeighbour(overlay) ??
     repeatsDefinition(overlay) ??
     repeatsBlock(overlay, effect) ??
-    (wasMoved ? rewritesAround(overlay) : null) ??
-    leavesOut(overlay)
+    (wasMoved ? rewritesAround(overlay) : null)
   );
 }
 
@@ -57,8 +53,9 @@ function repeats(path: string, line: string, neighbour: string, was: string | un
 
 /** What a line sets, where that is all it does. */
 const target = (line: string) =>
-  /^\s*(?:(?:const|let|var|local|my|val|auto)\s+)?([\w.$@]+(?:\[\w+\])?)\s*:?=(?![=>~])/.exec(line)?.[1] ??
-  null;
+  /^\s*(?:(?:const|let|var|local|my|val|auto)\s+)?([\w.$@]+(?:->[\w.]+)*(?:\[\w+\])?)\s*:?=(?![=>~])/.exec(
+    line,
+  )?.[1] ?? null;
 
 /** How far around the anchored lines a suggestion's own lines are looked for. */
 const reach = 40;
@@ -105,13 +102,6 @@ function rewritesAround(overlay: Overlay): string | null {
     : null;
 }
 
-/** Whether a line may be a later version of another one. */
-function isLike(line: string, other: string): boolean {
-  if (line === other) return true;
-  const length = Math.max(line.length, other.length);
-  return length < 300 && isTelling(line) && distance(line, other) <= length * 0.4;
-}
-
 /** Lines that are compared, one by one, with those around. */
 const mostCompared = 40;
 
@@ -119,66 +109,28 @@ const mostCompared = 40;
 function repeatsBlock(overlay: Overlay, effect: BlockEffect): string | null {
   const { above, below } = around(overlay);
   const [old, now] = [texts(replaced(overlay)), texts(replacement(overlay))];
-  const says = (extra: readonly string[], beside: readonly string[]) => {
+  const says = (extra: readonly string[], beside: readonly string[], isSame: typeof isLike) => {
     const telling = extra.filter(isTelling).slice(0, mostCompared);
-    const again = telling.filter((line) => beside.some((other) => isLike(line, other)));
+    const again = telling.filter((line) => beside.some((other) => isSame(line, other)));
     return telling.length > 0 && again.length * 2 >= telling.length;
   };
   const [first = "", last = ""] = [old[0], old.at(-1)];
   const same = now.lastIndexOf(last);
   const extraBelow = now.slice((same < 0 ? now.findLastIndex((line) => isLike(line, last)) : same) + 1);
-  if (heads(last) && says(extraBelow, texts(below).slice(0, now.length + 1)))
+  const next = texts(below);
+  if (heads(last) && says(extraBelow, next.slice(0, now.length + 1), isLike))
     return "it repeats code after it";
+  // Data has much that reads alike, and parsers that know what must not stand twice.
+  const isCopied = !isData(overlay.path) && says(extraBelow, next.slice(0, extraBelow.length + 1), isEqual);
+  if (isCopied) return "it repeats code after it";
   const extraAbove = now.slice(0, Math.max(0, now.indexOf(first)));
   const ends = effect.closes && /^(?:[)}\]]|<\/|(?:end|fi|done|esac)\b)/.test(first);
-  return ends && says(extraAbove, texts(above).slice(-now.length - 1)) ? "it repeats code before it" : null;
+  return ends && says(extraAbove, texts(above).slice(-now.length - 1), isLike)
+    ? "it repeats code before it"
+    : null;
 }
+
+const isEqual = (line: string, other: string) => line === other;
 
 const heads = (line: string) =>
   opensBlock(line) || /^(?:def|class|module|begin|if|unless|case|while|until|for)\b|^<\w/.test(line);
-
-/** A suggestion may leave out this many lines of code at an end, and more when it does nothing else. */
-const mostLeftOut = 1;
-const mostDeleted = 4;
-
-/** A suggestion that has the first lines or the last ones, changed or not, and nothing in the place of the others was cut off. */
-function leavesOut(overlay: Overlay): string | null {
-  const coded = (lines: readonly string[]) =>
-    texts(lines).filter((line) => /\w/.test(line) && !ender.test(line));
-  const [old, now] = [coded(replaced(overlay)), coded(replacement(overlay))];
-  const isDeletion = now.every((line) => old.includes(line));
-  if (isDeletion && (now.length === 0 || old.length - now.length <= mostDeleted)) return null;
-  const areMissing = (lines: readonly string[]) => lines.length > mostLeftOut || lines.some(defines);
-  if (areMissing(behindLast(old, now))) return "it leaves out the last of the lines it replaces";
-  if (areMissing(behindLast(old.toReversed(), now.toReversed())))
-    return "it leaves out the first of the lines it replaces";
-  return losesMost(old, now) ? "it leaves out most of the lines it replaces" : null;
-}
-
-/** Whether many lines become a few that say little of what they said. What is written anew keeps the names. */
-function losesMost(allOld: readonly string[], allNow: readonly string[]): boolean {
-  if (allNow.length === 0) return false;
-  const firstOther = allOld.findIndex((line, at) => line !== allNow[at]);
-  const lastOther = allOld.findLastIndex((line, at) => line !== allNow[at - allOld.length + allNow.length]);
-  const [old, now] = [
-    allOld.slice(firstOther, lastOther + 1),
-    allNow.slice(firstOther, lastOther + 1 - allOld.length + allNow.length),
-  ];
-  if (old.length < 4 || now.length * 2 > old.length) return false;
-  const names = new Set(old.join(" ").match(/[A-Za-z_]{3,}/g) ?? []);
-  const kept = new Set(now.join(" ").match(/[A-Za-z_]{3,}/g) ?? []);
-  return [...names].filter((name) => kept.has(name)).length * 20 < names.size * 9;
-}
-
-const ender = /^(?:end|fi|done|esac|begin|do|then|else|try|finally)\b\W*$/;
-
-/** The old lines that are left out behind the one that the last new line, or one that says something, is or was. */
-function behindLast(old: readonly string[], now: readonly string[]): readonly string[] {
-  const last = now.findLastIndex(isTelling);
-  const line = now[last] ?? "";
-  const matched = commonLines(old, now);
-  const from = Math.max(-1, ...[...matched].flatMap(([at, was]) => (at < last ? [was] : [])));
-  const same = matched.get(last) ?? (old.includes(line) ? old.indexOf(line) : undefined);
-  const place = same ?? old.findIndex((other, at) => at > from && isLike(line, other));
-  return place < 0 ? [] : old.slice(place + 1).filter((other) => !now.includes(other));
-}
