@@ -1,5 +1,5 @@
 import type { NapiConfig, SgNode } from "@ast-grep/napi";
-import { extensionOf, grammarOf, loadAstGrep } from "./languages.ts";
+import { grammarOf, loadAstGrep, type RuleLanguage } from "./languages.ts";
 import { isTooDeep } from "./syntax-tree.ts";
 
 /** Something that a compiler would refuse, as far as a syntax tree shows it. Lines are 1-indexed and inclusive. */
@@ -31,33 +31,27 @@ export interface SyntaxReading {
 type Lines = { start: number; end: number };
 type Rule = NapiConfig["rule"];
 
-/** ast-grep's own grammars, which have no rules of ours. */
-const furtherDialects: Record<string, string> = { css: "Css" };
-
-/** The name ast-grep knows a path's grammar by; null where there is none. */
-function dialectOf(path: string): string | null {
-  return grammarOf(path)?.dialect ?? furtherDialects[extensionOf(path)] ?? null;
-}
-
 /** Whether {@link readSyntax} can tell anything about a path. */
-export const hasGrammar = (path: string) => dialectOf(path) !== null;
+export const hasGrammar = (path: string) => grammarOf(path) !== null;
 
 /**
  * What the parser could not read, and what the grammars let pass although no compiler does. Null where there is no telling:
- * without a grammar, and on trees that are too deep to be searched. Only for texts that are worth parsing.
+ * without a grammar, and on trees that are too deep or too wide to be searched. Only for texts that are worth parsing.
  */
 export async function readSyntax(path: string, text: string, lines: Lines): Promise<SyntaxReading | null> {
-  const dialect = dialectOf(path);
-  if (dialect === null) return null;
+  const grammar = grammarOf(path);
+  if (!grammar) return null;
+  const { dialect, language } = grammar;
   const root = (await loadAstGrep()).parse(dialect, text).root();
-  if (isTooDeep(root)) return null;
-  const language = grammarOf(path)?.language ?? dialect;
-  const found = [...unreadable, ...(misplaced[language] ?? [])].flatMap(({ what, rule }) =>
+  if (isTooWide(root) || isTooDeep(root)) return null;
+  const read = readLines(root, lines);
+  if (!read) return null;
+  const found = [...unreadable, ...misplaced[language]].flatMap(({ what, rule }) =>
     root.findAll({ rule }).map((node) => faultAt(node, what)),
   );
   const faults = [...found, ...strangersAtTop(root, language)];
   if (language === "javascript") faults.push(...declaredTwice(root));
-  return { faults, ...readLines(root, lines) };
+  return { faults, ...read };
 }
 
 function faultAt(node: SgNode, what: string): SyntaxFault {
@@ -93,7 +87,7 @@ const returned = "a return would stand outside of every function";
 const broken = "a break or continue would stand outside of every loop";
 
 /** What grammars allow everywhere and compilers in places. */
-const misplaced: Record<string, readonly { what: string; rule: Rule }[]> = {
+const misplaced: Record<RuleLanguage, readonly { what: string; rule: Rule }[]> = {
   javascript: [
     { what: returned, rule: outside("return_statement", [...functions.javascript, "class_static_block"]) },
     {
@@ -141,12 +135,12 @@ const misplaced: Record<string, readonly { what: string; rule: Rule }[]> = {
 };
 
 /** Grammars that take statements where their languages take declarations. */
-const declarations: Record<string, RegExp> = {
+const declarations: Partial<Record<RuleLanguage, RegExp>> = {
   go: /^(?:package_clause|(?:import|function|method|type|var|const)_declaration|comment|ERROR|\W+)$/,
   java: /^(?:(?:package|import|class|interface|enum|record|annotation_type|module)_declaration|(?:line_|block_)?comment|ERROR|\W+)$/,
 };
 
-function strangersAtTop(root: SgNode, language: string): SyntaxFault[] {
+function strangersAtTop(root: SgNode, language: RuleLanguage): SyntaxFault[] {
   const known = declarations[language];
   if (!known) return [];
   const strangers = root.children().filter((node) => !known.test(String(node.kind())));
@@ -187,7 +181,7 @@ const pairs: Record<string, string> = { "(": "()", "[": "[]", "{": "{}", "${": "
 const closers: Record<string, string> = { ")": "()", "]": "[]", "}": "{}" };
 
 /** The marks of some lines, and what joins them to those around. */
-function readLines(root: SgNode, lines: Lines): Pick<SyntaxReading, "marks" | "seams"> {
+function readLines(root: SgNode, lines: Lines): Pick<SyntaxReading, "marks" | "seams"> | null {
   const marks: BlockMark[] = [];
   let above = "";
   let below = "";
@@ -201,10 +195,16 @@ function readLines(root: SgNode, lines: Lines): Pick<SyntaxReading, "marks" | "s
     if (!reach.fromAbove) marks.push(...markOf(node, kind));
     if (reach.fromAbove && !lists.has(kind)) above = whole;
     if (reach.below && !lists.has(kind)) below = whole;
+    if (isTooWide(node)) return null;
     open.push(...node.children().reverse());
   }
   return { marks, seams: `${above}, ${below}` };
 }
+
+/** Each child that is looked at takes memory until the next collection; nobody writes as many. */
+const mostChildren = 20_000;
+
+const isTooWide = (node: SgNode) => node.child(mostChildren) !== null;
 
 /** Nodes that begin with the first of the statements they hold. */
 const lists = new Set(["block", "statement_list"]);

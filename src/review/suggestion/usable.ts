@@ -21,12 +21,14 @@ export function unusable(path: string, lines: readonly string[], anchored: reado
     : null;
 }
 
-/** The same line four times in a row, as models write when they do not find an end. */
+/** The same line many times in a row, as models write when they do not find an end; what says little may stand more often. */
 function repeatsItself(lines: readonly string[]): boolean {
-  const isLine = (line: string) => isTelling(line) || line.trim().length > 10;
-  return lines.some(
-    (line, at) => isLine(line) && [1, 2, 3].every((next) => lines[at + next]?.trim() === line.trim()),
-  );
+  let run = 1;
+  for (const [at, line] of lines.entries()) {
+    run = at > 0 && line === lines[at - 1] ? run + 1 : 1;
+    if (/\S/.test(line) && run >= (isTelling(line) ? 4 : 8)) return true;
+  }
+  return false;
 }
 
 const emojiParts = /(?<=\p{Extended_Pictographic}\p{Emoji_Modifier}?)(?:\uFE0F|\u200D)/gu;
