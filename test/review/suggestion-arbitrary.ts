@@ -150,7 +150,11 @@ const bad: Record<string, Writing> = {
     const { lines } = edit.sample;
     // Where lines go anyway, those that are left out are as good.
     const isDeletion = edit.replacement.every((line) => lines.slice(edit.start - 1, edit.end).includes(line));
-    if (edit.end + more > lines.length || isDeletion) return null;
+    const left = lines
+      .slice(edit.end, edit.end + more)
+      .filter((line) => /\w/.test(line) && !/^\s*(?:end|fi|done)$/.test(line));
+    // A line less is a change that somebody may want.
+    if (edit.end + more > lines.length || isDeletion || left.length < 2) return null;
     return { suggestion: text(edit.replacement), end: edit.end + more };
   },
   "wrong language": (edit, random) => {

@@ -118,7 +118,10 @@ function repeatsBlock(overlay: Overlay, effect: BlockEffect): string | null {
   const same = now.lastIndexOf(last);
   const extraBelow = now.slice((same < 0 ? now.findLastIndex((line) => isLike(line, last)) : same) + 1);
   const next = texts(below);
-  if (heads(last) && says(extraBelow, next.slice(0, now.length + 1), isLike))
+  if (
+    (heads(last) || effect.heads.includes(overlay.oldEnd)) &&
+    says(extraBelow, next.slice(0, now.length + 1), isLike)
+  )
     return "it repeats code after it";
   // Data has much that reads alike, and parsers that know what must not stand twice.
   const isCopied = !isData(overlay.path) && says(extraBelow, next.slice(0, extraBelow.length + 1), isEqual);

@@ -50,7 +50,7 @@ function losesMost(allOld: readonly string[], allNow: readonly string[]): boolea
   return [...names].filter((name) => kept.has(name)).length * 20 < names.size * 9;
 }
 
-const ender = /^(?:end|fi|done|esac|begin|do|then|else|try|finally)\b\W*$/;
+const ender = /^(?:end|fi|done|esac|begin|do|then)\b\W*$/;
 
 /** The old lines that are left out behind the one that the last new line, or one that says something, is or was. */
 function behindLast(old: readonly string[], now: readonly string[]): readonly string[] {

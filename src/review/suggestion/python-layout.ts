@@ -26,7 +26,22 @@ export function layoutFaults(lines: readonly string[]): LayoutFault[] {
     if (fault) faults.push(fault);
     head = opensBlock(masked.slice(at, starts[nth + 1]).map(({ code }) => code)) ? at : null;
   }
-  return head === null ? faults : [...faults, { at: head, what: empty }];
+  if (head !== null) faults.push({ at: head, what: empty });
+  return [...faults, ...loneTries(lines, starts)];
+}
+
+/** A `try` whose block is not followed by what is to happen then. */
+function loneTries(lines: readonly string[], starts: readonly number[]): LayoutFault[] {
+  const isTry = (at: number) => /^\s*try\s*:/.test(lines[at] ?? "");
+  return starts.flatMap((at, nth) => {
+    if (!isTry(at)) return [];
+    const width = widthOf(lines[at] ?? "");
+    let next = nth + 1;
+    while (next < starts.length && widthOf(lines[starts[next] ?? 0] ?? "") > width) next++;
+    const line = lines[starts[next] ?? -1] ?? "";
+    const isHandled = widthOf(line) === width && /^\s*(?:except|finally)\b/.test(line);
+    return isHandled ? [] : [{ at, what: "a try would have neither except nor finally" }];
+  });
 }
 
 const empty = "a block would hold nothing";
