@@ -132,6 +132,7 @@ paths:
 instructions:
   - path: "migrations/**"
     text: Every migration must be reversible and must not lock a large table.
+effort: medium
 minimum_severity: low
 max_comments: 40
 language: null

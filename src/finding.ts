@@ -33,6 +33,17 @@ export const Evidence = z.strictObject({
 });
 export type Evidence = z.infer<typeof Evidence>;
 
+/** Lines of a file that are meant by their text; the line numbers are real. */
+export const Place = z.strictObject({
+  path: z.string(),
+  side: Side,
+  line: z.int().min(1),
+  /** First line of a range that ends at `line`; null for a single line. */
+  start_line: z.int().min(1).nullable(),
+  quote: z.string(),
+});
+export type Place = z.infer<typeof Place>;
+
 /**
  * One problem in the change, anchored: `line` (and `start_line` of a range) are real lines of `path` on `side` whose
  * text is `quote`. Names are snake_case because the shape leaves the process as it is (tools, JSON output).
@@ -57,6 +68,10 @@ export const Finding = z.strictObject({
   /** "model", or the analyzer and rule that found it: "ast-grep/py-mutable-default". */
   source: z.string(),
   verification: z.enum(["unverified", "confirmed", "uncertain"]),
+  /** What the second look says: the input on which it goes wrong, what stayed open, or why nobody looked. */
+  verification_note: z.string().nullable(),
+  /** Where else the change has the same problem. */
+  places: z.array(Place),
 });
 export type Finding = z.infer<typeof Finding>;
 

@@ -67,6 +67,7 @@ const typesOnly: Record<string, string[]> = {
 const valueExceptions: Record<string, string> = {
   "agent -> tools/run-tool.ts": "the one wrapper through which the loop calls tools",
   "agent -> tools/to-openai.ts": "the one place that describes a tool to a model",
+  "review -> llm/model.ts": "names of roles and protocols, parsed where a review begins",
 };
 
 /** Each third-party package has one owner. */

@@ -1,6 +1,7 @@
 import { join } from "node:path";
 import { monitorEventLoopDelay } from "node:perf_hooks";
 import { openLocalRange } from "../../src/git/local-range.ts";
+import { factsOf, forAllRoles } from "../../src/llm/model.ts";
 import { createOpenAiModel } from "../../src/llm/openai.ts";
 import { readPrices } from "../../src/llm/pricing.ts";
 import { runReviewProcess } from "../../src/process/run-review-process.ts";
@@ -109,8 +110,8 @@ async function longestStop({ repo, model, temp }: Subject): Promise<number> {
   const review = async () => {
     const result = await runReviewProcess({
       place: range.place,
-      input: reviewInput({ model: { name: modelName, contextTokens } }),
-      model: openAi,
+      input: reviewInput({ models: forAllRoles(factsOf(openAi)) }),
+      models: forAllRoles(openAi),
       trajectory: { append: async () => {} },
       onProgress() {},
       signal: new AbortController().signal,

@@ -34,6 +34,7 @@ export async function createLazyModel(env: ModelEnv, pricesFile: string | null):
   return {
     name: env.name,
     contextTokens: env.contextTokens,
+    protocol: "native",
     load: () => void loaded().catch(() => {}),
     respond: async (request, signal) => (await loaded()).respond(request, signal),
   };

@@ -1,5 +1,5 @@
 import type { RepoConfig } from "../config/repo-config.ts";
-import type { Model } from "../llm/model.ts";
+import { factsOf, forAllRoles, type Model } from "../llm/model.ts";
 import { limitsOf } from "../review/limits.ts";
 import type { ReviewInput } from "../review/review-input.ts";
 
@@ -10,6 +10,6 @@ export function inputOf(targetBranch: string, config: RepoConfig, model: Model |
     pull: null,
     config,
     limits: limitsOf(config),
-    model: model && { name: model.name, contextTokens: model.contextTokens },
+    models: model && forAllRoles(factsOf(model)),
   };
 }

@@ -1,6 +1,7 @@
 import { type LocalEnv, readLocalEnv } from "../config/env.ts";
 import { AppError } from "../errors.ts";
 import type { Severity } from "../finding.ts";
+import { forAllRoles } from "../llm/model.ts";
 import { runReviewProcess } from "../process/run-review-process.ts";
 import type { StartedReviewProcess } from "../process/start-review-process.ts";
 import { PIPED_WIDTH, plainLine } from "../reporters/terminal-style.ts";
@@ -97,7 +98,8 @@ async function reviewRange(
     progress.handle(event);
   };
   try {
-    const options = { place, input, model, trajectory, onProgress, signal, started };
+    const models = model && forAllRoles(model);
+    const options = { place, input, models, trajectory, onProgress, signal, started };
     const reviewed = await runReviewProcess(options);
     return { reviewed, modelFault };
   } finally {

@@ -1,6 +1,10 @@
 import { z } from "zod";
 import { Severity } from "../finding.ts";
 
+/** How much is spent on a review: one pass; one pass and a second look; several passes and a second look. */
+export const Effort = z.enum(["low", "medium", "high"]);
+export type Effort = z.infer<typeof Effort>;
+
 /** `.github/hunkwise.yml`. Only keys that are honoured stand here; documentation and JSON Schema are made from it. */
 export const RepoConfig = z.strictObject({
   review: z
@@ -48,6 +52,9 @@ export const RepoConfig = z.strictObject({
     )
     .default([])
     .describe("What to look for in files that match a pattern."),
+  effort: Effort.default("medium").describe(
+    "`low`: one pass. `medium`: each finding is then checked by a second, sceptical look. `high`: several passes that look for different kinds of faults, then the second look.",
+  ),
   minimum_severity: Severity.default("low").describe("Milder findings are not reported."),
   max_comments: z
     .int()

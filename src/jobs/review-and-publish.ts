@@ -3,6 +3,7 @@ import type { loadRepoConfig } from "../config/load-repo-config.ts";
 import { AppError, errorLine, publicLine } from "../errors.ts";
 import type { CheckoutPlace } from "../git/checkout-place.ts";
 import type { PullRequest, PullRequestApi } from "../github/pull-request-api.ts";
+import { factsOf, forAllRoles } from "../llm/model.ts";
 import type { ProgressEvent } from "../process/messages.ts";
 import { runReviewProcess } from "../process/run-review-process.ts";
 import { type ClaimedJob, maxAttempts, type Outcome, type ReviewTask } from "../queue/job.ts";
@@ -85,12 +86,12 @@ async function reviewIn(
     place,
     input: {
       targetBranch: baseRef,
-      pull: { number, title, body, author },
+      pull: { number, title, body, author, issues: [], checks: [], earlier: [] },
       config: loaded.config,
       limits: limitsOf(loaded.config),
-      model: deps.model && { name: deps.model.name, contextTokens: deps.model.contextTokens },
+      models: deps.model && forAllRoles(factsOf(deps.model)),
     },
-    model: watched?.model ?? null,
+    models: watched && forAllRoles(watched.model),
     trajectory: { append: record },
     replay: recordedTurns(recorded),
     onProgress: (event) => logProgress(event, job, deps.log),

@@ -1,5 +1,5 @@
 import { AppError } from "../errors.ts";
-import type { Model } from "../llm/model.ts";
+import { factsOf, type Model } from "../llm/model.ts";
 import type { ReviewResult } from "../review/review-result.ts";
 
 /** A model, and the fault that its last request ended with. */
@@ -13,8 +13,7 @@ export function watchModel(model: Model): WatchedModel {
   return {
     lastFault: () => fault,
     model: {
-      name: model.name,
-      contextTokens: model.contextTokens,
+      ...factsOf(model),
       async respond(request, signal) {
         try {
           const turn = await model.respond(request, signal);

@@ -47,13 +47,45 @@ export interface ModelTurn {
 }
 
 /**
- * A language model. Rejects with an AppError: `model_unauthorized`, `model_refused`, `model_rate_limited` or
- * `model_failed`, after the bounded retries of its own.
+ * How tools are spoken of with a model: as functions of its API, as JSON within its text, or not at all, so that it answers
+ * once about what it is shown.
  */
-export interface Model {
+export const protocols = ["native", "text", "single-shot"] as const;
+export type Protocol = (typeof protocols)[number];
+
+/** What a model is asked for; each may be another model. */
+export const modelRoles = ["review", "verify", "summarize"] as const;
+export type ModelRole = (typeof modelRoles)[number];
+
+/** What a review has to know of a model before it asks it anything. */
+export interface ModelFacts {
   /** As it stands in the footer of a review and in the price table. */
   readonly name: string;
   /** Size of the context window in tokens, as configured. */
   readonly contextTokens: number;
+  readonly protocol: Protocol;
+}
+
+/**
+ * A language model. Rejects with an AppError: `model_unauthorized`, `model_refused`, `model_rate_limited` or
+ * `model_failed`, after the bounded retries of its own.
+ */
+export interface Model extends ModelFacts {
   respond(request: ModelRequest, signal: AbortSignal): Promise<ModelTurn>;
 }
+
+/** The models of one review by role. */
+export type Models = Readonly<Record<ModelRole, Model>>;
+
+/** One model for everything. */
+export const forAllRoles = <M extends ModelFacts>(model: M): Record<ModelRole, M> => ({
+  review: model,
+  verify: model,
+  summarize: model,
+});
+
+export const factsOf = ({ name, contextTokens, protocol }: ModelFacts): ModelFacts => ({
+  name,
+  contextTokens,
+  protocol,
+});

@@ -82,6 +82,7 @@ export function createOpenAiModel(options: OpenAiOptions): OpenAiModel {
   return {
     name: model,
     contextTokens: options.contextTokens,
+    protocol: "native",
     respond: (request, signal) => withRetries(() => send(request, signal), retry, signal),
     listModels: (signal) =>
       withRetries(

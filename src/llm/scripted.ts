@@ -1,5 +1,5 @@
 import { AppError } from "../errors.ts";
-import type { Model, ModelRequest, ModelTurn, ToolCall, Usage } from "./model.ts";
+import type { Model, ModelRequest, ModelTurn, Protocol, ToolCall, Usage } from "./model.ts";
 
 /** A turn with what matters to a script; the rest gets sensible values. Arguments may be given as a value. */
 export interface ScriptedTurn {
@@ -17,6 +17,7 @@ export interface ScriptedModel extends Model {
 export interface ScriptedOptions {
   name?: string;
   contextTokens?: number;
+  protocol?: Protocol;
 }
 
 /**
@@ -31,6 +32,7 @@ export function scriptedModel(
   return {
     name: options.name ?? "scripted",
     contextTokens: options.contextTokens ?? 128_000,
+    protocol: options.protocol ?? "native",
     requests,
     async respond(request, signal) {
       if (signal.aborted) throw new AppError("aborted", "The model call was aborted");

@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { CheckoutPlace } from "../git/checkout-place.ts";
+import { modelRoles } from "../llm/model.ts";
 import { ProgressEvent } from "../review/progress.ts";
 import { ReviewInput } from "../review/review-input.ts";
 import { ReviewResult } from "../review/review-result.ts";
@@ -78,7 +79,12 @@ export type ToChild = z.infer<typeof ToChild>;
 export const FromChild = z.discriminatedUnion("type", [
   z.strictObject({ type: z.literal("ready") }),
   z.strictObject({ type: z.literal("progress"), event: ProgressEvent }),
-  z.strictObject({ type: z.literal("request_turn"), request: z.int(), model: ModelRequest }),
+  z.strictObject({
+    type: z.literal("request_turn"),
+    request: z.int(),
+    role: z.enum(modelRoles),
+    model: ModelRequest,
+  }),
   z.strictObject({ type: z.literal("record"), number: z.int(), entry: LoopEntry }),
   z.strictObject({ type: z.literal("result"), result: ReviewResult }),
   z.strictObject({ type: z.literal("failed"), error: Failure }),

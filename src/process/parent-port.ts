@@ -1,13 +1,13 @@
 import type { Trajectory } from "../agent/trajectory.ts";
 import { AppError, type ErrorCode } from "../errors.ts";
-import type { Model, ModelTurn } from "../llm/model.ts";
+import type { Model, ModelFacts, ModelRole, Models, ModelTurn } from "../llm/model.ts";
 import type { FromChild, ProgressEvent, ToChild } from "./messages.ts";
 
 type Answer = Exclude<ToChild, { type: "start" }>;
 
 /** The parent as the review process sees it: model turns, durable records and progress, all over one channel. */
 export interface ParentPort {
-  model(name: string, contextTokens: number): Model;
+  models(facts: Readonly<Record<ModelRole, ModelFacts>>): Models;
   trajectory: Trajectory;
   progress(event: ProgressEvent): void;
   /** Hands an answer of the parent to whoever waits for it. */
@@ -20,26 +20,32 @@ export function createParentPort(send: (message: FromChild) => void): ParentPort
   const turns = new Map<number, PromiseWithResolvers<ModelTurn>>();
   const records = new Map<number, PromiseWithResolvers<void>>();
 
+  const model = (role: ModelRole, facts: ModelFacts): Model => ({
+    ...facts,
+    respond(request, signal) {
+      const number = ++count;
+      const waiting = Promise.withResolvers<ModelTurn>();
+      turns.set(number, waiting);
+      // The loop must not wait for an answer that no longer counts; the parent's request ends with this process.
+      const abort = () =>
+        settle(turns, number)?.reject(new AppError("aborted", "The model turn was aborted"));
+      if (signal.aborted) abort();
+      signal.addEventListener("abort", abort, { once: true });
+      send({
+        type: "request_turn",
+        request: number,
+        role,
+        model: { ...request, messages: [...request.messages], tools: [...request.tools] },
+      });
+      return waiting.promise;
+    },
+  });
+
   return {
-    model: (name, contextTokens) => ({
-      name,
-      contextTokens,
-      respond(request, signal) {
-        const number = ++count;
-        const waiting = Promise.withResolvers<ModelTurn>();
-        turns.set(number, waiting);
-        // The loop must not wait for an answer that no longer counts; the parent's request ends with this process.
-        const abort = () =>
-          settle(turns, number)?.reject(new AppError("aborted", "The model turn was aborted"));
-        if (signal.aborted) abort();
-        signal.addEventListener("abort", abort, { once: true });
-        send({
-          type: "request_turn",
-          request: number,
-          model: { ...request, messages: [...request.messages], tools: [...request.tools] },
-        });
-        return waiting.promise;
-      },
+    models: (facts) => ({
+      review: model("review", facts.review),
+      verify: model("verify", facts.verify),
+      summarize: model("summarize", facts.summarize),
     }),
     trajectory: {
       append(entry) {

@@ -24,7 +24,7 @@ async function review({ place, input, replay }: Start): Promise<void> {
   const result = await runReview(input, {
     workspace,
     diffs: createDiffSource(workspace, { ignore, private: privatePaths }),
-    model: input.model ? parent.model(input.model.name, input.model.contextTokens) : null,
+    models: input.models && parent.models(input.models),
     trajectory: parent.trajectory,
     replay,
     isPrivate: createPrivacy(privatePaths),

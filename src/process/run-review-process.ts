@@ -3,7 +3,7 @@ import { z } from "zod";
 import type { LoopEntry, Trajectory } from "../agent/trajectory.ts";
 import { AppError, type ErrorCode, errorLine } from "../errors.ts";
 import type { CheckoutPlace } from "../git/checkout-place.ts";
-import type { Model } from "../llm/model.ts";
+import type { Models } from "../llm/model.ts";
 import type { ReviewInput } from "../review/review-input.ts";
 import type { ReviewResult } from "../review/review-result.ts";
 import { FromChild, type ProgressEvent, type ToChild } from "./messages.ts";
@@ -12,8 +12,8 @@ import { type StartedReviewProcess, startReviewProcess } from "./start-review-pr
 export interface ReviewProcessOptions {
   place: CheckoutPlace;
   input: ReviewInput;
-  /** Null reviews with the analyzers alone; must agree with `input.model`. */
-  model: Model | null;
+  /** Null reviews with the analyzers alone; must agree with `input.models`. */
+  models: Models | null;
   trajectory: Trajectory;
   /** What an earlier run recorded: as long as the conversation is the same, its turns are not paid again. */
   replay?: readonly LoopEntry[];
@@ -99,13 +99,13 @@ async function answer(
 
 async function modelTurn(
   message: Extract<FromChild, { type: "request_turn" }>,
-  { model }: ReviewProcessOptions,
+  { models }: ReviewProcessOptions,
   signal: AbortSignal,
 ): Promise<ToChild> {
   const { request } = message;
-  if (!model) throw died("asked for a model turn in a review without a model");
+  if (!models) throw died("asked for a model turn in a review without a model");
   try {
-    return { type: "turn", request, turn: await model.respond(message.model, signal) };
+    return { type: "turn", request, turn: await models[message.role].respond(message.model, signal) };
   } catch (error) {
     const code = error instanceof AppError ? error.code : "model_failed";
     const remedy = error instanceof AppError ? (error.remedy ?? null) : null;

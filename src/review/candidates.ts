@@ -122,6 +122,8 @@ function findingsOf(
       confidence: RULE_CONFIDENCE,
       evidence: [],
       verification: "unverified" as const,
+      verification_note: null,
+      places: [],
     };
   });
 }

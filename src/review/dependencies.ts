@@ -1,6 +1,6 @@
 import type { LoopEntry, Trajectory } from "../agent/trajectory.ts";
 import type { Workspace } from "../git/workspace.ts";
-import type { Model } from "../llm/model.ts";
+import type { Models } from "../llm/model.ts";
 import type { DiffSource } from "../tools/tool.ts";
 import type { ProgressEvent } from "./progress.ts";
 
@@ -9,7 +9,7 @@ export interface ReviewDependencies {
   workspace: Workspace;
   diffs: DiffSource;
   /** Null reviews with the analyzers alone. */
-  model: Model | null;
+  models: Models | null;
   trajectory: Trajectory;
   /** What an earlier run of this review recorded. */
   replay: readonly LoopEntry[];

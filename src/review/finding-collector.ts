@@ -56,7 +56,10 @@ export function createFindingCollector(options: CollectorOptions): FindingCollec
     const anchored = anchoredAt(anchor, { ...reported, path: file.path });
     const id = identify({ ...anchored, path: firstName(file) });
     const checked = await withCheckedSuggestion(anchored, file);
-    const finding: Finding = { ...checked.finding, id, source: "model", verification: "unverified" };
+    const finding: Finding = {
+      ...checked.finding,
+      ...{ id, source: "model", verification: "unverified", verification_note: null, places: [] },
+    };
     const why = reported.suggestion && (anchor.asStated ? checked.note : FOR_OTHER_LINES);
     const isProse = reported.suggestion !== null && finding.suggestion === null;
     const outside = file.hunkAt(finding.side, finding.line) === undefined;

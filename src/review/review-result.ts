@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { stopReasons } from "../agent/events.ts";
+import { Effort } from "../config/repo-config.ts";
 import { isUnreadable } from "../diff/filter.ts";
 import { Finding } from "../finding.ts";
 
@@ -39,6 +40,27 @@ export const TotalUsage = z.strictObject({
 });
 export type TotalUsage = z.infer<typeof TotalUsage>;
 
+/** What was found and is not reported after all: the second look's word on it stays on record. */
+export const DroppedFinding = z.strictObject({
+  id: z.string(),
+  path: z.string(),
+  line: z.int(),
+  title: z.string(),
+  verdict: z.enum(["refuted", "uncertain"]),
+  reason: z.string(),
+});
+export type DroppedFinding = z.infer<typeof DroppedFinding>;
+
+/** What a review was expected to take, told before it began. */
+export const Prediction = z.strictObject({
+  requests: z.int(),
+  prompt_tokens: z.int(),
+  completion_tokens: z.int(),
+  /** Null when the price of a model is not known. */
+  cost_usd: z.number().nullable(),
+});
+export type Prediction = z.infer<typeof Prediction>;
+
 /** Everything a reporter needs; what a review hands from the review process to its parent. */
 export const ReviewResult = z.strictObject({
   head_sha: z.string(),
@@ -54,6 +76,10 @@ export const ReviewResult = z.strictObject({
   stop_reason: StopReason,
   duration_ms: z.number(),
   warnings: z.array(z.string()),
+  effort: Effort,
+  dropped: z.array(DroppedFinding),
+  /** Null where no model is asked. */
+  predicted: Prediction.nullable(),
 });
 export type ReviewResult = z.infer<typeof ReviewResult>;
 

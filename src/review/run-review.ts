@@ -29,8 +29,8 @@ export async function runReview(input: ReviewInput, deps: ReviewDependencies): P
     head_sha: head,
     base_sha: base,
     merge_base_sha: mergeBase,
-    mode: deps.model ? "model" : "offline",
-    model: deps.model?.name ?? null,
+    mode: deps.models ? "model" : "offline",
+    model: deps.models?.review.name ?? null,
     summary: review.summary,
     findings: await place(review.findings, input, anchorFile),
     coverage: coverageOf(files, coverage),
@@ -43,6 +43,9 @@ export async function runReview(input: ReviewInput, deps: ReviewDependencies): P
       ...unfinishedWarning(unfinished),
       ...milderWarning(review.findings, input),
     ],
+    effort: input.config.effort,
+    dropped: [],
+    predicted: null,
   };
 }
 
@@ -61,8 +64,8 @@ type AnchorFileOf = (path: string) => Promise<AnchorFile | undefined>;
 async function reviewFiles(parts: ReviewParts): Promise<ModelReview> {
   const { input, deps, files, coverage, offline, candidates, anchorFile } = parts;
   if (coverage.counts().total === 0) return nothingToReview;
-  if (!deps.model) return offlineReview(await checked(offline, anchorFile), candidates);
-  return reviewWithModel(input, deps.model, { ...deps, files, candidates, coverage, anchorFile });
+  if (!deps.models) return offlineReview(await checked(offline, anchorFile), candidates);
+  return reviewWithModel(input, deps.models.review, { ...deps, files, candidates, coverage, anchorFile });
 }
 
 const noUsage = { requests: 0, prompt_tokens: 0, cached_tokens: 0, completion_tokens: 0, cost_usd: 0 };

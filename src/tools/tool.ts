@@ -26,7 +26,10 @@ export interface DiffSource {
 }
 
 /** What `report_finding` hands over: everything but what the review itself establishes. */
-export type ReportedFinding = Omit<Finding, "id" | "source" | "verification" | "evidence"> & {
+export type ReportedFinding = Omit<
+  Finding,
+  "id" | "source" | "verification" | "verification_note" | "places" | "evidence"
+> & {
   evidence: Evidence[];
 };
 

@@ -352,6 +352,7 @@ describe("limits", () => {
     const slow: Model = {
       name: "slow",
       contextTokens: 100_000,
+      protocol: "native",
       respond: (_, signal) =>
         delay(60_000, undefined as never, { signal }).catch(() => {
           throw new AppError("aborted", "aborted");

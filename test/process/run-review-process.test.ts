@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { LoopEntry } from "../../src/agent/trajectory.ts";
 import { AppError } from "../../src/errors.ts";
 import type { CheckoutPlace } from "../../src/git/checkout-place.ts";
-import type { Model } from "../../src/llm/model.ts";
+import { forAllRoles, type Model } from "../../src/llm/model.ts";
 import { type ScriptedTurn, scriptedModel } from "../../src/llm/scripted.ts";
 import type { ProgressEvent } from "../../src/process/messages.ts";
 import { type ReviewProcessOptions, runReviewProcess } from "../../src/process/run-review-process.ts";
@@ -64,8 +64,8 @@ describe("a review process", () => {
     const events: ProgressEvent[] = [];
     const result = runReviewProcess({
       place,
-      input: reviewInput(model ? over : { model: null, ...over }),
-      model,
+      input: reviewInput(model ? over : { models: null, ...over }),
+      models: model && forAllRoles(model),
       trajectory: { append: async (entry) => void entries.push(entry) },
       onProgress: (event) => events.push(event),
       signal,
@@ -96,7 +96,7 @@ describe("a review process", () => {
     const result = await runReviewProcess({
       place,
       input: reviewInput(),
-      model: scripted({ toolCalls: [finish] }),
+      models: forAllRoles(scripted({ toolCalls: [finish] })),
       trajectory: { append: async (entry) => void order.push(entry.kind) },
       onProgress: (event) => void (event.type === "tool" && order.push(`${event.tool} ${event.status}`)),
       signal: new AbortController().signal,
@@ -124,8 +124,8 @@ describe("a review process", () => {
     using one = await placeOf(other, "base");
     const result = await runReviewProcess({
       place: one.place,
-      input: reviewInput({ model: null }),
-      model: null,
+      input: reviewInput({ models: null }),
+      models: null,
       trajectory: { append: async () => {} },
       onProgress: () => {},
       signal: new AbortController().signal,
@@ -205,6 +205,7 @@ describe("a review process", () => {
     const slow: Model = {
       name: "slow",
       contextTokens: 128_000,
+      protocol: "native",
       respond: async (request) => {
         if (request.messages.some((message) => message.role === "tool")) return new Promise(() => {});
         return scripted({ toolCalls: [reportReduce] }).respond(request, new AbortController().signal);
@@ -224,7 +225,7 @@ describe("a review process", () => {
     const again = await runReviewProcess({
       place,
       input: reviewInput(),
-      model,
+      models: forAllRoles(model),
       trajectory: { append: async () => {} },
       replay: entries,
       onProgress: () => {},
@@ -237,7 +238,12 @@ describe("a review process", () => {
 
   it("rejects when it is aborted, and leaves no process behind", async () => {
     const abort = new AbortController();
-    const never: Model = { name: "slow", contextTokens: 1_000_000, respond: () => new Promise(() => {}) };
+    const never: Model = {
+      name: "slow",
+      contextTokens: 1_000_000,
+      protocol: "native",
+      respond: () => new Promise(() => {}),
+    };
     const { result, events } = run(never, {}, abort.signal);
     const ended = expect(result).rejects.toMatchObject({ code: "aborted" });
     while (!events.some((event) => event.type === "phase" && event.phase === "review")) {
@@ -278,6 +284,7 @@ describe("a review process", () => {
     const killer: Model = {
       name: "killer",
       contextTokens: 128_000,
+      protocol: "native",
       respond: () => {
         const [line] = childrenOfThisProcess().filter((one) => one.includes("review-process"));
         process.kill(Number(line?.trim().split(" ")[0]), "SIGKILL");
@@ -293,6 +300,7 @@ describe("a review process", () => {
     const looker: Model = {
       name: "looker",
       contextTokens: 128_000,
+      protocol: "native",
       respond: async () => {
         const [line] = childrenOfThisProcess().filter((one) => one.includes("review-process"));
         environment = execFileSync("cat", [`/proc/${Number(line?.trim().split(" ")[0])}/environ`], {

@@ -25,8 +25,8 @@ describe("a review process that was started before its review", () => {
   const review = (started: StartedReviewProcess) =>
     runReviewProcess({
       place: placed.place,
-      input: reviewInput({ model: null }),
-      model: null,
+      input: reviewInput({ models: null }),
+      models: null,
       trajectory: { append: async () => {} },
       onProgress() {},
       signal: new AbortController().signal,

@@ -19,6 +19,8 @@ export function sampleFinding(over: Partial<Finding> = {}): Finding {
     evidence: [],
     source: "model",
     verification: "unverified",
+    verification_note: null,
+    places: [],
     ...over,
   };
 }
@@ -43,6 +45,9 @@ export function sampleResult(over: Partial<ReviewResult> = {}): ReviewResult {
     stop_reason: "finished",
     duration_ms: 8_230,
     warnings: [],
+    effort: "low",
+    dropped: [],
+    predicted: null,
     ...over,
   };
 }

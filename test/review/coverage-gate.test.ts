@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import type { Message } from "../../src/llm/model.ts";
+import { forAllRoles, type Message } from "../../src/llm/model.ts";
 import { type ScriptedTurn, scriptedModel } from "../../src/llm/scripted.ts";
 import type { Limits } from "../../src/review/review-input.ts";
 import { isComplete, type ReviewResult } from "../../src/review/review-result.ts";
@@ -74,7 +74,7 @@ async function review(
     {
       workspace,
       diffs: createDiffSource(workspace, { ignore: [], private: [] }),
-      model,
+      models: forAllRoles(model),
       trajectory: { append: async () => {} },
       replay: [],
       isPrivate: () => false,

@@ -19,6 +19,8 @@ const finding: Finding = {
   evidence: [],
   source: "model",
   verification: "unverified",
+  verification_note: null,
+  places: [],
 };
 
 /** Hunk 1 shows lines 10 to 14, hunk 2 lines 20 to 24. */

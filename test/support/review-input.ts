@@ -1,4 +1,5 @@
 import { RepoConfig } from "../../src/config/repo-config.ts";
+import { forAllRoles } from "../../src/llm/model.ts";
 import type { ReviewInput } from "../../src/review/review-input.ts";
 
 /** A review with roomy limits; `config` is what a repository's file would say. */
@@ -10,8 +11,8 @@ export function reviewInput(
     targetBranch: "main",
     pull: null,
     limits: { turns: 20, tokens: 1_000_000, costUsd: null, milliseconds: 60_000 },
-    model: { name: "scripted", contextTokens: 128_000 },
+    models: forAllRoles({ name: "scripted", contextTokens: 128_000, protocol: "native" }),
     ...rest,
-    config: RepoConfig.parse(config ?? {}),
+    config: RepoConfig.parse({ effort: "low", ...(config ?? {}) }),
   };
 }

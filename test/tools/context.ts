@@ -36,7 +36,14 @@ function recordingPort(reported: ReportedFinding[], over: Partial<ReportPort> = 
   return {
     async report(finding) {
       reported.push(finding);
-      const kept = { ...finding, id: "f1", source: "model", verification: "unverified" } as const;
+      const kept = {
+        ...finding,
+        id: "f1",
+        source: "model",
+        verification: "unverified" as const,
+        verification_note: null,
+        places: [],
+      };
       return { ok: true, finding: kept, note: null };
     },
     finish: async () => ({ ok: true }),
