@@ -12,7 +12,8 @@ import { parseArgs } from "node:util";
 import { createAnalyzers } from "../src/analyzers/all-analyzers.ts";
 import { analyzeChange } from "../src/analyzers/analyze-change.ts";
 import type { AnalyzedFile } from "../src/analyzers/analyzer.ts";
-import { grammarOf, isWorthParsing } from "../src/analyzers/languages.ts";
+import { ruleGrammarOf } from "../src/analyzers/languages.ts";
+import { isWorthParsing } from "../src/syntax/worth-parsing.ts";
 
 interface Measured {
   folder: string;
@@ -52,7 +53,7 @@ async function measure(folder: string, path: string): Promise<void> {
   const full = join(folder, path);
   if ((await stat(full)).size > 1_000_000) return;
   const text = await readFile(full, "utf8");
-  const language = grammarOf(path)?.language ?? "other";
+  const language = ruleGrammarOf(path)?.language ?? "other";
   if (text.includes("\0") || (language !== "other" && !isWorthParsing(text))) return;
   const rows = text.split("\n");
   lines.set(language, (lines.get(language) ?? 0) + rows.length);
@@ -79,7 +80,7 @@ function report(): void {
   for (const [rule, of] of [...byRule].sort()) console.log(`${String(of.length).padStart(6)}  ${rule}`);
   console.log("\nFindings for 10,000 lines");
   for (const [language, count] of [...lines].sort()) {
-    const own = findings.filter((one) => (grammarOf(one.path)?.language ?? "other") === language).length;
+    const own = findings.filter((one) => (ruleGrammarOf(one.path)?.language ?? "other") === language).length;
     console.log(
       `${language.padEnd(12)}${count} lines, ${own} findings, ${((own / count) * 10_000).toFixed(2)}`,
     );

@@ -1,9 +1,10 @@
-import type { SgNode } from "@ast-grep/napi";
+import { loadAstGrep, type SgNode } from "../syntax/grammars.ts";
+import { isTooDeep, isWorthParsing } from "../syntax/worth-parsing.ts";
 import type { AnalyzedFile, Analyzer, Candidate } from "./analyzer.ts";
-import { grammarOf, isWorthParsing, loadAstGrep, type RuleLanguage, ruleLanguages } from "./languages.ts";
+import { type RuleLanguage, ruleGrammarOf, ruleLanguages } from "./languages.ts";
 import { loadRules, type RuleFile, refused } from "./rule-file.ts";
 import { matchesOf } from "./rule-matches.ts";
-import { createGuessCheck, isTooDeep } from "./syntax-tree.ts";
+import { createGuessCheck } from "./syntax-tree.ts";
 import { isTestFile } from "./test-file.ts";
 
 /** Finds the bugs that the rule files describe. Files of a language nobody changed are never read. */
@@ -18,7 +19,7 @@ export function createAstGrepAnalyzer(rulesFolder: string): Analyzer {
     name: "ast-grep",
     prepare: () => Promise.all([loadAstGrep(), ...ruleLanguages.map(rulesFor)]),
     async analyze(file, signal) {
-      const grammar = grammarOf(file.path);
+      const grammar = ruleGrammarOf(file.path);
       if (!grammar || file.addedLines.size === 0 || !isWorthParsing(file.text)) return [];
       const rules = (await rulesFor(grammar.language)).filter((rule) => appliesTo(rule, file));
       if (rules.length === 0) return [];

@@ -1,6 +1,6 @@
 import type { ParseError } from "jsonc-parser";
 import type * as Yaml from "yaml";
-import { extensionOf } from "./languages.ts";
+import { extensionOf } from "../syntax/grammars.ts";
 
 export type DataFormat = "JSON" | "YAML";
 

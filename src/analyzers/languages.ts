@@ -1,24 +1,9 @@
-import type * as AstGrep from "@ast-grep/napi";
+import { type Grammar, grammarOf, grammarsOf, loadAstGrep } from "../syntax/grammars.ts";
+import { isWorthParsing } from "../syntax/worth-parsing.ts";
 
 /** A rule names one of these. `javascript` is the whole family: JavaScript, TypeScript, JSX and TSX. */
 export const ruleLanguages = ["javascript", "python", "go", "java"] as const;
 export type RuleLanguage = (typeof ruleLanguages)[number];
-
-interface Grammar {
-  language: RuleLanguage;
-  /** The name ast-grep knows the grammar by. */
-  dialect: string;
-  extensions: readonly string[];
-}
-
-const grammars: readonly Grammar[] = [
-  { language: "javascript", dialect: "JavaScript", extensions: ["js", "jsx", "mjs", "cjs"] },
-  { language: "javascript", dialect: "TypeScript", extensions: ["ts", "mts", "cts"] },
-  { language: "javascript", dialect: "Tsx", extensions: ["tsx"] },
-  { language: "python", dialect: "python", extensions: ["py", "pyi"] },
-  { language: "go", dialect: "go", extensions: ["go"] },
-  { language: "java", dialect: "java", extensions: ["java"] },
-];
 
 /** Nodes whose text is not code: words in them are no statements. */
 const proseKinds: Record<RuleLanguage, readonly string[]> = {
@@ -28,51 +13,16 @@ const proseKinds: Record<RuleLanguage, readonly string[]> = {
   java: ["line_comment", "block_comment", "string_literal"],
 };
 
-/** The file name's last extension in lower case, without the dot; empty when there is none. */
-export function extensionOf(path: string): string {
-  const name = path.slice(path.lastIndexOf("/") + 1);
-  return name.includes(".") ? name.slice(name.lastIndexOf(".") + 1).toLowerCase() : "";
-}
-
 /** The grammar for a path, or null for files that no rule can read. */
-export function grammarOf(path: string): Grammar | null {
-  const extension = extensionOf(path);
-  return grammars.find((grammar) => grammar.extensions.includes(extension)) ?? null;
+export function ruleGrammarOf(path: string): (Grammar & { language: RuleLanguage }) | null {
+  const grammar = grammarOf(path);
+  const language = ruleLanguages.find((one) => one === grammar?.language);
+  return grammar && language ? { ...grammar, language } : null;
 }
 
 /** Every dialect that rules of a language must compile for. */
 export function dialectsOf(language: RuleLanguage): string[] {
-  return grammars.filter((grammar) => grammar.language === language).map((grammar) => grammar.dialect);
-}
-
-let engine: Promise<typeof AstGrep> | undefined;
-
-/**
- * ast-grep with all grammars known to it. It honours the first registration of grammars only and ignores later ones
- * without a word, so all come at once; a grammar's library is a memory-mapped file that costs nothing until it parses.
- */
-export function loadAstGrep(): Promise<typeof AstGrep> {
-  engine ??= (async () => {
-    const [astGrep, python, go, java] = await Promise.all([
-      import("@ast-grep/napi"),
-      import("@ast-grep/lang-python"),
-      import("@ast-grep/lang-go"),
-      import("@ast-grep/lang-java"),
-    ]);
-    astGrep.registerDynamicLanguage({ python: python.default, go: go.default, java: java.default });
-    return astGrep;
-  })();
-  return engine;
-}
-
-/** A syntax tree takes up to 200 bytes for each character of dense code: beyond this a file costs too much memory. */
-const maximumCharacters = 300_000;
-/** Longer lines on average are written by machines. */
-const maximumAverageLine = 300;
-
-/** Whether a text is small enough to parse and looks as if a person wrote it. */
-export function isWorthParsing(text: string): boolean {
-  return text.length <= maximumCharacters && text.length / text.split("\n").length <= maximumAverageLine;
+  return grammarsOf(language).map((grammar) => grammar.dialect);
 }
 
 /**
@@ -80,7 +30,7 @@ export function isWorthParsing(text: string): boolean {
  * telling: for languages without a grammar and for texts that are not worth parsing.
  */
 export async function proseLinesOf(path: string, text: string): Promise<Set<number>> {
-  const grammar = grammarOf(path);
+  const grammar = ruleGrammarOf(path);
   if (!grammar || !isWorthParsing(text)) return new Set();
   const astGrep = await loadAstGrep();
   const kinds = proseKinds[grammar.language].map((kind) => ({ kind }));

@@ -1,7 +1,8 @@
 import type { Category, Severity } from "../finding.ts";
+import { extensionOf } from "../syntax/grammars.ts";
 import { addedLinesOf } from "./added-lines.ts";
 import type { AnalyzedFile, Candidate } from "./analyzer.ts";
-import { extensionOf, proseLinesOf } from "./languages.ts";
+import { proseLinesOf } from "./languages.ts";
 
 /** Something that a single line shows. */
 export interface LinePattern {

@@ -1,10 +1,10 @@
 import { readdir, readFile } from "node:fs/promises";
 import { basename, join } from "node:path";
-import type { NapiConfig } from "@ast-grep/napi";
 import { parse } from "yaml";
 import { z } from "zod";
 import { AppError } from "../errors.ts";
 import { Category, Severity } from "../finding.ts";
+import type { NapiConfig } from "../syntax/grammars.ts";
 import { type RuleLanguage, ruleLanguages } from "./languages.ts";
 
 const AstGrepRule = z.record(z.string(), z.unknown());

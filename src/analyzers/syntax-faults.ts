@@ -1,6 +1,6 @@
-import type { NapiConfig, SgNode } from "@ast-grep/napi";
-import { grammarOf, loadAstGrep, type RuleLanguage } from "./languages.ts";
-import { isTooDeep } from "./syntax-tree.ts";
+import { loadAstGrep, type NapiConfig, type SgNode } from "../syntax/grammars.ts";
+import { isTooDeep } from "../syntax/worth-parsing.ts";
+import { type RuleLanguage, ruleGrammarOf } from "./languages.ts";
 
 /** Something that a compiler would refuse, as far as a syntax tree shows it. Lines are 1-indexed and inclusive. */
 export interface SyntaxFault {
@@ -32,14 +32,14 @@ type Lines = { start: number; end: number };
 type Rule = NapiConfig["rule"];
 
 /** Whether {@link readSyntax} can tell anything about a path. */
-export const hasGrammar = (path: string) => grammarOf(path) !== null;
+export const hasGrammar = (path: string) => ruleGrammarOf(path) !== null;
 
 /**
  * What the parser could not read, and what the grammars let pass although no compiler does. Null where there is no telling:
  * without a grammar, and on trees that are too deep or too wide to be searched. Only for texts that are worth parsing.
  */
 export async function readSyntax(path: string, text: string, lines: Lines): Promise<SyntaxReading | null> {
-  const grammar = grammarOf(path);
+  const grammar = ruleGrammarOf(path);
   if (!grammar) return null;
   const { dialect, language } = grammar;
   const root = (await loadAstGrep()).parse(dialect, text).root();

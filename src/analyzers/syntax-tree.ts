@@ -1,30 +1,5 @@
-import type { SgNode } from "@ast-grep/napi";
+import type { SgNode } from "../syntax/grammars.ts";
 import { firstIndex } from "./first-index.ts";
-
-/**
- * Levels of a syntax tree; a chain of 190 `else if` has about that many. Rules look at what is around a node and inside of
- * it, natively and without a pause, and on a chain of thousands that takes minutes.
- */
-const maximumDepth = 400;
-
-/** Whether a tree has more levels than the rules can be run on. */
-export function isTooDeep(root: SgNode): boolean {
-  const open = [{ node: root, depth: 1 }];
-  for (let next = open.pop(); next; next = open.pop()) {
-    const { node, depth } = next;
-    if (depth > maximumDepth) return true;
-    // Nesting takes text, about a character a level: what is short cannot hold the levels that are still missing.
-    const enough = (maximumDepth - depth) / 2;
-    for (const child of node.children())
-      if (lengthOf(child) >= enough) open.push({ node: child, depth: depth + 1 });
-  }
-  return false;
-}
-
-function lengthOf(node: SgNode): number {
-  const { start, end } = node.range();
-  return end.index - start.index;
-}
 
 /**
  * Tells whether a node is inside of, or holds, what the parser could not read: the shape of the tree is its guess there.

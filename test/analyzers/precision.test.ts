@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { rulesFolder } from "../../src/analyzers/all-analyzers.ts";
-import { grammarOf, ruleLanguages } from "../../src/analyzers/languages.ts";
+import { ruleGrammarOf, ruleLanguages } from "../../src/analyzers/languages.ts";
 import { loadRules } from "../../src/analyzers/rule-file.ts";
 
 const root = new URL("../../", import.meta.url);
@@ -40,7 +40,7 @@ const rules = (await Promise.all(ruleLanguages.map((language) => loadRules(rules
 const measured = MeasuredSet.options.flatMap((set) =>
   ruleLanguages.map((language) => {
     const lines = packages.filter((one) => one.set === set).map((one) => one.lines[language] ?? 0);
-    const own = findings.filter((one) => one.set === set && grammarOf(one.path)?.language === language);
+    const own = findings.filter((one) => one.set === set && ruleGrammarOf(one.path)?.language === language);
     return {
       set,
       language,

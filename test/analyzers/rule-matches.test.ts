@@ -1,9 +1,10 @@
 import type { SgNode } from "@ast-grep/napi";
 import { describe, expect, it } from "vitest";
 import { rulesFolder } from "../../src/analyzers/all-analyzers.ts";
-import { dialectsOf, loadAstGrep, ruleLanguages } from "../../src/analyzers/languages.ts";
+import { dialectsOf, ruleLanguages } from "../../src/analyzers/languages.ts";
 import { configOf, loadCases, loadRules, type RuleFile } from "../../src/analyzers/rule-file.ts";
 import { matchesOf } from "../../src/analyzers/rule-matches.ts";
+import { loadAstGrep } from "../../src/syntax/grammars.ts";
 
 const { signal } = new AbortController();
 const astGrep = await loadAstGrep();

@@ -1,5 +1,5 @@
-import { isWorthParsing } from "../../analyzers/languages.ts";
 import { hasGrammar } from "../../analyzers/syntax-faults.ts";
+import { isWorthParsing } from "../../syntax/worth-parsing.ts";
 import { isProse } from "./lexis.ts";
 import type { SuggestionToCheck } from "./suggestion-to-check.ts";
 

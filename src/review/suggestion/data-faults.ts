@@ -1,5 +1,5 @@
 import { type DataError, dataFormatOf, readData } from "../../analyzers/data-formats.ts";
-import { extensionOf } from "../../analyzers/languages.ts";
+import { extensionOf } from "../../syntax/grammars.ts";
 
 /** What a parser says of a data file: the first place where it gives up, or null. */
 export interface DataReading {

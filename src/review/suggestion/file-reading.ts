@@ -1,5 +1,5 @@
-import { extensionOf } from "../../analyzers/languages.ts";
 import { hasGrammar, readSyntax, type SyntaxReading } from "../../analyzers/syntax-faults.ts";
+import { extensionOf } from "../../syntax/grammars.ts";
 import { type BlockEffect, effectOf, marksOf } from "./balance.ts";
 import { type DataReading, isData, readDataFile } from "./data-faults.ts";
 import { lexisOf } from "./lexis.ts";

@@ -1,6 +1,6 @@
 import { dataFormatOf } from "../../analyzers/data-formats.ts";
-import { extensionOf } from "../../analyzers/languages.ts";
 import { hasGrammar } from "../../analyzers/syntax-faults.ts";
+import { extensionOf } from "../../syntax/grammars.ts";
 import { isProse, lexisOf } from "./lexis.ts";
 import { maskLines } from "./mask.ts";
 import { type Overlay, replacement } from "./overlay.ts";

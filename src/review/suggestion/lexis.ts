@@ -1,4 +1,4 @@
-import { extensionOf } from "../../analyzers/languages.ts";
+import { extensionOf } from "../../syntax/grammars.ts";
 
 /** Words that open and close blocks; each match of a pattern is one. They see code without comments and strings. */
 export interface BlockWords {
