@@ -9,13 +9,14 @@ import {
 } from "../diff/filter.ts";
 import { Lru } from "../diff/lru.ts";
 import { parseFilePatch } from "../diff/parse.ts";
+import { shownBytes } from "../diff/render.ts";
 import { countLines, MAX_DIFF_LINES, surveyPatch } from "../diff/survey.ts";
 import { PROBED_BYTES, readsAsText } from "../diff/text-as-binary.ts";
 import { AppError } from "../errors.ts";
 import type { Change, Workspace } from "../git/workspace.ts";
 import { askBase, type BaseWords } from "./base-word.ts";
 import { boundedPatch } from "./diff-size.ts";
-import { count } from "./show.ts";
+import { count, showPath } from "./show.ts";
 import type { ChangedFile, DiffSource } from "./tool.ts";
 
 /** The context width of the diff that GitHub shows. */
@@ -114,11 +115,16 @@ function changedTooMuch({ path, additions, deletions }: Change): AppError {
 /** What the patch of a change says without being parsed. */
 interface Survey {
   hunks: number;
+  /** What the hunks take in front of the model. */
+  bytes: number;
   /** Why nobody can read it, where nobody can. */
   unreadable: string | null;
 }
 
-const unseen: Survey = { hunks: 0, unreadable: null };
+const unseen: Survey = { hunks: 0, bytes: 0, unreadable: null };
+
+/** What stands around a file's hunks: `## `, its path and two line feeds. */
+const headingBytes = (path: string) => shownBytes(showPath(path)) + 5;
 
 /** The changed files of a workspace, read once, and their diffs, of which the last ones are kept. */
 export function createDiffSource(
@@ -134,25 +140,26 @@ export function createDiffSource(
   /** Not parsed yet: a change of a thousand files is looked at as a whole, but read file by file. */
   async function survey(change: Change): Promise<Survey> {
     if ([change.path, change.oldPath].some((path) => path !== null && isPrivate(path))) return unseen;
-    if (changesTooMuch(change)) return { hunks: 0, unreadable: TOO_LARGE };
+    if (changesTooMuch(change)) return { ...unseen, unreadable: TOO_LARGE };
     try {
       const patch = isTextual(change) ? await textualPatch(workspace, change, GITHUB_CONTEXT) : "";
-      const { hunks, overlongChange } = surveyPatch(patch);
-      return { hunks, unreadable: overlongChange ? OVERLONG_LINES : null };
+      const { hunks, overlongChange, shownBytes: bytes } = surveyPatch(patch);
+      return { hunks, bytes, unreadable: overlongChange ? OVERLONG_LINES : null };
     } catch (error) {
       if (!(error instanceof AppError) || error.code !== "too_large") throw error;
-      return { hunks: 0, unreadable: TOO_LARGE };
+      return { ...unseen, unreadable: TOO_LARGE };
     }
   }
 
   async function describe(
     change: Change,
-    { hunks, unreadable }: Survey,
+    { hunks, bytes, unreadable }: Survey,
     base: BaseWords,
   ): Promise<ChangedFile> {
     const word = (path: string) => base.of(change, path);
     const reason = (await skipReason(change, word, () => startsAsText(workspace, change))) ?? unreadable;
-    return { change, totalHunks: hunks, reviewable: reason === null, skipReason: reason };
+    const diffBytes = hunks === 0 ? 0 : bytes + headingBytes(change.path);
+    return { change, totalHunks: hunks, diffBytes, reviewable: reason === null, skipReason: reason };
   }
 
   async function lookAtAll(): Promise<ChangedFile[]> {

@@ -11,6 +11,8 @@ export interface ChangedFile {
   change: Change;
   /** Hunks of the `-U3 -M` diff; 0 for files without a textual diff, or with one too large to be read. */
   totalHunks: number;
+  /** Bytes that these hunks take in front of the model, under a heading with the path; 0 when there are none. */
+  diffBytes: number;
   reviewable: boolean;
   skipReason: string | null;
 }

@@ -4,17 +4,41 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { parseFilePatch } from "../../src/diff/parse.ts";
 import { printDiff } from "../../src/diff/print.ts";
+import { renderHunks, shownBytes } from "../../src/diff/render.ts";
 import { surveyPatch } from "../../src/diff/survey.ts";
 import { randomHunk } from "./random-hunk.ts";
 
 const folder = join(import.meta.dirname, "../../fixtures/diffs");
 const patches = readdirSync(folder).filter((file) => file.endsWith(".diff"));
 
+/** What the parser and the renderer make of it, the slow way. */
+function rendered(patch: string) {
+  const { hunks } = parseFilePatch(patch, "f", null);
+  return { hunks: hunks.length, shownBytes: shownBytes(renderHunks(hunks)) };
+}
+
 describe("surveyPatch", () => {
-  it.each(patches)("counts the hunks of %s as the parser does", (name) => {
-    const patch = readFileSync(join(folder, name), "utf8");
-    const hunks = parseFilePatch(patch, name, null).hunks.length;
-    expect(surveyPatch(patch)).toEqual({ hunks, overlongChange: false });
+  it.each(patches)(
+    "counts the hunks of %s as the parser does, and its bytes as they are rendered",
+    (name) => {
+      const patch = readFileSync(join(folder, name), "utf8");
+      expect(surveyPatch(patch)).toEqual({ ...rendered(patch), overlongChange: false });
+    },
+  );
+
+  it("counts the bytes of any hunks as they are rendered", () => {
+    fc.assert(
+      fc.property(fc.array(randomHunk, { maxLength: 5 }), fc.boolean(), (hunks, cut) => {
+        const patch = printDiff({ header: ["diff --git a/f b/f", "--- a/f", "+++ b/f"], hunks });
+        expect(surveyPatch(cut ? patch.slice(0, -1) : patch)).toMatchObject(rendered(patch));
+      }),
+    );
+  });
+
+  it("counts what is shown: escapes, characters of several bytes, and no number at a missing line feed", () => {
+    const lines = ["-a\u200bb\r", "+a\u{1F600}\\u{41}", "\\ No newline at end of file"];
+    const patch = `--- a/f\n+++ b/f\n@@ -9999 +9999 @@ é\n${lines.join("\n")}\n`;
+    expect(surveyPatch(patch)).toEqual({ ...rendered(patch), overlongChange: false });
   });
 
   it("counts hunks whose lines look like hunk headers", () => {
@@ -32,6 +56,6 @@ describe("surveyPatch", () => {
     ["an unchanged line", " ", false],
   ])("tells whether %s is overlong", (_, sign, overlong) => {
     const patch = `--- a/f\n+++ b/f\n@@ -1 +1 @@\n${sign}${"x".repeat(20_000)}\n`;
-    expect(surveyPatch(patch)).toEqual({ hunks: 1, overlongChange: overlong });
+    expect(surveyPatch(patch)).toEqual({ ...rendered(patch), overlongChange: overlong });
   });
 });

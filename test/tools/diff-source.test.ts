@@ -59,6 +59,21 @@ describe("createDiffSource", () => {
     expect(asked).toEqual(["a.ts 3"]);
   });
 
+  it("says what a file's diff takes in front of the model, its heading included", async () => {
+    const { source } = workspaceOf([
+      change("a.ts"),
+      change("tab\there.ts"),
+      change("c.png", { additions: null }),
+    ]);
+    const files = await source().files();
+    const hunks = "@@ -1 +1 @@\n1 -a\n1 +b\n";
+    expect(files.map((file) => file.diffBytes)).toEqual([
+      `## a.ts\n${hunks}`.length,
+      `## "tab\\there.ts"\n${hunks}`.length,
+      0,
+    ]);
+  });
+
   it("keeps widths apart", async () => {
     const { asked, source } = workspaceOf([change("a.ts")]);
     const diffs = source();
