@@ -88,6 +88,45 @@ export interface OwnComment extends OwnText {
   url: string;
 }
 
+/** An issue of the repository, or a pull request, which is one too. */
+export interface Issue {
+  number: number;
+  title: string;
+  body: string;
+}
+
+/** A check run or commit status that has ended without success. */
+export interface FailedCheck {
+  name: string;
+  conclusion: string;
+  /** Of a status, what it says; of a check run, the title of its output. */
+  title: string;
+  summary: string;
+  annotations: { path: string; startLine: number; endLine: number; level: string; message: string }[];
+}
+
+/** A thread that a comment of ours began. */
+export interface OwnThread {
+  body: string;
+  path: string;
+  /** Where GitHub sees the line now; null on a file, and when it is outdated. */
+  line: number | null;
+  resolved: boolean;
+  outdated: boolean;
+  /** The latest of what people answered, oldest first; bots are no people. */
+  replies: string[];
+}
+
+/** What stands around a pull request. All of it is text of others, uncut. */
+export interface Surroundings {
+  /** Undefined where there is none, or none that we may see. */
+  issue(number: number): Promise<Issue | undefined>;
+  /** Of other Apps and of nobody's. Empty where we may not see them. */
+  failedChecks(headSha: string): Promise<FailedCheck[]>;
+  /** The first few hundred. */
+  ownThreads(): Promise<OwnThread[]>;
+}
+
 export type Permission = "admin" | "write" | "read" | "none";
 
 /**
@@ -111,7 +150,7 @@ export interface RepositoryApi {
 }
 
 /** GitHub as one review sees it: one repository, one pull request, domain types. */
-export interface PullRequestApi extends RepositoryApi {
+export interface PullRequestApi extends RepositoryApi, Surroundings {
   pull(): Promise<PullRequest>;
   /** Our own reviews, all pages, also a pending one that an interrupted question left behind. */
   ownReviews(): Promise<OwnReview[]>;

@@ -3,7 +3,8 @@ import { ownAmong, ownCommentsAmong } from "./own-text.ts";
 import { PullRequestShape } from "./payload.ts";
 import type { InlineComment, PullRequestApi } from "./pull-request-api.ts";
 import { createRepositoryApi, type RepositoryApiOptions, read } from "./repository-client.ts";
-import { openThreads } from "./review-threads.ts";
+import { openThreads, ownThreads } from "./review-threads.ts";
+import { failedChecks, issue } from "./surroundings.ts";
 
 export interface PullRequestApiOptions extends RepositoryApiOptions {
   pull: number;
@@ -42,6 +43,9 @@ export function createPullRequestApi(options: PullRequestApiOptions): PullReques
       return ownCommentsAmong(await client.list(`${root}/pulls/${pull}/comments`, mostPages), app);
     },
     openThreads: () => openThreads({ client, owner, repo, pull }),
+    ownThreads: () => ownThreads({ client, owner, repo, pull }, app),
+    issue: (number) => issue(options, number),
+    failedChecks: (headSha) => failedChecks(options, headSha),
     ownComments: () => texts(`issues/${pull}/comments`),
     ownReviews: reviews,
     discardPendingReviews,

@@ -19,7 +19,11 @@ export type MintToken = (
 ) => Promise<string>;
 
 /** What publishing takes; app.yml says what each is for. */
-const apiPermissions = { contents: "read", pull_requests: "write", checks: "write" } as const;
+const publishing = { contents: "read", pull_requests: "write", checks: "write" } as const;
+/** What a reviewer is shown beside the change, and can do without. */
+const surroundings = { issues: "read", statuses: "read" } as const;
+/** Asked for in this order, until GitHub grants one. The last is all that the installation has. */
+const apiPermissions = [{ ...publishing, ...surroundings }, publishing, undefined];
 const gitPermissions = { contents: "read" } as const;
 
 export interface GitHubAccessOptions {
@@ -34,25 +38,32 @@ export interface GitHubAccessOptions {
 /** GitHub's API for jobs: a token for each repository, one pacing for each installation. */
 export function createGitHubAccess(options: GitHubAccessOptions): GitHubAccess {
   const pacings = createPacings();
-  /** GitHub refuses a token whole when one of its permissions was not granted: there, what was granted has to do. */
-  const lacking = new Set<number>();
+  /**
+   * GitHub refuses a token whole when one of its permissions was not granted: there, what was granted has to do. By
+   * installation, how many of the wishes above were refused.
+   */
+  const refused = new Map<number, number>();
+
+  async function token(installation: number, id: number, renew: boolean): Promise<string> {
+    for (;;) {
+      const wish = refused.get(installation) ?? 0;
+      const permissions = apiPermissions[wish];
+      try {
+        return await options.mintToken(installation, { repositoryIds: [id], permissions, renew });
+      } catch (error) {
+        const isRefused = error instanceof AppError && error.code === "github_invalid";
+        if (!isRefused || permissions === undefined) throw error;
+        refused.set(installation, Math.max(refused.get(installation) ?? 0, wish + 1));
+      }
+    }
+  }
 
   function client({ installation, id }: RepositoryRef, signal: AbortSignal): GitHubClient {
-    const scope = { repositoryIds: [id] };
     return createGitHubClient({
       baseUrl: options.apiUrl,
       userAgent: options.userAgent,
       pacing: pacings(installation),
-      token: async ({ renew }) => {
-        if (lacking.has(installation)) return options.mintToken(installation, { ...scope, renew });
-        try {
-          return await options.mintToken(installation, { ...scope, permissions: apiPermissions, renew });
-        } catch (error) {
-          if (!(error instanceof AppError && error.code === "github_invalid")) throw error;
-          lacking.add(installation);
-          return options.mintToken(installation, { ...scope, renew });
-        }
-      },
+      token: ({ renew }) => token(installation, id, renew),
       signal,
     });
   }

@@ -1,7 +1,10 @@
 import { AppError, type ErrorCode } from "../../src/errors.ts";
 import type {
   CheckRunUpdate,
+  FailedCheck,
   InlineComment,
+  Issue,
+  OwnThread,
   OwnText,
   PullRequest,
   PullRequestApi,
@@ -52,6 +55,9 @@ export class MemoryGitHub implements PullRequestApi {
   /** Ids of comments whose threads somebody resolved. */
   readonly resolved = new Set<number>();
   readonly checks: MemoryCheck[] = [];
+  readonly issues: Issue[] = [];
+  readonly failed: FailedCheck[] = [];
+  readonly threads: OwnThread[] = [];
   readonly calls: string[] = [];
   /** A pending review of ours stands, beside which GitHub takes no other and no comment. */
   pending = false;
@@ -111,6 +117,9 @@ export class MemoryGitHub implements PullRequestApi {
       const ids = [...this.reviews.flatMap(({ comments }) => comments), ...this.fileComments];
       return new Set(ids.map(({ id }) => id).filter((id) => !this.resolved.has(id)));
     });
+  issue = (number: number) => this.#do("issue", () => this.issues.find((one) => one.number === number));
+  failedChecks = () => this.#do("failedChecks", () => this.failed);
+  ownThreads = () => this.#do("ownThreads", () => this.threads);
   ownComments = () => this.#do("ownComments", () => this.comments.map((one) => ({ ...one })));
 
   createReview = (_head: string, body: string, comments: readonly InlineComment[]) =>

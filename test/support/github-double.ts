@@ -10,7 +10,8 @@
  * - Repositories are real bare ones: diffs, contents and commits come from git, also over smart HTTP at
  *   `/OWNER/NAME.git` with partial clones and `refs/pull/N/head`, after a check of the token. Former names redirect.
  * - Pull requests with forks, pushes, force pushes, drafts, labels; reviews (all or nothing), line, range and file
- *   comments with what becomes of them after a push, replies, threads, issue comments, reactions, check runs.
+ *   comments with what becomes of them after a push, replies, threads, issue comments, reactions, check runs. Issues and
+ *   commit statuses to be read.
  * - 422 for every anchor outside the `-U3 -M` diff, worked out apart from the bot's own diff code (`commentable.ts`).
  * - GraphQL for review threads: listing, resolving, unresolving. Pagination. Webhooks, signed. Faults on request.
  *

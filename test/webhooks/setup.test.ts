@@ -210,6 +210,7 @@ describe("app.yml", () => {
       pull_requests: "write",
       issues: "read",
       checks: "write",
+      statuses: "read",
       merge_queues: "read",
       metadata: "read",
     });

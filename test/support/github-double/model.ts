@@ -57,7 +57,22 @@ export interface Repository {
   parent: Repository | null;
   collaborators: Map<string, Role>;
   pulls: Map<number, Pull>;
+  /** Those that are no pull requests; both are numbered together. */
+  issues: Map<number, Issue>;
   checkRuns: CheckRun[];
+  /** Oldest first; the latest of a context counts. */
+  statuses: CommitStatus[];
+  createdAt: Date;
+}
+
+export interface Issue {
+  id: number;
+  number: number;
+  repository: Repository;
+  title: string;
+  body: string | null;
+  author: Account;
+  state: "open" | "closed";
   createdAt: Date;
 }
 
@@ -176,6 +191,15 @@ export interface CheckRun {
   annotations: CheckAnnotation[];
 }
 
+export interface CommitStatus {
+  id: number;
+  sha: string;
+  context: string;
+  state: "error" | "failure" | "pending" | "success";
+  description: string | null;
+  createdAt: Date;
+}
+
 export interface Delivery {
   id: number;
   guid: string;
@@ -190,6 +214,8 @@ export interface Delivery {
 }
 
 export const fullName = (repository: Repository) => `${repository.owner.login}/${repository.name}`;
+/** Issues and pull requests are numbered together. */
+export const nextNumber = ({ pulls, issues }: Repository) => pulls.size + issues.size + 1;
 export const headOf = (pull: Pull) => pull.heads.at(-1) ?? "";
 /** GitHub's timestamps have no milliseconds. */
 export const timestamp = (date: Date) => `${date.toISOString().slice(0, 19)}Z`;

@@ -6,7 +6,7 @@ import { resolveAnchor } from "./anchor.ts";
 import { createBareRepository } from "./bare-repository.ts";
 import { pullDiff } from "./current-line.ts";
 import type { IssueComment, Pull, Repository, Review, ReviewComment, Role, Side } from "./model.ts";
-import { fullName, headOf } from "./model.ts";
+import { fullName, headOf, nextNumber } from "./model.ts";
 
 /** Content by path; null deletes. */
 export type Files = Record<string, Content | null>;
@@ -64,7 +64,7 @@ export class People {
   }
 
   openPull(repository: Repository, wanted: NewPull): Pull {
-    const number = repository.pulls.size + 1;
+    const number = nextNumber(repository);
     const head = wanted.fork ? this.fork(repository, wanted.fork) : repository;
     const branch = wanted.branch ?? `change-${number}`;
     const commits = wanted.commits.map(({ message, files }, index) => ({
@@ -91,7 +91,7 @@ export class People {
     const now = this.#state.now();
     const pull: Pull = {
       id: this.#state.nextId(),
-      number: repository.pulls.size + 1,
+      number: nextNumber(repository),
       repository,
       title: wanted.title,
       body: wanted.body ?? null,

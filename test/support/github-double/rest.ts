@@ -9,7 +9,9 @@ import {
 import type { Answer, Call, Endpoint, Endpoints } from "./endpoint.ts";
 import { apps } from "./endpoints/apps.ts";
 import { checkRuns } from "./endpoints/check-runs.ts";
+import { commitStatuses } from "./endpoints/commit-statuses.ts";
 import { issueComments } from "./endpoints/issue-comments.ts";
+import { issues } from "./endpoints/issues.ts";
 import { pulls } from "./endpoints/pulls.ts";
 import { repositories } from "./endpoints/repositories.ts";
 import { reviewComments } from "./endpoints/review-comments.ts";
@@ -25,7 +27,9 @@ import type { GitHubState } from "./state.ts";
 const endpoints: Endpoints = {
   ...apps,
   ...checkRuns,
+  ...commitStatuses,
   ...issueComments,
+  ...issues,
   ...pulls,
   ...repositories,
   ...reviewComments,

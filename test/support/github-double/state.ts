@@ -152,7 +152,9 @@ export class GitHubState {
       parent: settings.parent ?? null,
       collaborators: new Map([[owner.login.toLowerCase(), "admin"]]),
       pulls: new Map(),
+      issues: new Map(),
       checkRuns: [],
+      statuses: [],
       createdAt: this.now(),
     };
     this.repositories.set(fullName(repository).toLowerCase(), repository);

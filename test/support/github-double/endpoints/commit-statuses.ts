@@ -1,0 +1,50 @@
+import { findCommit } from "../bare-repository.ts";
+import { type Answer, type Endpoints, inRepository, type RepositoryCall } from "../endpoint.ts";
+import { GitHubRefusal } from "../errors.ts";
+import { repositoryJson, repositoryUrl } from "../json/repository.ts";
+import { type CommitStatus, nodeId, timestamp } from "../model.ts";
+
+function statusJson({ state, repository }: RepositoryCall, status: CommitStatus) {
+  const { id, sha, context, description, createdAt } = status;
+  return {
+    id,
+    node_id: nodeId("SC", id),
+    url: `${repositoryUrl(state, repository)}/statuses/${sha}`,
+    avatar_url: null,
+    state: status.state,
+    context,
+    description,
+    target_url: null,
+    created_at: timestamp(createdAt),
+    updated_at: timestamp(createdAt),
+  };
+}
+
+/** Failed beats pending beats success; nothing at all is pending. */
+function combined(statuses: readonly CommitStatus[]): string {
+  const has = (...states: string[]) => statuses.some(({ state }) => states.includes(state));
+  if (has("error", "failure")) return "failure";
+  return statuses.length === 0 || has("pending") ? "pending" : "success";
+}
+
+/** The latest status of each context. */
+async function combinedStatus(call: RepositoryCall): Promise<Answer> {
+  const { state, repository, path } = call;
+  const sha = await findCommit(repository.gitDir, path.ref ?? "");
+  if (!sha) throw new GitHubRefusal(404, "Not Found");
+  const ofCommit = repository.statuses.filter((one) => one.sha === sha);
+  const latest = [...new Map(ofCommit.map((one) => [one.context, one])).values()];
+  const url = `${repositoryUrl(state, repository)}/commits/${sha}`;
+  return {
+    status: 200,
+    list: latest.map((one) => statusJson(call, one)),
+    wrap: (page, total) => ({
+      ...{ sha, statuses: page, total_count: total, state: combined(latest) },
+      ...{ repository: repositoryJson(state, repository), commit_url: url, url: `${url}/status` },
+    }),
+  };
+}
+
+export const commitStatuses: Endpoints = {
+  "repos/get-combined-status-for-ref": inRepository([["statuses", "read"]], combinedStatus),
+};
