@@ -23,8 +23,13 @@ export interface Coverage extends CoverageSink {
 /**
  * Counts the hunks of these files. Serving a hunk twice counts once; paths and hunk numbers that were not given are
  * ignored, so that only what can be reviewed counts.
+ *
+ * @param whole counts as delivered what is delivered here: several loops read parts of one change
  */
-export function createCoverage(files: readonly { path: string; hunks: number }[]): Coverage {
+export function createCoverage(
+  files: readonly { path: string; hunks: number }[],
+  whole: Coverage | null = null,
+): Coverage {
   const unserved = new Map(
     files.map(({ path, hunks }) => [path, new Set(Array.from({ length: hunks }, (_, index) => index + 1))]),
   );
@@ -36,8 +41,14 @@ export function createCoverage(files: readonly { path: string; hunks: number }[]
       shown.set(path, hunks.add(hunk));
     },
     delivered() {
-      for (const [path, hunks] of shown) for (const hunk of hunks) unserved.get(path)?.delete(hunk);
+      for (const [path, hunks] of shown) {
+        for (const hunk of hunks) {
+          unserved.get(path)?.delete(hunk);
+          whole?.serve(path, hunk);
+        }
+      }
       shown = new Map();
+      whole?.delivered();
     },
     unshown: (path) => [...(unserved.get(path) ?? [])].filter((hunk) => !shown.get(path)?.has(hunk)),
     counts() {

@@ -1,6 +1,7 @@
 import type { Message, Model, ToolDefinition, Usage } from "../llm/model.ts";
 import { toDefinition } from "../tools/to-openai.ts";
 import type { AnyTool } from "../tools/tool.ts";
+import type { Account, Hold } from "./account.ts";
 import { compact } from "./compact.ts";
 import type { StopReason } from "./events.ts";
 import {
@@ -25,6 +26,8 @@ export interface LoopOptions {
   messages: readonly Message[];
   tools: readonly AnyTool[];
   limits: Limits;
+  /** What this loop shares with others of its run. */
+  account?: Account;
   trajectory: Trajectory;
   signal: AbortSignal;
   /** Milliseconds. */
@@ -66,6 +69,7 @@ export class LoopState {
   readonly #deadline: AbortSignal;
   readonly #started: number;
   #lastCostUsd: number | null = null;
+  #hold: Hold | null = null;
 
   constructor(options: LoopOptions) {
     const { contextTokens } = options.model;
@@ -105,7 +109,14 @@ export class LoopState {
     this.turn += 1;
     this.usage = addUsage(this.usage, usage);
     this.#lastCostUsd = usage.costUsd;
+    this.settle(usage);
     this.#tokens.learn(this.messages, usage.promptTokens);
+  }
+
+  /** The request has ended: what it did not use is free for other loops. */
+  settle(usage: Usage | null): void {
+    this.#hold?.settle(usage);
+    this.#hold = null;
   }
 
   /** Makes the conversation fit the window; the limit that forbids another turn, if one does. */
@@ -120,7 +131,11 @@ export class LoopState {
     const next = this.#nextPromptTokens();
     const stop = this.interrupted() ?? exceeded(limits, this.#spent(), next);
     if (stop) return stop;
-    return next + MIN_ANSWER_TOKENS > model.contextTokens ? "token_limit" : undefined;
+    if (next + MIN_ANSWER_TOKENS > model.contextTokens) return "token_limit";
+    const hold = this.#options.account?.hold(next);
+    if (typeof hold === "string") return hold;
+    this.#hold = hold ?? null;
+    return undefined;
   }
 
   /** Why `signal` fired, if it did. */
@@ -133,12 +148,17 @@ export class LoopState {
   answerTokens(): number {
     const { contextTokens } = this.#options.model;
     const next = this.#nextPromptTokens();
-    const left = answerTokensLeft(this.#options.limits, this.#spent(), next);
+    const { account } = this.#options;
+    const shared = account ? account.tokensLeft() + MIN_ANSWER_TOKENS : Number.POSITIVE_INFINITY;
+    const left = Math.min(shared, answerTokensLeft(this.#options.limits, this.#spent(), next));
     return Math.floor(Math.max(MIN_ANSWER_TOKENS, Math.min(MAX_ANSWER_TOKENS, contextTokens / 4, left)));
   }
 
   turnsLeft(): number {
-    return turnsLeft(this.#options.limits, this.#spent(), this.#nextPromptTokens());
+    const next = this.#nextPromptTokens();
+    const own = turnsLeft(this.#options.limits, this.#spent(), next);
+    const { account } = this.#options;
+    return account ? Math.min(own, Math.max(0, Math.floor(account.tokensLeft() / (next + 1)))) : own;
   }
 
   #nextPromptTokens(): number {

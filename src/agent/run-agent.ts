@@ -58,9 +58,13 @@ async function takeTurn(input: AgentInput, state: LoopState): Promise<StopReason
   const stop = state.beforeTurn();
   if (stop) return stop;
   const turn = await askModel(input, state);
-  if (turn instanceof AppError) return state.interrupted() ?? turn;
+  if (turn instanceof AppError) {
+    state.settle(null);
+    return state.interrupted() ?? turn;
+  }
 
-  state.add([{ role: "assistant", content: turn.content, toolCalls: turn.toolCalls }]);
+  const { content, toolCalls, extras } = turn;
+  state.add([{ role: "assistant", content, toolCalls, ...(extras ? { extras } : {}) }]);
   if (turn.toolCalls.length === 0) {
     state.idleTurns += 1;
     if (state.idleTurns >= MAX_IDLE_TURNS) return "no_tool_calls";

@@ -3,6 +3,8 @@ import { diffFile } from "./diff-file.ts";
 import { diffFiles } from "./diff-files.ts";
 import { finishReview } from "./finish-review.ts";
 import { getCommitMessages } from "./get-commit-messages.ts";
+import { giveVerdict } from "./give-verdict.ts";
+import { joinFindings } from "./join-findings.ts";
 import { listFiles } from "./list-files.ts";
 import { readFilePart } from "./read-file-part.ts";
 import { reportFinding } from "./report-finding.ts";
@@ -19,6 +21,12 @@ export const readingTools: readonly AnyTool[] = [
   listFiles,
   diffFiles,
 ];
+
+/** How a second look at one finding ends. */
+export const judgingTools: readonly AnyTool[] = [giveVerdict];
+
+/** How the findings of several loops become those of one review. */
+export const mergingTools: readonly AnyTool[] = [joinFindings, reportFinding, finishReview];
 
 /** How a review leaves the model. */
 export const reportingTools: readonly AnyTool[] = [reportFinding, finishReview];

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { Category, Evidence, type Finding, Severity, Side } from "../finding.ts";
 import { unescapeInvisible } from "../text/escape-invisible.ts";
-import { pathKeys, refusePrivate } from "./resolve-path.ts";
+import { pathOnAnySide } from "./path-on-any-side.ts";
 import { showPath } from "./show.ts";
 import { defineTool, type ToolContext, ToolError } from "./tool.ts";
 
@@ -75,15 +75,6 @@ interface NotKept {
 
 export type ReportOutput = ReportedAnchor | NotKept;
 
-/** The tree's spelling of the path, where head or merge base have it; anchoring deals with the rest. */
-async function pathOf(given: string, context: ToolContext): Promise<string> {
-  const keys = pathKeys(given, context);
-  const trees = await Promise.all([context.workspace.tree("head"), context.workspace.tree("merge_base")]);
-  const path = keys.find((key) => trees.some((tree) => tree.has(key))) ?? keys[0];
-  refusePrivate(path, context);
-  return path;
-}
-
 async function execute(input: Input, context: ToolContext): Promise<{ output: ReportOutput }> {
   const { start_line: first = input.line } = input;
   if (first > input.line) {
@@ -91,7 +82,7 @@ async function execute(input: Input, context: ToolContext): Promise<{ output: Re
   }
   const answer = await context.report.report({
     ...input,
-    path: await pathOf(input.path, context),
+    path: await pathOnAnySide(input.path, context),
     start_line: first === input.line ? null : first,
     quote: unescapeInvisible(input.quote),
     suggestion: input.suggestion ?? null,

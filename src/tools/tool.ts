@@ -1,6 +1,6 @@
 import { z } from "zod";
 import type { FileDiff } from "../diff/file-diff.ts";
-import type { Evidence, Finding } from "../finding.ts";
+import type { Evidence, Finding, Place, Severity } from "../finding.ts";
 import type { Change, Shas, Workspace } from "../git/workspace.ts";
 
 /** Rendering for the model is cut at a line beyond this many bytes (UTF-8). */
@@ -49,6 +49,28 @@ export interface ReportPort {
   finish(summary: string): Promise<{ ok: true } | { ok: false; reason: string }>;
 }
 
+/** What a second look makes of a finding. */
+export interface Verdict {
+  verdict: "confirmed" | "refuted" | "uncertain";
+  /** The input, state or order of events on which it goes wrong; never empty for a confirmed one. */
+  trigger: string;
+  evidence: string;
+  severity: Severity;
+  /** Where else the change has the same fault; not anchored yet. */
+  places: readonly Place[];
+}
+
+/** Where a verdict leaves the loop of a second look. */
+export interface JudgePort {
+  /** Keeps the verdict. Answers what was left out of it, for the model. */
+  judge(verdict: Verdict): Promise<string | null>;
+}
+
+/** Makes one finding of several. */
+export interface JoinPort {
+  join(keep: string, others: readonly string[]): { ok: true; note: string } | { ok: false; reason: string };
+}
+
 /** Told about every `-U3` hunk that was put in front of the model whole. Hunk numbers are 1-indexed. */
 export interface CoverageSink {
   serve(path: string, hunk: number): void;
@@ -62,6 +84,10 @@ export interface ToolContext {
   diffs: DiffSource;
   coverage: CoverageSink;
   report: ReportPort;
+  /** Only where a finding is judged. */
+  judge?: JudgePort;
+  /** Only where findings are merged. */
+  join?: JoinPort;
   /** True for paths that the configuration withholds from every model. */
   isPrivate(path: string): boolean;
 }

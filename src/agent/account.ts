@@ -1,0 +1,79 @@
+import type { Usage } from "../llm/model.ts";
+import type { StopReason } from "./events.ts";
+import { type Limits, MIN_ANSWER_TOKENS } from "./limits.ts";
+import { addUsage, noUsage, type Totals } from "./totals.ts";
+
+/** What several loops of one run may use together. Turns are each loop's own matter. */
+export type SharedLimits = Pick<Limits, "tokens" | "costUsd">;
+
+/** Tokens of a request that is under way: nobody else may spend them. */
+export interface Hold {
+  /** The request has ended, with this usage, or null when it failed. */
+  settle(usage: Usage | null): void;
+}
+
+/**
+ * Keeps several loops within limits that they share. A request's tokens are held while it is under way, so that requests made
+ * at the same time do not break a limit together that each of them keeps.
+ */
+export interface Account {
+  readonly usage: Totals;
+  /** Holds what the next request may take, or says which limit it would break. */
+  hold(promptTokens: number): Hold | StopReason;
+  /** Tokens that nobody has used or holds. */
+  tokensLeft(): number;
+  /** A part of what is left, to be spent by some of the loops alone; it counts here as well. */
+  part(share: number): Account;
+}
+
+export function createAccount(limits: SharedLimits, parent: Account | null = null): Account {
+  let usage = noUsage;
+  let held = 0;
+  let dearest = 0;
+  let underWay = 0;
+  const tokensLeft = () => {
+    const own = limits.tokens - usage.promptTokens - usage.completionTokens - held;
+    return Math.min(own, parent?.tokensLeft() ?? own);
+  };
+
+  /** What is under way costs about as much as the dearest request so far. */
+  function isTooDear(): boolean {
+    if (limits.costUsd === null || usage.costUsd === null) return false;
+    return usage.costUsd + dearest * (underWay + 1) > limits.costUsd || usage.costUsd >= limits.costUsd;
+  }
+
+  return {
+    get usage() {
+      return usage;
+    },
+    tokensLeft,
+    hold(promptTokens) {
+      const tokens = promptTokens + MIN_ANSWER_TOKENS;
+      if (tokens > tokensLeft()) return "token_limit";
+      if (isTooDear()) return "cost_limit";
+      const above = parent?.hold(promptTokens);
+      if (typeof above === "string") return above;
+      held += tokens;
+      underWay += 1;
+      return {
+        settle(used) {
+          held -= tokens;
+          underWay -= 1;
+          if (used) usage = addUsage(usage, used);
+          dearest = Math.max(dearest, used?.costUsd ?? 0);
+          above?.settle(used);
+        },
+      };
+    },
+    part(share) {
+      const costLeft = limits.costUsd === null ? null : limits.costUsd - (usage.costUsd ?? 0);
+      return createAccount(
+        {
+          tokens: Math.floor(Math.max(0, tokensLeft()) * share),
+          costUsd: costLeft === null ? null : costLeft * share,
+        },
+        this,
+      );
+    },
+  };
+}
