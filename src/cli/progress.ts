@@ -12,17 +12,30 @@ const CLEAR_LINE = "\r\u001b[2K";
 const phaseWords = {
   context: "reading the change",
   analyzers: "running the analyzers",
+  planning: "dividing the change",
   review: "reviewing",
+  merging: "merging what was found",
+  verifying: "checking each finding",
   placing: "placing the findings",
 } as const;
 
 type Phase = keyof typeof phaseWords;
 
+/** How many of the parts of a phase are done. */
+interface Share {
+  done: number;
+  total: number;
+}
+
 /** What is known about a run; folded from its events, so that display and meaning stay apart. */
 export interface ProgressState {
   phase: Phase | null;
+  /** Of all loops together. */
   turn: number;
-  /** The tool that runs or ran last, with its target. */
+  /** Loops that read the change, and second looks; null as long as nothing is known of them. */
+  units: Share | null;
+  verdicts: Share | null;
+  /** The tool that runs or ran last, with its target; of several loops at once, that of any. */
   activity: string;
   served: number;
   total: number;
@@ -33,6 +46,8 @@ export interface ProgressState {
 export const noProgress: ProgressState = {
   phase: null,
   turn: 0,
+  units: null,
+  verdicts: null,
   activity: "",
   served: 0,
   total: 0,
@@ -50,6 +65,10 @@ export function advance(state: ProgressState, event: ProgressEvent): ProgressSta
     case "tool":
       if (event.status !== "started") return state;
       return { ...state, activity: plainLine([event.tool, event.target ?? ""].join(" ").trim()) };
+    case "unit":
+      return { ...state, units: { done: event.done, total: event.total } };
+    case "verdict":
+      return { ...state, verdicts: { done: event.done, total: event.total } };
     case "coverage":
       return { ...state, served: event.served, total: event.total };
     case "finding":
@@ -66,8 +85,8 @@ export function statusLine(state: ProgressState, elapsedMs: number): string {
   const { usage } = state;
   return [
     `${Math.floor(seconds / 60)}:${String(seconds % 60).padStart(2, "0")}`,
-    state.phase === null ? "starting" : phaseWords[state.phase],
-    ...(state.turn > 0 ? [`turn ${state.turn}`] : []),
+    phaseWord(state),
+    ...(state.turn > 0 ? [plural(state.turn, "turn")] : []),
     ...(state.total > 0 && state.turn > 0 ? [`${state.served}/${state.total} hunks`] : []),
     ...(state.findings > 0 ? [plural(state.findings, "finding")] : []),
     ...(usage ? [`${thousands(usage.promptTokens + usage.completionTokens)} tokens`] : []),
@@ -75,6 +94,17 @@ export function statusLine(state: ProgressState, elapsedMs: number): string {
     ...(state.activity ? [state.activity] : []),
   ].join(" · ");
 }
+
+/** "reviewing 3/12 units", "checking each finding 2/7" */
+function phaseWord({ phase, units, verdicts }: ProgressState): string {
+  if (phase === null) return "starting";
+  const word = phaseWords[phase];
+  if (phase === "review" && isSeveral(units)) return `${word} ${units.done}/${units.total} units`;
+  if (phase === "verifying" && verdicts) return `${word} ${verdicts.done}/${verdicts.total}`;
+  return word;
+}
+
+const isSeveral = (share: Share | null): share is Share => share !== null && share.total > 1;
 
 export interface Progress {
   handle(event: ProgressEvent): void;

@@ -7,9 +7,12 @@ const Usage = z.strictObject({
   costUsd: z.number().nullable(),
 });
 
+/** What a run is busy with, in this order; without a model it goes from the second to the last. */
+const phases = ["context", "analyzers", "planning", "review", "merging", "verifying", "placing"] as const;
+
 /** What a run tells while it works. `target` is the file or pattern of a call: repository text, to be escaped when shown. */
 export const ProgressEvent = z.discriminatedUnion("type", [
-  z.strictObject({ type: z.literal("phase"), phase: z.enum(["context", "analyzers", "review", "placing"]) }),
+  z.strictObject({ type: z.literal("phase"), phase: z.enum(phases) }),
   z.strictObject({ type: z.literal("turn"), turn: z.int(), total: Usage }),
   z.strictObject({
     type: z.literal("tool"),
@@ -17,6 +20,10 @@ export const ProgressEvent = z.discriminatedUnion("type", [
     target: z.string().nullable(),
     status: z.enum(["started", "success", "error", "timeout"]),
   }),
+  /** Loops that have ended, where a change is divided or read several times over. */
+  z.strictObject({ type: z.literal("unit"), done: z.int(), total: z.int() }),
+  /** Second looks that have ended. */
+  z.strictObject({ type: z.literal("verdict"), done: z.int(), total: z.int() }),
   z.strictObject({ type: z.literal("coverage"), served: z.int(), total: z.int() }),
   z.strictObject({
     type: z.literal("finding"),

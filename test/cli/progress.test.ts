@@ -22,13 +22,30 @@ function fakeStream(isTTY: boolean) {
 describe("progress", () => {
   it("says phase, turn, coverage, findings, tokens, cost and tool in one line", () => {
     expect(statusLine(run.reduce(advance, noProgress), 83_000)).toBe(
-      "1:23 · reviewing · turn 2 · 3/12 hunks · 1 finding · 12,345 tokens · $0.0200 · diff_file src/a.ts",
+      "1:23 · reviewing · 2 turns · 3/12 hunks · 1 finding · 12,345 tokens · $0.0200 · diff_file src/a.ts",
     );
+  });
+
+  it.each<[string, ProgressEvent[], string]>([
+    ["of several loops", [{ type: "unit", done: 3, total: 12 }], "0:00 · reviewing 3/12 units"],
+    ["of the only loop", [{ type: "unit", done: 0, total: 1 }], "0:00 · reviewing"],
+    [
+      "of second looks",
+      [
+        { type: "unit", done: 12, total: 12 },
+        { type: "phase", phase: "verifying" },
+        { type: "verdict", done: 2, total: 7 },
+      ],
+      "0:00 · checking each finding 2/7",
+    ],
+  ])("says how many %s have ended", (_name, events, line) => {
+    const begun = advance(noProgress, { type: "phase", phase: "review" });
+    expect(statusLine(events.reduce(advance, begun), 0)).toBe(line);
   });
 
   it("leaves the cost out when the price is not known", () => {
     const state = advance(noProgress, { type: "turn", turn: 1, total: { ...usage, costUsd: null } });
-    expect(statusLine(state, 0)).toBe("0:00 · starting · turn 1 · 12,345 tokens");
+    expect(statusLine(state, 0)).toBe("0:00 · starting · 1 turn · 12,345 tokens");
   });
 
   it("shows nothing of a path or pattern that would control the terminal", () => {
@@ -50,7 +67,7 @@ describe("progress", () => {
     now = 20_000;
     progress.handle({ type: "turn", turn: 3, total: usage });
     expect(written).toHaveLength(3);
-    expect(written[2]).toMatch(/^0:20 · reviewing · turn 3 .*\n$/);
+    expect(written[2]).toMatch(/^0:20 · reviewing · 3 turns .*\n$/);
     expect(written.join("")).not.toContain("\u001b");
     progress.end();
   });
