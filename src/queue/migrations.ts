@@ -46,4 +46,16 @@ export const migrations: readonly string[] = [
   ) STRICT;
   CREATE INDEX trajectory_job ON trajectory (job_id, number);
   `,
+  `
+  -- What model turns took; a day is a calendar day (UTC), written as 2026-11-22.
+  CREATE TABLE spending (
+    day          TEXT NOT NULL,
+    installation INTEGER NOT NULL,
+    repository   INTEGER NOT NULL,
+    pull         INTEGER NOT NULL,
+    tokens       INTEGER NOT NULL,
+    cost_usd     REAL NOT NULL,
+    PRIMARY KEY (day, installation, repository, pull)
+  ) STRICT, WITHOUT ROWID;
+  `,
 ];

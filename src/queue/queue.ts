@@ -39,7 +39,10 @@ export interface Queue {
   trajectory(jobId: string): Promise<TrajectoryEntry[]>;
   /** Counts by state, and how long the oldest waiting job has been waiting in milliseconds. */
   stats(): Promise<{ jobs: Record<JobState, number>; oldestWaitingMs: number | null }>;
-  /** Deletes deliveries and ended jobs with their trajectories that are older than this; returns how many rows. */
+  /**
+   * Deletes deliveries, ended jobs with their trajectories and days of spending that are older than this; returns how many
+   * rows.
+   */
   purge(olderThanMs: number): Promise<number>;
   close(): Promise<void>;
 }

@@ -6,6 +6,7 @@ import { AppError } from "../errors.ts";
 import { inTransaction, openDatabase } from "./database.ts";
 import { type ClaimedJob, type JobState, maxAttempts, type NewJob, type Outcome, Task } from "./job.ts";
 import type { Delivery, Queue } from "./queue.ts";
+import { dayOf } from "./spending.ts";
 import { prepareStatements } from "./statements.ts";
 
 export interface SqliteQueueOptions {
@@ -134,8 +135,10 @@ class SqliteQueue implements Queue {
   async purge(olderThanMs: number): Promise<number> {
     const before = this.#now() - olderThanMs;
     return this.#write(() => {
-      const deliveries = this.#sql.purgeDeliveries.run({ before });
-      return Number(deliveries.changes) + Number(this.#sql.purgeJobs.run({ before }).changes);
+      const { purgeDeliveries, purgeJobs, purgeSpending } = this.#sql;
+      const done = [purgeDeliveries.run({ before }), purgeJobs.run({ before })];
+      done.push(purgeSpending.run({ day: dayOf(before) }));
+      return done.reduce((rows, { changes }) => rows + Number(changes), 0);
     });
   }
 

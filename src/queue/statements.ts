@@ -66,5 +66,6 @@ export function prepareStatements(database: DatabaseSync) {
     oldestWaiting: sql("SELECT min(created_at) AS since FROM job WHERE state = 'waiting'"),
     purgeDeliveries: sql("DELETE FROM delivery WHERE received_at < :before"),
     purgeJobs: sql("DELETE FROM job WHERE ended_at < :before"),
+    purgeSpending: sql("DELETE FROM spending WHERE day < :day"),
   };
 }

@@ -1,0 +1,91 @@
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { dayOf, type Spender, type Spending } from "../../src/queue/spending.ts";
+
+/** How the suite gets at an implementation. `open` may be called again: the same data through another connection. */
+export interface SpendingUnderTest {
+  open(): Promise<Spending>;
+  /** Purges as the queue of the same data does, with the present given in milliseconds since 1970. */
+  purge(olderThanMs: number, now: number): Promise<number>;
+  /** Removes the data after a test. */
+  remove(): Promise<void>;
+}
+
+const noon = Date.UTC(2026, 10, 22, 12);
+const dayMs = 24 * 3_600_000;
+const today = "2026-11-22";
+
+/** One suite of behaviour that every implementation of Spending passes. */
+export function describeSpending(name: string, create: () => SpendingUnderTest): void {
+  describe(name, () => {
+    let underTest: SpendingUnderTest;
+    let spending: Spending;
+    let other: Spending;
+    const pull: Spender = { installation: 1, repository: 7, pull: 3 };
+
+    beforeEach(async () => {
+      underTest = create();
+      spending = await underTest.open();
+      other = await underTest.open();
+    });
+    afterEach(async () => {
+      await spending.close();
+      await other.close();
+      await underTest.remove();
+    });
+
+    it("knows of nothing that was not charged", async () => {
+      expect(await spending.spentOn(today, pull)).toEqual({ tokens: 0, costUsd: 0 });
+      expect(await spending.spentOn(today, { installation: 1 })).toEqual({ tokens: 0, costUsd: 0 });
+    });
+
+    it("adds up what was charged, through any connection", async () => {
+      await spending.charge(pull, { tokens: 100, costUsd: 0.25 }, noon);
+      await other.charge(pull, { tokens: 20, costUsd: 0.5 }, noon);
+      expect(await spending.spentOn(today, pull)).toEqual({ tokens: 120, costUsd: 0.75 });
+      expect(await other.spentOn(today, { installation: 1 })).toEqual({ tokens: 120, costUsd: 0.75 });
+    });
+
+    it("keeps pull requests, repositories and installations apart", async () => {
+      await spending.charge(pull, { tokens: 1, costUsd: 0 }, noon);
+      await spending.charge({ ...pull, pull: 4 }, { tokens: 10, costUsd: 0 }, noon);
+      await spending.charge({ ...pull, repository: 8 }, { tokens: 100, costUsd: 0 }, noon);
+      await spending.charge({ ...pull, installation: 2 }, { tokens: 1_000, costUsd: 0 }, noon);
+      const tokens = async (scope: Spender | { installation: number }) =>
+        (await spending.spentOn(today, scope)).tokens;
+      expect(await tokens(pull)).toBe(1);
+      expect(await tokens({ installation: 1 })).toBe(111);
+      expect(await tokens({ installation: 2 })).toBe(1_000);
+      expect(await tokens({ installation: 3 })).toBe(0);
+    });
+
+    it("begins a day at midnight in UTC", async () => {
+      const midnight = Date.UTC(2026, 10, 22);
+      for (const at of [midnight - 1, midnight, midnight + dayMs - 1, midnight + dayMs])
+        await spending.charge(pull, { tokens: 1, costUsd: 1 }, at);
+      expect(await spending.spentOn(today, pull)).toEqual({ tokens: 2, costUsd: 2 });
+      expect(await spending.spentOn(dayOf(midnight - 1), pull)).toEqual({ tokens: 1, costUsd: 1 });
+    });
+
+    it("counts the tokens alone where no price is known", async () => {
+      await spending.charge(pull, { tokens: 5, costUsd: null }, noon);
+      await spending.charge(pull, { tokens: 5, costUsd: 0.5 }, noon);
+      expect(await spending.spentOn(today, pull)).toEqual({ tokens: 10, costUsd: 0.5 });
+    });
+
+    it("survives being closed and opened again", async () => {
+      await spending.charge(pull, { tokens: 5, costUsd: 0 }, noon);
+      await spending.close();
+      await other.close();
+      spending = await underTest.open();
+      expect((await spending.spentOn(today, pull)).tokens).toBe(5);
+    });
+
+    it("is purged by whole days that are old", async () => {
+      await spending.charge(pull, { tokens: 5, costUsd: 0 }, noon - 2 * dayMs);
+      await spending.charge(pull, { tokens: 6, costUsd: 0 }, noon - dayMs);
+      expect(await underTest.purge(dayMs, noon + 1)).toBe(1);
+      expect((await spending.spentOn(dayOf(noon - 2 * dayMs), pull)).tokens).toBe(0);
+      expect((await spending.spentOn(dayOf(noon - dayMs), pull)).tokens).toBe(6);
+    });
+  });
+}
