@@ -1,0 +1,30 @@
+import { describe, expect, it } from "vitest";
+import { severities } from "../../src/finding.ts";
+import { commentTitle } from "../../src/reporters/comment-title.ts";
+import { renderComment, type Spot } from "../../src/reporters/render-comment.ts";
+import { sampleFinding } from "./sample-result.ts";
+
+const context = {
+  repositoryUrl: "https://github.com/octo/shop",
+  headSha: "b".repeat(40),
+  mergeBaseSha: "a".repeat(40),
+  trigger: "event#1",
+};
+const spots: Spot[] = [{ kind: "line" }, { kind: "file", reason: "it is not in the diff" }];
+
+describe("the title in a comment of ours", () => {
+  it.each([
+    "The condition assigns instead of comparing",
+    "`a ** b` is read as *bold* by __nobody__",
+    "Ask @octocat about #12 | [here](x)",
+    "<b>No</b> tag & no **end",
+  ])("is that of its finding: %s", (title) => {
+    for (const severity of severities)
+      for (const spot of spots)
+        expect(commentTitle(renderComment(sampleFinding({ title, severity }), spot, context))).toBe(title);
+  });
+
+  it.each(["", "Thanks!", "**Bold** words", "text\n**🔴 High: later**"])("is none in %j", (body) => {
+    expect(commentTitle(body)).toBe("");
+  });
+});
