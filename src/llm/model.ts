@@ -1,16 +1,23 @@
 /** The neutral conversation types. Wire formats of providers never leave this room. */
 
+/**
+ * What a provider gave with an answer and wants back unchanged with the conversation: encrypted or plain thinking. Nobody
+ * looks into it, and no person is shown it.
+ */
+export type Extras = Readonly<Record<string, unknown>>;
+
 export interface ToolCall {
   id: string;
   name: string;
-  /** Raw JSON text as the model wrote it: it may be broken, and the loop answers that. */
+  /** JSON text as the model wrote it, mended where that takes no guess: it may be broken, and the loop answers that. */
   arguments: string;
+  extras?: Extras | undefined;
 }
 
 export type Message =
   | { role: "system"; content: string }
   | { role: "user"; content: string }
-  | { role: "assistant"; content: string; toolCalls: ToolCall[] }
+  | { role: "assistant"; content: string; toolCalls: ToolCall[]; extras?: Extras | undefined }
   | { role: "tool"; callId: string; content: string };
 
 /** A function tool as OpenAI's Chat Completions takes it. `parameters` is JSON Schema. */
@@ -44,6 +51,7 @@ export interface ModelTurn {
   toolCalls: ToolCall[];
   finishReason: FinishReason;
   usage: Usage;
+  extras?: Extras | undefined;
 }
 
 /**
@@ -61,7 +69,7 @@ export type ModelRole = (typeof modelRoles)[number];
 export interface ModelFacts {
   /** As it stands in the footer of a review and in the price table. */
   readonly name: string;
-  /** Size of the context window in tokens, as configured. */
+  /** Size of the context window in tokens: as configured, as the endpoint tells, or assumed. */
   readonly contextTokens: number;
   readonly protocol: Protocol;
 }

@@ -17,12 +17,25 @@ const Usage = z.strictObject({
   costUsd: z.number().nullable(),
 });
 
-const ToolCall = z.strictObject({ id: z.string(), name: z.string(), arguments: z.string() });
+/** Opaque to both sides; how long it may be is the adapter's business. */
+const Extras = z.record(z.string(), z.unknown()).optional();
+
+const ToolCall = z.strictObject({
+  id: z.string(),
+  name: z.string(),
+  arguments: z.string(),
+  extras: Extras,
+});
 
 const Message = z.discriminatedUnion("role", [
   z.strictObject({ role: z.literal("system"), content: z.string() }),
   z.strictObject({ role: z.literal("user"), content: z.string() }),
-  z.strictObject({ role: z.literal("assistant"), content: z.string(), toolCalls: z.array(ToolCall) }),
+  z.strictObject({
+    role: z.literal("assistant"),
+    content: z.string(),
+    toolCalls: z.array(ToolCall),
+    extras: Extras,
+  }),
   z.strictObject({ role: z.literal("tool"), callId: z.string(), content: z.string() }),
 ]);
 
@@ -43,6 +56,7 @@ const ModelTurn = z.strictObject({
   toolCalls: z.array(ToolCall),
   finishReason: z.enum(["stop", "tool_calls", "length", "content_filter", "other"]),
   usage: Usage,
+  extras: Extras,
 });
 
 const LoopEntry = z.discriminatedUnion("kind", [

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { readLenient } from "../llm/lenient-json.ts";
 import { type AnyTool, ToolError } from "./tool.ts";
 
 type Arguments = Record<string, unknown>;
@@ -12,11 +13,17 @@ function toObject(name: string, raw: unknown): Arguments {
 
 function fromJson(name: string, text: string): unknown {
   if (text.trim() === "") return {};
+  const mended = readLenient(text);
+  if (mended !== undefined) return mended;
+  throw new ToolError(`the arguments of ${name} are not valid JSON (${faultOf(text)}); send one JSON object`);
+}
+
+function faultOf(text: string): string {
   try {
-    return JSON.parse(text);
+    JSON.parse(text);
+    return "it cannot be read";
   } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
-    throw new ToolError(`the arguments of ${name} are not valid JSON (${reason}); send one JSON object`);
+    return error instanceof Error ? error.message : String(error);
   }
 }
 

@@ -58,7 +58,7 @@ describe("runTool", () => {
   });
 
   it.each([
-    ["broken JSON", '{"text": "a"', /arguments of repeat are not valid JSON .*send one JSON object/],
+    ["broken JSON", '{"text": "a', /arguments of repeat are not valid JSON .*send one JSON object/],
     ["an array", "[1]", /must be one JSON object, not an array/],
     ["a number", "7", /must be one JSON object, not a number/],
     ["nothing", "", /expected string, received undefined\n {2}→ at text\nIt takes: text, times\?, mark\?\./],

@@ -1,0 +1,195 @@
+/** Deeper nesting is no call of a tool. */
+const MAX_DEPTH = 64;
+
+export interface LenientOptions {
+  /** The text was cut off at a limit: closing what is open would invent the end of it. Default false. */
+  isCut?: boolean;
+}
+
+/** A value, and the index behind it. */
+export interface Read {
+  value: unknown;
+  end: number;
+}
+
+/**
+ * The value of JSON as models write it, with what can be mended without a guess at its meaning: a code fence around it,
+ * JSON within a JSON string, trailing commas, single quotes, bare keys, line breaks and lone backslashes in strings,
+ * Python's True, False and None, and brackets that are missing at the end or one too many. Undefined for anything else: a
+ * quote within quotes, or a string without an end, could be continued in several ways.
+ */
+export function readLenient(text: string, options: LenientOptions = {}): unknown {
+  const bare = withoutFence(text);
+  const value = strict(bare) ?? whole(bare, options);
+  if (typeof value !== "string" || !/^\s*[{[]/.test(value)) return value;
+  return strict(value) ?? whole(value, options);
+}
+
+/** Like `readLenient` for the object that the arguments of a call are; undefined where it is none. */
+export function readLenientObject(
+  text: string,
+  options?: LenientOptions,
+): Record<string, unknown> | undefined {
+  const value = readLenient(text, options);
+  return isObject(value) ? value : undefined;
+}
+
+export const isObject = (value: unknown): value is Record<string, unknown> =>
+  typeof value === "object" && value !== null && !Array.isArray(value);
+
+/** The value that begins at `start`, whatever follows it; undefined when none does. */
+export function readAt(
+  text: string,
+  start: number,
+  { isCut = false }: LenientOptions = {},
+): Read | undefined {
+  const reader = new Reader(text, start, isCut);
+  try {
+    const value = reader.value(0);
+    return { value, end: reader.at };
+  } catch (error) {
+    if (error instanceof Unreadable) return undefined;
+    throw error;
+  }
+}
+
+function whole(text: string, options: LenientOptions): unknown {
+  const read = readAt(text, 0, options);
+  return read && /^[\s}\]]*$/.test(text.slice(read.end)) ? read.value : undefined;
+}
+
+/** Undefined, which no JSON is, for what is not JSON. */
+function strict(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+const withoutFence = (text: string) =>
+  /^```\w*\s([\s\S]*?)```$/.exec(text.trim())?.[1]?.trim() ?? text.trim();
+
+/** No error of ours: it never leaves this file. */
+class Unreadable extends Error {}
+
+const literals = new Map<string, unknown>([
+  ...([
+    ["true", true],
+    ["True", true],
+    ["false", false],
+    ["False", false],
+  ] as const),
+  ...([
+    ["null", null],
+    ["None", null],
+  ] as const),
+]);
+const escapes: Readonly<Record<string, string>> = {
+  ...{ '"': '"', "'": "'", "\\": "\\", "/": "/" },
+  ...{ b: "\b", f: "\f", n: "\n", r: "\r", t: "\t" },
+};
+
+class Reader {
+  at: number;
+  readonly #text: string;
+  readonly #isCut: boolean;
+
+  constructor(text: string, start: number, isCut: boolean) {
+    this.#text = text;
+    this.at = start;
+    this.#isCut = isCut;
+  }
+
+  value(depth: number): unknown {
+    if (depth > MAX_DEPTH) throw new Unreadable();
+    const next = this.#peek();
+    if (next === "{") return this.#object(depth);
+    if (next === "[") return this.#array(depth);
+    if (next === '"' || next === "'") return this.#string();
+    const number = this.#take(/-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?(?![\w.])/y);
+    if (number !== undefined) return Number(number);
+    const literal = this.#take(/[A-Za-z]+(?!\w)/y) ?? "";
+    if (!literals.has(literal)) throw new Unreadable();
+    return literals.get(literal);
+  }
+
+  #object(depth: number): Record<string, unknown> {
+    const members: [string, unknown][] = [];
+    this.at += 1;
+    while (!this.#closes("}")) {
+      const key = /["']/.test(this.#peek()) ? this.#string() : this.#take(/[A-Za-z_][\w-]*/y);
+      if (key === undefined || this.#peek() !== ":") throw new Unreadable();
+      this.at += 1;
+      members.push([key, this.value(depth + 1)]);
+      this.#separator("}");
+    }
+    return Object.fromEntries(members);
+  }
+
+  #array(depth: number): unknown[] {
+    const items: unknown[] = [];
+    this.at += 1;
+    while (!this.#closes("]")) {
+      items.push(this.value(depth + 1));
+      this.#separator("]");
+    }
+    return items;
+  }
+
+  #string(): string {
+    const quote = this.#text[this.at];
+    let value = "";
+    for (this.at += 1; this.at < this.#text.length; this.at++) {
+      const char = this.#text[this.at];
+      if (char === quote) {
+        this.at += 1;
+        return value;
+      }
+      value += char === "\\" ? this.#escaped() : char;
+    }
+    throw new Unreadable();
+  }
+
+  /** A backslash that begins no escape is meant as one: code is full of them. */
+  #escaped(): string {
+    const next = this.#text[this.at + 1] ?? "";
+    const code = /^u([0-9a-fA-F]{4})/.exec(this.#text.slice(this.at + 1, this.at + 6))?.[1];
+    if (code !== undefined) {
+      this.at += 5;
+      return String.fromCharCode(Number.parseInt(code, 16));
+    }
+    const known = Object.hasOwn(escapes, next) ? escapes[next] : undefined;
+    if (known === undefined) return "\\";
+    this.at += 1;
+    return known;
+  }
+
+  /** Takes the bracket, or does without it at the end of the text. */
+  #closes(bracket: string): boolean {
+    const next = this.#peek();
+    if (next === "" && !this.#isCut) return true;
+    if (next !== bracket) return false;
+    this.at += 1;
+    return true;
+  }
+
+  #separator(bracket: string): void {
+    const next = this.#peek();
+    if (next === ",") this.at += 1;
+    else if (next !== bracket && next !== "") throw new Unreadable();
+  }
+
+  /** The next character that is no white space, and stands there; empty at the end. */
+  #peek(): string {
+    this.#take(/\s+/y);
+    return this.#text[this.at] ?? "";
+  }
+
+  #take(pattern: RegExp): string | undefined {
+    pattern.lastIndex = this.at;
+    const found = pattern.exec(this.#text)?.[0];
+    if (found !== undefined) this.at += found.length;
+    return found;
+  }
+}
