@@ -107,7 +107,7 @@ describe("the same answers give the same findings in every protocol", () => {
     expect(runs[2]?.requests[1]?.messages.at(-1)).toMatchObject({
       role: "user",
       content: expect.stringMatching(
-        /^To 1 of your answer \(report_finding\):\ninvalid arguments.*severity/s,
+        /^To 1 of your answer \(report_finding\):\nerror: invalid arguments.*severity/s,
       ),
     });
   });
