@@ -1,0 +1,120 @@
+import { describe, expect, it } from "vitest";
+import { changedFile, changedFiles, pathsOf, plan } from "./changed-file.ts";
+
+const numbered = (count: number, pathOf: (number: number) => string) =>
+  Array.from({ length: count }, (_, number) => pathOf(number));
+
+describe("planUnits", () => {
+  it("makes one unit of a change that fits one, tests behind their code and the riskiest first", async () => {
+    const files = changedFiles([
+      "README.md",
+      "src/auth.test.ts",
+      "src/auth.ts",
+      "src/colour.test.ts",
+      "src/colour.ts",
+    ]);
+    expect(pathsOf(await plan(files))).toEqual([
+      ["src/auth.ts", "src/auth.test.ts", "src/colour.ts", "src/colour.test.ts", "README.md"],
+    ]);
+  });
+
+  it("plans nothing when there is nothing to review", async () => {
+    const skipped = { ...changedFile({ path: "a.ts" }), reviewable: false, skipReason: "generated" };
+    const withoutHunks = { ...changedFile({ path: "b.ts" }), totalHunks: 0, diffBytes: 0 };
+    expect(await plan([skipped, withoutHunks])).toEqual({ units: [], left: [] });
+  });
+
+  it("keeps folders together where all of them do not fit", async () => {
+    const inFolder = (folder: string) => numbered(5, (number) => `src/${folder}/file${number}.ts`);
+    const folders = ["one", "two", "three", "four"].map(inFolder);
+    const units = pathsOf(await plan(changedFiles(folders.flat()), { unitBytes: 500 }));
+    expect(units.map((paths) => paths.toSorted()).toSorted()).toEqual(folders.toSorted());
+  });
+
+  it("puts what imports each other into one unit although it lies apart", async () => {
+    const files = changedFiles(["api/bill.ts", "api/user.ts", "store/bill.ts", "store/user.ts"]);
+    const texts = {
+      "api/bill.ts": 'import "../store/bill.ts"; import "../types/bill.ts"',
+      "api/user.ts": 'import "../store/user.ts"',
+      "store/bill.ts": "",
+      "store/user.ts": "",
+      "types/bill.ts": "",
+    };
+    const units = pathsOf(
+      await plan([...files, changedFile({ path: "types/bill.ts" })], { texts, unitBytes: 300 }),
+    );
+    expect(units.map((paths) => paths.toSorted())).toContainEqual([
+      "api/bill.ts",
+      "store/bill.ts",
+      "types/bill.ts",
+    ]);
+  });
+
+  it("keeps tests with their code although they lie in a tree of their own", async () => {
+    const code = numbered(40, (number) => `src/part${number % 4}/file${number}.py`);
+    const tests = numbered(40, (number) => `tests/part${number % 4}/test_file${number}.py`);
+    for (const paths of pathsOf(await plan(changedFiles([...code, ...tests])))) {
+      for (const path of paths.filter((one) => one.startsWith("src/"))) {
+        const test = path.replace("src/", "tests/").replace("file", "test_file");
+        expect(paths.indexOf(test)).toBe(paths.indexOf(path) + 1);
+      }
+    }
+  });
+
+  it("does not let what everything imports decide what belongs together", async () => {
+    const paths = ["a", "b"].flatMap((folder) => numbered(10, (number) => `${folder}/file${number}.ts`));
+    const texts = Object.fromEntries([...paths, "log.ts"].map((path) => [path, 'import "../log.ts"']));
+    const units = pathsOf(await plan(changedFiles([...paths, "log.ts"]), { texts, unitBytes: 1_100 }));
+    const foldersOf = units.map(
+      (unit) => new Set(unit.filter((path) => path !== "log.ts").map((path) => path[0])),
+    );
+    expect(foldersOf.map((folders) => folders.size)).toEqual([1, 1]);
+  });
+
+  it("fills units with what is unrelated rather than making more of them", async () => {
+    const files = changedFiles(numbered(30, (number) => `folder${number}/file.ts`));
+    expect((await plan(files)).units.map((unit) => unit.files.length)).toEqual([10, 10, 10]);
+  });
+
+  it("makes a file that is larger than a unit one by itself", async () => {
+    const large = changedFile({ path: "src/large.ts", diffBytes: 5_000 });
+    const { units, left } = await plan([large, ...changedFiles(["src/a.ts", "src/b.ts"])]);
+    expect(units.find((unit) => unit.files.includes(large))?.files).toEqual([large]);
+    expect(units).toHaveLength(2);
+    expect(left).toEqual([]);
+  });
+
+  it("numbers units from the riskiest on", async () => {
+    const files = changedFiles(["docs/a.md", "lib/colour.ts", "src/auth/token.ts", "test/z.test.ts"]);
+    const { units } = await plan(files, { unitBytes: 100 });
+    expect(units.map(({ id, files: [first] }) => [id, first?.change.path])).toEqual([
+      ["1", "src/auth/token.ts"],
+      ["2", "lib/colour.ts"],
+      ["3", "test/z.test.ts"],
+      ["4", "docs/a.md"],
+    ]);
+    expect(units.map(({ risk }) => risk)).toEqual(units.map(({ risk }) => risk).toSorted((a, b) => b - a));
+  });
+
+  it("leaves what the budget has no room for, the least risky first", async () => {
+    const files = changedFiles(["docs/a.md", "lib/colour.ts", "src/auth/token.ts", "test/z.test.ts"]);
+    const { units, left } = await plan(files, { totalBytes: 250 });
+    expect(units.flatMap((unit) => unit.files.map(({ change }) => change.path))).toEqual([
+      "src/auth/token.ts",
+      "lib/colour.ts",
+    ]);
+    expect(left.map(({ change }) => change.path)).toEqual(["test/z.test.ts", "docs/a.md"]);
+  });
+
+  it("reads first where analyzers found something and what others build on", async () => {
+    const files = changedFiles(["a.ts", "b.ts", "c.ts"]);
+    const texts = { "a.ts": 'import "./b.ts"', "b.ts": "", "c.ts": "" };
+    const candidates = new Map([["c.ts", 2]]);
+    expect(pathsOf(await plan(files, { texts, candidates }))).toEqual([["c.ts", "b.ts", "a.ts"]]);
+  });
+
+  it("goes without imports where no file can be read", async () => {
+    const { units } = await plan(changedFiles(["src/a.ts", "src/b.ts"]));
+    expect(units).toHaveLength(1);
+  });
+});
