@@ -1,28 +1,40 @@
-import { createTokenEstimator } from "../agent/tokens.ts";
 import type { LocalEnv } from "../config/env.ts";
 import { defaultContextTokens } from "../config/environment-docs.ts";
-import type { RepoConfig } from "../config/repo-config.ts";
+import type { Effort, RepoConfig } from "../config/repo-config.ts";
+import { createPrivacy } from "../diff/filter.ts";
+import { AppError } from "../errors.ts";
+import { forAllRoles, type Model } from "../llm/model.ts";
 import { costOf, priceOf, readPrices } from "../llm/pricing.ts";
 import { escapeUnseen } from "../reporters/json.ts";
 import { dollars, plural, thousands } from "../reporters/outcome.ts";
 import { plainLine, WIDEST } from "../reporters/terminal-style.ts";
 import { wrap } from "../reporters/terminal-wrap.ts";
-import { firstMessages } from "../review/context.ts";
-import { firstDiffBytes } from "../review/model-review.ts";
+import { createAnchorFiles } from "../review/anchor-files.ts";
+import { createReviewCoverage } from "../review/coverage-gate.ts";
+import type { ReviewDependencies } from "../review/dependencies.ts";
+import { firstRequestTokens, predictReview } from "../review/predict.ts";
+import type { Prediction } from "../review/review-result.ts";
+import { type ReviewRun, startRun } from "../review/review-run.ts";
+import { unitMessages } from "../review/review-unit.ts";
+import { planReview } from "../review/review-units.ts";
+import { windowFor } from "../review/window.ts";
 import { createDiffSource } from "../tools/diff-source.ts";
-import { readingTools, reportingTools } from "../tools/index.ts";
-import { toDefinition } from "../tools/to-openai.ts";
-import type { ChangedFile } from "../tools/tool.ts";
 import { readPricesFile } from "./create-model.ts";
 import type { OpenRange } from "./open-range.ts";
 import { inputOf } from "./review-input.ts";
 
-/** What a review would read and begin with. Snake case: `--format json` prints it as it is. */
+/** What a review would read and take. Snake case: `--format json` prints it as it is. */
 interface DryRun {
   model: string | null;
+  effort: Effort;
   files: { path: string; hunks: number; skipped: string | null }[];
   hunks_total: number;
-  first_request: { prompt_tokens: number; hunks_shown: number; cost_usd: number | null };
+  /** Parts that are read by loops of their own, the riskiest first. */
+  units: { id: string; files: number; hunks: number }[];
+  /** Files for which the budget has no room. */
+  left: string[];
+  first_request: { prompt_tokens: number; hunks_shown: number };
+  predicted: Prediction;
   limits: { tokens: number; turns: number; cost_usd: number | null };
 }
 
@@ -40,41 +52,73 @@ export async function dryRun(
 }
 
 async function predict(range: OpenRange, config: RepoConfig, env: LocalEnv): Promise<DryRun> {
-  const diffs = createDiffSource(range.workspace, config.paths);
-  const files = await diffs.files();
-  const contextTokens = env.model?.contextTokens ?? defaultContextTokens;
+  const run = await openRun(range, config, env);
+  const plan = await planReview(run);
+  const first = plan.units[0];
   let shown = 0;
-  const messages = await firstMessages({
-    input: inputOf(range.names.base, config, null),
-    shas: range.workspace.shas,
-    files,
-    commits: await range.workspace.commits(20),
-    candidates: [],
-    diffs,
-    coverage: { serve: () => shown++ },
-    diffBytes: firstDiffBytes(contextTokens),
-  });
-  const promptTokens = createTokenEstimator([...readingTools, ...reportingTools].map(toDefinition)).request(
-    messages,
-  );
+  const window = windowFor(run.models.review, first?.diffBytes ?? 0, plan.units.length === 1);
+  const sink = { serve: () => void shown++ };
+  const firstMessages = first
+    ? await unitMessages(run, { files: first.files, window, focus: null }, sink)
+    : [];
+  const predicted = predictReview({ plan, effort: config.effort, firstMessages });
   const price = env.model && priceOf(env.model.name, readPrices(await readPricesFile(env.pricesFile)));
-  const usage = { promptTokens, cachedTokens: 0, completionTokens: 0 };
+  const usage = {
+    promptTokens: predicted.prompt_tokens,
+    cachedTokens: 0,
+    completionTokens: predicted.completion_tokens,
+  };
   return {
     model: env.model?.name ?? null,
-    files: files.map(({ change, totalHunks, skipReason }) => ({
+    effort: config.effort,
+    files: run.files.map(({ change, totalHunks, skipReason }) => ({
       path: change.path,
       hunks: totalHunks,
       skipped: skipReason,
     })),
-    hunks_total: reviewable(files).reduce((sum, file) => sum + file.totalHunks, 0),
-    first_request: { prompt_tokens: promptTokens, hunks_shown: shown, cost_usd: costOf(usage, price) },
+    hunks_total: run.coverage.counts().total,
+    units: plan.units.map(({ id, files }) => ({
+      id,
+      files: files.length,
+      hunks: files.reduce((sum, { totalHunks }) => sum + totalHunks, 0),
+    })),
+    left: plan.left.map(({ change }) => change.path),
+    first_request: { prompt_tokens: firstRequestTokens(firstMessages), hunks_shown: shown },
+    predicted: { ...predicted, cost_usd: costOf(usage, price) },
     limits: { tokens: config.budget.tokens, turns: config.budget.turns, cost_usd: config.budget.cost_usd },
   };
 }
 
-const reviewable = (files: readonly ChangedFile[]) => files.filter((file) => file.reviewable);
+/** A review as it would begin, with a model that cannot be asked. */
+async function openRun(range: OpenRange, config: RepoConfig, env: LocalEnv): Promise<ReviewRun> {
+  const { workspace } = range;
+  const diffs = createDiffSource(workspace, config.paths);
+  const files = await diffs.files();
+  const models = forAllRoles<Model>({
+    name: env.model?.name ?? "none",
+    contextTokens: env.model?.contextTokens ?? defaultContextTokens,
+    protocol: "native",
+    respond: () => Promise.reject(new AppError("model_refused", "no model is asked in a dry run")),
+  });
+  const deps: ReviewDependencies = {
+    ...{ workspace, diffs, models },
+    trajectory: { append: async () => {} },
+    replay: [],
+    isPrivate: createPrivacy(config.paths.private),
+    progress: () => {},
+    signal: new AbortController().signal,
+    now: Date.now,
+    startedAt: Date.now(),
+  };
+  return startRun(inputOf(range.names.base, config, null), models, deps, {
+    files,
+    candidates: [],
+    coverage: createReviewCoverage(files),
+    anchorFile: createAnchorFiles(workspace, diffs),
+  });
+}
 
-function lines({ model, files, hunks_total, first_request, limits }: DryRun): string[] {
+function lines({ model, effort, files, hunks_total, units, left, first_request, predicted, limits }: DryRun) {
   const width = String(Math.max(0, ...files.map((file) => file.hunks))).length;
   const file = ({ path, hunks, skipped }: DryRun["files"][number]) => {
     const count = (skipped === null ? String(hunks) : "-").padStart(width);
@@ -82,25 +126,30 @@ function lines({ model, files, hunks_total, first_request, limits }: DryRun): st
     return `  ${count}  ${plainLine(path)}${reason}`;
   };
   const read = files.filter(({ skipped }) => skipped === null);
-  const cost = first_request.cost_usd === null ? "" : `, ${dollars(first_request.cost_usd)}`;
+  const cost =
+    predicted.cost_usd === null ? "" : `, ${dollars(predicted.cost_usd)} without the provider's cache`;
   const limit = [
-    plural(limits.turns, "turn"),
     `${thousands(limits.tokens)} tokens`,
     ...(limits.cost_usd === null ? [] : [dollars(limits.cost_usd)]),
   ].join(", ");
-  const beginning =
+  const who =
     model === null
-      ? "No model is set up, so the analyzers would review alone and nothing would be spent. A model would begin with"
-      : `${plainLine(model)} would begin with`;
+      ? "No model is set up, so the analyzers would review alone and nothing would be spent. A model would take"
+      : `${plainLine(model)} would take`;
+  const parts = units.length > 1 ? `, read in ${units.length} parts` : "";
   return [
-    `${plural(files.length, "changed file")}, ${read.length} to be reviewed with ${plural(hunks_total, "hunk")}`,
+    `${plural(files.length, "changed file")}, ${read.length} to be reviewed with ${plural(hunks_total, "hunk")}${parts}`,
     ...files.map(file),
+    ...(left.length > 0
+      ? ["", `The budget has no room for ${plural(left.length, "file")}, those of least risk.`]
+      : []),
     "",
     ...wrap(
-      `${beginning} about ${thousands(first_request.prompt_tokens)} tokens${cost}, ` +
-        `showing ${first_request.hunks_shown} of ${plural(hunks_total, "hunk")} at once. ` +
-        "Each further turn sends these again, mostly from the provider's cache, and what was read since. " +
-        `The limit is ${limit}.`,
+      `${who} about ${plural(predicted.requests, "request")} with ` +
+        `${thousands(predicted.prompt_tokens + predicted.completion_tokens)} tokens${cost}, at effort ${effort}. ` +
+        `The first one has ${thousands(first_request.prompt_tokens)} tokens and shows ${first_request.hunks_shown} ` +
+        `of ${plural(hunks_total, "hunk")}. This is an average of recorded reviews: a model decides itself how much ` +
+        `it reads. The limit is ${limit}.`,
       WIDEST,
     ),
   ];

@@ -16,11 +16,12 @@ export interface CoverageGate {
   interject(state: { isLimitNear: boolean }): Promise<Interjection | null>;
 }
 
-/** Counts the hunks of the files that are to be reviewed. */
-export function createReviewCoverage(files: readonly ChangedFile[]): Coverage {
+/** Counts the hunks of the files that are to be reviewed; `whole` is that of the change they are a part of. */
+export function createReviewCoverage(files: readonly ChangedFile[], whole: Coverage | null = null): Coverage {
   const reviewable = files.filter((file) => file.reviewable);
   return createCoverage(
     reviewable.map(({ change, totalHunks }) => ({ path: change.path, hunks: totalHunks })),
+    whole,
   );
 }
 

@@ -4,7 +4,8 @@ import { unescapeAsIn } from "../text/escape-invisible.ts";
 import { showPath } from "../tools/show.ts";
 import type { ReportAnswer, ReportedFinding, ReportPort } from "../tools/tool.ts";
 import { type Anchor, type AnchorFile, resolveAnchor } from "./anchor.ts";
-import { createIdentities, folded } from "./fingerprint.ts";
+import { createIdentities } from "./fingerprint.ts";
+import { isSameFault } from "./merge/same-fault.ts";
 import { withCheckedSuggestion, withoutSuggestion } from "./suggestion.ts";
 
 export interface CollectorOptions {
@@ -104,14 +105,6 @@ const outsideNote = ({ hidden }: AnchorFile) =>
 
 type Note = string | null | false;
 const joined = (notes: readonly Note[]) => notes.filter((note) => note).join("; ") || null;
-
-/** Told again of more or fewer lines, as a suggestion may need it, a fault is still one. */
-function isSameFault(one: Finding, other: Finding): boolean {
-  const firstOf = ({ start_line, line }: Finding) => start_line ?? line;
-  const overlap = firstOf(one) <= other.line && firstOf(other) <= one.line;
-  const isAlike = one.path === other.path && one.side === other.side && one.category === other.category;
-  return isAlike && overlap && folded(one.title) === folded(other.title);
-}
 
 /** The finding on its lines; what was written for other lines must not replace these. */
 function anchoredAt({ note: _, asStated, ...lines }: Anchor, reported: ReportedFinding): ReportedFinding {

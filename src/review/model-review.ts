@@ -1,150 +1,121 @@
-import type { Coverage as CoverageCounter } from "../agent/coverage.ts";
-import type { AgentEvent, StopReason } from "../agent/events.ts";
-import { type AgentResult, runAgent } from "../agent/run-agent.ts";
-import type { Candidate } from "../analyzers/analyzer.ts";
+import type { StopReason } from "../agent/events.ts";
+import type { Totals } from "../agent/totals.ts";
 import type { Finding } from "../finding.ts";
-import type { Model, Usage } from "../llm/model.ts";
-import { readingTools, reportingTools } from "../tools/index.ts";
-import type { ChangedFile, ToolContext } from "../tools/tool.ts";
-import type { AnchorFile } from "./anchor.ts";
-import { firstMessages } from "./context.ts";
-import { createCoverageGate } from "./coverage-gate.ts";
-import type { ReviewDependencies } from "./dependencies.ts";
 import { createFindingCollector } from "./finding-collector.ts";
+import { gather } from "./merge/gather.ts";
+import { mergePass } from "./merge/merge-pass.ts";
 import { publicFault } from "./model-fault.ts";
-import type { ReviewInput } from "./review-input.ts";
-import type { TotalUsage } from "./review-result.ts";
+import type { DroppedFinding, Prediction, TotalUsage } from "./review-result.ts";
+import type { ReviewRun } from "./review-run.ts";
+import { type Passes, reviewUnits } from "./review-units.ts";
+import { whyUnfinished, worstStop } from "./stop-reasons.ts";
+import { verifyFindings } from "./verify/verify-findings.ts";
 
 /** What a review found, whoever made it, before findings are placed. */
 export interface ModelReview {
   findings: readonly Finding[];
+  dropped: readonly DroppedFinding[];
+  /** What it was expected to take; null when no model is asked. */
+  predicted: Omit<Prediction, "cost_usd"> | null;
   summary: string;
   usage: TotalUsage;
   stopReason: StopReason;
   warnings: string[];
 }
 
-/** Commits whose messages the first message holds; `get_commit_messages` has more. */
-const COMMITS = 20;
-/** Part of the context window that the diff may take in the first message; the rest is for reading around it. */
-const DIFF_SHARE = 0.4;
-/** Part of the window that each later message may show of what was not read. */
-const PORTION_SHARE = 0.2;
-/** A token of code is about four characters; three leave room for text that is dense in tokens. */
-const BYTES_PER_TOKEN = 3;
-
-const tools = [...readingTools, ...reportingTools];
-
-/** How much of the diff the first message may hold. */
-export const firstDiffBytes = (contextTokens: number) => bytesOf(contextTokens * DIFF_SHARE);
-
-const bytesOf = (tokens: number) => Math.floor(tokens * BYTES_PER_TOKEN);
-
-/** Lets the model review the change in one loop. Its findings stand whatever stopped the loop. */
-export async function reviewWithModel(
-  input: ReviewInput,
-  model: Model,
-  deps: ReviewDependencies & {
-    files: readonly ChangedFile[];
-    candidates: readonly Candidate[];
-    coverage: CoverageCounter;
-    anchorFile(path: string): Promise<AnchorFile | undefined>;
-  },
-): Promise<ModelReview> {
-  const { workspace, diffs, coverage, progress, isPrivate } = deps;
-  const gate = createCoverageGate({
-    ...{ files: deps.files, diffs, coverage },
-    portionBytes: bytesOf(model.contextTokens * PORTION_SHARE),
-  });
-  const collector = createFindingCollector({
-    anchorFile: deps.anchorFile,
-    refuseToFinish: gate.refuseToFinish,
-    minimumSeverity: input.config.minimum_severity,
-    isPrivate,
-    onFinding: ({ severity, path, line, title }) =>
-      progress({ type: "finding", severity, path, line, title }),
-  });
-  const context: ToolContext = {
-    targetBranch: input.targetBranch,
-    workspace,
-    diffs,
-    coverage,
-    report: collector,
-    isPrivate,
-  };
-  const messages = await firstMessages({
-    input,
-    shas: workspace.shas,
-    files: deps.files,
-    commits: await workspace.commits(COMMITS),
-    candidates: deps.candidates,
-    diffs,
-    coverage,
-    diffBytes: firstDiffBytes(model.contextTokens),
-  });
-  const tell = () => {
-    const { served, total } = coverage.counts();
-    progress({ type: "coverage", served, total });
-  };
-  tell();
-  progress({ type: "phase", phase: "review" });
-  const result = await runAgent({
-    loop: "review",
-    model,
-    messages,
-    tools,
-    context,
-    limits: { ...input.limits, milliseconds: timeLeft(input, deps) },
-    trajectory: deps.trajectory,
-    replay: deps.replay,
-    signal: deps.signal,
-    now: deps.now,
-    interject: gate.interject,
-    emit(event) {
-      if (event.type === "turn_finished") coverage.delivered();
-      forward(event, progress);
-      if (event.type === "turn_finished") tell();
-    },
-  });
-  if (result.modelError) progress({ type: "model_failed", error: result.modelError.line });
+/**
+ * Lets the model review the change: part by part, then what the parts found as one list, then each finding once more by a
+ * sceptic. What was found stands, whatever stopped any of the loops.
+ */
+export async function reviewWithModel(run: ReviewRun): Promise<ModelReview> {
+  run.deps.progress({ type: "phase", phase: "planning" });
+  const passes = await reviewUnits(run);
+  const found = gathered(run, passes);
+  const stopReason = worstStop(passes.reviews.map(({ loop }) => loop.stopReason).concat(passes.stops));
+  // A model that cannot be asked any more would fail each further loop after all its retries.
+  const isOver = stopReason === "model_error" || stopReason === "aborted";
+  const merged = isOver ? unmerged(passes, found) : await merge(run, passes, found);
+  const verified = isOver ? { findings: merged.findings, dropped: [] } : await verify(run, merged.findings);
   return {
-    findings: collector.findings(),
-    summary: collector.summary() ?? unfinished(result),
-    usage: totals(result),
-    stopReason: result.stopReason,
-    warnings: warningsOf(result, input),
+    ...verified,
+    predicted: passes.predicted,
+    summary: merged.summary ?? unfinishedSummary(stopReason),
+    usage: totals(run.account.usage),
+    stopReason,
+    warnings: warningsOf(run, passes),
   };
 }
 
-/** Reading the change has used up some of the time; a moment stays for the loop in any case, so that it ends by itself. */
-function timeLeft({ limits }: ReviewInput, { now, startedAt }: ReviewDependencies): number {
-  return Math.max(1, limits.milliseconds - (now() - startedAt));
+async function verify(run: ReviewRun, findings: readonly Finding[]) {
+  if (run.input.config.effort === "low" || findings.length === 0) return { findings, dropped: [] };
+  run.deps.progress({ type: "phase", phase: "verifying" });
+  return verifyFindings(run, findings);
 }
 
-function warningsOf({ modelError, usage }: AgentResult, { limits }: ReviewInput): string[] {
-  const unpriced = limits.costUsd !== null && usage.requests > 0 && usage.costUsd === null;
+function gathered(run: ReviewRun, { reviews }: Passes): Finding[] {
+  const firstNames = new Map(run.files.map(({ change }) => [change.path, change.oldPath ?? change.path]));
+  return gather(
+    reviews.map(({ findings }) => findings),
+    (path) => firstNames.get(path) ?? path,
+  );
+}
+
+/** One list and one summary; a model is asked where there is something to join, or where parts were read apart. */
+async function merge(run: ReviewRun, passes: Passes, findings: readonly Finding[]) {
+  const { reviews, units } = passes;
+  const apart = unmerged(passes, findings);
+  const { effort } = run.input.config;
+  const isNeeded = units.length > 1 || (findings.length > 1 && (effort !== "low" || reviews.length > 1));
+  if (!isNeeded) return apart;
+  run.deps.progress({ type: "phase", phase: "merging" });
+  const collector = collectorFor(run);
+  const parts = reviews.flatMap(({ name, files, summary }) =>
+    summary === null ? [] : [{ name, paths: files.map(({ change }) => change.path), summary }],
+  );
+  const merged = await mergePass(run, findings, units.length > 1 ? parts : [], {
+    report: collector,
+    found: collector.findings,
+  });
+  return { findings: merged.findings, summary: merged.summary ?? apart.summary };
+}
+
+/** Without a pass that merges: parts keep their summaries, and several looks at the same have one. */
+function unmerged({ reviews, units }: Passes, findings: readonly Finding[]) {
+  const summaries = reviews.flatMap(({ summary }) => (summary === null ? [] : [summary]));
+  const shown = units.length > 1 ? summaries : summaries.slice(0, 1);
+  return { findings, summary: shown.length > 0 ? shown.join("\n\n") : null };
+}
+
+function collectorFor({ anchorFile, input, deps }: ReviewRun) {
+  return createFindingCollector({
+    anchorFile,
+    refuseToFinish: () => null,
+    minimumSeverity: input.config.effort === "low" ? input.config.minimum_severity : "low",
+    isPrivate: deps.isPrivate,
+    onFinding: ({ severity, path, line, title }) =>
+      deps.progress({ type: "finding", severity, path, line, title }),
+  });
+}
+
+function warningsOf({ account, input }: ReviewRun, { reviews, unplanned }: Passes): string[] {
+  const { usage } = account;
+  const faults = reviews.flatMap(({ loop }) => (loop.modelError ? [publicFault(loop.modelError)] : []));
+  const unpriced = input.limits.costUsd !== null && usage.requests > 0 && usage.costUsd === null;
   return [
-    modelError ? publicFault(modelError) : "",
-    unpriced ? "The cost limit could not be kept: the price of the model is not known." : "",
-  ].filter((warning) => warning !== "");
+    ...new Set(faults),
+    ...(unpriced ? ["The cost limit could not be kept: the price of the model is not known."] : []),
+    ...(unplanned > 0
+      ? [
+          `The budget had no room for ${unplanned === 1 ? "1 file" : `${unplanned} files`}: those of least risk were not read.`,
+        ]
+      : []),
+  ];
 }
 
-const whyUnfinished: Partial<Record<StopReason, string>> = {
-  no_tool_calls: "the model stopped without finishing it",
-  repeated_calls: "the model made the same calls over and over",
-  turn_limit: "the limit of model turns was reached",
-  token_limit: "the limit of tokens was reached",
-  cost_limit: "the limit of costs was reached",
-  time_limit: "the time limit was reached",
-  aborted: "it was aborted",
-  model_error: "the model failed",
-};
+const unfinishedSummary = (stopReason: StopReason) =>
+  `The review was not finished: ${whyUnfinished(stopReason)}. What was found until then is reported.`;
 
-function unfinished({ stopReason }: AgentResult): string {
-  return `The review was not finished: ${whyUnfinished[stopReason] ?? stopReason}. What was found until then is reported.`;
-}
-
-function totals({ usage }: AgentResult): TotalUsage {
+function totals(usage: Totals): TotalUsage {
   return {
     requests: usage.requests,
     prompt_tokens: usage.promptTokens,
@@ -152,38 +123,4 @@ function totals({ usage }: AgentResult): TotalUsage {
     completion_tokens: usage.completionTokens,
     cost_usd: usage.costUsd,
   };
-}
-
-function forward(event: AgentEvent, progress: ReviewDependencies["progress"]): void {
-  switch (event.type) {
-    case "turn_finished":
-      progress({ type: "turn", turn: event.turn, total: usageOf(event.total) });
-      break;
-    case "tool_started":
-      progress({ type: "tool", tool: event.tool, target: target(event.arguments), status: "started" });
-      break;
-    case "tool_finished":
-      progress({ type: "tool", tool: event.tool, target: null, status: event.result.status });
-      break;
-    case "tool_crashed":
-      progress({ type: "crash", where: event.tool, error: event.error });
-  }
-}
-
-/** The four figures of a usage, whatever else came with them: the far side refuses what it does not know. */
-function usageOf({ promptTokens, cachedTokens, completionTokens, costUsd }: Usage): Usage {
-  return { promptTokens, cachedTokens, completionTokens, costUsd };
-}
-
-const MAX_TARGET = 120;
-
-/** What a call is about, for people who watch: the path or pattern among its arguments. */
-function target(text: string): string | null {
-  try {
-    const { file_path, path, pattern, directory } = JSON.parse(text);
-    const about = [file_path, path, pattern, directory].find((value) => typeof value === "string");
-    return about === undefined ? null : about.slice(0, MAX_TARGET);
-  } catch {
-    return null;
-  }
 }

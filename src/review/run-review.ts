@@ -11,6 +11,7 @@ import { type ModelReview, reviewWithModel } from "./model-review.ts";
 import { placeFinding } from "./place.ts";
 import type { ReviewInput } from "./review-input.ts";
 import type { Coverage, PlacedFinding, ReviewResult } from "./review-result.ts";
+import { startRun } from "./review-run.ts";
 import { withCheckedSuggestion } from "./suggestion.ts";
 
 /** One review from a checkout to placed findings: the pipeline both edges share. */
@@ -44,8 +45,8 @@ export async function runReview(input: ReviewInput, deps: ReviewDependencies): P
       ...milderWarning(review.findings, input),
     ],
     effort: input.config.effort,
-    dropped: [],
-    predicted: null,
+    dropped: [...review.dropped],
+    predicted: review.predicted && { ...review.predicted, cost_usd: null },
   };
 }
 
@@ -65,7 +66,9 @@ async function reviewFiles(parts: ReviewParts): Promise<ModelReview> {
   const { input, deps, files, coverage, offline, candidates, anchorFile } = parts;
   if (coverage.counts().total === 0) return nothingToReview;
   if (!deps.models) return offlineReview(await checked(offline, anchorFile), candidates);
-  return reviewWithModel(input, deps.models.review, { ...deps, files, candidates, coverage, anchorFile });
+  return reviewWithModel(
+    await startRun(input, deps.models, deps, { files, candidates, coverage, anchorFile }),
+  );
 }
 
 const noUsage = { requests: 0, prompt_tokens: 0, cached_tokens: 0, completion_tokens: 0, cost_usd: 0 };
@@ -73,6 +76,8 @@ const noUsage = { requests: 0, prompt_tokens: 0, cached_tokens: 0, completion_to
 /** No model is asked about a change without a hunk that is to be reviewed: there is nothing that it could say. */
 const nothingToReview: ModelReview = {
   findings: [],
+  dropped: [],
+  predicted: null,
   summary: "",
   usage: noUsage,
   stopReason: "finished",
@@ -93,6 +98,8 @@ function offlineReview(findings: readonly Finding[], candidates: readonly Candid
   const count = candidates.length === 1 ? "1 line" : `${candidates.length} lines`;
   return {
     findings,
+    dropped: [],
+    predicted: null,
     summary: `No model read this change: only the built-in analyzers looked at it, and they matched ${count}.`,
     usage: noUsage,
     stopReason: "no_model",

@@ -75,3 +75,21 @@ it("coverage always adds up", () => {
     }),
   );
 });
+
+it("coverage of a part is counted in the whole once it was delivered", () => {
+  const whole = createCoverage([
+    { path: "a", hunks: 2 },
+    { path: "b", hunks: 1 },
+  ]);
+  const first = createCoverage([{ path: "a", hunks: 2 }], whole);
+  const second = createCoverage([{ path: "b", hunks: 1 }], whole);
+
+  first.serve("a", 1);
+  second.serve("b", 1);
+  second.delivered();
+
+  expect(whole.counts()).toMatchObject({ served: 1, unserved: [{ path: "a", hunks: 2 }] });
+  first.delivered();
+  expect(whole.counts()).toMatchObject({ served: 2, unserved: [{ path: "a", hunks: 1 }] });
+  expect(second.counts()).toEqual({ total: 1, served: 1, unserved: [] });
+});

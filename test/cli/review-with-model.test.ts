@@ -1,6 +1,7 @@
 import { readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { withAgreeingSceptic } from "../support/agreeing-sceptic.ts";
 import { type FakeOpenAi, type FakeScript, startFakeOpenAi } from "../support/fake-openai.ts";
 import { type GitRepo, TempFolder } from "../support/git-repo.ts";
 import { type CliOptions, runCli } from "../support/run-cli.ts";
@@ -40,7 +41,7 @@ async function withModel(
   args: readonly string[],
   options: CliOptions = {},
 ): Promise<Awaited<ReturnType<typeof runCli>> & { fake: FakeOpenAi }> {
-  await using fake = await startFakeOpenAi({ script });
+  await using fake = await startFakeOpenAi({ script: withAgreeingSceptic(script).script });
   const model = { OPENAI_BASE_URL: fake.url, OPENAI_API_KEY: "test-key", HUNKWISE_MODEL: "fake-model" };
   const run = await runCli(["review", "--base", "main", ...args], {
     ...options,

@@ -34,7 +34,7 @@ afterAll(async () => {
 
 /** How often the model was asked about the pull request with that title. */
 const modelRequests = (title: string) =>
-  shared.app.model?.requests.filter(({ body }) => JSON.stringify(body.messages).includes(title)).length;
+  shared.app.reviewRequests.filter(({ body }) => JSON.stringify(body.messages).includes(title)).length;
 
 describe.concurrent("a pull request that is not to be reviewed", patient, () => {
   let repository: RepositoryOfCase;

@@ -268,7 +268,7 @@ describe.concurrent("m: an absolute path from the model", patient, () => {
       async (app) => {
         await app.review();
 
-        const refusals = answers(app.model?.requests.at(-1)?.body).slice(0, 4);
+        const refusals = answers(app.reviewRequests.at(-1)?.body).slice(0, 4);
         expect(refusals.filter((text) => /relative to its root/.test(text))).toHaveLength(4);
         expect(app.end()).toEqual({
           reviews: 1,
@@ -300,7 +300,7 @@ describe.concurrent("m: an absolute path from the model", patient, () => {
         folder = app.dataFolder;
         await app.review();
 
-        expect(app.model?.requests).toHaveLength(1);
+        expect(app.reviewRequests).toHaveLength(1);
         expect(app.end()).toEqual({
           reviews: 1,
           comments: [`${path} RIGHT 24`],

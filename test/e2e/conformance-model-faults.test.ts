@@ -58,7 +58,7 @@ describe.concurrent("a model whose arguments are broken JSON", patient, () => {
     onPull({ base, head, script: [turn(broken(wrong), finish), turn(wrong, finish)] }, async (app) => {
       await app.review();
 
-      const [refusal, finished] = answers(app.model?.requests[1]?.body);
+      const [refusal, finished] = answers(app.reviewRequests[1]?.body);
       expect(refusal).toMatch(/not valid JSON/);
       expect(finished).toMatch(/report .*refused/);
       expect(app.end()).toEqual(delivered);
@@ -70,7 +70,7 @@ describe.concurrent("a model whose arguments are broken JSON", patient, () => {
       await app.review();
 
       expect(app.end()).toEqual({ reviews: 0, comments: [], summaries: 1, check: "neutral" });
-      expect(app.model?.requests.length).toBeLessThan(5);
+      expect(app.reviewRequests.length).toBeLessThan(5);
       expectIncomplete(app);
     }));
 
@@ -85,7 +85,7 @@ describe.concurrent("a model whose arguments are broken JSON", patient, () => {
         await app.review();
 
         expect(app.end()).toEqual({ reviews: 0, comments: [], summaries: 1, check: "neutral" });
-        expect(app.model?.requests).toHaveLength(8);
+        expect(app.reviewRequests).toHaveLength(8);
         expectIncomplete(app);
       },
     ));

@@ -96,7 +96,7 @@ describe.concurrent("a pull request without a line to review", patient, () => {
         expect(app.summary()).toMatch(/^<details>\s*<summary>Hunkwise: no hunk [^\n]*<\/summary>/);
         expect(app.repository.checkRuns[0]?.output.title).toBe("Nothing to review");
         expect(app.summary()).not.toMatch(/no problems|✅/i);
-        expect(app.model?.requests).toEqual([]);
+        expect(app.reviewRequests).toEqual([]);
       },
     ));
 });

@@ -46,7 +46,7 @@ describe.concurrent("i: a pull request that configures the reviewer", patient, (
           summaries: 1,
           check: "failure",
         });
-        const asked = trusted(JSON.stringify(app.model?.requests[0]?.body.messages));
+        const asked = trusted(JSON.stringify(app.reviewRequests[0]?.body.messages));
         expect(asked).toContain("Write findings and summary in German.");
         expect(asked).not.toContain(order);
       },
@@ -81,7 +81,7 @@ describe.concurrent("i: a pull request that configures the reviewer", patient, (
         await app.review();
 
         expect(app.end()).toMatchObject({ comments: [`${path} RIGHT 24`], check: "neutral" });
-        const asked = JSON.stringify(app.model?.requests[0]?.body.messages);
+        const asked = JSON.stringify(app.reviewRequests[0]?.body.messages);
         expect(asked.split(order)).toHaveLength(guidelines.length + 1);
         expect(trusted(asked)).not.toContain(order);
       },

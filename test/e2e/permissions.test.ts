@@ -47,7 +47,7 @@ function opened(title: string, permissions: Permissions, draft = false): PullOfC
 }
 
 const asked = (title: string) =>
-  shared.app.model?.requests.filter(({ body }) => JSON.stringify(body.messages).includes(title)).length;
+  shared.app.reviewRequests.filter(({ body }) => JSON.stringify(body.messages).includes(title)).length;
 
 /** What the server has logged about the pull request's repository; it arrives here a moment later than it was written. */
 const logged = ({ of }: PullOfCase) =>

@@ -61,9 +61,7 @@ async function reviewed(plan: (pull: PullOfCase) => void, title: string): Promis
   plan(pull);
   await pull.tell("opened");
   await pull.of.idle();
-  const asked = shared.app.model?.requests.filter(({ body }) =>
-    JSON.stringify(body.messages).includes(title),
-  );
+  const asked = shared.app.reviewRequests.filter(({ body }) => JSON.stringify(body.messages).includes(title));
   expect(asked).toHaveLength(1);
   return pull;
 }
@@ -120,7 +118,7 @@ describe.concurrent("a review survives", patient, () => {
 
     expect(ours(app)).toEqual({ reviews: 1, comments: [0, 1, 2], summaries: 1 });
     expect(app.repository.checkRuns).toMatchObject([{ conclusion: "neutral" }]);
-    expect(app.model?.requests).toHaveLength(1);
+    expect(app.reviewRequests).toHaveLength(1);
   });
 
   it("the death of its review process: it is tried again, in a new one", async () => {

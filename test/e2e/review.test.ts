@@ -79,9 +79,9 @@ describe.concurrent("a signed webhook", patient, () => {
         },
       },
       async (app) => {
-        const { pull, repository, model } = app;
+        const { pull, repository } = app;
         await app.send("opened");
-        while ((model?.requests.length ?? 0) < 3) await new Promise((resolve) => setTimeout(resolve, 20));
+        while (app.reviewRequests.length < 3) await new Promise((resolve) => setTimeout(resolve, 20));
         killed = true;
         await app.killAndRestart();
         await app.concluded();
@@ -90,7 +90,7 @@ describe.concurrent("a signed webhook", patient, () => {
         expect(pull.reviewComments.map(({ anchor }) => anchor?.line)).toEqual([2]);
         expect(repository.checkRuns).toHaveLength(1);
         // Two turns, the one that was under way when the server died, and that one again.
-        expect(model?.requests).toHaveLength(4);
+        expect(app.reviewRequests).toHaveLength(4);
       },
     );
   });
@@ -129,7 +129,7 @@ describe.concurrent("a signed webhook", patient, () => {
 
   it("is done once, however often it is delivered", () =>
     onPull({ base, head, script: () => turn(reduce, finish) }, async (app) => {
-      const { pull, model } = app;
+      const { pull } = app;
 
       const sent = await Promise.all([
         app.send("opened", "11111111-1111-4111-8111-111111111111"),
@@ -142,7 +142,7 @@ describe.concurrent("a signed webhook", patient, () => {
 
       expect(sent.every((status) => status >= 200 && status < 300)).toBe(true);
       expect(pull.reviews).toHaveLength(1);
-      expect(model?.requests).toHaveLength(1);
+      expect(app.reviewRequests).toHaveLength(1);
     }));
 
   it("says quietly that nothing was found, and shows green", () =>
@@ -179,17 +179,17 @@ describe.concurrent("a signed webhook", patient, () => {
 
   it("starts no review of a draft, and says why in the check run", () =>
     onPull({ base, head, script: () => turn(finish), draft: true }, async (app) => {
-      const { pull, repository, model } = app;
+      const { pull, repository } = app;
 
       await app.send("opened");
       await app.concluded();
       expect(repository.checkRuns[0]).toMatchObject({ conclusion: "skipped" });
-      expect(model?.requests).toEqual([]);
+      expect(app.reviewRequests).toEqual([]);
 
       pull.draft = false;
       await app.send("ready_for_review");
       await app.github.until(() => repository.checkRuns[0]?.conclusion === "success");
-      expect(model?.requests).toHaveLength(1);
+      expect(app.reviewRequests).toHaveLength(1);
     }));
 
   it("lets people with write access ask for a review, and answers with eyes", () =>
@@ -204,12 +204,12 @@ describe.concurrent("a signed webhook", patient, () => {
 
   it("does nothing for anybody else, without a model call", () =>
     onPull({ base, head, script: () => turn(finish) }, async (app) => {
-      const { pull, model, repository } = app;
+      const { pull, repository } = app;
 
       await app.comment("stranger", "/review");
       await app.idle();
 
-      expect(model?.requests).toEqual([]);
+      expect(app.reviewRequests).toEqual([]);
       expect(repository.checkRuns).toEqual([]);
       expect(pull.comments[0]?.reactions).toEqual([]);
     }));
@@ -255,7 +255,7 @@ describe.concurrent("a signed webhook", patient, () => {
         const { pull, people } = app;
         await app.send("opened");
         await app.github.until(() => app.repository.checkRuns.length === 1);
-        while (app.model?.requests.length === 0) await new Promise((resolve) => setTimeout(resolve, 20));
+        while (app.reviewRequests.length === 0) await new Promise((resolve) => setTimeout(resolve, 20));
         people.push(pull, { "src/list.js": before });
         await app.send("synchronize");
         release();

@@ -35,7 +35,7 @@ describe.concurrent("a model", patient, () => {
         check: app.repository.checkRuns[0],
         lines: app.pull.reviewComments.map(({ anchor }) => anchor?.line),
         bodies: app.bodies(),
-        requests: app.model?.requests.map(({ body }) => body) ?? [],
+        requests: app.reviewRequests.map(({ body }) => body) ?? [],
       };
     });
   const turns = (most: number) => ({

@@ -1,4 +1,5 @@
-import type { FakeOpenAi, FakeScript } from "./fake-openai.ts";
+import { withAgreeingSceptic } from "./agreeing-sceptic.ts";
+import type { FakeOpenAi, FakeRequest, FakeScript } from "./fake-openai.ts";
 import { startFakeOpenAi } from "./fake-openai.ts";
 import { TempFolder } from "./git-repo.ts";
 import { deliver } from "./github-double/deliver.ts";
@@ -13,6 +14,8 @@ export interface AppUnderTest extends Scenario {
   killAndRestart(): Promise<void>;
   /** Null where the App runs without a model. */
   model: FakeOpenAi | null;
+  /** What the reviewer was asked; second looks and merging are left out, and agree with it. */
+  readonly reviewRequests: readonly FakeRequest[];
   dataFolder: string;
   /** GitHub's webhook about the pull request. */
   send(action: PullAction, id?: string): Promise<number>;
@@ -31,7 +34,10 @@ export interface AppOptions extends ScenarioOptions {
 export async function startApp({ script, env, ...options }: AppOptions): Promise<AppUnderTest> {
   const scenario = await createScenario(options);
   const data = new TempFolder("data");
-  const model = script ? await startFakeOpenAi({ script, apiKey: "sk-e2e-canary-1234567890" }) : null;
+  const agreeing = script && withAgreeingSceptic(script);
+  const model = agreeing
+    ? await startFakeOpenAi({ script: agreeing.script, apiKey: "sk-e2e-canary-1234567890" })
+    : null;
   const modelEnv = model && {
     OPENAI_API_KEY: "sk-e2e-canary-1234567890",
     OPENAI_BASE_URL: model.url,
@@ -52,6 +58,9 @@ export async function startApp({ script, env, ...options }: AppOptions): Promise
       server = await startServerProcess(serverEnv);
     },
     model,
+    get reviewRequests() {
+      return model?.requests.filter(({ body }) => agreeing?.isReview(body)) ?? [];
+    },
     dataFolder: data.path,
     async send(action, id) {
       const payload = await pullRequestPayload(github.state, action, pull);

@@ -2,8 +2,27 @@ import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 
+const read = (name: string) => readFileSync(join(import.meta.dirname, name), "utf8");
+
+/** The scale and the rule on untrusted text stand in every prompt in the same words. */
+const shared: Readonly<Record<string, string>> = {
+  "{{severity}}": read("severity.md").trim(),
+  "{{untrusted}}": read("untrusted.md").trim(),
+};
+
+const prompt = (name: string) => read(name).replaceAll(/\{\{\w+\}\}/g, (mark) => shared[mark] ?? mark);
+
 /** The reviewer's instructions. The same for every review, so that a provider's prompt cache holds them. */
-export const systemPrompt = readFileSync(join(import.meta.dirname, "system.md"), "utf8");
+export const systemPrompt = prompt("system.md");
+
+/** The sceptic's: one finding is checked by somebody who did not make it. */
+export const verifyPrompt = prompt("verify.md");
+
+/** Of the pass that makes one list of findings of several. */
+export const mergePrompt = prompt("merge.md");
 
 /** Short hash of the instructions: two reviews with the same one were asked the same way. */
-export const promptVersion = createHash("sha256").update(systemPrompt).digest("hex").slice(0, 8);
+export const promptVersion = createHash("sha256")
+  .update([systemPrompt, verifyPrompt, mergePrompt].join("\0"))
+  .digest("hex")
+  .slice(0, 8);

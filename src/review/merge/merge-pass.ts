@@ -1,0 +1,106 @@
+import type { Finding } from "../../finding.ts";
+import type { Message } from "../../llm/model.ts";
+import { cutAtLine } from "../../text/cut.ts";
+import { wrapUntrusted } from "../../text/fence.ts";
+import { mergingTools, readingTools } from "../../tools/index.ts";
+import { showPath } from "../../tools/show.ts";
+import type { ReportPort } from "../../tools/tool.ts";
+import { mergePrompt } from "../prompts/prompts.ts";
+import type { ReviewRun } from "../review-run.ts";
+import { runLoop } from "../run-loop.ts";
+import { createJoiner } from "./join.ts";
+
+/** What one part of the review says of itself. */
+export interface PartSummary {
+  /** "2", or the name of a lens. */
+  name: string;
+  paths: readonly string[];
+  summary: string;
+}
+
+export interface Merged {
+  findings: readonly Finding[];
+  /** Null when the pass did not finish. */
+  summary: string | null;
+}
+
+const TURNS = 12;
+const TOKENS = 300_000;
+const MAX_BODY = 600;
+const MAX_FINDINGS_BYTES = 60_000;
+const MAX_PARTS_BYTES = 30_000;
+const NAMED_PATHS = 12;
+const TIME_SHARE = 0.4;
+
+/**
+ * Lets a model join findings with one cause and look at what crosses the parts that were reviewed apart. What it does not
+ * get to stays as it is: a pass that fails loses nothing.
+ *
+ * @param collect takes what the pass itself finds, and says whether the review may end
+ */
+export async function mergePass(
+  run: ReviewRun,
+  findings: readonly Finding[],
+  parts: readonly PartSummary[],
+  collect: { report: ReportPort; found(): readonly Finding[] },
+): Promise<Merged> {
+  const joiner = createJoiner(findings);
+  let summary: string | null = null;
+  const isWhole = parts.length < 2;
+  await runLoop(run, {
+    loop: "merge",
+    role: "summarize",
+    messages: messagesFor(findings, parts),
+    tools:
+      run.models.summarize.protocol === "single-shot" ? mergingTools : [...readingTools, ...mergingTools],
+    ports: {
+      join: joiner,
+      report: {
+        report: (finding) => collect.report.report(finding),
+        async finish(text) {
+          summary = text;
+          return { ok: true };
+        },
+      },
+    },
+    coverage: { serve: () => {} },
+    account: run.account,
+    turns: Math.min(TURNS, run.input.limits.turns),
+    tokens: TOKENS,
+    timeShare: TIME_SHARE,
+  });
+  return { findings: [...joiner.findings(), ...collect.found()], summary: isWhole ? null : summary };
+}
+
+function messagesFor(findings: readonly Finding[], parts: readonly PartSummary[]): Message[] {
+  const sections = [partsSection(parts), findingsSection(findings)];
+  return [
+    { role: "system", content: mergePrompt },
+    { role: "user", content: sections.filter((section) => section !== "").join("\n\n") },
+  ];
+}
+
+function partsSection(parts: readonly PartSummary[]): string {
+  if (parts.length < 2) return "";
+  const text = parts.map(({ name, paths, summary }) => {
+    const more = paths.length > NAMED_PATHS ? ` and ${paths.length - NAMED_PATHS} more files` : "";
+    return `## Part ${name}: ${paths.slice(0, NAMED_PATHS).map(showPath).join(", ")}${more}\n${summary}`;
+  });
+  return `# The parts of the change, and what their reviewers say of them\n${cutWrapped("summaries of the parts", text.join("\n"), MAX_PARTS_BYTES)}`;
+}
+
+function findingsSection(findings: readonly Finding[]): string {
+  if (findings.length === 0) return "# Findings\nNone so far.";
+  const text = findings.map(({ id, path, line, side, severity, category, title, body, places }) => {
+    const also = places.map((place) => `, ${showPath(place.path)}:${place.line}`).join("");
+    const where = `${showPath(path)}:${line}${side === "LEFT" ? " (removed)" : ""}${also}`;
+    return `${id} ${where} [${severity}, ${category}] ${title}\n${body.slice(0, MAX_BODY)}`;
+  });
+  return `# Findings (${findings.length})\n${cutWrapped("findings", text.join("\n\n"), MAX_FINDINGS_BYTES)}`;
+}
+
+function cutWrapped(source: string, text: string, maxBytes: number): string {
+  const { text: kept, omittedLines } = cutAtLine(text, maxBytes);
+  const more = omittedLines > 0 ? `\n${omittedLines} more lines had no room.` : "";
+  return `${wrapUntrusted(source, kept)}${more}`;
+}

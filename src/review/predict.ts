@@ -1,0 +1,70 @@
+import { createTokenEstimator } from "../agent/tokens.ts";
+import type { Effort } from "../config/repo-config.ts";
+import type { Message } from "../llm/model.ts";
+import { readingTools, reportingTools } from "../tools/index.ts";
+import { toDefinition } from "../tools/to-openai.ts";
+import { lensesOf } from "./lenses.ts";
+import type { Plan } from "./plan/plan-units.ts";
+import type { Prediction } from "./review-result.ts";
+
+/*
+ * What reviews took on average, measured on recorded ones (docs/quality.md says which). A model decides itself how much it
+ * reads, so that a single review may well take half or twice of what is predicted.
+ */
+
+/** Requests of a loop over one unit. */
+const REQUESTS_A_UNIT = 2;
+/** Tokens that answers of tools, and the model's own words, add from one request to the next. */
+const GROWTH_TOKENS = 5_000;
+const ANSWER_TOKENS = 700;
+/** Findings of a change of so many hunks: small ones have about one, large ones not in proportion. */
+const findingsOf = (hunks: number) => Math.min(12, 0.8 + hunks / 40);
+/** A second look: requests, and the tokens of all of them together. */
+const REQUESTS_A_LOOK = 2.3;
+const LOOK_TOKENS = 22_000;
+const LOOK_ANSWER_TOKENS = 900;
+/** The pass that merges: one request in most cases. */
+const REQUESTS_A_MERGE = 1.3;
+const MERGE_TOKENS = 9_000;
+
+export interface PredictionParts {
+  plan: Plan;
+  effort: Effort;
+  /** What the first unit begins with. */
+  firstMessages: readonly Message[];
+}
+
+/** Tokens of the first request of a loop, tool definitions included. */
+export function firstRequestTokens(messages: readonly Message[]): number {
+  return createTokenEstimator([...readingTools, ...reportingTools].map(toDefinition)).request(messages);
+}
+
+/** What a review is expected to take. Prices are the business of whoever makes the requests. */
+export function predictReview({
+  plan,
+  effort,
+  firstMessages,
+}: PredictionParts): Omit<Prediction, "cost_usd"> {
+  const [first] = plan.units;
+  if (!first) return { requests: 0, prompt_tokens: 0, completion_tokens: 0 };
+  const lenses = lensesOf(effort).length;
+  const firstTokens = firstRequestTokens(firstMessages);
+  const growth = (REQUESTS_A_UNIT * (REQUESTS_A_UNIT - 1) * GROWTH_TOKENS) / 2;
+  const hunks = plan.units.flatMap(({ files }) => files).reduce((sum, { totalHunks }) => sum + totalHunks, 0);
+  const looks = effort === "low" ? 0 : findingsOf(hunks);
+  const merges = plan.units.length > 1 || lenses > 1 || looks >= 2 ? 1 : 0;
+  const passes = plan.units.map(({ diffBytes }) => {
+    // What does not grow with the diff is in every unit: instructions, tools, the pull request's own words.
+    const scale = 0.3 + 0.7 * (diffBytes / Math.max(1, first.diffBytes));
+    return firstTokens * Math.min(1.5, scale) * REQUESTS_A_UNIT + growth;
+  });
+  const reading = passes.reduce((sum, tokens) => sum + tokens, 0) * lenses;
+  const requests = plan.units.length * lenses * REQUESTS_A_UNIT;
+  return {
+    requests: Math.round(requests + looks * REQUESTS_A_LOOK + merges * REQUESTS_A_MERGE),
+    prompt_tokens: Math.round(reading + looks * LOOK_TOKENS + merges * MERGE_TOKENS),
+    completion_tokens: Math.round(
+      requests * ANSWER_TOKENS + looks * LOOK_ANSWER_TOKENS + merges * ANSWER_TOKENS,
+    ),
+  };
+}

@@ -1,0 +1,54 @@
+import type { Account } from "../agent/account.ts";
+import { createAccount } from "../agent/account.ts";
+import type { Coverage } from "../agent/coverage.ts";
+import type { LoopEntry } from "../agent/trajectory.ts";
+import type { Candidate } from "../analyzers/analyzer.ts";
+import type { Commit } from "../git/workspace.ts";
+import type { Models } from "../llm/model.ts";
+import type { ChangedFile } from "../tools/tool.ts";
+import type { AnchorFile } from "./anchor.ts";
+import type { ReviewDependencies } from "./dependencies.ts";
+import type { ReviewInput } from "./review-input.ts";
+
+/** What a review by a model has before its first loop. */
+export interface ReadChange {
+  files: readonly ChangedFile[];
+  candidates: readonly Candidate[];
+  /** Of the whole change; loops that read parts of it report here. */
+  coverage: Coverage;
+  anchorFile(path: string): Promise<AnchorFile | undefined>;
+}
+
+/** What all loops of one review share. */
+export interface ReviewRun extends ReadChange {
+  input: ReviewInput;
+  deps: ReviewDependencies;
+  models: Models;
+  commits: readonly Commit[];
+  /** Tokens and money of all loops together. */
+  account: Account;
+  /** What an earlier run recorded of this loop. */
+  replayOf(loop: string): readonly LoopEntry[];
+  /** Milliseconds; at least one, so that a loop ends by itself. */
+  timeLeft(): number;
+}
+
+/** Commits whose messages the first message holds; `get_commit_messages` has more. */
+const COMMITS = 20;
+
+export async function startRun(
+  input: ReviewInput,
+  models: Models,
+  deps: ReviewDependencies,
+  change: ReadChange,
+): Promise<ReviewRun> {
+  const recorded = Map.groupBy(deps.replay, ({ loop }) => loop);
+  return {
+    ...{ input, deps, models },
+    ...change,
+    commits: await deps.workspace.commits(COMMITS),
+    account: createAccount(input.limits),
+    replayOf: (loop) => recorded.get(loop) ?? [],
+    timeLeft: () => Math.max(1, input.limits.milliseconds - (deps.now() - deps.startedAt)),
+  };
+}

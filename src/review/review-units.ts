@@ -1,0 +1,115 @@
+import type { Account } from "../agent/account.ts";
+import type { StopReason } from "../agent/events.ts";
+import { mapFew } from "../map-few.ts";
+import type { ChangedFile } from "../tools/tool.ts";
+import { type Lens, lensesOf } from "./lenses.ts";
+import { type Plan, planUnits, type Unit } from "./plan/plan-units.ts";
+import { predictReview } from "./predict.ts";
+import type { Prediction } from "./review-result.ts";
+import type { ReviewRun } from "./review-run.ts";
+import { prepareUnit, reviewUnit, type UnitReview, type UnitTask } from "./review-unit.ts";
+import { unitBytes, windowFor } from "./window.ts";
+
+/** One loop over one unit, as the merging pass knows it. */
+export interface Pass extends UnitReview {
+  /** "2", "2 contracts" or "contracts". */
+  name: string;
+  files: readonly ChangedFile[];
+}
+
+/** What all passes over all units came to. */
+export interface Passes {
+  units: readonly Unit[];
+  reviews: readonly Pass[];
+  /** Why units were not begun at all. */
+  stops: readonly StopReason[];
+  /** Files for which the budget had no room. */
+  unplanned: number;
+  /** What it was expected to take. */
+  predicted: Omit<Prediction, "cost_usd"> | null;
+}
+
+/** Loops at the same time. */
+const CONCURRENCY = 4;
+/** Part of tokens and time for reading; the rest is for looking at each finding again. */
+const READING_SHARE = 0.75;
+/** A unit may use this many times its part of what is left: most need less than theirs. */
+const UNIT_SLACK = 3;
+/** A loop that has less than this is over before it has read anything. */
+const MIN_UNIT_TOKENS = 20_000;
+const FIRST_BYTES = 4_096;
+/** Tokens of a request are about a third of its bytes at worst; the rest of the budget is for the turns after the first. */
+const BYTES_PER_TOKEN = 3;
+
+/** Divides the change and has each part read, the riskiest first, several at once. */
+export async function reviewUnits(run: ReviewRun): Promise<Passes> {
+  const plan = await planReview(run);
+  const { units, left } = plan;
+  const { effort } = run.input.config;
+  const share = effort === "low" ? 1 : READING_SHARE;
+  const account = share === 1 ? run.account : run.account.part(share);
+  const tasks = units.flatMap((unit) => lensesOf(effort).map((lens) => ({ unit, lens })));
+  const taskOf = (index: number) => unitTask(run, { tasks, index, units: units.length, account, share });
+
+  const first = tasks.length > 0 ? await prepareUnit(run, taskOf(0)) : null;
+  const predicted = first && predictReview({ plan, effort, firstMessages: first.messages });
+  run.deps.progress({ type: "phase", phase: "review" });
+  const stops: StopReason[] = left.length > 0 ? ["token_limit"] : [];
+  const passes = await mapFew(tasks, CONCURRENCY, async ({ unit, lens }, index): Promise<Pass | null> => {
+    const stop = run.deps.signal.aborted ? "aborted" : run.timeLeft() <= 1 ? "time_limit" : null;
+    if (stop) {
+      stops.push(stop);
+      return null;
+    }
+    const prepared = index === 0 && first ? first : await prepareUnit(run, taskOf(index));
+    const review = await reviewUnit(run, prepared);
+    return { ...review, name: nameOf(unit, lens, units.length) || "1", files: unit.files };
+  });
+  const reviews = passes.filter((pass) => pass !== null);
+  return { units, reviews, stops, unplanned: left.length, predicted };
+}
+
+interface Tasks {
+  tasks: readonly { unit: Unit; lens: Lens | null }[];
+  index: number;
+  units: number;
+  account: Account;
+  share: number;
+}
+
+function unitTask(run: ReviewRun, { tasks, index, units, account, share }: Tasks): UnitTask {
+  const { unit, lens } = tasks[index] as (typeof tasks)[number];
+  const weight = tasks.slice(index).reduce((sum, task) => sum + task.unit.diffBytes, 0);
+  const part = Math.min(1, (UNIT_SLACK * unit.diffBytes) / Math.max(1, weight));
+  return {
+    // A review of one pass has one loop, "review"; others say which unit and which lens.
+    loop: ["review", nameOf(unit, lens, units).replace(" ", ":")].filter((name) => name !== "").join(":"),
+    files: unit.files,
+    focus: lens?.focus ?? null,
+    window: windowFor(run.models.review, unit.diffBytes, units === 1),
+    account,
+    tokens:
+      tasks.length === 1
+        ? run.input.limits.tokens
+        : Math.max(MIN_UNIT_TOKENS, Math.ceil(account.tokensLeft() * part)),
+    timeShare: share,
+  };
+}
+
+/** The change in units as large as the model's window allows, as far as the budget reaches. */
+export function planReview({ files, candidates, models, input, deps }: ReviewRun): Promise<Plan> {
+  const counts = new Map<string, number>();
+  for (const { path } of candidates) counts.set(path, (counts.get(path) ?? 0) + 1);
+  return planUnits({
+    files,
+    unitBytes: unitBytes(models.review),
+    totalBytes: input.limits.tokens * BYTES_PER_TOKEN,
+    headStart: (path) => deps.workspace.headStart(path, FIRST_BYTES),
+    candidates: counts,
+  });
+}
+
+/** "2", "contracts", "2 contracts", or nothing for the one pass over everything. */
+function nameOf(unit: Unit, lens: Lens | null, units: number): string {
+  return [...(units > 1 ? [unit.id] : []), ...(lens ? [lens.name] : [])].join(" ");
+}

@@ -1,0 +1,69 @@
+import { atLeast, type Finding, type Place } from "../../finding.ts";
+import { mapFew } from "../../map-few.ts";
+
+import { overlap, placeOf } from "../merge/same-fault.ts";
+import type { DroppedFinding } from "../review-result.ts";
+import type { ReviewRun } from "../review-run.ts";
+import { lookAgain, type Outcome } from "./sceptic.ts";
+import { createSiblingSearch } from "./siblings.ts";
+
+export interface Verified {
+  findings: Finding[];
+  /** What is not reported after all, each with the reason. */
+  dropped: DroppedFinding[];
+}
+
+/** Second looks at the same time. */
+const CONCURRENCY = 4;
+
+/**
+ * Gives each finding to a sceptic. What is refuted is dropped and told as dropped; what could not be settled is kept only when
+ * it would be severe, and says so; what could not be checked is kept and says that.
+ */
+export async function verifyFindings(run: ReviewRun, findings: readonly Finding[]): Promise<Verified> {
+  const siblings = createSiblingSearch(run.files, run.deps.diffs);
+  const judged = await mapFew(findings, CONCURRENCY, async (finding) => ({
+    finding,
+    outcome: await lookAgain(run, finding, await siblings.of(finding)),
+  }));
+  const all: Verified = { findings: [], dropped: [] };
+  for (const { finding, outcome } of judged) {
+    const kept = afterLook(finding, outcome);
+    if ("reason" in kept) all.dropped.push(kept);
+    else all.findings.push(kept);
+  }
+  return all;
+}
+
+/** The finding as it is reported after a second look, or as it is dropped. Its severity is the sceptic's from here on. */
+export function afterLook(finding: Finding, outcome: Outcome): Finding | DroppedFinding {
+  if (outcome.verdict === null) {
+    return { ...finding, verification_note: `The second look came to no end: ${outcome.reason}.` };
+  }
+  const { verdict, trigger, evidence, severity, places } = outcome.verdict;
+  if (verdict === "refuted") return dropped(finding, "refuted", evidence);
+  if (verdict === "uncertain" && !atLeast(severity, "high")) return dropped(finding, "uncertain", evidence);
+  return {
+    ...finding,
+    severity,
+    verification: verdict,
+    verification_note: verdict === "confirmed" ? trigger : evidence,
+    places: withPlaces(finding, places),
+  };
+}
+
+function dropped(
+  { id, path, line, title }: Finding,
+  verdict: DroppedFinding["verdict"],
+  reason: string,
+): DroppedFinding {
+  return { id, path, line, title, verdict, reason };
+}
+
+function withPlaces(finding: Finding, more: readonly Place[]): Place[] {
+  const places = [...finding.places];
+  for (const place of more) {
+    if (![placeOf(finding), ...places].some((one) => overlap(one, place))) places.push(place);
+  }
+  return places;
+}
