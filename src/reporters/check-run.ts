@@ -2,9 +2,9 @@ import { AppError, errorLine } from "../errors.ts";
 import { atLeast, type Severity } from "../finding.ts";
 import type { CheckRunUpdate, RepositoryApi, StandingCheckRun } from "../github/pull-request-api.ts";
 import type { ReviewResult } from "../review/review-result.ts";
-import { countBySeverity, outcomeOf, outcomeSentence, plural, usageSentence } from "./outcome.ts";
+import { countBySeverity, outcomeOf, outcomeSentence, plural } from "./outcome.ts";
 import { isAmbiguous, postOnce, type Sleep } from "./post-once.ts";
-import { coverageWords, skippedSection, unreadSection } from "./render-figures.ts";
+import { droppedSection, figures, skippedSection, unreadSection } from "./render-figures.ts";
 import { details } from "./render-parts.ts";
 import { untrustedBlock } from "./render-untrusted.ts";
 import { checkRunKey } from "./standing.ts";
@@ -57,14 +57,16 @@ export async function openCheckRun(
   };
 }
 
-/** Whether a check run says how a review ended; a skipped, called off or failed one does not, and may be made good. */
+/** Whether a check run says how a review ended; a withheld, skipped, called off or failed one does not, and may be made good. */
 function isReview({ completed, conclusion, title }: StandingCheckRun): boolean {
-  return completed && conclusion !== null && reviewConclusions.has(conclusion) && title !== failedTitle;
+  return completed && conclusion !== null && reviewConclusions.has(conclusion) && !noReview.has(title ?? "");
 }
 
 const reviewConclusions = new Set(["success", "neutral", "failure"]);
 const nothingToReview = "Nothing to review";
 const failedTitle = "The review failed";
+const notReviewedTitle = "Not reviewed";
+const noReview = new Set([failedTitle, notReviewedTitle]);
 
 /**
  * Concludes a check run that nobody waited in: a skipped pull request, a merge queue. One that says how a review ended
@@ -121,17 +123,17 @@ export function reviewConclusion(
   const isGreen = outcome === "complete" && open.length === 0;
   const conclusion = open.length > 0 && policy.fail ? "failure" : isGreen ? "success" : "neutral";
   const state = { complete: "", offline: "Analyzers only: ", partial: "Incomplete review: " }[outcome];
-  const figures = [
+  const parts = [
     outcome === "complete" ? "" : `**${outcomeSentence(result)}.**`,
     open.length > 0 ? `${plural(open.length, "finding")} at or above the threshold "${threshold}".` : "",
     earlier.length > 0 ? `Open from earlier reviews: ${countBySeverity(earlier)}.` : "",
-    `Coverage: ${coverageWords(result)}.`,
+    ...figures(result).map(([name, words]) => `${name.charAt(0).toUpperCase()}${name.slice(1)}: ${words}.`),
+    ...droppedSection("", result).map((list) => details("Found, checked again and left out", list)),
     ...unreadSection("", result).map((list) => details("What was not read", list)),
     ...skippedSection("", result.coverage).map((list) => details("Files skipped, and why", list)),
-    `Usage: ${usageSentence(result)}.`,
   ];
   const title = `${state}${foundWords(result, found, earlier.length)}`;
-  const update = completed(conclusion, title, figures.filter((part) => part !== "").join("\n\n"));
+  const update = completed(conclusion, title, parts.filter((part) => part !== "").join("\n\n"));
   return text === "" ? update : { ...update, text };
 }
 
@@ -141,7 +143,12 @@ export function passedConclusion(reason: string): CheckRunUpdate {
 }
 
 export function skippedConclusion(reason: string): CheckRunUpdate {
-  return completed("skipped", "Not reviewed", said(reason));
+  return completed("skipped", notReviewedTitle, said(reason));
+}
+
+/** Nothing may be spent on it. Whoever asks again when something may is served. */
+export function withheldConclusion(reason: string): CheckRunUpdate {
+  return completed("neutral", notReviewedTitle, said(reason));
 }
 
 /** The review could not be made. Never red: a fault of ours must not block a merge. */

@@ -123,3 +123,16 @@ export function usageSentence({ usage }: ReviewResult): string {
     cost,
   ].join(", ");
 }
+
+/** What was predicted beside what it took: "41,000 tokens, $0.12; took 38,500 tokens, $0.11"; empty without a prediction. */
+export function predictionSentence({ predicted, usage }: ReviewResult): string {
+  if (predicted === null) return "";
+  return `${tokensAndCost(predicted)}; took ${tokensAndCost(usage)}`;
+}
+
+type Spent = Pick<ReviewResult["usage"], "prompt_tokens" | "completion_tokens" | "cost_usd">;
+
+function tokensAndCost({ prompt_tokens, completion_tokens, cost_usd }: Spent): string {
+  const cost = cost_usd === null ? "" : `, ${dollars(cost_usd)}`;
+  return `${plural(prompt_tokens + completion_tokens, "token")}${cost}`;
+}

@@ -1,13 +1,16 @@
-import type { Evidence, Finding, Severity } from "../finding.ts";
+import type { Evidence, Finding, Place, Severity } from "../finding.ts";
 import type { CheckAnnotation } from "../github/pull-request-api.ts";
 import { byteLength, cutAtLine, cutBytes } from "../text/cut.ts";
 import { escapeInvisible } from "../text/escape-invisible.ts";
-import { originWords } from "./render-comment.ts";
+import { plural } from "./outcome.ts";
+import { doubtOf, noteBesideEvidence, noteOf, originWords } from "./second-look.ts";
 
 /** GitHub takes 64 KB, and no word on what happens at its edge. */
 const mostBytes = 60_000;
 const mostTitleBytes = 250;
 const mostNoteBytes = 400;
+const mostLookBytes = 1_000;
+const mostPlaces = 10;
 
 const levels: Record<Severity, CheckAnnotation["level"]> = {
   critical: "failure",
@@ -30,7 +33,7 @@ export function renderAnnotation(finding: Finding): CheckAnnotation {
     level: levels[severity],
     title: headline,
     // GitHub takes none without a message.
-    message: plainBlock(body, mostBytes) || headline,
+    message: plainBlock(doubtBefore(finding) + body, mostBytes) || headline,
     details: `${details}\n\n${last}`,
   };
 }
@@ -41,20 +44,52 @@ export function annotatedFinding(details: string): string | undefined {
   return /^Hunkwise finding (.+)$/.exec(text.slice(text.lastIndexOf("\n") + 1))?.[1];
 }
 
+/** Stands before the claim, so that nobody takes that for settled. */
+function doubtBefore(finding: Finding): string {
+  const doubt = doubtOf(finding);
+  if (doubt === null) return "";
+  const open = (noteOf(finding) ?? "").replace(/\s+/g, " ");
+  return `${cutBytes(`${doubt} ${open}`.trim(), mostLookBytes)}\n\n`;
+}
+
 /** The suggestion as it is, to be copied, and how the finding was checked. */
 function detailsOf(finding: Finding): string {
   const { suggestion, line, start_line } = finding;
   const lines = start_line === null ? `line ${line}` : `lines ${start_line} to ${line}`;
+  const note = plainLine(noteBesideEvidence(finding) ?? "", mostLookBytes);
+  const checked = [
+    "How this was checked:",
+    ...(note === "" ? [] : [`- ${note}`]),
+    ...finding.evidence.map(evidenceLine),
+    `- ${originWords(finding)}`,
+  ];
   return [
     ...(suggestion === null ? [] : [`Instead of ${lines}:\n\n${suggestion}`]),
-    ["How this was checked:", ...finding.evidence.map(evidenceLine), `- ${originWords(finding)}`].join("\n"),
+    ...otherPlaces(finding),
+    checked.join("\n"),
   ].join("\n\n");
 }
 
+function otherPlaces({ places }: Finding): string[] {
+  if (places.length === 0) return [];
+  const rest = places.length - mostPlaces;
+  const lines = [
+    ...places.slice(0, mostPlaces).map(placeLine),
+    ...(rest > 0 ? [`- and ${plural(rest, "more place")}`] : []),
+  ];
+  return [["The same at:", ...lines].join("\n")];
+}
+
+function placeLine({ path, start_line, line, side }: Place): string {
+  const removed = side === "LEFT" ? " (removed)" : "";
+  return `- ${plainLine(`${path}:${lineNumbers(start_line ?? line, line)}`, mostNoteBytes)}${removed}`;
+}
+
+const lineNumbers = (first: number, last: number) => (last > first ? `${first}-${last}` : `${first}`);
+
 function evidenceLine({ path, start_line, end_line, note }: Evidence): string {
-  const lines = end_line > start_line ? `${start_line}-${end_line}` : `${start_line}`;
   const said = plainLine(note, mostNoteBytes);
-  return `- ${plainLine(`${path}:${lines}`, mostNoteBytes)}${said === "" ? "" : `: ${said}`}`;
+  return `- ${plainLine(`${path}:${lineNumbers(start_line, end_line)}`, mostNoteBytes)}${said === "" ? "" : `: ${said}`}`;
 }
 
 /**

@@ -1,19 +1,23 @@
 import type { Evidence, Finding } from "../finding.ts";
-import { byteLength, cutBytes } from "../text/cut.ts";
+import { byteLength } from "../text/cut.ts";
 import { escapeInvisible } from "../text/escape-invisible.ts";
 import { fence } from "../text/fence.ts";
 import { formatMarker, stripMarkers } from "./markers.ts";
 import { plural } from "./outcome.ts";
 import { details, fitting } from "./render-parts.ts";
-import { findingLink, type LinkBase, placeLink, severityBadge } from "./render-places.ts";
+import { findingLink, type LinkBase, otherPlaces, placeLink, severityBadge } from "./render-places.ts";
 import { untrustedBlock, untrustedLine } from "./render-untrusted.ts";
+import { doubtOf, noteBesideEvidence, noteOf, originWords } from "./second-look.ts";
 
 /** GitHub refuses more than 65,536 characters; in bytes, and with a margin, nothing can go wrong. */
 export const mostBodyBytes = 60_000;
 
-/** Of a comment, a quarter may be evidence and a third a suggestion; the rest is the text's. */
+/** Of a comment, these parts may be evidence, a suggestion, other places and a note; the rest is the text's. */
 const evidenceShare = 1 / 4;
 const suggestionShare = 1 / 3;
+const placesShare = 1 / 8;
+const noteShare = 1 / 12;
+const mostNoteBytes = 1_000;
 const mostEvidence = 12;
 
 /** Where a finding is shown: on its line, on its file, or among others in the summary; and why not on its line. */
@@ -42,10 +46,20 @@ export function renderFinding(finding: Finding, spot: Spot, base: LinkBase, maxB
   const head = spot.kind === "line" ? title : `${title} in ${findingLink(finding, base)}`;
   const why = spot.kind === "line" ? [] : [`_Not on its line: ${untrustedLine(spot.reason)}._`];
   const { text: suggestion, missing } = suggestionBlock(finding, spot, maxBytes * suggestionShare);
-  const checked = checkedBlock(finding, base, missing, maxBytes * evidenceShare);
-  const around = [head, suggestion, ...why, checked];
-  const body = untrustedBlock(finding.body, maxBytes - bytesOf(around));
-  return [head, body, suggestion, ...why, checked].filter((part) => part !== "").join("\n\n");
+  const noteBytes = Math.min(mostNoteBytes, maxBytes * noteShare);
+  const checked = checkedBlock(finding, base, missing, maxBytes * evidenceShare, noteBytes);
+  const before = [head, doubtLine(finding, noteBytes)];
+  const after = [otherPlaces(finding, base, maxBytes * placesShare), suggestion, ...why, checked];
+  const body = untrustedBlock(finding.body, maxBytes - bytesOf([...before, ...after]));
+  return [...before, body, ...after].filter((part) => part !== "").join("\n\n");
+}
+
+/** Stands before the claim, so that nobody takes that for settled. */
+function doubtLine(finding: Finding, maxBytes: number): string {
+  const doubt = doubtOf(finding);
+  if (doubt === null) return "";
+  const open = untrustedLine(noteOf(finding) ?? "", maxBytes);
+  return `⚠️ **${doubt}**${open === "" ? "" : ` ${open}`}`;
 }
 
 /** With the empty lines between and around the parts. */
@@ -82,11 +96,19 @@ function holdsHidden({ quote }: Finding, suggestion: string): boolean {
   return added.some((sign) => escapeInvisible(sign) !== sign);
 }
 
-function checkedBlock(finding: Finding, base: LinkBase, missing: string, maxBytes: number): string {
+function checkedBlock(
+  finding: Finding,
+  base: LinkBase,
+  missing: string,
+  maxBytes: number,
+  noteBytes: number,
+): string {
+  const note = untrustedLine(noteBesideEvidence(finding) ?? "", noteBytes);
   const evidence = finding.evidence.slice(0, mostEvidence).map((one) => evidenceLine(one, base));
   const shown = fitting(evidence, maxBytes - 1_000);
   const rest = finding.evidence.length - shown.length;
   const lines = [
+    ...(note === "" ? [] : [`- ${note}`]),
     ...shown,
     ...(rest > 0 ? [`- and ${plural(rest, "more place")}`] : []),
     ...(missing === "" ? [] : [`- The proposed replacement is left out: ${missing}.`]),
@@ -99,17 +121,4 @@ function evidenceLine({ path, start_line, end_line, note }: Evidence, base: Link
   const said = untrustedLine(note);
   const place = placeLink(base, base.headSha, path, start_line, Math.max(start_line, end_line));
   return `- ${place}${said === "" ? "" : `: ${said}`}`;
-}
-
-const verdicts: Record<Finding["verification"], string> = {
-  confirmed: "A second, sceptical look confirmed it",
-  uncertain: "A second look could neither confirm nor refute it",
-  unverified: "Not checked by a second look",
-};
-
-/** Who found it and how sure that is, as plain text. */
-export function originWords({ source, verification, confidence, category }: Finding): string {
-  const sure = `${Math.round(confidence * 100)} % sure`;
-  const rule = source === "model" ? "" : `Found by \`${cutBytes(source, 200)}\`. `;
-  return `${rule}${verdicts[verification]}; ${sure}; category ${category}.`;
 }

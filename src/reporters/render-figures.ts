@@ -1,10 +1,12 @@
 import type { Coverage, ReviewResult } from "../review/review-result.ts";
-import { plural, thousands, unreadPlaces } from "./outcome.ts";
+import { plural, predictionSentence, thousands, unreadPlaces, usageSentence } from "./outcome.ts";
 import { section } from "./render-parts.ts";
+import { placeLabel } from "./render-places.ts";
 import { untrustedCode, untrustedLine } from "./render-untrusted.ts";
+import { effortSentence, whyDropped } from "./second-look.ts";
 
 /*
- * How much of a change was read, in the words that summary and check run share.
+ * How much of a change was read, how and for what price, in the words that summary and check run share.
  */
 
 /** Bytes for each list of files. */
@@ -54,5 +56,25 @@ export function unreadSection(title: string, result: ReviewResult): string[] {
   const lines = unreadPlaces(result).map(
     ({ path, what }) => `- ${untrustedCode(path)}: ${untrustedLine(what)}`,
   );
+  return section(title, lines, mostListBytes);
+}
+
+/** Coverage, effort and what was spent, each under its name and without a final stop. */
+export function figures(result: ReviewResult): [string, string][] {
+  const lines: [string, string][] = [
+    ["coverage", coverageWords(result)],
+    ["effort", effortSentence(result)],
+    ["usage", usageSentence(result)],
+    ["predicted", predictionSentence(result)],
+  ];
+  return lines.filter(([, words]) => words !== "");
+}
+
+/** What was found and is not reported after all, each with the reason, as a list under a title. */
+export function droppedSection(title: string, { dropped }: ReviewResult): string[] {
+  const lines = dropped.map((one) => {
+    const place = placeLabel(one.path, one.line, one.line);
+    return `- ${place} ${untrustedLine(one.title, 200)} (${untrustedLine(whyDropped(one), 300)})`;
+  });
   return section(title, lines, mostListBytes);
 }

@@ -1,4 +1,6 @@
-import type { Finding, Severity } from "../finding.ts";
+import type { Finding, Place, Severity } from "../finding.ts";
+import { plural } from "./outcome.ts";
+import { fitting } from "./render-parts.ts";
 import { untrustedCode, untrustedLine } from "./render-untrusted.ts";
 
 /** Where links lead: the repository's page, and the revisions that were compared. */
@@ -16,26 +18,39 @@ export function severityBadge(severity: Severity): string {
   return `${signs[severity]} ${severity.charAt(0).toUpperCase()}${severity.slice(1)}`;
 }
 
-/** The lines of a finding as a link, on the side where they live. */
-export function findingLink(finding: Finding, base: LinkBase): string {
-  return placeLink(
-    base,
-    revisionOf(finding, base),
-    finding.path,
-    finding.start_line ?? finding.line,
-    finding.line,
-  );
+/** Lines on one side of the change. */
+type Located = Omit<Place, "quote">;
+
+/** The lines of a finding, or another place where it is, as a link, on the side where they live. */
+export function findingLink(place: Located, base: LinkBase): string {
+  const { path, line, start_line } = place;
+  return placeLink(base, revisionOf(place, base), path, start_line ?? line, line);
 }
 
-/** A finding in one line: severity, title as a link to its lines, and where that is. */
+/** A finding in one line: severity, title as a link to its lines, where that is, and whether it is in doubt. */
 export function findingLine(finding: Finding, base: LinkBase): string {
-  const { path, line, start_line, severity } = finding;
+  const { path, line, start_line, severity, places, verification } = finding;
   const first = start_line ?? line;
   const url = placeUrl(base, revisionOf(finding, base), path, first, line);
-  return `- ${severityBadge(severity)}: ${linked(untrustedLine(finding.title), url)} in ${placeLabel(path, first, line)}`;
+  const more = places.length === 0 ? "" : ` and ${plural(places.length, "more place")}`;
+  const doubt = verification === "uncertain" ? " (uncertain)" : "";
+  return `- ${severityBadge(severity)}: ${linked(untrustedLine(finding.title), url)} in ${placeLabel(path, first, line)}${more}${doubt}`;
 }
 
-const revisionOf = ({ side }: Finding, base: LinkBase) =>
+/** More would be a list to scroll through; the code that is alike is quickly found from ten. */
+const mostPlaces = 10;
+
+/** Where else a finding is, in one line of links; what does not fit is counted. Empty where it is nowhere else. */
+export function otherPlaces({ places }: Finding, base: LinkBase, maxBytes: number): string {
+  if (places.length === 0) return "";
+  const links = places.slice(0, mostPlaces).map((place) => findingLink(place, base));
+  const shown = fitting(links, maxBytes - 60);
+  const rest = places.length - shown.length;
+  if (shown.length === 0) return `The same at ${plural(rest, "more place")}.`;
+  return `The same at ${shown.join(", ")}${rest > 0 ? `, and at ${plural(rest, "more place")}` : ""}.`;
+}
+
+const revisionOf = ({ side }: Located, base: LinkBase) =>
   side === "RIGHT" ? base.headSha : base.mergeBaseSha;
 
 /** `path:first-last` as a link to these lines at a revision. */
@@ -49,7 +64,8 @@ const linked = (text: string, url: string | undefined) => (url === undefined ? t
 const mostLabel = 160;
 const mostUrl = 3_000;
 
-function placeLabel(path: string, first: number, last: number): string {
+/** `path:first-last` as code, the beginning of a long path left out. */
+export function placeLabel(path: string, first: number, last: number): string {
   const end = path.length > mostLabel ? `…${path.slice(-mostLabel).toWellFormed()}` : path;
   return untrustedCode(`${end}:${first === last ? first : `${first}-${last}`}`);
 }

@@ -9,11 +9,10 @@ import {
   outcomeSentence,
   plural,
   summaryOf,
-  usageSentence,
 } from "./outcome.ts";
 import type { ListedFinding, Places } from "./publication.ts";
 import { type CommentContext, mostBodyBytes, renderFinding } from "./render-comment.ts";
-import { coverageWords, reviewableFiles, skippedSection, unreadSection } from "./render-figures.ts";
+import { droppedSection, figures, reviewableFiles, skippedSection, unreadSection } from "./render-figures.ts";
 import { details, fitting, section } from "./render-parts.ts";
 import { findingLine, type LinkBase, severityBadge } from "./render-places.ts";
 import { untrustedBlock, untrustedCode, untrustedLine } from "./render-untrusted.ts";
@@ -165,10 +164,10 @@ function footer({ result, version }: SummaryInput): string {
     mode === "offline" ? "analyzers only, no model" : `model ${untrustedCode(model ?? "unknown")}`;
   return [
     `- reviewed \`${result.merge_base_sha.slice(0, 12)}..${result.head_sha.slice(0, 12)}\` with ${reader}`,
-    `- coverage: ${coverageWords(result)}`,
-    `- usage: ${usageSentence(result)}`,
+    ...figures(result).map(([name, words]) => `- ${name}: ${words}`),
     `- took ${duration(result.duration_ms)}, ended with \`${result.stop_reason}\``,
     `- Hunkwise ${untrustedLine(version, 60)}`,
+    ...droppedSection("\nFound, checked again and left out:", result),
     ...skippedSection("\nFiles skipped, and why:", result.coverage),
   ].join("\n");
 }

@@ -13,7 +13,7 @@ import {
   type Spot,
 } from "../../src/reporters/render-comment.ts";
 import { renderSummaryComment } from "../../src/reporters/render-summary.ts";
-import { sampleFinding, sampleResult } from "./sample-result.ts";
+import { sampleDropped, sampleFinding, samplePlace, sampleResult } from "./sample-result.ts";
 
 const base = {
   repositoryUrl: "https://github.com/octo/shop",
@@ -71,6 +71,12 @@ const finding = fc
       fc.record({ path, start_line: fc.constant(1), end_line: fc.constant(9), note: text }),
       { maxLength: 15 },
     ),
+    verification: fc.constantFrom("confirmed" as const, "uncertain" as const, "unverified" as const),
+    verification_note: fc.option(text),
+    places: fc.array(
+      path.map((path) => samplePlace({ path })),
+      { maxLength: 15 },
+    ),
   })
   .map((over) => sampleFinding(over));
 const spot = fc.constantFrom<Spot[]>({ kind: "line" }, { kind: "file", reason: "`x` <b>|" });
@@ -88,7 +94,7 @@ function expectWhole(markdown: string, folds: number): void {
 
 const foldsOf = (markdown: string) =>
   markdown.match(
-    /^<details><summary>(How this was checked|About this review|✅ Hunkwise|What was not read|Files skipped)/gm,
+    /^<details><summary>(How this was checked|About this review|✅ Hunkwise|What was not read|Files skipped|Found, checked)/gm,
   )?.length ?? 0;
 
 describe("the body of a comment", () => {
@@ -155,11 +161,12 @@ describe("the body of the summary", () => {
     routes: fc.array(routed, { maxLength: 6 }),
     ...{ summary: text, files_skipped: files, warnings: fc.array(text, { maxLength: 3 }) },
     notices: fc.array(text, { maxLength: 3 }),
+    dropped: fc.array(fc.record({ path, title: text, reason: text }).map(sampleDropped), { maxLength: 9 }),
   });
   type Anything = typeof anything extends fc.Arbitrary<infer T> ? T : never;
-  const rendered = ({ routes, summary, files_skipped, warnings, notices }: Anything) => {
+  const rendered = ({ routes, summary, files_skipped, warnings, notices, dropped }: Anything) => {
     const result = sampleResult({
-      ...{ summary, warnings },
+      ...{ summary, warnings, dropped },
       findings: routes.map(({ finding }) => ({ finding, placement: { kind: "inline" } })),
       coverage: { ...sampleResult().coverage, files_total: 99, files_skipped },
     });

@@ -12,7 +12,7 @@ import {
   skippedConclusion,
 } from "../../src/reporters/check-run.ts";
 import { ambiguous, head, MemoryGitHub, refusal } from "./memory-github.ts";
-import { nothingReviewable, sampleFinding, sampleResult, skipping } from "./sample-result.ts";
+import { lookedAtAgain, nothingReviewable, sampleFinding, sampleResult, skipping } from "./sample-result.ts";
 
 const sleep = async () => {};
 const policy = { threshold: "high", fail: false } as const;
@@ -76,6 +76,17 @@ describe("what a review concludes with", () => {
       "<details><summary>Files skipped, and why</summary>\n\n- `yarn.lock`: lock file\n- `src/big.ts`: too large (20345 changed lines)\n\n</details>",
     );
     expect(summary).toContain("<details><summary>What was not read</summary>\n\n- `src/a.ts`: 2 hunks\n");
+  });
+
+  it("says what a second look came to, what was left out for it, and what was predicted", () => {
+    const { summary } = reviewConclusion(sampleResult(lookedAtAgain()), policy);
+    expect(summary).toContain(
+      "Effort: medium; 4 findings were checked again: 1 confirmed, 1 refuted, 2 not settled.",
+    );
+    expect(summary).toContain("Predicted: 15,000 tokens, $0.0400; took 13,023 tokens, $0.0312.");
+    expect(summary).toMatch(
+      /<details><summary>Found, checked again and left out<\/summary>\n\n- `src\/price\.ts:3` Prices may be missing \(refuted: .*\n- .*\n\n<\/details>/,
+    );
   });
 
   it("names as many skipped files as fit, counts the rest, and says their reasons", () => {

@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { Finding } from "../../src/finding.ts";
 import { annotatedFinding, renderAnnotation } from "../../src/reporters/render-annotation.ts";
-import { sampleFinding } from "./sample-result.ts";
+import { sampleFinding, samplePlace } from "./sample-result.ts";
 
 const of = (over: Partial<Finding> = {}) => renderAnnotation(sampleFinding(over));
 
@@ -30,6 +30,29 @@ How this was checked:
 
 Hunkwise finding f1`,
     });
+  });
+
+  it("names the other places without their code, and when it goes wrong", () => {
+    const { details } = of({
+      verification: "confirmed",
+      verification_note: "the price\n is 1",
+      places: [
+        samplePlace({ side: "LEFT", start_line: 10 }),
+        ...Array.from({ length: 11 }, (_, at) => samplePlace({ line: at + 1 })),
+      ],
+    });
+    expect(details).toContain("\n\nThe same at:\n- src/order.ts:10-12 (removed)\n- src/order.ts:1\n");
+    expect(details).toContain("\n- src/order.ts:9\n- and 2 more places\n\nHow this was checked:\n");
+    expect(details).toContain("checked:\n- Goes wrong when: the price is 1\n- A second, sceptical look");
+    expect(details).not.toContain("CODE OF A PLACE");
+  });
+
+  it("says first what is in doubt, and what stays open", () => {
+    const { message, details } = of({ verification: "uncertain", verification_note: "who\n calls \u202eit" });
+    expect(message).toBe(
+      `Uncertain: a second look could neither confirm nor refute this. who calls \\u{202E}it\n\n${sampleFinding().body}`,
+    );
+    expect(details).not.toContain("who calls");
   });
 
   it.each([
@@ -66,9 +89,14 @@ Hunkwise finding f1`,
       { maxLength: 20 },
     );
     const suggestion = fc.option(text);
+    const places = fc.array(text.map((path) => samplePlace({ path })));
+    const look = fc.record({
+      verification: fc.constantFrom("confirmed" as const, "uncertain" as const, "unverified" as const),
+      ...{ verification_note: text, places },
+    });
     fc.assert(
-      fc.property(text, text, suggestion, evidence, (title, body, suggestion, evidence) => {
-        const annotation = of({ id: "0123abcd", title, body, suggestion, evidence });
+      fc.property(text, text, suggestion, evidence, look, (title, body, suggestion, evidence, look) => {
+        const annotation = of({ id: "0123abcd", title, body, suggestion, evidence, ...look });
         expect([...annotation.title].length).toBeLessThanOrEqual(255);
         expect(annotation.title).not.toContain("\n");
         for (const part of [annotation.message, annotation.details]) {
@@ -79,6 +107,7 @@ Hunkwise finding f1`,
         expect(annotation.message).not.toBe("");
         expect(annotatedFinding(annotation.details)).toBe("0123abcd");
       }),
+      { numRuns: 50 },
     );
   });
 });

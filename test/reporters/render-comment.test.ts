@@ -1,8 +1,9 @@
 import { describe, expect, it } from "vitest";
+import type { Finding } from "../../src/finding.ts";
 import { parseMarker } from "../../src/reporters/markers.ts";
 import { mostBodyBytes, renderComment, renderFinding } from "../../src/reporters/render-comment.ts";
 import { placeLink } from "../../src/reporters/render-places.ts";
-import { sampleFinding } from "./sample-result.ts";
+import { sampleFinding, samplePlace } from "./sample-result.ts";
 
 const base = {
   repositoryUrl: "https://github.com/octo/shop",
@@ -131,6 +132,67 @@ describe("the comment of a finding", () => {
     expect(parseMarker(text)).toMatchObject({ id: "f1" });
     expect(parseMarker(text.slice(0, text.lastIndexOf("\n")))).toBeUndefined();
   });
+});
+
+describe("the comment of a finding that is at other places too", () => {
+  const at = (places: Finding["places"], over = {}) => line({ places, ...over });
+  const blob = `${base.repositoryUrl}/blob`;
+
+  it("links them where they live, in front of the suggestion, without their code", () => {
+    const places = [samplePlace(), samplePlace({ path: "a`b.ts", side: "LEFT", line: 9, start_line: 7 })];
+    expect(at(places)).toContain(
+      `free.\n\nThe same at [\`src/order.ts:12\`](${blob}/${base.headSha}/src/order.ts#L12), ` +
+        `[\`\`a\`b.ts:7-9\`\`](${blob}/${base.mergeBaseSha}/a%60b.ts#L7-L9).\n\n\`\`\`suggestion`,
+    );
+    expect(at(places)).not.toContain("CODE OF A PLACE");
+  });
+
+  it("counts what is beyond ten, or beyond the room", () => {
+    const many = Array.from({ length: 14 }, (_, index) => samplePlace({ line: index + 1 }));
+    expect(at(many)).toMatch(/src\/order\.ts#L10\), and at 4 more places\.\n/);
+    const deep = many.map((place) => ({ ...place, path: `${"deep/".repeat(500)}a.ts` }));
+    expect(at(deep)).toMatch(/a\.ts#L2\), and at 12 more places\.\n/);
+    const short = renderFinding(sampleFinding({ places: deep }), { kind: "line" }, base, 5_000);
+    expect(short).toContain("\n\nThe same at 14 more places.\n\n");
+  });
+});
+
+describe("the comment of a finding that had a second look", () => {
+  it("says beside the evidence when a confirmed one goes wrong", () => {
+    expect(
+      line({ verification: "confirmed", verification_note: "`price` is 1,\n  in @octo's cart" }),
+    ).toContain(
+      "<details><summary>How this was checked</summary>\n\n- Goes wrong when: `price` is 1, in @\u200bocto's cart\n- A second,",
+    );
+  });
+
+  it("says in front of the claim what stays open of an uncertain one", () => {
+    const text = line({ verification: "uncertain", verification_note: "who calls it <b>" });
+    expect(text.split("\n\n")[1]).toBe(
+      "⚠️ **Uncertain: a second look could neither confirm nor refute this.** who calls it \\<b>",
+    );
+    expect(text.match(/who calls it/g)).toHaveLength(1);
+  });
+
+  it("says why nobody could check it, and nothing where nobody was asked to", () => {
+    const note = "The second look came to no end: the time was up.";
+    expect(line({ verification_note: note })).toContain(`\n- ${note}\n- Not checked by a second look; `);
+    expect(line()).toContain("checked</summary>\n\n- Not checked by");
+  });
+
+  it("shows no more than the beginning of a long note", () => {
+    const note = "n".repeat(5_000);
+    expect(line({ verification: "confirmed", verification_note: note })).toMatch(/: n{800,1000}…\n/);
+    expect(line({ verification: "uncertain", verification_note: note })).toMatch(/\*\* n{800,1000}…\n/);
+  });
+
+  it.each(["confirmed", "uncertain", "unverified"] as const)(
+    "repeats no note on a secret: %s",
+    (verification) => {
+      const text = line({ source: "secrets/aws", verification, verification_note: "the key is AKIA1" });
+      expect(text).not.toContain("AKIA1");
+    },
+  );
 });
 
 describe("a link to a place", () => {

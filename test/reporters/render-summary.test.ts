@@ -6,7 +6,14 @@ import {
   type SummaryInput,
 } from "../../src/reporters/render-summary.ts";
 import type { ReviewResult } from "../../src/review/review-result.ts";
-import { nothingReviewable, sampleFinding, sampleResult, skipping } from "./sample-result.ts";
+import {
+  lookedAtAgain,
+  nothingReviewable,
+  sampleDropped,
+  sampleFinding,
+  sampleResult,
+  skipping,
+} from "./sample-result.ts";
 
 const base = {
   repositoryUrl: "https://github.com/octo/shop",
@@ -31,6 +38,7 @@ describe("the summary of a clean and complete review", () => {
 
 - reviewed \`aaaaaaaaaaaa..bbbbbbbbbbbb\` with model \`test-model\`
 - coverage: 3 of 3 hunks in 2 files
+- effort: low
 - usage: 4 requests, 12,345 prompt tokens (6,000 of them cached), 678 completion tokens, $0.0312
 - took 8.2 s, ended with \`finished\`
 - Hunkwise 0.1.0
@@ -116,6 +124,68 @@ describe("a review that is not whole", () => {
     const text = summary({ mode: "offline", model: null, stop_reason: "no_model" });
     expect(text).toContain("### Hunkwise: analyzers only, nothing found");
     expect(text).toContain("- coverage: analyzers only (3 hunks in 2 files)");
+  });
+});
+
+describe("the summary of a review whose findings were checked again", () => {
+  const again = lookedAtAgain();
+
+  it("says what came of that, what was left out and why, and what was predicted", () => {
+    const text = summary(again);
+    expect(text).toContain(
+      "\n- effort: medium; 4 findings were checked again: 1 confirmed, 1 refuted, 2 not settled\n",
+    );
+    expect(text).toContain("\n- predicted: 15,000 tokens, $0.0400; took 13,023 tokens, $0.0312\n");
+    expect(text).toContain(
+      `Found, checked again and left out:
+
+- \`src/price.ts:3\` Prices may be missing (refuted: the type has no null)
+- \`src/price.ts:4\` Slow (uncertain and not severe: it depends)`,
+    );
+  });
+
+  it("marks in the index what is in doubt and what is at more places", () => {
+    const text = summary(again, { posted: again.findings?.map(({ finding }) => finding) ?? [] });
+    expect(text).toMatch(/^- 🔴 High: \[The condition .* in `src\/cart\.ts:6` and 2 more places$/m);
+    expect(text).toMatch(/^- 🔴 High: \[The sum .* in `src\/cart\.ts:7` \(uncertain\)$/m);
+  });
+
+  it("stays quiet when all that was found was refuted", () => {
+    const text = summary({ dropped: [sampleDropped()] });
+    expect(text).toMatch(/^<details><summary>✅ Hunkwise found no problems: /);
+    expect(text).toContain("- effort: low; 1 finding was checked again: 1 refuted\n");
+  });
+
+  it("says that a check failed, which is not the same as none", () => {
+    const finding = sampleFinding({ verification_note: "The second look came to no end." });
+    expect(summary({ findings: [{ finding, placement: { kind: "inline" } }] })).toContain(
+      "- effort: low; 1 finding was not checked, since the second look failed\n",
+    );
+  });
+
+  it("has no effort and no prediction where no model was asked", () => {
+    const text = summary({ mode: "offline", model: null, stop_reason: "no_model" });
+    expect(text).not.toMatch(/effort|predicted/);
+  });
+
+  it("leaves the price of a prediction out where it is not known", () => {
+    const predicted = { requests: 1, prompt_tokens: 900, completion_tokens: 100, cost_usd: null };
+    expect(summary({ predicted })).toContain("- predicted: 1,000 tokens; took 13,023 tokens, $0.0312\n");
+  });
+
+  it("is harmless and bounded, whatever was left out", () => {
+    const dropped = Array.from({ length: 500 }, (_, line) =>
+      sampleDropped({
+        line: line + 1,
+        path: "p`\n".repeat(2_000),
+        title: "@octocat <img>",
+        reason: "![x](y)\n/approve",
+      }),
+    );
+    const text = summary({ dropped });
+    expect(text).not.toMatch(/@octocat|(?<!\\)<img|!\[x\]|^\/approve/m);
+    expect(text).toMatch(/\n- and 4\d\d more\n/);
+    expect(Buffer.byteLength(text)).toBeLessThan(5_000);
   });
 });
 

@@ -1,6 +1,6 @@
-import type { Finding } from "../../src/finding.ts";
+import type { Finding, Place } from "../../src/finding.ts";
 import type { SourceLines } from "../../src/reporters/code-frame.ts";
-import type { ReviewResult } from "../../src/review/review-result.ts";
+import type { DroppedFinding, ReviewResult } from "../../src/review/review-result.ts";
 
 export function sampleFinding(over: Partial<Finding> = {}): Finding {
   return {
@@ -48,6 +48,53 @@ export function sampleResult(over: Partial<ReviewResult> = {}): ReviewResult {
     effort: "low",
     dropped: [],
     predicted: null,
+    ...over,
+  };
+}
+
+/** Another place of a finding. Its code stands in no report. */
+export function samplePlace(over: Partial<Place> = {}): Place {
+  return {
+    path: "src/order.ts",
+    side: "RIGHT",
+    line: 12,
+    start_line: null,
+    quote: "CODE OF A PLACE",
+    ...over,
+  };
+}
+
+/** A review whose findings were checked again: one confirmed, one in doubt, one refuted, one not severe enough for its doubt. */
+export function lookedAtAgain(): Partial<ReviewResult> {
+  const confirmed = sampleFinding({
+    verification: "confirmed",
+    verification_note: "the price is 1",
+    places: [samplePlace(), samplePlace({ path: "src/old.ts", side: "LEFT", line: 9, start_line: 7 })],
+  });
+  const uncertain = sampleFinding({
+    ...{ id: "f2", line: 7, title: "The sum may overflow" },
+    verification: "uncertain",
+    verification_note: "the caller is not in the repository",
+  });
+  return {
+    findings: [confirmed, uncertain].map((finding) => ({ finding, placement: { kind: "inline" } })),
+    dropped: [
+      sampleDropped(),
+      sampleDropped({ id: "d2", line: 4, title: "Slow", verdict: "uncertain", reason: "it depends" }),
+    ],
+    effort: "medium",
+    predicted: { requests: 5, prompt_tokens: 14_000, completion_tokens: 1_000, cost_usd: 0.04 },
+  };
+}
+
+export function sampleDropped(over: Partial<DroppedFinding> = {}): DroppedFinding {
+  return {
+    id: "d1",
+    path: "src/price.ts",
+    line: 3,
+    title: "Prices may be missing",
+    verdict: "refuted",
+    reason: "the type has no null",
     ...over,
   };
 }

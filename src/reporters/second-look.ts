@@ -1,0 +1,78 @@
+import { type Finding, holdsSecret } from "../finding.ts";
+import type { ReviewResult } from "../review/review-result.ts";
+import { cutBytes } from "../text/cut.ts";
+import { plural, thousands } from "./outcome.ts";
+
+/*
+ * What the sceptic made of findings, in the words that all reports share. Notes are a model's text: whoever shows them makes
+ * them harmless first.
+ */
+
+/** What a second look adds to its verdict; null where there is nothing, and of a secret, which the note may repeat. */
+export function noteOf(finding: Finding): string | null {
+  const note = finding.verification_note?.trim() ?? "";
+  return note === "" || holdsSecret(finding) ? null : note;
+}
+
+/** For a reader to see before the claim itself, to be followed by what stays open; null for all that is not uncertain. */
+export function doubtOf({ verification }: Finding): string | null {
+  return verification === "uncertain"
+    ? "Uncertain: a second look could neither confirm nor refute this."
+    : null;
+}
+
+/** What stands with the evidence: when it goes wrong, or why nobody could check it. What is uncertain is told with the claim. */
+export function noteBesideEvidence(finding: Finding): string | null {
+  const note = noteOf(finding);
+  if (note === null || finding.verification === "uncertain") return null;
+  return finding.verification === "confirmed" ? `Goes wrong when: ${note}` : note;
+}
+
+const verdicts: Record<Finding["verification"], string> = {
+  confirmed: "A second, sceptical look confirmed it",
+  uncertain: "A second look could neither confirm nor refute it",
+  unverified: "Not checked by a second look",
+};
+
+/** Who found it and how sure that is, as plain text. */
+export function originWords({ source, verification, confidence, category }: Finding): string {
+  const sure = `${Math.round(confidence * 100)} % sure`;
+  const rule = source === "model" ? "" : `Found by \`${cutBytes(source, 200)}\`. `;
+  return `${rule}${verdicts[verification]}; ${sure}; category ${category}.`;
+}
+
+/** "5 findings were checked again: 3 confirmed, 2 refuted"; empty where none was. */
+export function checkedSentence({ findings, dropped }: ReviewResult): string {
+  const having = (verification: Finding["verification"]) =>
+    findings.filter(({ finding }) => finding.verification === verification);
+  const refuted = dropped.filter(({ verdict }) => verdict === "refuted").length;
+  const uncertain = having("uncertain").length + dropped.length - refuted;
+  const counts: [number, string][] = [
+    [having("confirmed").length, "confirmed"],
+    [refuted, "refuted"],
+    [uncertain, "not settled"],
+  ];
+  const told = counts.filter(([count]) => count > 0).map(([count, what]) => `${thousands(count)} ${what}`);
+  const checked = counts.reduce((sum, [count]) => sum + count, 0);
+  // Without a note nobody was asked to check it.
+  const failed = having("unverified").filter(({ finding }) => finding.verification_note !== null).length;
+  const parts = [
+    checked > 0 ? `${were(checked)} checked again: ${told.join(", ")}` : "",
+    failed > 0 ? `${were(failed)} not checked, since the second look failed` : "",
+  ];
+  return parts.filter((part) => part !== "").join("; ");
+}
+
+const were = (count: number) => `${plural(count, "finding")} ${count === 1 ? "was" : "were"}`;
+
+/** The effort that was asked for and what the second look came to, without a final stop; empty offline. */
+export function effortSentence(result: ReviewResult): string {
+  if (result.mode === "offline") return "";
+  const checked = checkedSentence(result);
+  return `${result.effort}${checked === "" ? "" : `; ${checked}`}`;
+}
+
+/** Why a finding is not reported after all: a model's text, behind what it amounts to. */
+export function whyDropped({ verdict, reason }: ReviewResult["dropped"][number]): string {
+  return `${verdict === "refuted" ? "refuted" : "uncertain and not severe"}: ${reason}`;
+}
