@@ -1,0 +1,215 @@
+import { isExample, isTestFile } from "../../analyzers/test-file.ts";
+import type { DiffLine, FileDiff } from "../../diff/file-diff.ts";
+import { definitionsAt } from "../../syntax/ranges.ts";
+import type { Call, Definition } from "../../syntax/source.ts";
+import {
+  type CodeFile,
+  definitionAt,
+  isDeclaration,
+  isRun,
+  isType,
+  type ParsedFile,
+  type Place,
+  parseFile,
+} from "./code-file.ts";
+import type { RepositoryFiles } from "./repository-files.ts";
+import type { Range } from "./text-file.ts";
+
+/** A function, method, type, constant or field that the change touches, and what its code says. */
+export interface Changed {
+  /** The file at head. */
+  path: string;
+  name: string;
+  /** Null where the change took it away. */
+  after: Place | null;
+  before: Place | null;
+  /** Changed lines in it: added ones at head, removed ones at the merge base. */
+  added: readonly number[];
+  removed: readonly number[];
+  /** Lines at head where something changed: added ones, and those behind removed ones. */
+  spots: readonly number[];
+  /** What it calls at head; of what it called before, the calls of names that it calls no more. */
+  calls: readonly Call[];
+  droppedCalls: readonly Call[];
+  /** Values that added lines read and the old code did not. */
+  newNames: readonly string[];
+  /** String literals on changed lines of either side. */
+  literals: readonly string[];
+  /** What a fault in it may cost, from its place and the size of its change; about 0.1 to 1.1. */
+  risk: number;
+}
+
+/** What is looked at in one file; more of it is a rewrite that context does not help with. */
+const MAX_DEFINITIONS = 60;
+
+/** What the changed lines of the shown files belong to. Stops at the time limit. */
+export async function changedDefinitions(
+  diffs: readonly FileDiff[],
+  files: RepositoryFiles,
+  timeLeft: () => number,
+): Promise<Changed[]> {
+  const all: Changed[] = [];
+  for (const diff of diffs) {
+    if (timeLeft() <= 0) break;
+    const lines = diff.hunks.flatMap((hunk) => hunk.lines);
+    const added = lines.flatMap((line) => (line.kind === "added" ? [line.newLine] : []));
+    const removed = lines.flatMap((line) => (line.kind === "removed" ? [line.oldLine] : []));
+    const [head, base] = [
+      await files.read(diff.path, "head"),
+      await files.read(diff.oldPath ?? diff.path, "merge_base"),
+    ];
+    const spots = spotsOf(lines);
+    // Both trees are let go at once: only what is taken out of them stays in memory.
+    const found = changedIn(
+      diff.path,
+      spots,
+      { parsed: await parseFile(head), lines: added },
+      { parsed: await parseFile(base), lines: removed },
+    );
+    for (const one of found) all.push(one);
+  }
+  return all;
+}
+
+interface Side {
+  parsed: ParsedFile | null;
+  /** Changed lines. */
+  lines: readonly number[];
+}
+
+/** Added lines, and the lines behind removed ones. */
+function spotsOf(lines: readonly DiffLine[]): number[] {
+  return lines.flatMap((line, at) => {
+    if (line.kind === "added") return [line.newLine];
+    return line.kind === "context" && lines[at - 1]?.kind === "removed" ? [line.newLine] : [];
+  });
+}
+
+function changedIn(path: string, spots: readonly number[], head: Side, base: Side): Changed[] {
+  const [news, olds] = [byDefinition(head), byDefinition(base)];
+  const keys = [...new Set([...news.keys(), ...olds.keys()])];
+  const all = keys.map((key) => {
+    const after = halfOf(head, news.get(key) ?? find(head, key));
+    const before = halfOf(base, olds.get(key) ?? find(base, key));
+    return changedOf(path, spots, after, before);
+  });
+  return all.sort((a, b) => b.risk - a.risk).slice(0, MAX_DEFINITIONS);
+}
+
+interface Touched {
+  definition: Definition;
+  lines: number[];
+}
+
+/** Which of the same name it is by kind, type and order: by this the two sides of a definition find each other. */
+function keysOf(code: CodeFile): Map<Definition, string> {
+  const counts = new Map<string, number>();
+  return new Map(
+    code.definitions.map((definition) => {
+      const { kind, name, container } = definition;
+      const declares = isDeclaration({ file: code, definition });
+      const key = [kind, container ?? "", name, declares].join(" ");
+      const count = (counts.get(key) ?? 0) + 1;
+      counts.set(key, count);
+      return [definition, `${key} ${count}`];
+    }),
+  );
+}
+
+function byDefinition({ parsed, lines }: Side): Map<string, Touched> {
+  const all = new Map<string, Touched>();
+  if (parsed === null || lines.length === 0) return all;
+  const keys = keysOf(parsed.code);
+  for (const line of lines) {
+    const definition = definitionAt(parsed.code, line);
+    const key = definition && keys.get(definition);
+    if (!definition || !key) continue;
+    const known = all.get(key) ?? { definition, lines: [] };
+    known.lines.push(line);
+    all.set(key, known);
+  }
+  return all;
+}
+
+function find({ parsed }: Side, key: string): Touched | null {
+  if (parsed === null) return null;
+  const [definition] = [...keysOf(parsed.code)].find(([, one]) => one === key) ?? [];
+  return definition ? { definition, lines: [] } : null;
+}
+
+/** What one side says of a definition. */
+interface Half {
+  place: Place;
+  lines: readonly number[];
+  calls: readonly Call[];
+  names: ReadonlySet<string>;
+  changedNames: ReadonlySet<string>;
+  literals: readonly string[];
+}
+
+function halfOf({ parsed }: Side, touched: Touched | null): Half | null {
+  if (parsed === null || touched === null) return null;
+  const { code, source } = parsed;
+  const { definition, lines } = touched;
+  const changed = rangesOf(lines);
+  return {
+    place: { file: code, definition },
+    lines,
+    // What a whole type calls is not the change's doing.
+    calls: (isRun(definition) ? [definition] : changed).flatMap(({ start, end }) => source.calls(start, end)),
+    names: source.readNames(definition.start, definition.end),
+    changedNames: new Set(changed.flatMap(({ start, end }) => [...source.readNames(start, end)])),
+    literals: changed.flatMap(({ start, end }) => source.literals(start, end)),
+  };
+}
+
+function changedOf(path: string, spots: readonly number[], after: Half | null, before: Half | null): Changed {
+  const body = after && bodyOf(after.place);
+  const called = new Set(after?.calls.map(({ name }) => name));
+  // What the whole definition reads leaves out what it defines itself.
+  const isNew = (name: string) => after?.names.has(name) && !before?.names.has(name);
+  const one = {
+    path,
+    name: (after ?? before)?.place.definition.name ?? "",
+    after: after?.place ?? null,
+    before: before?.place ?? null,
+    added: after?.lines ?? [],
+    removed: before?.lines ?? [],
+    spots: spots.filter((line) => body && line >= body.start && line <= body.end),
+    calls: after?.calls ?? [],
+    droppedCalls: (before?.calls ?? []).filter(({ name }) => !called.has(name)),
+    newNames: [...(after?.changedNames ?? [])].filter(isNew),
+    literals: [...new Set([...(after?.literals ?? []), ...(before?.literals ?? [])])],
+  };
+  return { ...one, risk: riskOf(one) };
+}
+
+const TEST_RISK = 0.15;
+const EXAMPLE_RISK = 0.2;
+/** More changed lines make nothing riskier. */
+const MANY_LINES = 20;
+
+function riskOf({ path, after, added, removed }: Omit<Changed, "risk">): number {
+  const place = isTestFile(path) ? TEST_RISK : isExample(path) ? EXAMPLE_RISK : 1;
+  const size = Math.min(1, (added.length + removed.length) / MANY_LINES);
+  // What was taken away may still be used.
+  return place * (0.6 + 0.4 * size) * (after === null ? 1.1 : 1);
+}
+
+/** The lines that are read with a definition: of a field those of its whole type. */
+export function bodyOf({ file, definition }: Place): Range {
+  if (definition.kind !== "field") return { start: definition.start, end: definition.end };
+  const around = definitionsAt(file.definitions, definition.start).filter(isType).at(-1) ?? definition;
+  return { start: around.start, end: around.end };
+}
+
+/** Ascending line numbers as ranges. */
+export function rangesOf(lines: readonly number[]): Range[] {
+  const ranges: Range[] = [];
+  for (const line of lines) {
+    const last = ranges.at(-1);
+    if (last && last.end === line - 1) last.end = line;
+    else ranges.push({ start: line, end: line });
+  }
+  return ranges;
+}

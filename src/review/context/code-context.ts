@@ -1,0 +1,108 @@
+import { isTestFile } from "../../analyzers/test-file.ts";
+import type { FileDiff } from "../../diff/file-diff.ts";
+import { shownBytes } from "../../diff/render.ts";
+import { wrapUntrusted } from "../../text/fence.ts";
+import { beforePieces, bodyPieces } from "./bodies.ts";
+import { calleePieces } from "./callees.ts";
+import { type Changed, changedDefinitions } from "./changed.ts";
+import { documentedWords, documentPieces, isDocument } from "./documentation.ts";
+import { lookUp } from "./lookup.ts";
+import type { ContextParts } from "./parts.ts";
+import { type Piece, ShownLines, selectPieces } from "./pieces.ts";
+import { producerPieces } from "./producers.ts";
+import { headingBytes, renderSelection, roomOf } from "./render.ts";
+import { createRepositoryFiles, type RepositoryFiles } from "./repository-files.ts";
+import { siblingPieces } from "./siblings.ts";
+import { namesOf, usePieces } from "./uses.ts";
+import { searchWords, type WordHits } from "./word-search.ts";
+
+/** For everything that is looked up. */
+const MILLISECONDS = 8_000;
+/** Less room holds nothing of use. */
+const LEAST_BYTES = 1_000;
+
+const heading = "# Code around the change";
+const explained =
+  'What the repository says beyond the diff, found by name: it may miss what goes by another name. Lines are numbered as in read_file_part ("12|text"), at head unless said otherwise; what the diff below shows is not repeated.';
+
+/** The code that decides whether the change is right, as far as it fits; empty when there is none. */
+export async function codeContext(parts: ContextParts, shownDiffs: readonly FileDiff[]): Promise<string> {
+  const around = shownBytes(`${heading}\n${explained}\n${wrapUntrusted("code", "")}`);
+  if (parts.contextBytes < around + LEAST_BYTES) return "";
+  const { pieces, named } = roomOf(parts.contextBytes - around);
+  const shown = linesOf(shownDiffs);
+  const all = await findPieces(parts, shownDiffs, shown);
+  const text = renderSelection(selectPieces(all, shown, pieces, headingBytes), named);
+  return text === "" ? "" : `${heading}\n${explained}\n${wrapUntrusted("code", text)}`;
+}
+
+function linesOf(diffs: readonly FileDiff[]): ShownLines {
+  const shown = new ShownLines();
+  for (const { path, hunks } of diffs) {
+    for (const line of hunks.flatMap((hunk) => hunk.lines))
+      if (line.kind !== "removed") shown.add({ path, ref: "head" }, line.newLine);
+  }
+  return shown;
+}
+
+async function findPieces(
+  parts: ContextParts,
+  diffs: readonly FileDiff[],
+  shown: ShownLines,
+): Promise<Piece[]> {
+  const end = parts.now() + MILLISECONDS;
+  const timeLeft = () => end - parts.now();
+  const files = createRepositoryFiles(parts.workspace, parts.isPrivate);
+  const changed = await changedDefinitions(diffs, files, timeLeft);
+  // What tests say is read for what they test; what they call and mention tells nothing of the code.
+  const code = changed.filter(({ path }) => !isTestFile(path));
+  const names = namesToLookUp(code);
+  const hits = await search(parts, names, code, files, timeLeft);
+  const paths = [...new Set(code.map(({ path }) => path))];
+  const lookup = await lookUp(names, paths, hits, files, timeLeft);
+  return [
+    ...bodyPieces(changed),
+    ...beforePieces(changed),
+    ...calleePieces(code, lookup),
+    ...usePieces(code, lookup, shown),
+    ...producerPieces(code, lookup),
+    ...siblingPieces(code, lookup),
+    ...(await documentPieces(code, hits, files)),
+  ];
+}
+
+function search(
+  { workspace, signal }: ContextParts,
+  names: ReadonlyMap<string, number>,
+  changed: readonly Changed[],
+  files: RepositoryFiles,
+  timeLeft: () => number,
+): Promise<WordHits> {
+  const words = changed.flatMap(documentedWords);
+  // Text that is neither code nor documentation is no place to look.
+  const wants = (path: string) => files.isReadable(path) && (isDocument(path) || !notSearched.test(path));
+  return searchWords(workspace, [...names.keys(), ...words], { wants, signal, timeLeft });
+}
+
+const notSearched = /\.(?:md|mdx|markdown|rst|adoc|txt|csv|tsv|jsonl|svg|lock|map|po|snap|patch|diff)$/i;
+
+const USED = 3;
+const CALLED_ON_CHANGED = 2;
+const CALLED = 1;
+/** A name of one or two letters says nothing of where it stands. */
+const LEAST_LETTERS = 3;
+
+/** The names that are looked up, the more important first, with what finding one is worth. */
+function namesToLookUp(changed: readonly Changed[]): Map<string, number> {
+  const names = new Map<string, number>();
+  const add = (name: string, worth: number) => names.set(name, Math.max(worth, names.get(name) ?? 0));
+  for (const one of changed) {
+    for (const name of namesOf(one)) add(name, USED * one.risk);
+    for (const name of one.newNames)
+      if (name.length >= LEAST_LETTERS) add(name, CALLED_ON_CHANGED * one.risk);
+    for (const { name, line } of one.calls)
+      add(name, (one.added.includes(line) ? CALLED_ON_CHANGED : CALLED) * one.risk);
+    for (const { name } of one.droppedCalls) add(name, CALLED_ON_CHANGED * one.risk);
+  }
+  return new Map([...names].sort(([a, x], [b, y]) => y - x || (a < b ? -1 : 1)));
+}

@@ -1,0 +1,93 @@
+import { isTestFile } from "../../analyzers/test-file.ts";
+import type { Changed } from "./changed.ts";
+import type { Piece } from "./pieces.ts";
+import type { RepositoryFiles } from "./repository-files.ts";
+import { joined } from "./text-file.ts";
+import { namesOf } from "./uses.ts";
+import type { Hit, WordHits } from "./word-search.ts";
+
+const DOCUMENT = 0.5;
+/** Places of one word, and of one word in one file. */
+const SHOWN = 3;
+const SHOWN_IN_FILE = 2;
+/** A word that the documentation is full of is no name. */
+const MAX_LINES = 40;
+
+const documents = /\.(?:md|mdx|markdown|rst|adoc|txt)$/i;
+/** What tells the past, and what holds for nobody's use. */
+const notDocuments =
+  /(?:^|\/)(?:CHANGE(?:S|LOG)|HISTORY|NEWS|RELEASES?(?:[-_]NOTES)?|LICEN[CS]E|COPYING|NOTICE|AUTHORS|CONTRIBUTORS|requirements)[^/]*$|(?:^|\/)(?:changes|changelogs?|changesets?|newsfragments|releases)\//i;
+
+export const isDocument = (path: string): boolean =>
+  documents.test(path) && !notDocuments.test(path) && !isTestFile(path);
+
+/** The words under which the documentation may speak of what changed: names, options and keys. */
+export function documentedWords(one: Changed): string[] {
+  const names = namesOf(one).filter((name) => name.length > 2);
+  return [...names, ...one.literals.filter(isOption)];
+}
+
+/** `--max-size`, `max_size`, `X-Forwarded-For`: not a sentence, nor any word of one. */
+const isOption = (literal: string): boolean =>
+  /^[\w$@.:/-]{3,50}$/.test(literal) && /[A-Za-z]/.test(literal) && isTelling(literal);
+
+/** Whether a word would not stand in prose by itself. */
+const isTelling = (word: string): boolean => /[a-z][A-Z]|[_\d:/@.-]/.test(word);
+
+/** Lines of the documentation that mention a changed name or option. */
+export async function documentPieces(
+  changed: readonly Changed[],
+  hits: WordHits,
+  files: RepositoryFiles,
+): Promise<Piece[]> {
+  const seen = new Set<string>();
+  const pieces: Piece[] = [];
+  for (const one of changed) {
+    for (const word of documentedWords(one)) {
+      if (seen.has(word)) continue;
+      seen.add(word);
+      const found = hits.of(word).filter((hit) => isDocument(hit.path) && speaksOf(hit, word));
+      if (found.length > MAX_LINES) continue;
+      for (const piece of await piecesOf(one, word, found, files)) pieces.push(piece);
+    }
+  }
+  return pieces;
+}
+
+/** A plain word counts where it is written as code. */
+function speaksOf({ text }: Hit, word: string): boolean {
+  if (isTelling(word)) return true;
+  const at = text.indexOf(word);
+  const [before, behind] = [text.slice(0, at), text.slice(at + word.length)];
+  return /[`.'"<]$/.test(before) || /^[`('"(]/.test(behind) || /^(?: {4}|\t|>>> )/.test(text);
+}
+
+async function piecesOf(
+  one: Changed,
+  word: string,
+  hits: readonly Hit[],
+  files: RepositoryFiles,
+): Promise<Piece[]> {
+  const rarity = 1 / (1 + Math.log2(1 + hits.length) / 4);
+  const pieces: Piece[] = [];
+  const inFile = new Map<string, number>();
+  for (const { path, line } of hits) {
+    if (pieces.length >= SHOWN) break;
+    const count = (inFile.get(path) ?? 0) + 1;
+    inFile.set(path, count);
+    if (count > SHOWN_IN_FILE) continue;
+    const file = await files.read(path, "head");
+    if (file === null) continue;
+    pieces.push({
+      kind: "document",
+      file,
+      ranges: joined([{ start: line - 1, end: line + 1 }], file.lines.length),
+      line,
+      subject: word,
+      title: `mentions ${word}`,
+      score: (one.risk * DOCUMENT * rarity) / (1 + pieces.length * 0.2),
+      mayBeCut: false,
+    });
+  }
+  return pieces;
+}

@@ -1,0 +1,38 @@
+import type { Message } from "../../llm/model.ts";
+import { systemPrompt } from "../prompts/prompts.ts";
+import { candidatesSection } from "./candidates-section.ts";
+import { codeContext } from "./code-context.ts";
+import { diffSection } from "./diff-section.ts";
+import { guidelinesSection } from "./guidelines.ts";
+import { overviewSection, unitSection } from "./overview.ts";
+import type { ContextParts } from "./parts.ts";
+import { annotationsSection, pullSections } from "./pull-request.ts";
+import { settingsSection, taskSection } from "./task.ts";
+
+export type { ContextParts } from "./parts.ts";
+
+/**
+ * The conversation's beginning. What is the same for every review stands first, then what is the same for every unit of this
+ * change, then the unit, and what one pass looks for at the very end: so that a provider's prompt cache holds as much as can be.
+ */
+export async function firstMessages(parts: ContextParts): Promise<Message[]> {
+  const { input, files, candidates, commits, focus } = parts;
+  const diff = await diffSection(parts);
+  const sections = [
+    taskSection(parts),
+    settingsSection(parts),
+    await guidelinesSection(parts),
+    ...pullSections(input, commits),
+    overviewSection(parts),
+    unitSection(parts),
+    candidatesSection(candidates, files),
+    annotationsSection(input, files),
+    await codeContext(parts, diff.shown),
+    diff.text,
+    focus ?? "",
+  ];
+  return [
+    { role: "system", content: systemPrompt },
+    { role: "user", content: sections.filter((section) => section !== "").join("\n\n") },
+  ];
+}

@@ -1,0 +1,83 @@
+import { isTestFile } from "../../analyzers/test-file.ts";
+import type { Reference } from "../../syntax/source.ts";
+import { closeness } from "./closeness.ts";
+import { type CodeFile, isProse, type Place, parseFile } from "./code-file.ts";
+import type { RepositoryFiles } from "./repository-files.ts";
+import type { WordHits } from "./word-search.ts";
+
+/** A name in code. */
+export interface Mention {
+  file: CodeFile;
+  line: number;
+  role: Reference["role"];
+}
+
+/** What parsing confirmed of where names stand. */
+export interface Lookup {
+  /** In the order of files that were worth most, then of lines. */
+  definitions(name: string): readonly Place[];
+  mentions(name: string): readonly Mention[];
+}
+
+/** Files parsed for one first message. */
+const MAX_PARSED = 60;
+/** A file of tests tells less. */
+const TEST_WORTH = 0.4;
+/** What stands in a changed file is looked at in any case. */
+const CHANGED_WORTH = 1_000;
+
+/**
+ * Parses the files with hits, those first that promise most: rare names, near the change. Stops at the time limit.
+ *
+ * @param names each with what finding it is worth
+ */
+export async function lookUp(
+  names: ReadonlyMap<string, number>,
+  changedPaths: readonly string[],
+  hits: WordHits,
+  files: RepositoryFiles,
+  timeLeft: () => number,
+): Promise<Lookup> {
+  const definitions = new Map<string, Place[]>();
+  const mentions = new Map<string, Mention[]>();
+  const wanted = new Set(names.keys());
+  for (const path of inOrder(names, changedPaths, hits).slice(0, MAX_PARSED)) {
+    if (timeLeft() <= 0) break;
+    const parsed = await parseFile(await files.read(path, "head"));
+    if (parsed === null) continue;
+    const { code: file, source } = parsed;
+    for (const definition of file.definitions)
+      if (wanted.has(definition.name)) put(definitions, definition.name, { file, definition });
+    for (const { name, line, role } of source.references(wanted)) put(mentions, name, { file, line, role });
+  }
+  return {
+    definitions: (name) => definitions.get(name) ?? [],
+    mentions: (name) => mentions.get(name) ?? [],
+  };
+}
+
+function put<Value>(map: Map<string, Value[]>, key: string, value: Value): void {
+  const values = map.get(key);
+  if (values) values.push(value);
+  else map.set(key, [value]);
+}
+
+function inOrder(
+  names: ReadonlyMap<string, number>,
+  changedPaths: readonly string[],
+  hits: WordHits,
+): string[] {
+  const worth = new Map<string, number>(changedPaths.map((path) => [path, CHANGED_WORTH]));
+  for (const [name, weight] of names) {
+    const paths = new Set(hits.of(name).map(({ path }) => path));
+    for (const path of paths)
+      if (!isProse(path)) worth.set(path, (worth.get(path) ?? 0) + weight / paths.size);
+  }
+  const near = (path: string) => Math.max(...changedPaths.map((changed) => closeness(changed, path)));
+  const all = [...worth].map(([path, value]) => {
+    const place = isTestFile(path) ? TEST_WORTH : 1;
+    return { path, worth: value * place * near(path) };
+  });
+  all.sort((a, b) => b.worth - a.worth || (a.path < b.path ? -1 : 1));
+  return all.map(({ path }) => path);
+}

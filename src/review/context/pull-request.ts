@@ -1,0 +1,102 @@
+import type { Commit } from "../../git/workspace.ts";
+import { cutAtLine, cutLine } from "../../text/cut.ts";
+import { wrapUntrusted } from "../../text/fence.ts";
+import { showPath } from "../../tools/show.ts";
+import type { ChangedFile } from "../../tools/tool.ts";
+import type { EarlierFinding, FailedCheck, LinkedIssue, ReviewInput } from "../review-input.ts";
+
+const MAX_BODY_BYTES = 12_000;
+const MAX_COMMITS_BYTES = 6_000;
+const MAX_ISSUE_BYTES = 4_000;
+const MAX_ISSUES_BYTES = 12_000;
+const MAX_CHECK_BYTES = 2_000;
+const MAX_CHECKS_BYTES = 8_000;
+const MAX_ANNOTATIONS = 40;
+const MAX_EARLIER_BYTES = 8_000;
+const MAX_REPLY_BYTES = 600;
+/** A title, a name or a message that stands on one line. */
+const MAX_LINE_BYTES = 400;
+
+/** What people and machines wrote about the change; the same for all units of one pull request. */
+export function pullSections({ pull }: ReviewInput, commits: readonly Commit[]): string[] {
+  return [
+    ...(pull
+      ? [
+          `# Pull request ${pull.number}\n${wrapUntrusted("title and description", `${pull.title}\n\n${cut(pull.body, MAX_BODY_BYTES)}`)}`,
+          issuesSection(pull.issues),
+          checksSection(pull.checks),
+        ]
+      : []),
+    commitsSection(commits),
+    ...(pull ? [earlierSection(pull.earlier)] : []),
+  ];
+}
+
+function issuesSection(issues: readonly LinkedIssue[]): string {
+  if (issues.length === 0) return "";
+  const texts = issues.map(
+    ({ number, title, body }) => `#${number} ${oneLine(title)}\n${cut(body, MAX_ISSUE_BYTES)}`,
+  );
+  const intro = "Issues that the description names: what the change is meant to settle.";
+  return `# Linked issues\n${intro}\n${wrapUntrusted("linked issues", cut(texts.join("\n\n"), MAX_ISSUES_BYTES))}`;
+}
+
+function checksSection(checks: readonly FailedCheck[]): string {
+  if (checks.length === 0) return "";
+  const texts = checks.map(({ name, conclusion, summary }) =>
+    `${oneLine(name)}: ${oneLine(conclusion)}\n${cut(summary, MAX_CHECK_BYTES)}`.trimEnd(),
+  );
+  const intro =
+    "Checks of the head that did not succeed. They say where to look; what they report by themselves needs no finding.";
+  return `# Failed checks\n${intro}\n${wrapUntrusted("failed checks", cut(texts.join("\n\n"), MAX_CHECKS_BYTES))}`;
+}
+
+/** What failed checks say of lines in these files. */
+export function annotationsSection({ pull }: ReviewInput, files: readonly ChangedFile[]): string {
+  const paths = new Set(files.map(({ change }) => change.path));
+  const lines = (pull?.checks ?? []).flatMap(({ name, annotations }) =>
+    annotations
+      .filter(({ path }) => paths.has(path))
+      .map(
+        (one) =>
+          `${showPath(one.path)}:${one.start_line} ${oneLine(one.level)}: ${oneLine(one.message)} (${oneLine(name)})`,
+      ),
+  );
+  if (lines.length === 0) return "";
+  const shown = lines.slice(0, MAX_ANNOTATIONS);
+  const rest = lines.length > shown.length ? [`${lines.length - shown.length} more annotations`] : [];
+  return `# What failed checks say of these files\n${wrapUntrusted("check annotations", [...shown, ...rest].join("\n"))}`;
+}
+
+function commitsSection(commits: readonly Commit[]): string {
+  if (commits.length === 0) return "";
+  const text = commits.map((commit) => `${commit.sha.slice(0, 12)} ${commit.message.trim()}`).join("\n");
+  return `# Commits, newest first\n${wrapUntrusted("commit messages", cut(text, MAX_COMMITS_BYTES))}`;
+}
+
+const fates: Record<EarlierFinding["state"], string> = {
+  open: "still open",
+  resolved: "resolved by a person",
+  outdated: "its line has changed since",
+};
+
+function earlierSection(earlier: readonly EarlierFinding[]): string {
+  if (earlier.length === 0) return "";
+  const texts = earlier.map(({ path, line, title, state, replies }) => {
+    const place = line === null ? showPath(path) : `${showPath(path)}:${line}`;
+    const answers = replies.map(
+      (reply) => `  reply: ${cut(reply, MAX_REPLY_BYTES).replaceAll("\n", "\n  ")}`,
+    );
+    return [`${place} ${oneLine(title)} [${fates[state]}]`, ...answers].join("\n");
+  });
+  const intro =
+    "Do not report again what is still open or what people resolved or dismissed. What is outdated may be reported again where the new code still has it.";
+  return `# What earlier reviews of this pull request found\n${intro}\n${wrapUntrusted("earlier findings", cut(texts.join("\n"), MAX_EARLIER_BYTES))}`;
+}
+
+const oneLine = (text: string) => cutLine(text.replace(/\s+/g, " ").trim(), MAX_LINE_BYTES);
+
+function cut(text: string, maxBytes: number): string {
+  const { text: kept, omittedLines } = cutAtLine(text, maxBytes);
+  return omittedLines > 0 ? `${kept}\n[${omittedLines} more lines]` : kept;
+}

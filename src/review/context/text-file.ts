@@ -1,0 +1,35 @@
+import { cutLine } from "../../text/cut.ts";
+
+/** Lines from `start` to `end`, both counted from 1 and shown. */
+export interface Range {
+  start: number;
+  end: number;
+}
+
+/** A file at a revision, line by line. */
+export interface TextFile {
+  path: string;
+  ref: "head" | "merge_base";
+  lines: readonly string[];
+}
+
+/** Longer lines are data: their beginning says enough. */
+const MAX_LINE_BYTES = 400;
+
+/** A line as `read_file_part` shows it. */
+export function numbered(file: TextFile, line: number): string {
+  return `${line}|${cutLine(file.lines[line - 1] ?? "", MAX_LINE_BYTES)}`;
+}
+
+/** Ranges in order, those that touch or overlap joined, clamped to the file. */
+export function joined(ranges: readonly Range[], lastLine: number): Range[] {
+  const all: Range[] = [];
+  for (const range of ranges.toSorted((a, b) => a.start - b.start)) {
+    const [start, end] = [Math.max(1, range.start), Math.min(lastLine, range.end)];
+    if (start > end) continue;
+    const last = all.at(-1);
+    if (last && start <= last.end + 1) last.end = Math.max(last.end, end);
+    else all.push({ start, end });
+  }
+  return all;
+}

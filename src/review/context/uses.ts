@@ -1,0 +1,174 @@
+import { isTestFile } from "../../analyzers/test-file.ts";
+import { definitionsAt } from "../../syntax/ranges.ts";
+import type { Definition } from "../../syntax/source.ts";
+import type { Changed } from "./changed.ts";
+import { closeness, imports, isSameFolder } from "./closeness.ts";
+import { type CodeFile, definitionAt, fullName, isRun } from "./code-file.ts";
+import { isCommonName } from "./common-names.ts";
+import type { Lookup, Mention } from "./lookup.ts";
+import type { Piece, ShownLines } from "./pieces.ts";
+import { joined, type Range } from "./text-file.ts";
+
+const CALLER = 0.75;
+const TEST = 0.4;
+/** Lines around a use. */
+const BEFORE = 3;
+const AFTER = 4;
+/** A function up to this length is shown whole. */
+const WHOLE_LINES = 14;
+const MAX_HEAD_LINES = 3;
+/** Uses within one function that are shown. */
+const MAX_USES = 3;
+/** Each further place of the same name says less. */
+const REPEATED = 0.12;
+/** A name with more definitions is not of this one unless the file knows it. */
+const AMBIGUOUS = 3;
+
+/** The places that use what changed: its callers, users of a type or constant, readers of a field; and the tests of it. */
+export function usePieces(changed: readonly Changed[], lookup: Lookup, shown: ShownLines): Piece[] {
+  return changed.flatMap((one) => {
+    const names = namesOf(one);
+    const groups = names.flatMap((name) => groupsOf(one, name, lookup, shown));
+    const tests = groups.filter(({ file }) => isTestFile(file.path));
+    const code = groups.filter(({ file }) => !isTestFile(file.path));
+    return [...ranked(code, one, "caller", CALLER), ...ranked(tests, one, "test", TEST)];
+  });
+}
+
+const constructors = new Set(["__init__", "__new__", "constructor", "initialize", "init", "__construct"]);
+
+/** Under which names others use it: what makes an object goes by the name of its type. */
+export function namesOf(one: Changed): string[] {
+  const { name } = one;
+  const definition = definitionOf(one);
+  if (!definition || definition.kind === "test" || definition.kind === "module") return [];
+  return constructors.has(name) && definition.container !== null ? [definition.container] : [name];
+}
+
+const definitionOf = ({ after, before }: Changed) => (after ?? before)?.definition ?? null;
+
+/** The uses of a name in one function, or outside of any. */
+interface Group {
+  name: string;
+  file: CodeFile;
+  around: Definition | null;
+  lines: number[];
+  /** 0 to 1: how likely it is that this very definition is meant. */
+  fit: number;
+}
+
+function groupsOf(one: Changed, name: string, lookup: Lookup, shown: ShownLines): Group[] {
+  const containers = new Set(lookup.definitions(name).map(({ definition }) => definition.container));
+  const least = containers.size > AMBIGUOUS || isCommonName(name) ? 1 : 0;
+  const groups = new Map<string, Group>();
+  for (const mention of lookup.mentions(name)) {
+    const { file, line } = mention;
+    if (!isUse(one, mention) || shown.has(file, line) || isWithin(one, mention)) continue;
+    const fit = fitOf(one, mention, lookup);
+    if (fit < least) continue;
+    const around = functionAround(file, line);
+    const key = `${file.path} ${around?.start ?? `line ${Math.ceil(line / 20)}`}`;
+    const group = groups.get(key) ?? { name, file, around, lines: [], fit };
+    if (group.lines.at(-1) !== line) group.lines.push(line);
+    group.fit = Math.max(group.fit, fit);
+    groups.set(key, group);
+  }
+  return [...groups.values()];
+}
+
+/** Whether a mention uses it: what makes an object is called, what has a common name is at least not just read. */
+function isUse(one: Changed, { role }: Mention): boolean {
+  if (role === "definition" || role === "import") return false;
+  const definition = definitionOf(one);
+  const isCalledOnly =
+    definition !== null && isRun(definition) && (isCommonName(one.name) || definition.container === one.name);
+  return role === "call" || !(isCalledOnly || constructors.has(one.name));
+}
+
+function isWithin({ path, after }: Changed, { file, line }: Mention): boolean {
+  return (
+    after !== null && file.path === path && line >= after.definition.start && line <= after.definition.end
+  );
+}
+
+/** How likely it is that this very definition is meant: by the receiver, and by what the file knows. */
+function fitOf(one: Changed, { file, line }: Mention, lookup: Lookup): number {
+  const container = definitionOf(one)?.container ?? null;
+  const receiver = receiverOf(file.lines[line - 1] ?? "", one.name);
+  const isKnown = isSameFolder(one.path, file.path) || imports(file, one.path);
+  if (container === null) return isKnown ? 1 : 0.6;
+  const type = container.toLowerCase();
+  if (receiver === null || ownObject.test(receiver)) return file.path === one.path ? 1 : 0.3;
+  if (receiver.length > 2 && (type.includes(receiver) || receiver.includes(type))) return 1;
+  const names = lookup.mentions(container).some((mention) => mention.file.path === file.path);
+  return names || isKnown ? 0.9 : 0.5;
+}
+
+const ownObject = /^(?:this|self|cls|super)$/;
+
+/** The last word in front of a member's name, in lower case; null where there is none. */
+function receiverOf(text: string, name: string): string | null {
+  const at = text.search(
+    new RegExp(`(?<![\\p{L}\\p{N}_$])${name.replace(/\$/g, "\\$")}(?![\\p{L}\\p{N}_$])`, "u"),
+  );
+  const before = /([\w$]+)(?:\([^()]*\))?\s*(?:\?\.|\.|->|::|!!\.|&\.)\s*$/.exec(
+    text.slice(Math.max(0, at - 200), Math.max(0, at)),
+  );
+  return before?.[1]?.toLowerCase() ?? null;
+}
+
+/** The function that a line lies in, or the test. */
+function functionAround(file: CodeFile, line: number): Definition | null {
+  const test = definitionsAt(file.definitions, line)
+    .filter(({ kind }) => kind === "test")
+    .at(-1);
+  const around = test ?? definitionAt(file, line);
+  return around && (isRun(around) || around.kind === "test") ? around : null;
+}
+
+function ranked(groups: readonly Group[], one: Changed, kind: "caller" | "test", weight: number): Piece[] {
+  const worth = ({ file, fit }: Group) => fit * closeness(one.path, file.path);
+  const sorted = groups.toSorted(
+    (a, b) =>
+      worth(b) - worth(a) ||
+      (a.file.path < b.file.path ? -1 : Number(a.file.path > b.file.path)) ||
+      first(a) - first(b),
+  );
+  return sorted.map((group, at) => {
+    const score = (one.risk * weight * worth(group)) / (1 + REPEATED * at);
+    return pieceOf(group, kind, score);
+  });
+}
+
+const first = ({ lines }: Group) => lines[0] ?? 0;
+
+function pieceOf(group: Group, kind: "caller" | "test", score: number): Piece {
+  const { file, around, lines, name } = group;
+  const uses = lines.slice(0, MAX_USES);
+  const more =
+    lines.length > uses.length ? `, also on ${lines.slice(MAX_USES, MAX_USES + 8).join(", ")}` : "";
+  const where = around === null ? "" : ` in ${around.kind} ${fullName(around)}`;
+  return {
+    kind,
+    file,
+    ranges: rangesAround(group, uses),
+    line: uses[0] ?? 1,
+    subject: name,
+    title: `uses ${name}${where}${more}`,
+    score,
+    mayBeCut: false,
+  };
+}
+
+function rangesAround({ file, around }: Group, lines: readonly number[]): Range[] {
+  const near = lines.map((line) => ({ start: line - BEFORE, end: line + AFTER }));
+  if (around === null) return joined(near, file.lines.length);
+  const { start, end, signatureEnd } = around;
+  if (end - start < WHOLE_LINES) return [{ start, end }];
+  const inside = near.map((range) => ({
+    start: Math.max(start, range.start),
+    end: Math.min(end, range.end),
+  }));
+  const head = { start, end: Math.min(signatureEnd, start + MAX_HEAD_LINES - 1) };
+  return joined([head, ...inside], file.lines.length);
+}

@@ -1,0 +1,117 @@
+import { AppError } from "../../errors.ts";
+import type { Workspace } from "../../git/workspace.ts";
+
+/** A line of the head that holds a word. */
+export interface Hit {
+  path: string;
+  line: number;
+  text: string;
+}
+
+/** Where words stand in the repository. */
+export interface WordHits {
+  /** Lines in order of path and number; none for a word that is common. */
+  of(word: string): readonly Hit[];
+  /** Whether the word stands in so many lines that none of them says anything. */
+  isCommon(word: string): boolean;
+}
+
+export interface SearchLimits {
+  /** Whether matches in the file at this path count. */
+  wants(path: string): boolean;
+  signal: AbortSignal;
+  /** Milliseconds that are left. */
+  timeLeft(): number;
+}
+
+/** Words of one search. */
+const MAX_WORDS = 300;
+const MAX_WORD_LENGTH = 80;
+/** Matching lines of one search. */
+const MAX_MATCHES = 6_000;
+/** A word with more lines is common. */
+const MAX_LINES = 250;
+/** Searches: each but the last drops the words that crowded the others out. */
+const ROUNDS = 4;
+
+const identifier = /[\p{L}\p{N}_$]+/gu;
+const escapeRegex = (text: string) => text.replace(/[\\^$.*+?()[\]{}|#&~-]/g, "\\$&");
+
+/**
+ * Finds words, the more important first, with as few searches as can be. What a time limit cuts off is not found.
+ *
+ * @param words identifiers, or strings that hold no line feed
+ */
+export async function searchWords(
+  workspace: Workspace,
+  words: readonly string[],
+  limits: SearchLimits,
+): Promise<WordHits> {
+  const usable = [...new Set(words)].filter(
+    (word) => word.length <= MAX_WORD_LENGTH && /[\p{L}]/u.test(word) && !/[\n\r\0]/.test(word),
+  );
+  let left = usable.slice(0, MAX_WORDS);
+  const common = new Set(usable.slice(MAX_WORDS));
+  let hits = new Map<string, Hit[]>();
+  for (let round = 0; round < ROUNDS && left.length > 0; round++) {
+    const found = await search(workspace, left, limits);
+    hits = byWord(found.hits, left);
+    const crowding = left.filter((word) => (hits.get(word)?.length ?? 0) > MAX_LINES);
+    for (const word of crowding) common.add(word);
+    left = left.filter((word) => !common.has(word));
+    if (!found.limited) break;
+    // Without one word that is common by itself, the rest crowds each other out: the last ones are the least important.
+    if (crowding.length === 0) left = left.slice(0, Math.floor(left.length / 2));
+  }
+  const known = new Set(left);
+  return {
+    of: (word) => (known.has(word) ? (hits.get(word) ?? []) : []),
+    isCommon: (word) => common.has(word),
+  };
+}
+
+async function search(
+  workspace: Workspace,
+  words: readonly string[],
+  { wants, signal, timeLeft }: SearchLimits,
+): Promise<{ hits: Hit[]; limited: boolean }> {
+  const none = { hits: [], limited: false };
+  const milliseconds = timeLeft();
+  if (milliseconds <= 0) return none;
+  const query = {
+    pattern: words.map(escapeRegex).join("|"),
+    contextLines: 0,
+    maxResults: MAX_MATCHES,
+    wants,
+    fixedString: false,
+    ignoreCase: false,
+    wholeWord: true,
+    invertMatch: false,
+    mode: "content" as const,
+  };
+  const ended = AbortSignal.any([signal, AbortSignal.timeout(Math.ceil(milliseconds))]);
+  try {
+    const found = await workspace.search(query, ended);
+    if (found.mode !== "content") return none;
+    return {
+      hits: found.matches.map(({ path, line, text }) => ({ path, line, text })),
+      limited: found.limited,
+    };
+  } catch (error) {
+    if (!signal.aborted && error instanceof AppError && error.code === "aborted") return none;
+    throw error;
+  }
+}
+
+/** A line may hold several of the words. */
+function byWord(hits: readonly Hit[], words: readonly string[]): Map<string, Hit[]> {
+  const plain = new Set(words.filter((word) => /^[\p{L}\p{N}_$]+$/u.test(word)));
+  const others = words.filter((word) => !plain.has(word));
+  const all = new Map<string, Hit[]>(words.map((word) => [word, []]));
+  for (const hit of hits) {
+    const found = new Set((hit.text.match(identifier) ?? []).filter((word) => plain.has(word)));
+    for (const word of found) all.get(word)?.push(hit);
+    for (const word of others) if (hit.text.includes(word)) all.get(word)?.push(hit);
+  }
+  return all;
+}
