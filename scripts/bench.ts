@@ -11,6 +11,7 @@ import { benchChangedFiles } from "./bench/changed-files.ts";
 import { benchCheckout } from "./bench/checkout.ts";
 import { benchDiffFile } from "./bench/diff-file.ts";
 import { openLargeChange } from "./bench/large-change.ts";
+import { benchPlanning } from "./bench/planning.ts";
 import { benchReview } from "./bench/review.ts";
 import { type Bench, isOver, type Row, renderTable, renderValue } from "./bench/row.ts";
 import { benchSearch } from "./bench/search-in-files.ts";
@@ -23,6 +24,7 @@ const groups: Record<string, (bench: Bench) => Promise<void>> = {
     await benchDiffFile(change, bench);
     await benchSearch(change, bench);
   },
+  planning: benchPlanning,
   checkout: benchCheckout,
   review: benchReview,
 };

@@ -1,0 +1,37 @@
+/**
+ * Plans the change of a checkout in a process of its own, whose memory is thus that of planning alone. Told the place as JSON
+ * in its argument; tells what it took.
+ */
+import { CheckoutPlace } from "../../src/git/checkout-place.ts";
+import { openWorkspace } from "../../src/git/git-workspace.ts";
+import { IMPORT_CHARACTERS } from "../../src/review/plan/links.ts";
+import { planUnits } from "../../src/review/plan/plan-units.ts";
+import { createDiffSource } from "../../src/tools/diff-source.ts";
+import type { PlanReport } from "./planning.ts";
+
+const UNIT_BYTES = 200_000;
+
+const place = CheckoutPlace.parse(JSON.parse(process.argv[2] ?? ""));
+const start = performance.now();
+const workspace = openWorkspace(place);
+const files = await createDiffSource(workspace, { ignore: [], private: [] }).files();
+const surveyed = performance.now();
+const { units, left } = await planUnits({
+  files,
+  unitBytes: UNIT_BYTES,
+  totalBytes: Number.POSITIVE_INFINITY,
+  headStart: (path) => workspace.headStart(path, IMPORT_CHARACTERS),
+  candidates: new Map(),
+});
+const report: PlanReport = {
+  milliseconds: performance.now() - start,
+  ofPlanning: performance.now() - surveyed,
+  // Kilobytes on Linux.
+  megabytes: process.resourceUsage().maxRSS / 1024,
+  planned: units.reduce((sum, unit) => sum + unit.files.length, 0),
+  left: left.length,
+  units: units.length,
+  leastUnits: Math.ceil(units.reduce((sum, unit) => sum + unit.diffBytes, 0) / UNIT_BYTES),
+};
+await workspace[Symbol.asyncDispose]();
+console.log(JSON.stringify(report));

@@ -1,0 +1,75 @@
+import { execFile } from "node:child_process";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { openLocalRange } from "../../src/git/local-range.ts";
+import { gitPath, testGitEnvironment } from "../../test/support/git-repo.ts";
+import { timeOf } from "./bare-process.ts";
+import { compare } from "./measure.ts";
+import { type Bench, plainRow, ratioRow } from "./row.ts";
+import { syntheticPull } from "./synthetic-pull.ts";
+
+/** What the process of `plan-process.ts` tells. */
+export interface PlanReport {
+  /** From opening the workspace to the finished plan. */
+  milliseconds: number;
+  /** Of these, dividing the change once its files and their sizes are known. */
+  ofPlanning: number;
+  /** Highest resident size of the process. */
+  megabytes: number;
+  planned: number;
+  left: number;
+  units: number;
+  /** As many as the bytes of the diff would fill. */
+  leastUnits: number;
+}
+
+const CHANGED_FILES = 3_000;
+/** Of 8 changed lines each: 120,000 lines. */
+const HUNKS = 5;
+
+/** A change of 3,000 files and 120,000 lines: from opening the workspace to its units. */
+export async function benchPlanning(bench: Bench): Promise<void> {
+  bench.say("making a repository of 4,000 files and a change of 3,000 files and 120,000 lines");
+  const { repo, base, head } = syntheticPull(join(bench.temp, "huge-change"), {
+    files: 4_000,
+    changed: CHANGED_FILES,
+    hunks: HUNKS,
+  });
+  await using range = await openLocalRange({ repo: repo.dir, base, head, gitPath, tempDir: bench.temp });
+  const { mergeBase, head: headSha } = range.place.shas;
+  const args = ["diff", "--raw", "--numstat", "--patch", "-M", "-l1000", mergeBase, headSha];
+
+  bench.say("dividing it into units, against the git command that prints what has to be read for it");
+  const reports: PlanReport[] = [];
+  const comparison = await compare({
+    repetitions: 7,
+    async ours() {
+      const report = await planOnce(JSON.stringify(range.place));
+      reports.push(report);
+      return report.milliseconds;
+    },
+    reference: () => timeOf({ program: gitPath, args, cwd: repo.dir, env: testGitEnvironment }),
+  });
+  const { units = 0, leastUnits = 1 } = reports[0] ?? {};
+  const ofPlanning = Math.max(...reports.map((report) => report.ofPlanning));
+  bench.add(plainRow("plan of 3,000 files, 120,000 lines", comparison.ours / 1_000, "s", 3));
+  bench.add(ratioRow("plan of 3,000 files / git diff --raw --numstat --patch", comparison, 2));
+  bench.add(
+    plainRow("plan of 3,000 files, peak memory", Math.max(...reports.map((one) => one.megabytes)), "MB", 400),
+  );
+  bench.add(
+    plainRow("plan of 3,000 files, units / as many as their bytes fill", units / leastUnits, "x", 1.3),
+  );
+  bench.add(plainRow("  of the time, dividing alone", ofPlanning, "ms", null));
+}
+
+async function planOnce(place: string): Promise<PlanReport> {
+  const script = join(import.meta.dirname, "plan-process.ts");
+  const { stdout } = await promisify(execFile)(process.execPath, [script, place], {
+    env: testGitEnvironment,
+  });
+  const report = JSON.parse(stdout) as PlanReport;
+  if (report.planned !== CHANGED_FILES || report.left > 0)
+    throw new Error(`Not everything was planned: ${stdout}`);
+  return report;
+}

@@ -1,0 +1,113 @@
+import { GitRepo } from "../../test/support/git-repo.ts";
+import { Dice } from "./source-text.ts";
+
+/**
+ * Pull requests of one shape and any size, to tell what a review takes for each line of a diff: a TypeScript repository in
+ * which every changed file has as many hunks as every other, each of 8 changed lines (3 removed, 5 added) with a token in one
+ * of them that stands nowhere else.
+ */
+export interface SyntheticPull {
+  repo: GitRepo;
+  /** Branches. */
+  base: string;
+  head: string;
+  /** What `git diff base...head` prints. */
+  plainDiff: string;
+  /** The token of each hunk, in the order of the diff. */
+  tokens: readonly string[];
+}
+
+export interface PullShape {
+  /** Files of the repository. Default 2,000. */
+  files?: number;
+  /** Changed files. */
+  changed: number;
+  /** Hunks of each. Default 3. */
+  hunks?: number;
+}
+
+const REMOVED = 3;
+const ADDED = 5;
+/** Unchanged lines in front of each hunk and behind the last one: more than the context of two hunks. */
+const BETWEEN = 25;
+
+/** Makes the repository in `dir`, the same each time. Throws when git counts other changes than were made. */
+export function syntheticPull(dir: string, { files = 2_000, changed, hunks = 3 }: PullShape): SyntheticPull {
+  const repo = GitRepo.create({ dir });
+  const numbers = Array.from({ length: files }, (_, number) => number);
+  const lines = numbers.map((number) => linesOf(number, files, hunks));
+  const picked = numbers.slice(0, changed).map((at) => Math.floor((at * files) / changed));
+  const text = (of: readonly string[]) => `${of.join("\n")}\n`;
+  repo.importCommits([
+    { branch: "main", files: numbers.map((number) => [pathOf(number), text(lines[number] ?? [])]) },
+    {
+      branch: "topic",
+      parents: ["main"],
+      files: picked.map((number) => [pathOf(number), text(edited(number, lines[number] ?? [], hunks))]),
+    },
+  ]);
+  repo.git("checkout", "--quiet", "topic");
+  const plainDiff = `${repo.git("diff", "main...topic")}\n`;
+  requireShape(plainDiff, changed, hunks);
+  const tokens = picked.toSorted(byPath).flatMap((number) => tokensOf(number, hunks));
+  return { repo, base: "main", head: "topic", plainDiff, tokens };
+}
+
+const byPath = (a: number, b: number) => (pathOf(a) < pathOf(b) ? -1 : 1);
+
+const places = (hunks: number) => Array.from({ length: hunks }, (_, at) => at);
+const tokenOf = (number: number, hunk: number) => `token_${number}_${hunk}`;
+const tokensOf = (number: number, hunks: number) => places(hunks).map((hunk) => tokenOf(number, hunk));
+
+/** Twenty files a folder. */
+function pathOf(number: number): string {
+  const folder = Math.floor(number / 20);
+  const dice = new Dice(folder);
+  return `src/${dice.word()}-${folder}/${new Dice(number + 7).word()}-${number}.ts`;
+}
+
+/** A class that uses two others, with a method for each place that may change. */
+function linesOf(number: number, files: number, hunks: number): string[] {
+  const dice = new Dice(number + 1);
+  const used = [number - 1, number - 40].filter((one) => one >= 0 && one < files);
+  const lines = used.map((one) => `import { Part${one} } from "../../${pathOf(one)}";`);
+  lines.push("", `export class Part${number} {`);
+  while (lines.length < (hunks + 1) * (BETWEEN + REMOVED)) {
+    lines.push(`  ${dice.word()}${dice.below(1_000)}(limit: number, text: string) {`);
+    for (let count = 0; count < 6; count++) lines.push(statement(dice));
+    lines.push("    return limit;", "  }", "");
+  }
+  return [...lines, "}"];
+}
+
+const statements: readonly ((a: string, b: string, n: number) => string)[] = [
+  (a, b, n) => `    const ${a} = ${b} * limit + ${n};`,
+  (a, _, n) => `    if (limit > ${n}) this.${a}(text);`,
+  (a, b, n) => `    this.${a}.set("${b}", limit - ${n});`,
+  (a, b, n) => `    // The ${a} of a ${b} is ${n} at most.`,
+  (a, b, n) => `    text = text.replace("${a}", "${b}${n}");`,
+];
+
+function statement(dice: Dice): string {
+  return statements[dice.below(statements.length)]?.(dice.word(), dice.word(), dice.below(10_000)) ?? "";
+}
+
+/** Each hunk takes lines out that begin its place and puts others in, of which the first holds the token. */
+function edited(number: number, lines: readonly string[], hunks: number): string[] {
+  const dice = new Dice(1_000_000 + number);
+  const changed = [...lines];
+  for (const hunk of places(hunks).toReversed()) {
+    const added = Array.from({ length: ADDED - 1 }, () => `  ${statement(dice)}`);
+    const first = `    this.note("${tokenOf(number, hunk)}", limit);`;
+    changed.splice((hunk + 1) * (BETWEEN + REMOVED) - REMOVED, REMOVED, first, ...added);
+  }
+  return changed;
+}
+
+function requireShape(diff: string, files: number, hunks: number): void {
+  const count = (pattern: RegExp) => diff.match(pattern)?.length ?? 0;
+  const found = [count(/^diff --git /gm), count(/^@@ /gm), count(/^-(?!--)/gm), count(/^\+(?!\+\+)/gm)];
+  const wanted = [files, files * hunks, files * hunks * REMOVED, files * hunks * ADDED];
+  if (found.join() !== wanted.join())
+    throw new Error(`The pull request has ${found} files, hunks, removed and added lines, not ${wanted}`);
+}
