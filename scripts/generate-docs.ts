@@ -141,6 +141,9 @@ budget:
   tokens: 2000000
   cost_usd: 1.5
   minutes: 20
+  day:
+    tokens: 10000000
+    cost_usd: 6
 check:
   threshold: high
   fail: false

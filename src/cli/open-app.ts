@@ -5,7 +5,9 @@ import { createJobHandler } from "../jobs/create-job-handler.ts";
 import { createGitHubAccess, gitAuthorization } from "../jobs/github-access.ts";
 import { createLogger, type Logger, registerSecret } from "../logger.ts";
 import type { Queue } from "../queue/queue.ts";
+import type { Spending } from "../queue/spending.ts";
 import { openSqliteQueue } from "../queue/sqlite.ts";
+import { openSqliteSpending } from "../queue/sqlite-spending.ts";
 import { startWorker, type Worker } from "../queue/worker.ts";
 import { appIdentity, createProbot, installationAuth } from "../webhooks/probot.ts";
 import { createModel } from "./create-model.ts";
@@ -20,6 +22,7 @@ export const GRACE_MS = 8_000;
 export interface App {
   log: Logger;
   queue: Queue;
+  spending: Spending;
   probot: ReturnType<typeof createProbot>;
   /** Starts working off the queue. */
   startWorker(): Worker;
@@ -37,6 +40,7 @@ export async function openApp(env: Env, credentials: AppCredentials, log: Logger
   const { path: gitPath } = await requireGit({ searchPath: programPath() });
   const model = env.model && (await createModel(env.model, env.pricesFile));
   const queue = openSqliteQueue(env.dataDir);
+  const spending = openSqliteSpending(env.dataDir);
   const probot = createProbot(credentials, env.github, log);
   const mintToken = installationAuth(probot);
   const identity = appIdentity(probot);
@@ -53,11 +57,12 @@ export async function openApp(env: Env, credentials: AppCredentials, log: Logger
       ...{ gitPath, dataFolder: env.dataDir, host, webUrl, network: networkOf(env) },
       authorization: (repository) => gitAuthorization(mintToken, repository),
     }),
+    ...{ spending, dailyBudget: env.dailyBudget, now: Date.now },
     ...{ model, webUrl, version, log },
   });
   if (model === null) log.warn("No model is set up: reviews run on the built-in analyzers alone");
   return {
-    ...{ log, queue, probot },
+    ...{ log, queue, spending, probot },
     startWorker: () => startWorker({ queue, log, concurrency: env.concurrency, ...jobs }),
   };
 }

@@ -32,13 +32,13 @@ export async function runWorker({ signal }: CommandIo): Promise<number> {
     app.log.info("Stopping");
     await worker.stop(GRACE_MS);
   } finally {
-    await app.queue.close();
+    await Promise.all([app.queue.close(), app.spending.close()]);
   }
   return exitCodes.clean;
 }
 
 async function serve(env: Env, credentials: AppCredentials, log: Logger, signal: AbortSignal): Promise<void> {
-  const { queue, probot, startWorker } = await openApp(env, credentials, log);
+  const { queue, spending, probot, startWorker } = await openApp(env, credentials, log);
   try {
     let worker: Worker | undefined;
     const onAccepted = () => worker?.wake();
@@ -49,7 +49,7 @@ async function serve(env: Env, credentials: AppCredentials, log: Logger, signal:
     log.info("Stopping");
     await Promise.all([server.close(), worker.stop(GRACE_MS)]);
   } finally {
-    await queue.close();
+    await Promise.all([queue.close(), spending.close()]);
   }
 }
 

@@ -49,6 +49,8 @@ export interface Env {
   /** Null: the analyzers review alone. */
   model: ModelEnv | null;
   pricesFile: string | null;
+  /** What the reviews of one installation may take on one calendar day (UTC); null: no limit. */
+  dailyBudget: { tokens: number | null; costUsd: number | null };
   /** Absolute path. */
   dataDir: string;
   concurrency: number;
@@ -77,6 +79,10 @@ export function readEnv(raw: RawEnv = processEnv()): Env {
     logLevel: given.LOG_LEVEL,
     model: readModel(given),
     pricesFile: given.HUNKWISE_PRICES ? resolve(given.HUNKWISE_PRICES) : null,
+    dailyBudget: {
+      tokens: given.HUNKWISE_DAILY_TOKENS ?? null,
+      costUsd: given.HUNKWISE_DAILY_COST_USD ?? null,
+    },
     dataDir: resolve(given.HUNKWISE_DATA_DIR),
     concurrency: given.HUNKWISE_CONCURRENCY,
     proxy: {

@@ -83,6 +83,16 @@ export const environmentDocs: readonly EnvironmentVariable[] = [
     what: "JSON file with prices of models that extend the built-in table.",
   },
   {
+    name: "HUNKWISE_DAILY_TOKENS",
+    default: null,
+    what: "Prompt and completion tokens of all reviews of one installation on one day (UTC). Unset: no limit.",
+  },
+  {
+    name: "HUNKWISE_DAILY_COST_USD",
+    default: null,
+    what: "US dollars of all reviews of one installation on one day (UTC). Unset: no limit.",
+  },
+  {
     name: "HUNKWISE_DATA_DIR",
     default: ".hunkwise",
     what: "Folder for the queue, mirrors of repositories and the App's credentials from the set-up page.",

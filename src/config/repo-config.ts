@@ -79,6 +79,27 @@ export const RepoConfig = z.strictObject({
         .default(null)
         .describe("US dollars a review. Null: no limit."),
       minutes: z.number().positive().max(120).default(20).describe("Wall time a review."),
+      day: z
+        .strictObject({
+          tokens: z
+            .int()
+            .min(1_000)
+            .nullable()
+            .default(10_000_000)
+            .describe(
+              "Prompt and completion tokens of all reviews of one pull request on one day (UTC). Null: no limit.",
+            ),
+          cost_usd: z
+            .number()
+            .positive()
+            .nullable()
+            .default(null)
+            .describe("US dollars of all reviews of one pull request on one day (UTC). Null: no limit."),
+        })
+        .prefault({})
+        .describe(
+          "Hard limits of a pull request and day; a review gets what is left, and none where nothing is.",
+        ),
     })
     .prefault({})
     .describe("Hard limits; what was found until then is published."),

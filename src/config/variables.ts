@@ -47,6 +47,12 @@ const readable = z.string().refine((path) => {
   }
 }, must("a file that this user can read"));
 
+const dollars = z
+  .string()
+  .regex(/^\d{1,9}(\.\d{1,6})?$/, must("an amount of US dollars like 25 or 7.50"))
+  .transform(Number)
+  .refine((amount) => amount > 0, must("more than 0"));
+
 const plainUrl = httpUrl("an http or https URL without user name and password", false);
 const proxyUrl = httpUrl("a URL like http://proxy.example.com:3128", true);
 
@@ -73,6 +79,8 @@ const Variables = z.object({
   HUNKWISE_MODEL: text(),
   HUNKWISE_CONTEXT_TOKENS: whole(8_000, 100_000_000).default(defaultContextTokens),
   HUNKWISE_PRICES: readable.optional(),
+  HUNKWISE_DAILY_TOKENS: whole(1_000, 999_999_999_999_999).optional(),
+  HUNKWISE_DAILY_COST_USD: dollars.optional(),
   HUNKWISE_DATA_DIR: z.string().default(".hunkwise"),
   HUNKWISE_CONCURRENCY: whole(1, 64).default(2),
   DATABASE_URL: z.undefined(must("unset: Postgres comes in a later version")).optional(),

@@ -2,6 +2,8 @@ import type { Checkout } from "../git/checkout.ts";
 import type { PullRequestApi, RepositoryApi } from "../github/pull-request-api.ts";
 import type { Model } from "../llm/model.ts";
 import type { RepositoryRef } from "../queue/job.ts";
+import type { Spending } from "../queue/spending.ts";
+import type { DayLimits } from "./day-budget.ts";
 
 /** GitHub for jobs: each API acts on one repository with a token that reaches nothing else. */
 export interface GitHubAccess {
@@ -33,6 +35,11 @@ export interface JobDependencies {
   checkout(request: CheckoutRequest): Promise<Checkout>;
   /** Null reviews with the analyzers alone. */
   model: Model | null;
+  spending: Spending;
+  /** Of each installation. */
+  dailyBudget: DayLimits;
+  /** Milliseconds since 1970. */
+  now(): number;
   /** Root of GitHub's pages, without a slash at the end. */
   webUrl: string;
   /** Version of Hunkwise. */

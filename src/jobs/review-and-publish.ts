@@ -8,12 +8,15 @@ import type { ProgressEvent } from "../process/messages.ts";
 import { runReviewProcess } from "../process/run-review-process.ts";
 import { type ClaimedJob, maxAttempts, type Outcome, type ReviewTask } from "../queue/job.ts";
 import { type JobTools, jobFields } from "../queue/run-job.ts";
-import { type CheckRun, failedConclusion } from "../reporters/check-run.ts";
+import { type CheckRun, failedConclusion, withheldConclusion } from "../reporters/check-run.ts";
 import { publishReview } from "../reporters/github-review.ts";
 import { limitsOf } from "../review/limits.ts";
+import type { PullText } from "../review/review-input.ts";
 import type { ReviewResult } from "../review/review-result.ts";
 import { recordedResult, recordedTurns } from "./attempts.ts";
+import { DayBudget, withinDay } from "./day-budget.ts";
 import type { JobDependencies, JobLog } from "./job-dependencies.ts";
+import { pullTextOf } from "./pull-text.ts";
 import { modelOutage, watchModel } from "./watched-model.ts";
 
 export type ReviewJob = ClaimedJob & { task: ReviewTask };
@@ -50,6 +53,7 @@ export async function reviewAndPublish(
     });
     return outcome;
   } catch (error) {
+    if (error instanceof AppError && error.code === "budget_spent") return withhold(subject, error, deps);
     // Where the job is tried again the check is opened again; where it is not, nobody else would close it.
     const isOurs = !tools.signal.aborted && !(error instanceof AppError && error.code === "lease_lost");
     if (isOurs) await check.conclude(failedConclusion(publicLine(error))).catch(() => {});
@@ -57,8 +61,18 @@ export async function reviewAndPublish(
   }
 }
 
+/** Nothing may be spent any more: that is no failure, and the check run says so. */
+async function withhold({ job, check }: Subject, { message }: AppError, { log }: JobDependencies) {
+  await check.conclude(withheldConclusion(`Not reviewed: ${message}.`));
+  if (check.problem) log.warn(jobFields(job), check.problem);
+  return { kind: "skipped", reason: message } as const;
+}
+
 async function review(subject: Subject, tools: JobTools, deps: JobDependencies) {
   const { job, pull, loaded } = subject;
+  await openBudget(subject, deps);
+  // GitHub is asked while git fetches.
+  const text = pullText(subject, deps);
   const { repository } = job.task;
   const { number, headSha: head, baseSha: base, baseRef } = pull;
   const checkout = await deps.checkout({
@@ -66,7 +80,7 @@ async function review(subject: Subject, tools: JobTools, deps: JobDependencies) 
     signal: tools.signal,
   });
   try {
-    const result = await reviewIn(checkout.place, subject, tools, deps);
+    const result = await reviewIn({ place: checkout.place, text: await text }, subject, tools, deps);
     const warnings = [...loaded.problems.map(configWarning), ...result.warnings];
     return { result: { ...result, warnings }, tidy: checkout.tidy };
   } finally {
@@ -74,26 +88,52 @@ async function review(subject: Subject, tools: JobTools, deps: JobDependencies) 
   }
 }
 
-async function reviewIn(
-  place: CheckoutPlace,
+/** Never rejects. Without a model nobody would read what stands around the change. */
+async function pullText({ job, api, pull, loaded }: Subject, { model, webUrl, log }: JobDependencies) {
+  const { number, title, body, author } = pull;
+  if (!model) return { ...{ number, title, body, author }, issues: [], checks: [], earlier: [] };
+  const warn = (notice: string) => log.warn(jobFields(job), notice);
+  return pullTextOf({ api, pull, repository: job.task.repository, webUrl, config: loaded.config, warn });
+}
+
+/** Rejects with `budget_spent` before anything was paid; what an earlier attempt paid for is made use of, whatever is left. */
+async function openBudget(
   { job, pull, loaded, recorded }: Subject,
+  { model, spending, dailyBudget, now }: JobDependencies,
+): Promise<DayBudget> {
+  const { installation, id: repository } = job.task.repository;
+  const { tokens, cost_usd: costUsd } = loaded.config.budget.day;
+  const budget = new DayBudget({
+    ...{ spending, now, by: { installation, repository, pull: pull.number } },
+    ...{ ofPull: { tokens, costUsd }, ofInstallation: dailyBudget },
+  });
+  if (model && recordedTurns(recorded).length === 0) await budget.require();
+  return budget;
+}
+
+async function reviewIn(
+  { place, text }: { place: CheckoutPlace; text: PullText },
+  subject: Subject,
   { record, signal }: JobTools,
   deps: JobDependencies,
 ): Promise<ReviewResult> {
-  const { number, title, body, author, baseRef } = pull;
-  const watched = deps.model && watchModel(deps.model);
+  const { job, pull, loaded, recorded } = subject;
+  // Other reviews have spent from it while this one was fetched.
+  const budget = await openBudget(subject, deps);
+  const turns = recordedTurns(recorded);
+  const watched = deps.model && watchModel(budget.meter(deps.model));
   const result = await runReviewProcess({
     place,
     input: {
-      targetBranch: baseRef,
-      pull: { number, title, body, author, issues: [], checks: [], earlier: [] },
+      targetBranch: pull.baseRef,
+      pull: text,
       config: loaded.config,
-      limits: limitsOf(loaded.config),
+      limits: withinDay(limitsOf(loaded.config), await budget.left(), turns),
       models: deps.model && forAllRoles(factsOf(deps.model)),
     },
     models: watched && forAllRoles(watched.model),
     trajectory: { append: record },
-    replay: recordedTurns(recorded),
+    replay: turns,
     onProgress: (event) => logProgress(event, job, deps.log),
     signal,
   });

@@ -38,6 +38,8 @@ export function modelOutage(
   isLastAttempt: boolean,
 ): AppError | undefined {
   if (stop_reason !== "model_error") return undefined;
+  // What was found before the day's budget ran out is published; where nothing was, there is no review.
+  if (fault?.code === "budget_spent") return usage.requests > 0 ? undefined : fault;
   const passes = fault?.retryable === true && !isLastAttempt;
   if (!passes && usage.requests > 0) return undefined;
   // The provider's own words are for the log; people are told the kind of fault.

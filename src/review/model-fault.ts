@@ -13,5 +13,7 @@ const sentences: Partial<Record<ErrorCode, string>> = {
  * provider said; it goes to whoever operates this, as progress.
  */
 export function publicFault({ code }: AppError): string {
+  if (code === "budget_spent")
+    return "The model was not asked any more: today's budget of the pull request or its installation is used up.";
   return `The model failed: ${sentences[code] ?? "the log of its operator says why"}.`;
 }

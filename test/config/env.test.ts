@@ -102,6 +102,12 @@ describe("the environment", () => {
     );
   });
 
+  it("sets an installation's budget of a day, and none by itself", () => {
+    expect(readEnv({}).dailyBudget).toEqual({ tokens: null, costUsd: null });
+    const given = { HUNKWISE_DAILY_TOKENS: "5000000", HUNKWISE_DAILY_COST_USD: "7.50" };
+    expect(readEnv(given).dailyBudget).toEqual({ tokens: 5_000_000, costUsd: 7.5 });
+  });
+
   it("takes proxies in both spellings", () => {
     expect(readEnv({ https_proxy: "http://u:hidden-one@proxy:3128", NO_PROXY: "a,b" }).proxy).toEqual({
       https: "http://u:hidden-one@proxy:3128",
@@ -223,6 +229,13 @@ describe("what is wrong is said in one line with its remedy:", () => {
       "a database",
       { DATABASE_URL: "postgres://u:p@h/d" },
       /^DATABASE_URL must be unset: Postgres comes in a later version/,
+    ],
+    ["a budget of no tokens", { HUNKWISE_DAILY_TOKENS: "0" }, /^HUNKWISE_DAILY_TOKENS must be a whole number/],
+    ["a free budget", { HUNKWISE_DAILY_COST_USD: "0.00" }, /^HUNKWISE_DAILY_COST_USD must be more than 0/],
+    [
+      "a budget in another currency",
+      { HUNKWISE_DAILY_COST_USD: "5 EUR" },
+      /^HUNKWISE_DAILY_COST_USD must be an amount of US dollars/,
     ],
     [
       "no concurrency",

@@ -1,10 +1,14 @@
 import { AppError } from "../../src/errors.ts";
 import type { Checkout } from "../../src/git/checkout.ts";
 import { createJobHandler } from "../../src/jobs/create-job-handler.ts";
+import type { DayLimits } from "../../src/jobs/day-budget.ts";
 import type { CheckoutRequest } from "../../src/jobs/job-dependencies.ts";
+import type { Model } from "../../src/llm/model.ts";
 import type { NewJob } from "../../src/queue/job.ts";
 import type { Queue } from "../../src/queue/queue.ts";
+import type { Spending } from "../../src/queue/spending.ts";
 import { openSqliteQueue } from "../../src/queue/sqlite.ts";
+import { openSqliteSpending } from "../../src/queue/sqlite-spending.ts";
 import { startWorker, type Worker } from "../../src/queue/worker.ts";
 import { reviewJob } from "../contract/queue.ts";
 import { MemoryGitHub } from "../reporters/memory-github.ts";
@@ -15,6 +19,9 @@ import { GitRepo, TempFolder } from "../support/git-repo.ts";
 export class WorkedQueue implements AsyncDisposable {
   readonly github = new MemoryGitHub();
   readonly queue: Queue;
+  readonly spending: Spending;
+  readonly model: Model | null;
+  dailyBudget: DayLimits = { tokens: null, costUsd: null };
   readonly log: { level: string; message: string }[] = [];
   /** Each checkout is a review that begins. */
   readonly checkouts: CheckoutRequest[] = [];
@@ -29,8 +36,10 @@ export class WorkedQueue implements AsyncDisposable {
   #ahead = 0;
   #worker: Worker | undefined;
 
-  constructor() {
+  constructor(model: Model | null = null) {
+    this.model = model;
     this.queue = openSqliteQueue(this.#folder.path, { now: () => this.#now() });
+    this.spending = openSqliteSpending(this.#folder.path);
     const sha = (branch: string) => this.#repo.git("rev-parse", branch);
     this.#repo.importCommits([
       { branch: "main", files: [["a.js", "export const a = 1;\n"]] },
@@ -92,6 +101,7 @@ export class WorkedQueue implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#worker?.stop(0);
     await this.queue.close();
+    await this.spending.close();
     this.#folder.dispose();
     this.#repo.dispose();
   }
@@ -114,7 +124,10 @@ export class WorkedQueue implements AsyncDisposable {
     return {
       github: { repository: access, pull: access },
       checkout: (request) => this.#checkout(request),
-      model: null,
+      model: this.model,
+      spending: this.spending,
+      dailyBudget: this.dailyBudget,
+      now: () => this.#now(),
       webUrl: "https://github.example.com",
       version: "0",
       log: this.#logger(),

@@ -31,11 +31,13 @@ async function killedAttempt(
 }
 
 describe("the check run of an event", () => {
-  it("arrives after a review", async () => {
+  it("arrives after a review, for which nothing is asked that no model would read", async () => {
     await jobs.queue.enqueue(jobs.event());
     await jobs.work();
 
     expect(jobs.checks()).toEqual([reviewed]);
+    const around = ["failedChecks", "ownThreads"] as const;
+    expect(around.map((method) => jobs.github.count(method))).toEqual([0, 0]);
   });
 
   it("stays as it is when the mirror cannot be tidied after the review, which the log tells", async () => {

@@ -45,6 +45,13 @@ describe("a model that failed a review", () => {
     expect(modelOutage(failed(0), passing, true)?.message).not.toContain("org-1");
   });
 
+  it("was kept from going on by the day's budget: what was found is published, and nothing is no review", () => {
+    const spent = new AppError("budget_spent", "today's budget of this pull request is used up");
+
+    expect(modelOutage(failed(3), spent, false)).toBeUndefined();
+    expect(modelOutage(failed(0), spent, false)).toBe(spent);
+  });
+
   it("is none where the review ended in another way", () => {
     expect(modelOutage(sampleResult(), passing, false)).toBeUndefined();
   });
