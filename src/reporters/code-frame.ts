@@ -14,7 +14,10 @@ export const FRAME_CONTEXT = 3;
 const LONGEST_ANCHOR = 16;
 
 /** First and last anchored line. */
-export function anchorOf({ start_line, line }: Finding): { first: number; last: number } {
+export function anchorOf({ start_line, line }: Pick<Finding, "line" | "start_line">): {
+  first: number;
+  last: number;
+} {
   return { first: start_line ?? line, last: line };
 }
 

@@ -1,6 +1,15 @@
 import { z } from "zod";
-import { Finding } from "../finding.ts";
-import { Coverage, type ReviewResult, StopReason, TotalUsage } from "../review/review-result.ts";
+import { Effort } from "../config/repo-config.ts";
+import { Evidence, Finding, Place } from "../finding.ts";
+import {
+  Coverage,
+  DroppedFinding,
+  Prediction,
+  type ReviewResult,
+  StopReason,
+  TotalUsage,
+} from "../review/review-result.ts";
+import { noteOf } from "./second-look.ts";
 
 /**
  * What `review --format json` prints. The shape is a contract: fields are added in a minor version at most, never renamed
@@ -26,12 +35,22 @@ export const ReviewJson = z.strictObject({
       suggestion: true,
       confidence: true,
       verification: true,
-    }).extend({ placement: z.enum(["inline", "file", "summary"]) }),
+    }).extend({
+      placement: z.enum(["inline", "file", "summary"]),
+      /** What the second look says; null for a secret, which it may repeat. */
+      verification_note: z.string().nullable(),
+      /** As everywhere in this report, code is named and not quoted. */
+      places: z.array(Place.omit({ quote: true })),
+      evidence: z.array(Evidence),
+    }),
   ),
   coverage: Coverage.pick({ hunks_total: true, hunks_served: true, files_skipped: true }),
   usage: TotalUsage,
   stop_reason: StopReason,
   warnings: z.array(z.string()),
+  effort: Effort,
+  dropped: z.array(DroppedFinding),
+  predicted: Prediction.nullable(),
 });
 export type ReviewJson = z.infer<typeof ReviewJson>;
 
@@ -57,6 +76,9 @@ export function toReviewJson(result: ReviewResult): ReviewJson {
       confidence: finding.confidence,
       verification: finding.verification,
       placement: placement.kind,
+      verification_note: noteOf(finding),
+      places: finding.places.map(({ quote, ...place }) => place),
+      evidence: finding.evidence,
     })),
     coverage: {
       hunks_total: result.coverage.hunks_total,
@@ -66,6 +88,9 @@ export function toReviewJson(result: ReviewResult): ReviewJson {
     usage: result.usage,
     stop_reason: result.stop_reason,
     warnings: result.warnings,
+    effort: result.effort,
+    dropped: result.dropped,
+    predicted: result.predicted,
   };
 }
 

@@ -1,8 +1,8 @@
-import type { Finding } from "../finding.ts";
+import type { Finding, Place } from "../finding.ts";
 import type { PlacedFinding, ReviewResult } from "../review/review-result.ts";
 import { escapeInvisible } from "../text/escape-invisible.ts";
 import { fence } from "../text/fence.ts";
-import { anchorOf, codeFrame, type SourceLines, suggestionDiff } from "./code-frame.ts";
+import { codeFrame, type SourceLines, suggestionDiff } from "./code-frame.ts";
 import { bySeverity } from "./order.ts";
 import {
   countBySeverity,
@@ -11,14 +11,18 @@ import {
   outcomeOf,
   outcomeSentence,
   plural,
+  predictionSentence,
   summaryOf,
   unreadPlaces,
   usageSentence,
 } from "./outcome.ts";
 import { untrustedBlock, untrustedCode, untrustedLine } from "./render-untrusted.ts";
+import { doubtOf, effortSentence, noteBesideEvidence, noteOf, whyDropped } from "./second-look.ts";
 
 /** For one text of the model; a tool call takes less. */
 const MOST_BYTES = 20_000;
+/** For what a second look says of one finding. */
+const MOST_NOTE = 2_000;
 
 /** The report as GitHub-flavoured Markdown, for job summaries and files. */
 export function renderMarkdown(result: ReviewResult, source: SourceLines): string {
@@ -57,25 +61,42 @@ function findingBlocks({ finding, placement }: PlacedFinding, source: SourceLine
   return [
     `### ${finding.severity.toUpperCase()}: ${untrustedLine(finding.title)}`,
     factsLine(finding),
+    ...doubtBlock(finding),
     ...where,
     fence(escapeInvisible(frameText(finding, source))),
     untrustedBlock(finding.body, MOST_BYTES),
     ...(suggestion ? ["Suggestion:", fence(escapeInvisible(suggestion.join("\n")), "diff")] : []),
-    ...list(
-      finding.evidence.map(
-        ({ path, start_line, end_line, note }) =>
-          `${untrustedCode(`${path}:${lines(start_line, end_line)}`)} ${untrustedLine(note)}`,
-      ),
-    ),
+    ...otherPlaces(finding),
+    ...list(checkedLines(finding)),
   ];
 }
 
+function doubtBlock(finding: Finding): string[] {
+  const doubt = doubtOf(finding);
+  return doubt === null ? [] : [`**${doubt}** ${untrustedLine(noteOf(finding) ?? "", MOST_NOTE)}`.trim()];
+}
+
+function otherPlaces({ places }: Finding): string[] {
+  return places.length === 0 ? [] : ["The same at:", ...list(places.map(placeWords))];
+}
+
+function checkedLines(finding: Finding): string[] {
+  const note = noteBesideEvidence(finding);
+  const evidence = finding.evidence.map(
+    ({ path, start_line, end_line, note: said }) =>
+      `${untrustedCode(`${path}:${lines(start_line, end_line)}`)} ${untrustedLine(said)}`,
+  );
+  return note === null ? evidence : [untrustedLine(note, MOST_NOTE), ...evidence];
+}
+
 function factsLine(finding: Finding): string {
-  const { first, last } = anchorOf(finding);
-  const removed = finding.side === "LEFT" ? " (removed)" : "";
   const sure = `${Math.round(finding.confidence * 100)} % sure`;
   const origin = finding.source === "model" ? sure : untrustedCode(finding.source);
-  return `${untrustedCode(`${finding.path}:${lines(first, last)}`)}${removed} · ${finding.category} · ${origin}`;
+  return `${placeWords(finding)} · ${finding.category} · ${origin}`;
+}
+
+function placeWords({ path, side, line, start_line }: Place): string {
+  return `${untrustedCode(`${path}:${lines(start_line ?? line, line)}`)}${side === "LEFT" ? " (removed)" : ""}`;
 }
 
 const lines = (first: number, last: number) => (first === last ? `${first}` : `${first}-${last}`);
@@ -98,16 +119,25 @@ function detailsBlock(result: ReviewResult): string {
     result.mode === "model"
       ? `${coverage.hunks_served} of ${plural(coverage.hunks_total, "hunk")} read by ${untrustedCode(result.model ?? "the model")}`
       : `${plural(coverage.hunks_total, "hunk")}, analyzers only`;
+  const [effort, predicted] = [effortSentence(result), predictionSentence(result)];
   const facts = [
     `${result.merge_base_sha.slice(0, 12)}..${result.head_sha.slice(0, 12)}, ${plural(coverage.files_total, "file")}`,
     `coverage: ${read}`,
     ...coverage.files_skipped.map(
       ({ path, reason }) => `skipped: ${untrustedCode(path)}, ${untrustedLine(reason)}`,
     ),
+    ...(effort === "" ? [] : [`effort: ${effort}`]),
+    ...result.dropped.map(droppedLine),
     `usage: ${usageSentence(result)}`,
+    ...(predicted === "" ? [] : [`predicted: ${predicted}`]),
     `time: ${duration(result.duration_ms)}`,
   ];
   return ["<details><summary>About this review</summary>", ...list(facts), "</details>"].join("\n\n");
+}
+
+function droppedLine(one: ReviewResult["dropped"][number]): string {
+  const place = untrustedCode(`${one.path}:${one.line}`);
+  return `left out: ${place} ${untrustedLine(one.title)} (${untrustedLine(whyDropped(one), MOST_NOTE)})`;
 }
 
 function list(items: readonly string[]): string[] {

@@ -3,7 +3,7 @@ import type { CheckAnnotation } from "../github/pull-request-api.ts";
 import { byteLength, cutAtLine, cutBytes } from "../text/cut.ts";
 import { escapeInvisible } from "../text/escape-invisible.ts";
 import { plural } from "./outcome.ts";
-import { doubtOf, noteBesideEvidence, noteOf, originWords } from "./second-look.ts";
+import { doubtSentence, noteBesideEvidence, originWords } from "./second-look.ts";
 
 /** GitHub takes 64 KB, and no word on what happens at its edge. */
 const mostBytes = 60_000;
@@ -25,6 +25,7 @@ export function renderAnnotation(finding: Finding): CheckAnnotation {
   const word = `${severity.charAt(0).toUpperCase()}${severity.slice(1)}`;
   const last = `Hunkwise finding ${id}`;
   const headline = plainLine(`${word}: ${title}`, mostTitleBytes);
+  const doubt = cutBytes(doubtSentence(finding), mostLookBytes);
   const details = plainBlock(detailsOf(finding), mostBytes - byteLength(last) - 2);
   return {
     path,
@@ -33,7 +34,7 @@ export function renderAnnotation(finding: Finding): CheckAnnotation {
     level: levels[severity],
     title: headline,
     // GitHub takes none without a message.
-    message: plainBlock(doubtBefore(finding) + body, mostBytes) || headline,
+    message: plainBlock(`${doubt}\n\n${body}`, mostBytes) || headline,
     details: `${details}\n\n${last}`,
   };
 }
@@ -42,14 +43,6 @@ export function renderAnnotation(finding: Finding): CheckAnnotation {
 export function annotatedFinding(details: string): string | undefined {
   const text = details.trimEnd();
   return /^Hunkwise finding (.+)$/.exec(text.slice(text.lastIndexOf("\n") + 1))?.[1];
-}
-
-/** Stands before the claim, so that nobody takes that for settled. */
-function doubtBefore(finding: Finding): string {
-  const doubt = doubtOf(finding);
-  if (doubt === null) return "";
-  const open = (noteOf(finding) ?? "").replace(/\s+/g, " ");
-  return `${cutBytes(`${doubt} ${open}`.trim(), mostLookBytes)}\n\n`;
 }
 
 /** The suggestion as it is, to be copied, and how the finding was checked. */
@@ -103,8 +96,12 @@ function plain(text: string): string {
 }
 
 function plainLine(text: string, maxBytes: number): string {
-  const line = plain(text.replace(/\s+/g, " ").trim());
-  return byteLength(line) <= maxBytes ? line : `${cutBytes(line, maxBytes - 3)}…`;
+  const flat = text.replace(/\s+/g, " ").trim();
+  // To spell out what does not show makes a text longer, never shorter.
+  const head = cutBytes(flat, maxBytes);
+  const line = plain(head);
+  const isWhole = head.length === flat.length && byteLength(line) <= maxBytes;
+  return isWhole ? line : `${cutBytes(line, maxBytes - 3)}…`;
 }
 
 function plainBlock(text: string, maxBytes: number): string {

@@ -54,7 +54,6 @@ export function renderFinding(finding: Finding, spot: Spot, base: LinkBase, maxB
   return [...before, body, ...after].filter((part) => part !== "").join("\n\n");
 }
 
-/** Stands before the claim, so that nobody takes that for settled. */
 function doubtLine(finding: Finding, maxBytes: number): string {
   const doubt = doubtOf(finding);
   if (doubt === null) return "";

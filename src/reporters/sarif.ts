@@ -1,8 +1,9 @@
-import type { Finding, Severity } from "../finding.ts";
+import type { Finding, Place, Severity } from "../finding.ts";
 import type { PlacedFinding, ReviewResult } from "../review/review-result.ts";
 import { anchorOf } from "./code-frame.ts";
 import { escapeUnseen } from "./json.ts";
 import { outcomeOf, outcomeSentence } from "./outcome.ts";
+import { doubtSentence, noteOf } from "./second-look.ts";
 
 /** SARIF 2.1.0 (OASIS), as GitHub code scanning and editors read it. Its names are the standard's. */
 const SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json";
@@ -33,14 +34,18 @@ interface Region {
   endColumn?: number;
 }
 
+interface Location {
+  physicalLocation: { artifactLocation: { uri: string; uriBaseId: string }; region?: Region };
+}
+
 interface SarifResult {
   ruleId: string;
   ruleIndex: number;
   level: "error" | "warning" | "note";
   message: Text & { markdown: string };
-  locations: {
-    physicalLocation: { artifactLocation: { uri: string; uriBaseId: string }; region?: Region };
-  }[];
+  locations: Location[];
+  /** Where else the same problem is. */
+  relatedLocations?: (Location & { message: Text })[];
   partialFingerprints: Record<string, string>;
   properties: Record<string, unknown>;
   fixes?: unknown[];
@@ -67,6 +72,9 @@ export function toSarif(result: ReviewResult, version: string): Record<string, u
           mergeBaseSha: result.merge_base_sha,
           hunksTotal: result.coverage.hunks_total,
           hunksServed: result.coverage.hunks_served,
+          effort: result.effort,
+          dropped: result.dropped,
+          predicted: result.predicted,
         },
       },
     ],
@@ -112,8 +120,10 @@ function invocation(result: ReviewResult): Record<string, unknown> {
 
 function sarifResult({ finding, placement }: PlacedFinding, rules: readonly string[]): SarifResult {
   const ruleId = ruleOf(finding);
-  const removed = finding.side === "LEFT";
-  const note = removed ? `${removedNote(finding)}\n\n` : "";
+  const note = [doubtSentence(finding), finding.side === "LEFT" ? removedNote(finding) : ""]
+    .filter((part) => part !== "")
+    .map((part) => `${part}\n\n`)
+    .join("");
   return {
     ruleId,
     ruleIndex: rules.indexOf(ruleId),
@@ -122,20 +132,15 @@ function sarifResult({ finding, placement }: PlacedFinding, rules: readonly stri
       text: `${finding.title}\n\n${note}${finding.body}`,
       markdown: `**${finding.title}**\n\n${note}${finding.body}`,
     },
-    locations: [
-      {
-        physicalLocation: {
-          artifactLocation: { uri: uriOf(finding.path), uriBaseId: "SRCROOT" },
-          ...(removed ? {} : { region: regionOf(finding) }),
-        },
-      },
-    ],
+    locations: [locationOf(finding)],
+    ...relatedTo(finding),
     partialFingerprints: { "hunkwise/v1": finding.id },
     properties: {
       severity: finding.severity,
       category: finding.category,
       confidence: finding.confidence,
       verification: finding.verification,
+      verificationNote: noteOf(finding),
       placement: placement.kind,
     },
     ...fixesOf(finding),
@@ -143,14 +148,30 @@ function sarifResult({ finding, placement }: PlacedFinding, rules: readonly stri
 }
 
 /** SARIF speaks of one version of a file; a removed line has no place in the version at head. */
-function removedNote(finding: Finding): string {
-  const { first, last } = anchorOf(finding);
+function locationOf(place: Omit<Place, "quote">): Location {
+  const region = place.side === "LEFT" ? {} : { region: regionOf(place) };
+  return {
+    physicalLocation: { artifactLocation: { uri: uriOf(place.path), uriBaseId: "SRCROOT" }, ...region },
+  };
+}
+
+function relatedTo({ places }: Finding): Pick<SarifResult, "relatedLocations"> {
+  if (places.length === 0) return {};
+  const text = (place: Place) =>
+    place.side === "LEFT" ? `The same problem. ${removedNote(place)}` : "The same problem.";
+  return {
+    relatedLocations: places.map((place) => ({ ...locationOf(place), message: { text: text(place) } })),
+  };
+}
+
+function removedNote(place: Omit<Place, "quote">): string {
+  const { first, last } = anchorOf(place);
   const lines = first === last ? `line ${first}` : `lines ${first} to ${last}`;
   return `This is about ${lines} of the merge base, removed by the change.`;
 }
 
-function regionOf(finding: Finding): Region {
-  const { first, last } = anchorOf(finding);
+function regionOf(place: Omit<Place, "quote">): Region {
+  const { first, last } = anchorOf(place);
   return { startLine: first, endLine: last };
 }
 

@@ -14,11 +14,17 @@ export function noteOf(finding: Finding): string | null {
   return note === "" || holdsSecret(finding) ? null : note;
 }
 
-/** For a reader to see before the claim itself, to be followed by what stays open; null for all that is not uncertain. */
+/** For a reader to see before the claim, which nobody is to take for settled; null for all that is not uncertain. */
 export function doubtOf({ verification }: Finding): string | null {
   return verification === "uncertain"
     ? "Uncertain: a second look could neither confirm nor refute this."
     : null;
+}
+
+/** The same with what stays open, on one line; empty for all that is not uncertain. */
+export function doubtSentence(finding: Finding): string {
+  const doubt = doubtOf(finding);
+  return doubt === null ? "" : `${doubt} ${(noteOf(finding) ?? "").replace(/\s+/g, " ")}`.trim();
 }
 
 /** What stands with the evidence: when it goes wrong, or why nobody could check it. What is uncertain is told with the claim. */

@@ -1,6 +1,8 @@
-import type { Evidence, Finding } from "../finding.ts";
+import type { Evidence, Finding, Place } from "../finding.ts";
 import type { PlacedFinding } from "../review/review-result.ts";
 import { codeFrame, type FrameLine, type SourceLines, suggestionDiff } from "./code-frame.ts";
+import { plural } from "./outcome.ts";
+import { doubtSentence, noteBesideEvidence } from "./second-look.ts";
 import { plainLine, plainLines, type Style } from "./terminal-style.ts";
 import { clip, wrap } from "./terminal-wrap.ts";
 
@@ -14,6 +16,7 @@ export function findingLines(
 ): string[] {
   const lines = [titleLine(finding, style), ...placeLines(finding, style)];
   if (placement.kind !== "inline") lines.push(style.dim(`not on its line: ${plainLine(placement.reason)}`));
+  lines.push(...doubtLines(finding, style));
   lines.push("", ...frameLines(codeFrame(finding, source), style), "", ...proseLines(finding.body, style));
   const suggestion = suggestionDiff(finding, source);
   if (suggestion) {
@@ -23,9 +26,37 @@ export function findingLines(
       lines.push(paint[sign](clip(`  ${sign} ${plainLine(text)}`, style.width - INDENT.length)));
     }
   }
-  if (finding.evidence.length > 0)
-    lines.push("", ...finding.evidence.flatMap((one) => evidenceLines(one, style)));
+  const around = [
+    ...otherPlaces(finding, style),
+    ...noteLines(finding, style),
+    ...finding.evidence.flatMap((one) => evidenceLines(one, style)),
+  ];
+  if (around.length > 0) lines.push("", ...around);
   return lines.map((line) => (line === "" ? "" : INDENT + line));
+}
+
+function doubtLines(finding: Finding, style: Style): string[] {
+  const doubt = plainLine(doubtSentence(finding));
+  return doubt === "" ? [] : wrap(doubt, style.width - INDENT.length).map(style.alarm);
+}
+
+const MOST_PLACES = 10;
+
+function otherPlaces({ places }: Finding, style: Style): string[] {
+  const shown = places.slice(0, MOST_PLACES).map((place) => `- the same at ${placeWords(place)}`);
+  const rest = places.length - shown.length;
+  const lines = rest > 0 ? [...shown, `- and at ${plural(rest, "more place")}`] : shown;
+  return lines.flatMap((line) => wrap(line, style.width - INDENT.length));
+}
+
+function placeWords({ path, side, line, start_line }: Place): string {
+  const lines = start_line === null ? `${line}` : `${start_line}-${line}`;
+  return `${plainLine(path)}:${lines}${side === "LEFT" ? " (removed)" : ""}`;
+}
+
+function noteLines(finding: Finding, style: Style): string[] {
+  const note = noteBesideEvidence(finding);
+  return note === null ? [] : wrap(`- ${plainLine(note)}`, style.width - INDENT.length).map(style.dim);
 }
 
 function evidenceLines({ path, start_line, end_line, note }: Evidence, style: Style): string[] {
@@ -40,14 +71,10 @@ function titleLine(finding: Finding, style: Style): string {
 }
 
 function placeLines(finding: Finding, style: Style): string[] {
-  const range = finding.start_line === null ? `${finding.line}` : `${finding.start_line}-${finding.line}`;
-  const removed = finding.side === "LEFT" ? " (removed)" : "";
   const sure = `${Math.round(finding.confidence * 100)} % sure`;
   const origin = finding.source === "model" ? sure : plainLine(finding.source);
   const checked = finding.verification === "unverified" ? [] : [finding.verification];
-  const facts = [`${plainLine(finding.path)}:${range}${removed}`, finding.category, origin, ...checked].join(
-    " · ",
-  );
+  const facts = [placeWords(finding), finding.category, origin, ...checked].join(" · ");
   return wrap(facts, style.width - INDENT.length).map(style.dim);
 }
 

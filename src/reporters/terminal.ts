@@ -9,11 +9,13 @@ import {
   outcomeOf,
   outcomeSentence,
   plural,
+  predictionSentence,
   summaryOf,
   thousands,
   unreadPlaces,
   usageSentence,
 } from "./outcome.ts";
+import { effortSentence } from "./second-look.ts";
 import { findingLines, proseLines } from "./terminal-finding.ts";
 import { createStyle, plainLine, type Style } from "./terminal-style.ts";
 import { wrap } from "./terminal-wrap.ts";
@@ -48,6 +50,7 @@ export function renderTerminal(result: ReviewResult, options: TerminalOptions): 
 function quietLine(result: ReviewResult, { range }: TerminalOptions): string {
   const { coverage, usage } = result;
   const skipped = coverage.files_skipped.length;
+  const dropped = result.dropped.length;
   const model = [
     plainLine(result.model ?? ""),
     `${thousands(usage.prompt_tokens + usage.completion_tokens)} tokens`,
@@ -59,6 +62,7 @@ function quietLine(result: ReviewResult, { range }: TerminalOptions): string {
     `${plainLine(range.base)}...${plainLine(range.head)}: ${nothingFound(result)}`,
     ...(coverage.hunks_total > 0 ? [`${plural(coverage.hunks_total, "hunk")} read`] : []),
     ...(skipped > 0 ? [`${plural(skipped, "file")} skipped`] : []),
+    ...(dropped > 0 ? [`${plural(dropped, "finding")} checked and left out`] : []),
     spent.join(", "),
   ].join(" · ");
 }
@@ -107,6 +111,13 @@ function skippedRows({ files_skipped: skipped }: Coverage): [string, string][] {
     : shown;
 }
 
+function droppedRows({ dropped }: ReviewResult): [string, string][] {
+  if (dropped.length === 0) return [];
+  return [
+    ["Left out", `${plural(dropped.length, "finding")}; --format markdown and json say which, and why`],
+  ];
+}
+
 function footerLines(result: ReviewResult, style: Style): string[] {
   const { coverage, warnings } = result;
   const found = countBySeverity(result.findings.map(({ finding }) => finding)) || "none";
@@ -118,14 +129,20 @@ function footerLines(result: ReviewResult, style: Style): string[] {
     ["Findings", found],
     ["Coverage", read],
     ...skippedRows(coverage),
+    ["Effort", effortSentence(result)],
+    ...droppedRows(result),
     ["Usage", usageSentence(result)],
+    ["Predicted", predictionSentence(result)],
     ["Time", duration(result.duration_ms)],
   ];
   const label = (name: string) => name.padEnd(10);
   const show = ([name, text]: [string, string]) =>
     wrap(text, style.width - 10).map((line, index) => label(index ? "" : name) + line);
   return [
-    ...rows.flatMap(show).map(style.dim),
+    ...rows
+      .filter(([, text]) => text !== "")
+      .flatMap(show)
+      .map(style.dim),
     ...warnings.flatMap((warning) => show(["Warning", plainLine(warning)])).map(style.alarm),
   ];
 }

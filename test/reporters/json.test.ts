@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { ReviewJson, renderJson } from "../../src/reporters/json.ts";
-import { sampleFinding, sampleResult } from "./sample-result.ts";
+import { lookedAtAgain, sampleFinding, sampleResult } from "./sample-result.ts";
 
 describe("the JSON report", () => {
   it("has the documented shape, in the documented order", () => {
@@ -20,6 +20,9 @@ describe("the JSON report", () => {
       "usage",
       "stop_reason",
       "warnings",
+      "effort",
+      "dropped",
+      "predicted",
     ]);
     expect(Object.keys(value.findings[0])).toEqual([
       "id",
@@ -35,6 +38,9 @@ describe("the JSON report", () => {
       "confidence",
       "verification",
       "placement",
+      "verification_note",
+      "places",
+      "evidence",
     ]);
     expect(value.findings[0].placement).toBe("file");
     expect(Object.keys(value.coverage)).toEqual(["hunks_total", "hunks_served", "files_skipped"]);
@@ -45,6 +51,31 @@ describe("the JSON report", () => {
       "completion_tokens",
       "cost_usd",
     ]);
+  });
+
+  it("has what a second look came to and what was left out for it, and quotes no code of a place", () => {
+    const evidence = [{ path: "src/a.ts", start_line: 1, end_line: 2, note: "seen" }];
+    const again = sampleResult(lookedAtAgain());
+    again.findings[0]!.finding.evidence = evidence;
+    const value = JSON.parse(renderJson(again));
+    expect(ReviewJson.parse(value)).toEqual(value);
+    expect(value.findings[0]).toMatchObject({
+      verification_note: "the price is 1",
+      places: [
+        { path: "src/order.ts", side: "RIGHT", line: 12, start_line: null },
+        { path: "src/old.ts", side: "LEFT", line: 9, start_line: 7 },
+      ],
+      evidence,
+    });
+    expect(value.dropped).toEqual(again.dropped);
+    expect(value.predicted).toEqual(again.predicted);
+    expect(renderJson(again)).not.toContain("CODE OF A PLACE");
+  });
+
+  it("repeats no note on a secret", () => {
+    const finding = sampleFinding({ source: "secrets/aws", verification_note: "the key is AKIA1" });
+    const text = renderJson(sampleResult({ findings: [{ finding, placement: { kind: "inline" } }] }));
+    expect(text).not.toContain("AKIA1");
   });
 
   it("writes invisible characters as escapes that mean the same", () => {

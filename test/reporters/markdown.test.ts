@@ -1,7 +1,16 @@
 import { describe, expect, it } from "vitest";
 import { renderMarkdown } from "../../src/reporters/markdown.ts";
 import type { ReviewResult } from "../../src/review/review-result.ts";
-import { nothingReviewable, sampleFinding, sampleResult, sampleSource, skipping } from "./sample-result.ts";
+import {
+  lookedAtAgain,
+  nothingReviewable,
+  sampleDropped,
+  sampleFinding,
+  samplePlace,
+  sampleResult,
+  sampleSource,
+  skipping,
+} from "./sample-result.ts";
 
 const render = (over: Partial<ReviewResult>) => renderMarkdown(sampleResult(over), sampleSource);
 
@@ -38,6 +47,7 @@ Suggestion:
 
 - aaaaaaaaaaaa..bbbbbbbbbbbb, 2 files
 - coverage: 3 of 3 hunks read by \`test-model\`
+- effort: low
 - usage: 4 requests, 12,345 prompt tokens (6,000 of them cached), 678 completion tokens, $0.0312
 - time: 8.2 s
 
@@ -63,6 +73,19 @@ Suggestion:
     expect(render({ findings: [] })).toMatch(/^## Hunkwise: no problems found\n/);
   });
 
+  it("says what came of a second look: when it goes wrong, what is in doubt, what was left out", () => {
+    const text = render(lookedAtAgain());
+    expect(text).toContain("The same at:\n\n- `src/order.ts:12`\n- `src/old.ts:7-9` (removed)\n\n- Goes");
+    expect(text).toContain("\n- Goes wrong when: the price is 1\n");
+    expect(text).toContain(
+      "\n\n**Uncertain: a second look could neither confirm nor refute this.** the caller is not in the repository\n\n```\n",
+    );
+    expect(text).toContain("- effort: medium; 4 findings were checked again: 1 confirmed, 1 refuted, 2");
+    expect(text).toContain("- left out: `src/price.ts:3` Prices may be missing (refuted: the type has no");
+    expect(text).toContain("- predicted: 15,000 tokens, $0.0400; took 13,023 tokens, $0.0312\n");
+    expect(text).not.toContain("CODE OF A PLACE");
+  });
+
   it("fences code that holds fences", () => {
     const quote = "````\nend";
     const finding = sampleFinding({ path: "x.md", quote, start_line: 5, line: 6, suggestion: null });
@@ -73,13 +96,21 @@ Suggestion:
 
   it("lets nothing of the model's text be obeyed: no HTML, link, mention or hidden direction", () => {
     const hostile = "**x** <img src=y> [a](https://b.example) @team \u202e";
-    const finding = sampleFinding({ title: hostile, body: hostile, path: "a`b<i>.ts" });
+    const finding = sampleFinding({
+      ...{ title: hostile, body: hostile, path: "a`b<i>.ts" },
+      ...{
+        verification: "uncertain",
+        verification_note: hostile,
+        places: [samplePlace({ path: "a`b<i>.ts" })],
+      },
+    });
     const text = render({
       summary: hostile,
+      dropped: [sampleDropped({ path: "a`b<i>.ts", title: hostile, reason: hostile })],
       warnings: [hostile],
       findings: [{ finding, placement: { kind: "inline" } }],
     });
     expect(text).not.toMatch(/(?<!\\)<img|\]\(http|@team|\u202e/);
-    expect(text).toContain("``a`b<i>.ts:6``");
+    for (const line of [3, 6, 12]) expect(text).toContain(`\`\`a\`b<i>.ts:${line}\`\``);
   });
 });

@@ -107,7 +107,6 @@ Hunkwise finding f1`,
         expect(annotation.message).not.toBe("");
         expect(annotatedFinding(annotation.details)).toBe("0123abcd");
       }),
-      { numRuns: 50 },
     );
   });
 });

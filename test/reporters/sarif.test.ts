@@ -5,7 +5,7 @@ import type { Finding } from "../../src/finding.ts";
 import { renderSarif, toSarif } from "../../src/reporters/sarif.ts";
 import type { ReviewResult } from "../../src/review/review-result.ts";
 import { sarifEssentials } from "../support/sarif-essentials.ts";
-import { sampleFinding, sampleResult } from "./sample-result.ts";
+import { lookedAtAgain, sampleFinding, samplePlace, sampleResult } from "./sample-result.ts";
 
 interface Run {
   results: {
@@ -40,6 +40,7 @@ describe("the SARIF report", () => {
     ].map((finding) => ({ finding, placement: { kind: "inline" } as const }));
     expect(validate(toSarif(sampleResult({ findings, warnings: ["careful"] }), "0.1.0"))).toBe(true);
     expect(validate(toSarif(sampleResult({ findings: [] }), "0.1.0"))).toBe(true);
+    expect(validate(toSarif(sampleResult(lookedAtAgain()), "0.1.0"))).toBe(true);
   });
 
   it("maps severities to levels", () => {
@@ -63,6 +64,40 @@ describe("the SARIF report", () => {
     expect(result.locations[0]?.physicalLocation).not.toHaveProperty("region");
     expect(result.message.text).toContain("line 12 of the merge base");
     expect(result).not.toHaveProperty("fixes");
+  });
+
+  it("relates the other places, without their code", () => {
+    const places = [samplePlace({ start_line: 10 }), samplePlace({ side: "LEFT", path: "a b.ts", line: 9 })];
+    const result = resultOf({ places });
+    const uriBaseId = "SRCROOT";
+    expect(result.relatedLocations).toEqual([
+      {
+        physicalLocation: {
+          artifactLocation: { uri: "src/order.ts", uriBaseId },
+          region: { startLine: 10, endLine: 12 },
+        },
+        message: { text: "The same problem." },
+      },
+      {
+        physicalLocation: { artifactLocation: { uri: "a%20b.ts", uriBaseId } },
+        message: {
+          text: "The same problem. This is about line 9 of the merge base, removed by the change.",
+        },
+      },
+    ]);
+    expect(JSON.stringify(result)).not.toContain("CODE OF A PLACE");
+    expect(resultOf({})).not.toHaveProperty("relatedLocations");
+  });
+
+  it("says first what is in doubt, and has the note of a second look as a property", () => {
+    const note = { verification_note: "who calls it" };
+    expect(resultOf({ verification: "uncertain", ...note }).message.text).toMatch(
+      /^The condition .*\n\nUncertain: a second look .* this\. who calls it\n\n`item/,
+    );
+    const confirmed = resultOf({ verification: "confirmed", ...note });
+    expect(confirmed.properties).toMatchObject({ verificationNote: "who calls it" });
+    expect(confirmed.message.text).not.toContain("who calls it");
+    expect(JSON.stringify(resultOf({ source: "secrets/x", ...note }))).not.toContain("who calls it");
   });
 
   it("encodes paths as URI references", () => {

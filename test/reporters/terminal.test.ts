@@ -2,7 +2,16 @@ import { describe, expect, it } from "vitest";
 import { renderTerminal, type TerminalOptions } from "../../src/reporters/terminal.ts";
 import { columns } from "../../src/reporters/terminal-wrap.ts";
 import type { ReviewResult } from "../../src/review/review-result.ts";
-import { nothingReviewable, sampleFinding, sampleResult, sampleSource, skipping } from "./sample-result.ts";
+import {
+  lookedAtAgain,
+  nothingReviewable,
+  sampleDropped,
+  sampleFinding,
+  samplePlace,
+  sampleResult,
+  sampleSource,
+  skipping,
+} from "./sample-result.ts";
 
 const options: TerminalOptions = {
   range: { base: "main", head: "topic", commits: "2 commits" },
@@ -51,10 +60,52 @@ src/cart.ts
 
 Findings  1 high
 Coverage  3 of 3 hunks read by the model
+Effort    low
 Usage     4 requests, 12,345 prompt tokens (6,000 of them cached), 678
           completion tokens, $0.0312
 Time      8.2 s
 `);
+  });
+
+  it("says what came of a second look, where else a finding is, and how many were left out", () => {
+    const text = render(lookedAtAgain());
+    expect(text).toContain(`
+  - the same at src/order.ts:12
+  - the same at src/old.ts:7-9 (removed)
+  - Goes wrong when: the price is 1
+`);
+    expect(text).toContain(`
+  src/cart.ts:7 · correctness · 95 % sure · uncertain
+  Uncertain: a second look could neither confirm nor refute this. the caller is
+  not in the repository
+
+`);
+    expect(text).toContain(`
+Effort    medium; 4 findings were checked again: 1 confirmed, 1 refuted, 2 not
+          settled
+Left out  2 findings; --format markdown and json say which, and why
+`);
+    expect(text).toContain("\nPredicted 15,000 tokens, $0.0400; took 13,023 tokens, $0.0312\n");
+    expect(text).not.toMatch(/CODE OF A PLACE|Prices may be missing/);
+  });
+
+  it("counts other places beyond ten", () => {
+    const places = Array.from({ length: 13 }, (_, at) => samplePlace({ line: at + 1 }));
+    const text = render({
+      findings: [{ finding: sampleFinding({ places }), placement: { kind: "inline" } }],
+    });
+    expect(text).toContain("  - the same at src/order.ts:10\n  - and at 3 more places\n");
+  });
+
+  it("repeats no note on a secret", () => {
+    const finding = sampleFinding({ source: "secrets/aws", verification_note: "the key is AKIA1" });
+    expect(render({ findings: [{ finding, placement: { kind: "inline" } }] })).not.toContain("AKIA1");
+  });
+
+  it("stays one line when all that was found was refuted", () => {
+    expect(render({ findings: [], dropped: [sampleDropped()] })).toMatch(
+      /^main\.\.\.topic: no problems found · 3 hunks read · 1 finding checked and left out · .*\n$/,
+    );
   });
 
   it("is one quiet line for a complete review without findings", () => {
@@ -165,6 +216,9 @@ Time      8.2 s
               path: "other.ts",
               suggestion: "z".repeat(300),
               evidence: [{ path: "e.ts", start_line: 1, end_line: 2, note: "note ".repeat(40) }],
+              verification: "uncertain",
+              verification_note: "open ".repeat(60),
+              places: [samplePlace()],
             }),
             placement: { kind: "inline" },
           },
@@ -186,6 +240,9 @@ Time      8.2 s
       suggestion: hostile,
       source: hostile,
       evidence: [{ path: hostile, start_line: 1, end_line: 1, note: hostile }],
+      verification: "uncertain",
+      verification_note: hostile,
+      places: [samplePlace({ path: hostile })],
     });
     const text = render(
       {

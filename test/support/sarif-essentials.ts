@@ -18,7 +18,8 @@ const message = strict({ text, markdown: text, id: text }, ["text"]);
 const artifactLocation = strict({ uri: { type: "string", format: "uri-reference" }, uriBaseId: text });
 const region = strict({ startLine: line, endLine: line, startColumn: line, endColumn: line }, ["startLine"]);
 const artifactContent = strict({ text });
-const location = strict({ physicalLocation: strict({ artifactLocation, region }, ["artifactLocation"]) });
+const physicalLocation = strict({ artifactLocation, region }, ["artifactLocation"]);
+const location = strict({ physicalLocation, message });
 const replacement = strict({ deletedRegion: region, insertedContent: artifactContent }, ["deletedRegion"]);
 const fix = strict(
   {
@@ -42,6 +43,7 @@ const result = strict(
     level,
     message,
     locations: list(location),
+    relatedLocations: list(location),
     partialFingerprints: { type: "object", additionalProperties: text },
     fixes: list(fix),
     properties: bag,
