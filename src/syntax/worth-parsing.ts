@@ -16,6 +16,25 @@ export function isWorthParsing(text: string): boolean {
  */
 const maximumDepth = 400;
 
+/**
+ * Whether brackets are nested deeper than a tree may be, strings and comments included. A parser spends seconds on thousands
+ * of brackets that nothing closes, and what it makes of them is one flat error.
+ */
+export function isNestedTooDeep(text: string): boolean {
+  let depth = 0;
+  for (let at = 0; at < text.length; at++) {
+    const code = text.charCodeAt(at);
+    if (openers.has(code)) depth += 1;
+    else if (closers.has(code)) depth = Math.max(0, depth - 1);
+    if (depth > maximumDepth) return true;
+  }
+  return false;
+}
+
+const codesOf = (brackets: string) => new Set([...brackets].map((one) => one.charCodeAt(0)));
+const openers = codesOf("([{");
+const closers = codesOf(")]}");
+
 /** Whether a tree has more levels than it can be searched with. */
 export function isTooDeep(root: SgNode): boolean {
   const open = [{ node: root, depth: 1 }];

@@ -1,0 +1,132 @@
+import { docStartOf } from "./line-index.ts";
+import type { Definition, DefinitionKind } from "./source.ts";
+
+/** Characters of a line that are looked at: no head of a definition is longer. */
+const longestHead = 400;
+
+const modifiers =
+  "(?:(?:export|default|public|private|protected|internal|open|override|final|static|local|abstract|sealed|case|async|inline|implicit|lazy|mutating|pub|class|indirect|data|@\\w+)\\s+)*";
+
+/** How definitions begin in languages without a grammar here. The first group is the word, the second the name. */
+const heads: readonly RegExp[] = [
+  // Shell: `name() {`, `function name {`.
+  /^\s*()([\w:.-]+)\s*\(\s*\)\s*(?:\{|$)/,
+  new RegExp(
+    `^\\s*${modifiers}(function|func|fun|fn|def|defp|defmacrop?|sub|proc|method|class|struct|enum|record|trait|interface|protocol|actor|object|module|defmodule|package|namespace|extension|impl|typealias|type)\\s+([\\w$.:?!-]*[\\w$?!])`,
+  ),
+  // Swift: `init(`, and languages that name the constructor.
+  /^\s*(?:(?:public|private|internal|required|convenience|override)\s+)*(init|deinit|constructor)()\b/,
+  // JavaScript inside of other files, and Lua: `name = function (`, `const name = (…) =>`.
+  /^\s*(?:export\s+)?(?:local|const|let|var)?\s*()([\w$.:]+)\s*=\s*(?:async\s+)?(?:function\b|\([^()]*\)\s*=>)/,
+];
+
+const kinds: Readonly<Record<string, DefinitionKind>> = {
+  class: "class",
+  struct: "class",
+  record: "class",
+  actor: "class",
+  object: "class",
+  enum: "type",
+  type: "type",
+  typealias: "type",
+  trait: "interface",
+  interface: "interface",
+  protocol: "interface",
+  module: "module",
+  defmodule: "module",
+  package: "module",
+  namespace: "module",
+  extension: "extension",
+  impl: "extension",
+};
+
+/** The beginning of a line that is a comment, for languages without a grammar here. */
+export const commentLine = /^(\/\/|#(?!\[)|--|;|%|"""|\*|\/\*)/;
+
+interface Open {
+  definition: Definition;
+  indent: number;
+}
+
+/**
+ * What a text defines, guessed from words and indentation: a definition reaches as far as lines are indented deeper than its
+ * head, and to the line that closes it.
+ */
+export function outlineByLayout(text: string): Definition[] {
+  const lines = text.split("\n");
+  const definitions: Definition[] = [];
+  const open: Open[] = [];
+  const depth = createDepth(lines);
+  for (const [at, line] of lines.entries()) {
+    const head = headOf(line);
+    if (!head) continue;
+    const indent = indentOf(line);
+    while (open.length > 0 && (open.at(-1)?.definition.end ?? 0) < at + 1) open.pop();
+    const outer = open.at(-1)?.definition;
+    const inner = outer !== undefined && outer.kind !== "function" && outer.kind !== "method";
+    const definition: Definition = {
+      name: head.name,
+      kind: head.kind === "function" && inner && outer.kind !== "module" ? "method" : head.kind,
+      start: at + 1,
+      end: Math.min(endOf(depth, at, indent), outer?.end ?? lines.length),
+      docStart: docStartOf(lines, at + 1, commentLine),
+      signatureEnd: at + 1,
+      container: inner ? outer.name : null,
+      exported: !/\b(private|local|fileprivate|defp)\b/.test(line.slice(0, longestHead)),
+    };
+    definitions.push(definition);
+    open.push({ definition, indent });
+  }
+  return definitions;
+}
+
+function headOf(line: string): { name: string; kind: DefinitionKind } | null {
+  const start = line.slice(0, longestHead);
+  if (commentLine.test(start.trimStart())) return null;
+  for (const head of heads) {
+    const match = head.exec(start);
+    if (!match) continue;
+    const word = match[1] ?? "";
+    return { name: match[2] || word, kind: kinds[word] ?? "function" };
+  }
+  return null;
+}
+
+const indentOf = (line: string) => line.length - line.trimStart().length;
+
+const closers = /^\s*([)}\]]|end\b|fi\b|done\b|esac\b)/;
+
+interface Depth {
+  lines: readonly string[];
+  /** For a line, the next line that has ink and is not indented deeper than it; the number of lines where there is none. */
+  next: readonly number[];
+}
+
+/** Finds for every line at once where its block ends: the time grows with the lines, not with their nesting. */
+function createDepth(lines: readonly string[]): Depth {
+  const next = new Array<number>(lines.length).fill(lines.length);
+  const waiting: { at: number; indent: number }[] = [];
+  for (const [at, line] of lines.entries()) {
+    if (line.trim() === "") continue;
+    const indent = indentOf(line);
+    while (waiting.length > 0 && (waiting.at(-1)?.indent ?? 0) >= indent) next[waiting.pop()?.at ?? 0] = at;
+    waiting.push({ at, indent });
+  }
+  return { lines, next };
+}
+
+/** The last line of the block that begins at an index, 1-indexed. */
+function endOf({ lines, next }: Depth, at: number, indent: number): number {
+  let end = next[at] ?? lines.length;
+  // A brace of its own line opens the block, and what is in front of the closer may begin at the margin.
+  if (lines[end]?.trim() === "{" && indentOf(lines[end] ?? "") === indent) end = next[end] ?? lines.length;
+  const line = lines[end];
+  if (line !== undefined && closers.test(line) && indentOf(line) === indent) return end + 1;
+  return lastInk(lines, at, end) + 1;
+}
+
+function lastInk(lines: readonly string[], from: number, to: number): number {
+  let last = to - 1;
+  while (last > from && lines[last]?.trim() === "") last -= 1;
+  return last;
+}

@@ -1,0 +1,29 @@
+import { extensionOf, type Grammar, grammarOf, grammarsOf, loadAstGrep } from "./grammars.ts";
+import { createLayoutSource } from "./layout-source.ts";
+import { shapes } from "./shapes/all-shapes.ts";
+import type { Source } from "./source.ts";
+import { createTreeSource } from "./tree-source.ts";
+import { isNestedTooDeep, isTooDeep, isWorthParsing } from "./worth-parsing.ts";
+
+/**
+ * What a source file consists of. Without a grammar for its path, and where it is nested too deeply to be searched, it is guessed
+ * from the layout. Null for texts that nobody wrote by hand or that are too large ({@link isWorthParsing}), and for binaries.
+ */
+export async function parseSource(path: string, text: string): Promise<Source | null> {
+  if (text.includes("\0") || !isWorthParsing(text)) return null;
+  const grammar = grammarFor(path, text);
+  if (!grammar || isNestedTooDeep(text)) return createLayoutSource(path, text);
+  const astGrep = await loadAstGrep();
+  const root = astGrep.parse(grammar.dialect, text).root();
+  if (isTooDeep(root)) return createLayoutSource(path, text);
+  const hasKind = (kind: string) => astGrep.kind(grammar.dialect, kind) !== 0;
+  return createTreeSource({ text, root, shape: shapes[grammar.language], hasKind });
+}
+
+const cppWords = /^\s*(class|namespace|template|public:|private:|using)\b|\b\w+::\w/m;
+
+/** Headers are C++ where they use its words. */
+function grammarFor(path: string, text: string): Grammar | null {
+  const isCppHeader = extensionOf(path) === "h" && cppWords.test(text);
+  return isCppHeader ? (grammarsOf("cpp")[0] ?? null) : grammarOf(path);
+}

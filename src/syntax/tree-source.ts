@@ -1,0 +1,195 @@
+import type { SgNode } from "@ast-grep/napi";
+import { findDefinitions } from "./find-definitions.ts";
+import { indexLines, shortText } from "./line-index.ts";
+import { definitionsAt, once, tellingLiterals, within } from "./ranges.ts";
+import type { Shape, Slot } from "./shape.ts";
+import { calleeOf, callKinds, type Place, placeOf, type SlotTable, slotTableOf } from "./slots.ts";
+import type { Call, Import, Reference, ReferenceRole, Source } from "./source.ts";
+
+/** A syntax tree and what is needed to read it. */
+export interface Tree {
+  text: string;
+  root: SgNode;
+  shape: Shape;
+  /** Whether the tree's dialect has nodes of a kind; to search for others is an error. */
+  hasKind(kind: string): boolean;
+}
+
+const stringKinds = [
+  ...["string_fragment", "string_content", "string_literal_content", "multiline_string_fragment"],
+  ...["interpreted_string_literal_content", "raw_string_literal_content", "character_literal_content"],
+];
+
+/** What a syntax tree tells of its file. */
+export function createTreeSource(tree: Tree): Source {
+  const { shape, text } = tree;
+  const table = slotTableOf(shape);
+  const definitions = once(() =>
+    findDefinitions(findKinds(tree, Object.keys(shape.definitions)), indexLines(text), shape),
+  );
+  const calls = once(() => callsOf(tree, table));
+  const imports = once(() => importsOf(tree));
+  const literals = once(() =>
+    findKinds(tree, stringKinds).map((node) => ({ line: lineOf(node), text: node.text() })),
+  );
+  return {
+    isParsed: true,
+    get definitions() {
+      return definitions();
+    },
+    get imports() {
+      return imports();
+    },
+    enclosing: (line) => definitionsAt(definitions(), line),
+    calls: (start, end) => within(calls(), start, end),
+    references: (names) => referencesOf(tree, names, table),
+    readNames: (start, end) => readNames(tree, start, end, table),
+    literals: (start, end) => tellingLiterals(within(literals(), start, end).map((one) => one.text)),
+  };
+}
+
+const lineOf = (node: SgNode) => node.range().start.line + 1;
+
+/** Nodes of these kinds in the order of the text. Kinds with an expression of their own have to match it. */
+function findKinds({ root, shape, hasKind }: Tree, kinds: readonly string[], regex?: string): SgNode[] {
+  const any = kinds.filter(hasKind).map((kind) => {
+    const head = regex ?? shape.heads?.[kind];
+    return head === undefined ? { kind } : { all: [{ kind }, { regex: head }] };
+  });
+  return any.length > 0 ? root.findAll({ rule: { any } }) : [];
+}
+
+function importsOf(tree: Tree): Import[] {
+  const { shape } = tree;
+  const heads = { ...tree, shape: { ...shape, heads: shape.importHeads ?? {} } };
+  return findKinds(heads, Object.keys(shape.imports)).flatMap((node) => {
+    const specifiers = shape.imports[String(node.kind())]?.(node) ?? [];
+    return specifiers.filter(Boolean).map((specifier) => ({ specifier, line: lineOf(node) }));
+  });
+}
+
+function callsOf(tree: Tree, table: SlotTable): Call[] {
+  const { text, shape } = tree;
+  const bare = { ...tree, shape: { ...shape, heads: {} } };
+  const written = findKinds(bare, callKinds(table)).flatMap((node) => {
+    const callee = calleeOf(node, table);
+    if (!callee || !shape.identifiers.includes(String(callee.name.kind()))) return [];
+    const { start } = callee.name.range();
+    const receiver = receiverOf(text, callee.start, start.index);
+    return [{ name: shortText(callee.name.text()), line: start.line + 1, receiver }];
+  });
+  return shape.tokenTree ? [...written, ...callsInTokens(bare, shape.tokenTree)] : written;
+}
+
+/** Longest receiver that is looked at. */
+const longestReceiver = 400;
+
+function receiverOf(text: string, from: number, to: number): string | null {
+  const before = text.slice(from, Math.min(to, from + longestReceiver)).replace(/[\s.?!:>-]+$/, "");
+  return before === "" ? null : shortText(before);
+}
+
+/** What a macro is given is tokens: a name in front of parentheses is taken for a call. */
+function callsInTokens(tree: Tree, kind: string): Call[] {
+  return findKinds(tree, [kind]).flatMap((node) => {
+    const children = node.children();
+    return children.flatMap((child, at) => {
+      const next = children[at + 1];
+      const isCall =
+        child.kind() === "identifier" && next?.kind() === kind && tree.text[next.range().start.index] === "(";
+      return isCall ? [{ name: shortText(child.text()), line: lineOf(child), receiver: null }] : [];
+    });
+  });
+}
+
+/** More names than this are looked for one by one, since an expression of them all would be too large. */
+const maximumAlternatives = 200;
+
+function referencesOf(tree: Tree, names: ReadonlySet<string>, table: SlotTable): Reference[] {
+  const known = [...names].filter((name) => /^\S{1,200}$/.test(name) && tree.text.includes(name));
+  if (known.length === 0) return [];
+  const few = known.length <= maximumAlternatives;
+  const any = `^(${known.map((name) => name.replace(/[.*+?^${}()|[\]\\#&~-]/g, "\\$&")).join("|")})$`;
+  return findKinds(tree, tree.shape.identifiers, few ? any : undefined).flatMap((node) => {
+    const name = node.text();
+    if (!names.has(name)) return [];
+    return [{ name, line: lineOf(node), role: roleOf(placeOf(node, table), tree.text) }];
+  });
+}
+
+const roles: Record<Place["slot"], ReferenceRole | null> = {
+  call: "call",
+  method: "call",
+  definition: "definition",
+  import: "import",
+  write: "write",
+  key: "write",
+  shorthand: "write",
+  read: "read",
+  type: "type",
+  // What follows decides.
+  parameter: null,
+  keyword: null,
+  path: null,
+  specifier: null,
+};
+
+function roleOf({ slot, node }: Place, text: string): ReferenceRole {
+  const role = roles[slot];
+  if (role) return role;
+  if (slot === "path") return isImported(node) ? "import" : "read";
+  if (slot === "specifier") return node.parent()?.field("body") ? "definition" : "type";
+  if (isGiven(node, text)) return "write";
+  return slot === "parameter" ? "definition" : "read";
+}
+
+/** Whether a `=` follows: behind the type that a parameter has, where it has one. */
+function isGiven(node: SgNode, text: string): boolean {
+  const { end } = node.range();
+  return /^\??\s*(:[^=,()\n]*)?=(?![=>])/.test(text.slice(end.index, end.index + 200));
+}
+
+/** Levels of a path such as `a::b::c` or `a.b.c`. */
+const longestPath = 12;
+
+function isImported(node: SgNode): boolean {
+  let around = node.parent();
+  for (let level = 0; around && level < longestPath; level++) {
+    if (/^(import|use|using|package|namespace_use)_/.test(String(around.kind()))) return true;
+    around = around.parent();
+  }
+  return false;
+}
+
+/** Names of the object that a method belongs to, which nobody looks up. */
+const ownNames = new Set(["self", "cls", "this", "super"]);
+
+function readNames(tree: Tree, start: number, end: number, table: SlotTable): Set<string> {
+  const read = new Set<string>();
+  const defined = new Set<string>();
+  for (const node of namesIn(tree, start, end)) {
+    const place = placeOf(node, table);
+    const role = roleOf(place, tree.text);
+    const name = node.text();
+    if (role === "read" || place.slot === "shorthand") read.add(name);
+    else if (role === "definition" || (role === "write" && isVariable(place))) defined.add(name);
+  }
+  return new Set([...read].filter((name) => !defined.has(name) && !ownNames.has(name)));
+}
+
+const keys: readonly Slot[] = ["key", "keyword"];
+const isVariable = ({ slot, isMember }: Place) => !isMember && !keys.includes(slot);
+
+/** Names on lines from `start` to `end`; what lies outside of them is not entered. */
+function namesIn({ root, shape }: Tree, start: number, end: number): SgNode[] {
+  const names: SgNode[] = [];
+  const open = [root];
+  for (let node = open.pop(); node; node = open.pop()) {
+    if (shape.identifiers.includes(String(node.kind()))) names.push(node);
+    for (const child of node.children()) {
+      const range = child.range();
+      if (range.start.line < end && range.end.line >= start - 1) open.push(child);
+    }
+  }
+  return names;
+}
