@@ -7,7 +7,10 @@ import { printPullRequest } from "../test/support/github-double/print-pull-reque
 import { planted } from "./demo-faults.ts";
 import { startDemo } from "./demo-run.ts";
 
-const MODEL_VARIABLES = ["OPENAI_API_KEY", "OPENAI_BASE_URL", "HUNKWISE_MODEL", "HUNKWISE_CONTEXT_TOKENS"];
+const MODEL_VARIABLES = [
+  ...["OPENAI_API_KEY", "OPENAI_BASE_URL", "HUNKWISE_MODEL", "HUNKWISE_CONTEXT_TOKENS"],
+  ...["HUNKWISE_PROTOCOL", "HUNKWISE_REASONING_EFFORT"],
+];
 
 const say = (text: string) => console.log(text);
 

@@ -17,7 +17,12 @@ export async function startInstantModel(): Promise<InstantModel> {
   const [url] = (await once(child, "message")) as [string];
   return {
     url,
-    env: { OPENAI_BASE_URL: url, OPENAI_API_KEY: apiKey, HUNKWISE_MODEL: modelName },
+    env: {
+      OPENAI_BASE_URL: url,
+      OPENAI_API_KEY: apiKey,
+      HUNKWISE_MODEL: modelName,
+      HUNKWISE_PROTOCOL: "native",
+    },
     [Symbol.dispose]: () => child.disconnect(),
   };
 }

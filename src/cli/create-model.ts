@@ -1,43 +1,103 @@
 import { readFile } from "node:fs/promises";
 import type { ModelEnv } from "../config/env.ts";
 import { AppError, errorLine } from "../errors.ts";
-import type { Model } from "../llm/model.ts";
+import { type AdaptiveModel, createAdaptiveModel } from "../llm/adaptive-model.ts";
+import { modelKey, openKnownModels } from "../llm/known-models.ts";
+import type { Models } from "../llm/model.ts";
 import type { OpenAiModel } from "../llm/openai.ts";
 import type { PriceTable } from "../llm/pricing.ts";
+import type { Probed } from "../llm/probe.ts";
 
 /** For one try of a request; a long answer of a reasoning model takes minutes. */
 const TIMEOUT_MS = 300_000;
 const MAX_RETRIES = 4;
 
-/** The model that the environment names, with the prices of the operator's own table where there is one. */
+/** The tools through which a review leaves a model that is told of no others. */
+const singleShot = { report: "report_finding", finish: "finish_review", verdict: "give_verdict" };
+
+/** The models of the environment's roles. */
+export interface ConnectedModels {
+  models: Models;
+  /** Resolves once it is known what the models can do, and their facts hold. Rejects only when aborted. */
+  ready(signal: AbortSignal): Promise<void>;
+  /** Loads the client, which is otherwise done when a model is first asked. Rejects for a bad address. */
+  load(): Promise<void>;
+}
+
+export interface ModelOptions {
+  /** The operator's own price table; null where there is none. */
+  pricesFile: string | null;
+  /** Where it is kept what models can do; null keeps nothing. */
+  folder: string | null;
+  /** Takes one line for whoever operates this. */
+  warn(text: string): void;
+}
+
+/**
+ * The models that the environment names, each connected once, whatever it is asked for. The client is loaded late: a
+ * command has better things to do first. Rejects for a bad price table.
+ */
+export async function createModels(env: ModelEnv, options: ModelOptions): Promise<ConnectedModels> {
+  const prices = await pricesOf(options.pricesFile);
+  const known = openKnownModels(options.folder);
+  const connected = new Map<string, { model: AdaptiveModel; load: () => Promise<unknown> }>();
+  const connectTo = (name: string): AdaptiveModel => {
+    const { native, load } = lateModel(env, name, prices);
+    const model = createAdaptiveModel({
+      native,
+      protocol: env.protocol,
+      contextIsConfigured: env.contextIsConfigured,
+      key: keyOf(env, name),
+      ...{ known, singleShot, warn: options.warn },
+    });
+    connected.set(name, { model, load });
+    return model;
+  };
+  const named = (name: string) => connected.get(name)?.model ?? connectTo(name);
+  const models = {
+    review: named(env.name),
+    verify: named(env.verifyName),
+    summarize: named(env.summarizeName),
+  };
+  const all = [...connected.values()];
+  return {
+    models,
+    ready: async (signal) => void (await Promise.all(all.map(({ model }) => model.ready(signal)))),
+    load: async () => void (await Promise.all(all.map(({ load }) => load()))),
+  };
+}
+
+/** One model as its API speaks, connected at once: that of the reviews, unless another is named. */
 export async function createModel(
   env: ModelEnv,
   pricesFile: string | null,
-  maxRetries = MAX_RETRIES,
+  { name = env.name, maxRetries = MAX_RETRIES }: { name?: string; maxRetries?: number } = {},
 ): Promise<OpenAiModel> {
-  return await connect(env, await pricesOf(pricesFile), maxRetries);
+  return connect(env, name, await pricesOf(pricesFile), maxRetries);
 }
 
-/** A model whose client is loaded when there is time for it, at the latest when it is asked something. */
-export interface LazyModel extends Model {
-  load(): void;
-}
+/** Under which name it is kept what a model can do. */
+export const keyOf = ({ baseUrl, azure }: ModelEnv, name: string): string =>
+  modelKey(JSON.stringify([baseUrl, azure]), name);
 
-/** Like `createModel`, for a command that has better things to do first. Rejects for a bad price table. */
-export async function createLazyModel(env: ModelEnv, pricesFile: string | null): Promise<LazyModel> {
-  const prices = await pricesOf(pricesFile);
+function lateModel(
+  env: ModelEnv,
+  name: string,
+  prices: PriceTable,
+): { native: Probed; load(): Promise<unknown> } {
   let model: Promise<OpenAiModel> | undefined;
-  const loaded = () => {
-    model ??= connect(env, prices, MAX_RETRIES);
+  const load = () => {
+    model ??= connect(env, name, prices, MAX_RETRIES);
     return model;
   };
-  return {
-    name: env.name,
+  const native: Probed = {
+    name,
     contextTokens: env.contextTokens,
     protocol: "native",
-    load: () => void loaded().catch(() => {}),
-    respond: async (request, signal) => (await loaded()).respond(request, signal),
+    respond: async (request, signal) => (await load()).respond(request, signal),
+    findContextTokens: async (signal) => (await load()).findContextTokens(signal),
   };
+  return { native, load };
 }
 
 async function pricesOf(pricesFile: string | null): Promise<PriceTable> {
@@ -45,13 +105,22 @@ async function pricesOf(pricesFile: string | null): Promise<PriceTable> {
   return readPrices(await readPricesFile(pricesFile));
 }
 
-async function connect(env: ModelEnv, prices: PriceTable, maxRetries: number): Promise<OpenAiModel> {
+async function connect(
+  env: ModelEnv,
+  name: string,
+  prices: PriceTable,
+  maxRetries: number,
+): Promise<OpenAiModel> {
   const { createOpenAiModel } = await import("../llm/openai.ts");
+  // Of Azure's classic API, the model of another role is another deployment.
+  const deployment = name === env.name ? env.azure?.deployment : name;
   return createOpenAiModel({
     apiKey: env.apiKey,
     baseUrl: env.baseUrl,
-    model: env.name,
+    azure: env.azure && { ...env.azure, deployment: deployment ?? name },
+    model: name,
     contextTokens: env.contextTokens,
+    reasoningEffort: env.reasoningEffort,
     prices,
     timeoutMs: TIMEOUT_MS,
     maxRetries,

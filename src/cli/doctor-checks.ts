@@ -4,14 +4,8 @@ import { dirname, join } from "node:path";
 import { type Env, programPath } from "../config/env.ts";
 import { readServerEnv } from "../config/stored-app.ts";
 import { AppError, errorLine } from "../errors.ts";
-import { duration, thousands } from "../reporters/outcome.ts";
-
-export interface Diagnosis {
-  state: "ok" | "warn" | "fail";
-  says: string;
-  /** What to do about it; null when all is well. */
-  remedy: string | null;
-}
+import { duration } from "../reporters/outcome.ts";
+import { type Diagnosis, fail, ok, warn } from "./diagnosis.ts";
 
 /** The environment, or why it cannot be used. */
 export type Environment = { env: Env } | { env: null; error: unknown };
@@ -20,13 +14,6 @@ interface Check {
   name: string;
   run(environment: Environment, signal: AbortSignal): Promise<Diagnosis>;
 }
-
-const ok = (says: string): Diagnosis => ({ state: "ok", says, remedy: null });
-const warn = (says: string, remedy: string): Diagnosis => ({ state: "warn", says, remedy });
-const fail = (error: unknown): Diagnosis =>
-  error instanceof AppError
-    ? { state: "fail", says: error.message, remedy: error.remedy ?? null }
-    : { state: "fail", says: errorLine(error), remedy: null };
 
 /** The environment as a server reads it; a broken one is a diagnosis like any other. */
 export function readEnvironment(): Environment {
@@ -122,20 +109,8 @@ async function checkModel(env: Env, signal: AbortSignal): Promise<Diagnosis> {
       "Set OPENAI_API_KEY, or OPENAI_BASE_URL and HUNKWISE_MODEL.",
     );
   }
-  const { probeModel } = await import("../llm/probe.ts");
-  const { createModel } = await import("./create-model.ts");
-  const probe = await probeModel(await createModel(env.model, env.pricesFile, 0), signal);
-  if (probe.error) throw probe.error;
-  const facts = `${env.model.name} answers in ${duration(probe.milliseconds)}, context ${thousands(env.model.contextTokens)} tokens as configured`;
-  if (!probe.callsTools || !probe.keepsSchema) {
-    return {
-      state: "fail",
-      says: `${facts}, but it ${probe.callsTools ? "does not keep to the schema of a tool" : "does not call tools"}`,
-      remedy:
-        "Choose a model that is made for tool calls, or switch them on in the server (vLLM: --enable-auto-tool-choice).",
-    };
-  }
-  return ok(`${facts}, calls tools${probe.callsInParallel ? ", several at a time" : ""}`);
+  const { checkModels } = await import("./check-models.ts");
+  return checkModels({ ...env, model: env.model }, signal);
 }
 
 /** Every check, in the order of the table. None of them rejects. */

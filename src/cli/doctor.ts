@@ -1,7 +1,7 @@
 import { createStyle, plainLine, type Style } from "../reporters/terminal-style.ts";
 import { wrap } from "../reporters/terminal-wrap.ts";
 import { type CommandIo, defineCommand, exitCodes } from "./command.ts";
-import type { Diagnosis } from "./doctor-checks.ts";
+import type { Diagnosis } from "./diagnosis.ts";
 import { wantsColour, write } from "./output.ts";
 
 export const doctor = defineCommand({
@@ -9,7 +9,7 @@ export const doctor = defineCommand({
   options: {},
   notes: [
     "Checks Node, git, ripgrep, the environment, the data folder and its database, the App's credentials and the model. " +
-      "The model is asked one small question, which costs a fraction of a cent.",
+      "Each model is asked a small question or two, which costs a fraction of a cent.",
     "",
     "Exit code: 0 nothing failed, 1 something did.",
   ],

@@ -10,7 +10,7 @@ import { openSqliteQueue } from "../queue/sqlite.ts";
 import { openSqliteSpending } from "../queue/sqlite-spending.ts";
 import { startWorker, type Worker } from "../queue/worker.ts";
 import { appIdentity, createProbot, installationAuth } from "../webhooks/probot.ts";
-import { createModel } from "./create-model.ts";
+import { createModels } from "./create-model.ts";
 import { logDestination } from "./log-lines.ts";
 import { useProxy } from "./use-proxy.ts";
 import { programVersion } from "./version.ts";
@@ -38,7 +38,7 @@ export function openLog(env: Env): Logger {
 export async function openApp(env: Env, credentials: AppCredentials, log: Logger): Promise<App> {
   useProxy(env);
   const { path: gitPath } = await requireGit({ searchPath: programPath() });
-  const model = env.model && (await createModel(env.model, env.pricesFile));
+  const connected = await connect(env, log);
   const queue = openSqliteQueue(env.dataDir);
   const spending = openSqliteSpending(env.dataDir);
   const probot = createProbot(credentials, env.github, log);
@@ -58,13 +58,26 @@ export async function openApp(env: Env, credentials: AppCredentials, log: Logger
       authorization: (repository) => gitAuthorization(mintToken, repository),
     }),
     ...{ spending, dailyBudget: env.dailyBudget, now: Date.now },
-    ...{ model, webUrl, version, log },
+    models: connected?.models ?? null,
+    modelsReady: async (signal) => connected?.ready(signal),
+    ...{ webUrl, version, log },
   });
-  if (model === null) log.warn("No model is set up: reviews run on the built-in analyzers alone");
   return {
     ...{ log, queue, spending, probot },
     startWorker: () => startWorker({ queue, log, concurrency: env.concurrency, ...jobs }),
   };
+}
+
+/** The models, their addresses proven to be ones; null where none is set up. */
+async function connect({ model, pricesFile, dataDir }: Env, log: Logger) {
+  if (model === null) {
+    log.warn("No model is set up: reviews run on the built-in analyzers alone");
+    return null;
+  }
+  const warn = (text: string) => log.warn(text);
+  const connected = await createModels(model, { pricesFile, folder: dataDir, warn });
+  await connected.load();
+  return connected;
 }
 
 /** What git needs to reach the host. */

@@ -1,15 +1,15 @@
 import type { RepoConfig } from "../config/repo-config.ts";
-import { factsOf, forAllRoles, type Model } from "../llm/model.ts";
+import { eachRole, factsOf, type Models } from "../llm/model.ts";
 import { limitsOf } from "../review/limits.ts";
 import type { ReviewInput } from "../review/review-input.ts";
 
 /** A local range as the review takes it: nobody wrote a description, and the limits are the repository's own. */
-export function inputOf(targetBranch: string, config: RepoConfig, model: Model | null): ReviewInput {
+export function inputOf(targetBranch: string, config: RepoConfig, models: Models | null): ReviewInput {
   return {
     targetBranch,
     pull: null,
     config,
     limits: limitsOf(config),
-    models: model && forAllRoles(factsOf(model)),
+    models: models && eachRole(models, factsOf),
   };
 }

@@ -1,7 +1,6 @@
 import { type LocalEnv, readLocalEnv } from "../config/env.ts";
 import { AppError } from "../errors.ts";
 import type { Severity } from "../finding.ts";
-import { forAllRoles } from "../llm/model.ts";
 import { runReviewProcess } from "../process/run-review-process.ts";
 import type { StartedReviewProcess } from "../process/start-review-process.ts";
 import { PIPED_WIDTH, plainLine } from "../reporters/terminal-style.ts";
@@ -9,7 +8,7 @@ import type { ProgressEvent } from "../review/progress.ts";
 import type { ReviewInput } from "../review/review-input.ts";
 import type { ReviewResult } from "../review/review-result.ts";
 import { type CommandIo, exitCodes } from "./command.ts";
-import { createLazyModel, type LazyModel } from "./create-model.ts";
+import { type ConnectedModels, createModels } from "./create-model.ts";
 import { exitCodeOf } from "./exit-code.ts";
 import { loadSources } from "./load-sources.ts";
 import { loadLocalConfig } from "./local-config.ts";
@@ -49,13 +48,22 @@ export async function runReview(
   useProxy(env);
   await using range = await openRange({ ...values, signal: io.signal });
   const { config, notices } = await configOf(range, values, io);
-  const model = env.model && (await createLazyModel(env.model, env.pricesFile));
-  const input = inputOf(range.names.base, config, model);
-  const { reviewed, modelFault } = await reviewRange({ range, input, model, started }, values, io);
+  const connected = await connect(env, io);
+  const input = inputOf(range.names.base, config, connected?.models ?? null);
+  const { reviewed, modelFault } = await reviewRange({ range, input, connected, started }, values, io);
   if (modelFault !== null) await sayModelFault(modelFault, reviewed, values.format, io);
   const result = { ...reviewed, warnings: [...notices, ...reviewed.warnings] };
   await deliver(values, await render(result, range, values, io), io);
   return exitCodeOf(result, values["fail-on"] ?? config.check.threshold);
+}
+
+/** Of a model that was asked before, nothing is loaded or asked here. */
+async function connect({ model, pricesFile, modelFolder }: LocalEnv, io: CommandIo) {
+  if (!model) return null;
+  const say = (text: string) => void warn(io, text);
+  const connected = await createModels(model, { pricesFile, folder: modelFolder, warn: say });
+  await connected.ready(io.signal);
+  return connected;
 }
 
 async function printDryRun(values: ReviewValues, env: LocalEnv, io: CommandIo): Promise<number> {
@@ -78,12 +86,12 @@ async function configOf(range: OpenRange, { repo }: ReviewValues, io: CommandIo)
 interface Reviewed {
   range: OpenRange;
   input: ReviewInput;
-  model: LazyModel | null;
+  connected: ConnectedModels | null;
   started: StartedReviewProcess | undefined;
 }
 
 async function reviewRange(
-  { range: { place }, input, model, started }: Reviewed,
+  { range: { place }, input, connected, started }: Reviewed,
   values: ReviewValues,
   { stderr, signal }: CommandIo,
 ): Promise<{ reviewed: ReviewResult; modelFault: string | null }> {
@@ -93,12 +101,12 @@ async function reviewRange(
   let modelFault: string | null = null;
   const onProgress = (event: ProgressEvent) => {
     // The review process is at work now, and this one has nothing to do until the first turn.
-    model?.load();
+    connected?.load().catch(() => {});
     if (event.type === "model_failed") modelFault = event.error;
     progress.handle(event);
   };
   try {
-    const models = model && forAllRoles(model);
+    const models = connected?.models ?? null;
     const options = { place, input, models, trajectory, onProgress, signal, started };
     const reviewed = await runReviewProcess(options);
     return { reviewed, modelFault };

@@ -1,12 +1,14 @@
 import { readFileSync } from "node:fs";
-import { resolve } from "node:path";
+import { homedir } from "node:os";
+import { join, resolve } from "node:path";
 import { parseEnv } from "node:util";
 import { AppError } from "../errors.ts";
-import { defaultModel } from "./environment-docs.ts";
+import { type ModelEnv, missing, readModel } from "./model-env.ts";
 import { readPrivateKey, readPrivateKeyFile } from "./private-key.ts";
 import { type logLevels, parseVariables, type Variables } from "./variables.ts";
 
 export { environmentDocs } from "./environment-docs.ts";
+export type { ModelEnv } from "./model-env.ts";
 
 /** What makes this process the App. */
 export interface AppCredentials {
@@ -22,15 +24,6 @@ export interface GitHubPlace {
   protocol: "https" | "http";
   apiUrl: string;
   webUrl: string;
-}
-
-export interface ModelEnv {
-  /** Null for a local server that wants none. */
-  apiKey: string | null;
-  /** Null: OpenAI's own. */
-  baseUrl: string | null;
-  name: string;
-  contextTokens: number;
 }
 
 /** The environment, checked and typed. */
@@ -83,7 +76,7 @@ export function readEnv(raw: RawEnv = processEnv()): Env {
       tokens: given.HUNKWISE_DAILY_TOKENS ?? null,
       costUsd: given.HUNKWISE_DAILY_COST_USD ?? null,
     },
-    dataDir: resolve(given.HUNKWISE_DATA_DIR),
+    dataDir: resolve(given.HUNKWISE_DATA_DIR ?? ".hunkwise"),
     concurrency: given.HUNKWISE_CONCURRENCY,
     proxy: {
       https: given.HTTPS_PROXY ?? null,
@@ -95,11 +88,22 @@ export function readEnv(raw: RawEnv = processEnv()): Env {
 }
 
 /** What the commands need that work on a repository of this machine. */
-export type LocalEnv = Pick<Env, "model" | "pricesFile" | "proxy" | "caFile">;
+export interface LocalEnv extends Pick<Env, "model" | "pricesFile" | "proxy" | "caFile"> {
+  /** Where it is kept what models can do; null where there is no such folder. Never in the repository that is reviewed. */
+  modelFolder: string | null;
+}
 
 const localNames = new Set([
-  ...["OPENAI_API_KEY", "OPENAI_BASE_URL", "HUNKWISE_MODEL", "HUNKWISE_CONTEXT_TOKENS", "HUNKWISE_PRICES"],
-  ...["HTTPS_PROXY", "HTTP_PROXY", "NO_PROXY", "NODE_EXTRA_CA_CERTS"],
+  ...[
+    "OPENAI_API_KEY",
+    "OPENAI_BASE_URL",
+    "HUNKWISE_MODEL",
+    "HUNKWISE_VERIFY_MODEL",
+    "HUNKWISE_SUMMARIZE_MODEL",
+  ],
+  ...["AZURE_OPENAI_API_KEY", "AZURE_OPENAI_ENDPOINT", "AZURE_OPENAI_DEPLOYMENT", "OPENAI_API_VERSION"],
+  ...["HUNKWISE_PROTOCOL", "HUNKWISE_REASONING_EFFORT", "HUNKWISE_CONTEXT_TOKENS", "HUNKWISE_PRICES"],
+  ...["HUNKWISE_DATA_DIR", "HTTPS_PROXY", "HTTP_PROXY", "NO_PROXY", "NODE_EXTRA_CA_CERTS"],
 ]);
 
 /**
@@ -108,9 +112,20 @@ const localNames = new Set([
  * @throws AppError `config_invalid`.
  */
 export function readLocalEnv(raw: RawEnv = processEnv()): LocalEnv {
-  const own = Object.entries(raw).filter(([name]) => localNames.has(name.toUpperCase()));
-  const { model, pricesFile, proxy, caFile } = readEnv(Object.fromEntries(own));
-  return { model, pricesFile, proxy, caFile };
+  const own = Object.fromEntries(Object.entries(raw).filter(([name]) => localNames.has(name.toUpperCase())));
+  const { model, pricesFile, proxy, caFile, dataDir } = readEnv(own);
+  // Left out, the data folder would lie in the working directory, which is somebody's repository.
+  const modelFolder = own.HUNKWISE_DATA_DIR?.trim() ? dataDir : cacheFolder();
+  return { model, pricesFile, proxy, caFile, modelFolder };
+}
+
+/** Where a person's commands keep what can be found out again; null without a home. */
+export function cacheFolder(): string | null {
+  try {
+    return join(homedir(), ".cache", "hunkwise");
+  } catch {
+    return null;
+  }
 }
 
 /** PATH, on which git is looked for. */
@@ -160,19 +175,6 @@ function readApp(given: Variables): AppCredentials | null {
   return { id, privateKey, webhookSecret };
 }
 
-function readModel(given: Variables): ModelEnv | null {
-  const { OPENAI_API_KEY: apiKey, OPENAI_BASE_URL: baseUrl, HUNKWISE_MODEL: name } = given;
-  if (!apiKey && !baseUrl) return null;
-  if (!name && baseUrl)
-    throw missing("HUNKWISE_MODEL", "Name the model that the server at OPENAI_BASE_URL shall use");
-  return {
-    apiKey: apiKey ?? null,
-    baseUrl: baseUrl?.replace(/\/+$/, "") ?? null,
-    name: name ?? defaultModel,
-    contextTokens: given.HUNKWISE_CONTEXT_TOKENS,
-  };
-}
-
 function githubAt({ GHE_HOST: host, GHE_PROTOCOL: protocol }: Variables): GitHubPlace {
   if (!host || host === "github.com") {
     const [apiUrl, webUrl] = ["https://api.github.com", "https://github.com"];
@@ -181,8 +183,4 @@ function githubAt({ GHE_HOST: host, GHE_PROTOCOL: protocol }: Variables): GitHub
   // GitHub Enterprise Cloud with data residency has its API on a host of its own, a server below a path.
   const apiUrl = host.endsWith(".ghe.com") ? `${protocol}://api.${host}` : `${protocol}://${host}/api/v3`;
   return { host, protocol, apiUrl, webUrl: `${protocol}://${host}` };
-}
-
-function missing(name: string, remedy: string): AppError {
-  return new AppError("config_invalid", `${name} is missing`, { remedy: `${remedy}.` });
 }

@@ -71,11 +71,47 @@ export const environmentDocs: readonly EnvironmentVariable[] = [
     default: null,
     what: "Root of any API that speaks Chat Completions. Unset: OpenAI's own. Local servers need no key.",
   },
+  {
+    name: "AZURE_OPENAI_ENDPOINT",
+    default: null,
+    what: "Endpoint of an Azure OpenAI resource, in place of `OPENAI_BASE_URL`; with `/openai/v1` at its end it needs no API version.",
+  },
+  { name: "AZURE_OPENAI_API_KEY", default: null, what: "Key of that resource. Required with it." },
+  {
+    name: "AZURE_OPENAI_DEPLOYMENT",
+    default: null,
+    what: "Deployment to ask. Unset: the one that `HUNKWISE_MODEL` names.",
+  },
+  {
+    name: "OPENAI_API_VERSION",
+    default: null,
+    what: "API version of Azure's classic API, such as `2024-10-21`.",
+  },
   { name: "HUNKWISE_MODEL", default: defaultModel, what: "Model to ask. Required with `OPENAI_BASE_URL`." },
   {
+    name: "HUNKWISE_VERIFY_MODEL",
+    default: null,
+    what: "Model at the same endpoint that checks findings. Unset: `HUNKWISE_MODEL`.",
+  },
+  {
+    name: "HUNKWISE_SUMMARIZE_MODEL",
+    default: null,
+    what: "Model at the same endpoint that merges and sums up. Unset: `HUNKWISE_MODEL`.",
+  },
+  {
+    name: "HUNKWISE_PROTOCOL",
+    default: "auto",
+    what: "How tools are spoken of with the model: `native`, `text`, `single-shot`, or `auto`, which finds out at the first use.",
+  },
+  {
+    name: "HUNKWISE_REASONING_EFFORT",
+    default: null,
+    what: "`minimal`, `low`, `medium` or `high`, sent as `reasoning_effort`. Unset: the model decides.",
+  },
+  {
     name: "HUNKWISE_CONTEXT_TOKENS",
-    default: String(defaultContextTokens),
-    what: "Size of the model's context window in tokens.",
+    default: null,
+    what: `Size of the model's context window in tokens. Unset: what its endpoint tells, else ${defaultContextTokens.toLocaleString("en")}.`,
   },
   {
     name: "HUNKWISE_PRICES",

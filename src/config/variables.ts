@@ -1,8 +1,9 @@
 import { accessSync, constants } from "node:fs";
 import { z } from "zod";
 import { AppError } from "../errors.ts";
-import { defaultContextTokens } from "./environment-docs.ts";
 
+export const protocolNames = ["auto", "native", "text", "single-shot"] as const;
+export const effortNames = ["minimal", "low", "medium", "high"] as const;
 export const logLevels = ["trace", "debug", "info", "warn", "error", "fatal", "silent"] as const;
 
 /** Values that no message may quote: keys, and URLs that may hold a password. */
@@ -11,6 +12,8 @@ const secretNames = new Set([
   "WEBHOOK_SECRET",
   "OPENAI_API_KEY",
   "OPENAI_BASE_URL",
+  "AZURE_OPENAI_API_KEY",
+  "AZURE_OPENAI_ENDPOINT",
   "DATABASE_URL",
   "HTTPS_PROXY",
   "HTTP_PROXY",
@@ -53,6 +56,7 @@ const dollars = z
   .transform(Number)
   .refine((amount) => amount > 0, must("more than 0"));
 
+const bareKey = matching(/^[\x21-\x7e]+$/, "the bare key, without spaces or line breaks");
 const plainUrl = httpUrl("an http or https URL without user name and password", false);
 const proxyUrl = httpUrl("a URL like http://proxy.example.com:3128", true);
 
@@ -74,14 +78,22 @@ const Variables = z.object({
     .default("/api/github/webhooks"),
   WEBHOOK_PROXY_URL: plainUrl.optional(),
   LOG_LEVEL: oneOf(logLevels).default("info"),
-  OPENAI_API_KEY: matching(/^[\x21-\x7e]+$/, "the bare key, without spaces or line breaks").optional(),
+  OPENAI_API_KEY: bareKey.optional(),
   OPENAI_BASE_URL: plainUrl.optional(),
+  AZURE_OPENAI_API_KEY: bareKey.optional(),
+  AZURE_OPENAI_ENDPOINT: plainUrl.optional(),
+  AZURE_OPENAI_DEPLOYMENT: matching(/^[\w.-]+$/, "the name of a deployment").optional(),
+  OPENAI_API_VERSION: matching(/^\d{4}-\d\d-\d\d(-preview)?$/, "a version like 2024-10-21").optional(),
   HUNKWISE_MODEL: text(),
-  HUNKWISE_CONTEXT_TOKENS: whole(8_000, 100_000_000).default(defaultContextTokens),
+  HUNKWISE_VERIFY_MODEL: text(),
+  HUNKWISE_SUMMARIZE_MODEL: text(),
+  HUNKWISE_PROTOCOL: oneOf(protocolNames).default("auto"),
+  HUNKWISE_REASONING_EFFORT: oneOf(effortNames).optional(),
+  HUNKWISE_CONTEXT_TOKENS: whole(8_000, 100_000_000).optional(),
   HUNKWISE_PRICES: readable.optional(),
   HUNKWISE_DAILY_TOKENS: whole(1_000, 999_999_999_999_999).optional(),
   HUNKWISE_DAILY_COST_USD: dollars.optional(),
-  HUNKWISE_DATA_DIR: z.string().default(".hunkwise"),
+  HUNKWISE_DATA_DIR: text(),
   HUNKWISE_CONCURRENCY: whole(1, 64).default(2),
   DATABASE_URL: z.undefined(must("unset: Postgres comes in a later version")).optional(),
   HTTPS_PROXY: proxyUrl.optional(),

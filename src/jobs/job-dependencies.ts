@@ -1,6 +1,6 @@
 import type { Checkout } from "../git/checkout.ts";
 import type { PullRequestApi, RepositoryApi } from "../github/pull-request-api.ts";
-import type { Model } from "../llm/model.ts";
+import type { Models } from "../llm/model.ts";
 import type { RepositoryRef } from "../queue/job.ts";
 import type { Spending } from "../queue/spending.ts";
 import type { DayLimits } from "./day-budget.ts";
@@ -34,7 +34,9 @@ export interface JobDependencies {
   github: GitHubAccess;
   checkout(request: CheckoutRequest): Promise<Checkout>;
   /** Null reviews with the analyzers alone. */
-  model: Model | null;
+  models: Models | null;
+  /** Resolves once it is known what the models can do, and their facts hold. Rejects only when aborted. */
+  modelsReady(signal: AbortSignal): Promise<void>;
   spending: Spending;
   /** Of each installation. */
   dailyBudget: DayLimits;

@@ -3,7 +3,7 @@ import type { loadRepoConfig } from "../config/load-repo-config.ts";
 import { AppError, errorLine, publicLine } from "../errors.ts";
 import type { CheckoutPlace } from "../git/checkout-place.ts";
 import type { PullRequest, PullRequestApi } from "../github/pull-request-api.ts";
-import { factsOf, forAllRoles } from "../llm/model.ts";
+import { eachRole, factsOf } from "../llm/model.ts";
 import type { ProgressEvent } from "../process/messages.ts";
 import { runReviewProcess } from "../process/run-review-process.ts";
 import { type ClaimedJob, maxAttempts, type Outcome, type ReviewTask } from "../queue/job.ts";
@@ -17,7 +17,7 @@ import { recordedResult, recordedTurns } from "./attempts.ts";
 import { DayBudget, withinDay } from "./day-budget.ts";
 import type { JobDependencies, JobLog } from "./job-dependencies.ts";
 import { pullTextOf } from "./pull-text.ts";
-import { modelOutage, watchModel } from "./watched-model.ts";
+import { modelOutage, watchModels } from "./watched-model.ts";
 
 export type ReviewJob = ClaimedJob & { task: ReviewTask };
 type LoadedConfig = Awaited<ReturnType<typeof loadRepoConfig>>;
@@ -89,9 +89,9 @@ async function review(subject: Subject, tools: JobTools, deps: JobDependencies) 
 }
 
 /** Never rejects. Without a model nobody would read what stands around the change. */
-async function pullText({ job, api, pull, loaded }: Subject, { model, webUrl, log }: JobDependencies) {
+async function pullText({ job, api, pull, loaded }: Subject, { models, webUrl, log }: JobDependencies) {
   const { number, title, body, author } = pull;
-  if (!model) return { ...{ number, title, body, author }, issues: [], checks: [], earlier: [] };
+  if (!models) return { ...{ number, title, body, author }, issues: [], checks: [], earlier: [] };
   const warn = (notice: string) => log.warn(jobFields(job), notice);
   return pullTextOf({ api, pull, repository: job.task.repository, webUrl, config: loaded.config, warn });
 }
@@ -99,7 +99,7 @@ async function pullText({ job, api, pull, loaded }: Subject, { model, webUrl, lo
 /** Rejects with `budget_spent` before anything was paid; what an earlier attempt paid for is made use of, whatever is left. */
 async function openBudget(
   { job, pull, loaded, recorded }: Subject,
-  { model, spending, dailyBudget, now }: JobDependencies,
+  { models, spending, dailyBudget, now }: JobDependencies,
 ): Promise<DayBudget> {
   const { installation, id: repository } = job.task.repository;
   const { tokens, cost_usd: costUsd } = loaded.config.budget.day;
@@ -107,7 +107,7 @@ async function openBudget(
     ...{ spending, now, by: { installation, repository, pull: pull.number } },
     ...{ ofPull: { tokens, costUsd }, ofInstallation: dailyBudget },
   });
-  if (model && recordedTurns(recorded).length === 0) await budget.require();
+  if (models && recordedTurns(recorded).length === 0) await budget.require();
   return budget;
 }
 
@@ -121,7 +121,8 @@ async function reviewIn(
   // Other reviews have spent from it while this one was fetched.
   const budget = await openBudget(subject, deps);
   const turns = recordedTurns(recorded);
-  const watched = deps.model && watchModel(budget.meter(deps.model));
+  await deps.modelsReady(signal);
+  const watched = deps.models && watchModels(eachRole(deps.models, (model) => budget.meter(model)));
   const result = await runReviewProcess({
     place,
     input: {
@@ -129,9 +130,9 @@ async function reviewIn(
       pull: text,
       config: loaded.config,
       limits: withinDay(limitsOf(loaded.config), await budget.left(), turns),
-      models: deps.model && forAllRoles(factsOf(deps.model)),
+      models: deps.models && eachRole(deps.models, factsOf),
     },
-    models: watched && forAllRoles(watched.model),
+    models: watched?.models ?? null,
     trajectory: { append: record },
     replay: turns,
     onProgress: (event) => logProgress(event, job, deps.log),

@@ -1,31 +1,29 @@
 import { AppError } from "../errors.ts";
-import { factsOf, type Model } from "../llm/model.ts";
+import { eachRole, factsOf, type Model, type Models } from "../llm/model.ts";
 import type { ReviewResult } from "../review/review-result.ts";
 
-/** A model, and the fault that its last request ended with. */
-export interface WatchedModel {
-  model: Model;
+/** The models of a review, and the fault that the last request to any of them ended with. */
+export interface WatchedModels {
+  models: Models;
   lastFault(): AppError | undefined;
 }
 
-export function watchModel(model: Model): WatchedModel {
+export function watchModels(models: Models): WatchedModels {
   let fault: AppError | undefined;
-  return {
-    lastFault: () => fault,
-    model: {
-      ...factsOf(model),
-      async respond(request, signal) {
-        try {
-          const turn = await model.respond(request, signal);
-          fault = undefined;
-          return turn;
-        } catch (error) {
-          fault = error instanceof AppError ? error : undefined;
-          throw error;
-        }
-      },
+  const watch = (model: Model): Model => ({
+    ...factsOf(model),
+    async respond(request, signal) {
+      try {
+        const turn = await model.respond(request, signal);
+        fault = undefined;
+        return turn;
+      } catch (error) {
+        fault = error instanceof AppError ? error : undefined;
+        throw error;
+      }
     },
-  };
+  });
+  return { lastFault: () => fault, models: eachRole(models, watch) };
 }
 
 /**

@@ -92,6 +92,12 @@ export const forAllRoles = <M extends ModelFacts>(model: M): Record<ModelRole, M
   summarize: model,
 });
 
+/** The same change for the model of each role. */
+export const eachRole = <A, B>(
+  { review, verify, summarize }: Readonly<Record<ModelRole, A>>,
+  change: (one: A) => B,
+): Record<ModelRole, B> => ({ review: change(review), verify: change(verify), summarize: change(summarize) });
+
 export const factsOf = ({ name, contextTokens, protocol }: ModelFacts): ModelFacts => ({
   name,
   contextTokens,

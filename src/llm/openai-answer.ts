@@ -1,7 +1,9 @@
 import { z } from "zod";
 import { AppError } from "../errors.ts";
-import type { FinishReason, ModelTurn, ToolCall, Usage } from "./model.ts";
+import { readLenientObject } from "./lenient-json.ts";
+import type { Extras, FinishReason, ModelTurn, ToolCall, Usage } from "./model.ts";
 import { excerpt, type HideKey } from "./openai-errors.ts";
+import { callExtras, messageExtras } from "./openai-extras.ts";
 
 /** Servers that speak the dialect leave out, rename and retype almost everything: only what is needed is asked for. */
 const Part = z.union([z.string(), z.looseObject({ text: z.string().catch("") })]);
@@ -59,14 +61,30 @@ export function readAnswer(
   // We never ask for alternatives: several choices are one answer in pieces, text in one and calls in another.
   const content = choices.map(textOf).find((text) => text !== "") ?? "";
   const calling = choices.find((choice) => callsOf(choice).length > 0) ?? first;
-  const toolCalls = withUniqueIds(callsOf(calling), takenIds);
+  const found = callsOf(calling);
+  const reason = finishReason(calling.finish_reason ?? null, found.length > 0);
+  const toolCalls = withUniqueIds(found, takenIds).map((call) => mended(call, reason === "length"));
   const written = content.length + toolCalls.reduce((sum, call) => sum + call.arguments.length, 0);
+  // Thinking is wanted back with the calls that it led to; one model refuses it without any.
+  const extras = toolCalls.length > 0 ? messageExtras(calling.message) : undefined;
   return {
     content,
     toolCalls,
-    finishReason: finishReason(calling.finish_reason ?? null, toolCalls.length > 0),
+    finishReason: reason,
     usage: readUsage(usage, promptCharacters, written),
+    ...(extras ? { extras } : {}),
   };
+}
+
+/** Valid JSON from here on, where it can be had without a guess: several servers fail on what they wrote themselves. */
+function mended(call: ToolCall, isCut: boolean): ToolCall {
+  if (isJson(call.arguments)) return call;
+  const value = readLenientObject(call.arguments, { isCut });
+  return value ? { ...call, arguments: JSON.stringify(value) } : call;
+}
+
+function isJson(text: string): boolean {
+  return typeof jsonOr(text) === "object";
 }
 
 function textOf({ message }: Choice): string {
@@ -77,9 +95,19 @@ function textOf({ message }: Choice): string {
   return refusal ?? "";
 }
 
-function callsOf({ message }: Choice): { id: string | null; name: string; arguments: string }[] {
+interface FoundCall {
+  id: string | null;
+  name: string;
+  arguments: string;
+  extras?: Extras;
+}
+
+function callsOf({ message }: Choice): FoundCall[] {
   if (message.tool_calls?.length) {
-    return message.tool_calls.map((call) => ({ id: call.id ?? null, ...functionOf(call.function) }));
+    return message.tool_calls.map((call) => {
+      const extras = callExtras(call);
+      return { id: call.id ?? null, ...functionOf(call.function), ...(extras ? { extras } : {}) };
+    });
   }
   return message.function_call ? [{ id: null, ...functionOf(message.function_call) }] : [];
 }
@@ -91,7 +119,7 @@ function functionOf(called: z.infer<typeof Call>["function"]): { name: string; a
 }
 
 /** Ids that no server refuses and that no other call of the conversation has, so that every answer finds its call. */
-function withUniqueIds(calls: ReturnType<typeof callsOf>, takenIds: ReadonlySet<string>): ToolCall[] {
+function withUniqueIds(calls: readonly FoundCall[], takenIds: ReadonlySet<string>): ToolCall[] {
   const taken = new Set(takenIds);
   return calls.map((call) => {
     let id = call.id ?? "";

@@ -1,4 +1,5 @@
 import { isContextTooLong, type Refusal } from "./openai-errors.ts";
+import { extraNames } from "./openai-extras.ts";
 import type { Dialect } from "./openai-request.ts";
 
 const other = { max_tokens: "max_completion_tokens", max_completion_tokens: "max_tokens" } as const;
@@ -15,6 +16,12 @@ export function adapted(dialect: Dialect, refusal: Refusal, asked: number): Dial
 
   if (dialect.parallelToolCalls && names("parallel_tool_calls"))
     return { ...dialect, parallelToolCalls: false };
+  // Ollama speaks of it by another name.
+  if (dialect.reasoningEffort && (names("reasoning_effort") || /support thinking/i.test(refusal.message)))
+    return { ...dialect, reasoningEffort: null };
+  // A conversation that another model began. "Must be passed back" is the opposite complaint.
+  if (dialect.extras && extraNames.some(names) && !/passed back|missing/i.test(refusal.message))
+    return { ...dialect, extras: false };
   if (!names(dialect.tokenParameter)) return null;
   if (/too (large|high|big)|at most|less than|range of/i.test(refusal.message)) {
     const half = Math.floor(Math.min(asked, dialect.maxOutputTokens) / 2);

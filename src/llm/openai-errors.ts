@@ -1,6 +1,7 @@
 import OpenAI from "openai";
 import { AppError } from "../errors.ts";
 import { abortedError } from "./retry.ts";
+import { ToolsRefused } from "./tools-refused.ts";
 
 /** What error messages may name of the endpoint, and what they may not. */
 export interface Endpoint {
@@ -124,7 +125,7 @@ export function statusError(refusal: Refusal, endpoint: Endpoint): AppError {
   }
   if (!passing(status)) {
     return new AppError("model_refused", `${address} refused the request (${status})${told}`, {
-      remedy: "Check HUNKWISE_MODEL: it must be a chat model that takes tools.",
+      remedy: "Check HUNKWISE_MODEL: it must be a chat model.",
     });
   }
   const later = { ...pauseAsked(refusal.headers), retryable: mayRetry(refusal) };
@@ -137,6 +138,27 @@ export function statusError(refusal: Refusal, endpoint: Endpoint): AppError {
         remedy: "Try again later.",
         ...later,
       });
+}
+
+/**
+ * In the words of Ollama ("does not support tools"), vLLM ('"auto" tool choice requires --enable-auto-tool-choice'),
+ * llama.cpp ("tools param requires --jinja flag", "Unsupported param: tools") and OpenRouter ("No endpoints found that
+ * support tool use").
+ */
+const NO_TOOLS =
+  /not support (?:the )?(?:tools?\b|tool[ _-](?:use|call)|function[ _-]?call)|support tool use|tool choice requires|tools param requires|(?:unsupported|unknown) param\w*:? ['"`]?tools\b|tools? (?:is|are|use is) not supported|tool calling is not supported/i;
+
+/** The error for a refusal of tools as such; null for any other. Only to be asked where the request had tools. */
+export function toolsRefused({ status, message }: Refusal, { address, hideKey }: Endpoint): AppError | null {
+  if (status < 400 || status === 401 || status === 429 || !NO_TOOLS.test(message)) return null;
+  return new ToolsRefused(
+    "model_refused",
+    `${address} takes no tools (${status}): ${excerpt(message, hideKey)}`,
+    {
+      remedy:
+        "Set HUNKWISE_PROTOCOL=text, or switch tool calls on in the server (vLLM: --enable-auto-tool-choice and --tool-call-parser).",
+    },
+  );
 }
 
 /** Refusals that are about the key or its account; null for all others. */

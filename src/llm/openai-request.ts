@@ -11,15 +11,23 @@ export interface Dialect {
   parallelToolCalls: boolean;
   /** Greatest answer the server lets itself be asked for, in tokens. */
   maxOutputTokens: number;
+  /** How long a reasoning model thinks; null where nobody asked for it, or once the server refused to be told. */
+  reasoningEffort: ReasoningEffort | null;
+  /** False once the server refused what another one gave with its answers. */
+  extras: boolean;
 }
+
+export const reasoningEfforts = ["minimal", "low", "medium", "high"] as const;
+export type ReasoningEffort = (typeof reasoningEfforts)[number];
 
 type Body = OpenAI.ChatCompletionCreateParamsNonStreaming;
 
 export function toRequestBody(model: string, request: ModelRequest, dialect: Dialect): Body {
   const body: Body = {
     model,
-    messages: request.messages.map(toWireMessage),
+    messages: request.messages.map((message) => toWireMessage(message, dialect)),
     [dialect.tokenParameter]: Math.min(request.maxOutputTokens, dialect.maxOutputTokens),
+    ...(dialect.reasoningEffort ? { reasoning_effort: dialect.reasoningEffort } : {}),
   };
   if (request.tools.length === 0) return body;
   return {
@@ -29,14 +37,16 @@ export function toRequestBody(model: string, request: ModelRequest, dialect: Dia
   };
 }
 
-function toWireMessage(message: Message): OpenAI.ChatCompletionMessageParam {
+function toWireMessage(message: Message, { extras }: Dialect): OpenAI.ChatCompletionMessageParam {
   // A lone surrogate would make the body invalid UTF-8, which servers refuse as a whole.
   const content = message.content.toWellFormed();
   if (message.role === "tool") return { role: "tool", tool_call_id: message.callId, content };
   if (message.role !== "assistant") return { role: message.role, content };
   // Several servers refuse an assistant's message without any content.
   if (message.toolCalls.length === 0) return { role: "assistant", content: content || "(no answer)" };
-  return { role: "assistant", content: content || null, tool_calls: message.toolCalls.map(toWireCall) };
+  const calls = message.toolCalls.map((call) => ({ ...(extras ? call.extras : {}), ...toWireCall(call) }));
+  const given = extras ? message.extras : {};
+  return { ...given, role: "assistant", content: content || null, tool_calls: calls };
 }
 
 /**

@@ -1,8 +1,10 @@
 import OpenAI from "openai";
 import { AppError } from "../errors.ts";
+import { findContextTokens } from "./context-window.ts";
 import type { Model, ModelRequest, ModelTurn } from "./model.ts";
 import { readAnswer } from "./openai-answer.ts";
 import { adapted } from "./openai-dialect.ts";
+import { accessHeaders, createClient, type EndpointOptions, endpointUrl } from "./openai-endpoint.ts";
 import {
   type Endpoint,
   factsOf,
@@ -11,25 +13,24 @@ import {
   type Refusal,
   statusError,
   toAppError,
+  toolsRefused,
 } from "./openai-errors.ts";
-import { type Dialect, toRequestBody } from "./openai-request.ts";
+import { type Dialect, type ReasoningEffort, toRequestBody } from "./openai-request.ts";
 import { costOf, type PriceTable, priceOf } from "./pricing.ts";
 import { realSleep, withRetries } from "./retry.ts";
 
-export interface OpenAiOptions {
-  /** Null for servers that want none. */
-  apiKey: string | null;
-  /** Any address that speaks Chat Completions; null is OpenAI's own. */
-  baseUrl: string | null;
+export interface OpenAiOptions extends EndpointOptions {
+  /** Of Azure the deployment's name, unless `azure` names it. */
   model: string;
   /** Size of the model's context window in tokens. */
   contextTokens: number;
+  /** How long a reasoning model thinks; left out, it decides itself. */
+  reasoningEffort?: ReasoningEffort | null;
   prices: PriceTable;
   /** For one try. Node's own fetch gives up after 300 s without a sign of life, so more has no effect. */
   timeoutMs: number;
   /** Further tries after the first. */
   maxRetries: number;
-  fetch?: typeof globalThis.fetch;
   sleep?: (ms: number, signal: AbortSignal) => Promise<void>;
   random?: () => number;
 }
@@ -37,12 +38,13 @@ export interface OpenAiOptions {
 export interface OpenAiModel extends Model {
   /** Names of the models the endpoint offers; null where it has no such list. Rejects like `respond`. */
   listModels(signal: AbortSignal): Promise<string[] | null>;
+  /** Size of the context window in tokens as the endpoint tells it; null where it does not. Rejects only when aborted. */
+  findContextTokens(signal: AbortSignal): Promise<number | null>;
 }
 
-const OPENAI_URL = "https://api.openai.com/v1";
 /** A model behind any endpoint that speaks OpenAI's Chat Completions. Throws `config_invalid` for a bad address. */
 export function createOpenAiModel(options: OpenAiOptions): OpenAiModel {
-  const url = parseUrl(options.baseUrl ?? OPENAI_URL);
+  const url = endpointUrl(options);
   const { model, timeoutMs } = options;
   const hideKey = keyHider(options.apiKey);
   const endpoint: Endpoint = { model, address: url.href, timeoutMs, hideKey };
@@ -54,10 +56,14 @@ export function createOpenAiModel(options: OpenAiOptions): OpenAiModel {
     random: options.random ?? Math.random,
   };
   let dialect: Dialect = {
-    tokenParameter: /(^|\.)openai\.com$/.test(url.hostname) ? "max_completion_tokens" : "max_tokens",
+    tokenParameter: /(^|\.)openai(\.azure)?\.com$/.test(url.hostname)
+      ? "max_completion_tokens"
+      : "max_tokens",
     tokenParameterSwitched: false,
     parallelToolCalls: true,
     maxOutputTokens: Number.POSITIVE_INFINITY,
+    reasoningEffort: options.reasoningEffort ?? null,
+    extras: true,
   };
   const guard = (error: unknown, signal: AbortSignal) =>
     withoutKey(toAppError(error, endpoint, signal), hideKey);
@@ -67,13 +73,13 @@ export function createOpenAiModel(options: OpenAiOptions): OpenAiModel {
       const body = toRequestBody(model, request, dialect);
       try {
         const raw: unknown = await client.chat.completions.create(body, { signal });
-        throwIfError(raw, endpoint);
+        throwIfError(raw, request, endpoint);
         const { usage, ...turn } = readAnswer(raw, idsOf(request), JSON.stringify(body).length, hideKey);
         return { ...turn, usage: { ...usage, costUsd: costOf(usage, price) } };
       } catch (error) {
-        const next =
-          error instanceof OpenAI.APIError && adapted(dialect, factsOf(error), request.maxOutputTokens);
-        if (!next) throw guard(error, signal);
+        const refusal = error instanceof OpenAI.APIError ? factsOf(error) : null;
+        const next = refusal && adapted(dialect, refusal, request.maxOutputTokens);
+        if (!next) throw guard((refusal && refusedTools(refusal, request, endpoint)) ?? error, signal);
         dialect = next;
       }
     }
@@ -90,27 +96,16 @@ export function createOpenAiModel(options: OpenAiOptions): OpenAiModel {
         retry,
         signal,
       ),
+    findContextTokens: (signal) =>
+      findContextTokens(
+        { url, model, headers: accessHeaders(options.apiKey, url), fetch: options.fetch ?? fetch },
+        signal,
+      ),
   };
 }
 
-function createClient(options: OpenAiOptions, url: URL): OpenAI {
-  return new OpenAI({
-    // The client insists on a key; a server that wants none gets no header.
-    apiKey: options.apiKey || "none",
-    ...(options.apiKey ? {} : { defaultHeaders: { Authorization: null } }),
-    baseURL: url.href,
-    timeout: options.timeoutMs,
-    // Retries are ours: bounded, with a clock that tests can hold, and no key in what they report.
-    maxRetries: 0,
-    // Left out, each of these would be read from the environment, and OPENAI_LOG=debug would print requests.
-    organization: null,
-    project: null,
-    adminAPIKey: null,
-    webhookSecret: null,
-    logLevel: "off",
-    ...(options.fetch ? { fetch: options.fetch } : {}),
-  });
-}
+const refusedTools = (refusal: Refusal, { tools }: ModelRequest, endpoint: Endpoint) =>
+  tools.length > 0 ? toolsRefused(refusal, endpoint) : null;
 
 async function listModels(client: OpenAI, signal: AbortSignal): Promise<string[] | null> {
   try {
@@ -129,7 +124,7 @@ async function listModels(client: OpenAI, signal: AbortSignal): Promise<string[]
 }
 
 /** Some gateways answer 200 with an error inside, its `code` being the status. */
-function throwIfError(raw: unknown, endpoint: Endpoint): void {
+function throwIfError(raw: unknown, request: ModelRequest, endpoint: Endpoint): void {
   if (typeof raw !== "object" || raw === null || !("error" in raw) || "choices" in raw) return;
   const { error } = raw;
   if (typeof error !== "object" || error === null) return;
@@ -141,7 +136,7 @@ function throwIfError(raw: unknown, endpoint: Endpoint): void {
     message: String(message ?? ""),
     headers: undefined,
   };
-  throw statusError(refusal, endpoint);
+  throw refusedTools(refusal, request, endpoint) ?? statusError(refusal, endpoint);
 }
 
 const idsOf = ({ messages }: ModelRequest): Set<string> =>
@@ -161,20 +156,4 @@ function withoutKey(error: AppError, hideKey: HideKey): AppError {
     ...(remedy === undefined ? {} : { remedy }),
     ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
   });
-}
-
-function parseUrl(address: string): URL {
-  const url = URL.parse(address);
-  if (!url || !/^https?:$/.test(url.protocol)) {
-    throw new AppError("config_invalid", "OPENAI_BASE_URL is not an http or https address", {
-      remedy: "Write it whole, for example https://api.openai.com/v1.",
-    });
-  }
-  // fetch refuses the first two, and the paths of the API would land behind the others. Not shown: it may be a secret.
-  if (url.username || url.password || url.search || url.hash) {
-    throw new AppError("config_invalid", "OPENAI_BASE_URL holds a user, a password, a query or a fragment", {
-      remedy: "Write the bare address and put the key into OPENAI_API_KEY.",
-    });
-  }
-  return url;
 }

@@ -1,8 +1,11 @@
 import { AppError } from "../errors.ts";
-import type { Model, ModelRequest } from "./model.ts";
+import { readLenientObject } from "./lenient-json.ts";
+import type { Model, ModelRequest, Protocol, ToolCall } from "./model.ts";
+import { withTextProtocol } from "./text-protocol.ts";
+import { ToolsRefused } from "./tools-refused.ts";
 
 export interface ModelProbe {
-  /** Null when it answered; otherwise why not. */
+  /** Null when it answered; otherwise why not. An endpoint that refuses tools has answered. */
   error: AppError | null;
   /** Time until the whole answer was there. */
   milliseconds: number;
@@ -12,14 +15,21 @@ export interface ModelProbe {
   callsInParallel: boolean;
   /** Its arguments were JSON of the shape asked for. */
   keepsSchema: boolean;
+  /** It wrote the calls as JSON when asked to; null where nobody asked, because it calls tools. */
+  writesJson: boolean | null;
+  /** Size of its context window in tokens as the endpoint tells; null where it does not. */
+  contextTokens: number | null;
   /** Models that the endpoint offers; null where it has no list. */
   models: string[] | null;
   /** False when there is a list and the model is not in it. */
   listed: boolean | null;
 }
 
-/** A model, and the list of its endpoint where there is one. */
-export type Probed = Model & { listModels?: (signal: AbortSignal) => Promise<string[] | null> };
+/** A model, and what else its endpoint can be asked. */
+export type Probed = Model & {
+  listModels?: (signal: AbortSignal) => Promise<string[] | null>;
+  findContextTokens?: (signal: AbortSignal) => Promise<number | null>;
+};
 
 const request: ModelRequest = {
   messages: [
@@ -42,48 +52,79 @@ const request: ModelRequest = {
   maxOutputTokens: 4_096,
 };
 
-/** Asks one small question and sees what the model can do. Costs one request; never rejects but when aborted. */
+/**
+ * Asks one small question and sees what the model can do; where it calls no tools, the same once more as text. Costs one
+ * request or two; never rejects but when aborted.
+ */
 export async function probeModel(
   model: Probed,
   signal: AbortSignal,
   now: () => number = Date.now,
 ): Promise<ModelProbe> {
-  const models = await listed(model, signal);
-  const known = { models, listed: models === null ? null : models.includes(model.name) };
+  const models = await courtesy(model.listModels, signal);
   const start = now();
+  const native = await tryCalls(model, signal);
+  const milliseconds = now() - start;
+  const text = native.error || works(native) ? null : await tryCalls(withTextProtocol(model), signal);
+  return {
+    ...native,
+    milliseconds,
+    writesJson: text && works(text),
+    // Asked now: some servers know the window of a model only once it is loaded.
+    contextTokens: native.error ? null : await courtesy(model.findContextTokens, signal),
+    models,
+    listed: models === null ? null : models.includes(model.name),
+  };
+}
+
+/** Below this a model has no room to explore: instructions, tools and one file of code fill it. In tokens. */
+export const SMALL_CONTEXT = 16_000;
+
+/** How to speak with a model that was found able to this. */
+export function protocolFor(
+  { callsTools, keepsSchema, writesJson }: Pick<ModelProbe, "callsTools" | "keepsSchema" | "writesJson">,
+  contextTokens: number,
+): Protocol {
+  if (contextTokens < SMALL_CONTEXT) return "single-shot";
+  return !works({ callsTools, keepsSchema }) && writesJson ? "text" : "native";
+}
+
+const works = ({ callsTools, keepsSchema }: Pick<ModelProbe, "callsTools" | "keepsSchema">) =>
+  callsTools && keepsSchema;
+
+type Tried = Pick<ModelProbe, "error" | "callsTools" | "callsInParallel" | "keepsSchema">;
+
+async function tryCalls(model: Model, signal: AbortSignal): Promise<Tried> {
   try {
     const { toolCalls } = await model.respond(request, signal);
     const calls = toolCalls.filter((call) => call.name === "add_numbers");
     return {
       error: null,
-      milliseconds: now() - start,
       callsTools: calls.length > 0,
       callsInParallel: calls.length > 1,
-      keepsSchema: calls.length > 0 && calls.every((call) => holdsTwoNumbers(call.arguments)),
-      ...known,
+      keepsSchema: calls.length > 0 && calls.every(holdsTwoNumbers),
     };
   } catch (error) {
     if (!(error instanceof AppError) || error.code === "aborted") throw error;
     const nothing = { callsTools: false, callsInParallel: false, keepsSchema: false };
-    return { error, milliseconds: now() - start, ...nothing, ...known };
+    return { error: error instanceof ToolsRefused ? null : error, ...nothing };
   }
 }
 
-/** The list is a courtesy of the endpoint: its faults show in the real request. */
-async function listed(model: Probed, signal: AbortSignal): Promise<string[] | null> {
+/** What an endpoint tells of itself is a courtesy: its faults show in the real request. */
+async function courtesy<T>(
+  ask: ((signal: AbortSignal) => Promise<T | null>) | undefined,
+  signal: AbortSignal,
+): Promise<T | null> {
   try {
-    return (await model.listModels?.(signal)) ?? null;
+    return (await ask?.(signal)) ?? null;
   } catch (error) {
     if (error instanceof AppError && error.code !== "aborted") return null;
     throw error;
   }
 }
 
-function holdsTwoNumbers(json: string): boolean {
-  try {
-    const { a, b } = JSON.parse(json) as { a?: unknown; b?: unknown };
-    return typeof a === "number" && typeof b === "number";
-  } catch {
-    return false;
-  }
+function holdsTwoNumbers({ arguments: json }: ToolCall): boolean {
+  const { a, b } = readLenientObject(json) ?? {};
+  return typeof a === "number" && typeof b === "number";
 }

@@ -76,7 +76,7 @@ describe("hunkwise doctor", () => {
     const { code, stdout } = await runCli(["doctor"], { env: { ...data(), ...model } });
     expect(code).toBe(0);
     expect(stdout).toMatch(
-      /^ok {4}model +fake-model answers in .* 128,000 tokens as configured, calls tools,\s+several/m,
+      /^ok {4}model +fake-model answers in .* 128,000 tokens assumed, calls tools,\s+several\s+at a time; protocol\s+native/m,
     );
   });
 
@@ -85,7 +85,7 @@ describe("hunkwise doctor", () => {
     const model = { OPENAI_BASE_URL: fake.url, OPENAI_API_KEY: "test-key", HUNKWISE_MODEL: "fake-model" };
     const mute = await runCli(["doctor"], { env: { ...data(), ...model } });
     expect(mute.code).toBe(1);
-    expect(mute.stdout).toMatch(/^fail {2}model .* but it does\s+not call tools\n +Choose a model/m);
+    expect(mute.stdout).toMatch(/^fail {2}model .* but does\s+not\s+call\s+tools\n +Choose a model/m);
     const refused = await runCli(["doctor"], { env: { ...data(), ...model, OPENAI_API_KEY: "wrong" } });
     expect(refused.code).toBe(1);
     expect(refused.stdout).toMatch(/^fail {2}model .*refused the API key \(401\)\n +Set OPENAI_API_KEY/m);

@@ -1,6 +1,6 @@
 import { generateKeyPairSync } from "node:crypto";
 import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { homedir, tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
 import { environmentDocs, type RawEnv, readEnv, readLocalEnv, secretsOf } from "../../src/config/env.ts";
@@ -96,10 +96,60 @@ describe("the environment", () => {
       {
         apiKey: null,
         baseUrl: "http://localhost:11434/v1",
+        azure: null,
         name: "qwen3",
+        verifyName: "qwen3",
+        summarizeName: "qwen3",
         contextTokens: 128_000,
+        contextIsConfigured: false,
+        protocol: "auto",
+        reasoningEffort: null,
       },
     );
+  });
+
+  it("names other models for other roles, how to speak with them and how long they think", () => {
+    const raw = {
+      OPENAI_API_KEY: "sk-1",
+      HUNKWISE_VERIFY_MODEL: "small",
+      HUNKWISE_PROTOCOL: "text",
+      HUNKWISE_REASONING_EFFORT: "high",
+      HUNKWISE_CONTEXT_TOKENS: "32000",
+    };
+    expect(readEnv(raw).model).toMatchObject({
+      verifyName: "small",
+      summarizeName: readEnv({ OPENAI_API_KEY: "sk-1" }).model?.name,
+      protocol: "text",
+      reasoningEffort: "high",
+      contextTokens: 32_000,
+      contextIsConfigured: true,
+    });
+  });
+
+  const azure = { AZURE_OPENAI_ENDPOINT: "https://corp.openai.azure.com/", AZURE_OPENAI_API_KEY: "az-1" };
+  it("finds Azure's classic API and the newer one", () => {
+    const classic = { ...azure, AZURE_OPENAI_DEPLOYMENT: "reviewer", OPENAI_API_VERSION: "2024-10-21" };
+    expect(readEnv({ ...classic, OPENAI_API_KEY: "sk-of-openai" }).model).toMatchObject({
+      apiKey: "az-1",
+      baseUrl: "https://corp.openai.azure.com",
+      azure: { deployment: "reviewer", apiVersion: "2024-10-21" },
+      name: "reviewer",
+    });
+    // The price table knows the model, not what a deployment of it is called.
+    expect(readEnv({ ...classic, HUNKWISE_MODEL: "gpt-5" }).model).toMatchObject({
+      name: "gpt-5",
+      azure: { deployment: "reviewer" },
+    });
+    const newer = {
+      ...azure,
+      AZURE_OPENAI_ENDPOINT: "https://corp.openai.azure.com/openai/v1/",
+      HUNKWISE_MODEL: "reviewer",
+    };
+    expect(readEnv(newer).model).toMatchObject({
+      baseUrl: "https://corp.openai.azure.com/openai/v1",
+      azure: null,
+      name: "reviewer",
+    });
   });
 
   it("sets an installation's budget of a day, and none by itself", () => {
@@ -122,9 +172,25 @@ describe("the environment", () => {
   });
 
   it("of a local command ignores what is the server's", () => {
+    expect(
+      readLocalEnv({
+        AZURE_OPENAI_ENDPOINT: "https://a.openai.azure.com/openai/v1",
+        AZURE_OPENAI_API_KEY: "k",
+        HUNKWISE_MODEL: "m",
+      }).model?.name,
+    ).toBe("m");
     expect(readLocalEnv({ PORT: "x", DATABASE_URL: "postgres://", OPENAI_API_KEY: "k" }).model?.apiKey).toBe(
       "k",
     );
+  });
+});
+
+describe("what was found out of models", () => {
+  it("is kept in the data folder that a person names, and never in a working directory", () => {
+    expect(readLocalEnv({ HUNKWISE_DATA_DIR: "/var/lib/hunkwise" }).modelFolder).toBe("/var/lib/hunkwise");
+    for (const raw of [{}, { HUNKWISE_DATA_DIR: " " }]) {
+      expect(readLocalEnv(raw).modelFolder).toBe(join(homedir(), ".cache", "hunkwise"));
+    }
   });
 });
 
@@ -230,7 +296,11 @@ describe("what is wrong is said in one line with its remedy:", () => {
       { DATABASE_URL: "postgres://u:p@h/d" },
       /^DATABASE_URL must be unset: Postgres comes in a later version/,
     ],
-    ["a budget of no tokens", { HUNKWISE_DAILY_TOKENS: "0" }, /^HUNKWISE_DAILY_TOKENS must be a whole number/],
+    [
+      "a budget of no tokens",
+      { HUNKWISE_DAILY_TOKENS: "0" },
+      /^HUNKWISE_DAILY_TOKENS must be a whole number/,
+    ],
     ["a free budget", { HUNKWISE_DAILY_COST_USD: "0.00" }, /^HUNKWISE_DAILY_COST_USD must be more than 0/],
     [
       "a budget in another currency",

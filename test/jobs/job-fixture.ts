@@ -3,7 +3,7 @@ import type { Checkout } from "../../src/git/checkout.ts";
 import { createJobHandler } from "../../src/jobs/create-job-handler.ts";
 import type { DayLimits } from "../../src/jobs/day-budget.ts";
 import type { CheckoutRequest } from "../../src/jobs/job-dependencies.ts";
-import type { Model } from "../../src/llm/model.ts";
+import { forAllRoles, type Model } from "../../src/llm/model.ts";
 import type { NewJob } from "../../src/queue/job.ts";
 import type { Queue } from "../../src/queue/queue.ts";
 import type { Spending } from "../../src/queue/spending.ts";
@@ -124,7 +124,8 @@ export class WorkedQueue implements AsyncDisposable {
     return {
       github: { repository: access, pull: access },
       checkout: (request) => this.#checkout(request),
-      model: this.model,
+      models: this.model && forAllRoles(this.model),
+      modelsReady: async () => {},
       spending: this.spending,
       dailyBudget: this.dailyBudget,
       now: () => this.#now(),

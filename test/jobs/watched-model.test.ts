@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { AppError } from "../../src/errors.ts";
-import { modelOutage, watchModel } from "../../src/jobs/watched-model.ts";
+import { modelOutage, watchModels } from "../../src/jobs/watched-model.ts";
+import { forAllRoles } from "../../src/llm/model.ts";
 import { scriptedModel } from "../../src/llm/scripted.ts";
 import { sampleResult } from "../reporters/sample-result.ts";
 
@@ -14,16 +15,17 @@ const failed = (requests: number) => {
   return { ...result, usage: { ...result.usage, requests } };
 };
 
-describe("a watched model", () => {
+describe("watched models", () => {
   const request = { messages: [], tools: [], maxOutputTokens: 1 };
   const { signal } = new AbortController();
 
-  it("tells the fault of its last request", async () => {
-    const watched = watchModel(scriptedModel([passing, { content: "ok" }]));
+  it("tell the fault of the last request, whatever it was for", async () => {
+    const models = { ...forAllRoles(scriptedModel([{ content: "ok" }])), verify: scriptedModel([passing]) };
+    const watched = watchModels(models);
 
-    await expect(watched.model.respond(request, signal)).rejects.toBe(passing);
+    await expect(watched.models.verify.respond(request, signal)).rejects.toBe(passing);
     expect(watched.lastFault()).toBe(passing);
-    await watched.model.respond(request, signal);
+    await watched.models.review.respond(request, signal);
     expect(watched.lastFault()).toBeUndefined();
   });
 });

@@ -42,6 +42,8 @@ export async function startApp({ script, env, ...options }: AppOptions): Promise
     OPENAI_API_KEY: "sk-e2e-canary-1234567890",
     OPENAI_BASE_URL: model.url,
     HUNKWISE_MODEL: "fake-model",
+    // A probe would take the first answer of the script.
+    HUNKWISE_PROTOCOL: "native",
   };
   const serverEnv = { ...scenario.env, HUNKWISE_DATA_DIR: data.path, ...modelEnv, ...env };
   let server = await startServerProcess(serverEnv);

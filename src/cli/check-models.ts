@@ -1,0 +1,62 @@
+import { stat } from "node:fs/promises";
+import { cacheFolder, type Env, type ModelEnv } from "../config/env.ts";
+import { abilityOf } from "../llm/adaptive-model.ts";
+import { openKnownModels } from "../llm/known-models.ts";
+import { type ModelProbe, probeModel, protocolFor } from "../llm/probe.ts";
+import { duration, thousands } from "../reporters/outcome.ts";
+import { createModel, keyOf } from "./create-model.ts";
+import { type Diagnosis, fail, ok } from "./diagnosis.ts";
+
+/** Asks each model of the environment once what it can do, and says how it will be spoken with. Rejects for a bad address. */
+export async function checkModels(env: Env & { model: ModelEnv }, signal: AbortSignal): Promise<Diagnosis> {
+  const { name, verifyName, summarizeName } = env.model;
+  const diagnoses: Diagnosis[] = [];
+  for (const one of new Set([name, verifyName, summarizeName])) {
+    const model = await createModel(env.model, env.pricesFile, { name: one, maxRetries: 0 });
+    const probe = await probeModel(model, signal);
+    if (probe.error === null) await keep(env, one, probe);
+    diagnoses.push(probe.error ? fail(probe.error) : diagnosed(env.model, one, probe));
+  }
+  const worst = diagnoses.find(({ state }) => state === "fail") ?? diagnoses[0];
+  return { state: "ok", remedy: null, ...worst, says: diagnoses.map(({ says }) => says).join("; ") };
+}
+
+function diagnosed(env: ModelEnv, name: string, probe: ModelProbe): Diagnosis {
+  const told = env.contextIsConfigured ? null : probe.contextTokens;
+  const context = told ?? env.contextTokens;
+  const source = env.contextIsConfigured
+    ? "as configured"
+    : told === null
+      ? "assumed"
+      : "as its endpoint tells";
+  const best = protocolFor(probe, context);
+  const protocol = env.protocol === "auto" ? best : env.protocol;
+  const facts = `${name} answers in ${duration(probe.milliseconds)}, context ${thousands(context)} tokens ${source}, ${abilities(probe)}`;
+  if (protocol === "native" && !(probe.callsTools && probe.keepsSchema)) {
+    return { state: "fail", says: facts, remedy: remedyFor(best) };
+  }
+  return ok(`${facts}; protocol ${protocol}`);
+}
+
+function abilities({ callsTools, keepsSchema, callsInParallel, writesJson }: ModelProbe): string {
+  if (callsTools && keepsSchema) return `calls tools${callsInParallel ? ", several at a time" : ""}`;
+  const not = callsTools ? "does not keep to the schema of a tool" : "does not call tools";
+  return `${writesJson ? "writes calls as JSON," : ""} but ${not}`.trim();
+}
+
+const remedyFor = (best: string) =>
+  best === "native"
+    ? "Choose a model that is made for tool calls, or switch them on in the server (vLLM: --enable-auto-tool-choice)."
+    : `Set HUNKWISE_PROTOCOL to auto or to ${best}.`;
+
+/** So that a server that was put in order is not taken for what it was. Folders are not created: this command changes nothing else. */
+async function keep(
+  { dataDir, model }: Env & { model: ModelEnv },
+  name: string,
+  probe: ModelProbe,
+): Promise<void> {
+  for (const folder of [dataDir, cacheFolder()]) {
+    const there = folder === null ? null : await stat(folder).catch(() => null);
+    if (there?.isDirectory()) await openKnownModels(folder).remember(keyOf(model, name), abilityOf(probe));
+  }
+}

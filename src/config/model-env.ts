@@ -1,0 +1,80 @@
+import { AppError } from "../errors.ts";
+import { defaultContextTokens, defaultModel } from "./environment-docs.ts";
+import type { effortNames, protocolNames, Variables } from "./variables.ts";
+
+export interface ModelEnv {
+  /** Null for a local server that wants none. */
+  apiKey: string | null;
+  /** Null: OpenAI's own. */
+  baseUrl: string | null;
+  /** Azure's classic API at `baseUrl`, which names the deployment in its paths; null everywhere else. */
+  azure: { deployment: string; apiVersion: string } | null;
+  /** Names of the models by what they are asked for; of Azure's classic API all but the first are deployments. */
+  name: string;
+  verifyName: string;
+  summarizeName: string;
+  contextTokens: number;
+  /** False where `contextTokens` is assumed, and the endpoint knows better. */
+  contextIsConfigured: boolean;
+  protocol: (typeof protocolNames)[number];
+  /** Null: the model decides. */
+  reasoningEffort: (typeof effortNames)[number] | null;
+}
+
+/** The model that the variables name; null where they name neither a key nor an endpoint. */
+export function readModel(given: Variables): ModelEnv | null {
+  const endpoint = given.AZURE_OPENAI_ENDPOINT
+    ? atAzure(given, given.AZURE_OPENAI_ENDPOINT)
+    : atOpenAi(given);
+  if (endpoint === null) return null;
+  return {
+    ...endpoint,
+    verifyName: given.HUNKWISE_VERIFY_MODEL ?? endpoint.name,
+    summarizeName: given.HUNKWISE_SUMMARIZE_MODEL ?? endpoint.name,
+    contextTokens: given.HUNKWISE_CONTEXT_TOKENS ?? defaultContextTokens,
+    contextIsConfigured: given.HUNKWISE_CONTEXT_TOKENS !== undefined,
+    protocol: given.HUNKWISE_PROTOCOL,
+    reasoningEffort: given.HUNKWISE_REASONING_EFFORT ?? null,
+  };
+}
+
+type Endpoint = Pick<ModelEnv, "apiKey" | "baseUrl" | "azure" | "name">;
+
+function atOpenAi(given: Variables): Endpoint | null {
+  const { OPENAI_API_KEY: apiKey, OPENAI_BASE_URL: baseUrl, HUNKWISE_MODEL: name } = given;
+  if (!apiKey && !baseUrl) return null;
+  if (!name && baseUrl)
+    throw missing("HUNKWISE_MODEL", "Name the model that the server at OPENAI_BASE_URL shall use");
+  return {
+    apiKey: apiKey ?? null,
+    baseUrl: baseUrl ? withoutSlash(baseUrl) : null,
+    azure: null,
+    name: name ?? defaultModel,
+  };
+}
+
+function atAzure(given: Variables, address: string): Endpoint {
+  if (given.OPENAI_BASE_URL) {
+    throw new AppError("config_invalid", "OPENAI_BASE_URL and AZURE_OPENAI_ENDPOINT are both set", {
+      remedy: "Unset the one that is not meant.",
+    });
+  }
+  // OpenAI's own key must not go to another place, and no key is a mistake there.
+  const apiKey = given.AZURE_OPENAI_API_KEY;
+  if (!apiKey) throw missing("AZURE_OPENAI_API_KEY", "Set a key of the resource at AZURE_OPENAI_ENDPOINT");
+  const deployment = given.AZURE_OPENAI_DEPLOYMENT ?? given.HUNKWISE_MODEL;
+  if (!deployment) throw missing("AZURE_OPENAI_DEPLOYMENT", "Name the deployment that shall be asked");
+  const baseUrl = withoutSlash(address);
+  // The newer API needs no version: there a deployment is named like a model.
+  if (/\/openai\/v1$/.test(baseUrl)) return { apiKey, baseUrl, azure: null, name: deployment };
+  const apiVersion = given.OPENAI_API_VERSION;
+  if (!apiVersion)
+    throw missing("OPENAI_API_VERSION", "Set the API version, or end AZURE_OPENAI_ENDPOINT in /openai/v1");
+  return { apiKey, baseUrl, azure: { deployment, apiVersion }, name: given.HUNKWISE_MODEL ?? deployment };
+}
+
+const withoutSlash = (address: string) => address.replace(/\/+$/, "");
+
+export function missing(name: string, remedy: string): AppError {
+  return new AppError("config_invalid", `${name} is missing`, { remedy: `${remedy}.` });
+}

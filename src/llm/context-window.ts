@@ -1,0 +1,136 @@
+import { isObject } from "./lenient-json.ts";
+import { abortedError } from "./retry.ts";
+
+export interface Place {
+  /** Root of the endpoint's Chat Completions. */
+  url: URL;
+  model: string;
+  /** What lets a request in; null keeps a header out. */
+  headers: Readonly<Record<string, string | null>>;
+  fetch: typeof globalThis.fetch;
+}
+
+/** For one look. A list is a courtesy, and nobody shall wait long for it. */
+const LOOK_MS = 5_000;
+/** Characters of one answer that are read; OpenRouter's list has a few hundred models. */
+const MAX_ANSWER = 8_000_000;
+/** Below this it is no window but an error, above it nobody's. */
+const PLAUSIBLE = { least: 512, most: 100_000_000 };
+
+interface Look {
+  path: string;
+  /** Sent as POST where there is one. */
+  body?: (model: string) => unknown;
+  find(answer: Record<string, unknown>, model: string): unknown;
+}
+
+/**
+ * Where servers tell the window that they really run with, which may be smaller than the model's own: llama.cpp, Ollama (of
+ * a model that is loaded), LM Studio and LiteLLM, each beside the `/v1` of their Chat Completions.
+ */
+const besideChat: readonly Look[] = [
+  { path: "props", find: (answer) => at(answer, "default_generation_settings", "n_ctx") },
+  { path: "api/ps", find: (answer, model) => named(answer.models, model, "model", "name")?.context_length },
+  { path: "api/show", body: (model) => ({ model }), find: askedContext },
+  { path: "api/v0/models", find: (answer, model) => named(answer.data, model, "id")?.loaded_context_length },
+  {
+    path: "model/info",
+    find: (answer, model) => at(named(answer.data, model, "model_name"), "model_info", "max_input_tokens"),
+  },
+];
+
+/** `num_ctx` of an Ollama model's own parameters, which come as text. */
+function askedContext({ parameters }: Record<string, unknown>): number | undefined {
+  const found = typeof parameters === "string" ? /^num_ctx\s+(\d+)/m.exec(parameters)?.[1] : undefined;
+  return found === undefined ? undefined : Number(found);
+}
+
+/**
+ * What `/models` says of the model: `max_model_len` of vLLM, `context_length` of OpenRouter and others, `context_window` of
+ * Groq, `max_context_length` of Mistral.
+ */
+const inList: Look = {
+  path: "models",
+  find(answer, model) {
+    const one = named(answer.data, model, "id");
+    return [one?.max_model_len, one?.context_length, one?.context_window, one?.max_context_length].find(
+      isWindow,
+    );
+  },
+};
+
+/** What the model was made for, where nothing says how it runs: llama.cpp's list. */
+const trained: Look = {
+  path: "models",
+  find: (answer, model) => at(named(answer.data, model, "id") ?? only(answer.data), "meta", "n_ctx_train"),
+};
+
+/**
+ * The size of the model's context window in tokens as its endpoint tells it; null where it does not. Asks the list of
+ * models first, and only where that says nothing what else local servers have. Rejects when aborted.
+ */
+export async function findContextTokens(place: Place, signal: AbortSignal): Promise<number | null> {
+  const list = await ask(place, inList, place.url, signal);
+  const listed = found(list, inList, place.model);
+  if (listed !== null || /(^|\.)(openai\.com|azure\.com|googleapis\.com)$/.test(place.url.hostname))
+    return listed;
+  const root = new URL(place.url.href.replace(/\/v1\/*$/, "/"));
+  const answers = await Promise.all(besideChat.map((look) => ask(place, look, root, signal)));
+  const told = besideChat.map((look, index) => found(answers[index] ?? null, look, place.model));
+  return told.find((tokens) => tokens !== null) ?? found(list, trained, place.model);
+}
+
+function found(answer: Record<string, unknown> | null, look: Look, model: string): number | null {
+  const tokens = answer && look.find(answer, model);
+  return isWindow(tokens) ? tokens : null;
+}
+
+const isWindow = (value: unknown): value is number =>
+  Number.isInteger(value) && Number(value) >= PLAUSIBLE.least && Number(value) <= PLAUSIBLE.most;
+
+async function ask(
+  { headers, model, fetch }: Place,
+  { path, body }: Look,
+  root: URL,
+  signal: AbortSignal,
+): Promise<Record<string, unknown> | null> {
+  const sent = Object.entries(headers).filter((one): one is [string, string] => one[1] !== null);
+  try {
+    const response = await fetch(`${root.href.replace(/\/+$/, "")}/${path}`, {
+      headers: { ...Object.fromEntries(sent), "content-type": "application/json" },
+      ...(body ? { method: "POST", body: JSON.stringify(body(model)) } : {}),
+      redirect: "error",
+      signal: AbortSignal.any([signal, AbortSignal.timeout(LOOK_MS)]),
+    });
+    const answer: unknown = response.ok ? JSON.parse(await bounded(response)) : null;
+    return isObject(answer) ? answer : null;
+  } catch (error) {
+    if (signal.aborted) throw abortedError();
+    // Whatever this is, it says nothing of a context window; a real fault shows in the real request.
+    if (error instanceof Error) return null;
+    throw error;
+  }
+}
+
+async function bounded(response: Response): Promise<string> {
+  let text = "";
+  if (!response.body) return text;
+  for await (const part of response.body.pipeThrough(new TextDecoderStream())) {
+    text += part;
+    if (text.length > MAX_ANSWER) throw new RangeError("the answer is too long");
+  }
+  return text;
+}
+
+const at = (value: unknown, ...path: readonly string[]): unknown =>
+  path.reduce((inner: unknown, key) => (isObject(inner) ? inner[key] : undefined), value);
+
+/** The entry of a list that has this name under one of the keys; Ollama leaves ":latest" out where people do. */
+function named(list: unknown, name: string, ...keys: readonly string[]): Record<string, unknown> | undefined {
+  if (!Array.isArray(list)) return undefined;
+  const entries = list.filter(isObject);
+  return entries.find((one) => keys.some((key) => one[key] === name || one[key] === `${name}:latest`));
+}
+
+/** llama.cpp serves one model under whatever name it is asked for. */
+const only = (list: unknown): unknown => (Array.isArray(list) && list.length === 1 ? list[0] : undefined);

@@ -1,0 +1,76 @@
+import OpenAI from "openai";
+import { AppError } from "../errors.ts";
+
+/** A deployment of Azure's classic API, which names it in the path and wants a version. */
+export interface AzureDeployment {
+  deployment: string;
+  apiVersion: string;
+}
+
+export interface EndpointOptions {
+  /** Null for servers that want none. */
+  apiKey: string | null;
+  /** Any address that speaks Chat Completions; null is OpenAI's own. Of Azure's classic API the resource's endpoint. */
+  baseUrl: string | null;
+  azure?: AzureDeployment | null;
+  timeoutMs: number;
+  fetch?: typeof globalThis.fetch;
+}
+
+const OPENAI_URL = "https://api.openai.com/v1";
+
+/** The root under which `/chat/completions` lies. Throws `config_invalid` for a bad address. */
+export function endpointUrl({ baseUrl, azure }: Pick<EndpointOptions, "baseUrl" | "azure">): URL {
+  const url = parseUrl(baseUrl ?? OPENAI_URL);
+  if (!azure) return url;
+  // As the Azure portal shows it, or with the /openai that some add.
+  const root = url.href.replace(/\/+$/, "").replace(/\/openai$/, "");
+  return new URL(`${root}/openai/deployments/${encodeURIComponent(azure.deployment)}`);
+}
+
+/**
+ * The headers that let a request in; an `authorization` of null keeps the client from sending one. Azure takes keys as
+ * `api-key` and tokens of Entra ID, which are JWTs, as Bearer.
+ */
+export function accessHeaders(apiKey: string | null, url: URL): Record<string, string | null> {
+  if (!apiKey) return { authorization: null };
+  const isAzure = /(^|\.)azure\.(com|us|cn)$/.test(url.hostname);
+  if (isAzure && !apiKey.startsWith("eyJ")) return { authorization: null, "api-key": apiKey };
+  return { authorization: `Bearer ${apiKey}` };
+}
+
+export function createClient(options: EndpointOptions, url: URL): OpenAI {
+  return new OpenAI({
+    // The client insists on a key; what is sent stands in the headers.
+    apiKey: options.apiKey || "none",
+    defaultHeaders: accessHeaders(options.apiKey, url),
+    ...(options.azure ? { defaultQuery: { "api-version": options.azure.apiVersion } } : {}),
+    baseURL: url.href,
+    timeout: options.timeoutMs,
+    // Retries are ours: bounded, with a clock that tests can hold, and no key in what they report.
+    maxRetries: 0,
+    // Left out, each of these would be read from the environment, and OPENAI_LOG=debug would print requests.
+    organization: null,
+    project: null,
+    adminAPIKey: null,
+    webhookSecret: null,
+    logLevel: "off",
+    ...(options.fetch ? { fetch: options.fetch } : {}),
+  });
+}
+
+function parseUrl(address: string): URL {
+  const url = URL.parse(address);
+  if (!url || !/^https?:$/.test(url.protocol)) {
+    throw new AppError("config_invalid", "OPENAI_BASE_URL is not an http or https address", {
+      remedy: "Write it whole, for example https://api.openai.com/v1.",
+    });
+  }
+  // fetch refuses the first two, and the paths of the API would land behind the others. Not shown: it may be a secret.
+  if (url.username || url.password || url.search || url.hash) {
+    throw new AppError("config_invalid", "OPENAI_BASE_URL holds a user, a password, a query or a fragment", {
+      remedy: "Write the bare address and put the key into OPENAI_API_KEY.",
+    });
+  }
+  return url;
+}
