@@ -42,7 +42,12 @@ async function withModel(
   options: CliOptions = {},
 ): Promise<Awaited<ReturnType<typeof runCli>> & { fake: FakeOpenAi }> {
   await using fake = await startFakeOpenAi({ script: withAgreeingSceptic(script).script });
-  const model = { OPENAI_BASE_URL: fake.url, OPENAI_API_KEY: "test-key", HUNKWISE_MODEL: "fake-model" };
+  const model = {
+    OPENAI_BASE_URL: fake.url,
+    OPENAI_API_KEY: "test-key",
+    HUNKWISE_MODEL: "fake-model",
+    HUNKWISE_PROTOCOL: "native",
+  };
   const run = await runCli(["review", "--base", "main", ...args], {
     ...options,
     env: { ...model, ...options.env },
