@@ -1,11 +1,10 @@
 import { z } from "zod";
-import { Effort } from "../config/repo-config.ts";
 import { Evidence, Finding, Place } from "../finding.ts";
 import {
   Coverage,
   DroppedFinding,
   Prediction,
-  type ReviewResult,
+  ReviewResult,
   StopReason,
   TotalUsage,
 } from "../review/review-result.ts";
@@ -48,7 +47,7 @@ export const ReviewJson = z.strictObject({
   usage: TotalUsage,
   stop_reason: StopReason,
   warnings: z.array(z.string()),
-  effort: Effort,
+  effort: ReviewResult.shape.effort,
   dropped: z.array(DroppedFinding),
   predicted: Prediction.nullable(),
 });
