@@ -15,7 +15,7 @@ import type { ReviewDependencies } from "../review/dependencies.ts";
 import { firstRequestTokens, predictReview } from "../review/predict.ts";
 import type { Prediction } from "../review/review-result.ts";
 import { type ReviewRun, startRun } from "../review/review-run.ts";
-import { unitMessages } from "../review/review-unit.ts";
+import { startUnit } from "../review/review-unit.ts";
 import { planReview } from "../review/review-units.ts";
 import { windowFor } from "../review/window.ts";
 import { createDiffSource } from "../tools/diff-source.ts";
@@ -55,13 +55,9 @@ async function predict(range: OpenRange, config: RepoConfig, env: LocalEnv): Pro
   const run = await openRun(range, config, env);
   const plan = await planReview(run);
   const first = plan.units[0];
-  let shown = 0;
   const window = windowFor(run.models.review, first?.diffBytes ?? 0, plan.units.length === 1);
-  const sink = { serve: () => void shown++ };
-  const firstMessages = first
-    ? await unitMessages(run, { files: first.files, window, focus: null }, sink)
-    : [];
-  const predicted = predictReview({ plan, effort: config.effort, firstMessages });
+  const start = first ? await startUnit(run, { files: first.files, window }) : { messages: [], shown: [] };
+  const predicted = predictReview({ plan, effort: config.effort, firstMessages: start.messages });
   const price = env.model && priceOf(env.model.name, readPrices(await readPricesFile(env.pricesFile)));
   const usage = {
     promptTokens: predicted.prompt_tokens,
@@ -83,7 +79,7 @@ async function predict(range: OpenRange, config: RepoConfig, env: LocalEnv): Pro
       hunks: files.reduce((sum, { totalHunks }) => sum + totalHunks, 0),
     })),
     left: plan.left.map(({ change }) => change.path),
-    first_request: { prompt_tokens: firstRequestTokens(firstMessages), hunks_shown: shown },
+    first_request: { prompt_tokens: firstRequestTokens(start.messages), hunks_shown: start.shown.length },
     predicted: { ...predicted, cost_usd: costOf(usage, price) },
     limits: { tokens: config.budget.tokens, turns: config.budget.turns, cost_usd: config.budget.cost_usd },
   };

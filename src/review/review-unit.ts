@@ -1,10 +1,9 @@
 import type { Account } from "../agent/account.ts";
-import type { Coverage } from "../agent/coverage.ts";
 import type { AgentResult } from "../agent/run-agent.ts";
 import type { Finding } from "../finding.ts";
 import type { Message } from "../llm/model.ts";
 import { readingTools, reportingTools } from "../tools/index.ts";
-import type { ChangedFile, CoverageSink } from "../tools/tool.ts";
+import type { ChangedFile } from "../tools/tool.ts";
 import { firstMessages } from "./context/first-messages.ts";
 import { createCoverageGate, createReviewCoverage } from "./coverage-gate.ts";
 import { createFindingCollector } from "./finding-collector.ts";
@@ -32,23 +31,43 @@ export interface UnitReview {
   loop: AgentResult;
 }
 
-/** A unit whose first messages are made. */
-export interface PreparedUnit extends UnitTask {
+/** How every loop over a unit begins, whatever it looks for. */
+export interface UnitStart {
   messages: readonly Message[];
-  /** Of the unit; what is delivered counts in the whole as well. */
-  coverage: Coverage;
+  /** Hunks that the messages show. */
+  shown: readonly { path: string; hunk: number }[];
 }
 
-export async function prepareUnit(run: ReviewRun, task: UnitTask): Promise<PreparedUnit> {
-  const coverage = createReviewCoverage(task.files, run.coverage);
-  return { ...task, coverage, messages: await unitMessages(run, task, coverage) };
+/** Reads what the loops over a unit begin with. */
+export async function startUnit(
+  run: ReviewRun,
+  { files, window }: Pick<UnitTask, "files" | "window">,
+): Promise<UnitStart> {
+  const { workspace, diffs, isPrivate, signal, now } = run.deps;
+  const paths = new Set(files.map(({ change }) => change.path));
+  const shown: { path: string; hunk: number }[] = [];
+  const messages = await firstMessages({
+    ...{ workspace, diffs, isPrivate, signal, now, files },
+    input: run.input,
+    shas: workspace.shas,
+    allFiles: run.files,
+    commits: run.commits,
+    candidates: run.candidates.filter(({ path }) => paths.has(path)),
+    coverage: { serve: (path, hunk) => void shown.push({ path, hunk }) },
+    diffBytes: window.diffBytes,
+    contextBytes: window.contextBytes,
+    focus: null,
+  });
+  return { messages, shown };
 }
 
 /** Lets the model review a part of the change in one loop. Its findings stand whatever stopped the loop. */
-export async function reviewUnit(run: ReviewRun, unit: PreparedUnit): Promise<UnitReview> {
+export async function reviewUnit(run: ReviewRun, unit: UnitTask, start: UnitStart): Promise<UnitReview> {
   const { input, deps, models, anchorFile, coverage: whole } = run;
   const { diffs, progress, isPrivate } = deps;
-  const { files, window, coverage, messages, account } = unit;
+  const { files, window, account } = unit;
+  const coverage = createReviewCoverage(files, whole);
+  for (const { path, hunk } of start.shown) coverage.serve(path, hunk);
   const gate = createCoverageGate({ files, diffs, coverage, portionBytes: window.portionBytes });
   const collector = createFindingCollector({
     anchorFile,
@@ -67,7 +86,7 @@ export async function reviewUnit(run: ReviewRun, unit: PreparedUnit): Promise<Un
   const loop = await runLoop(run, {
     loop: unit.loop,
     role: "review",
-    messages,
+    messages: withFocus(start.messages, unit.focus),
     tools: models.review.protocol === "single-shot" ? reportingTools : [...readingTools, ...reportingTools],
     ports: { report: collector },
     ...{ coverage, account },
@@ -83,22 +102,9 @@ export async function reviewUnit(run: ReviewRun, unit: PreparedUnit): Promise<Un
   return { findings: collector.findings(), summary: collector.summary(), loop };
 }
 
-/** What the loop over a unit begins with; the hunks that it shows are told to `coverage`. */
-export function unitMessages(
-  run: ReviewRun,
-  { files, window, focus }: Pick<UnitTask, "files" | "window" | "focus">,
-  coverage: CoverageSink,
-): Promise<Message[]> {
-  const { workspace, diffs, isPrivate, signal, now } = run.deps;
-  const paths = new Set(files.map(({ change }) => change.path));
-  return firstMessages({
-    ...{ workspace, diffs, isPrivate, signal, now, files, coverage, focus },
-    input: run.input,
-    shas: workspace.shas,
-    allFiles: run.files,
-    commits: run.commits,
-    candidates: run.candidates.filter(({ path }) => paths.has(path)),
-    diffBytes: window.diffBytes,
-    contextBytes: window.contextBytes,
-  });
+/** What a loop looks for stands last: what stands before it is the same for all loops over a unit, and cached. */
+function withFocus(messages: readonly Message[], focus: string | null): Message[] {
+  const last = messages.at(-1);
+  if (focus === null || last?.role !== "user") return [...messages];
+  return [...messages.slice(0, -1), { role: "user", content: `${last.content}\n\n# This pass\n${focus}` }];
 }

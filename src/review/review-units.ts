@@ -7,7 +7,7 @@ import { type Plan, planUnits, type Unit } from "./plan/plan-units.ts";
 import { predictReview } from "./predict.ts";
 import type { Prediction } from "./review-result.ts";
 import type { ReviewRun } from "./review-run.ts";
-import { prepareUnit, reviewUnit, type UnitReview, type UnitTask } from "./review-unit.ts";
+import { reviewUnit, startUnit, type UnitReview, type UnitStart, type UnitTask } from "./review-unit.ts";
 import { unitBytes, windowFor } from "./window.ts";
 
 /** One loop over one unit, as the merging pass knows it. */
@@ -51,9 +51,11 @@ export async function reviewUnits(run: ReviewRun): Promise<Passes> {
   const tasks = units.flatMap((unit) => lensesOf(effort).map((lens) => ({ unit, lens })));
   const taskOf = (index: number) => unitTask(run, { tasks, index, units: units.length, account, share });
 
-  const first = tasks.length > 0 ? await prepareUnit(run, taskOf(0)) : null;
+  const starts = createStarts(run);
+  const first = tasks.length > 0 ? await starts.of(taskOf(0)) : null;
   const predicted = first && predictReview({ plan, effort, firstMessages: first.messages });
   run.deps.progress({ type: "phase", phase: "review" });
+  let done = 0;
   const stops: StopReason[] = left.length > 0 ? ["token_limit"] : [];
   const passes = await mapFew(tasks, CONCURRENCY, async ({ unit, lens }, index): Promise<Pass | null> => {
     const stop = run.deps.signal.aborted ? "aborted" : run.timeLeft() <= 1 ? "time_limit" : null;
@@ -61,12 +63,29 @@ export async function reviewUnits(run: ReviewRun): Promise<Passes> {
       stops.push(stop);
       return null;
     }
-    const prepared = index === 0 && first ? first : await prepareUnit(run, taskOf(index));
-    const review = await reviewUnit(run, prepared);
+    const task = taskOf(index);
+    const start = await starts.of(task);
+    if (tasks[index + 1]?.unit !== unit) starts.forget(task);
+    const review = await reviewUnit(run, task, start);
+    done += 1;
+    if (tasks.length > 1) run.deps.progress({ type: "unit", done, total: tasks.length });
     return { ...review, name: nameOf(unit, lens, units.length) || "1", files: unit.files };
   });
   const reviews = passes.filter((pass) => pass !== null);
   return { units, reviews, stops, unplanned: left.length, predicted };
+}
+
+/** What loops over a unit begin with is read once, and forgotten when the last of them has it. */
+function createStarts(run: ReviewRun) {
+  const made = new Map<readonly ChangedFile[], Promise<UnitStart>>();
+  return {
+    of(task: UnitTask): Promise<UnitStart> {
+      const start = made.get(task.files) ?? startUnit(run, task);
+      made.set(task.files, start);
+      return start;
+    },
+    forget: ({ files }: Pick<UnitTask, "files">) => made.delete(files),
+  };
 }
 
 interface Tasks {

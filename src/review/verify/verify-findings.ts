@@ -22,10 +22,13 @@ const CONCURRENCY = 4;
  */
 export async function verifyFindings(run: ReviewRun, findings: readonly Finding[]): Promise<Verified> {
   const siblings = createSiblingSearch(run.files, run.deps.diffs);
-  const judged = await mapFew(findings, CONCURRENCY, async (finding) => ({
-    finding,
-    outcome: await lookAgain(run, finding, await siblings.of(finding)),
-  }));
+  let done = 0;
+  const judged = await mapFew(findings, CONCURRENCY, async (finding) => {
+    const outcome = await lookAgain(run, finding, await siblings.of(finding));
+    done += 1;
+    run.deps.progress({ type: "verdict", done, total: findings.length });
+    return { finding, outcome };
+  });
   const all: Verified = { findings: [], dropped: [] };
   for (const { finding, outcome } of judged) {
     const kept = afterLook(finding, outcome);

@@ -1,0 +1,309 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import type { LoopEntry } from "../../src/agent/trajectory.ts";
+import { AppError } from "../../src/errors.ts";
+import type { ModelRequest } from "../../src/llm/model.ts";
+import { type ScriptedModel, type ScriptedTurn, scriptedModel } from "../../src/llm/scripted.ts";
+import type { ReviewInput } from "../../src/review/review-input.ts";
+import { isComplete } from "../../src/review/review-result.ts";
+import { runReview } from "../../src/review/run-review.ts";
+import { createDiffSource } from "../../src/tools/diff-source.ts";
+import { GitRepo } from "../support/git-repo.ts";
+import { reviewInput } from "../support/review-input.ts";
+import { openRepository } from "../tools/context.ts";
+
+/** Files of which a window of 12,000 tokens holds one or two. */
+const parts = ["a", "b", "c"];
+const lines = (name: string, isChanged: boolean) =>
+  Array.from(
+    { length: 120 },
+    (_, at) => `export const ${name}${at} = ${isChanged ? `limit(${at})` : at}; // ${"x".repeat(40)}`,
+  );
+const contents = (isChanged: boolean) =>
+  Object.fromEntries(
+    parts.map((name) => [`src/${name}/${name}.ts`, `${lines(name, isChanged).join("\n")}\n`]),
+  );
+
+const report = (over: Record<string, unknown> = {}) => ({
+  name: "report_finding",
+  arguments: {
+    path: "src/a/a.ts",
+    side: "RIGHT",
+    line: 1,
+    quote: lines("a", true)[0],
+    severity: "medium",
+    category: "correctness",
+    title: "limit is called although nothing defines it",
+    body: "REASONING-OF-THE-REVIEWER: it throws a ReferenceError.",
+    confidence: 0.3,
+    ...over,
+  },
+});
+const finish = (summary = "Limits everything.") => ({ name: "finish_review", arguments: { summary } });
+const verdict = (over: Record<string, unknown> = {}) => ({
+  name: "give_verdict",
+  arguments: {
+    verdict: "confirmed",
+    trigger: "loading the module",
+    evidence: "No definition of limit in the tree.",
+    severity: "high",
+    ...over,
+  },
+});
+const turn = (...toolCalls: NonNullable<ScriptedTurn["toolCalls"]>): ScriptedTurn => ({ toolCalls });
+
+type Role = "review" | "verify" | "merge";
+const offers = (request: ModelRequest, tool: string) => request.tools.some(({ name }) => name === tool);
+const roleOf = (request: ModelRequest): Role => {
+  if (offers(request, "give_verdict")) return "verify";
+  return offers(request, "join_findings") ? "merge" : "review";
+};
+const textOf = ({ messages }: ModelRequest) => messages.map(({ content }) => content).join("\n");
+
+let repo: GitRepo;
+let opened: Awaited<ReturnType<typeof openRepository>>;
+beforeAll(async () => {
+  repo = GitRepo.create();
+  repo.commit("base", contents(false));
+  repo.branch("topic");
+  repo.commit("head", contents(true));
+  opened = await openRepository(repo);
+});
+afterAll(async () => {
+  await opened?.[Symbol.asyncDispose]();
+  repo?.dispose();
+});
+
+type Script = Partial<Record<Role, (request: ModelRequest, n: number) => ScriptedTurn | Error>>;
+
+interface Options {
+  effort?: "low" | "medium" | "high";
+  contextTokens?: number;
+  limits?: Partial<ReviewInput["limits"]>;
+  replay?: readonly LoopEntry[];
+}
+
+/** Reviews with a model for each role; what is left out of the script finishes at once. */
+async function review(
+  script: Script,
+  { effort = "medium", contextTokens = 128_000, limits, replay = [] }: Options = {},
+) {
+  const usual: Required<Script> = {
+    review: () => turn(finish()),
+    merge: () => turn(finish("All of it.")),
+    verify: () => turn(verdict()),
+  };
+  const model = (role: Role): ScriptedModel =>
+    scriptedModel((request, n) => ({ ...usual, ...script })[role](request, n), {
+      contextTokens,
+      name: role,
+    });
+  const models = { review: model("review"), verify: model("verify"), summarize: model("merge") };
+  const entries: LoopEntry[] = [];
+  const { workspace } = opened;
+  const input = reviewInput({ config: { effort } });
+  const result = await runReview(
+    { ...input, limits: { ...input.limits, ...limits } },
+    {
+      workspace,
+      diffs: createDiffSource(workspace, { ignore: [], private: [] }),
+      models,
+      trajectory: { append: async (entry) => void entries.push(entry) },
+      replay,
+      isPrivate: () => false,
+      progress: () => {},
+      signal: new AbortController().signal,
+      now: () => 0,
+      startedAt: 0,
+    },
+  );
+  return { result, models, entries };
+}
+
+describe("the second look", () => {
+  it("posts nothing that it refutes, and leaves the reason on record", async () => {
+    const script: Script = {
+      review: () => turn(report(), finish()),
+      verify: () => turn(verdict({ verdict: "refuted", trigger: "", evidence: "globals.d.ts declares it." })),
+    };
+    const { result, entries } = await review(script);
+
+    expect(result.findings).toEqual([]);
+    expect(result.dropped).toMatchObject([
+      { path: "src/a/a.ts", line: 1, verdict: "refuted", reason: "globals.d.ts declares it." },
+    ]);
+    const recorded = entries.filter(({ loop }) => loop === `verify:${result.dropped[0]?.id}`);
+    expect(JSON.stringify(recorded)).toContain("globals.d.ts declares it.");
+    expect(isComplete(result)).toBe(true);
+  });
+
+  it("never sees what the reviewer wrote beside the claim itself", async () => {
+    const { models } = await review({ review: () => turn(report(), finish("SUMMARY-OF-THE-REVIEWER")) });
+
+    const [request] = models.verify.requests;
+    expect(models.verify.requests).toHaveLength(1);
+    expect(request && textOf(request)).toContain("limit is called although nothing defines it");
+    expect(JSON.stringify(models.verify.requests)).not.toMatch(/-OF-THE-REVIEWER|0\.3/);
+    expect(request && roleOf(request)).toBe("verify");
+  });
+
+  it("sets the severity, and a trigger is needed to confirm", async () => {
+    const script: Script = {
+      review: () => turn(report({ severity: "low" }), finish()),
+      verify: (_, n) => turn(verdict(n === 0 ? { trigger: " " } : { severity: "critical" })),
+    };
+    const { result, models } = await review(script);
+
+    expect(models.verify.requests).toHaveLength(2);
+    expect(result.findings).toMatchObject([
+      {
+        finding: { severity: "critical", verification: "confirmed", verification_note: "loading the module" },
+      },
+    ]);
+  });
+
+  it("hides nothing and confirms nothing when it fails", async () => {
+    const script: Script = {
+      review: () => turn(report(), finish()),
+      verify: () => new AppError("model_failed", "no answer"),
+    };
+    const { result } = await review(script);
+
+    expect(result.findings).toMatchObject([{ finding: { verification: "unverified" } }]);
+    expect(result.findings[0]?.finding.verification_note).toMatch(/came to no end/);
+    expect(result.stop_reason).toBe("finished");
+  });
+
+  it("is left out at low effort", async () => {
+    const { result, models } = await review({ review: () => turn(report(), finish()) }, { effort: "low" });
+
+    expect(models.verify.requests).toEqual([]);
+    expect(result.findings).toMatchObject([
+      { finding: { verification: "unverified", verification_note: null } },
+    ]);
+  });
+
+  it("is shown lines of the change that are built alike, and names those with the same fault", async () => {
+    const place = { path: "src/b/b.ts", line: 3, quote: lines("b", true)[2] };
+    const missing = { path: "src/b/b.ts", line: 9, quote: "nothing like this" };
+    const script: Script = {
+      review: () => turn(report(), finish()),
+      verify: () => turn(verdict({ places: [place, missing] })),
+    };
+    const { result, models } = await review(script);
+
+    const [request] = models.verify.requests;
+    expect(request && textOf(request)).toContain(`src/a/a.ts:2 ${lines("a", true)[1]}`);
+    expect(result.findings).toMatchObject([{ finding: { places: [{ path: "src/b/b.ts", line: 3 }] } }]);
+    expect(result.findings[0]?.finding.places).toHaveLength(1);
+  });
+});
+
+describe("a change that is reviewed in parts", () => {
+  const small = { contextTokens: 12_000 };
+  const fileIn = (request: ModelRequest) =>
+    parts.find((name) => textOf(request).includes(`## src/${name}/${name}.ts`));
+
+  it("is read whole, each part by a loop of its own, and has one summary", async () => {
+    const { result, models, entries } = await review({}, small);
+
+    expect(result.coverage).toMatchObject({ hunks_total: 3, hunks_served: 3 });
+    expect(new Set(entries.map(({ loop }) => loop))).toEqual(
+      new Set(["review:1", "review:2", "review:3", "merge"]),
+    );
+    expect(models.summarize.requests).toHaveLength(1);
+    expect(result.summary).toBe("All of it.");
+    expect(isComplete(result)).toBe(true);
+  });
+
+  it("makes one finding of the same problem in three units", async () => {
+    const script: Script = {
+      review: (request) => {
+        const name = fileIn(request) ?? "a";
+        return turn(report({ path: `src/${name}/${name}.ts`, quote: lines(name, true)[0] }), finish());
+      },
+    };
+    const { result, models } = await review(script, small);
+
+    expect(result.findings).toHaveLength(1);
+    expect(result.findings[0]?.finding.places).toHaveLength(2);
+    expect(models.verify.requests).toHaveLength(1);
+  });
+
+  it("lets a model join what says the same in other words, and report what crosses the parts", async () => {
+    const script: Script = {
+      review: (request) => {
+        const name = fileIn(request) ?? "a";
+        const own = { path: `src/${name}/${name}.ts`, quote: lines(name, true)[0], title: `Fault ${name}` };
+        return turn(report(own), finish(`Changes ${name}.`));
+      },
+      merge: (request, n) => {
+        const ids = [...textOf(request).matchAll(/^([0-9a-f]{12}(?:-\d+)?) src/gm)].map(([, id]) => id);
+        if (n > 0) return turn(finish("One change."));
+        const crossing = report({ title: "b calls what a removed", line: 5, quote: lines("a", true)[4] });
+        return turn({ name: "join_findings", arguments: { keep: ids[0], others: ids.slice(1) } }, crossing);
+      },
+    };
+    const { result } = await review(script, small);
+
+    const titles = result.findings.map(({ finding }) => finding.title).sort();
+    expect(titles).toHaveLength(2);
+    expect(titles).toContain("b calls what a removed");
+    expect(result.summary).toBe("One change.");
+  });
+
+  it("keeps what was found when the pass that merges fails", async () => {
+    const script: Script = {
+      review: () => turn(report(), finish("A part.")),
+      merge: () => new AppError("model_failed", "no answer"),
+    };
+    const { result } = await review(script, small);
+
+    expect(result.findings).toHaveLength(1);
+    expect(result.summary).toContain("A part.");
+    expect(result.stop_reason).toBe("finished");
+  });
+
+  it("ends within its tokens, with what was not read named", async () => {
+    const script: Script = {
+      review(request) {
+        const promptTokens = Math.ceil(JSON.stringify([request.messages, request.tools]).length / 4);
+        return { ...turn(finish()), usage: { promptTokens, completionTokens: 200 } };
+      },
+    };
+    const tokens = 16_000;
+    const { result } = await review(script, { ...small, effort: "low", limits: { tokens } });
+
+    expect(result.usage.prompt_tokens + result.usage.completion_tokens).toBeLessThanOrEqual(tokens);
+    expect(result.stop_reason).toBe("token_limit");
+    expect(result.coverage.hunks_served).toBeLessThan(3);
+    expect(
+      result.coverage.hunks_served + result.coverage.unserved.reduce((sum, { hunks }) => sum + hunks, 0),
+    ).toBe(3);
+    expect(isComplete(result)).toBe(false);
+  });
+
+  it("pays for no turn again when it is taken up after a stop", async () => {
+    const script: Script = { review: () => turn(report(), finish()) };
+    const first = await review(script, small);
+    const again = await review(script, { ...small, replay: first.entries });
+
+    expect(Object.values(again.models).flatMap(({ requests }) => requests)).toEqual([]);
+    expect(again.result.findings).toEqual(first.result.findings);
+  });
+});
+
+describe("high effort", () => {
+  it("reads the change once for each lens, and what two of them find is one finding", async () => {
+    const { result, models, entries } = await review(
+      { review: () => turn(report(), finish()) },
+      { effort: "high" },
+    );
+
+    expect(models.review.requests).toHaveLength(4);
+    const focus = models.review.requests.map((request) => textOf(request).split("\n").at(-1));
+    expect(new Set(focus).size).toBe(4);
+    expect(entries.map(({ loop }) => loop)).toContain("review:contracts");
+    expect(result.findings).toHaveLength(1);
+    expect(result.effort).toBe("high");
+  });
+});
