@@ -1,5 +1,5 @@
 import { startApp } from "../../test/support/app-under-test.ts";
-import type { FakeTurn } from "../../test/support/fake-openai.ts";
+import type { ChatRequestBody, FakeTurn } from "../../test/support/fake-openai.ts";
 import type { Pull } from "../../test/support/github-double/model.ts";
 import { startDemo } from "../demo-run.ts";
 
@@ -44,23 +44,52 @@ export function priceOf(product: string): number {
   return prices.get(product) ?? 0;
 }
 `;
+const voucher = `import { type Line, total } from "./cart.ts";
+
+/** What a voucher takes off, in cents. */
+export function worth(lines: Line[], percent: number): number {
+  return total(lines) * percent;
+}
+`;
 const lockFile = (version: string) =>
   `{ "lockfileVersion": 3, "packages": { "": { "version": "${version}" } } }\n`;
 
+/** What a model reports in the review, and what it says of each when it is to refute it. */
+interface Reported {
+  finding: Record<string, unknown> & { title: string };
+  verdict: Record<string, unknown>;
+}
+
 /** A model whose part is played by a script, so that the picture is the same every time; all else is the real App. */
-async function scripted(turn: FakeTurn, unfolded: number): Promise<Scene> {
+async function scripted(reported: readonly Reported[], unfolded: number): Promise<Scene> {
   const app = await startApp({
     repository: "octo-org/shop",
     base: { "src/cart.ts": cart, "src/prices.ts": prices, "package-lock.json": lockFile("1.0.0") },
-    head: { "src/cart.ts": discounted, "package-lock.json": lockFile("1.1.0") },
+    head: {
+      ...{ "src/cart.ts": discounted, "src/voucher.ts": voucher },
+      "package-lock.json": lockFile("1.1.0"),
+    },
     title: "Discounts for the cart",
     body: "A discount in per cent on the total of a cart.",
-    script: [{ tool_calls: [{ name: "diff_file", arguments: { path: "src/cart.ts" } }] }, turn],
+    everyRole: (body) => answer(body, reported),
     env: { HUNKWISE_MODEL: "scripted-model" },
   });
   await app.send("opened");
   await app.concluded();
   return { pull: app.pull, unfolded, [Symbol.asyncDispose]: () => app[Symbol.asyncDispose]() };
+}
+
+function answer({ messages, tools = [] }: ChatRequestBody, reported: readonly Reported[]): FakeTurn {
+  const offered = tools.map((tool) => tool.function.name);
+  if (offered.includes("give_verdict")) {
+    const asked = JSON.stringify(messages);
+    const claimed = reported.find(({ finding }) =>
+      asked.includes(JSON.stringify(finding.title).slice(1, -1)),
+    );
+    return { tool_calls: [{ name: "give_verdict", arguments: claimed?.verdict ?? {} }] };
+  }
+  const calls = reported.map(({ finding }) => ({ name: "report_finding", arguments: finding }));
+  return { tool_calls: [...(offered.includes("join_findings") ? [] : calls), finish] };
 }
 
 const finish = {
@@ -71,33 +100,67 @@ const finish = {
   },
 };
 
-const percent = {
-  name: "report_finding",
-  arguments: {
+const quoted = "  return total(lines) * percent;";
+
+const percent: Reported = {
+  finding: {
     ...{ path: "src/cart.ts", line: 18, severity: "high", category: "correctness", confidence: 0.95 },
     quote: "  return total(lines) - total(lines) * percent;",
     title: "A discount of 10 % makes the total negative",
-    body: "`percent` is in per cent, as the comment above says, and is used as a fraction: with `percent` 10 a cart of 1,000 cents costs -9,000. Every call with a discount above 1 is wrong.",
+    body: "`percent` is in per cent, as the comment above says, and is used as a fraction. Every call with a discount above 1 is wrong.",
     suggestion: "  return total(lines) * (1 - percent / 100);",
     evidence: [
       { path: "src/cart.ts", start_line: 16, end_line: 17, note: "the unit is documented as per cent" },
       { path: "src/prices.ts", start_line: 3, end_line: 6, note: "prices are whole cents" },
     ],
   },
+  verdict: {
+    ...{ verdict: "confirmed", severity: "high", evidence: "total() is in cents, so 1000 - 1000 * 10." },
+    trigger: "`percent` is 10 and the cart costs 1,000 cents: the result is -9,000.",
+    places: [{ path: "src/voucher.ts", line: 5, quote: quoted }],
+  },
 };
-const unknown = {
-  name: "report_finding",
-  arguments: {
+const twice: Reported = {
+  finding: {
+    ...{ path: "src/voucher.ts", line: 5, severity: "high", category: "data", confidence: 0.4 },
+    quote: quoted,
+    title: "A voucher can be redeemed twice",
+    body: "Nothing says that a voucher was used, so the same one takes its part off every cart.",
+  },
+  verdict: {
+    ...{ verdict: "uncertain", severity: "high" },
+    evidence:
+      "Nothing in this repository calls `worth`; whether its callers remember used vouchers stays open.",
+  },
+};
+const unknown: Reported = {
+  finding: {
     ...{ path: "src/prices.ts", line: 5, severity: "low", category: "error-handling", confidence: 0.7 },
     quote: "  return prices.get(product) ?? 0;",
     title: "A product without a price is free",
     body: "A discount on an unknown product is now shown as a bargain. Throw for products that have no price.",
+  },
+  verdict: {
+    ...{ verdict: "confirmed", severity: "low", evidence: "priceOf() answers 0 for them." },
+    trigger: "A cart holds a product that has no price.",
+  },
+};
+const empty: Reported = {
+  finding: {
+    ...{ path: "src/cart.ts", line: 18, severity: "medium", category: "correctness", confidence: 0.5 },
+    quote: "  return total(lines) - total(lines) * percent;",
+    title: "The total of an empty cart is not a number",
+    body: "Without lines there is nothing to add up.",
+  },
+  verdict: {
+    ...{ verdict: "refuted", severity: "low" },
+    evidence: "`sum` begins at 0, and no line leaves it there (src/cart.ts:9).",
   },
 };
 
 /** Each by the name that the command line takes. */
 export const scenes: Record<string, () => Promise<Scene>> = {
   demo,
-  review: () => scripted({ tool_calls: [percent, unknown, finish] }, 1),
-  clean: () => scripted({ tool_calls: [finish] }, 0),
+  review: () => scripted([percent, twice, unknown, empty], 1),
+  clean: () => scripted([], 0),
 };

@@ -26,17 +26,20 @@ export interface AppUnderTest extends Scenario {
 }
 
 export interface AppOptions extends ScenarioOptions {
-  /** What the model answers; left out, the App has no model. */
+  /** What the model answers as reviewer, where a sceptic agrees with it; without any script, the App has no model. */
   script?: FakeScript;
+  /** What the model answers whatever it is asked to be. */
+  everyRole?: FakeScript;
   env?: Record<string, string>;
 }
 
-export async function startApp({ script, env, ...options }: AppOptions): Promise<AppUnderTest> {
+export async function startApp({ script, everyRole, env, ...options }: AppOptions): Promise<AppUnderTest> {
   const scenario = await createScenario(options);
   const data = new TempFolder("data");
   const agreeing = script && withAgreeingSceptic(script);
-  const model = agreeing
-    ? await startFakeOpenAi({ script: agreeing.script, apiKey: "sk-e2e-canary-1234567890" })
+  const answers = agreeing?.script ?? everyRole;
+  const model = answers
+    ? await startFakeOpenAi({ script: answers, apiKey: "sk-e2e-canary-1234567890" })
     : null;
   const modelEnv = model && {
     OPENAI_API_KEY: "sk-e2e-canary-1234567890",
