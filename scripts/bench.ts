@@ -15,6 +15,7 @@ import { benchPlanning } from "./bench/planning.ts";
 import { benchReview } from "./bench/review.ts";
 import { type Bench, isOver, type Row, renderTable, renderValue } from "./bench/row.ts";
 import { benchSearch } from "./bench/search-in-files.ts";
+import { benchTokens } from "./bench/tokens.ts";
 
 const groups: Record<string, (bench: Bench) => Promise<void>> = {
   async tools(bench) {
@@ -25,6 +26,7 @@ const groups: Record<string, (bench: Bench) => Promise<void>> = {
     await benchSearch(change, bench);
   },
   planning: benchPlanning,
+  tokens: benchTokens,
   checkout: benchCheckout,
   review: benchReview,
 };

@@ -292,6 +292,39 @@ describe("a change that is reviewed in parts", () => {
   });
 });
 
+describe("the requests of one loop", () => {
+  /** Characters that two texts begin with in common. */
+  function commonPrefix(one: string, other: string): number {
+    const length = Math.min(one.length, other.length);
+    for (let at = 0; at < length; at++) if (one[at] !== other[at]) return at;
+    return length;
+  }
+  const asSent = ({ tools, messages }: ModelRequest) => JSON.stringify([tools, ...messages]).slice(0, -1);
+
+  it("begin with nearly all of the one before, so that a provider's cache holds it", async () => {
+    const reads = [
+      turn({ name: "changed_files" }),
+      turn({ name: "read_file_part", arguments: { file_path: "src/a/a.ts", start_line: 1, end_line: 40 } }),
+      turn(report({ quote: "nothing like this" })),
+      { content: "Let me think." },
+      turn({ name: "search_in_files", arguments: { pattern: "limit" } }, report()),
+      turn(finish()),
+    ];
+    const { models } = await review({
+      review: (_, n) => reads[n] ?? turn(finish()),
+      verify: (_, n) => (n === 0 ? turn({ name: "changed_files" }) : turn(verdict())),
+    });
+
+    expect(models.review.requests).toHaveLength(reads.length);
+    for (const { requests } of [models.review, models.verify]) {
+      for (const [at, request] of requests.slice(1).entries()) {
+        const before = asSent(requests[at] as ModelRequest);
+        expect(commonPrefix(before, asSent(request)) / before.length).toBeGreaterThanOrEqual(0.9);
+      }
+    }
+  });
+});
+
 describe("high effort", () => {
   it("reads the change once for each lens, and what two of them find is one finding", async () => {
     const { result, models, entries } = await review(

@@ -1,0 +1,130 @@
+import { join } from "node:path";
+import { openWorkspace } from "../../src/git/git-workspace.ts";
+import { openLocalRange } from "../../src/git/local-range.ts";
+import { forAllRoles, type ModelRequest } from "../../src/llm/model.ts";
+import { scriptedModel } from "../../src/llm/scripted.ts";
+import { isComplete, type ReviewResult } from "../../src/review/review-result.ts";
+import { runReview } from "../../src/review/run-review.ts";
+import { createDiffSource } from "../../src/tools/diff-source.ts";
+import { gitPath } from "../../test/support/git-repo.ts";
+import { reviewInput } from "../../test/support/review-input.ts";
+import type { Bench } from "./row.ts";
+import { syntheticPull } from "./synthetic-pull.ts";
+
+/** Changed files, and the requests that a review of them may take. */
+const sizes = [
+  { changed: 50, requests: 8 },
+  { changed: 300, requests: 40 },
+  { changed: 1_000, requests: 130 },
+];
+const MAX_REST = 1.6;
+const MAX_CONTEXT = 1;
+/** Roomy, so that no limit cuts the comparison short. */
+const TOKENS = 50_000_000;
+
+/** Characters of all requests together. */
+interface Spent {
+  /** Instructions, tool definitions, and the diff with its line numbers. */
+  rest: number;
+  /** All that is beside the diff so that it can be understood. */
+  context: number;
+}
+
+/**
+ * What a whole review sends for each token of the plain diff, when the model has nothing to say: the price of reading
+ * everything once. Tokens are characters divided by four on both sides, so the ratios are those of characters.
+ */
+export async function benchTokens(bench: Bench): Promise<void> {
+  for (const { changed, requests } of sizes) {
+    bench.say(`making a pull request of ${changed} files`);
+    const pull = syntheticPull(join(bench.temp, `tokens-${changed}`), { changed });
+    const range = await openLocalRange({
+      ...{ repo: pull.repo.dir, base: pull.base, head: pull.head, gitPath },
+      tempDir: bench.temp,
+    });
+    const asked: ModelRequest[] = [];
+    const result = await reviewSilently(range.place, asked);
+    await range.dispose();
+    requireWhole(result, changed);
+    const plain = pull.plainDiff.length;
+    const { rest, context } = spentOn(asked);
+    const what = `a review of ${changed} files to a plain git diff, tokens`;
+    const figures = (characters: number) => `${Math.round(characters / 4 / 1000)} k`;
+    const row = { reference: figures(plain), unit: "x" } as const;
+    bench.add({
+      ...row,
+      what: `${what}: diff, instructions, tools`,
+      ours: figures(rest),
+      value: rest / plain,
+      limit: MAX_REST,
+    });
+    bench.add({
+      ...row,
+      what: `${what}: context`,
+      ours: figures(context),
+      value: context / plain,
+      limit: MAX_CONTEXT,
+    });
+    bench.add({
+      what: `requests of a review of ${changed} files, of ${requests}`,
+      ours: String(asked.length),
+      reference: String(requests),
+      value: asked.length / requests,
+      unit: "x",
+      limit: 1,
+    });
+  }
+}
+
+async function reviewSilently(
+  place: Parameters<typeof openWorkspace>[0],
+  asked: ModelRequest[],
+): Promise<ReviewResult> {
+  await using workspace = openWorkspace(place);
+  const model = scriptedModel((request) => {
+    asked.push(request);
+    return { toolCalls: [{ name: "finish_review", arguments: { summary: "Renames parts." } }] };
+  });
+  const input = reviewInput({ config: { effort: "low" } });
+  return runReview(
+    { ...input, limits: { turns: 20, tokens: TOKENS, costUsd: null, milliseconds: 1_200_000 } },
+    {
+      workspace,
+      diffs: createDiffSource(workspace, { ignore: [], private: [] }),
+      models: forAllRoles(model),
+      trajectory: { append: async () => {} },
+      replay: [],
+      isPrivate: () => false,
+      progress: () => {},
+      signal: new AbortController().signal,
+      now: Date.now,
+      startedAt: Date.now(),
+    },
+  );
+}
+
+function requireWhole(result: ReviewResult, changed: number): void {
+  if (isComplete(result) && result.coverage.hunks_total === changed * 3) return;
+  throw new Error(`the review of ${changed} files read ${JSON.stringify(result.coverage).slice(0, 200)}`);
+}
+
+function spentOn(requests: readonly ModelRequest[]): Spent {
+  const spent = { rest: 0, context: 0 };
+  for (const { messages, tools } of requests) {
+    const all = messages.reduce((sum, { content }) => sum + content.length, 0) + JSON.stringify(tools).length;
+    const context = messages.reduce(
+      (sum, { role, content }) => sum + (role === "user" ? contextOf(content) : 0),
+      0,
+    );
+    spent.context += context;
+    spent.rest += all - context;
+  }
+  return spent;
+}
+
+/** What stands between the task, which is instructions, and the diff. Messages without a diff are instructions as a whole. */
+function contextOf(message: string): number {
+  const diff = message.indexOf("\n# Diff\n");
+  const task = message.indexOf("\n\n");
+  return diff < 0 ? 0 : diff - task;
+}
