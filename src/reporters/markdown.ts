@@ -137,7 +137,7 @@ function detailsBlock(result: ReviewResult): string {
 
 function droppedLine(one: ReviewResult["dropped"][number]): string {
   const place = untrustedCode(`${one.path}:${one.line}`);
-  return `left out: ${place} ${untrustedLine(one.title)} (${untrustedLine(whyDropped(one), MOST_NOTE)})`;
+  return `left out: ${place} ${untrustedLine(one.title)}. ${untrustedLine(whyDropped(one), MOST_NOTE)}`;
 }
 
 function list(items: readonly string[]): string[] {

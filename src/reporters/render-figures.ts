@@ -74,7 +74,7 @@ export function figures(result: ReviewResult): [string, string][] {
 export function droppedSection(title: string, { dropped }: ReviewResult): string[] {
   const lines = dropped.map((one) => {
     const place = placeLabel(one.path, one.line, one.line);
-    return `- ${place} ${untrustedLine(one.title, 200)} (${untrustedLine(whyDropped(one), 300)})`;
+    return `- ${place} ${untrustedLine(one.title, 200)}. ${untrustedLine(whyDropped(one), 300)}`;
   });
   return section(title, lines, mostListBytes);
 }

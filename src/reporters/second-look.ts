@@ -80,5 +80,5 @@ export function effortSentence(result: ReviewResult): string {
 
 /** Why a finding is not reported after all: a model's text, behind what it amounts to. */
 export function whyDropped({ verdict, reason }: ReviewResult["dropped"][number]): string {
-  return `${verdict === "refuted" ? "refuted" : "uncertain and not severe"}: ${reason}`;
+  return `${verdict === "refuted" ? "Refuted" : "Uncertain and not severe"}: ${reason}`;
 }

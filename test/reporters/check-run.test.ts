@@ -85,7 +85,7 @@ describe("what a review concludes with", () => {
     );
     expect(summary).toContain("Predicted: 15,000 tokens, $0.0400; took 13,023 tokens, $0.0312.");
     expect(summary).toMatch(
-      /<details><summary>Found, checked again and left out<\/summary>\n\n- `src\/price\.ts:3` Prices may be missing \(refuted: .*\n- .*\n\n<\/details>/,
+      /<details><summary>Found, checked again and left out<\/summary>\n\n- `src\/price\.ts:3` Prices may be missing\. Refuted: .*\n- .*\n\n<\/details>/,
     );
   });
 

@@ -81,7 +81,7 @@ Suggestion:
       "\n\n**Uncertain: a second look could neither confirm nor refute this.** the caller is not in the repository\n\n```\n",
     );
     expect(text).toContain("- effort: medium; 4 findings were checked again: 1 confirmed, 1 refuted, 2");
-    expect(text).toContain("- left out: `src/price.ts:3` Prices may be missing (refuted: the type has no");
+    expect(text).toContain("- left out: `src/price.ts:3` Prices may be missing. Refuted: the type has no");
     expect(text).toContain("- predicted: 15,000 tokens, $0.0400; took 13,023 tokens, $0.0312\n");
     expect(text).not.toContain("CODE OF A PLACE");
   });

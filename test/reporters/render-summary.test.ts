@@ -139,8 +139,8 @@ describe("the summary of a review whose findings were checked again", () => {
     expect(text).toContain(
       `Found, checked again and left out:
 
-- \`src/price.ts:3\` Prices may be missing (refuted: the type has no null)
-- \`src/price.ts:4\` Slow (uncertain and not severe: it depends)`,
+- \`src/price.ts:3\` Prices may be missing. Refuted: the type has no null
+- \`src/price.ts:4\` Slow. Uncertain and not severe: it depends`,
     );
   });
 
