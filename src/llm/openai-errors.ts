@@ -146,7 +146,7 @@ export function statusError(refusal: Refusal, endpoint: Endpoint): AppError {
  * support tool use").
  */
 const NO_TOOLS =
-  /not support (?:the )?(?:tools?\b|tool[ _-](?:use|call)|function[ _-]?call)|support tool use|tool choice requires|tools param requires|(?:unsupported|unknown) param\w*:? ['"`]?tools\b|tools? (?:is|are|use is) not supported|tool calling is not supported/i;
+  /not support (?:the )?(?:tools?\b|tool[ _-](?:use|call)|function[ _-]?call)|support tool use|tool choice requires|tools param requires|(?:unsupported|unknown) param\w*:? ['"`]?tools\b|tools? (?:is|are|use is) not supported|(?:tool|function) calling is not (?:supported|enabled)/i;
 
 /** The error for a refusal of tools as such; null for any other. Only to be asked where the request had tools. */
 export function toolsRefused({ status, message }: Refusal, { address, hideKey }: Endpoint): AppError | null {

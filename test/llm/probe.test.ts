@@ -1,7 +1,8 @@
 import { expect, it } from "vitest";
 import { AppError } from "../../src/errors.ts";
-import { probeModel } from "../../src/llm/probe.ts";
+import { probeModel, protocolFor } from "../../src/llm/probe.ts";
 import { type ScriptedTurn, scriptedModel } from "../../src/llm/scripted.ts";
+import { ToolsRefused } from "../../src/llm/tools-refused.ts";
 
 const never = new AbortController().signal;
 const add = (a: unknown, b: unknown) => ({ name: "add_numbers", arguments: { a, b } });
@@ -29,7 +30,7 @@ it.each<[string, ScriptedTurn, object]>([
     { callsTools: false, callsInParallel: false, keepsSchema: false },
   ],
 ])("the probe sees that a model %s", async (_, turn, expected) => {
-  const probe = await probeModel(scriptedModel([turn]), never, clock());
+  const probe = await probeModel(scriptedModel([turn, { content: "no" }]), never, clock());
 
   expect(probe).toMatchObject({ error: null, milliseconds: 700, models: null, listed: null, ...expected });
 });
@@ -50,6 +51,34 @@ it("the probe tells whether the endpoint lists the model, and does without a lis
     models: null,
     listed: null,
   });
+});
+
+it("the probe asks for calls as JSON in text where there are none as tools", async () => {
+  const inText = { content: JSON.stringify({ calls: [add(2, 3), add(20, 30)] }) };
+  const refused = new ToolsRefused("model_refused", "takes no tools");
+  const asked = async (...script: (ScriptedTurn | Error)[]) =>
+    (await probeModel(scriptedModel(script), never)).writesJson;
+
+  expect(await asked({ content: "5" }, inText)).toBe(true);
+  expect(await asked(refused, inText)).toBe(true);
+  expect(await asked({ content: "5" }, { content: "5" })).toBe(false);
+  expect(await asked({ toolCalls: [add(2, 3)] })).toBeNull();
+});
+
+it("the probe asks the endpoint for the context window once the model has answered", async () => {
+  const model = scriptedModel([{ toolCalls: [add(2, 3)] }]);
+  const findContextTokens = async () => model.requests.length * 32_768;
+  expect(await probeModel({ ...model, findContextTokens }, never)).toMatchObject({ contextTokens: 32_768 });
+});
+
+it.each([
+  ["native", { callsTools: true, keepsSchema: true, writesJson: null }, 16_000],
+  ["text", { callsTools: false, keepsSchema: false, writesJson: true }, 16_000],
+  ["text", { callsTools: true, keepsSchema: false, writesJson: true }, 128_000],
+  ["native", { callsTools: false, keepsSchema: false, writesJson: false }, 128_000],
+  ["single-shot", { callsTools: true, keepsSchema: true, writesJson: null }, 15_999],
+])("the protocol is %s for %j with %i tokens", (protocol, probe, contextTokens) => {
+  expect(protocolFor(probe, contextTokens)).toBe(protocol);
 });
 
 it("the probe hands back why a model does not answer", async () => {

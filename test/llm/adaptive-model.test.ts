@@ -1,0 +1,139 @@
+import { describe, expect, it } from "vitest";
+import { AppError } from "../../src/errors.ts";
+import { type AdaptiveOptions, createAdaptiveModel } from "../../src/llm/adaptive-model.ts";
+import type { Ability } from "../../src/llm/known-models.ts";
+import { type ScriptedTurn, scriptedModel } from "../../src/llm/scripted.ts";
+import { ToolsRefused } from "../../src/llm/tools-refused.ts";
+
+const never = new AbortController().signal;
+const add = (a: number, b: number) => ({ name: "add_numbers", arguments: { a, b } });
+const callsTools: ScriptedTurn = { toolCalls: [add(2, 3), add(20, 30)] };
+const inProse: ScriptedTurn = { content: "5 and 50" };
+const asJson: ScriptedTurn = { content: JSON.stringify({ calls: [add(2, 3), add(20, 30)] }) };
+const refused = new ToolsRefused("model_refused", "http://x takes no tools (400)");
+const request = {
+  messages: [{ role: "user" as const, content: "Review this." }],
+  tools: [{ name: "look", description: "Looks.", parameters: {} }],
+  maxOutputTokens: 100,
+};
+
+function setUp(
+  script: Parameters<typeof scriptedModel>[0],
+  more: Partial<AdaptiveOptions> & { told?: number } = {},
+) {
+  const { told, ...options } = more;
+  const scripted = scriptedModel(script, { name: "m", contextTokens: 128_000 });
+  const kept = new Map<string, Ability>();
+  const warnings: string[] = [];
+  const model = createAdaptiveModel({
+    native: { ...scripted, findContextTokens: async () => told ?? null },
+    protocol: "auto",
+    contextIsConfigured: false,
+    key: "k",
+    known: {
+      recall: async (key) => kept.get(key) ?? null,
+      remember: async (key, ability) => void kept.set(key, ability),
+    },
+    singleShot: { report: "report_finding", finish: "finish_review", verdict: "give_verdict" },
+    warn: (text) => warnings.push(text),
+    ...options,
+  });
+  return { model, scripted, kept, warnings };
+}
+
+describe("the first use of a model", () => {
+  it.each<[string, (ScriptedTurn | Error)[], number | undefined, string, number]>([
+    ["that calls tools", [callsTools], undefined, "native", 128_000],
+    ["whose endpoint tells its window", [callsTools], 40_960, "native", 40_960],
+    ["that only writes them as JSON", [inProse, asJson], 40_960, "text", 40_960],
+    ["whose endpoint refuses tools", [refused, asJson], undefined, "text", 128_000],
+    ["with a small window", [callsTools], 8_192, "single-shot", 8_192],
+    ["that can neither", [inProse, inProse], undefined, "native", 128_000],
+  ])("%s finds out how to speak with it, and keeps it", async (_, script, told, protocol, contextTokens) => {
+    const { model, kept, scripted, warnings } = setUp(script, told === undefined ? {} : { told });
+    await Promise.all([model.ready(never), model.ready(never)]);
+
+    expect(model).toMatchObject({ protocol, contextTokens });
+    expect(kept.size).toBe(1);
+    expect(scripted.requests).toHaveLength(script.length);
+    await model.ready(never);
+    expect(scripted.requests).toHaveLength(script.length);
+    expect(warnings).toEqual([]);
+  });
+
+  it("asks nothing of a model that is known, or whose protocol is configured", async () => {
+    const known = setUp([]);
+    known.kept.set("k", { callsTools: false, writesJson: true, contextTokens: 64_000 });
+    await known.model.ready(never);
+    expect(known.model).toMatchObject({ protocol: "text", contextTokens: 64_000 });
+
+    for (const protocol of ["native", "text", "single-shot"] as const) {
+      const configured = setUp([], { protocol });
+      await configured.model.ready(never);
+      expect(configured.model).toMatchObject({ protocol, contextTokens: 128_000 });
+      expect([...configured.kept]).toEqual([]);
+    }
+  });
+
+  it("leaves a configured window as it is", async () => {
+    const { model } = setUp([callsTools], { told: 8_192, contextIsConfigured: true });
+    await model.ready(never);
+    expect(model).toMatchObject({ protocol: "native", contextTokens: 128_000 });
+  });
+
+  it("that fails takes the model to call tools, warns, and asks again the next time", async () => {
+    const fault = new AppError("model_failed", "Cannot reach it", { remedy: "Start it." });
+    const { model, kept, warnings } = setUp([fault, callsTools]);
+    await model.ready(never);
+    expect(model.protocol).toBe("native");
+    expect(warnings).toEqual([
+      "m could not be asked what it can do, and is taken to call tools: Cannot reach it. Start it.",
+    ]);
+    expect(kept.size).toBe(0);
+    await model.ready(never);
+    expect(kept.size).toBe(1);
+  });
+
+  it("ends its waiting when it is aborted, and not that of others", async () => {
+    const { promise, resolve } = Promise.withResolvers<null>();
+    const { model, kept } = setUp([callsTools], {
+      known: { recall: () => promise, remember: async () => {} },
+    });
+    const other = model.ready(never);
+    await expect(model.ready(AbortSignal.abort())).rejects.toMatchObject({ code: "aborted" });
+    resolve(null);
+    await other;
+    expect(kept.size).toBe(0);
+    expect(model.protocol).toBe("native");
+  });
+});
+
+describe("tools that the endpoint refuses in the middle of a review", () => {
+  const answer = { content: '{"calls": [{"name": "look", "arguments": {"at": 1}}]}' };
+
+  it("are spoken of in text from then on, and in the next process too", async () => {
+    const { model, scripted, kept, warnings } = setUp([refused, answer, answer]);
+    for (const _ of [1, 2]) {
+      const turn = await model.respond(request, never);
+      expect(turn.toolCalls).toMatchObject([{ name: "look", arguments: '{"at":1}' }]);
+    }
+    expect(scripted.requests.map(({ tools }) => tools.length)).toEqual([1, 0, 0]);
+    expect(model.protocol).toBe("text");
+    expect(kept.get("k")).toMatchObject({ callsTools: false });
+    expect(warnings).toEqual(["http://x takes no tools (400). From now on they are spoken of in text"]);
+  });
+
+  it("are an error where they were asked for by the configuration", async () => {
+    const { model } = setUp([refused], { protocol: "native" });
+    await expect(model.respond(request, never)).rejects.toBe(refused);
+  });
+});
+
+it("a configured protocol is spoken from the first request on", async () => {
+  const text = setUp([{ content: "ok" }], { protocol: "text" });
+  await text.model.respond(request, never);
+  expect(text.scripted.requests[0]).toMatchObject({
+    tools: [],
+    messages: [{ role: "system" }, { role: "user" }],
+  });
+});
