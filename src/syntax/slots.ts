@@ -30,33 +30,48 @@ export function slotTableOf(shape: Shape): SlotTable {
 /** Levels that a name can be handed through. */
 const maximumLevels = 40;
 
+/** A node and the way up from it. */
+export interface Step {
+  node: SgNode;
+  around(): Step | null;
+}
+
+/** Asks the tree for the way up, which counts through all that lies in front of the node: for single nodes. */
+export function stepAt(node: SgNode): Step {
+  const around = () => {
+    const parent = node.parent();
+    return parent && stepAt(parent);
+  };
+  return { node, around };
+}
+
 /** What a name is to the code around it. */
 export interface Place {
   slot: Exclude<Slot, "through" | "member">;
   /** Whether it is a name that belongs to an object. */
   isMember: boolean;
   /** The largest node that this name stands for: `a.b` for the `b` in it. */
-  node: SgNode;
+  step: Step;
 }
 
-export function placeOf(name: SgNode, table: SlotTable): Place {
-  let [node, isMember] = [name, false];
+export function placeOf(name: Step, table: SlotTable): Place {
+  let [step, isMember] = [name, false];
   for (let level = 0; level < maximumLevels; level++) {
-    const around = node.parent();
-    const slot = around && slotIn(around, node, table);
+    const around = step.around();
+    const slot = around && slotIn(around.node, step.node, table);
     if (!slot) break;
-    if (slot === "method" && isWritten(around, table)) return { slot: "write", isMember: true, node: around };
-    if (slot !== "through" && slot !== "member") return { slot, isMember, node };
+    if (slot === "method" && isWritten(around, table)) return { slot: "write", isMember: true, step: around };
+    if (slot !== "through" && slot !== "member") return { slot, isMember, step };
     if (slot === "member") isMember = true;
-    node = around;
+    step = around;
   }
-  return { slot: /type_identifier$/.test(String(name.kind())) ? "type" : "read", isMember, node };
+  return { slot: /type_identifier$/.test(String(name.node.kind())) ? "type" : "read", isMember, step };
 }
 
 /** `object.name = value` is the call of a method in some grammars. */
-function isWritten(call: SgNode, table: SlotTable): boolean {
-  const around = call.parent();
-  return around !== null && slotIn(around, call, table) === "write";
+function isWritten(call: Step, table: SlotTable): boolean {
+  const around = call.around();
+  return around !== null && slotIn(around.node, call.node, table) === "write";
 }
 
 function slotIn(around: SgNode, node: SgNode, table: SlotTable): Slot | null {

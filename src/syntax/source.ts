@@ -67,7 +67,7 @@ export interface Source {
   /** The definitions that a line lies in, outermost first; a comment above belongs to what it describes. */
   enclosing(line: number): Definition[];
   calls(startLine: number, endLine: number): Call[];
-  /** Where these names stand in code, never in comments and strings. */
+  /** Where these names stand in code, never in comments and strings; the first few thousand places. */
   references(names: ReadonlySet<string>): Reference[];
   /** Names of values that the lines rely on: read there and not defined there. Calls are not among them. */
   readNames(startLine: number, endLine: number): Set<string>;

@@ -3,7 +3,16 @@ import { findDefinitions } from "./find-definitions.ts";
 import { indexLines, shortText } from "./line-index.ts";
 import { definitionsAt, once, tellingLiterals, within } from "./ranges.ts";
 import type { Shape, Slot } from "./shape.ts";
-import { calleeOf, callKinds, type Place, placeOf, type SlotTable, slotTableOf } from "./slots.ts";
+import {
+  calleeOf,
+  callKinds,
+  type Place,
+  placeOf,
+  type SlotTable,
+  type Step,
+  slotTableOf,
+  stepAt,
+} from "./slots.ts";
 import type { Call, Import, Reference, ReferenceRole, Source } from "./source.ts";
 
 /** A syntax tree and what is needed to read it. */
@@ -105,15 +114,20 @@ function callsInTokens(tree: Tree, kind: string): Call[] {
 /** More names than this are looked for one by one, since an expression of them all would be too large. */
 const maximumAlternatives = 200;
 
+/** References that are looked at in one file; only what a machine wrote has more. */
+const maximumReferences = 3_000;
+
 function referencesOf(tree: Tree, names: ReadonlySet<string>, table: SlotTable): Reference[] {
   const known = [...names].filter((name) => /^\S{1,200}$/.test(name) && tree.text.includes(name));
   if (known.length === 0) return [];
   const few = known.length <= maximumAlternatives;
   const any = `^(${known.map((name) => name.replace(/[.*+?^${}()|[\]\\#&~-]/g, "\\$&")).join("|")})$`;
-  return findKinds(tree, tree.shape.identifiers, few ? any : undefined).flatMap((node) => {
-    const name = node.text();
-    if (!names.has(name)) return [];
-    return [{ name, line: lineOf(node), role: roleOf(placeOf(node, table), tree.text) }];
+  const nodes = findKinds(tree, tree.shape.identifiers, few ? any : undefined).filter((node) =>
+    names.has(node.text()),
+  );
+  return nodes.slice(0, maximumReferences).map((node) => {
+    const role = roleOf(placeOf(stepAt(node), table), tree.text);
+    return { name: node.text(), line: lineOf(node), role };
   });
 }
 
@@ -134,12 +148,12 @@ const roles: Record<Place["slot"], ReferenceRole | null> = {
   specifier: null,
 };
 
-function roleOf({ slot, node }: Place, text: string): ReferenceRole {
+function roleOf({ slot, step }: Place, text: string): ReferenceRole {
   const role = roles[slot];
   if (role) return role;
-  if (slot === "path") return isImported(node) ? "import" : "read";
-  if (slot === "specifier") return node.parent()?.field("body") ? "definition" : "type";
-  if (isGiven(node, text)) return "write";
+  if (slot === "path") return isImported(step) ? "import" : "read";
+  if (slot === "specifier") return step.around()?.node.field("body") ? "definition" : "type";
+  if (isGiven(step.node, text)) return "write";
   return slot === "parameter" ? "definition" : "read";
 }
 
@@ -152,11 +166,11 @@ function isGiven(node: SgNode, text: string): boolean {
 /** Levels of a path such as `a::b::c` or `a.b.c`. */
 const longestPath = 12;
 
-function isImported(node: SgNode): boolean {
-  let around = node.parent();
+function isImported(step: Step): boolean {
+  let around = step.around();
   for (let level = 0; around && level < longestPath; level++) {
-    if (/^(import|use|using|package|namespace_use)_/.test(String(around.kind()))) return true;
-    around = around.parent();
+    if (/^(import|use|using|package|namespace_use)_/.test(String(around.node.kind()))) return true;
+    around = around.around();
   }
   return false;
 }
@@ -167,10 +181,10 @@ const ownNames = new Set(["self", "cls", "this", "super"]);
 function readNames(tree: Tree, start: number, end: number, table: SlotTable): Set<string> {
   const read = new Set<string>();
   const defined = new Set<string>();
-  for (const node of namesIn(tree, start, end)) {
-    const place = placeOf(node, table);
+  for (const step of namesIn(tree, start, end)) {
+    const place = placeOf(step, table);
     const role = roleOf(place, tree.text);
-    const name = node.text();
+    const name = step.node.text();
     if (role === "read" || place.slot === "shorthand") read.add(name);
     else if (role === "definition" || (role === "write" && isVariable(place))) defined.add(name);
   }
@@ -181,14 +195,15 @@ const keys: readonly Slot[] = ["key", "keyword"];
 const isVariable = ({ slot, isMember }: Place) => !isMember && !keys.includes(slot);
 
 /** Names on lines from `start` to `end`; what lies outside of them is not entered. */
-function namesIn({ root, shape }: Tree, start: number, end: number): SgNode[] {
-  const names: SgNode[] = [];
-  const open = [root];
-  for (let node = open.pop(); node; node = open.pop()) {
-    if (shape.identifiers.includes(String(node.kind()))) names.push(node);
-    for (const child of node.children()) {
-      const range = child.range();
-      if (range.start.line < end && range.end.line >= start - 1) open.push(child);
+function namesIn({ root, shape }: Tree, start: number, end: number): Step[] {
+  const names: Step[] = [];
+  const open: Step[] = [{ node: root, around: () => null }];
+  for (let step = open.pop(); step; step = open.pop()) {
+    const around = step;
+    if (shape.identifiers.includes(String(step.node.kind()))) names.push(step);
+    for (const node of step.node.children()) {
+      const range = node.range();
+      if (range.start.line < end && range.end.line >= start - 1) open.push({ node, around: () => around });
     }
   }
   return names;
