@@ -1,12 +1,13 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { endCheck, openIssue, otherApp, setStatus } from "../support/github-double/around.ts";
 import type { Permissions } from "../support/github-double/model.ts";
-import { fullName } from "../support/github-double/model.ts";
+import { fullName, headOf } from "../support/github-double/model.ts";
 import { finding, finish, numbers, patient, turn, until } from "./conformance-fixture.ts";
 import { type PullOfCase, type SharedApp, startSharedApp } from "./shared-app.ts";
 
 /*
  * What an installation was not granted closes a channel. The next one down takes over and names the permission; where none
- * is left, the log does. Nothing is tried for ever.
+ * is left, the log does. Nothing is tried for ever. What it may not read or spend, a review does without.
  */
 
 const base = { "src/numbers.js": numbers(60) };
@@ -19,6 +20,8 @@ const findings = turn(
   finish,
 );
 
+/** Its model takes a whole day's budget at once. */
+const costly = "Change all that costs";
 /** Pull requests by title that are being read until somebody lets go of them. */
 const held = new Map<string, Promise<void>>();
 let shared: SharedApp;
@@ -27,7 +30,8 @@ beforeAll(async () => {
     script: async (body) => {
       const text = JSON.stringify(body.messages);
       for (const [title, gone] of held) if (text.includes(title)) await gone;
-      return findings;
+      const usage = { prompt_tokens: 299_000, completion_tokens: 1_000 };
+      return text.includes(costly) ? { ...findings, usage } : findings;
     },
   });
 });
@@ -177,4 +181,74 @@ describe.concurrent("an installation that is taken away", patient, () => {
       expect(pull.end()).toMatchObject({ reviews: 0, comments: [], summaries: 0 });
     },
   );
+});
+
+describe.concurrent("what stands around a change", patient, () => {
+  const texts = ["Totals are off by one", "ten was expected", "the deploy broke", "On purpose, see the manual"];
+
+  /** Which of the texts the latest review of the pull request was shown. */
+  function shown(title: string): string[] {
+    const requests = shared.app.model?.requests.map(({ body }) => JSON.stringify(body.messages)) ?? [];
+    const latest = requests.findLast((text) => text.includes(title)) ?? "";
+    return texts.filter((text) => latest.includes(text));
+  }
+
+  /** A pull request that names an issue, and whose checks have failed. */
+  function surrounded(title: string, permissions?: Permissions): PullOfCase {
+    const { github } = shared.app;
+    const of = shared.addRepository(base, permissions);
+    const { number } = openIssue(github, of.repository, { title: "Totals are off by one" });
+    const pull = of.open(head, { title, body: `Fixes #${number}.` });
+    const sha = headOf(pull.pull);
+    const annotations = [{ path: "src/numbers.js", startLine: 10, endLine: 10, message: "ten was expected" }];
+    const failed = { app: otherApp(github), name: "unit", conclusion: "failure", annotations };
+    endCheck(github, of.repository, sha, failed);
+    setStatus(github, of.repository, sha, { context: "ci", state: "error", description: "the deploy broke" });
+    return pull;
+  }
+
+  it("is shown to the model: issues, checks, and what people answered to earlier findings", async () => {
+    const title = "Well surrounded";
+    const pull = surrounded(title);
+    await pull.tell("opened");
+    await pull.concluded();
+    expect(shown(title)).toEqual(texts.slice(0, 3));
+
+    const comment = pull.pull.reviewComments.find(({ via }) => via === shared.app.app);
+    if (!comment) throw new Error("nothing was found");
+    shared.app.people.reply(comment, "octocat", "On purpose, see the manual");
+    shared.app.people.push(pull.pull, { "src/numbers.js": numbers(60, { 10: "const n10 = 0;" }) });
+    await pull.tell("synchronize");
+    await pull.concluded();
+    expect(shown(title)).toEqual(["Totals are off by one", "On purpose, see the manual"]);
+  });
+
+  it("is left out where it may not be read", async () => {
+    const title = "Hardly surrounded";
+    const pull = surrounded(title, { ...readable, pull_requests: "write", checks: "write" });
+    await pull.tell("opened");
+    await pull.concluded();
+
+    expect(shown(title)).toEqual(["ten was expected"]);
+    expect(pull.end()).toMatchObject({ summaries: 1 });
+  });
+});
+
+describe.concurrent("a pull request whose budget of the day is used up", patient, () => {
+  it("is not reviewed any more, which the check run of a command says", async () => {
+    const yaml = "budget: { day: { tokens: 300000 } }\n";
+    const of = shared.addRepository({ ...base, ".github/hunkwise.yml": yaml });
+    const pull = of.open(head, { title: costly });
+    await pull.tell("opened");
+    await pull.concluded();
+    const before = { asked: asked(costly), summary: pull.summary() };
+    await pull.command("octocat", "/review");
+    await shared.app.github.until(() => of.repository.checkRuns.at(-1)?.output.title === "Not reviewed");
+    await of.idle();
+
+    const said = "Not reviewed: today's budget of this pull request is used up.";
+    expect(of.repository.checkRuns.at(-1)).toMatchObject({ conclusion: "neutral", output: { summary: said } });
+    expect({ asked: asked(costly), summary: pull.summary() }).toEqual(before);
+    expect(pull.end().summaries).toBe(1);
+  });
 });
