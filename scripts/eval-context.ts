@@ -1,0 +1,33 @@
+/**
+ * Tells without a model whether reviews begin with the lines that one has to see: `npm run eval:context -- --cases DIR --repos DIR`.
+ * docs/quality.md has the formats and says what the figures mean.
+ */
+import { requireWritable, write, writeOutput } from "../src/cli/output.ts";
+import { loadCases } from "./eval/load-cases.ts";
+import { readNeededFile } from "./eval/needed-lines.ts";
+import { contextUsage, parseContextOptions } from "./eval/options.ts";
+import { contextMarkdown, renderContext, wholeCases } from "./eval/render-context.ts";
+import { runContext } from "./eval/run-context.ts";
+import { runScript } from "./eval/run-script.ts";
+
+async function main(argv: readonly string[], signal: AbortSignal): Promise<number> {
+  const options = parseContextOptions(argv);
+  if (options === null) {
+    await write(process.stdout, contextUsage);
+    return 0;
+  }
+  const { repos, output, atLeast } = options;
+  if (output !== null) await requireWritable(output);
+  const result = await runContext({
+    cases: await loadCases(options.cases, options.only),
+    needed: await readNeededFile(options.needed),
+    say: (line) => void process.stderr.write(`${line}\n`),
+    ...{ repos, signal },
+  });
+  await write(process.stdout, renderContext(result));
+  if (output !== null) await writeOutput(output, contextMarkdown(result));
+  if (result.failed.length > 0) return 2;
+  return atLeast !== null && wholeCases(result.rows) < atLeast ? 1 : 0;
+}
+
+await runScript("eval:context", main);

@@ -1,0 +1,140 @@
+import { existsSync } from "node:fs";
+import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import { programPath } from "../../src/config/env.ts";
+import { AppError } from "../../src/errors.ts";
+import { requireGit } from "../../src/git/git-version.ts";
+import { runGit } from "../../src/git/run-git.ts";
+import type { EvalCase } from "./load-cases.ts";
+
+/** A repository in which `main` is what the case's pull request is to be merged into and `pull` its head. */
+export interface CaseRepository extends AsyncDisposable {
+  repo: string;
+  base: string;
+  head: string;
+}
+
+/**
+ * The repository of a case: the prepared one in `repos`/NAME, or one that borrows the objects of `repos`/owner+name, or, for a
+ * patch without a base, one that holds nothing but the patch. Nothing is written to what lies in `repos`.
+ *
+ * Rejects with `repository_unavailable` and the places that were looked at.
+ */
+export async function openCaseRepository(one: EvalCase, repos: string | null): Promise<CaseRepository> {
+  const prepared = repos === null ? null : gitFolder(join(resolve(repos), one.name));
+  const source = prepared ?? cloneOf(one, repos);
+  const folder = await mkdtemp(join(tmpdir(), "hunkwise-eval-"));
+  const dispose = () => rm(folder, { recursive: true, force: true, maxRetries: 3 });
+  const opened = (repo: string) => ({ repo, base: "main", head: "pull", [Symbol.asyncDispose]: dispose });
+  try {
+    const git = await createGit(folder);
+    if (prepared !== null && one.patch === null) {
+      await requirePrepared(one, prepared, git);
+      return opened(prepared);
+    }
+    const gitDir = join(folder, "case.git");
+    await build(one, { git, gitDir, source });
+    return opened(gitDir);
+  } catch (error) {
+    await dispose();
+    throw error;
+  }
+}
+
+/** Refuses a repository whose branches are not the commits of the case. */
+async function requirePrepared({ name, pull }: EvalCase, gitDir: string, git: RunGit): Promise<void> {
+  const tips = [await tipOf("main", gitDir, git), await tipOf("pull", gitDir, git)];
+  const wanted = [pull.base_sha, pull.head_sha];
+  if (wanted.every((sha, index) => sha === undefined || sha === tips[index])) return;
+  throw new AppError(
+    "repository_unavailable",
+    `${gitDir} was prepared for other commits than those of the case ${name}`,
+    {
+      remedy: "Make it anew, with the branches main at base_sha and pull at head_sha.",
+    },
+  );
+}
+
+/** The git directory that lies at a place, under one of the names that tools give it. */
+function gitFolder(place: string): string | null {
+  const candidates = [join(place, ".git"), place, join(place, "repo")];
+  return candidates.find((one) => existsSync(join(one, "objects")) && existsSync(join(one, "HEAD"))) ?? null;
+}
+
+function cloneOf({ name, pull }: EvalCase, repos: string | null): string | null {
+  const repository = pull.fetch ?? pull.repository;
+  if (pull.base_sha === undefined) return null;
+  const clone = repository?.replace("/", "+");
+  const found = repos === null || clone === undefined ? null : gitFolder(join(resolve(repos), clone));
+  if (found !== null) return found;
+  const places = [name, ...(clone === undefined ? [] : [clone])].map((one) => join(repos ?? "REPOS", one));
+  throw new AppError("repository_unavailable", `no repository for the case ${name}`, {
+    remedy: `Name with --repos a folder that holds ${places.join(" or ")}.`,
+  });
+}
+
+type RunGit = (gitDir: string, args: readonly string[], input?: string) => Promise<string>;
+
+/** git as the reviews run it: no configuration of this machine, no hooks, no network. */
+async function createGit(folder: string): Promise<RunGit> {
+  const { path: gitPath } = await requireGit({ searchPath: programPath() });
+  const emptyHome = join(folder, "home");
+  await mkdir(emptyHome);
+  const config = [
+    ["user.name", "Author"],
+    ["user.email", "author@example.com"],
+  ] as const;
+  return async (gitDir, args, input) => {
+    const git = { gitPath, emptyHome };
+    const indexFile = join(folder, "index");
+    const { stdout } = await runGit({ git, gitDir, indexFile, config, what: args[0] ?? "", args, input });
+    return stdout.toString("utf8").trim();
+  };
+}
+
+interface Place {
+  git: RunGit;
+  gitDir: string;
+  /** Whose objects are borrowed. */
+  source: string | null;
+}
+
+async function build(one: EvalCase, place: Place): Promise<void> {
+  const { git, gitDir, source } = place;
+  const { pull, patch } = one;
+  await git(gitDir, ["init", "--quiet", "--bare", "--initial-branch=main"]);
+  if (source !== null)
+    await writeFile(join(gitDir, "objects", "info", "alternates"), `${join(source, "objects")}\n`);
+  const known = pull.base_sha ?? (source === null ? null : await tipOf("main", source, git));
+  const base = known ?? (await commit(place, await git(gitDir, ["mktree"], ""), []));
+  const head = pull.head_sha ?? (await applied(one, patch ?? "", base, place));
+  await git(gitDir, ["update-ref", "refs/heads/main", base]);
+  await git(gitDir, ["update-ref", "refs/heads/pull", head]);
+}
+
+async function tipOf(branch: string, gitDir: string, git: RunGit): Promise<string> {
+  try {
+    return await git(gitDir, ["rev-parse", "--verify", `refs/heads/${branch}^{commit}`]);
+  } catch (error) {
+    throw new AppError("repository_unavailable", `${gitDir} has no branch ${branch}`, { cause: error });
+  }
+}
+
+async function applied(one: EvalCase, patch: string, base: string, place: Place): Promise<string> {
+  const { git, gitDir } = place;
+  await git(gitDir, ["read-tree", base]);
+  try {
+    await git(gitDir, ["apply", "--cached", "--whitespace=nowarn", "-"], patch);
+  } catch (error) {
+    throw new AppError("config_invalid", `the diff of the case ${one.name} does not apply`, {
+      remedy: "Name with base_sha the commit that it was made against, or give a diff of new files.",
+      cause: error,
+    });
+  }
+  return commit(place, await git(gitDir, ["write-tree"]), [base]);
+}
+
+/** The message says nothing: the case's title and body are what a reviewer is told. */
+const commit = ({ git, gitDir }: Place, tree: string, parents: readonly string[]) =>
+  git(gitDir, ["commit-tree", ...parents.flatMap((sha) => ["-p", sha]), tree], "Change\n");

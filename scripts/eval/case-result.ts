@@ -1,0 +1,52 @@
+import { z } from "zod";
+import { Effort } from "../../src/config/repo-config.ts";
+import { Finding } from "../../src/finding.ts";
+import { StopReason, TotalUsage } from "../../src/review/review-result.ts";
+import { findingVerdicts, foundAt } from "./match-findings.ts";
+
+/** Under what a case was measured: only results of the same settings are compared or taken over. */
+export const Settings = z.strictObject({
+  /** Null: the built-in analyzers alone. */
+  model: z.string().nullable(),
+  /** Null: as each repository's configuration says. */
+  effort: Effort.nullable(),
+  /** Null: a finding counts by its place alone. */
+  judge: z.string().nullable(),
+});
+export type Settings = z.infer<typeof Settings>;
+
+/** What the review of one case came to; one line of the results file. */
+export const CaseResult = z.strictObject({
+  case: z.string(),
+  /** Of the case's own files. */
+  digest: z.string(),
+  settings: Settings,
+  known: z.array(
+    z.strictObject({
+      file: z.string(),
+      line: z.int(),
+      found: z.enum(foundAt),
+      /** Index of the finding that counts for it. */
+      finding: z.int().nullable(),
+      /** The judge's. */
+      confidence: z.number().nullable(),
+    }),
+  ),
+  findings: z.array(
+    z.strictObject({
+      ...Finding.pick({
+        ...{ path: true, side: true, line: true, start_line: true, severity: true, category: true },
+        ...{ title: true, body: true, confidence: true, verification: true, source: true },
+      }).shape,
+      verdict: z.enum(findingVerdicts),
+    }),
+  ),
+  dropped: z.int(),
+  stop_reason: StopReason,
+  coverage: z.strictObject({ hunks_total: z.int(), hunks_served: z.int() }),
+  usage: TotalUsage,
+  judge_usage: TotalUsage,
+  unjudged: z.int(),
+  duration_ms: z.number(),
+});
+export type CaseResult = z.infer<typeof CaseResult>;

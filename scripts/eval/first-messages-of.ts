@@ -1,0 +1,72 @@
+import { loadLocalConfig } from "../../src/cli/local-config.ts";
+import { openRange } from "../../src/cli/open-range.ts";
+import { inputOf } from "../../src/cli/review-input.ts";
+import { createPrivacy } from "../../src/diff/filter.ts";
+import { AppError } from "../../src/errors.ts";
+import { forAllRoles, type Message, type Model } from "../../src/llm/model.ts";
+import { createAnchorFiles } from "../../src/review/anchor-files.ts";
+import { findCandidates } from "../../src/review/candidates.ts";
+import { createReviewCoverage } from "../../src/review/coverage-gate.ts";
+import type { ReviewDependencies } from "../../src/review/dependencies.ts";
+import { startRun } from "../../src/review/review-run.ts";
+import { startUnit } from "../../src/review/review-unit.ts";
+import { planReview } from "../../src/review/review-units.ts";
+import { windowFor } from "../../src/review/window.ts";
+import { createDiffSource } from "../../src/tools/diff-source.ts";
+import { openCaseRepository } from "./case-repository.ts";
+import type { EvalCase } from "./load-cases.ts";
+import { pullTextOf } from "./review-case.ts";
+
+/** What the reviews of a case begin with. */
+export interface FirstMessages {
+  /** Of each unit that the change is divided into. */
+  units: Message[][];
+  /** For the plan and the messages: not the checkout, not the analyzers. */
+  milliseconds: number;
+}
+
+/** The window for which the figures are told. */
+export const CONTEXT_TOKENS = 128_000;
+
+/** A model with a window of common size that calls tools; nobody asks it anything. */
+const model: Model = {
+  ...{ name: "none", contextTokens: CONTEXT_TOKENS, protocol: "native" },
+  respond: () => Promise.reject(new AppError("model_failed", "no model is asked here")),
+};
+
+/** Makes the first messages of all units of a case as a review would send them. */
+export async function firstMessagesOf(
+  one: EvalCase,
+  repos: string | null,
+  signal: AbortSignal,
+): Promise<FirstMessages> {
+  await using repository = await openCaseRepository(one, repos);
+  await using range = await openRange({ ...repository, signal });
+  const { workspace } = range;
+  const { config } = await loadLocalConfig(workspace);
+  const models = forAllRoles(model);
+  const input = { ...inputOf(range.names.base, config, models), pull: pullTextOf(one) };
+  const diffs = createDiffSource(workspace, { ignore: config.paths.ignore, private: config.paths.private });
+  const files = await diffs.files();
+  const deps: ReviewDependencies = {
+    ...{ workspace, diffs, models, signal },
+    trajectory: { append: async () => {} },
+    replay: [],
+    isPrivate: createPrivacy(config.paths.private),
+    progress: () => {},
+    now: Date.now,
+    startedAt: Date.now(),
+  };
+  const { candidates } = await findCandidates(files, deps);
+  const coverage = createReviewCoverage(files);
+  const anchorFile = createAnchorFiles(workspace, diffs);
+  const began = performance.now();
+  const run = await startRun(input, models, deps, { files, candidates, coverage, anchorFile });
+  const { units } = await planReview(run);
+  const messages: Message[][] = [];
+  for (const unit of units) {
+    const window = windowFor(model, unit.diffBytes, units.length === 1);
+    messages.push([...(await startUnit(run, { files: unit.files, window })).messages]);
+  }
+  return { units: messages, milliseconds: performance.now() - began };
+}

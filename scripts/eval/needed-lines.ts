@@ -1,0 +1,45 @@
+import { readFile } from "node:fs/promises";
+import { AppError, errorLine } from "../../src/errors.ts";
+import { NeededFile, type NeededLines } from "./case-format.ts";
+import { type EvalCase, parseJson } from "./load-cases.ts";
+import type { ShownLines } from "./shown-lines.ts";
+
+/** What a file of `--needed` adds; nothing without one. Rejects with `usage` or `config_invalid`. */
+export async function readNeededFile(path: string | null): Promise<NeededFile> {
+  if (path === null) return {};
+  const text = await readFile(path, "utf8").catch((error: unknown) => {
+    throw new AppError("usage", `${path} cannot be read: ${errorLine(error)}`, { cause: error });
+  });
+  return parseJson(NeededFile, text, path);
+}
+
+/** The lines in which the known issues of a case lie, those that their context names, and `more`. */
+export function neededLinesOf(
+  { known }: Pick<EvalCase, "known">,
+  more: readonly NeededLines[] = [],
+): NeededLines[] {
+  const own = known.flatMap(({ file, lines, context }) => [{ file, lines, at: "head" as const }, ...context]);
+  const byFile = Map.groupBy([...own, ...more], ({ file, at }) => `${at} ${file}`);
+  return [...byFile.values()].flatMap(([first, ...others]) => {
+    if (first === undefined) return [];
+    const lines = new Set([first, ...others].flatMap((one) => one.lines));
+    return [{ file: first.file, at: first.at, lines: [...lines].sort((a, b) => a - b) }];
+  });
+}
+
+export interface Seen {
+  needed: number;
+  shown: number;
+  /** What is needed and not shown. */
+  missing: NeededLines[];
+}
+
+/** How much of what is needed stands in front of the model. */
+export function compareLines(needed: readonly NeededLines[], shown: Pick<ShownLines, "has">): Seen {
+  const missing = needed.flatMap((one) => {
+    const lines = one.lines.filter((line) => !shown.has(one.file, line, one.at));
+    return lines.length > 0 ? [{ ...one, lines }] : [];
+  });
+  const count = (all: readonly NeededLines[]) => all.reduce((sum, { lines }) => sum + lines.length, 0);
+  return { needed: count(needed), shown: count(needed) - count(missing), missing };
+}

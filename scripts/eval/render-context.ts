@@ -1,0 +1,91 @@
+import { plural, thousands } from "../../src/reporters/outcome.ts";
+import { plainLine } from "../../src/reporters/terminal-style.ts";
+import type { ContextResult, ContextRow } from "./run-context.ts";
+import { columnsOf, markdownTable, textTable } from "./table.ts";
+
+const columns = columnsOf(
+  ...["case", ">needed lines", "shown", ">units", ">characters", ">of them diff", ">code around it", ">ms"],
+);
+
+/** Whether all that is needed is shown; "-" where nothing is. */
+export function shownWord({
+  needed,
+  shown,
+}: Pick<ContextRow, "needed" | "shown">): "yes" | "part" | "no" | "-" {
+  if (needed === 0) return "-";
+  if (shown === needed) return "yes";
+  return shown > 0 ? "part" : "no";
+}
+
+/** Cases in which something is needed and all of it is shown. */
+export function wholeCases(rows: readonly ContextRow[]): number {
+  return rows.filter((row) => shownWord(row) === "yes").length;
+}
+
+/** For a terminal, with what is missing. */
+export function renderContext({ rows, failed }: ContextResult): string {
+  const missing = rows.flatMap((row) =>
+    row.missing.map(({ file, lines, at }) =>
+      plainLine(`  ${row.case}  ${file}:${lines.join(",")}${at === "head" ? "" : " at merge_base"}`),
+    ),
+  );
+  const faults = failed.map((one) => plainLine(`  ${one.case}  ${one.error}`));
+  const sections = [
+    textTable(columns, [...rows.map(cells), totalCells(rows)], [rows.length]),
+    sentence(rows),
+    missing.length === 0 ? "" : ["Not shown:", ...missing].join("\n"),
+    faults.length === 0 ? "" : ["Not measured:", ...faults].join("\n"),
+  ];
+  return `${sections.filter((section) => section !== "").join("\n\n")}\n`;
+}
+
+/** For a document: names and figures alone, nothing of the cases' code. */
+export function contextMarkdown({ rows, failed }: ContextResult): string {
+  const table = markdownTable(columns, [...rows.map(cells), totalCells(rows)]);
+  const unmeasured =
+    failed.length === 0 ? "" : `\nNot measured: ${failed.map((one) => one.case).join(", ")}.\n`;
+  return `${table}\n\n${sentence(rows)}\n${unmeasured}`;
+}
+
+/** A star where only the lines of the issue itself are known. */
+function cells(row: ContextRow): string[] {
+  const unnamed = row.needed > 0 && !row.namesContext ? "*" : "";
+  return [
+    plainLine(row.case),
+    row.needed === 0 ? "-" : `${row.shown} of ${row.needed}`,
+    `${shownWord(row)}${unnamed}`,
+    String(row.units),
+    ...[row.characters, row.diffCharacters, row.contextCharacters, Math.round(row.milliseconds)].map(
+      thousands,
+    ),
+  ];
+}
+
+function totalCells(rows: readonly ContextRow[]): string[] {
+  const sum = (pick: (row: ContextRow) => number) => rows.reduce((total, row) => total + pick(row), 0);
+  return [
+    "total",
+    `${sum((row) => row.shown)} of ${sum((row) => row.needed)}`,
+    `${wholeCases(rows)} of ${rows.filter((row) => row.needed > 0).length}`,
+    String(sum((row) => row.units)),
+    thousands(sum((row) => row.characters)),
+    thousands(sum((row) => row.diffCharacters)),
+    thousands(sum((row) => row.contextCharacters)),
+    thousands(Math.round(sum((row) => row.milliseconds))),
+  ];
+}
+
+function sentence(rows: readonly ContextRow[]): string {
+  const needing = rows.filter((row) => row.needed > 0);
+  const clean = rows.length - needing.length;
+  const unnamed = needing.filter((row) => !row.namesContext).length;
+  return [
+    `Everything needed is shown in ${wholeCases(rows)} of ${plural(needing.length, "case")} with known issues.`,
+    clean === 0 ? "" : `${plural(clean, "clean case")} ${clean === 1 ? "needs" : "need"} nothing.`,
+    unnamed === 0
+      ? ""
+      : `(*) Of ${unnamed} only the lines of the issue itself are recorded, not what decides it.`,
+  ]
+    .filter((part) => part !== "")
+    .join(" ");
+}

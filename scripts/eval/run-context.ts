@@ -1,0 +1,73 @@
+import { errorLine } from "../../src/errors.ts";
+import { plainLine } from "../../src/reporters/terminal-style.ts";
+import type { NeededFile, NeededLines } from "./case-format.ts";
+import { firstMessagesOf } from "./first-messages-of.ts";
+import type { EvalCase } from "./load-cases.ts";
+import { compareLines, neededLinesOf } from "./needed-lines.ts";
+import { readShownLines } from "./shown-lines.ts";
+
+/** What the first messages of one case show. */
+export interface ContextRow {
+  case: string;
+  needed: number;
+  shown: number;
+  missing: NeededLines[];
+  /** Whether somebody named lines beyond those in which the issues lie. */
+  namesContext: boolean;
+  units: number;
+  characters: number;
+  diffCharacters: number;
+  contextCharacters: number;
+  milliseconds: number;
+}
+
+export interface ContextRun {
+  cases: readonly EvalCase[];
+  repos: string | null;
+  needed: NeededFile;
+  say(line: string): void;
+  signal: AbortSignal;
+  messages?: typeof firstMessagesOf;
+}
+
+export interface ContextResult {
+  rows: ContextRow[];
+  failed: { case: string; error: string }[];
+}
+
+/** One case after the other, so that their times can be compared. */
+export async function runContext(run: ContextRun): Promise<ContextResult> {
+  const result: ContextResult = { rows: [], failed: [] };
+  for (const one of run.cases) {
+    run.signal.throwIfAborted();
+    try {
+      result.rows.push(await rowOf(one, run));
+    } catch (error) {
+      run.signal.throwIfAborted();
+      result.failed.push({ case: one.name, error: errorLine(error) });
+      run.say(plainLine(`${one.name} failed: ${errorLine(error)}`));
+    }
+  }
+  return result;
+}
+
+async function rowOf(one: EvalCase, run: ContextRun): Promise<ContextRow> {
+  const { messages = firstMessagesOf } = run;
+  const { units, milliseconds } = await messages(one, run.repos, run.signal);
+  const all = units.map(readShownLines);
+  const more = run.needed[one.name] ?? [];
+  const sum = (pick: (one: (typeof all)[number]) => number) =>
+    all.reduce((total, shown) => total + pick(shown), 0);
+  const has = (file: string, line: number, at: NeededLines["at"]) =>
+    all.some((shown) => shown.has(file, line, at));
+  return {
+    case: one.name,
+    ...compareLines(neededLinesOf(one, more), { has }),
+    namesContext: more.length > 0 || one.known.some(({ context }) => context.length > 0),
+    units: units.length,
+    characters: sum((shown) => shown.characters),
+    diffCharacters: sum((shown) => shown.diffCharacters),
+    contextCharacters: sum((shown) => shown.contextCharacters),
+    milliseconds,
+  };
+}

@@ -1,0 +1,88 @@
+import type { Effort } from "../../src/config/repo-config.ts";
+import { errorLine } from "../../src/errors.ts";
+import type { Model, Models } from "../../src/llm/model.ts";
+import { mapFew } from "../../src/map-few.ts";
+import { plainLine } from "../../src/reporters/terminal-style.ts";
+import type { CaseResult, Settings } from "./case-result.ts";
+import { createJudge } from "./judge.ts";
+import type { EvalCase } from "./load-cases.ts";
+import type { Evaluation } from "./render-eval.ts";
+import type { ResultsFile } from "./results-file.ts";
+import { reviewCase } from "./review-case.ts";
+import { scoreCase } from "./score-case.ts";
+
+export interface EvalRun {
+  cases: readonly EvalCase[];
+  repos: string | null;
+  /** Null: the analyzers alone. */
+  models: Models | null;
+  /** Null: places alone. */
+  judge: Model | null;
+  effort: Effort | null;
+  results: ResultsFile;
+  /** Cases at a time. */
+  concurrency: number;
+  /** Told what happens, a line each. */
+  say(line: string): void;
+  signal: AbortSignal;
+  review?: typeof reviewCase;
+}
+
+/**
+ * Reviews the cases that have no result yet and compares what was found. A case that fails is named and leaves the others alone;
+ * it has no result and is tried again by the next run.
+ */
+export async function runEval(run: EvalRun): Promise<Evaluation> {
+  const { cases, signal } = run;
+  const settings: Settings = {
+    model: run.models && namesOf(run.models),
+    effort: run.effort,
+    judge: run.judge?.name ?? null,
+  };
+  const failed: { case: string; error: string }[] = [];
+  const results = await mapFew(cases, run.concurrency, async (one, index) => {
+    signal.throwIfAborted();
+    const say = (text: string) => run.say(plainLine(`${index + 1}/${cases.length} ${one.name}: ${text}`));
+    try {
+      return await resultOf(one, run, settings, say);
+    } catch (error) {
+      signal.throwIfAborted();
+      const line = errorLine(error);
+      failed.push({ case: one.name, error: line });
+      say(`failed: ${line}`);
+      return null;
+    }
+  });
+  return { settings, results: results.filter((one) => one !== null), failed };
+}
+
+/** Each name once, the reviewing model's first. */
+const namesOf = ({ review, verify, summarize }: Models) =>
+  [...new Set([review.name, verify.name, summarize.name])].join(" + ");
+
+async function resultOf(
+  one: EvalCase,
+  run: EvalRun,
+  settings: Settings,
+  say: (text: string) => void,
+): Promise<CaseResult> {
+  const { repos, models, effort, signal, review = reviewCase } = run;
+  const earlier = run.results.resultOf(one, settings);
+  if (earlier) {
+    say("taken from the results file");
+    return earlier;
+  }
+  say("reviewing");
+  const reviewed = await review(one, { repos, models, effort, signal });
+  const judge = run.judge && createJudge(run.judge, signal);
+  const result = await scoreCase(one, reviewed, settings, judge);
+  await run.results.append(result);
+  say(outcomeOf(result));
+  return result;
+}
+
+function outcomeOf({ known, findings }: CaseResult): string {
+  const found = known.filter((one) => one.found !== "missed").length;
+  const told = `${findings.length} ${findings.length === 1 ? "finding" : "findings"}`;
+  return known.length === 0 ? `${told}, nothing to be found` : `found ${found} of ${known.length}, ${told}`;
+}

@@ -1,0 +1,105 @@
+import type { Message } from "../../src/llm/model.ts";
+import { splitLines } from "../../src/text/cut.ts";
+import { unescapeInvisible } from "../../src/text/escape-invisible.ts";
+
+export type Revision = "head" | "merge_base";
+
+/** What the beginning of a conversation shows of the code, by the numbers that its lines carry. */
+export interface ShownLines {
+  has(file: string, line: number, at: Revision): boolean;
+  /** Of all messages together. */
+  characters: number;
+  /** Of them, in the diff and in the code around it. */
+  diffCharacters: number;
+  contextCharacters: number;
+}
+
+/** Names of the fenced texts that hold lines of code; what people wrote may look like anything. */
+const sources = { diff: "diff", context: "code" };
+
+/** Reads the numbered lines of the diff and of the code around it, file by file, out of messages as a model gets them. */
+export function readShownLines(messages: readonly Message[]): ShownLines {
+  const shown = new Set<string>();
+  let [diffCharacters, contextCharacters] = [0, 0];
+  for (const { source, text } of messages.flatMap(({ content }) => fencedTexts(content))) {
+    if (source === sources.diff) {
+      diffCharacters += text.length;
+      for (const one of diffLines(text)) shown.add(keyOf(one));
+    } else if (source === sources.context) {
+      contextCharacters += text.length;
+      for (const one of contextLines(text)) shown.add(keyOf(one));
+    }
+  }
+  return {
+    has: (file, line, at) => shown.has(keyOf({ file, line, at })),
+    characters: messages.reduce((sum, { content }) => sum + content.length, 0),
+    ...{ diffCharacters, contextCharacters },
+  };
+}
+
+interface Shown {
+  file: string;
+  line: number;
+  at: Revision;
+}
+
+const keyOf = ({ file, line, at }: Shown) => `${at} ${line} ${file}`;
+
+/** The texts within `wrapUntrusted`: one ends at the mark of its own beginning, whatever it holds. */
+function fencedTexts(content: string): { source: string; text: string }[] {
+  const texts: { source: string; text: string }[] = [];
+  const opening = /^<untrusted id="([0-9a-f]+)" source="([^"\n]*)">\n/gm;
+  for (let open = opening.exec(content); open; open = opening.exec(content)) {
+    const [start, end] = [
+      opening.lastIndex,
+      content.indexOf(`\n</untrusted id="${open[1]}">`, opening.lastIndex),
+    ];
+    if (end < 0) continue;
+    texts.push({ source: open[2] ?? "", text: content.slice(start, end) });
+    opening.lastIndex = end;
+  }
+  return texts;
+}
+
+/** Lines below `## path`: "12 +added", "12  unchanged" at the head, "12 -removed" at the merge base. */
+function diffLines(text: string): Shown[] {
+  const all: Shown[] = [];
+  let file: string | null = null;
+  for (const line of splitLines(text)) {
+    if (line.startsWith("## ")) file = readPath(line.slice(3));
+    const [, number, sign] = /^(\d+) ([ +-])/.exec(line) ?? [];
+    if (file === null || number === undefined) continue;
+    all.push({ file, line: Number(number), at: sign === "-" ? "merge_base" : "head" });
+  }
+  return all;
+}
+
+const contextHeading = /^### ("(?:[^"\\]|\\.)*"|.+?):\d+(?:-\d+)?( at merge_base)?(?= |$)/;
+
+/** Lines below `### path:12-30 what it is` or `### path:12-30 at merge_base what it is`: "12|text". */
+function contextLines(text: string): Shown[] {
+  const all: Shown[] = [];
+  let file: string | null = null;
+  let at: Revision = "head";
+  for (const line of splitLines(text)) {
+    if (/^##+ /.test(line)) {
+      const [, path, isOld] = contextHeading.exec(line) ?? [];
+      file = path === undefined ? null : readPath(path);
+      at = isOld ? "merge_base" : "head";
+    }
+    const number = /^(\d+)\|/.exec(line)?.[1];
+    if (file !== null && number !== undefined) all.push({ file, line: Number(number), at });
+  }
+  return all;
+}
+
+/** What `showPath` and the escaping of the fence made of a path. */
+function readPath(shown: string): string {
+  const path = unescapeInvisible(shown);
+  if (!path.startsWith('"')) return path;
+  try {
+    return String(JSON.parse(path));
+  } catch {
+    return path;
+  }
+}

@@ -1,0 +1,123 @@
+import { spawn } from "node:child_process";
+import { readFileSync } from "node:fs";
+import { join, resolve } from "node:path";
+import { text } from "node:stream/consumers";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { parseContextOptions, parseEvalOptions } from "../../scripts/eval/options.ts";
+import { type FakeOpenAi, startFakeOpenAi } from "../support/fake-openai.ts";
+import { TempFolder } from "../support/git-repo.ts";
+import type { ChatRequestBody } from "../support/openai-request-rules.ts";
+import { unsetVariables } from "../support/run-cli.ts";
+import { patchOfNew, writeCase, writePriceCase } from "./case-folder.ts";
+
+const temp = new TempFolder("eval-script");
+const folder = join(temp.path, "cases");
+const output = join(temp.path, "results.jsonl");
+const entry = resolve(import.meta.dirname, "../../scripts/eval.ts");
+
+const said = ({ messages }: ChatRequestBody) => messages.map(({ content }) => String(content)).join("\n");
+const isJudge = (body: ChatRequestBody) => body.model === "judging-model";
+
+/** Reports the same in both cases; takes it for the known issue where that is about the same. */
+function answer(body: ChatRequestBody) {
+  if (isJudge(body)) {
+    const match = said(body).includes("zero for an empty cart");
+    return { content: JSON.stringify({ reasoning: "Compared.", match, confidence: 0.9 }) };
+  }
+  const path = said(body).includes("names.py") ? "names.py" : "price.py";
+  const report = {
+    ...{ path, side: "RIGHT", line: 2, severity: "high", category: "correctness", confidence: 0.9 },
+    quote: path === "names.py" ? '    return ", ".join(names)' : "    return sum(items) / len(items)",
+    title: "Fails for an empty list",
+    body: "Nothing keeps it from being empty.",
+  };
+  const finish = { name: "finish_review", arguments: { summary: "Adds a function." } };
+  return { tool_calls: [{ name: "report_finding", arguments: report }, finish] };
+}
+
+async function runEval(fake: FakeOpenAi, ...args: readonly string[]) {
+  const model = { OPENAI_BASE_URL: fake.url, OPENAI_API_KEY: "test-key", HUNKWISE_MODEL: "fake-model" };
+  const child = spawn(process.execPath, [entry, "--cases", folder, ...args], {
+    env: {
+      ...{ ...unsetVariables, PATH: process.env.PATH ?? "", HOME: "/nonexistent", TMPDIR: temp.path },
+      ...{ ...model, HUNKWISE_PROTOCOL: "native", HUNKWISE_CONTEXT_TOKENS: "128000" },
+    },
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  const ended = new Promise<number | null>((done) => child.on("close", done));
+  const [stdout, stderr, code] = await Promise.all([text(child.stdout), text(child.stderr), ended]);
+  return { stdout, stderr, code };
+}
+
+describe("npm run eval", () => {
+  let fake: FakeOpenAi;
+  beforeAll(async () => {
+    writePriceCase(folder, "price");
+    writeCase(folder, "clean-names", {
+      "case.json": {
+        title: "List the names",
+        diff: patchOfNew("names.py", ["def listed(names):", '    return ", ".join(names)']),
+      },
+      "known.json": { known: [] },
+    });
+    fake = await startFakeOpenAi({ script: answer });
+  });
+  afterAll(async () => {
+    await fake.close();
+    temp.dispose();
+  });
+
+  it("reviews, has each finding judged, prints the figures and goes on from its results", async () => {
+    const args = ["--effort", "low", "--judge", "judging-model", "--output", output];
+    const first = await runEval(fake, ...args);
+    expect(first.stderr).toContain("price: found 1 of 1, 1 finding");
+    expect(first.stdout).toContain("2 cases · fake-model · effort low · judge judging-model");
+    expect(first.stdout).toMatch(/^price +1 of 1 +1 +100 % +100 % +100 %/m);
+    expect(first.stdout).toMatch(/^clean-names +- +1 +- +0 % +- .*clean$/m);
+    expect(first.stdout).toMatch(/^total +1 of 1 +2 +100 % +50 % +67 %/m);
+    expect(first.code).toBe(0);
+    expect(fake.complaints).toEqual([]);
+
+    const judged = fake.requests.map(({ body }) => body).filter(isJudge);
+    expect(judged).toHaveLength(1);
+    expect(said(judged[0]!)).toMatch(/<untrusted id="\w+" source="known issue">\nprice\.py:2\n/);
+    expect(said(judged[0]!)).toMatch(
+      /<untrusted id="\w+" source="finding">\nprice\.py:2\nFails for an empty list/,
+    );
+    const reviews = fake.requests.map(({ body }) => body).filter((body) => !isJudge(body));
+    expect(reviews.some((body) => said(body).includes("Average the prices"))).toBe(true);
+    expect(reviews.filter((body) => said(body).includes("zero for an empty cart"))).toEqual([]);
+
+    const before = [fake.requests.length, readFileSync(output, "utf8")];
+    const second = await runEval(fake, ...args, "--format", "json");
+    expect([fake.requests.length, readFileSync(output, "utf8")]).toEqual(before);
+    expect(JSON.parse(second.stdout).total).toMatchObject({
+      recall: 1,
+      precision: 0.5,
+      findings_per_case: 1,
+    });
+  });
+});
+
+describe("the options", () => {
+  it("have what is usual as their defaults", () => {
+    expect(parseEvalOptions(["--cases", "c", "--only", "a,b"])).toEqual({
+      ...{ cases: "c", repos: null, only: ["a", "b"], effort: null, judge: null, isJudged: true },
+      ...{ output: null, concurrency: 2, format: "pretty" },
+    });
+    expect(parseContextOptions(["--cases", "c", "--at-least", "15"])).toMatchObject({
+      atLeast: 15,
+      needed: null,
+    });
+    expect(parseEvalOptions(["--help"])).toBeNull();
+  });
+
+  it.each([
+    [[], "--cases is missing"],
+    [["--cases", "c", "--effort", "huge"], "--effort cannot be 'huge'"],
+    [["--cases", "c", "--concurrency", "0"], "--concurrency needs a whole number"],
+    [["--cases", "c", "--format", "xml"], "--format cannot be 'xml'"],
+    [["--cases", "c", "--judge", "m", "--no-judge"], "exclude each other"],
+    [["--cases", "c", "--jugde", "m"], "--jugde"],
+  ])("are refused: %j", (argv, message) => expect(() => parseEvalOptions(argv)).toThrow(message));
+});

@@ -1,0 +1,135 @@
+import { describe, expect, it } from "vitest";
+import { type Judge, readVerdict } from "../../scripts/eval/judge.ts";
+import { type MatchInput, matchFindings } from "../../scripts/eval/match-findings.ts";
+import { isNear } from "../../scripts/eval/near.ts";
+import { finding } from "./case-folder.ts";
+
+const issue = (description: string, line = 100) => ({
+  file: "a.py",
+  lines: [line],
+  alternatives: [],
+  context: [],
+  description,
+});
+
+/** Says that a finding is an issue when its title begins with the words of the issue; "?" is an answer nobody can read. */
+const byTitle: Judge["judge"] = async ({ description }, { title }) => {
+  if (title === "?") return null;
+  const confidence = title.endsWith("surely") ? 0.9 : 0.6;
+  return { reasoning: "", match: title.startsWith(description), confidence };
+};
+
+function match(more: Partial<MatchInput>) {
+  return matchFindings({ known: [], acceptable: [], findings: [], judge: byTitle, ...more });
+}
+
+const at = (line: number, title: string) => finding({ path: "a.py", line, title });
+
+describe("a place", () => {
+  const known = { file: "a.py", lines: [100], alternatives: [{ file: "b.py", line: 5 }] };
+  const located = (path: string, line: number, start_line: number | null = null) =>
+    finding({ path, line, start_line });
+
+  it.each([
+    ["ten lines above", located("a.py", 90), true],
+    ["eleven lines above", located("a.py", 89), false],
+    ["ten lines below", located("a.py", 110), true],
+    ["eleven lines below", located("a.py", 111), false],
+    ["a range that ends far below and begins near", located("a.py", 160, 109), true],
+    ["a range around it", located("a.py", 300, 1), true],
+    ["an alternative", located("b.py", 7), true],
+    ["the same line of another file", located("c.py", 100), false],
+    [
+      "a further place of the finding",
+      finding({
+        path: "c.py",
+        places: [{ path: "a.py", side: "RIGHT", line: 101, start_line: null, quote: "" }],
+      }),
+      true,
+    ],
+  ])("%s", (_, found, expected) => expect(isNear(known, found)).toBe(expected));
+});
+
+describe("a finding", () => {
+  it("that stands on the issue's line and says something else is no hit", async () => {
+    const { known, findings } = await match({ known: [issue("zero")], findings: [at(100, "a typo")] });
+    expect(known).toEqual([{ found: "missed", finding: null, confidence: null }]);
+    expect(findings).toEqual(["other"]);
+  });
+
+  it("that says the same elsewhere is a hit and marked", async () => {
+    const { known, findings } = await match({ known: [issue("zero")], findings: [at(900, "zero")] });
+    expect(known).toEqual([{ found: "elsewhere", finding: 0, confidence: 0.6 }]);
+    expect(findings).toEqual(["hit"]);
+  });
+
+  it("that tells a known issue again is a duplicate, the one on its place the hit", async () => {
+    const told = [at(900, "zero, surely"), at(103, "zero"), at(101, "zero, surely")];
+    const { known, findings } = await match({ known: [issue("zero")], findings: told });
+    expect(known[0]).toMatchObject({ found: "near", finding: 2 });
+    expect(findings).toEqual(["duplicate", "duplicate", "hit"]);
+  });
+
+  it("may name two issues, and leaves the second to another one that names it too", async () => {
+    const known = [issue("zero"), issue("zero", 104)];
+    const one = await match({ known, findings: [at(100, "zero")] });
+    expect(one.known.map(({ finding }) => finding)).toEqual([0, 0]);
+    expect(one.findings).toEqual(["hit"]);
+    const two = await match({ known, findings: [at(100, "zero"), at(104, "zero")] });
+    expect(two.known.map(({ finding }) => finding)).toEqual([0, 1]);
+    expect(two.findings).toEqual(["hit", "hit"]);
+  });
+
+  it("that is acceptable counts neither way", async () => {
+    const acceptable = [{ file: null, line: null, description: "typo" }];
+    const { findings } = await match({ acceptable, findings: [at(1, "typo in a name"), at(1, "leak")] });
+    expect(findings).toEqual(["acceptable", "other"]);
+  });
+
+  it("of which the judge said nothing readable is no hit and counted", async () => {
+    const { known, findings, unjudged } = await match({ known: [issue("zero")], findings: [at(100, "?")] });
+    expect({ found: known[0]?.found, findings, unjudged }).toEqual({
+      found: "missed",
+      findings: ["other"],
+      unjudged: 1,
+    });
+  });
+
+  it("counts by its place alone where there is no judge", async () => {
+    const acceptable = [
+      { file: "a.py", line: 500, description: "typo" },
+      { file: null, line: null, description: "leak" },
+    ];
+    const told = [at(95, "anything"), at(501, "anything"), at(900, "leak")];
+    const { known, findings } = await match({
+      known: [issue("zero")],
+      acceptable,
+      findings: told,
+      judge: null,
+    });
+    expect(known[0]?.found).toBe("near");
+    expect(findings).toEqual(["hit", "acceptable", "other"]);
+  });
+});
+
+describe("an answer of the judge", () => {
+  const verdict = { reasoning: "Both name the zero.", match: true, confidence: 0.9 };
+  const json = JSON.stringify(verdict);
+
+  it.each([
+    ["JSON alone", json],
+    ["JSON in a code fence", `\`\`\`json\n${json}\n\`\`\``],
+    ["JSON with space around it", `\n ${json} \n`],
+  ])("is read as %s", (_, answer) => expect(readVerdict(answer)).toEqual(verdict));
+
+  it.each([
+    ["prose", "They match."],
+    ["prose around JSON", `Here: ${json}`],
+    ["two answers", `${json}\n${json}`],
+    ["a word instead of a boolean", json.replace("true", '"yes"')],
+    ["a confidence in percent", json.replace("0.9", "90")],
+    ["a field that nobody asked for", json.replace("{", '{"note":"",')],
+    ["a field that is missing", JSON.stringify({ match: true, confidence: 1 })],
+    ["nothing", ""],
+  ])("is not guessed from %s", (_, answer) => expect(readVerdict(answer)).toBeNull());
+});
