@@ -1,5 +1,5 @@
 import { isTestFile } from "../../analyzers/test-file.ts";
-import type { Call } from "../../syntax/source.ts";
+import type { Call, Definition } from "../../syntax/source.ts";
 import type { Changed } from "./changed.ts";
 import { imports, isSameFolder } from "./closeness.ts";
 import { fullName, isDeclaration, isRun, isType, type Place } from "./code-file.ts";
@@ -8,8 +8,10 @@ import type { Lookup } from "./lookup.ts";
 import type { Piece } from "./pieces.ts";
 
 const CALLEE = 0.8;
-/** Calls on lines that did not change. */
-const UNCHANGED = 0.55;
+/** Calls on lines that did not change, and on such that are far from any that did. */
+const UNCHANGED = 0.5;
+const FAR = 0.25;
+const FAR_LINES = 12;
 /** What the old code called and the new one does not. */
 const DROPPED = 0.6;
 const MAX_LINES = 60;
@@ -21,16 +23,22 @@ const TYPE_LINES = 25;
 const FEW = 3;
 /** How well a definition fits a call: what is at least this near is meant. */
 const NEAR = 0.75;
+/** It stands in the same file, or is named by what stands in front of the call. */
+const OWN = 0.9;
 
 /** The bodies of what the changed code calls, those called on changed lines first. */
 export function calleePieces(changed: readonly Changed[], lookup: Lookup): Piece[] {
   return changed.flatMap((one) => {
-    const kept = piecesOf(one, one.after, one.calls, lookup, (lines) =>
-      lines.some((line) => one.added.includes(line)) ? CALLEE : UNCHANGED,
-    );
+    const kept = piecesOf(one, one.after, one.calls, lookup, (lines) => weightOf(one, lines));
     const dropped = piecesOf(one, one.before, one.droppedCalls, lookup, () => DROPPED);
     return [...kept, ...dropped];
   });
+}
+
+function weightOf({ added, spots }: Changed, lines: readonly number[]): number {
+  if (lines.some((line) => added.includes(line))) return CALLEE;
+  const isNear = lines.some((line) => spots.some((spot) => Math.abs(line - spot) <= FAR_LINES));
+  return isNear ? UNCHANGED : FAR;
 }
 
 function piecesOf(
@@ -38,7 +46,7 @@ function piecesOf(
   caller: Place | null,
   calls: readonly Call[],
   lookup: Lookup,
-  weightOf: (lines: readonly number[]) => number,
+  weigh: (lines: readonly number[]) => number,
 ): Piece[] {
   if (caller === null) return [];
   const byName = Map.groupBy(calls, ({ name }) => name);
@@ -47,10 +55,10 @@ function piecesOf(
     if (!first) return [];
     const lines = same.map(({ line }) => line);
     const found = resolve(first, path, caller, lookup);
-    const when = weightOf(lines) === DROPPED ? "was called" : "called";
+    const weight = weigh(lines);
+    const when = weight === DROPPED ? "was called" : "called";
     const title = `${when} by ${fullName(caller.definition)} on line ${lines[0]}`;
-    const weight = weightOf(lines);
-    const length = weight === UNCHANGED ? MAX_UNCHANGED_LINES : MAX_LINES;
+    const length = weight <= UNCHANGED ? MAX_UNCHANGED_LINES : MAX_LINES;
     return found.map(({ place, fit }) => pieceOf(place, length, title, risk * weight * fit));
   });
 }
@@ -83,18 +91,21 @@ function resolve(call: Call, path: string, caller: Place, lookup: Lookup): Resol
     .definitions(call.name)
     .filter(({ definition }) => isRun(definition) || isType(definition))
     .filter(({ file }) => !isTestFile(file.path) || isTestFile(path))
-    .filter(({ file, definition }) => file.path !== path || keyOf(definition) !== keyOf(own));
+    .filter(({ file, definition }) => file.path !== path || !isWithin(definition, own));
   const bodies = all.filter((place) => !isDeclaration(place));
   const candidates = (bodies.length > 0 ? bodies : all)
     .map((place) => ({ place, fit: fitOf(call, path, caller, place) }))
     .sort((a, b) => b.fit - a.fit);
   const best = candidates[0]?.fit ?? 0;
+  if (isCommonName(call.name) && best < OWN) return [];
   if (best >= NEAR) return candidates.filter(({ fit }) => fit === best).slice(0, FEW);
-  if (isCommonName(call.name) || candidates.length > FEW) return [];
+  if (candidates.length > FEW) return [];
   return candidates;
 }
 
-const keyOf = ({ name, container }: Place["definition"]) => `${container ?? ""} ${name}`;
+/** Itself, and what it defines for itself. */
+const isWithin = (inner: Definition, outer: Definition) =>
+  inner.start >= outer.start && inner.end <= outer.end;
 
 /** Words for the object that a method belongs to. */
 const ownObject = /^(?:this|self|cls|super|@)$/;

@@ -2,6 +2,7 @@ import { isTestFile } from "../../analyzers/test-file.ts";
 import type { FileDiff } from "../../diff/file-diff.ts";
 import { shownBytes } from "../../diff/render.ts";
 import { wrapUntrusted } from "../../text/fence.ts";
+import type { DiffSource } from "../../tools/tool.ts";
 import { beforePieces, bodyPieces } from "./bodies.ts";
 import { calleePieces } from "./callees.ts";
 import { type Changed, changedDefinitions } from "./changed.ts";
@@ -16,8 +17,11 @@ import { siblingPieces } from "./siblings.ts";
 import { namesOf, usePieces } from "./uses.ts";
 import { searchWords, type WordHits } from "./word-search.ts";
 
-/** For everything that is looked up. */
-const MILLISECONDS = 8_000;
+/**
+ * For everything that is looked up. It usually takes a second or two; what a limit cuts off differs from one run to the next,
+ * and a resumed review begins with the same words only where the limit was not met.
+ */
+const MILLISECONDS = 15_000;
 /** Less room holds nothing of use. */
 const LEAST_BYTES = 1_000;
 
@@ -25,8 +29,23 @@ const heading = "# Code around the change";
 const explained =
   'What the repository says beyond the diff, found by name: it may miss what goes by another name. Lines are numbered as in read_file_part ("12|text"), at head unless said otherwise; what the diff below shows is not repeated.';
 
-/** The code that decides whether the change is right, as far as it fits; empty when there is none. */
-export async function codeContext(parts: ContextParts, shownDiffs: readonly FileDiff[]): Promise<string> {
+const known = new WeakMap<DiffSource, Map<string, Promise<string>>>();
+
+/**
+ * The code that decides whether the change is right, as far as it fits; empty when there is none. Looked up once for all
+ * loops of a review that read the same unit.
+ */
+export function codeContext(parts: ContextParts, shownDiffs: readonly FileDiff[]): Promise<string> {
+  const units = known.get(parts.diffs) ?? new Map<string, Promise<string>>();
+  known.set(parts.diffs, units);
+  const key = JSON.stringify([parts.contextBytes, shownDiffs.map(({ path }) => path)]);
+  const text = units.get(key) ?? writeContext(parts, shownDiffs);
+  units.set(key, text);
+  text.catch(() => units.delete(key));
+  return text;
+}
+
+async function writeContext(parts: ContextParts, shownDiffs: readonly FileDiff[]): Promise<string> {
   const around = shownBytes(`${heading}\n${explained}\n${wrapUntrusted("code", "")}`);
   if (parts.contextBytes < around + LEAST_BYTES) return "";
   const { pieces, named } = roomOf(parts.contextBytes - around);

@@ -46,6 +46,8 @@ export const isType = ({ kind }: Definition): boolean => typeKinds.has(kind);
 export function isDeclaration({ file, definition }: Place): boolean {
   const { start, end } = definition;
   if (!isRun(definition) || end - start > MAX_DECLARATION_LINES) return false;
+  if (/\.(?:d\.[cm]?ts|pyi)$/.test(file.path)) return true;
+  if (definitionsAt(file.definitions, start).some(({ kind }) => kind === "interface")) return true;
   const text = file.lines
     .slice(start - 1, end)
     .join("\n")

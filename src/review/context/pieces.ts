@@ -79,10 +79,12 @@ export interface TakenPiece extends Piece {
 
 export interface Selection {
   taken: TakenPiece[];
-  /** What had no room, best first. */
+  /** What had no room or is worth none, best first. */
   left: Piece[];
 }
 
+/** What scores less is named only: every line that says little hides one that says much. */
+const LEAST_SCORE = 0.15;
 /** Fewer lines of a body say nothing. */
 const LEAST_LINES = 5;
 
@@ -103,7 +105,7 @@ export function selectPieces(
     const missing = shown.missing(piece.file, piece.ranges);
     if (!saysSomething(piece, missing)) continue;
     const space = room - headingBytes(piece);
-    const fitting = takeFitting(piece, missing, space);
+    const fitting = piece.score < LEAST_SCORE ? null : takeFitting(piece, missing, space);
     if (fitting === null) {
       selection.left.push(piece);
       continue;

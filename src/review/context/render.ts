@@ -63,7 +63,7 @@ function renderPiece(piece: TakenPiece): string {
   return [headingOf(piece, { start: first, end: last }), ...lines].join("\n");
 }
 
-const NAMED = "## Not shown for want of room";
+const NAMED = "## Not shown";
 
 /** One line for what was left out of each kind and name, as far as they fit. */
 function namedLines(left: readonly Piece[], maxBytes: number): string[] {

@@ -10,7 +10,7 @@ import type { Piece, ShownLines } from "./pieces.ts";
 import { joined, type Range } from "./text-file.ts";
 
 const CALLER = 0.75;
-const TEST = 0.4;
+const TEST = 0.45;
 /** Lines around a use. */
 const BEFORE = 3;
 const AFTER = 4;
@@ -20,7 +20,7 @@ const MAX_HEAD_LINES = 3;
 /** Uses within one function that are shown. */
 const MAX_USES = 3;
 /** Each further place of the same name says less. */
-const REPEATED = 0.12;
+const REPEATED = 0.3;
 /** A name with more definitions is not of this one unless the file knows it. */
 const AMBIGUOUS = 3;
 
@@ -41,9 +41,13 @@ const constructors = new Set(["__init__", "__new__", "constructor", "initialize"
 export function namesOf(one: Changed): string[] {
   const { name } = one;
   const definition = definitionOf(one);
-  if (!definition || definition.kind === "test" || definition.kind === "module") return [];
+  if (!definition || definition.kind === "test" || definition.kind === "module" || nameless.has(name))
+    return [];
   return constructors.has(name) && definition.container !== null ? [definition.container] : [name];
 }
+
+/** What stands where a name would. */
+const nameless = new Set(["exports", "default", "module", "anonymous", "_"]);
 
 const definitionOf = ({ after, before }: Changed) => (after ?? before)?.definition ?? null;
 
@@ -65,7 +69,7 @@ function groupsOf(one: Changed, name: string, lookup: Lookup, shown: ShownLines)
     const { file, line } = mention;
     if (!isUse(one, mention) || shown.has(file, line) || isWithin(one, mention)) continue;
     const fit = fitOf(one, mention, lookup);
-    if (fit < least) continue;
+    if (fit < least || fit === 0) continue;
     const around = functionAround(file, line);
     const key = `${file.path} ${around?.start ?? `line ${Math.ceil(line / 20)}`}`;
     const group = groups.get(key) ?? { name, file, around, lines: [], fit };
@@ -80,6 +84,7 @@ function groupsOf(one: Changed, name: string, lookup: Lookup, shown: ShownLines)
 function isUse(one: Changed, { role }: Mention): boolean {
   if (role === "definition" || role === "import") return false;
   const definition = definitionOf(one);
+  if (role === "type" && definition !== null && isRun(definition)) return false;
   const isCalledOnly =
     definition !== null && isRun(definition) && (isCommonName(one.name) || definition.container === one.name);
   return role === "call" || !(isCalledOnly || constructors.has(one.name));
@@ -94,6 +99,7 @@ function isWithin({ path, after }: Changed, { file, line }: Mention): boolean {
 /** How likely it is that this very definition is meant: by the receiver, and by what the file knows. */
 function fitOf(one: Changed, { file, line }: Mention, lookup: Lookup): number {
   const container = definitionOf(one)?.container ?? null;
+  if (one.name.startsWith("#") && file.path !== one.path) return 0;
   const receiver = receiverOf(file.lines[line - 1] ?? "", one.name);
   const isKnown = isSameFolder(one.path, file.path) || imports(file, one.path);
   if (container === null) return isKnown ? 1 : 0.6;
@@ -127,7 +133,8 @@ function functionAround(file: CodeFile, line: number): Definition | null {
 }
 
 function ranked(groups: readonly Group[], one: Changed, kind: "caller" | "test", weight: number): Piece[] {
-  const worth = ({ file, fit }: Group) => fit * closeness(one.path, file.path);
+  const nearness = kind === "test" ? likelyTest : closeness;
+  const worth = ({ file, fit }: Group) => fit * nearness(one.path, file.path);
   const sorted = groups.toSorted(
     (a, b) =>
       worth(b) - worth(a) ||
@@ -138,6 +145,12 @@ function ranked(groups: readonly Group[], one: Changed, kind: "caller" | "test",
     const score = (one.risk * weight * worth(group)) / (1 + REPEATED * at);
     return pieceOf(group, kind, score);
   });
+}
+
+/** Tests lie elsewhere, but are often named like what they test. */
+function likelyTest(path: string, test: string): number {
+  const stem = path.replace(/^.*\//, "").replace(/\..*$/, "").toLowerCase();
+  return test.toLowerCase().includes(stem) ? 1 : 0.7;
 }
 
 const first = ({ lines }: Group) => lines[0] ?? 0;
