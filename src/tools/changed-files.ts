@@ -1,12 +1,13 @@
 import { z } from "zod";
 import { shorten } from "../diff/render.ts";
 import type { ChangeType } from "../git/workspace.ts";
+import { wholeNumber } from "./limits.ts";
 import { count, fitting, showPath } from "./show.ts";
-import { type ChangedFile, defineTool, MAX_RENDERED_BYTES, type ToolContext, ToolError } from "./tool.ts";
+import { type ChangedFile, defineTool, type ToolContext, ToolError } from "./tool.ts";
 
 const Input = z.strictObject({
-  start: z.int().min(1).optional().describe("First file, 1-indexed. Left out: the first."),
-  end: z.int().min(1).optional().describe("Last file, inclusive. Left out: the last."),
+  start: wholeNumber(1).optional().describe("First, from 1."),
+  end: wholeNumber(1).optional().describe("Last, inclusive."),
 });
 type Input = z.infer<typeof Input>;
 
@@ -88,7 +89,7 @@ function render(output: FileChange[], input: Input, maxBytes: number) {
 export const changedFiles = defineTool<Input, FileChange[]>({
   name: "changed_files",
   title: "Changed files",
-  description: `The files that the change touches, with added and removed lines, hunks, and why a file is not reviewed (lock file, generated, binary ...). One answer holds up to ${MAX_RENDERED_BYTES / 1024} KiB; start and end page through more.`,
+  description: "The changed files with added and removed lines, hunks, and why one is not reviewed.",
   returns:
     '`FileChange[]`: `path`, `change_type` (`"added"`, `"modified"`, `"deleted"`, `"renamed"`, `"copied"`, `"type_changed"`), `old_path`, `additions`, `deletions` (null for a binary file), `binary`, `total_hunks`, `reviewable`, `skip_reason`; in git\'s order.',
   example: {},

@@ -10,6 +10,7 @@ import { pageBudget, servedHunks, takePage } from "./diff-pages.ts";
 import { GITHUB_CONTEXT } from "./diff-source.ts";
 import { latin1Note } from "./encoding-note.ts";
 import { findChange } from "./find-change.ts";
+import { wholeNumber } from "./limits.ts";
 import { noteShown } from "./served-hunks.ts";
 import { count, showPath } from "./show.ts";
 import { defineTool, MAX_RENDERED_BYTES, type ToolContext, ToolError } from "./tool.ts";
@@ -18,20 +19,10 @@ const HUNKS_A_PAGE = 20;
 const MAX_CONTEXT = 1_000;
 
 const Input = z.strictObject({
-  file_path: z.string().describe("Path of a changed file from the repository root."),
-  context_lines: z
-    .int()
-    .min(0)
-    .max(MAX_CONTEXT)
-    .default(GITHUB_CONTEXT)
-    .describe("Unchanged lines around each change."),
-  start_hunk: z.int().min(1).default(1).describe("First hunk, 1-indexed."),
-  end_hunk: z
-    .int()
-    .min(1)
-    .optional()
-    .describe(`Last hunk, inclusive. Left out: ${HUNKS_A_PAGE} hunks from start_hunk on.`)
-    .meta({ default: HUNKS_A_PAGE }),
+  file_path: z.string(),
+  context_lines: wholeNumber(0, MAX_CONTEXT).default(GITHUB_CONTEXT).describe(`Up to ${MAX_CONTEXT}.`),
+  start_hunk: wholeNumber(1).default(1).describe("First, from 1."),
+  end_hunk: wholeNumber(1).optional().describe("Last, inclusive.").meta({ default: HUNKS_A_PAGE }),
 });
 type Input = z.infer<typeof Input>;
 
@@ -111,7 +102,7 @@ function render(output: FileDiffOutput) {
 export const diffFile = defineTool<Input, FileDiffOutput>({
   name: "diff_file",
   title: "Diff of a changed file",
-  description: `The change of one file, ${HUNKS_A_PAGE} hunks at a time (fewer when they would exceed ${MAX_RENDERED_BYTES / 1024} KiB; larger hunks are divided). Each line begins with its number: "12  text" is unchanged, "13 +text" added (both numbered at head), "11 -text" removed (numbered at the merge base). Cite these numbers in report_finding, without the sign in the quote. A diff of more than ${count(MAX_DIFF_LINES, "line")} is refused; read_file_part reads such a file.`,
+  description: `Diff of a changed file, ${HUNKS_A_PAGE} hunks at a time (fewer beyond ${MAX_RENDERED_BYTES / 1024} KiB, and large ones divided). A line begins with its number: "12  text" is unchanged, "13 +text" added (both numbered at head), "11 -text" removed (numbered at merge_base). Refused beyond ${count(MAX_DIFF_LINES, "line")}.`,
   returns:
     "`FileDiff`: `file_path`, `diff` (a valid unified diff, or words where there is none), `additions` and `deletions` of the whole file, `total_hunks`, `returned_hunks`, `start_hunk`, `end_hunk`. Hunks larger than one answer are divided and `total_hunks` counts the parts.",
   example: { file_path: "src/parser.ts", start_hunk: 1, end_hunk: 20 },

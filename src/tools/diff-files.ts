@@ -2,9 +2,9 @@ import { z } from "zod";
 import { divideHunk } from "../diff/divide.ts";
 import { parseFilePatch } from "../diff/parse.ts";
 import { renderHunk, renderLine, shownBytes } from "../diff/render.ts";
-import { MAX_DIFF_LINES } from "../diff/survey.ts";
 import { boundedPatch } from "./diff-size.ts";
 import { LATIN1_NOTE } from "./encoding-note.ts";
+import { wholeNumber } from "./limits.ts";
 import { resolveFile } from "./resolve-path.ts";
 import { count, fitting } from "./show.ts";
 import { defineTool, type ToolContext } from "./tool.ts";
@@ -15,11 +15,11 @@ const MAX_CONTEXT = 1_000;
 
 const Ref = z.enum(["head", "base", "merge_base"]);
 const Input = z.strictObject({
-  file_path1: z.string().describe("Path of the first file from the repository root."),
-  file_path2: z.string().describe("Path of the second file; may be the first with another ref."),
-  ref1: Ref.default("head").describe("Revision of the first file; merge_base is before the change."),
-  ref2: Ref.default("head").describe("Revision of the second file."),
-  context_lines: z.int().min(0).max(MAX_CONTEXT).default(DEFAULT_CONTEXT).describe("Unchanged lines around."),
+  file_path1: z.string(),
+  file_path2: z.string().describe("May be the first, at another ref."),
+  ref1: Ref.default("head"),
+  ref2: Ref.default("head"),
+  context_lines: wholeNumber(0, MAX_CONTEXT).default(DEFAULT_CONTEXT).describe(`Up to ${MAX_CONTEXT}.`),
 });
 type Input = z.infer<typeof Input>;
 
@@ -59,7 +59,7 @@ function render(output: string, input: Input, maxBytes: number) {
 export const diffFiles = defineTool<Input, string>({
   name: "diff_files",
   title: "Compare two files",
-  description: `Unified diff of any two files of the repository, or of one file at two revisions, numbered as in diff_file; "${IDENTICAL}" when they are equal. Refused beyond ${count(MAX_DIFF_LINES, "line")}.`,
+  description: "Diff of any two files, or of one at two revisions; numbers and limits as in diff_file.",
   returns: `A unified diff as one string, or exactly \`${IDENTICAL}\``,
   example: { file_path1: "src/parser.ts", file_path2: "src/parser.ts", ref1: "base", ref2: "head" },
   kind: "read",

@@ -8,7 +8,7 @@ const Input = z.strictObject({
     .string()
     .min(1)
     .max(MAX_SUMMARY)
-    .describe("What the change does and how it stands, in a few sentences. Findings need not be repeated."),
+    .describe("What the change does and how it stands, in a few sentences, without the findings."),
 });
 type Input = z.infer<typeof Input>;
 
@@ -22,7 +22,7 @@ export const finishReview = defineTool<Input, { finished: true }>({
   name: "finish_review",
   title: "Finish the review",
   description:
-    "Ends the review. Call it once everything that matters was reported. Refused while hunks of reviewable files were never read; the answer names those files.",
+    "Ends the review, once everything that matters was reported. Refused while hunks are unread; the answer names their files.",
   returns: "`{finished: true}`, or an error that names each unread file as `diff_file` takes it.",
   example: { summary: "Moves retries into the client. Sound apart from the two findings reported." },
   kind: "report",

@@ -1,5 +1,6 @@
 import { z } from "zod";
 import type { Commit } from "../git/workspace.ts";
+import { wholeNumber } from "./limits.ts";
 import { count, fitting } from "./show.ts";
 import { defineTool, type ToolContext } from "./tool.ts";
 
@@ -7,12 +8,7 @@ const DEFAULT_COMMITS = 20;
 const MAX_COMMITS = 250;
 
 const Input = z.strictObject({
-  max_commits: z
-    .int()
-    .min(1)
-    .max(MAX_COMMITS)
-    .default(DEFAULT_COMMITS)
-    .describe("At most this many commits."),
+  max_commits: wholeNumber(1, MAX_COMMITS).default(DEFAULT_COMMITS).describe(`Up to ${MAX_COMMITS}.`),
 });
 type Input = z.infer<typeof Input>;
 
@@ -26,7 +22,8 @@ async function execute(input: Input, context: ToolContext) {
 }
 
 function entry(commit: Commit): string {
-  const message = commit.message.trimEnd().replaceAll("\n", "\n  ");
+  // A message that was written with carriage returns has one in front of every line break.
+  const message = commit.message.trimEnd().replace(/\r*\n/g, "\n  ");
   return `${commit.sha.slice(0, 12)} ${commit.date} ${commit.author}\n  ${message}`;
 }
 
@@ -43,7 +40,7 @@ function render(output: Commit[], _input: Input, maxBytes: number) {
 export const getCommitMessages = defineTool<Input, Commit[]>({
   name: "get_commit_messages",
   title: "Commit messages",
-  description: `Commits of the change, newest first, with their whole messages: what the author meant to do. At most ${MAX_COMMITS}.`,
+  description: "Commits of the change with their whole messages, newest first.",
   returns: "`CommitInfo[]`: `sha`, `author`, `date` (ISO 8601), `message` (whole); newest first.",
   example: { max_commits: 20 },
   kind: "read",

@@ -6,6 +6,7 @@ import { getCommitMessages } from "./get-commit-messages.ts";
 import { giveVerdict } from "./give-verdict.ts";
 import { joinFindings } from "./join-findings.ts";
 import { listFiles } from "./list-files.ts";
+import { readDefinition } from "./read-definition.ts";
 import { readFilePart } from "./read-file-part.ts";
 import { reportFinding } from "./report-finding.ts";
 import { searchInFiles } from "./search-in-files.ts";
@@ -17,6 +18,7 @@ export const readingTools: readonly AnyTool[] = [
   getCommitMessages,
   diffFile,
   readFilePart,
+  readDefinition,
   searchInFiles,
   listFiles,
   diffFiles,

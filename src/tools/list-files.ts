@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { createPathMatcher, MAX_DOUBLE_STARS } from "../diff/path-matcher.ts";
 import type { TreeEntry } from "../git/workspace.ts";
+import { wholeNumber } from "./limits.ts";
 import { type Listing, renderListing, type SizedEntry } from "./render-listing.ts";
 import { resolveFolder } from "./resolve-path.ts";
 import { count } from "./show.ts";
@@ -12,18 +13,12 @@ const MAX_SIZES = 1_000;
 const MAX_PATTERN = 500;
 
 const Input = z.strictObject({
-  directory: z.string().default(".").describe("Folder to list, from the repository root."),
-  pattern: z
-    .string()
-    .max(MAX_PATTERN)
-    .optional()
-    .describe(
-      "Only paths that match this gitignore-style glob, below the folder or from the root: '*.ts', 'src/**/test'.",
-    ),
-  type: z.enum(["file", "directory", "any"]).default("file").describe("What to list."),
-  depth: z.int().min(1).optional().describe("How many levels deep; 1 is the folder alone. Left out: all."),
-  show_hidden: z.boolean().default(true).describe("Also what begins with a dot."),
-  with_size: z.boolean().default(false).describe(`Sizes in bytes, for the first ${MAX_SIZES} entries.`),
+  directory: z.string().default("."),
+  pattern: z.string().max(MAX_PATTERN).optional().describe("gitignore-style glob: '*.ts', 'src/**/test'."),
+  type: z.enum(["file", "directory", "any"]).default("file"),
+  depth: wholeNumber(1).optional().describe("Levels; 1 is the folder alone."),
+  show_hidden: z.boolean().default(true).describe("Dot files too."),
+  with_size: z.boolean().default(false).describe(`In bytes, for the first ${MAX_SIZES}.`),
 });
 type Input = z.infer<typeof Input>;
 
@@ -113,8 +108,7 @@ async function execute(input: Input, context: ToolContext): Promise<Executed<Lis
 export const listFiles = defineTool<Input, Listing>({
   name: "list_files",
   title: "List files",
-  description:
-    "Tracked files and folders at head, below a folder, by name or glob; shown under their folders.",
+  description: "Tracked files and folders at head.",
   returns:
     "Paths from the repository root, sorted, as `git ls-tree -r` has them; with `with_size` a list of `{path, is_dir, size}`.",
   example: { directory: "src", pattern: "*.test.ts" },

@@ -7,7 +7,7 @@ const nameOf = (path: string) => path.slice(path.lastIndexOf("/") + 1);
 const folderOf = (path: string) => path.slice(0, path.lastIndexOf("/") + 1);
 
 /** Folders that two paths do not share, counted from the root. */
-function folderDistance(left: string, right: string): number {
+export function folderDistance(left: string, right: string): number {
   const [a, b] = [left.split("/"), right.split("/")];
   let shared = 0;
   while (shared < Math.min(a.length, b.length) && a[shared] === b[shared]) shared += 1;

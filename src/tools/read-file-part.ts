@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { shorten, shownBytes } from "../diff/render.ts";
-import { countLines } from "../diff/survey.ts";
+import { wholeNumber } from "./limits.ts";
+import { type LineRange, takeLines, totalLines } from "./numbered-lines.ts";
 import { resolveFile } from "./resolve-path.ts";
 import { count, showPath } from "./show.ts";
 import { defineTool, MAX_RENDERED_BYTES, type ToolContext, ToolError } from "./tool.ts";
@@ -9,13 +10,13 @@ import { defineTool, MAX_RENDERED_BYTES, type ToolContext, ToolError } from "./t
 const RESERVED_BYTES = 1_024;
 
 const Input = z.strictObject({
-  file_path: z.string().describe("Path from the repository root."),
-  start_line: z.int().min(1).optional().describe("First line, 1-indexed. Left out: 1."),
-  end_line: z.int().min(1).optional().describe("Last line, inclusive. Left out: the last."),
+  file_path: z.string().describe("From the repository root."),
+  start_line: wholeNumber(1).optional().describe("First, from 1."),
+  end_line: wholeNumber(1).optional().describe("Last, inclusive."),
   ref: z
     .enum(["head", "base", "merge_base"])
     .default("head")
-    .describe("head: with the change. merge_base: before it. base: the target branch now."),
+    .describe("head: with the change. merge_base: before it. base: target branch now."),
 });
 type Input = z.infer<typeof Input>;
 
@@ -31,36 +32,8 @@ export interface FileContent {
   encoding: "utf8" | "latin1";
 }
 
-/** A line feed ends a line, it does not begin one. */
-const totalLines = (text: string) => countLines(text) + (text === "" || text.endsWith("\n") ? 0 : 1);
-
-/**
- * The numbered lines of a range, as many as `maxBytes` hold once they are shown, but one at least. Only those are made: a
- * file may have more lines than fit into memory one by one.
- */
-function takeLines(text: string, { start, end }: Range, maxBytes: number): string[] {
-  let at = 0;
-  for (let line = 1; line < start; line += 1) at = text.indexOf("\n", at) + 1;
-  const taken: string[] = [];
-  let bytes = 0;
-  for (let line = start; line <= end; line += 1) {
-    const newline = text.indexOf("\n", at);
-    const entry = `${line}|${newline < 0 ? text.slice(at) : text.slice(at, newline)}`;
-    bytes += shownBytes(shorten(entry)) + 1;
-    if (bytes > maxBytes && taken.length > 0) break;
-    taken.push(entry);
-    at = newline + 1;
-  }
-  return taken;
-}
-
-interface Range {
-  start: number;
-  end: number;
-}
-
 /** The wanted range within a file, `end_line` clamped. An empty file read whole has the range 1 to 0. */
-function rangeOf(input: Input, total: number): Range {
+function rangeOf(input: Input, total: number): LineRange {
   const { start_line: start = 1, file_path: path } = input;
   if (total === 0 && input.start_line === undefined) return { start: 1, end: 0 };
   if (start > total) {
@@ -115,7 +88,7 @@ function render(output: FileContent) {
 export const readFilePart = defineTool<Input, FileContent>({
   name: "read_file_part",
   title: "Read a file",
-  description: `Lines of any file in the repository, as "12|text", or the whole file. One answer holds up to ${MAX_RENDERED_BYTES / 1024} KiB and names the call that continues.`,
+  description: `Lines of any file as "12|text", or the whole file. An answer holds up to ${MAX_RENDERED_BYTES / 1024} KiB and names the call that continues.`,
   returns:
     "`FileContent`: `file_path`, `content` (lines as `12|text`), `start_line`, `end_line`, `total_lines`, `ref`, `encoding`. An `end_line` past the end is clamped.",
   example: { file_path: "src/parser.ts", start_line: 40, end_line: 80 },

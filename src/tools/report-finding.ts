@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { Category, Evidence, type Finding, Severity, Side } from "../finding.ts";
 import { unescapeInvisible } from "../text/escape-invisible.ts";
+import { wholeNumber } from "./limits.ts";
 import { pathOnAnySide } from "./path-on-any-side.ts";
 import { showPath } from "./show.ts";
 import { defineTool, type ToolContext, ToolError } from "./tool.ts";
@@ -16,44 +17,30 @@ const lower = inCase((text) => text.toLowerCase().replaceAll("_", "-"));
 const upper = inCase((text) => text.toUpperCase());
 
 const Input = z.strictObject({
-  path: z.string().describe("Path of the file from the repository root."),
-  side: z
-    .preprocess(upper, Side.default("RIGHT"))
-    .describe("RIGHT: the line as it is at head. LEFT: a removed line."),
-  line: z.int().min(1).describe("The line, as diff_file numbers it on that side; the last one of a range."),
-  start_line: z.int().min(1).optional().describe("First line of a range that ends at line."),
+  path: z.string(),
+  side: z.preprocess(upper, Side.default("RIGHT")).describe("RIGHT: a line at head. LEFT: a removed line."),
+  line: z.int().min(1).describe("As diff_file numbers it on that side; the last of a range."),
+  start_line: wholeNumber(1).optional().describe("First line of a range."),
   quote: z
     .string()
     .min(1)
     .max(MAX_QUOTE)
-    .describe(
-      "The code of that line or range, copied exactly, without numbers and signs. It wins over line.",
-    ),
-  severity: z
-    .preprocess(lower, Severity)
-    .describe(
-      "critical: data loss, breach, outage. high: wrong in normal use. medium: wrong in rare cases. low: minor.",
-    ),
+    .describe("The code of that line or range, copied exactly, without number and sign. Wins over line."),
+  severity: z.preprocess(lower, Severity),
   category: z.preprocess(lower, Category),
-  title: z.string().min(1).max(MAX_TITLE).describe("The problem in one line."),
+  title: z.string().min(1).max(MAX_TITLE).describe(`The problem in one line, up to ${MAX_TITLE} characters.`),
   body: z
     .string()
     .min(1)
     .max(MAX_BODY)
-    .describe("Markdown: what goes wrong, with which input or state, and what to do instead."),
+    .describe("Markdown: what goes wrong, on which input or state, what to do instead."),
   suggestion: z
     .string()
     .max(MAX_BODY)
     .optional()
-    .describe(
-      "Code that replaces exactly the lines start_line to line, with their indentation. Only when sure.",
-    ),
-  confidence: z.number().min(0).max(1).describe("How sure you are that the problem is real, 0 to 1."),
-  evidence: z
-    .array(Evidence)
-    .max(MAX_EVIDENCE)
-    .default([])
-    .describe("Places that you read to establish it: callers, definitions, tests."),
+    .describe("Replaces exactly the lines start_line to line, with indentation. Only when sure."),
+  confidence: z.number().min(0).max(1).describe("That the problem is real, 0 to 1."),
+  evidence: z.array(Evidence).max(MAX_EVIDENCE).default([]).describe("Places that you read to establish it."),
 });
 type Input = z.infer<typeof Input>;
 
@@ -107,7 +94,7 @@ export const reportFinding = defineTool<Input, ReportOutput>({
   name: "report_finding",
   title: "Report a finding",
   description:
-    "Records one problem that the change introduces or exposes, anchored to a line. One call for each root cause; verify it in the code first. An error names the nearest lines when the quote was not found.",
+    "Records one problem that the change introduces or exposes, anchored to a line. One call for each root cause, verified in the code.",
   returns:
     "`id`, `path`, `side`, `line`, `start_line` as resolved, and a `note` when the anchor was moved. A finding below the configured severity is not kept: `id` is null and `note` says why. Or an error that shows the nearest lines that match.",
   example: {

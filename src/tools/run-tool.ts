@@ -1,6 +1,7 @@
 import { AppError } from "../errors.ts";
 import { byteLength, cutAtLine } from "../text/cut.ts";
 import { escapeInvisible } from "../text/escape-invisible.ts";
+import { withinLimits } from "./limits.ts";
 import { parseArguments } from "./parse-arguments.ts";
 import {
   type AnyTool,
@@ -112,11 +113,13 @@ export async function runTool(
   const start = now();
   const elapsed = () => Math.round(now() - start);
   try {
-    const input = parseArguments(tool, sent);
+    const { input, changes } = withinLimits(tool, parseArguments(tool, sent));
     const executed = await withDeadline(tool.timeoutMs, options.signal, (signal) =>
       tool.execute(input, context, signal),
     );
-    return success(tool, executed, input, elapsed());
+    const notes = executed.note === undefined ? changes : [...changes, executed.note];
+    const noted = notes.length === 0 ? executed : { ...executed, note: notes.join(" ") };
+    return success(tool, noted, input, elapsed());
   } catch (error) {
     const metadata = { duration_ms: elapsed(), truncated: false };
     if (error instanceof ToolTimeout) {

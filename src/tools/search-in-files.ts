@@ -2,16 +2,25 @@ import { AppError } from "../errors.ts";
 import type { LineMatch, SearchHits, SearchQuery } from "../git/workspace.ts";
 import { renderSearch } from "./render-search.ts";
 import { resolveFileOrFolder } from "./resolve-path.ts";
-import { MAX_RESULTS, SearchInput, type SearchMatch, type SearchOutput } from "./search-input.ts";
+import { gatherFacts, keepFacts } from "./search-facts.ts";
+import {
+  contextOf,
+  DEFAULT_RESULTS,
+  MAX_RESULTS,
+  SearchInput,
+  type SearchMatch,
+  type SearchOutput,
+} from "./search-input.ts";
 import { defineTool, type ToolContext, ToolError } from "./tool.ts";
 
 function queryOf(input: SearchInput, path: string | undefined, context: ToolContext): SearchQuery {
+  const { before, after } = contextOf(input);
   return {
     pattern: input.pattern,
     filePattern: input.file_pattern,
     path: path === "" ? undefined : path,
     fileType: input.file_type,
-    contextLines: input.context_lines,
+    contextLines: Math.max(before, after),
     maxResults: input.max_results,
     // Those in private files take no place, and how many there are is not told.
     wants: (file) => !context.isPrivate(file),
@@ -23,13 +32,19 @@ function queryOf(input: SearchInput, path: string | undefined, context: ToolCont
   };
 }
 
-function toMatch(match: LineMatch, withNumbers: boolean): SearchMatch {
+function toMatch(match: LineMatch, input: SearchInput): SearchMatch {
+  const withNumbers = input.show_line_numbers;
+  const { before, after } = contextOf(input);
   const line = (number: number, text: string, mark: string) =>
     withNumbers ? `${number}${mark}${text}` : text;
   const context = [
-    ...match.before.map((one) => line(one.line, one.text, "-")),
+    ...match.before
+      .filter((one) => one.line >= match.line - before)
+      .map((one) => line(one.line, one.text, "-")),
     line(match.line, match.text, ":"),
-    ...match.after.map((one) => line(one.line, one.text, "-")),
+    ...match.after
+      .filter((one) => one.line <= match.line + after)
+      .map((one) => line(one.line, one.text, "-")),
   ];
   return {
     file_path: match.path,
@@ -39,10 +54,10 @@ function toMatch(match: LineMatch, withNumbers: boolean): SearchMatch {
   };
 }
 
-function outputOf(hits: SearchHits, withNumbers: boolean): SearchOutput {
+function outputOf(hits: SearchHits, input: SearchInput): SearchOutput {
   if (hits.mode === "files_with_matches") return hits.paths;
   if (hits.mode === "count") return hits.counts.map(({ path, count }) => ({ file_path: path, count }));
-  return hits.matches.map((match) => toMatch(match, withNumbers));
+  return hits.matches.map((match) => toMatch(match, input));
 }
 
 async function search(query: SearchQuery, context: ToolContext, signal: AbortSignal): Promise<SearchHits> {
@@ -56,8 +71,11 @@ async function search(query: SearchQuery, context: ToolContext, signal: AbortSig
 
 async function execute(input: SearchInput, context: ToolContext, signal: AbortSignal) {
   const path = input.path === undefined ? undefined : await resolveFileOrFolder(input.path, context);
-  const hits = await search(queryOf(input, path, context), context, signal);
-  const output = outputOf(hits, input.show_line_numbers);
+  const query = queryOf(input, path, context);
+  const hits = await search(query, context, signal);
+  const output = outputOf(hits, input);
+  const asked = { mayCount: input.max_results <= DEFAULT_RESULTS, mayParse: input.show_line_numbers };
+  keepFacts(output, await gatherFacts(hits, query, asked, context, signal));
   const { command, returnCode: return_code, stderr } = hits.program;
   const debug = { command, return_code, stderr };
   if (!hits.limited) return { output, debug };
@@ -68,9 +86,10 @@ async function execute(input: SearchInput, context: ToolContext, signal: AbortSi
 export const searchInFiles = defineTool<SearchInput, SearchOutput>({
   name: "search_in_files",
   title: "Search in files",
-  description: `Searches all tracked files at head, hidden ones too: who calls this, who defines it, who sets this key. Up to ${MAX_RESULTS} results, ordered by path and line.`,
+  description:
+    "Searches all tracked files at head, hidden ones too, and names the definition around each match.",
   returns:
-    '`SearchMatch[]`: `file_path`, `line_number`, `line_content`, `match_context` (`12:match`, `13-context`); with `output_mode` `"files_with_matches"` a list of paths, with `"count"` a list of `{file_path, count}`. No match is an empty list.',
+    '`SearchMatch[]`: `file_path`, `line_number`, `line_content`, `match_context` (`12:match`, `13-context`); with `output_mode` `"files_with_matches"` a list of paths, with `"count"` a list of `{file_path, count}`. Ordered by path, then line; the text for the model shows product code before tests, names the definition around a match, and counts what is not shown. No match is an empty list.',
   example: { pattern: "parseRange\\(", file_type: "ts", context_lines: 2 },
   kind: "read",
   input: SearchInput,

@@ -1,8 +1,11 @@
 import { z } from "zod";
+import { wholeNumber } from "./limits.ts";
 
-const DEFAULT_RESULTS = 50;
+/** What a search is stopped at unless more is asked for. */
+export const DEFAULT_RESULTS = 50;
 export const MAX_RESULTS = 1_000;
 const MAX_CONTEXT = 20;
+const DEFAULT_CONTEXT = 2;
 const MAX_PATTERN = 2_000;
 
 /** Arguments of `search_in_files`. */
@@ -11,34 +14,32 @@ export const SearchInput = z.strictObject({
     .string()
     .min(1)
     .max(MAX_PATTERN)
-    .describe("Regular expression in ripgrep's syntax (no look-around, no back-references)."),
-  file_pattern: z
-    .string()
-    .optional()
-    .describe("Only files that match this gitignore-style glob: '*.ts', 'src/**'."),
-  path: z.string().optional().describe("Only this file, or files below this folder."),
-  file_type: z
-    .string()
-    .optional()
-    .describe("Only files of this ripgrep type: py, ts, js, go, java, rust ..."),
-  context_lines: z.int().min(0).max(MAX_CONTEXT).default(2).describe("Lines shown before and after a match."),
-  max_results: z
-    .int()
-    .min(1)
-    .max(MAX_RESULTS)
+    .describe("ripgrep's regex (no look-around, no back-references)."),
+  file_pattern: z.string().optional().describe("gitignore-style glob: '*.ts', 'src/**'."),
+  path: z.string().optional().describe("File, or folder to search below."),
+  file_type: z.string().optional().describe("ripgrep's type: py, ts, go ..."),
+  context_lines: wholeNumber(0, MAX_CONTEXT)
+    .default(DEFAULT_CONTEXT)
+    .describe(`Lines around a match, up to ${MAX_CONTEXT}.`),
+  before_context: wholeNumber(0, MAX_CONTEXT).optional().describe("Lines before; default context_lines."),
+  after_context: wholeNumber(0, MAX_CONTEXT).optional().describe("Lines after."),
+  max_results: wholeNumber(1, MAX_RESULTS)
     .default(DEFAULT_RESULTS)
-    .describe("At most this many matching lines (files in the other modes)."),
-  fixed_string: z.boolean().default(false).describe("Take the pattern literally."),
-  ignore_case: z.boolean().default(false).describe("Let case not count."),
-  whole_word: z.boolean().default(false).describe("Match whole words only."),
+    .describe(`Matching lines (files in other modes), up to ${MAX_RESULTS}.`),
+  fixed_string: z.boolean().default(false).describe("Pattern is literal."),
+  ignore_case: z.boolean().default(false).describe("Case does not count."),
+  whole_word: z.boolean().default(false).describe("Whole words only."),
   invert_match: z.boolean().default(false).describe("Lines that do not match."),
-  output_mode: z
-    .enum(["content", "files_with_matches", "count"])
-    .default("content")
-    .describe("Matching lines, or only the files, or how many lines a file."),
+  output_mode: z.enum(["content", "files_with_matches", "count"]).default("content"),
   show_line_numbers: z.boolean().default(true).describe("Number the lines."),
 });
 export type SearchInput = z.infer<typeof SearchInput>;
+
+/** Lines shown before and after each match. */
+export function contextOf(input: SearchInput): { before: number; after: number } {
+  const { context_lines: around, before_context: before = around, after_context: after = around } = input;
+  return { before, after };
+}
 
 export interface SearchMatch {
   file_path: string;

@@ -16,21 +16,31 @@ function orNull(schema: Schema): Schema {
   return schema.enum ? { ...nullable, enum: [...schema.enum, null] } : nullable;
 }
 
-/** Leaves out the bound that zod states for every whole number: it is the model's context, and says nothing. */
-function withoutSafeInteger(name: string, value: unknown): unknown {
-  return name === "maximum" && value === Number.MAX_SAFE_INTEGER ? undefined : value;
+/** Bounds of values. Numbers beyond them are brought back, and those that are met in practice stand in descriptions. */
+const bounds = new Set(["minimum", "maximum", "minLength", "maxLength", "maxItems"]);
+
+/** What of a schema says nothing to a model. Every request pays for the definitions. */
+function isNoise(name: string, value: unknown): boolean {
+  if (name === "default") return value === false || (Array.isArray(value) && value.length === 0);
+  return bounds.has(name) && typeof value === "number";
 }
+
+/** The name of a switch says what it does. */
+const isSwitch = ({ type }: Schema) => type === "boolean";
+
+const withoutNoise = (name: string, value: unknown) => (isNoise(name, value) ? undefined : value);
 
 /** JSON Schema of a tool's arguments: closed, and what is not required may be left out or null. */
 export function argumentsSchema(tool: AnyTool): Record<string, unknown> {
   const { $schema: _, ...schema } = z.toJSONSchema(tool.input, { io: "input" }) as Schema;
   const required = new Set(schema.required ?? []);
-  const properties = Object.entries(schema.properties ?? {}).map(([name, property]) => [
-    name,
-    required.has(name) ? property : orNull(property),
-  ]);
+  const properties = Object.entries(schema.properties ?? {}).map(([name, { description, ...property }]) => {
+    const described =
+      description === undefined || isSwitch(property) ? property : { ...property, description };
+    return [name, required.has(name) ? described : orNull(described)];
+  });
   const closed = { ...schema, properties: Object.fromEntries(properties), required: [...required] };
-  return JSON.parse(JSON.stringify(closed, withoutSafeInteger));
+  return JSON.parse(JSON.stringify(closed, withoutNoise));
 }
 
 /** A tool as a function definition for a model. */

@@ -43,6 +43,10 @@ const calls: Record<string, { args?: object; answers: unknown }> = {
     answers: { total_hunks: 1, diff: expect.stringContaining("seen=[]") },
   },
   read_file_part: { args: { file_path: "cart.py", ref: "base" }, answers: { total_lines: 2, start_line: 1 } },
+  read_definition: {
+    args: { name: "total" },
+    answers: { definitions: [{ file_path: "cart.py", start_line: 1 }], others: [] },
+  },
   search_in_files: { args: { pattern: "seen" }, answers: [{ file_path: "cart.py", line_number: 1 }, {}, {}] },
   list_files: { answers: expect.arrayContaining(["cart.py", "package-lock.json"]) },
   diff_files: { args: { file_path1: "cart.py", file_path2: "cart.py" }, answers: expect.anything() },

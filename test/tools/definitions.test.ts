@@ -16,6 +16,7 @@ describe("the definitions of the tools", () => {
       "get_commit_messages",
       "diff_file",
       "read_file_part",
+      "read_definition",
       "search_in_files",
       "list_files",
       "diff_files",
@@ -45,6 +46,19 @@ describe("the definitions of the tools", () => {
     const sent = { ...tool.example, ...Object.fromEntries(optional.map((name) => [name, null])) };
     expect(ajv.validate(parameters, sent)).toBe(true);
     expect(() => parseArguments(tool, sent)).not.toThrow();
+  });
+
+  it("take little of every request", () => {
+    const sent = tools.map((tool) => ({ type: "function", function: toDefinition(tool) }));
+    expect(JSON.stringify(sent).length).toBeLessThan(7_500);
+  });
+
+  it("say in words how much may be asked for", () => {
+    const words = Object.values(schemaOf("search_in_files").properties as object).map(
+      (one) => one.description,
+    );
+    expect(words.join(" ")).toMatch(/up to 20\..*up to 1000\./);
+    expect(JSON.stringify(schemaOf("report_finding"))).toContain("up to 200 characters");
   });
 
   it("advertise the words that findings use", () => {

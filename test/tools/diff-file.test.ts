@@ -217,7 +217,6 @@ describe("diff_file", () => {
       { file_path: "two.ts", start_hunk: 2, end_hunk: 1 },
       /end_hunk 1 is before start_hunk 2/,
     ],
-    ["hunk 0", { file_path: "two.ts", start_hunk: 0 }, /expected number to be >=1/],
     ["an unchanged file", { file_path: "README.md" }, /no changed file 'README\.md'; changed_files lists/],
     ["a typing error", { file_path: "tow.ts" }, /did you mean 'two\.ts'/],
     ["a way out", { file_path: "../two.ts" }, /holds '\.\.'/],

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { FileContent } from "../../src/tools/read-file-part.ts";
 import { reviewContext } from "../../src/tools/review-context.ts";
 import { MAX_RENDERED_BYTES } from "../../src/tools/tool.ts";
-import type { GitRepo } from "../support/git-repo.ts";
+import { GitRepo } from "../support/git-repo.ts";
 import { type ContextOptions, openRepository, toolsOn } from "./context.ts";
 import { createReadingRepo } from "./reading-repo.ts";
 
@@ -78,6 +78,22 @@ describe("get_commit_messages", () => {
   });
 });
 
+describe("a commit message with carriage returns", () => {
+  it("is shown without them, and given as it is", async () => {
+    using repo = GitRepo.create({ bare: true });
+    const message = "Read twice\r\n\r\nOnce\rfor all\r\n";
+    repo.importCommits([
+      { branch: "main", files: [["a.ts", "1\n"]] },
+      { branch: "topic", parents: ["main"], message, files: [["a.ts", "2\n"]] },
+    ]);
+    await using over = await openRepository(repo);
+    const { result, text } = await toolsOn(over.workspace).run("get_commit_messages");
+
+    expect(text).toMatch(/\n {2}Read twice\n {2}\n {2}Once␍for all$/);
+    expect(result).toMatchObject({ output: [{ message: expect.stringContaining("twice\r\n\r\nOnce") }] });
+  });
+});
+
 describe("read_file_part", () => {
   it("numbers the lines", async () => {
     const { result, text } = await open().run("read_file_part", {
@@ -123,6 +139,8 @@ describe("read_file_part", () => {
     const { result, text } = await open().run("read_file_part", { file_path: "long.txt" });
     if (result.status !== "success") throw new Error(text);
     const { end_line } = result.output as FileContent;
+    const more = /\(more: read_file_part (\{.*\})\)$/.exec(text)?.[1];
+    expect(JSON.parse(more ?? "null")).toEqual(result.metadata.next?.arguments);
     expect(Buffer.byteLength(text)).toBeLessThanOrEqual(MAX_RENDERED_BYTES);
     expect(end_line).toBeGreaterThan(1_500);
     expect(result.metadata.next).toEqual({

@@ -71,11 +71,15 @@ describe("search_in_files", () => {
     const tools = open();
     const sent = { pattern: "needle", path: "src/a.ts", context_lines: 1 };
     const numberedText = (await tools.run("search_in_files", sent)).text;
-    expect(numberedText).toBe("src/a.ts\n1-one\n2:TWO needle\n3-three\n--\n5-five\n6:needle");
+    expect(numberedText).toBe(
+      "2 matches in 1 file\nsrc/a.ts\n1-one\n2:TWO needle\n3-three\n--\n5-five\n6:needle",
+    );
     const wider = (await tools.run("search_in_files", { ...sent, context_lines: 2 })).text;
-    expect(wider).toBe("src/a.ts\n1-one\n2:TWO needle\n3-three\n4-four\n5-five\n6:needle");
+    expect(wider).toBe(
+      "2 matches in 1 file\nsrc/a.ts\n1-one\n2:TWO needle\n3-three\n4-four\n5-five\n6:needle",
+    );
     const plain = (await tools.run("search_in_files", { ...sent, show_line_numbers: false })).text;
-    expect(plain).toBe("src/a.ts\none\nTWO needle\nthree\n--\nfive\nneedle");
+    expect(plain).toBe("2 matches in 1 file\nsrc/a.ts\none\nTWO needle\nthree\n--\nfive\nneedle");
   });
 
   it("says when it stopped early, and that nothing was found", async () => {
@@ -172,5 +176,138 @@ describe("private paths", () => {
     for (const output_mode of ["count", "files_with_matches"])
       expect(await output("search_in_files", { pattern: "needle", output_mode })).toHaveLength(1);
     expect(asked.map((query) => query.maxResults)).toEqual([50, 50, 50]);
+  });
+});
+
+describe("the answer to a search", () => {
+  const body = (name: string, lines: number) =>
+    `export function ${name}() {\n${"  call();\n".repeat(lines)}}\n\n`;
+  let many: GitRepo;
+  let over: Awaited<ReturnType<typeof openRepository>>;
+  const ask = (sent: Record<string, unknown>, options: ContextOptions = {}) =>
+    toolsOn(over.workspace, options).run("search_in_files", sent);
+
+  beforeAll(async () => {
+    many = GitRepo.create({ bare: true });
+    const wide = (at: number) => `export function wide${at}() {\n  broad("${"x".repeat(150)}");\n}\n`;
+    many.importCommits([
+      { branch: "main", files: [] },
+      {
+        branch: "topic",
+        parents: ["main"],
+        files: [
+          ["docs/a.md", "call(), they say\n"],
+          ["src/b.ts", `${body("first", 1)}const two = call();\n${body("second", 2)}`],
+          ["src/a.test.ts", "it('calls', () => {\n  call();\n});\n"],
+          ["vendor/a.js", "call();\n"],
+          ["src/broken.ts", "function ( { call(\n"],
+          ["secrets/a.ts", "call();\n"],
+          ...Array.from({ length: 90 }, (_, at) => [`wide/${at + 10}.ts`, wide(at)] as const),
+          ...Array.from({ length: 70 }, (_, at) => [`tests/t${at + 10}.ts`, "broad();\nbroad();\n"] as const),
+        ],
+      },
+    ]);
+    over = await openRepository(many);
+  });
+  afterAll(async () => {
+    await over?.[Symbol.asyncDispose]();
+    many?.dispose();
+  });
+
+  it("shows product code before tests, documentation and foreign files, each match in its definition", async () => {
+    const { text } = await ask({ pattern: "call\\(", context_lines: 0 }, { private: ["secrets/"] });
+
+    expect(text.split("\n")).toEqual([
+      "8 matches in 5 files",
+      "src/b.ts",
+      "-- in first (1-3)",
+      "2:  call();",
+      "-- at top level",
+      "5:const two = call();",
+      "-- in second (6-9)",
+      "7:  call();",
+      "8:  call();",
+      "src/broken.ts",
+      "1:function ( { call(",
+      "Tests:",
+      "src/a.test.ts",
+      "-- in calls (1-3)",
+      "2:  call();",
+      "Documentation and examples:",
+      "docs/a.md",
+      "1:call(), they say",
+      "Vendored, generated and lock files:",
+      "vendor/a.js",
+      "1:call();",
+    ]);
+  });
+
+  it("keeps the order of the contract in its output: by path, then line", async () => {
+    const { result } = await ask({ pattern: "call\\(" });
+    const found = (result.status === "success" && (result.output as SearchMatch[])) || [];
+    const places = found.map((one) => one.file_path);
+
+    expect(places).toEqual(places.toSorted());
+    expect(new Set(places).size).toBe(6);
+  });
+
+  it.each([
+    [{ output_mode: "count" }, "8 matches in 5 files", "src/b.ts: 4"],
+    [{ output_mode: "files_with_matches" }, "5 files", "src/b.ts"],
+  ])("says how many there are with %j", async (mode, total, first) => {
+    const { text } = await ask({ pattern: "call\\(", ...mode }, { private: ["secrets/"] });
+
+    expect(text.split("\n").slice(0, 2)).toEqual([total, first]);
+    expect(text.split("\n").at(-2)).toBe("Vendored, generated and lock files:");
+  });
+
+  it("takes lines before and after a match by themselves", async () => {
+    const contextOf = async (sent: object) => {
+      const { result } = await ask({ pattern: "const two", path: "src/b.ts", ...sent });
+      return result.status === "success" && (result.output as SearchMatch[])[0]?.match_context;
+    };
+
+    expect(await contextOf({ before_context: 0, after_context: 1 })).toBe(
+      "5:const two = call();\n6-export function second() {",
+    );
+    expect(await contextOf({ before_context: 2, context_lines: 0 })).toBe("3-}\n4-\n5:const two = call();");
+    expect(await contextOf({ after_context: 0, context_lines: 1 })).toBe("4-\n5:const two = call();");
+  });
+
+  it("counts what a broad answer does not show, product code first", async () => {
+    const { result, text } = await ask({ pattern: "broad\\(" });
+    const lines = text.split("\n");
+    const shown = lines.filter((line) => /^\d+:/.test(line)).length;
+    const at = lines.indexOf("Matches that are not shown:");
+    const counted = lines.slice(at + 1).flatMap((line) => /: (\d+)$/.exec(line)?.[1] ?? []);
+
+    expect(lines[0]).toBe("230 matches in 160 files");
+    expect(text.length).toBeLessThan(9_000);
+    expect(shown).toBeGreaterThan(20);
+    expect(lines[at + 1]).toMatch(/^wide\/\d+\.ts: 1$/);
+    expect(text).toContain(`... and in ${160 - shown / 2 - counted.length} further files`);
+    expect(text).toContain("(Stopped at 50 results;");
+    expect(result).toMatchObject({ output: { length: 50 }, metadata: { truncated: true } });
+  });
+
+  it("is longer when more results are asked for", async () => {
+    const { result, text } = await ask({ pattern: "broad\\(", max_results: 300 });
+
+    expect(text.length).toBeGreaterThan(12_000);
+    expect(text).not.toContain("not shown");
+    expect(result).toMatchObject({ output: { length: 230 }, metadata: { truncated: false } });
+  });
+
+  it("says that there are at least so many where nobody counted on", async () => {
+    const { text } = await ask({ pattern: "broad\\(", max_results: 60 });
+
+    expect(text).toMatch(/^at least 60 matches in 30 files\n/);
+  });
+
+  it("ends with a match and not with the heading of one", async () => {
+    const { text } = await ask({ pattern: "broad", path: "wide", context_lines: 0 });
+    const lines = text.split("\n");
+
+    expect(lines[lines.indexOf("Matches that are not shown:") - 1]).toMatch(/^2:/);
   });
 });

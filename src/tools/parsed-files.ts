@@ -1,0 +1,35 @@
+import { Lru } from "../diff/lru.ts";
+import type { FileText, TreeEntry, Workspace } from "../git/workspace.ts";
+import { parseSource } from "../syntax/parse-source.ts";
+import type { Definition } from "../syntax/source.ts";
+
+/** Definitions that are kept for each workspace; a syntax tree is let go at once. */
+const KEPT_DEFINITIONS = 100_000;
+
+const keptByWorkspace = new WeakMap<Workspace, Lru<readonly Definition[]>>();
+
+/** A file and what it defines. */
+export interface ParsedFile {
+  file: FileText;
+  definitions: readonly Definition[];
+}
+
+/** What a file defines, in the order of lines. Null when it cannot be read: binary, too large, written by a machine. */
+export async function parseEntry(
+  { path, oid }: Pick<TreeEntry, "path" | "oid">,
+  workspace: Workspace,
+): Promise<ParsedFile | null> {
+  const file = await workspace.readBlob(oid).catch(() => null);
+  if (file === null || file.binary) return null;
+  const kept = keptByWorkspace.get(workspace) ?? new Lru<readonly Definition[]>(KEPT_DEFINITIONS);
+  keptByWorkspace.set(workspace, kept);
+  // The path says which language the same bytes are taken for.
+  const key = `${oid} ${path}`;
+  const known = kept.get(key);
+  if (known) return { file, definitions: known };
+  const source = await parseSource(path, file.text);
+  if (source === null) return null;
+  const { definitions } = source;
+  kept.set(key, definitions, definitions.length + 1);
+  return { file, definitions };
+}
