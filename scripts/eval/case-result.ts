@@ -2,6 +2,7 @@ import { z } from "zod";
 import { Effort } from "../../src/config/repo-config.ts";
 import { Finding } from "../../src/finding.ts";
 import { StopReason, TotalUsage } from "../../src/review/review-result.ts";
+import { Verdict } from "./judge.ts";
 import { findingVerdicts, foundAt } from "./match-findings.ts";
 
 /** Under what a case was measured: only results of the same settings are compared or taken over. */
@@ -41,6 +42,8 @@ export const CaseResult = z.strictObject({
       verdict: z.enum(findingVerdicts),
     }),
   ),
+  /** What the judge said of known issues (`known` by index) and findings. */
+  judged: z.array(z.strictObject({ known: z.int(), finding: z.int(), ...Verdict.shape })),
   dropped: z.int(),
   stop_reason: StopReason,
   coverage: z.strictObject({ hunks_total: z.int(), hunks_served: z.int() }),

@@ -1,6 +1,6 @@
 import { mapFew } from "../../src/map-few.ts";
 import type { AcceptableIssue, KnownIssue } from "./case-format.ts";
-import type { DescribedIssue, Judge, JudgedFinding } from "./judge.ts";
+import type { DescribedIssue, Judge, JudgedFinding, Verdict } from "./judge.ts";
 import { isNear, type Located } from "./near.ts";
 
 /** Where a known issue was found: on its place or another one of the case, or not at all. */
@@ -16,8 +16,15 @@ export interface Matching {
   known: { found: FoundAt; finding: number | null; confidence: number | null }[];
   /** As the findings stand. */
   findings: FindingVerdict[];
-  /** Pairs of which the judge said nothing that could be read; they count as different. */
+  /** What the judge said of each pair of a known issue and a finding, by their indices. */
+  judged: JudgedPair[];
+  /** Answers of the judge that could not be read; such pairs count as different. */
   unjudged: number;
+}
+
+export interface JudgedPair extends Verdict {
+  known: number;
+  finding: number;
 }
 
 export interface MatchInput {
@@ -45,12 +52,11 @@ export async function matchFindings(input: MatchInput): Promise<Matching> {
   const { known, acceptable, findings } = input;
   const asked = createAsking(input);
   const matches = await Promise.all(
-    known.map(async (issue) => {
-      const described = { file: issue.file, line: issue.lines[0] ?? null, description: issue.description };
-      return await mapFew(findings, CONCURRENCY, (finding) =>
-        asked.compare(described, isNear(issue, finding), finding),
-      );
-    }),
+    known.map((issue, index) =>
+      mapFew(findings, CONCURRENCY, (finding, at) =>
+        asked.compare(describedOf(issue), isNear(issue, finding), finding, { known: index, finding: at }),
+      ),
+    ),
   );
   const best = claim(
     matches.map((row) => row.flatMap((match, finding) => (match ? [{ finding, ...match }] : []))),
@@ -63,22 +69,31 @@ export async function matchFindings(input: MatchInput): Promise<Matching> {
       if (await asked.compare(issue, isNearAcceptable(issue, finding), finding)) return "acceptable";
     return "other";
   });
-  return { known: best.map(outcome), findings: verdicts, unjudged: asked.unjudged() };
+  return { known: best.map(outcome), findings: verdicts, judged: asked.judged, unjudged: asked.unjudged() };
 }
+
+const describedOf = ({ file, lines, description }: KnownIssue): DescribedIssue => ({
+  ...{ file, description },
+  line: lines[0] ?? null,
+});
 
 function createAsking({ judge }: MatchInput) {
   let unjudged = 0;
+  const judged: JudgedPair[] = [];
   return {
+    judged,
     unjudged: () => unjudged,
-    /** Null: two different things. */
+    /** Null: two different things. What is said of `pair` is kept. */
     async compare(
       issue: DescribedIssue,
       near: boolean,
       finding: JudgedFinding,
+      pair?: Pick<JudgedPair, "known" | "finding">,
     ): Promise<Omit<Match, "finding"> | null> {
       if (judge === null) return near ? { near, confidence: 1 } : null;
       const verdict = await judge(issue, finding);
       if (verdict === null) unjudged += 1;
+      else if (pair) judged.push({ ...pair, ...verdict });
       return verdict?.match ? { near, confidence: verdict.confidence } : null;
     },
   };

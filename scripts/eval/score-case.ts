@@ -40,6 +40,7 @@ export async function scoreCase(
         verdict: matching.findings[index] ?? "other",
       };
     }),
+    judged: matching.judged,
     dropped: review.dropped.length,
     stop_reason: review.stop_reason,
     coverage: { hunks_total, hunks_served },

@@ -109,6 +109,7 @@ export function caseResult(
         verdict,
       };
     }),
+    judged: [],
     dropped: 0,
     stop_reason: "finished",
     coverage: { hunks_total: 1, hunks_served: 1 },

@@ -62,6 +62,7 @@ describe("a run over cases", () => {
     expect(results[0]).toMatchObject({
       known: [{ found: "near", finding: 0, confidence: 1 }],
       findings: [{ verdict: "hit", title: "Fails for an empty cart" }],
+      judged: [{ known: 0, finding: 0, match: true, confidence: 1, reasoning: "The same." }],
       judge_usage: { requests: 1, prompt_tokens: 100, cost_usd: 0.25 },
     });
   });
