@@ -1,4 +1,5 @@
 import { createHash } from "node:crypto";
+import { existsSync } from "node:fs";
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { z } from "zod";
@@ -34,17 +35,15 @@ export async function loadCases(folder: string, only: readonly string[] = []): P
 }
 
 async function caseNames(folder: string): Promise<string[]> {
-  const entries = await readdir(folder, { recursive: true }).catch((error: unknown) => {
+  const entries = await readdir(folder).catch((error: unknown) => {
     throw new AppError("usage", `the cases cannot be read: ${errorLine(error)}`, { cause: error });
   });
-  const names = entries
-    .map((path) => path.split("/"))
-    .filter((path) => path.length === 2 && path[1] === "case.json");
+  const names = entries.filter((name) => existsSync(join(folder, name, "case.json")));
   if (names.length === 0)
     throw new AppError("usage", `no cases in ${folder}`, {
       remedy: "Name a folder with a folder for each case, each with a case.json.",
     });
-  return names.map(([name]) => name ?? "").sort();
+  return names.sort();
 }
 
 async function loadCase(parent: string, name: string): Promise<EvalCase> {
