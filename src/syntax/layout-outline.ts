@@ -115,14 +115,24 @@ function createDepth(lines: readonly string[]): Depth {
   return { lines, next };
 }
 
+/** Lines at the margin of a block, such as those of a here-document, that are passed in search of its end. */
+const maximumStrays = 50;
+
 /** The last line of the block that begins at an index, 1-indexed. */
 function endOf({ lines, next }: Depth, at: number, indent: number): number {
-  let end = next[at] ?? lines.length;
-  // A brace of its own line opens the block, and what is in front of the closer may begin at the margin.
-  if (lines[end]?.trim() === "{" && indentOf(lines[end] ?? "") === indent) end = next[end] ?? lines.length;
-  const line = lines[end];
-  if (line !== undefined && closers.test(line) && indentOf(line) === indent) return end + 1;
-  return lastInk(lines, at, end) + 1;
+  const first = next[at] ?? lines.length;
+  // A brace of its own line opens the block.
+  const opensBelow = lines[first]?.trim() === "{" && indentOf(lines[first] ?? "") === indent;
+  const opener = opensBelow ? first : at;
+  const strays = (lines[opener] ?? "").trimEnd().endsWith("{") ? maximumStrays : 1;
+  let end = next[opener] ?? lines.length;
+  for (let left = strays; left > 0; left--) {
+    const line = lines[end];
+    if (line === undefined || headOf(line)) break;
+    if (closers.test(line) && indentOf(line) === indent) return end + 1;
+    end = next[end] ?? lines.length;
+  }
+  return lastInk(lines, at, next[opener] ?? lines.length) + 1;
 }
 
 function lastInk(lines: readonly string[], from: number, to: number): number {

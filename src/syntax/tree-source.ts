@@ -1,5 +1,6 @@
 import type { SgNode } from "@ast-grep/napi";
 import { findDefinitions } from "./find-definitions.ts";
+import { firstIndex } from "./first-index.ts";
 import { indexLines, shortText } from "./line-index.ts";
 import { definitionsAt, once, tellingLiterals, within } from "./ranges.ts";
 import type { Shape, Slot } from "./shape.ts";
@@ -194,16 +195,43 @@ function readNames(tree: Tree, start: number, end: number, table: SlotTable): Se
 const keys: readonly Slot[] = ["key", "keyword"];
 const isVariable = ({ slot, isMember }: Place) => !isMember && !keys.includes(slot);
 
+/** A node with its lines, asked for once: each question to the parser's tree costs as much as a page of arithmetic. */
+interface LinedNode {
+  node: SgNode;
+  /** From 0. */
+  first: number;
+  last: number;
+  children?: readonly LinedNode[];
+}
+
+function lined(node: SgNode): LinedNode {
+  const { start, end } = node.range();
+  return { node, first: start.line, last: end.line };
+}
+
+const linedRoots = new WeakMap<SgNode, LinedNode>();
+
+function linedRoot(root: SgNode): LinedNode {
+  const known = linedRoots.get(root) ?? lined(root);
+  linedRoots.set(root, known);
+  return known;
+}
+
 /** Names on lines from `start` to `end`; what lies outside of them is not entered. */
 function namesIn({ root, shape }: Tree, start: number, end: number): Step[] {
   const names: Step[] = [];
-  const open: Step[] = [{ node: root, around: () => null }];
-  for (let step = open.pop(); step; step = open.pop()) {
-    const around = step;
-    if (shape.identifiers.includes(String(step.node.kind()))) names.push(step);
-    for (const node of step.node.children()) {
-      const range = node.range();
-      if (range.start.line < end && range.end.line >= start - 1) open.push({ node, around: () => around });
+  const open: { at: LinedNode; step: Step }[] = [
+    { at: linedRoot(root), step: { node: root, around: () => null } },
+  ];
+  for (let next = open.pop(); next; next = open.pop()) {
+    const { at, step } = next;
+    if (shape.identifiers.includes(String(at.node.kind()))) names.push(step);
+    at.children ??= at.node.children().map(lined);
+    // In the order of the text, so that those in front of the lines and those behind them need not be looked at.
+    for (let i = firstIndex(at.children, (child) => child.last >= start - 1); i < at.children.length; i++) {
+      const child = at.children[i] as LinedNode;
+      if (child.first >= end) break;
+      open.push({ at: child, step: { node: child.node, around: () => step } });
     }
   }
   return names;

@@ -85,6 +85,7 @@ export const go: Shape = {
     "literal_element.#0": "through",
     "keyed_element.key": "key",
     "import_spec.name": "import",
+    "package_clause.*": "import",
   },
   imports: { import_spec: (node) => [stringText(node.field("path")) ?? ""] },
 };
