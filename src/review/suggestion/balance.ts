@@ -1,5 +1,5 @@
-import { firstIndex } from "../../analyzers/first-index.ts";
 import type { BlockMark } from "../../analyzers/syntax-faults.ts";
+import { firstIndex } from "../../syntax/first-index.ts";
 import type { Lexis } from "./lexis.ts";
 import type { MaskedLine } from "./mask.ts";
 
