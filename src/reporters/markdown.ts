@@ -77,7 +77,7 @@ function doubtBlock(finding: Finding): string[] {
 }
 
 function otherPlaces({ places }: Finding): string[] {
-  return places.length === 0 ? [] : ["The same at:", ...list(places.map(placeWords))];
+  return places.length === 0 ? [] : [`The same at ${places.map(placeWords).join(", ")}.`];
 }
 
 function checkedLines(finding: Finding): string[] {
