@@ -28,8 +28,10 @@ export interface PullShape {
 
 const REMOVED = 3;
 const ADDED = 5;
-/** Unchanged lines in front of each hunk and behind the last one: more than the context of two hunks. */
-const BETWEEN = 25;
+/** Statements of a method; every second method has a hunk, so that none touches the next. */
+const STATEMENTS = 10;
+/** A method's lines: its head, its statements, what it returns, its end and an empty line. */
+const METHOD = STATEMENTS + 4;
 
 /** Makes the repository in `dir`, the same each time. Throws when git counts other changes than were made. */
 export function syntheticPull(dir: string, { files = 2_000, changed, hunks = 3 }: PullShape): SyntheticPull {
@@ -66,22 +68,25 @@ function pathOf(number: number): string {
   return `src/${dice.word()}-${folder}/${new Dice(number + 7).word()}-${number}.ts`;
 }
 
-/** A class that uses two others, with a method for each place that may change. */
+/** A class that uses two others, with a method before, between and behind those that may change. */
 function linesOf(number: number, files: number, hunks: number): string[] {
   const dice = new Dice(number + 1);
-  const used = [number - 1, number - 40].filter((one) => one >= 0 && one < files);
+  const used = [(number + 1) % files, (number + 40) % files];
   const lines = used.map((one) => `import { Part${one} } from "../../${pathOf(one)}";`);
   lines.push("", `export class Part${number} {`);
-  while (lines.length < (hunks + 1) * (BETWEEN + REMOVED)) {
-    lines.push(`  ${dice.word()}${dice.below(1_000)}(limit: number, text: string) {`);
-    for (let count = 0; count < 6; count++) lines.push(statement(dice));
+  for (let method = 0; method < 2 * hunks + 1; method++) {
+    lines.push(`  ${dice.word()}${dice.below(1_000)}(limit: number, text: string): number {`);
+    for (let count = 0; count < STATEMENTS; count++) lines.push(statement(dice));
     lines.push("    return limit;", "  }", "");
   }
   return [...lines, "}"];
 }
 
+/** Where the statements begin that a hunk takes out: in the middle of its method. */
+const placeOf = (hunk: number) => 4 + (2 * hunk + 1) * METHOD + 1 + 4;
+
 const statements: readonly ((a: string, b: string, n: number) => string)[] = [
-  (a, b, n) => `    const ${a} = ${b} * limit + ${n};`,
+  (a, b, n) => `    limit += this.${a}.${b} * ${n};`,
   (a, _, n) => `    if (limit > ${n}) this.${a}(text);`,
   (a, b, n) => `    this.${a}.set("${b}", limit - ${n});`,
   (a, b, n) => `    // The ${a} of a ${b} is ${n} at most.`,
@@ -92,14 +97,14 @@ function statement(dice: Dice): string {
   return statements[dice.below(statements.length)]?.(dice.word(), dice.word(), dice.below(10_000)) ?? "";
 }
 
-/** Each hunk takes lines out that begin its place and puts others in, of which the first holds the token. */
+/** Each hunk takes statements out and puts a condition with others in. */
 function edited(number: number, lines: readonly string[], hunks: number): string[] {
   const dice = new Dice(1_000_000 + number);
   const changed = [...lines];
   for (const hunk of places(hunks).toReversed()) {
-    const added = Array.from({ length: ADDED - 1 }, () => `  ${statement(dice)}`);
-    const first = `    this.note("${tokenOf(number, hunk)}", limit);`;
-    changed.splice((hunk + 1) * (BETWEEN + REMOVED) - REMOVED, REMOVED, first, ...added);
+    const inner = Array.from({ length: ADDED - 2 }, () => `  ${statement(dice)}`);
+    const added = [`    if (text.includes("${tokenOf(number, hunk)}")) {`, ...inner, "    }"];
+    changed.splice(placeOf(hunk), REMOVED, ...added);
   }
   return changed;
 }
