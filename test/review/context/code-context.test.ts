@@ -1,0 +1,224 @@
+import { describe, expect, it } from "vitest";
+import { codeAround, firstMessageOf, manyLines, pieceOf } from "./first-message.ts";
+
+/** Statements that are unlike each other, so that a hunk has no more context than it should. */
+const steps = (count: number, indent = "  ") =>
+  Array.from({ length: count }, (_, at) => `${indent}step${at + 1}();\n`).join("");
+
+describe("of a changed function the first message holds", () => {
+  it("the lines of its body that the diff leaves out, and no others", async () => {
+    const source = (limit: number) =>
+      `function walk(items) {\n${steps(10)}  const limit = ${limit};\n${steps(10)}  return items;\n}\n`;
+    const message = await firstMessageOf({ "walk.js": source(1) }, { "walk.js": source(2) });
+
+    const lines = pieceOf(message, "walk.js", "function walk").split("\n").slice(1);
+    expect(lines[0]).toBe("1|function walk(items) {");
+    expect(lines).toEqual(expect.arrayContaining(["8|  step7();", "...", "16|  step4();", "24|}"]));
+    expect(lines.filter((line) => /^(?:9|1[0-5])\|/.test(line))).toEqual([]);
+  });
+
+  it("nothing where the hunks show it whole", async () => {
+    const message = await firstMessageOf(
+      { "a.js": "function one() {\n  return 1;\n}\n" },
+      { "a.js": "function one() {\n  return 2;\n}\n" },
+    );
+    expect(codeAround(message)).toBe("");
+  });
+
+  it("head, end and surroundings of the change where it is long", async () => {
+    const source = (value: number) =>
+      `def long():\n${steps(200, "    ")}    x = ${value}\n${steps(200, "    ")}    return x\n`;
+    const message = await firstMessageOf({ "long.py": source(1) }, { "long.py": source(2) });
+
+    const piece = pieceOf(message, "function long");
+    expect(piece).toContain("1|def long():");
+    expect(piece).toContain("190|    step189();");
+    expect(piece).toContain("403|    return x");
+    expect(piece).not.toContain("|    step100();");
+  });
+
+  it("the old body beside the new one where it was rewritten in shreds", async () => {
+    const before = `int drain(int n) {\n  stop(n);\n  int a = 1;\n  if (ready(n))\n    a = flush(n);\n  log(a);\n  if (n > 3)\n    close(n);\n  return a;\n}\n`;
+    const after = `int drain(int n) {\n  int a = 1;\n  if (!ready(n))\n    return 0;\n  a = empty(n);\n  log(a);\n  return n;\n}\n`;
+    const message = await firstMessageOf({ "drain.c": before }, { "drain.c": after });
+
+    const piece = pieceOf(message, "drain.c", "at merge_base");
+    expect(piece).toContain("2|  stop(n);");
+    expect(piece).toContain("8|    close(n);");
+  });
+
+  it("of a field its type and who reads it", async () => {
+    const source = (type: string) =>
+      `package shop;\nclass Order {\n  final String id;\n${manyLines("  // remark", 20)}  ${type} total;\n  Order(String id) { this.id = id; }\n}\n`;
+    const reader =
+      "package shop;\nclass Bill {\n  long sum(Order order) {\n    return order.total;\n  }\n}\n";
+    const message = await firstMessageOf(
+      { "Order.java": source("int"), "Bill.java": reader },
+      { "Order.java": source("Integer") },
+    );
+    expect(pieceOf(message, "Order.java", "field Order.total")).toContain("2|class Order {");
+    expect(pieceOf(message, "Bill.java", "uses total")).toContain("4|    return order.total;");
+  });
+});
+
+describe("of what the change calls the first message holds", () => {
+  it("the body of an imported function with the comment that is its contract", async () => {
+    const helper =
+      "// Answers -1 for an empty list, and never throws.\nexport function firstIndex(list: string[]): number {\n  return list.length === 0 ? -1 : 0;\n}\n";
+    const user = (call: string) =>
+      `import { firstIndex } from "./helper";\nexport function pick(list: string[]) {\n  return list[${call}];\n}\n`;
+    const message = await firstMessageOf(
+      {
+        "src/helper.ts": helper,
+        "src/pick.ts": user("0"),
+        "other/x.ts": "export const firstIndex = () => 99;\n",
+      },
+      { "src/pick.ts": user("firstIndex(list)") },
+    );
+    const piece = pieceOf(message, "src/helper.ts", "function firstIndex, called by pick on line 3");
+    expect(piece).toContain("1|// Answers -1 for an empty list, and never throws.");
+    expect(piece).toContain("3|  return list.length === 0 ? -1 : 0;");
+    expect(pieceOf(message, "other/x.ts", "called by")).toBe("");
+  });
+
+  it("a function of the same Go package", async () => {
+    const message = await firstMessageOf(
+      {
+        "srv/join.go": 'package srv\n\nfunc joinHost(host string) string {\n\treturn host + ":80"\n}\n',
+        "srv/dial.go": "package srv\n\nfunc dial(host string) string {\n\treturn host\n}\n",
+      },
+      { "srv/dial.go": "package srv\n\nfunc dial(host string) string {\n\treturn joinHost(host)\n}\n" },
+    );
+    expect(pieceOf(message, "srv/join.go", "joinHost, called by dial")).toContain('4|\treturn host + ":80"');
+  });
+
+  it("the function and not its prototype in C", async () => {
+    const message = await firstMessageOf(
+      {
+        "io.h": "int io_stop(int fd);\n",
+        "io.c": '#include "io.h"\nint io_stop(int fd) {\n  return -fd;\n}\n',
+        "main.c": '#include "io.h"\nint quit(int fd) {\n  return 0;\n}\n',
+      },
+      { "main.c": '#include "io.h"\nint quit(int fd) {\n  return io_stop(fd);\n}\n' },
+    );
+    expect(pieceOf(message, "io.c", "io_stop, called by quit")).toContain("3|  return -fd;");
+    expect(pieceOf(message, "io.h:", "called by")).toBe("");
+  });
+
+  it("what the old code called and the new one drops", async () => {
+    const source = (call: string) =>
+      `def clean(rows):\n    rows = list(rows)\n${call}    return rows\n\n\n${manyLines("# remark", 9)}\n\ndef drop_hidden(rows):\n    return [row for row in rows if not row.hidden]\n`;
+    const message = await firstMessageOf(
+      { "rows.py": source("    rows = drop_hidden(rows)\n") },
+      { "rows.py": source("") },
+    );
+    expect(pieceOf(message, "drop_hidden, was called by clean")).toContain("if not row.hidden]");
+  });
+
+  it("nothing for a name that everybody has, or that too many define", async () => {
+    const classes = ["A", "B", "C", "D", "E"].map(
+      (name, at) =>
+        [
+          `${name}.java`,
+          `class ${name} {\n  void ${at < 2 ? "push" : name}() {}\n  void refresh() {}\n}\n`,
+        ] as const,
+    );
+    const use = (body: string) =>
+      `package far.away;\nclass Use {\n  void all(Object o) {\n    ${body}\n  }\n}\n`;
+    const message = await firstMessageOf(
+      {
+        ...Object.fromEntries(classes.map(([path, text]) => [`lib/${path}`, text])),
+        "far/away/Use.java": use(""),
+      },
+      { "far/away/Use.java": use("o.push(); o.refresh();") },
+    );
+    expect(codeAround(message)).not.toContain("called by");
+  });
+});
+
+describe("of what uses the change the first message holds", () => {
+  it("the calling statement and the head of its function", async () => {
+    const caller = `from events import next_event\n\ndef parse(stream):\n    out = []\n${steps(15, "    ")}    while True:\n        event = next_event(stream)\n        if event is None:\n            return out\n        out.append(event)\n`;
+    const source = (value: string) => `def next_event(stream):\n    return ${value}\n`;
+    const message = await firstMessageOf(
+      { "lib/events.py": source("stream.pop()"), "lib/parser.py": caller },
+      { "lib/events.py": source("stream.pop() or None") },
+    );
+    const piece = pieceOf(message, "lib/parser.py", "uses next_event in function parse");
+    expect(piece).toContain("3|def parse(stream):");
+    expect(piece).toContain("21|        event = next_event(stream)");
+    expect(piece).not.toContain("|    step5();");
+  });
+
+  it("the callers that are left of a function that the change takes away", async () => {
+    const message = await firstMessageOf(
+      {
+        "lib.go": "package lib\n\nfunc Old() int {\n\treturn 1\n}\n\nfunc New() int {\n\treturn 2\n}\n",
+        "use.go": "package lib\n\nfunc use() int {\n\treturn Old()\n}\n",
+      },
+      { "lib.go": "package lib\n\nfunc New() int {\n\treturn 2\n}\n" },
+    );
+    expect(pieceOf(message, "use.go", "uses Old in function use")).toContain("4|\treturn Old()");
+  });
+
+  it("tests apart from other code", async () => {
+    const source = (value: number) => `export function price(n: number) {\n  return n * ${value};\n}\n`;
+    const test = `import { price } from "./price";\nit("costs more for two", () => {\n  expect(price(2)).toBe(4);\n});\n`;
+    const message = await firstMessageOf(
+      { "src/price.ts": source(2), "src/price.test.ts": test },
+      { "src/price.ts": source(3) },
+    );
+    expect(codeAround(message)).toContain("## Tests of it");
+    expect(pieceOf(message, "src/price.test.ts", "uses price in test")).toContain(
+      "3|  expect(price(2)).toBe(4);",
+    );
+    expect(codeAround(message)).not.toContain("## What uses the changed code");
+  });
+
+  it("no mention in a comment or a string", async () => {
+    const source = (value: number) => `export function ratio() {\n  return ${value};\n}\n`;
+    const message = await firstMessageOf(
+      { "ratio.ts": source(1), "note.ts": '// ratio is one\nexport const title = "ratio";\n' },
+      { "ratio.ts": source(2) },
+    );
+    expect(message).not.toContain("note.ts");
+  });
+
+  it("what else has a method of that name", async () => {
+    const store = (name: string, body: string) =>
+      `class ${name} implements Store {\n  readRow(id: string) {\n    ${body}\n  }\n}\n`;
+    const message = await firstMessageOf(
+      { "a.ts": store("Disk", "return null;"), "b.ts": store("Memory", 'throw new Error("absent");') },
+      { "a.ts": store("Disk", "return undefined;") },
+    );
+    expect(pieceOf(message, "b.ts", "method Memory.readRow, of the same name")).toContain("throw new Error");
+  });
+});
+
+describe("of the values behind the change the first message holds", () => {
+  it("who sets what the new lines rely on", async () => {
+    const reader = (key: string) => `def serve(request):\n    return request.${key}\n`;
+    const message = await firstMessageOf(
+      {
+        "app/serve.py": reader("path"),
+        "app/boot.py": "def boot(request, debug):\n    if debug:\n        request.upstream_key = 'x'\n",
+      },
+      { "app/serve.py": reader("upstream_key") },
+    );
+    const piece = pieceOf(message, "app/boot.py", "sets upstream_key in boot, which serve now reads");
+    expect(piece).toContain("2|    if debug:\n3|        request.upstream_key = 'x'");
+  });
+
+  it("what the documentation says of a changed option", async () => {
+    const source = (parse: string) => `export function options(args) {\n  return ${parse};\n}\n`;
+    const docs =
+      "# Usage\n\nFiles are chosen by\n`--only-paths`, which takes globs.\nIt may be repeated.\n\nMore.\n";
+    const message = await firstMessageOf(
+      { "cli.js": source('args.get("--only-paths")'), "docs/usage.md": docs, "CHANGELOG.md": docs },
+      { "cli.js": source('existing(args.get("--only-paths"))') },
+    );
+    const piece = pieceOf(message, "docs/usage.md", "mentions --only-paths");
+    expect(piece).toContain("4|`--only-paths`, which takes globs.\n5|It may be repeated.");
+    expect(codeAround(message)).not.toContain("CHANGELOG");
+  });
+});

@@ -1,0 +1,89 @@
+import type { Candidate } from "../../../src/analyzers/analyzer.ts";
+import { createPrivacy } from "../../../src/diff/filter.ts";
+import { type ContextParts, firstMessages } from "../../../src/review/context/first-messages.ts";
+import type { PullText } from "../../../src/review/review-input.ts";
+import { createDiffSource } from "../../../src/tools/diff-source.ts";
+import type { ChangedFile } from "../../../src/tools/tool.ts";
+import { type Content, GitRepo } from "../../support/git-repo.ts";
+import { reviewInput } from "../../support/review-input.ts";
+import { openRepository } from "../../tools/context.ts";
+
+type Files = Record<string, Content | null>;
+
+export interface MessageOptions {
+  config?: unknown;
+  pull?: Partial<PullText>;
+  private?: string[];
+  candidates?: Candidate[];
+  /** The files of the unit; all by default. */
+  unit?: (file: ChangedFile) => boolean;
+  over?: Partial<ContextParts>;
+}
+
+/** The first message of a review of the change from one set of files to another. */
+export async function firstMessageOf(
+  before: Files,
+  after: Files,
+  options: MessageOptions = {},
+): Promise<string> {
+  using repo = GitRepo.create();
+  repo.commit("Begin", before);
+  repo.branch("topic");
+  repo.commit("Change it", after);
+  return await firstMessageIn(repo, options);
+}
+
+/** The same of a repository with branches `main` and `topic`. */
+export async function firstMessageIn(repo: GitRepo, options: MessageOptions = {}): Promise<string> {
+  await using opened = await openRepository(repo);
+  const { workspace } = opened;
+  const hidden = options.private ?? [];
+  const diffs = createDiffSource(workspace, { ignore: [], private: hidden });
+  const allFiles = await diffs.files();
+  const [, message] = await firstMessages({
+    input: reviewInput({ config: options.config, pull: options.pull ? pullText(options.pull) : null }),
+    shas: workspace.shas,
+    allFiles,
+    files: allFiles.filter(options.unit ?? (() => true)),
+    commits: await workspace.commits(20),
+    candidates: options.candidates ?? [],
+    workspace,
+    diffs,
+    coverage: { serve: () => {} },
+    isPrivate: createPrivacy(hidden),
+    signal: new AbortController().signal,
+    now: () => 0,
+    diffBytes: 100_000,
+    contextBytes: 40_000,
+    focus: null,
+    ...options.over,
+  });
+  return message?.content ?? "";
+}
+
+export const pullText = (over: Partial<PullText>): PullText => ({
+  number: 7,
+  title: "A change",
+  body: "",
+  author: "ada",
+  issues: [],
+  checks: [],
+  earlier: [],
+  ...over,
+});
+
+/** What stands around the diff: the part of the message with the code. */
+export function codeAround(message: string): string {
+  const start = message.indexOf("\n# Code around the change\n");
+  return start < 0 ? "" : message.slice(start, message.indexOf("\n# Diff\n", start));
+}
+
+/** The piece of code under the first heading that holds all of the words. */
+export function pieceOf(message: string, ...words: string[]): string {
+  const pieces = codeAround(message).split(/\n(?=###? )/);
+  return pieces.find((piece) => words.every((word) => (piece.split("\n")[0] ?? "").includes(word))) ?? "";
+}
+
+/** Lines `prefix 1` to `prefix count`, each with its end. */
+export const manyLines = (prefix: string, count: number): string =>
+  Array.from({ length: count }, (_, at) => `${prefix} ${at + 1}\n`).join("");

@@ -1,0 +1,97 @@
+import { describe, expect, it } from "vitest";
+import { byteLength } from "../../../src/text/cut.ts";
+import { codeAround, firstMessageOf, manyLines, pieceOf } from "./first-message.ts";
+
+const source = (value: number) =>
+  `export function parseRow(x) {\n${manyLines("  // remark", 9)}  return x + ${value};\n}\n`;
+
+describe("around a change in a hostile repository the first message", () => {
+  it("stays within its bytes with thousands of uses, endless lines and deep folders", async () => {
+    const deep = Array.from({ length: 60 }, (_, at) => `d${at}`).join("/");
+    const before = {
+      "src/row.js": source(1),
+      "src/many.js": manyLines("parseRow(1); //", 8_000),
+      "src/wide.js": `export const a = parseRow("${"x".repeat(200_000)}");\n`,
+      "src/lines.js": `function near() {\n  return parseRow(1, "${"y".repeat(20_000)}");\n}\n${manyLines("// line", 200)}`,
+      [`${deep}/user.js`]: "function deepest() {\n  return parseRow(2);\n}\n",
+      "src/user.js": "function user() {\n  return parseRow(3);\n}\n",
+    };
+    const message = await firstMessageOf(
+      before,
+      { "src/row.js": source(2) },
+      { over: { contextBytes: 6_000 } },
+    );
+    const code = codeAround(message);
+    expect(byteLength(code)).toBeLessThanOrEqual(6_000);
+    expect(pieceOf(message, "function parseRow")).toContain("1|export function parseRow(x) {");
+    expect(Math.max(...code.split("\n").map((line) => line.length))).toBeLessThan(1_000);
+  });
+
+  it("finds the uses of a name beside one that stands everywhere", async () => {
+    const before = {
+      "a/noise.js": manyLines("total(1); //", 9_000),
+      "a/row.js": source(1).replace("return x", "return total(x)"),
+      "z/user.js": "function user() {\n  return parseRow(3);\n}\n",
+    };
+    const after = { "a/row.js": source(2).replace("return x", "return total(x)") };
+    const message = await firstMessageOf(before, after);
+    expect(pieceOf(message, "z/user.js", "uses parseRow in function user")).toContain(
+      "2|  return parseRow(3);",
+    );
+  });
+
+  it("takes names with characters of regular expressions as they are", async () => {
+    const ruby = (value: number) =>
+      `class Row\n  def empty?(x)\n${manyLines("    # remark", 9)}    x == ${value}\n  end\nend\n`;
+    const script = (value: number) =>
+      `function $a$(x) {\n${manyLines("  // remark", 9)}  return x + ${value};\n}\n`;
+    const message = await firstMessageOf(
+      { "row.rb": ruby(1), "a.js": script(1), "user.js": "function user() {\n  return $a$(3);\n}\n" },
+      { "row.rb": ruby(2), "a.js": script(2) },
+    );
+    expect(pieceOf(message, "row.rb", "method Row.empty?")).not.toBe("");
+    expect(pieceOf(message, "user.js", "uses $a$ in function user")).toContain("2|  return $a$(3);");
+  });
+
+  it("shows nothing of private, vendored and generated files, nor of links", async () => {
+    const user = "function user() {\n  return parseRow(3);\n}\n";
+    const message = await firstMessageOf(
+      {
+        "src/row.js": source(1),
+        "secret/user.js": user,
+        "vendor/user.js": user,
+        "src/user.min.js": user,
+        "src/link.js": { mode: "120000", data: "../secret/user.js" },
+        "secret/notes.md": "Call `parseRow` twice.\n",
+      },
+      { "src/row.js": source(2) },
+      { private: ["secret/"] },
+    );
+    expect(codeAround(message)).not.toMatch(/secret|vendor|min\.js|link\.js|return parseRow/);
+  });
+
+  it("is the same for the same commit", async () => {
+    const users = Array.from({ length: 12 }, (_, at) => [
+      `src/u${at}.js`,
+      `function user${at}() {\n  return parseRow(${at});\n}\n`,
+    ]);
+    const change = [
+      { "src/row.js": source(1), ...Object.fromEntries(users) },
+      { "src/row.js": source(2) },
+    ] as const;
+    const [one, other] = [await firstMessageOf(...change), await firstMessageOf(...change)];
+    expect(pieceOf(one, "src/u3.js")).not.toBe("");
+    expect(other).toBe(one);
+  });
+
+  it("goes without code where time or room is up", async () => {
+    const change = [{ "src/row.js": source(1) }, { "src/row.js": source(2) }] as const;
+    let clock = 0;
+    const late = await firstMessageOf(...change, { over: { now: () => (clock += 20_000) } });
+    const narrow = await firstMessageOf(...change, { over: { contextBytes: 0 } });
+    for (const message of [late, narrow]) {
+      expect(codeAround(message)).toBe("");
+      expect(message).toContain("11 +  return x + 2;");
+    }
+  });
+});
