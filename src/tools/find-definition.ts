@@ -2,15 +2,17 @@ import type { TreeEntry } from "../git/workspace.ts";
 import type { Definition } from "../syntax/source.ts";
 import { isMemberOf, type WantedName } from "./definition-name.ts";
 import { kindRank } from "./file-kind.ts";
-import { definesLikely, filesNaming, type NamingFile } from "./naming-files.ts";
+import { definesLikely, SURE } from "./likely-definition.ts";
+import { filesNaming, type NamingFile } from "./naming-files.ts";
 import { folderDistance } from "./near-misses.ts";
 import { parseEntry } from "./parsed-files.ts";
 import type { ToolContext } from "./tool.ts";
 
-/** Files parsed for one call: those on a line of which the name looks defined, and others when none of them defines it. */
-const MAX_LIKELY_FILES = 60;
-const MAX_OTHER_FILES = 20;
-const PARSE_MS = 6_000;
+/** Files parsed for one call: those where it surely looks defined, then others; fewer of them once it was found. */
+const MAX_SURE_FILES = 40;
+const MAX_MORE_FILES = 12;
+const MAX_OTHER_FILES = 40;
+const PARSE_MS = 5_000;
 /** Changed folders whose distance counts. */
 const MAX_NEAR_FOLDERS = 20;
 
@@ -51,7 +53,7 @@ export async function findDefinition(
   const { files, isComplete } = await filesNaming(wanted.word, ref, context, signal);
   const naming = inOrder(files, first);
   const others = naming.filter(({ entry }) => entry.path !== first?.path);
-  const likely = likelyFirst(others, wanted.word);
+  const { sure, rest } = byLikelihood(others, wanted.word);
   const deadline = performance.now() + PARSE_MS;
   const mayGoOn = () => performance.now() < deadline && !signal.aborted;
   const looked = new Set<string>();
@@ -64,27 +66,24 @@ export async function findDefinition(
       for (const one of definitionsIn(entry, parsed?.definitions ?? [], wanted)) found.push(one);
     }
   };
-  const mostLikely = likely.slice(0, MAX_LIKELY_FILES).map(({ file }) => file.entry);
-  await look([...(first ? [first] : []), ...mostLikely]);
-  if (found.length === 0) {
-    const rest = others.filter(({ entry }) => !looked.has(entry.path));
-    await look(rest.slice(0, MAX_OTHER_FILES).map(({ entry }) => entry));
-  }
+  await look([...(first ? [first] : []), ...sure.slice(0, MAX_SURE_FILES)]);
+  await look(rest.slice(0, found.length > 0 ? MAX_MORE_FILES : MAX_OTHER_FILES));
   // Lines that only might define it are mostly calls: they are not worth a word where it was found.
-  const missed = likely.some(
-    (one) => !looked.has(one.file.entry.path) && (one.likely === 2 || found.length === 0),
-  );
+  const wanting = found.length > 0 ? sure : [...sure, ...rest];
+  const missed = wanting.some(({ path }) => !looked.has(path));
   return { found: ranked(found, query, naming), naming, isComplete: isComplete && !missed };
 }
 
-/** The files on a line of which a word looks defined, those where it does most first. */
-function likelyFirst(files: readonly NamingFile[], word: string): { file: NamingFile; likely: number }[] {
-  const rated = files.map((file) => ({
-    file,
-    likely: Math.max(...file.mentions.map(({ text }) => definesLikely(text, word))),
+/** Files in which a word surely looks defined, and the rest, where it might be first; each as near as before. */
+function byLikelihood(files: readonly NamingFile[], word: string): { sure: TreeEntry[]; rest: TreeEntry[] } {
+  const rated = files.map(({ entry, mentions }) => ({
+    entry,
+    likely: Math.max(...mentions.map(({ text }) => definesLikely(text, word))),
   }));
-  const likely = rated.filter((one) => one.likely > 0);
-  return likely.sort((a, b) => b.likely - a.likely);
+  rated.sort((a, b) => b.likely - a.likely);
+  const entries = (wanted: (likely: number) => boolean) =>
+    rated.filter(({ likely }) => wanted(likely)).map(({ entry }) => entry);
+  return { sure: entries((likely) => likely >= SURE), rest: entries((likely) => likely < SURE) };
 }
 
 /** What is nearest to the file that was named, or to the change, comes first; tests after that, foreign files last. */
@@ -145,7 +144,8 @@ function ranked(
     const isMinor = minorKinds.has(one.definition.kind);
     const kind = isFirst ? 0 : kindRank(one.entry.path);
     const asked = [isMember ? 0 : 1, isFirst ? 0 : 1, kind, isMinor ? 1 : 0];
-    const rest = [places.get(one.entry.path) ?? 0, one.start];
+    const hasBody = one.definition.end > one.definition.signatureEnd;
+    const rest = [hasBody ? 0 : 1, places.get(one.entry.path) ?? 0, one.start];
     return { one, asked, key: [...asked, ...rest] };
   });
   keyed.sort((a, b) => compare(a.key, b.key));

@@ -1,5 +1,6 @@
 import { AppError } from "../errors.ts";
 import type { LineMatch, SearchQuery, TreeEntry } from "../git/workspace.ts";
+import { definers } from "./likely-definition.ts";
 import { type ToolContext, ToolError } from "./tool.ts";
 
 /** Lines of one search; a word with more of them is searched once more, where it looks defined. */
@@ -26,10 +27,6 @@ export interface NamingFiles {
   /** False when the name stands in more places than were looked at. */
   isComplete: boolean;
 }
-
-/** Words in front of a name that is defined, in the languages there are. */
-const definers =
-  "def|defp|defmacro|func|fun|fn|function|class|struct|interface|trait|enum|union|type|typedef|typealias|const|let|var|val|macro_rules!|module|mod|namespace|object|record|protocol|actor|impl|extension|sub|#\\s*define";
 
 /** Finds the regular files that hold a word, none that is private. */
 export async function filesNaming(
@@ -122,27 +119,4 @@ async function oldFilesNaming(
     files.push({ entry, mentions, isChanged: true });
   }
   return files;
-}
-
-const definingWord = new RegExp(`(?:^|[^\\w])(?:${definers})(?:[^\\w]|$)`);
-const neverBefore = /\b(?:return|await|throw|yield|new|if|while|else|case|in|not|and|or|import|from)\b/;
-/** A line that is longer than any definition's head says nothing more. */
-const LONGEST_HEAD = 400;
-
-/**
- * How much a line looks as if the word were defined on it: 2 behind a word such as `def`, 1 where it begins like a C function, a
- * method or an assignment, which calls may do too, and 0. What is defined is told by parsing.
- */
-export function definesLikely(text: string, word: string): 0 | 1 | 2 {
-  let likely: 0 | 1 = 0;
-  const line = text.slice(0, LONGEST_HEAD);
-  for (let at = line.indexOf(word); at >= 0; at = line.indexOf(word, at + 1)) {
-    const before = line.slice(0, at);
-    const after = line.slice(at + word.length);
-    if (definingWord.test(before)) return 2;
-    if (/[.:]$/.test(before) && /^\s*=[^=]/.test(after)) likely = 1;
-    const isAtHead = /^[^()=.+"'`/%|?!;-]*(?:::|->)?$/.test(before) && !neverBefore.test(before);
-    if (isAtHead && /^\s*(?:[(=:<{[;,]|$)/.test(after)) likely = 1;
-  }
-  return likely;
 }
