@@ -24,8 +24,12 @@ export function renderEvaluation(evaluation: Evaluation): string {
   const total = figuresOf(results);
   const sections = [
     heading(settings, results.length),
-    textTable(columns, [...rows, [...cells("total", total), ""]], [rows.length]),
-    summary(total, settings),
+    ...(rows.length === 0
+      ? []
+      : [
+          textTable(columns, [...rows, [...cells("total", total), ""]], [rows.length]),
+          summary(total, settings),
+        ]),
     list("Not found", results, (one) => one.found === "missed"),
     list("Found, but told at another place", results, (one) => one.found === "elsewhere"),
     failures(failed),

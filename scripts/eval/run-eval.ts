@@ -1,5 +1,5 @@
 import type { Effort } from "../../src/config/repo-config.ts";
-import { errorLine } from "../../src/errors.ts";
+import { AppError, errorLine } from "../../src/errors.ts";
 import type { Model, Models } from "../../src/llm/model.ts";
 import { mapFew } from "../../src/map-few.ts";
 import { plainLine } from "../../src/reporters/terminal-style.ts";
@@ -47,13 +47,20 @@ export async function runEval(run: EvalRun): Promise<Evaluation> {
       return await resultOf(one, run, settings, say);
     } catch (error) {
       signal.throwIfAborted();
-      const line = errorLine(error);
+      const line = reasonOf(error);
       failed.push({ case: one.name, error: line });
       say(`failed: ${line}`);
       return null;
     }
   });
   return { settings, results: results.filter((one) => one !== null), failed };
+}
+
+/** With the last words of a review process that died: whoever reads this runs it. */
+function reasonOf(error: unknown): string {
+  const line = errorLine(error);
+  if (!(error instanceof AppError) || error.code !== "child_died") return line;
+  return error.cause instanceof Error ? `${line}: ${error.cause.message}` : line;
 }
 
 /** Each name once, the reviewing model's first. */

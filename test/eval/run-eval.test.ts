@@ -99,6 +99,13 @@ describe("a run over cases", () => {
     expect((await run()).reviewed).toEqual(["one"]);
   });
 
+  it("tells the last words of a review process that died", async () => {
+    const cause = new Error("out of memory");
+    const review = () => Promise.reject(new AppError("child_died", "the review process ended", { cause }));
+    const { failed } = await run({ review });
+    expect(failed[0]?.error).toBe("the review process ended: out of memory");
+  });
+
   it("without a judge says so and asks none", async () => {
     const { results, settings } = await run({ judge: null, results: noResultsFile });
     expect(settings.judge).toBeNull();
