@@ -2,7 +2,7 @@ import type { ChangedFile } from "../../tools/tool.ts";
 import { kindOf } from "./file-kind.ts";
 import { familyOf, type Import, importsOf } from "./import-lines.ts";
 import { findPairs } from "./pairs.ts";
-import { createPathIndex, type IndexedPath, type PathIndex } from "./path-index.ts";
+import { type IndexedPath, PathIndex } from "./path-index.ts";
 
 /** Imports stand at the beginning of a file; as much of it is looked at, in UTF-16 units. */
 export const IMPORT_CHARACTERS = 8_192;
@@ -65,7 +65,7 @@ async function findImported(
   files: readonly ChangedFile[],
   headStart: (path: string) => Promise<string>,
 ): Promise<ReadonlySet<number>[]> {
-  const index = createPathIndex(files.flatMap(pathsOf));
+  const index = new PathIndex(pathsOf(files));
   const imported: ReadonlySet<number>[] = [];
   for (const [id, { change }] of files.entries()) {
     const readable = change.type !== "deleted" && familyOf(change.path) !== null;
@@ -76,10 +76,13 @@ async function findImported(
   return imported;
 }
 
-/** Who was not told yet imports a moved file where it was. */
-function pathsOf({ change }: ChangedFile, id: number): IndexedPath[] {
-  const now = { id, path: change.path };
-  return change.oldPath === null ? [now] : [now, { id, path: change.oldPath }];
+/** Who was not told yet imports a moved file where it was, unless another has taken its place. */
+function pathsOf(files: readonly ChangedFile[]): IndexedPath[] {
+  const now = files.map(({ change }, id) => ({ id, path: change.path }));
+  const before = files.flatMap(({ change }, id) =>
+    change.oldPath === null ? [] : [{ id, path: change.oldPath }],
+  );
+  return [...now, ...before];
 }
 
 function resolve(imports: readonly Import[], from: IndexedPath, index: PathIndex): Set<number> {

@@ -17,55 +17,62 @@ const MAX_FOLDER_FILES = 16;
 /** Files that stand for their folder. */
 const folderFiles = new Set(["index", "__init__", "mod"]);
 
-/** Finds changed files by what an import says of them. */
-export interface PathIndex {
-  /** The files that a target of an import in `from` means, the file itself left out; few at most. */
-  find(target: Target, from: IndexedPath): readonly number[];
-}
-
 interface Entry extends IndexedPath {
   /** The path as imports say it: without extension, and without `/index`. */
   said: string;
 }
 
-export function createPathIndex(paths: readonly IndexedPath[]): PathIndex {
-  const byPath = new Map(paths.map(({ id, path }) => [path, id]));
-  const bySaid = new Map<string, number>();
-  const byName = new Map<string, Entry[]>();
-  const folders = new Map<string, Map<string, number[]>>();
-  for (const { id, path } of paths) {
-    const family = familyOf(path);
-    if (family === null) continue;
-    const said = saidOf(path, family);
-    if (!bySaid.has(`${family}:${said}`)) bySaid.set(`${family}:${said}`, id);
-    addFew(byName, `${family}:${lastOf(said)}`, { id, path, said });
-    if (!isTestPath(path)) addToFolder(folders, family, { id, path });
+/** Finds changed files by what an import says of them; of several with one path the first counts. */
+export class PathIndex {
+  readonly #byPath = new Map<string, number>();
+  /** By language and what imports say. */
+  readonly #bySaid = new Map<string, number>();
+  /** By language and the last part of what imports say. */
+  readonly #byName = new Map<string, Entry[]>();
+  /** By language and the last part of the folder: the files of each such folder. */
+  readonly #folders = new Map<string, Map<string, number[]>>();
+
+  constructor(paths: readonly IndexedPath[]) {
+    for (const { id, path } of paths) {
+      if (!this.#byPath.has(path)) this.#byPath.set(path, id);
+      const family = familyOf(path);
+      if (family === null) continue;
+      const said = saidOf(path, family);
+      if (!this.#bySaid.has(`${family}:${said}`)) this.#bySaid.set(`${family}:${said}`, id);
+      addFew(this.#byName, `${family}:${lastOf(said)}`, { id, path, said });
+      if (!isTestPath(path)) this.#addToFolder(family, { id, path });
+    }
   }
 
-  function exact(path: string, family: Family): number | undefined {
-    return (
-      byPath.get(path) ??
-      bySaid.get(`${family}:${path}`) ??
-      (familyOf(path) === family ? bySaid.get(`${family}:${saidOf(path, family)}`) : undefined)
-    );
+  /** The files that a target of an import in `from` means, the file itself left out; few at most. */
+  find({ by, path }: Target, from: IndexedPath): readonly number[] {
+    const family = familyOf(from.path);
+    if (family === null) return [];
+    if (by === "folder") return this.#byFolder(path, family).filter((id) => id !== from.id);
+    if (by === "suffix") return this.#bySuffix(path, family, from);
+    const id = this.#exact(path, family);
+    return id === undefined || id === from.id ? [] : [id];
   }
 
-  function bySuffix(suffix: string, family: Family, from: IndexedPath): readonly number[] {
+  #exact(path: string, family: Family): number | undefined {
+    const plain = this.#byPath.get(path) ?? this.#bySaid.get(`${family}:${path}`);
+    if (plain !== undefined || familyOf(path) !== family) return plain;
+    return this.#bySaid.get(`${family}:${saidOf(path, family)}`);
+  }
+
+  #bySuffix(suffix: string, family: Family, from: IndexedPath): readonly number[] {
     const said = familyOf(suffix) === family ? saidOf(suffix, family) : suffix;
-    const named = byName.get(`${family}:${lastOf(said)}`) ?? [];
+    const named = this.#byName.get(`${family}:${lastOf(said)}`) ?? [];
     const ending = named.filter((one) => one.said === said || one.said.endsWith(`/${said}`));
-    const nearest = nearestOf(
-      ending.filter(({ id }) => id !== from.id),
-      from.path,
-    );
+    const others = ending.filter(({ id }) => id !== from.id);
+    const nearest = nearestOf(others, from.path);
     return nearest === undefined ? [] : [nearest.id];
   }
 
-  function byFolder(name: string, family: Family): readonly number[] {
-    const candidates = folders.get(`${family}:${lastOf(name)}`);
+  #byFolder(name: string, family: Family): readonly number[] {
     let best: readonly number[] = [];
     let most = 1;
-    for (const [folder, ids] of candidates ?? []) {
+    for (const [folder, ids] of this.#folders.get(`${family}:${lastOf(name)}`) ?? []) {
       const shared = sharedEnd(folder.split("/"), name.split("/"));
       // One name is too little to go by, unless it is the whole folder and the package's name begins with a host.
       const enough = shared === 1 && folder === lastOf(name) && isHosted(name) ? 2 : shared;
@@ -74,16 +81,13 @@ export function createPathIndex(paths: readonly IndexedPath[]): PathIndex {
     return best;
   }
 
-  return {
-    find({ by, path }, from) {
-      const family = familyOf(from.path);
-      if (family === null) return [];
-      if (by === "folder") return byFolder(path, family).filter((id) => id !== from.id);
-      if (by === "suffix") return bySuffix(path, family, from);
-      const id = exact(path, family);
-      return id === undefined || id === from.id ? [] : [id];
-    },
-  };
+  #addToFolder(family: Family, { id, path }: IndexedPath): void {
+    const folder = folderOf(path);
+    const key = `${family}:${lastOf(folder)}`;
+    const alike = this.#folders.get(key) ?? new Map<string, number[]>();
+    if (alike.has(folder) || alike.size < MAX_ALIKE) addFew(alike, folder, id, MAX_FOLDER_FILES);
+    this.#folders.set(key, alike);
+  }
 }
 
 /** `example.com/store`, unlike `net/http`. */
@@ -102,18 +106,6 @@ function addFew<Value>(map: Map<string, Value[]>, key: string, value: Value, mos
   const values = map.get(key) ?? [];
   if (values.length < most) values.push(value);
   map.set(key, values);
-}
-
-function addToFolder(
-  folders: Map<string, Map<string, number[]>>,
-  family: Family,
-  { id, path }: IndexedPath,
-): void {
-  const folder = folderOf(path);
-  const key = `${family}:${lastOf(folder)}`;
-  const alike = folders.get(key) ?? new Map<string, number[]>();
-  if (alike.has(folder) || alike.size < MAX_ALIKE) addFew(alike, folder, id, MAX_FOLDER_FILES);
-  folders.set(key, alike);
 }
 
 function sharedEnd(a: readonly string[], b: readonly string[]): number {

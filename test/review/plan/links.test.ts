@@ -71,6 +71,13 @@ describe("imports between changed files", () => {
     expect((await findLinks(files, async () => 'import "./b.ts"')).users).toEqual([0, 1]);
   });
 
+  it("lead to the file that stands there now rather than to one that was moved away", async () => {
+    const moved = changedFile({ path: "a/b.ts", over: { oldPath: "src/b.ts", type: "renamed" } });
+    const files = [moved, ...changedFiles(["src/a.ts", "src/b.ts"])];
+    const { users } = await findLinks(files, async (path) => (path === "src/a.ts" ? 'import "./b.ts"' : ""));
+    expect(users).toEqual([0, 0, 1]);
+  });
+
   it("are not looked for in a file that is gone", async () => {
     const gone = changedFile({ path: "src/a.ts", over: { type: "deleted" } });
     const asked: string[] = [];
