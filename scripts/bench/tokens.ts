@@ -86,7 +86,7 @@ async function reviewSilently(
     return { toolCalls: [{ name: "finish_review", arguments: { summary: "Renames parts." } }] };
   });
   const input = reviewInput({ config: { effort: "low" } });
-  return runReview(
+  return await runReview(
     { ...input, limits: { turns: 20, tokens: TOKENS, costUsd: null, milliseconds: 1_200_000 } },
     {
       workspace,
