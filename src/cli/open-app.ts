@@ -62,6 +62,7 @@ export async function openApp(env: Env, credentials: AppCredentials, log: Logger
     modelsReady: async (signal) => connected?.ready(signal),
     ...{ webUrl, version, log },
   });
+  if (connected === null) log.warn("No model is set up: reviews run on the built-in analyzers alone");
   return {
     ...{ log, queue, spending, probot },
     startWorker: () => startWorker({ queue, log, concurrency: env.concurrency, ...jobs }),
@@ -70,10 +71,7 @@ export async function openApp(env: Env, credentials: AppCredentials, log: Logger
 
 /** The models, their addresses proven to be ones; null where none is set up. */
 async function connect({ model, pricesFile, dataDir }: Env, log: Logger) {
-  if (model === null) {
-    log.warn("No model is set up: reviews run on the built-in analyzers alone");
-    return null;
-  }
+  if (model === null) return null;
   const warn = (text: string) => log.warn(text);
   const connected = await createModels(model, { pricesFile, folder: dataDir, warn });
   await connected.load();
