@@ -1,7 +1,7 @@
-import { bodyOf, type Changed, rangesOf } from "./changed.ts";
+import { bodyOf, type Changed } from "./changed.ts";
 import { fullName, isType, type Place } from "./code-file.ts";
 import type { Piece } from "./pieces.ts";
-import { joined, type Range } from "./text-file.ts";
+import { joined, type Range, rangesOf } from "./text-file.ts";
 
 const BODY = 1;
 const BEFORE = 0.75;

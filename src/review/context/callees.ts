@@ -2,7 +2,7 @@ import { isTestFile } from "../../analyzers/test-file.ts";
 import type { Call, Definition } from "../../syntax/source.ts";
 import type { Changed } from "./changed.ts";
 import { imports, isSameFolder } from "./closeness.ts";
-import { fullName, isDeclaration, isRun, isType, type Place } from "./code-file.ts";
+import { fullName, isDeclaration, isRun, isType, type Place, READABLE } from "./code-file.ts";
 import { isCommonName } from "./common-names.ts";
 import type { Lookup } from "./lookup.ts";
 import type { Piece } from "./pieces.ts";
@@ -10,7 +10,7 @@ import type { Piece } from "./pieces.ts";
 const CALLEE = 0.8;
 /** Calls on lines that did not change, and on such that are far from any that did. */
 const UNCHANGED = 0.5;
-const FAR = 0.25;
+const FAR = 0.35;
 const FAR_LINES = 12;
 /** What the old code called and the new one does not. */
 const DROPPED = 0.6;
@@ -23,6 +23,8 @@ const TYPE_LINES = 25;
 const FEW = 3;
 /** How well a definition fits a call: what is at least this near is meant. */
 const NEAR = 0.75;
+/** The only definition of a name, however far. */
+const UNIQUE = 0.74;
 /** It stands in the same file, or is named by what stands in front of the call. */
 const OWN = 0.9;
 
@@ -35,10 +37,13 @@ export function calleePieces(changed: readonly Changed[], lookup: Lookup): Piece
   });
 }
 
-function weightOf({ added, spots }: Changed, lines: readonly number[]): number {
+/** Nothing for what a long function calls far from its changes: that part of it is not shown either. */
+function weightOf({ added, spots, after }: Changed, lines: readonly number[]): number {
   if (lines.some((line) => added.includes(line))) return CALLEE;
   const isNear = lines.some((line) => spots.some((spot) => Math.abs(line - spot) <= FAR_LINES));
-  return isNear ? UNCHANGED : FAR;
+  if (isNear) return UNCHANGED;
+  const length = after === null ? 0 : after.definition.end - after.definition.start;
+  return length > READABLE ? 0 : FAR;
 }
 
 function piecesOf(
@@ -56,6 +61,7 @@ function piecesOf(
     const lines = same.map(({ line }) => line);
     const found = resolve(first, path, caller, lookup);
     const weight = weigh(lines);
+    if (weight === 0) return [];
     const when = weight === DROPPED ? "was called" : "called";
     const title = `${when} by ${fullName(caller.definition)} on line ${lines[0]}`;
     const length = weight <= UNCHANGED ? MAX_UNCHANGED_LINES : MAX_LINES;
@@ -100,7 +106,7 @@ function resolve(call: Call, path: string, caller: Place, lookup: Lookup): Resol
   if (isCommonName(call.name) && best < OWN) return [];
   if (best >= NEAR) return candidates.filter(({ fit }) => fit === best).slice(0, FEW);
   if (candidates.length > FEW) return [];
-  return candidates;
+  return candidates.map((one) => (candidates.length === 1 ? { ...one, fit: UNIQUE } : one));
 }
 
 /** Itself, and what it defines for itself. */

@@ -6,12 +6,12 @@ import {
   type CodeFile,
   definitionAt,
   isDeclaration,
-  isRun,
   isType,
   type ParsedFile,
   type Place,
   parseFile,
 } from "./code-file.ts";
+import { type Half, halfOf, type Touched } from "./half.ts";
 import type { RepositoryFiles } from "./repository-files.ts";
 import type { Range } from "./text-file.ts";
 
@@ -33,6 +33,8 @@ export interface Changed {
   droppedCalls: readonly Call[];
   /** Values that added lines read and the old code did not. */
   newNames: readonly string[];
+  /** Members and keys that added lines give a value to. */
+  setNames: readonly string[];
   /** String literals on changed lines of either side. */
   literals: readonly string[];
   /** What a fault in it may cost, from its place and the size of its change; about 0.2 to 1.1. */
@@ -89,16 +91,11 @@ function changedIn(path: string, spots: readonly number[], head: Side, base: Sid
   const [news, olds] = [byDefinition(head), byDefinition(base)];
   const keys = [...new Set([...news.keys(), ...olds.keys()])];
   const all = keys.map((key) => {
-    const after = halfOf(head, news.get(key) ?? find(head, key));
-    const before = halfOf(base, olds.get(key) ?? find(base, key));
+    const after = halfOf(head.parsed, news.get(key) ?? find(head, key));
+    const before = halfOf(base.parsed, olds.get(key) ?? find(base, key));
     return changedOf(path, spots, after, before);
   });
   return all.sort((a, b) => b.risk - a.risk).slice(0, MAX_DEFINITIONS);
-}
-
-interface Touched {
-  definition: Definition;
-  lines: number[];
 }
 
 /** Which of the same name it is by kind, type and order: by this the two sides of a definition find each other. */
@@ -137,40 +134,6 @@ function find({ parsed }: Side, key: string): Touched | null {
   return definition ? { definition, lines: [] } : null;
 }
 
-/** What one side says of a definition. */
-interface Half {
-  place: Place;
-  lines: readonly number[];
-  calls: readonly Call[];
-  names: ReadonlySet<string>;
-  changedNames: ReadonlySet<string>;
-  literals: readonly string[];
-}
-
-/** Stretches of changed lines that are asked for one by one; more are asked for from the first to the last. */
-const MAX_RANGES = 6;
-
-function halfOf({ parsed }: Side, touched: Touched | null): Half | null {
-  if (parsed === null || touched === null) return null;
-  const { code, source } = parsed;
-  const { definition, lines } = touched;
-  const half = { place: { file: code, definition }, lines };
-  // Nothing is looked up for tests.
-  if (isTestFile(code.path)) return { ...half, ...nothing };
-  const ranges = rangesOf(lines);
-  const changed = ranges.length > MAX_RANGES ? [{ start: lines[0] ?? 0, end: lines.at(-1) ?? 0 }] : ranges;
-  return {
-    ...half,
-    // What a whole type calls is not the change's doing.
-    calls: (isRun(definition) ? [definition] : changed).flatMap(({ start, end }) => source.calls(start, end)),
-    names: source.readNames(definition.start, definition.end),
-    changedNames: new Set(changed.flatMap(({ start, end }) => [...source.readNames(start, end)])),
-    literals: changed.flatMap(({ start, end }) => source.literals(start, end)),
-  };
-}
-
-const nothing = { calls: [], names: new Set<string>(), changedNames: new Set<string>(), literals: [] };
-
 function changedOf(path: string, spots: readonly number[], after: Half | null, before: Half | null): Changed {
   const body = after && bodyOf(after.place);
   const called = new Set(after?.calls.map(({ name }) => name));
@@ -186,6 +149,7 @@ function changedOf(path: string, spots: readonly number[], after: Half | null, b
     spots: spots.filter((line) => body && line >= body.start && line <= body.end),
     calls: after?.calls ?? [],
     droppedCalls: (before?.calls ?? []).filter(({ name }) => !called.has(name)),
+    setNames: after?.setNames ?? [],
     newNames: [...(after?.changedNames ?? [])].filter(isNew),
     literals: [...new Set([...(after?.literals ?? []), ...(before?.literals ?? [])])],
   };
@@ -209,15 +173,4 @@ export function bodyOf({ file, definition }: Place): Range {
   if (definition.kind !== "field") return { start: definition.start, end: definition.end };
   const around = definitionsAt(file.definitions, definition.start).filter(isType).at(-1) ?? definition;
   return { start: around.start, end: around.end };
-}
-
-/** Ascending line numbers as ranges. */
-export function rangesOf(lines: readonly number[]): Range[] {
-  const ranges: Range[] = [];
-  for (const line of lines) {
-    const last = ranges.at(-1);
-    if (last && last.end === line - 1) last.end = line;
-    else ranges.push({ start: line, end: line });
-  }
-  return ranges;
 }

@@ -16,6 +16,20 @@ export function closeness(a: string, b: string): number {
   return 0.6 + (0.3 * common) / most;
 }
 
+/** What lies nearest to a path first; equally near ones by path and line. */
+export function nearestFirst<At extends { file: { path: string } }>(
+  path: string,
+  places: readonly At[],
+  lineOf: (place: At) => number,
+): At[] {
+  return places.toSorted(
+    (a, b) =>
+      closeness(path, b.file.path) - closeness(path, a.file.path) ||
+      (a.file.path === b.file.path ? 0 : a.file.path < b.file.path ? -1 : 1) ||
+      lineOf(a) - lineOf(b),
+  );
+}
+
 /** Names of modules that stand for their folder. */
 const folderModules = new Set(["index", "mod", "lib", "__init__", "main"]);
 

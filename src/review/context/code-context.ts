@@ -10,11 +10,11 @@ import { documentedWords, documentPieces, isDocument } from "./documentation.ts"
 import { lookUp } from "./lookup.ts";
 import type { ContextParts } from "./parts.ts";
 import { type Piece, ShownLines, selectPieces } from "./pieces.ts";
-import { producerPieces } from "./producers.ts";
 import { headingBytes, renderSelection, roomOf } from "./render.ts";
 import { createRepositoryFiles, type RepositoryFiles } from "./repository-files.ts";
 import { siblingPieces } from "./siblings.ts";
 import { namesOf, usePieces } from "./uses.ts";
+import { consumerPieces, producerPieces } from "./values.ts";
 import { searchWords, type WordHits } from "./word-search.ts";
 
 /**
@@ -85,6 +85,7 @@ async function findPieces(
     ...calleePieces(code, lookup),
     ...usePieces(code, lookup, shown),
     ...producerPieces(code, lookup),
+    ...consumerPieces(code, lookup),
     ...siblingPieces(code, lookup),
     ...(await documentPieces(code, hits, files)),
   ];
@@ -117,7 +118,7 @@ function namesToLookUp(changed: readonly Changed[]): Map<string, number> {
   const add = (name: string, worth: number) => names.set(name, Math.max(worth, names.get(name) ?? 0));
   for (const one of changed) {
     for (const name of namesOf(one)) add(name, USED * one.risk);
-    for (const name of one.newNames)
+    for (const name of [...one.newNames, ...one.setNames])
       if (name.length >= LEAST_LETTERS) add(name, CALLED_ON_CHANGED * one.risk);
     for (const { name, line } of one.calls)
       add(name, (one.added.includes(line) ? CALLED_ON_CHANGED : CALLED) * one.risk);

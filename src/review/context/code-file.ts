@@ -58,7 +58,7 @@ export function isDeclaration({ file, definition }: Place): boolean {
 const MAX_DECLARATION_LINES = 12;
 
 /** Functions up to this length are read whole rather than a closure in them. */
-const READABLE = 150;
+export const READABLE = 150;
 
 /**
  * The definition that a line is read with: the outermost function of readable length around it, or else the innermost

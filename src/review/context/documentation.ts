@@ -23,7 +23,8 @@ export const isDocument = (path: string): boolean =>
 
 /** The words under which the documentation may speak of what changed: names, options and keys. */
 export function documentedWords(one: Changed): string[] {
-  const names = namesOf(one).filter((name) => name.length > 2);
+  // `#private` is nobody's business.
+  const names = namesOf(one).filter((name) => name.length > 2 && !name.startsWith("#"));
   return [...names, ...one.literals.filter(isOption)];
 }
 

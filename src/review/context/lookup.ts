@@ -21,6 +21,8 @@ export interface Lookup {
 
 /** Files parsed for one first message. */
 const MAX_PARSED = 60;
+/** Characters of these files together: a second's work. */
+const MAX_CHARACTERS = 1_500_000;
 /** A file of tests tells less. */
 const TEST_WORTH = 0.4;
 /** What stands in a changed file is looked at in any case. */
@@ -41,9 +43,12 @@ export async function lookUp(
   const definitions = new Map<string, Place[]>();
   const mentions = new Map<string, Mention[]>();
   const wanted = new Set(names.keys());
+  let room = MAX_CHARACTERS;
   for (const path of inOrder(names, changedPaths, hits).slice(0, MAX_PARSED)) {
-    if (timeLeft() <= 0) break;
-    const parsed = await parseFile(await files.read(path, "head"));
+    if (timeLeft() <= 0 || room <= 0) break;
+    const text = await files.read(path, "head");
+    room -= text?.lines.reduce((sum, line) => sum + line.length + 1, 0) ?? 0;
+    const parsed = await parseFile(text);
     if (parsed === null) continue;
     const { code: file, source } = parsed;
     for (const definition of file.definitions)

@@ -8,6 +8,7 @@ export const kinds = [
   "callee",
   "caller",
   "producer",
+  "consumer",
   "sibling",
   "test",
   "document",

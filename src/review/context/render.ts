@@ -9,6 +9,7 @@ const titles: Record<Kind, string> = {
   callee: "What the changed code calls",
   caller: "What uses the changed code",
   producer: "Where values come from that the change reads",
+  consumer: "What reads the values that the change sets",
   sibling: "Other implementations of the same name",
   test: "Tests of it",
   document: "Documentation of it",

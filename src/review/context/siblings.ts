@@ -1,6 +1,6 @@
 import { isTestFile } from "../../analyzers/test-file.ts";
 import type { Changed } from "./changed.ts";
-import { closeness } from "./closeness.ts";
+import { closeness, nearestFirst } from "./closeness.ts";
 import { fullName, type Place } from "./code-file.ts";
 import type { Lookup } from "./lookup.ts";
 import type { Piece } from "./pieces.ts";
@@ -29,12 +29,7 @@ export function siblingPieces(changed: readonly Changed[], lookup: Lookup): Piec
       .filter(({ definition }) => definition.kind === "method" && definition.container !== own.container)
       .filter(({ file }) => !isTestFile(file.path));
     if (others.length > MAX_TYPES) return [];
-    const near = others.toSorted(
-      (a, b) =>
-        closeness(one.path, b.file.path) - closeness(one.path, a.file.path) ||
-        (a.file.path < b.file.path ? -1 : Number(a.file.path > b.file.path)) ||
-        a.definition.start - b.definition.start,
-    );
+    const near = nearestFirst(one.path, others, ({ definition }) => definition.start);
     return near.slice(0, SHOWN).map((place, at) => pieceOf(one, place, at));
   });
 }

@@ -33,3 +33,23 @@ export function joined(ranges: readonly Range[], lastLine: number): Range[] {
   }
   return all;
 }
+
+/** Whether a name stands on a line as part of an object, or as a key. */
+export function isMember(text: string, name: string): boolean {
+  for (let at = text.indexOf(name); at >= 0; at = text.indexOf(name, at + 1)) {
+    if (/(?:\.|->|::|@)$/.test(text.slice(Math.max(0, at - 2), at))) return true;
+    if (/^["']?\s*:(?![:=])/.test(text.slice(at + name.length, at + name.length + 8))) return true;
+  }
+  return false;
+}
+
+/** Ascending line numbers as ranges. */
+export function rangesOf(lines: readonly number[]): Range[] {
+  const ranges: Range[] = [];
+  for (const line of lines) {
+    const last = ranges.at(-1);
+    if (last && last.end === line - 1) last.end = line;
+    else ranges.push({ start: line, end: line });
+  }
+  return ranges;
+}

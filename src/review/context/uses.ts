@@ -114,14 +114,15 @@ const ownObject = /^(?:this|self|cls|super)$/;
 
 /** The last word in front of a member's name, in lower case; null where there is none. */
 function receiverOf(text: string, name: string): string | null {
-  const at = text.search(
-    new RegExp(`(?<![\\p{L}\\p{N}_$])${name.replace(/\$/g, "\\$")}(?![\\p{L}\\p{N}_$])`, "u"),
-  );
-  const before = /([\w$]+)(?:\([^()]*\))?\s*(?:\?\.|\.|->|::|!!\.|&\.)\s*$/.exec(
-    text.slice(Math.max(0, at - 200), Math.max(0, at)),
-  );
-  return before?.[1]?.toLowerCase() ?? null;
+  for (let at = text.indexOf(name); at >= 0; at = text.indexOf(name, at + 1)) {
+    const before = memberOf.exec(text.slice(Math.max(0, at - 200), at));
+    if (before) return before[1]?.toLowerCase() ?? null;
+  }
+  return null;
 }
+
+/** An object, or the call that makes one, with what leads to its members. */
+const memberOf = /([\w$]+)(?:\([^()]*\))?\s*(?:\?\.|\.|->|::|!!\.|&\.)\s*$/;
 
 /** The function that a line lies in, or the test. */
 function functionAround(file: CodeFile, line: number): Definition | null {

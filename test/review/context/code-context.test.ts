@@ -222,3 +222,21 @@ describe("of the values behind the change the first message holds", () => {
     expect(codeAround(message)).not.toContain("CHANGELOG");
   });
 });
+
+describe("of a value that the change sets the first message holds", () => {
+  it("who reads it elsewhere", async () => {
+    const writer = (value: string) => `export function begin(state) {\n${value}  return state;\n}\n`;
+    const reader = "export function limitOf(state) {\n  if (state.maxParts > 3) throw new Error();\n}\n";
+    const message = await firstMessageOf(
+      {
+        "src/begin.js": writer(""),
+        "src/limit.js": reader,
+        "src/other.js": "export const maxParts = 3;\nuse(maxParts);\n",
+      },
+      { "src/begin.js": writer("  state.maxParts = null;\n") },
+    );
+    const piece = pieceOf(message, "src/limit.js", "reads maxParts in limitOf, which begin now sets");
+    expect(piece).toContain("2|  if (state.maxParts > 3)");
+    expect(pieceOf(message, "src/other.js", "reads")).toBe("");
+  });
+});

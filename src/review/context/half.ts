@@ -1,0 +1,75 @@
+import { isTestFile } from "../../analyzers/test-file.ts";
+import type { Call, Definition, Source } from "../../syntax/source.ts";
+import { type CodeFile, isRun, type ParsedFile, type Place } from "./code-file.ts";
+import { isMember, rangesOf } from "./text-file.ts";
+
+/** A definition with changed lines in it, or without where only the other side has some. */
+export interface Touched {
+  definition: Definition;
+  lines: number[];
+}
+
+/** What one side says of a definition. */
+export interface Half {
+  place: Place;
+  lines: readonly number[];
+  calls: readonly Call[];
+  names: ReadonlySet<string>;
+  changedNames: ReadonlySet<string>;
+  setNames: readonly string[];
+  literals: readonly string[];
+}
+
+/** Stretches of changed lines that are asked for one by one; more are asked for from the first to the last. */
+const MAX_RANGES = 6;
+
+export function halfOf(parsed: ParsedFile | null, touched: Touched | null): Half | null {
+  if (parsed === null || touched === null) return null;
+  const { code, source } = parsed;
+  const { definition, lines } = touched;
+  const half = { place: { file: code, definition }, lines };
+  // Nothing is looked up for tests.
+  if (isTestFile(code.path)) return { ...half, ...nothing };
+  const ranges = rangesOf(lines);
+  const changed = ranges.length > MAX_RANGES ? [{ start: lines[0] ?? 0, end: lines.at(-1) ?? 0 }] : ranges;
+  return {
+    ...half,
+    // What a whole type calls is not the change's doing.
+    calls: (isRun(definition) ? [definition] : changed).flatMap(({ start, end }) => source.calls(start, end)),
+    names: source.readNames(definition.start, definition.end),
+    changedNames: new Set(changed.flatMap(({ start, end }) => [...source.readNames(start, end)])),
+    setNames: setOn(lines, code, source),
+    literals: changed.flatMap(({ start, end }) => source.literals(start, end)),
+  };
+}
+
+const nothing = {
+  calls: [],
+  names: new Set<string>(),
+  changedNames: new Set<string>(),
+  setNames: [],
+  literals: [],
+};
+
+const word = /[\p{L}_$][\p{L}\p{N}_$]{2,60}/gu;
+
+function setOn(lines: readonly number[], { lines: texts }: CodeFile, source: Source): string[] {
+  const members = lines.flatMap((line) => {
+    const text = beginningOf(texts, line);
+    return [...new Set(text.match(word))]
+      .filter((name) => isMember(text, name))
+      .map((name) => ({ name, line }));
+  });
+  if (members.length === 0) return [];
+  const written = source
+    .references(new Set(members.map(({ name }) => name)))
+    .filter(({ role }) => role === "write")
+    .map(({ name, line }) => `${line} ${name}`);
+  const isWritten = new Set(written);
+  return [
+    ...new Set(members.filter(({ name, line }) => isWritten.has(`${line} ${name}`)).map(({ name }) => name)),
+  ];
+}
+
+/** The beginning of a line; what is longer is data. */
+const beginningOf = (texts: readonly string[], line: number) => (texts[line - 1] ?? "").slice(0, 500);

@@ -1,0 +1,109 @@
+import { isTestFile } from "../../analyzers/test-file.ts";
+import { definitionsAt } from "../../syntax/ranges.ts";
+import type { Changed } from "./changed.ts";
+import { closeness, nearestFirst } from "./closeness.ts";
+import { fullName, isRun } from "./code-file.ts";
+import { isCommonName } from "./common-names.ts";
+import type { Lookup, Mention } from "./lookup.ts";
+import type { Piece } from "./pieces.ts";
+import { isMember, joined } from "./text-file.ts";
+
+const PRODUCER = 0.65;
+const CONSUMER = 0.55;
+/** A value that is given or read in more places is nothing special. */
+const MAX_PLACES = 40;
+/** Places of one name. */
+const SHOWN = 5;
+const REPEATED = 0.15;
+const MAX_HEAD_LINES = 2;
+
+/** Who gives a value to the names that added lines newly rely on: assignments, keywords, keys, fields, defaults. */
+export function producerPieces(changed: readonly Changed[], lookup: Lookup): Piece[] {
+  return changed.flatMap((one) =>
+    one.newNames.flatMap((name) =>
+      placesOf(one, name, lookup, isProducer).map((place, at, all) => {
+        const title = `sets ${name}${whereOf(place)}${becauseOf(one, "now reads")}`;
+        return pieceOf("producer", name, place, title, scoreOf(one, place, PRODUCER, at, all.length));
+      }),
+    ),
+  );
+}
+
+/** Who reads the members and keys that added lines give a value to. */
+export function consumerPieces(changed: readonly Changed[], lookup: Lookup): Piece[] {
+  return changed.flatMap((one) =>
+    one.setNames.flatMap((name) =>
+      placesOf(one, name, lookup, isConsumer).map((place, at, all) => {
+        const title = `reads ${name}${whereOf(place)}${becauseOf(one, "now sets")}`;
+        return pieceOf("consumer", name, place, title, scoreOf(one, place, CONSUMER, at, all.length));
+      }),
+    ),
+  );
+}
+
+type Wanted = (mention: Mention, name: string) => boolean;
+
+const valueKinds: ReadonlySet<string> = new Set(["constant", "variable", "field"]);
+
+const isProducer: Wanted = ({ file, line, role }, name) => {
+  if (role === "write") return true;
+  if (role !== "definition") return false;
+  return file.definitions.some((one) => one.start === line && one.name === name && valueKinds.has(one.kind));
+};
+
+/** Read as a member: a variable of the same name is another one. */
+const isConsumer: Wanted = ({ file, line, role }, name) =>
+  role === "read" && isMember(file.lines[line - 1] ?? "", name);
+
+function placesOf(one: Changed, name: string, lookup: Lookup, wanted: Wanted): Mention[] {
+  if (isCommonName(name)) return [];
+  const found = lookup
+    .mentions(name)
+    .filter((mention) => wanted(mention, name) && !isInside(one, mention) && !isTestFile(mention.file.path));
+  if (found.length > MAX_PLACES) return [];
+  return nearestFirst(one.path, found, ({ line }) => line);
+}
+
+function isInside({ path, after }: Changed, { file, line }: Mention): boolean {
+  return (
+    after !== null && file.path === path && line >= after.definition.start && line <= after.definition.end
+  );
+}
+
+/** Rare names say the most. Beyond the first few, a place is worth naming only. */
+function scoreOf(one: Changed, { file }: Mention, weight: number, at: number, count: number): number {
+  if (at >= SHOWN) return 0;
+  const rarity = 1 / (1 + Math.log2(1 + count) / 4);
+  return (one.risk * weight * rarity * closeness(one.path, file.path)) / (1 + at * REPEATED);
+}
+
+const functionAround = ({ file, line }: Mention) =>
+  definitionsAt(file.definitions, line).filter(isRun).at(-1);
+
+function whereOf(mention: Mention): string {
+  const around = functionAround(mention);
+  return around ? ` in ${fullName(around)}` : "";
+}
+
+const becauseOf = ({ after }: Changed, what: string) =>
+  after === null ? "" : `, which ${fullName(after.definition)} ${what}`;
+
+function pieceOf(
+  kind: "producer" | "consumer",
+  name: string,
+  mention: Mention,
+  title: string,
+  score: number,
+): Piece {
+  const { file, line } = mention;
+  const around = functionAround(mention);
+  const head = around
+    ? [{ start: around.start, end: Math.min(around.signatureEnd, around.start + MAX_HEAD_LINES - 1) }]
+    : [];
+  return {
+    ...{ kind, file, line, title, score },
+    ranges: joined([...head, { start: line - 1, end: line + 1 }], file.lines.length),
+    subject: name,
+    mayBeCut: false,
+  };
+}
