@@ -118,6 +118,8 @@ function byDefinition({ parsed, lines }: Side): Map<string, Touched> {
   if (parsed === null || lines.length === 0) return all;
   const keys = keysOf(parsed.code);
   for (const line of lines) {
+    // Blank lines and brackets between members would make their whole type a changed one.
+    if (!/[\p{L}\p{N}]/u.test(parsed.code.lines[line - 1] ?? "")) continue;
     const definition = definitionAt(parsed.code, line);
     const key = definition && keys.get(definition);
     if (!definition || !key) continue;

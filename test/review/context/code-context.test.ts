@@ -184,6 +184,15 @@ describe("of what uses the change the first message holds", () => {
     expect(message).not.toContain("note.ts");
   });
 
+  it("no users of a type that only got another member", async () => {
+    const source = (more: string) => `class Writer {\n  int one() {\n    return 1;\n  }\n${more}}\n`;
+    const message = await firstMessageOf(
+      { "Writer.java": source(""), "User.java": "class User {\n  Writer writer = new Writer();\n}\n" },
+      { "Writer.java": source("\n  int two() {\n    return 2;\n  }\n") },
+    );
+    expect(message).not.toContain("User.java");
+  });
+
   it("what else has a method of that name", async () => {
     const store = (name: string, body: string) =>
       `class ${name} implements Store {\n  readRow(id: string) {\n    ${body}\n  }\n}\n`;
