@@ -81,12 +81,12 @@ async function scripted(reported: readonly Reported[], unfolded: number): Promis
 
 function answer({ messages, tools = [] }: ChatRequestBody, reported: readonly Reported[]): FakeTurn {
   const offered = tools.map((tool) => tool.function.name);
-  if (offered.includes("give_verdict")) {
+  if (offered.includes("report_verdict")) {
     const asked = JSON.stringify(messages);
     const claimed = reported.find(({ finding }) =>
       asked.includes(JSON.stringify(finding.title).slice(1, -1)),
     );
-    return { tool_calls: [{ name: "give_verdict", arguments: claimed?.verdict ?? {} }] };
+    return { tool_calls: [{ name: "report_verdict", arguments: claimed?.verdict ?? {} }] };
   }
   const calls = reported.map(({ finding }) => ({ name: "report_finding", arguments: finding }));
   return { tool_calls: [...(offered.includes("join_findings") ? [] : calls), finish] };
@@ -115,8 +115,8 @@ const percent: Reported = {
     ],
   },
   verdict: {
-    ...{ verdict: "confirmed", severity: "high", evidence: "total() is in cents, so 1000 - 1000 * 10." },
-    trigger: "`percent` is 10 and the cart costs 1,000 cents: the result is -9,000.",
+    ...{ verdict: "confirmed", severity: "high", reason: "total() is in cents, so 1000 - 1000 * 10." },
+    failing_input: "`percent` is 10 and the cart costs 1,000 cents: the result is -9,000.",
     places: [{ path: "src/voucher.ts", line: 5, quote: quoted }],
   },
 };
@@ -129,7 +129,7 @@ const twice: Reported = {
   },
   verdict: {
     ...{ verdict: "uncertain", severity: "high" },
-    evidence:
+    reason:
       "Nothing in this repository calls `worth`; whether its callers remember used vouchers stays open.",
   },
 };
@@ -141,8 +141,8 @@ const unknown: Reported = {
     body: "A discount on an unknown product is now shown as a bargain. Throw for products that have no price.",
   },
   verdict: {
-    ...{ verdict: "confirmed", severity: "low", evidence: "priceOf() answers 0 for them." },
-    trigger: "A cart holds a product that has no price.",
+    ...{ verdict: "confirmed", severity: "low", reason: "priceOf() answers 0 for them." },
+    failing_input: "A cart holds a product that has no price.",
   },
 };
 const empty: Reported = {
@@ -154,7 +154,7 @@ const empty: Reported = {
   },
   verdict: {
     ...{ verdict: "refuted", severity: "low" },
-    evidence: "`sum` begins at 0, and no line leaves it there (src/cart.ts:9).",
+    reason: "`sum` begins at 0, and no line leaves it there (src/cart.ts:9).",
   },
 };
 

@@ -13,7 +13,7 @@ const TIMEOUT_MS = 300_000;
 const MAX_RETRIES = 4;
 
 /** The tools through which a review leaves a model that is told of no others. */
-const singleShot = { report: "report_finding", finish: "finish_review", verdict: "give_verdict" };
+const singleShot = { report: "report_finding", finish: "finish_review", verdict: "report_verdict" };
 
 /** The models of the environment's roles. */
 export interface ConnectedModels {

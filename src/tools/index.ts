@@ -3,12 +3,12 @@ import { diffFile } from "./diff-file.ts";
 import { diffFiles } from "./diff-files.ts";
 import { finishReview } from "./finish-review.ts";
 import { getCommitMessages } from "./get-commit-messages.ts";
-import { giveVerdict } from "./give-verdict.ts";
 import { joinFindings } from "./join-findings.ts";
 import { listFiles } from "./list-files.ts";
 import { readDefinition } from "./read-definition.ts";
 import { readFilePart } from "./read-file-part.ts";
 import { reportFinding } from "./report-finding.ts";
+import { reportVerdict } from "./report-verdict.ts";
 import { searchInFiles } from "./search-in-files.ts";
 import type { AnyTool } from "./tool.ts";
 
@@ -25,7 +25,7 @@ export const readingTools: readonly AnyTool[] = [
 ];
 
 /** How a second look at one finding ends. */
-export const judgingTools: readonly AnyTool[] = [giveVerdict];
+export const judgingTools: readonly AnyTool[] = [reportVerdict];
 
 /** How the findings of several loops become those of one review. */
 export const mergingTools: readonly AnyTool[] = [joinFindings, reportFinding, finishReview];

@@ -52,10 +52,13 @@ export interface ReportPort {
 /** What a second look makes of a finding. */
 export interface Verdict {
   verdict: "confirmed" | "refuted" | "uncertain";
+  /** What the code shows; of an uncertain one what stays open. */
+  reason: string;
   /** The input, state or order of events on which it goes wrong; never empty for a confirmed one. */
-  trigger: string;
-  evidence: string;
-  severity: Severity;
+  failingInput: string;
+  /** Null leaves it as it was claimed. */
+  severity: Severity | null;
+  evidence: readonly Evidence[];
   /** Where else the change has the same fault; not anchored yet. */
   places: readonly Place[];
 }

@@ -34,7 +34,7 @@ function setUp(
       recall: async (key) => kept.get(key) ?? null,
       remember: async (key, ability) => void kept.set(key, ability),
     },
-    singleShot: { report: "report_finding", finish: "finish_review", verdict: "give_verdict" },
+    singleShot: { report: "report_finding", finish: "finish_review", verdict: "report_verdict" },
     warn: (text) => warnings.push(text),
     ...options,
   });

@@ -13,7 +13,7 @@ const tree = new Map<string, TreeEntry>([
   ["src/a.ts", { path: "src/a.ts", mode: "100644", oid: "1".repeat(40) }],
 ]);
 const workspace = { root: "/checkout", tree: async () => tree } as unknown as Workspace;
-const names = { report: "report_finding", finish: "finish_review", verdict: "give_verdict" };
+const names = { report: "report_finding", finish: "finish_review", verdict: "report_verdict" };
 
 const finding = (line: number, more: Record<string, unknown> = {}) => ({
   path: "src/a.ts",

@@ -4,7 +4,7 @@ import { scriptedModel } from "../../src/llm/scripted.ts";
 import { withSingleShot } from "../../src/llm/single-shot.ts";
 
 const never = new AbortController().signal;
-const names = { report: "report_finding", finish: "finish_review", verdict: "give_verdict" };
+const names = { report: "report_finding", finish: "finish_review", verdict: "report_verdict" };
 const define = (name: string) => ({
   name,
   description: `Does ${name}.`,
@@ -53,12 +53,12 @@ describe("a model that answers once about what it is shown", () => {
   });
 
   it("gives a verdict where one is asked for", async () => {
-    const { calls, sent } = await ask('{"verdict": "refuted", "evidence": "a guard"}', [
+    const { calls, sent } = await ask('{"verdict": "refuted", "reason": "a guard"}', [
       "read_file_part",
-      "give_verdict",
+      "report_verdict",
     ]);
-    expect(calls).toEqual([["give_verdict", { verdict: "refuted", evidence: "a guard" }]]);
-    expect(sent.messages[0]?.content).toContain("Does give_verdict.");
+    expect(calls).toEqual([["report_verdict", { verdict: "refuted", reason: "a guard" }]]);
+    expect(sent.messages[0]?.content).toContain("Does report_verdict.");
   });
 
   it("may call tools in text where it is asked for something else", async () => {

@@ -40,11 +40,11 @@ const report = (over: Record<string, unknown> = {}) => ({
 });
 const finish = (summary = "Limits everything.") => ({ name: "finish_review", arguments: { summary } });
 const verdict = (over: Record<string, unknown> = {}) => ({
-  name: "give_verdict",
+  name: "report_verdict",
   arguments: {
     verdict: "confirmed",
-    trigger: "loading the module",
-    evidence: "No definition of limit in the tree.",
+    failing_input: "loading the module",
+    reason: "No definition of limit in the tree.",
     severity: "high",
     ...over,
   },
@@ -54,7 +54,7 @@ const turn = (...toolCalls: NonNullable<ScriptedTurn["toolCalls"]>): ScriptedTur
 type Role = "review" | "verify" | "merge";
 const offers = (request: ModelRequest, tool: string) => request.tools.some(({ name }) => name === tool);
 const roleOf = (request: ModelRequest): Role => {
-  if (offers(request, "give_verdict")) return "verify";
+  if (offers(request, "report_verdict")) return "verify";
   return offers(request, "join_findings") ? "merge" : "review";
 };
 const textOf = ({ messages }: ModelRequest) => messages.map(({ content }) => content).join("\n");
@@ -123,7 +123,8 @@ describe("the second look", () => {
   it("posts nothing that it refutes, and leaves the reason on record", async () => {
     const script: Script = {
       review: () => turn(report(), finish()),
-      verify: () => turn(verdict({ verdict: "refuted", trigger: "", evidence: "globals.d.ts declares it." })),
+      verify: () =>
+        turn(verdict({ verdict: "refuted", failing_input: "", reason: "globals.d.ts declares it." })),
     };
     const { result, entries } = await review(script);
 
@@ -146,10 +147,10 @@ describe("the second look", () => {
     expect(request && roleOf(request)).toBe("verify");
   });
 
-  it("sets the severity, and a trigger is needed to confirm", async () => {
+  it("sets the severity, and a failing input is needed to confirm", async () => {
     const script: Script = {
       review: () => turn(report({ severity: "low" }), finish()),
-      verify: (_, n) => turn(verdict(n === 0 ? { trigger: " " } : { severity: "critical" })),
+      verify: (_, n) => turn(verdict(n === 0 ? { failing_input: " " } : { severity: "critical" })),
     };
     const { result, models } = await review(script);
 

@@ -26,9 +26,9 @@ export function withAgreeingSceptic(script: FakeScript): AgreeingScript {
   function confirm(body: ChatRequestBody): FakeAnswer {
     const asked = JSON.stringify(body.messages);
     const title = [...severities.keys()].find((one) => asked.includes(JSON.stringify(one).slice(1, -1)));
-    const verdict = { verdict: "confirmed", trigger: "as reported", evidence: "The code says so." };
+    const verdict = { verdict: "confirmed", failing_input: "as reported", reason: "The code says so." };
     const severity = (title !== undefined && severities.get(title)) || "medium";
-    return { tool_calls: [{ name: "give_verdict", arguments: { ...verdict, severity } }] };
+    return { tool_calls: [{ name: "report_verdict", arguments: { ...verdict, severity } }] };
   }
 
   async function next(body: ChatRequestBody): Promise<FakeAnswer> {
@@ -39,9 +39,9 @@ export function withAgreeingSceptic(script: FakeScript): AgreeingScript {
   }
 
   return {
-    isReview: (body) => !offers(body, "give_verdict") && !offers(body, "join_findings"),
+    isReview: (body) => !offers(body, "report_verdict") && !offers(body, "join_findings"),
     async script(body) {
-      if (offers(body, "give_verdict")) return confirm(body);
+      if (offers(body, "report_verdict")) return confirm(body);
       if (offers(body, "join_findings")) {
         return { tool_calls: [{ name: "finish_review", arguments: { summary: "Nothing to join." } }] };
       }

@@ -43,14 +43,16 @@ export function afterLook(finding: Finding, outcome: Outcome): Finding | Dropped
   if (outcome.verdict === null) {
     return { ...finding, verification_note: `The second look came to no end: ${outcome.reason}.` };
   }
-  const { verdict, trigger, evidence, severity, places } = outcome.verdict;
-  if (verdict === "refuted") return dropped(finding, "refuted", evidence);
-  if (verdict === "uncertain" && !atLeast(severity, "high")) return dropped(finding, "uncertain", evidence);
+  const { verdict, failingInput, reason, evidence, places } = outcome.verdict;
+  const severity = outcome.verdict.severity ?? finding.severity;
+  if (verdict === "refuted") return dropped(finding, "refuted", reason);
+  if (verdict === "uncertain" && !atLeast(severity, "high")) return dropped(finding, "uncertain", reason);
   return {
     ...finding,
     severity,
     verification: verdict,
-    verification_note: verdict === "confirmed" ? trigger : evidence,
+    verification_note: verdict === "confirmed" ? failingInput : reason,
+    evidence: [...finding.evidence, ...evidence],
     places: withPlaces(finding, places),
   };
 }

@@ -7,8 +7,9 @@ const finding = sampleFinding({ severity: "medium" });
 const verdict = (over: Partial<Verdict>): { verdict: Verdict } => ({
   verdict: {
     verdict: "confirmed",
-    trigger: "an empty cart",
-    evidence: "src/cart.ts:6 assigns.",
+    failingInput: "an empty cart",
+    evidence: [],
+    reason: "src/cart.ts:6 assigns.",
     severity: "high",
     places: [],
     ...over,
@@ -16,7 +17,7 @@ const verdict = (over: Partial<Verdict>): { verdict: Verdict } => ({
 });
 
 describe("after the second look", () => {
-  it("a confirmed finding has the severity and the trigger that the sceptic names", () => {
+  it("a confirmed finding has the severity and the failing input that the sceptic names", () => {
     expect(afterLook(finding, verdict({}))).toMatchObject({
       severity: "high",
       verification: "confirmed",
@@ -26,7 +27,7 @@ describe("after the second look", () => {
 
   it("a refuted finding is dropped with the reason, however sure the reviewer was", () => {
     const sure = sampleFinding({ confidence: 1, severity: "critical" });
-    expect(afterLook(sure, verdict({ verdict: "refuted", evidence: "No caller passes zero." }))).toEqual({
+    expect(afterLook(sure, verdict({ verdict: "refuted", reason: "No caller passes zero." }))).toEqual({
       ...{ id: "f1", path: "src/cart.ts", line: 6, title: sure.title },
       verdict: "refuted",
       reason: "No caller passes zero.",
@@ -34,7 +35,7 @@ describe("after the second look", () => {
   });
 
   it("an uncertain finding stays when it would be severe, and says what stayed open", () => {
-    const open = { verdict: "uncertain", evidence: "It hangs on the driver's version." } as const;
+    const open = { verdict: "uncertain", reason: "It hangs on the driver's version." } as const;
     expect(afterLook(finding, verdict({ ...open, severity: "high" }))).toMatchObject({
       verification: "uncertain",
       verification_note: "It hangs on the driver's version.",

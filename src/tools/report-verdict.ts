@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { Severity, Side } from "../finding.ts";
+import { Evidence, Severity, Side } from "../finding.ts";
 import { unescapeInvisible } from "../text/escape-invisible.ts";
 import { pathOnAnySide } from "./path-on-any-side.ts";
 import { defineTool, type ToolContext, ToolError } from "./tool.ts";
@@ -20,17 +20,18 @@ const Input = z.strictObject({
   verdict: z
     .enum(["confirmed", "refuted", "uncertain"])
     .describe("refuted: it cannot happen. uncertain: it could not be settled with what can be read."),
-  trigger: z
-    .string()
-    .max(MAX_TEXT)
-    .default("")
-    .describe("The input, state or order of events on which it goes wrong. Needed to confirm."),
-  evidence: z
+  reason: z
     .string()
     .min(1)
     .max(MAX_TEXT)
     .describe("What the code that you read shows, with file and line; for uncertain, what stays open."),
-  severity: Severity.describe("By the scale in your instructions, whatever was claimed."),
+  failing_input: z
+    .string()
+    .max(MAX_TEXT)
+    .default("")
+    .describe("The input, state or order of events on which it goes wrong. Needed to confirm."),
+  severity: Severity.optional().describe("By the scale in your instructions, whatever was claimed."),
+  evidence: z.array(Evidence).max(MAX_PLACES).default([]).describe("Places that you read to decide."),
   places: z
     .array(Place)
     .max(MAX_PLACES)
@@ -46,9 +47,9 @@ interface VerdictOutput {
 
 async function execute(input: Input, context: ToolContext) {
   if (!context.judge) throw new ToolError("there is no finding to judge here");
-  if (input.verdict === "confirmed" && input.trigger.trim() === "") {
+  if (input.verdict === "confirmed" && input.failing_input.trim() === "") {
     throw new ToolError(
-      "a confirmed finding needs `trigger`: the input, state or order of events on which it goes wrong. Without one the verdict is uncertain or refuted",
+      "a confirmed finding needs `failing_input`: the input, state or order of events on which it goes wrong. Without one the verdict is uncertain or refuted",
     );
   }
   const places = await Promise.all(
@@ -59,20 +60,21 @@ async function execute(input: Input, context: ToolContext) {
       start_line: start_line === undefined || start_line >= place.line ? null : start_line,
     })),
   );
-  const note = await context.judge.judge({ ...input, places });
+  const { failing_input, severity = null, ...verdict } = input;
+  const note = await context.judge.judge({ ...verdict, failingInput: failing_input, severity, places });
   return { output: { verdict: input.verdict, note }, endsLoop: true };
 }
 
-export const giveVerdict = defineTool<Input, VerdictOutput>({
-  name: "give_verdict",
-  title: "Give the verdict on a finding",
+export const reportVerdict = defineTool<Input, VerdictOutput>({
+  name: "report_verdict",
+  title: "Report the verdict on a finding",
   description:
     "Ends the check of a finding. Confirm only what you can make happen on paper: name the input or the path. Refute when a guard, a caller or a contract makes it impossible.",
   returns: "`verdict`, and a `note` where one of `places` was not found in the code and is left out.",
   example: {
     verdict: "confirmed",
-    trigger: "retries: 0 and a first request that fails",
-    evidence: "src/retry.ts:42 compares with <=, and send() at line 61 is reached once more.",
+    reason: "src/retry.ts:42 compares with <=, and send() at line 61 is reached once more.",
+    failing_input: "retries: 0 and a first request that fails",
     severity: "medium",
   },
   kind: "report",
