@@ -3,7 +3,7 @@ import type { ModelEnv } from "../config/env.ts";
 import { AppError, errorLine } from "../errors.ts";
 import { type AdaptiveModel, createAdaptiveModel } from "../llm/adaptive-model.ts";
 import { modelKey, openKnownModels } from "../llm/known-models.ts";
-import type { Models } from "../llm/model.ts";
+import type { Models, Usage } from "../llm/model.ts";
 import type { OpenAiModel } from "../llm/openai.ts";
 import type { PriceTable } from "../llm/pricing.ts";
 import type { Probed } from "../llm/probe.ts";
@@ -73,7 +73,7 @@ export async function createModel(
   pricesFile: string | null,
   { name = env.name, maxRetries = MAX_RETRIES }: { name?: string; maxRetries?: number } = {},
 ): Promise<OpenAiModel> {
-  return connect(env, name, await pricesOf(pricesFile), maxRetries);
+  return connect(env, name, (await pricesOf(pricesFile)).table, maxRetries);
 }
 
 /** Under which name it is kept what a model can do. */
@@ -83,26 +83,34 @@ export const keyOf = ({ baseUrl, azure }: ModelEnv, name: string): string =>
 function lateModel(
   env: ModelEnv,
   name: string,
-  prices: PriceTable,
+  prices: Prices,
 ): { native: Probed; load(): Promise<unknown> } {
   let model: Promise<OpenAiModel> | undefined;
   const load = () => {
-    model ??= connect(env, name, prices, MAX_RETRIES);
+    model ??= connect(env, name, prices.table, MAX_RETRIES);
     return model;
   };
   const native: Probed = {
     name,
     contextTokens: env.contextTokens,
     protocol: "native",
+    costOf: (usage) => prices.costOf(name, usage),
     respond: async (request, signal) => (await load()).respond(request, signal),
     findContextTokens: async (signal) => (await load()).findContextTokens(signal),
   };
   return { native, load };
 }
 
-async function pricesOf(pricesFile: string | null): Promise<PriceTable> {
-  const { readPrices } = await import("../llm/pricing.ts");
-  return readPrices(await readPricesFile(pricesFile));
+/** The price table, and what follows from it for one model. */
+interface Prices {
+  table: PriceTable;
+  costOf(name: string, usage: Omit<Usage, "costUsd">): number | null;
+}
+
+async function pricesOf(pricesFile: string | null): Promise<Prices> {
+  const { costOf, priceOf, readPrices } = await import("../llm/pricing.ts");
+  const table = readPrices(await readPricesFile(pricesFile));
+  return { table, costOf: (name, usage) => costOf(usage, priceOf(name, table)) };
 }
 
 async function connect(

@@ -67,6 +67,7 @@ export class DayBudget {
   meter(model: Model): Model {
     return {
       ...factsOf(model),
+      costOf: (usage) => model.costOf?.(usage) ?? null,
       respond: async (request, signal) => {
         await this.require();
         const turn = await model.respond(request, signal);

@@ -12,6 +12,7 @@ export function watchModels(models: Models): WatchedModels {
   let fault: AppError | undefined;
   const watch = (model: Model): Model => ({
     ...factsOf(model),
+    costOf: (usage) => model.costOf?.(usage) ?? null,
     async respond(request, signal) {
       try {
         const turn = await model.respond(request, signal);

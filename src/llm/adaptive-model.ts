@@ -80,6 +80,7 @@ export function createAdaptiveModel(options: AdaptiveOptions): AdaptiveModel {
     get protocol() {
       return protocol;
     },
+    costOf: (usage) => native.costOf?.(usage) ?? null,
     async ready(signal) {
       if (settled) return;
       probing ??= findOut().finally(() => {

@@ -79,6 +79,8 @@ export interface ModelFacts {
  * `model_failed`, after the bounded retries of its own.
  */
 export interface Model extends ModelFacts {
+  /** US dollars that so many tokens cost; null, or left out, where the price is not known. */
+  costOf?(usage: Omit<Usage, "costUsd">): number | null;
   respond(request: ModelRequest, signal: AbortSignal): Promise<ModelTurn>;
 }
 

@@ -89,6 +89,7 @@ export function createOpenAiModel(options: OpenAiOptions): OpenAiModel {
     name: model,
     contextTokens: options.contextTokens,
     protocol: "native",
+    costOf: (usage) => costOf(usage, price),
     respond: (request, signal) => withRetries(() => send(request, signal), retry, signal),
     listModels: (signal) =>
       withRetries(

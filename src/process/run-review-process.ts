@@ -61,7 +61,7 @@ function converse(
     const message = FromChild.safeParse(raw);
     if (!message.success)
       return reject(died(`sent a message of no known shape: ${z.prettifyError(message.error)}`));
-    if (message.data.type === "result") return resolve(message.data.result);
+    if (message.data.type === "result") return resolve(priced(message.data.result, options.models));
     if (message.data.type === "failed") return reject(failureOf(message.data.error));
     void answer(child, message.data, options, ended).catch(reject);
   });
@@ -69,6 +69,15 @@ function converse(
     clearTimeout(deadline);
     options.signal.removeEventListener("abort", aborted);
   });
+}
+
+/** Prices are known on this side alone. What a provider's cache saves is left out: nobody knows it beforehand. */
+function priced(result: ReviewResult, models: Models | null): ReviewResult {
+  const { predicted } = result;
+  if (!predicted || !models) return result;
+  const { prompt_tokens: promptTokens, completion_tokens: completionTokens } = predicted;
+  const cost = models.review.costOf?.({ promptTokens, completionTokens, cachedTokens: 0 }) ?? null;
+  return { ...result, predicted: { ...predicted, cost_usd: cost } };
 }
 
 type Request = Exclude<FromChild, { type: "result" | "failed" }>;

@@ -236,6 +236,17 @@ describe("a review process", () => {
     expect(model.requests).toHaveLength(1);
   });
 
+  it("says before what it will cost, where the price is known", async () => {
+    const model: Model = {
+      ...scripted({ toolCalls: [finish] }),
+      costOf: ({ promptTokens }) => promptTokens / 1_000,
+    };
+    const { predicted } = await run(model).result;
+    expect(predicted?.prompt_tokens).toBeGreaterThan(0);
+    expect(predicted?.cost_usd).toBe((predicted?.prompt_tokens ?? 0) / 1_000);
+    expect((await run(scripted({ toolCalls: [finish] })).result).predicted?.cost_usd).toBeNull();
+  });
+
   it("rejects when it is aborted, and leaves no process behind", async () => {
     const abort = new AbortController();
     const never: Model = {
