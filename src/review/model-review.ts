@@ -2,14 +2,16 @@ import type { StopReason } from "../agent/events.ts";
 import type { Totals } from "../agent/totals.ts";
 import type { Finding } from "../finding.ts";
 import { createFindingCollector } from "./finding-collector.ts";
+import { createIdentities } from "./fingerprint.ts";
 import { gather } from "./merge/gather.ts";
+import { asOne, type Group, joinEqual } from "./merge/join.ts";
 import { mergePass } from "./merge/merge-pass.ts";
 import { publicFault } from "./model-fault.ts";
 import type { DroppedFinding, Prediction, TotalUsage } from "./review-result.ts";
 import type { ReviewRun } from "./review-run.ts";
 import { type Passes, reviewUnits } from "./review-units.ts";
 import { whyUnfinished, worstStop } from "./stop-reasons.ts";
-import { verifyFindings } from "./verify/verify-findings.ts";
+import { unchecked, type Verified, verifyFindings } from "./verify/verify-findings.ts";
 
 /** What a review found, whoever made it, before findings are placed. */
 export interface ModelReview {
@@ -30,60 +32,91 @@ export interface ModelReview {
 export async function reviewWithModel(run: ReviewRun): Promise<ModelReview> {
   run.deps.progress({ type: "phase", phase: "planning" });
   const passes = await reviewUnits(run);
-  const found = gathered(run, passes);
-  const stopReason = worstStop(passes.reviews.map(({ loop }) => loop.stopReason).concat(passes.stops));
-  // A model that cannot be asked any more would fail each further loop after all its retries.
-  const isOver = stopReason === "model_error" || stopReason === "aborted";
-  const merged = isOver ? unmerged(passes, found) : await merge(run, passes, found);
-  const verified = isOver ? { findings: merged.findings, dropped: [] } : await verify(run, merged.findings);
+  const identify = identitiesOf(run);
+  const found = gather(
+    passes.reviews.map(({ findings }) => findings),
+    identify,
+  );
+  const stopReason = worstStop(passes.reviews.map((review) => review.stopReason).concat(passes.stops));
+  const isOver = isModelLost(run, passes);
+  const merged = isOver ? unmerged(passes, found) : await merge(run, passes, found, identify);
+  const verified = await verify(run, merged.groups, isOver ? whyUnfinished(stopReason) : null);
   return {
     ...verified,
     predicted: passes.predicted,
     summary: merged.summary ?? unfinishedSummary(stopReason),
     usage: totals(run.account.usage),
     stopReason,
-    warnings: warningsOf(run, passes),
+    warnings: [...warningsOf(run, passes), ...merged.warnings],
   };
 }
 
-async function verify(run: ReviewRun, findings: readonly Finding[]) {
-  if (run.input.config.effort === "low" || findings.length === 0) return { findings, dropped: [] };
-  run.deps.progress({ type: "phase", phase: "verifying" });
-  return verifyFindings(run, findings);
+type Identify = ReturnType<typeof createIdentities>;
+
+/** Ids that are unique in the whole review; a file goes by the name that it had at the merge base. */
+function identitiesOf({ files }: ReviewRun): Identify {
+  const identify = createIdentities();
+  const firstNames = new Map(files.map(({ change }) => [change.path, change.oldPath ?? change.path]));
+  return (finding) => identify({ ...finding, path: firstNames.get(finding.path) ?? finding.path });
 }
 
-function gathered(run: ReviewRun, { reviews }: Passes): Finding[] {
-  const firstNames = new Map(run.files.map(({ change }) => [change.path, change.oldPath ?? change.path]));
-  return gather(
-    reviews.map(({ findings }) => findings),
-    (path) => firstNames.get(path) ?? path,
-  );
+/** A model that cannot be asked any more would fail each further loop after all its retries. */
+function isModelLost({ deps }: ReviewRun, { reviews, stops }: Passes): boolean {
+  const failed = reviews.every(({ stopReason }) => stopReason === "model_error");
+  return deps.signal.aborted || stops.includes("model_error") || (reviews.length > 0 && failed);
+}
+
+/** @param whyNot why nobody can be asked; null when somebody can */
+async function verify(run: ReviewRun, groups: readonly Group[], whyNot: string | null): Promise<Verified> {
+  if (run.input.config.effort === "low") return { findings: groups.map(asOne), dropped: [] };
+  if (whyNot !== null)
+    return { findings: groups.map((group) => unchecked(asOne(group), whyNot)), dropped: [] };
+  if (groups.length > 0) run.deps.progress({ type: "phase", phase: "verifying" });
+  return verifyFindings(run, groups);
+}
+
+interface Merged {
+  groups: readonly Group[];
+  /** Null when no loop finished. */
+  summary: string | null;
+  warnings: string[];
 }
 
 /** One list and one summary; a model is asked where there is something to join, or where parts were read apart. */
-async function merge(run: ReviewRun, passes: Passes, findings: readonly Finding[]) {
+async function merge(
+  run: ReviewRun,
+  passes: Passes,
+  groups: readonly Group[],
+  identify: Identify,
+): Promise<Merged> {
   const { reviews, units } = passes;
-  const apart = unmerged(passes, findings);
+  const apart = unmerged(passes, groups);
   const { effort } = run.input.config;
-  const isNeeded = units.length > 1 || (findings.length > 1 && (effort !== "low" || reviews.length > 1));
+  const isNeeded = units.length > 1 || (groups.length > 1 && (effort !== "low" || reviews.length > 1));
   if (!isNeeded) return apart;
   run.deps.progress({ type: "phase", phase: "merging" });
   const collector = collectorFor(run);
   const parts = reviews.flatMap(({ name, files, summary }) =>
     summary === null ? [] : [{ name, paths: files.map(({ change }) => change.path), summary }],
   );
-  const merged = await mergePass(run, findings, units.length > 1 ? parts : [], {
-    report: collector,
-    found: collector.findings,
-  });
-  return { findings: merged.findings, summary: merged.summary ?? apart.summary };
+  const isApart = units.length > 1 && parts.length > 1;
+  const merged = await mergePass(run, groups, isApart ? parts : [], collector.report);
+  return {
+    // It may report what is listed already, and what it finds has ids of a loop that knows no other.
+    groups: joinEqual([...merged.groups, ...gather([collector.findings()], identify)]),
+    summary: (isApart ? merged.summary : null) ?? apart.summary,
+    warnings: isApart && merged.summary === null ? [NOT_CROSSED] : [],
+  };
 }
 
+const NOT_CROSSED =
+  "The change was read in parts, and what crosses them was not looked at to the end: the pass that merges did not finish.";
+
 /** Without a pass that merges: parts keep their summaries, and several looks at the same have one. */
-function unmerged({ reviews, units }: Passes, findings: readonly Finding[]) {
+function unmerged({ reviews, units }: Passes, groups: readonly Group[]): Merged {
   const summaries = reviews.flatMap(({ summary }) => (summary === null ? [] : [summary]));
   const shown = units.length > 1 ? summaries : summaries.slice(0, 1);
-  return { findings, summary: shown.length > 0 ? shown.join("\n\n") : null };
+  return { groups, summary: shown.length > 0 ? shown.join("\n\n") : null, warnings: [] };
 }
 
 function collectorFor({ anchorFile, input, deps }: ReviewRun) {
@@ -99,14 +132,14 @@ function collectorFor({ anchorFile, input, deps }: ReviewRun) {
 
 function warningsOf({ account, input }: ReviewRun, { reviews, unplanned }: Passes): string[] {
   const { usage } = account;
-  const faults = reviews.flatMap(({ loop }) => (loop.modelError ? [publicFault(loop.modelError)] : []));
+  const faults = reviews.flatMap(({ modelError }) => (modelError ? [publicFault(modelError)] : []));
   const unpriced = input.limits.costUsd !== null && usage.requests > 0 && usage.costUsd === null;
   return [
     ...new Set(faults),
     ...(unpriced ? ["The cost limit could not be kept: the price of the model is not known."] : []),
     ...(unplanned > 0
       ? [
-          `The budget had no room for ${unplanned === 1 ? "1 file" : `${unplanned} files`}: those of least risk were not read.`,
+          `The budget had no room for ${unplanned === 1 ? "1 file, which was" : `${unplanned} files, which were`} not read.`,
         ]
       : []),
   ];

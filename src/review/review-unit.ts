@@ -1,4 +1,5 @@
 import type { Account } from "../agent/account.ts";
+import type { StopReason } from "../agent/events.ts";
 import type { AgentResult } from "../agent/run-agent.ts";
 import type { Finding } from "../finding.ts";
 import type { Message } from "../llm/model.ts";
@@ -28,7 +29,8 @@ export interface UnitReview {
   findings: readonly Finding[];
   /** Null when the model did not finish. */
   summary: string | null;
-  loop: AgentResult;
+  stopReason: StopReason;
+  modelError: AgentResult["modelError"];
 }
 
 /** How every loop over a unit begins, whatever it looks for. */
@@ -83,7 +85,7 @@ export async function reviewUnit(run: ReviewRun, unit: UnitTask, start: UnitStar
     progress({ type: "coverage", served, total });
   };
   tell();
-  const loop = await runLoop(run, {
+  const { stopReason, modelError } = await runLoop(run, {
     loop: unit.loop,
     role: "review",
     messages: withFocus(start.messages, unit.focus),
@@ -99,7 +101,8 @@ export async function reviewUnit(run: ReviewRun, unit: UnitTask, start: UnitStar
       tell();
     },
   });
-  return { findings: collector.findings(), summary: collector.summary(), loop };
+  // The conversation is left behind: those of all loops together would fill the memory.
+  return { findings: collector.findings(), summary: collector.summary(), stopReason, modelError };
 }
 
 /** What a loop looks for stands last: what stands before it is the same for all loops over a unit, and cached. */

@@ -174,6 +174,26 @@ describe("the second look", () => {
     expect(result.stop_reason).toBe("finished");
   });
 
+  it("goes on with the next of joined findings where it refutes the first, so that none is lost", async () => {
+    const own = (name: string) => ({ path: `src/${name}/${name}.ts`, quote: lines(name, true)[0] });
+    const script: Script = {
+      review: () => turn(report(own("a")), report(own("b")), report(own("c")), finish()),
+      verify: (request) =>
+        turn(
+          textOf(request).includes("Place: src/a/")
+            ? verdict({ verdict: "refuted", reason: "a.d.ts declares it.", failing_input: "" })
+            : verdict(),
+        ),
+    };
+    const { result, models } = await review(script);
+
+    expect(models.verify.requests).toHaveLength(2);
+    expect(result.dropped).toMatchObject([{ path: "src/a/a.ts", verdict: "refuted" }]);
+    expect(result.findings).toMatchObject([
+      { finding: { path: "src/b/b.ts", verification: "confirmed", places: [{ path: "src/c/c.ts" }] } },
+    ]);
+  });
+
   it("is left out at low effort", async () => {
     const { result, models } = await review({ review: () => turn(report(), finish()) }, { effort: "low" });
 
@@ -252,6 +272,21 @@ describe("a change that is reviewed in parts", () => {
     expect(result.summary).toBe("One change.");
   });
 
+  it("has each finding once, with an id of its own, whatever the pass that merges reports again", async () => {
+    const another = report({ title: "limit is called twice" });
+    const script: Script = {
+      review: (request) => (fileIn(request) === "a" ? turn(report(), finish()) : turn(finish())),
+      merge: () => turn(report(), another, finish()),
+    };
+    const { result, models, entries } = await review(script, small);
+
+    expect(result.findings).toHaveLength(2);
+    expect(new Set(result.findings.map(({ finding }) => finding.id)).size).toBe(2);
+    expect(models.verify.requests).toHaveLength(2);
+    const again = await review(script, { ...small, replay: entries });
+    expect(again.models.verify.requests).toEqual([]);
+  });
+
   it("keeps what was found when the pass that merges fails", async () => {
     const script: Script = {
       review: () => turn(report(), finish("A part.")),
@@ -262,6 +297,7 @@ describe("a change that is reviewed in parts", () => {
     expect(result.findings).toHaveLength(1);
     expect(result.summary).toContain("A part.");
     expect(result.stop_reason).toBe("finished");
+    expect(result.warnings).toEqual([expect.stringContaining("what crosses them was not looked at")]);
   });
 
   it("ends within its tokens, with what was not read named", async () => {

@@ -1,6 +1,16 @@
-import { type Finding, severities } from "../../finding.ts";
+import { type Evidence, type Finding, severities } from "../../finding.ts";
 import type { JoinPort } from "../../tools/tool.ts";
+import { folded } from "../fingerprint.ts";
 import { overlap, placeOf, saysTheSame } from "./same-fault.ts";
+
+/**
+ * Findings with one cause. The first speaks for all of them; the others are kept as they are, for a second look that does not
+ * believe the first has said nothing of the others.
+ */
+export type Group = readonly [Finding, ...Finding[]];
+
+/** A group as people read it. */
+export const asOne = ([first, ...others]: Group): Finding => others.reduce(joined, first);
 
 /** Places of one finding that are kept; a problem that stands in more is told by the first of them. */
 const MAX_PLACES = 50;
@@ -20,7 +30,7 @@ export function joined(kept: Finding, other: Finding): Finding {
     severity: worse(kept, other),
     confidence: Math.max(kept.confidence, other.confidence),
     suggestion: kept.suggestion ?? sameLines(kept, other)?.suggestion ?? null,
-    evidence: [...kept.evidence, ...other.evidence],
+    evidence: [...kept.evidence, ...inOtherWords(kept, other), ...other.evidence],
     places,
   };
 }
@@ -33,40 +43,46 @@ function sameLines(kept: Finding, other: Finding): Finding | null {
   return isSame ? other : null;
 }
 
-/** Findings that say the same become one with its places; the first of them is kept, and their order. */
-export function joinEqual(findings: readonly Finding[]): Finding[] {
-  const kept: Finding[] = [];
-  for (const finding of findings) {
-    const place = kept.findIndex((one) => saysTheSame(one, finding));
-    const first = kept[place];
-    if (first) kept[place] = joined(first, finding);
-    else kept.push(finding);
+/** What the second says of its lines at head where it says something else; evidence knows no other lines. */
+function inOtherWords(kept: Finding, { path, side, line, start_line, title }: Finding): Evidence[] {
+  if (side === "LEFT" || folded(kept.title) === folded(title)) return [];
+  return [{ path, start_line: start_line ?? line, end_line: line, note: title }];
+}
+
+/** Groups that hold findings which say the same become one; the first of them is kept, and their order. */
+export function joinEqual(groups: readonly Group[]): Group[] {
+  const kept: Group[] = [];
+  for (const group of groups) {
+    const at = kept.findIndex((known) => known.some((one) => saysTheSame(one, group[0])));
+    const known = kept[at];
+    if (known) kept[at] = [...known, ...group];
+    else kept.push(group);
   }
   return kept;
 }
 
-/** Lets a model join findings that say the same in other words. */
+/** Lets a model join findings that say the same in other words. A group goes by the id of its first finding. */
 export interface Joiner extends JoinPort {
-  findings(): readonly Finding[];
+  groups(): readonly Group[];
 }
 
-export function createJoiner(findings: readonly Finding[]): Joiner {
-  let left = [...findings];
+export function createJoiner(groups: readonly Group[]): Joiner {
+  let left = [...groups];
+  const withId = (id: string) => left.find(([first]) => first.id === id);
   return {
-    findings: () => left,
+    groups: () => left,
     join(keep, others) {
-      const unknown = [keep, ...others].find((id) => !left.some((one) => one.id === id));
-      if (unknown !== undefined) {
-        const known = left.map(({ id }) => id).join(", ");
-        return { ok: false, reason: `there is no finding '${unknown.slice(0, 40)}'; the ids are ${known}` };
+      const kept = withId(keep);
+      const unknown = [keep, ...others].find((id) => !withId(id));
+      if (!kept || unknown !== undefined) {
+        const known = left.map(([{ id }]) => id).join(", ");
+        return { ok: false, reason: `there is no finding '${unknown?.slice(0, 40)}'; the ids are ${known}` };
       }
-      const gone = new Set(others.filter((id) => id !== keep));
-      const first = left.find(({ id }) => id === keep) as Finding;
-      const joinedWith = left.filter(({ id }) => gone.has(id));
-      const one = joinedWith.reduce(joined, first);
-      left = left.filter(({ id }) => !gone.has(id)).map((finding) => (finding.id === keep ? one : finding));
-      const added = one.places.length - first.places.length;
-      return { ok: true, note: `${joinedWith.length} joined, ${added} of them as further places` };
+      const gone = left.filter((group) => group !== kept && others.includes(group[0].id));
+      const all: Group = [...kept, ...gone.flat()];
+      left = left.flatMap((group) => (group === kept ? [all] : gone.includes(group) ? [] : [group]));
+      const added = asOne(all).places.length - asOne(kept).places.length;
+      return { ok: true, note: `${gone.length} joined, ${added} of them as further places` };
     },
   };
 }

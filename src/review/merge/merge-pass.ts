@@ -8,7 +8,7 @@ import type { ReportPort } from "../../tools/tool.ts";
 import { mergePrompt } from "../prompts/prompts.ts";
 import type { ReviewRun } from "../review-run.ts";
 import { runLoop } from "../run-loop.ts";
-import { createJoiner } from "./join.ts";
+import { asOne, createJoiner, type Group } from "./join.ts";
 
 /** What one part of the review says of itself. */
 export interface PartSummary {
@@ -19,7 +19,7 @@ export interface PartSummary {
 }
 
 export interface Merged {
-  findings: readonly Finding[];
+  groups: readonly Group[];
   /** Null when the pass did not finish. */
   summary: string | null;
 }
@@ -36,27 +36,26 @@ const TIME_SHARE = 0.4;
  * Lets a model join findings with one cause and look at what crosses the parts that were reviewed apart. What it does not
  * get to stays as it is: a pass that fails loses nothing.
  *
- * @param collect takes what the pass itself finds, and says whether the review may end
+ * @param report takes what the pass itself finds
  */
 export async function mergePass(
   run: ReviewRun,
-  findings: readonly Finding[],
+  groups: readonly Group[],
   parts: readonly PartSummary[],
-  collect: { report: ReportPort; found(): readonly Finding[] },
+  report: ReportPort["report"],
 ): Promise<Merged> {
-  const joiner = createJoiner(findings);
+  const joiner = createJoiner(groups);
   let summary: string | null = null;
-  const isWhole = parts.length < 2;
   await runLoop(run, {
     loop: "merge",
     role: "summarize",
-    messages: messagesFor(findings, parts),
+    messages: messagesFor(groups.map(asOne), parts),
     tools:
       run.models.summarize.protocol === "single-shot" ? mergingTools : [...readingTools, ...mergingTools],
     ports: {
       join: joiner,
       report: {
-        report: (finding) => collect.report.report(finding),
+        report,
         async finish(text) {
           summary = text;
           return { ok: true };
@@ -69,7 +68,7 @@ export async function mergePass(
     tokens: TOKENS,
     timeShare: TIME_SHARE,
   });
-  return { findings: [...joiner.findings(), ...collect.found()], summary: isWhole ? null : summary };
+  return { groups: joiner.groups(), summary };
 }
 
 function messagesFor(findings: readonly Finding[], parts: readonly PartSummary[]): Message[] {

@@ -1,11 +1,11 @@
 import { atLeast, type Finding, type Place } from "../../finding.ts";
 import { mapFew } from "../../map-few.ts";
-
-import { overlap, placeOf } from "../merge/same-fault.ts";
+import { asOne, type Group } from "../merge/join.ts";
+import { isSameFault, overlap, placeOf } from "../merge/same-fault.ts";
 import type { DroppedFinding } from "../review-result.ts";
 import type { ReviewRun } from "../review-run.ts";
 import { lookAgain, type Outcome } from "./sceptic.ts";
-import { createSiblingSearch } from "./siblings.ts";
+import { createSiblingSearch, type SiblingSearch } from "./siblings.ts";
 
 export interface Verified {
   findings: Finding[];
@@ -20,29 +20,40 @@ const CONCURRENCY = 4;
  * Gives each finding to a sceptic. What is refuted is dropped and told as dropped; what could not be settled is kept only when
  * it would be severe, and says so; what could not be checked is kept and says that.
  */
-export async function verifyFindings(run: ReviewRun, findings: readonly Finding[]): Promise<Verified> {
+export async function verifyFindings(run: ReviewRun, groups: readonly Group[]): Promise<Verified> {
   const siblings = createSiblingSearch(run.files, run.deps.diffs);
   let done = 0;
-  const judged = await mapFew(findings, CONCURRENCY, async (finding) => {
-    const outcome = await lookAgain(run, finding, await siblings.of(finding));
+  const all = await mapFew(groups, CONCURRENCY, async (group) => {
+    const judged = await verifyGroup(run, group, siblings);
     done += 1;
-    run.deps.progress({ type: "verdict", done, total: findings.length });
-    return { finding, outcome };
+    run.deps.progress({ type: "verdict", done, total: groups.length });
+    return judged;
   });
-  const all: Verified = { findings: [], dropped: [] };
-  for (const { finding, outcome } of judged) {
-    const kept = afterLook(finding, outcome);
-    if ("reason" in kept) all.dropped.push(kept);
-    else all.findings.push(kept);
-  }
-  return all;
+  return {
+    findings: all.flatMap(({ findings }) => findings),
+    dropped: all.flatMap(({ dropped }) => dropped),
+  };
+}
+
+/** Where the first is dropped, the next speaks for the rest: whoever joined them may have been wrong, or deceived. */
+async function verifyGroup(run: ReviewRun, group: Group, siblings: SiblingSearch): Promise<Verified> {
+  const finding = asOne(group);
+  const kept = afterLook(finding, await lookAgain(run, finding, await siblings.of(finding)));
+  if (!("reason" in kept)) return { findings: [kept], dropped: [] };
+  const [next, ...others] = group.filter((one) => one !== group[0] && !isSameFault(one, group[0]));
+  if (!next) return { findings: [], dropped: [kept] };
+  const { findings, dropped } = await verifyGroup(run, [next, ...others], siblings);
+  return { findings, dropped: [kept, ...dropped] };
+}
+
+/** Nobody is to take it for checked, and nobody is to miss it. */
+export function unchecked(finding: Finding, reason: string): Finding {
+  return { ...finding, verification_note: `The second look came to no end: ${reason}.` };
 }
 
 /** The finding as it is reported after a second look, or as it is dropped. Its severity is the sceptic's from here on. */
 export function afterLook(finding: Finding, outcome: Outcome): Finding | DroppedFinding {
-  if (outcome.verdict === null) {
-    return { ...finding, verification_note: `The second look came to no end: ${outcome.reason}.` };
-  }
+  if (outcome.verdict === null) return unchecked(finding, outcome.reason);
   const { verdict, failingInput, reason, evidence, places } = outcome.verdict;
   const severity = outcome.verdict.severity ?? finding.severity;
   if (verdict === "refuted") return dropped(finding, "refuted", reason);

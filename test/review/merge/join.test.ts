@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { createJoiner, joinEqual, joined } from "../../../src/review/merge/join.ts";
+import { asOne, createJoiner, joinEqual, joined } from "../../../src/review/merge/join.ts";
 import { sampleFinding } from "../../reporters/sample-result.ts";
 
 const finding = sampleFinding;
@@ -35,6 +35,16 @@ describe("findings with one cause", () => {
     expect(joined(bare, finding({ id: "f2", line: 7 })).suggestion).toBeNull();
   });
 
+  it("keep what each says, where they say it in different words", () => {
+    const other = finding({ id: "f2", path: "src/b.ts", line: 9, title: "The total is lost", evidence: [] });
+    expect(joined(finding({ evidence: [] }), other).evidence).toEqual([
+      { path: "src/b.ts", start_line: 9, end_line: 9, note: "The total is lost" },
+    ]);
+    expect(joined(finding({ evidence: [] }), finding({ path: "src/b.ts", evidence: [] })).evidence).toEqual(
+      [],
+    );
+  });
+
   it("are joined by themselves when they say the same, whatever the case and spacing of their titles", () => {
     const all = [
       finding({ id: "a", title: "No limit", line: 1 }),
@@ -42,7 +52,7 @@ describe("findings with one cause", () => {
       finding({ id: "c", title: "No limit", path: "src/c.ts", line: 3 }),
       finding({ id: "d", title: "No limit", category: "security", line: 9 }),
     ];
-    const [first, other, ...more] = joinEqual(all);
+    const [first, other, ...more] = joinEqual(all.map((one) => [one])).map(asOne);
     expect(first?.places.map(({ path }) => path)).toEqual(["src/b.ts", "src/c.ts"]);
     expect(other).toMatchObject({ id: "d", places: [] });
     expect(more).toEqual([]);
@@ -51,15 +61,16 @@ describe("findings with one cause", () => {
 
 describe("a model that joins findings", () => {
   const three = [
-    finding({ id: "a", line: 1 }),
-    finding({ id: "b", path: "src/b.ts", line: 2 }),
-    finding({ id: "c", path: "src/c.ts", line: 3 }),
-  ];
+    [finding({ id: "a", line: 1 })],
+    [finding({ id: "b", path: "src/b.ts", line: 2 })],
+    [finding({ id: "c", path: "src/c.ts", line: 3 })],
+  ] as const;
 
   it("keeps the one it names, with the others as places", () => {
     const joiner = createJoiner(three);
     expect(joiner.join("b", ["a", "c"])).toMatchObject({ ok: true });
-    expect(joiner.findings()).toMatchObject([
+    expect(joiner.groups().map((group) => group.map(({ id }) => id))).toEqual([["b", "a", "c"]]);
+    expect(joiner.groups().map(asOne)).toMatchObject([
       { id: "b", places: [{ path: "src/cart.ts" }, { path: "src/c.ts" }] },
     ]);
   });
@@ -70,12 +81,12 @@ describe("a model that joins findings", () => {
       ok: false,
       reason: "there is no finding 'z'; the ids are a, b, c",
     });
-    expect(joiner.findings()).toHaveLength(3);
+    expect(joiner.groups()).toHaveLength(3);
   });
 
   it("cannot join a finding with itself away", () => {
     const joiner = createJoiner(three);
     joiner.join("a", ["a"]);
-    expect(joiner.findings()).toHaveLength(3);
+    expect(joiner.groups()).toHaveLength(3);
   });
 });
