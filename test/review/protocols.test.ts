@@ -1,0 +1,125 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { forAllRoles, type Model, type ModelRequest, type Protocol } from "../../src/llm/model.ts";
+import { type ScriptedTurn, scriptedModel } from "../../src/llm/scripted.ts";
+import { withSingleShot } from "../../src/llm/single-shot.ts";
+import { withTextProtocol } from "../../src/llm/text-protocol.ts";
+import { isComplete } from "../../src/review/review-result.ts";
+import { runReview } from "../../src/review/run-review.ts";
+import { createDiffSource } from "../../src/tools/diff-source.ts";
+import { GitRepo } from "../support/git-repo.ts";
+import { reviewInput } from "../support/review-input.ts";
+import { openRepository } from "../tools/context.ts";
+
+const names = { report: "report_finding", finish: "finish_review", verdict: "report_verdict" };
+const adapters: Record<Protocol, (model: Model) => Model> = {
+  native: (model) => model,
+  text: withTextProtocol,
+  "single-shot": (model) => withSingleShot(model, names),
+};
+
+const finding = (line: number, quote: string, title: string) => ({
+  ...{ path: "cart.ts", side: "RIGHT", line, quote, title },
+  ...{ severity: "medium", category: "correctness", body: "It is wrong.", confidence: 0.4 },
+});
+const findings = [
+  finding(2, "  return lines.length - 1;", "The last line is never counted"),
+  finding(5, "  return price / count(lines);", "A cart of one line divides by zero"),
+  // The line is wrong and the code is right.
+  finding(1, "  return price / count(lines);", "The mean ignores quantities"),
+];
+const refuted = findings[2]?.title ?? "";
+const summary = "Counts lines.";
+
+/** What the model says to a request of this kind, in the form of its protocol. */
+const said: Record<Protocol, (kind: "review" | "verify" | "merge", verdict: object) => ScriptedTurn> = {
+  native(kind, verdict) {
+    if (kind === "verify") return { toolCalls: [{ name: names.verdict, arguments: { ...verdict } }] };
+    const reports = kind === "merge" ? [] : findings.map((one) => ({ name: names.report, arguments: one }));
+    return { toolCalls: [...reports, { name: names.finish, arguments: { summary } }] };
+  },
+  text: (kind, verdict) => ({ content: JSON.stringify({ calls: said.native(kind, verdict).toolCalls }) }),
+  "single-shot"(kind, verdict) {
+    if (kind === "verify") return { content: JSON.stringify(verdict) };
+    if (kind === "merge") return said.text(kind, verdict);
+    return { content: JSON.stringify({ findings, summary }) };
+  },
+};
+
+let repo: GitRepo;
+let opened: Awaited<ReturnType<typeof openRepository>>;
+beforeAll(async () => {
+  repo = GitRepo.create();
+  repo.commit("base", { "cart.ts": "export const rate = 1;\n" });
+  repo.branch("topic");
+  const lines = [
+    "export function count(lines: unknown[]) {",
+    "  return lines.length - 1;",
+    "}",
+    "export function mean(price: number, lines: unknown[]) {",
+    "  return price / count(lines);",
+    "}",
+  ];
+  repo.commit("head", { "cart.ts": `${lines.join("\n")}\n` });
+  opened = await openRepository(repo);
+});
+afterAll(async () => {
+  await opened?.[Symbol.asyncDispose]();
+  repo?.dispose();
+});
+
+function kindOf({ messages }: ModelRequest): "review" | "verify" | "merge" {
+  const [system] = messages;
+  if (system?.content.startsWith("You check one claim")) return "verify";
+  return system?.content.startsWith("You review") ? "review" : "merge";
+}
+
+async function review(protocol: Protocol, contextTokens: number) {
+  const scripted = scriptedModel(
+    (request) => {
+      const isRefuted = request.messages.some(({ content }) => content.includes(refuted));
+      const verdict = { verdict: isRefuted ? "refuted" : "confirmed", failing_input: "one line" };
+      return said[protocol](kindOf(request), { ...verdict, reason: "cart.ts:2", severity: "high" });
+    },
+    { contextTokens },
+  );
+  const { workspace } = opened;
+  const result = await runReview(reviewInput({ config: { effort: "medium" } }), {
+    workspace,
+    diffs: createDiffSource(workspace, { ignore: [], private: [] }),
+    models: forAllRoles(adapters[protocol](scripted)),
+    trajectory: { append: async () => {} },
+    replay: [],
+    isPrivate: () => false,
+    progress: () => {},
+    signal: new AbortController().signal,
+    now: () => 0,
+    startedAt: 0,
+  });
+  return { result, requests: scripted.requests };
+}
+
+describe("a whole review", () => {
+  it.each(["text", "single-shot"] as const)(
+    "with the %s protocol comes to what one with tools comes to",
+    async (protocol) => {
+      const [native, other] = [await review("native", 128_000), await review(protocol, 128_000)];
+
+      expect(native.result.findings.map(({ finding: { line } }) => line)).toEqual([2, 5]);
+      expect(other.result.findings).toEqual(native.result.findings);
+      expect(other.result.dropped).toEqual(native.result.dropped);
+      expect(other.result.summary).toBe(native.result.summary);
+      expect(isComplete(other.result)).toBe(true);
+      for (const { tools } of other.requests) expect(tools).toEqual([]);
+    },
+  );
+
+  it("in one answer fits a window of 8,000 tokens", async () => {
+    const { result, requests } = await review("single-shot", 8_000);
+
+    expect(result.findings).toHaveLength(2);
+    for (const { messages } of requests) {
+      const characters = messages.reduce((sum, { content }) => sum + content.length, 0);
+      expect(characters / 4).toBeLessThan(8_000 * 0.75);
+    }
+  });
+});
