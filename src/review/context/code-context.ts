@@ -115,7 +115,8 @@ const LEAST_LETTERS = 3;
 /** The names that are looked up, the more important first, with what finding one is worth. */
 function namesToLookUp(changed: readonly Changed[]): Map<string, number> {
   const names = new Map<string, number>();
-  const add = (name: string, worth: number) => names.set(name, Math.max(worth, names.get(name) ?? 0));
+  // What many changed functions call is worth more than any of them.
+  const add = (name: string, worth: number) => names.set(name, worth + (names.get(name) ?? 0));
   for (const one of changed) {
     for (const name of namesOf(one)) add(name, USED * one.risk);
     for (const name of [...one.newNames, ...one.setNames])

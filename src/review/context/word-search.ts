@@ -10,7 +10,7 @@ export interface Hit {
 
 /** Where words stand in the repository. */
 export interface WordHits {
-  /** Lines in order of path and number; none for a word that is common. */
+  /** Lines in order of path and number; of a word that is common those that seem to define it. */
   of(word: string): readonly Hit[];
   /** Whether the word stands in so many lines that none of them says anything. */
   isCommon(word: string): boolean;
@@ -25,12 +25,14 @@ export interface SearchLimits {
 }
 
 /** Words of one search. */
-const MAX_WORDS = 300;
+const MAX_WORDS = 400;
 const MAX_WORD_LENGTH = 80;
 /** Matching lines of one search. */
 const MAX_MATCHES = 6_000;
 /** A word with more lines is common. */
 const MAX_LINES = 250;
+/** Common words whose definitions are searched all the same. */
+const MAX_COMMON = 60;
 /** Searches: each but the last drops the words that crowded the others out. */
 const ROUNDS = 4;
 
@@ -54,7 +56,7 @@ export async function searchWords(
   const common = new Set(usable.slice(MAX_WORDS));
   let hits = new Map<string, Hit[]>();
   for (let round = 0; round < ROUNDS && left.length > 0; round++) {
-    const found = await search(workspace, left, limits);
+    const found = await search(workspace, left.map(escapeRegex).join("|"), true, limits);
     hits = byWord(found.hits, left);
     const crowding = left.filter((word) => (hits.get(word)?.length ?? 0) > MAX_LINES);
     for (const word of crowding) common.add(word);
@@ -64,28 +66,45 @@ export async function searchWords(
     if (crowding.length === 0) left = left.slice(0, Math.floor(left.length / 2));
   }
   const known = new Set(left);
+  const crowded = usable.filter((word) => common.has(word) && isIdentifier(word)).slice(0, MAX_COMMON);
+  const defining = byWord((await search(workspace, definitionOf(crowded), false, limits)).hits, crowded);
   return {
-    of: (word) => (known.has(word) ? (hits.get(word) ?? []) : []),
+    of: (word) => (known.has(word) ? hits.get(word) : defining.get(word)) ?? [],
     isCommon: (word) => common.has(word),
   };
 }
 
+const isIdentifier = (word: string) => /^[\p{L}\p{N}_$]+$/u.test(word);
+
+/** Words in front of a name that is defined, and what a type and a name at the beginning of a line look like in C. */
+const defines =
+  "(?:\\b(?:function\\*?|func|def|class|struct|interface|type|enum|trait|fn|fun|define|const|let|var)\\s+(?:\\([^)]{0,80}\\)\\s*)?" +
+  "|\\b(?:public|private|protected|internal|static|final|async|override|virtual|inline)\\s[A-Za-z0-9_<>\\[\\], ?*&]{0,80}" +
+  "|^[A-Za-z_][A-Za-z0-9_<>:*& ]{0,80}[ *&])";
+
+/** An expression for lines that seem to define one of the words; empty for none. */
+function definitionOf(words: readonly string[]): string {
+  if (words.length === 0) return "";
+  return `${defines}(?:${words.map(escapeRegex).join("|")})\\s*[(<{=:]`;
+}
+
 async function search(
   workspace: Workspace,
-  words: readonly string[],
+  pattern: string,
+  wholeWord: boolean,
   { wants, signal, timeLeft }: SearchLimits,
 ): Promise<{ hits: Hit[]; limited: boolean }> {
   const none = { hits: [], limited: false };
   const milliseconds = timeLeft();
-  if (milliseconds <= 0) return none;
+  if (milliseconds <= 0 || pattern === "") return none;
   const query = {
-    pattern: words.map(escapeRegex).join("|"),
+    pattern,
     contextLines: 0,
     maxResults: MAX_MATCHES,
     wants,
     fixedString: false,
     ignoreCase: false,
-    wholeWord: true,
+    wholeWord,
     invertMatch: false,
     mode: "content" as const,
   };
@@ -98,14 +117,15 @@ async function search(
       limited: found.limited,
     };
   } catch (error) {
-    if (!signal.aborted && error instanceof AppError && error.code === "aborted") return none;
+    // The review goes on without what cannot be searched: the tools can still be asked.
+    if (!signal.aborted && error instanceof AppError) return none;
     throw error;
   }
 }
 
 /** A line may hold several of the words. */
 function byWord(hits: readonly Hit[], words: readonly string[]): Map<string, Hit[]> {
-  const plain = new Set(words.filter((word) => /^[\p{L}\p{N}_$]+$/u.test(word)));
+  const plain = new Set(words.filter(isIdentifier));
   const others = words.filter((word) => !plain.has(word));
   const all = new Map<string, Hit[]>(words.map((word) => [word, []]));
   for (const hit of hits) {

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { Candidate } from "../../../src/analyzers/analyzer.ts";
 import { GitRepo } from "../../support/git-repo.ts";
 import { openRepository, toolsOn } from "../../tools/context.ts";
-import { firstMessageIn, firstMessageOf, manyLines } from "./first-message.ts";
+import { firstMessageIn, manyLines } from "./first-message.ts";
 
 const candidate: Candidate = {
   path: "odd\nname.ts",
@@ -78,16 +78,25 @@ describe("the first message", () => {
     expect(other?.startsWith(common ?? "?")).toBe(true);
   });
 
-  it("tells the loops of one review the same, whatever they look for", async () => {
+  it("tells the loops of one review the same, looked up once", async () => {
+    using small = GitRepo.create();
     const source = (value: number) =>
       `function one() {\n${manyLines("  two();//", 9)}  return ${value};\n}\n`;
-    const [plain, focused] = await Promise.all(
-      [null, "Look for leaks."].map((focus) =>
-        firstMessageOf({ "a.js": source(1) }, { "a.js": source(2) }, { over: { focus } }),
-      ),
-    );
+    small.commit("base", { "a.js": source(1) });
+    small.branch("topic");
+    small.commit("head", { "a.js": source(2) });
+    await using opened = await openRepository(small);
+    const { diffs } = toolsOn(opened.workspace).context;
+    let asked = 0;
+    const now = () => asked++;
+    const plain = await firstMessageIn(small, { over: { diffs, now } });
+    const before = asked;
+    const focused = await firstMessageIn(small, { over: { diffs, now, focus: "Look for leaks." } });
+
     expect(plain).toContain("# Code around the change");
     expect(focused).toBe(`${plain}\n\nLook for leaks.`);
+    expect(before).toBeGreaterThan(0);
+    expect(asked).toBe(before);
   });
 });
 

@@ -40,6 +40,19 @@ describe("around a change in a hostile repository the first message", () => {
     );
   });
 
+  it("finds what hundreds of changed functions call", async () => {
+    const files = (sign: string) =>
+      Object.fromEntries(
+        Array.from({ length: 9 }, (_, file) => [
+          `src/f${file}.go`,
+          `package src\n\n${Array.from({ length: 50 }, (_, at) => `func run${file}x${at}() int {\n\treturn ${sign}shared(${at})\n}\n`).join("\n")}`,
+        ]),
+      );
+    const helper = "package src\n\nfunc shared(n int) int {\n\treturn -n\n}\n";
+    const message = await firstMessageOf({ ...files(""), "src/shared.go": helper }, files("-"));
+    expect(pieceOf(message, "src/shared.go", "function shared, called by run")).toContain("4|\treturn -n");
+  });
+
   it("takes names with characters of regular expressions as they are", async () => {
     const ruby = (value: number) =>
       `class Row\n  def empty?(x)\n${manyLines("    # remark", 9)}    x == ${value}\n  end\nend\n`;
