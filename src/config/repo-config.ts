@@ -70,7 +70,14 @@ export const RepoConfig = z.strictObject({
     .describe("Language of comments, e.g. `German`. Null: English."),
   budget: z
     .strictObject({
-      turns: z.int().min(1).max(500).default(60).describe("Model turns a review."),
+      turns: z
+        .int()
+        .min(1)
+        .max(500)
+        .default(60)
+        .describe(
+          "Model turns of one loop: a part of the change is read in one, and each finding is checked in one.",
+        ),
       tokens: z.int().min(1_000).default(2_000_000).describe("Prompt and completion tokens a review."),
       cost_usd: z
         .number()
@@ -102,7 +109,9 @@ export const RepoConfig = z.strictObject({
         ),
     })
     .prefault({})
-    .describe("Hard limits; what was found until then is published."),
+    .describe(
+      "Hard limits of one review, all its loops together unless said otherwise; what was found until then is published.",
+    ),
   check: z
     .strictObject({
       threshold: z
