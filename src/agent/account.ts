@@ -8,6 +8,8 @@ export type SharedLimits = Pick<Limits, "tokens" | "costUsd">;
 
 /** Tokens of a request that is under way: nobody else may spend them. */
 export interface Hold {
+  /** What its answer may have. */
+  readonly answerTokens: number;
   /** The request has ended, with this usage, or null when it failed. */
   settle(usage: Usage | null): void;
 }
@@ -18,13 +20,19 @@ export interface Hold {
  */
 export interface Account {
   readonly usage: Totals;
-  /** Holds what the next request may take, or says which limit it would break. */
-  hold(promptTokens: number): Hold | StopReason;
+  /**
+   * Holds what the next request may take, or says which limit it would break. Of the room for its answer, `answerTokens` at
+   * most, others get their part as well.
+   */
+  hold(promptTokens: number, answerTokens?: number): Hold | StopReason;
   /** Tokens that nobody has used or holds. */
   tokensLeft(): number;
   /** A part of what is left, to be spent by some of the loops alone; it counts here as well. */
   part(share: number): Account;
 }
+
+/** One answer may take this part of what is left: as many loops as run at the same time find room for theirs. */
+const ANSWER_SHARE = 1 / 4;
 
 export function createAccount(limits: SharedLimits, parent: Account | null = null): Account {
   let usage = noUsage;
@@ -47,15 +55,18 @@ export function createAccount(limits: SharedLimits, parent: Account | null = nul
       return usage;
     },
     tokensLeft,
-    hold(promptTokens) {
-      const tokens = promptTokens + MIN_ANSWER_TOKENS;
-      if (tokens > tokensLeft()) return "token_limit";
+    hold(promptTokens, wanted = MIN_ANSWER_TOKENS) {
+      const left = tokensLeft() - promptTokens;
+      if (left < MIN_ANSWER_TOKENS) return "token_limit";
       if (isTooDear()) return "cost_limit";
-      const above = parent?.hold(promptTokens);
+      const answerTokens = Math.floor(Math.max(MIN_ANSWER_TOKENS, Math.min(wanted, left * ANSWER_SHARE)));
+      const above = parent?.hold(promptTokens, answerTokens);
       if (typeof above === "string") return above;
+      const tokens = promptTokens + answerTokens;
       held += tokens;
       underWay += 1;
       return {
+        answerTokens,
         settle(used) {
           held -= tokens;
           underWay -= 1;

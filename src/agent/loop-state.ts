@@ -132,7 +132,7 @@ export class LoopState {
     const stop = this.interrupted() ?? exceeded(limits, this.#spent(), next);
     if (stop) return stop;
     if (next + MIN_ANSWER_TOKENS > model.contextTokens) return "token_limit";
-    const hold = this.#options.account?.hold(next);
+    const hold = this.#options.account?.hold(next, this.#wantedAnswer(next));
     if (typeof hold === "string") return hold;
     this.#hold = hold ?? null;
     return undefined;
@@ -146,12 +146,15 @@ export class LoopState {
 
   /** Tokens that the next answer may have. */
   answerTokens(): number {
-    const { contextTokens } = this.#options.model;
-    const next = this.#nextPromptTokens();
-    const { account } = this.#options;
-    const shared = account ? account.tokensLeft() + MIN_ANSWER_TOKENS : Number.POSITIVE_INFINITY;
-    const left = Math.min(shared, answerTokensLeft(this.#options.limits, this.#spent(), next));
-    return Math.floor(Math.max(MIN_ANSWER_TOKENS, Math.min(MAX_ANSWER_TOKENS, contextTokens / 4, left)));
+    return this.#hold?.answerTokens ?? this.#wantedAnswer(this.#nextPromptTokens());
+  }
+
+  #wantedAnswer(promptTokens: number): number {
+    const { model, limits } = this.#options;
+    const left = answerTokensLeft(limits, this.#spent(), promptTokens);
+    return Math.floor(
+      Math.max(MIN_ANSWER_TOKENS, Math.min(MAX_ANSWER_TOKENS, model.contextTokens / 4, left)),
+    );
   }
 
   turnsLeft(): number {

@@ -9,8 +9,8 @@ const used = (promptTokens: number, completionTokens = 0, costUsd: number | null
   cachedTokens: 0,
 });
 
-function mustHold(account: Account, tokens: number): Hold {
-  const hold = account.hold(tokens);
+function mustHold(account: Account, tokens: number, answerTokens?: number): Hold {
+  const hold = account.hold(tokens, answerTokens);
   if (typeof hold === "string") throw new Error(`refused: ${hold}`);
   return hold;
 }
@@ -53,8 +53,16 @@ describe("an account that loops share", () => {
     expect(typeof account.hold(2_000)).toBe("object");
   });
 
+  it("leaves each request room for an answer that those under way cannot take", () => {
+    const account = createAccount({ tokens: 40_000, costUsd: null });
+    const holds = [1, 2, 3].map(() => mustHold(account, 6_000, 16_000));
+    for (const hold of holds) expect(hold.answerTokens).toBeGreaterThan(MIN_ANSWER_TOKENS);
+    for (const hold of holds) hold.settle(used(6_000, hold.answerTokens));
+    expect(account.tokensLeft()).toBeGreaterThanOrEqual(0);
+  });
+
   it("keeps the limit whatever requests begin and end in whatever order", () => {
-    const request = fc.record({ prompt: fc.nat(3_000), answer: fc.nat(MIN_ANSWER_TOKENS), waits: fc.nat(5) });
+    const request = fc.record({ prompt: fc.nat(3_000), answer: fc.nat(4_000), waits: fc.nat(5) });
     fc.assert(
       fc.property(
         fc.array(request, { maxLength: 40 }),
@@ -64,8 +72,9 @@ describe("an account that loops share", () => {
           const part = account.part(0.7);
           const open: (() => void)[] = [];
           requests.forEach(({ prompt, answer, waits }, index) => {
-            const hold = (index % 2 === 0 ? account : part).hold(prompt);
-            if (typeof hold === "object") open.push(() => hold.settle(used(prompt, answer)));
+            const hold = (index % 2 === 0 ? account : part).hold(prompt, answer);
+            if (typeof hold === "object")
+              open.push(() => hold.settle(used(prompt, Math.min(answer, hold.answerTokens))));
             if (waits < 3) open.shift()?.();
           });
           for (const end of open) end();
