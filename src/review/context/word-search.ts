@@ -12,8 +12,6 @@ export interface Hit {
 export interface WordHits {
   /** Lines in order of path and number; of a word that is common those that seem to define it. */
   of(word: string): readonly Hit[];
-  /** Whether the word stands in so many lines that none of them says anything. */
-  isCommon(word: string): boolean;
 }
 
 export interface SearchLimits {
@@ -70,7 +68,6 @@ export async function searchWords(
   const defining = byWord((await search(workspace, definitionOf(crowded), false, limits)).hits, crowded);
   return {
     of: (word) => (known.has(word) ? hits.get(word) : defining.get(word)) ?? [],
-    isCommon: (word) => common.has(word),
   };
 }
 
