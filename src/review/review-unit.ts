@@ -21,7 +21,8 @@ export interface UnitTask {
   account: Account;
   /** Tokens that this loop may use. */
   tokens: number;
-  timeShare: number;
+  /** Wall time that this loop may take. */
+  milliseconds: number;
 }
 
 /** What one loop came to. */
@@ -94,7 +95,7 @@ export async function reviewUnit(run: ReviewRun, unit: UnitTask, start: UnitStar
     ...{ coverage, account },
     turns: input.limits.turns,
     tokens: unit.tokens,
-    timeShare: unit.timeShare,
+    milliseconds: unit.milliseconds,
     interject: gate.interject,
     answered() {
       coverage.delivered();

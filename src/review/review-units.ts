@@ -29,7 +29,7 @@ export interface Passes {
   predicted: Omit<Prediction, "cost_usd"> | null;
 }
 
-/** Loops at the same time. */
+/** Loops at the same time; so many that fail in a row tell that the model cannot be asked at all. */
 const CONCURRENCY = 4;
 /** Part of tokens and time for reading; the rest is for looking at each finding again. */
 const READING_SHARE = 0.75;
@@ -37,6 +37,8 @@ const READING_SHARE = 0.75;
 const UNIT_SLACK = 3;
 /** A loop that has less than this is over before it has read anything. */
 const MIN_UNIT_TOKENS = 20_000;
+/** Instructions and tools alone are more. */
+const LEAST_REQUEST_TOKENS = 2_000;
 const FIRST_BYTES = 4_096;
 /** Tokens of a request are about a third of its bytes at worst; the rest of the budget is for the turns after the first. */
 const BYTES_PER_TOKEN = 3;
@@ -49,16 +51,19 @@ export async function reviewUnits(run: ReviewRun): Promise<Passes> {
   const share = effort === "low" ? 1 : READING_SHARE;
   const account = share === 1 ? run.account : run.account.part(share);
   const tasks = units.flatMap((unit) => lensesOf(effort).map((lens) => ({ unit, lens })));
-  const taskOf = (index: number) => unitTask(run, { tasks, index, units: units.length, account, share });
+  const reserved = run.timeLeft() * (1 - share);
+  const timeLeft = () => run.timeLeft() - reserved;
+  const taskOf = (index: number) => unitTask(run, { tasks, index, units: units.length, account, timeLeft });
 
   const starts = createStarts(run);
   const first = tasks.length > 0 ? await starts.of(taskOf(0)) : null;
   const predicted = first && predictReview({ plan, effort, firstMessages: first.messages });
   run.deps.progress({ type: "phase", phase: "review" });
   let done = 0;
+  let failures = 0;
   const stops: StopReason[] = left.length > 0 ? ["token_limit"] : [];
   const passes = await mapFew(tasks, CONCURRENCY, async ({ unit, lens }, index): Promise<Pass | null> => {
-    const stop = run.deps.signal.aborted ? "aborted" : run.timeLeft() <= 1 ? "time_limit" : null;
+    const stop = whyNoMore(run, account, timeLeft, failures);
     if (stop) {
       stops.push(stop);
       return null;
@@ -68,11 +73,28 @@ export async function reviewUnits(run: ReviewRun): Promise<Passes> {
     if (tasks[index + 1]?.unit !== unit) starts.forget(task);
     const review = await reviewUnit(run, task, start);
     done += 1;
+    failures = review.stopReason === "model_error" ? failures + 1 : 0;
     if (tasks.length > 1) run.deps.progress({ type: "unit", done, total: tasks.length });
     return { ...review, name: nameOf(unit, lens, units.length) || "1", files: unit.files };
   });
   const reviews = passes.filter((pass) => pass !== null);
   return { units, reviews, stops, unplanned: left.length, predicted };
+}
+
+/** Why no further loop is begun; null when one may be. What one begins with takes seconds to read, also where it would end at once. */
+function whyNoMore(
+  { deps }: ReviewRun,
+  account: Account,
+  timeLeft: () => number,
+  failures: number,
+): StopReason | null {
+  if (deps.signal.aborted) return "aborted";
+  if (failures >= CONCURRENCY) return "model_error";
+  if (timeLeft() <= 1) return "time_limit";
+  const hold = account.hold(LEAST_REQUEST_TOKENS);
+  if (typeof hold === "string") return hold;
+  hold.settle(null);
+  return null;
 }
 
 /** What loops over a unit begin with is read once, and forgotten when the last of them has it. */
@@ -93,10 +115,11 @@ interface Tasks {
   index: number;
   units: number;
   account: Account;
-  share: number;
+  /** Milliseconds for reading. */
+  timeLeft(): number;
 }
 
-function unitTask(run: ReviewRun, { tasks, index, units, account, share }: Tasks): UnitTask {
+function unitTask(run: ReviewRun, { tasks, index, units, account, timeLeft }: Tasks): UnitTask {
   const { unit, lens } = tasks[index] as (typeof tasks)[number];
   const weight = tasks.slice(index).reduce((sum, task) => sum + task.unit.diffBytes, 0);
   const part = Math.min(1, (UNIT_SLACK * unit.diffBytes) / Math.max(1, weight));
@@ -111,7 +134,7 @@ function unitTask(run: ReviewRun, { tasks, index, units, account, share }: Tasks
       tasks.length === 1
         ? run.input.limits.tokens
         : Math.max(MIN_UNIT_TOKENS, Math.ceil(account.tokensLeft() * part)),
-    timeShare: share,
+    milliseconds: timeLeft(),
   };
 }
 

@@ -19,8 +19,8 @@ export interface LoopTask {
   account: Account;
   turns: number;
   tokens: number;
-  /** Share of the time left that this loop may take. */
-  timeShare: number;
+  /** Wall time that this loop may take. */
+  milliseconds: number;
   interject?: AgentInput["interject"];
   /** Called when the model has answered, before its answer is acted on. */
   answered?(): void;
@@ -28,7 +28,7 @@ export interface LoopTask {
 
 /** One loop of a review, with what all of them share. */
 export async function runLoop(run: ReviewRun, task: LoopTask): Promise<AgentResult> {
-  const { input, deps, models, replayOf, timeLeft } = run;
+  const { input, deps, models, replayOf } = run;
   const { progress, workspace, diffs, isPrivate } = deps;
   const { limits } = input;
   const result = await runAgent({
@@ -46,7 +46,7 @@ export async function runLoop(run: ReviewRun, task: LoopTask): Promise<AgentResu
       turns: task.turns,
       tokens: task.tokens,
       costUsd: limits.costUsd,
-      milliseconds: Math.max(1, Math.floor(timeLeft() * task.timeShare)),
+      milliseconds: Math.max(1, Math.floor(task.milliseconds)),
     },
     account: task.account,
     trajectory: deps.trajectory,

@@ -80,12 +80,13 @@ interface Options {
   contextTokens?: number;
   limits?: Partial<ReviewInput["limits"]>;
   replay?: readonly LoopEntry[];
+  now?: () => number;
 }
 
 /** Reviews with a model for each role; what is left out of the script finishes at once. */
 async function review(
   script: Script,
-  { effort = "medium", contextTokens = 128_000, limits, replay = [] }: Options = {},
+  { effort = "medium", contextTokens = 128_000, limits, replay = [], now = () => 0 }: Options = {},
 ) {
   const usual: Required<Script> = {
     review: () => turn(finish()),
@@ -112,7 +113,7 @@ async function review(
       isPrivate: () => false,
       progress: () => {},
       signal: new AbortController().signal,
-      now: () => 0,
+      now,
       startedAt: 0,
     },
   );
@@ -317,6 +318,41 @@ describe("a change that is reviewed in parts", () => {
       result.coverage.hunks_served + result.coverage.unserved.reduce((sum, { hunks }) => sum + hunks, 0),
     ).toBe(3);
     expect(isComplete(result)).toBe(false);
+  });
+
+  it("leaves time for the second look, however long the parts take", async () => {
+    let now = 0;
+    const script: Script = {
+      review: () => {
+        now += 30_000;
+        return turn(report(), finish());
+      },
+    };
+    const { result, models } = await review(script, { ...small, effort: "high", now: () => now });
+
+    expect(models.review.requests.length).toBeLessThan(12);
+    expect(result.stop_reason).toBe("time_limit");
+    expect(result.findings).toMatchObject([{ finding: { verification: "confirmed" } }]);
+  });
+
+  it("asks no more once the model has failed as often as it is asked at the same time", async () => {
+    const script: Script = { review: () => new AppError("model_failed", "no answer") };
+    const { result, models } = await review(script, { ...small, effort: "high" });
+
+    expect(models.review.requests.length).toBeLessThan(12);
+    expect(models.summarize.requests).toEqual([]);
+    expect(result.stop_reason).toBe("model_error");
+  });
+
+  it("is still checked where the model failed one part alone", async () => {
+    const script: Script = {
+      review: (request) =>
+        fileIn(request) === "b" ? new AppError("model_refused", "filtered") : turn(report(), finish()),
+    };
+    const { result } = await review(script, small);
+
+    expect(result.stop_reason).toBe("model_error");
+    expect(result.findings).toMatchObject([{ finding: { verification: "confirmed" } }]);
   });
 
   it("pays for no turn again when it is taken up after a stop", async () => {

@@ -30,7 +30,8 @@ const MAX_BODY = 600;
 const MAX_FINDINGS_BYTES = 60_000;
 const MAX_PARTS_BYTES = 30_000;
 const NAMED_PATHS = 12;
-const TIME_SHARE = 0.4;
+/** Of the tokens and the time that are left: each finding is still to be looked at again. */
+const SHARE = 0.4;
 
 /**
  * Lets a model join findings with one cause and look at what crosses the parts that were reviewed apart. What it does not
@@ -65,8 +66,8 @@ export async function mergePass(
     coverage: { serve: () => {} },
     account: run.account,
     turns: Math.min(TURNS, run.input.limits.turns),
-    tokens: TOKENS,
-    timeShare: TIME_SHARE,
+    tokens: Math.min(TOKENS, Math.ceil(run.account.tokensLeft() * SHARE)),
+    milliseconds: run.timeLeft() * SHARE,
   });
   return { groups: joiner.groups(), summary };
 }

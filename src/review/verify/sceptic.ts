@@ -16,6 +16,7 @@ export type Outcome = { verdict: Verdict } | { verdict: null; reason: string };
 const TURNS = 12;
 /** Of one second look; a check that reads more than this has lost its way. */
 const TOKENS = 400_000;
+/** Of the time left. */
 const TIME_SHARE = 0.6;
 
 /**
@@ -50,7 +51,7 @@ export async function lookAgain(
     account: run.account,
     turns: Math.min(TURNS, run.input.limits.turns),
     tokens: TOKENS,
-    timeShare: TIME_SHARE,
+    milliseconds: run.timeLeft() * TIME_SHARE,
   });
   if (verdict) return { verdict };
   return { verdict: null, reason: loop.modelError ? publicFault(loop.modelError) : whyNone(loop.stopReason) };
