@@ -13,7 +13,11 @@ RUN npm run build
 FROM node:24-bookworm-slim AS dependencies
 WORKDIR /app
 COPY package.json package-lock.json ./
-RUN npm ci --omit=dev
+RUN npm ci --omit=dev \
+ # Each grammar brings its C source and binaries for every platform, most of 200 MB.
+ && rm -rf node_modules/@ast-grep/lang-*/src \
+      node_modules/@ast-grep/lang-*/prebuilds/prebuild-Windows-* \
+      node_modules/@ast-grep/lang-*/prebuilds/prebuild-macOS-*
 
 FROM node:24-bookworm-slim
 # git is the one program a review needs beside node; ripgrep comes inside its package.
