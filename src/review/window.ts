@@ -45,3 +45,12 @@ export function windowFor(model: ModelFacts, diffBytes: number, isWhole: boolean
     portionBytes: bytesOf(model.contextTokens * PORTION_SHARE),
   };
 }
+
+/** So many bytes of a text as a window has room for, where `share` of it is this text's. */
+export function roomFor(
+  { contextTokens }: Pick<ModelFacts, "contextTokens">,
+  bytes: number,
+  share: number,
+): number {
+  return Math.min(bytes, bytesOf(contextTokens * share));
+}

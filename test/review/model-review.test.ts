@@ -78,6 +78,8 @@ type Script = Partial<Record<Role, (request: ModelRequest, n: number) => Scripte
 interface Options {
   effort?: "low" | "medium" | "high";
   contextTokens?: number;
+  /** Of single roles. */
+  windows?: Partial<Record<Role, number>>;
   limits?: Partial<ReviewInput["limits"]>;
   replay?: readonly LoopEntry[];
   now?: () => number;
@@ -86,7 +88,14 @@ interface Options {
 /** Reviews with a model for each role; what is left out of the script finishes at once. */
 async function review(
   script: Script,
-  { effort = "medium", contextTokens = 128_000, limits, replay = [], now = () => 0 }: Options = {},
+  {
+    effort = "medium",
+    contextTokens = 128_000,
+    windows = {},
+    limits,
+    replay = [],
+    now = () => 0,
+  }: Options = {},
 ) {
   const usual: Required<Script> = {
     review: () => turn(finish()),
@@ -95,7 +104,7 @@ async function review(
   };
   const model = (role: Role): ScriptedModel =>
     scriptedModel((request, n) => ({ ...usual, ...script })[role](request, n), {
-      contextTokens,
+      contextTokens: windows[role] ?? contextTokens,
       name: role,
     });
   const models = { review: model("review"), verify: model("verify"), summarize: model("merge") };
@@ -251,6 +260,18 @@ describe("a change that is reviewed in parts", () => {
     expect(models.verify.requests).toHaveLength(1);
   });
 
+  it("shows the sceptic the lines around the claim in a small window too", async () => {
+    const line = { line: 100, quote: lines("a", true)[99] };
+    const script: Script = {
+      review: (request) => (fileIn(request) === "a" ? turn(report(line), finish()) : turn(finish())),
+    };
+    const { result, models } = await review(script, small);
+
+    const [request] = models.verify.requests;
+    expect(request && textOf(request)).toMatch(/^100 \+export const a99 = limit\(99\)/m);
+    expect(result.findings).toMatchObject([{ finding: { verification: "confirmed" } }]);
+  });
+
   it("lets a model join what says the same in other words, and report what crosses the parts", async () => {
     const script: Script = {
       review: (request) => {
@@ -362,6 +383,25 @@ describe("a change that is reviewed in parts", () => {
 
     expect(Object.values(again.models).flatMap(({ requests }) => requests)).toEqual([]);
     expect(again.result.findings).toEqual(first.result.findings);
+  });
+});
+
+describe("the pass that merges", () => {
+  it("finds room in a small window too, however much was found", async () => {
+    const many = Array.from({ length: 60 }, (_, at) =>
+      report({
+        ...{ line: at + 1, quote: lines("a", true)[at], title: `Fault ${at}` },
+        body: "It throws, and nobody catches it. ".repeat(20),
+      }),
+    );
+    const script: Script = {
+      review: () => turn(...many, finish()),
+      verify: () => new AppError("model_failed", "no answer"),
+    };
+    const { result, models } = await review(script, { windows: { merge: 12_000 } });
+
+    expect(result.findings).toHaveLength(60);
+    expect(models.summarize.requests).toHaveLength(1);
   });
 });
 

@@ -1,5 +1,5 @@
 import type { Finding } from "../../finding.ts";
-import type { Message } from "../../llm/model.ts";
+import type { Message, ModelFacts } from "../../llm/model.ts";
 import { cutAtLine } from "../../text/cut.ts";
 import { wrapUntrusted } from "../../text/fence.ts";
 import { mergingTools, readingTools } from "../../tools/index.ts";
@@ -8,6 +8,7 @@ import type { ReportPort } from "../../tools/tool.ts";
 import { mergePrompt } from "../prompts/prompts.ts";
 import type { ReviewRun } from "../review-run.ts";
 import { runLoop } from "../run-loop.ts";
+import { roomFor } from "../window.ts";
 import { asOne, createJoiner, type Group } from "./join.ts";
 
 /** What one part of the review says of itself. */
@@ -50,7 +51,7 @@ export async function mergePass(
   await runLoop(run, {
     loop: "merge",
     role: "summarize",
-    messages: messagesFor(groups.map(asOne), parts),
+    messages: messagesFor(run.models.summarize, groups.map(asOne), parts),
     tools:
       run.models.summarize.protocol === "single-shot" ? mergingTools : [...readingTools, ...mergingTools],
     ports: {
@@ -72,31 +73,38 @@ export async function mergePass(
   return { groups: joiner.groups(), summary };
 }
 
-function messagesFor(findings: readonly Finding[], parts: readonly PartSummary[]): Message[] {
-  const sections = [partsSection(parts), findingsSection(findings)];
+function messagesFor(
+  model: ModelFacts,
+  findings: readonly Finding[],
+  parts: readonly PartSummary[],
+): Message[] {
+  const sections = [
+    partsSection(parts, roomFor(model, MAX_PARTS_BYTES, 0.15)),
+    findingsSection(findings, roomFor(model, MAX_FINDINGS_BYTES, 0.3)),
+  ];
   return [
     { role: "system", content: mergePrompt },
     { role: "user", content: sections.filter((section) => section !== "").join("\n\n") },
   ];
 }
 
-function partsSection(parts: readonly PartSummary[]): string {
+function partsSection(parts: readonly PartSummary[], maxBytes: number): string {
   if (parts.length < 2) return "";
   const text = parts.map(({ name, paths, summary }) => {
     const more = paths.length > NAMED_PATHS ? ` and ${paths.length - NAMED_PATHS} more files` : "";
     return `## Part ${name}: ${paths.slice(0, NAMED_PATHS).map(showPath).join(", ")}${more}\n${summary}`;
   });
-  return `# The parts of the change, and what their reviewers say of them\n${cutWrapped("summaries of the parts", text.join("\n"), MAX_PARTS_BYTES)}`;
+  return `# The parts of the change, and what their reviewers say of them\n${cutWrapped("summaries of the parts", text.join("\n"), maxBytes)}`;
 }
 
-function findingsSection(findings: readonly Finding[]): string {
+function findingsSection(findings: readonly Finding[], maxBytes: number): string {
   if (findings.length === 0) return "# Findings\nNone so far.";
   const text = findings.map(({ id, path, line, side, severity, category, title, body, places }) => {
     const also = places.map((place) => `, ${showPath(place.path)}:${place.line}`).join("");
     const where = `${showPath(path)}:${line}${side === "LEFT" ? " (removed)" : ""}${also}`;
     return `${id} ${where} [${severity}, ${category}] ${title}\n${body.slice(0, MAX_BODY)}`;
   });
-  return `# Findings (${findings.length})\n${cutWrapped("findings", text.join("\n\n"), MAX_FINDINGS_BYTES)}`;
+  return `# Findings (${findings.length})\n${cutWrapped("findings", text.join("\n\n"), maxBytes)}`;
 }
 
 function cutWrapped(source: string, text: string, maxBytes: number): string {

@@ -1,19 +1,23 @@
-import type { FileDiff, Hunk } from "../../diff/file-diff.ts";
-import { renderHunk } from "../../diff/render.ts";
+import { divideHunk } from "../../diff/divide.ts";
+import type { DiffLine, FileDiff, Hunk } from "../../diff/file-diff.ts";
+import { renderHunk, renderLine, shownBytes } from "../../diff/render.ts";
 import type { Finding } from "../../finding.ts";
 import type { Message } from "../../llm/model.ts";
-import { byteLength, cutAtLine } from "../../text/cut.ts";
+import { cutAtLine } from "../../text/cut.ts";
 import { wrapUntrusted } from "../../text/fence.ts";
 import { showPath } from "../../tools/show.ts";
 import { codeContext } from "../context/code-context.ts";
 import { verifyPrompt } from "../prompts/prompts.ts";
 import type { ReviewRun } from "../review-run.ts";
+import { roomFor } from "../window.ts";
 import type { AddedLine } from "./siblings.ts";
 
 const MAX_QUOTE_BYTES = 4_000;
 const MAX_HUNKS_BYTES = 16_000;
 const MAX_CONTEXT_BYTES = 20_000;
 const MAX_LIST_BYTES = 6_000;
+/** Each of the short sections may take this part of a small window. */
+const SHORT_SHARE = 0.04;
 
 /**
  * What a second look begins with: the claim in one sentence, its place, and the change around it. Of what the reviewer wrote
@@ -25,12 +29,13 @@ export async function claimMessages(
   siblings: readonly AddedLine[],
 ): Promise<Message[]> {
   const { text, shown } = await changeAround(run, finding);
+  const listBytes = roomFor(run.models.verify, MAX_LIST_BYTES, SHORT_SHARE);
   const sections = [
     claim(run, finding),
     text,
     await codeAround(run, finding, shown),
-    places(finding),
-    alike(siblings),
+    places(finding, listBytes),
+    alike(siblings, listBytes),
   ];
   return [
     { role: "system", content: verifyPrompt },
@@ -39,13 +44,13 @@ export async function claimMessages(
 }
 
 function claim(
-  { input, deps }: ReviewRun,
+  { input, deps, models }: ReviewRun,
   { title, category, path, side, line, start_line, quote }: Finding,
 ): string {
   const { mergeBase, head } = deps.workspace.shas;
   const lines = start_line === null ? `line ${line}` : `lines ${start_line} to ${line}`;
   const where = side === "RIGHT" ? "at head" : "of the merge base, removed by the change";
-  const code = cutAtLine(quote, MAX_QUOTE_BYTES).text;
+  const code = cutAtLine(quote, roomFor(models.verify, MAX_QUOTE_BYTES, SHORT_SHARE)).text;
   return [
     `# The claim`,
     `It is about the change from merge base ${mergeBase.slice(0, 12)} to head ${head.slice(0, 12)}, to be merged into \`${input.targetBranch.replaceAll("`", "'")}\`.`,
@@ -61,28 +66,33 @@ interface ChangeAround {
   shown: readonly FileDiff[];
 }
 
-/** Hunks of the file, those nearest to the place first, as far as there is room; shown in their order. */
-async function changeAround({ files, deps }: ReviewRun, finding: Finding): Promise<ChangeAround> {
+/** Hunks of the file, or parts of long ones, those nearest to the place first, as far as there is room; shown in their order. */
+async function changeAround(run: ReviewRun, finding: Finding): Promise<ChangeAround> {
+  const { files, deps, models } = run;
   const file = files.find(({ change }) => change.path === finding.path);
   if (!file?.reviewable) return { text: "", shown: [] };
   const diff = await deps.diffs.fileDiff(file.change, 3);
-  const { hunks } = diff;
-  const distance = (hunk: Hunk) => {
-    const start = finding.side === "RIGHT" ? hunk.newStart : hunk.oldStart;
-    return Math.abs(start - finding.line);
-  };
+  let room = roomFor(models.verify, MAX_HUNKS_BYTES, 0.15);
+  const parts = diff.hunks.flatMap((hunk) => divideHunk(hunk, room / 2, lineBytes));
   const near = new Set<Hunk>();
-  let room = MAX_HUNKS_BYTES;
-  for (const hunk of hunks.toSorted((a, b) => distance(a) - distance(b))) {
-    room -= byteLength(renderHunk(hunk));
+  for (const part of parts.toSorted((a, b) => distance(a, finding) - distance(b, finding))) {
+    room -= shownBytes(renderHunk(part));
     if (room < 0) break;
-    near.add(hunk);
+    near.add(part);
   }
   if (near.size === 0) return { text: "", shown: [] };
-  const rendered = hunks.filter((hunk) => near.has(hunk)).map(renderHunk);
-  const part = near.size < hunks.length ? ` (${near.size} of ${hunks.length} hunks)` : "";
-  const text = `# What the change does to this file${part}\n${wrapUntrusted("diff", rendered.join("\n"))}`;
-  return { text, shown: near.size === hunks.length ? [diff] : [] };
+  const rendered = parts.filter((part) => near.has(part)).map(renderHunk);
+  const some = near.size < parts.length ? ` (${near.size} of ${parts.length} parts)` : "";
+  const text = `# What the change does to this file${some}\n${wrapUntrusted("diff", rendered.join("\n"))}`;
+  return { text, shown: near.size === parts.length ? [diff] : [] };
+}
+
+const lineBytes = (line: DiffLine) => shownBytes(renderLine(line)) + 1;
+
+/** Lines between a hunk and a finding; 0 where the finding stands in it. */
+function distance(hunk: Hunk, { side, line }: Finding): number {
+  const [start, lines] = side === "RIGHT" ? [hunk.newStart, hunk.newLines] : [hunk.oldStart, hunk.oldLines];
+  return Math.max(0, start - line, line - (start + lines - 1));
 }
 
 /** What the reviewer was shown around the change, for this file alone. */
@@ -99,23 +109,23 @@ function codeAround(run: ReviewRun, { path }: Finding, shown: readonly FileDiff[
       candidates: [],
       coverage: { serve: () => {} },
       diffBytes: MAX_HUNKS_BYTES,
-      contextBytes: MAX_CONTEXT_BYTES,
+      contextBytes: roomFor(run.models.verify, MAX_CONTEXT_BYTES, 0.15),
       focus: null,
     },
     shown,
   );
 }
 
-function places({ places: also }: Finding): string {
+function places({ places: also }: Finding, maxBytes: number): string {
   if (also.length === 0) return "";
   const lines = also.map(({ path, line, quote }) => `${showPath(path)}:${line} ${firstLine(quote)}`);
-  return `# Where else it is said to be\n${wrapUntrusted("code", cutAtLine(lines.join("\n"), MAX_LIST_BYTES).text)}`;
+  return `# Where else it is said to be\n${wrapUntrusted("code", cutAtLine(lines.join("\n"), maxBytes).text)}`;
 }
 
-function alike(siblings: readonly AddedLine[]): string {
+function alike(siblings: readonly AddedLine[], maxBytes: number): string {
   if (siblings.length === 0) return "";
   const lines = siblings.map(({ path, line, text }) => `${showPath(path)}:${line} ${text.trim()}`);
-  return `# Lines that this change adds and that are built alike\nIf you confirm, look whether they have the same fault.\n${wrapUntrusted("code", cutAtLine(lines.join("\n"), MAX_LIST_BYTES).text)}`;
+  return `# Lines that this change adds and that are built alike\nIf you confirm, look whether they have the same fault.\n${wrapUntrusted("code", cutAtLine(lines.join("\n"), maxBytes).text)}`;
 }
 
 const firstLine = (text: string) => text.trim().split("\n", 1)[0] ?? "";
