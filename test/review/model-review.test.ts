@@ -63,9 +63,10 @@ let repo: GitRepo;
 let opened: Awaited<ReturnType<typeof openRepository>>;
 beforeAll(async () => {
   repo = GitRepo.create();
-  repo.commit("base", contents(false));
+  const moved = "export const secret = 1;\n";
+  repo.commit("base", { ...contents(false), "src/withheld.ts": moved });
   repo.branch("topic");
-  repo.commit("head", contents(true));
+  repo.commit("head", { ...contents(true), "src/withheld.ts": null, "src/moved.ts": moved });
   opened = await openRepository(repo);
 });
 afterAll(async () => {
@@ -83,20 +84,17 @@ interface Options {
   limits?: Partial<ReviewInput["limits"]>;
   replay?: readonly LoopEntry[];
   now?: () => number;
+  isPrivate?: (path: string) => boolean;
+  /** Why a diff cannot be read. */
+  failure?: () => AppError | null;
 }
 
 /** Reviews with a model for each role; what is left out of the script finishes at once. */
 async function review(
   script: Script,
-  {
-    effort = "medium",
-    contextTokens = 128_000,
-    windows = {},
-    limits,
-    replay = [],
-    now = () => 0,
-  }: Options = {},
+  { effort = "medium", contextTokens = 128_000, windows = {}, limits, replay = [], ...ports }: Options = {},
 ) {
+  const { now = () => 0, isPrivate = () => false, failure = () => null } = ports;
   const usual: Required<Script> = {
     review: () => turn(finish()),
     merge: () => turn(finish("All of it.")),
@@ -110,16 +108,24 @@ async function review(
   const models = { review: model("review"), verify: model("verify"), summarize: model("merge") };
   const entries: LoopEntry[] = [];
   const { workspace } = opened;
+  const diffs = createDiffSource(workspace, { ignore: [], private: [] });
   const input = reviewInput({ config: { effort } });
   const result = await runReview(
     { ...input, limits: { ...input.limits, ...limits } },
     {
       workspace,
-      diffs: createDiffSource(workspace, { ignore: [], private: [] }),
+      diffs: {
+        ...diffs,
+        fileDiff: async (...asked) => {
+          const fault = failure();
+          if (fault) throw fault;
+          return diffs.fileDiff(...asked);
+        },
+      },
       models,
       trajectory: { append: async (entry) => void entries.push(entry) },
       replay,
-      isPrivate: () => false,
+      isPrivate,
       progress: () => {},
       signal: new AbortController().signal,
       now,
@@ -202,6 +208,34 @@ describe("the second look", () => {
     expect(result.findings).toMatchObject([
       { finding: { path: "src/b/b.ts", verification: "confirmed", places: [{ path: "src/c/c.ts" }] } },
     ]);
+  });
+
+  it("hides nothing when the code around the claim cannot be read", async () => {
+    let isBroken = false;
+    const script: Script = {
+      review(_, n) {
+        isBroken = n > 0;
+        return n > 0 ? turn(finish()) : turn(report());
+      },
+    };
+    const failure = () => (isBroken ? new AppError("git_timeout", "git took too long") : null);
+    const { result } = await review(script, { failure });
+
+    expect(result.findings).toMatchObject([{ finding: { verification: "unverified" } }]);
+    expect(result.findings[0]?.finding.verification_note).toMatch(/came to no end: git took too long/);
+  });
+
+  it("names no place in a file that is withheld under its other name", async () => {
+    const place = { path: "src/moved.ts", line: 1, quote: "export const secret = 1;" };
+    const script: Script = {
+      review: () => turn(report(), finish()),
+      verify: () => turn(verdict({ places: [place] })),
+    };
+    const { result } = await review(script, { isPrivate: (path) => path === "src/withheld.ts" });
+    const open = await review(script);
+
+    expect(result.findings).toMatchObject([{ finding: { verification: "confirmed", places: [] } }]);
+    expect(open.result.findings).toMatchObject([{ finding: { places: [{ path: "src/moved.ts" }] } }]);
   });
 
   it("is left out at low effort", async () => {

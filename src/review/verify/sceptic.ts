@@ -1,4 +1,5 @@
 import type { StopReason } from "../../agent/events.ts";
+import { AppError, publicLine } from "../../errors.ts";
 import type { Finding, Place } from "../../finding.ts";
 import { judgingTools, readingTools } from "../../tools/index.ts";
 import { showPath } from "../../tools/show.ts";
@@ -8,7 +9,7 @@ import { publicFault } from "../model-fault.ts";
 import type { ReviewRun } from "../review-run.ts";
 import { runLoop } from "../run-loop.ts";
 import { claimMessages } from "./claim.ts";
-import type { AddedLine } from "./siblings.ts";
+import type { SiblingSearch } from "./siblings.ts";
 
 /** What became of one second look: a verdict, with its places found in the code, or why there is none. */
 export type Outcome = { verdict: Verdict } | { verdict: null; reason: string };
@@ -23,16 +24,14 @@ const TIME_SHARE = 0.6;
  * Lets a fresh loop try to refute a finding. It is told what is claimed and where, never what made the reviewer think so. Its
  * turns are recorded under the finding's id.
  */
-export async function lookAgain(
-  run: ReviewRun,
-  finding: Finding,
-  siblings: readonly AddedLine[],
-): Promise<Outcome> {
+export async function lookAgain(run: ReviewRun, finding: Finding, siblings: SiblingSearch): Promise<Outcome> {
+  const messages = await firstMessages(run, finding, siblings);
+  if (messages instanceof AppError) return { verdict: null, reason: publicLine(messages) };
   let verdict: Verdict | null = null;
   const loop = await runLoop(run, {
     loop: `verify:${finding.id}`,
     role: "verify",
-    messages: await claimMessages(run, finding, siblings),
+    messages,
     tools: run.models.verify.protocol === "single-shot" ? judgingTools : [...readingTools, ...judgingTools],
     ports: {
       report: {
@@ -57,6 +56,16 @@ export async function lookAgain(
   return { verdict: null, reason: loop.modelError ? publicFault(loop.modelError) : whyNone(loop.stopReason) };
 }
 
+/** What cannot be read keeps nobody from being told of the finding: the fault is a value. */
+async function firstMessages(run: ReviewRun, finding: Finding, siblings: SiblingSearch) {
+  try {
+    return await claimMessages(run, finding, await siblings.of(finding));
+  } catch (error) {
+    if (error instanceof AppError) return error;
+    throw error;
+  }
+}
+
 const limits: Partial<Record<StopReason, string>> = {
   turn_limit: "the limit of its turns was reached",
   token_limit: "the limit of tokens was reached",
@@ -75,8 +84,10 @@ async function anchored(
   const found: Place[] = [];
   const lost: string[] = [];
   for (const place of places) {
-    const file = isPrivate(place.path) ? undefined : await anchorFile(place.path);
-    const resolved = file?.inChange ? resolveAnchor(file, place) : undefined;
+    const file = await anchorFile(place.path);
+    // Either path of a renamed file withholds the lines of both.
+    const isWithheld = [place.path, ...(file?.paths ?? [])].some(isPrivate);
+    const resolved = file?.inChange && !isWithheld ? resolveAnchor(file, place) : undefined;
     if (!file || !resolved?.ok) {
       lost.push(`${showPath(place.path)}:${place.line}`);
       continue;

@@ -38,7 +38,7 @@ export async function verifyFindings(run: ReviewRun, groups: readonly Group[]): 
 /** Where the first is dropped, the next speaks for the rest: whoever joined them may have been wrong, or deceived. */
 async function verifyGroup(run: ReviewRun, group: Group, siblings: SiblingSearch): Promise<Verified> {
   const finding = asOne(group);
-  const kept = afterLook(finding, await lookAgain(run, finding, await siblings.of(finding)));
+  const kept = afterLook(finding, await lookAgain(run, finding, siblings));
   if (!("reason" in kept)) return { findings: [kept], dropped: [] };
   const [next, ...others] = group.filter((one) => one !== group[0] && !isSameFault(one, group[0]));
   if (!next) return { findings: [], dropped: [kept] };
