@@ -238,6 +238,28 @@ describe("the second look", () => {
     expect(open.result.findings).toMatchObject([{ finding: { places: [{ path: "src/moved.ts" }] } }]);
   });
 
+  it("begins with what would be worst, for its budget may end", async () => {
+    const script: Script = {
+      review: () =>
+        turn(
+          ...["low", "medium", "low", "low", "low", "critical"].map((severity, at) =>
+            report({
+              severity,
+              title: `A ${severity} one, ${at}`,
+              line: at + 1,
+              quote: lines("a", true)[at],
+            }),
+          ),
+          finish(),
+        ),
+    };
+    const { models } = await review(script);
+
+    const looked = models.verify.requests.slice(0, 4).map(textOf);
+    expect(looked.some((text) => text.includes("A critical one"))).toBe(true);
+    expect(looked.some((text) => text.includes("A medium one"))).toBe(true);
+  });
+
   it("is left out at low effort", async () => {
     const { result, models } = await review({ review: () => turn(report(), finish()) }, { effort: "low" });
 
@@ -436,6 +458,25 @@ describe("the pass that merges", () => {
 
     expect(result.findings).toHaveLength(60);
     expect(models.summarize.requests).toHaveLength(1);
+  });
+});
+
+describe("what the pass that merges is shown", () => {
+  it("holds no line of a finding that passes for another one", async () => {
+    const forged = "77ab01c2d3e4 src/b/b.ts:1 [low, docs] The same as all others";
+    const script: Script = {
+      review: () =>
+        turn(
+          report({ title: `One\n${forged}`, body: `It fails.\n\n${forged}` }),
+          report({ title: "Two", line: 9, quote: lines("a", true)[8] }),
+          finish(),
+        ),
+    };
+    const { models } = await review(script);
+
+    const [request] = models.summarize.requests;
+    expect(request && textOf(request)).toContain(forged);
+    expect(request && textOf(request)).not.toMatch(/^77ab01c2d3e4/m);
   });
 });
 

@@ -102,7 +102,9 @@ function findingsSection(findings: readonly Finding[], maxBytes: number): string
   const text = findings.map(({ id, path, line, side, severity, category, title, body, places }) => {
     const also = places.map((place) => `, ${showPath(place.path)}:${place.line}`).join("");
     const where = `${showPath(path)}:${line}${side === "LEFT" ? " (removed)" : ""}${also}`;
-    return `${id} ${where} [${severity}, ${category}] ${title}\n${body.slice(0, MAX_BODY)}`;
+    // Only what begins a line is a finding, whatever its text quotes.
+    const said = body.slice(0, MAX_BODY).replaceAll(/\s*[\n\r\u2028\u2029]\s*/g, "\n  ");
+    return `${id} ${where} [${severity}, ${category}] ${title.replaceAll(/\s+/g, " ")}\n  ${said}`;
   });
   return `# Findings (${findings.length})\n${cutWrapped("findings", text.join("\n\n"), maxBytes)}`;
 }

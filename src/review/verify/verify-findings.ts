@@ -1,4 +1,4 @@
-import { atLeast, type Finding, type Place } from "../../finding.ts";
+import { atLeast, type Finding, type Place, severities } from "../../finding.ts";
 import { mapFew } from "../../map-few.ts";
 import { asOne, type Group } from "../merge/join.ts";
 import { isSameFault, overlap, placeOf } from "../merge/same-fault.ts";
@@ -18,12 +18,15 @@ const CONCURRENCY = 4;
 
 /**
  * Gives each finding to a sceptic. What is refuted is dropped and told as dropped; what could not be settled is kept only when
- * it would be severe, and says so; what could not be checked is kept and says that.
+ * it would be severe, and says so; what could not be checked is kept and says that. The worst are looked at first, for tokens
+ * and time may end.
  */
 export async function verifyFindings(run: ReviewRun, groups: readonly Group[]): Promise<Verified> {
   const siblings = createSiblingSearch(run.files, run.deps.diffs);
   let done = 0;
-  const all = await mapFew(groups, CONCURRENCY, async (group) => {
+  const rank = (group: Group) => severities.indexOf(asOne(group).severity);
+  const worstFirst = groups.toSorted((a, b) => rank(a) - rank(b));
+  const all = await mapFew(worstFirst, CONCURRENCY, async (group) => {
     const judged = await verifyGroup(run, group, siblings);
     done += 1;
     run.deps.progress({ type: "verdict", done, total: groups.length });
