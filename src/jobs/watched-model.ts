@@ -36,7 +36,9 @@ export function modelOutage(
   fault: AppError | undefined,
   isLastAttempt: boolean,
 ): AppError | undefined {
-  if (stop_reason !== "model_error") return undefined;
+  const isUnheard = stop_reason === "model_error";
+  // Where the model was lost after the reading, second looks are missing: worth another try, which pays for nothing twice.
+  if (!isUnheard && (fault?.retryable !== true || isLastAttempt)) return undefined;
   // What was found before the day's budget ran out is published; where nothing was, there is no review.
   if (fault?.code === "budget_spent") return usage.requests > 0 ? undefined : fault;
   const passes = fault?.retryable === true && !isLastAttempt;

@@ -1,6 +1,6 @@
 import type { Finding, Severity } from "../finding.ts";
 import type { OwnComment } from "../github/pull-request-api.ts";
-import { fingerprintIn } from "../review/fingerprint.ts";
+import { fingerprint, fingerprintIn } from "../review/fingerprint.ts";
 
 /** A comment in which an earlier review posted a finding. */
 export interface EarlierComment {
@@ -34,7 +34,30 @@ export function pairWithEarlier(
     said.set(finding, one);
     taken.add(one);
   }
+  for (const [finding, one] of byPlaces(findings, earlier, said, taken)) said.set(finding, one);
   return said;
+}
+
+/**
+ * A problem at several places goes by the first of them, and which one is first may change from push to push: what is left
+ * is told by the others.
+ */
+function byPlaces(
+  findings: readonly Finding[],
+  earlier: readonly EarlierComment[],
+  said: ReadonlyMap<Finding, EarlierComment>,
+  taken: ReadonlySet<EarlierComment>,
+): Map<Finding, EarlierComment> {
+  const pairs = new Map<Finding, EarlierComment>();
+  const used = new Set(taken);
+  for (const finding of findings.filter((one) => !said.has(one))) {
+    const ids = finding.places.map((place) => fingerprint({ ...place, category: finding.category }));
+    const one = earlier.find((known) => !used.has(known) && ids.includes(fingerprintIn(known.id)));
+    if (!one) continue;
+    used.add(one);
+    pairs.set(finding, one);
+  }
+  return pairs;
 }
 
 const FAR = Number.MAX_SAFE_INTEGER;

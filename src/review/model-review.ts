@@ -92,7 +92,8 @@ async function merge(
   const { reviews, units } = passes;
   const apart = unmerged(passes, groups);
   const { effort } = run.input.config;
-  const isNeeded = units.length > 1 || (groups.length > 1 && (effort !== "low" || reviews.length > 1));
+  const isNeeded =
+    units.length > 1 || (reviews.length > 1 && groups.length > 1) || (effort !== "low" && anyNear(groups));
   if (!isNeeded) return apart;
   run.deps.progress({ type: "phase", phase: "merging" });
   const collector = collectorFor(run);
@@ -107,6 +108,18 @@ async function merge(
     summary: (isApart ? merged.summary : null) ?? apart.summary,
     warnings: isApart && merged.summary === null ? [NOT_CROSSED] : [],
   };
+}
+
+/** Whoever read everything alone seldom says one thing twice, unless of lines that lie together. */
+const NEAR_LINES = 20;
+
+function anyNear(groups: readonly Group[]): boolean {
+  const firsts = groups.map(([first]) => first);
+  return firsts.some((one, at) =>
+    firsts
+      .slice(at + 1)
+      .some((other) => one.path === other.path && Math.abs(one.line - other.line) <= NEAR_LINES),
+  );
 }
 
 const NOT_CROSSED =

@@ -60,21 +60,25 @@ export async function reviewUnits(run: ReviewRun): Promise<Passes> {
   const predicted = first && predictReview({ plan, effort, firstMessages: first.messages });
   run.deps.progress({ type: "phase", phase: "review" });
   let done = 0;
+  const ended = () => {
+    done += 1;
+    if (tasks.length > 1) run.deps.progress({ type: "unit", done, total: tasks.length });
+  };
   let failures = 0;
   const stops: StopReason[] = left.length > 0 ? ["token_limit"] : [];
   const passes = await mapFew(tasks, CONCURRENCY, async ({ unit, lens }, index): Promise<Pass | null> => {
     const stop = whyNoMore(run, account, timeLeft, failures);
     if (stop) {
       stops.push(stop);
+      ended();
       return null;
     }
     const task = taskOf(index);
     const start = await starts.of(task);
     if (tasks[index + 1]?.unit !== unit) starts.forget(task);
     const review = await reviewUnit(run, task, start);
-    done += 1;
+    ended();
     failures = review.stopReason === "model_error" ? failures + 1 : 0;
-    if (tasks.length > 1) run.deps.progress({ type: "unit", done, total: tasks.length });
     return { ...review, name: nameOf(unit, lens, units.length) || "1", files: unit.files };
   });
   const reviews = passes.filter((pass) => pass !== null);
@@ -145,7 +149,7 @@ export function planReview({ files, candidates, models, input, deps }: ReviewRun
   return planUnits({
     files,
     unitBytes: unitBytes(models.review),
-    totalBytes: input.limits.tokens * BYTES_PER_TOKEN,
+    totalBytes: (input.limits.tokens * BYTES_PER_TOKEN) / lensesOf(input.config.effort).length,
     headStart: (path) => deps.workspace.headStart(path, FIRST_BYTES),
     candidates: counts,
   });

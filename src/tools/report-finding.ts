@@ -28,7 +28,7 @@ const Input = z.strictObject({
     .describe("The code of that line or range, copied exactly, without number and sign. Wins over line."),
   severity: z.preprocess(lower, Severity),
   category: z.preprocess(lower, Category),
-  title: z.string().min(1).max(MAX_TITLE).describe(`The problem in one line, up to ${MAX_TITLE} characters.`),
+  title: z.string().min(1).max(MAX_BODY).describe(`The problem in one line, up to ${MAX_TITLE} characters.`),
   body: z
     .string()
     .min(1)
@@ -62,6 +62,12 @@ interface NotKept {
 
 export type ReportOutput = ReportedAnchor | NotKept;
 
+/** One line of bounded length: a title that is too long costs no report. */
+function titleOf(given: string): string {
+  const line = given.replaceAll(/\s+/g, " ").trim();
+  return line.length > MAX_TITLE ? `${line.slice(0, MAX_TITLE - 1).replace(/\s+\S*$/, "").toWellFormed()}…` : line;
+}
+
 async function execute(input: Input, context: ToolContext): Promise<{ output: ReportOutput }> {
   const { start_line: first = input.line } = input;
   if (first > input.line) {
@@ -70,6 +76,7 @@ async function execute(input: Input, context: ToolContext): Promise<{ output: Re
   const answer = await context.report.report({
     ...input,
     path: await pathOnAnySide(input.path, context),
+    title: titleOf(input.title),
     start_line: first === input.line ? null : first,
     quote: unescapeInvisible(input.quote),
     suggestion: input.suggestion ?? null,

@@ -52,6 +52,9 @@ async function execute(input: Input, context: ToolContext) {
       "a confirmed finding needs `failing_input`: the input, state or order of events on which it goes wrong. Without one the verdict is uncertain or refuted",
     );
   }
+  if (input.verdict !== "refuted" && input.severity === undefined) {
+    throw new ToolError("a finding that stands needs `severity`, by the scale in your instructions");
+  }
   const places = await Promise.all(
     input.places.map(async ({ start_line, ...place }) => ({
       ...place,

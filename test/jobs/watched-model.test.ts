@@ -54,7 +54,12 @@ describe("a model that failed a review", () => {
     expect(modelOutage(failed(0), spent, false)).toBe(spent);
   });
 
-  it("is none where the review ended in another way", () => {
-    expect(modelOutage(sampleResult(), passing, false)).toBeUndefined();
+  it("is tried again where the model was lost after the reading, for second looks are missing", () => {
+    expect(modelOutage(sampleResult(), passing, false)).toMatchObject({ retryable: true });
+    expect(modelOutage(sampleResult(), passing, true)).toBeUndefined();
+  });
+
+  it("is none where the last request was answered", () => {
+    expect(modelOutage(sampleResult(), undefined, false)).toBeUndefined();
   });
 });

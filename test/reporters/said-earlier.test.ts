@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { type EarlierComment, pairWithEarlier } from "../../src/reporters/said-earlier.ts";
+import { fingerprint } from "../../src/review/fingerprint.ts";
 import { sampleFinding } from "./sample-result.ts";
 
 const found = (id: string, line: number) => sampleFinding({ id, line });
@@ -30,6 +31,18 @@ describe("what an earlier comment says already", () => {
 
     expect([...pairWithEarlier([found("aaa", 12)], [moved, there]).values()]).toEqual([there]);
     expect([...pairWithEarlier([found("aaa", 12)], [moved]).values()]).toEqual([moved]);
+  });
+
+  it("is a problem at several places by any of them, whichever is the first in this review", () => {
+    const place = { path: "src/b.ts", side: "RIGHT", line: 3, start_line: null, quote: "x <= y" } as const;
+    const finding = { ...found("aaa", 90), places: [place] };
+    const comment = said(fingerprint({ ...place, category: finding.category }), 3);
+
+    expect([...pairWithEarlier([finding], [comment])]).toEqual([[finding, comment]]);
+    expect(pairWithEarlier([{ ...finding, places: [] }], [comment]).size).toBe(0);
+    // Another finding of its own has the better claim.
+    const own = { ...found(comment.id, 3), path: "src/b.ts" };
+    expect([...pairWithEarlier([finding, own], [comment])]).toEqual([[own, comment]]);
   });
 
   it("is never said by two, and no finding goes without as long as a comment with its fingerprint is left", () => {

@@ -173,7 +173,11 @@ describe("the second look", () => {
     expect(models.verify.requests).toHaveLength(2);
     expect(result.findings).toMatchObject([
       {
-        finding: { severity: "critical", verification: "confirmed", verification_note: "loading the module" },
+        finding: {
+          severity: "critical",
+          verification: "confirmed",
+          verification_note: "loading the module (No definition of limit in the tree.)",
+        },
       },
     ]);
   });

@@ -33,6 +33,16 @@ describe("report_finding", () => {
     expect(text).toBe("Recorded as f1 at src/a.ts line 7 (RIGHT).");
   });
 
+  it("cuts a title that is too long at a word, and loses nothing for it", async () => {
+    const tools = open();
+    await tools.output("report_finding", {
+      ...finding,
+      title: `The constant\n is wrong ${"very ".repeat(60)}`,
+    });
+    expect(tools.reported[0]?.title).toMatch(/^The constant is wrong (very )+very…$/);
+    expect(tools.reported[0]?.title.length).toBeLessThanOrEqual(200);
+  });
+
   it("gives a quote back its hidden characters", async () => {
     const tools = open();
     await tools.output("report_finding", { ...finding, quote: "a\\u{200B}b␍ \\u{5C}u{41}" });

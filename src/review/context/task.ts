@@ -15,7 +15,8 @@ export function settingsSection({ input, allFiles }: ContextParts): string {
   const { config } = input;
   const lines = [
     config.language ? `Write findings and summary in ${config.language}.` : "",
-    config.minimum_severity === "low"
+    // Otherwise the second look sets the severity, and what seems mild may turn out not to be.
+    config.minimum_severity === "low" || config.effort !== "low"
       ? ""
       : `Report findings of severity ${config.minimum_severity} and above only.`,
     ...config.instructions.flatMap((one) => instruction(one, allFiles)),

@@ -1,7 +1,7 @@
 import { type Evidence, type Finding, severities } from "../../finding.ts";
 import type { JoinPort } from "../../tools/tool.ts";
 import { folded } from "../fingerprint.ts";
-import { overlap, placeOf, saysTheSame } from "./same-fault.ts";
+import { isSameProblem, overlap, placeOf } from "./same-fault.ts";
 
 /**
  * Findings with one cause. The first speaks for all of them; the others are kept as they are, for a second look that does not
@@ -53,7 +53,7 @@ function inOtherWords(kept: Finding, { path, side, line, start_line, title }: Fi
 export function joinEqual(groups: readonly Group[]): Group[] {
   const kept: Group[] = [];
   for (const group of groups) {
-    const at = kept.findIndex((known) => known.some((one) => saysTheSame(one, group[0])));
+    const at = kept.findIndex((known) => known.some((one) => isSameProblem(one, group[0])));
     const known = kept[at];
     if (known) kept[at] = [...known, ...group];
     else kept.push(group);

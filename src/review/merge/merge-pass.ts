@@ -52,8 +52,7 @@ export async function mergePass(
     loop: "merge",
     role: "summarize",
     messages: messagesFor(run.models.summarize, groups.map(asOne), parts),
-    tools:
-      run.models.summarize.protocol === "single-shot" ? mergingTools : [...readingTools, ...mergingTools],
+    tools: toolsFor(run.models.summarize),
     ports: {
       join: joiner,
       report: {
@@ -71,6 +70,12 @@ export async function mergePass(
     milliseconds: run.timeLeft() * SHARE,
   });
   return { groups: joiner.groups(), summary };
+}
+
+/** What is answered at once can join what is listed, and nothing can be reported that nobody has read. */
+function toolsFor({ protocol }: ModelFacts) {
+  if (protocol !== "single-shot") return [...readingTools, ...mergingTools];
+  return mergingTools.filter(({ name }) => name !== "report_finding");
 }
 
 function messagesFor(

@@ -14,6 +14,15 @@ export function saysTheSame(one: Finding, other: Finding): boolean {
   return one.category === other.category && folded(one.title) === folded(other.title);
 }
 
+/** A title of fewer words ("Null dereference") names a kind of fault, not one that two places share. */
+const TELLING_WORDS = 4;
+
+/** Whether two findings elsewhere are one problem at several places: they say the same, and something of their own. */
+export function isSameProblem(one: Finding, other: Finding): boolean {
+  const isTelling = folded(one.title).split(" ").length >= TELLING_WORDS;
+  return saysTheSame(one, other) && (isTelling || one.quote.trim() === other.quote.trim());
+}
+
 /** Told again of more or fewer lines, as a suggestion may need it, a fault is still one. */
 export const isSameFault = (one: Finding, other: Finding): boolean =>
   saysTheSame(one, other) && overlap(one, other);

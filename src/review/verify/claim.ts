@@ -1,6 +1,6 @@
 import { divideHunk } from "../../diff/divide.ts";
 import type { DiffLine, FileDiff, Hunk } from "../../diff/file-diff.ts";
-import { renderHunk, renderLine, shownBytes } from "../../diff/render.ts";
+import { renderHunk, renderLine, shorten, shownBytes } from "../../diff/render.ts";
 import type { Finding } from "../../finding.ts";
 import type { Message } from "../../llm/model.ts";
 import { cutAtLine } from "../../text/cut.ts";
@@ -16,6 +16,9 @@ const MAX_QUOTE_BYTES = 4_000;
 const MAX_HUNKS_BYTES = 16_000;
 const MAX_CONTEXT_BYTES = 20_000;
 const MAX_LIST_BYTES = 6_000;
+const MAX_EVIDENCE_LINES = 40;
+/** Hunks farther away belong to something else most of the time. */
+const NEAR_LINES = 60;
 /** Each of the short sections may take this part of a small window. */
 const SHORT_SHARE = 0.04;
 
@@ -28,14 +31,16 @@ export async function claimMessages(
   finding: Finding,
   siblings: readonly AddedLine[],
 ): Promise<Message[]> {
-  const { text, shown } = await changeAround(run, finding);
+  const { text, near } = await changeAround(run, finding);
   const listBytes = roomFor(run.models.verify, MAX_LIST_BYTES, SHORT_SHARE);
+  // The claim stands last: claims about one place begin alike, and a provider's cache holds what they share.
   const sections = [
-    claim(run, finding),
+    await codeAround(run, finding, near),
     text,
-    await codeAround(run, finding, shown),
-    places(finding, listBytes),
+    await evidenceCode(run, finding, listBytes),
     alike(siblings, listBytes),
+    claim(run, finding),
+    places(finding, listBytes),
   ];
   return [
     { role: "system", content: verifyPrompt },
@@ -62,15 +67,15 @@ function claim(
 
 interface ChangeAround {
   text: string;
-  /** The file's diff where all of it is shown. */
-  shown: readonly FileDiff[];
+  /** The file's diff as far as it is near the place. */
+  near: readonly FileDiff[];
 }
 
 /** Hunks of the file, or parts of long ones, those nearest to the place first, as far as there is room; shown in their order. */
 async function changeAround(run: ReviewRun, finding: Finding): Promise<ChangeAround> {
   const { files, deps, models } = run;
   const file = files.find(({ change }) => change.path === finding.path);
-  if (!file?.reviewable) return { text: "", shown: [] };
+  if (!file?.reviewable) return { text: "", near: [] };
   const diff = await deps.diffs.fileDiff(file.change, 3);
   let room = roomFor(models.verify, MAX_HUNKS_BYTES, 0.15);
   const parts = diff.hunks.flatMap((hunk) => divideHunk(hunk, room / 2, lineBytes));
@@ -80,11 +85,12 @@ async function changeAround(run: ReviewRun, finding: Finding): Promise<ChangeAro
     if (room < 0) break;
     near.add(part);
   }
-  if (near.size === 0) return { text: "", shown: [] };
+  if (near.size === 0) return { text: "", near: [] };
   const rendered = parts.filter((part) => near.has(part)).map(renderHunk);
   const some = near.size < parts.length ? ` (${near.size} of ${parts.length} parts)` : "";
   const text = `# What the change does to this file${some}\n${wrapUntrusted("diff", rendered.join("\n"))}`;
-  return { text, shown: near.size === parts.length ? [diff] : [] };
+  const hunks = parts.filter((part) => near.has(part) && distance(part, finding) <= NEAR_LINES);
+  return { text, near: [{ ...diff, hunks }] };
 }
 
 const lineBytes = (line: DiffLine) => shownBytes(renderLine(line)) + 1;
@@ -95,8 +101,8 @@ function distance(hunk: Hunk, { side, line }: Finding): number {
   return Math.max(0, start - line, line - (start + lines - 1));
 }
 
-/** What the reviewer was shown around the change, for this file alone. */
-function codeAround(run: ReviewRun, { path }: Finding, shown: readonly FileDiff[]): Promise<string> {
+/** The code around what the change does near the place, as the reviewer was shown it around the whole. */
+function codeAround(run: ReviewRun, { path }: Finding, near: readonly FileDiff[]): Promise<string> {
   const { workspace, diffs, isPrivate, signal, now } = run.deps;
   return codeContext(
     {
@@ -112,8 +118,24 @@ function codeAround(run: ReviewRun, { path }: Finding, shown: readonly FileDiff[
       contextBytes: roomFor(run.models.verify, MAX_CONTEXT_BYTES, 0.15),
       focus: null,
     },
-    shown,
+    near,
   );
+}
+
+/** The code that was named as evidence, without what was said of it. */
+async function evidenceCode(run: ReviewRun, finding: Finding, maxBytes: number): Promise<string> {
+  const blocks: string[] = [];
+  for (const { path, start_line, end_line } of finding.evidence) {
+    const file = run.deps.isPrivate(path) ? undefined : await run.anchorFile(path);
+    const lines = file?.paths.some(run.deps.isPrivate) ? undefined : file?.lines.RIGHT;
+    if (!lines) continue;
+    const end = Math.min(end_line, start_line + MAX_EVIDENCE_LINES - 1, lines.length);
+    const code = lines.slice(start_line - 1, end).map((text, at) => `${start_line + at}|${shorten(text)}`);
+    if (code.length > 0) blocks.push(`### ${showPath(path)}:${start_line}-${end}\n${code.join("\n")}`);
+  }
+  if (blocks.length === 0) return "";
+  const { text } = cutAtLine([...new Set(blocks)].join("\n"), maxBytes);
+  return `# Code that was pointed to\n${wrapUntrusted("code", text)}`;
 }
 
 function places({ places: also }: Finding, maxBytes: number): string {

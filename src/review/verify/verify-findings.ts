@@ -1,4 +1,4 @@
-import { atLeast, type Finding, type Place, severities } from "../../finding.ts";
+import { atLeast, type Evidence, type Finding, type Place, severities } from "../../finding.ts";
 import { mapFew } from "../../map-few.ts";
 import { asOne, type Group } from "../merge/join.ts";
 import { isSameFault, overlap, placeOf } from "../merge/same-fault.ts";
@@ -65,11 +65,21 @@ export function afterLook(finding: Finding, outcome: Outcome): Finding | Dropped
     ...finding,
     severity,
     verification: verdict,
-    verification_note: verdict === "confirmed" ? failingInput : reason,
-    evidence: [...finding.evidence, ...evidence],
+    verification_note: verdict === "confirmed" ? confirmation(failingInput, reason) : reason,
+    evidence: [...finding.evidence, ...evidence.filter((one) => !isNamed(one, finding))],
     places: withPlaces(finding, places),
   };
 }
+
+/** The input first: with it people can see for themselves. */
+const confirmation = (failingInput: string, reason: string) =>
+  `${failingInput.trim().replace(/\.$/, "")} (${reason.trim()})`;
+
+const isNamed = (one: Evidence, { evidence }: Finding) =>
+  evidence.some(
+    ({ path, start_line, end_line }) =>
+      path === one.path && start_line <= one.end_line && one.start_line <= end_line,
+  );
 
 function dropped(
   { id, path, line, title }: Finding,

@@ -1,0 +1,125 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { forAllRoles } from "../../../src/llm/model.ts";
+import { scriptedModel } from "../../../src/llm/scripted.ts";
+import { createAnchorFiles } from "../../../src/review/anchor-files.ts";
+import { createReviewCoverage } from "../../../src/review/coverage-gate.ts";
+import { type ReviewRun, startRun } from "../../../src/review/review-run.ts";
+import { claimMessages } from "../../../src/review/verify/claim.ts";
+import { createDiffSource } from "../../../src/tools/diff-source.ts";
+import { sampleFinding } from "../../reporters/sample-result.ts";
+import { GitRepo } from "../../support/git-repo.ts";
+import { reviewInput } from "../../support/review-input.ts";
+import { openRepository } from "../../tools/context.ts";
+
+const cart = (limit: string) => `import { rate } from "./rate.ts";
+export function total(items: number[]): number {
+  let sum = 0;
+  for (let at = 0; at ${limit} items.length; at++) sum += items[at] * rate();
+  return sum;
+}
+`;
+const rate = "export function rate(): number {\n  return RATE_OF_TODAY;\n}\n";
+const finding = sampleFinding({
+  line: 4,
+  quote: "  for (let at = 0; at <= items.length; at++) sum += items[at] * rate();",
+  title: "The loop reads one item too many",
+  body: "REASONING-OF-THE-REVIEWER",
+  evidence: [
+    { path: "src/rate.ts", start_line: 1, end_line: 2, note: "NOTE-OF-THE-REVIEWER" },
+    { path: "secret/key.ts", start_line: 1, end_line: 1, note: "" },
+    { path: "src/gone.ts", start_line: 1, end_line: 9, note: "" },
+  ],
+});
+
+let repo: GitRepo;
+let opened: Awaited<ReturnType<typeof openRepository>>;
+beforeAll(async () => {
+  repo = GitRepo.create();
+  repo.commit("base", {
+    "src/cart.ts": cart("<"),
+    "src/rate.ts": rate,
+    "secret/key.ts": "export const KEY = 1;\n",
+  });
+  repo.branch("topic");
+  repo.commit("head", { "src/cart.ts": cart("<=") });
+  opened = await openRepository(repo);
+});
+afterAll(async () => {
+  await opened?.[Symbol.asyncDispose]();
+  repo?.dispose();
+});
+
+async function startedRun(contextTokens = 128_000): Promise<ReviewRun> {
+  const { workspace } = opened;
+  const diffs = createDiffSource(workspace, { ignore: [], private: ["secret/**"] });
+  const files = await diffs.files();
+  const models = forAllRoles(scriptedModel([], { contextTokens }));
+  const deps = {
+    ...{ workspace, diffs, models },
+    trajectory: { append: async () => {} },
+    replay: [],
+    isPrivate: (path: string) => path.startsWith("secret/"),
+    progress: () => {},
+    signal: new AbortController().signal,
+    now: () => 0,
+    startedAt: 0,
+  };
+  const change = {
+    ...{ files, candidates: [] },
+    coverage: createReviewCoverage(files),
+    anchorFile: createAnchorFiles(workspace, diffs),
+  };
+  return startRun(reviewInput(), models, deps, change);
+}
+
+const asked = async (
+  over: Partial<typeof finding> = {},
+  siblings: Parameters<typeof claimMessages>[2] = [],
+) => {
+  const messages = await claimMessages(await startedRun(), { ...finding, ...over }, siblings);
+  return messages.at(-1)?.content ?? "";
+};
+
+describe("what a sceptic is asked", () => {
+  it("is the claim in one sentence, its place and code, and the change around it", async () => {
+    const text = await asked();
+    expect(text).toContain("The loop reads one item too many (correctness)");
+    expect(text).toContain("Place: src/cart.ts, line 4 at head:");
+    expect(text).toContain("4 -  for (let at = 0; at < items.length");
+    expect(text).toContain("4 +  for (let at = 0; at <= items.length");
+  });
+
+  it("holds the code that was pointed to, but no word of what was said of it", async () => {
+    const text = await asked();
+    expect(text).toContain(
+      "### src/rate.ts:1-2\n1|export function rate(): number {\n2|  return RATE_OF_TODAY;",
+    );
+    expect(text).not.toMatch(/-OF-THE-REVIEWER/);
+  });
+
+  it("never holds a private file, nor one that is not there", async () => {
+    expect(await asked()).not.toMatch(/KEY|gone\.ts/);
+  });
+
+  it("begins alike for claims about one place, so that a cache holds it", async () => {
+    const [one, other] = [await asked(), await asked({ title: "Another claim", category: "data" })];
+    const claim = one.indexOf("# The claim");
+    expect(claim / one.length).toBeGreaterThan(0.5);
+    expect(other.slice(0, claim)).toBe(one.slice(0, claim));
+  });
+
+  it("names lines that are built alike and places that were named already", async () => {
+    const place = {
+      path: "src/b.ts",
+      side: "RIGHT",
+      line: 7,
+      start_line: null,
+      quote: "at <= all.length",
+    } as const;
+    const text = await asked({ places: [place] }, [
+      { path: "src/c.ts", line: 9, text: "  at <= more.length" },
+    ]);
+    expect(text).toContain("src/b.ts:7 at <= all.length");
+    expect(text).toContain("src/c.ts:9 at <= more.length");
+  });
+});
