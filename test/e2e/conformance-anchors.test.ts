@@ -1,7 +1,9 @@
 import { readdirSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { answers, finding, finish, numbers, onPull, patient, turn } from "./conformance-fixture.ts";
+import { fullName } from "../support/github-double/model.ts";
+import { answers, finding, finish, numbers, onApp, patient, turn } from "./conformance-fixture.ts";
+import { onPull } from "./on-pull.ts";
 
 const path = "src/numbers.js";
 const base = { [path]: numbers(60) };
@@ -78,7 +80,7 @@ describe.concurrent("a comment stands on the line that its finding means", patie
   it("g: on the old number of a removed line, side LEFT, whatever side the model says", () => {
     const head = numbers(60, { 18: ["const n18 = 0;", "const more = 1;"], 21: [] });
     const at = (file: string, side: string) =>
-      finding({ path: file, side, line: 21, quote: "const n21 = 21;" });
+      finding({ path: file, side, line: 21, quote: "const n21 = 21;", title: `${file} misses a line` });
     return onPull(
       {
         base: { "left.js": numbers(60), "right.js": numbers(60) },
@@ -100,7 +102,8 @@ describe.concurrent("a comment stands on the line that its finding means", patie
 
   it("h: under the new path of a file that was renamed and edited, whichever path the model says", () => {
     const edited = (name: string) => numbers(60, { 24: `const ${name} = 0;` });
-    const at = (file: string, name: string) => finding({ path: file, line: 24, quote: `const ${name} = 0;` });
+    const at = (file: string, name: string) =>
+      finding({ path: file, line: 24, quote: `const ${name} = 0;`, title: `${name} is 0` });
     return onPull(
       {
         base: { "old/a.js": numbers(60), "old/b.js": numbers(70) },
@@ -230,7 +233,12 @@ describe.concurrent("a comment stands on the line that its finding means", patie
         base: Object.fromEntries(oddNames.map((name) => [name, numbers(9)])),
         head: Object.fromEntries(oddNames.map((name) => [name, numbers(9, { 5: "const n5 = 0;" })])),
         script: [
-          turn(...oddNames.map((name) => finding({ path: name, line: 5, quote: "const n5 = 0;" })), finish),
+          turn(
+            ...oddNames.map((name, n) =>
+              finding({ path: name, line: 5, quote: "const n5 = 0;", title: `Case ${n} is wrong` }),
+            ),
+            finish,
+          ),
         ],
       },
       async (app) => {
@@ -239,7 +247,7 @@ describe.concurrent("a comment stands on the line that its finding means", patie
         const { comments, ...rest } = app.end();
         expect(rest).toEqual({ reviews: 1, summaries: 1, check: "neutral" });
         expect(comments.toSorted()).toEqual(oddNames.map((name) => `${name} RIGHT 5`).toSorted());
-        const page = `${app.github.url}/octo-org/shop/blob/${app.pull.heads[0]}/`;
+        const page = `${app.github.url}/${fullName(app.repository)}/blob/${app.pull.heads[0]}/`;
         const links = [...app.summary().matchAll(/\]\(([^)\s]+)#L5\)/g)].map(([, link = ""]) => link);
         expect(links.map((link) => decodeURIComponent(link.replace(page, ""))).toSorted()).toEqual(
           oddNames.toSorted(),
@@ -282,7 +290,7 @@ describe.concurrent("m: an absolute path from the model", patient, () => {
 
   it("that is the checkout's own is taken at once", () => {
     let folder = "";
-    return onPull(
+    return onApp(
       {
         base,
         head,

@@ -4,7 +4,10 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { expect } from "vitest";
 import { type AppOptions, type AppUnderTest, startApp } from "../support/app-under-test.ts";
 import type { ChatRequestBody, FakeTurn } from "../support/fake-openai.ts";
+import type { FaultKind } from "../support/github-double/faults.ts";
+import { fullName } from "../support/github-double/model.ts";
 import type { Files } from "../support/github-double/people.ts";
+import type { Violation } from "../support/github-double/rest.ts";
 
 // What the conformance cases share: code to change, a model's calls in short, and the end state on GitHub in few words.
 
@@ -17,7 +20,10 @@ export async function until(condition: () => boolean): Promise<void> {
 }
 
 /** Resolves once no job about a repository is under way or waits to be tried again. */
-export async function noJobLeft({ dataFolder }: AppUnderTest, { id }: { id: number }): Promise<void> {
+export async function noJobLeft(
+  { dataFolder }: Pick<AppUnderTest, "dataFolder">,
+  { id }: { id: number },
+): Promise<void> {
   using database = new DatabaseSync(join(dataFolder, "queue.db"), { readOnly: true });
   const open = database.prepare(
     "SELECT count(*) AS jobs FROM job WHERE state IN ('waiting', 'active') AND serial_key LIKE :key",
@@ -74,14 +80,27 @@ export interface EndState {
   check: string | null | undefined;
 }
 
-/** An App with one pull request, and what happens to it. */
-export interface Case extends AppUnderTest {
+/** What of an App a case needs: its pull request, and the two services around. */
+type PullUnderTest = Pick<
+  AppUnderTest,
+  "github" | "people" | "repository" | "pull" | "app" | "model" | "reviewRequests" | "dataFolder"
+> &
+  Pick<AppUnderTest, "send" | "comment" | "concluded">;
+
+/** A pull request on an App, and what happens to it. */
+export interface Case extends PullUnderTest {
   /** The webhook about the pull request as it is now, until its review is over. */
   review(action?: "opened" | "synchronize"): Promise<void>;
   /** Somebody pushes, and the App reviews the new head. */
   push(files: Files): Promise<void>;
   /** Resolves once no job is under way or waits to be tried again. */
   idle(): Promise<void>;
+  /** Strikes the next request about this repository alone: `route` is "POST /pulls/1/reviews", without the repository. */
+  fault(route: string, kind: FaultKind): void;
+  /** The faults that struck about this repository, as "METHOD /path kind". */
+  struck(): string[];
+  /** Takes out and returns what GitHub would not have taken about this repository. */
+  takeViolations(): Violation[];
   end(): EndState;
   /** Text of the summary. */
   summary(): string;
@@ -90,10 +109,13 @@ export interface Case extends AppUnderTest {
 }
 
 /**
- * Runs one case with an App of its own, so that cases may run at the same time. Whatever happens, GitHub must have seen no
- * request that it would not take, and the model none that its endpoint would refuse.
+ * Runs one case with an App of its own, for what `onPull` cannot choose: the server's environment, or its end. Whatever
+ * happens, GitHub must have seen no request that it would not take, and the model none that its endpoint would refuse.
  */
-export async function onPull<Seen>(options: AppOptions, play: (app: Case) => Promise<Seen>): Promise<Seen> {
+export async function onApp<Seen>(
+  options: AppOptions,
+  play: (app: Case & AppUnderTest) => Promise<Seen>,
+): Promise<Seen> {
   const app = await startApp(options);
   const seen = await play(caseOf(app)).finally(() => app[Symbol.asyncDispose]());
   expect(app.github.violations).toEqual([]);
@@ -101,10 +123,12 @@ export async function onPull<Seen>(options: AppOptions, play: (app: Case) => Pro
   return seen;
 }
 
-function caseOf(app: AppUnderTest): Case {
-  const { pull, people, repository } = app;
+/** The same object, with what a case does and asks. */
+export function caseOf<App extends PullUnderTest>(app: App): Case & App {
+  const { pull, people, repository, github } = app;
   const ours = <T extends { via: unknown }>(written: readonly T[]) =>
     written.filter(({ via }) => via === app.app);
+  const about = `/repos/${fullName(repository)}/`;
   const review: Case["review"] = async (action = "opened") => {
     await app.send(action);
     await app.concluded();
@@ -116,6 +140,17 @@ function caseOf(app: AppUnderTest): Case {
       await review("synchronize");
     },
     idle: () => noJobLeft(app, repository),
+    fault(route: string, kind: FaultKind) {
+      const [method = "", path = ""] = route.split(" ");
+      github.faults.add({ match: new RegExp(`^${method} ${about.slice(0, -1)}${path}$`), kind });
+    },
+    struck: () => github.faults.struck.filter((one) => one.includes(about)),
+    takeViolations() {
+      const { violations } = github;
+      const taken = violations.filter(({ request }) => request.includes(about));
+      violations.splice(0, Infinity, ...violations.filter((one) => !taken.includes(one)));
+      return taken;
+    },
     end: (): EndState => ({
       reviews: ours(pull.reviews).length,
       comments: ours(pull.reviewComments).map(placeOf),

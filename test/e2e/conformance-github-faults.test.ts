@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { finding, finish, numbers, onPull, patient, turn } from "./conformance-fixture.ts";
+import { finding, finish, numbers, patient, turn } from "./conformance-fixture.ts";
+import { onPull } from "./on-pull.ts";
 
 const path = "src/numbers.js";
 const base = { [path]: numbers(60), "src/other.js": numbers(30) };
@@ -85,7 +86,7 @@ describe.concurrent("c: one bad line among five costs none of the other four", p
         expect(app.end()).toEqual({ reviews: 1, comments: fourInline, summaries: 1, check: "neutral" });
         expect(app.summary()).toContain("n3 is 0");
         expect(app.summary()).toMatch(/GitHub refused its place/);
-        const refused = app.github.violations.splice(0).map(({ operation }) => operation);
+        const refused = app.takeViolations().map(({ operation }) => operation);
         expect(new Set(refused)).toEqual(new Set(["pulls/create-review"]));
       },
     );
@@ -98,19 +99,19 @@ const once = { reviews: 1, comments: fourInline, summaries: 1, check: "neutral" 
 describe.concurrent("a 502 when something is posted", patient, () => {
   it("l: that was not stored is made good: one review", () =>
     onPull({ base, head, script: script() }, async (app) => {
-      app.github.faults.add({ match: /^POST .*\/reviews$/, kind: "bad-gateway" });
+      app.fault("POST /pulls/1/reviews", "bad-gateway");
       await app.review();
 
-      expect(app.github.faults.struck).toHaveLength(1);
+      expect(app.struck()).toHaveLength(1);
       expect(app.end()).toEqual(once);
     }));
 
   it("l': that was stored all the same is recognised: one review", () =>
     onPull({ base, head, script: script() }, async (app) => {
-      app.github.faults.add({ match: /^POST .*\/reviews$/, kind: "bad-gateway-after" });
+      app.fault("POST /pulls/1/reviews", "bad-gateway-after");
       await app.review();
 
-      expect(app.github.faults.struck).toHaveLength(1);
+      expect(app.struck()).toHaveLength(1);
       expect(app.end()).toEqual(once);
     }));
 
@@ -118,16 +119,11 @@ describe.concurrent("a 502 when something is posted", patient, () => {
     onPull(
       { base, head, script: [turn(...good, finding({ line: 40, quote: "const n40 = 40;" }), finish)] },
       async (app) => {
-        const channels = [/reviews$/, /pulls\/1\/comments$/, /issues\/1\/comments$/, /check-runs$/];
-        app.github.faults.add(
-          ...channels.map((end) => ({
-            match: new RegExp(`^POST .*/${end.source}`),
-            kind: "bad-gateway-after" as const,
-          })),
-        );
+        const channels = ["/pulls/1/reviews", "/pulls/1/comments", "/issues/1/comments", "/check-runs"];
+        for (const channel of channels) app.fault(`POST ${channel}`, "bad-gateway-after");
         await app.review();
 
-        expect(app.github.faults.struck).toHaveLength(channels.length);
+        expect(app.struck()).toHaveLength(channels.length);
         expect(app.end()).toEqual({ ...once, reviews: 2, comments: [...fourInline, path] });
         expect(app.repository.checkRuns).toHaveLength(1);
       },
@@ -135,10 +131,10 @@ describe.concurrent("a 502 when something is posted", patient, () => {
 
   it("l': whose connection broke instead of an answer is recognised, too", () =>
     onPull({ base, head, script: script() }, async (app) => {
-      app.github.faults.add({ match: /^POST .*\/reviews$/, kind: "reset-after" });
+      app.fault("POST /pulls/1/reviews", "reset-after");
       await app.review();
 
-      expect(app.github.faults.struck).toHaveLength(1);
+      expect(app.struck()).toHaveLength(1);
       expect(app.end()).toEqual(once);
     }));
 });

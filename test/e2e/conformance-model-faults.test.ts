@@ -1,15 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { FakeScript } from "../support/fake-openai.ts";
-import {
-  answers,
-  type Case,
-  finding,
-  finish,
-  numbers,
-  onPull,
-  patient,
-  turn,
-} from "./conformance-fixture.ts";
+import { answers, type Case, finding, finish, numbers, patient, turn } from "./conformance-fixture.ts";
+import { onPull } from "./on-pull.ts";
 
 const path = "src/numbers.js";
 const base = { [path]: numbers(60) };

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { finding, finish, numbers, onPull, patient, turn } from "./conformance-fixture.ts";
+import { finding, finish, numbers, patient, turn } from "./conformance-fixture.ts";
+import { onPull } from "./on-pull.ts";
 
 const path = "src/numbers.js";
 const wrong = finding({ line: 24, quote: "const n24 = 0;" });

@@ -184,7 +184,12 @@ describe.concurrent("an installation that is taken away", patient, () => {
 });
 
 describe.concurrent("what stands around a change", patient, () => {
-  const texts = ["Totals are off by one", "ten was expected", "the deploy broke", "On purpose, see the manual"];
+  const texts = [
+    "Totals are off by one",
+    "ten was expected",
+    "the deploy broke",
+    "On purpose, see the manual",
+  ];
 
   /** Which of the texts the latest review of the pull request was shown. */
   function shown(title: string): string[] {
@@ -247,7 +252,10 @@ describe.concurrent("a pull request whose budget of the day is used up", patient
     await of.idle();
 
     const said = "Not reviewed: today's budget of this pull request is used up.";
-    expect(of.repository.checkRuns.at(-1)).toMatchObject({ conclusion: "neutral", output: { summary: said } });
+    expect(of.repository.checkRuns.at(-1)).toMatchObject({
+      conclusion: "neutral",
+      output: { summary: said },
+    });
     expect({ asked: asked(costly), summary: pull.summary() }).toEqual(before);
     expect(pull.end().summaries).toBe(1);
   });

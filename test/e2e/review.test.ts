@@ -1,7 +1,8 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { onPull, patient, turn } from "./conformance-fixture.ts";
+import { onApp, patient, turn } from "./conformance-fixture.ts";
+import { onPull } from "./on-pull.ts";
 
 const before = `export function total(items) {
   return items.reduce((sum, one) => sum + one, 0);
@@ -65,7 +66,7 @@ describe.concurrent("a signed webhook", patient, () => {
   // First, since a dead server's job is taken up half a minute later, which the others can use.
   it("is reviewed once although the server is killed in the middle, and no turn is paid for twice", () => {
     let killed = false;
-    return onPull(
+    return onApp(
       {
         base,
         head,
@@ -215,7 +216,7 @@ describe.concurrent("a signed webhook", patient, () => {
     }));
 
   it("is reviewed by the analyzers alone where there is no model, which every text says", () =>
-    onPull({ base, head }, async (app) => {
+    onApp({ base, head }, async (app) => {
       const { pull, repository } = app;
 
       await app.send("opened");
@@ -269,7 +270,7 @@ describe.concurrent("a signed webhook", patient, () => {
 
   it("whose model refuses the key ends in a failed check that names no address, and is made good later", () => {
     let refuses = true;
-    return onPull(
+    return onApp(
       {
         base,
         head,
@@ -302,7 +303,7 @@ describe.concurrent("a signed webhook", patient, () => {
   });
 
   it("works without the permission for check runs, and says which one is missing", () =>
-    onPull(
+    onApp(
       {
         base,
         head,
@@ -325,7 +326,7 @@ describe.concurrent("a signed webhook", patient, () => {
     ));
 
   it("leaves no secret in a log, a file of the data folder or a request to the model", () =>
-    onPull({ base, head, script: [turn(reduce, finish)], env: { LOG_LEVEL: "debug" } }, async (app) => {
+    onApp({ base, head, script: [turn(reduce, finish)], env: { LOG_LEVEL: "debug" } }, async (app) => {
       const { env, dataFolder, model, server, github } = app;
       await app.send("opened");
       await app.concluded();
@@ -350,7 +351,7 @@ describe.concurrent("a signed webhook", patient, () => {
     }));
 
   it("ends its server cleanly on SIGTERM", () =>
-    onPull({ base, head, script: () => turn(finish) }, async (app) => {
+    onApp({ base, head, script: () => turn(finish) }, async (app) => {
       const { server } = app;
 
       expect(await server.stop()).toBe(0);

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import type { AppOptions } from "../support/app-under-test.ts";
 import type { FakeScript } from "../support/fake-openai.ts";
-import { answers, onPull, patient, turn } from "./conformance-fixture.ts";
+import { answers, type Case, onApp, patient, turn } from "./conformance-fixture.ts";
+import { onPull, type PullOptions } from "./on-pull.ts";
 
 const lines = (from: number, to: number) =>
   Array.from({ length: to - from + 1 }, (_, index) => `export const n${from + index} = ${from + index};`);
@@ -27,17 +27,21 @@ const finding = (over: Record<string, unknown> = {}) => ({
 const finish = { name: "finish_review", arguments: { summary: "Changes one number." } };
 
 describe.concurrent("a model", patient, () => {
-  const review = (script: FakeScript, over: Partial<AppOptions> = {}) =>
-    onPull({ base, head, script, ...over }, async (app) => {
-      await app.review();
-      return {
-        summary: app.summary(),
-        check: app.repository.checkRuns[0],
-        lines: app.pull.reviewComments.map(({ anchor }) => anchor?.line),
-        bodies: app.bodies(),
-        requests: app.reviewRequests.map(({ body }) => body) ?? [],
-      };
-    });
+  async function reviewed(app: Case) {
+    await app.review();
+    return {
+      summary: app.summary(),
+      check: app.repository.checkRuns[0],
+      lines: app.pull.reviewComments.map(({ anchor }) => anchor?.line),
+      bodies: app.bodies(),
+      requests: app.reviewRequests.map(({ body }) => body),
+    };
+  }
+  const review = (script: FakeScript, over: Partial<PullOptions> = {}) =>
+    onPull({ base, head, script, ...over }, reviewed);
+  /** With a context window of so many tokens, which is the server's. */
+  const reviewWithin = (tokens: number, script: FakeScript, over: Partial<PullOptions>) =>
+    onApp({ base, head, script, ...over, env: { HUNKWISE_CONTEXT_TOKENS: String(tokens) } }, reviewed);
   const turns = (most: number) => ({
     base: { ...base, ".github/hunkwise.yml": `budget:\n  turns: ${most}\n` },
   });
@@ -146,13 +150,12 @@ describe.concurrent("a model", patient, () => {
   it("that only ever finishes is shown every hunk it did not read, and green means that it was", async () => {
     const wide = (at: number) =>
       `${Array.from({ length: 1_000 }, (_, index) => `export const wide${index} = "${"x".repeat(60)}${at}";`).join("\n")}\n`;
-    const { requests, check } = await review(() => turn(finish), {
+    const { requests, check } = await reviewWithin(64_000, () => turn(finish), {
       head: { ...head, "src/wide0.ts": wide(0), "src/wide1.ts": wide(1), "src/wide2.ts": wide(2) },
-      env: { HUNKWISE_CONTEXT_TOKENS: "64000" },
     });
 
     const [refusal] = answers(requests.at(-1));
-    expect(refusal).toContain("src/wide0.ts");
+    expect(refusal).toMatch(/never read[\s\S]*src\/wide\d\.ts/);
     const asked = JSON.stringify(requests);
     const isShown = (at: number) => asked.includes(`wide999 = \\"${"x".repeat(60)}${at}`);
     expect([0, 1, 2].map(isShown)).toEqual([true, true, true]);
@@ -162,10 +165,9 @@ describe.concurrent("a model", patient, () => {
 
   it("that only ever finishes ends as an incomplete review where the limit of turns comes first", async () => {
     const wide = `${Array.from({ length: 4_000 }, (_, index) => `export const wide${index} = "${"x".repeat(60)}";`).join("\n")}\n`;
-    const { summary, check } = await review(() => turn(finish), {
+    const { summary, check } = await reviewWithin(32_000, () => turn(finish), {
       ...turns(4),
       head: { ...head, "src/wide.ts": wide },
-      env: { HUNKWISE_CONTEXT_TOKENS: "32000" },
     });
 
     expect(check?.conclusion).toBe("neutral");

@@ -2,7 +2,7 @@ import type { ChatRequestBody, FakeAnswer, FakeScript } from "./fake-openai.ts";
 
 /** A script for the reviewer alone: whoever is asked to judge or to merge agrees with what the reviewer said. */
 export interface AgreeingScript {
-  script: FakeScript;
+  script(body: ChatRequestBody): Promise<FakeAnswer>;
   /** Whether a request went to the reviewer, and not to a second look or to the merging pass. */
   isReview(body: ChatRequestBody): boolean;
 }

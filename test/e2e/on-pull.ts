@@ -1,0 +1,81 @@
+import { afterAll, expect } from "vitest";
+import { type AgreeingScript, withAgreeingSceptic } from "../support/agreeing-sceptic.ts";
+import type { AppOptions } from "../support/app-under-test.ts";
+import type { ChatRequestBody, FakeRequest, FakeScript } from "../support/fake-openai.ts";
+import { issueCommentPayload, pullRequestPayload } from "../support/github-double/payloads.ts";
+import { type Case, caseOf } from "./conformance-fixture.ts";
+import { type SharedApp, startSharedApp } from "./shared-app.ts";
+
+/** What a case on the shared App may choose: everything about its pull request, nothing about the server. */
+export type PullOptions = Pick<AppOptions, "base" | "head" | "author" | "draft" | "fork"> & {
+  script: FakeScript;
+};
+
+/** Scripts of the cases by the branch that only their pull request is to be merged into: every role is told its name. */
+const scripts = new Map<string, AgreeingScript["script"]>();
+/** The merging pass alone is not told of a branch. */
+const ofNobody = withAgreeingSceptic([]).script;
+let shared: Promise<SharedApp> | undefined;
+
+const start = () =>
+  startSharedApp({
+    everyRole: (body) => (scripts.get(branchOf(body) ?? "") ?? ofNobody)(body),
+  });
+
+afterAll(async () => {
+  if (!shared) return;
+  const all = await shared;
+  await all[Symbol.asyncDispose]();
+  expect(all.app.github.violations).toEqual([]);
+  expect(all.app.model?.complaints).toEqual([]);
+});
+
+/**
+ * Runs one case on the App that all cases of a file share, in a repository of its own. Whatever happens, GitHub must have seen
+ * no request that it would not take, and the model none that its endpoint would refuse.
+ */
+export async function onPull<Seen>(options: PullOptions, play: (app: Case) => Promise<Seen>): Promise<Seen> {
+  shared ??= start();
+  const app = await openCase(await shared, options);
+  const seen = await play(app);
+  expect(app.takeViolations()).toEqual([]);
+  return seen;
+}
+
+async function openCase(all: SharedApp, options: PullOptions): Promise<Case> {
+  const { base, head, script, author = "octocat", draft, fork } = options;
+  const { app } = all;
+  const of = all.addRepository(base);
+  const { repository } = of;
+  app.people.addCollaborator(repository, author, fork ? "read" : "write");
+  const branch = `${repository.name}-base`;
+  repository.git.git("branch", "-m", repository.defaultBranch, branch);
+  repository.defaultBranch = branch;
+  const agreeing = withAgreeingSceptic(script);
+  scripts.set(branch, agreeing.script);
+  const commits = Array.isArray(head) ? head : [{ files: head }];
+  const opened = of.open({}, { author, commits, ...(draft ? { draft } : {}), ...(fork ? { fork } : {}) });
+  const { pull } = opened;
+  const { github, people, model } = app;
+  const isOurs = ({ body }: FakeRequest) => branchOf(body) === branch && agreeing.isReview(body);
+  return caseOf({
+    ...{ github, people, model, repository, pull, app: app.app, dataFolder: app.dataFolder },
+    get reviewRequests() {
+      return model?.requests.filter(isOurs) ?? [];
+    },
+    async send(action, id) {
+      const payload = await pullRequestPayload(github.state, action, pull);
+      return of.deliver("pull_request", payload, id);
+    },
+    comment: (login, text) =>
+      of.deliver("issue_comment", issueCommentPayload(github.state, people.comment(pull, login, text))),
+    concluded: () => opened.concluded(),
+  });
+}
+
+const branches = new WeakMap<ChatRequestBody, string | undefined>();
+
+function branchOf(body: ChatRequestBody): string | undefined {
+  if (!branches.has(body)) branches.set(body, /\bcase-\d+-base\b/.exec(JSON.stringify(body.messages))?.[0]);
+  return branches.get(body);
+}
