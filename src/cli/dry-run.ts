@@ -57,7 +57,8 @@ async function predict(range: OpenRange, config: RepoConfig, env: LocalEnv): Pro
   const first = plan.units[0];
   const window = windowFor(run.models.review, first?.diffBytes ?? 0, plan.units.length === 1);
   const start = first ? await startUnit(run, { files: first.files, window }) : { messages: [], shown: [] };
-  const predicted = predictReview({ plan, effort: config.effort, firstMessages: start.messages });
+  const firstTokens = firstRequestTokens(start.messages);
+  const predicted = predictReview({ plan, effort: config.effort, firstTokens });
   const price = env.model && priceOf(env.model.name, readPrices(await readPricesFile(env.pricesFile)));
   const usage = {
     promptTokens: predicted.prompt_tokens,
@@ -79,7 +80,7 @@ async function predict(range: OpenRange, config: RepoConfig, env: LocalEnv): Pro
       hunks: files.reduce((sum, { totalHunks }) => sum + totalHunks, 0),
     })),
     left: plan.left.map(({ change }) => change.path),
-    first_request: { prompt_tokens: firstRequestTokens(start.messages), hunks_shown: start.shown.length },
+    first_request: { prompt_tokens: firstTokens, hunks_shown: start.shown.length },
     predicted: { ...predicted, cost_usd: costOf(usage, price) },
     limits: { tokens: config.budget.tokens, turns: config.budget.turns, cost_usd: config.budget.cost_usd },
   };

@@ -13,25 +13,25 @@ import type { Prediction } from "./review-result.ts";
  */
 
 /** Requests of a loop over one unit. */
-const REQUESTS_A_UNIT = 2;
+const REQUESTS_A_UNIT = 2.2;
 /** Tokens that answers of tools, and the model's own words, add from one request to the next. */
-const GROWTH_TOKENS = 5_000;
-const ANSWER_TOKENS = 700;
-/** Findings of a change of so many hunks: small ones have about one, large ones not in proportion. */
-const findingsOf = (hunks: number) => Math.min(12, 0.8 + hunks / 40);
-/** A second look: requests, and the tokens of all of them together. */
-const REQUESTS_A_LOOK = 2.3;
-const LOOK_TOKENS = 22_000;
-const LOOK_ANSWER_TOKENS = 900;
-/** The pass that merges: one request in most cases. */
-const REQUESTS_A_MERGE = 1.3;
-const MERGE_TOKENS = 9_000;
+const GROWTH_TOKENS = 3_000;
+const ANSWER_TOKENS = 350;
+/** Findings of a change of so many hunks: small ones have one or two, large ones not in proportion. */
+const findingsOf = (hunks: number) => Math.min(12, 1.3 + hunks / 40);
+/** A second look. Its requests hold the change and the code around one place, so they grow with those of the review. */
+const REQUESTS_A_LOOK = 1.7;
+const lookRequestTokens = (firstTokens: number) => Math.min(12_000, 2_500 + 0.4 * firstTokens);
+const LOOK_ANSWER_TOKENS = 250;
+/** The pass that merges: one request in most cases; it is left out where one loop found little. */
+const MERGES = 0.4;
+const MERGE_TOKENS = 3_200;
 
 export interface PredictionParts {
   plan: Plan;
   effort: Effort;
-  /** What the first unit begins with. */
-  firstMessages: readonly Message[];
+  /** Of the first request over the first unit. */
+  firstTokens: number;
 }
 
 /** Tokens of the first request of a loop, tool definitions included. */
@@ -40,19 +40,14 @@ export function firstRequestTokens(messages: readonly Message[]): number {
 }
 
 /** What a review is expected to take. Prices are the business of whoever makes the requests. */
-export function predictReview({
-  plan,
-  effort,
-  firstMessages,
-}: PredictionParts): Omit<Prediction, "cost_usd"> {
+export function predictReview({ plan, effort, firstTokens }: PredictionParts): Omit<Prediction, "cost_usd"> {
   const [first] = plan.units;
   if (!first) return { requests: 0, prompt_tokens: 0, completion_tokens: 0 };
   const lenses = lensesOf(effort).length;
-  const firstTokens = firstRequestTokens(firstMessages);
   const growth = (REQUESTS_A_UNIT * (REQUESTS_A_UNIT - 1) * GROWTH_TOKENS) / 2;
   const hunks = plan.units.flatMap(({ files }) => files).reduce((sum, { totalHunks }) => sum + totalHunks, 0);
   const looks = effort === "low" ? 0 : findingsOf(hunks);
-  const merges = plan.units.length > 1 || lenses > 1 || looks >= 2 ? 1 : 0;
+  const merges = plan.units.length > 1 || lenses > 1 ? 1 : looks > 0 ? MERGES : 0;
   const passes = plan.units.map(({ diffBytes }) => {
     // What does not grow with the diff is in every unit: instructions, tools, the pull request's own words.
     const scale = 0.3 + 0.7 * (diffBytes / Math.max(1, first.diffBytes));
@@ -60,11 +55,12 @@ export function predictReview({
   });
   const reading = passes.reduce((sum, tokens) => sum + tokens, 0) * lenses;
   const requests = plan.units.length * lenses * REQUESTS_A_UNIT;
+  const looking = looks * REQUESTS_A_LOOK * lookRequestTokens(firstTokens);
   return {
-    requests: Math.round(requests + looks * REQUESTS_A_LOOK + merges * REQUESTS_A_MERGE),
-    prompt_tokens: Math.round(reading + looks * LOOK_TOKENS + merges * MERGE_TOKENS),
+    requests: Math.round(requests + looks * REQUESTS_A_LOOK + merges),
+    prompt_tokens: Math.round(reading + looking + merges * MERGE_TOKENS),
     completion_tokens: Math.round(
-      requests * ANSWER_TOKENS + looks * LOOK_ANSWER_TOKENS + merges * ANSWER_TOKENS,
+      (requests + merges) * ANSWER_TOKENS + looks * REQUESTS_A_LOOK * LOOK_ANSWER_TOKENS,
     ),
   };
 }

@@ -4,7 +4,7 @@ import { mapFew } from "../map-few.ts";
 import type { ChangedFile } from "../tools/tool.ts";
 import { type Lens, lensesOf } from "./lenses.ts";
 import { type Plan, planUnits, type Unit } from "./plan/plan-units.ts";
-import { predictReview } from "./predict.ts";
+import { firstRequestTokens, predictReview } from "./predict.ts";
 import type { Prediction } from "./review-result.ts";
 import type { ReviewRun } from "./review-run.ts";
 import { reviewUnit, startUnit, type UnitReview, type UnitStart, type UnitTask } from "./review-unit.ts";
@@ -57,7 +57,7 @@ export async function reviewUnits(run: ReviewRun): Promise<Passes> {
 
   const starts = createStarts(run);
   const first = tasks.length > 0 ? await starts.of(taskOf(0)) : null;
-  const predicted = first && predictReview({ plan, effort, firstMessages: first.messages });
+  const predicted = first && predictReview({ plan, effort, firstTokens: firstRequestTokens(first.messages) });
   run.deps.progress({ type: "phase", phase: "review" });
   let done = 0;
   const ended = () => {
