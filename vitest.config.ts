@@ -1,11 +1,28 @@
 import { defineConfig } from "vitest/config";
 
+/**
+ * Tests of pure code: loading it took longer than most of them, so that their files share a process, and must leave nothing
+ * behind in it. A file that starts git or another program is none of them (the larger a process, the longer it takes to start
+ * one), nor is one that takes over the network of its process.
+ */
+const pure = [
+  "test/errors.test.ts",
+  "test/{agent,analyzers,config,diff,llm,syntax,text,webhooks}/**/*.test.ts",
+  "test/review/{merge,plan,verify}/**/*.test.ts",
+  "test/review/{anchor,finding-collector,locate-quote,near-lines,place,suggestion-check,unread-hunks}.test.ts",
+  "test/reporters/!(publish-over-http*).test.ts",
+];
+
 export default defineConfig({
   test: {
-    include: ["test/**/*.test.ts"],
     testTimeout: 60_000,
     hookTimeout: 120_000,
     // Tests start real git, servers and child processes: more workers than cores only makes them wait for each other.
     maxWorkers: 2,
+    // In this order, so that the longest files do not come last.
+    projects: [
+      { extends: true, test: { name: "a process each", include: ["test/**/*.test.ts"], exclude: pure } },
+      { extends: true, test: { name: "pure", include: pure, isolate: false } },
+    ],
   },
 });

@@ -26,7 +26,7 @@ async function check(
     }),
     {
       examples: [[worstCase]],
-      numRuns: long ? numRuns * 8 : numRuns,
+      numRuns: long ? numRuns * 15 : numRuns,
       ...(long ? {} : { seed: 20_260_101 }),
     },
   );
@@ -48,7 +48,7 @@ function records(repo: GitRepo, ...args: string[]): string[] {
 
 describe("the workspace, with git as the oracle", { timeout: long ? 1_800_000 : 60_000 }, () => {
   it("gives git's raw entries and line counts", async () => {
-    await check(25, async (workspace, { repo, shas }) => {
+    await check(15, async (workspace, { repo, shas }) => {
       const range = [shas.mergeBase, shas.head];
       const changes = await workspace.changes();
       const raw = changes.flatMap((one) => {
@@ -75,7 +75,7 @@ describe("the workspace, with git as the oracle", { timeout: long ? 1_800_000 : 
   });
 
   it("lists git's trees and reads its blobs", async () => {
-    await check(12, async (workspace, { repo, shas }) => {
+    await check(8, async (workspace, { repo, shas }) => {
       for (const [ref, sha] of [
         ["head", shas.head],
         ["base", shas.base],
@@ -100,7 +100,7 @@ describe("the workspace, with git as the oracle", { timeout: long ? 1_800_000 : 
   });
 
   it("prints the patches that git prints, at any width", async () => {
-    await check(25, async (workspace, { repo, shas }) => {
+    await check(15, async (workspace, { repo, shas }) => {
       for (const width of [3, 0, 8]) {
         const changes = await workspace.changes();
         const patches = await Promise.all(changes.map((one) => workspace.patch(one, width)));
@@ -124,7 +124,7 @@ describe("the workspace, with git as the oracle", { timeout: long ? 1_800_000 : 
   });
 
   it("finds literals as git grep finds them", async () => {
-    await check(12, async (workspace, { repo, shas }) => {
+    await check(8, async (workspace, { repo, shas }) => {
       for (const pattern of ["needle", "é", "line 1", "@@ -1", "--", "\\", "return 1;"]) {
         const query = {
           pattern,

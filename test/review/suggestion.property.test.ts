@@ -7,7 +7,7 @@ import { checkSuggestion } from "../../src/review/suggestion/check-suggestion.ts
 import { type GeneratedCase, generatedCase } from "./suggestion-arbitrary.ts";
 
 const long = process.env.HUNKWISE_LONG === "1";
-const count = long ? 40_000 : 2_000;
+const count = long ? 40_000 : 1_000;
 
 /** The file as it is when somebody takes the suggestion; null when none is offered. */
 async function taken({ sample, lines, start, end, suggestion }: GeneratedCase): Promise<string[] | null> {

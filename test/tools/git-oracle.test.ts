@@ -26,7 +26,7 @@ async function check(
       await claim(tools, made);
       expect(tools.crashes).toEqual([]);
     }),
-    { numRuns: long ? numRuns * 20 : numRuns, ...(long ? {} : { seed: 20_261_122 }) },
+    { numRuns: long ? numRuns * 30 : numRuns, ...(long ? {} : { seed: 20_261_122 }) },
   );
 }
 
@@ -101,7 +101,7 @@ const isFile = (mode: string | undefined) => mode?.startsWith("100") ?? false;
 
 describe("the tools, with git as the oracle", { timeout }, () => {
   it("changed_files gives git's raw entries, line counts and hunks", async () => {
-    await check(8, async (tools, made) => {
+    await check(6, async (tools, made) => {
       const files = await tools.output<FileChange[]>("changed_files");
       const { repo, shas } = made;
       const range = ["-M", "-l1000", shas.mergeBase, shas.head];
@@ -135,7 +135,7 @@ describe("the tools, with git as the oracle", { timeout }, () => {
   });
 
   it("the pages of diff_file put together are git's hunks, and git applies each", async () => {
-    await check(8, async (tools, made) => {
+    await check(6, async (tools, made) => {
       const changes = await tools.workspace.changes();
       made.repo.git("read-tree", made.shas.mergeBase);
       for (const change of changes) {
@@ -169,7 +169,7 @@ describe("the tools, with git as the oracle", { timeout }, () => {
   });
 
   it("reading every page of every reviewable file serves every hunk exactly once", async () => {
-    await check(6, async (tools) => {
+    await check(4, async (tools) => {
       const files = (await tools.output<FileChange[]>("changed_files")).filter((file) => file.reviewable);
       const width = { context_lines: files.length % 2 === 0 ? 3 : 7 };
       for (const file of files) await follow(tools, "diff_file", { file_path: file.path, ...width });
