@@ -7,7 +7,9 @@ import { beforePieces, bodyPieces } from "./bodies.ts";
 import { calleePieces } from "./callees.ts";
 import { type Changed, changedDefinitions } from "./changed.ts";
 import { documentedWords, documentPieces, isDocument } from "./documentation.ts";
+import { keyPieces, keyWords } from "./keys.ts";
 import { lookUp } from "./lookup.ts";
+import { memberPieces } from "./members.ts";
 import type { ContextParts } from "./parts.ts";
 import { type Piece, ShownLines, selectPieces } from "./pieces.ts";
 import { headingBytes, renderSelection, roomOf } from "./render.ts";
@@ -15,7 +17,7 @@ import { createRepositoryFiles, type RepositoryFiles } from "./repository-files.
 import { siblingPieces } from "./siblings.ts";
 import { namesOf, usePieces } from "./uses.ts";
 import { consumerPieces, producerPieces } from "./values.ts";
-import { searchWords, type WordHits } from "./word-search.ts";
+import { MAX_WORDS, searchWords, type WordHits } from "./word-search.ts";
 
 /**
  * For everything that is looked up. It usually takes a second or two; what a limit cuts off differs from one run to the next,
@@ -83,9 +85,11 @@ async function findPieces(
     ...bodyPieces(changed),
     ...beforePieces(changed),
     ...calleePieces(code, lookup),
+    ...memberPieces(code, lookup, shown),
     ...usePieces(code, lookup, shown),
     ...producerPieces(code, lookup),
     ...consumerPieces(code, lookup),
+    ...(await keyPieces(code, hits, files, shown)),
     ...siblingPieces(code, lookup),
     ...(await documentPieces(code, hits, files)),
   ];
@@ -98,11 +102,17 @@ function search(
   files: RepositoryFiles,
   timeLeft: () => number,
 ): Promise<WordHits> {
-  const words = changed.flatMap(documentedWords);
+  const keys = [...new Set(changed.flatMap(keyWords))].slice(0, MAX_KEYS);
+  const all = [...names.keys()];
+  const first = MAX_WORDS - keys.length;
+  const words = [...all.slice(0, first), ...keys, ...all.slice(first), ...changed.flatMap(documentedWords)];
   // Text that is neither code nor documentation is no place to look.
   const wants = (path: string) => files.isReadable(path) && (isDocument(path) || !notSearched.test(path));
-  return searchWords(workspace, [...names.keys(), ...words], { wants, signal, timeLeft });
+  return searchWords(workspace, words, { wants, signal, timeLeft });
 }
+
+/** Keys that are searched. In a large change they would all stand behind hundreds of names. */
+const MAX_KEYS = 60;
 
 const notSearched = /\.(?:md|mdx|markdown|rst|adoc|txt|csv|tsv|jsonl|svg|lock|map|po|snap|patch|diff)$/i;
 

@@ -7,6 +7,7 @@ import { type CodeFile, definitionAt, fullName, isRun } from "./code-file.ts";
 import { isCommonName } from "./common-names.ts";
 import type { Lookup, Mention } from "./lookup.ts";
 import type { Piece, ShownLines } from "./pieces.ts";
+import { ownObject, receiverOf } from "./receiver.ts";
 import { joined, type Range } from "./text-file.ts";
 
 const CALLER = 0.75;
@@ -35,7 +36,15 @@ export function usePieces(changed: readonly Changed[], lookup: Lookup, shown: Sh
   });
 }
 
-const constructors = new Set(["__init__", "__new__", "constructor", "initialize", "init", "__construct"]);
+/** What makes an object, by the names that languages give it. */
+export const constructors: ReadonlySet<string> = new Set([
+  "__init__",
+  "__new__",
+  "constructor",
+  "initialize",
+  "init",
+  "__construct",
+]);
 
 /** Under which names others use it: what makes an object goes by the name of its type. */
 export function namesOf(one: Changed): string[] {
@@ -109,20 +118,6 @@ function fitOf(one: Changed, { file, line }: Mention, lookup: Lookup): number {
   const names = lookup.mentions(container).some((mention) => mention.file.path === file.path);
   return names || isKnown ? 0.9 : 0.5;
 }
-
-const ownObject = /^(?:this|self|cls|super)$/;
-
-/** The last word in front of a member's name, in lower case; null where there is none. */
-function receiverOf(text: string, name: string): string | null {
-  for (let at = text.indexOf(name); at >= 0; at = text.indexOf(name, at + 1)) {
-    const before = memberOf.exec(text.slice(Math.max(0, at - 200), at));
-    if (before) return before[1]?.toLowerCase() ?? null;
-  }
-  return null;
-}
-
-/** An object, or the call that makes one, with what leads to its members. */
-const memberOf = /([\w$]+)(?:\([^()]*\))?\s*(?:\?\.|\.|->|::|!!\.|&\.)\s*$/;
 
 /** The function that a line lies in, or the test. */
 function functionAround(file: CodeFile, line: number): Definition | null {

@@ -43,7 +43,8 @@ export function consumerPieces(changed: readonly Changed[], lookup: Lookup): Pie
 
 type Wanted = (mention: Mention, name: string) => boolean;
 
-const valueKinds: ReadonlySet<string> = new Set(["constant", "variable", "field"]);
+/** Fields are shown with their types by `memberPieces`. */
+const valueKinds: ReadonlySet<string> = new Set(["constant", "variable"]);
 
 const isProducer: Wanted = ({ file, line, role }, name) => {
   if (role === "write") return true;

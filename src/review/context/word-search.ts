@@ -22,8 +22,8 @@ export interface SearchLimits {
   timeLeft(): number;
 }
 
-/** Words of one search. */
-const MAX_WORDS = 400;
+/** Words of one search; what comes behind them is looked for only where it is defined. */
+export const MAX_WORDS = 400;
 const MAX_WORD_LENGTH = 80;
 /** Matching lines of one search. */
 const MAX_MATCHES = 6_000;
@@ -35,12 +35,26 @@ const MAX_COMMON = 60;
 const ROUNDS = 4;
 
 const identifier = /[\p{L}\p{N}_$]+/gu;
+const quotes = ['"', "'", "`"] as const;
+
+/** A word for {@link searchWords} that finds a string literal with exactly this text. */
+export const inQuotes = (text: string): string => `"${text}"`;
+
+/** What stands between the quotes; null for a word that is searched as it is. */
+const quotedText = (word: string) => /^"(.+)"$/.exec(word)?.[1] ?? null;
+
 const escapeRegex = (text: string) => text.replace(/[\\^$.*+?()[\]{}|#&~-]/g, "\\$&");
+
+/** With the letters that some languages put in front of a string. */
+function patternOf(word: string): string {
+  const text = quotedText(word);
+  return text === null ? escapeRegex(word) : `\\w{0,2}["'\`]${escapeRegex(text)}["'\`]`;
+}
 
 /**
  * Finds words, the more important first, with as few searches as can be. What a time limit cuts off is not found.
  *
- * @param words identifiers, or strings that hold no line feed
+ * @param words identifiers, strings that hold no line feed, or what {@link inQuotes} makes
  */
 export async function searchWords(
   workspace: Workspace,
@@ -54,7 +68,7 @@ export async function searchWords(
   const common = new Set(usable.slice(MAX_WORDS));
   let hits = new Map<string, Hit[]>();
   for (let round = 0; round < ROUNDS && left.length > 0; round++) {
-    const found = await search(workspace, left.map(escapeRegex).join("|"), true, limits);
+    const found = await search(workspace, left.map(patternOf).join("|"), true, limits);
     hits = byWord(found.hits, left);
     const crowding = left.filter((word) => (hits.get(word)?.length ?? 0) > MAX_LINES);
     for (const word of crowding) common.add(word);
@@ -128,7 +142,12 @@ function byWord(hits: readonly Hit[], words: readonly string[]): Map<string, Hit
   for (const hit of hits) {
     const found = new Set((hit.text.match(identifier) ?? []).filter((word) => plain.has(word)));
     for (const word of found) all.get(word)?.push(hit);
-    for (const word of others) if (hit.text.includes(word)) all.get(word)?.push(hit);
+    for (const word of others) if (holds(hit.text, word)) all.get(word)?.push(hit);
   }
   return all;
+}
+
+function holds(line: string, word: string): boolean {
+  const text = quotedText(word);
+  return text === null ? line.includes(word) : quotes.some((quote) => line.includes(quote + text + quote));
 }

@@ -1,0 +1,122 @@
+import { isTestFile } from "../../analyzers/test-file.ts";
+import type { Changed } from "./changed.ts";
+import { closeness, nearestFirst } from "./closeness.ts";
+import { fullName, isProse } from "./code-file.ts";
+import { isCommonName } from "./common-names.ts";
+import type { Piece, ShownLines } from "./pieces.ts";
+import type { RepositoryFiles } from "./repository-files.ts";
+import { type Role, type Statement, statementAround } from "./statement.ts";
+import { joined, type TextFile } from "./text-file.ts";
+import { type Hit, inQuotes, type WordHits } from "./word-search.ts";
+
+const KEY = 0.6;
+/** Keys of one changed definition. */
+const MAX_KEYS = 15;
+/** A key that stands in more places of the code is a word like any other. */
+const MAX_PLACES = 20;
+/** A plain word that is compared in no more places may be a key. */
+const MAX_PLAIN = 5;
+/** Places of one key, and of one key in one file. */
+const SHOWN = 3;
+const SHOWN_IN_FILE = 2;
+const REPEATED = 0.2;
+
+const worthOf: Readonly<Record<Role, number>> = { registers: 1, given: 0.75, asks: 0.6 };
+
+/** Names of options, settings, events, headers, columns and variables: words without blanks. */
+const isKey = (literal: string): boolean =>
+  /^[\w$@-][\w$@.:-]{1,58}\w$/.test(literal) && /\p{L}{2}/u.test(literal) && !isCommonName(literal);
+
+/** Whether a word would stand in prose as it is. */
+const isPlain = (key: string): boolean => /^\p{L}\p{Ll}*$/u.test(key);
+
+const keysOf = ({ literals }: Changed) => literals.filter(isKey).slice(0, MAX_KEYS);
+
+/** The literals on changed lines that look like keys, as they are searched. */
+export const keyWords = (one: Changed): string[] => keysOf(one).map(inQuotes);
+
+/** The other statements with a key that stands on changed lines: first those that seem to say what it is. */
+export async function keyPieces(
+  changed: readonly Changed[],
+  hits: WordHits,
+  files: RepositoryFiles,
+  shown: ShownLines,
+): Promise<Piece[]> {
+  const seen = new Set<string>();
+  const pieces: Piece[] = [];
+  for (const one of changed) {
+    for (const key of keysOf(one)) {
+      if (seen.has(key)) continue;
+      seen.add(key);
+      for (const piece of await piecesOf(one, key, hits, files, shown)) pieces.push(piece);
+    }
+  }
+  return pieces;
+}
+
+interface Use extends Statement {
+  file: TextFile;
+  line: number;
+}
+
+async function piecesOf(
+  one: Changed,
+  key: string,
+  hits: WordHits,
+  files: RepositoryFiles,
+  shown: ShownLines,
+): Promise<Piece[]> {
+  const found = hits.of(inQuotes(key)).filter(({ path }) => !isProse(path) && !isTestFile(path));
+  if (found.length > MAX_PLACES) return [];
+  const uses: Use[] = [];
+  for (const hit of found) {
+    if (isInside(one, hit) || shown.has({ path: hit.path, ref: "head" }, hit.line)) continue;
+    const file = await files.read(hit.path, "head");
+    if (file === null) continue;
+    uses.push({ file, line: hit.line, ...statementAround(file.lines, hit.line, key) });
+  }
+  const isTelling = !isPlain(key) || found.length <= MAX_PLAIN;
+  const telling = uses.filter(({ role }) => isTelling || role === "registers");
+  const near = nearestFirst(one.path, telling, ({ line }) => line);
+  const sorted = near.toSorted((a, b) => worthOf[b.role] - worthOf[a.role]);
+  return ranked(one, key, sorted, found.length);
+}
+
+function isInside({ path, after }: Changed, hit: Hit): boolean {
+  if (after === null || hit.path !== path) return false;
+  return hit.line >= after.definition.start && hit.line <= after.definition.end;
+}
+
+/** Beyond the first few a place is worth naming only. */
+function ranked(one: Changed, key: string, uses: readonly Use[], count: number): Piece[] {
+  const rarity = 1 / (1 + Math.log2(1 + count) / 4);
+  const inFile = new Map<string, number>();
+  let taken = 0;
+  return uses.map((use) => {
+    const { file, line, range, role } = use;
+    const places = inFile.get(file.path) ?? 0;
+    inFile.set(file.path, places + 1);
+    const isShown = taken < SHOWN && places < SHOWN_IN_FILE;
+    const worth = KEY * worthOf[role] * rarity * closeness(one.path, file.path);
+    const score = isShown ? (one.risk * worth) / (1 + taken * REPEATED) : 0;
+    if (isShown) taken += 1;
+    return pieceOf(one, key, { file, line, range: joined([range], file.lines.length) }, score);
+  });
+}
+
+function pieceOf(
+  { after, before }: Changed,
+  key: string,
+  { file, line, range }: { file: TextFile; line: number; range: Piece["ranges"] },
+  score: number,
+): Piece {
+  const definition = (after ?? before)?.definition;
+  const where = definition ? `, as on changed lines of ${fullName(definition)}` : "";
+  return {
+    ...{ kind: "key", file, line, score },
+    ranges: range,
+    subject: `"${key}"`,
+    title: `has "${key}"${where}`,
+    mayBeCut: false,
+  };
+}

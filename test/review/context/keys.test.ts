@@ -1,0 +1,77 @@
+import { describe, expect, it } from "vitest";
+import { codeAround, firstMessageOf, manyLines, pieceOf } from "./first-message.ts";
+
+describe("of a key on changed lines the first message holds", () => {
+  it("the whole statement that registers an option in Python, and the name of what reads it", async () => {
+    const main = `def configure(parser):\n    parser.addini(\n        "testpaths",\n        type="args",\n        help="Where to look",\n    )\n`;
+    const source = (value: string) => `def collect(config):\n    return ${value}\n`;
+    const message = await firstMessageOf(
+      { "src/collect.py": source("[]"), "src/main.py": main, "src/a.py": 'x = ini.get("testpaths")\n' },
+      { "src/collect.py": source('config.getini("testpaths")') },
+    );
+    const piece = pieceOf(message, "src/main.py", 'has "testpaths", as on changed lines of collect');
+    expect(piece).toContain('2|    parser.addini(\n3|        "testpaths",\n4|        type="args",');
+    expect(piece).toContain("6|    )");
+    expect(codeAround(message)).toContain('key of "testpaths": src/a.py:1');
+  });
+
+  it("the constant of a Go annotation, in whatever quotes", async () => {
+    const source = (value: string) => `package cmd\n\nfunc run(c *C) string {\n\treturn ${value}\n}\n`;
+    const message = await firstMessageOf(
+      {
+        "cmd/run.go": source('""'),
+        "cmd/keys.go": "package cmd\n\n// Set for hidden flags.\nconst Hidden = `cmd_flag_hidden`\n",
+      },
+      { "cmd/run.go": source('c.Annotations["cmd_flag_hidden"]') },
+    );
+    expect(pieceOf(message, "cmd/keys.go", 'has "cmd_flag_hidden"')).toContain("4|const Hidden");
+  });
+
+  it("the header, the event and the variable in TypeScript, C and Java", async () => {
+    const message = await firstMessageOf(
+      {
+        "a/a.ts": "export function a(h) {\n  return h;\n}\n",
+        "a/set.ts": 'send({\n  "x-request-id": nextId(),\n});\n',
+        "c/c.c": "int c(void) {\n  return 0;\n}\n",
+        "c/env.c": 'static void init(void) {\n  declare("APP_TRACE_LEVEL",\n          3);\n}\n',
+        "j/J.java": "class J {\n  int j(Bus bus) {\n    return 0;\n  }\n}\n",
+        "j/K.java": 'class K {\n  void k(Bus bus) {\n    bus.on("row-saved", this::k);\n  }\n}\n',
+      },
+      {
+        "a/a.ts": "export function a(h) {\n  return h['x-request-id'];\n}\n",
+        "c/c.c": 'int c(void) {\n  return level("APP_TRACE_LEVEL");\n}\n',
+        "j/J.java": 'class J {\n  int j(Bus bus) {\n    return bus.emit("row-saved");\n  }\n}\n',
+      },
+    );
+    expect(pieceOf(message, "a/set.ts", 'has "x-request-id"')).toContain('2|  "x-request-id": nextId(),');
+    expect(pieceOf(message, "c/env.c", 'has "APP_TRACE_LEVEL"')).toContain("3|          3);");
+    expect(pieceOf(message, "j/K.java", 'has "row-saved"')).toContain('3|    bus.on("row-saved", this::k);');
+  });
+
+  it("nothing of what is no key, stands everywhere, or stands in tests and private files", async () => {
+    const source = (value: string) => `export function a(x) {\n  return ${value};\n}\n`;
+    const user = 'use("some words", "row-saved");\n';
+    const message = await firstMessageOf(
+      {
+        "src/a.js": source("x"),
+        "src/words.js": 'use("some words");\n',
+        "src/many.js": manyLines('use("file-name", 1); //', 30),
+        "src/a.test.js": user,
+        "secret/b.js": user,
+        "src/part.js": 'use("row-saved-twice");\n',
+      },
+      { "src/a.js": source('[x, "some words", "file-name", "row-saved"]') },
+      { private: ["secret/"] },
+    );
+    expect(codeAround(message)).not.toMatch(/has "|secret|part\.js/);
+  });
+
+  it("one that stands beside hundreds of names", async () => {
+    const calls = Array.from({ length: 600 }, (_, at) => `  call${at}();\n`).join("");
+    const message = await firstMessageOf(
+      { "src/a.js": "export function a() {\n}\n", "src/b.js": 'register("row-saved", 1);\n' },
+      { "src/a.js": `export function a() {\n${calls}  emit("row-saved");\n}\n` },
+    );
+    expect(pieceOf(message, "src/b.js", 'has "row-saved"')).toContain('1|register("row-saved", 1);');
+  });
+});

@@ -1,0 +1,155 @@
+import { describe, expect, it } from "vitest";
+import { codeAround, firstMessageOf, manyLines, pieceOf } from "./first-message.ts";
+
+const goType = (name: string) =>
+  `package proxy\n\n// ${name} is a backend.\ntype ${name} struct {\n\t// How many requests it takes.\n\tMaxRequests int\n\n\t// The address to connect to.\n\t// Without a port it means 80.\n\tDial string\n\n\tcount int\n}\n`;
+
+describe("of a member that added lines read or set the first message holds its type", () => {
+  it("with the comments of a Go struct's fields", async () => {
+    const source = (value: string) =>
+      `package proxy\n\nfunc open(u *Upstream) string {\n\treturn ${value}\n}\n`;
+    const message = await firstMessageOf(
+      { "proxy/open.go": source('""'), "proxy/hosts.go": goType("Upstream"), "far/x.go": goType("Other") },
+      { "proxy/open.go": source("u.Dial") },
+    );
+    const piece = pieceOf(message, "proxy/hosts.go", "class Upstream with Dial, which open uses");
+    expect(piece).toContain(
+      "3|// Upstream is a backend.\n4|type Upstream struct {\n5|\t// How many requests",
+    );
+    expect(piece).toContain("9|\t// Without a port it means 80.\n10|\tDial string");
+    expect(pieceOf(message, "far/x.go")).toBe("");
+  });
+
+  it("where a key of a Go literal sets it", async () => {
+    const source = (value: string) =>
+      `package proxy\n\nfunc make() *Upstream {\n\treturn &Upstream{${value}}\n}\n`;
+    const message = await firstMessageOf(
+      { "proxy/make.go": source(""), "proxy/hosts.go": goType("Upstream") },
+      { "proxy/make.go": source('Dial: "localhost"') },
+    );
+    expect(pieceOf(message, "class Upstream with Dial")).toContain("8|\t// The address to connect to.");
+  });
+
+  it("cut to the lines around it where the type is long", async () => {
+    const members = (from: number) =>
+      Array.from({ length: 30 }, (_, at) => `  m${from + at}: number;\n`).join("");
+    const type = `export interface Options {\n${members(0)}  /** Tries after the first one. */\n  retries?: number;\n${members(30)}}\n`;
+    const source = (value: string) =>
+      `import type { Options } from "./options";\nexport function send(opts: Options) {\n  return ${value};\n}\n`;
+    const message = await firstMessageOf(
+      { "src/send.ts": source("1"), "src/options.ts": type },
+      { "src/send.ts": source("opts.retries") },
+    );
+    const piece = pieceOf(message, "src/options.ts", "interface Options with retries");
+    expect(piece).toContain("1|export interface Options {\n...\n");
+    expect(piece).toContain("32|  /** Tries after the first one. */\n33|  retries?: number;");
+    expect(piece.split("\n").length).toBeLessThan(25);
+  });
+
+  it("for what a TypeScript class declares among its constructor's parameters", async () => {
+    const type = "export class Client {\n  constructor(private readonly socketPath: string) {}\n}\n";
+    const source = (value: string) => `export function show(client: Client) {\n  return ${value};\n}\n`;
+    const message = await firstMessageOf(
+      { "src/show.ts": source("1"), "src/client.ts": type },
+      { "src/show.ts": source("client.socketPath") },
+    );
+    expect(pieceOf(message, "src/client.ts", "class Client with socketPath")).toContain("private readonly");
+  });
+
+  it("for Python's dataclasses and what __init__ gives its object", async () => {
+    const data =
+      "@dataclass\nclass Limits:\n    # Seconds; None waits for ever.\n    wait_for: float = 3.0\n";
+    const own = `class Client:\n    def __init__(self, proxy_url):\n        # Without a trailing slash.\n        self.proxy_url = proxy_url\n`;
+    const source = (value: string) => `def call(client, limits):\n    return ${value}\n`;
+    const message = await firstMessageOf(
+      { "app/call.py": source("0"), "app/limits.py": data, "app/client.py": own },
+      { "app/call.py": source("limits.wait_for + client.proxy_url") },
+    );
+    expect(pieceOf(message, "app/limits.py", "class Limits with wait_for")).toContain(
+      "3|    # Seconds; None",
+    );
+    expect(pieceOf(message, "app/client.py", "class Client with proxy_url")).toContain(
+      "3|        # Without a",
+    );
+  });
+
+  it("for the components of a Java record", async () => {
+    const source = (value: string) =>
+      `class Bill {\n  int sum(Order order) {\n    return ${value};\n  }\n}\n`;
+    const message = await firstMessageOf(
+      {
+        "Bill.java": source("0"),
+        "Order.java": "/** Cents. */\nrecord Order(\n    int netTotal,\n    int tax) {}\n",
+      },
+      { "Bill.java": source("order.netTotal + 1") },
+    );
+    expect(pieceOf(message, "Order.java", "class Order with netTotal")).toContain("1|/** Cents. */");
+  });
+
+  it("for the members of a C struct in a header", async () => {
+    const header =
+      "struct stream {\n  int fd;\n  /* Bytes that are not written yet. */\n  size_t queued;\n};\n";
+    const source = (value: string) =>
+      `#include "stream.h"\nint flush(struct stream *s) {\n  return ${value};\n}\n`;
+    const message = await firstMessageOf(
+      { "src/flush.c": source("0"), "src/stream.h": header },
+      { "src/flush.c": source("s->queued > 0") },
+    );
+    expect(pieceOf(message, "src/stream.h", "class stream with queued")).toContain(
+      "3|  /* Bytes that are not written yet. */\n4|  size_t queued;",
+    );
+  });
+
+  it("once for all of its members", async () => {
+    const source = (value: string) => `package proxy\n\nfunc open(u *Upstream) {\n${value}}\n`;
+    const message = await firstMessageOf(
+      { "proxy/open.go": source(""), "proxy/hosts.go": goType("Upstream") },
+      { "proxy/open.go": source("\tuse(u.Dial)\n\tu.MaxRequests = 3\n") },
+    );
+    expect(pieceOf(message, "class Upstream with Dial, MaxRequests")).not.toBe("");
+    expect(codeAround(message).match(/^### .*class Upstream/gm)).toHaveLength(1);
+  });
+});
+
+describe("of a member the first message holds nothing", () => {
+  it("where too many types far away have one of that name", async () => {
+    const types = ["a", "b", "c"].map((name) => [`lib/${name}/t.go`, goType(`T${name}`)]);
+    const source = (value: string) => `package proxy\n\nfunc open(x any) string {\n\treturn ${value}\n}\n`;
+    const message = await firstMessageOf(
+      { "proxy/open.go": source('""'), ...Object.fromEntries(types) },
+      { "proxy/open.go": source("x.Dial") },
+    );
+    expect(codeAround(message)).not.toContain("struct {");
+  });
+
+  it("where a variable has its name", async () => {
+    const source = (value: string) =>
+      `package proxy\n\nfunc open(Dial string) string {\n\treturn ${value}\n}\n`;
+    const message = await firstMessageOf(
+      { "proxy/open.go": source('""'), "proxy/hosts.go": goType("Upstream") },
+      { "proxy/open.go": source("Dial") },
+    );
+    expect(codeAround(message)).not.toContain("struct {");
+  });
+
+  it("that a private file declares", async () => {
+    const source = (value: string) =>
+      `package proxy\n\nfunc open(u *Upstream) string {\n\treturn ${value}\n}\n`;
+    const message = await firstMessageOf(
+      { "proxy/open.go": source('""'), "proxy/secret/hosts.go": goType("Upstream") },
+      { "proxy/open.go": source("u.Dial") },
+      { private: ["proxy/secret/"] },
+    );
+    expect(message).not.toContain("The address to connect to");
+  });
+
+  it("that the diff shows", async () => {
+    const type = (more: string) =>
+      `class Order {\n${more}${manyLines("  // remark", 12)}  int sum() {\n    return 0;\n  }\n}\n`;
+    const message = await firstMessageOf(
+      { "a/Order.java": type("") },
+      { "a/Order.java": type("  int netTotal;\n").replace("return 0", "return this.netTotal") },
+    );
+    expect(codeAround(message)).not.toContain("with netTotal");
+  });
+});
