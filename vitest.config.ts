@@ -1,4 +1,8 @@
+import { join } from "node:path";
 import { defineConfig } from "vitest/config";
+
+// biome-ignore lint/style/noProcessEnv: the processes that run the tests inherit it; each of them loads the same code.
+process.env.NODE_COMPILE_CACHE ??= join(import.meta.dirname, "node_modules/.cache/vitest-compiled");
 
 /**
  * Tests of pure code: loading it took longer than most of them, so that their files share a process, and must leave nothing

@@ -73,30 +73,31 @@ describe.concurrent("a pull request that is not to be reviewed", patient, () => 
 });
 
 describe.concurrent("a pull request in which nothing is reviewable", patient, () => {
-  const rename = { "src/price.js": null, "src/prices.js": code };
-  const executable = { "src/price.js": { mode: "100755" as const, data: code } };
+  const change: Files = {
+    "docs/a.md": "# A\n",
+    "package-lock.json": '{ "lockfileVersion": 3 }\n',
+    "logo.png": Buffer.from([137, 80, 78, 71, 0, 1, 2]),
+    "src/price.js": null,
+    "src/prices.js": code,
+    "run.sh": { mode: "100755", data: "exit\n" },
+  };
   const there = [{ files: { "src/more.js": "1;\n" } }];
-  const cases: [what: string, commits: NewPull["commits"], why: string][] = [
-    [
-      "of files that the configuration leaves out",
-      [{ files: { "docs/a.md": "# A\n" } }],
-      "ignored by configuration",
-    ],
-    ["of lock files", [{ files: { "package-lock.json": '{ "lockfileVersion": 3 }\n' } }], "lock file"],
-    ["of binary files", [{ files: { "logo.png": Buffer.from([137, 80, 78, 71, 0, 1, 2]) } }], "binary"],
-    ["of renames", [{ files: rename }], "pure rename"],
-    ["of file modes", [{ files: executable }], "mode change only"],
-    ["that takes back what it did", [...there, { files: { "src/more.js": null } }], "no hunk"],
+  const kinds = ["ignored by configuration", "lock file", "binary", "pure rename", "mode change only"];
+  const cases: [what: string, commits: NewPull["commits"], why: string[]][] = [
+    ["of nothing but files that need no review, each for its reason", [{ files: change }], kinds],
+    ["that takes back what it did", [...there, { files: { "src/more.js": null } }], ["no hunk"]],
   ];
   it.each(cases)("but a change %s is green without a model, and says why", async (what, commits, why) => {
-    const repository = shared.addRepository(config("paths: { ignore: ['docs/**'] }\n"));
+    const files = { ...config("paths: { ignore: ['docs/**'] }\n"), "run.sh": "exit\n" };
+    const repository = shared.addRepository(files);
     const title = `Filter ${what}`;
     const pull = repository.open({}, { title, commits });
     await pull.tell("opened");
     await pull.concluded();
 
     expect(pull.check()).toMatchObject({ conclusion: "success", output: { title: "Nothing to review" } });
-    expect(`${pull.check()?.output.summary}\n${pull.summary()}`).toContain(why);
+    const said = `${pull.check()?.output.summary}\n${pull.summary()}`;
+    expect(why.filter((reason) => !said.includes(reason))).toEqual([]);
     expect(modelRequests(title)).toBe(0);
   });
 });
