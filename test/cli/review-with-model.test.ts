@@ -65,7 +65,7 @@ describe("a review with a model from the command line", () => {
     expect(code).toBe(1);
     expect(stdout).toMatch(/^main\.\.\.topic\n.* · fake-model\n\nCounts what was seen\.\n/);
     expect(stdout).toMatch(
-      / {2}HIGH {2}The list is shared by all calls\n {2}cart\.py:1 · correctness · 90 % sure\n/,
+      / {2}HIGH {2}The list is shared by all calls\n {2}cart\.py:1 · correctness · 90 % sure · confirmed\n/,
     );
     expect(stdout).toContain("Coverage  1 of 1 hunk read by the model\n");
     expect(stdout).toMatch(/Usage {5}2 requests, [\d,]+ prompt tokens/);
@@ -124,7 +124,7 @@ describe("a review with a model from the command line", () => {
   it("asks no model in a dry run, and names the one that would be asked", async () => {
     const { code, stdout, fake } = await withModel([], ["--repo", sound.dir, "--dry-run"]);
     expect(code).toBe(0);
-    expect(stdout).toMatch(/fake-model would begin with about [\d,]+ tokens/);
+    expect(stdout).toMatch(/fake-model would take about \d+ requests with [\d,]+ tokens/);
     expect(fake.requests).toHaveLength(0);
   });
 

@@ -182,7 +182,7 @@ describe("around a review", () => {
     expect(stdout).toContain("2 changed files, 1 to be reviewed with 1 hunk\n");
     expect(stdout).toMatch(/^ {2}1 {2}cart\.py$/m);
     expect(stdout).toMatch(/^ {2}- {2}package-lock\.json {2}\(skipped: lock file\)$/m);
-    expect(stdout).toMatch(/No model is set up(.|\n)*about [\d,]+ tokens/);
+    expect(stdout).toMatch(/No model is set up[\s\S]*about\s\d+\srequests\swith\s[\d,]+\stokens/);
   });
 
   it("a dry run prints JSON, and no other format", async () => {
