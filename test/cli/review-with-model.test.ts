@@ -68,14 +68,16 @@ describe("a review with a model from the command line", () => {
       / {2}HIGH {2}The list is shared by all calls\n {2}cart\.py:1 · correctness · 90 % sure · confirmed\n/,
     );
     expect(stdout).toContain("Coverage  1 of 1 hunk read by the model\n");
-    expect(stdout).toMatch(/Usage {5}2 requests, [\d,]+ prompt tokens/);
+    expect(stdout).toMatch(/Usage {5}3 requests, [\d,]+ prompt tokens/);
     expect(stderr).toMatch(/^\d:\d\d · reviewing/m);
 
     const kinds = readFileSync(trajectory, "utf8")
       .trim()
       .split("\n")
       .map((line) => JSON.parse(line).kind);
-    expect(kinds).toEqual(["messages", "turn", "tool_results", "turn", "tool_results", "stopped"]);
+    const review = ["messages", "turn", "tool_results", "turn", "tool_results", "stopped"];
+    const secondLook = ["messages", "turn", "tool_results", "stopped"];
+    expect(kinds).toEqual([...review, ...secondLook]);
     expect(statSync(trajectory).mode & 0o777).toBe(0o600);
     expect(fingerprintOf(faulty.dir)).toEqual(before);
   });
