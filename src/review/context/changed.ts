@@ -37,6 +37,8 @@ export interface Changed {
   setNames: readonly string[];
   /** String literals on changed lines of either side. */
   literals: readonly string[];
+  /** String literals on lines at head that give a value to a variable which changed lines read. */
+  sourceLiterals: readonly string[];
   /** What a fault in it may cost, from its place and the size of its change; about 0.2 to 1.1. */
   risk: number;
 }
@@ -153,6 +155,7 @@ function changedOf(path: string, spots: readonly number[], after: Half | null, b
     droppedCalls: (before?.calls ?? []).filter(({ name }) => !called.has(name)),
     setNames: after?.setNames ?? [],
     newNames: [...(after?.changedNames ?? [])].filter(isNew),
+    sourceLiterals: after?.sourceLiterals ?? [],
     literals: [...new Set([...(after?.literals ?? []), ...(before?.literals ?? [])])],
   };
   return { ...one, risk: riskOf(one) };

@@ -18,6 +18,7 @@ export interface Half {
   changedNames: ReadonlySet<string>;
   setNames: readonly string[];
   literals: readonly string[];
+  sourceLiterals: readonly string[];
 }
 
 /** Stretches of changed lines that are asked for one by one; more are asked for from the first to the last. */
@@ -32,14 +33,16 @@ export function halfOf(parsed: ParsedFile | null, touched: Touched | null): Half
   if (isTestFile(code.path)) return { ...half, ...nothing };
   const ranges = rangesOf(lines);
   const changed = ranges.length > MAX_RANGES ? [{ start: lines[0] ?? 0, end: lines.at(-1) ?? 0 }] : ranges;
+  const changedNames = new Set(changed.flatMap(({ start, end }) => [...source.readNames(start, end)]));
   return {
     ...half,
     // What a whole type calls is not the change's doing.
     calls: (isRun(definition) ? [definition] : changed).flatMap(({ start, end }) => source.calls(start, end)),
     names: source.readNames(definition.start, definition.end),
-    changedNames: new Set(changed.flatMap(({ start, end }) => [...source.readNames(start, end)])),
+    changedNames,
     setNames: setOn(lines, code, source),
     literals: changed.flatMap(({ start, end }) => source.literals(start, end)),
+    sourceLiterals: literalsBehind(changedNames, half.place, source),
   };
 }
 
@@ -49,6 +52,7 @@ const nothing = {
   changedNames: new Set<string>(),
   setNames: [],
   literals: [],
+  sourceLiterals: [],
 };
 
 const word = /[\p{L}_$][\p{L}\p{N}_$]{2,60}/gu;
@@ -69,6 +73,27 @@ function setOn(lines: readonly number[], { lines: texts }: CodeFile, source: Sou
   return [
     ...new Set(members.filter(({ name, line }) => isWritten.has(`${line} ${name}`)).map(({ name }) => name)),
   ];
+}
+
+/** Lines of a definition that are searched for where its variables come from. */
+const MAX_SEARCHED = 400;
+
+/** A variable that is given a value, with words such as `const` or a type in front. */
+const given =
+  /^\s*(?:[\p{L}\p{N}_$<>[\].*&?]{1,60}\s+){0,3}([\p{L}_$][\p{L}\p{N}_$]*)(?:,\s*\w+)?\s*(?::[^=]{0,60})?:?=(?![=>~])/u;
+
+/** Literals on lines that give a value to one of the names: `paths = config.get("search-paths")`. */
+function literalsBehind(names: ReadonlySet<string>, { file, definition }: Place, source: Source): string[] {
+  if (names.size === 0 || !isRun(definition)) return [];
+  const last = Math.min(definition.end, definition.start + MAX_SEARCHED);
+  const found: string[] = [];
+  for (let line = definition.start; line <= last; line++) {
+    const text = beginningOf(file.lines, line);
+    if (!/["'`]/.test(text)) continue;
+    const name = given.exec(text)?.[1];
+    if (name !== undefined && names.has(name)) found.push(...source.literals(line, line));
+  }
+  return found;
 }
 
 /** The beginning of a line; what is longer is data. */

@@ -9,7 +9,8 @@ import { type Role, type Statement, statementAround } from "./statement.ts";
 import { joined, type TextFile } from "./text-file.ts";
 import { type Hit, inQuotes, type WordHits } from "./word-search.ts";
 
-const KEY = 0.6;
+/** What registers a key is to it what a body is to a call. */
+const KEY = 0.8;
 /** Keys of one changed definition. */
 const MAX_KEYS = 15;
 /** A key that stands in more places of the code is a word like any other. */
@@ -21,21 +22,22 @@ const SHOWN = 3;
 const SHOWN_IN_FILE = 2;
 const REPEATED = 0.2;
 
-const worthOf: Readonly<Record<Role, number>> = { registers: 1, given: 0.75, asks: 0.6 };
+const worthOf: Readonly<Record<Role, number>> = { registers: 1, given: 0.55, asks: 0.45 };
 
 /** Names of options, settings, events, headers, columns and variables: words without blanks. */
 const isKey = (literal: string): boolean =>
   /^[\w$@-][\w$@.:-]{1,58}\w$/.test(literal) && /\p{L}{2}/u.test(literal) && !isCommonName(literal);
 
-/** Whether a word would stand in prose as it is. */
-const isPlain = (key: string): boolean => /^\p{L}\p{Ll}*$/u.test(key);
+/** Whether it is a word, which might mean anything. */
+const isPlain = (key: string): boolean => /^(?:\p{L}\p{Ll}*|\p{Lu}+)$/u.test(key);
 
-const keysOf = ({ literals }: Changed) => literals.filter(isKey).slice(0, MAX_KEYS);
+const keysOf = ({ literals, sourceLiterals }: Changed): string[] =>
+  [...new Set([...literals, ...sourceLiterals])].filter(isKey).slice(0, MAX_KEYS);
 
-/** The literals on changed lines that look like keys, as they are searched. */
+/** The literals that look like keys on changed lines, and behind the variables they read, as they are searched. */
 export const keyWords = (one: Changed): string[] => keysOf(one).map(inQuotes);
 
-/** The other statements with a key that stands on changed lines: first those that seem to say what it is. */
+/** The other statements with a key that changed lines depend on: first those that seem to say what it is. */
 export async function keyPieces(
   changed: readonly Changed[],
   hits: WordHits,
@@ -66,11 +68,13 @@ async function piecesOf(
   files: RepositoryFiles,
   shown: ShownLines,
 ): Promise<Piece[]> {
-  const found = hits.of(inQuotes(key)).filter(({ path }) => !isProse(path) && !isTestFile(path));
+  const found = hits
+    .of(inQuotes(key))
+    .filter((hit) => !isProse(hit.path) && !isTestFile(hit.path) && !isInside(one, hit));
   if (found.length > MAX_PLACES) return [];
   const uses: Use[] = [];
   for (const hit of found) {
-    if (isInside(one, hit) || shown.has({ path: hit.path, ref: "head" }, hit.line)) continue;
+    if (shown.has({ path: hit.path, ref: "head" }, hit.line)) continue;
     const file = await files.read(hit.path, "head");
     if (file === null) continue;
     uses.push({ file, line: hit.line, ...statementAround(file.lines, hit.line, key) });
@@ -111,7 +115,7 @@ function pieceOf(
   score: number,
 ): Piece {
   const definition = (after ?? before)?.definition;
-  const where = definition ? `, as on changed lines of ${fullName(definition)}` : "";
+  const where = definition ? `, as in ${fullName(definition)}` : "";
   return {
     ...{ kind: "key", file, line, score },
     ranges: range,

@@ -44,32 +44,59 @@ interface Declared {
   fit: number;
 }
 
+/** The code that uses members. */
+interface User {
+  one: Changed;
+  after: Place;
+  /** What its code names. */
+  words: ReadonlySet<string>;
+}
+
 /** The types of the values whose members added lines newly read or set, around these members. */
 export function memberPieces(changed: readonly Changed[], lookup: Lookup, shown: ShownLines): Piece[] {
-  return changed.flatMap((one) => {
+  const known = new Map<string, Candidate[]>();
+  const declarations = (name: string) => {
+    const all = known.get(name) ?? declarationsOf(name, lookup);
+    known.set(name, all);
+    return all;
+  };
+  const pieces = changed.flatMap((one) => {
     if (one.after === null) return [];
+    const user = { one, after: one.after, words: new Set(wordsIn(one.after)) };
     const names = [...new Set([...one.newNames, ...one.setNames])];
-    const found = names.flatMap((name) => resolve(one, one.after as Place, name, lookup));
+    const found = names.flatMap((name) => resolve(user, name, declarations(name)));
     // What the diff shows stands among its neighbours already.
     const unseen = found.filter(({ file, line }) => !shown.has(file, line));
     const types = [...Map.groupBy(unseen, ({ file, type }) => `${file.path} ${type.start}`).values()];
     const byFit = types.toSorted((a, b) => bestOf(b) - bestOf(a));
-    return byFit.flatMap((members, at) => pieceOf(one, members, at));
+    return byFit.flatMap((members, at) => pieceOf(user, members, at));
   });
+  return withoutRepeated(pieces);
+}
+
+/** The same members for whoever needs them most. */
+function withoutRepeated(pieces: readonly Piece[]): Piece[] {
+  const best = new Map<string, Piece>();
+  for (const piece of pieces) {
+    const key = [piece.file.path, piece.line, ...piece.ranges.flatMap(({ start, end }) => [start, end])].join(
+      " ",
+    );
+    if (piece.score > (best.get(key)?.score ?? -1)) best.set(key, piece);
+  }
+  return [...best.values()];
 }
 
 const bestOf = (members: readonly Declared[]) => Math.max(...members.map(({ fit }) => fit));
 
 /** The declarations that a member's name on added lines may mean; none where the name alone says too little. */
-function resolve(one: Changed, after: Place, name: string, lookup: Lookup): Declared[] {
-  const all = declarationsOf(name, lookup);
+function resolve(user: User, name: string, all: readonly Candidate[]): Declared[] {
   if (all.length === 0 || all.length > MAX_DECLARATIONS) return [];
   const candidates = all
-    .map((declared) => ({ ...declared, fit: fitOf(one, after, declared) }))
+    .map((declared) => ({ ...declared, fit: fitOf(user, declared) }))
     .filter(({ fit }) => fit > 0);
   const best = bestOf(candidates);
   if (isCommonName(name) && best < PLAIN) return [];
-  const near = nearestFirst(one.path, candidates, ({ line }) => line);
+  const near = nearestFirst(user.one.path, candidates, ({ line }) => line);
   if (best >= NEAR) return near.filter(({ fit }) => fit === best).slice(0, FEW);
   if (candidates.length > FEW) return [];
   return candidates.length === 1 ? near.map((declared) => ({ ...declared, fit: UNIQUE })) : near;
@@ -107,6 +134,7 @@ function fieldOf({ file, definition }: Place): Candidate[] {
 
 /** A record's component, a property among a constructor's parameters, or what a constructor gives its object. */
 function declaredAt(name: string, { file, line, role }: Mention): Candidate | null {
+  if (role !== "write" && role !== "definition") return null;
   const type = typeAt(file, line);
   if (type === null) return null;
   const run = definitionsAt(file.definitions, line).findLast(isRun);
@@ -126,7 +154,7 @@ const typeAt = (file: CodeFile, line: number) =>
   definitionsAt(file.definitions, line).findLast(isType) ?? null;
 
 /** How likely it is that the change means this member: by what stands in front of it, and by what its code names. */
-function fitOf(one: Changed, after: Place, { name, file, type, line }: Candidate): number {
+function fitOf({ one, after, words }: User, { name, file, type, line }: Candidate): number {
   const { definition } = after;
   if (file.path === one.path && line >= definition.start && line <= definition.end) return 0;
   const texts = one.added.map((at) => (after.file.lines[at - 1] ?? "").slice(0, 500));
@@ -140,7 +168,7 @@ function fitOf(one: Changed, after: Place, { name, file, type, line }: Candidate
     if (headOf(after, definition.container).includes(type.name)) return 0.95;
   }
   if (receivers.some((receiver) => receiver !== null && isNamedLike(receiver, type.name))) return 0.95;
-  if (names(after, type.name)) return PLAIN;
+  if (words.has(type.name)) return PLAIN;
   if (file.path === one.path) return 0.85;
   return imports(after.file, file.path) || isSameFolder(file.path, one.path) ? 0.8 : 0.5;
 }
@@ -160,18 +188,18 @@ function headOf({ file, definition }: Place, type: string | null): string[] {
   return wordsOn(file, own.start, Math.min(own.signatureEnd, own.start + MAX_HEAD_LINES - 1));
 }
 
-/** Lines of a definition that are searched for the name of a type. */
+/** Lines of a definition that are searched for the names of types. */
 const MAX_SEARCHED = 300;
 
-const names = ({ file, definition: { start, end } }: Place, type: string) =>
-  wordsOn(file, start, Math.min(end, start + MAX_SEARCHED)).includes(type);
+const wordsIn = ({ file, definition: { start, end } }: Place) =>
+  wordsOn(file, start, Math.min(end, start + MAX_SEARCHED));
 
 const wordsOn = (file: CodeFile, start: number, end: number) =>
   file.lines.slice(start - 1, end).flatMap((line) => line.slice(0, 500).match(/[\p{L}\p{N}_$]+/gu) ?? []);
 
-function pieceOf(one: Changed, members: readonly Declared[], at: number): Piece[] {
+function pieceOf({ one, after }: User, members: readonly Declared[], at: number): Piece[] {
   const [first] = members;
-  if (!first || one.after === null) return [];
+  if (!first) return [];
   const { file, type } = first;
   const whose = [...new Set(members.map(({ name }) => name))].slice(0, NAMED);
   const score = at < SHOWN ? (one.risk * MEMBER * bestOf(members)) / (1 + at * REPEATED) : 0;
@@ -181,7 +209,7 @@ function pieceOf(one: Changed, members: readonly Declared[], at: number): Piece[
       ranges: rangesOf(members, type, file),
       line: first.line,
       subject: first.name,
-      title: `${type.kind} ${fullName(type)} with ${whose.join(", ")}, which ${fullName(one.after.definition)} uses`,
+      title: `${type.kind} ${fullName(type)} with ${whose.join(", ")}, which ${fullName(after.definition)} uses`,
       mayBeCut: false,
     },
   ];

@@ -11,7 +11,7 @@ const titles: Record<Kind, string> = {
   caller: "What uses the changed code",
   producer: "Where values come from that the change reads",
   consumer: "What reads the values that the change sets",
-  key: "Where else the keys on its changed lines stand",
+  key: "Where else the keys of the changed lines stand",
   sibling: "Other implementations of the same name",
   test: "Tests of it",
   document: "Documentation of it",

@@ -14,6 +14,9 @@ const MAX_BEFORE = 8;
 const MAX_LINES = 16;
 /** Longer lines are data. */
 const MAX_CHARACTERS = 400;
+/** Brackets around a literal, and characters in front of one, that are looked at. */
+const MAX_OPENERS = 10;
+const MAX_HEAD = 120;
 
 /** The statement around a literal, with all lines of a call that goes over several, and what the literal is to it. */
 export function statementAround(lines: readonly string[], line: number, literal: string): Statement {
@@ -50,7 +53,8 @@ function openersBefore(lines: readonly string[], line: number, at: number): Open
     if (isCloser(bracket)) closed += 1;
     else if (isOpener(bracket)) {
       // What a block holds are other statements.
-      if (closed === 0 && bracket === "{" && !isValue(before)) break;
+      if (closed === 0 && bracket === "{" && !isValue(before.slice(-MAX_HEAD))) break;
+      if (openers.length >= MAX_OPENERS) break;
       if (closed === 0) openers.push({ line: number, before, between, bracket });
       closed = Math.max(0, closed - 1);
     }

@@ -9,7 +9,7 @@ describe("of a key on changed lines the first message holds", () => {
       { "src/collect.py": source("[]"), "src/main.py": main, "src/a.py": 'x = ini.get("testpaths")\n' },
       { "src/collect.py": source('config.getini("testpaths")') },
     );
-    const piece = pieceOf(message, "src/main.py", 'has "testpaths", as on changed lines of collect');
+    const piece = pieceOf(message, "src/main.py", 'has "testpaths", as in collect');
     expect(piece).toContain('2|    parser.addini(\n3|        "testpaths",\n4|        type="args",');
     expect(piece).toContain("6|    )");
     expect(codeAround(message)).toContain('key of "testpaths": src/a.py:1');
@@ -65,6 +65,28 @@ describe("of a key on changed lines the first message holds", () => {
     );
     expect(codeAround(message)).not.toMatch(/has "|secret|part\.js/);
   });
+
+  it.each([
+    ["py", "def a(c):\n    paths = c.get('look-in')\n", "    return ", "use(paths)", ""],
+    [
+      "go",
+      'package a\n\nfunc a(c C) any {\n\tpaths, ok := c.Get("look-in")\n',
+      "\treturn ",
+      "use(paths)",
+      "}\n",
+    ],
+    ["ts", 'function a(c: C) {\n  const paths: P = c.get("look-in");\n', "  return ", "use(paths)", "}\n"],
+  ])(
+    "one that a variable read on changed lines comes from, in .%s",
+    async (end, head, indent, value, tail) => {
+      const source = (text: string) => `${head}${indent}${text}\n${tail}`;
+      const message = await firstMessageOf(
+        { [`src/a.${end}`]: source("0"), "src/b.js": 'register("look-in", 1);\n' },
+        { [`src/a.${end}`]: source(value) },
+      );
+      expect(pieceOf(message, "src/b.js", 'has "look-in", as in a')).toContain('1|register("look-in", 1);');
+    },
+  );
 
   it("one that stands beside hundreds of names", async () => {
     const calls = Array.from({ length: 600 }, (_, at) => `  call${at}();\n`).join("");

@@ -86,6 +86,31 @@ describe("of a member that added lines read or set the first message holds its t
     expect(pieceOf(message, "Order.java", "class Order with netTotal")).toContain("1|/** Cents. */");
   });
 
+  it("for the properties of a Kotlin constructor, a C# record and class, and a JavaScript class", async () => {
+    const message = await firstMessageOf(
+      {
+        "k/use.kt": "fun show(order: Order): Int {\n    return 0\n}\n",
+        "k/Order.kt": "// Cents.\nclass Order(\n    val netTotal: Int,\n)\n",
+        "c/Use.cs": "class Use {\n  int Show(Row row, Cell cell) {\n    return 0;\n  }\n}\n",
+        "c/Row.cs": "// Kept.\nrecord Row(\n  int RowHeight);\n",
+        "c/Cell.cs": "class Cell {\n  // Pixels.\n  public int CellWidth { get; set; }\n}\n",
+        "j/use.js": "export function show(pool) {\n  return 0;\n}\n",
+        "j/pool.js":
+          "export class Pool {\n  constructor(size) {\n    // Sockets.\n    this.maxOpen = size;\n  }\n}\n",
+      },
+      {
+        "k/use.kt": "fun show(order: Order): Int {\n    return order.netTotal\n}\n",
+        "c/Use.cs":
+          "class Use {\n  int Show(Row row, Cell cell) {\n    return row.RowHeight + cell.CellWidth;\n  }\n}\n",
+        "j/use.js": "export function show(pool) {\n  return pool.maxOpen;\n}\n",
+      },
+    );
+    expect(pieceOf(message, "k/Order.kt", "with netTotal")).toContain("1|// Cents.");
+    expect(pieceOf(message, "c/Row.cs", "with RowHeight")).toContain("1|// Kept.");
+    expect(pieceOf(message, "c/Cell.cs", "with CellWidth")).toContain("2|  // Pixels.");
+    expect(pieceOf(message, "j/pool.js", "with maxOpen")).toContain("3|    // Sockets.");
+  });
+
   it("for the members of a C struct in a header", async () => {
     const header =
       "struct stream {\n  int fd;\n  /* Bytes that are not written yet. */\n  size_t queued;\n};\n";
