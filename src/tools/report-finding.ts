@@ -65,7 +65,12 @@ export type ReportOutput = ReportedAnchor | NotKept;
 /** One line of bounded length: a title that is too long costs no report. */
 function titleOf(given: string): string {
   const line = given.replaceAll(/\s+/g, " ").trim();
-  return line.length > MAX_TITLE ? `${line.slice(0, MAX_TITLE - 1).replace(/\s+\S*$/, "").toWellFormed()}…` : line;
+  return line.length > MAX_TITLE
+    ? `${line
+        .slice(0, MAX_TITLE - 1)
+        .replace(/\s+\S*$/, "")
+        .toWellFormed()}…`
+    : line;
 }
 
 async function execute(input: Input, context: ToolContext): Promise<{ output: ReportOutput }> {

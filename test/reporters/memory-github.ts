@@ -4,8 +4,8 @@ import type {
   FailedCheck,
   InlineComment,
   Issue,
-  OwnThread,
   OwnText,
+  OwnThread,
   PullRequest,
   PullRequestApi,
 } from "../../src/github/pull-request-api.ts";
