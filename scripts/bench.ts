@@ -15,7 +15,7 @@ import { benchPlanning } from "./bench/planning.ts";
 import { benchReview } from "./bench/review.ts";
 import { type Bench, isOver, type Row, renderTable, renderValue } from "./bench/row.ts";
 import { benchSearch } from "./bench/search-in-files.ts";
-import { benchTokens } from "./bench/tokens.ts";
+import { benchBudget, benchTokens } from "./bench/tokens.ts";
 
 const groups: Record<string, (bench: Bench) => Promise<void>> = {
   async tools(bench) {
@@ -27,6 +27,7 @@ const groups: Record<string, (bench: Bench) => Promise<void>> = {
   },
   planning: benchPlanning,
   tokens: benchTokens,
+  budget: benchBudget,
   checkout: benchCheckout,
   review: benchReview,
 };

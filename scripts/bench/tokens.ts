@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { openWorkspace } from "../../src/git/git-workspace.ts";
 import { openLocalRange } from "../../src/git/local-range.ts";
-import { forAllRoles, type ModelRequest } from "../../src/llm/model.ts";
+import { forAllRoles, type Model, type ModelRequest } from "../../src/llm/model.ts";
 import { scriptedModel } from "../../src/llm/scripted.ts";
 import { isComplete, type ReviewResult } from "../../src/review/review-result.ts";
 import { runReview } from "../../src/review/run-review.ts";
@@ -76,18 +76,72 @@ export async function benchTokens(bench: Bench): Promise<void> {
   }
 }
 
-async function reviewSilently(
-  place: Parameters<typeof openWorkspace>[0],
-  asked: ModelRequest[],
-): Promise<ReviewResult> {
-  await using workspace = openWorkspace(place);
+/** The default budget of a repository. */
+const BUDGET_TOKENS = 2_000_000;
+/** Turns of a model that reads on before it finishes. */
+const READING_TURNS = 4;
+
+/**
+ * A pull request that no default budget can pay for when the model reads on: it has to end within the budget, with the
+ * riskiest part read and the rest named.
+ */
+export async function benchBudget(bench: Bench): Promise<void> {
+  bench.say("making a pull request of 3,000 files and 120,000 lines");
+  const pull = syntheticPull(join(bench.temp, "budget"), { files: 3_200, changed: 3_000, hunks: 5 });
+  const range = await openLocalRange({
+    ...{ repo: pull.repo.dir, base: pull.base, head: pull.head, gitPath },
+    tempDir: bench.temp,
+  });
+  const result = await review(range.place, BUDGET_TOKENS, readsOn());
+  await range.dispose();
+  const { usage, coverage, stop_reason } = result;
+  const used = usage.prompt_tokens + usage.completion_tokens;
+  const unread = coverage.unserved.reduce((sum, { hunks }) => sum + hunks, 0);
+  if (coverage.hunks_served + unread !== coverage.hunks_total || stop_reason !== "token_limit")
+    throw new Error(`the figures do not add up: ${JSON.stringify(coverage).slice(0, 200)}, ${stop_reason}`);
+  bench.add({
+    what: `tokens of a review of 3,000 files to its budget; ${coverage.hunks_served} of ${coverage.hunks_total} hunks read`,
+    ours: `${Math.round(used / 1_000)} k`,
+    reference: `${BUDGET_TOKENS / 1_000} k`,
+    value: used / BUDGET_TOKENS,
+    unit: "x",
+    limit: 1,
+  });
+}
+
+/** Reads something in each of its first turns; its tokens are counted as a provider would. */
+function readsOn() {
+  return scriptedModel((request) => {
+    const promptTokens = Math.ceil(JSON.stringify([request.messages, request.tools]).length / 4);
+    const usage = { promptTokens, completionTokens: 300 };
+    const turns = request.messages.filter(({ role }) => role === "assistant").length;
+    const path = / (\S+\.ts) {2}\+/.exec(request.messages.at(1)?.content ?? "")?.[1] ?? "README.md";
+    const call =
+      turns + 1 < READING_TURNS
+        ? {
+            name: "read_file_part",
+            arguments: { file_path: path, start_line: turns * 40 + 1, end_line: turns * 40 + 40 },
+          }
+        : { name: "finish_review", arguments: { summary: "Renames parts." } };
+    return { toolCalls: [call], usage };
+  });
+}
+
+function reviewSilently(place: Place, asked: ModelRequest[]): Promise<ReviewResult> {
   const model = scriptedModel((request) => {
     asked.push(request);
     return { toolCalls: [{ name: "finish_review", arguments: { summary: "Renames parts." } }] };
   });
+  return review(place, TOKENS, model);
+}
+
+type Place = Parameters<typeof openWorkspace>[0];
+
+async function review(place: Place, tokens: number, model: Model): Promise<ReviewResult> {
+  await using workspace = openWorkspace(place);
   const input = reviewInput({ config: { effort: "low" } });
   return await runReview(
-    { ...input, limits: { turns: 20, tokens: TOKENS, costUsd: null, milliseconds: 1_200_000 } },
+    { ...input, limits: { turns: 20, tokens, costUsd: null, milliseconds: 1_200_000 } },
     {
       workspace,
       diffs: createDiffSource(workspace, { ignore: [], private: [] }),

@@ -1,6 +1,7 @@
 import type { Usage } from "../llm/model.ts";
 import type { StopReason } from "./events.ts";
 import { type Limits, MIN_ANSWER_TOKENS } from "./limits.ts";
+import type { Calibration } from "./tokens.ts";
 import { addUsage, noUsage, type Totals } from "./totals.ts";
 
 /** What several loops of one run may use together. Turns are each loop's own matter. */
@@ -27,6 +28,7 @@ export interface Account {
   hold(promptTokens: number, answerTokens?: number): Hold | StopReason;
   /** Tokens that nobody has used or holds. */
   tokensLeft(): number;
+  readonly calibration: Calibration;
   /** A part of what is left, to be spent by some of the loops alone; it counts here as well. */
   part(share: number): Account;
 }
@@ -35,6 +37,7 @@ export interface Account {
 const ANSWER_SHARE = 1 / 4;
 
 export function createAccount(limits: SharedLimits, parent: Account | null = null): Account {
+  const calibration = parent?.calibration ?? { factor: 1 };
   let usage = noUsage;
   let held = 0;
   let dearest = 0;
@@ -54,6 +57,7 @@ export function createAccount(limits: SharedLimits, parent: Account | null = nul
     get usage() {
       return usage;
     },
+    calibration,
     tokensLeft,
     hold(promptTokens, wanted = MIN_ANSWER_TOKENS) {
       const left = tokensLeft() - promptTokens;

@@ -82,7 +82,7 @@ export class LoopState {
       roomCharacters: contextTokens,
     };
     this.#options = options;
-    this.#tokens = createTokenEstimator(this.definitions);
+    this.#tokens = createTokenEstimator(this.definitions, options.account?.calibration);
     this.#deadline = AbortSignal.timeout(Math.ceil(options.limits.milliseconds));
     this.signal = AbortSignal.any([options.signal, this.#deadline]);
     this.#started = options.now();

@@ -20,10 +20,17 @@ export interface TokenEstimator {
   learn(messages: readonly Message[], promptTokens: number): void;
 }
 
-export function createTokenEstimator(tools: readonly ToolDefinition[]): TokenEstimator {
+/** How many tokens a model makes of what we guess to be one; loops of one run share it, so that each begins with what others learned. */
+export interface Calibration {
+  factor: number;
+}
+
+export function createTokenEstimator(
+  tools: readonly ToolDefinition[],
+  calibration: Calibration = { factor: 1 },
+): TokenEstimator {
   const toolCharacters = tools.length === 0 ? 0 : JSON.stringify(tools).length;
-  let factor = 1;
-  const tokens = (characters: number) => Math.ceil((characters / CHARACTERS_PER_TOKEN) * factor);
+  const tokens = (characters: number) => Math.ceil((characters / CHARACTERS_PER_TOKEN) * calibration.factor);
   return {
     request: (messages) => tokens(toolCharacters + charactersOf(messages)),
     message: (message) => tokens(characters(message)),
@@ -33,7 +40,7 @@ export function createTokenEstimator(tools: readonly ToolDefinition[]): TokenEst
     learn(messages, promptTokens) {
       if (promptTokens <= 0) return;
       const guess = (toolCharacters + charactersOf(messages)) / CHARACTERS_PER_TOKEN;
-      factor = Math.min(MAX_FACTOR, Math.max(MIN_FACTOR, promptTokens / guess));
+      calibration.factor = Math.min(MAX_FACTOR, Math.max(MIN_FACTOR, promptTokens / guess));
     },
   };
 }

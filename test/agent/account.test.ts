@@ -2,6 +2,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { type Account, createAccount, type Hold } from "../../src/agent/account.ts";
 import { MIN_ANSWER_TOKENS } from "../../src/agent/limits.ts";
+import { createTokenEstimator } from "../../src/agent/tokens.ts";
 import type { Usage } from "../../src/llm/model.ts";
 
 const used = (promptTokens: number, completionTokens = 0, costUsd: number | null = null): Usage => ({
@@ -85,4 +86,13 @@ describe("an account that loops share", () => {
       ),
     );
   });
+});
+
+it("what one loop learns of a model's tokens the next one begins with", () => {
+  const account = createAccount({ tokens: 10_000, costUsd: null });
+  const messages = [{ role: "user" as const, content: "x".repeat(4_000) }];
+  const first = createTokenEstimator([], account.part(0.5).calibration);
+  const guessed = first.request(messages);
+  first.learn(messages, guessed * 2);
+  expect(createTokenEstimator([], account.calibration).request(messages)).toBe(guessed * 2);
 });
