@@ -59,7 +59,6 @@ export async function startUnit(
     coverage: { serve: (path, hunk) => void shown.push({ path, hunk }) },
     diffBytes: window.diffBytes,
     contextBytes: window.contextBytes,
-    focus: null,
   });
   return { messages, shown };
 }

@@ -16,7 +16,7 @@ export type { ContextParts } from "./parts.ts";
  * change, then the unit, and what one pass looks for at the very end: so that a provider's prompt cache holds as much as can be.
  */
 export async function firstMessages(parts: ContextParts): Promise<Message[]> {
-  const { input, files, candidates, commits, focus } = parts;
+  const { input, files, candidates, commits } = parts;
   const diff = await diffSection(parts);
   const sections = [
     taskSection(parts),
@@ -29,7 +29,6 @@ export async function firstMessages(parts: ContextParts): Promise<Message[]> {
     annotationsSection(input, files),
     await codeContext(parts, diff.shown),
     diff.text,
-    focus ?? "",
   ];
   return [
     { role: "system", content: systemPrompt },

@@ -24,8 +24,6 @@ export interface ContextParts {
   diffBytes: number;
   /** Bytes that all of the code context may take. */
   contextBytes: number;
-  /** What this pass looks for, the last words of the message; null for everything. */
-  focus: string | null;
 }
 
 /** Whether the loop reads all files that are reviewed, not one unit of several. */

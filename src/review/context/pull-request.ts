@@ -22,7 +22,7 @@ export function pullSections({ pull }: ReviewInput, commits: readonly Commit[]):
   return [
     ...(pull
       ? [
-          `# Pull request ${pull.number}\n${wrapUntrusted("title and description", `${pull.title}\n\n${cut(pull.body, MAX_BODY_BYTES)}`)}`,
+          `# Pull request ${pull.number}\n${wrapUntrusted("title and description", `${unixLines(pull.title)}\n\n${cut(pull.body, MAX_BODY_BYTES)}`)}`,
           issuesSection(pull.issues),
           checksSection(pull.checks),
         ]
@@ -70,7 +70,9 @@ export function annotationsSection({ pull }: ReviewInput, files: readonly Change
 
 function commitsSection(commits: readonly Commit[]): string {
   if (commits.length === 0) return "";
-  const text = commits.map((commit) => `${commit.sha.slice(0, 12)} ${commit.message.trim()}`).join("\n");
+  const text = commits
+    .map((commit) => `${commit.sha.slice(0, 12)} ${unixLines(commit.message).trim()}`)
+    .join("\n");
   return `# Commits, newest first\n${wrapUntrusted("commit messages", cut(text, MAX_COMMITS_BYTES))}`;
 }
 
@@ -96,7 +98,10 @@ function earlierSection(earlier: readonly EarlierFinding[]): string {
 
 const oneLine = (text: string) => cutLine(text.replace(/\s+/g, " ").trim(), MAX_LINE_BYTES);
 
+/** Browsers send CRLF; shown as it is, each line would end with a mark for the carriage return. */
+const unixLines = (text: string) => text.replaceAll("\r\n", "\n");
+
 function cut(text: string, maxBytes: number): string {
-  const { text: kept, omittedLines } = cutAtLine(text, maxBytes);
+  const { text: kept, omittedLines } = cutAtLine(unixLines(text), maxBytes);
   return omittedLines > 0 ? `${kept}\n[${omittedLines} more lines]` : kept;
 }

@@ -116,7 +116,6 @@ function codeAround(run: ReviewRun, { path }: Finding, near: readonly FileDiff[]
       coverage: { serve: () => {} },
       diffBytes: MAX_HUNKS_BYTES,
       contextBytes: roomFor(run.models.verify, MAX_CONTEXT_BYTES, 0.15),
-      focus: null,
     },
     near,
   );

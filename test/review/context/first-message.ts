@@ -55,7 +55,6 @@ export async function firstMessageIn(repo: GitRepo, options: MessageOptions = {}
     now: () => 0,
     diffBytes: 100_000,
     contextBytes: 40_000,
-    focus: null,
     ...options.over,
   });
   return message?.content ?? "";
