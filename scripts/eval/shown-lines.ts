@@ -76,7 +76,7 @@ function diffLines(text: string): Shown[] {
 
 const contextHeading = /^### ("(?:[^"\\]|\\.)*"|.+?):\d+(?:-\d+)?( at merge_base)?(?= |$)/;
 
-/** Lines below `### path:12-30 what it is` or `### path:12-30 at merge_base what it is`: "12|text". */
+/** Lines below `### path:12-30 what it is` or `### path:12-30 at merge_base what it is`: "12|text", "12+|text". */
 function contextLines(text: string): Shown[] {
   const all: Shown[] = [];
   let file: string | null = null;
@@ -87,7 +87,7 @@ function contextLines(text: string): Shown[] {
       file = path === undefined ? null : readPath(path);
       at = isOld ? "merge_base" : "head";
     }
-    const number = /^(\d+)\|/.exec(line)?.[1];
+    const number = /^(\d+)\+?\|/.exec(line)?.[1];
     if (file !== null && number !== undefined) all.push({ file, line: Number(number), at });
   }
   return all;

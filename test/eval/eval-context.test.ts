@@ -30,7 +30,7 @@ describe("the lines that a message shows", () => {
       "### src/my file.ts:12-15 total, called in sum",
       "12|function total() {",
       "...",
-      "15|}",
+      "15+|}",
       "### src/b.ts:3 at merge_base sum",
       "3|function sum() {",
       "## Not shown for want of room",

@@ -64,6 +64,7 @@ function pieceOf(
 ): Piece {
   return {
     ...{ kind, file, ranges, title, score },
+    extent: { start: definition.start, end: definition.end },
     line: definition.start,
     subject: definition.name,
     mayBeCut: true,

@@ -76,6 +76,7 @@ function pieceOf({ file, definition }: Place, maxLines: number, why: string, sco
     kind: "callee",
     file,
     ranges: [{ start, end: Math.min(definition.end, definition.start + length - 1) }],
+    extent: { start: definition.start, end: definition.end },
     line: definition.start,
     subject: definition.name,
     title: `${definition.kind} ${fullName(definition)}, ${why}`,

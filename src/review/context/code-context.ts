@@ -11,8 +11,8 @@ import { keyPieces, keyWords } from "./keys.ts";
 import { lookUp } from "./lookup.ts";
 import { memberPieces } from "./members.ts";
 import type { ContextParts } from "./parts.ts";
-import { type Piece, ShownLines, selectPieces } from "./pieces.ts";
-import { headingBytes, renderSelection, roomOf } from "./render.ts";
+import { type Piece, type Selection, ShownLines, selectPieces } from "./pieces.ts";
+import { headingBytes, type IsAdded, renderSelection, roomOf } from "./render.ts";
 import { createRepositoryFiles, type RepositoryFiles } from "./repository-files.ts";
 import { siblingPieces } from "./siblings.ts";
 import { namesOf, usePieces } from "./uses.ts";
@@ -29,7 +29,7 @@ const LEAST_BYTES = 1_000;
 
 const heading = "# Code around the change";
 const explained =
-  'What the repository says beyond the diff, found by name: it may miss what goes by another name. Lines are numbered as in read_file_part ("12|text"), at head unless said otherwise; what the diff below shows is not repeated.';
+  'What the repository says beyond the diff, found by name: it may miss what goes by another name. Lines are numbered as in read_file_part ("12|text"; "12+|text" where the change added it), at head unless said otherwise; what the diff below shows is not repeated.';
 
 const known = new WeakMap<DiffSource, Map<string, Promise<string>>>();
 
@@ -53,7 +53,8 @@ async function writeContext(parts: ContextParts, shownDiffs: readonly FileDiff[]
   const { pieces, named } = roomOf(parts.contextBytes - around);
   const shown = linesOf(shownDiffs);
   const all = await findPieces(parts, shownDiffs, shown);
-  const text = renderSelection(selectPieces(all, shown, pieces, headingBytes), named);
+  const selection = selectPieces(all, shown, pieces, headingBytes);
+  const text = renderSelection(selection, named, await addedLines(parts, shownDiffs, selection));
   return text === "" ? "" : `${heading}\n${explained}\n${wrapUntrusted("code", text)}`;
 }
 
@@ -64,6 +65,31 @@ function linesOf(diffs: readonly FileDiff[]): ShownLines {
       if (line.kind !== "removed") shown.add({ path, ref: "head" }, line.newLine);
   }
   return shown;
+}
+
+/** Which lines of the selection the change added: they stand in files whose diff is not shown here. */
+async function addedLines(
+  { allFiles, diffs }: ContextParts,
+  shownDiffs: readonly FileDiff[],
+  { taken }: Selection,
+): Promise<IsAdded> {
+  const paths = new Set(taken.map(({ file }) => file.path));
+  const unread = allFiles.filter(
+    ({ change, reviewable, totalHunks }) =>
+      reviewable &&
+      totalHunks > 0 &&
+      paths.has(change.path) &&
+      !shownDiffs.some(({ path }) => path === change.path),
+  );
+  const all = [...shownDiffs];
+  for (const { change } of unread) all.push(await diffs.fileDiff(change, 3));
+  const added = new Map(
+    all.map(({ path, hunks }) => {
+      const lines = hunks.flatMap((hunk) => hunk.lines);
+      return [path, new Set(lines.flatMap((line) => (line.kind === "added" ? [line.newLine] : [])))];
+    }),
+  );
+  return ({ path, ref }, line) => ref === "head" && added.get(path)?.has(line) === true;
 }
 
 async function findPieces(

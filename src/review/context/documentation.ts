@@ -83,6 +83,7 @@ async function piecesOf(
       kind: "document",
       file,
       ranges: joined([{ start: line - 1, end: line + 1 }], file.lines.length),
+      extent: null,
       line,
       subject: word,
       title: `mentions ${word}`,

@@ -119,6 +119,7 @@ function pieceOf(
   return {
     ...{ kind: "key", file, line, score },
     ranges: range,
+    extent: null,
     subject: `"${key}"`,
     title: `has "${key}"${where}`,
     mayBeCut: false,

@@ -207,6 +207,7 @@ function pieceOf({ one, after }: User, members: readonly Declared[], at: number)
     {
       ...{ kind: "member", file, score },
       ranges: rangesOf(members, type, file),
+      extent: { start: type.start, end: type.end },
       line: first.line,
       subject: first.name,
       title: `${type.kind} ${fullName(type)} with ${whose.join(", ")}, which ${fullName(after.definition)} uses`,

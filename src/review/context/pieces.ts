@@ -23,6 +23,8 @@ export interface Piece {
   file: TextFile;
   /** Ascending, without overlaps. */
   ranges: readonly Range[];
+  /** The whole definition that the lines are of; null for lines that are not the beginning of one. */
+  extent: Range | null;
   /** The line that names it where it has no room. */
   line: number;
   /** The name it is shown for. */
@@ -78,6 +80,8 @@ export class ShownLines {
 /** A piece and what of it is shown. */
 export interface TakenPiece extends Piece {
   shown: Range[];
+  /** Whether its definition goes on behind what is shown here and elsewhere. */
+  isCut: boolean;
 }
 
 export interface Selection {
@@ -115,7 +119,10 @@ export function selectPieces(
     }
     room = space - fitting.bytes;
     shown.addAll(piece.file, fitting.ranges);
-    selection.taken.push({ ...piece, shown: fitting.ranges });
+    const last = fitting.ranges.at(-1)?.end ?? 0;
+    const behind = { start: last + 1, end: piece.extent?.end ?? last };
+    const isCut = saysSomething(piece, shown.missing(piece.file, [behind]));
+    selection.taken.push({ ...piece, shown: fitting.ranges, isCut });
   }
   return selection;
 }
@@ -150,7 +157,7 @@ function takeFitting(
   for (const { start, end } of ranges) {
     bytes += GAP_BYTES;
     for (let line = start; line <= end; line++) {
-      const more = shownBytes(numbered(piece.file, line)) + 1;
+      const more = shownBytes(numbered(piece.file, line)) + MARK_BYTES;
       if (bytes + more > room)
         return piece.mayBeCut && lines >= LEAST_LINES ? { ranges: fitting, bytes } : null;
       bytes += more;
@@ -162,6 +169,9 @@ function takeFitting(
   }
   return { ranges: fitting, bytes };
 }
+
+/** A line's end, and what marks an added one. */
+const MARK_BYTES = 2;
 
 /** What stands where lines are left out. */
 export const GAP = "...";

@@ -1,7 +1,8 @@
 import { shownBytes } from "../../diff/render.ts";
 import { showPath } from "../../tools/show.ts";
+import { namedLines } from "./not-shown.ts";
 import { GAP, type Kind, kinds, type Piece, type Selection, type TakenPiece } from "./pieces.ts";
-import { numbered, type TextFile } from "./text-file.ts";
+import { numbered, type Range, type TextFile } from "./text-file.ts";
 
 const titles: Record<Kind, string> = {
   body: "What the diff leaves out of the changed functions and types",
@@ -19,29 +20,38 @@ const titles: Record<Kind, string> = {
 
 /** Bytes of all headings of sections together. */
 const SECTION_BYTES = Object.values(titles).reduce((sum, title) => sum + title.length + 6, 0);
-/** Part of the room that names what is not shown. */
+/** Part of the room that names what is not shown, and bytes that it takes at most: who needs more, searches. */
 const NAMED_SHARE = 0.08;
+const MAX_NAMED_BYTES = 600;
 
 /** How the room for the code context is divided. */
 export function roomOf(maxBytes: number): { pieces: number; named: number } {
-  const named = Math.floor(maxBytes * NAMED_SHARE);
+  const named = Math.min(MAX_NAMED_BYTES, Math.floor(maxBytes * NAMED_SHARE));
   return { named, pieces: maxBytes - named - SECTION_BYTES };
 }
 
-function headingOf(piece: Piece, { start, end }: { start: number; end: number }): string {
+/** Where a definition is, however little of it is shown, and where it is cut. */
+function headingOf(piece: Piece, shown: Range, isCut: boolean): string {
+  const start = Math.min(shown.start, piece.extent?.start ?? shown.start);
+  const end = Math.max(shown.end, piece.extent?.end ?? shown.end);
   const lines = start === end ? `${start}` : `${start}-${end}`;
   const at = piece.file.ref === "merge_base" ? " at merge_base" : "";
-  return `### ${showPath(piece.file.path)}:${lines}${at} ${piece.title}`;
+  const cut = isCut ? `, shown to line ${shown.end}` : "";
+  return `### ${showPath(piece.file.path)}:${lines}${at} ${piece.title}${cut}`;
 }
 
-/** At most what the heading of a piece takes, whatever of it is shown. */
+/** At most what the heading of a piece and the mark where it is cut take, whatever of it is shown. */
 export function headingBytes(piece: Piece): number {
   const last = piece.file.lines.length;
-  return shownBytes(headingOf(piece, { start: last, end: last + 1 })) + 1;
+  return shownBytes(headingOf(piece, { start: last, end: last + 1 }, true)) + GAP.length + 2;
 }
 
+/** Whether the change added a line. */
+export type IsAdded = (file: TextFile, line: number) => boolean;
+
 /** The pieces by kind, then by file and line, and where there is more. */
-export function renderSelection({ taken, left }: Selection, namedBytes: number): string {
+export function renderSelection(selection: Selection, namedBytes: number, isAdded: IsAdded): string {
+  const { taken } = selection;
   const fileOrder = [...new Set(taken.map(({ file }) => file.path))];
   const sections = kinds.flatMap((kind) => {
     const pieces = taken.filter((piece) => piece.kind === kind);
@@ -51,50 +61,19 @@ export function renderSelection({ taken, left }: Selection, namedBytes: number):
         fileOrder.indexOf(a.file.path) - fileOrder.indexOf(b.file.path) ||
         (a.shown[0]?.start ?? 0) - (b.shown[0]?.start ?? 0),
     );
-    return [`## ${titles[kind]}`, ...pieces.map(renderPiece)];
+    return [`## ${titles[kind]}`, ...pieces.map((piece) => renderPiece(piece, isAdded))];
   });
-  return [...sections, ...namedLines(left, namedBytes)].join("\n");
+  return [...sections, ...namedLines(selection, namedBytes)].join("\n");
 }
 
-function renderPiece(piece: TakenPiece): string {
+function renderPiece(piece: TakenPiece, isAdded: IsAdded): string {
+  const { file, shown, isCut } = piece;
   const lines: string[] = [];
-  for (const { start, end } of piece.shown) {
+  for (const { start, end } of shown) {
     if (lines.length > 0) lines.push(GAP);
-    for (let line = start; line <= end; line++) lines.push(numbered(piece.file, line));
+    for (let line = start; line <= end; line++) lines.push(numbered(file, line, isAdded(file, line)));
   }
-  const [first, last] = [piece.shown[0]?.start ?? 0, piece.shown.at(-1)?.end ?? 0];
-  return [headingOf(piece, { start: first, end: last }), ...lines].join("\n");
+  if (isCut) lines.push(GAP);
+  const all = { start: shown[0]?.start ?? 0, end: shown.at(-1)?.end ?? 0 };
+  return [headingOf(piece, all, isCut), ...lines].join("\n");
 }
-
-const NAMED = "## Not shown";
-
-/** One line for what was left out of each kind and name, as far as they fit. */
-function namedLines(left: readonly Piece[], maxBytes: number): string[] {
-  const groups = Map.groupBy(left, ({ kind, subject }) => `${kind} ${subject}`);
-  const lines: string[] = [];
-  let room = maxBytes - NAMED.length - 1;
-  for (const pieces of groups.values()) {
-    const line = namedLine(pieces, room);
-    if (line === null) break;
-    lines.push(line);
-    room -= shownBytes(line) + 1;
-  }
-  return lines.length > 0 ? [NAMED, ...lines] : [];
-}
-
-function namedLine(pieces: readonly Piece[], room: number): string | null {
-  const [first] = pieces;
-  if (!first) return null;
-  let text = `${first.kind} of ${first.subject}:`;
-  let named = 0;
-  for (const { file, line } of pieces) {
-    const more = `${named > 0 ? "," : ""} ${placeOf(file, line)}`;
-    if (shownBytes(text + more) + 1 > room) break;
-    text += more;
-    named += 1;
-  }
-  return named > 0 ? text : null;
-}
-
-const placeOf = (file: TextFile, line: number) =>
-  `${showPath(file.path)}:${line}${file.ref === "merge_base" ? " at merge_base" : ""}`;

@@ -70,6 +70,7 @@ function pieceOf({ file, definition }: Place, score: number): Piece {
     kind: "sibling",
     file,
     ranges: [{ start: definition.start, end: Math.min(definition.end, definition.start + MAX_LINES - 1) }],
+    extent: { start: definition.start, end: definition.end },
     line: definition.start,
     subject: definition.name,
     title: `method ${fullName(definition)}, of the same name`,

@@ -16,9 +16,9 @@ export interface TextFile {
 /** Longer lines are data: their beginning says enough. */
 const MAX_LINE_BYTES = 400;
 
-/** A line as `read_file_part` shows it. */
-export function numbered(file: TextFile, line: number): string {
-  return `${line}|${cutLine(file.lines[line - 1] ?? "", MAX_LINE_BYTES)}`;
+/** A line as `read_file_part` shows it, with a plus behind the number of one that the change added. */
+export function numbered(file: TextFile, line: number, isAdded = false): string {
+  return `${line}${isAdded ? "+" : ""}|${cutLine(file.lines[line - 1] ?? "", MAX_LINE_BYTES)}`;
 }
 
 /** Ranges in order, those that touch or overlap joined, clamped to the file. */

@@ -161,6 +161,7 @@ function pieceOf(group: Group, kind: "caller" | "test", score: number): Piece {
     kind,
     file,
     ranges: rangesAround(group, uses),
+    extent: around && { start: around.start, end: around.end },
     line: uses[0] ?? 1,
     subject: name,
     title: `uses ${name}${where}${more}`,

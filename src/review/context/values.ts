@@ -104,6 +104,7 @@ function pieceOf(
   return {
     ...{ kind, file, line, title, score },
     ranges: joined([...head, { start: line - 1, end: line + 1 }], file.lines.length),
+    extent: null,
     subject: name,
     mayBeCut: false,
   };

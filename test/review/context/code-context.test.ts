@@ -105,6 +105,21 @@ describe("of what the change calls the first message holds", () => {
     expect(pieceOf(message, "io.h:", "called by")).toBe("");
   });
 
+  it("a mark at lines that the change added in a file of another unit", async () => {
+    const helper = (value: number) =>
+      `export function firstIndex(list) {\n  return list.length - ${value};\n}\n`;
+    const user = (call: string) =>
+      `import { firstIndex } from "./helper";\nexport function pick(list) {\n  return ${call};\n}\n`;
+    const message = await firstMessageOf(
+      { "helper.js": helper(1), "pick.js": user("0") },
+      { "helper.js": helper(2), "pick.js": user("firstIndex(list)") },
+      { unit: ({ change }) => change.path === "pick.js" },
+    );
+    expect(pieceOf(message, "helper.js", "firstIndex")).toContain(
+      "1|export function firstIndex(list) {\n2+|  return list.length - 2;\n3|}",
+    );
+  });
+
   it("what the old code called and the new one drops", async () => {
     const source = (call: string) =>
       `def clean(rows):\n    rows = list(rows)\n${call}    return rows\n\n\n${manyLines("# remark", 9)}\n\ndef drop_hidden(rows):\n    return [row for row in rows if not row.hidden]\n`;

@@ -32,15 +32,17 @@ const piecesOf = (all: readonly TextFile[]): fc.Arbitrary<Piece[]> =>
         starts: fc.uniqueArray(fc.nat(59), { minLength: 1, maxLength: 3 }),
         score: fc.double({ min: 0, max: 1, noNaN: true }),
         mayBeCut: fc.boolean(),
+        mayHave: fc.boolean(),
         subject: fc.constantFrom("next", "open"),
       })
-      .map(({ starts, ...piece }) => {
+      .map(({ starts, mayHave, ...piece }) => {
         const last = piece.file.lines.length;
         const ranges = joined(
           starts.map((at) => ({ start: (at % last) + 1, end: (at % last) + 5 })),
           last,
         );
-        return { ...piece, ranges, line: ranges[0]?.start ?? 1, title: `uses ${piece.subject}` };
+        const extent = ranges[0] && mayHave ? { start: ranges[0].start, end: last } : null;
+        return { ...piece, ranges, extent, line: ranges[0]?.start ?? 1, title: `uses ${piece.subject}` };
       }),
     { maxLength: 30 },
   );
@@ -51,7 +53,13 @@ const selections = files.chain((all) =>
 
 function textOf(pieces: readonly Piece[], maxBytes: number): string {
   const room = roomOf(maxBytes);
-  return renderSelection(selectPieces(pieces, new ShownLines(), room.pieces, headingBytes), room.named);
+  return renderSelection(
+    selectPieces(pieces, new ShownLines(), room.pieces, headingBytes),
+    room.named,
+    ({ lines }, line) => {
+      return lines.length > 3 && line % 3 === 0;
+    },
+  );
 }
 
 describe("selected pieces", () => {
@@ -109,6 +117,7 @@ const piece = (over: Partial<Piece>): Piece => ({
   kind: "caller",
   file: numbers,
   ranges: [{ start: 1, end: 10 }],
+  extent: null,
   line: 1,
   subject: "next",
   title: "uses next",
@@ -124,14 +133,59 @@ describe("what has no room", () => {
     );
     const text = textOf([piece({}), ...far], 1_200);
     expect(text).toContain("### n.ts:1-10 uses next");
-    expect(text).toMatch(/## Not shown\ncaller of next: n\.ts:50, n\.ts:90$/);
+    expect(text).toMatch(/## Not shown\ncaller of next: n\.ts:50, 90$/);
   });
 
-  it("is cut behind a line where its beginning says something", () => {
-    const body = piece({ kind: "callee", ranges: [{ start: 1, end: 200 }], mayBeCut: true });
+  it("is named once, and not where it is shown for another reason", () => {
+    const rest = [60, 60, 5].map((line) =>
+      piece({ kind: "test", line, score: 0.1, ranges: [{ start: 60, end: 61 }] }),
+    );
+    const text = textOf([piece({}), ...rest], 2_000);
+    expect(text).toMatch(/## Not shown\ntest of next: n\.ts:60$/);
+  });
+
+  it("is named as what is also called", () => {
+    const calls = [50, 70].map((line) =>
+      piece({
+        kind: "callee",
+        line,
+        score: 0.1,
+        ranges: [{ start: line, end: line }],
+        subject: `call${line}`,
+      }),
+    );
+    expect(textOf(calls, 2_000)).toBe("## Not shown\nalso calls: call50 (n.ts:50), call70 (n.ts:70)");
+  });
+
+  it("is named in few words, however much it is", () => {
+    const many = Array.from({ length: 150 }, (_, at) =>
+      piece({ line: at + 1, score: 0.1, ranges: [{ start: at + 1, end: at + 1 }], subject: `name${at}` }),
+    );
+    const text = textOf(many, 40_000);
+    expect(text).toContain("caller of name0: n.ts:1\n");
+    expect(text.length).toBeLessThanOrEqual(600);
+  });
+
+  it("is cut behind a line where its beginning says something, and says where it ends", () => {
+    const extent = { start: 1, end: 200 };
+    const body = piece({ kind: "callee", ranges: [extent], extent, mayBeCut: true });
     const lines = textOf([body], 1_500).split("\n");
-    expect(lines.filter((one) => /^\d+\|line number \d+$/.test(one)).length).toBeGreaterThan(10);
-    expect(lines[1]).toMatch(/^### n\.ts:1-\d+ uses next$/);
-    expect(Number(/-(\d+)/.exec(lines[1] ?? "")?.[1])).toBe(Number.parseInt(lines.at(-1) ?? "", 10));
+    expect(lines.filter((one) => /^\d+\+?\|line number \d+$/.test(one)).length).toBeGreaterThan(10);
+    expect(lines[1]).toMatch(/^### n\.ts:1-200 uses next, shown to line \d+$/);
+    expect(lines.at(-1)).toBe("...");
+    expect(Number(/(\d+)$/.exec(lines[1] ?? "")?.[1])).toBe(Number.parseInt(lines.at(-2) ?? "", 10));
+  });
+
+  it("is not missed where the diff shows the rest of it", () => {
+    const extent = { start: 1, end: 12 };
+    const shown = new ShownLines();
+    shown.addAll(numbers, [{ start: 8, end: 12 }]);
+    const { taken } = selectPieces(
+      [piece({ ranges: [{ start: 1, end: 7 }], extent })],
+      shown,
+      2_000,
+      headingBytes,
+    );
+    expect(taken.map(({ isCut }) => isCut)).toEqual([false]);
   });
 });
