@@ -29,28 +29,34 @@ export interface Account {
   /** Tokens that nobody has used or holds. */
   tokensLeft(): number;
   readonly calibration: Calibration;
-  /** A part of what is left, to be spent by some of the loops alone; it counts here as well. */
-  part(share: number): Account;
+  /**
+   * A part of what is left now, to be spent by some of the loops alone; it counts here as well. The share may change while
+   * they run.
+   */
+  part(share: () => number): Account;
 }
 
 /** One answer may take this part of what is left: as many loops as run at the same time find room for theirs. */
 const ANSWER_SHARE = 1 / 4;
 
-export function createAccount(limits: SharedLimits, parent: Account | null = null): Account {
+export const createAccount = (limits: SharedLimits): Account => openAccount(() => limits, null);
+
+function openAccount(limitsNow: () => SharedLimits, parent: Account | null): Account {
   const calibration = parent?.calibration ?? { factor: 1 };
   let usage = noUsage;
   let held = 0;
   let dearest = 0;
   let underWay = 0;
   const tokensLeft = () => {
-    const own = limits.tokens - usage.promptTokens - usage.completionTokens - held;
+    const own = limitsNow().tokens - usage.promptTokens - usage.completionTokens - held;
     return Math.min(own, parent?.tokensLeft() ?? own);
   };
 
   /** What is under way costs about as much as the dearest request so far. */
   function isTooDear(): boolean {
-    if (limits.costUsd === null || usage.costUsd === null) return false;
-    return usage.costUsd + dearest * (underWay + 1) > limits.costUsd || usage.costUsd >= limits.costUsd;
+    const { costUsd } = limitsNow();
+    if (costUsd === null || usage.costUsd === null) return false;
+    return usage.costUsd + dearest * (underWay + 1) > costUsd || usage.costUsd >= costUsd;
   }
 
   return {
@@ -81,14 +87,14 @@ export function createAccount(limits: SharedLimits, parent: Account | null = nul
       };
     },
     part(share) {
-      const costLeft = limits.costUsd === null ? null : limits.costUsd - (usage.costUsd ?? 0);
-      return createAccount(
-        {
-          tokens: Math.floor(Math.max(0, tokensLeft()) * share),
-          costUsd: costLeft === null ? null : costLeft * share,
-        },
-        this,
-      );
+      const { costUsd } = limitsNow();
+      const costLeft = costUsd === null ? null : costUsd - (usage.costUsd ?? 0);
+      const left = Math.max(0, tokensLeft());
+      const limits = () => ({
+        tokens: Math.floor(left * share()),
+        costUsd: costLeft === null ? null : costLeft * share(),
+      });
+      return openAccount(limits, this);
     },
   };
 }

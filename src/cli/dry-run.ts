@@ -58,7 +58,10 @@ async function predict(range: OpenRange, config: RepoConfig, env: LocalEnv): Pro
   const window = windowFor(run.models.review, first?.diffBytes ?? 0, plan.units.length === 1);
   const start = first ? await startUnit(run, { files: first.files, window }) : { messages: [], shown: [] };
   const firstTokens = firstRequestTokens(start.messages);
-  const predicted = predictReview({ plan, effort: config.effort, firstTokens });
+  const predicted = predictReview({
+    ...{ plan, firstTokens, effort: config.effort },
+    limitTokens: run.input.limits.tokens,
+  });
   const price = env.model && priceOf(env.model.name, readPrices(await readPricesFile(env.pricesFile)));
   const usage = {
     promptTokens: predicted.prompt_tokens,

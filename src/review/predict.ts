@@ -32,6 +32,8 @@ export interface PredictionParts {
   effort: Effort;
   /** Of the first request over the first unit. */
   firstTokens: number;
+  /** What the review may take at most. */
+  limitTokens: number;
 }
 
 /** Tokens of the first request of a loop, tool definitions included. */
@@ -40,7 +42,12 @@ export function firstRequestTokens(messages: readonly Message[]): number {
 }
 
 /** What a review is expected to take. Prices are the business of whoever makes the requests. */
-export function predictReview({ plan, effort, firstTokens }: PredictionParts): Omit<Prediction, "cost_usd"> {
+export function predictReview({
+  plan,
+  effort,
+  firstTokens,
+  limitTokens,
+}: PredictionParts): Omit<Prediction, "cost_usd"> {
   const [first] = plan.units;
   if (!first) return { requests: 0, prompt_tokens: 0, completion_tokens: 0 };
   const lenses = lensesOf(effort).length;
@@ -56,11 +63,13 @@ export function predictReview({ plan, effort, firstTokens }: PredictionParts): O
   const reading = passes.reduce((sum, tokens) => sum + tokens, 0) * lenses;
   const requests = plan.units.length * lenses * REQUESTS_A_UNIT;
   const looking = looks * REQUESTS_A_LOOK * lookRequestTokens(firstTokens);
+  const promptTokens = reading + looking + merges * MERGE_TOKENS;
+  const answerTokens = (requests + merges) * ANSWER_TOKENS + looks * REQUESTS_A_LOOK * LOOK_ANSWER_TOKENS;
+  // The limit ends it there.
+  const share = Math.min(1, limitTokens / (promptTokens + answerTokens));
   return {
-    requests: Math.round(requests + looks * REQUESTS_A_LOOK + merges),
-    prompt_tokens: Math.round(reading + looking + merges * MERGE_TOKENS),
-    completion_tokens: Math.round(
-      (requests + merges) * ANSWER_TOKENS + looks * REQUESTS_A_LOOK * LOOK_ANSWER_TOKENS,
-    ),
+    requests: Math.round((requests + looks * REQUESTS_A_LOOK + merges) * share),
+    prompt_tokens: Math.round(promptTokens * share),
+    completion_tokens: Math.round(answerTokens * share),
   };
 }

@@ -31,8 +31,11 @@ export interface Passes {
 
 /** Loops at the same time; so many that fail in a row tell that the model cannot be asked at all. */
 const CONCURRENCY = 4;
-/** Part of tokens and time for reading; the rest is for looking at each finding again. */
-const READING_SHARE = 0.75;
+/** At most this part of tokens and time is kept for looking at each finding again and for merging. */
+const LOOKING_SHARE = 0.25;
+/** What one second look may well take; so many are kept room for before anything was found. */
+const LOOK_TOKENS = 30_000;
+const MIN_LOOKS = 2;
 /** A unit may use this many times its part of what is left: most need less than theirs. */
 const UNIT_SLACK = 3;
 /** A loop that has less than this is over before it has read anything. */
@@ -48,16 +51,24 @@ export async function reviewUnits(run: ReviewRun): Promise<Passes> {
   const plan = await planReview(run);
   const { units, left } = plan;
   const { effort } = run.input.config;
-  const share = effort === "low" ? 1 : READING_SHARE;
-  const account = share === 1 ? run.account : run.account.part(share);
+  let found = 0;
+  // What is kept for second looks grows with what there is to look at.
+  const kept = () => Math.min(LOOKING_SHARE, (MIN_LOOKS + found) * (LOOK_TOKENS / run.input.limits.tokens));
+  const account = effort === "low" ? run.account : run.account.part(() => 1 - kept());
   const tasks = units.flatMap((unit) => lensesOf(effort).map((lens) => ({ unit, lens })));
-  const reserved = run.timeLeft() * (1 - share);
+  const reserved = effort === "low" ? 0 : run.timeLeft() * LOOKING_SHARE;
   const timeLeft = () => run.timeLeft() - reserved;
   const taskOf = (index: number) => unitTask(run, { tasks, index, units: units.length, account, timeLeft });
 
   const starts = createStarts(run);
   const first = tasks.length > 0 ? await starts.of(taskOf(0)) : null;
-  const predicted = first && predictReview({ plan, effort, firstTokens: firstRequestTokens(first.messages) });
+  const predicted =
+    first &&
+    predictReview({
+      ...{ plan, effort },
+      firstTokens: firstRequestTokens(first.messages),
+      limitTokens: run.input.limits.tokens,
+    });
   run.deps.progress({ type: "phase", phase: "review" });
   let done = 0;
   const ended = () => {
@@ -77,6 +88,7 @@ export async function reviewUnits(run: ReviewRun): Promise<Passes> {
     const start = await starts.of(task);
     if (tasks[index + 1]?.unit !== unit) starts.forget(task);
     const review = await reviewUnit(run, task, start);
+    found += review.findings.length;
     ended();
     failures = review.stopReason === "model_error" ? failures + 1 : 0;
     return { ...review, name: nameOf(unit, lens, units.length) || "1", files: unit.files };

@@ -47,7 +47,7 @@ describe("an account that loops share", () => {
 
   it("gives away a part that counts in the whole", () => {
     const account = createAccount({ tokens: 10_000, costUsd: null });
-    const part = account.part(0.5);
+    const part = account.part(() => 0.5);
     mustHold(part, 1_000).settle(used(4_000));
     expect(account.usage.promptTokens).toBe(4_000);
     expect(part.hold(2_000)).toBe("token_limit");
@@ -62,6 +62,16 @@ describe("an account that loops share", () => {
     expect(account.tokensLeft()).toBeGreaterThanOrEqual(0);
   });
 
+  it("gives away less once less may be spent", () => {
+    const account = createAccount({ tokens: 10_000, costUsd: null });
+    let share = 0.9;
+    const part = account.part(() => share);
+    mustHold(part, 4_000).settle(used(4_000));
+    expect(part.tokensLeft()).toBe(5_000);
+    share = 0.5;
+    expect(part.hold(2_000)).toBe("token_limit");
+  });
+
   it("keeps the limit whatever requests begin and end in whatever order", () => {
     const request = fc.record({ prompt: fc.nat(3_000), answer: fc.nat(4_000), waits: fc.nat(5) });
     fc.assert(
@@ -70,7 +80,7 @@ describe("an account that loops share", () => {
         fc.integer({ min: 500, max: 20_000 }),
         (requests, tokens) => {
           const account = createAccount({ tokens, costUsd: null });
-          const part = account.part(0.7);
+          const part = account.part(() => 0.7);
           const open: (() => void)[] = [];
           requests.forEach(({ prompt, answer, waits }, index) => {
             const hold = (index % 2 === 0 ? account : part).hold(prompt, answer);
@@ -91,7 +101,7 @@ describe("an account that loops share", () => {
 it("what one loop learns of a model's tokens the next one begins with", () => {
   const account = createAccount({ tokens: 10_000, costUsd: null });
   const messages = [{ role: "user" as const, content: "x".repeat(4_000) }];
-  const first = createTokenEstimator([], account.part(0.5).calibration);
+  const first = createTokenEstimator([], account.part(() => 0.5).calibration);
   const guessed = first.request(messages);
   first.learn(messages, guessed * 2);
   expect(createTokenEstimator([], account.calibration).request(messages)).toBe(guessed * 2);

@@ -32,6 +32,7 @@ const predict = (
     plan: { units: Array.from({ length: units }, (_, at) => unit(`${at + 1}`, hunks)), left: [] },
     effort,
     firstTokens,
+    limitTokens: 2_000_000,
   });
 
 describe("what a review is expected to take", () => {
@@ -53,8 +54,15 @@ describe("what a review is expected to take", () => {
     expect(tokens(5, 20_000)).toBeGreaterThan(tokens(5, 10_000));
   });
 
+  it("is never more than the limit", () => {
+    const { prompt_tokens, completion_tokens } = predict(100, 40_000, "high", 40);
+    expect(prompt_tokens + completion_tokens).toBeLessThanOrEqual(2_000_001);
+  });
+
   it("is nothing where nothing is read", () => {
     const nothing = { requests: 0, prompt_tokens: 0, completion_tokens: 0 };
-    expect(predictReview({ plan: { units: [], left: [] }, effort: "high", firstTokens: 0 })).toEqual(nothing);
+    expect(
+      predictReview({ plan: { units: [], left: [] }, effort: "high", firstTokens: 0, limitTokens: 1 }),
+    ).toEqual(nothing);
   });
 });
