@@ -1,17 +1,23 @@
-import { isTestFile } from "../../analyzers/test-file.ts";
-import type { Call, Definition } from "../../syntax/source.ts";
+import type { Call } from "../../syntax/source.ts";
+import { resolveCall } from "./callee-fit.ts";
 import type { Changed } from "./changed.ts";
-import { imports, isSameFolder } from "./closeness.ts";
-import { fullName, isDeclaration, isRun, isType, type Place, READABLE } from "./code-file.ts";
+import { fullName, isDeclaration, isRun, isType, type Place } from "./code-file.ts";
 import { isCommonName } from "./common-names.ts";
 import type { Lookup } from "./lookup.ts";
 import type { Piece } from "./pieces.ts";
 
 const CALLEE = 0.8;
-/** Calls on lines that did not change, and on such that are far from any that did. */
+/** Calls on lines near one that changed. */
 const UNCHANGED = 0.5;
-const FAR = 0.35;
-const FAR_LINES = 12;
+const NEAR_LINES = 10;
+/** Far from what changed: worth a name in a list. */
+const FAR = 0.1;
+/** What a callee on changed lines calls, as a part of what that one is worth. */
+const INNER = 0.72;
+const MAX_INNER = 4;
+const MAX_INNER_LINES = 20;
+/** What hardly says more than its name. */
+const SLIGHT = 0.3;
 /** What the old code called and the new one does not. */
 const DROPPED = 0.6;
 const MAX_LINES = 60;
@@ -19,31 +25,26 @@ const MAX_LINES = 60;
 const MAX_UNCHANGED_LINES = 30;
 const MAX_DOC_LINES = 10;
 const TYPE_LINES = 25;
-/** Definitions of one name, of which none is near, that are still shown. */
-const FEW = 3;
-/** How well a definition fits a call: what is at least this near is meant. */
-const NEAR = 0.75;
-/** The only definition of a name, however far. */
-const UNIQUE = 0.74;
-/** It stands in the same file, or is named by what stands in front of the call. */
-const OWN = 0.9;
 
-/** The bodies of what the changed code calls, those called on changed lines first. */
+/** The bodies of what the changed code calls, those called on changed lines first, then what these call. */
 export function calleePieces(changed: readonly Changed[], lookup: Lookup): Piece[] {
   return changed.flatMap((one) => {
     const kept = piecesOf(one, one.after, one.calls, lookup, (lines) => weightOf(one, lines));
     const dropped = piecesOf(one, one.before, one.droppedCalls, lookup, () => DROPPED);
-    return [...kept, ...dropped];
+    const first = kept.filter(({ weight, fit }) => weight === CALLEE && fit > FAR);
+    return [...[...kept, ...dropped].map(({ piece }) => piece), ...innerPieces(first)];
   });
 }
 
-/** Nothing for what a long function calls far from its changes: that part of it is not shown either. */
-function weightOf({ added, spots, after }: Changed, lines: readonly number[]): number {
+function weightOf({ added, spots }: Changed, lines: readonly number[]): number {
   if (lines.some((line) => added.includes(line))) return CALLEE;
-  const isNear = lines.some((line) => spots.some((spot) => Math.abs(line - spot) <= FAR_LINES));
-  if (isNear) return UNCHANGED;
-  const length = after === null ? 0 : after.definition.end - after.definition.start;
-  return length > READABLE ? 0 : FAR;
+  const isNear = lines.some((line) => spots.some((spot) => Math.abs(line - spot) <= NEAR_LINES));
+  return isNear ? UNCHANGED : FAR;
+}
+
+interface Found extends Inner {
+  weight: number;
+  fit: number;
 }
 
 function piecesOf(
@@ -52,20 +53,22 @@ function piecesOf(
   calls: readonly Call[],
   lookup: Lookup,
   weigh: (lines: readonly number[]) => number,
-): Piece[] {
+): Found[] {
   if (caller === null) return [];
   const byName = Map.groupBy(calls, ({ name }) => name);
   return [...byName.values()].flatMap((same) => {
     const [first] = same;
     if (!first) return [];
     const lines = same.map(({ line }) => line);
-    const found = resolve(first, path, caller, lookup);
+    const found = resolveCall(first, path, caller, lookup);
     const weight = weigh(lines);
-    if (weight === 0) return [];
     const when = weight === DROPPED ? "was called" : "called";
     const title = `${when} by ${fullName(caller.definition)} on line ${lines[0]}`;
     const length = weight <= UNCHANGED ? MAX_UNCHANGED_LINES : MAX_LINES;
-    return found.map(({ place, fit }) => pieceOf(place, length, title, risk * weight * fit));
+    return found.map(({ place, fit }) => {
+      const score = risk * weight * fit * (isSlight(place) ? SLIGHT : 1);
+      return { place, fit, weight, piece: pieceOf(place, length, title, score) };
+    });
   });
 }
 
@@ -85,49 +88,54 @@ function pieceOf({ file, definition }: Place, maxLines: number, why: string, sco
   };
 }
 
-interface Resolved {
+/** What the bodies of short callees call in their own files, by name. */
+function innerPieces(callees: readonly Inner[]): Piece[] {
+  return callees.flatMap(({ piece, place: { file, definition } }) => {
+    if (definition.end - definition.start > MAX_LINES) return [];
+    const lines = file.lines.slice(definition.signatureEnd - 1, definition.end);
+    const text = lines.map((line) => line.slice(0, MAX_CHARACTERS)).join("\n");
+    const called = new Set([...text.matchAll(calledAlone)].map((match) => match[1]));
+    const inner = file.definitions.filter(
+      (one) =>
+        called.has(one.name) &&
+        isRun(one) &&
+        !isCommonName(one.name) &&
+        (one.container === null || one.container === definition.container) &&
+        one.end - one.start < MAX_INNER_LINES &&
+        (one.end < definition.start || one.start > definition.end),
+    );
+    return inner.slice(0, MAX_INNER).map((one) => {
+      const title = `called by ${fullName(definition)}`;
+      return pieceOf({ file, definition: one }, MAX_INNER_LINES, title, piece.score * INNER);
+    });
+  });
+}
+
+interface Inner {
+  piece: Piece;
   place: Place;
-  /** 0 to 1: how likely it is what the call means. */
-  fit: number;
 }
 
-/** The definitions that a call may mean; none where the name alone says too little. */
-function resolve(call: Call, path: string, caller: Place, lookup: Lookup): Resolved[] {
-  const own = caller.definition;
-  const all = lookup
-    .definitions(call.name)
-    .filter(({ definition }) => isRun(definition) || isType(definition))
-    .filter(({ file }) => !isTestFile(file.path) || isTestFile(path))
-    .filter(({ file, definition }) => file.path !== path || !isWithin(definition, own));
-  const bodies = all.filter((place) => !isDeclaration(place));
-  const candidates = (bodies.length > 0 ? bodies : all)
-    .map((place) => ({ place, fit: fitOf(call, path, caller, place) }))
-    .sort((a, b) => b.fit - a.fit);
-  const best = candidates[0]?.fit ?? 0;
-  if (isCommonName(call.name) && best < OWN) return [];
-  if (best >= NEAR) return candidates.filter(({ fit }) => fit === best).slice(0, FEW);
-  if (candidates.length > FEW) return [];
-  return candidates.map((one) => (candidates.length === 1 ? { ...one, fit: UNIQUE } : one));
+/** A name in front of a bracket, with nothing or the own object in front. */
+const calledAlone = /(?:(?<![\w$.>:])|\b(?:this|self|cls)(?:\.|->))([\p{L}_$][\p{L}\p{N}_$]*)\(/gu;
+
+/** Code that says hardly more than its name: a prototype, a macro of a line, a method that only answers a field. */
+function isSlight(place: Place): boolean {
+  const { file, definition } = place;
+  if (isType(definition)) return false;
+  if (isDeclaration(place) || (definition.kind === "macro" && definition.end === definition.start))
+    return true;
+  if (definition.end - definition.start > MAX_ACCESSOR_LINES) return false;
+  const text = file.lines
+    .slice(definition.start - 1, definition.end)
+    .join(" ")
+    .slice(0, MAX_CHARACTERS);
+  return accessor.test(text);
 }
 
-/** Itself, and what it defines for itself. */
-const isWithin = (inner: Definition, outer: Definition) =>
-  inner.start >= outer.start && inner.end <= outer.end;
-
-/** Words for the object that a method belongs to. */
-const ownObject = /^(?:this|self|cls|super|@)$/;
-
-function fitOf({ receiver }: Call, path: string, caller: Place, { file, definition }: Place): number {
-  const isOwn = receiver === null || ownObject.test(receiver);
-  const isSameFile = file.path === path;
-  if (isSameFile && isOwn && definition.container === caller.definition.container) return 1;
-  // `Parser.next()`, `parser.next()`: the receiver names the type or the module.
-  const last = receiver?.split(/\W+/).at(-1)?.toLowerCase() ?? "";
-  const stem = file.path.replace(/^.*\//, "").replace(/\..*$/, "").toLowerCase();
-  const isNamed = last !== "" && [definition.container?.toLowerCase(), stem].includes(last);
-  if (isNamed) return 0.95;
-  if (isSameFile) return isOwn || definition.container !== null ? 0.9 : 0.6;
-  if (imports(caller.file, file.path)) return 0.85;
-  if (isSameFolder(file.path, path)) return isOwn && definition.container !== null ? 0.6 : 0.8;
-  return 0.5;
-}
+const MAX_ACCESSOR_LINES = 4;
+/** Characters of a line, or of an accessor, that are looked at. */
+const MAX_CHARACTERS = 300;
+/** A body that answers or sets one member, in brackets or behind a colon. */
+const accessor =
+  /[{:>=]\s*(?:return\s+[\w$]{1,40}(?:(?:\.|->)[\w$]{1,40}){1,4}|(?:this|self)\.\w{1,60}\s*=\s*\w{1,60})\s*;?\s*\}?\s*$/;

@@ -8,6 +8,7 @@ import { isCommonName } from "./common-names.ts";
 import type { Lookup, Mention } from "./lookup.ts";
 import type { Piece, ShownLines } from "./pieces.ts";
 import { ownObject, receiverOf } from "./receiver.ts";
+import { receiverType } from "./receiver-type.ts";
 import { isMember, joined, type Range } from "./text-file.ts";
 import { constructors } from "./uses.ts";
 
@@ -162,15 +163,34 @@ function fitOf({ one, after, words }: User, { name, file, type, line }: Candidat
   const isOwnType = type.name === definition.container;
   // Without an object it is a member of the own type, or a variable.
   if (using.length === 0) return isOwnType && texts.some((text) => text.includes(name)) ? 0.95 : 0;
-  const receivers = using.map((text) => receiverOf(text, name));
-  if (receivers.some((receiver) => receiver !== null && ownObject.test(receiver))) {
-    if (isOwnType) return 1;
-    if (headOf(after, definition.container).includes(type.name)) return 0.95;
-  }
-  if (receivers.some((receiver) => receiver !== null && isNamedLike(receiver, type.name))) return 0.95;
+  const receivers = using.map((text) => receiverOf(text, name)).filter((receiver) => receiver !== null);
+  const known = fitOfReceivers(after, receivers, { file, type });
+  if (known !== null) return known;
   if (words.has(type.name)) return PLAIN;
   if (file.path === one.path) return 0.85;
   return imports(after.file, file.path) || isSameFolder(file.path, one.path) ? 0.8 : 0.5;
+}
+
+/** What the objects in front of a member tell of its type; null for nothing. */
+function fitOfReceivers(
+  after: Place,
+  receivers: readonly string[],
+  { file, type }: Pick<Candidate, "file" | "type">,
+): number | null {
+  const own = receivers.filter((receiver) => ownObject.test(receiver));
+  const { container } = after.definition;
+  if (own.length > 0 && type.name === container) {
+    // What is asked of `super` is not the type's own.
+    if (own.some((receiver) => receiver !== "super")) return 1;
+    if (own.length === receivers.length) return 0;
+  } else if (own.length > 0 && headOf(after, container).includes(type.name)) return 0.95;
+  if (receivers.some((receiver) => isNamedLike(receiver, type.name))) return 0.95;
+  const declared = receivers.map((receiver) => receiverType(receiver, after));
+  if (declared.some(({ names }) => names.has(type.name))) return 0.95;
+  const heads = wordsOn(file, type.start, Math.min(type.signatureEnd, type.start + MAX_HEAD_LINES - 1));
+  // Each object is evidently one of another type, which this one does not extend.
+  const isOther = declared.every(({ names, isCertain }) => isCertain && !heads.some((one) => names.has(one)));
+  return declared.length > 0 && isOther ? 0 : null;
 }
 
 /** `upstream`, `theUpstream` and `up` for `Upstream`. */

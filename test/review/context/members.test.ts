@@ -147,6 +147,26 @@ describe("of a member the first message holds nothing", () => {
     expect(codeAround(message)).not.toContain("struct {");
   });
 
+  it("where the object is evidently of another type", async () => {
+    const source = (value: string) =>
+      `package proxy\n\nfunc open(c *Client, u Upstream) string {\n\treturn ${value}\n}\n`;
+    const message = await firstMessageOf(
+      { "proxy/open.go": source('""'), "proxy/hosts.go": goType("Upstream") },
+      { "proxy/open.go": source("c.Dial") },
+    );
+    expect(codeAround(message)).not.toContain("struct {");
+  });
+
+  it("where a type that has one of its own asks for the inherited one", async () => {
+    const source = (value: string) =>
+      `class Child(Other):\n    row_limit = 3\n\n${manyLines("    # remark", 12)}\n    def limit(self):\n        return ${value}\n`;
+    const message = await firstMessageOf(
+      { "child.py": source("0") },
+      { "child.py": source("super().row_limit") },
+    );
+    expect(codeAround(message)).not.toContain("with row_limit");
+  });
+
   it("where a variable has its name", async () => {
     const source = (value: string) =>
       `package proxy\n\nfunc open(Dial string) string {\n\treturn ${value}\n}\n`;

@@ -1,0 +1,98 @@
+import { describe, expect, it } from "vitest";
+import { codeAround, firstMessageOf, manyLines, pieceOf } from "./first-message.ts";
+
+/** A file of functions, each with a body of its own, far apart. */
+const helpers = (...names: string[]) =>
+  names
+    .map((name) => `export function ${name}(list) {\n  log("${name}");\n  return list.length;\n}\n`)
+    .join("\n");
+
+describe("of what the change calls the first message holds", () => {
+  it("what changed lines call, and only the names of what is called far from them", async () => {
+    const source = (call: string) =>
+      `import { near, far, added } from "./helpers";\nexport function run(list) {\n  far(list);\n${manyLines("  // remark", 20)}  near(list);\n  ${call}\n}\n`;
+    const message = await firstMessageOf(
+      { "src/run.js": source(""), "src/helpers.js": helpers("near", "far", "added") },
+      { "src/run.js": source("added(list);") },
+    );
+    expect(pieceOf(message, "function added, called by run")).toContain('log("added")');
+    expect(pieceOf(message, "function near, called by run")).toContain('log("near")');
+    expect(pieceOf(message, "function far")).toBe("");
+    expect(codeAround(message)).toContain("\nalso calls: far (src/helpers.js:6)");
+  });
+
+  it("what a function that changed lines call calls in its own file", async () => {
+    const helper = `export function outer(list) {\n  return inner(list) + 1;\n}\n\nfunction inner(list) {\n  return list.at(-1);\n}\n`;
+    const source = (call: string) =>
+      `import { outer } from "./helper";\nexport function run(list) {\n  return ${call};\n}\n`;
+    const message = await firstMessageOf(
+      { "src/run.js": source("0"), "src/helper.js": helper },
+      { "src/run.js": source("outer(list)") },
+    );
+    expect(pieceOf(message, "function inner, called by outer")).toContain("6|  return list.at(-1);");
+  });
+
+  it("what a class inherits where it is asked for by super", async () => {
+    const source = (call: string) =>
+      `class Base:\n    def store_row(self, row):\n        self.rows.append(row)\n\n\nclass Child(Base):\n    def store_row(self, row):\n        pass\n\n\n${manyLines("# remark", 9)}\n    def keep(self, row):\n        ${call}\n`;
+    const message = await firstMessageOf(
+      { "rows.py": source("pass") },
+      { "rows.py": source("super().store_row(row)") },
+    );
+    expect(pieceOf(message, "Base.store_row, called by")).toContain("self.rows.append(row)");
+    expect(pieceOf(message, "Child.store_row, called by")).toBe("");
+  });
+});
+
+describe("of what the change calls the first message holds nothing", () => {
+  it("for a method of another object with the name of an own one", async () => {
+    const source = (call: string) =>
+      `class Reporter:\n    def write(self, text):\n        self.log(text)\n\n${manyLines("    # remark", 12)}\n    def show(self, text):\n        ${call}\n`;
+    const message = await firstMessageOf(
+      { "report.py": source("pass") },
+      { "report.py": source("self._tw.write(str(text))") },
+    );
+    expect(pieceOf(message, "Reporter.write, called by")).toBe("");
+  });
+
+  it("for a function that everybody has where a class has a method of its name", async () => {
+    const source = (call: string) =>
+      `class Row:\n    def sorted(self):\n        return Row()\n\n${manyLines("    # remark", 12)}\n    def show(self, rows):\n        ${call}\n`;
+    const message = await firstMessageOf(
+      { "row.py": source("pass") },
+      { "row.py": source("return sorted(rows)") },
+    );
+    expect(codeAround(message)).not.toContain("Row.sorted, called by");
+  });
+
+  it("for a variable of another type", async () => {
+    const source = (call: string) =>
+      `import java.io.File;\nclass Cache {\n  void purgeAll(File file) {\n    ${call}\n  }\n}\n`;
+    const other = "class Editor {\n  void deleteOnExit() {\n    log();\n    close();\n  }\n}\n";
+    const message = await firstMessageOf(
+      { "Cache.java": source(""), "Editor.java": other },
+      { "Cache.java": source("file.deleteOnExit();") },
+    );
+    expect(codeAround(message)).not.toContain("deleteOnExit");
+  });
+
+  it("but names where an unknown object has a method that more classes have", async () => {
+    const type = (name: string) =>
+      `class ${name} {\n  refresh() {\n    this.log();\n    this.load();\n  }\n}\n`;
+    const source = (call: string) => `export function run(thing) {\n  ${call}\n}\n`;
+    const message = await firstMessageOf(
+      { "run.js": source(""), "a.js": type("One"), "b.js": type("Two") },
+      { "run.js": source("thing.refresh();") },
+    );
+    expect(codeAround(message)).not.toContain("called by");
+    expect(codeAround(message)).toContain("also calls: refresh (a.js:2; b.js:2)");
+  });
+
+  it("of a method that only answers a field unless a changed line calls it", async () => {
+    const type = `class Order {\n  totalOf() {\n    return this.total;\n  }\n\n${manyLines("  // remark", 12)}`;
+    const source = (value: number) =>
+      `${type}  show() {\n    const all = this.totalOf();\n    log(all);\n    log(${value});\n  }\n}\n`;
+    const message = await firstMessageOf({ "order.js": source(1) }, { "order.js": source(2) });
+    expect(codeAround(message)).toContain("also calls: totalOf (order.js:2)");
+  });
+});
