@@ -176,7 +176,7 @@ describe("the second look", () => {
         finding: {
           severity: "critical",
           verification: "confirmed",
-          verification_note: "loading the module (No definition of limit in the tree.)",
+          verification_note: "loading the module. No definition of limit in the tree.",
         },
       },
     ]);

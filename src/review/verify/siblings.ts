@@ -16,7 +16,7 @@ export interface SiblingSearch {
 
 const MAX_FILES = 500;
 const MAX_LINES = 60_000;
-const MAX_SIBLINGS = 12;
+const MAX_SIBLINGS = 8;
 /** Lines of fewer words and signs look alike without being alike. */
 const MIN_PARTS = 6;
 const MAX_LINE_LENGTH = 400;

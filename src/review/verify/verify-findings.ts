@@ -73,7 +73,7 @@ export function afterLook(finding: Finding, outcome: Outcome): Finding | Dropped
 
 /** The input first: with it people can see for themselves. */
 const confirmation = (failingInput: string, reason: string) =>
-  `${failingInput.trim().replace(/\.$/, "")} (${reason.trim()})`;
+  `${failingInput.trim().replace(/\.$/, "")}. ${reason.trim()}`;
 
 const isNamed = (one: Evidence, { evidence }: Finding) =>
   evidence.some(

@@ -21,7 +21,7 @@ describe("after the second look", () => {
     expect(afterLook(finding, verdict({}))).toMatchObject({
       severity: "high",
       verification: "confirmed",
-      verification_note: "an empty cart (src/cart.ts:6 assigns.)",
+      verification_note: "an empty cart. src/cart.ts:6 assigns.",
     });
   });
 
