@@ -14,6 +14,10 @@ const TAIL_LINES = 3;
 const AROUND_RUN = 20;
 const AROUND_TYPE = 8;
 const WHOLE_TYPE_LINES = 60;
+/** Neighbours of a changed field, and lines up to which the value of a constant is shown whole. */
+const AROUND_FIELD = 4;
+const WHOLE_VALUE_LINES = 30;
+const MAX_DOC_LINES = 10;
 /** Lines around removed ones in the old body; the rest of it is that of the new one. */
 const AROUND_REMOVED = 4;
 
@@ -47,7 +51,7 @@ const FEW_REMOVED = 3;
 const LARGE_PART = 0.3;
 const MANY_PLACES = 3;
 
-function isRewritten({ before, removed }: Changed): boolean {
+function isRewritten({ before, telling: { removed } }: Changed): boolean {
   if (before === null || removed.length <= FEW_REMOVED) return false;
   const { start, end } = bodyOf(before);
   const places = rangesOf(removed).length;
@@ -75,7 +79,8 @@ function pieceOf(
 function readableRanges(place: Place, spots: readonly number[]): Range[] {
   const { file, definition } = place;
   const body = bodyOf(place);
-  const isTypeBody = isType(definition) || definition.kind === "field";
+  if (values.has(definition.kind)) return valueRanges(place, body, spots);
+  const isTypeBody = isType(definition);
   const length = body.end - body.start + 1;
   if (length <= (isTypeBody ? WHOLE_TYPE_LINES : WHOLE_LINES)) return [body];
   const around = isTypeBody ? AROUND_TYPE : AROUND_RUN;
@@ -86,4 +91,24 @@ function readableRanges(place: Place, spots: readonly number[]): Range[] {
   const head = { start: body.start, end: body.start + HEAD_LINES - 1 };
   const tail = isTypeBody ? [] : [{ start: body.end - TAIL_LINES + 1, end: body.end }];
   return joined([head, ...near, ...tail], file.lines.length);
+}
+
+const values: ReadonlySet<string> = new Set(["field", "constant", "variable"]);
+
+/** The declaration with its comment among its neighbours, and the head of its type: the rest of that is another matter. */
+function valueRanges({ file, definition }: Place, body: Range, spots: readonly number[]): Range[] {
+  const { start, end, docStart } = definition;
+  const around = { start: start - AROUND_FIELD, end: end + AROUND_FIELD };
+  const near = spots
+    .filter((line) => line >= start && line <= end)
+    .map((line) => ({ start: line - AROUND_TYPE, end: line + AROUND_TYPE }));
+  const isShort = end - start < WHOLE_VALUE_LINES;
+  const own = isShort ? [around] : [{ start: around.start, end: start + HEAD_LINES }, ...near];
+  const doc = { start: Math.max(docStart, start - MAX_DOC_LINES), end: start };
+  const all = joined([{ start: body.start, end: body.start }, doc, ...own], file.lines.length);
+  if (definition.kind !== "field") return all;
+  return all.flatMap((range) => {
+    const [first, last] = [Math.max(range.start, body.start), Math.min(range.end, body.end)];
+    return first > last ? [] : [{ start: first, end: last }];
+  });
 }

@@ -29,6 +29,9 @@ const TYPE_LINES = 25;
 /** The bodies of what the changed code calls, those called on changed lines first, then what these call. */
 export function calleePieces(changed: readonly Changed[], lookup: Lookup): Piece[] {
   return changed.flatMap((one) => {
+    const { added, removed, spots } = one.telling;
+    // Under other names and comments everything is called as it was.
+    if (added.length + removed.length + spots.length === 0) return [];
     const kept = piecesOf(one, one.after, one.calls, lookup, (lines) => weightOf(one, lines));
     const dropped = piecesOf(one, one.before, one.droppedCalls, lookup, () => DROPPED);
     const first = kept.filter(({ weight, fit }) => weight === CALLEE && fit > FAR);
@@ -36,7 +39,7 @@ export function calleePieces(changed: readonly Changed[], lookup: Lookup): Piece
   });
 }
 
-function weightOf({ added, spots }: Changed, lines: readonly number[]): number {
+function weightOf({ telling: { added, spots } }: Changed, lines: readonly number[]): number {
   if (lines.some((line) => added.includes(line))) return CALLEE;
   const isNear = lines.some((line) => spots.some((spot) => Math.abs(line - spot) <= NEAR_LINES));
   return isNear ? UNCHANGED : FAR;

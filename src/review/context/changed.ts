@@ -13,6 +13,7 @@ import {
 } from "./code-file.ts";
 import { type Half, halfOf, type Touched } from "./half.ts";
 import type { RepositoryFiles } from "./repository-files.ts";
+import { tellingLines } from "./telling-lines.ts";
 import type { Range } from "./text-file.ts";
 
 /** A function, method, type, constant or field that the change touches, and what its code says. */
@@ -28,6 +29,8 @@ export interface Changed {
   removed: readonly number[];
   /** Lines at head where something changed: added ones, and those behind removed ones. */
   spots: readonly number[];
+  /** Those of these three that differ in more than names and comments. */
+  telling: { added: readonly number[]; removed: readonly number[]; spots: readonly number[] };
   /** What it calls at head; of what it called before, the calls of names that it calls no more. */
   calls: readonly Call[];
   droppedCalls: readonly Call[];
@@ -53,6 +56,7 @@ export async function changedDefinitions(
   timeLeft: () => number,
 ): Promise<Changed[]> {
   const all: Changed[] = [];
+  const telling = tellingLines(diffs);
   for (const diff of diffs) {
     if (timeLeft() <= 0) break;
     const lines = diff.hunks.flatMap((hunk) => hunk.lines);
@@ -62,13 +66,18 @@ export async function changedDefinitions(
       await files.read(diff.path, "head"),
       await files.read(diff.oldPath ?? diff.path, "merge_base"),
     ];
-    const spots = spotsOf(lines);
+    const tell = telling.get(diff.path) ?? { added: new Set(), removed: new Set() };
+    const isTelling = (line: DiffLine) =>
+      line.kind === "added"
+        ? tell.added.has(line.newLine)
+        : line.kind === "removed" && tell.removed.has(line.oldLine);
+    const spots = { all: spotsOf(lines, () => true), telling: spotsOf(lines, isTelling) };
     // Both trees are let go at once: only what is taken out of them stays in memory.
     const found = changedIn(
       diff.path,
       spots,
-      { parsed: await parseFile(head), lines: added },
-      { parsed: await parseFile(base), lines: removed },
+      { parsed: await parseFile(head), lines: added, telling: tell.added },
+      { parsed: await parseFile(base), lines: removed, telling: tell.removed },
     );
     for (const one of found) all.push(one);
   }
@@ -79,23 +88,35 @@ interface Side {
   parsed: ParsedFile | null;
   /** Changed lines. */
   lines: readonly number[];
+  telling: ReadonlySet<number>;
+}
+
+interface Spots {
+  all: readonly number[];
+  telling: readonly number[];
 }
 
 /** Added lines, and the lines behind removed ones. */
-function spotsOf(lines: readonly DiffLine[]): number[] {
+function spotsOf(lines: readonly DiffLine[], isWanted: (line: DiffLine) => boolean): number[] {
   return lines.flatMap((line, at) => {
-    if (line.kind === "added") return [line.newLine];
-    return line.kind === "context" && lines[at - 1]?.kind === "removed" ? [line.newLine] : [];
+    if (line.kind === "added") return isWanted(line) ? [line.newLine] : [];
+    const before = lines[at - 1];
+    return line.kind === "context" && before?.kind === "removed" && isWanted(before) ? [line.newLine] : [];
   });
 }
 
-function changedIn(path: string, spots: readonly number[], head: Side, base: Side): Changed[] {
+function changedIn(path: string, spots: Spots, head: Side, base: Side): Changed[] {
   const [news, olds] = [byDefinition(head), byDefinition(base)];
   const keys = [...new Set([...news.keys(), ...olds.keys()])];
   const all = keys.map((key) => {
     const after = halfOf(head.parsed, news.get(key) ?? find(head, key));
     const before = halfOf(base.parsed, olds.get(key) ?? find(base, key));
-    return changedOf(path, spots, after, before);
+    return changedOf(
+      path,
+      spots,
+      { half: after, telling: head.telling },
+      { half: before, telling: base.telling },
+    );
   });
   return all.sort((a, b) => b.risk - a.risk).slice(0, MAX_DEFINITIONS);
 }
@@ -138,11 +159,18 @@ function find({ parsed }: Side, key: string): Touched | null {
   return definition ? { definition, lines: [] } : null;
 }
 
-function changedOf(path: string, spots: readonly number[], after: Half | null, before: Half | null): Changed {
+interface TellingHalf {
+  half: Half | null;
+  telling: ReadonlySet<number>;
+}
+
+function changedOf(path: string, spots: Spots, head: TellingHalf, base: TellingHalf): Changed {
+  const [after, before] = [head.half, base.half];
   const body = after && bodyOf(after.place);
   const called = new Set(after?.calls.map(({ name }) => name));
   // What the whole definition reads leaves out what it defines itself.
   const isNew = (name: string) => after?.names.has(name) && !before?.names.has(name);
+  const isInside = (line: number) => body !== null && line >= body.start && line <= body.end;
   const one = {
     path,
     name: (after ?? before)?.place.definition.name ?? "",
@@ -150,7 +178,12 @@ function changedOf(path: string, spots: readonly number[], after: Half | null, b
     before: before?.place ?? null,
     added: after?.lines ?? [],
     removed: before?.lines ?? [],
-    spots: spots.filter((line) => body && line >= body.start && line <= body.end),
+    spots: spots.all.filter(isInside),
+    telling: {
+      added: (after?.lines ?? []).filter((line) => head.telling.has(line)),
+      removed: (before?.lines ?? []).filter((line) => base.telling.has(line)),
+      spots: spots.telling.filter(isInside),
+    },
     calls: after?.calls ?? [],
     droppedCalls: (before?.calls ?? []).filter(({ name }) => !called.has(name)),
     setNames: after?.setNames ?? [],

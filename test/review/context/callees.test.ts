@@ -95,4 +95,14 @@ describe("of what the change calls the first message holds nothing", () => {
     const message = await firstMessageOf({ "order.js": source(1) }, { "order.js": source(2) });
     expect(codeAround(message)).toContain("also calls: totalOf (order.js:2)");
   });
+
+  it("where only a variable is renamed", async () => {
+    const source = (name: string) =>
+      `import { near } from "./helpers";\nexport function run(list) {\n  const ${name} = near(list);\n  log();\n  return ${name};\n}\n`;
+    const message = await firstMessageOf(
+      { "src/run.js": source("total"), "src/helpers.js": helpers("near") },
+      { "src/run.js": source("sum") },
+    );
+    expect(codeAround(message)).not.toContain("near");
+  });
 });

@@ -47,17 +47,31 @@ describe("of a changed function the first message holds", () => {
     expect(piece).toContain("8|    close(n);");
   });
 
-  it("of a field its type and who reads it", async () => {
+  it("of a field its comment, its neighbours, the head of its type and who reads it, not all of the type", async () => {
     const source = (type: string) =>
-      `package shop;\nclass Order {\n  final String id;\n${manyLines("  // remark", 20)}  ${type} total;\n  Order(String id) { this.id = id; }\n}\n`;
+      `package shop;\nclass Order {\n  final String id;\n${manyLines("  // remark", 20)}\n  int tax;\n  // Cents.\n  ${type} total;\n  Order(String id) { this.id = id; }\n${manyLines("  // more", 20)}}\n`;
     const reader =
       "package shop;\nclass Bill {\n  long sum(Order order) {\n    return order.total;\n  }\n}\n";
     const message = await firstMessageOf(
       { "Order.java": source("int"), "Bill.java": reader },
       { "Order.java": source("Integer") },
     );
-    expect(pieceOf(message, "Order.java", "field Order.total")).toContain("2|class Order {");
+    const piece = pieceOf(message, "Order.java", "field Order.total");
+    expect(piece).toContain("2|class Order {\n...\n");
+    expect(piece).toContain("|  // remark 20");
+    expect(piece).not.toContain("|  // remark 10\n");
+    expect(piece).not.toContain("|  // more 9\n");
     expect(pieceOf(message, "Bill.java", "uses total")).toContain("4|    return order.total;");
+  });
+
+  it("of a long constant what is around the change", async () => {
+    const source = (value: number) =>
+      `export const TABLE = [\n${manyLines("  // row", 60)}  ${value},\n${manyLines("  // end", 60)}];\n`;
+    const message = await firstMessageOf({ "table.js": source(1) }, { "table.js": source(2) });
+    const piece = pieceOf(message, "table.js", "constant TABLE");
+    expect(piece).toContain("1|export const TABLE = [");
+    expect(piece).toContain("|  // row 55");
+    expect(piece).not.toContain("|  // row 30\n");
   });
 });
 
