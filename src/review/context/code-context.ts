@@ -40,12 +40,18 @@ const known = new WeakMap<DiffSource, Map<string, Promise<string>>>();
 export function codeContext(parts: ContextParts, shownDiffs: readonly FileDiff[]): Promise<string> {
   const units = known.get(parts.diffs) ?? new Map<string, Promise<string>>();
   known.set(parts.diffs, units);
-  const key = JSON.stringify([parts.contextBytes, shownDiffs.map(({ path }) => path)]);
+  const key = JSON.stringify([parts.contextBytes, shownDiffs.map(shownIn)]);
   const text = units.get(key) ?? writeContext(parts, shownDiffs);
   units.set(key, text);
   text.catch(() => units.delete(key));
   return text;
 }
+
+/** Second looks at two places of one file are shown different parts of its diff. */
+const shownIn = ({ path, hunks }: FileDiff) => [
+  path,
+  ...hunks.map(({ newStart, oldStart }) => [newStart, oldStart]),
+];
 
 async function writeContext(parts: ContextParts, shownDiffs: readonly FileDiff[]): Promise<string> {
   const around = shownBytes(`${heading}\n${explained}\n${wrapUntrusted("code", "")}`);

@@ -35,13 +35,19 @@ let repo: GitRepo;
 let opened: Awaited<ReturnType<typeof openRepository>>;
 beforeAll(async () => {
   repo = GitRepo.create();
+  const gap = Array.from({ length: 98 }, (_, at) => `// ${at}`).join("\n");
+  const long = (more: string) =>
+    `export function above() {\n  return calledAbove(1)${more};\n}\n${gap}\n${gap}\n// end\n\nexport function below() {\n  return calledBelow(1)${more};\n}\n`;
   repo.commit("base", {
+    "src/long.ts": long(""),
+    "src/calls.ts":
+      "export function calledAbove(one: number) {\n  const twice = one * 2;\n  return twice;\n}\nexport function calledBelow(one: number) {\n  const half = one / 2;\n  return half;\n}\n",
     "src/cart.ts": cart("<"),
     "src/rate.ts": rate,
     "secret/key.ts": "export const KEY = 1;\n",
   });
   repo.branch("topic");
-  repo.commit("head", { "src/cart.ts": cart("<=") });
+  repo.commit("head", { "src/cart.ts": cart("<="), "src/long.ts": long(" + 1") });
   opened = await openRepository(repo);
 });
 afterAll(async () => {
@@ -106,6 +112,18 @@ describe("what a sceptic is asked", () => {
     const claim = one.indexOf("# The claim");
     expect(claim / one.length).toBeGreaterThan(0.5);
     expect(other.slice(0, claim)).toBe(one.slice(0, claim));
+  });
+
+  it("has the code around its own place, not that around another claim about the file", async () => {
+    const run = await startedRun();
+    const text = async (line: number) =>
+      (await claimMessages(run, { ...finding, path: "src/long.ts", line, quote: "x", evidence: [] }, [])).at(
+        -1,
+      )?.content ?? "";
+    const [first, second] = [await text(2), await text(203)];
+    expect(first).toContain("const twice");
+    expect(second).toContain("const half");
+    expect(second).not.toContain("const twice");
   });
 
   it("names lines that are built alike and places that were named already", async () => {
