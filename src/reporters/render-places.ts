@@ -62,7 +62,7 @@ const linked = (text: string, url: string | undefined) => (url === undefined ? t
 
 /** Paths may have thousands of characters, and each may take many to be written. The end says most. */
 const mostLabel = 160;
-const mostUrl = 3_000;
+const mostUrl = 2_000;
 
 /** `path:first-last` as code, the beginning of a long path left out. */
 export function placeLabel(path: string, first: number, last: number): string {

@@ -112,6 +112,16 @@ describe("the body of a comment", () => {
     );
   });
 
+  it("has room for its text beside the link of a path that takes thousands of characters to be written", () => {
+    const long = sampleFinding({
+      ...{ path: `src/${"% ".repeat(480)}.ts`, title: "t".repeat(400), body: "b".repeat(9_000) },
+      ...{ verification: "uncertain", verification_note: "n".repeat(2_000) },
+    });
+    const body = renderFinding(long, { kind: "list", reason: "r".repeat(300) }, base, 4_000);
+    expect(Buffer.byteLength(body)).toBeLessThanOrEqual(4_000);
+    expect(body).toContain("bbbb");
+  });
+
   it("fits with its marker, whatever was found", () => {
     const more = fc.constantFrom(1, 2, 20);
     fc.assert(

@@ -150,8 +150,8 @@ describe("the comment of a finding that is at other places too", () => {
   it("counts what is beyond ten, or beyond the room", () => {
     const many = Array.from({ length: 14 }, (_, index) => samplePlace({ line: index + 1 }));
     expect(at(many)).toMatch(/src\/order\.ts#L10\), and at 4 more places\.\n/);
-    const deep = many.map((place) => ({ ...place, path: `${"deep/".repeat(500)}a.ts` }));
-    expect(at(deep)).toMatch(/a\.ts#L2\), and at 12 more places\.\n/);
+    const deep = many.map((place) => ({ ...place, path: `${"deep/".repeat(370)}a.ts` }));
+    expect(at(deep)).toMatch(/a\.ts#L3\), and at 11 more places\.\n/);
     const short = renderFinding(sampleFinding({ places: deep }), { kind: "line" }, base, 5_000);
     expect(short).toContain("\n\nThe same at 14 more places.\n\n");
   });
