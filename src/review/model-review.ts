@@ -1,7 +1,7 @@
 import type { StopReason } from "../agent/events.ts";
 import type { Totals } from "../agent/totals.ts";
 import type { Finding } from "../finding.ts";
-import { createFindingCollector } from "./finding-collector.ts";
+import { collectFindings } from "./collect-findings.ts";
 import { createIdentities } from "./fingerprint.ts";
 import { gather } from "./merge/gather.ts";
 import { asOne, type Group, joinEqual } from "./merge/join.ts";
@@ -96,7 +96,7 @@ async function merge(
     units.length > 1 || (reviews.length > 1 && groups.length > 1) || (effort !== "low" && anyNear(groups));
   if (!isNeeded) return apart;
   run.deps.progress({ type: "phase", phase: "merging" });
-  const collector = collectorFor(run);
+  const collector = collectFindings(run, () => null);
   const parts = reviews.flatMap(({ name, files, summary }) =>
     summary === null ? [] : [{ name, paths: files.map(({ change }) => change.path), summary }],
   );
@@ -130,17 +130,6 @@ function unmerged({ reviews, units }: Passes, groups: readonly Group[]): Merged 
   const summaries = reviews.flatMap(({ summary }) => (summary === null ? [] : [summary]));
   const shown = units.length > 1 ? summaries : summaries.slice(0, 1);
   return { groups, summary: shown.length > 0 ? shown.join("\n\n") : null, warnings: [] };
-}
-
-function collectorFor({ anchorFile, input, deps }: ReviewRun) {
-  return createFindingCollector({
-    anchorFile,
-    refuseToFinish: () => null,
-    minimumSeverity: input.config.effort === "low" ? input.config.minimum_severity : "low",
-    isPrivate: deps.isPrivate,
-    onFinding: ({ severity, path, line, title }) =>
-      deps.progress({ type: "finding", severity, path, line, title }),
-  });
 }
 
 function warningsOf({ account, input }: ReviewRun, { reviews, unplanned }: Passes): string[] {

@@ -1,5 +1,4 @@
-import type { Account } from "../agent/account.ts";
-import { createAccount } from "../agent/account.ts";
+import { type Account, createAccount } from "../agent/account.ts";
 import type { Coverage } from "../agent/coverage.ts";
 import type { LoopEntry } from "../agent/trajectory.ts";
 import type { Candidate } from "../analyzers/analyzer.ts";

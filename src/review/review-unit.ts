@@ -3,11 +3,11 @@ import type { StopReason } from "../agent/events.ts";
 import type { AgentResult } from "../agent/run-agent.ts";
 import type { Finding } from "../finding.ts";
 import type { Message } from "../llm/model.ts";
-import { readingTools, reportingTools } from "../tools/index.ts";
+import { reportingTools } from "../tools/index.ts";
 import type { ChangedFile } from "../tools/tool.ts";
+import { collectFindings } from "./collect-findings.ts";
 import { firstMessages } from "./context/first-messages.ts";
 import { createCoverageGate, createReviewCoverage } from "./coverage-gate.ts";
-import { createFindingCollector } from "./finding-collector.ts";
 import type { ReviewRun } from "./review-run.ts";
 import { runLoop } from "./run-loop.ts";
 import type { Window } from "./window.ts";
@@ -65,21 +65,13 @@ export async function startUnit(
 
 /** Lets the model review a part of the change in one loop. Its findings stand whatever stopped the loop. */
 export async function reviewUnit(run: ReviewRun, unit: UnitTask, start: UnitStart): Promise<UnitReview> {
-  const { input, deps, models, anchorFile, coverage: whole } = run;
-  const { diffs, progress, isPrivate } = deps;
+  const { input, deps, coverage: whole } = run;
+  const { diffs, progress } = deps;
   const { files, window, account } = unit;
   const coverage = createReviewCoverage(files, whole);
   for (const { path, hunk } of start.shown) coverage.serve(path, hunk);
   const gate = createCoverageGate({ files, diffs, coverage, portionBytes: window.portionBytes });
-  const collector = createFindingCollector({
-    anchorFile,
-    refuseToFinish: gate.refuseToFinish,
-    // The second look sets the severity: what seems mild now may turn out not to be.
-    minimumSeverity: input.config.effort === "low" ? input.config.minimum_severity : "low",
-    isPrivate,
-    onFinding: ({ severity, path, line, title }) =>
-      progress({ type: "finding", severity, path, line, title }),
-  });
+  const collector = collectFindings(run, gate.refuseToFinish);
   const tell = () => {
     const { served, total } = whole.counts();
     progress({ type: "coverage", served, total });
@@ -89,7 +81,7 @@ export async function reviewUnit(run: ReviewRun, unit: UnitTask, start: UnitStar
     loop: unit.loop,
     role: "review",
     messages: withFocus(start.messages, unit.focus),
-    tools: models.review.protocol === "single-shot" ? reportingTools : [...readingTools, ...reportingTools],
+    outlets: reportingTools,
     ports: { report: collector },
     ...{ coverage, account },
     turns: input.limits.turns,

@@ -2,6 +2,7 @@ import type { Account } from "../agent/account.ts";
 import type { AgentEvent } from "../agent/events.ts";
 import { type AgentInput, type AgentResult, runAgent } from "../agent/run-agent.ts";
 import type { Message, ModelRole, Usage } from "../llm/model.ts";
+import { readingTools } from "../tools/index.ts";
 import type { AnyTool, CoverageSink, ToolContext } from "../tools/tool.ts";
 import type { ReviewRun } from "./review-run.ts";
 
@@ -10,7 +11,8 @@ export interface LoopTask {
   loop: string;
   role: ModelRole;
   messages: readonly Message[];
-  tools: readonly AnyTool[];
+  /** The tools through which it reports and ends. A model that can read between its turns has the reading tools as well. */
+  outlets: readonly AnyTool[];
   /** The ports through which this loop reports. */
   ports: Pick<ToolContext, "report" | "judge" | "join">;
   /** Told what the model is shown of the change. */
@@ -31,11 +33,12 @@ export async function runLoop(run: ReviewRun, task: LoopTask): Promise<AgentResu
   const { input, deps, models, replayOf } = run;
   const { progress, workspace, diffs, isPrivate } = deps;
   const { limits } = input;
+  const model = models[task.role];
   const result = await runAgent({
     loop: task.loop,
-    model: models[task.role],
+    model,
     messages: task.messages,
-    tools: task.tools,
+    tools: model.protocol === "single-shot" ? task.outlets : [...readingTools, ...task.outlets],
     context: {
       targetBranch: input.targetBranch,
       ...{ workspace, diffs, isPrivate },

@@ -14,6 +14,7 @@ import { countLines, MAX_DIFF_LINES, surveyPatch } from "../diff/survey.ts";
 import { PROBED_BYTES, readsAsText } from "../diff/text-as-binary.ts";
 import { AppError } from "../errors.ts";
 import type { Change, Workspace } from "../git/workspace.ts";
+import { mapFew } from "../map-few.ts";
 import { askBase, type BaseWords } from "./base-word.ts";
 import { boundedPatch } from "./diff-size.ts";
 import { count, showPath } from "./show.ts";
@@ -55,20 +56,6 @@ const emptyDiff = (change: Change): FileDiff => ({
   header: [],
   hunks: [],
 });
-
-/** Runs `work` over all items, a few at a time, keeping their order. */
-async function mapFew<Item, Result>(
-  items: readonly Item[],
-  work: (item: Item) => Promise<Result>,
-): Promise<Result[]> {
-  const results: Result[] = new Array(items.length);
-  const left = items.entries();
-  const runner = async () => {
-    for (const [index, item] of left) results[index] = await work(item);
-  };
-  await Promise.all(Array.from({ length: CONCURRENCY }, runner));
-  return results;
-}
 
 /** Parses each diff once, also when it is asked for at the same time. What failed is tried again at the next call. */
 function createDiffCache(workspace: Workspace, keptLines: number): DiffSource["fileDiff"] {
@@ -165,10 +152,13 @@ export function createDiffSource(
   async function lookAtAll(): Promise<ChangedFile[]> {
     const changes = await workspace.changes();
     // The patches come in while git is asked for the base's attributes.
-    const [base, surveys] = await Promise.all([askBase(workspace, changes), mapFew(changes, survey)]);
+    const [base, surveys] = await Promise.all([
+      askBase(workspace, changes),
+      mapFew(changes, CONCURRENCY, survey),
+    ]);
     warnings = base.warnings;
     const surveyed = changes.map((change, at) => ({ change, survey: surveys[at] ?? unseen }));
-    return await mapFew(surveyed, (one) => describe(one.change, one.survey, base));
+    return await mapFew(surveyed, CONCURRENCY, (one) => describe(one.change, one.survey, base));
   }
 
   return {

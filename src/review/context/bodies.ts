@@ -1,5 +1,6 @@
+import { fullName } from "../../tools/definition-name.ts";
 import { bodyOf, type Changed } from "./changed.ts";
-import { fullName, isType, type Place } from "./code-file.ts";
+import { isType, type Place } from "./code-file.ts";
 import type { Piece } from "./pieces.ts";
 import { joined, type Range, rangesOf } from "./text-file.ts";
 

@@ -1,7 +1,8 @@
 import type { Call } from "../../syntax/source.ts";
+import { fullName } from "../../tools/definition-name.ts";
 import { resolveCall } from "./callee-fit.ts";
 import type { Changed } from "./changed.ts";
-import { fullName, isDeclaration, isRun, isType, type Place } from "./code-file.ts";
+import { isDeclaration, isRun, isType, type Place } from "./code-file.ts";
 import { isCommonName } from "./common-names.ts";
 import type { Lookup } from "./lookup.ts";
 import type { Piece } from "./pieces.ts";

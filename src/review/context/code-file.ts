@@ -70,16 +70,3 @@ export function definitionAt({ definitions }: CodeFile, line: number): Definitio
   const readable = runs.find(({ start, end }) => end - start < READABLE);
   return readable ?? runs.at(-1) ?? around.filter(({ kind }) => kind !== "module").at(-1) ?? null;
 }
-
-const MAX_NAME = 60;
-
-/** A name within a heading. That of a test is a sentence. */
-function shownName(name: string): string {
-  const line = name.replace(/\s+/g, " ");
-  return line.length > MAX_NAME ? `${line.slice(0, MAX_NAME)}…` : line;
-}
-
-/** `Parser.next`, `next`. */
-export function fullName({ name, container }: Pick<Definition, "name" | "container">): string {
-  return container === null ? shownName(name) : `${shownName(container)}.${shownName(name)}`;
-}

@@ -1,7 +1,8 @@
 import { isTestFile } from "../../analyzers/test-file.ts";
+import { fullName } from "../../tools/definition-name.ts";
 import type { Changed } from "./changed.ts";
 import { closeness, nearestFirst } from "./closeness.ts";
-import { fullName, isProse } from "./code-file.ts";
+import { isProse } from "./code-file.ts";
 import { isCommonName } from "./common-names.ts";
 import type { Piece, ShownLines } from "./pieces.ts";
 import type { RepositoryFiles } from "./repository-files.ts";

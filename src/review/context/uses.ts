@@ -1,9 +1,10 @@
 import { isTestFile } from "../../analyzers/test-file.ts";
 import { definitionsAt } from "../../syntax/ranges.ts";
 import type { Definition } from "../../syntax/source.ts";
+import { fullName } from "../../tools/definition-name.ts";
 import type { Changed } from "./changed.ts";
 import { closeness, imports, isSameFolder } from "./closeness.ts";
-import { type CodeFile, definitionAt, fullName, isRun } from "./code-file.ts";
+import { type CodeFile, definitionAt, isRun } from "./code-file.ts";
 import { isCommonName } from "./common-names.ts";
 import type { Lookup, Mention } from "./lookup.ts";
 import type { Piece, ShownLines } from "./pieces.ts";

@@ -1,8 +1,9 @@
 import { isTestFile } from "../../analyzers/test-file.ts";
 import { definitionsAt } from "../../syntax/ranges.ts";
+import { fullName } from "../../tools/definition-name.ts";
 import type { Changed } from "./changed.ts";
 import { closeness, nearestFirst } from "./closeness.ts";
-import { fullName, isRun } from "./code-file.ts";
+import { isRun } from "./code-file.ts";
 import { isCommonName } from "./common-names.ts";
 import type { Lookup, Mention } from "./lookup.ts";
 import type { Piece } from "./pieces.ts";

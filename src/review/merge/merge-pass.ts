@@ -2,9 +2,9 @@ import type { Finding } from "../../finding.ts";
 import type { Message, ModelFacts } from "../../llm/model.ts";
 import { cutAtLine } from "../../text/cut.ts";
 import { wrapUntrusted } from "../../text/fence.ts";
-import { mergingTools, readingTools } from "../../tools/index.ts";
+import { mergingTools } from "../../tools/index.ts";
 import { showPath } from "../../tools/show.ts";
-import type { ReportPort } from "../../tools/tool.ts";
+import type { AnyTool, ReportPort } from "../../tools/tool.ts";
 import { mergePrompt } from "../prompts/prompts.ts";
 import type { ReviewRun } from "../review-run.ts";
 import { runLoop } from "../run-loop.ts";
@@ -52,7 +52,7 @@ export async function mergePass(
     loop: "merge",
     role: "summarize",
     messages: messagesFor(run.models.summarize, groups.map(asOne), parts),
-    tools: toolsFor(run.models.summarize),
+    outlets: outletsFor(run.models.summarize),
     ports: {
       join: joiner,
       report: {
@@ -73,8 +73,8 @@ export async function mergePass(
 }
 
 /** What is answered at once can join what is listed, and nothing can be reported that nobody has read. */
-function toolsFor({ protocol }: ModelFacts) {
-  if (protocol !== "single-shot") return [...readingTools, ...mergingTools];
+function outletsFor({ protocol }: ModelFacts): readonly AnyTool[] {
+  if (protocol !== "single-shot") return mergingTools;
   return mergingTools.filter(({ name }) => name !== "report_finding");
 }
 

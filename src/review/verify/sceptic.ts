@@ -1,7 +1,7 @@
 import type { StopReason } from "../../agent/events.ts";
 import { AppError, publicLine } from "../../errors.ts";
 import type { Finding, Place } from "../../finding.ts";
-import { judgingTools, readingTools } from "../../tools/index.ts";
+import { judgingTools } from "../../tools/index.ts";
 import { showPath } from "../../tools/show.ts";
 import type { Verdict } from "../../tools/tool.ts";
 import { resolveAnchor } from "../anchor.ts";
@@ -32,7 +32,7 @@ export async function lookAgain(run: ReviewRun, finding: Finding, siblings: Sibl
     loop: `verify:${finding.id}`,
     role: "verify",
     messages,
-    tools: run.models.verify.protocol === "single-shot" ? judgingTools : [...readingTools, ...judgingTools],
+    outlets: judgingTools,
     ports: {
       report: {
         report: async () => ({ ok: false, reason: "nothing is reported here; give a verdict" }),

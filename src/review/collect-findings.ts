@@ -1,0 +1,23 @@
+import { createFindingCollector, type FindingCollector } from "./finding-collector.ts";
+import type { ReviewRun } from "./review-run.ts";
+
+/**
+ * Takes what one loop of a review reports.
+ *
+ * @param refuseToFinish why the loop may not end yet, for the model; null when it may
+ */
+export function collectFindings(
+  { anchorFile, input, deps }: ReviewRun,
+  refuseToFinish: () => string | null,
+): FindingCollector {
+  const { effort, minimum_severity } = input.config;
+  return createFindingCollector({
+    anchorFile,
+    refuseToFinish,
+    // The second look sets the severity: what seems mild now may turn out not to be.
+    minimumSeverity: effort === "low" ? minimum_severity : "low",
+    isPrivate: deps.isPrivate,
+    onFinding: ({ severity, path, line, title }) =>
+      deps.progress({ type: "finding", severity, path, line, title }),
+  });
+}
