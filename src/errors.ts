@@ -21,6 +21,7 @@ export type ErrorCode =
   | "github_invalid"
   | "github_failed"
   | "stale_head"
+  | "superseded"
   | "lease_lost"
   | "child_died"
   | "aborted"

@@ -57,6 +57,8 @@ export const Finding = z.strictObject({
   /** First line of a range that ends at `line`; null for a single line. Always smaller than `line`. */
   start_line: z.int().min(1).nullable(),
   quote: z.string(),
+  /** Name of the definition that the lines stand in, with what it is a member of: "Cart.total"; null outside of any. */
+  symbol: z.string().nullable(),
   severity: Severity,
   category: Category,
   title: z.string(),

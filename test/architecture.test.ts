@@ -19,10 +19,11 @@ const mayImport: Record<string, string[]> = {
   syntax: [],
   analyzers: ["diff", "syntax"],
   config: ["diff"],
-  review: ["agent", "tools", "llm", "git", "diff", "config", "analyzers", "syntax"],
-  process: ["review", "agent", "tools", "llm", "git", "diff", "config", "analyzers"],
+  ledger: ["github"],
+  review: ["agent", "tools", "llm", "git", "diff", "config", "analyzers", "syntax", "ledger"],
+  process: ["review", "agent", "tools", "llm", "git", "diff", "config", "analyzers", "ledger"],
   github: ["config"],
-  reporters: ["review", "github", "diff"],
+  reporters: ["review", "github", "diff", "ledger"],
   queue: ["agent"],
   jobs: [
     "queue",
@@ -35,10 +36,11 @@ const mayImport: Record<string, string[]> = {
     "agent",
     "config",
     "diff",
+    "ledger",
     "logger",
   ],
   index: ["webhooks", "queue"],
-  webhooks: ["index", "queue", "jobs", "github", "config", "logger", "git", "llm"],
+  webhooks: ["index", "queue", "jobs", "github", "config", "ledger", "logger", "git", "llm"],
   cli: [
     ...[
       "webhooks",
@@ -64,6 +66,7 @@ const typesOnly: Record<string, string[]> = {
   review: ["git", "llm"],
   queue: ["agent"],
   reporters: ["github"],
+  ledger: ["github"],
 };
 /** Values that may cross all the same, each with its reason. */
 const valueExceptions: Record<string, string> = {

@@ -8,6 +8,7 @@ export function inputOf(targetBranch: string, config: RepoConfig, models: Models
   return {
     targetBranch,
     pull: null,
+    history: null,
     config,
     limits: limitsOf(config),
     models: models && eachRole(models, factsOf),

@@ -105,16 +105,51 @@ export interface FailedCheck {
   annotations: { path: string; startLine: number; endLine: number; level: string; message: string }[];
 }
 
+/** Who did something on GitHub: we ourselves, another bot, or a person. */
+export interface Actor {
+  /** Null when the account is gone. */
+  login: string | null;
+  kind: "us" | "bot" | "person";
+}
+
+export interface ThreadComment {
+  id: number;
+  author: Actor;
+  body: string;
+  /** ISO 8601. */
+  createdAt: string;
+}
+
 /** A thread that a comment of ours began. */
 export interface OwnThread {
+  /** Node id. */
+  id: string;
+  /** Id of the comment that opens it. */
+  comment: number;
   body: string;
   path: string;
-  /** Where GitHub sees the line now; null on a file, and when it is outdated. */
+  side: Side;
+  /** Where GitHub sees the lines now; null on a file, and when they are outdated. `startLine` is null for a single line. */
   line: number | null;
+  startLine: number | null;
+  /** Where the line was when the comment was made; null on a file. */
+  originalLine: number | null;
+  /** Page of its first comment. */
+  url: string;
   resolved: boolean;
+  /** Null where it is not resolved, or GitHub does not say. */
+  resolvedBy: Actor | null;
   outdated: boolean;
-  /** The latest of what people answered, oldest first; bots are no people. */
-  replies: string[];
+  /** The latest 50 answers, oldest first. */
+  replies: ThreadComment[];
+  /** Thumbs down of people on the first comment, oldest first, at most 20; `at` is ISO 8601. */
+  downvotes: { by: string; at: string }[];
+}
+
+/** A comment on a pull request: in the conversation, or with the id of the comment that opens its review thread. */
+export interface CommentRef {
+  id: number;
+  thread: number | null;
 }
 
 /** What stands around a pull request. All of it is text of others, uncut. */
@@ -123,7 +158,7 @@ export interface Surroundings {
   issue(number: number): Promise<Issue | undefined>;
   /** Of other Apps and of nobody's. Empty where we may not see them. */
   failedChecks(headSha: string): Promise<FailedCheck[]>;
-  /** The first few hundred. */
+  /** All of them. */
   ownThreads(): Promise<OwnThread[]>;
 }
 
@@ -139,8 +174,8 @@ export interface RepositoryApi {
   permissionOf(login: string): Promise<Permission>;
   /** The file's text at a ref of the base repository; undefined when there is none. `too_large` beyond 1 MB. */
   fileAt(path: string, ref: string): Promise<string | undefined>;
-  /** Reacts to a comment in a conversation. */
-  react(commentId: number, reaction: "eyes" | "+1" | "confused"): Promise<void>;
+  /** Reacts to a comment, wherever it stands. */
+  react(comment: CommentRef, reaction: "eyes" | "+1" | "confused"): Promise<void>;
   /** Our own check run of this commit with this external id. */
   findCheckRun(headSha: string, externalId: string): Promise<StandingCheckRun | undefined>;
   createCheckRun(headSha: string, externalId: string, update: CheckRunUpdate): Promise<number>;
@@ -162,6 +197,16 @@ export interface PullRequestApi extends RepositoryApi, Surroundings {
   openThreads(): Promise<ReadonlySet<number>>;
   /** Our own comments in the conversation, all pages. */
   ownComments(): Promise<OwnText[]>;
+  /** Whether a comment on a line or file is ours; undefined where there is none. */
+  isOwnReviewComment(id: number): Promise<boolean | undefined>;
+  /** Answers in the thread that this comment opens. */
+  reply(comment: number, body: string): Promise<void>;
+  /**
+   * Resolves a thread, which takes `contents: write` however little it has to do with contents
+   * (https://github.com/orgs/community/discussions/44650): asked with a token of its own, and rejected with
+   * `github_forbidden` where that was not granted.
+   */
+  resolveThread(id: string): Promise<void>;
   /** One review with event COMMENT. Rejects with `github_invalid` when GitHub refuses it (422), and posts nothing then. */
   createReview(headSha: string, body: string, comments: readonly InlineComment[]): Promise<void>;
   /**
@@ -172,4 +217,24 @@ export interface PullRequestApi extends RepositoryApi, Surroundings {
   createFileComment(headSha: string, path: string, body: string): Promise<void>;
   createComment(body: string): Promise<void>;
   updateComment(id: number, body: string): Promise<void>;
+}
+
+/** A file to be changed on a branch of its own, and the pull request that proposes it. */
+export interface FileProposal {
+  /** Name of the new branch. Where it is there already, its pull request is the answer. */
+  branch: string;
+  /** The branch to start from and to be merged into. */
+  base: string;
+  path: string;
+  /** The file's whole new text. */
+  text: string;
+  /** Of the commit, and of the pull request. */
+  title: string;
+  body: string;
+}
+
+/** What may write to a repository; only for a command that asks for it, with a token made for that one job. */
+export interface RepositoryWriter {
+  /** Opens a pull request and resolves to its page. May be called again after a fault: nothing is opened twice. */
+  propose(proposal: FileProposal): Promise<string>;
 }

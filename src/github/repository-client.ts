@@ -85,8 +85,11 @@ export function createRepositoryApi({ client, owner, repo, app }: RepositoryApiO
       }
     },
 
-    async react(commentId, content) {
-      await rest.reactions.createForIssueComment({ ...here, comment_id: commentId, content });
+    async react({ id: comment_id, thread }, content) {
+      const reaction = { ...here, comment_id, content };
+      await (thread === null
+        ? rest.reactions.createForIssueComment(reaction)
+        : rest.reactions.createForPullRequestReviewComment(reaction));
     },
 
     async findCheckRun(headSha, externalId) {

@@ -3,7 +3,7 @@ import { AppError, type ErrorCode, errorLine } from "../errors.ts";
 import type { PullRequest, PullRequestApi, RepositoryApi } from "../github/pull-request-api.ts";
 import type { ReviewTask } from "../queue/job.ts";
 import { cancelledConclusion, closeCheckRun } from "../reporters/check-run.ts";
-import { parseMarker } from "../reporters/markers.ts";
+import { parseMarker } from "../ledger/marker.ts";
 import { ReviewResult } from "../review/review-result.ts";
 
 /*

@@ -4,7 +4,7 @@ import { AppError, errorLine } from "../errors.ts";
 import { issueReferences, type ReferenceBase } from "../github/issue-references.ts";
 import type * as github from "../github/pull-request-api.ts";
 import { commentTitle } from "../reporters/comment-title.ts";
-import { parseMarker } from "../reporters/markers.ts";
+import { parseMarker } from "../ledger/marker.ts";
 import type { EarlierFinding, FailedCheck, LinkedIssue, PullText } from "../review/review-input.ts";
 
 const most = { issues: 5, earlier: 100, replies: 5 };

@@ -128,6 +128,7 @@ async function reviewIn(
     input: {
       targetBranch: pull.baseRef,
       pull: text,
+      history: null,
       config: loaded.config,
       limits: withinDay(limitsOf(loaded.config), await budget.left(), turns),
       models: deps.models && eachRole(deps.models, factsOf),

@@ -63,7 +63,7 @@ async function refuseStranger(
     return { kind: "skipped", reason: `${task.requestedBy} has no write access` };
   }
   // Courtesy alone: a reaction that GitHub refuses stops nothing.
-  if (task.commentId !== null) await api.react(task.commentId, "eyes").catch(() => {});
+  if (task.commentId !== null) await api.react({ id: task.commentId, thread: task.thread }, "eyes").catch(() => {});
   return undefined;
 }
 

@@ -9,6 +9,20 @@ export const RepositoryRef = z.strictObject({
 });
 export type RepositoryRef = z.infer<typeof RepositoryRef>;
 
+/** What a person can ask for in a comment beside a review. */
+export const Command = z.discriminatedUnion("name", [
+  z.strictObject({ name: z.literal("ask"), question: z.string() }),
+  z.strictObject({ name: z.literal("resolve") }),
+  z.strictObject({ name: z.literal("pause") }),
+  z.strictObject({ name: z.literal("resume") }),
+  z.strictObject({ name: z.literal("remember"), rule: z.string() }),
+  z.strictObject({ name: z.literal("help") }),
+]);
+export type Command = z.infer<typeof Command>;
+
+/** Where a comment stands: the id of the one that opens its review thread, null in the conversation. */
+const comment = { thread: z.int().nullable().default(null) };
+
 /**
  * What there is to do. `trigger` names why, so that a review is made once for each head and trigger: "event#<pull>" for any
  * number of pull_request events (the job adds the base branch), "comment:<id>" for a command. Check runs belong to a commit,
@@ -17,15 +31,43 @@ export type RepositoryRef = z.infer<typeof RepositoryRef>;
 export const Task = z.discriminatedUnion("kind", [
   z.strictObject({
     kind: z.literal("review"),
+    /** new: what no review has read yet. full: everything. dry_run: everything, and nothing but one comment is posted. */
+    mode: z.enum(["new", "full", "dry_run"]).default("new"),
+    /** A check run was asked for again: it is taken up although it says how a review ended. */
+    again: z.boolean().default(false),
     repository: RepositoryRef,
     pull: z.int(),
     /** The head that the event spoke of. The worker re-reads the newest; this one is for the log. */
     headSha: z.string().nullable(),
     trigger: z.string(),
+    ...comment,
     /** Id of the comment that asked, to react to. */
     commentId: z.int().nullable(),
-    /** Who asked in a comment; the worker asks GitHub whether they may. */
+    /** Who asked; the worker asks GitHub whether they may. */
     requestedBy: z.string().nullable(),
+  }),
+  z.strictObject({
+    /** What a person asked for in a comment, other than a review. */
+    kind: z.literal("command"),
+    command: Command,
+    repository: RepositoryRef,
+    pull: z.int(),
+    ...comment,
+    commentId: z.int(),
+    requestedBy: z.string(),
+    headSha: z.null(),
+  }),
+  z.strictObject({
+    /** What a person answered in a review thread, with the text as it was when it was written. */
+    kind: z.literal("reply"),
+    repository: RepositoryRef,
+    pull: z.int(),
+    commentId: z.int(),
+    /** The comment that opens the thread; the worker asks GitHub whether it is ours. */
+    thread: z.int(),
+    author: z.string(),
+    body: z.string(),
+    headSha: z.null(),
   }),
   z.strictObject({
     /** A check run that is concluded at once: merge queues wait for it. */
@@ -37,6 +79,8 @@ export const Task = z.discriminatedUnion("kind", [
 ]);
 export type Task = z.infer<typeof Task>;
 export type ReviewTask = Extract<Task, { kind: "review" }>;
+export type CommandTask = Extract<Task, { kind: "command" }>;
+export type ReplyTask = Extract<Task, { kind: "reply" }>;
 
 /**
  * How often a job is tried; an outage of GitHub does not count. A claim with a higher `attempt` is there to say that the job failed, not to try it again: its
@@ -55,6 +99,11 @@ export interface NewJob {
   coalesce: boolean;
   /** Higher runs first; a person's command is 10, an event 0. */
   priority: number;
+  /**
+   * A coalescing job waits until no newer one of its key has come for so long, so that pushes within a short window are one
+   * review; at most six times that after the first. Left out: it runs at once.
+   */
+  quietMs?: number;
 }
 
 /** A job in the hands of a worker. `fence` grows with every claim: a late worker is told apart by it. */

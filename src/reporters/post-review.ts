@@ -1,7 +1,7 @@
 import { AppError, errorLine } from "../errors.ts";
 import type { Finding } from "../finding.ts";
 import type { InlineComment, PullRequestApi } from "../github/pull-request-api.ts";
-import { formatMarker } from "./markers.ts";
+import { formatMarker } from "../ledger/marker.ts";
 import { countBySeverity } from "./outcome.ts";
 import { postOnce, type Sleep } from "./post-once.ts";
 import { listed, type Outcome, type Place, type Routed, type Settled, type Waiting } from "./publication.ts";

@@ -1,6 +1,6 @@
 import { AppError } from "../errors.ts";
 import type { OwnText, PullRequestApi } from "../github/pull-request-api.ts";
-import { parseMarker } from "./markers.ts";
+import { parseMarker } from "../ledger/marker.ts";
 import { postOnce, type Sleep } from "./post-once.ts";
 
 /**

@@ -2,7 +2,7 @@ import type { Evidence, Finding } from "../finding.ts";
 import { byteLength } from "../text/cut.ts";
 import { escapeInvisible } from "../text/escape-invisible.ts";
 import { fence } from "../text/fence.ts";
-import { formatMarker, stripMarkers } from "./markers.ts";
+import { formatMarker, stripMarkers } from "../ledger/marker.ts";
 import { plural } from "./outcome.ts";
 import { details, fitting } from "./render-parts.ts";
 import { findingLink, type LinkBase, otherPlaces, placeLink, severityBadge } from "./render-places.ts";

@@ -1,6 +1,6 @@
 import type { ReviewResult } from "../review/review-result.ts";
 import { byteLength } from "../text/cut.ts";
-import { formatMarker } from "./markers.ts";
+import { formatMarker } from "../ledger/marker.ts";
 import {
   countBySeverity,
   duration,

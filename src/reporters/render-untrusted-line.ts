@@ -1,4 +1,4 @@
-import { stripMarkers } from "./markers.ts";
+import { stripMarkers } from "../ledger/marker.ts";
 
 /** Does not show, and ends what GitHub would otherwise read as one word: `@` and a login, `#` and a number. */
 const breaker = "\u200b";

@@ -1,5 +1,5 @@
 import type { OwnReview, OwnText, PullRequestApi } from "../github/pull-request-api.ts";
-import { parseMarker } from "./markers.ts";
+import { parseMarker } from "../ledger/marker.ts";
 import { annotatedFinding } from "./render-annotation.ts";
 import type { EarlierComment } from "./said-earlier.ts";
 

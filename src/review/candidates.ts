@@ -123,6 +123,7 @@ function findingsOf(
       evidence: [],
       verification: "unverified" as const,
       verification_note: null,
+      symbol: null,
       places: [],
     };
   });

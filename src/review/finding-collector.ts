@@ -59,7 +59,14 @@ export function createFindingCollector(options: CollectorOptions): FindingCollec
     const checked = await withCheckedSuggestion(anchored, file);
     const finding: Finding = {
       ...checked.finding,
-      ...{ id, source: "model", verification: "unverified", verification_note: null, places: [] },
+      ...{
+        id,
+        source: "model",
+        verification: "unverified",
+        verification_note: null,
+        places: [],
+        symbol: null,
+      },
     };
     const why = reported.suggestion && (anchor.asStated ? checked.note : FOR_OTHER_LINES);
     const isProse = reported.suggestion !== null && finding.suggestion === null;

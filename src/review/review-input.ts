@@ -1,5 +1,8 @@
 import { z } from "zod";
 import { RepoConfig } from "../config/repo-config.ts";
+import { Category, Severity, Side } from "../finding.ts";
+import { Reviewed } from "../ledger/reviewed.ts";
+import { CarriedFinding } from "../ledger/state.ts";
 import { protocols } from "../llm/model.ts";
 
 export const LinkedIssue = z.strictObject({ number: z.int(), title: z.string(), body: z.string() });
@@ -22,12 +25,32 @@ export const FailedCheck = z.strictObject({
 });
 export type FailedCheck = z.infer<typeof FailedCheck>;
 
+/** A finding that an earlier review posted, as the ledger has it. */
 export const EarlierFinding = z.strictObject({
+  /** Id of its comment; null for one that was deleted. */
+  comment: z.int().nullable(),
+  /** Of the finding. */
+  id: z.string(),
   path: z.string(),
+  side: Side,
+  /** Where its lines are now; null on a file, and where their code has changed since. */
   line: z.int().nullable(),
+  start_line: z.int().nullable(),
+  /** Where its line was when it was posted. */
+  original_line: z.int().nullable(),
+  severity: Severity,
+  category: Category.nullable(),
+  symbol: z.string().nullable(),
+  /** Hash of its code, by `codeHash`. */
+  code: z.string().nullable(),
+  /** Other files that were named as evidence. */
+  files: z.array(z.string()),
   title: z.string(),
-  /** open: its thread is. resolved: somebody closed it. outdated: its line has changed since. */
-  state: z.enum(["open", "resolved", "outdated"]),
+  /** What its comment says. */
+  text: z.string(),
+  state: z.enum(["open", "fixed", "dismissed", "outdated"]),
+  /** A person took part: whether it is fixed is theirs to say. */
+  theirs: z.boolean(),
   /** What people answered. */
   replies: z.array(z.string()),
 });
@@ -64,9 +87,21 @@ const ModelFacts = z.strictObject({
   protocol: z.enum(protocols),
 });
 
+/** What earlier reviews of a pull request leave to the next one. */
+export const History = z.strictObject({
+  /** Null reads everything. */
+  reviewed: Reviewed.nullable(),
+  carried: z.array(CarriedFinding),
+  /** What the last review said of the change as a whole; empty where there was none. */
+  summary: z.string(),
+});
+export type History = z.infer<typeof History>;
+
 export const ReviewInput = z.strictObject({
   targetBranch: z.string(),
   pull: PullText.nullable(),
+  /** Null where nothing is remembered: a local range. */
+  history: History.nullable(),
   config: RepoConfig,
   limits: Limits,
   /** Null reviews with the analyzers alone. */

@@ -3,6 +3,7 @@ import { stopReasons } from "../agent/events.ts";
 import { Effort } from "../config/repo-config.ts";
 import { isUnreadable } from "../diff/filter.ts";
 import { Finding } from "../finding.ts";
+import { Reviewed } from "../ledger/reviewed.ts";
 
 /** Why a review ended; "finished" alone means that the model said it had read everything. */
 export const StopReason = z.enum(stopReasons);
@@ -46,7 +47,8 @@ export const DroppedFinding = z.strictObject({
   path: z.string(),
   line: z.int(),
   title: z.string(),
-  verdict: z.enum(["refuted", "uncertain"]),
+  /** read_before: it stands in code that an earlier review has read, and is not critical. */
+  verdict: z.enum(["refuted", "uncertain", "read_before"]),
   reason: z.string(),
 });
 export type DroppedFinding = z.infer<typeof DroppedFinding>;
@@ -60,6 +62,33 @@ export const Prediction = z.strictObject({
   cost_usd: z.number().nullable(),
 });
 export type Prediction = z.infer<typeof Prediction>;
+
+/** What became of an earlier finding whose code has changed. */
+export const Resolution = z.strictObject({
+  comment: z.int(),
+  state: z.enum(["fixed", "present", "unsure"]),
+  /** One sentence that people read. */
+  reason: z.string(),
+});
+export type Resolution = z.infer<typeof Resolution>;
+
+/** What a review adds to the ledger of its pull request. */
+export const LedgerUpdate = z.strictObject({
+  /** Of the hunks served, how many an earlier review has read. */
+  known_hunks: z.int(),
+  /** All that is read by now and still part of the change. */
+  reviewed: Reviewed,
+  /** Findings, by id, that say what an earlier comment says. */
+  repeats: z.array(z.strictObject({ finding: z.string(), comment: z.int().nullable() })),
+  resolutions: z.array(Resolution),
+  /** Of the findings, by id, those that came over from the state and keep the place they had. */
+  carried: z.array(
+    z.strictObject({ finding: z.string(), standing: z.enum(["listed", "annotated"]), reason: z.string() }),
+  ),
+  /** What was carried and is fixed. */
+  settled: z.array(z.strictObject({ path: z.string(), title: z.string(), reason: z.string() })),
+});
+export type LedgerUpdate = z.infer<typeof LedgerUpdate>;
 
 /** Everything a reporter needs; what a review hands from the review process to its parent. */
 export const ReviewResult = z.strictObject({
@@ -80,6 +109,10 @@ export const ReviewResult = z.strictObject({
   dropped: z.array(DroppedFinding),
   /** Null where no model is asked. */
   predicted: Prediction.nullable(),
+  /** Null where nothing is remembered: a local range. */
+  ledger: LedgerUpdate.nullable(),
+  /** What the change would change in the configuration of reviews, a sentence each. */
+  config_changes: z.array(z.string()),
 });
 export type ReviewResult = z.infer<typeof ReviewResult>;
 

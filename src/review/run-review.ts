@@ -47,6 +47,8 @@ export async function runReview(input: ReviewInput, deps: ReviewDependencies): P
     effort: input.config.effort,
     dropped: [...review.dropped],
     predicted: review.predicted && { ...review.predicted, cost_usd: null },
+    ledger: null,
+    config_changes: [],
   };
 }
 

@@ -30,7 +30,7 @@ export interface DiffSource {
 /** What `report_finding` hands over: everything but what the review itself establishes. */
 export type ReportedFinding = Omit<
   Finding,
-  "id" | "source" | "verification" | "verification_note" | "places" | "evidence"
+  "id" | "source" | "symbol" | "verification" | "verification_note" | "places" | "evidence"
 > & {
   evidence: Evidence[];
 };

@@ -61,6 +61,7 @@ export function finding(more: Partial<Finding> = {}): Finding {
     verification: "confirmed",
     verification_note: null,
     places: [],
+    symbol: null,
     ...more,
   };
 }

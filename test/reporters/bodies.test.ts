@@ -4,7 +4,7 @@ import { gfm, gfmHtml } from "micromark-extension-gfm";
 import { describe, expect, it } from "vitest";
 import { severities } from "../../src/finding.ts";
 import { reviewConclusion } from "../../src/reporters/check-run.ts";
-import { parseMarker } from "../../src/reporters/markers.ts";
+import { parseMarker } from "../../src/ledger/marker.ts";
 import { byPlace, listed, type Routed, type Settled } from "../../src/reporters/publication.ts";
 import {
   mostBodyBytes,

@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { AppError } from "../../src/errors.ts";
 import { severities } from "../../src/finding.ts";
 import type { PullRequestApi } from "../../src/github/pull-request-api.ts";
-import { parseMarker } from "../../src/reporters/markers.ts";
+import { parseMarker } from "../../src/ledger/marker.ts";
 import { annotatedFinding } from "../../src/reporters/render-annotation.ts";
 import type { PlacedFinding, Placement } from "../../src/review/review-result.ts";
 import { ambiguous, MemoryGitHub, refusal } from "./memory-github.ts";

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { Finding } from "../../src/finding.ts";
-import { parseMarker } from "../../src/reporters/markers.ts";
+import { parseMarker } from "../../src/ledger/marker.ts";
 import { mostBodyBytes, renderComment, renderFinding } from "../../src/reporters/render-comment.ts";
 import { placeLink } from "../../src/reporters/render-places.ts";
 import { sampleFinding, samplePlace } from "./sample-result.ts";

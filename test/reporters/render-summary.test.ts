@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { parseMarker } from "../../src/reporters/markers.ts";
+import { parseMarker } from "../../src/ledger/marker.ts";
 import {
   renderSummary,
   renderSummaryComment,

@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { micromark } from "micromark";
 import { gfm, gfmHtml } from "micromark-extension-gfm";
 import { describe, expect, it } from "vitest";
-import { formatMarker, parseMarker } from "../../src/reporters/markers.ts";
+import { formatMarker, parseMarker } from "../../src/ledger/marker.ts";
 import { untrustedBlock, untrustedCode, untrustedLine } from "../../src/reporters/render-untrusted.ts";
 
 /** What GitHub makes of Markdown, near enough: an implementation of its dialect that is not ours, with HTML allowed. */

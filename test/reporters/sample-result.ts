@@ -21,6 +21,7 @@ export function sampleFinding(over: Partial<Finding> = {}): Finding {
     verification: "unverified",
     verification_note: null,
     places: [],
+    symbol: null,
     ...over,
   };
 }
@@ -48,6 +49,8 @@ export function sampleResult(over: Partial<ReviewResult> = {}): ReviewResult {
     effort: "low",
     dropped: [],
     predicted: null,
+    ledger: null,
+    config_changes: [],
     ...over,
   };
 }

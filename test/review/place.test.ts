@@ -21,6 +21,7 @@ const finding: Finding = {
   verification: "unverified",
   verification_note: null,
   places: [],
+  symbol: null,
 };
 
 /** Hunk 1 shows lines 10 to 14, hunk 2 lines 20 to 24. */

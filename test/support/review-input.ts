@@ -10,6 +10,7 @@ export function reviewInput(
   return {
     targetBranch: "main",
     pull: null,
+    history: null,
     limits: { turns: 20, tokens: 1_000_000, costUsd: null, milliseconds: 60_000 },
     models: forAllRoles({ name: "scripted", contextTokens: 128_000, protocol: "native" }),
     ...rest,

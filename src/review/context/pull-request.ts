@@ -78,7 +78,8 @@ function commitsSection(commits: readonly Commit[]): string {
 
 const fates: Record<EarlierFinding["state"], string> = {
   open: "still open",
-  resolved: "resolved by a person",
+  fixed: "fixed",
+  dismissed: "dismissed by a person",
   outdated: "its line has changed since",
 };
 

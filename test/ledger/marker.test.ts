@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { formatMarker, parseMarker, stripMarkers } from "../../src/reporters/markers.ts";
+import { formatMarker, parseMarker, stripMarkers } from "../../src/ledger/marker.ts";
 
 const text = fc.string({ unit: "binary" });
 

@@ -1,5 +1,6 @@
 import { z } from "zod";
-import { Severity } from "../finding.ts";
+import { Category, Severity } from "../finding.ts";
+import { LedgerState } from "./state.ts";
 
 /**
  * GitHub is the ledger: what we posted is recognised by a hidden marker, the last line of each of our texts. Markers are
@@ -13,11 +14,24 @@ const Marker = z.discriminatedUnion("kind", [
     kind: z.literal("finding"),
     id: z.string(),
     severity: Severity,
+    category: Category.nullable(),
+    /** The definition that its code stands in. */
+    symbol: z.string().nullable(),
+    /** Hash of its code without white space. */
+    code: z.string().nullable(),
+    /** Other files that were named as evidence. */
+    files: z.array(z.string()),
     head: z.string(),
     trigger: z.string(),
   }),
-  /** The one summary comment of a pull request; says which review it speaks of. */
-  z.strictObject({ kind: z.literal("summary"), head: z.string(), trigger: z.string() }),
+  /** The one summary comment of a pull request: which review it speaks of, and what the next one has to know. */
+  z.strictObject({ kind: z.literal("summary"), head: z.string(), trigger: z.string(), state: LedgerState }),
+  /** Our word in a finding's thread that it is fixed; `comment` is the one that opens the thread. */
+  z.strictObject({ kind: z.literal("fixed"), comment: z.int(), head: z.string() }),
+  /** Our word in a finding's thread, or to a command in the conversation, that it is dismissed, and by whom. */
+  z.strictObject({ kind: z.literal("dismissed"), comment: z.int(), by: z.string() }),
+  /** Our answer to a comment: nobody is answered twice for one. */
+  z.strictObject({ kind: z.literal("answer"), comment: z.int() }),
 ]);
 export type Marker = z.infer<typeof Marker>;
 
