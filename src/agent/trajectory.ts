@@ -16,6 +16,21 @@ export type LoopEntry =
   | { kind: "stopped"; loop: string; reason: string };
 
 /**
+ * A unit of a review whose loop finished: of which head, which changes it read (by their content hashes), and what it found.
+ * Where a push replaces the review before it is published, the next one carries this on.
+ */
+export interface UnitEntry {
+  kind: "unit";
+  head: string;
+  loop: string;
+  hashes: string[];
+  findings: unknown[];
+}
+
+/** What a review notes down while it runs. */
+export type RunEntry = LoopEntry | UnitEntry;
+
+/**
  * What a job notes about itself between two attempts: which head it opened a check run for, and what the review of a head
  * came to. A result is stored before it is published, so that a fault of the far side does not pay for the review again.
  */
@@ -23,9 +38,9 @@ export type JobEntry =
   | { kind: "check_opened"; head: string; trigger: string }
   | { kind: "result"; head: string; base: string; result: unknown };
 
-export type TrajectoryEntry = LoopEntry | JobEntry;
+export type TrajectoryEntry = RunEntry | JobEntry;
 
 /** Append-only. Resolves when the entry is durable. */
 export interface Trajectory {
-  append(entry: LoopEntry): Promise<void>;
+  append(entry: RunEntry): Promise<void>;
 }
