@@ -8,6 +8,7 @@ import { createAnchorFiles } from "../../src/review/anchor-files.ts";
 import { findCandidates } from "../../src/review/candidates.ts";
 import { createReviewCoverage } from "../../src/review/coverage-gate.ts";
 import type { ReviewDependencies } from "../../src/review/dependencies.ts";
+import { createKnown } from "../../src/review/known/known-change.ts";
 import { startRun } from "../../src/review/review-run.ts";
 import { startUnit } from "../../src/review/review-unit.ts";
 import { planReview } from "../../src/review/review-units.ts";
@@ -61,7 +62,8 @@ export async function firstMessagesOf(
   const coverage = createReviewCoverage(files);
   const anchorFile = createAnchorFiles(workspace, diffs);
   const began = performance.now();
-  const run = await startRun(input, models, deps, { files, candidates, coverage, anchorFile });
+  const known = createKnown(files, null, diffs);
+  const run = await startRun(input, models, deps, { files, candidates, coverage, known, anchorFile });
   const { units } = await planReview(run);
   const messages: Message[][] = [];
   for (const unit of units) {

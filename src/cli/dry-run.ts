@@ -12,6 +12,7 @@ import { wrap } from "../reporters/terminal-wrap.ts";
 import { createAnchorFiles } from "../review/anchor-files.ts";
 import { createReviewCoverage } from "../review/coverage-gate.ts";
 import type { ReviewDependencies } from "../review/dependencies.ts";
+import { createKnown } from "../review/known/known-change.ts";
 import { firstRequestTokens, predictReview } from "../review/predict.ts";
 import type { Prediction } from "../review/review-result.ts";
 import { type ReviewRun, startRun } from "../review/review-run.ts";
@@ -114,6 +115,7 @@ async function openRun(range: OpenRange, config: RepoConfig, env: LocalEnv): Pro
     files,
     candidates: [],
     coverage: createReviewCoverage(files),
+    known: createKnown(files, null, diffs),
     anchorFile: createAnchorFiles(workspace, diffs),
   });
 }

@@ -1,3 +1,4 @@
+import { hash } from "node:crypto";
 import { isOverlong, MAX_LINE_BYTES, shorten, shownBytes } from "./render.ts";
 
 /** What can be said of a patch without parsing it. */
@@ -7,6 +8,8 @@ export interface PatchSurvey {
   overlongChange: boolean;
   /** Bytes its hunks take in front of the model, line numbers included: what `renderHunks` of them takes there. */
   shownBytes: number;
+  /** Of each hunk the digests of its changes, in order: runs of added and removed lines, without context and position. */
+  changes: string[][];
 }
 
 /** Diffs of more lines are not parsed: every line becomes an object, and nobody reads so many. */
@@ -26,14 +29,16 @@ const [AT, PLUS, MINUS, BACKSLASH] = ["@", "+", "-", "\\"].map((sign) => sign.ch
  * line of the file always has a sign in front, so behind the header only a hunk's own line begins with `@`.
  */
 export function surveyPatch(patch: string): PatchSurvey {
-  const survey: PatchSurvey = { hunks: 0, overlongChange: false, shownBytes: 0 };
+  const survey: PatchSurvey = { hunks: 0, overlongChange: false, shownBytes: 0, changes: [] };
   const body = hunksOf(patch);
   survey.shownBytes = shownBytes(body);
   let [oldLine, newLine] = [0, 0];
+  const changes = createChanges(body);
   for (let start = 0; start < body.length; ) {
     const newline = body.indexOf("\n", start);
     const end = newline < 0 ? body.length : newline;
     const sign = body.charCodeAt(start);
+    changes.take(sign, start);
     if (sign === AT) {
       survey.hunks += 1;
       [oldLine, newLine] = hunkStart(body.slice(start, end));
@@ -45,7 +50,32 @@ export function surveyPatch(patch: string): PatchSurvey {
     }
     start = end + 1;
   }
+  survey.changes = changes.end();
   return survey;
+}
+
+/** Takes the digests of changes while the lines of a patch go by. */
+function createChanges(body: string) {
+  const hunks: string[][] = [];
+  /** Where the change began that the last line belongs to; -1 outside of one. */
+  let begin = -1;
+  function endAt(end: number): void {
+    if (begin >= 0) hunks.at(-1)?.push(hash("sha256", body.slice(begin, end), "base64url"));
+    begin = -1;
+  }
+  return {
+    take(sign: number, start: number): void {
+      if (sign === PLUS || sign === MINUS) {
+        if (begin < 0) begin = start;
+        // Git's remark that a changed line has no line feed is part of the change.
+      } else if (sign !== BACKSLASH) endAt(start - 1);
+      if (sign === AT) hunks.push([]);
+    },
+    end(): string[][] {
+      endAt(body.length);
+      return hunks;
+    },
+  };
 }
 
 /** What stands behind a patch's header, without the last line feed. */

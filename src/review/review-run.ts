@@ -7,6 +7,7 @@ import type { Models } from "../llm/model.ts";
 import type { ChangedFile } from "../tools/tool.ts";
 import type { AnchorFile } from "./anchor.ts";
 import type { ReviewDependencies } from "./dependencies.ts";
+import type { KnownChange } from "./known/known-change.ts";
 import type { ReviewInput } from "./review-input.ts";
 
 /** What a review by a model has before its first loop. */
@@ -15,6 +16,8 @@ export interface ReadChange {
   candidates: readonly Candidate[];
   /** Of the whole change; loops that read parts of it report here. */
   coverage: Coverage;
+  /** What of it earlier reviews have read. */
+  known: KnownChange;
   anchorFile(path: string): Promise<AnchorFile | undefined>;
 }
 
@@ -24,6 +27,8 @@ export interface ReviewRun extends ReadChange {
   deps: ReviewDependencies;
   models: Models;
   commits: readonly Commit[];
+  /** Nothing that was read is remembered: everything is new. */
+  isFirst: boolean;
   /** Tokens and money of all loops together. */
   account: Account;
   /** What an earlier run recorded of this loop. */
@@ -46,6 +51,7 @@ export async function startRun(
     ...{ input, deps, models },
     ...change,
     commits: await deps.workspace.commits(COMMITS),
+    isFirst: !input.history?.reviewed,
     account: createAccount(input.limits),
     replayOf: (loop) => recorded.get(loop) ?? [],
     timeLeft: () => Math.max(1, input.limits.milliseconds - (deps.now() - deps.startedAt)),

@@ -7,6 +7,7 @@ import { createAnchorFiles } from "./anchor-files.ts";
 import { findCandidates, unfinishedWarning } from "./candidates.ts";
 import { createReviewCoverage } from "./coverage-gate.ts";
 import type { ReviewDependencies } from "./dependencies.ts";
+import { createKnown, type KnownChange } from "./known/known-change.ts";
 import { type ModelReview, reviewWithModel } from "./model-review.ts";
 import { placeFinding } from "./place.ts";
 import type { ReviewInput } from "./review-input.ts";
@@ -20,9 +21,10 @@ export async function runReview(input: ReviewInput, deps: ReviewDependencies): P
   const files = await deps.diffs.files();
   deps.progress({ type: "phase", phase: "analyzers" });
   const { candidates, findings: offline, unfinished } = await findCandidates(files, deps);
+  const known = createKnown(files, input.history, deps.diffs);
   const coverage = createReviewCoverage(files);
   const anchorFile = createAnchorFiles(deps.workspace, deps.diffs);
-  const review = await reviewFiles({ input, deps, files, coverage, offline, candidates, anchorFile });
+  const review = await reviewFiles({ input, deps, files, coverage, known, offline, candidates, anchorFile });
 
   deps.progress({ type: "phase", phase: "placing" });
   const { head, base, mergeBase } = deps.workspace.shas;
@@ -57,6 +59,7 @@ interface ReviewParts {
   deps: ReviewDependencies;
   files: readonly ChangedFile[];
   coverage: CoverageCounter;
+  known: KnownChange;
   offline: readonly Finding[];
   candidates: readonly Candidate[];
   anchorFile: AnchorFileOf;
@@ -65,11 +68,11 @@ interface ReviewParts {
 type AnchorFileOf = (path: string) => Promise<AnchorFile | undefined>;
 
 async function reviewFiles(parts: ReviewParts): Promise<ModelReview> {
-  const { input, deps, files, coverage, offline, candidates, anchorFile } = parts;
+  const { input, deps, files, coverage, known, offline, candidates, anchorFile } = parts;
   if (coverage.counts().total === 0) return nothingToReview;
   if (!deps.models) return offlineReview(await checked(offline, anchorFile), candidates);
   return reviewWithModel(
-    await startRun(input, deps.models, deps, { files, candidates, coverage, anchorFile }),
+    await startRun(input, deps.models, deps, { files, candidates, coverage, known, anchorFile }),
   );
 }
 

@@ -104,11 +104,13 @@ interface Survey {
   hunks: number;
   /** What the hunks take in front of the model. */
   bytes: number;
+  /** Digests of its changes, by hunk. */
+  changes: ChangedFile["changes"];
   /** Why nobody can read it, where nobody can. */
   unreadable: string | null;
 }
 
-const unseen: Survey = { hunks: 0, bytes: 0, unreadable: null };
+const unseen: Survey = { hunks: 0, bytes: 0, changes: [], unreadable: null };
 
 /** What stands around a file's hunks: `## `, its path and two line feeds. */
 const headingBytes = (path: string) => shownBytes(showPath(path)) + 5;
@@ -130,8 +132,8 @@ export function createDiffSource(
     if (changesTooMuch(change)) return { ...unseen, unreadable: TOO_LARGE };
     try {
       const patch = isTextual(change) ? await textualPatch(workspace, change, GITHUB_CONTEXT) : "";
-      const { hunks, overlongChange, shownBytes: bytes } = surveyPatch(patch);
-      return { hunks, bytes, unreadable: overlongChange ? OVERLONG_LINES : null };
+      const { hunks, overlongChange, shownBytes: bytes, changes } = surveyPatch(patch);
+      return { hunks, bytes, changes, unreadable: overlongChange ? OVERLONG_LINES : null };
     } catch (error) {
       if (!(error instanceof AppError) || error.code !== "too_large") throw error;
       return { ...unseen, unreadable: TOO_LARGE };
@@ -140,13 +142,17 @@ export function createDiffSource(
 
   async function describe(
     change: Change,
-    { hunks, bytes, unreadable }: Survey,
+    { hunks, bytes, changes, unreadable }: Survey,
     base: BaseWords,
   ): Promise<ChangedFile> {
     const word = (path: string) => base.of(change, path);
     const reason = (await skipReason(change, word, () => startsAsText(workspace, change))) ?? unreadable;
     const diffBytes = hunks === 0 ? 0 : bytes + headingBytes(change.path);
-    return { change, totalHunks: hunks, diffBytes, reviewable: reason === null, skipReason: reason };
+    return {
+      ...{ change, totalHunks: hunks, diffBytes },
+      changes: reason === null ? changes : [],
+      ...{ reviewable: reason === null, skipReason: reason },
+    };
   }
 
   async function lookAtAll(): Promise<ChangedFile[]> {

@@ -13,6 +13,8 @@ export interface ChangedFile {
   totalHunks: number;
   /** Bytes that these hunks take in front of the model, under a heading with the path; 0 when there are none. */
   diffBytes: number;
+  /** Of each of these hunks the digests of its changes, by `surveyPatch`; none for a file that is not reviewable. */
+  changes: readonly (readonly string[])[];
   reviewable: boolean;
   skipReason: string | null;
 }
@@ -74,6 +76,11 @@ export interface JoinPort {
   join(keep: string, others: readonly string[]): { ok: true; note: string } | { ok: false; reason: string };
 }
 
+/** Where the answer to a person's question leaves the loop. */
+export interface ConversePort {
+  reply(text: string): void;
+}
+
 /** Told about every `-U3` hunk that was put in front of the model whole. Hunk numbers are 1-indexed. */
 export interface CoverageSink {
   serve(path: string, hunk: number): void;
@@ -91,6 +98,8 @@ export interface ToolContext {
   judge?: JudgePort;
   /** Only where findings are merged. */
   join?: JoinPort;
+  /** Only where a question is answered. */
+  converse?: ConversePort;
   /** True for paths that the configuration withholds from every model. */
   isPrivate(path: string): boolean;
 }

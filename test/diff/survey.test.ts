@@ -1,9 +1,11 @@
+import { createHash } from "node:crypto";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import type { Hunk } from "../../src/diff/file-diff.ts";
 import { parseFilePatch } from "../../src/diff/parse.ts";
-import { printDiff } from "../../src/diff/print.ts";
+import { NO_NEWLINE, printDiff, signs } from "../../src/diff/print.ts";
 import { renderHunks, shownBytes } from "../../src/diff/render.ts";
 import { surveyPatch } from "../../src/diff/survey.ts";
 import { randomHunk } from "./random-hunk.ts";
@@ -14,7 +16,26 @@ const patches = readdirSync(folder).filter((file) => file.endsWith(".diff"));
 /** What the parser and the renderer make of it, the slow way. */
 function rendered(patch: string) {
   const { hunks } = parseFilePatch(patch, "f", null);
-  return { hunks: hunks.length, shownBytes: shownBytes(renderHunks(hunks)) };
+  return {
+    hunks: hunks.length,
+    shownBytes: shownBytes(renderHunks(hunks)),
+    changes: hunks.map((hunk) => changesOf(hunk).map(digest)),
+  };
+}
+
+const digest = (lines: readonly string[]) =>
+  createHash("sha256").update(lines.join("\n")).digest("base64url");
+
+/** The lines of each run of changed lines, with their signs. */
+function changesOf({ lines }: Hunk): string[][] {
+  const runs: string[][] = [];
+  lines.forEach((line, at) => {
+    if (line.kind === "context") return;
+    const before = lines[at - 1];
+    if (before === undefined || before.kind === "context") runs.push([]);
+    runs.at(-1)?.push(`${signs[line.kind]}${line.text}`, ...(line.noNewline ? [NO_NEWLINE] : []));
+  });
+  return runs;
 }
 
 describe("surveyPatch", () => {

@@ -10,7 +10,9 @@ function unread(texts: readonly string[], portionBytes: number) {
   const diff = parseFilePatch(`--- a/a.ts\n+++ b/a.ts\n${hunks.join("")}`, "a.ts", null);
   const change = { path: "a.ts" } as ChangedFile["change"];
   const coverage = createCoverage([{ path: "a.ts", hunks: texts.length }]);
-  const files = [{ change, totalHunks: texts.length, diffBytes: 0, reviewable: true, skipReason: null }];
+  const changes = texts.map((text) => [text]);
+  const facts = { totalHunks: texts.length, diffBytes: 0, changes, reviewable: true, skipReason: null };
+  const files = [{ change, ...facts }];
   const diffs = { fileDiff: async () => diff, files: async () => files, warnings: () => [] };
   return { coverage, hunks: createUnreadHunks({ files, diffs, coverage, portionBytes }) };
 }

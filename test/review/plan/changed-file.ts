@@ -30,7 +30,7 @@ export function changedFile({
     deletions: removed,
     ...over,
   };
-  return { change, totalHunks: 1, diffBytes, reviewable: true, skipReason: null };
+  return { change, totalHunks: 1, diffBytes, changes: [["digest"]], reviewable: true, skipReason: null };
 }
 
 export const changedFiles = (paths: readonly string[], diffBytes = 100) =>

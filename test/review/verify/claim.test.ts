@@ -3,6 +3,7 @@ import { forAllRoles } from "../../../src/llm/model.ts";
 import { scriptedModel } from "../../../src/llm/scripted.ts";
 import { createAnchorFiles } from "../../../src/review/anchor-files.ts";
 import { createReviewCoverage } from "../../../src/review/coverage-gate.ts";
+import { createKnown } from "../../../src/review/known/known-change.ts";
 import { type ReviewRun, startRun } from "../../../src/review/review-run.ts";
 import { claimMessages } from "../../../src/review/verify/claim.ts";
 import { createDiffSource } from "../../../src/tools/diff-source.ts";
@@ -73,6 +74,7 @@ async function startedRun(contextTokens = 128_000): Promise<ReviewRun> {
   const change = {
     ...{ files, candidates: [] },
     coverage: createReviewCoverage(files),
+    known: createKnown(files, null, diffs),
     anchorFile: createAnchorFiles(workspace, diffs),
   };
   return startRun(reviewInput(), models, deps, change);

@@ -1,0 +1,93 @@
+import { createLineIndex } from "../../diff/line-index.ts";
+import type { Side } from "../../finding.ts";
+import type { Reviewed } from "../../ledger/reviewed.ts";
+import type { ChangedFile, DiffSource } from "../../tools/tool.ts";
+import type { History } from "../review-input.ts";
+import { changeHash, contentHash, fileMark, firstName, markOf } from "./content-hash.ts";
+
+/** What of a change earlier reviews have read, by content. Paths are those of the head. */
+export interface KnownChange {
+  /** Numbers of the file's `-U3` hunks that were read, from 1. */
+  known(path: string): ReadonlySet<number>;
+  /** Whether the file has hunks that were not read. */
+  hasNew(path: string): boolean;
+  /** Whether something that was read of the file is not part of the change any more; also of a file that the change left. */
+  hasLost(path: string): boolean;
+  /** Whether the line stands in a hunk that was read. */
+  isKnownLine(path: string, side: Side, line: number): Promise<boolean>;
+}
+
+/**
+ * Compares the change as it is with what was read. A hunk is known when all of its changes are. Equal changes of a file count
+ * as often as they were read: where there are more of them now nobody can tell which is the new one, and all of them are.
+ */
+export function createKnown(
+  files: readonly ChangedFile[],
+  history: Pick<History, "reviewed"> | null,
+  diffs: Pick<DiffSource, "fileDiff">,
+): KnownChange {
+  const reviewed = history?.reviewed ?? null;
+  const byPath = new Map(files.map((file) => [file.change.path, file]));
+  const known = reviewed ? knownHunks(files, reviewed) : new Map<string, ReadonlySet<number>>();
+  const lost = reviewed ? lostMarks(files, reviewed) : new Set<string>();
+  const knownIn = (path: string) => known.get(path) ?? none;
+  return {
+    known: knownIn,
+    hasNew(path) {
+      const file = byPath.get(path);
+      return file?.reviewable === true && file.totalHunks > knownIn(path).size;
+    },
+    hasLost(path) {
+      const file = byPath.get(path);
+      return lost.has(fileMark(file ? firstName(file) : path));
+    },
+    async isKnownLine(path, side, line) {
+      const file = byPath.get(path);
+      if (!file || knownIn(path).size === 0) return false;
+      const place = createLineIndex(await diffs.fileDiff(file.change, 3)).at(side, line);
+      return place !== undefined && knownIn(path).has(place.hunk);
+    },
+  };
+}
+
+const none: ReadonlySet<number> = new Set();
+
+/** The hashes of each of a file's hunks, as `unit` counts them. */
+export function hashesOf(file: ChangedFile, unit: Reviewed["unit"]): string[][] {
+  const name = firstName(file);
+  if (unit === "change")
+    return file.changes.map((digests) => digests.map((digest) => changeHash(name, digest)));
+  return file.changes.map(() => [contentHash(name, file.changes.flat())]);
+}
+
+function knownHunks(files: readonly ChangedFile[], reviewed: Reviewed): Map<string, ReadonlySet<number>> {
+  const read = countOf(reviewed.hashes);
+  const known = new Map<string, ReadonlySet<number>>();
+  for (const file of files) {
+    const hunks = hashesOf(file, reviewed.unit);
+    // A file is read once, however many hunks it has.
+    const now = reviewed.unit === "change" ? countOf(hunks.flat()) : new Map<string, number>();
+    const isRead = (hash: string) => (now.get(hash) ?? 1) <= (read.get(hash) ?? 0);
+    const numbers = hunks.flatMap((hashes, at) => (hashes.every(isRead) ? [at + 1] : []));
+    if (numbers.length > 0) known.set(file.change.path, new Set(numbers));
+  }
+  return known;
+}
+
+/** Beginnings of hashes of files that had more of a content when it was read. */
+function lostMarks(files: readonly ChangedFile[], { unit, hashes }: Reviewed): Set<string> {
+  const now = countOf(
+    files.flatMap((file) => {
+      const present = hashesOf(file, unit);
+      return unit === "change" ? present.flat() : (present[0] ?? []);
+    }),
+  );
+  const lost = [...countOf(hashes)].filter(([hash, count]) => count > (now.get(hash) ?? 0));
+  return new Set(lost.map(([hash]) => markOf(hash)));
+}
+
+export function countOf(hashes: readonly string[]): Map<string, number> {
+  const counts = new Map<string, number>();
+  for (const hash of hashes) counts.set(hash, (counts.get(hash) ?? 0) + 1);
+  return counts;
+}
