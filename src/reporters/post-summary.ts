@@ -3,11 +3,13 @@ import type { OwnText, PullRequestApi } from "../github/pull-request-api.ts";
 import { parseMarker } from "../ledger/marker.ts";
 import { postOnce, type Sleep } from "./post-once.ts";
 
+type StickyApi = Pick<PullRequestApi, "ownComments" | "createComment" | "updateComment">;
+
 /**
  * Writes the one summary comment of a pull request: created once, then edited in place, and left alone while its text is
  * the same. An edit notifies nobody.
  */
-export async function postSummary(api: PullRequestApi, body: string, sleep?: Sleep): Promise<void> {
+export async function postSummary(api: StickyApi, body: string, sleep?: Sleep): Promise<void> {
   const sticky = await findSticky(api);
   if (sticky === undefined) return createSticky(api, body, sleep);
   if (sticky.body.trimEnd() === body.trimEnd()) return;
@@ -26,7 +28,7 @@ export async function postSummary(api: PullRequestApi, body: string, sleep?: Sle
   }
 }
 
-async function createSticky(api: PullRequestApi, body: string, sleep?: Sleep): Promise<void> {
+async function createSticky(api: StickyApi, body: string, sleep?: Sleep): Promise<void> {
   await postOnce(
     () => api.createComment(body),
     async () => (await findSticky(api)) !== undefined,
@@ -35,7 +37,7 @@ async function createSticky(api: PullRequestApi, body: string, sleep?: Sleep): P
 }
 
 /** The oldest, should there ever be two. */
-async function findSticky(api: PullRequestApi): Promise<OwnText | undefined> {
+export async function findSticky(api: Pick<PullRequestApi, "ownComments">): Promise<OwnText | undefined> {
   const summaries = (await api.ownComments()).filter(({ body }) => parseMarker(body)?.kind === "summary");
   return summaries.toSorted((a, b) => a.id - b.id)[0];
 }
