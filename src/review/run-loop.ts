@@ -4,7 +4,15 @@ import { type AgentInput, type AgentResult, runAgent } from "../agent/run-agent.
 import type { Message, ModelRole, Usage } from "../llm/model.ts";
 import { readingTools } from "../tools/index.ts";
 import type { AnyTool, CoverageSink, ToolContext } from "../tools/tool.ts";
+import type { ReviewDependencies } from "./dependencies.ts";
+import type { ReviewInput } from "./review-input.ts";
 import type { ReviewRun } from "./review-run.ts";
+
+/** What a loop needs of the run that it is part of. */
+export interface LoopRun extends Pick<ReviewRun, "models" | "account" | "replayOf"> {
+  input: Pick<ReviewInput, "limits" | "targetBranch">;
+  deps: Omit<ReviewDependencies, "models" | "startedAt">;
+}
 
 export interface LoopTask {
   /** Names the loop within the run: its turns are found again by it. */
@@ -13,8 +21,10 @@ export interface LoopTask {
   messages: readonly Message[];
   /** The tools through which it reports and ends. A model that can read between its turns has the reading tools as well. */
   outlets: readonly AnyTool[];
+  /** True where all that it needs is in its messages: then there is nothing to read with. */
+  isTold?: boolean;
   /** The ports through which this loop reports. */
-  ports: Pick<ToolContext, "report" | "judge" | "join">;
+  ports: Pick<ToolContext, "report" | "judge" | "join" | "settle" | "compare" | "converse">;
   /** Told what the model is shown of the change. */
   coverage: CoverageSink;
   /** Pays for it; what all loops share, or a part of that. */
@@ -29,7 +39,7 @@ export interface LoopTask {
 }
 
 /** One loop of a review, with what all of them share. */
-export async function runLoop(run: ReviewRun, task: LoopTask): Promise<AgentResult> {
+export async function runLoop(run: LoopRun, task: LoopTask): Promise<AgentResult> {
   const { input, deps, models, replayOf } = run;
   const { progress, workspace, diffs, isPrivate } = deps;
   const { limits } = input;
@@ -38,7 +48,8 @@ export async function runLoop(run: ReviewRun, task: LoopTask): Promise<AgentResu
     loop: task.loop,
     model,
     messages: task.messages,
-    tools: model.protocol === "single-shot" ? task.outlets : [...readingTools, ...task.outlets],
+    tools:
+      model.protocol === "single-shot" || task.isTold ? task.outlets : [...readingTools, ...task.outlets],
     context: {
       targetBranch: input.targetBranch,
       ...{ workspace, diffs, isPrivate },

@@ -7,8 +7,11 @@ import { joinFindings } from "./join-findings.ts";
 import { listFiles } from "./list-files.ts";
 import { readDefinition } from "./read-definition.ts";
 import { readFilePart } from "./read-file-part.ts";
+import { reply } from "./reply.ts";
 import { reportFinding } from "./report-finding.ts";
+import { reportResolution } from "./report-resolution.ts";
 import { reportVerdict } from "./report-verdict.ts";
+import { sameProblems } from "./same-problems.ts";
 import { searchInFiles } from "./search-in-files.ts";
 import type { AnyTool } from "./tool.ts";
 
@@ -26,6 +29,15 @@ export const readingTools: readonly AnyTool[] = [
 
 /** How a second look at one finding ends. */
 export const judgingTools: readonly AnyTool[] = [reportVerdict];
+
+/** How a question is answered. */
+export const answeringTools: readonly AnyTool[] = [reply];
+
+/** How the check of an earlier finding ends. */
+export const settlingTools: readonly AnyTool[] = [reportResolution];
+
+/** How the comparison of findings with earlier comments ends. */
+export const comparingTools: readonly AnyTool[] = [sameProblems];
 
 /** How the findings of several loops become those of one review. */
 export const mergingTools: readonly AnyTool[] = [joinFindings, reportFinding, finishReview];

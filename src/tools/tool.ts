@@ -81,6 +81,30 @@ export interface ConversePort {
   reply(text: string): void;
 }
 
+/** What became of an earlier finding. */
+export interface Settlement {
+  state: "fixed" | "present" | "unsure";
+  /** One sentence that people read. */
+  reason: string;
+}
+
+/** Where the check of an earlier finding leaves its loop. */
+export interface SettlePort {
+  settle(settlement: Settlement): void;
+}
+
+/** A new finding and an earlier comment, by the names that the question gave them. */
+export interface SamePair {
+  finding: string;
+  earlier: string;
+}
+
+/** Where the comparison of new findings with earlier comments leaves its loop. */
+export interface ComparePort {
+  /** Takes the pairs that tell of one problem, or names the first that was not asked for. */
+  same(pairs: readonly SamePair[]): { ok: true } | { ok: false; reason: string };
+}
+
 /** Told about every `-U3` hunk that was put in front of the model whole. Hunk numbers are 1-indexed. */
 export interface CoverageSink {
   serve(path: string, hunk: number): void;
@@ -98,6 +122,10 @@ export interface ToolContext {
   judge?: JudgePort;
   /** Only where findings are merged. */
   join?: JoinPort;
+  /** Only where an earlier finding is checked. */
+  settle?: SettlePort;
+  /** Only where findings are compared with earlier comments. */
+  compare?: ComparePort;
   /** Only where a question is answered. */
   converse?: ConversePort;
   /** True for paths that the configuration withholds from every model. */
