@@ -1,0 +1,47 @@
+import { z } from "zod";
+import { stopReasons } from "../../agent/events.ts";
+import { RepoConfig } from "../../config/repo-config.ts";
+import { Side } from "../../finding.ts";
+import { Limits, ReviewInput } from "../review-input.ts";
+import { TotalUsage } from "../review-result.ts";
+
+/** Somebody's words in a thread. All of it is untrusted text, also what we said: a model wrote it. */
+export const Said = z.strictObject({ by: z.string(), body: z.string() });
+export type Said = z.infer<typeof Said>;
+
+/** The thread of a finding of ours in which a question was asked. */
+export const AskedThread = z.strictObject({
+  path: z.string(),
+  side: Side,
+  /** Where its line is now; null on a file, and when its code has changed since. */
+  line: z.int().nullable(),
+  /** Where its line was when it was posted; null on a file. */
+  original_line: z.int().nullable(),
+  /** What our comment says. */
+  finding: z.string(),
+  /** What was said since, oldest first, without the question. */
+  conversation: z.array(Said),
+});
+export type AskedThread = z.infer<typeof AskedThread>;
+
+/** A person's question about a pull request. */
+export const AnswerInput = z.strictObject({
+  targetBranch: z.string(),
+  pull: z.strictObject({ number: z.int(), title: z.string(), body: z.string() }),
+  question: Said,
+  /** Null where it was asked in the conversation. */
+  thread: AskedThread.nullable(),
+  config: RepoConfig,
+  limits: Limits,
+  models: ReviewInput.shape.models.unwrap(),
+});
+export type AnswerInput = z.infer<typeof AnswerInput>;
+
+export const AnswerResult = z.strictObject({
+  /** Markdown as the model wrote it: untrusted. Null when there is none; then `stop_reason` says why. */
+  text: z.string().nullable(),
+  model: z.string(),
+  stop_reason: z.enum(stopReasons),
+  usage: TotalUsage,
+});
+export type AnswerResult = z.infer<typeof AnswerResult>;
