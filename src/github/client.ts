@@ -32,6 +32,11 @@ export interface GitHubClient {
   list(path: string, mostPages: number): Promise<unknown[]>;
   /** A GraphQL query, never a mutation: it is repeated after a fault as any read is. */
   query<Data>(text: string, variables: Record<string, unknown>, shape: z.ZodType<Data>): Promise<Data>;
+  /**
+   * A GraphQL mutation that does no more when it is done twice: it is paced as any write, and yet repeated after a fault.
+   * There is none here for any other.
+   */
+  mutate<Data>(text: string, variables: Record<string, unknown>, shape: z.ZodType<Data>): Promise<Data>;
 }
 
 const silent = { debug() {}, info() {}, warn() {}, error() {} };
@@ -65,14 +70,24 @@ export function createGitHubClient(options: GitHubClientOptions): GitHubClient {
     });
   });
 
+  async function graphql<Data>(kind: GraphqlKind, query: string, variables: object, shape: z.ZodType<Data>) {
+    const url = graphqlUrl(baseUrl);
+    const answer = await octokit.request({
+      method: "POST",
+      url,
+      query,
+      variables,
+      request: { graphql: kind },
+    });
+    return graphqlData(graphqlCalls[kind].name, answer.data, shape);
+  }
+
   return {
     rest: octokit.rest,
     request: octokit.request,
     list: (path, most) => list(octokit, path, most),
-    async query(query, variables, shape) {
-      const answer = await octokit.request({ method: "POST", url: graphqlUrl(baseUrl), query, variables });
-      return graphqlData(graphqlName, answer.data, shape);
-    },
+    query: (text, variables, shape) => graphql("query", text, variables, shape),
+    mutate: (text, variables, shape) => graphql("mutation", text, variables, shape),
   };
 }
 
@@ -86,10 +101,20 @@ async function unlessAborted<T>(work: Promise<T>, signal: AbortSignal | undefine
   return Promise.race([work, promise]).finally(() => signal.removeEventListener("abort", abort));
 }
 
-const graphqlName = "GraphQL query";
+/** Every request of GraphQL is a POST: what it amounts to goes along with it, in options that are not sent. */
+const graphqlCalls = {
+  query: { method: "GET", name: "GraphQL query" },
+  mutation: { method: "POST", name: "GraphQL mutation", isHarmlessTwice: true },
+} as const satisfies Record<string, Call>;
+type GraphqlKind = keyof typeof graphqlCalls;
 
-function nameOf(octokit: Octokit, parameters: { method: string; url: string }, baseUrl: string): Call {
-  if (parameters.url === graphqlUrl(baseUrl)) return { method: "GET", name: graphqlName };
+function nameOf(
+  octokit: Octokit,
+  parameters: { method: string; url: string; request: object },
+  baseUrl: string,
+): Call {
+  const { graphql } = parameters.request as { graphql?: GraphqlKind };
+  if (graphql) return graphqlCalls[graphql];
   const { method, url } = octokit.request.endpoint(parameters as Parameters<Octokit["request"]>[0] & object);
   const root = new URL(baseUrl).pathname.replace(/\/$/, "");
   return { method, name: `${method} ${new URL(url, baseUrl).pathname.slice(root.length)}` };

@@ -44,6 +44,14 @@ export function unreadableAnswer(call: string, what: string): AppError {
   });
 }
 
+/** The AppError for something that takes permissions which the GitHub App was not granted, such as `contents=write`. */
+export function notGranted(what: string, permissions: string): AppError {
+  const named = permissionFor("", permissions);
+  return new AppError("github_forbidden", `${what} takes the permission ${named}, which was not granted`, {
+    remedy: `Give the GitHub App the permission ${named}`,
+  });
+}
+
 /** In a locked conversation GitHub answers 403 for a comment and 422 for a review ("lock prevents review"). */
 const isLocked = ({ status, message }: Refusal) =>
   (status === 403 && /\bis locked\b/i.test(message)) ||

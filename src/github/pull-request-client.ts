@@ -1,13 +1,16 @@
 import { AppError } from "../errors.ts";
+import type { GitHubClient } from "./client.ts";
 import { ownAmong, ownCommentsAmong } from "./own-text.ts";
 import { PullRequestShape } from "./payload.ts";
 import type { InlineComment, PullRequestApi } from "./pull-request-api.ts";
 import { createRepositoryApi, type RepositoryApiOptions, read } from "./repository-client.ts";
-import { openThreads, ownThreads } from "./review-threads.ts";
+import { openThreads, ownThreads, resolveThread } from "./review-threads.ts";
 import { failedChecks, issue } from "./surroundings.ts";
 
 export interface PullRequestApiOptions extends RepositoryApiOptions {
   pull: number;
+  /** The same with a token that may write to the repository, which it is asked for when it is first needed. */
+  writing: GitHubClient;
 }
 
 /** 10,000 reviews or comments: beyond it we would not know what already stands, and so post nothing. */
@@ -15,7 +18,7 @@ const mostPages = 100;
 
 /** One pull request on GitHub, over a client that paces, repeats and explains. */
 export function createPullRequestApi(options: PullRequestApiOptions): PullRequestApi {
-  const { client, owner, repo, app, pull } = options;
+  const { client, owner, repo, app, pull, writing } = options;
   const { rest } = client;
   const here = { owner, repo };
   const thisPull = { ...here, pull_number: pull };
@@ -44,6 +47,8 @@ export function createPullRequestApi(options: PullRequestApiOptions): PullReques
     },
     openThreads: () => openThreads({ client, owner, repo, pull }),
     ownThreads: () => ownThreads({ client, owner, repo, pull }, app),
+    resolveThread: (id) => resolveThread(writing, id),
+    isOwnReviewComment: (id) => isOwnComment(options, id),
     issue: (number) => issue(options, number),
     failedChecks: (headSha) => failedChecks(options, headSha),
     ownComments: () => texts(`issues/${pull}/comments`),
@@ -87,6 +92,10 @@ export function createPullRequestApi(options: PullRequestApiOptions): PullReques
       } as Parameters<typeof rest.pulls.createReviewComment>[0]);
     },
 
+    async reply(comment_id, body) {
+      await rest.pulls.createReplyForReviewComment({ ...thisPull, comment_id, body });
+    },
+
     async createComment(body) {
       await rest.issues.createComment({ ...here, issue_number: pull, body });
     },
@@ -95,6 +104,19 @@ export function createPullRequestApi(options: PullRequestApiOptions): PullReques
       await rest.issues.updateComment({ ...here, comment_id: id, body });
     },
   };
+}
+
+async function isOwnComment(
+  { client, owner, repo, app }: PullRequestApiOptions,
+  comment_id: number,
+): Promise<boolean | undefined> {
+  try {
+    const { data } = await client.rest.pulls.getReviewComment({ owner, repo, comment_id });
+    return ownAmong([data], app).length === 1;
+  } catch (error) {
+    if (error instanceof AppError && error.code === "github_not_found") return undefined;
+    throw error;
+  }
 }
 
 function wireComment({ path, side, line, startLine, body }: InlineComment) {

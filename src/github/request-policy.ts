@@ -18,6 +18,8 @@ export interface Call {
   method: string;
   /** Method and path, for messages. */
   name: string;
+  /** A write that does no more when it is done twice. */
+  isHarmlessTwice?: boolean;
 }
 
 /** What was already tried for one call. */
@@ -28,9 +30,9 @@ interface Tries {
 }
 
 /**
- * Sends one call until it is settled. A read is repeated after a fault. A write is repeated only when GitHub certainly
- * did not carry it out: refused for a limit or a stale token. Anything else, a time-out above all, is the caller's to
- * look into. `send` is told whether to take a fresh token.
+ * Sends one call until it is settled. A read is repeated after a fault, and so is a write that is harmless twice. Any other
+ * write is repeated only when GitHub certainly did not carry it out: refused for a limit or a stale token. Anything else, a
+ * time-out above all, is the caller's to look into. `send` is told whether to take a fresh token.
  */
 export function createRequestPolicy(options: PolicyOptions) {
   const { clock, pacing, signal } = options;
@@ -77,7 +79,8 @@ async function beforeRepeat(
   }
   const failure = toAppError(error, call.name);
   const pause = readRetriesMs[tried.faults++];
-  const mayRepeat = isRead(call) && failure.retryable && failure.code === "github_failed";
+  const mayRepeat =
+    (isRead(call) || call.isHarmlessTwice) && failure.retryable && failure.code === "github_failed";
   if (!mayRepeat || pause === undefined) throw failure;
   await clock.sleep(pause * (1 + Math.random() / 2), signal);
   return "as it was";

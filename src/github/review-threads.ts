@@ -1,7 +1,10 @@
 import { z } from "zod";
+import { AppError } from "../errors.ts";
+import { Side } from "../finding.ts";
 import type { GitHubClient } from "./client.ts";
+import { notGranted } from "./errors.ts";
 import type { AppIdentity } from "./own-text.ts";
-import type { OwnThread } from "./pull-request-api.ts";
+import type { Actor, OwnThread, ThreadComment } from "./pull-request-api.ts";
 
 export interface ThreadsOf {
   client: GitHubClient;
@@ -10,106 +13,163 @@ export interface ThreadsOf {
   pull: number;
 }
 
-/** Which threads are asked for: how many at a time, how often at most, and what of each. */
-interface Selection<Thread> {
-  perPage: number;
-  mostPages: number;
-  /** Fields in GraphQL. */
-  fields: string;
-  shape: z.ZodType<Thread>;
-}
+/** Half of what GitHub hands out at once: each thread brings its answers, and an answer has to fit the time of one request. */
+const perPage = 50;
+/** 10,000 threads: beyond it we would not know what already stands, and so post nothing. */
+const mostPages = 200;
 
-/** Only GraphQL knows whether a thread is resolved. */
-async function threads<Thread>(
-  { client, owner, repo, pull }: ThreadsOf,
-  { perPage, mostPages, fields, shape }: Selection<Thread>,
-): Promise<Thread[]> {
-  const query = `query ($owner: String!, $repo: String!, $pull: Int!, $after: String) {
+/** `databaseId` has 32 bits, which the ids of comments have outgrown: there GitHub answers with null. */
+const commentFields = "id fullDatabaseId body createdAt author { __typename login }";
+const query = `query ($owner: String!, $repo: String!, $pull: Int!, $after: String) {
   repository(owner: $owner, name: $repo) {
     pullRequest(number: $pull) {
       reviewThreads(first: ${perPage}, after: $after) {
         pageInfo { hasNextPage endCursor }
-        nodes { ${fields} }
+        nodes {
+          id isResolved isOutdated path diffSide line startLine originalLine subjectType
+          resolvedBy { __typename login }
+          opening: comments(first: 1) {
+            nodes {
+              ${commentFields} url state
+              reactions(last: 20, content: THUMBS_DOWN, orderBy: { field: CREATED_AT, direction: ASC }) {
+                nodes { createdAt user { __typename login } }
+              }
+            }
+          }
+          latest: comments(last: 50) { nodes { ${commentFields} } }
+        }
       }
     }
   }
 }`;
-  const pageInfo = z.object({ hasNextPage: z.boolean(), endCursor: z.string().nullable() });
-  const reviewThreads = z.object({ pageInfo, nodes: z.array(shape) });
-  const Page = z.object({ repository: z.object({ pullRequest: z.object({ reviewThreads }) }) });
+
+/** Null when the account is gone, and for some accounts that are no person's. */
+const Account = z.object({ __typename: z.string(), login: z.string() }).nullable();
+const Comment = z.object({
+  id: z.string(),
+  fullDatabaseId: z.coerce.number().int(),
+  body: z.string(),
+  createdAt: z.string(),
+  author: Account,
+});
+const Opening = Comment.extend({
+  url: z.string(),
+  state: z.string(),
+  reactions: z.object({ nodes: z.array(z.object({ createdAt: z.string(), user: Account })) }),
+});
+const Thread = z.object({
+  id: z.string(),
+  isResolved: z.boolean(),
+  isOutdated: z.boolean(),
+  path: z.string(),
+  diffSide: Side,
+  line: z.int().nullable(),
+  startLine: z.int().nullable(),
+  originalLine: z.int().nullable(),
+  subjectType: z.string(),
+  resolvedBy: Account,
+  opening: z.object({ nodes: z.array(Opening) }),
+  latest: z.object({ nodes: z.array(Comment) }),
+});
+type Thread = z.infer<typeof Thread>;
+const PageInfo = z.object({ hasNextPage: z.boolean(), endCursor: z.string().nullable() });
+const ReviewThreads = z.object({ pageInfo: PageInfo, nodes: z.array(Thread) });
+const Page = z.object({
+  repository: z.object({ pullRequest: z.object({ reviewThreads: ReviewThreads }) }),
+});
+
+/** Only GraphQL knows whether a thread is resolved. */
+async function allThreads({ client, owner, repo, pull }: ThreadsOf): Promise<Thread[]> {
   const found: Thread[] = [];
   let after: string | null = null;
   for (let page = 0; page < mostPages; page++) {
-    const variables: Record<string, unknown> = { owner, repo, pull, after };
-    const answer: z.infer<typeof Page> = await client.query(query, variables, Page);
+    const answer: z.infer<typeof Page> = await client.query(query, { owner, repo, pull, after }, Page);
     const { nodes, pageInfo } = answer.repository.pullRequest.reviewThreads;
     found.push(...nodes);
-    if (!pageInfo.hasNextPage) break;
+    if (!pageInfo.hasNextPage) return found;
     after = pageInfo.endCursor;
   }
-  return found;
+  throw new AppError(
+    "too_large",
+    `GitHub lists more than ${mostPages * perPage} threads of pull request ${pull}`,
+  );
 }
-
-/** 10,000 threads. `databaseId` has 32 bits, which the ids of comments have outgrown: there GitHub answers with null. */
-const states = {
-  perPage: 100,
-  mostPages: 100,
-  fields: "isResolved isOutdated comments(first: 1) { nodes { fullDatabaseId } }",
-  shape: z.object({
-    isResolved: z.boolean(),
-    isOutdated: z.boolean(),
-    comments: z.object({ nodes: z.array(z.object({ fullDatabaseId: z.coerce.number().int() })) }),
-  }),
-};
 
 /** Ids of the first comments of threads that are neither resolved nor outdated. */
 export async function openThreads(of: ThreadsOf): Promise<Set<number>> {
-  const open = (await threads(of, states)).filter(({ isResolved, isOutdated }) => !isResolved && !isOutdated);
-  return new Set(open.flatMap(({ comments }) => comments.nodes.map(({ fullDatabaseId }) => fullDatabaseId)));
+  const open = (await allThreads(of)).filter(({ isResolved, isOutdated }) => !isResolved && !isOutdated);
+  return new Set(open.flatMap(({ opening }) => opening.nodes.map(({ fullDatabaseId }) => fullDatabaseId)));
 }
 
-const Comment = z.object({
-  id: z.string(),
-  body: z.string(),
-  /** Null when the account is gone. */
-  author: z.object({ __typename: z.string(), login: z.string() }).nullable(),
-});
-const Comments = z.object({ nodes: z.array(Comment) });
-
-/** 200 threads, a page of which is bounded by what people can write into so many comments. */
-const talk = {
-  perPage: 25,
-  mostPages: 8,
-  fields: `isResolved isOutdated path line
-        opening: comments(first: 1) { nodes { id body author { __typename login } } }
-        latest: comments(last: 8) { nodes { id body author { __typename login } } }`,
-  shape: z.object({
-    isResolved: z.boolean(),
-    isOutdated: z.boolean(),
-    path: z.string(),
-    line: z.int().nullable(),
-    opening: Comments,
-    latest: Comments,
-  }),
-};
-
-/** Threads that a comment of ours began, in GitHub's order. */
+/** Threads that a comment of ours began, in GitHub's order. Rejects with `too_large` beyond 10,000 threads of anybody. */
 export async function ownThreads(of: ThreadsOf, app: AppIdentity): Promise<OwnThread[]> {
-  const found = await threads(of, talk);
-  return found.flatMap(({ isResolved, isOutdated, path, line, opening, latest }) => {
-    const first = opening.nodes[0];
-    if (!first || !isOurs(first, app)) return [];
-    const replies = latest.nodes.filter(({ id, author }) => id !== first.id && author?.__typename === "User");
+  return (await allThreads(of)).flatMap((thread) => {
+    const first = thread.opening.nodes[0];
+    // Of a pending review, whose author sees it here already, nothing has been said yet.
+    if (!first || first.state === "PENDING" || actorOf(first.author, app).kind !== "us") return [];
+    const { isResolved: resolved, isOutdated: outdated } = thread;
+    const isOnLine = thread.subjectType !== "FILE";
+    const isPlaced = isOnLine && !outdated;
     return [
       {
-        ...{ body: first.body, path, line: isOutdated ? null : line },
-        ...{ resolved: isResolved, outdated: isOutdated, replies: replies.map(({ body }) => body) },
+        ...{ id: thread.id, comment: first.fullDatabaseId, body: first.body, url: first.url },
+        ...{ path: thread.path, side: thread.diffSide },
+        line: isPlaced ? thread.line : null,
+        startLine: isPlaced ? thread.startLine : null,
+        originalLine: isOnLine ? thread.originalLine : null,
+        ...{ resolved, outdated },
+        resolvedBy: thread.resolvedBy && resolverOf(thread.resolvedBy, app),
+        replies: thread.latest.nodes
+          .filter(({ id }) => id !== first.id)
+          .map((comment) => threadComment(comment, app)),
+        downvotes: first.reactions.nodes.flatMap(({ createdAt, user }) =>
+          user && actorOf(user, app).kind === "person" ? [{ by: user.login, at: createdAt }] : [],
+        ),
       },
     ];
   });
 }
 
-/** GraphQL names a bot without the brackets that REST puts behind it; no person's account is of this type. */
-function isOurs({ author }: z.infer<typeof Comment>, { slug }: AppIdentity): boolean {
-  return author?.__typename === "Bot" && author.login.toLowerCase() === slug.toLowerCase();
+function threadComment(
+  { fullDatabaseId, author, body, createdAt }: z.infer<typeof Comment>,
+  app: AppIdentity,
+) {
+  return { id: fullDatabaseId, author: actorOf(author, app), body, createdAt } satisfies ThreadComment;
+}
+
+/**
+ * GraphQL names a bot without the brackets that REST puts behind it; no person's account is of this type. Who is gone may
+ * have been a person, and a thread in which one wrote is theirs.
+ */
+function actorOf(account: z.infer<typeof Account>, { slug }: AppIdentity): Actor {
+  if (account === null) return { login: null, kind: "person" };
+  const { __typename: type, login } = account;
+  if (type === "User") return { login, kind: login.endsWith("[bot]") ? "bot" : "person" };
+  const isUs = type === "Bot" && login.toLowerCase() === slug.toLowerCase();
+  return { login, kind: isUs ? "us" : "bot" };
+}
+
+/** GitHub's schema calls whoever resolved a thread a `User`, an App's bot too: there its name has to do. */
+function resolverOf(account: NonNullable<z.infer<typeof Account>>, app: AppIdentity): Actor {
+  const login = account.login.replace(/\[bot\]$/, "");
+  const isUs = login.toLowerCase() === app.slug.toLowerCase();
+  return isUs ? { login: account.login, kind: "us" } : actorOf(account, app);
+}
+
+const resolving = `mutation ($id: ID!) {
+  resolveReviewThread(input: { threadId: $id }) { thread { isResolved } }
+}`;
+const Resolved = z.object({
+  resolveReviewThread: z.object({ thread: z.object({ isResolved: z.boolean() }).nullable() }).nullable(),
+});
+
+/** Resolves a thread, which is resolved no more when it is asked for twice: an answer that was lost is asked for again. */
+export async function resolveThread(client: GitHubClient, id: string): Promise<void> {
+  try {
+    await client.mutate(resolving, { id }, Resolved);
+  } catch (error) {
+    const isForbidden = error instanceof AppError && error.code === "github_forbidden";
+    if (!isForbidden || error.remedy !== undefined) throw error;
+    throw notGranted("Resolving a thread", "contents=write, pull_requests=write");
+  }
 }

@@ -1,5 +1,6 @@
 import { AppError } from "../errors.ts";
 import { createGitHubClient, type GitHubClient } from "../github/client.ts";
+import { notGranted } from "../github/errors.ts";
 import type { AppIdentity } from "../github/own-text.ts";
 import { createPacings } from "../github/pacing.ts";
 import { createPullRequestApi } from "../github/pull-request-client.ts";
@@ -7,11 +8,15 @@ import { createRepositoryApi } from "../github/repository-client.ts";
 import type { RepositoryRef } from "../queue/job.ts";
 import type { GitHubAccess } from "./job-dependencies.ts";
 
+/** The repositories that a token reaches: by id, or by name where only that is known. */
+type Reach =
+  | { repositoryIds: readonly number[]; repositoryNames?: never }
+  | { repositoryNames: readonly string[]; repositoryIds?: never };
+
 /** Mints a token of an installation for one repository; `renew` asks for one that is no cached copy. */
 export type MintToken = (
   installation: number,
-  scope: {
-    repositoryIds: readonly number[];
+  scope: Reach & {
     /** Left out: all that the installation grants. */
     permissions?: Readonly<Record<string, "read" | "write">> | undefined;
     renew?: boolean;
@@ -25,6 +30,11 @@ const surroundings = { issues: "read", statuses: "read" } as const;
 /** Asked for in this order, until GitHub grants one. The last is all that the installation has. */
 const apiPermissions = [{ ...publishing, ...surroundings }, publishing, undefined];
 const gitPermissions = { contents: "read" } as const;
+/** What resolving a thread and proposing a file take, and nothing else has. */
+const writingPermissions = { contents: "write", pull_requests: "write" } as const;
+
+/** For so long a refusal holds: an owner may have granted the permission meanwhile. */
+const refusalMs = 3_600_000;
 
 export interface GitHubAccessOptions {
   /** Root of the REST API. */
@@ -33,52 +43,84 @@ export interface GitHubAccessOptions {
   mintToken: MintToken;
   /** Who we are, to tell our own comments from others'. */
   identity: () => Promise<AppIdentity>;
+  /** Milliseconds since 1970. Default: the machine's clock. */
+  now?: () => number;
 }
 
 /** GitHub's API for jobs: a token for each repository, one pacing for each installation. */
 export function createGitHubAccess(options: GitHubAccessOptions): GitHubAccess {
   const pacings = createPacings();
-  /**
-   * GitHub refuses a token whole when one of its permissions was not granted: there, what was granted has to do. By
-   * installation, how many of the wishes above were refused.
-   */
-  const refused = new Map<number, number>();
+  const token = { api: createApiToken(options), writing: createWritingToken(options) };
 
-  async function token(installation: number, id: number, renew: boolean): Promise<string> {
-    for (;;) {
-      const wish = refused.get(installation) ?? 0;
-      const permissions = apiPermissions[wish];
-      try {
-        return await options.mintToken(installation, { repositoryIds: [id], permissions, renew });
-      } catch (error) {
-        const isRefused = error instanceof AppError && error.code === "github_invalid";
-        if (!isRefused || permissions === undefined) throw error;
-        refused.set(installation, Math.max(refused.get(installation) ?? 0, wish + 1));
-      }
-    }
-  }
-
-  function client({ installation, id }: RepositoryRef, signal: AbortSignal): GitHubClient {
+  function client(
+    kind: keyof typeof token,
+    { installation, id }: RepositoryRef,
+    signal: AbortSignal,
+  ): GitHubClient {
     return createGitHubClient({
       baseUrl: options.apiUrl,
       userAgent: options.userAgent,
       pacing: pacings(installation),
-      token: ({ renew }) => token(installation, id, renew),
+      token: ({ renew }) => token[kind](installation, id, renew),
       signal,
     });
   }
 
   async function access(repository: RepositoryRef, signal: AbortSignal) {
     const { owner, name: repo } = repository;
-    return { client: client(repository, signal), owner, repo, app: await options.identity() };
+    return { client: client("api", repository, signal), owner, repo, app: await options.identity() };
   }
 
   return {
     repository: async (repository, signal) => createRepositoryApi(await access(repository, signal)),
-    pull: async (repository, pull, signal) =>
-      createPullRequestApi({ ...(await access(repository, signal)), pull }),
+    async pull(repository, pull, signal) {
+      const writing = client("writing", repository, signal);
+      return createPullRequestApi({ ...(await access(repository, signal)), pull, writing });
+    },
   };
 }
+
+type Token = (installation: number, repositoryId: number, renew: boolean) => Promise<string>;
+
+/**
+ * The token that jobs have for what every job does. GitHub refuses a token whole when one of its permissions was not granted:
+ * there, what was granted has to do.
+ */
+function createApiToken({ mintToken }: GitHubAccessOptions): Token {
+  /** By installation, how many of the wishes above were refused. */
+  const refused = new Map<number, number>();
+  return async (installation, id, renew) => {
+    for (;;) {
+      const wish = refused.get(installation) ?? 0;
+      const permissions = apiPermissions[wish];
+      try {
+        return await mintToken(installation, { repositoryIds: [id], permissions, renew });
+      } catch (error) {
+        if (!isRefused(error) || permissions === undefined) throw error;
+        refused.set(installation, Math.max(refused.get(installation) ?? 0, wish + 1));
+      }
+    }
+  };
+}
+
+/** The token of the few calls that take `contents: write`, which many installations do not grant. */
+function createWritingToken({ mintToken, now = Date.now }: GitHubAccessOptions): Token {
+  /** By installation, when it was refused. */
+  const refusedAt = new Map<number, number>();
+  const refusal = () => notGranted("Writing to the repository", "contents=write");
+  return async (installation, id, renew) => {
+    if (now() - (refusedAt.get(installation) ?? Number.NEGATIVE_INFINITY) < refusalMs) throw refusal();
+    try {
+      return await mintToken(installation, { repositoryIds: [id], permissions: writingPermissions, renew });
+    } catch (error) {
+      if (!isRefused(error)) throw error;
+      refusedAt.set(installation, now());
+      throw refusal();
+    }
+  };
+}
+
+const isRefused = (error: unknown) => error instanceof AppError && error.code === "github_invalid";
 
 /** The Authorization header for git over HTTP: GitHub takes an installation token as the password of `x-access-token`. */
 export async function gitAuthorization(

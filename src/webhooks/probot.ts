@@ -43,25 +43,30 @@ export function createProbot(
   return new Probot({ appId, privateKey, secret, baseUrl, request: transport, log: quiet, Octokit });
 }
 
-export interface TokenScope {
-  /** The token reaches these repositories and no others. */
-  repositoryIds: readonly number[];
+/** The token reaches these repositories and no others: by id, or by name where only that is known. */
+type Reach =
+  | { repositoryIds: readonly number[]; repositoryNames?: never }
+  | { repositoryNames: readonly string[]; repositoryIds?: never };
+
+export type TokenScope = Reach & {
   /** Each must have been granted to the App; the token can do nothing else. */
   permissions?: Readonly<Record<string, "read" | "write">> | undefined;
   /** A new token, not the cached one: GitHub refused that. */
   renew?: boolean;
-}
+};
 
 /** A token of an installation, good for at least some minutes of the hour it lives. */
 export type InstallationAuth = (installation: number, scope: TokenScope) => Promise<string>;
 
 /** Mints tokens through Probot, which caches them. Rejects with an AppError of a `github_*` code. */
 export function installationAuth(probot: Probot): InstallationAuth {
-  return async (installation, { repositoryIds, permissions, renew = false }) => {
+  return async (installation, { repositoryIds, repositoryNames, permissions, renew = false }) => {
     const octokit = await probot.auth();
     try {
       const options = {
-        repositoryIds: [...repositoryIds],
+        ...(repositoryNames
+          ? { repositoryNames: [...repositoryNames] }
+          : { repositoryIds: [...repositoryIds] }),
         ...(permissions && { permissions }),
         refresh: renew,
       };

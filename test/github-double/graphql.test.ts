@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { clientOf } from "../support/github-double/client.ts";
-import type { ReviewComment } from "../support/github-double/model.ts";
+import type { Permissions, ReviewComment } from "../support/github-double/model.ts";
 import { createScenario, type Scenario } from "../support/github-double/scenario.ts";
 
 let scenario: Scenario;
@@ -8,7 +8,12 @@ let first: ReviewComment;
 let call: ReturnType<typeof clientOf>;
 
 beforeAll(async () => {
-  scenario = await createScenario({ base: { "a.txt": "a\nb\n" }, head: { "a.txt": "A\nB\n" } });
+  const permissions = { contents: "write", pull_requests: "write" } as const;
+  scenario = await createScenario({
+    base: { "a.txt": "a\nb\n" },
+    head: { "a.txt": "A\nB\n" },
+    permissions,
+  });
   call = clientOf(scenario.github, scenario.installation);
   const { people, pull } = scenario;
   first = await people.reviewComment(pull, "octocat", { path: "a.txt", line: 1, body: "One" });
@@ -64,11 +69,12 @@ describe("review threads", () => {
     expect(first.resolvedBy).toBeNull();
   });
 
-  it("are not resolved without the permission", async () => {
+  it.each<[string, Permissions]>([
+    ["of pull requests alone", { contents: "read", pull_requests: "write" }],
+    ["of contents alone", { contents: "write", pull_requests: "read" }],
+  ])("are not resolved with the permission %s", async (_which, permissions) => {
     const { id } = threadsOf(await ask(threads)).nodes[0];
-    const token = scenario.github.state.issueToken(scenario.installation, {
-      permissions: { pull_requests: "read" },
-    });
+    const token = scenario.github.state.issueToken(scenario.installation, { permissions });
     const query = `mutation { resolveReviewThread(input: {threadId: "${id}"}) { thread { id } } }`;
     const answer = await clientOf(scenario.github, token)("POST /graphql", { query });
     expect(answer.body.errors).toMatchObject([{ type: "FORBIDDEN" }]);

@@ -34,7 +34,7 @@ beforeAll(async () => {
     pacing: createPacing(clock),
     clock,
   });
-  api = createPullRequestApi({ client, owner: "octo-org", repo: "shop", pull: 1, app });
+  api = createPullRequestApi({ client, writing: client, owner: "octo-org", repo: "shop", pull: 1, app });
 });
 afterAll(() => scenario.github.close());
 
@@ -52,7 +52,7 @@ it("takes everything the bot's own client sends", async () => {
   expect(await api.permissionOf("octocat")).toBe("write");
   expect(await api.fileAt(".github/hunkwise.yml", "main")).toBe("x: 1\n");
   expect(await api.fileAt("missing", "main")).toBeUndefined();
-  await api.react(people.comment(pull, "octocat", "/review").id, "eyes");
+  await api.react({ id: people.comment(pull, "octocat", "/review").id, thread: null }, "eyes");
   expect(await api.acceptsReview(head, [on(2)])).toBe(true);
   await api.createReview(head, "Body.", [on(1), { ...on(3), startLine: 1 }]);
   await api.createFileComment(head, "a.txt", "On the file.");

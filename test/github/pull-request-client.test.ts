@@ -181,62 +181,6 @@ describe("our own texts", () => {
   });
 });
 
-describe("threads that wait for somebody", () => {
-  const thread = (id: number, over: object = {}) => ({
-    ...{ isResolved: false, isOutdated: false, ...over },
-    // A BigInt, which GraphQL writes as text.
-    comments: { nodes: [{ fullDatabaseId: String(id) }] },
-  });
-  const emptied = { ...thread(0), comments: { nodes: [] } };
-  const page = (nodes: unknown[], endCursor: string | null = null) => ({
-    data: {
-      repository: {
-        pullRequest: { reviewThreads: { nodes, pageInfo: { hasNextPage: endCursor !== null, endCursor } } },
-      },
-    },
-  });
-
-  it("are neither resolved nor outdated, on all pages", async () => {
-    const from = (cursor: string | null) => (body: { variables?: unknown }) => {
-      expect(body.variables).toEqual({ owner: "octo", repo: "shop", pull: 7, after: cursor });
-      return true;
-    };
-    github()
-      .post("/graphql", from(null))
-      .reply(200, page([thread(1), thread(2, { isResolved: true }), emptied], "c1"));
-    github()
-      .post("/graphql", from("c1"))
-      .reply(200, page([thread(3, { isOutdated: true }), thread(3_000_000_004)]));
-
-    expect(await apiFor().api.openThreads()).toEqual(new Set([1, 3_000_000_004]));
-  });
-
-  it("are asked for beside the REST API of an enterprise server, and again after a fault", async () => {
-    github().post("/api/graphql").reply(502, "<html></html>");
-    github()
-      .post("/api/graphql")
-      .reply(200, page([thread(1)]));
-
-    expect(await apiFor({ baseUrl: `${host}/api/v3` }).api.openThreads()).toEqual(new Set([1]));
-  });
-
-  it("are an error in GitHub's words where it refuses, which it does with status 200", async () => {
-    const message = "Resource not accessible by integration";
-    github()
-      .post("/graphql")
-      .reply(200, { data: null, errors: [{ type: "FORBIDDEN", message }] });
-    expect(await failure(apiFor().api.openThreads())).toMatchObject({
-      code: "github_forbidden",
-      message: expect.stringContaining(message),
-    });
-
-    github()
-      .post("/graphql")
-      .reply(200, { data: { repository: null } });
-    expect(await failure(apiFor().api.openThreads())).toMatchObject({ code: "github_failed" });
-  });
-});
-
 const place = { path: "src/a.ts", side: "RIGHT" as const, line: 9, startLine: null, body: "One" };
 
 describe("what is posted", () => {
@@ -267,7 +211,7 @@ describe("what is posted", () => {
     await api.createFileComment(head, "src/a.ts", "File");
     await api.createComment("New");
     await api.updateComment(2, "Edited");
-    await api.react(9, "eyes");
+    await api.react({ id: 9, thread: null }, "eyes");
   });
 });
 
@@ -316,6 +260,30 @@ describe("asking whether a review would be taken", () => {
     expect(await failure(apiFor().api.acceptsReview(head, [place]))).toMatchObject({
       code: "github_forbidden",
     });
+  });
+});
+
+describe("a comment in a review thread", () => {
+  const path = `${root}/pulls/comments/9`;
+
+  it("is answered in its thread, and reacted to where it stands", async () => {
+    github().post(`${pullPath}/comments/9/replies`, { body: "Fixed" }).reply(201, { id: 10 });
+    github().post(`${path}/reactions`, { content: "eyes" }).reply(201, { id: 11 });
+    const { api } = apiFor();
+    await api.reply(9, "Fixed");
+    await api.react({ id: 9, thread: 5 }, "eyes");
+  });
+
+  it("is told from those of others", async () => {
+    const { api } = apiFor();
+    github().get(path).reply(200, { id: 9, body: "x", user: bot });
+    expect(await api.isOwnReviewComment(9)).toBe(true);
+    github()
+      .get(path)
+      .reply(200, { id: 9, body: "x", user: { login: "hunkwise", type: "User" } });
+    expect(await api.isOwnReviewComment(9)).toBe(false);
+    github().get(path).reply(404, { message: "Not Found" });
+    expect(await api.isOwnReviewComment(9)).toBeUndefined();
   });
 });
 

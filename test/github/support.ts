@@ -67,7 +67,10 @@ export function clientFor(over: Partial<GitHubClientOptions> = {}) {
 
 export function apiFor(over: Partial<GitHubClientOptions> = {}) {
   const { client, clock } = clientFor(over);
-  return { clock, api: createPullRequestApi({ client, owner: "octo", repo: "shop", pull: 7, app }) };
+  return {
+    clock,
+    api: createPullRequestApi({ client, writing: client, owner: "octo", repo: "shop", pull: 7, app }),
+  };
 }
 
 /** What a promise rejects with, as far as callers branch on it. */

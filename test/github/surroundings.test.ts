@@ -3,7 +3,7 @@ import { createGitHubClient } from "../../src/github/client.ts";
 import { createPacing } from "../../src/github/pacing.ts";
 import { createPullRequestApi } from "../../src/github/pull-request-client.ts";
 import { endCheck, openIssue, otherApp, setStatus } from "../support/github-double/around.ts";
-import type { Permissions, Pull, ReviewComment } from "../support/github-double/model.ts";
+import type { Permissions, Pull } from "../support/github-double/model.ts";
 import { headOf } from "../support/github-double/model.ts";
 import { createScenario, type Scenario } from "../support/github-double/scenario.ts";
 
@@ -37,7 +37,7 @@ function apiOf(pull: number, permissions?: Permissions) {
     userAgent: "test",
     pacing: createPacing(),
   });
-  return createPullRequestApi({ client, owner: "octo-org", repo: "shop", pull, app });
+  return createPullRequestApi({ client, writing: client, owner: "octo-org", repo: "shop", pull, app });
 }
 
 describe("an issue", () => {
@@ -119,60 +119,5 @@ describe("checks of a head", () => {
     expect(await seen({ checks: "read" })).toEqual(["test"]);
     expect(await seen({ statuses: "read" })).toEqual(["build"]);
     expect(await seen({})).toEqual([]);
-  });
-});
-
-/** A comment of an App on a line, as its own review brings it. */
-async function commentOf(
-  pull: Pull,
-  bot: "ours" | "another",
-  body: string,
-  line = 1,
-): Promise<ReviewComment> {
-  const app = bot === "ours" ? scenario.app : otherApp(scenario.github);
-  const comment = await scenario.people.reviewComment(pull, app.bot.login, { path: "a.txt", line, body });
-  return Object.assign(comment, { via: app });
-}
-
-describe("threads of ours", () => {
-  it("are told with where they stand and what people answered", async () => {
-    const { pull } = opened();
-    const { people, app } = scenario;
-    const first = await commentOf(pull, "ours", "First");
-    const second = await commentOf(pull, "ours", "Second", 2);
-    people.reply(first, "octocat", "On purpose");
-    people.reply(first, app.bot.login, "Fixed in abc");
-    people.reply(first, otherApp(scenario.github).bot.login, "Beep");
-    people.resolve(second, "octocat");
-
-    expect(await apiOf(pull.number).ownThreads()).toEqual([
-      { body: "First", path: "a.txt", line: 1, resolved: false, outdated: false, replies: ["On purpose"] },
-      { body: "Second", path: "a.txt", line: 2, resolved: true, outdated: false, replies: [] },
-    ]);
-  });
-
-  it("whose line has changed since have none", async () => {
-    const { pull } = opened();
-    await commentOf(pull, "ours", "First");
-    scenario.people.push(pull, { "a.txt": "other\nB\n" });
-
-    expect(await apiOf(pull.number).ownThreads()).toMatchObject([{ line: null, outdated: true }]);
-  });
-
-  it("are not those of people or other Apps, whatever they say", async () => {
-    const { pull } = opened();
-    await scenario.people.reviewComment(pull, "hunkwise", { path: "a.txt", line: 1, body: "Mine" });
-    await commentOf(pull, "another", "Theirs");
-
-    expect(await apiOf(pull.number).ownThreads()).toEqual([]);
-  });
-
-  it("are read page by page", async () => {
-    const { pull } = opened();
-    for (let n = 0; n < 27; n++) await commentOf(pull, "ours", `Comment ${n}`);
-
-    const found = await apiOf(pull.number).ownThreads();
-
-    expect(found.map(({ body }) => body)).toEqual(Array.from({ length: 27 }, (_, n) => `Comment ${n}`));
   });
 });

@@ -5,7 +5,16 @@ import type { GitHubDouble } from "../github-double.ts";
 import { resolveAnchor } from "./anchor.ts";
 import { createBareRepository } from "./bare-repository.ts";
 import { pullDiff } from "./current-line.ts";
-import type { IssueComment, Pull, Repository, Review, ReviewComment, Role, Side } from "./model.ts";
+import type {
+  IssueComment,
+  Pull,
+  ReactionContent,
+  Repository,
+  Review,
+  ReviewComment,
+  Role,
+  Side,
+} from "./model.ts";
 import { fullName, headOf, nextNumber } from "./model.ts";
 
 /** Content by path; null deletes. */
@@ -197,6 +206,11 @@ export class People {
 
   resolve(comment: ReviewComment, login: string): void {
     (comment.inReplyTo ?? comment).resolvedBy = this.#state.account(login);
+  }
+
+  react(comment: IssueComment | ReviewComment, login: string, content: ReactionContent): void {
+    const user = this.#state.account(login);
+    comment.reactions.push({ id: this.#state.nextId(), user, content, createdAt: this.#state.now() });
   }
 
   #inThread(

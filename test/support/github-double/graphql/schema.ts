@@ -1,5 +1,6 @@
 import { currentPlace } from "../current-line.ts";
-import type { Account, Pull, Repository, ReviewComment, Token } from "../model.ts";
+import { reviewCommentPage } from "../json/comment.ts";
+import type { Account, Pull, Reaction, Repository, ReviewComment, Token } from "../model.ts";
 import { headOf, nodeId, timestamp } from "../model.ts";
 import type { GitHubState } from "../state.ts";
 
@@ -29,8 +30,17 @@ export interface Resolver {
 const threadId = (first: ReviewComment) => nodeId("PRRT", first.id);
 const repliesOf = (first: ReviewComment) =>
   first.pull.reviewComments.filter((one) => one === first || one.inReplyTo === first);
-const threadsOf = (pull: Pull) =>
-  pull.reviewComments.filter((one) => !one.inReplyTo && one.review.state !== "PENDING");
+/** Who looks: a pending review's threads are seen by its author alone. */
+interface View {
+  state: GitHubState;
+  viewer: Account;
+}
+
+const viewOf = (state: GitHubState, token: Token): View => ({ state, viewer: token.installation.app.bot });
+const threadsOf = (pull: Pull, { viewer }: View) =>
+  pull.reviewComments.filter(
+    ({ inReplyTo, review }) => !inReplyTo && (review.state !== "PENDING" || review.author === viewer),
+  );
 
 /** A connection: `first` (or `last`), `after` a cursor that is an index. */
 function connection<T>(name: string, items: T[], args: Arguments, show: (item: T) => Resolver): Resolver {
@@ -67,7 +77,41 @@ const actor = (account: Account): Resolver => ({
   fields: { login: () => account.login.replace(/\[bot\]$/, "") },
 });
 
-const comment = (one: ReviewComment): Resolver => ({
+/** GitHub's schema knows nobody but users here; whether an App's bot then keeps its brackets is not written down. */
+const user = ({ login }: Account): Resolver => ({ name: "User", fields: { login: () => login } });
+
+/** As enumerations of GraphQL call them. */
+const contents: Record<string, Reaction["content"]> = {
+  THUMBS_UP: "+1",
+  THUMBS_DOWN: "-1",
+  ...{
+    LAUGH: "laugh",
+    CONFUSED: "confused",
+    HEART: "heart",
+    HOORAY: "hooray",
+    ROCKET: "rocket",
+    EYES: "eyes",
+  },
+};
+
+const reaction = (one: Reaction): Resolver => ({
+  name: "Reaction",
+  fields: {
+    createdAt: () => timestamp(one.createdAt),
+    content: () => Object.entries(contents).find(([, content]) => content === one.content)?.[0],
+    user: () => user(one.user),
+  },
+});
+
+function reactions(all: Reaction[], args: Arguments): Resolver {
+  const wanted = contents[String(args.content)];
+  const some = args.content === undefined ? all : all.filter(({ content }) => content === wanted);
+  const { direction } = (args.orderBy ?? {}) as { direction?: "ASC" | "DESC" };
+  const ordered = some.toSorted((a, b) => a.createdAt.getTime() - b.createdAt.getTime());
+  return connection("reactions", direction === "DESC" ? ordered.reverse() : ordered, args, reaction);
+}
+
+const comment = ({ state }: View, one: ReviewComment): Resolver => ({
   name: "PullRequestReviewComment",
   fields: {
     id: () => nodeId("PRRC", one.id),
@@ -79,24 +123,31 @@ const comment = (one: ReviewComment): Resolver => ({
     createdAt: () => timestamp(one.createdAt),
     author: () => actor(one.author),
     viewerDidAuthor: () => one.via !== null,
+    url: () => reviewCommentPage(state, one),
+    state: () => (one.review.state === "PENDING" ? "PENDING" : "SUBMITTED"),
+    reactions: (args) => reactions(one.reactions, args),
   },
 });
 
-const thread = (first: ReviewComment): Resolver => ({
+const thread = (view: View, first: ReviewComment): Resolver => ({
   name: "PullRequestReviewThread",
   fields: {
     id: () => threadId(first),
     isResolved: () => first.resolvedBy !== null,
     isOutdated: async () => first.anchor !== null && (await currentPlace(first)) === null,
     path: () => first.path,
+    diffSide: () => first.anchor?.side ?? "RIGHT",
     line: async () => (await currentPlace(first))?.line ?? null,
-    resolvedBy: () => first.resolvedBy && actor(first.resolvedBy),
+    startLine: async () => (await currentPlace(first))?.startLine ?? null,
+    originalLine: () => first.anchor?.line ?? 1,
+    originalStartLine: () => first.anchor?.startLine ?? null,
+    resolvedBy: () => first.resolvedBy && user(first.resolvedBy),
     subjectType: () => (first.anchor ? "LINE" : "FILE"),
-    comments: (args) => connection("comments", repliesOf(first), args, comment),
+    comments: (args) => connection("comments", repliesOf(first), args, (one) => comment(view, one)),
   },
 });
 
-const pull = (one: Pull): Resolver => ({
+const pull = (view: View, one: Pull): Resolver => ({
   name: "PullRequest",
   fields: {
     id: () => nodeId("PR", one.id),
@@ -105,18 +156,19 @@ const pull = (one: Pull): Resolver => ({
     state: () => (one.merged ? "MERGED" : one.state.toUpperCase()),
     isDraft: () => one.draft,
     headRefOid: () => headOf(one),
-    reviewThreads: (args) => connection("reviewThreads", threadsOf(one), args, thread),
+    reviewThreads: (args) =>
+      connection("reviewThreads", threadsOf(one, view), args, (first) => thread(view, first)),
   },
 });
 
-const repository = (one: Repository): Resolver => ({
+const repository = (view: View, one: Repository): Resolver => ({
   name: "Repository",
   fields: {
     id: () => nodeId("R", one.id),
     name: () => one.name,
     pullRequest: ({ number }) => {
       const found = one.pulls.get(Number(number));
-      if (found) return pull(found);
+      if (found) return pull(view, found);
       throw new GraphqlRefusal(
         "NOT_FOUND",
         `Could not resolve to a PullRequest with the number of ${number}.`,
@@ -125,10 +177,8 @@ const repository = (one: Repository): Resolver => ({
   },
 });
 
-const covers = (token: Token, access: "read" | "write") => {
-  const granted = token.permissions.pull_requests;
-  return granted === "write" || granted === access;
-};
+const covers = ({ permissions }: Token, access: "read" | "write", name = "pull_requests") =>
+  permissions[name] === "write" || permissions[name] === access;
 
 const forbidden = () => new GraphqlRefusal("FORBIDDEN", "Resource not accessible by integration");
 
@@ -145,25 +195,27 @@ function query(state: GitHubState, token: Token): Resolver {
           );
         }
         if (!covers(token, "read")) throw forbidden();
-        return repository(found);
+        return repository(viewOf(state, token), found);
       },
     },
   };
 }
 
 function mutation(state: GitHubState, token: Token): Resolver {
+  const view = viewOf(state, token);
   const change = (name: string, resolved: boolean) => (args: Arguments) => {
     const { threadId: wanted } = (args.input ?? {}) as { threadId?: string };
     const first = state
       .allPulls()
-      .flatMap(threadsOf)
+      .flatMap((one) => threadsOf(one, view))
       .find((one) => threadId(one) === wanted);
     if (!first || !token.repositories.includes(first.pull.repository)) {
       throw new GraphqlRefusal("NOT_FOUND", `Could not resolve to a node with the global id of '${wanted}'`);
     }
-    if (!covers(token, "write")) throw forbidden();
+    // Not documented, and so it is (https://github.com/orgs/community/discussions/44650).
+    if (!covers(token, "write") || !covers(token, "write", "contents")) throw forbidden();
     first.resolvedBy = resolved ? token.installation.app.bot : null;
-    return { name, fields: { thread: () => thread(first) } };
+    return { name, fields: { thread: () => thread(view, first) } };
   };
   return {
     name: "Mutation",

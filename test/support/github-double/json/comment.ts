@@ -80,9 +80,12 @@ export interface CurrentPlace {
   position: number;
 }
 
+export const reviewCommentPage = (state: GitHubState, { pull, id }: ReviewComment) =>
+  `${pullPage(state, pull)}#discussion_r${id}`;
+
 export function reviewCommentJson(state: GitHubState, comment: ReviewComment, current: CurrentPlace | null) {
   const url = `${repositoryUrl(state, comment.pull.repository)}/pulls/comments/${comment.id}`;
-  const html = `${pullPage(state, comment.pull)}#discussion_r${comment.id}`;
+  const html = reviewCommentPage(state, comment);
   const pull = pullUrl(state, comment.pull);
   const { anchor } = comment;
   return {

@@ -1,0 +1,134 @@
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { createGitHubClient } from "../../src/github/client.ts";
+import { createPacing } from "../../src/github/pacing.ts";
+import { createPullRequestApi } from "../../src/github/pull-request-client.ts";
+import { otherApp } from "../support/github-double/around.ts";
+import { headOf, type Pull, type ReviewComment } from "../support/github-double/model.ts";
+import { createScenario, type Scenario } from "../support/github-double/scenario.ts";
+
+let scenario: Scenario;
+beforeAll(async () => {
+  scenario = await createScenario({ base: { "a.txt": "a\nb\nc\n" }, head: { "a.txt": "A\nB\nC\n" } });
+});
+afterAll(async () => {
+  const { github } = scenario;
+  await github.close();
+  expect(github.violations).toEqual([]);
+});
+
+/** A pull request of its own, so that cases do not see each other. */
+function opened(): Pull {
+  const { people, repository } = scenario;
+  const commits = [{ files: { "a.txt": "A\nB\nC\n" } }];
+  return people.openPull(repository, { title: "Change it", author: "octocat", commits });
+}
+
+function apiOf({ number }: Pull) {
+  const { github, installation, app } = scenario;
+  const client = createGitHubClient({
+    baseUrl: github.apiUrl,
+    token: async () => github.state.issueToken(installation).value,
+    userAgent: "test",
+    pacing: createPacing({ now: () => 0, sleep: async () => {} }),
+  });
+  return createPullRequestApi({
+    ...{ client, writing: client, owner: "octo-org", repo: "shop", pull: number, app },
+  });
+}
+
+/** A comment of an App on a line, as its own review brings it. */
+async function commentOf(
+  pull: Pull,
+  bot: "ours" | "another",
+  body: string,
+  line = 1,
+): Promise<ReviewComment> {
+  const app = bot === "ours" ? scenario.app : otherApp(scenario.github);
+  const comment = await scenario.people.reviewComment(pull, app.bot.login, { path: "a.txt", line, body });
+  return Object.assign(comment, { via: app });
+}
+
+it("tells where a thread of ours stands, who answered and who resolved it", async () => {
+  const pull = opened();
+  const { people, app, github } = scenario;
+  const first = await commentOf(pull, "ours", "First");
+  const second = await commentOf(pull, "ours", "Second", 2);
+  const replies = [
+    people.reply(first, "octocat", "On purpose"),
+    people.reply(first, app.bot.login, "Fixed in abc"),
+    people.reply(first, otherApp(github).bot.login, "Beep"),
+  ];
+  people.resolve(second, "octocat");
+  people.react(first, "eve", "-1");
+  people.react(first, "octocat", "+1");
+  people.react(first, otherApp(github).bot.login, "-1");
+
+  const [one, two] = await apiOf(pull).ownThreads();
+
+  const at = expect.stringMatching(/^\d{4}-\d\d-\d\dT[\d:]+Z$/);
+  expect(one).toEqual({
+    ...{
+      id: expect.stringMatching(/^PRRT_/),
+      comment: first.id,
+      body: "First",
+      path: "a.txt",
+      side: "RIGHT",
+    },
+    ...{ line: 1, startLine: null, originalLine: 1, resolved: false, resolvedBy: null, outdated: false },
+    url: `${github.url}/octo-org/shop/pull/${pull.number}#discussion_r${first.id}`,
+    replies: [
+      { author: { login: "octocat", kind: "person" }, body: "On purpose" },
+      { author: { login: "hunkwise", kind: "us" }, body: "Fixed in abc" },
+      { author: { login: "ci", kind: "bot" }, body: "Beep" },
+    ].map((reply, nth) => ({ id: replies[nth]?.id, ...reply, createdAt: at })),
+    downvotes: [{ by: "eve", at }],
+  });
+  expect(two).toMatchObject({
+    resolved: true,
+    resolvedBy: { login: "octocat", kind: "person" },
+    replies: [],
+  });
+});
+
+it("knows a range, a file, and where a line was that has changed since", async () => {
+  const pull = opened();
+  const api = apiOf(pull);
+  const at = { path: "a.txt", side: "RIGHT", body: "x" } as const;
+  await api.createReview(headOf(pull), "Body", [{ ...at, line: 3, startLine: 2 }]);
+  await api.createFileComment(headOf(pull), "a.txt", "On the file");
+
+  expect(await api.ownThreads()).toMatchObject([
+    { line: 3, startLine: 2, originalLine: 3, outdated: false },
+    { line: null, startLine: null, originalLine: null, outdated: false },
+  ]);
+  scenario.people.push(pull, { "a.txt": "A\nB\nother\n" });
+  expect((await api.ownThreads())[0]).toMatchObject({
+    line: null,
+    startLine: null,
+    originalLine: 3,
+    outdated: true,
+  });
+});
+
+it("leaves out what people and other Apps began, whatever they say, and what is pending", async () => {
+  const pull = opened();
+  await scenario.people.reviewComment(pull, "hunkwise", { path: "a.txt", line: 1, body: "Mine" });
+  const pending = await commentOf(pull, "ours", "Later");
+  pending.review.state = "PENDING";
+  await commentOf(pull, "another", "Theirs");
+
+  expect(await apiOf(pull).ownThreads()).toEqual([]);
+});
+
+it("reads the latest fifty answers of a thread", async () => {
+  const pull = opened();
+  const first = await commentOf(pull, "ours", "First");
+  for (let n = 1; n <= 60; n++) scenario.people.reply(first, "octocat", `Answer ${n}`);
+
+  const [found] = await apiOf(pull).ownThreads();
+
+  expect(found?.body).toBe("First");
+  expect(found?.replies.map(({ body }) => body)).toEqual(
+    Array.from({ length: 50 }, (_, n) => `Answer ${n + 11}`),
+  );
+});
