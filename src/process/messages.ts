@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { CheckoutPlace } from "../git/checkout-place.ts";
 import { modelRoles } from "../llm/model.ts";
+import { AnswerInput, AnswerResult } from "../review/answer/answer-input.ts";
 import { ProgressEvent } from "../review/progress.ts";
 import { ReviewInput } from "../review/review-input.ts";
 import { ReviewResult } from "../review/review-result.ts";
@@ -75,12 +76,19 @@ const Failure = z.strictObject({ code: z.string(), message: z.string(), remedy: 
 
 export type { ProgressEvent };
 
+/** What the process is started for. */
+const Assignment = z.discriminatedUnion("kind", [
+  z.strictObject({ kind: z.literal("review"), input: ReviewInput }),
+  z.strictObject({ kind: z.literal("answer"), input: AnswerInput }),
+]);
+export type Assignment = z.infer<typeof Assignment>;
+
 /** From the parent to the review process. */
 export const ToChild = z.discriminatedUnion("type", [
   z.strictObject({
     type: z.literal("start"),
     place: CheckoutPlace,
-    input: ReviewInput,
+    assignment: Assignment,
     replay: z.array(LoopEntry),
   }),
   z.strictObject({ type: z.literal("turn"), request: z.int(), turn: ModelTurn }),
@@ -101,6 +109,7 @@ export const FromChild = z.discriminatedUnion("type", [
   }),
   z.strictObject({ type: z.literal("record"), number: z.int(), entry: LoopEntry }),
   z.strictObject({ type: z.literal("result"), result: ReviewResult }),
+  z.strictObject({ type: z.literal("answer"), answer: AnswerResult }),
   z.strictObject({ type: z.literal("failed"), error: Failure }),
 ]);
 export type FromChild = z.infer<typeof FromChild>;

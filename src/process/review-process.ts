@@ -1,9 +1,10 @@
-/** The review process: waits for its start message, reviews and hands the result back. */
+/** The review process: waits for its start message, reviews or answers a question, and hands back what came of it. */
 import { prepareAnalyzers } from "../analyzers/all-analyzers.ts";
 import { createPrivacy } from "../diff/filter.ts";
 import { AppError, publicLine } from "../errors.ts";
 import { openWorkspace } from "../git/git-workspace.ts";
 import { keepProgramsInThisGroup, killGroup } from "../git/run-process.ts";
+import { runAnswer } from "../review/answer/run-answer.ts";
 import { runReview } from "../review/run-review.ts";
 import { createDiffSource } from "../tools/diff-source.ts";
 import { keepCompiledCodeNow } from "./compile-cache.ts";
@@ -18,22 +19,28 @@ const parent = createParentPort(send);
 
 type Start = Extract<ToChild, { type: "start" }>;
 
-async function review({ place, input, replay }: Start): Promise<void> {
+async function work({ place, assignment, replay }: Start): Promise<void> {
   await using workspace = openWorkspace(place);
-  const { private: privatePaths, ignore } = input.config.paths;
-  const result = await runReview(input, {
+  const { private: privatePaths, ignore } = assignment.input.config.paths;
+  const deps = {
     workspace,
     diffs: createDiffSource(workspace, { ignore, private: privatePaths }),
-    models: input.models && parent.models(input.models),
     trajectory: parent.trajectory,
     replay,
     isPrivate: createPrivacy(privatePaths),
     progress: parent.progress,
-    // The parent ends this process when the review is no longer wanted.
+    // The parent ends this process when its work is no longer wanted.
     signal: new AbortController().signal,
     now: Date.now,
     startedAt: Date.now(),
-  });
+  };
+  if (assignment.kind === "answer") {
+    const { input } = assignment;
+    const answer = await runAnswer(input, { ...deps, models: parent.models(input.models) });
+    return void send({ type: "answer", answer });
+  }
+  const { input } = assignment;
+  const result = await runReview(input, { ...deps, models: input.models && parent.models(input.models) });
   send({ type: "result", result });
 }
 
@@ -53,7 +60,7 @@ function stackOf(error: unknown): string {
 process.on("message", (raw) => {
   const message = ToChild.parse(raw);
   if (message.type !== "start") return parent.receive(message);
-  void review(message).catch(fail);
+  void work(message).catch(fail);
 });
 // Without a parent there is nobody to answer, and nobody to end a process that hangs.
 process.on("disconnect", () => {
