@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { CheckoutPlace } from "../git/checkout-place.ts";
+import { HASH_CHARACTERS } from "../ledger/reviewed.ts";
 import { modelRoles } from "../llm/model.ts";
 import { AnswerInput, AnswerResult } from "../review/answer/answer-input.ts";
 import { ProgressEvent } from "../review/progress.ts";
@@ -72,6 +73,15 @@ const LoopEntry = z.discriminatedUnion("kind", [
   z.strictObject({ kind: z.literal("stopped"), loop: z.string(), reason: z.string() }),
 ]);
 
+const UnitEntry = z.strictObject({
+  kind: z.literal("unit"),
+  head: z.string(),
+  loop: z.string(),
+  hashes: z.array(z.string().length(HASH_CHARACTERS)),
+  /** Parsed where they are read again. */
+  findings: z.array(z.unknown()),
+});
+
 const Failure = z.strictObject({ code: z.string(), message: z.string(), remedy: z.string().nullable() });
 
 export type { ProgressEvent };
@@ -107,7 +117,7 @@ export const FromChild = z.discriminatedUnion("type", [
     role: z.enum(modelRoles),
     model: ModelRequest,
   }),
-  z.strictObject({ type: z.literal("record"), number: z.int(), entry: LoopEntry }),
+  z.strictObject({ type: z.literal("record"), number: z.int(), entry: z.union([LoopEntry, UnitEntry]) }),
   z.strictObject({ type: z.literal("result"), result: ReviewResult }),
   z.strictObject({ type: z.literal("answer"), answer: AnswerResult }),
   z.strictObject({ type: z.literal("failed"), error: Failure }),
