@@ -174,6 +174,8 @@ export interface RepositoryApi {
   permissionOf(login: string): Promise<Permission>;
   /** The file's text at a ref of the base repository; undefined when there is none. `too_large` beyond 1 MB. */
   fileAt(path: string, ref: string): Promise<string | undefined>;
+  /** Numbers of the open pull requests whose head is this commit, those of forks included. Empty for an unknown commit. */
+  commitPulls(sha: string): Promise<number[]>;
   /** Reacts to a comment, wherever it stands. */
   react(comment: CommentRef, reaction: "eyes" | "+1" | "confused"): Promise<void>;
   /** Our own check run of this commit with this external id. */
@@ -221,7 +223,7 @@ export interface PullRequestApi extends RepositoryApi, Surroundings {
 
 /** A file to be changed on a branch of its own, and the pull request that proposes it. */
 export interface FileProposal {
-  /** Name of the new branch. Where it is there already, its pull request is the answer. */
+  /** Name of the new branch. Where it has a pull request already, open or closed, that one is the answer. */
   branch: string;
   /** The branch to start from and to be merged into. */
   base: string;
@@ -233,8 +235,14 @@ export interface FileProposal {
   body: string;
 }
 
-/** What may write to a repository; only for a command that asks for it, with a token made for that one job. */
+/**
+ * What may write to a repository; only for a command that asks for it, with a token that no other call has. Rejects with
+ * `github_forbidden` where `contents: write` was not granted.
+ */
 export interface RepositoryWriter {
   /** Opens a pull request and resolves to its page. May be called again after a fault: nothing is opened twice. */
   propose(proposal: FileProposal): Promise<string>;
 }
+
+/** A file of another repository's default branch; undefined where there is none, or none that we may see. */
+export type ReadFile = (path: string) => Promise<string | undefined>;

@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { AppError } from "../errors.ts";
 import type { GitHubClient } from "./client.ts";
+import { readFile } from "./contents.ts";
 import { unreadableAnswer } from "./errors.ts";
 import type { AppIdentity } from "./own-text.ts";
 import type { CheckAnnotation, CheckRunUpdate, RepositoryApi, StandingCheckRun } from "./pull-request-api.ts";
@@ -15,11 +16,11 @@ export interface RepositoryApiOptions {
 /** As it stands in the list of checks, and in branch protection rules that require it. */
 const checkName = "Hunkwise";
 
-/** What we read as text through the contents API; beyond it GitHub hands out no content either. */
-const largestFileBytes = 1_000_000;
-
 /** 10,000 annotations: beyond it we would not know what already stands. */
 const mostAnnotationPages = 100;
+
+/** 1,000 pull requests that hold one commit. */
+const mostCommitPullPages = 10;
 
 const Id = z.object({ id: z.int() });
 const PermissionAnswer = z.object({ permission: z.enum(["admin", "write", "read", "none"]).catch("none") });
@@ -35,12 +36,9 @@ const CheckRuns = z.object({
   ),
 });
 const Annotation = z.object({ raw_details: z.string().nullish() });
-const FileContent = z.object({
-  type: z.literal("file"),
-  size: z.number(),
-  encoding: z.string(),
-  content: z.string(),
-});
+const CommitPulls = z.array(
+  z.object({ number: z.int(), state: z.string(), head: z.object({ sha: z.string() }) }),
+);
 
 export function createRepositoryApi({ client, owner, repo, app }: RepositoryApiOptions): RepositoryApi {
   const { rest } = client;
@@ -74,15 +72,13 @@ export function createRepositoryApi({ client, owner, repo, app }: RepositoryApiO
       }
     },
 
-    async fileAt(path, ref) {
-      const route = `GET /repos/{owner}/{repo}/contents/${encodePath(path)}`;
-      try {
-        const { data } = await client.request(route, { ...here, ref });
-        return decodeFile(data, path);
-      } catch (error) {
-        if (error instanceof AppError && error.code === "github_not_found") return undefined;
-        throw error;
-      }
+    fileAt: async (path, ref) => (await readFile(client, here, path, ref))?.text,
+
+    async commitPulls(sha) {
+      const pulls = await client.list(`${root}/commits/${sha}/pulls`, mostCommitPullPages).catch(noneOrThrow);
+      return read(CommitPulls, pulls, `pull requests of ${sha}`)
+        .filter(({ state, head }) => state === "open" && head.sha === sha)
+        .map(({ number }) => number);
     },
 
     async react({ id: comment_id, thread }, content) {
@@ -132,6 +128,14 @@ function standing(run: z.infer<typeof CheckRuns>["check_runs"][number]): Standin
   return { id, completed: status === "completed", conclusion, title: output?.title ?? null };
 }
 
+/** A commit that GitHub does not know has no pull requests. */
+function noneOrThrow(error: unknown): never[] {
+  const isUnknown =
+    error instanceof AppError && (error.code === "github_not_found" || error.code === "github_invalid");
+  if (!isUnknown) throw error;
+  return [];
+}
+
 /** Parses an answer; what does not fit is a fault of the far side, not of ours. */
 export function read<T>(schema: z.ZodType<T>, data: unknown, what: string): T {
   const parsed = schema.safeParse(data);
@@ -153,25 +157,4 @@ function wireAnnotation({ path, startLine, endLine, level, title, message, detai
     ...{ path, title, message },
     ...{ start_line: startLine, end_line: endLine, annotation_level: level, raw_details: details },
   };
-}
-
-/** A path as data: a segment that URLs give a meaning would lead to another endpoint. */
-function encodePath(path: string): string {
-  const segments = path.split("/");
-  if (segments.some((segment) => segment === "" || segment === "." || segment === "..")) {
-    throw new AppError("usage", `"${path}" is no path in a repository`);
-  }
-  return segments.map(encodeURIComponent).join("/");
-}
-
-/** A folder or a submodule is no file; a symbolic link to a file is answered by GitHub with that file. */
-function decodeFile(data: unknown, path: string): string | undefined {
-  const { success, data: file } = FileContent.safeParse(data);
-  if (!success) return undefined;
-  if (file.size > largestFileBytes || file.encoding !== "base64") {
-    throw new AppError("too_large", `${path} is too large to be read (${file.size} bytes)`, {
-      remedy: `Keep it under ${largestFileBytes} bytes`,
-    });
-  }
-  return Buffer.from(file.content, "base64").toString("utf8");
 }

@@ -1,10 +1,12 @@
 import { AppError } from "../errors.ts";
 import { createGitHubClient, type GitHubClient } from "../github/client.ts";
+import { readFile } from "../github/contents.ts";
 import { notGranted } from "../github/errors.ts";
 import type { AppIdentity } from "../github/own-text.ts";
 import { createPacings } from "../github/pacing.ts";
 import { createPullRequestApi } from "../github/pull-request-client.ts";
 import { createRepositoryApi } from "../github/repository-client.ts";
+import { createRepositoryWriter } from "../github/repository-writer.ts";
 import type { RepositoryRef } from "../queue/job.ts";
 import type { GitHubAccess } from "./job-dependencies.ts";
 
@@ -29,7 +31,7 @@ const publishing = { contents: "read", pull_requests: "write", checks: "write" }
 const surroundings = { issues: "read", statuses: "read" } as const;
 /** Asked for in this order, until GitHub grants one. The last is all that the installation has. */
 const apiPermissions = [{ ...publishing, ...surroundings }, publishing, undefined];
-const gitPermissions = { contents: "read" } as const;
+const readingPermissions = { contents: "read" } as const;
 /** What resolving a thread and proposing a file take, and nothing else has. */
 const writingPermissions = { contents: "write", pull_requests: "write" } as const;
 
@@ -47,13 +49,21 @@ export interface GitHubAccessOptions {
   now?: () => number;
 }
 
+/** Where an account keeps what holds for all of its repositories. */
+const organizationRepository = ".github";
+
 /** GitHub's API for jobs: a token for each repository, one pacing for each installation. */
 export function createGitHubAccess(options: GitHubAccessOptions): GitHubAccess {
   const pacings = createPacings();
-  const token = { api: createApiToken(options), writing: createWritingToken(options) };
+  const apiToken = createApiToken(options);
+  const tokens = {
+    api: apiToken,
+    writing: createWritingToken(options),
+    organization: createOrganizationToken(options, apiToken),
+  };
 
   function client(
-    kind: keyof typeof token,
+    kind: keyof typeof tokens,
     { installation, id }: RepositoryRef,
     signal: AbortSignal,
   ): GitHubClient {
@@ -61,7 +71,7 @@ export function createGitHubAccess(options: GitHubAccessOptions): GitHubAccess {
       baseUrl: options.apiUrl,
       userAgent: options.userAgent,
       pacing: pacings(installation),
-      token: ({ renew }) => token[kind](installation, id, renew),
+      token: ({ renew }) => tokens[kind](installation, id, renew),
       signal,
     });
   }
@@ -76,6 +86,15 @@ export function createGitHubAccess(options: GitHubAccessOptions): GitHubAccess {
     async pull(repository, pull, signal) {
       const writing = client("writing", repository, signal);
       return createPullRequestApi({ ...(await access(repository, signal)), pull, writing });
+    },
+    async writer(repository, signal) {
+      const { owner, name: repo } = repository;
+      return createRepositoryWriter({ client: client("writing", repository, signal), owner, repo });
+    },
+    async organization(repository, signal) {
+      const there = { owner: repository.owner, repo: organizationRepository };
+      const reading = client("organization", repository, signal);
+      return async (path) => (await readFile(reading, there, path))?.text;
     },
   };
 }
@@ -120,6 +139,22 @@ function createWritingToken({ mintToken, now = Date.now }: GitHubAccessOptions):
   };
 }
 
+/**
+ * The token for the organisation's repository. GitHub refuses it where the App is not installed there, or there is no such
+ * repository: then any token can read it, if it is public.
+ */
+function createOrganizationToken({ mintToken }: GitHubAccessOptions, apiToken: Token): Token {
+  return async (installation, id, renew) => {
+    const repositoryNames = [organizationRepository];
+    try {
+      return await mintToken(installation, { repositoryNames, permissions: readingPermissions, renew });
+    } catch (error) {
+      if (!isRefused(error)) throw error;
+      return apiToken(installation, id, renew);
+    }
+  };
+}
+
 const isRefused = (error: unknown) => error instanceof AppError && error.code === "github_invalid";
 
 /** The Authorization header for git over HTTP: GitHub takes an installation token as the password of `x-access-token`. */
@@ -128,7 +163,7 @@ export async function gitAuthorization(
   { installation, id }: RepositoryRef,
 ): Promise<string> {
   // A cached token may have less than a minute left; git cannot ask for another in the middle of a fetch.
-  const scope = { repositoryIds: [id], permissions: gitPermissions, renew: true };
+  const scope = { repositoryIds: [id], permissions: readingPermissions, renew: true };
   const token = await mintToken(installation, scope);
   return `Basic ${Buffer.from(`x-access-token:${token}`).toString("base64")}`;
 }

@@ -1,5 +1,10 @@
 import type { Checkout } from "../git/checkout.ts";
-import type { PullRequestApi, RepositoryApi } from "../github/pull-request-api.ts";
+import type {
+  PullRequestApi,
+  ReadFile,
+  RepositoryApi,
+  RepositoryWriter,
+} from "../github/pull-request-api.ts";
 import type { Models } from "../llm/model.ts";
 import type { RepositoryRef } from "../queue/job.ts";
 import type { Spending } from "../queue/spending.ts";
@@ -9,6 +14,10 @@ import type { DayLimits } from "./day-budget.ts";
 export interface GitHubAccess {
   repository(repository: RepositoryRef, signal: AbortSignal): Promise<RepositoryApi>;
   pull(repository: RepositoryRef, number: number, signal: AbortSignal): Promise<PullRequestApi>;
+  /** For a command that changes a file. Its calls reject with `github_forbidden` where that was not granted. */
+  writer(repository: RepositoryRef, signal: AbortSignal): Promise<RepositoryWriter>;
+  /** Reads the repository `.github` of the repository's owner, where an organisation keeps what holds for all of its own. */
+  organization(repository: RepositoryRef, signal: AbortSignal): Promise<ReadFile>;
 }
 
 export interface CheckoutRequest {
