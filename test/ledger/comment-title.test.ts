@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { severities } from "../../src/finding.ts";
-import { commentTitle } from "../../src/reporters/comment-title.ts";
+import { commentTitle } from "../../src/ledger/comment-title.ts";
 import { renderComment, type Spot } from "../../src/reporters/render-comment.ts";
-import { sampleFinding } from "./sample-result.ts";
+import { sampleFinding } from "../reporters/sample-result.ts";
 
 const context = {
   repositoryUrl: "https://github.com/octo/shop",
