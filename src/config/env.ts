@@ -47,6 +47,8 @@ export interface Env {
   /** Absolute path. */
   dataDir: string;
   concurrency: number;
+  /** How long a pull request has to be quiet after a push before it is reviewed, in whole milliseconds. */
+  pushWindowMs: number;
   proxy: { https: string | null; http: string | null; no: string | null };
   caFile: string | null;
 }
@@ -78,6 +80,7 @@ export function readEnv(raw: RawEnv = processEnv()): Env {
     },
     dataDir: resolve(given.HUNKWISE_DATA_DIR ?? ".hunkwise"),
     concurrency: given.HUNKWISE_CONCURRENCY,
+    pushWindowMs: Math.round(given.HUNKWISE_PUSH_WINDOW_SECONDS * 1_000),
     proxy: {
       https: given.HTTPS_PROXY ?? null,
       http: given.HTTP_PROXY ?? null,

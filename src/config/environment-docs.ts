@@ -134,6 +134,11 @@ export const environmentDocs: readonly EnvironmentVariable[] = [
     what: "Folder for the queue, mirrors of repositories and the App's credentials from the set-up page.",
   },
   { name: "HUNKWISE_CONCURRENCY", default: "2", what: "Jobs one worker runs at a time." },
+  {
+    name: "HUNKWISE_PUSH_WINDOW_SECONDS",
+    default: "10",
+    what: "How long a pull request has to be quiet after a push before it is reviewed, so that pushes in a row are one review; at most six times as long after the first. `0` to `600`.",
+  },
   { name: "DATABASE_URL", default: null, what: "Reserved for Postgres; refused by this version." },
   { name: "HTTPS_PROXY", default: null, what: "Proxy for GitHub's API, git and the model." },
   { name: "HTTP_PROXY", default: null, what: "Proxy for addresses without TLS." },

@@ -56,6 +56,15 @@ const dollars = z
   .transform(Number)
   .refine((amount) => amount > 0, must("more than 0"));
 
+const seconds = (most: number) => {
+  const error = must(`a number of seconds from 0 to ${most}`);
+  return z
+    .string()
+    .regex(/^\d{1,5}(\.\d{1,3})?$/, error)
+    .transform(Number)
+    .refine((n) => n <= most, error);
+};
+
 const bareKey = matching(/^[\x21-\x7e]+$/, "the bare key, without spaces or line breaks");
 const plainUrl = httpUrl("an http or https URL without user name and password", false);
 const proxyUrl = httpUrl("a URL like http://proxy.example.com:3128", true);
@@ -95,6 +104,7 @@ const Variables = z.object({
   HUNKWISE_DAILY_COST_USD: dollars.optional(),
   HUNKWISE_DATA_DIR: text(),
   HUNKWISE_CONCURRENCY: whole(1, 64).default(2),
+  HUNKWISE_PUSH_WINDOW_SECONDS: seconds(600).default(10),
   DATABASE_URL: z.undefined(must("unset: Postgres comes in a later version")).optional(),
   HTTPS_PROXY: proxyUrl.optional(),
   HTTP_PROXY: proxyUrl.optional(),

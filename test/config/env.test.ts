@@ -47,6 +47,7 @@ describe("the environment", () => {
       webhookPath: "/api/github/webhooks",
       logLevel: "info",
       concurrency: 2,
+      pushWindowMs: 10_000,
       github: { host: "github.com", apiUrl: "https://api.github.com", webUrl: "https://github.com" },
     });
     expect(env.dataDir).toBe(join(process.cwd(), ".hunkwise"));
@@ -156,6 +157,13 @@ describe("the environment", () => {
     expect(readEnv({}).dailyBudget).toEqual({ tokens: null, costUsd: null });
     const given = { HUNKWISE_DAILY_TOKENS: "5000000", HUNKWISE_DAILY_COST_USD: "7.50" };
     expect(readEnv(given).dailyBudget).toEqual({ tokens: 5_000_000, costUsd: 7.5 });
+  });
+
+  it("joins pushes that come within a window, whose length may be set, down to none", () => {
+    expect(readEnv({}).pushWindowMs).toBe(10_000);
+    const windowOf = (given: string) => readEnv({ HUNKWISE_PUSH_WINDOW_SECONDS: given }).pushWindowMs;
+    // 1.001 seconds are not quite 1001 milliseconds to a processor.
+    expect(["0", "0.25", "1.001", "600"].map(windowOf)).toEqual([0, 250, 1_001, 600_000]);
   });
 
   it("takes proxies in both spellings", () => {
@@ -312,6 +320,11 @@ describe("what is wrong is said in one line with its remedy:", () => {
       { HUNKWISE_CONCURRENCY: "0" },
       /^HUNKWISE_CONCURRENCY must be a whole number from 1 to 64/,
     ],
+    ...["-1", "601", "600.5", "10s", "1e2", "9".repeat(400)].map((given): [string, RawEnv, RegExp] => [
+      `a window for pushes of ${given.slice(0, 10)}`,
+      { HUNKWISE_PUSH_WINDOW_SECONDS: given },
+      /^HUNKWISE_PUSH_WINDOW_SECONDS must be a number of seconds from 0 to 600, not "/,
+    ]),
     ["a proxy without scheme", { HTTPS_PROXY: "proxy:3128" }, /^HTTPS_PROXY must be a URL like/],
     [
       "a CA file that is not there",
