@@ -88,6 +88,9 @@ export type ReplyTask = Extract<Task, { kind: "reply" }>;
  */
 export const maxAttempts = 5;
 
+/** So many quiet times after the first of the jobs that became one, it runs although they keep coming. */
+export const longestQuiet = 6;
+
 /**
  * Jobs with the same serial key never run at the same time; a job with `coalesce` replaces a waiting one of its key, so at
  * most one runs and one waits. The replaced job keeps its id and trajectory and gets the newer task, so what it created
@@ -101,7 +104,7 @@ export interface NewJob {
   priority: number;
   /**
    * A coalescing job waits until no newer one of its key has come for so long, so that pushes within a short window are one
-   * review; at most six times that after the first. Left out: it runs at once.
+   * review; at most `longestQuiet` times that after the first. Left out: it runs at once, with what it replaces.
    */
   quietMs?: number;
 }
@@ -116,6 +119,13 @@ export interface ClaimedJob {
   deliveryId: string | null;
   /** When the job was stored, in milliseconds since 1970. */
   createdAt: number;
+}
+
+/** A head that came for a job's key after the job was claimed. */
+export interface NewerHead {
+  head: string;
+  /** When the job that brings it may run, in milliseconds from now. */
+  dueInMs: number;
 }
 
 export type JobState = "waiting" | "active" | "done" | "failed";

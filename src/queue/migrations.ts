@@ -58,4 +58,10 @@ export const migrations: readonly string[] = [
     PRIMARY KEY (day, installation, repository, pull)
   ) STRICT, WITHOUT ROWID;
   `,
+  `
+  -- When the first of the tasks came that a waiting job joins; null when its quiet time begins with the next one.
+  ALTER TABLE job ADD COLUMN joins_since INTEGER;
+  -- Whether the head of a waiting job's task came after the last claim of a job of its key.
+  ALTER TABLE job ADD COLUMN has_new_head INTEGER NOT NULL DEFAULT 0;
+  `,
 ];

@@ -1,5 +1,5 @@
 import type { TrajectoryEntry } from "../agent/trajectory.ts";
-import type { ClaimedJob, JobState, NewJob, Outcome } from "./job.ts";
+import type { ClaimedJob, JobState, NewerHead, NewJob, Outcome } from "./job.ts";
 
 /** A stored webhook delivery and what became of it. */
 export interface Delivery {
@@ -24,9 +24,17 @@ export interface Queue {
   claim(worker: string, leaseMs: number): Promise<ClaimedJob | undefined>;
   /** Prolongs the lease; false when the job is no longer this claim's. */
   heartbeat(job: ClaimedJob, leaseMs: number): Promise<boolean>;
+  /**
+   * The head that the coalescing job brings which waits for this one's key, where it came after this claim. Undefined as
+   * well when the job is no longer this claim's.
+   */
+  newer(job: ClaimedJob): Promise<NewerHead | undefined>;
   /** Ends the job; false when the job is no longer this claim's. */
   complete(job: ClaimedJob, outcome: Outcome): Promise<boolean>;
-  /** Gives the job back to run again after `delayMs`; `countAttempt: false` for a hand-back that was no failure. */
+  /**
+   * Gives the job back to run again after `delayMs`; `countAttempt: false` for a hand-back that was no failure. A coalescing
+   * one takes the task over of the newer one that waits, and its quiet time.
+   */
   release(
     job: ClaimedJob,
     delayMs: number,

@@ -4,7 +4,16 @@ import { z } from "zod";
 import type { TrajectoryEntry } from "../agent/trajectory.ts";
 import { AppError } from "../errors.ts";
 import { inTransaction, openDatabase } from "./database.ts";
-import { type ClaimedJob, type JobState, maxAttempts, type NewJob, type Outcome, Task } from "./job.ts";
+import {
+  type ClaimedJob,
+  type JobState,
+  longestQuiet,
+  maxAttempts,
+  type NewerHead,
+  type NewJob,
+  type Outcome,
+  Task,
+} from "./job.ts";
 import type { Delivery, Queue } from "./queue.ts";
 import { dayOf } from "./spending.ts";
 import { prepareStatements } from "./statements.ts";
@@ -27,7 +36,10 @@ const WaitingRow = z.object({
   task: z.string(),
   priority: z.int(),
   delivery_id: z.string().nullable(),
+  run_after: z.int(),
+  joins_since: z.int().nullable(),
 });
+const NewerRow = z.object({ head: z.string().nullable(), run_after: z.int() });
 const ClaimedRow = z.object({ serial_key: z.string(), coalesces: z.int() });
 
 /**
@@ -76,6 +88,7 @@ class SqliteQueue implements Queue {
           continue;
         }
         this.#sql.take.run({ id: row.id, worker, leaseUntil: now + leaseMs });
+        this.#sql.seeWaiting.run({ id: row.id });
         const { id, delivery_id: deliveryId, created_at: createdAt } = row;
         return { id, task, attempt: row.attempts + 1, fence: row.fence + 1, deliveryId, createdAt };
       }
@@ -85,6 +98,12 @@ class SqliteQueue implements Queue {
   async heartbeat({ id, fence }: ClaimedJob, leaseMs: number): Promise<boolean> {
     const leaseUntil = this.#now() + leaseMs;
     return this.#write(() => this.#sql.heartbeat.run({ id, fence, leaseUntil }).changes > 0);
+  }
+
+  async newer({ id, fence }: ClaimedJob): Promise<NewerHead | undefined> {
+    const row = NewerRow.optional().parse(this.#sql.newer.get({ id, fence }));
+    if (!row || row.head === null) return undefined;
+    return { head: row.head, dueInMs: Math.max(0, row.run_after - this.#now()) };
   }
 
   async complete({ id, fence }: ClaimedJob, { kind, reason }: Outcome): Promise<boolean> {
@@ -106,11 +125,12 @@ class SqliteQueue implements Queue {
       const claimed = ClaimedRow.optional().parse(this.#sql.claimed.get({ id, fence }));
       if (!claimed) return false;
       const now = this.#now();
+      const runAfter = now + delayMs;
       const newer = claimed.coalesces ? this.#waitingOf(claimed.serial_key) : undefined;
       if (newer) this.#sql.supersede.run({ id: newer.id, now, reason: `went into job ${id}` });
       const uncounted = options.countAttempt ? 0 : 1;
-      this.#sql.release.run({ id, fence, runAfter: now + delayMs, uncounted, reason: why });
-      if (newer) this.#renew(id, newer, now + delayMs);
+      this.#sql.release.run({ id, fence, runAfter, uncounted, reason: why });
+      if (newer) this.#renew(id, { ...newer, run_after: Math.max(runAfter, newer.run_after) });
       return true;
     });
   }
@@ -152,23 +172,28 @@ class SqliteQueue implements Queue {
 
   /** Adds the job, or lets it take the place of the waiting one of its key, whose id and trajectory stay. */
   #store(job: NewJob, deliveryId: string | null): string {
-    const { serialKey, priority } = job;
+    const { serialKey, priority, quietMs = 0 } = job;
     const task = JSON.stringify(job.task);
     const now = this.#now();
     const waiting = job.coalesce ? this.#waitingOf(serialKey) : undefined;
     if (waiting) {
-      this.#renew(waiting.id, { task, priority, delivery_id: deliveryId }, now);
+      const since = waiting.joins_since ?? now;
+      const runAfter = Math.max(now, Math.min(now + quietMs, since + longestQuiet * quietMs));
+      this.#renew(waiting.id, {
+        ...{ task, priority, delivery_id: deliveryId, run_after: runAfter, joins_since: since },
+      });
       return waiting.id;
     }
     const id = randomUUID();
     const coalesces = job.coalesce ? 1 : 0;
-    this.#sql.addJob.run({ id, task, serialKey, coalesces, priority, deliveryId, now });
+    const runAfter = job.coalesce ? now + quietMs : now;
+    this.#sql.addJob.run({ id, task, serialKey, coalesces, priority, deliveryId, runAfter, now });
     return id;
   }
 
-  #renew(id: string, newer: Pick<WaitingRow, "task" | "priority" | "delivery_id">, now: number): void {
-    const { task, priority, delivery_id: deliveryId } = newer;
-    this.#sql.renewWaiting.run({ id, task, priority, deliveryId, now });
+  #renew(id: string, newer: Omit<WaitingRow, "id">): void {
+    const { task, priority, delivery_id: deliveryId, run_after: runAfter, joins_since: joinsSince } = newer;
+    this.#sql.renewWaiting.run({ id, task, priority, deliveryId, runAfter, joinsSince });
   }
 
   #waitingOf(serialKey: string): WaitingRow | undefined {

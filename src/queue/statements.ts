@@ -3,6 +3,8 @@ import type { DatabaseSync } from "node:sqlite";
 /** A claim is told apart by job and fence; a statement with this condition does nothing for a late worker. */
 const stillOurs = "id = :id AND fence = :fence AND state = 'active'";
 
+const headOf = (task: string) => `json_extract(${task}, '$.headSha')`;
+
 /** Every statement of the queue, prepared once. */
 export function prepareStatements(database: DatabaseSync) {
   const sql = (text: string) => database.prepare(text);
@@ -12,17 +14,19 @@ export function prepareStatements(database: DatabaseSync) {
        ON CONFLICT (id) DO NOTHING`,
     ),
     addJob: sql(
-      `INSERT INTO job (id, task, serial_key, coalesces, priority, delivery_id, state, run_after, created_at)
-       VALUES (:id, :task, :serialKey, :coalesces, :priority, :deliveryId, 'waiting', :now, :now)`,
+      `INSERT INTO job (id, task, serial_key, coalesces, priority, delivery_id, state, run_after, created_at,
+         joins_since, has_new_head)
+       VALUES (:id, :task, :serialKey, :coalesces, :priority, :deliveryId, 'waiting', :runAfter, :now, :now, 1)`,
     ),
     waitingOf: sql(
-      `SELECT id, task, priority, delivery_id FROM job
+      `SELECT id, task, priority, delivery_id, run_after, joins_since FROM job
        WHERE serial_key = :serialKey AND state = 'waiting' AND coalesces = 1`,
     ),
     // New news is a fresh start: its attempts count from zero, and an old back-off does not hold it up.
     renewWaiting: sql(
       `UPDATE job SET task = :task, delivery_id = :deliveryId, priority = max(priority, :priority),
-         attempts = 0, run_after = :now WHERE id = :id`,
+         attempts = 0, run_after = :runAfter, joins_since = :joinsSince,
+         has_new_head = has_new_head OR ${headOf("task")} IS NOT ${headOf(":task")} WHERE id = :id`,
     ),
     abandonDead: sql(
       `UPDATE job SET state = 'failed', outcome = 'failed', reason = :reason, ended_at = :now, lease_until = NULL
@@ -40,6 +44,17 @@ export function prepareStatements(database: DatabaseSync) {
       `UPDATE job SET state = 'active', worker = :worker, lease_until = :leaseUntil,
          attempts = attempts + 1, fence = fence + 1 WHERE id = :id`,
     ),
+    // What waits now does not supersede the job that was just taken: that one begins with the newest head. A restart for
+    // every push would be all that is left of the quiet time if it went on counting from before.
+    seeWaiting: sql(
+      `UPDATE job SET has_new_head = 0, joins_since = NULL
+       WHERE state = 'waiting' AND coalesces = 1 AND serial_key = (SELECT serial_key FROM job WHERE id = :id)`,
+    ),
+    newer: sql(
+      `SELECT ${headOf("newer.task")} AS head, newer.run_after FROM job AS newer
+       WHERE newer.state = 'waiting' AND newer.coalesces = 1 AND newer.has_new_head = 1
+         AND newer.serial_key = (SELECT serial_key FROM job WHERE ${stillOurs})`,
+    ),
     spoil: sql(
       `UPDATE job SET state = 'failed', outcome = 'failed', reason = :reason, ended_at = :now, lease_until = NULL
        WHERE id = :id`,
@@ -55,7 +70,7 @@ export function prepareStatements(database: DatabaseSync) {
     ),
     release: sql(
       `UPDATE job SET state = 'waiting', run_after = :runAfter, attempts = attempts - :uncounted,
-         reason = :reason, lease_until = NULL, worker = NULL WHERE ${stillOurs}`,
+         reason = :reason, joins_since = NULL, lease_until = NULL, worker = NULL WHERE ${stillOurs}`,
     ),
     record: sql(
       `INSERT INTO trajectory (job_id, fence, entry, created_at)

@@ -2,6 +2,8 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { TrajectoryEntry } from "../../src/agent/trajectory.ts";
 import { type ClaimedJob, maxAttempts, type NewJob } from "../../src/queue/job.ts";
 import type { Delivery, Queue } from "../../src/queue/queue.ts";
+import { describePushes } from "./pushes.ts";
+import { describeTasks } from "./tasks.ts";
 
 /** How the suite gets at an implementation. `open` may be called again: the same data through another connection. */
 export interface QueueUnderTest {
@@ -18,10 +20,13 @@ export function reviewJob(pull: number, changes: Partial<NewJob> & { headSha?: s
   return {
     task: {
       kind: "review",
+      mode: "new",
+      again: false,
       repository: { installation: 1, id: 7, owner: "octo", name: "shop" },
       pull,
       headSha,
       trigger: "event",
+      thread: null,
       commentId: null,
       requestedBy: null,
     },
@@ -170,6 +175,9 @@ export function describeQueue(name: string, create: () => QueueUnderTest): void 
         expect(await claimed()).toMatchObject({ id: running.id, attempt: 1 });
       });
     });
+
+    describePushes(create);
+    describe("tasks", () => describeTasks(create));
 
     describe("order", () => {
       it("runs the higher priority first, then the older", async () => {

@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { DatabaseSync } from "node:sqlite";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { migrations } from "../../src/queue/migrations.ts";
 import { openSqliteQueue } from "../../src/queue/sqlite.ts";
 import { commandJob, describeQueue, reviewJob } from "../contract/queue.ts";
 
@@ -71,6 +72,31 @@ describe("the SQLite queue's file", () => {
     database.exec("PRAGMA user_version = 99");
     database.close();
     expect(() => openSqliteQueue(folder)).toThrow(/schema 99, written by a newer Hunkwise/);
+  });
+
+  it("of every earlier version is taken over with its jobs", async () => {
+    for (const version of migrations.keys()) {
+      const place = join(folder, `schema-${version}`);
+      mkdirSync(place);
+      const database = new DatabaseSync(join(place, "queue.db"));
+      for (const step of migrations.slice(0, version)) database.exec(step);
+      database.exec(`PRAGMA user_version = ${version}`);
+      const { task, serialKey } = reviewJob(1);
+      if (version > 0) {
+        database
+          .prepare(
+            `INSERT INTO job (id, task, serial_key, coalesces, priority, state, run_after, created_at)
+             VALUES ('old', :task, :serialKey, 1, 0, 'waiting', 0, 0)`,
+          )
+          .run({ task: JSON.stringify(task), serialKey });
+      }
+      database.close();
+      const queue = openSqliteQueue(place);
+      const id = await queue.enqueue(reviewJob(1, { headSha: "b".repeat(40) }));
+      expect(id === "old").toBe(version > 0);
+      expect(await queue.claim("worker", 1_000)).toMatchObject({ id, task: { headSha: "b".repeat(40) } });
+      await queue.close();
+    }
   });
 
   it("does not stop at a job whose task another version stored", async () => {

@@ -1,0 +1,222 @@
+import fc from "fast-check";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import type { ClaimedJob, Task } from "../../src/queue/job.ts";
+import type { Queue } from "../../src/queue/queue.ts";
+import { commandJob, delivery, leaseMs, type QueueUnderTest, reviewJob } from "./queue.ts";
+
+const quietMs = 10_000;
+export const head = (n: number) => String(n).padStart(40, "0");
+/** A job as a push makes it. */
+export const pushJob = (n: number, quiet = quietMs) => reviewJob(1, { headSha: head(n), quietMs: quiet });
+
+/** What a queue does with jobs that replace each other: when the last one runs, and what the running one hears of it. */
+export function describePushes(create: () => QueueUnderTest): void {
+  let underTest: QueueUnderTest;
+  let queue: Queue;
+  let other: Queue;
+  const start = 1_800_000_000_000;
+  let time: number;
+
+  beforeEach(async () => {
+    time = start;
+    underTest = create();
+    queue = await underTest.open(() => time);
+    other = await underTest.open(() => time);
+  });
+  afterEach(async () => {
+    await queue.close();
+    await other.close();
+    await underTest.remove();
+  });
+
+  const claim = () => queue.claim("worker", leaseMs);
+  async function claimed(): Promise<ClaimedJob> {
+    const job = await claim();
+    if (!job) throw new Error("no job to claim");
+    return job;
+  }
+  /** In how many milliseconds the next job can be claimed, found by trying each second; it is done then. */
+  async function dueIn(): Promise<number> {
+    const from = time;
+    let job = await claim();
+    while (!job && time < from + 1_000_000) {
+      time += 1_000;
+      job = await claim();
+    }
+    if (!job) throw new Error("nothing becomes due");
+    await queue.complete(job, { kind: "done", reason: "" });
+    return time - from;
+  }
+
+  describe("quiet time", () => {
+    it("holds a push back until none has come for so long, and joins those that come", async () => {
+      await queue.enqueue(pushJob(1));
+      time += 9_999;
+      expect(await claim()).toBeUndefined();
+      await other.enqueue(pushJob(2));
+      time += 9_999;
+      expect(await claim()).toBeUndefined();
+      time += 1;
+      expect((await claimed()).task.headSha).toBe(head(2));
+    });
+
+    it("ends at six times that after the first push, however fast they come", async () => {
+      await queue.enqueue(pushJob(0));
+      for (let n = 1; n < 12; n++) {
+        time += 5_000;
+        await queue.enqueue(pushJob(n));
+        expect(await claim()).toBeUndefined();
+      }
+      expect(await dueIn()).toBe(60_000 - 55_000);
+    });
+
+    it("is over for a job that is asked for at once, with what it replaces", async () => {
+      const id = await queue.enqueue(pushJob(1));
+      await queue.enqueue(reviewJob(1, { headSha: head(2) }));
+      expect(await claimed()).toMatchObject({ id, task: { headSha: head(2) } });
+    });
+
+    it("begins for a job that could have run already when it joins a push", async () => {
+      await queue.enqueue(reviewJob(1));
+      await queue.enqueue(pushJob(2));
+      expect(await dueIn()).toBe(quietMs);
+    });
+
+    it("of none holds nothing back", async () => {
+      await queue.enqueue(pushJob(1, 0));
+      await queue.enqueue(pushJob(2, 0));
+      expect(await dueIn()).toBe(0);
+    });
+
+    it("leaves commands and other pull requests alone", async () => {
+      await queue.enqueue(pushJob(1));
+      await queue.enqueue({ ...commandJob(1, 5), quietMs });
+      await queue.enqueue(reviewJob(2));
+      expect([await claimed(), await claimed()]).toMatchObject([
+        { task: { commentId: 5 } },
+        { task: { pull: 2 } },
+      ]);
+    });
+
+    it("takes the place of a back-off, and counts from the push on", async () => {
+      await queue.enqueue(pushJob(1));
+      time += quietMs;
+      await queue.release(await claimed(), 300_000, "model is down");
+      time += 100_000;
+      await queue.enqueue(pushJob(2));
+      time += 5_000;
+      await queue.enqueue(pushJob(3));
+      expect(await dueIn()).toBe(quietMs);
+    });
+
+    it.each([
+      ["its own delay", 25_000, 25_000],
+      ["the newer one's quiet time", 0, quietMs - 1_000],
+    ])(
+      "of the newer one holds for a job that is given back: it waits for the longer, %s",
+      async (_, delay, due) => {
+        await queue.enqueue(reviewJob(1));
+        const running = await claimed();
+        await queue.enqueue(pushJob(2));
+        time += 1_000;
+        await queue.release(running, delay, "superseded", { countAttempt: false });
+        expect(await dueIn()).toBe(due);
+      },
+    );
+
+    it("begins at the same moment as a slow reckoning of it says, for any pushes", async () => {
+      let pull = 100;
+      const gaps = fc.array(fc.integer({ min: 0, max: 15 }), { maxLength: 12 });
+      const property = fc.asyncProperty(gaps, async (seconds) => {
+        const push = () => reviewJob(pull, { quietMs });
+        pull++;
+        const first = time;
+        let due = first + quietMs;
+        await queue.enqueue(push());
+        for (const gap of seconds) {
+          if (time + gap * 1_000 >= due) break;
+          time += gap * 1_000;
+          await queue.enqueue(push());
+          due = Math.max(time, Math.min(time + quietMs, first + 6 * quietMs));
+        }
+        const pushed = time;
+        expect(await dueIn()).toBe(due - pushed);
+      });
+      await fc.assert(property, { numRuns: 40 });
+    });
+  });
+
+  describe("a newer head", () => {
+    const running = async (job = reviewJob(1, { headSha: head(1) })) => {
+      await queue.enqueue(job);
+      return claimed();
+    };
+
+    it("that waits is named to the running job, with the time until it may run", async () => {
+      const job = await running();
+      expect(await queue.newer(job)).toBeUndefined();
+      await other.accept(delivery("d2"), [pushJob(2)]);
+      time += 4_000;
+      expect(await queue.newer(job)).toEqual({ head: head(2), dueInMs: 6_000 });
+      await other.enqueue(pushJob(3));
+      expect(await queue.newer(job)).toEqual({ head: head(3), dueInMs: 10_000 });
+      time += 30_000;
+      expect(await queue.newer(job)).toEqual({ head: head(3), dueInMs: 0 });
+    });
+
+    it("is one of a coalescing job of the same key, and no command", async () => {
+      const job = await running();
+      await queue.enqueue(commandJob(1, 5));
+      await queue.enqueue(reviewJob(2, { headSha: head(2) }));
+      expect(await queue.newer(job)).toBeUndefined();
+    });
+
+    it("is not the one that waited already when the job was claimed, also when it is told of again", async () => {
+      await queue.enqueue(pushJob(2));
+      const command = await running(commandJob(1, 5));
+      expect(await queue.newer(command)).toBeUndefined();
+      await queue.enqueue(reviewJob(1, { headSha: head(2) }));
+      expect(await queue.newer(command)).toBeUndefined();
+      await queue.enqueue(pushJob(3));
+      expect(await queue.newer(command)).toMatchObject({ head: head(3) });
+    });
+
+    it("gives way once to a command that is given back for it, and not a second time", async () => {
+      const command = await running(commandJob(1, 5));
+      await queue.enqueue(pushJob(2));
+      await queue.release(command, quietMs, "superseded", { countAttempt: false });
+      time += quietMs;
+      const again = await claimed();
+      expect(again).toMatchObject({ id: command.id, attempt: 1 });
+      expect(await queue.newer(again)).toBeUndefined();
+      await queue.complete(again, { kind: "done", reason: "" });
+      expect((await claimed()).task.headSha).toBe(head(2));
+    });
+
+    it("does not wear the quiet time out while a command runs again and again", async () => {
+      for (let n = 1; n <= 20; n++) {
+        const command = n === 1 ? await running(commandJob(1, 5)) : await claimed();
+        await queue.enqueue(pushJob(n));
+        expect(await queue.newer(command)).toEqual({ head: head(n), dueInMs: quietMs });
+        await queue.release(command, quietMs, "superseded", { countAttempt: false });
+        time += quietMs;
+      }
+    });
+
+    it("is not told to a worker who lost the job", async () => {
+      const late = await running();
+      time += leaseMs;
+      const taken = await claimed();
+      await queue.enqueue(pushJob(2));
+      expect(await queue.newer(late)).toBeUndefined();
+      expect(await queue.newer(taken)).toMatchObject({ head: head(2) });
+    });
+
+    it("is none where the waiting task names no head", async () => {
+      const job = await running();
+      const { task, ...rest } = pushJob(2);
+      await queue.enqueue({ ...rest, task: { ...task, headSha: null } as Task });
+      expect(await queue.newer(job)).toBeUndefined();
+    });
+  });
+}

@@ -1,0 +1,54 @@
+import { afterEach, beforeEach, expect, it } from "vitest";
+import type { Task } from "../../src/queue/job.ts";
+import type { Queue } from "../../src/queue/queue.ts";
+import { leaseMs, type QueueUnderTest, reviewJob } from "./queue.ts";
+
+const repository = { installation: 1, id: 7, owner: "octo", name: "shop" };
+const pull = { repository, pull: 3 };
+const asked = { ...pull, commentId: 11, requestedBy: "ada", headSha: null };
+
+const tasks: Task[] = [
+  { kind: "review", mode: "full", again: true, ...asked, trigger: "review-comment:11", thread: 9 },
+  { kind: "review", mode: "dry_run", again: false, ...asked, trigger: "comment:11", thread: null },
+  { kind: "command", command: { name: "ask", question: "why?\n\nand how" }, ...asked, thread: 9 },
+  { kind: "command", command: { name: "remember", rule: "no `any`" }, ...asked, thread: null },
+  ...(["resolve", "pause", "resume", "help"] as const).map(
+    (name): Task => ({ kind: "command", command: { name }, ...asked, thread: null }),
+  ),
+  { kind: "reply", ...pull, commentId: 12, thread: 9, author: "bob", body: "Intended 🙂", headSha: null },
+  { kind: "pass_check", repository, headSha: "a".repeat(40), reason: "reviewed before" },
+];
+
+/** What a queue keeps of tasks: everything, also of those that an older version stored. */
+export function describeTasks(create: () => QueueUnderTest): void {
+  let underTest: QueueUnderTest;
+  let queue: Queue;
+
+  beforeEach(async () => {
+    underTest = create();
+    queue = await underTest.open(() => 0);
+  });
+  afterEach(async () => {
+    await queue.close();
+    await underTest.remove();
+  });
+
+  async function stored(task: Task): Promise<Task | undefined> {
+    await queue.enqueue({ task, serialKey: "7#3", coalesce: false, priority: 0 });
+    return (await queue.claim("worker", leaseMs))?.task;
+  }
+
+  it.each(tasks.map((task) => [task.kind, task] as const))("keeps a task whole: %s %j", async (_, task) => {
+    expect(await stored(task)).toEqual(task);
+  });
+
+  it("reads a review that was stored before there were modes and threads", async () => {
+    const { task } = reviewJob(3);
+    const old = Object.entries(task).filter(([key]) => !["mode", "again", "thread"].includes(key));
+    expect(old).toHaveLength(Object.keys(task).length - 3);
+    expect(await stored(Object.fromEntries(old) as Task)).toEqual({
+      ...task,
+      ...{ mode: "new", again: false, thread: null },
+    });
+  });
+}
