@@ -1,58 +1,98 @@
 import { z } from "zod";
 import { Category, Severity } from "../finding.ts";
-import { LedgerState } from "./state.ts";
+import { markerData } from "./marker-data.ts";
+import { emptyState, type LedgerState, StoredState, storedState } from "./state.ts";
 
 /**
  * GitHub is the ledger: what we posted is recognised by a hidden marker, the last line of each of our texts. Markers are
  * read only from texts that GitHub says are ours, and only from that line, so nothing quoted in a body counts.
  */
-const Marker = z.discriminatedUnion("kind", [
+export type Marker =
   /** A review for one head and trigger. */
-  z.strictObject({ kind: z.literal("review"), head: z.string(), trigger: z.string() }),
+  | ({ kind: "review" } & z.infer<typeof Review>)
   /** A comment on a line or file, and the review that it came with. */
-  z.strictObject({
-    kind: z.literal("finding"),
-    id: z.string(),
-    severity: Severity,
-    category: Category.nullable(),
-    /** The definition that its code stands in. */
-    symbol: z.string().nullable(),
-    /** Hash of its code without white space. */
-    code: z.string().nullable(),
-    /** Other files that were named as evidence. */
-    files: z.array(z.string()),
-    head: z.string(),
-    trigger: z.string(),
-  }),
+  | ({ kind: "finding" } & z.infer<typeof FindingMark>)
   /** The one summary comment of a pull request: which review it speaks of, and what the next one has to know. */
-  z.strictObject({ kind: z.literal("summary"), head: z.string(), trigger: z.string(), state: LedgerState }),
+  | ({ kind: "summary"; state: LedgerState } & z.infer<typeof Review>)
   /** Our word in a finding's thread that it is fixed; `comment` is the one that opens the thread. */
-  z.strictObject({ kind: z.literal("fixed"), comment: z.int(), head: z.string() }),
+  | ({ kind: "fixed" } & z.infer<typeof Fixed>)
   /** Our word in a finding's thread, or to a command in the conversation, that it is dismissed, and by whom. */
-  z.strictObject({ kind: z.literal("dismissed"), comment: z.int(), by: z.string() }),
+  | ({ kind: "dismissed" } & z.infer<typeof Dismissed>)
   /** Our answer to a comment: nobody is answered twice for one. */
-  z.strictObject({ kind: z.literal("answer"), comment: z.int() }),
-]);
-export type Marker = z.infer<typeof Marker>;
+  | ({ kind: "answer" } & z.infer<typeof Answer>);
 
-const markerLine = /^<!-- hunkwise:([a-z]{1,20}) v1 (\{[^<>]*\}) -->$/;
+const Review = z.strictObject({ head: z.string(), trigger: z.string() });
+const FirstFinding = z.strictObject({
+  id: z.string(),
+  severity: Severity,
+  head: z.string(),
+  trigger: z.string(),
+});
+const FindingMark = z.strictObject({
+  id: z.string(),
+  severity: Severity,
+  category: Category.nullable(),
+  /** The definition that its code stands in. */
+  symbol: z.string().nullable(),
+  /** Hash of its code without white space. */
+  code: z.string().nullable(),
+  /** Other files that were named as evidence. */
+  files: z.array(z.string()),
+  head: z.string(),
+  trigger: z.string(),
+});
+const Fixed = z.strictObject({ comment: z.int(), head: z.string() });
+const Dismissed = z.strictObject({ comment: z.int(), by: z.string() });
+const Answer = z.strictObject({ comment: z.int() });
+
+/** Each kind's data by version, the oldest first; the last is the one that is written. */
+const versions: {
+  [Kind in Marker["kind"]]: readonly z.ZodType<Omit<Extract<Marker, { kind: Kind }>, "kind">>[];
+} = {
+  review: [Review],
+  finding: [
+    FirstFinding.transform((data) => ({ ...data, category: null, symbol: null, code: null, files: [] })),
+    FindingMark,
+  ],
+  summary: [
+    Review.transform((data) => ({ ...data, state: emptyState })),
+    // What cannot be read of a state is found out anew. That the comment is the summary counts all the same.
+    Review.extend({ state: StoredState.catch(emptyState) }),
+  ],
+  fixed: [Fixed],
+  dismissed: [Dismissed],
+  answer: [Answer],
+};
+
+/** The one summary comment stays the one also when a later version of Hunkwise wrote it. */
+const LaterSummary = z
+  .object({ head: z.string(), trigger: z.string() })
+  .transform((data) => ({ ...data, state: emptyState }));
+
+const isKind = (kind: string): kind is Marker["kind"] => Object.hasOwn(versions, kind);
+
+const markerLine = /^<!-- hunkwise:([a-z]{1,20}) v([1-9]\d{0,3}) (\{[^<>]*\}) -->$/;
 
 /** The marker as an HTML comment. Neither `--` nor an angle bracket can occur in its data. */
-export function formatMarker({ kind, ...data }: Marker): string {
-  const json = JSON.stringify(data).replace(
-    /[<>-]/g,
-    (sign) => `\\u${sign.charCodeAt(0).toString(16).padStart(4, "0")}`,
-  );
-  return `<!-- hunkwise:${kind} v1 ${json} -->`;
+export function formatMarker(marker: Marker): string {
+  const { kind, ...data } = marker;
+  const stored = marker.kind === "summary" ? { ...data, state: storedState(marker.state) } : data;
+  return `<!-- hunkwise:${kind} v${versions[kind].length} ${markerData(stored)} -->`;
 }
 
-/** The marker on the last line of a text of ours; undefined when there is none, or one of another version. */
+/** The marker on the last line of a text of ours; undefined when there is none, or one that this version does not know. */
 export function parseMarker(text: string): Marker | undefined {
   const body = text.trimEnd();
-  const [, kind, json] = markerLine.exec(body.slice(body.lastIndexOf("\n") + 1)) ?? [];
-  if (kind === undefined || json === undefined) return undefined;
+  const [, kind = "", version, json = ""] = markerLine.exec(body.slice(body.lastIndexOf("\n") + 1)) ?? [];
+  if (!isKind(kind)) return undefined;
+  const later = kind === "summary" ? LaterSummary : undefined;
+  const data = (versions[kind][Number(version) - 1] ?? later)?.safeParse(parsed(json)).data;
+  return data && ({ kind, ...data } as Marker);
+}
+
+function parsed(json: string): unknown {
   try {
-    return Marker.safeParse({ ...JSON.parse(json), kind }).data;
+    return JSON.parse(json);
   } catch {
     return undefined;
   }

@@ -11,6 +11,21 @@ export const HASH_CHARACTERS = PATH_CHARACTERS + 12;
  */
 export const Reviewed = z.strictObject({
   unit: z.enum(["change", "file"]),
-  hashes: z.array(z.string().length(HASH_CHARACTERS)),
+  hashes: z.array(z.string().regex(/^[\w-]{15}$/)),
 });
 export type Reviewed = z.infer<typeof Reviewed>;
+
+/** As it stands in a marker: one string of all hashes, with a dot for the hyphen, which a marker has to escape. */
+export const StoredReviewed = z
+  .strictObject({ unit: Reviewed.shape.unit, hashes: z.string().regex(/^(?:[\w.]{15})*$/) })
+  .transform(({ unit, hashes }): Reviewed => {
+    const count = hashes.length / HASH_CHARACTERS;
+    const at = (index: number) => hashes.slice(index * HASH_CHARACTERS, (index + 1) * HASH_CHARACTERS);
+    return { unit, hashes: Array.from({ length: count }, (_, index) => at(index).replaceAll(".", "-")) };
+  });
+
+/** The input of {@link StoredReviewed}. */
+export const storedReviewed = ({ unit, hashes }: Reviewed) => ({
+  unit,
+  hashes: hashes.join("").replaceAll("-", "."),
+});

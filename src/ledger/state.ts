@@ -1,6 +1,8 @@
 import { z } from "zod";
 import { Finding } from "../finding.ts";
-import { Reviewed } from "./reviewed.ts";
+import { byteLength } from "../text/cut.ts";
+import { markerData } from "./marker-data.ts";
+import { Reviewed, StoredReviewed, storedReviewed } from "./reviewed.ts";
 
 /** A finding without a comment of its own: nothing but this state remembers it. */
 export const CarriedFinding = z.strictObject({
@@ -39,3 +41,70 @@ export const emptyState: LedgerState = {
   summary: "",
   paused: null,
 };
+
+/** A state as it stands in a marker. */
+export const StoredState = LedgerState.extend({ reviewed: StoredReviewed.nullable() });
+
+/** The input of {@link StoredState}. */
+export const storedState = ({ reviewed, ...rest }: LedgerState) => ({
+  reviewed: reviewed && storedReviewed(reviewed),
+  ...rest,
+});
+
+/** UTF-8 bytes that a state takes in a marker; what else stands there comes on top. */
+export const stateBytes = (state: LedgerState): number => byteLength(markerData(storedState(state)));
+
+/** Of the last review's summary; the next one shows it where it has nothing new to say. */
+const mostSummaryCharacters = 2_000;
+/** Ids of deleted comments are remembered at least as long as there are no more than these. */
+const mostPosted = 500;
+
+/**
+ * The state in at most `maxBytes` of a marker (of which there should be thousands). Given up in this order: the end of the
+ * summary, the oldest of more than 500 posted ids, the hashes of what was read, carried findings, more posted ids. Hashes go
+ * as a whole, and before any carried finding does: what is not remembered has to be read again, or it would be lost.
+ */
+export function fitState(state: LedgerState, maxBytes: number): LedgerState {
+  const fits = (one: LedgerState) => stateBytes(one) <= maxBytes;
+  const { posted, carried } = state;
+  const withSummary = (characters: number) => ({ ...state, summary: beginning(state.summary, characters) });
+  const wanted = Math.min(state.summary.length, mostSummaryCharacters);
+  const short = withSummary(largest(wanted, (characters) => fits(withSummary(characters))));
+
+  const withPosted = (one: LedgerState, count: number) => ({ ...one, posted: newest(posted, count) });
+  const count = largest(posted.length, (some) => fits(withPosted(short, some)));
+  const known = withPosted(short, Math.max(count, Math.min(mostPosted, posted.length)));
+  if (fits(known)) return known;
+  if (state.reviewed !== null) return fitState({ ...state, reviewed: null }, maxBytes);
+
+  const bare = { ...known, carried: [] };
+  const least = withPosted(
+    bare,
+    largest(known.posted.length, (some) => fits(withPosted(bare, some))),
+  );
+  let room = maxBytes - stateBytes(least);
+  const kept = carried.filter((one) => {
+    const size = byteLength(markerData(one)) + 1;
+    if (size > room) return false;
+    room -= size;
+    return true;
+  });
+  return { ...least, carried: kept };
+}
+
+/** The largest of 0 to `most` for which `fits` holds, which then holds for every smaller one; 0 where it holds for none. */
+function largest(most: number, fits: (value: number) => boolean): number {
+  let [low, high] = [0, most];
+  while (low < high) {
+    const middle = Math.ceil((low + high) / 2);
+    if (fits(middle)) low = middle;
+    else high = middle - 1;
+  }
+  return low;
+}
+
+/** Never ends inside a character. */
+const beginning = (text: string, characters: number) =>
+  characters >= text.length ? text : text.slice(0, characters).replace(/[\uD800-\uDBFF]$/, "");
+
+const newest = (ids: readonly string[], count: number) => ids.slice(ids.length - Math.min(count, ids.length));

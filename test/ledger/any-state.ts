@@ -1,0 +1,25 @@
+import fc from "fast-check";
+import type { LedgerState } from "../../src/ledger/state.ts";
+import { sampleFinding } from "../reporters/sample-result.ts";
+
+const text = fc.string({ unit: "binary", maxLength: 60 });
+const hash = fc.stringMatching(/^[A-Za-z0-9_-]{15}$/);
+
+const carried = fc.record({
+  finding: fc
+    .record({ title: text, body: text, quote: text })
+    .map((parts) => sampleFinding({ suggestion: null, evidence: [], ...parts })),
+  standing: fc.constantFrom("listed" as const, "annotated" as const, "unpublished" as const),
+  reason: text,
+});
+
+/** Whatever a summary may have to remember. */
+export const anyState: fc.Arbitrary<LedgerState> = fc.record({
+  reviewed: fc.option(
+    fc.record({ unit: fc.constantFrom("change" as const, "file" as const), hashes: fc.array(hash) }),
+  ),
+  posted: fc.array(text),
+  carried: fc.array(carried, { maxLength: 4 }),
+  summary: fc.string({ unit: "binary", maxLength: 3_000 }),
+  paused: fc.option(fc.record({ by: text, at: text })),
+});

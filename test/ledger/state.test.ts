@@ -1,0 +1,102 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { formatMarker } from "../../src/ledger/marker.ts";
+import { emptyState, fitState, type LedgerState, stateBytes } from "../../src/ledger/state.ts";
+import { sampleFinding } from "../reporters/sample-result.ts";
+import { anyState } from "./any-state.ts";
+
+const ids = (count: number) => Array.from({ length: count }, (_, at) => `id${at}`);
+const hashes = (count: number) => ids(count).map((id) => id.padEnd(15, "x"));
+const reviewed = { unit: "change" as const, hashes: hashes(400) };
+const carry = (title: string, body = "") => ({
+  finding: sampleFinding({ id: title, title, body }),
+  standing: "listed" as const,
+  reason: "it is outside the diff",
+});
+/** How many bytes a state takes without what is named here. */
+const bytes = (state: Partial<LedgerState>) => stateBytes({ ...emptyState, ...state });
+
+describe("a state that has to fit", () => {
+  it("takes in a marker what it is said to take", () => {
+    fc.assert(
+      fc.property(anyState, (state) => {
+        const line = (one: LedgerState) =>
+          formatMarker({ kind: "summary", head: "h", trigger: "t", state: one });
+        const rest = Buffer.byteLength(line(emptyState)) - stateBytes(emptyState);
+        expect(Buffer.byteLength(line(state))).toBe(rest + stateBytes(state));
+      }),
+      { numRuns: 40 },
+    );
+  });
+
+  it("fits, whatever it holds, and loses no carried finding while it says what was read", () => {
+    fc.assert(
+      fc.property(anyState, fc.integer({ min: 400, max: 20_000 }), (state, most) => {
+        const fit = fitState(state, most);
+
+        expect(stateBytes(fit)).toBeLessThanOrEqual(most);
+        expect(fit.paused).toEqual(state.paused);
+        expect([null, state.reviewed]).toContainEqual(fit.reviewed);
+        if (fit.reviewed !== null) expect(fit.carried).toEqual(state.carried);
+        expect(fitState(fit, most)).toEqual(fit);
+      }),
+      { numRuns: 40 },
+    );
+  });
+
+  it("is left as it is where there is room", () => {
+    const state = { ...emptyState, reviewed, posted: ids(600), carried: [carry("a")], summary: "Short." };
+    expect(fitState(state, stateBytes(state))).toEqual(state);
+  });
+
+  it("keeps 2,000 characters of a summary at most, and no half of one", () => {
+    const summary = `${"x".repeat(1_999)}😀`;
+    expect(fitState({ ...emptyState, summary }, 100_000).summary).toBe("x".repeat(1_999));
+  });
+
+  it("gives up the end of the summary first, and no more of it than it has to", () => {
+    const state = {
+      ...emptyState,
+      reviewed,
+      posted: ids(600),
+      carried: [carry("a")],
+      summary: "x".repeat(1_000),
+    };
+    const fit = fitState(state, stateBytes(state) - 300);
+    expect(fit).toEqual({ ...state, summary: "x".repeat(700) });
+  });
+
+  it("then forgets the oldest of more than 500 comments", () => {
+    const state = {
+      ...emptyState,
+      reviewed,
+      posted: ids(600),
+      carried: [carry("a")],
+      summary: "x".repeat(1_000),
+    };
+    const fit = fitState(state, bytes({ ...state, summary: "", posted: ids(600).slice(50) }));
+    expect(fit).toEqual({ ...state, summary: "", posted: ids(600).slice(50) });
+  });
+
+  it("then forgets all that was read, before it forgets one of 500 comments or a finding", () => {
+    const state = { ...emptyState, reviewed, posted: ids(600), carried: [carry("a"), carry("b")] };
+    const most = bytes({ ...state, posted: ids(600).slice(100) }) - 1;
+
+    const fit = fitState(state, most);
+
+    expect(fit.reviewed).toBeNull();
+    expect(fit.carried).toEqual(state.carried);
+    expect(fit.posted).toEqual(state.posted);
+  });
+
+  it("forgets what was read where the hashes alone are too many, and keeps the rest", () => {
+    const state = { ...emptyState, reviewed: { ...reviewed, hashes: hashes(3_000) }, summary: "Said." };
+    expect(fitState(state, 34_000)).toEqual({ ...state, reviewed: null });
+  });
+
+  it("leaves out findings that are too long, not those behind them", () => {
+    const [long, short] = [carry("long", "x".repeat(9_000)), carry("short")];
+    const fit = fitState({ ...emptyState, reviewed, carried: [long, short] }, 4_000);
+    expect(fit).toMatchObject({ reviewed: null, carried: [{ finding: { title: "short" } }] });
+  });
+});
