@@ -174,7 +174,10 @@ export interface RepositoryApi {
   permissionOf(login: string): Promise<Permission>;
   /** The file's text at a ref of the base repository; undefined when there is none. `too_large` beyond 1 MB. */
   fileAt(path: string, ref: string): Promise<string | undefined>;
-  /** Numbers of the open pull requests whose head is this commit, those of forks included. Empty for an unknown commit. */
+  /**
+   * Numbers of the open pull requests whose head is this commit, among the 1,000 in which something happened last. Looked for
+   * in the list of all: GitHub's own list of a commit's pull requests is empty for a commit of a fork.
+   */
   commitPulls(sha: string): Promise<number[]>;
   /** Reacts to a comment, wherever it stands. */
   react(comment: CommentRef, reaction: "eyes" | "+1" | "confused"): Promise<void>;

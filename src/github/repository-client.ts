@@ -19,8 +19,8 @@ const checkName = "Hunkwise";
 /** 10,000 annotations: beyond it we would not know what already stands. */
 const mostAnnotationPages = 100;
 
-/** 1,000 pull requests that hold one commit. */
-const mostCommitPullPages = 10;
+/** The 1,000 open pull requests in which something happened last. */
+const mostPullPages = 10;
 
 const Id = z.object({ id: z.int() });
 const PermissionAnswer = z.object({ permission: z.enum(["admin", "write", "read", "none"]).catch("none") });
@@ -36,9 +36,7 @@ const CheckRuns = z.object({
   ),
 });
 const Annotation = z.object({ raw_details: z.string().nullish() });
-const CommitPulls = z.array(
-  z.object({ number: z.int(), state: z.string(), head: z.object({ sha: z.string() }) }),
-);
+const Pulls = z.array(z.object({ number: z.int(), head: z.object({ sha: z.string() }) }));
 
 export function createRepositoryApi({ client, owner, repo, app }: RepositoryApiOptions): RepositoryApi {
   const { rest } = client;
@@ -75,10 +73,15 @@ export function createRepositoryApi({ client, owner, repo, app }: RepositoryApiO
     fileAt: async (path, ref) => (await readFile(client, here, path, ref))?.text,
 
     async commitPulls(sha) {
-      const pulls = await client.list(`${root}/commits/${sha}/pulls`, mostCommitPullPages).catch(noneOrThrow);
-      return read(CommitPulls, pulls, `pull requests of ${sha}`)
-        .filter(({ state, head }) => state === "open" && head.sha === sha)
-        .map(({ number }) => number);
+      const found: number[] = [];
+      for (let page = 1; page <= mostPullPages; page++) {
+        const latest = { state: "open", sort: "updated", direction: "desc", per_page: 100, page } as const;
+        const { data } = await rest.pulls.list({ ...here, ...latest });
+        const pulls = read(Pulls, data, "pull requests");
+        found.push(...pulls.filter(({ head }) => head.sha === sha).map(({ number }) => number));
+        if (pulls.length < 100) break;
+      }
+      return found;
     },
 
     async react({ id: comment_id, thread }, content) {
@@ -126,14 +129,6 @@ export function createRepositoryApi({ client, owner, repo, app }: RepositoryApiO
 function standing(run: z.infer<typeof CheckRuns>["check_runs"][number]): StandingCheckRun {
   const { id, status, conclusion = null, output } = run;
   return { id, completed: status === "completed", conclusion, title: output?.title ?? null };
-}
-
-/** A commit that GitHub does not know has no pull requests. */
-function noneOrThrow(error: unknown): never[] {
-  const isUnknown =
-    error instanceof AppError && (error.code === "github_not_found" || error.code === "github_invalid");
-  if (!isUnknown) throw error;
-  return [];
 }
 
 /** Parses an answer; what does not fit is a fault of the far side, not of ours. */

@@ -41,20 +41,24 @@ async function proposedAt(
   return read(z.array(Page), data, `the pull request of ${branch}`)[0]?.html_url;
 }
 
-async function createBranch(
+async function createBranch(options: RepositoryWriterOptions, { branch, base }: FileProposal): Promise<void> {
+  if ((await tipOf(options, branch)) !== undefined) return;
+  const sha = await tipOf(options, base);
+  if (sha === undefined) throw new AppError("github_not_found", `There is no branch ${base}`);
+  const { client, owner, repo } = options;
+  await client.rest.git.createRef({ owner, repo, ref: `refs/heads/${branch}`, sha });
+}
+
+async function tipOf(
   { client, owner, repo }: RepositoryWriterOptions,
-  { branch, base }: FileProposal,
-): Promise<void> {
-  const { data } = await client.rest.git.getRef({ owner, repo, ref: `heads/${base}` });
-  const { sha } = read(Ref, data, `the branch ${base}`).object;
+  branch: string,
+): Promise<string | undefined> {
   try {
-    await client.rest.git.createRef({ owner, repo, ref: `refs/heads/${branch}`, sha });
+    const { data } = await client.rest.git.getRef({ owner, repo, ref: `heads/${branch}` });
+    return read(Ref, data, `the branch ${branch}`).object.sha;
   } catch (error) {
-    const isThere =
-      error instanceof AppError &&
-      error.code === "github_invalid" &&
-      /reference already exists/i.test(error.message);
-    if (!isThere) throw error;
+    if (error instanceof AppError && error.code === "github_not_found") return undefined;
+    throw error;
   }
 }
 
@@ -76,17 +80,10 @@ async function writeFile(
   });
 }
 
-async function openPull(options: RepositoryWriterOptions, proposal: FileProposal): Promise<string> {
-  const { client, owner, repo } = options;
-  const { title, body, base, branch: head } = proposal;
-  try {
-    const { data } = await client.rest.pulls.create({ owner, repo, title, body, base, head });
-    return read(Page, data, "the pull request").html_url;
-  } catch (error) {
-    // Two jobs at once, or an answer that was lost: GitHub takes one pull request for a branch and its base.
-    const isRefused = error instanceof AppError && error.code === "github_invalid";
-    const standing = isRefused ? await proposedAt(options, proposal) : undefined;
-    if (standing === undefined) throw error;
-    return standing;
-  }
+async function openPull(
+  { client, owner, repo }: RepositoryWriterOptions,
+  { title, body, base, branch: head }: FileProposal,
+): Promise<string> {
+  const { data } = await client.rest.pulls.create({ owner, repo, title, body, base, head });
+  return read(Page, data, "the pull request").html_url;
 }

@@ -13,6 +13,7 @@
  *   comments with what becomes of them after a push, replies, threads, issue comments, reactions, check runs. Issues and
  *   commit statuses to be read.
  * - 422 for every anchor outside the `-U3 -M` diff, worked out apart from the bot's own diff code (`commentable.ts`).
+ * - A branch, a file on it and a pull request for it, as an App makes them.
  * - GraphQL for review threads: listing, resolving, unresolving. Pagination. Webhooks, signed. Faults on request.
  *
  * Where the double ends
@@ -25,7 +26,7 @@
  * - The injected clock gives the timestamps of what is written; credentials are checked by the machine's own clock,
  *   because the bot makes them with it.
  * - Stricter than GitHub where a bot of ours should never go: unknown keys in a body, editing what others wrote, and
- *   repositories outside the token, public ones included.
+ *   repositories outside the token, of public ones all but the contents.
  */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";

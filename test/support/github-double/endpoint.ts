@@ -28,7 +28,13 @@ export type Needs = readonly [string, Access][];
 export type Endpoint =
   | { for: "anyone"; handle(call: Call): Answer | Promise<Answer> }
   | { for: "app"; handle(call: Call, app: App): Answer | Promise<Answer> }
-  | { for: "installation"; needs: Needs; handle(call: RepositoryCall): Answer | Promise<Answer> };
+  | {
+      for: "installation";
+      needs: Needs;
+      /** Any token will do for a public repository, as on GitHub for whatever everybody can see. */
+      ofPublicOnes?: boolean;
+      handle(call: RepositoryCall): Answer | Promise<Answer>;
+    };
 
 export type Endpoints = Record<string, Endpoint>;
 
@@ -43,7 +49,8 @@ export const forApp = (handle: (call: Call, app: App) => Answer | Promise<Answer
 export const inRepository = (
   needs: Needs,
   handle: (call: RepositoryCall) => Answer | Promise<Answer>,
-): Endpoint => ({ for: "installation", needs, handle });
+  options: { ofPublicOnes?: boolean } = {},
+): Endpoint => ({ for: "installation", needs, handle, ...options });
 
 export const ok = (body: unknown): Answer => ({ status: 200, body });
 export const created = (body: unknown): Answer => ({ status: 201, body });

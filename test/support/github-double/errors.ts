@@ -11,6 +11,8 @@ export class GitHubRefusal extends Error {
   readonly status: number;
   readonly errors: string[] | FieldError[] | undefined;
   readonly headers: Record<string, string>;
+  /** Nobody can know better than to ask: no mistake of whoever did. */
+  isNoMistake = false;
 
   constructor(
     status: number,
@@ -24,6 +26,10 @@ export class GitHubRefusal extends Error {
     this.headers = headers;
   }
 }
+
+/** Whether an installation has a permission or a repository is learned by asking for a token, and in no other way. */
+export const notGranted = (message: string) =>
+  Object.assign(new GitHubRefusal(422, message), { isNoMistake: true });
 
 export const notFound = () => new GitHubRefusal(404, "Not Found");
 /** How endpoints backed by GraphQL (reviews) say no: sentences. */

@@ -50,6 +50,11 @@ function correctDescription(): void {
   }
 }
 
+/** Where the description wants exactly one of two shapes, every answer is of both. */
+function eitherShape(schema: Json): Json {
+  return isObject(schema) && schema.oneOf ? { anyOf: schema.oneOf } : schema;
+}
+
 /** Objects of a request take the described keys only, as GitHub's own request validation does. */
 function closed(schema: Json): Json {
   if (Array.isArray(schema)) return schema.map(closed);
@@ -126,7 +131,8 @@ function operationOf(described: DescribedOperation, path: Record<string, string>
     checkResponse(status, body) {
       // Refusals that an endpoint does not list (401, 403) look as everywhere else; null is an answer without a body.
       const listed = described.responses[status];
-      const schema = listed === undefined && status >= 400 ? { $ref: "#/schemas/basic-error" } : listed;
+      const basic = { $ref: "#/schemas/basic-error" };
+      const schema = listed === undefined && status >= 400 ? basic : listed && eitherShape(listed);
       if (schema === undefined) return [`${id} has no answer ${status}`];
       if (schema === null) return body === undefined ? [] : [`${id} answers ${status} without a body`];
       const check = validator(`${id} ${status}`, strictTypes, () => schema);

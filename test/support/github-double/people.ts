@@ -16,6 +16,7 @@ import type {
   Side,
 } from "./model.ts";
 import { fullName, headOf, nextNumber } from "./model.ts";
+import { addPull, sourceOf, syncHead } from "./pull-branch.ts";
 
 /** Content by path; null deletes. */
 export type Files = Record<string, Content | null>;
@@ -83,7 +84,7 @@ export class People {
       files: Object.entries(files),
     }));
     head.git.importCommits(commits);
-    return this.#addPull(repository, head, branch, wanted);
+    return addPull(this.#state, repository, head, { ...wanted, branch });
   }
 
   /** A pull request for a branch that is there already, in the repository or in a fork. */
@@ -93,45 +94,14 @@ export class People {
     wanted: Omit<NewPull, "commits" | "branch">,
   ): Pull {
     const head = wanted.fork ? this.fork(repository, wanted.fork) : repository;
-    return this.#addPull(repository, head, branch, wanted);
-  }
-
-  #addPull(repository: Repository, head: Repository, branch: string, wanted: Omit<NewPull, "commits">): Pull {
-    const now = this.#state.now();
-    const pull: Pull = {
-      id: this.#state.nextId(),
-      number: nextNumber(repository),
-      repository,
-      title: wanted.title,
-      body: wanted.body ?? null,
-      author: this.#state.account(wanted.author),
-      state: "open",
-      merged: false,
-      draft: wanted.draft ?? false,
-      locked: false,
-      labels: wanted.labels ?? [],
-      baseRef: repository.defaultBranch,
-      baseSha: "",
-      headRef: branch,
-      headRepository: head,
-      heads: [],
-      reviews: [],
-      reviewComments: [],
-      comments: [],
-      createdAt: now,
-      updatedAt: now,
-      closedAt: null,
-    };
-    repository.pulls.set(pull.number, pull);
-    this.#syncHead(pull);
-    return pull;
+    return addPull(this.#state, repository, head, { ...wanted, branch });
   }
 
   /** One more commit on the head branch. Returns the new head. */
   push(pull: Pull, files: Files, message = "More"): string {
     const source = sourceOf(pull);
     source.git.importCommits([{ branch: pull.headRef, message, files: Object.entries(files) }]);
-    return this.#syncHead(pull);
+    return syncHead(this.#state, pull);
   }
 
   /** Replaces the head branch by one commit on top of the base branch, or of another commit. Returns the new head. */
@@ -142,7 +112,7 @@ export class People {
     const message = options.message ?? "Anew";
     const entries = Object.entries(files);
     source.git.importCommits([{ branch: pull.headRef, message, parents: [onto], files: entries }]);
-    return this.#syncHead(pull);
+    return syncHead(this.#state, pull);
   }
 
   /** A commit on the default branch, as if another pull request had been merged. */
@@ -247,22 +217,4 @@ export class People {
       reactions: [],
     };
   }
-
-  /** Takes the head branch over into `refs/pull/N/head` of the base repository. */
-  #syncHead(pull: Pull): string {
-    const source = sourceOf(pull);
-    const sha = source.git.sha(`refs/heads/${pull.headRef}`);
-    const ref = `refs/pull/${pull.number}/head`;
-    if (source === pull.repository) source.git.git("update-ref", ref, sha);
-    else pull.repository.git.git("fetch", "--quiet", source.gitDir, `+refs/heads/${pull.headRef}:${ref}`);
-    if (headOf(pull) !== sha) pull.heads.push(sha);
-    pull.baseSha = pull.repository.git.sha(`refs/heads/${pull.baseRef}`);
-    pull.updatedAt = this.#state.now();
-    return sha;
-  }
-}
-
-function sourceOf(pull: Pull): Repository {
-  if (pull.headRepository) return pull.headRepository;
-  throw new Error(`The head repository of #${pull.number} is gone`);
 }

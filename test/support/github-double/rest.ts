@@ -13,6 +13,7 @@ import { commitStatuses } from "./endpoints/commit-statuses.ts";
 import { issueComments } from "./endpoints/issue-comments.ts";
 import { issues } from "./endpoints/issues.ts";
 import { pulls } from "./endpoints/pulls.ts";
+import { refs } from "./endpoints/refs.ts";
 import { repositories } from "./endpoints/repositories.ts";
 import { reviewComments } from "./endpoints/review-comments.ts";
 import { reviews } from "./endpoints/reviews.ts";
@@ -31,6 +32,7 @@ const endpoints: Endpoints = {
   ...issueComments,
   ...issues,
   ...pulls,
+  ...refs,
   ...repositories,
   ...reviewComments,
   ...reviews,
@@ -68,16 +70,18 @@ export async function answerRest(state: GitHubState, exchange: Exchange): Promis
     }
     const reply = refusalReply(error, operation);
     if (error instanceof NotSimulated) note("not-simulated", [error.message]);
-    else if (reply.status === 422 || reply.status === 400) {
-      const refusal = error as GitHubRefusal;
-      const said = (refusal.errors ?? []).map((one) => (typeof one === "string" ? one : JSON.stringify(one)));
+    else if (isMistake(error)) {
+      const said = (error.errors ?? []).map((one) => (typeof one === "string" ? one : JSON.stringify(one)));
       // What broke the description was noted where it was found.
-      if (violations.length === 0) note("refused", [refusal.message, ...said]);
+      if (violations.length === 0) note("refused", [error.message, ...said]);
     }
     if (operation && error instanceof GitHubRefusal) checkAnswer(operation, reply);
     return { reply, operation: operation?.id, violations };
   }
 }
+
+const isMistake = (error: unknown): error is GitHubRefusal =>
+  error instanceof GitHubRefusal && [400, 422].includes(error.status) && !error.isNoMistake;
 
 /** `/repositories/ID/...`, where redirects lead, as the path by name. */
 function byName(state: GitHubState, path: string): string {
@@ -151,9 +155,18 @@ function authorized(endpoint: Endpoint, call: Call, caller: ReturnType<typeof ca
   const token = requireToken(caller);
   const { owner, repo } = call.path;
   if (!owner || !repo) throw notFound();
+  const shared = endpoint.ofPublicOnes ? publicRepository(call.state, owner, repo) : undefined;
+  if (shared && !token.repositories.includes(shared)) {
+    return () => endpoint.handle({ ...call, token, repository: shared });
+  }
   const repository = requireRepository(call.state, token, owner, repo);
   requirePermission(token, endpoint.needs);
   return () => endpoint.handle({ ...call, token, repository });
+}
+
+function publicRepository(state: GitHubState, owner: string, repo: string): Repository | undefined {
+  const found = state.repository(owner, repo);
+  return found?.private === false ? found : undefined;
 }
 
 function replyOf(answer: Answer, exchange: Exchange, operation: Operation): Reply {

@@ -1,5 +1,5 @@
 import { created, type Endpoints, forAnyone, forApp, ok } from "../endpoint.ts";
-import { GitHubRefusal, notFound } from "../errors.ts";
+import { GitHubRefusal, notFound, notGranted } from "../errors.ts";
 import { accountJson, appJson, installationJson } from "../json/account.ts";
 import { repositoryJson } from "../json/repository.ts";
 import type { Access, App, Delivery, Installation, Permissions, Repository } from "../model.ts";
@@ -25,8 +25,7 @@ function scopeOf(installation: Installation, asked: TokenRequest): Repository[] 
   return wanted.map((key) => {
     const found = installation.repositories.find((one) => one.name === key || one.id === key);
     if (found) return found;
-    throw new GitHubRefusal(
-      422,
+    throw notGranted(
       "There is at least one repository that does not exist or is not accessible to the parent installation.",
     );
   });
@@ -36,7 +35,7 @@ function checkAsked(permissions: Permissions, installation: Installation): Permi
   for (const [name, access] of Object.entries(permissions)) {
     const granted = name === "metadata" ? "read" : installation.permissions[name];
     if (granted !== "write" && granted !== access) {
-      throw new GitHubRefusal(422, "The permissions requested are not granted to this installation.");
+      throw notGranted("The permissions requested are not granted to this installation.");
     }
   }
   return permissions;

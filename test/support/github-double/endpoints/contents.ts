@@ -3,6 +3,7 @@ import { findCommit, git, gitBytes } from "../bare-repository.ts";
 import { type Answer, ok, type RepositoryCall } from "../endpoint.ts";
 import { GitHubRefusal, notFound } from "../errors.ts";
 import { repositoryPage, repositoryUrl } from "../json/repository.ts";
+import { syncHead } from "../pull-branch.ts";
 
 /** An entry of a tree; `size` is 0 for what is no blob. */
 interface Entry {
@@ -85,6 +86,39 @@ async function symlinkAnswer(
   const entry = inside ? await findEntry(gitDir, commit, path) : undefined;
   if (entry && !(entry.mode in kinds)) return fileAnswer(call, ref, entry);
   return ok({ ...entryJson(call, ref, link), target });
+}
+
+interface NewContent {
+  message: string;
+  content: string;
+  branch?: string;
+  sha?: string;
+}
+
+/** Who changes a file names the blob that it replaces; the commit goes on top of the branch. */
+export async function writeContents(call: RepositoryCall): Promise<Answer> {
+  const { repository, state } = call;
+  const { git, gitDir } = repository;
+  const asked = call.body as NewContent;
+  const branch = asked.branch ?? repository.defaultBranch;
+  const path = call.path.path ?? "";
+  const tip = await findCommit(gitDir, `refs/heads/${branch}`);
+  if (!tip) throw new GitHubRefusal(404, `Branch ${branch} not found`);
+  const standing = await findEntry(gitDir, tip, path);
+  if (standing && asked.sha === undefined)
+    throw new GitHubRefusal(422, `Invalid request.\n\n"sha" wasn't supplied.`);
+  if (asked.sha !== undefined && standing?.oid !== asked.sha) {
+    throw new GitHubRefusal(409, `${path} does not match ${asked.sha}`);
+  }
+  const files: [string, Buffer][] = [[path, Buffer.from(asked.content, "base64")]];
+  const [sha = ""] = git.importCommits([{ branch, message: asked.message, files }]);
+  for (const pull of repository.pulls.values()) {
+    const isItsHead = pull.headRepository === repository && pull.headRef === branch && pull.state === "open";
+    if (isItsHead) syncHead(state, pull);
+  }
+  const entry = await findEntry(gitDir, sha, path);
+  const body = { content: entry && entryJson(call, branch, entry), commit: { sha, message: asked.message } };
+  return { status: standing ? 200 : 201, body };
 }
 
 /** A file, the entries of a folder, where a link leads, or a submodule. */

@@ -6,7 +6,7 @@ import { accountJson } from "../json/account.ts";
 import { fullRepositoryJson, repositoryPage, repositoryUrl } from "../json/repository.ts";
 import type { Role } from "../model.ts";
 import { nodeId } from "../model.ts";
-import { contents } from "./contents.ts";
+import { contents, writeContents } from "./contents.ts";
 
 /** The old four-step permission that goes with a role. */
 const permissionOfRole: Record<Role, string> = {
@@ -118,6 +118,7 @@ export const repositories: Endpoints = {
     ok(fullRepositoryJson(state, repository)),
   ),
   "repos/get-collaborator-permission-level": inRepository([["metadata", "read"]], permission),
-  "repos/get-content": inRepository([["contents", "read"]], contents),
+  "repos/get-content": inRepository([["contents", "read"]], contents, { ofPublicOnes: true }),
+  "repos/create-or-update-file-contents": inRepository([["contents", "write"]], writeContents),
   "repos/get-commit": inRepository([["contents", "read"]], commit),
 };

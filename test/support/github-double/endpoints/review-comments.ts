@@ -133,6 +133,11 @@ async function update(call: RepositoryCall): Promise<Answer> {
 
 export const reviewComments: Endpoints = {
   "pulls/list-review-comments": inRepository([["pull_requests", "read"]], list),
+  "pulls/get-review-comment": inRepository([["pull_requests", "read"]], async (call) => {
+    const comment = reviewCommentOf(call);
+    if (comment.review.state === "PENDING") throw notFound();
+    return ok(await shown(call, comment));
+  }),
   "pulls/create-review-comment": inRepository([["pull_requests", "write"]], create),
   "pulls/update-review-comment": inRepository([["pull_requests", "write"]], update),
   "pulls/create-reply-for-review-comment": inRepository([["pull_requests", "write"]], async (call) => {
