@@ -1,19 +1,8 @@
 import { AppError, errorLine } from "../errors.ts";
-import { atLeast, type Severity } from "../finding.ts";
 import type { CheckRunUpdate, RepositoryApi, StandingCheckRun } from "../github/pull-request-api.ts";
-import type { ReviewResult } from "../review/review-result.ts";
-import { countBySeverity, outcomeOf, outcomeSentence, plural } from "./outcome.ts";
+import { isNoReview } from "./conclusions.ts";
 import { isAmbiguous, postOnce, type Sleep } from "./post-once.ts";
-import { droppedSection, figures, skippedSection, unreadSection } from "./render-figures.ts";
-import { details } from "./render-parts.ts";
-import { untrustedBlock } from "./render-untrusted.ts";
 import { checkRunKey } from "./standing.ts";
-
-/** When findings keep the check from being green, and whether they turn it red. */
-export interface CheckPolicy {
-  threshold: Severity | "never";
-  fail: boolean;
-}
 
 type CheckApi = Pick<RepositoryApi, "findCheckRun" | "createCheckRun" | "updateCheckRun">;
 
@@ -31,6 +20,12 @@ export interface CheckRun {
   conclude(update: CheckRunUpdate): Promise<void>;
 }
 
+export interface OpenOptions {
+  /** Somebody asked for this check run once more: it is taken up although it says how a review ended. */
+  again?: boolean;
+  sleep?: Sleep | undefined;
+}
+
 /**
  * Opens the check run of a head and trigger, or takes up the one that an earlier attempt opened. Without the permission
  * the review goes on without a check, and `problem` says so.
@@ -39,9 +34,10 @@ export async function openCheckRun(
   api: CheckApi,
   headSha: string,
   trigger: string,
-  sleep?: Sleep,
+  { again = false, sleep }: OpenOptions = {},
 ): Promise<CheckRun> {
-  const opened = await upsert(api, headSha, trigger, inProgress, sleep, isReview);
+  const keep = again ? () => false : isReview;
+  const opened = await upsert(api, headSha, trigger, inProgress, sleep, keep);
   let problem = opened.problem;
   return {
     id: opened.id,
@@ -59,14 +55,10 @@ export async function openCheckRun(
 
 /** Whether a check run says how a review ended; a withheld, skipped, called off or failed one does not, and may be made good. */
 function isReview({ completed, conclusion, title }: StandingCheckRun): boolean {
-  return completed && conclusion !== null && reviewConclusions.has(conclusion) && !noReview.has(title ?? "");
+  return completed && conclusion !== null && reviewConclusions.has(conclusion) && !isNoReview(title ?? "");
 }
 
 const reviewConclusions = new Set(["success", "neutral", "failure"]);
-const nothingToReview = "Nothing to review";
-const failedTitle = "The review failed";
-const notReviewedTitle = "Not reviewed";
-const noReview = new Set([failedTitle, notReviewedTitle]);
 
 /**
  * Concludes a check run that nobody waited in: a skipped pull request, a merge queue. One that says how a review ended
@@ -99,89 +91,6 @@ export const inProgress: CheckRunUpdate = {
   title: "Reviewing",
   summary: "Hunkwise is reading this change.",
 };
-
-/** What a conclusion takes into account besides the result. */
-export interface AroundConclusion {
-  /** Stands below the figures: the summary, where it has no other place. */
-  text?: string;
-  /** Comments of earlier reviews that this one does not repeat and nobody has settled. */
-  open?: readonly { severity: Severity }[];
-}
-
-/** What a finished review concludes with. */
-export function reviewConclusion(
-  result: ReviewResult,
-  policy: CheckPolicy,
-  { text = "", open: earlier = [] }: AroundConclusion = {},
-): CheckRunUpdate {
-  const found = result.findings.map(({ finding }) => finding);
-  const { threshold } = policy;
-  const counts = ({ severity }: { severity: Severity }) =>
-    threshold !== "never" && atLeast(severity, threshold);
-  const open = [...found, ...earlier].filter(counts);
-  const outcome = outcomeOf(result);
-  const isGreen = outcome === "complete" && open.length === 0;
-  const conclusion = open.length > 0 && policy.fail ? "failure" : isGreen ? "success" : "neutral";
-  const state = { complete: "", offline: "Analyzers only: ", partial: "Incomplete review: " }[outcome];
-  const parts = [
-    outcome === "complete" ? "" : `**${outcomeSentence(result)}.**`,
-    open.length > 0 ? `${plural(open.length, "finding")} at or above the threshold "${threshold}".` : "",
-    earlier.length > 0 ? `Open from earlier reviews: ${countBySeverity(earlier)}.` : "",
-    ...figures(result).map(([name, words]) => `${name.charAt(0).toUpperCase()}${name.slice(1)}: ${words}.`),
-    ...droppedSection("", result).map((list) => details("Found, checked again and left out", list)),
-    ...unreadSection("", result).map((list) => details("What was not read", list)),
-    ...skippedSection("", result.coverage).map((list) => details("Files skipped, and why", list)),
-  ];
-  const title = `${state}${foundWords(result, found, earlier.length)}`;
-  const update = completed(conclusion, title, parts.filter((part) => part !== "").join("\n\n"));
-  return text === "" ? update : { ...update, text };
-}
-
-/** Green without a review: nothing here is to be judged. */
-export function passedConclusion(reason: string): CheckRunUpdate {
-  return completed("success", nothingToReview, said(reason));
-}
-
-export function skippedConclusion(reason: string): CheckRunUpdate {
-  return completed("skipped", notReviewedTitle, said(reason));
-}
-
-/** Nothing may be spent on it. Whoever asks again when something may is served. */
-export function withheldConclusion(reason: string): CheckRunUpdate {
-  return completed("neutral", notReviewedTitle, said(reason));
-}
-
-/** The review could not be made. Never red: a fault of ours must not block a merge. */
-export function failedConclusion(reason: string): CheckRunUpdate {
-  return completed("neutral", failedTitle, said(`The review failed: ${reason}`));
-}
-
-export function cancelledConclusion(reason: string): CheckRunUpdate {
-  return completed("cancelled", "Called off", said(reason));
-}
-
-/** A reason may name a label, a branch or what a model answered. */
-const said = (reason: string) => untrustedBlock(reason, 4_000);
-
-function completed(
-  conclusion: NonNullable<CheckRunUpdate["conclusion"]>,
-  title: string,
-  summary: string,
-): CheckRunUpdate {
-  return { status: "completed", conclusion, title, summary };
-}
-
-function foundWords(result: ReviewResult, found: readonly { severity: Severity }[], earlier: number): string {
-  const counted = countBySeverity(found);
-  if (counted !== "") return `found ${counted}`;
-  return earlier > 0 ? `Nothing new, ${earlier} open from earlier` : nothingFound(result);
-}
-
-/** Only a complete review may say that nothing is there. */
-function nothingFound(result: ReviewResult): string {
-  if (outcomeOf(result) !== "complete") return "nothing found in what was read";
-  return result.coverage.hunks_total === 0 ? nothingToReview : "No problems found";
-}
 
 async function upsert(
   api: CheckApi,

@@ -1,22 +1,30 @@
 import { AppError } from "../errors.ts";
-import type { PullRequestApi } from "../github/pull-request-api.ts";
+import type { PullRequest, PullRequestApi } from "../github/pull-request-api.ts";
 import type { ReviewResult } from "../review/review-result.ts";
-import { type CheckPolicy, type CheckRun, cancelledConclusion, reviewConclusion } from "./check-run.ts";
+import { type Account, accountOf, stateAfter } from "./account.ts";
+import { answerFixed } from "./answer-fixed.ts";
+import type { CheckRun } from "./check-run.ts";
+import { type CheckPolicy, cancelledConclusion, reviewConclusion } from "./conclusions.ts";
 import { plural } from "./outcome.ts";
+import { planPublication } from "./plan-publication.ts";
 import { postAnnotations } from "./post-annotations.ts";
 import type { Sleep } from "./post-once.ts";
 import { type PostContext, postFileComments, postReview, refusalNotice } from "./post-review.ts";
 import { postSummary } from "./post-summary.ts";
-import { byPlace, planPublication, type Routed, through } from "./publication.ts";
-import { renderSummary, renderSummaryComment, type SummaryInput } from "./render-summary.ts";
-import type { EarlierComment } from "./said-earlier.ts";
-import { readAnnotated, readStanding } from "./standing.ts";
+import { byPlace, type Routed, through } from "./publication.ts";
+import { heldFindings, renderSummary, renderSummaryComment, type SummaryInput } from "./render-summary.ts";
+import { readAnnotated, readStanding, type Standing } from "./standing.ts";
 
 export interface PublishOptions {
   result: ReviewResult;
   api: PullRequestApi;
   /** Why the review was made: "event#<pull>@<base branch>", or "comment:<id>". One review a head and trigger. */
   trigger: string;
+  /**
+   * Something that tells this review from the one that ended with this check run before, where somebody asked for the check run
+   * once more: what that one posted is an earlier review's. Null where nobody did.
+   */
+  again?: string | null;
   /** Name of the branch that the reviewed change was to be merged into. */
   baseRef: string;
   /** The repository's page, without a slash at the end; what links lead to. */
@@ -44,6 +52,10 @@ export type PublishOutcome =
       listed: number;
       /** Findings that an earlier review had posted. */
       standing: number;
+      /** Findings that an earlier review had posted and people have dismissed: they are not said again. */
+      dismissed: number;
+      /** Findings of earlier reviews that this one found to be fixed. */
+      fixed: number;
       /** What the maintainer should know, such as a permission that is missing. */
       notices: string[];
     };
@@ -62,47 +74,68 @@ export async function publishReview(options: PublishOptions): Promise<PublishOut
   if (pull.headSha !== result.head_sha) return callOff(check, "stale_head", movedTo(pull.headSha));
   if (pull.baseRef !== baseRef) return callOff(check, "other_base", `it is for ${pull.baseRef} now`);
   try {
-    return await publish(options);
+    return await publish(options, pull);
   } catch (error) {
     if (!(error instanceof AppError && error.code === "stale_head")) throw error;
     return callOff(check, "stale_head", error.message);
   }
 }
 
-async function publish(options: PublishOptions): Promise<PublishOutcome> {
-  const { api, check, result, trigger, sleep } = options;
-  const context: PostContext = {
-    api,
-    trigger,
-    sleep,
-    repositoryUrl: options.repositoryUrl,
-    headSha: result.head_sha,
-    mergeBaseSha: result.merge_base_sha,
-  };
-  const { routes, open, notice } = await plan(options);
+async function publish(options: PublishOptions, pull: PullRequest): Promise<PublishOutcome> {
+  const { api, result, trigger, sleep } = options;
+  const context = contextOf(options);
+  const { routes, standing } = await plan(options, context, pull);
   const posted = await postFindings(routes, context, options);
-  const input = { ...posted, open, notices: told(posted.notices, notice) };
+  const account = accountOf(result, posted, standing.ledger, new Set(standing.mine.values()));
+  const answered = await answerFixed(account.fixed, context);
+  const notices = told(posted.notices, answered, standing.ledger.notice ?? undefined);
+  const input: SummaryInput = { ...posted, ...account, notices };
+  const memory = { trigger, state: stateAfter(result, posted, standing.ledger) };
   const summarise = async (notices: readonly string[]) =>
     tryChannel("summary comment", () =>
-      postSummary(api, renderSummaryComment({ ...input, notices }, context), sleep),
+      postSummary(api, renderSummaryComment({ ...input, notices }, context, memory), sleep),
     );
+  const closing = await conclude(input, context, options, summarise);
+  return {
+    ...{ kind: "published", posted: input.posted.length, annotated: input.annotated.length },
+    ...{ listed: input.listed.length, standing: input.standing.length },
+    ...{ dismissed: input.silent.length, fixed: account.fixed.length + account.settled.length },
+    notices: closing,
+  };
+}
 
+function contextOf({ api, result, trigger, again, repositoryUrl, sleep }: PublishOptions): PostContext {
+  return {
+    ...{ api, sleep, repositoryUrl },
+    headSha: result.head_sha,
+    mergeBaseSha: result.merge_base_sha,
+    trigger: again ? `${trigger}!${again}` : trigger,
+    checkTrigger: trigger,
+  };
+}
+
+/** Writes summary and check run, of which each takes what the other cannot show. Resolves to all that was not possible. */
+async function conclude(
+  input: SummaryInput,
+  context: PostContext,
+  { result, check, checkPolicy }: PublishOptions,
+  summarise: (notices: readonly string[]) => Promise<string | undefined>,
+): Promise<string[]> {
   const before = check.problem;
   const closed = await summarise(told(input.notices, before));
   // The last channel takes what the summary would have said.
   const text =
     closed === undefined ? "" : renderSummary({ ...input, notices: told(input.notices, closed) }, context);
-  await check.conclude(reviewConclusion(result, options.checkPolicy, { text, open }));
+  const { open, fixedCount, dismissed } = input;
+  const counts = { found: heldFindings(input), open, fixed: fixedCount, dismissed: dismissed.length };
+  await check.conclude(reviewConclusion(result, checkPolicy, { text, ...counts }));
   const notices = told(input.notices, closed, check.problem);
   if (check.problem !== undefined) {
     if (closed !== undefined) throw nowhere(input, closed, check.problem);
     // The check was closed to us only now, when the summary had been written without a word of it.
     if (check.problem !== before) await summarise(notices);
   }
-  return {
-    ...{ kind: "published", posted: input.posted.length, annotated: input.annotated.length },
-    ...{ listed: input.listed.length, standing: input.standing.length, notices },
-  };
+  return notices;
 }
 
 const told = (...parts: (string | readonly string[] | undefined)[]) =>
@@ -118,48 +151,20 @@ function nowhere({ posted, annotated }: SummaryInput, ...refusals: string[]): Ap
 }
 
 /** Divides the findings among the channels. Takes away first what an interrupted question to GitHub left in their way. */
-async function plan(options: PublishOptions): Promise<StillOpen & { routes: Routed[] }> {
-  const { api, check, result, trigger, maxComments } = options;
-  const key = { head: result.head_sha, trigger };
-  const standing = await readStanding(api, key);
+async function plan(
+  { api, check, result, maxComments }: PublishOptions,
+  { headSha: head, trigger, checkTrigger }: PostContext,
+  pull: PullRequest,
+): Promise<{ routes: Routed[]; standing: Standing }> {
+  const standing = await readStanding(api, { head, trigger }, pull);
   if (standing.pending) await tryChannel("comments", () => api.discardPendingReviews());
   const annotated = new Set<string>();
   if (check.takenUp) {
     await tryChannel("annotations", async () => {
-      for (const id of (await readAnnotated(api, key)).mine) annotated.add(id);
+      for (const id of (await readAnnotated(api, { head, trigger: checkTrigger })).mine) annotated.add(id);
     });
   }
-  const routes = planPublication(result.findings, standing, annotated, maxComments);
-  return { routes, ...(await stillOpen(routes, standing.earlier, api)) };
-}
-
-interface StillOpen {
-  /** Earlier comments that this review does not repeat and nobody has settled: the fault may still be there. */
-  open: EarlierComment[];
-  /** GitHub did not tell which of them are settled. */
-  notice: string | undefined;
-}
-
-async function stillOpen(
-  routes: readonly Routed[],
-  earlier: readonly EarlierComment[],
-  api: PullRequestApi,
-): Promise<StillOpen> {
-  const repeated = new Set(routes.map(({ place }) => (place.kind === "standing" ? place.comment : null)));
-  const left = earlier.filter((one) => !repeated.has(one));
-  if (left.length === 0) return { open: [], notice: undefined };
-  try {
-    const threads = await api.openThreads();
-    return { open: left.filter(({ comment }) => threads.has(comment.id)), notice: undefined };
-  } catch (error) {
-    // GraphQL fails by itself at times, and what was found shall not wait for it.
-    const isFault = error instanceof AppError && error.code === "github_failed";
-    const notice = isFault
-      ? `No state of our earlier comments: ${error.line}`
-      : refusalNotice(error, "state of our earlier comments");
-    // Nobody knows which are resolved, so that every one counts whose code is as it was.
-    return { open: left.filter(({ comment }) => !comment.outdated), notice };
-  }
+  return { routes: planPublication({ result, standing, annotated, maxComments }), standing };
 }
 
 /** Takes the findings down the ladder: lines and files, then annotations; what no channel took is for the summary. */
@@ -167,7 +172,7 @@ async function postFindings(
   planned: readonly Routed[],
   context: PostContext,
   { result, version, check, repositoryUrl }: PublishOptions,
-): Promise<Omit<SummaryInput, "open">> {
+): Promise<Omit<SummaryInput, keyof Account>> {
   const lines = await through(planned, "line", (waiting) => postReview(waiting, context));
   const files = await through(lines.routes, "file", (waiting) => postFileComments(waiting, context));
   const notes = await through(files.routes, "annotation", (waiting) =>

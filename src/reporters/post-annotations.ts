@@ -28,7 +28,7 @@ export async function postAnnotations(
     const standing = await readAnnotated(context.api, keyOf(context));
     for (const { finding } of waiting) {
       if (standing.mine.has(finding.id)) settled.set(finding, { kind: "annotated" });
-      else if (standing.earlier.has(finding.id)) settled.set(finding, { kind: "standing", comment: null });
+      else if (standing.earlier.has(finding.id)) settled.set(finding, { kind: "standing", entry: null });
     }
     const fresh = waiting.map(({ finding }) => finding).filter((finding) => !settled.has(finding));
     for (let at = 0; at < fresh.length; at += mostAtOnce) {
@@ -64,4 +64,4 @@ async function annotate(batch: readonly Finding[], context: PostContext, checkId
   }
 }
 
-const keyOf = ({ headSha, trigger }: PostContext) => ({ head: headSha, trigger });
+const keyOf = ({ headSha, checkTrigger }: PostContext) => ({ head: headSha, trigger: checkTrigger });

@@ -10,6 +10,8 @@ import { hasFinding, hasReview } from "./standing.ts";
 
 export interface PostContext extends CommentContext {
   api: PullRequestApi;
+  /** Of its check run; that of its comments is another one where the check run was asked for again. */
+  checkTrigger: string;
   sleep?: Sleep | undefined;
 }
 

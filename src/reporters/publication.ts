@@ -1,8 +1,5 @@
 import type { Finding } from "../finding.ts";
-import type { PlacedFinding, Placement } from "../review/review-result.ts";
-import { bySeverity } from "./order.ts";
-import { type EarlierComment, pairWithEarlier } from "./said-earlier.ts";
-import type { Standing } from "./standing.ts";
+import type { LedgerEntry } from "../ledger/entry.ts";
 
 /** What a finding still waits for. `reason` says why it is not on its line. */
 export type Waiting = { kind: "line" } | { kind: "file"; reason: string } | { kind: "annotation" };
@@ -14,7 +11,9 @@ export type Settled =
   /** An annotation of this review's check run. */
   | { kind: "annotated" }
   /** Said by an earlier review: in a comment, or, with null, in an annotation of the same commit. */
-  | { kind: "standing"; comment: EarlierComment | null }
+  | { kind: "standing"; entry: LedgerEntry | null }
+  /** Said by an earlier review, and dismissed by a person: nothing more is said of it. */
+  | { kind: "dismissed"; entry: LedgerEntry }
   /** In the summary alone. */
   | { kind: "listed"; reason: string };
 
@@ -66,12 +65,21 @@ export interface ListedFinding {
   reason: string;
 }
 
+/** A finding that an earlier review has said, and where. */
+export interface StandingFinding {
+  finding: Finding;
+  /** Null in an annotation of the same commit. */
+  entry: LedgerEntry | null;
+}
+
 /** All findings of a result by where they stand, each in one of the lists. */
 export interface Places {
   posted: readonly Finding[];
   annotated: readonly Finding[];
-  standing: readonly Finding[];
+  standing: readonly StandingFinding[];
   listed: readonly ListedFinding[];
+  /** Of which people do not want to hear any more. */
+  silent: readonly Finding[];
 }
 
 export function byPlace(routes: readonly Routed<Settled>[]): Places {
@@ -80,69 +88,12 @@ export function byPlace(routes: readonly Routed<Settled>[]): Places {
   return {
     posted: at("posted"),
     annotated: at("annotated"),
-    standing: at("standing"),
+    silent: at("dismissed"),
+    standing: routes.flatMap(({ finding, place }) =>
+      place.kind === "standing" ? [{ finding, entry: place.entry }] : [],
+    ),
     listed: routes.flatMap(({ finding, place }) =>
       place.kind === "listed" ? [{ finding, reason: place.reason }] : [],
     ),
   };
-}
-
-/** File comments are requests of their own, and each notifies people. */
-const mostFileComments = 5;
-
-/**
- * Divides findings among the channels, the most severe first.
- *
- * @param annotated ids of findings that an earlier attempt at this review annotated
- */
-export function planPublication(
-  findings: readonly PlacedFinding[],
-  standing: Standing,
-  annotated: ReadonlySet<string>,
-  maxComments: number,
-): Routed[] {
-  const seen = new Set<string>();
-  const used = { line: 0, file: 0 };
-  const others = findings.filter(({ finding }) => !standing.mine.has(finding.id));
-  const said = pairWithEarlier(
-    others.map(({ finding }) => finding),
-    standing.earlier,
-  );
-  return bySeverity(findings).map(({ finding, placement }) => {
-    const { id } = finding;
-    const isRepeated = seen.has(id);
-    seen.add(id);
-    if (standing.mine.has(id) && !isRepeated) {
-      used[placement.kind === "file" ? "file" : "line"]++;
-      return { finding, place: { kind: "posted" } };
-    }
-    if (annotated.has(id) && !isRepeated) return { finding, place: { kind: "annotated" } };
-    const comment = said.get(finding);
-    if (comment) return { finding, place: { kind: "standing", comment } };
-    if (placement.kind !== "summary" && isRepeated) {
-      return { finding, place: listed("the same problem has a comment at another place") };
-    }
-    return { finding, place: placeOf(placement, used, standing, maxComments) };
-  });
-}
-
-/** The channel of a finding that stands nowhere yet, and has not come before. Counts what it hands out. */
-function placeOf(
-  placement: Placement,
-  used: { line: number; file: number },
-  standing: Standing,
-  maxComments: number,
-): Place {
-  if (placement.kind === "summary") return listed(placement.reason);
-  if (placement.kind === "file") {
-    const isFull = used.file >= Math.min(mostFileComments, maxComments);
-    if (isFull) return listed(`${placement.reason}; no more comments on files in one review`);
-    used.file++;
-    return { kind: "file", reason: placement.reason };
-  }
-  // Asked first, so that an attempt after an interrupted one says what that one would have said.
-  if (used.line >= maxComments) return listed(`a review has at most ${maxComments} comments on lines`);
-  if (standing.review) return listed("the review of this commit was posted without it");
-  used.line++;
-  return { kind: "line" };
 }

@@ -1,8 +1,9 @@
-import type { Evidence, Finding } from "../finding.ts";
+import { type Evidence, type Finding, holdsSecret } from "../finding.ts";
+import { codeHash } from "../ledger/code-hash.ts";
+import { formatMarker, stripMarkers } from "../ledger/marker.ts";
 import { byteLength } from "../text/cut.ts";
 import { escapeInvisible } from "../text/escape-invisible.ts";
 import { fence } from "../text/fence.ts";
-import { formatMarker, stripMarkers } from "../ledger/marker.ts";
 import { plural } from "./outcome.ts";
 import { details, fitting } from "./render-parts.ts";
 import { findingLink, type LinkBase, otherPlaces, placeLink, severityBadge } from "./render-places.ts";
@@ -29,15 +30,27 @@ export interface CommentContext extends LinkBase {
 
 /** The comment of a finding on its line or file, marker included. */
 export function renderComment(finding: Finding, spot: Spot, context: CommentContext): string {
-  const marker = formatMarker({
-    kind: "finding",
-    id: finding.id,
-    severity: finding.severity,
-    head: context.headSha,
-    trigger: context.trigger,
-  });
+  const marker = markerOf(finding, context);
   const text = renderFinding(finding, spot, context, mostBodyBytes - byteLength(marker) - 2);
   return `${text}\n\n${marker}`;
+}
+
+/** A marker holds names and paths as they are, or not at all: those cut short would match nothing. */
+const mostMarked = { files: 5, characters: 200 };
+
+/** What later reviews know the finding by. */
+function markerOf(finding: Finding, { headSha, trigger }: CommentContext): string {
+  const { id, severity, category, symbol, quote, path, evidence } = finding;
+  const isShort = (name: string) => name.length <= mostMarked.characters;
+  const others = evidence.map((one) => one.path).filter((file) => file !== path && isShort(file));
+  return formatMarker({
+    kind: "finding",
+    ...{ id, severity, category, head: headSha, trigger },
+    symbol: symbol !== null && isShort(symbol) ? symbol : null,
+    // A secret is not quoted, and its hash would help to guess it.
+    code: quote === "" || holdsSecret(finding) ? null : codeHash(quote),
+    files: [...new Set(others)].slice(0, mostMarked.files),
+  });
 }
 
 /** A finding in full and without a marker, in at most `maxBytes` (of which there should be thousands). */

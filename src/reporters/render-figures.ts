@@ -1,4 +1,4 @@
-import type { Coverage, ReviewResult } from "../review/review-result.ts";
+import type { Coverage, DroppedFinding, ReviewResult } from "../review/review-result.ts";
 import { plural, predictionSentence, thousands, unreadPlaces, usageSentence } from "./outcome.ts";
 import { section } from "./render-parts.ts";
 import { placeLabel } from "./render-places.ts";
@@ -9,13 +9,20 @@ import { effortSentence, whyDropped } from "./second-look.ts";
  * How much of a change was read, how and for what price, in the words that summary and check run share.
  */
 
-/** Bytes for each list of files. */
+/** Bytes for each list of files or findings, unless there is less room. */
 const mostListBytes = 3_000;
 
-/** "118 of 121 hunks in 8 files; 3 files skipped: lock file (2), generated (1)" */
+/** "118 of 121 hunks in 8 files; 4 hunks new, 114 read before; 3 files skipped: lock file (2), generated (1)" */
 export function coverageWords(result: ReviewResult): string {
-  const skipped = skippedWords(result.coverage);
-  return `${extentOf(result)}${skipped === "" ? "" : `; ${skipped}`}`;
+  const parts = [extentOf(result), roundWords(result), skippedWords(result.coverage)];
+  return parts.filter((part) => part !== "").join("; ");
+}
+
+/** "4 hunks new, 114 read before"; empty where no review came before this one. */
+export function roundWords({ coverage, ledger }: ReviewResult): string {
+  const known = ledger?.known_hunks ?? 0;
+  if (known === 0) return "";
+  return `${plural(coverage.hunks_total - known, "hunk")} new, ${thousands(known)} read before`;
 }
 
 function extentOf({ mode, coverage }: ReviewResult): string {
@@ -46,17 +53,21 @@ export function skippedWords({ files_skipped }: Coverage): string {
 const mostKinds = 10;
 
 /** Which files were skipped, each with the reason, as a list under a title. */
-export function skippedSection(title: string, { files_skipped }: Coverage): string[] {
+export function skippedSection(
+  title: string,
+  { files_skipped }: Coverage,
+  maxBytes = mostListBytes,
+): string[] {
   const lines = files_skipped.map(({ path, reason }) => `- ${untrustedCode(path)}: ${untrustedLine(reason)}`);
-  return section(title, lines, mostListBytes);
+  return section(title, lines, maxBytes);
 }
 
 /** Which places nobody read although somebody should have, as a list under a title. */
-export function unreadSection(title: string, result: ReviewResult): string[] {
+export function unreadSection(title: string, result: ReviewResult, maxBytes = mostListBytes): string[] {
   const lines = unreadPlaces(result).map(
     ({ path, what }) => `- ${untrustedCode(path)}: ${untrustedLine(what)}`,
   );
-  return section(title, lines, mostListBytes);
+  return section(title, lines, maxBytes);
 }
 
 /** Coverage, effort and what was spent, each under its name and without a final stop. */
@@ -70,11 +81,22 @@ export function figures(result: ReviewResult): [string, string][] {
   return lines.filter(([, words]) => words !== "");
 }
 
-/** What was found and is not reported after all, each with the reason, as a list under a title. */
-export function droppedSection(title: string, { dropped }: ReviewResult): string[] {
-  const lines = dropped.map((one) => {
-    const place = placeLabel(one.path, one.line, one.line);
-    return `- ${place} ${untrustedLine(one.title, 200)}. ${untrustedLine(whyDropped(one), 300)}`;
-  });
-  return section(title, lines, mostListBytes);
+/** What was found and is not reported after all, each with the reason, as lists with their titles. */
+export function droppedSections(
+  { dropped }: ReviewResult,
+  maxBytes = mostListBytes,
+): { title: string; list: string }[] {
+  const isReadBefore = ({ verdict }: DroppedFinding) => verdict === "read_before";
+  const groups: [string, DroppedFinding[]][] = [
+    ["Found, checked again and left out", dropped.filter((one) => !isReadBefore(one))],
+    ["Found in code that was read before, and left out", dropped.filter(isReadBefore)],
+  ];
+  return groups.flatMap(([title, ones]) =>
+    section("", ones.map(droppedLine), maxBytes).map((list) => ({ title, list })),
+  );
+}
+
+function droppedLine(one: DroppedFinding): string {
+  const place = placeLabel(one.path, one.line, one.line);
+  return `- ${place} ${untrustedLine(one.title, 200)}. ${untrustedLine(whyDropped(one), 300)}`;
 }

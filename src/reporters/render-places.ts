@@ -27,11 +27,15 @@ export function findingLink(place: Located, base: LinkBase): string {
   return placeLink(base, revisionOf(place, base), path, start_line ?? line, line);
 }
 
-/** A finding in one line: severity, title as a link to its lines, where that is, and whether it is in doubt. */
-export function findingLine(finding: Finding, base: LinkBase): string {
+/**
+ * A finding in one line: severity, title as a link, where it is, and whether it is in doubt.
+ *
+ * @param page where the link leads; its lines where there is no better page
+ */
+export function findingLine(finding: Finding, base: LinkBase, page = ""): string {
   const { path, line, start_line, severity, places, verification } = finding;
   const first = start_line ?? line;
-  const url = placeUrl(base, revisionOf(finding, base), path, first, line);
+  const url = page === "" ? placeUrl(base, revisionOf(finding, base), path, first, line) : page;
   const more = places.length === 0 ? "" : ` and ${plural(places.length, "more place")}`;
   const doubt = verification === "uncertain" ? " (uncertain)" : "";
   return `- ${severityBadge(severity)}: ${linked(untrustedLine(finding.title), url)} in ${placeLabel(path, first, line)}${more}${doubt}`;
@@ -58,7 +62,8 @@ export function placeLink(base: LinkBase, sha: string, path: string, first: numb
   return linked(placeLabel(path, first, last), placeUrl(base, sha, path, first, last));
 }
 
-const linked = (text: string, url: string | undefined) => (url === undefined ? text : `[${text}](${url})`);
+export const linked = (text: string, url: string | undefined) =>
+  url === undefined ? text : `[${text}](${url})`;
 
 /** Paths may have thousands of characters, and each may take many to be written. The end says most. */
 const mostLabel = 160;

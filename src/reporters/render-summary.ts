@@ -1,6 +1,8 @@
+import type { Finding } from "../finding.ts";
+import { fitState, type LedgerState } from "../ledger/state.ts";
 import type { ReviewResult } from "../review/review-result.ts";
 import { byteLength } from "../text/cut.ts";
-import { formatMarker } from "../ledger/marker.ts";
+import type { Account } from "./account.ts";
 import {
   countBySeverity,
   duration,
@@ -9,88 +11,133 @@ import {
   outcomeSentence,
   plural,
   summaryOf,
+  thousands,
 } from "./outcome.ts";
 import type { ListedFinding, Places } from "./publication.ts";
-import { type CommentContext, mostBodyBytes, renderFinding } from "./render-comment.ts";
-import { droppedSection, figures, reviewableFiles, skippedSection, unreadSection } from "./render-figures.ts";
+import { mostBodyBytes, renderFinding } from "./render-comment.ts";
+import {
+  droppedSections,
+  figures,
+  reviewableFiles,
+  roundWords,
+  skippedSection,
+  unreadSection,
+} from "./render-figures.ts";
+import { configSection, settledSections, standingSections } from "./render-ledger.ts";
 import { details, fitting, section } from "./render-parts.ts";
-import { findingLine, type LinkBase, severityBadge } from "./render-places.ts";
+import { findingLine, type LinkBase } from "./render-places.ts";
 import { untrustedBlock, untrustedCode, untrustedLine } from "./render-untrusted.ts";
-import type { EarlierComment } from "./said-earlier.ts";
+import { mostStateBytes, renderSticky } from "./sticky.ts";
 
-export interface SummaryInput extends Places {
+export interface SummaryInput extends Places, Account {
   result: ReviewResult;
   /** Version of Hunkwise. */
   version: string;
-  /** Comments of earlier reviews that this one does not repeat and nobody has settled. */
-  open: readonly EarlierComment[];
   /** Page of the check run; undefined where there is none. */
   checkUrl: string | undefined;
   /** What the maintainer should know: a permission that is missing, a channel that failed. */
   notices: readonly string[];
 }
 
-/** Bytes for each part; what they leave of a comment is for the findings that have no other place. */
-const room = { summary: 5_000, index: 4_000, annotated: 6_000, standing: 4_000, list: 3_000, marker: 1_000 };
+/** Bytes for each part, at most; what they leave of a comment is for the findings that have no other place. */
+const room = { summary: 5_000, index: 4_000, annotated: 6_000, standing: 4_000, list: 3_000 };
 
 /** Comments on lines are seen on their lines; more titles than these would only make people scroll. */
 const mostTitles = 12;
 
-/** The sticky summary comment of a pull request, marker included. */
-export function renderSummaryComment(input: SummaryInput, context: CommentContext): string {
-  const marker = formatMarker({ kind: "summary", head: context.headSha, trigger: context.trigger });
-  return `${renderSummary(input, context)}\n\n${marker}`;
+/** The sticky summary comment of a pull request, with what the next review has to know. */
+export function renderSummaryComment(
+  input: SummaryInput,
+  base: LinkBase,
+  { trigger, state }: { trigger: string; state: LedgerState },
+): string {
+  // What there is no room for in the state is read and found again: a state with a gap would hide a finding.
+  const memory = { head: base.headSha, trigger, state: fitState(state, mostStateBytes) };
+  return renderSticky((maxBytes) => renderSummary(input, base, maxBytes), memory);
 }
 
-/** The summary without a marker, for wherever it is shown; under 60,000 bytes. */
-export function renderSummary(input: SummaryInput, base: LinkBase): string {
-  const { result } = input;
+/** Parts of the usual room: the less there is left of a comment, the shorter its lists are. */
+const shares = [1, 1 / 2, 1 / 4, 1 / 8];
+
+/** The summary without a marker, for wherever it is shown, in at most `maxBytes` (of which there should be 20,000). */
+export function renderSummary(input: SummaryInput, base: LinkBase, maxBytes = mostBodyBytes): string {
   if (isQuiet(input)) return quietLine(input);
-  const before = [
-    `### Hunkwise: ${headline(input)}`,
-    outcomeSentence(result) && `**${outcomeSentence(result)}.**`,
-    ...input.notices.slice(0, 5).map((notice) => `⚠️ ${untrustedLine(notice, 600)}`),
-    untrustedBlock(summaryOf(result), room.summary),
-    ...postedSection(input, base),
-    ...annotatedSection(input, base),
-  ];
-  const after = [
-    ...section(
-      "**Already reported, and still there**",
-      input.standing.map((finding) => findingLine(finding, base)),
-      room.standing,
-    ),
-    ...openSection(input),
-    ...unreadSection("**Not read**", result),
-    ...section(
-      "**Warnings**",
-      result.warnings.map((warning) => `- ${untrustedLine(warning)}`),
-      room.list,
-    ),
-    aboutBlock(input),
-  ];
-  const taken = [...before, ...after].reduce((sum, block) => sum + byteLength(block) + 2, room.marker);
-  const blocks = [...before, ...listedSection(input.listed, base, mostBodyBytes - taken), ...after];
+  const wanted = input.listed.length === 0 ? 0 : maxBytes / 4;
+  const written = shares.map((share) => [before(input, base, share), after(input, base, share)] as const);
+  const roomOf = (parts: (typeof written)[number]) =>
+    parts.flat().reduce((left, block) => left - byteLength(block) - 2, maxBytes);
+  const parts = written.find((one) => roomOf(one) >= wanted) ?? written.at(-1) ?? [[], []];
+  const blocks = [...parts[0], ...listedSection(input.listed, base, roomOf(parts)), ...parts[1]];
   return blocks.filter((block) => block !== "").join("\n\n");
 }
 
-/** All was read, nothing was found, and there is nothing else to say. */
-function isQuiet({ result, notices, open }: SummaryInput): boolean {
-  const silent = [result.findings, result.warnings, notices, open].every((list) => list.length === 0);
-  return silent && outcomeOf(result) === "complete";
+function before(input: SummaryInput, base: LinkBase, share: number): string[] {
+  const { result } = input;
+  return [
+    `### Hunkwise: ${headline(input)}`,
+    outcomeSentence(result) && `**${outcomeSentence(result)}.**`,
+    ...input.notices.slice(0, 5).map((notice) => `⚠️ ${untrustedLine(notice, 600)}`),
+    ...configSection(result, room.list * share),
+    untrustedBlock(summaryOf(result), room.summary * share),
+    ...postedSection(input, base, share),
+    ...annotatedSection(input, base, share),
+  ];
 }
 
+function after(input: SummaryInput, base: LinkBase, share: number): string[] {
+  const { result } = input;
+  const listRoom = room.list * share;
+  return [
+    ...standingSections(input, base, room.standing * share),
+    ...settledSections(input, listRoom),
+    ...unreadSection("**Not read**", result, listRoom),
+    ...section(
+      "**Warnings**",
+      result.warnings.map((warning) => `- ${untrustedLine(warning)}`),
+      listRoom,
+    ),
+    aboutBlock(input, listRoom),
+  ];
+}
+
+/** All was read, nothing is held against the change, and nothing else is to be said that people should not miss. */
+function isQuiet(input: SummaryInput): boolean {
+  const { result, notices, open } = input;
+  const lists = [heldFindings(input), result.warnings, result.config_changes, notices, open];
+  return lists.every((list) => list.length === 0) && outcomeOf(result) === "complete";
+}
+
+/** The findings of this review without those that people have dismissed. */
+export function heldFindings({ result, silent }: Pick<SummaryInput, "result" | "silent">): Finding[] {
+  const isSilent = new Set(silent);
+  return result.findings.map(({ finding }) => finding).filter((finding) => !isSilent.has(finding));
+}
+
+/** One line; what was fixed and dismissed is counted on it and stands in the fold. */
 function quietLine(input: SummaryInput): string {
   const { coverage } = input.result;
   const { hunks_total, files_skipped } = coverage;
-  if (hunks_total === 0) return details("Hunkwise: no hunk of this change is to be reviewed", footer(input));
+  const about = [...settledSections(input, room.list), footer(input, room.list)].join("\n\n");
+  const settled = settledWords(input);
+  if (hunks_total === 0) {
+    return details(`Hunkwise: no hunk of this change is to be reviewed${settled}`, about);
+  }
   const extent = `${plural(hunks_total, "hunk")} in ${plural(reviewableFiles(coverage), "file")}`;
+  const round = roundWords(input.result);
+  const read = round === "" ? `${extent} read` : `${extent} read (${round})`;
   const skipped = files_skipped.length > 0 ? `, ${plural(files_skipped.length, "file")} skipped` : "";
-  return details(`✅ Hunkwise found no problems: ${extent} read${skipped}`, footer(input));
+  return details(`✅ Hunkwise found no problems: ${read}${skipped}${settled}`, about);
 }
 
-function headline({ result, open }: SummaryInput): string {
-  const found = countBySeverity(result.findings.map(({ finding }) => finding));
+/** ", 2 fixed, 1 dismissed" */
+function settledWords({ fixedCount, dismissed }: SummaryInput): string {
+  const fixed = fixedCount > 0 ? `, ${thousands(fixedCount)} fixed` : "";
+  return dismissed.length > 0 ? `${fixed}, ${thousands(dismissed.length)} dismissed` : fixed;
+}
+
+function headline(input: SummaryInput): string {
+  const { result, open } = input;
+  const found = countBySeverity(heldFindings(input));
   if (found !== "") return found;
   return {
     complete: open.length > 0 ? "nothing new" : nothingFound(result),
@@ -100,33 +147,24 @@ function headline({ result, open }: SummaryInput): string {
 }
 
 /** An index of the comments on lines and files. */
-function postedSection({ posted }: SummaryInput, base: LinkBase): string[] {
+function postedSection({ posted }: SummaryInput, base: LinkBase, share: number): string[] {
   const titles = fitting(
     posted.slice(0, mostTitles).map((finding) => findingLine(finding, base)),
-    room.index,
+    room.index * share,
   );
   const rest = posted.length - titles.length;
   const lines = rest === 0 ? titles : [...titles, `- and ${rest} more on their lines`];
   return lines.length === 0 ? [] : [lines.join("\n")];
 }
 
-/** Whether the fault is still there nobody has said: neither this review, which does not mention it, nor a person. */
-function openSection({ open }: SummaryInput): string[] {
-  const lines = open.map(
-    ({ severity, comment }) =>
-      `- ${severityBadge(severity)}: [our comment](${comment.url}) in ${untrustedCode(comment.path)}`,
-  );
-  return section("**Reported earlier, not found again, and not resolved**", lines, room.standing);
-}
-
-function annotatedSection({ annotated, checkUrl }: SummaryInput, base: LinkBase): string[] {
+function annotatedSection({ annotated, checkUrl }: SummaryInput, base: LinkBase, share: number): string[] {
   const stand = annotated.length === 1 ? "1 finding stands" : `${annotated.length} findings stand`;
   const run = checkUrl === undefined ? "check run" : `[check run](${checkUrl})`;
   const lines = annotated.map((finding) => findingLine(finding, base));
   return section(
     `**${stand} as annotations of the ${run} and among the changed files**`,
     lines,
-    room.annotated,
+    room.annotated * share,
   );
 }
 
@@ -147,18 +185,20 @@ function* inFull(listed: readonly ListedFinding[], base: LinkBase): Generator<st
   }
 }
 
-function aboutBlock(input: SummaryInput): string {
-  const { coverage } = input.result;
+function aboutBlock(input: SummaryInput, listRoom: number): string {
+  const { coverage, mode } = input.result;
   const skipped = coverage.files_skipped.length;
-  const told = skipped === 0 ? "" : `, ${plural(skipped, "file")} skipped`;
-  const isModel = input.result.mode === "model" && coverage.hunks_total > 0;
-  const read = isModel
-    ? `: ${coverage.hunks_served} of ${plural(coverage.hunks_total, "hunk")} read${told}`
-    : "";
-  return details(`About this review${read}`, footer(input));
+  const parts = [
+    `${coverage.hunks_served} of ${plural(coverage.hunks_total, "hunk")} read`,
+    roundWords(input.result),
+    skipped === 0 ? "" : `${plural(skipped, "file")} skipped`,
+  ];
+  const isModel = mode === "model" && coverage.hunks_total > 0;
+  const read = isModel ? `: ${parts.filter((part) => part !== "").join(", ")}` : "";
+  return details(`About this review${read}`, footer(input, listRoom));
 }
 
-function footer({ result, version }: SummaryInput): string {
+function footer({ result, version }: SummaryInput, listRoom: number): string {
   const { mode, model } = result;
   const reader =
     mode === "offline" ? "analyzers only, no model" : `model ${untrustedCode(model ?? "unknown")}`;
@@ -167,7 +207,7 @@ function footer({ result, version }: SummaryInput): string {
     ...figures(result).map(([name, words]) => `- ${name}: ${words}`),
     `- took ${duration(result.duration_ms)}, ended with \`${result.stop_reason}\``,
     `- Hunkwise ${untrustedLine(version, 60)}`,
-    ...droppedSection("\nFound, checked again and left out:", result),
-    ...skippedSection("\nFiles skipped, and why:", result.coverage),
+    ...droppedSections(result, listRoom).map(({ title, list }) => `\n${title}:\n\n${list}`),
+    ...skippedSection("\nFiles skipped, and why:", result.coverage, listRoom),
   ].join("\n");
 }

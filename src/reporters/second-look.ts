@@ -1,5 +1,5 @@
 import { type Finding, holdsSecret } from "../finding.ts";
-import type { ReviewResult } from "../review/review-result.ts";
+import type { DroppedFinding, ReviewResult } from "../review/review-result.ts";
 import { cutBytes } from "../text/cut.ts";
 import { plural, thousands } from "./outcome.ts";
 
@@ -51,8 +51,10 @@ export function originWords({ source, verification, confidence, category }: Find
 export function checkedSentence({ findings, dropped }: ReviewResult): string {
   const having = (verification: Finding["verification"]) =>
     findings.filter(({ finding }) => finding.verification === verification);
-  const refuted = dropped.filter(({ verdict }) => verdict === "refuted").length;
-  const uncertain = having("uncertain").length + dropped.length - refuted;
+  const left = (verdict: DroppedFinding["verdict"]) =>
+    dropped.filter((one) => one.verdict === verdict).length;
+  const refuted = left("refuted");
+  const uncertain = having("uncertain").length + left("uncertain");
   const counts: [number, string][] = [
     [having("confirmed").length, "confirmed"],
     [refuted, "refuted"],
@@ -78,7 +80,13 @@ export function effortSentence(result: ReviewResult): string {
   return `${result.effort}${checked === "" ? "" : `; ${checked}`}`;
 }
 
+const droppedWords: Record<DroppedFinding["verdict"], string> = {
+  refuted: "Refuted",
+  uncertain: "Uncertain and not severe",
+  read_before: "Read before, and not critical",
+};
+
 /** Why a finding is not reported after all: a model's text, behind what it amounts to. */
-export function whyDropped({ verdict, reason }: ReviewResult["dropped"][number]): string {
-  return `${verdict === "refuted" ? "Refuted" : "Uncertain and not severe"}: ${reason}`;
+export function whyDropped({ verdict, reason }: DroppedFinding): string {
+  return reason === "" ? droppedWords[verdict] : `${droppedWords[verdict]}: ${reason}`;
 }

@@ -1,7 +1,8 @@
-import type { OwnReview, OwnText, PullRequestApi } from "../github/pull-request-api.ts";
+import type { OwnReview, OwnText, PullRequest, PullRequestApi } from "../github/pull-request-api.ts";
+import type { Ledger } from "../ledger/entry.ts";
 import { parseMarker } from "../ledger/marker.ts";
+import { currentLedger } from "./current-ledger.ts";
 import { annotatedFinding } from "./render-annotation.ts";
-import type { EarlierComment } from "./said-earlier.ts";
 
 /** A review is made once for each head and trigger. */
 export interface ReviewKey {
@@ -18,23 +19,28 @@ export interface Standing {
   review: boolean;
   /** A question to GitHub was interrupted: a pending review of ours is in the way of every comment. */
   pending: boolean;
-  /** Ids of findings that this very review posted as comments, before it was interrupted. */
-  mine: ReadonlySet<string>;
-  /** Comments in which earlier reviews posted findings. */
-  earlier: readonly EarlierComment[];
+  /** Findings that this very review posted, before it was interrupted: by id, the comments. */
+  mine: ReadonlyMap<string, number>;
+  ledger: Ledger;
 }
 
-export async function readStanding(api: PullRequestApi, key: ReviewKey): Promise<Standing> {
+export async function readStanding(
+  api: PullRequestApi,
+  key: ReviewKey,
+  pull: Pick<PullRequest, "author">,
+): Promise<Standing> {
   const [reviews, comments] = [await api.ownReviews(), await api.ownReviewComments()];
-  const mine = new Set<string>();
-  const earlier: EarlierComment[] = [];
-  for (const comment of comments) {
-    const marker = parseMarker(comment.body);
-    if (marker?.kind !== "finding") continue;
-    if (isOf(marker, key)) mine.add(marker.id);
-    else earlier.push({ id: marker.id, severity: marker.severity, comment });
+  const mine = new Map<string, number>();
+  for (const { id, body } of comments) {
+    const marker = parseMarker(body);
+    if (marker?.kind === "finding" && isOf(marker, key)) mine.set(marker.id, id);
   }
-  return { review: hasReview(reviews, key), pending: reviews.some(({ pending }) => pending), mine, earlier };
+  return {
+    review: hasReview(reviews, key),
+    pending: reviews.some(({ pending }) => pending),
+    mine,
+    ledger: await currentLedger(api, pull),
+  };
 }
 
 export function hasReview(reviews: readonly OwnReview[], key: ReviewKey): boolean {

@@ -1,11 +1,14 @@
 import type { PullRequestApi } from "../github/pull-request-api.ts";
 import { formatMarker, parseMarker } from "../ledger/marker.ts";
-import { emptyState, type LedgerState, type Pause } from "../ledger/state.ts";
+import { emptyState, fitState, type LedgerState, type Pause } from "../ledger/state.ts";
 import { byteLength } from "../text/cut.ts";
 import type { Sleep } from "./post-once.ts";
 import { findSticky, postSummary } from "./post-summary.ts";
 import { mostBodyBytes } from "./render-comment.ts";
 import { untrustedCode } from "./render-untrusted.ts";
+
+/** What is remembered takes at most so much of a comment; the rest is for people. */
+export const mostStateBytes = 34_000;
 
 /** What the sticky summary remembers beside its text: of which review it speaks, and what the next one has to know. */
 export interface Memory {
@@ -58,7 +61,7 @@ export async function updateState(
   const marker = sticky && parseMarker(sticky.body);
   const before: Memory = marker?.kind === "summary" ? marker : { head: "", trigger: "", state: emptyState };
   const text = sticky === undefined ? nothingYet : textOf(sticky.body);
-  const after = { ...before, state: change(before.state) };
+  const after = { ...before, state: fitState(change(before.state), mostStateBytes) };
   await postSummary(
     api,
     renderSticky(() => text, after),

@@ -1,0 +1,72 @@
+import { AppError } from "../errors.ts";
+import { formatMarker, parseMarker } from "../ledger/marker.ts";
+import type { FixedFinding } from "./account.ts";
+import { postOnce } from "./post-once.ts";
+import { isInvalid, type PostContext, refusalNotice } from "./post-review.ts";
+import { untrustedLine } from "./render-untrusted.ts";
+
+/** A sentence that was asked for; more would be a lecture. */
+const mostReasonBytes = 600;
+
+/**
+ * Says in the threads of fixed findings that they are fixed, and resolves them. What was said before a crash is not said again.
+ * Resolves to what the maintainer should know, once for all threads: GitHub lets only Apps resolve that may write contents.
+ *
+ * Rejects with `stale_head` when the pull request has moved on: what was seen to be fixed in its old head may be back.
+ */
+export async function answerFixed(fixed: readonly FixedFinding[], context: PostContext): Promise<string[]> {
+  const waiting = fixed.filter(({ entry }) => entry.state !== "fixed" || !(entry.resolved || entry.isTheirs));
+  if (waiting.length === 0) return [];
+  const { headSha } = await context.api.pull();
+  if (headSha !== context.headSha) throw new AppError("stale_head", `The head moved on to ${headSha}`);
+  const closed = new Map<"reply" | "resolve", string>();
+  for (const one of waiting) {
+    const isSaid = one.entry.state === "fixed" || (await attempt("reply", () => say(one, context), closed));
+    const { thread } = one.entry;
+    if (isSaid && thread !== null) {
+      await attempt("resolve", () => context.api.resolveThread(thread), closed);
+    }
+  }
+  return [...closed.values()];
+}
+
+const channels = {
+  reply: "answers in the threads of fixed findings",
+  resolve: "resolving of the threads of fixed findings",
+};
+
+/** Whether it was done. A channel that is closed is asked once; a thread that is gone says nothing of the others. */
+async function attempt(
+  what: keyof typeof channels,
+  action: () => Promise<void>,
+  closed: Map<keyof typeof channels, string>,
+): Promise<boolean> {
+  if (closed.has(what)) return false;
+  try {
+    await action();
+    return true;
+  } catch (error) {
+    const notice = refusalNotice(error, channels[what]);
+    const isOfThisThread =
+      isInvalid(error) || (error instanceof AppError && error.code === "github_not_found");
+    if (!isOfThisThread) closed.set(what, notice);
+    return false;
+  }
+}
+
+async function say({ entry, reason }: FixedFinding, { api, headSha, sleep }: PostContext): Promise<void> {
+  const { comment } = entry;
+  if (comment === null) return;
+  const why = untrustedLine(reason, mostReasonBytes);
+  const words = `Fixed in ${headSha.slice(0, 12)}${why === "" ? "." : `: ${why}`}`;
+  const marker = formatMarker({ kind: "fixed", comment, head: headSha });
+  const stands = async () => {
+    const thread = (await api.ownThreads()).find((one) => one.comment === comment);
+    const ours = thread?.replies.filter(({ author }) => author.kind === "us") ?? [];
+    return ours.some(({ body }) => {
+      const said = parseMarker(body);
+      return said?.kind === "fixed" && said.head === headSha;
+    });
+  };
+  await postOnce(() => api.reply(comment, `${words}\n\n${marker}`), stands, sleep);
+}

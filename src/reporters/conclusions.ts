@@ -1,0 +1,130 @@
+import { atLeast, type Severity } from "../finding.ts";
+import type { CheckRunUpdate } from "../github/pull-request-api.ts";
+import type { ReviewResult } from "../review/review-result.ts";
+import { countBySeverity, outcomeOf, outcomeSentence, plural, thousands } from "./outcome.ts";
+import { droppedSections, figures, skippedSection, unreadSection } from "./render-figures.ts";
+import { details } from "./render-parts.ts";
+import { untrustedBlock } from "./render-untrusted.ts";
+
+/*
+ * What a check run concludes with.
+ */
+
+/** When findings keep the check from being green, and whether they turn it red. */
+export interface CheckPolicy {
+  threshold: Severity | "never";
+  fail: boolean;
+}
+
+const nothingToReview = "Nothing to review";
+const failedTitle = "The review failed";
+const notReviewedTitle = "Not reviewed";
+
+/** Whether a check run with this title says why there was no review. */
+export const isNoReview = (title: string) => title === failedTitle || title === notReviewedTitle;
+
+/** What a conclusion takes into account besides the result. */
+export interface AroundConclusion {
+  /** Stands below the figures: the summary, where it has no other place. */
+  text?: string;
+  /** The findings of this review that are held against the change; left out: all of them. */
+  found?: readonly { severity: Severity }[];
+  /** Findings of earlier reviews that this one does not repeat and nobody has settled. */
+  open?: readonly { severity: Severity }[];
+  /** How many of the pull request's findings are fixed by now. */
+  fixed?: number;
+  /** How many of them people have dismissed. */
+  dismissed?: number;
+}
+
+/** What a finished review concludes with. */
+export function reviewConclusion(
+  result: ReviewResult,
+  policy: CheckPolicy,
+  around: AroundConclusion = {},
+): CheckRunUpdate {
+  const { text = "", open: earlier = [] } = around;
+  const found = around.found ?? result.findings.map(({ finding }) => finding);
+  const { threshold } = policy;
+  const counts = ({ severity }: { severity: Severity }) =>
+    threshold !== "never" && atLeast(severity, threshold);
+  const open = [...found, ...earlier].filter(counts);
+  const outcome = outcomeOf(result);
+  const isGreen = outcome === "complete" && open.length === 0;
+  const conclusion = open.length > 0 && policy.fail ? "failure" : isGreen ? "success" : "neutral";
+  const state = { complete: "", offline: "Analyzers only: ", partial: "Incomplete review: " }[outcome];
+  const parts = [
+    outcome === "complete" ? "" : `**${outcomeSentence(result)}.**`,
+    open.length > 0 ? `${plural(open.length, "finding")} at or above the threshold "${threshold}".` : "",
+    earlier.length > 0 ? `Open from earlier reviews: ${countBySeverity(earlier)}.` : "",
+    settledSentence(around),
+    ...figures(result).map(([name, words]) => `${name.charAt(0).toUpperCase()}${name.slice(1)}: ${words}.`),
+    ...droppedSections(result).map(({ title, list }) => details(title, list)),
+    ...unreadSection("", result).map((list) => details("What was not read", list)),
+    ...skippedSection("", result.coverage).map((list) => details("Files skipped, and why", list)),
+  ];
+  const title = `${state}${[foundWords(result, found, earlier.length), ...settledWords(around)].join(", ")}`;
+  const update = completed(conclusion, title, parts.filter((part) => part !== "").join("\n\n"));
+  return text === "" ? update : { ...update, text };
+}
+
+/** Green without a review: nothing here is to be judged. */
+export function passedConclusion(reason: string): CheckRunUpdate {
+  return completed("success", nothingToReview, said(reason));
+}
+
+export function skippedConclusion(reason: string): CheckRunUpdate {
+  return completed("skipped", notReviewedTitle, said(reason));
+}
+
+/** Nothing may be spent on it. Whoever asks again when something may is served. */
+export function withheldConclusion(reason: string): CheckRunUpdate {
+  return completed("neutral", notReviewedTitle, said(reason));
+}
+
+/** The review could not be made. Never red: a fault of ours must not block a merge. */
+export function failedConclusion(reason: string): CheckRunUpdate {
+  return completed("neutral", failedTitle, said(`The review failed: ${reason}`));
+}
+
+export function cancelledConclusion(reason: string): CheckRunUpdate {
+  return completed("cancelled", "Called off", said(reason));
+}
+
+/** A reason may name a label, a branch or what a model answered. */
+const said = (reason: string) => untrustedBlock(reason, 4_000);
+
+function completed(
+  conclusion: NonNullable<CheckRunUpdate["conclusion"]>,
+  title: string,
+  summary: string,
+): CheckRunUpdate {
+  return { status: "completed", conclusion, title, summary };
+}
+
+function foundWords(result: ReviewResult, found: readonly { severity: Severity }[], earlier: number): string {
+  const counted = countBySeverity(found);
+  const open = earlier > 0 ? `${thousands(earlier)} open from earlier` : "";
+  if (counted !== "") return [`found ${counted}`, open].filter((part) => part !== "").join(", ");
+  return earlier > 0 ? `Nothing new, ${open}` : nothingFound(result);
+}
+
+/** "2 fixed", "1 dismissed": what is held against nobody any more. */
+function settledWords({ fixed = 0, dismissed = 0 }: AroundConclusion): string[] {
+  const counts: [number, string][] = [
+    [fixed, "fixed"],
+    [dismissed, "dismissed"],
+  ];
+  return counts.filter(([count]) => count > 0).map(([count, what]) => `${thousands(count)} ${what}`);
+}
+
+function settledSentence(around: AroundConclusion): string {
+  const words = settledWords(around);
+  return words.length === 0 ? "" : `Settled in this pull request: ${words.join(", ")}.`;
+}
+
+/** Only a complete review may say that nothing is there. */
+function nothingFound(result: ReviewResult): string {
+  if (outcomeOf(result) !== "complete") return "nothing found in what was read";
+  return result.coverage.hunks_total === 0 ? nothingToReview : "No problems found";
+}
