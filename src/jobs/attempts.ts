@@ -1,9 +1,11 @@
 import type { LoopEntry, TrajectoryEntry } from "../agent/trajectory.ts";
 import { AppError, type ErrorCode, errorLine } from "../errors.ts";
-import type { PullRequest, PullRequestApi, RepositoryApi } from "../github/pull-request-api.ts";
-import type { ReviewTask } from "../queue/job.ts";
-import { cancelledConclusion, closeCheckRun } from "../reporters/check-run.ts";
+import type { PullRequest, RepositoryApi } from "../github/pull-request-api.ts";
+import type { Ledger } from "../ledger/entry.ts";
 import { parseMarker } from "../ledger/marker.ts";
+import type { ReviewTask } from "../queue/job.ts";
+import { closeCheckRun } from "../reporters/check-run.ts";
+import { cancelledConclusion } from "../reporters/conclusions.ts";
 import { ReviewResult } from "../review/review-result.ts";
 
 /*
@@ -16,10 +18,12 @@ import { ReviewResult } from "../review/review-result.ts";
  * into: another one means another diff, of which nobody may have read a line.
  */
 export function triggerOf(
-  { trigger, requestedBy }: ReviewTask,
+  { trigger, requestedBy }: Pick<ReviewTask, "trigger" | "requestedBy">,
   { baseRef }: Pick<PullRequest, "baseRef">,
 ): string {
-  return requestedBy === null ? `${trigger}@${baseRef}` : trigger;
+  // A person may have an event's check run made again: all of a suite without a branch, a single one with the branch it has.
+  const isOfEvent = requestedBy === null || trigger.startsWith("event#");
+  return isOfEvent && !trigger.includes("@") ? `${trigger}@${baseRef}` : trigger;
 }
 
 /** A pull request as an attempt meets it. */
@@ -70,17 +74,12 @@ export function isRefusal(error: unknown): boolean {
  * Whether the summary comment says that the review of this head and trigger was published. Asked where no check run can say
  * it: without the permission, every further event would have the head reviewed and paid for again.
  */
-export async function wasPublished(
+export function wasPublished(
   { head, trigger }: { head: string; trigger: string },
-  api: PullRequestApi,
-): Promise<boolean> {
-  try {
-    const markers = (await api.ownComments()).map(({ body }) => parseMarker(body));
-    return markers.some((one) => one?.kind === "summary" && one.head === head && one.trigger === trigger);
-  } catch (error) {
-    if (!isRefusal(error)) throw error;
-    return false;
-  }
+  { sticky }: Pick<Ledger, "sticky">,
+): boolean {
+  const marker = sticky === null ? undefined : parseMarker(sticky.body);
+  return marker?.kind === "summary" && marker.head === head && marker.trigger === trigger;
 }
 
 /** What the review of this very change came to in an attempt that could not publish it; undefined when there was none. */
@@ -97,5 +96,5 @@ export function recordedResult(
 
 /** The turns and tool results of earlier attempts. Those of another conversation are told apart by its first messages. */
 export function recordedTurns(recorded: readonly TrajectoryEntry[]): LoopEntry[] {
-  return recorded.filter((entry) => "loop" in entry);
+  return recorded.filter((entry) => "loop" in entry && entry.kind !== "unit");
 }

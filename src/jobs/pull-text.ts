@@ -3,16 +3,15 @@ import { createPrivacy } from "../diff/filter.ts";
 import { AppError, errorLine } from "../errors.ts";
 import { issueReferences, type ReferenceBase } from "../github/issue-references.ts";
 import type * as github from "../github/pull-request-api.ts";
-import { commentTitle } from "../reporters/comment-title.ts";
-import { parseMarker } from "../ledger/marker.ts";
-import type { EarlierFinding, FailedCheck, LinkedIssue, PullText } from "../review/review-input.ts";
+import type { FailedCheck, LinkedIssue, PullText } from "../review/review-input.ts";
+import { shorten } from "./shorten.ts";
 
-const most = { issues: 5, earlier: 100, replies: 5 };
+const mostIssues = 5;
 /** Characters. */
-const longest = { issue: 4_000, check: 2_000, annotation: 1_000, reply: 500, name: 300 };
+const longest = { issue: 4_000, check: 2_000, annotation: 1_000, name: 300 };
 
 export interface PullTextSource {
-  api: github.Surroundings;
+  api: Pick<github.Surroundings, "issue" | "failedChecks">;
   pull: github.PullRequest;
   repository: Omit<ReferenceBase, "webUrl">;
   webUrl: string;
@@ -22,19 +21,18 @@ export interface PullTextSource {
 }
 
 /**
- * What people and programs wrote about a pull request: asked for all at once, cut, and left out where it cannot be had. Never
+ * What people and programs wrote about a pull request, but our own findings and the answers to them: asked for all at once, cut, and left out where it cannot be had. Never
  * rejects. It is asked for anew at every attempt at a job: what somebody has changed meanwhile changes the first message, and
  * the turns on record are then those of another conversation, which costs a new start and nothing else.
  */
-export async function pullTextOf(source: PullTextSource): Promise<PullText> {
+export async function pullTextOf(source: PullTextSource): Promise<Omit<PullText, "earlier">> {
   const { pull, warn } = source;
   const { number, title, body, author } = pull;
-  const [issues, checks, earlier] = await Promise.all([
+  const [issues, checks] = await Promise.all([
     linkedIssues(source),
     orNothing(failedChecks(source), "The checks of its head", warn),
-    orNothing(earlierFindings(source), "What was found in it earlier", warn),
   ]);
-  return { ...{ number, title, body, author }, ...{ issues, checks, earlier } };
+  return { ...{ number, title, body, author }, ...{ issues, checks } };
 }
 
 async function orNothing<T>(asked: Promise<T[]>, what: string, warn: (notice: string) => void): Promise<T[]> {
@@ -56,7 +54,7 @@ async function asList<T>(asked: Promise<T | undefined>): Promise<T[]> {
 async function linkedIssues(source: PullTextSource): Promise<LinkedIssue[]> {
   const { api, pull, repository, webUrl, warn } = source;
   const named = issueReferences(`${pull.title}\n\n${pull.body}`, { ...repository, webUrl });
-  const wanted = named.filter((number) => number !== pull.number).slice(0, most.issues);
+  const wanted = named.filter((number) => number !== pull.number).slice(0, mostIssues);
   const found = await Promise.all(
     wanted.map((number) => orNothing(asList(api.issue(number)), `Issue ${number}`, warn)),
   );
@@ -80,22 +78,4 @@ async function failedChecks({ api, pull, config }: PullTextSource): Promise<Fail
         ...{ start_line: startLine, end_line: endLine },
       })),
   }));
-}
-
-async function earlierFindings({ api, config }: PullTextSource): Promise<EarlierFinding[]> {
-  const isPrivate = createPrivacy(config.paths.private);
-  const threads = await api.ownThreads();
-  const findings = threads.filter(
-    ({ body, path }) => parseMarker(body)?.kind === "finding" && !isPrivate(path),
-  );
-  return findings.slice(-most.earlier).map(({ body, path, line, resolved, outdated, replies }) => ({
-    ...{ path, line, title: commentTitle(body) },
-    state: resolved ? "resolved" : outdated ? "outdated" : "open",
-    replies: replies.slice(-most.replies).map((reply) => shorten(reply, longest.reply)),
-  }));
-}
-
-function shorten(text: string, length: number): string {
-  if (text.length <= length) return text;
-  return `${text.slice(0, length).toWellFormed()}… [${text.length - length} more characters]`;
 }

@@ -3,18 +3,21 @@ import type { loadRepoConfig } from "../config/load-repo-config.ts";
 import { AppError, errorLine, publicLine } from "../errors.ts";
 import type { CheckoutPlace } from "../git/checkout-place.ts";
 import type { PullRequest, PullRequestApi } from "../github/pull-request-api.ts";
+import type { Ledger } from "../ledger/entry.ts";
 import { eachRole, factsOf } from "../llm/model.ts";
 import type { ProgressEvent } from "../process/messages.ts";
 import { runReviewProcess } from "../process/run-review-process.ts";
 import { type ClaimedJob, maxAttempts, type Outcome, type ReviewTask } from "../queue/job.ts";
 import { type JobTools, jobFields } from "../queue/run-job.ts";
-import { type CheckRun, failedConclusion, withheldConclusion } from "../reporters/check-run.ts";
+import type { CheckRun } from "../reporters/check-run.ts";
+import { failedConclusion, withheldConclusion } from "../reporters/conclusions.ts";
 import { publishReview } from "../reporters/github-review.ts";
 import { limitsOf } from "../review/limits.ts";
-import type { PullText } from "../review/review-input.ts";
+import type { History, PullText } from "../review/review-input.ts";
 import type { ReviewResult } from "../review/review-result.ts";
 import { recordedResult, recordedTurns } from "./attempts.ts";
 import { DayBudget, withinDay } from "./day-budget.ts";
+import { earlierFindings, historyOf } from "./history.ts";
 import type { JobDependencies, JobLog } from "./job-dependencies.ts";
 import { pullTextOf } from "./pull-text.ts";
 import { modelOutage, watchModels } from "./watched-model.ts";
@@ -22,47 +25,75 @@ import { modelOutage, watchModels } from "./watched-model.ts";
 export type ReviewJob = ClaimedJob & { task: ReviewTask };
 type LoadedConfig = Awaited<ReturnType<typeof loadRepoConfig>>;
 
-/** What is known once GitHub was asked: the pull request as it is now, and what its base branch configures. */
+/** What is known once GitHub was asked: the pull request as it is now, what its base branch configures, and what was said. */
 export interface Subject {
   job: ReviewJob;
   api: PullRequestApi;
   pull: PullRequest;
   trigger: string;
   loaded: LoadedConfig;
-  check: CheckRun;
+  /** As it was when the job began. */
+  ledger: Ledger;
   recorded: readonly TrajectoryEntry[];
+}
+
+/** One whose check run is open. */
+export interface OpenSubject extends Subject {
+  check: CheckRun;
 }
 
 /** Reviews, or takes over what an attempt before came to, and publishes it. Rejects with the check run concluded as failed. */
 export async function reviewAndPublish(
-  subject: Subject,
+  subject: OpenSubject,
   tools: JobTools,
   deps: JobDependencies,
 ): Promise<Outcome> {
-  const { pull, check, recorded } = subject;
   try {
-    const known = recordedResult(recorded, pull);
-    if (known) return await publish(subject, known, tools, deps);
-    const { result, tidy } = await review(subject, tools, deps);
-    const { headSha: head, baseSha: base } = pull;
-    await tools.record({ kind: "result", head, base, result });
+    const { result, tidy } = await resultOf(subject, tools, deps);
     const outcome = await publish(subject, result, tools, deps);
-    // What was published stays published, whatever becomes of the mirror.
-    await tidy(tools.signal).catch((err: unknown) => {
-      deps.log.warn({ ...jobFields(subject.job), err }, `The mirror was not tidied: ${errorLine(err)}`);
-    });
+    await tidy();
     return outcome;
   } catch (error) {
     if (error instanceof AppError && error.code === "budget_spent") return withhold(subject, error, deps);
     // Where the job is tried again the check is opened again; where it is not, nobody else would close it.
     const isOurs = !tools.signal.aborted && !(error instanceof AppError && error.code === "lease_lost");
-    if (isOurs) await check.conclude(failedConclusion(publicLine(error))).catch(() => {});
+    if (isOurs) await subject.check.conclude(failedConclusion(publicLine(error))).catch(() => {});
     throw error;
   }
 }
 
+/**
+ * What a review of the subject comes to, without anything on GitHub that shows it: a dry run is this, and whatever is made of the
+ * result. It goes on record, so that another attempt takes it over instead of paying for it again; what was thought on the way
+ * is replayed. Rejects with `budget_spent` where nothing may be spent on it.
+ */
+export async function reviewUnseen(
+  subject: Subject,
+  tools: JobTools,
+  deps: JobDependencies,
+): Promise<ReviewResult> {
+  const { result, tidy } = await resultOf(subject, tools, deps);
+  await tidy();
+  return result;
+}
+
+/** `tidy` is for the end, and never rejects: what was published stays published, whatever becomes of the mirror. */
+async function resultOf(subject: Subject, tools: JobTools, deps: JobDependencies) {
+  const { job, pull, recorded } = subject;
+  const known = recordedResult(recorded, pull);
+  if (known) return { result: known, tidy: async () => {} };
+  const { result, tidy } = await review(subject, tools, deps);
+  const { headSha: head, baseSha: base } = pull;
+  await tools.record({ kind: "result", head, base, result });
+  const tidyOrTell = () =>
+    tidy(tools.signal).catch((err: unknown) => {
+      deps.log.warn({ ...jobFields(job), err }, `The mirror was not tidied: ${errorLine(err)}`);
+    });
+  return { result, tidy: tidyOrTell };
+}
+
 /** Nothing may be spent any more: that is no failure, and the check run says so. */
-async function withhold({ job, check }: Subject, { message }: AppError, { log }: JobDependencies) {
+async function withhold({ job, check }: OpenSubject, { message }: AppError, { log }: JobDependencies) {
   await check.conclude(withheldConclusion(`Not reviewed: ${message}.`));
   if (check.problem) log.warn(jobFields(job), check.problem);
   return { kind: "skipped", reason: message } as const;
@@ -89,11 +120,27 @@ async function review(subject: Subject, tools: JobTools, deps: JobDependencies) 
 }
 
 /** Never rejects. Without a model nobody would read what stands around the change. */
-async function pullText({ job, api, pull, loaded }: Subject, { models, webUrl, log }: JobDependencies) {
+async function pullText(
+  { job, api, pull, loaded, ledger }: Subject,
+  { models, webUrl, log }: JobDependencies,
+): Promise<PullText> {
+  const { config } = loaded;
   const { number, title, body, author } = pull;
-  if (!models) return { ...{ number, title, body, author }, issues: [], checks: [], earlier: [] };
+  const earlier = earlierFindings(ledger, config.paths.private);
+  if (!models) return { ...{ number, title, body, author }, issues: [], checks: [], earlier };
   const warn = (notice: string) => log.warn(jobFields(job), notice);
-  return pullTextOf({ api, pull, repository: job.task.repository, webUrl, config: loaded.config, warn });
+  const { repository } = job.task;
+  return { ...(await pullTextOf({ api, pull, repository, webUrl, config, warn })), earlier };
+}
+
+function historyFor({ job, pull, loaded, ledger, recorded }: Subject): History {
+  return historyOf({
+    state: ledger.state,
+    mode: job.task.mode,
+    recorded,
+    head: pull.headSha,
+    privatePaths: loaded.config.paths.private,
+  });
 }
 
 /** Rejects with `budget_spent` before anything was paid; what an earlier attempt paid for is made use of, whatever is left. */
@@ -128,7 +175,7 @@ async function reviewIn(
     input: {
       targetBranch: pull.baseRef,
       pull: text,
-      history: null,
+      history: historyFor(subject),
       config: loaded.config,
       limits: withinDay(limitsOf(loaded.config), await budget.left(), turns),
       models: deps.models && eachRole(deps.models, factsOf),
@@ -156,7 +203,7 @@ function configWarning({ line, key, message }: LoadedConfig["problems"][number])
 }
 
 async function publish(
-  { job, api, pull, trigger, loaded, check }: Subject,
+  { job, api, pull, trigger, loaded, check }: OpenSubject,
   result: ReviewResult,
   tools: JobTools,
   { webUrl, version, log }: JobDependencies,
@@ -167,6 +214,7 @@ async function publish(
     result,
     api,
     trigger,
+    again: job.task.again ? job.id : null,
     baseRef: pull.baseRef,
     repositoryUrl: `${webUrl}/${owner}/${name}`,
     version,
@@ -176,7 +224,8 @@ async function publish(
   });
   if (outcome.kind !== "published") return { kind: "superseded", reason: outcome.reason };
   for (const notice of outcome.notices) log.warn(jobFields(job), notice);
-  const { posted, annotated, listed, standing } = outcome;
+  const { posted, annotated, listed, standing, dismissed, fixed } = outcome;
   const places = [`${posted} posted`, `${annotated} annotated`, `${listed} in the summary`];
-  return { kind: "done", reason: [...places, `${standing} standing`].join(", ") };
+  const others = [`${standing} standing`, `${dismissed} dismissed`, `${fixed} fixed`];
+  return { kind: "done", reason: [...places, ...others].join(", ") };
 }

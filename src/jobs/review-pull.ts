@@ -4,11 +4,21 @@ import { AppError } from "../errors.ts";
 import type { PullRequest, PullRequestApi } from "../github/pull-request-api.ts";
 import type { Outcome, ReviewTask } from "../queue/job.ts";
 import { type JobTools, jobFields } from "../queue/run-job.ts";
-import { concludeAtOnce, openCheckRun, skippedConclusion } from "../reporters/check-run.ts";
+import { concludeAtOnce, openCheckRun } from "../reporters/check-run.ts";
+import { skippedConclusion } from "../reporters/conclusions.ts";
+import { currentLedger } from "../reporters/current-ledger.ts";
 import { closeEarlierChecks, triggerOf, wasPublished } from "./attempts.ts";
 import type { JobDependencies } from "./job-dependencies.ts";
-import { type ReviewJob, reviewAndPublish } from "./review-and-publish.ts";
-import { skipReason } from "./skip-reason.ts";
+import { type ReviewJob, reviewAndPublish, type Subject } from "./review-and-publish.ts";
+import { pauseReason, skipReason } from "./skip-reason.ts";
+
+export interface ReviewPullOptions {
+  /**
+   * Somebody asked for it who was found to be allowed to, by whatever rule holds for what they asked: nobody is asked about
+   * them again, and what holds for events alone (drafts, labels, a pause) does not hold.
+   */
+  isAdmitted?: boolean;
+}
 
 /**
  * One review of a pull request, from asking GitHub what it is now to what people see. May be run again after a crash at any
@@ -16,13 +26,21 @@ import { skipReason } from "./skip-reason.ts";
  *
  * Whatever it comes to, the head has a concluded check run: here, or when the job is given up. What rejects before there is
  * one, such as a configuration that cannot be trusted to say what is private, is told by the job's end as well.
+ *
+ * A job that did something else first and ends in a review (a pause that is over, a finding that was dismissed) hands itself on
+ * with a review task of its own making: mode `new`, trigger "comment:<id>", `commentId` null.
  */
-export async function reviewPull(job: ReviewJob, tools: JobTools, deps: JobDependencies): Promise<Outcome> {
+export async function reviewPull(
+  job: ReviewJob,
+  tools: JobTools,
+  deps: JobDependencies,
+  { isAdmitted = false }: ReviewPullOptions = {},
+): Promise<Outcome> {
   const { task } = job;
   const warn = (notice: string) => deps.log.warn(jobFields(job), notice);
   const api = await deps.github.pull(task.repository, task.pull, tools.signal);
   const recorded = await tools.recorded();
-  const refused = await refuseStranger(task, recorded, api);
+  const refused = isAdmitted ? undefined : await refuseStranger(task, recorded, api);
   if (refused) return refused;
   const pull = await api.pull();
   awaitHead(job, pull);
@@ -30,20 +48,35 @@ export async function reviewPull(job: ReviewJob, tools: JobTools, deps: JobDepen
   await closeEarlierChecks(recorded, { ...pull, trigger }, api, warn);
   if (pull.state === "closed") return { kind: "skipped", reason: "the pull request is closed" };
 
-  const { headSha: head } = pull;
   const loaded = await loadRepoConfig((path) => api.fileAt(path, pull.baseSha));
-  const skip = task.requestedBy === null ? skipReason(loaded.config, pull) : undefined;
-  if (skip) {
-    const problem = await concludeAtOnce(api, head, trigger, skippedConclusion(`Not reviewed: ${skip}.`));
-    if (problem) warn(problem);
-    return { kind: "skipped", reason: skip };
-  }
+  const ledger = await currentLedger(api, pull);
+  const subject = { job, api, pull, trigger, loaded, ledger, recorded };
+  const isAskedFor = isAdmitted || task.requestedBy !== null;
+  const skip = isAskedFor ? undefined : (skipReason(loaded.config, pull) ?? pauseReason(ledger));
+  return skip === undefined ? reviewOnce(subject, tools, deps) : skipReview(subject, skip, warn);
+}
+
+/** Reviews a head for a trigger, unless that was done: a check run that is asked for again is the exception. */
+async function reviewOnce(subject: Subject, tools: JobTools, deps: JobDependencies): Promise<Outcome> {
+  const { job, api, pull, trigger, ledger } = subject;
+  const { headSha: head } = pull;
+  const { again } = job.task;
   await tools.record({ kind: "check_opened", head, trigger });
-  const check = await openCheckRun(api, head, trigger);
-  const served =
-    check.reviewed || (check.problem !== undefined && (await wasPublished({ head, trigger }, api)));
-  if (served) return { kind: "skipped", reason: `${head} was reviewed already` };
-  return reviewAndPublish({ job, api, pull, trigger, loaded, check, recorded }, tools, deps);
+  const check = await openCheckRun(api, head, trigger, { again });
+  const isPublished = check.problem !== undefined && !again && wasPublished({ head, trigger }, ledger);
+  if (check.reviewed || isPublished) return { kind: "skipped", reason: `${head} was reviewed already` };
+  return reviewAndPublish({ ...subject, check }, tools, deps);
+}
+
+async function skipReview(
+  { api, pull, trigger }: Subject,
+  reason: string,
+  warn: (notice: string) => void,
+): Promise<Outcome> {
+  const update = skippedConclusion(`Not reviewed: ${reason}.`);
+  const problem = await concludeAtOnce(api, pull.headSha, trigger, update);
+  if (problem) warn(problem);
+  return { kind: "skipped", reason };
 }
 
 const mayCommand = new Set(["admin", "write"]);
@@ -63,7 +96,8 @@ async function refuseStranger(
     return { kind: "skipped", reason: `${task.requestedBy} has no write access` };
   }
   // Courtesy alone: a reaction that GitHub refuses stops nothing.
-  if (task.commentId !== null) await api.react({ id: task.commentId, thread: task.thread }, "eyes").catch(() => {});
+  if (task.commentId !== null)
+    await api.react({ id: task.commentId, thread: task.thread }, "eyes").catch(() => {});
   return undefined;
 }
 

@@ -1,6 +1,7 @@
 import type { RepoConfig } from "../config/repo-config.ts";
 import { createPathMatcher } from "../diff/path-matcher.ts";
 import type { PullRequest } from "../github/pull-request-api.ts";
+import type { Ledger } from "../ledger/entry.ts";
 
 /** Why an event starts no review of this pull request, in words that people read; undefined when it does. */
 export function skipReason({ review }: RepoConfig, pull: PullRequest): string | undefined {
@@ -15,6 +16,11 @@ export function skipReason({ review }: RepoConfig, pull: PullRequest): string | 
   if (label) return `it has the label ${label}`;
   const word = review.ignore_titles.find((part) => pull.title.toLowerCase().includes(part.toLowerCase()));
   return word === undefined ? undefined : `its title contains "${word}"`;
+}
+
+/** The same for a pull request whose reviews somebody has paused. */
+export function pauseReason({ state: { paused } }: Pick<Ledger, "state">): string | undefined {
+  return paused === null ? undefined : `paused by ${paused.by}`;
 }
 
 const sameWord = (a: string, b: string) => a.toLowerCase() === b.toLowerCase();
