@@ -1,7 +1,7 @@
+import { stripMarkers } from "../ledger/marker.ts";
 import { byteLength, cutAtLine } from "../text/cut.ts";
 import { escapeInvisible } from "../text/escape-invisible.ts";
 import { fence, inlineCode } from "../text/fence.ts";
-import { stripMarkers } from "../ledger/marker.ts";
 import { neutraliseLine } from "./render-untrusted-line.ts";
 
 /**
