@@ -8,6 +8,7 @@ import { splitLines } from "../text/cut.ts";
 import type { ChangedFile, DiffSource } from "../tools/tool.ts";
 import { createIdentities } from "./fingerprint.ts";
 import type { ProgressEvent } from "./progress.ts";
+import { symbolAt } from "./symbols.ts";
 
 /** A rule states no confidence of its own; docs/analyzers.md has the precision measured over all rules. */
 const RULE_CONFIDENCE = 0.9;
@@ -55,7 +56,7 @@ export async function findCandidates(
     const readable = timeLimit.aborted ? [] : await analyzedFiles(batch, deps.workspace, deps.diffs);
     const found = await analyzeChange(readable, { signal, timeLimit, analyzers, onCrash });
     all.candidates = all.candidates.concat(found.candidates);
-    all.findings = all.findings.concat(findingsOf(found.candidates, readable, identify));
+    all.findings = all.findings.concat(await findingsOf(found.candidates, readable, identify));
     all.unfinished.push(...inOrder(batch, [...unread(batch, readable), ...found.unfinished]));
   }
   return all;
@@ -103,28 +104,29 @@ function nullIfTooLarge(error: unknown): null {
   throw error;
 }
 
-function findingsOf(
+async function findingsOf(
   candidates: readonly Candidate[],
   files: readonly AnalyzedFile[],
   identify: ReturnType<typeof createIdentities>,
-): Finding[] {
+): Promise<Finding[]> {
   const texts = new Map(files.map((file) => [file.path, splitLines(file.text)]));
   const firstNames = new Map(files.map(({ path, diff }) => [path, diff.oldPath ?? path]));
-  return candidates.map(({ startLine, ...candidate }) => {
-    const quote = (texts.get(candidate.path) ?? [])
-      .slice((startLine ?? candidate.line) - 1, candidate.line)
-      .join("\n");
-    const anchored = { ...candidate, side: "RIGHT" as const, start_line: startLine, quote };
-    return {
+  const findings: Finding[] = [];
+  for (const { startLine, ...candidate } of candidates) {
+    const lines = texts.get(candidate.path) ?? [];
+    const quote = lines.slice((startLine ?? candidate.line) - 1, candidate.line).join("\n");
+    const symbol = await symbolAt(candidate.path, lines, candidate.line);
+    const anchored = { ...candidate, side: "RIGHT" as const, start_line: startLine, quote, symbol };
+    findings.push({
       ...anchored,
       id: identify({ ...anchored, path: firstNames.get(candidate.path) ?? candidate.path }),
       quote: holdsSecret(candidate) ? "" : quote,
       confidence: RULE_CONFIDENCE,
       evidence: [],
-      verification: "unverified" as const,
+      verification: "unverified",
       verification_note: null,
-      symbol: null,
       places: [],
-    };
-  });
+    });
+  }
+  return findings;
 }

@@ -7,7 +7,7 @@ import type { ReviewRun } from "./review-run.ts";
  * @param refuseToFinish why the loop may not end yet, for the model; null when it may
  */
 export function collectFindings(
-  { anchorFile, input, deps }: ReviewRun,
+  { anchorFile, input, deps, known, isFirst }: ReviewRun,
   refuseToFinish: () => string | null,
 ): FindingCollector {
   const { effort, minimum_severity } = input.config;
@@ -17,6 +17,7 @@ export function collectFindings(
     // The second look sets the severity: what seems mild now may turn out not to be.
     minimumSeverity: effort === "low" ? minimum_severity : "low",
     isPrivate: deps.isPrivate,
+    ...(isFirst ? {} : { isReadBefore: known.isKnownLine }),
     onFinding: ({ severity, path, line, title }) =>
       deps.progress({ type: "finding", severity, path, line, title }),
   });

@@ -1,5 +1,5 @@
 import { WITHHELD } from "../diff/filter.ts";
-import { atLeast, type Finding, type Severity } from "../finding.ts";
+import { atLeast, type Finding, type Severity, type Side } from "../finding.ts";
 import { unescapeAsIn } from "../text/escape-invisible.ts";
 import { showPath } from "../tools/show.ts";
 import type { ReportAnswer, ReportedFinding, ReportPort } from "../tools/tool.ts";
@@ -7,6 +7,7 @@ import { type Anchor, type AnchorFile, resolveAnchor } from "./anchor.ts";
 import { createIdentities } from "./fingerprint.ts";
 import { isSameFault } from "./merge/same-fault.ts";
 import { withCheckedSuggestion, withoutSuggestion } from "./suggestion.ts";
+import { symbolAt } from "./symbols.ts";
 
 export interface CollectorOptions {
   /** The file as both sides show it; undefined when there is no such file on either side. */
@@ -15,12 +16,16 @@ export interface CollectorOptions {
   refuseToFinish(): string | null;
   minimumSeverity: Severity;
   isPrivate(path: string): boolean;
+  /** Whether a line stands in code that an earlier review has read; nothing does by default. */
+  isReadBefore?(path: string, side: Side, line: number): Promise<boolean>;
   onFinding(finding: Finding): void;
 }
 
 /** The report port of a review, and what it has collected. */
 export interface FindingCollector extends ReportPort {
   findings(): readonly Finding[];
+  /** What was reported of code that an earlier review has read, and is not kept for it. */
+  readBefore(): readonly Finding[];
   /** The model's summary once it finished the review, else null. */
   summary(): string | null;
 }
@@ -28,6 +33,7 @@ export interface FindingCollector extends ReportPort {
 /** Anchors, checks and keeps what the model reports; nothing it accepts is ever dropped later without a reason. */
 export function createFindingCollector(options: CollectorOptions): FindingCollector {
   const findings: Finding[] = [];
+  const readBefore: Finding[] = [];
   const identify = createIdentities();
   let summary: string | null = null;
 
@@ -55,19 +61,14 @@ export function createFindingCollector(options: CollectorOptions): FindingCollec
 
   async function keep(reported: ReportedFinding, file: AnchorFile, anchor: Anchor): Promise<ReportAnswer> {
     const anchored = anchoredAt(anchor, { ...reported, path: file.path });
-    const id = identify({ ...anchored, path: firstName(file) });
+    const symbol = await symbolAt(file.path, file.lines[anchor.side], anchor.line);
+    const id = identify({ ...anchored, symbol, path: firstName(file) });
     const checked = await withCheckedSuggestion(anchored, file);
     const finding: Finding = {
       ...checked.finding,
-      ...{
-        id,
-        source: "model",
-        verification: "unverified",
-        verification_note: null,
-        places: [],
-        symbol: null,
-      },
+      ...{ id, symbol, source: "model", verification: "unverified", verification_note: null, places: [] },
     };
+    if (await isOld(finding)) return notRaised(finding);
     const why = reported.suggestion && (anchor.asStated ? checked.note : FOR_OTHER_LINES);
     const isProse = reported.suggestion !== null && finding.suggestion === null;
     const outside = file.hunkAt(finding.side, finding.line) === undefined;
@@ -79,6 +80,15 @@ export function createFindingCollector(options: CollectorOptions): FindingCollec
     findings.push(finding);
     options.onFinding(finding);
     return { ok: true, finding, note: joined([anchor.note, ...onSuggestion, outside && outsideNote(file)]) };
+  }
+
+  const isOld = async ({ severity, path, side, line }: Finding) =>
+    severity !== "critical" && (await options.isReadBefore?.(path, side, line)) === true;
+
+  function notRaised(finding: Finding): ReportAnswer {
+    if (!readBefore.some((one) => one.id === finding.id || isSameFault(one, finding)))
+      readBefore.push(finding);
+    return { ok: true, finding: null, note: READ_BEFORE };
   }
 
   /** The same finding again is kept once; with a suggestion that it lacked it takes the place of the first. */
@@ -98,8 +108,16 @@ export function createFindingCollector(options: CollectorOptions): FindingCollec
     return { ok: true };
   }
 
-  return { report, finish, findings: () => findings, summary: () => summary };
+  return {
+    ...{ report, finish },
+    findings: () => findings,
+    readBefore: () => readBefore,
+    summary: () => summary,
+  };
 }
+
+const READ_BEFORE =
+  "read by an earlier review; only critical problems are raised there. Do not report it again";
 
 /** The name at the merge base: a later push that renames the file makes no other finding of it. */
 const firstName = ({ path, paths }: AnchorFile) => paths.at(-1) ?? path;

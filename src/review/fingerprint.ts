@@ -1,23 +1,28 @@
 import { createHash } from "node:crypto";
 import type { Finding } from "../finding.ts";
 
+type Identified = Pick<Finding, "path" | "side" | "symbol" | "category" | "quote">;
+
 /**
- * The identity of a problem: the same code in the same file with the same kind of fault, wherever its lines have moved to.
- * White space does not count, so that re-indenting changes nothing; nor does a rename, if `path` is the merge base's name.
+ * The identity of a problem: the same code in the same definition of the same file with the same kind of fault, wherever its
+ * lines have moved to. White space does not count, so that re-indenting and wrapping change nothing; nor does a rename, if
+ * `path` is the merge base's name.
  */
-export function fingerprint(finding: Pick<Finding, "path" | "side" | "quote" | "category">): string {
-  const code = finding.quote.replace(/\s+/g, " ").trim();
-  const text = [finding.path, finding.side, finding.category, code].join("\0");
+export function fingerprint({ path, side, symbol, category, quote }: Identified): string {
+  const code = quote.replace(/\s+/g, "");
+  const text = [path, side, symbol ?? "", category, code].join("\0");
   return createHash("sha256").update(text).digest("hex").slice(0, 12);
 }
 
 /**
  * Gives ids within one run. Equal pieces of code with the same kind of fault are told apart by an ordinal: by their line,
  * and on one line by their title, for two faults may meet there.
+ *
+ * @param taken ids of findings that came over from an earlier review: they are given to no other
  */
-export function createIdentities(): (
-  finding: Pick<Finding, "path" | "side" | "quote" | "category" | "line" | "title">,
-) => string {
+export function createIdentities(
+  taken: ReadonlySet<string> = new Set(),
+): (finding: Identified & Pick<Finding, "line" | "title">) => string {
   const knownByFingerprint = new Map<string, string[]>();
   return (finding) => {
     const base = fingerprint(finding);
@@ -25,9 +30,19 @@ export function createIdentities(): (
     knownByFingerprint.set(base, known);
     const fault = `${finding.line} ${folded(finding.title)}`;
     if (!known.includes(fault)) known.push(fault);
-    const ordinal = known.indexOf(fault) + 1;
-    return ordinal === 1 ? base : `${base}-${ordinal}`;
+    return freeIds(base, taken, known.indexOf(fault));
   };
+}
+
+/** The id with this many free ones before it. */
+function freeIds(base: string, taken: ReadonlySet<string>, before: number): string {
+  let left = before;
+  for (let ordinal = 1; ; ordinal++) {
+    const id = ordinal === 1 ? base : `${base}-${ordinal}`;
+    if (taken.has(id)) continue;
+    if (left === 0) return id;
+    left -= 1;
+  }
 }
 
 /** The fingerprint in an id: equal pieces of code with the same kind of fault share it. */

@@ -1,5 +1,4 @@
 import type { StopReason } from "../agent/events.ts";
-import type { Totals } from "../agent/totals.ts";
 import type { Finding } from "../finding.ts";
 import { collectFindings } from "./collect-findings.ts";
 import { createIdentities } from "./fingerprint.ts";
@@ -7,10 +6,13 @@ import { gather } from "./merge/gather.ts";
 import { asOne, type Group, joinEqual } from "./merge/join.ts";
 import { mergePass } from "./merge/merge-pass.ts";
 import { publicFault } from "./model-fault.ts";
+import { readEarlier } from "./recheck/earlier.ts";
+import { type FindingsLedger, laterFindings } from "./recheck/later-findings.ts";
 import type { DroppedFinding, Prediction, TotalUsage } from "./review-result.ts";
 import type { ReviewRun } from "./review-run.ts";
 import { type Passes, reviewUnits } from "./review-units.ts";
 import { whyUnfinished, worstStop } from "./stop-reasons.ts";
+import { totalUsage } from "./total-usage.ts";
 import { unchecked, type Verified, verifyFindings } from "./verify/verify-findings.ts";
 
 /** What a review found, whoever made it, before findings are placed. */
@@ -23,29 +25,36 @@ export interface ModelReview {
   usage: TotalUsage;
   stopReason: StopReason;
   warnings: string[];
+  /** What became of earlier findings; left out where nobody looked. */
+  ledger?: FindingsLedger;
 }
 
 /**
- * Lets the model review the change: part by part, then what the parts found as one list, then each finding once more by a
- * sceptic. What was found stands, whatever stopped any of the loops.
+ * Lets the model review the change: part by part, then what the parts found as one list, compared with what was told before,
+ * then each new finding once more by a sceptic. What was found stands, whatever stopped any of the loops.
  */
 export async function reviewWithModel(run: ReviewRun): Promise<ModelReview> {
   run.deps.progress({ type: "phase", phase: "planning" });
   const passes = await reviewUnits(run);
-  const identify = identitiesOf(run);
-  const found = gather(
-    passes.reviews.map(({ findings }) => findings),
-    identify,
-  );
+  const earlier = await readEarlier(run);
+  const identify = identitiesOf(run, new Set(earlier.carried.map(({ finding }) => finding.id)));
+  const withId = (finding: Finding) => ({ ...finding, id: identify(finding) });
+  const found = gather([...passes.reviews.map(({ findings }) => findings), earlier.unpublished], identify);
   const stopReason = worstStop(passes.reviews.map((review) => review.stopReason).concat(passes.stops));
   const isOver = isModelLost(run, passes);
   const merged = isOver ? unmerged(passes, found) : await merge(run, passes, found, identify);
-  const verified = await verify(run, merged.groups, isOver ? whyUnfinished(stopReason) : null);
+  const { findings, dropped, ledger } = await laterFindings(run, {
+    groups: merged.groups,
+    readBefore: [...passes.reviews.flatMap(({ readBefore }) => readBefore), ...merged.readBefore].map(withId),
+    unpublished: new Set(earlier.unpublished.map(identify)),
+    ...{ earlier, isOver },
+    verify: (fresh) => verify(run, fresh, isOver ? whyUnfinished(stopReason) : null),
+  });
   return {
-    ...verified,
+    ...{ findings, dropped, ledger },
     predicted: passes.predicted,
     summary: merged.summary ?? unfinishedSummary(stopReason),
-    usage: totals(run.account.usage),
+    usage: totalUsage(run.account.usage),
     stopReason,
     warnings: [...warningsOf(run, passes), ...merged.warnings],
   };
@@ -54,8 +63,8 @@ export async function reviewWithModel(run: ReviewRun): Promise<ModelReview> {
 type Identify = ReturnType<typeof createIdentities>;
 
 /** Ids that are unique in the whole review; a file goes by the name that it had at the merge base. */
-function identitiesOf({ files }: ReviewRun): Identify {
-  const identify = createIdentities();
+function identitiesOf({ files }: ReviewRun, taken: ReadonlySet<string>): Identify {
+  const identify = createIdentities(taken);
   const firstNames = new Map(files.map(({ change }) => [change.path, change.oldPath ?? change.path]));
   return (finding) => identify({ ...finding, path: firstNames.get(finding.path) ?? finding.path });
 }
@@ -79,6 +88,8 @@ interface Merged {
   groups: readonly Group[];
   /** Null when no loop finished. */
   summary: string | null;
+  /** Reported of code that an earlier review has read. */
+  readBefore: readonly Finding[];
   warnings: string[];
 }
 
@@ -106,6 +117,7 @@ async function merge(
     // It may report what is listed already, and what it finds has ids of a loop that knows no other.
     groups: joinEqual([...merged.groups, ...gather([collector.findings()], identify)]),
     summary: (isApart ? merged.summary : null) ?? apart.summary,
+    readBefore: collector.readBefore(),
     warnings: isApart && merged.summary === null ? [NOT_CROSSED] : [],
   };
 }
@@ -129,7 +141,7 @@ const NOT_CROSSED =
 function unmerged({ reviews, units }: Passes, groups: readonly Group[]): Merged {
   const summaries = reviews.flatMap(({ summary }) => (summary === null ? [] : [summary]));
   const shown = units.length > 1 ? summaries : summaries.slice(0, 1);
-  return { groups, summary: shown.length > 0 ? shown.join("\n\n") : null, warnings: [] };
+  return { groups, summary: shown.length > 0 ? shown.join("\n\n") : null, readBefore: [], warnings: [] };
 }
 
 function warningsOf({ account, input }: ReviewRun, { reviews, unplanned }: Passes): string[] {
@@ -149,13 +161,3 @@ function warningsOf({ account, input }: ReviewRun, { reviews, unplanned }: Passe
 
 const unfinishedSummary = (stopReason: StopReason) =>
   `The review was not finished: ${whyUnfinished(stopReason)}. What was found until then is reported.`;
-
-function totals(usage: Totals): TotalUsage {
-  return {
-    requests: usage.requests,
-    prompt_tokens: usage.promptTokens,
-    cached_tokens: usage.cachedTokens,
-    completion_tokens: usage.completionTokens,
-    cost_usd: usage.costUsd,
-  };
-}

@@ -17,7 +17,7 @@ export const sameProblems = defineTool<Input, { pairs: number }>({
   description:
     "Ends the comparison of new findings with earlier comments. Names every listed pair in which both tell of the same problem, and no other.",
   returns: "`pairs`: how many were taken, or an error that names a pair which was not listed.",
-  example: { pairs: [{ finding: "F1", earlier: "E2" }] },
+  example: { pairs: [{ finding: "3f2a9c0d1e4b", earlier: "2417" }] },
   kind: "report",
   finishes: true,
   input: Input,

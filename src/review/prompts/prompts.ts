@@ -21,11 +21,17 @@ export const verifyPrompt = prompt("verify.md");
 /** Of the pass that makes one list of findings of several. */
 export const mergePrompt = prompt("merge.md");
 
+/** Of the question which findings an earlier comment tells of. */
+export const comparePrompt = prompt("compare.md");
+
+/** Of the check whether an earlier finding is fixed. */
+export const recheckPrompt = prompt("recheck.md");
+
 /** Of whoever answers a person's question. It reviews nothing, so it is no part of the hash. */
 export const answerPrompt = prompt("answer.md");
 
 /** Short hash of the instructions: two reviews with the same one were asked the same way. */
 export const promptVersion = createHash("sha256")
-  .update([systemPrompt, verifyPrompt, mergePrompt].join("\0"))
+  .update([systemPrompt, verifyPrompt, mergePrompt, comparePrompt, recheckPrompt].join("\0"))
   .digest("hex")
   .slice(0, 8);

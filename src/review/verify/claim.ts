@@ -65,14 +65,17 @@ function claim(
   ].join("\n");
 }
 
-interface ChangeAround {
+export interface ChangeAround {
   text: string;
   /** The file's diff as far as it is near the place. */
   near: readonly FileDiff[];
 }
 
+/** A line of a changed file, by its path at head. */
+type Spot = Pick<Finding, "path" | "side" | "line">;
+
 /** Hunks of the file, or parts of long ones, those nearest to the place first, as far as there is room; shown in their order. */
-async function changeAround(run: ReviewRun, finding: Finding): Promise<ChangeAround> {
+export async function changeAround(run: ReviewRun, finding: Spot): Promise<ChangeAround> {
   const { files, deps, models } = run;
   const file = files.find(({ change }) => change.path === finding.path);
   if (!file?.reviewable) return { text: "", near: [] };
@@ -96,7 +99,7 @@ async function changeAround(run: ReviewRun, finding: Finding): Promise<ChangeAro
 const lineBytes = (line: DiffLine) => shownBytes(renderLine(line)) + 1;
 
 /** Lines between a hunk and a finding; 0 where the finding stands in it. */
-function distance(hunk: Hunk, { side, line }: Finding): number {
+function distance(hunk: Hunk, { side, line }: Spot): number {
   const [start, lines] = side === "RIGHT" ? [hunk.newStart, hunk.newLines] : [hunk.oldStart, hunk.oldLines];
   return Math.max(0, start - line, line - (start + lines - 1));
 }

@@ -1,0 +1,66 @@
+import type { Finding } from "../../finding.ts";
+import { codeHash } from "../../ledger/code-hash.ts";
+import type { EarlierFinding } from "../review-input.ts";
+import { type EarlierFacts, isBare, isSameFile, overlaps } from "./certain-pairs.ts";
+
+/** Two that may tell of one problem: who knows both texts can say. */
+export interface NearCollision<Earlier extends EarlierFinding = EarlierFinding> {
+  finding: Finding;
+  earlier: Earlier;
+  /** Both stand on the same lines. */
+  isSamePlace: boolean;
+}
+
+/** What a person dismissed is not told again in other words of the lines beside. */
+const DISMISSED_LINES = 10;
+
+/**
+ * Findings and earlier ones that no rule makes a pair of and that may be one all the same. An open one that has its pair is
+ * left out, a dismissed one is not: whoever said that it stays as it is meant all ways to put it.
+ */
+export function nearCollisions<Earlier extends EarlierFinding>(
+  findings: readonly Finding[],
+  earlier: readonly Earlier[],
+  facts: EarlierFacts,
+  paired: ReadonlyMap<Finding, EarlierFinding>,
+): NearCollision<Earlier>[] {
+  const taken = new Set(paired.values());
+  const left = earlier.filter(
+    (one) => one.state !== "fixed" && !isBare(one) && (one.state === "dismissed" || !taken.has(one)),
+  );
+  const byPath = Map.groupBy(left, ({ path }) => facts.firstName(path));
+  return findings
+    .filter((finding) => !paired.has(finding))
+    .flatMap((finding) =>
+      (byPath.get(facts.firstName(finding.path)) ?? []).flatMap(
+        (one) => collision(finding, one, facts) ?? [],
+      ),
+    );
+}
+
+function collision<Earlier extends EarlierFinding>(
+  finding: Finding,
+  earlier: Earlier,
+  facts: EarlierFacts,
+): NearCollision<Earlier> | null {
+  const place = facts.placeOf(earlier);
+  const isSamePlace = place !== null && isSameFile(finding, earlier, facts) && overlaps(finding, place);
+  const isNear =
+    isSamePlace ||
+    (place === null && isOfThatCode(finding, earlier, facts)) ||
+    (earlier.state === "outdated" && hasSymbolOf(finding, earlier)) ||
+    (earlier.state === "dismissed" && isBeside(finding, earlier, place?.end ?? null));
+  return isNear ? { finding, earlier, isSamePlace } : null;
+}
+
+/** The same code under another category. */
+const isOfThatCode = (finding: Finding, earlier: EarlierFinding, facts: EarlierFacts) =>
+  earlier.code !== null && isSameFile(finding, earlier, facts) && codeHash(finding.quote) === earlier.code;
+
+const hasSymbolOf = ({ symbol }: Finding, earlier: EarlierFinding) =>
+  symbol !== null && symbol === earlier.symbol;
+
+function isBeside(finding: Finding, earlier: EarlierFinding, now: number | null): boolean {
+  const line = now ?? earlier.line ?? earlier.original_line;
+  return hasSymbolOf(finding, earlier) || (line !== null && Math.abs(line - finding.line) <= DISMISSED_LINES);
+}

@@ -1,0 +1,64 @@
+import { AppError, publicLine } from "../../errors.ts";
+import { settlingTools } from "../../tools/index.ts";
+import type { Settlement } from "../../tools/tool.ts";
+import { publicFault } from "../model-fault.ts";
+import type { ReviewRun } from "../review-run.ts";
+import { runLoop } from "../run-loop.ts";
+import { type OldClaim, oldClaimMessages } from "./claim.ts";
+
+const TURNS = 12;
+/** Of one check; one that reads more than this has lost its way. */
+const TOKENS = 300_000;
+/** Of the time left. */
+const TIME_SHARE = 0.6;
+
+/** Lets a loop of its own find out whether an earlier finding is fixed. A check that comes to no end settles nothing. */
+export async function checkClaim(run: ReviewRun, claim: OldClaim): Promise<Settlement> {
+  const messages = await firstMessages(run, claim);
+  if (messages instanceof AppError) return unsure(publicLine(messages));
+  let settlement: Settlement | null = null;
+  const { modelError } = await runLoop(run, {
+    loop: claim.loop,
+    role: "verify",
+    messages,
+    outlets: settlingTools,
+    ports: {
+      report: {
+        report: async () => ({
+          ok: false,
+          reason: "nothing is reported here; say what became of the comment",
+        }),
+        finish: async () => ({
+          ok: false,
+          reason: "nothing is finished here; say what became of the comment",
+        }),
+      },
+      settle: {
+        settle(given) {
+          settlement = given;
+        },
+      },
+    },
+    coverage: { serve: () => {} },
+    account: run.account,
+    turns: Math.min(TURNS, run.input.limits.turns),
+    tokens: TOKENS,
+    milliseconds: run.timeLeft() * TIME_SHARE,
+  });
+  return settlement ?? unsure(modelError ? publicFault(modelError) : "the check gave no answer");
+}
+
+const unsure = (reason: string): Settlement => ({
+  state: "unsure",
+  reason: `The check came to no end: ${reason.replace(/\.$/, "")}.`,
+});
+
+/** What cannot be read settles nothing: the fault is a value. */
+async function firstMessages(run: ReviewRun, claim: OldClaim) {
+  try {
+    return await oldClaimMessages(run, claim);
+  } catch (error) {
+    if (error instanceof AppError) return error;
+    throw error;
+  }
+}
