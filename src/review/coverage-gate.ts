@@ -2,6 +2,7 @@ import { type Coverage, createCoverage } from "../agent/coverage.ts";
 import type { Interjection } from "../agent/run-agent.ts";
 import { showPath } from "../tools/show.ts";
 import type { ChangedFile } from "../tools/tool.ts";
+import type { KnownChange } from "./known/known-change.ts";
 import { createUnreadHunks, type UnreadOptions } from "./unread-hunks.ts";
 
 /**
@@ -16,13 +17,24 @@ export interface CoverageGate {
   interject(state: { isLimitNear: boolean }): Promise<Interjection | null>;
 }
 
-/** Counts the hunks of the files that are to be reviewed; `whole` is that of the change they are a part of. */
-export function createReviewCoverage(files: readonly ChangedFile[], whole: Coverage | null = null): Coverage {
+/**
+ * Counts the hunks of the files that are to be reviewed; `whole` is that of the change they are a part of. What earlier
+ * reviews have read counts as served.
+ */
+export function createReviewCoverage(
+  files: readonly ChangedFile[],
+  whole: Coverage | null = null,
+  known: Pick<KnownChange, "known"> | null = null,
+): Coverage {
   const reviewable = files.filter((file) => file.reviewable);
-  return createCoverage(
+  const coverage = createCoverage(
     reviewable.map(({ change, totalHunks }) => ({ path: change.path, hunks: totalHunks })),
     whole,
   );
+  for (const { path } of reviewable.map(({ change }) => change))
+    for (const hunk of known?.known(path) ?? []) coverage.serve(path, hunk);
+  coverage.delivered();
+  return coverage;
 }
 
 /** So often the model is asked to read by itself. */

@@ -3,6 +3,8 @@ import type { Effort } from "../config/repo-config.ts";
 import type { Message } from "../llm/model.ts";
 import { readingTools, reportingTools } from "../tools/index.ts";
 import { toDefinition } from "../tools/to-openai.ts";
+import { countKnown } from "./known/files-to-read.ts";
+import type { KnownChange } from "./known/known-change.ts";
 import { lensesOf } from "./lenses.ts";
 import type { Plan } from "./plan/plan-units.ts";
 import type { Prediction } from "./review-result.ts";
@@ -34,6 +36,8 @@ export interface PredictionParts {
   firstTokens: number;
   /** What the review may take at most. */
   limitTokens: number;
+  /** What is not read again. */
+  known?: Pick<KnownChange, "known">;
 }
 
 /** Tokens of the first request of a loop, tool definitions included. */
@@ -47,12 +51,14 @@ export function predictReview({
   effort,
   firstTokens,
   limitTokens,
+  known = { known: () => new Set() },
 }: PredictionParts): Omit<Prediction, "cost_usd"> {
   const [first] = plan.units;
   if (!first) return { requests: 0, prompt_tokens: 0, completion_tokens: 0 };
   const lenses = lensesOf(effort).length;
   const growth = (REQUESTS_A_UNIT * (REQUESTS_A_UNIT - 1) * GROWTH_TOKENS) / 2;
-  const hunks = plan.units.flatMap(({ files }) => files).reduce((sum, { totalHunks }) => sum + totalHunks, 0);
+  const files = plan.units.flatMap((unit) => unit.files);
+  const hunks = files.reduce((sum, { totalHunks }) => sum + totalHunks, 0) - countKnown(files, known);
   const looks = effort === "low" ? 0 : findingsOf(hunks);
   const merges = plan.units.length > 1 || lenses > 1 ? 1 : looks > 0 ? MERGES : 0;
   const passes = plan.units.map(({ diffBytes }) => {

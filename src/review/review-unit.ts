@@ -1,6 +1,7 @@
 import type { Account } from "../agent/account.ts";
 import type { StopReason } from "../agent/events.ts";
 import type { AgentResult } from "../agent/run-agent.ts";
+import type { Candidate } from "../analyzers/analyzer.ts";
 import type { Finding } from "../finding.ts";
 import type { Message } from "../llm/model.ts";
 import { reportingTools } from "../tools/index.ts";
@@ -8,6 +9,7 @@ import type { ChangedFile } from "../tools/tool.ts";
 import { collectFindings } from "./collect-findings.ts";
 import { firstMessages } from "./context/first-messages.ts";
 import { createCoverageGate, createReviewCoverage } from "./coverage-gate.ts";
+import { countKnown } from "./known/files-to-read.ts";
 import type { ReviewRun } from "./review-run.ts";
 import { runLoop } from "./run-loop.ts";
 import type { Window } from "./window.ts";
@@ -28,6 +30,8 @@ export interface UnitTask {
 /** What one loop came to. */
 export interface UnitReview {
   findings: readonly Finding[];
+  /** Reported of code that an earlier review has read; not kept. */
+  readBefore: readonly Finding[];
   /** Null when the model did not finish. */
   summary: string | null;
   stopReason: StopReason;
@@ -47,15 +51,15 @@ export async function startUnit(
   { files, window }: Pick<UnitTask, "files" | "window">,
 ): Promise<UnitStart> {
   const { workspace, diffs, isPrivate, signal, now } = run.deps;
-  const paths = new Set(files.map(({ change }) => change.path));
   const shown: { path: string; hunk: number }[] = [];
   const messages = await firstMessages({
     ...{ workspace, diffs, isPrivate, signal, now, files },
     input: run.input,
     shas: workspace.shas,
     allFiles: run.files,
+    known: countKnown(run.files, run.known) > 0 ? run.known : null,
     commits: run.commits,
-    candidates: run.candidates.filter(({ path }) => paths.has(path)),
+    candidates: await newCandidates(run, new Set(files.map(({ change }) => change.path))),
     coverage: { serve: (path, hunk) => void shown.push({ path, hunk }) },
     diffBytes: window.diffBytes,
     contextBytes: window.contextBytes,
@@ -63,12 +67,23 @@ export async function startUnit(
   return { messages, shown };
 }
 
+/** What analyzers matched in these files, outside of what an earlier review has read. */
+async function newCandidates(
+  { candidates, known }: ReviewRun,
+  paths: ReadonlySet<string>,
+): Promise<Candidate[]> {
+  const all: Candidate[] = [];
+  for (const one of candidates.filter(({ path }) => paths.has(path)))
+    if (!(await known.isKnownLine(one.path, "RIGHT", one.line))) all.push(one);
+  return all;
+}
+
 /** Lets the model review a part of the change in one loop. Its findings stand whatever stopped the loop. */
 export async function reviewUnit(run: ReviewRun, unit: UnitTask, start: UnitStart): Promise<UnitReview> {
   const { input, deps, coverage: whole } = run;
   const { diffs, progress } = deps;
   const { files, window, account } = unit;
-  const coverage = createReviewCoverage(files, whole);
+  const coverage = createReviewCoverage(files, whole, run.known);
   for (const { path, hunk } of start.shown) coverage.serve(path, hunk);
   const gate = createCoverageGate({ files, diffs, coverage, portionBytes: window.portionBytes });
   const collector = collectFindings(run, gate.refuseToFinish);
@@ -94,7 +109,13 @@ export async function reviewUnit(run: ReviewRun, unit: UnitTask, start: UnitStar
     },
   });
   // The conversation is left behind: those of all loops together would fill the memory.
-  return { findings: collector.findings(), summary: collector.summary(), stopReason, modelError };
+  return {
+    findings: collector.findings(),
+    readBefore: collector.readBefore(),
+    summary: collector.summary(),
+    stopReason,
+    modelError,
+  };
 }
 
 /** What a loop looks for stands last: what stands before it is the same for all loops over a unit, and cached. */

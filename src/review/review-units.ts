@@ -2,6 +2,8 @@ import type { Account } from "../agent/account.ts";
 import type { StopReason } from "../agent/events.ts";
 import { mapFew } from "../map-few.ts";
 import type { ChangedFile } from "../tools/tool.ts";
+import { filesToRead } from "./known/files-to-read.ts";
+import { createUnitNotes } from "./known/unit-notes.ts";
 import { type Lens, lensesOf } from "./lenses.ts";
 import { type Plan, planUnits, type Unit } from "./plan/plan-units.ts";
 import { firstRequestTokens, predictReview } from "./predict.ts";
@@ -61,11 +63,12 @@ export async function reviewUnits(run: ReviewRun): Promise<Passes> {
   const taskOf = (index: number) => unitTask(run, { tasks, index, units: units.length, account, timeLeft });
 
   const starts = createStarts(run);
+  const note = createUnitNotes(run, lensesOf(effort).length);
   const first = tasks.length > 0 ? await starts.of(taskOf(0)) : null;
   const predicted =
     first &&
     predictReview({
-      ...{ plan, effort },
+      ...{ plan, effort, known: run.known },
       firstTokens: firstRequestTokens(first.messages),
       limitTokens: run.input.limits.tokens,
     });
@@ -89,6 +92,7 @@ export async function reviewUnits(run: ReviewRun): Promise<Passes> {
     if (tasks[index + 1]?.unit !== unit) starts.forget(task);
     const review = await reviewUnit(run, task, start);
     found += review.findings.length;
+    await note(unit, loopOf(unit, null, units.length), review);
     ended();
     failures = review.stopReason === "model_error" ? failures + 1 : 0;
     return { ...review, name: nameOf(unit, lens, units.length) || "1", files: unit.files };
@@ -140,8 +144,7 @@ function unitTask(run: ReviewRun, { tasks, index, units, account, timeLeft }: Ta
   const weight = tasks.slice(index).reduce((sum, task) => sum + task.unit.diffBytes, 0);
   const part = Math.min(1, (UNIT_SLACK * unit.diffBytes) / Math.max(1, weight));
   return {
-    // A review of one pass has one loop, "review"; others say which unit and which lens.
-    loop: ["review", nameOf(unit, lens, units).replace(" ", ":")].filter((name) => name !== "").join(":"),
+    loop: loopOf(unit, lens, units),
     files: unit.files,
     focus: lens?.focus ?? null,
     window: windowFor(run.models.review, unit.diffBytes, units === 1),
@@ -154,12 +157,19 @@ function unitTask(run: ReviewRun, { tasks, index, units, account, timeLeft }: Ta
   };
 }
 
-/** The change in units as large as the model's window allows, as far as the budget reaches. */
-export function planReview({ files, candidates, models, input, deps }: ReviewRun): Promise<Plan> {
+/** What is new of the change in units as large as the model's window allows, as far as the budget reaches. */
+export async function planReview({
+  files,
+  candidates,
+  models,
+  input,
+  deps,
+  known,
+}: ReviewRun): Promise<Plan> {
   const counts = new Map<string, number>();
   for (const { path } of candidates) counts.set(path, (counts.get(path) ?? 0) + 1);
   return planUnits({
-    files,
+    files: await filesToRead(files, known, deps.diffs),
     unitBytes: unitBytes(models.review),
     totalBytes: (input.limits.tokens * BYTES_PER_TOKEN) / lensesOf(input.config.effort).length,
     headStart: (path) => deps.workspace.headStart(path, FIRST_BYTES),
@@ -171,3 +181,7 @@ export function planReview({ files, candidates, models, input, deps }: ReviewRun
 function nameOf(unit: Unit, lens: Lens | null, units: number): string {
   return [...(units > 1 ? [unit.id] : []), ...(lens ? [lens.name] : [])].join(" ");
 }
+
+/** A review of one pass has one loop, "review"; others say which unit and which lens. */
+const loopOf = (unit: Unit, lens: Lens | null, units: number) =>
+  ["review", nameOf(unit, lens, units).replace(" ", ":")].filter((name) => name !== "").join(":");

@@ -7,11 +7,13 @@ import { createAnchorFiles } from "./anchor-files.ts";
 import { findCandidates, unfinishedWarning } from "./candidates.ts";
 import { createReviewCoverage } from "./coverage-gate.ts";
 import type { ReviewDependencies } from "./dependencies.ts";
+import { countKnown } from "./known/files-to-read.ts";
 import { createKnown, type KnownChange } from "./known/known-change.ts";
+import { reviewedNow } from "./known/reviewed-now.ts";
 import { type ModelReview, reviewWithModel } from "./model-review.ts";
 import { placeFinding } from "./place.ts";
 import type { ReviewInput } from "./review-input.ts";
-import type { Coverage, PlacedFinding, ReviewResult } from "./review-result.ts";
+import type { Coverage, LedgerUpdate, PlacedFinding, ReviewResult } from "./review-result.ts";
 import { startRun } from "./review-run.ts";
 import { withCheckedSuggestion } from "./suggestion.ts";
 
@@ -22,7 +24,8 @@ export async function runReview(input: ReviewInput, deps: ReviewDependencies): P
   deps.progress({ type: "phase", phase: "analyzers" });
   const { candidates, findings: offline, unfinished } = await findCandidates(files, deps);
   const known = createKnown(files, input.history, deps.diffs);
-  const coverage = createReviewCoverage(files);
+  // Without a model nothing is read, now or ever.
+  const coverage = createReviewCoverage(files, null, deps.models && known);
   const anchorFile = createAnchorFiles(deps.workspace, deps.diffs);
   const review = await reviewFiles({ input, deps, files, coverage, known, offline, candidates, anchorFile });
 
@@ -49,7 +52,7 @@ export async function runReview(input: ReviewInput, deps: ReviewDependencies): P
     effort: input.config.effort,
     dropped: [...review.dropped],
     predicted: review.predicted && { ...review.predicted, cost_usd: null },
-    ledger: null,
+    ledger: input.history && ledgerOf({ deps, files, coverage, known }, review),
     config_changes: [],
   };
 }
@@ -69,11 +72,29 @@ type AnchorFileOf = (path: string) => Promise<AnchorFile | undefined>;
 
 async function reviewFiles(parts: ReviewParts): Promise<ModelReview> {
   const { input, deps, files, coverage, known, offline, candidates, anchorFile } = parts;
-  if (coverage.counts().total === 0) return nothingToReview;
+  const { history } = input;
+  const isEmpty = coverage.counts().total === 0;
+  if (isEmpty && (history === null || !deps.models)) return nothingToReview;
   if (!deps.models) return offlineReview(await checked(offline, anchorFile), candidates);
-  return reviewWithModel(
-    await startRun(input, deps.models, deps, { files, candidates, coverage, known, anchorFile }),
-  );
+  const run = await startRun(input, deps.models, deps, { files, candidates, coverage, known, anchorFile });
+  const review = await reviewWithModel(run);
+  // Nobody has read anything that could change what was said of the whole.
+  if (isEmpty || !files.some(({ change }) => known.hasNew(change.path)))
+    return { ...review, summary: isEmpty ? "" : (history?.summary ?? "") };
+  return review;
+}
+
+type ReadParts = Pick<ReviewParts, "deps" | "files" | "coverage" | "known">;
+
+/** What the next review has to know of this one. */
+function ledgerOf({ deps, files, coverage, known }: ReadParts, { ledger }: ModelReview): LedgerUpdate {
+  // What was read stays read where this review could not add to it.
+  const read = deps.models ? coverage : createReviewCoverage(files, null, known);
+  return {
+    known_hunks: deps.models ? countKnown(files, known) : 0,
+    reviewed: reviewedNow(files, read),
+    ...(ledger ?? { repeats: [], resolutions: [], carried: [], settled: [] }),
+  };
 }
 
 const noUsage = { requests: 0, prompt_tokens: 0, cached_tokens: 0, completion_tokens: 0, cost_usd: 0 };

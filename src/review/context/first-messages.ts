@@ -5,17 +5,17 @@ import { codeContext } from "./code-context.ts";
 import { diffSection } from "./diff-section.ts";
 import { guidelinesSection } from "./guidelines.ts";
 import { overviewSection, unitSection } from "./overview.ts";
-import type { ContextParts } from "./parts.ts";
+import type { MessageParts } from "./parts.ts";
 import { annotationsSection, pullSections } from "./pull-request.ts";
 import { settingsSection, taskSection } from "./task.ts";
 
-export type { ContextParts } from "./parts.ts";
+export type { MessageParts } from "./parts.ts";
 
 /**
  * The conversation's beginning. What is the same for every review stands first, then what is the same for every unit of this
  * change, then the unit, and what one pass looks for at the very end: so that a provider's prompt cache holds as much as can be.
  */
-export async function firstMessages(parts: ContextParts): Promise<Message[]> {
+export async function firstMessages(parts: MessageParts): Promise<Message[]> {
   const { input, files, candidates, commits } = parts;
   const diff = await diffSection(parts);
   const sections = [

@@ -3,7 +3,8 @@ import { wrapUntrusted } from "../../text/fence.ts";
 import { changeLetters } from "../../tools/changed-files.ts";
 import { count, showPath } from "../../tools/show.ts";
 import type { ChangedFile } from "../../tools/tool.ts";
-import { type ContextParts, isWhole } from "./parts.ts";
+import type { KnownChange } from "../known/known-change.ts";
+import { isReadBefore, isWhole, type MessageParts } from "./parts.ts";
 
 /** For one loop that reads everything. */
 const MAX_LIST_BYTES = 24_000;
@@ -11,37 +12,56 @@ const MAX_LIST_BYTES = 24_000;
 const MAX_FOLDERS_BYTES = 3_000;
 const MAX_LARGEST_BYTES = 1_500;
 const LARGEST = 20;
+const MAX_READ_BYTES = 1_500;
 /** Folders are counted at this depth. */
 const DEPTH = 3;
 
 /** The whole change in few words; the same for all units. */
-export function overviewSection(parts: ContextParts): string {
-  const { allFiles } = parts;
-  if (isWhole(parts)) return listOf("Changed files", allFiles, MAX_LIST_BYTES);
+export function overviewSection(parts: MessageParts): string {
+  const { allFiles, known } = parts;
+  if (isWhole(parts)) return listOf("Changed files", allFiles, known);
   const heading = `# The whole change (${count(allFiles.length, "file")})`;
   const intro =
     "It is reviewed in units, by a loop each. You read one unit; the other files are for reading around it.";
   const folders = fitting(folderLines(allFiles), MAX_FOLDERS_BYTES, "more folders");
   const largest = fitting(largestLines(allFiles), MAX_LARGEST_BYTES, "more");
-  const text = ["Folders:", ...folders, "Largest changes:", ...largest].join("\n");
+  const read = allFiles
+    .filter((file) => isReadBefore(file, known))
+    .map(({ change }) => showPath(change.path));
+  const old =
+    read.length > 0
+      ? ["Nothing new, an earlier review has read them:", ...fitting(read, MAX_READ_BYTES, "more")]
+      : [];
+  const text = ["Folders:", ...folders, "Largest changes:", ...largest, ...old].join("\n");
   return `${heading}\n${intro}\n${wrapUntrusted("changed folders", text)}`;
 }
 
 /** The files whose diff this loop is shown; nothing where the overview has named them all. */
-export function unitSection(parts: ContextParts): string {
-  return isWhole(parts) ? "" : listOf("The files of your unit", parts.files, MAX_LIST_BYTES);
+export function unitSection(parts: MessageParts): string {
+  return isWhole(parts) ? "" : listOf("The files of your unit", parts.files, parts.known);
 }
 
-function listOf(title: string, files: readonly ChangedFile[], maxBytes: number): string {
-  const text = cutAtLine(files.map(fileLine).join("\n"), maxBytes);
+function listOf(title: string, files: readonly ChangedFile[], known: KnownChange | null): string {
+  const lines = files.map((file) => fileLine(file, known));
+  const text = cutAtLine(lines.join("\n"), MAX_LIST_BYTES);
   const more = text.omittedLines > 0 ? `\n${text.omittedLines} more files: see changed_files.` : "";
   return `# ${title} (${files.length})\n${wrapUntrusted("changed files", text.text)}${more}`;
 }
 
-function fileLine({ change, totalHunks, skipReason }: ChangedFile): string {
+function fileLine(file: ChangedFile, known: KnownChange | null): string {
+  const { change, skipReason } = file;
   const from = change.oldPath ? ` (was ${showPath(change.oldPath)})` : "";
-  const state = skipReason ? `not reviewed: ${skipReason}` : count(totalHunks, "hunk");
+  const state = skipReason ? `not reviewed: ${skipReason}` : hunksOf(file, known);
   return `${changeLetters[change.type]} ${showPath(change.path)}${from}  ${sizeOf(change)}  ${state}`;
+}
+
+function hunksOf(file: ChangedFile, known: KnownChange | null): string {
+  const all = count(file.totalHunks, "hunk");
+  const read = known?.known(file.change.path).size ?? 0;
+  if (read === 0) return all;
+  return isReadBefore(file, known)
+    ? `${all}, nothing new: read by an earlier review`
+    : `${all}, ${read} of them read by an earlier review`;
 }
 
 const sizeOf = ({ additions, deletions }: ChangedFile["change"]) =>

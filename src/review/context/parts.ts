@@ -1,9 +1,10 @@
 import type { Candidate } from "../../analyzers/analyzer.ts";
 import type { Commit, Shas, Workspace } from "../../git/workspace.ts";
 import type { ChangedFile, CoverageSink, DiffSource } from "../../tools/tool.ts";
+import type { KnownChange } from "../known/known-change.ts";
 import type { ReviewInput } from "../review-input.ts";
 
-/** What the first message of a loop is made of. */
+/** What messages about a change are made of. */
 export interface ContextParts {
   input: ReviewInput;
   shas: Shas;
@@ -26,8 +27,21 @@ export interface ContextParts {
   contextBytes: number;
 }
 
-/** Whether the loop reads all files that are reviewed, not one unit of several. */
-export function isWhole({ allFiles, files }: Pick<ContextParts, "allFiles" | "files">): boolean {
+/** The same for a loop over a unit. */
+export interface MessageParts extends ContextParts {
+  /** What earlier reviews have read of the change; null where they have read nothing of it. */
+  known: KnownChange | null;
+}
+
+/** Whether the loop reads all files that are to be read, not one unit of several. */
+export function isWhole({ allFiles, files, known }: MessageParts): boolean {
   const shown = new Set(files.map(({ change }) => change.path));
-  return allFiles.every(({ change, reviewable }) => !reviewable || shown.has(change.path));
+  return allFiles.every(
+    (file) => !file.reviewable || shown.has(file.change.path) || isReadBefore(file, known),
+  );
+}
+
+/** Whether earlier reviews have read every hunk of a file. */
+export function isReadBefore({ change }: ChangedFile, known: KnownChange | null): boolean {
+  return known !== null && known.known(change.path).size > 0 && !known.hasNew(change.path);
 }

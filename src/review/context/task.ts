@@ -1,10 +1,32 @@
 import { createPathMatcher } from "../../diff/path-matcher.ts";
+import { cutAtLine } from "../../text/cut.ts";
+import { wrapUntrusted } from "../../text/fence.ts";
+import { count } from "../../tools/show.ts";
 import type { ChangedFile } from "../../tools/tool.ts";
-import type { ContextParts } from "./parts.ts";
+import { countKnown } from "../known/files-to-read.ts";
+import type { ContextParts, MessageParts } from "./parts.ts";
 
-export function taskSection({ input, shas }: ContextParts): string {
+const MAX_SUMMARY_BYTES = 4_000;
+
+export function taskSection(parts: MessageParts): string {
+  const { input, shas } = parts;
   const into = wrapless(input.targetBranch);
-  return `Review the change that is to be merged into ${into}: everything between merge base ${shas.mergeBase.slice(0, 12)} and head ${shas.head.slice(0, 12)}.`;
+  const task = `Review the change that is to be merged into ${into}: everything between merge base ${shas.mergeBase.slice(0, 12)} and head ${shas.head.slice(0, 12)}.`;
+  return [task, laterRound(parts)].filter((text) => text !== "").join("\n\n");
+}
+
+/** What is asked of a review that follows others. */
+function laterRound({ known, allFiles, input }: MessageParts): string {
+  if (!known) return "";
+  const hunks = allFiles.reduce((sum, { reviewable, totalHunks }) => sum + (reviewable ? totalHunks : 0), 0);
+  const summary = cutAtLine(input.history?.summary ?? "", MAX_SUMMARY_BYTES).text;
+  return [
+    "# A later round",
+    `Earlier reviews have read ${countKnown(allFiles, known)} of the ${count(hunks, "hunk")} of this change; they are unchanged and need not be read again. Review what is new, together with what it touches: what it calls, who relies on it, and what it makes wrong or newly reachable in the rest of the change, which all tools show as before. A fault that lies in hunks read before is raised only when it is critical.`,
+    summary === ""
+      ? "The summary at the end is to be one of the change as a whole, not of this round."
+      : `The summary at the end is to be one of the change as a whole, not of this round. The last review summed it up so:\n${wrapUntrusted("summary of the last review", summary)}`,
+  ].join("\n");
 }
 
 /** A branch name within a sentence: it may hold anything but white space and control characters. */

@@ -28,8 +28,7 @@ export function createKnown(
 ): KnownChange {
   const reviewed = history?.reviewed ?? null;
   const byPath = new Map(files.map((file) => [file.change.path, file]));
-  const known = reviewed ? knownHunks(files, reviewed) : new Map<string, ReadonlySet<number>>();
-  const lost = reviewed ? lostMarks(files, reviewed) : new Set<string>();
+  const { known, lost } = reviewed ? compare(files, reviewed) : nothing;
   const knownIn = (path: string) => known.get(path) ?? none;
   return {
     known: knownIn,
@@ -51,41 +50,42 @@ export function createKnown(
 }
 
 const none: ReadonlySet<number> = new Set();
+const nothing: Compared = { known: new Map(), lost: new Set() };
 
-/** The hashes of each of a file's hunks, as `unit` counts them. */
-export function hashesOf(file: ChangedFile, unit: Reviewed["unit"]): string[][] {
+/** The hashes of the changes in each of a file's hunks. */
+export function changeHashes(file: ChangedFile): string[][] {
   const name = firstName(file);
-  if (unit === "change")
-    return file.changes.map((digests) => digests.map((digest) => changeHash(name, digest)));
-  return file.changes.map(() => [contentHash(name, file.changes.flat())]);
+  return file.changes.map((digests) => digests.map((digest) => changeHash(name, digest)));
 }
 
-function knownHunks(files: readonly ChangedFile[], reviewed: Reviewed): Map<string, ReadonlySet<number>> {
-  const read = countOf(reviewed.hashes);
+interface Compared {
+  /** Numbers of known hunks, by path. */
+  known: ReadonlyMap<string, ReadonlySet<number>>;
+  /** Beginnings of hashes of files that had more of a content when it was read. */
+  lost: ReadonlySet<string>;
+}
+
+function compare(files: readonly ChangedFile[], { unit, hashes }: Reviewed): Compared {
+  const hunks = new Map(files.map((file) => [file.change.path, hunkHashes(file, unit)]));
+  // A file that is remembered as a whole counts once, however many hunks it has.
+  const now = countOf([...hunks.values()].flatMap((of) => (unit === "change" ? of.flat() : (of[0] ?? []))));
+  const read = countOf(hashes);
+  const isRead = (hash: string) => (now.get(hash) ?? 0) <= (read.get(hash) ?? 0);
   const known = new Map<string, ReadonlySet<number>>();
-  for (const file of files) {
-    const hunks = hashesOf(file, reviewed.unit);
-    // A file is read once, however many hunks it has.
-    const now = reviewed.unit === "change" ? countOf(hunks.flat()) : new Map<string, number>();
-    const isRead = (hash: string) => (now.get(hash) ?? 1) <= (read.get(hash) ?? 0);
-    const numbers = hunks.flatMap((hashes, at) => (hashes.every(isRead) ? [at + 1] : []));
-    if (numbers.length > 0) known.set(file.change.path, new Set(numbers));
-  }
-  return known;
+  for (const [path, ofFile] of hunks)
+    known.set(path, new Set(ofFile.flatMap((one, at) => (one.every(isRead) ? [at + 1] : []))));
+  const lost = [...read].filter(([hash, count]) => count > (now.get(hash) ?? 0));
+  return { known, lost: new Set(lost.map(([hash]) => markOf(hash))) };
 }
 
-/** Beginnings of hashes of files that had more of a content when it was read. */
-function lostMarks(files: readonly ChangedFile[], { unit, hashes }: Reviewed): Set<string> {
-  const now = countOf(
-    files.flatMap((file) => {
-      const present = hashesOf(file, unit);
-      return unit === "change" ? present.flat() : (present[0] ?? []);
-    }),
-  );
-  const lost = [...countOf(hashes)].filter(([hash, count]) => count > (now.get(hash) ?? 0));
-  return new Set(lost.map(([hash]) => markOf(hash)));
+/** For each hunk of a file the hashes that have to be known for it to be known. */
+function hunkHashes(file: ChangedFile, unit: Reviewed["unit"]): string[][] {
+  if (unit === "change") return changeHashes(file);
+  const whole = [contentHash(firstName(file), file.changes.flat())];
+  return file.changes.map(() => whole);
 }
 
+/** How often each of the hashes is there. */
 export function countOf(hashes: readonly string[]): Map<string, number> {
   const counts = new Map<string, number>();
   for (const hash of hashes) counts.set(hash, (counts.get(hash) ?? 0) + 1);

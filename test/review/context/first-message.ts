@@ -1,7 +1,7 @@
 import type { Candidate } from "../../../src/analyzers/analyzer.ts";
 import { createPrivacy } from "../../../src/diff/filter.ts";
-import { type ContextParts, firstMessages } from "../../../src/review/context/first-messages.ts";
-import type { PullText } from "../../../src/review/review-input.ts";
+import { firstMessages, type MessageParts } from "../../../src/review/context/first-messages.ts";
+import type { EarlierFinding, PullText } from "../../../src/review/review-input.ts";
 import { createDiffSource } from "../../../src/tools/diff-source.ts";
 import type { ChangedFile } from "../../../src/tools/tool.ts";
 import { type Content, GitRepo } from "../../support/git-repo.ts";
@@ -17,7 +17,7 @@ export interface MessageOptions {
   candidates?: Candidate[];
   /** The files of the unit; all by default. */
   unit?: (file: ChangedFile) => boolean;
-  over?: Partial<ContextParts>;
+  over?: Partial<MessageParts>;
 }
 
 /** The first message of a review of the change from one set of files to another. */
@@ -44,6 +44,7 @@ export async function firstMessageIn(repo: GitRepo, options: MessageOptions = {}
     input: reviewInput({ config: options.config, pull: options.pull ? pullText(options.pull) : null }),
     shas: workspace.shas,
     allFiles,
+    known: null,
     files: allFiles.filter(options.unit ?? (() => true)),
     commits: await workspace.commits(20),
     candidates: options.candidates ?? [],
@@ -68,6 +69,27 @@ export const pullText = (over: Partial<PullText>): PullText => ({
   issues: [],
   checks: [],
   earlier: [],
+  ...over,
+});
+
+export const earlierFinding = (over: Partial<EarlierFinding>): EarlierFinding => ({
+  comment: 1,
+  id: "f".repeat(12),
+  path: "a.ts",
+  side: "RIGHT",
+  line: 1,
+  start_line: null,
+  original_line: 1,
+  severity: "medium",
+  category: "correctness",
+  symbol: null,
+  code: null,
+  files: [],
+  title: "A leak",
+  text: "It leaks.",
+  state: "open",
+  theirs: false,
+  replies: [],
   ...over,
 });
 

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { Candidate } from "../../../src/analyzers/analyzer.ts";
 import { GitRepo } from "../../support/git-repo.ts";
 import { openRepository, toolsOn } from "../../tools/context.ts";
-import { firstMessageIn, manyLines } from "./first-message.ts";
+import { earlierFinding, firstMessageIn, manyLines } from "./first-message.ts";
 
 const candidate: Candidate = {
   path: "odd\nname.ts",
@@ -72,7 +72,7 @@ describe("the first message", () => {
     const pull = {
       body: "It adds.",
       issues: [{ number: 3, title: "Slow", body: "It is slow." }],
-      earlier: [{ path: "a.ts", line: 4, title: "A leak", state: "open" as const, replies: ["No leak."] }],
+      earlier: [earlierFinding({ line: 4, replies: ["No leak."] })],
     };
     const [one, other] = await Promise.all(
       ["odd\nname.ts", "is\nthere.ts"].map((path) =>
@@ -124,7 +124,7 @@ describe("of the pull request the first message holds", () => {
             ],
           },
         ],
-        earlier: [{ path: "is\nthere.ts", line: null, title: "A leak", state: "resolved", replies: [] }],
+        earlier: [earlierFinding({ path: "is\nthere.ts", line: null, state: "dismissed" })],
       },
     });
     expect(message).toMatch(
@@ -133,7 +133,7 @@ describe("of the pull request the first message holds", () => {
     expect(message).toMatch(/source="failed checks">\nbuild: failure\n2 errors\n<\/untrusted id=/);
     expect(message).toContain('"is\\nthere.ts":1 failure: Type error (build)');
     expect(message).not.toContain("unchanged.ts:1");
-    expect(message).toContain('"is\\nthere.ts" A leak [resolved by a person]');
+    expect(message).toContain('"is\\nthere.ts" A leak [dismissed by a person]');
     expect(message).toContain("Do not report again what is still open");
   });
 
@@ -147,13 +147,9 @@ describe("of the pull request the first message holds", () => {
           body: manyLines("x", 9_000),
         })),
         checks: [{ name: "c", conclusion: "failure", summary: manyLines("s", 90_000), annotations: [] }],
-        earlier: Array.from({ length: 900 }, () => ({
-          path: "a.ts",
-          line: 1,
-          title: "t".repeat(5_000),
-          state: "open" as const,
-          replies: [manyLines("r", 500)],
-        })),
+        earlier: Array.from({ length: 900 }, () =>
+          earlierFinding({ title: "t".repeat(5_000), replies: [manyLines("r", 500)] }),
+        ),
       },
     });
     expect(message.length).toBeLessThan(60_000);

@@ -1,0 +1,49 @@
+import type { Coverage } from "../../agent/coverage.ts";
+import type { Reviewed } from "../../ledger/reviewed.ts";
+import type { ChangedFile } from "../../tools/tool.ts";
+import { contentHash, firstName } from "./content-hash.ts";
+import { changeHashes, countOf } from "./known-change.ts";
+
+/** Of a change with more of them whole files are remembered: what is remembered has to fit into a comment. */
+export const MAX_CHANGES = 2_000;
+
+/** All that was read and is still part of the change: what the coverage counts as served, now or by earlier reviews. */
+export function reviewedNow(
+  files: readonly ChangedFile[],
+  coverage: Pick<Coverage, "unshown">,
+  maxChanges = MAX_CHANGES,
+): Reviewed {
+  const changes = files.reduce((sum, { changes: hunks }) => sum + hunks.flat().length, 0);
+  if (changes <= maxChanges)
+    return { unit: "change", hashes: files.flatMap((file) => readHashes(file, coverage)) };
+  const read = files.filter(
+    (file) => file.changes.length > 0 && coverage.unshown(file.change.path).length === 0,
+  );
+  return { unit: "file", hashes: read.map((file) => contentHash(firstName(file), file.changes.flat())) };
+}
+
+/** Hashes of the changes in a file's hunks that were read, without those in hunks that are left out. */
+export function readHashes(
+  file: ChangedFile,
+  coverage: Pick<Coverage, "unshown">,
+  leftOut: ReadonlySet<number> = new Set(),
+): string[] {
+  const unread = new Set(coverage.unshown(file.change.path));
+  const hunks = changeHashes(file);
+  return hunks.flatMap((hashes, at) => (unread.has(at + 1) || leftOut.has(at + 1) ? [] : hashes));
+}
+
+/**
+ * What is remembered of reviews that follow each other, as one. Each of the lists may hold what others hold: of a content as
+ * many are taken as the list has that has most of them. Whole files stay as they are: changes cannot be added to them.
+ */
+export function addRead(reviewed: Reviewed | null, lists: readonly (readonly string[])[]): Reviewed | null {
+  if (reviewed?.unit === "file" || lists.length === 0) return reviewed;
+  const most = countOf(reviewed?.hashes ?? []);
+  for (const list of lists)
+    for (const [hash, count] of countOf(list)) most.set(hash, Math.max(count, most.get(hash) ?? 0));
+  return {
+    unit: "change",
+    hashes: [...most].flatMap(([hash, count]) => Array.from({ length: count }, () => hash)),
+  };
+}
