@@ -1,5 +1,9 @@
-/** What a person can ask for in a comment. */
-export interface Command {
+import { asks } from "../ledger/words.ts";
+import type { Command } from "../queue/job.ts";
+import { openingOf } from "./opening.ts";
+
+/** A review that a person asks for. */
+export interface ReviewCommand {
   name: "review";
   /** Everything, not only what is new. */
   full: boolean;
@@ -7,34 +11,92 @@ export interface Command {
   dryRun: boolean;
 }
 
-const longest = 200;
+/** What a person can ask for in a comment. */
+export type AskedFor = ReviewCommand | Command;
+
+/** In characters; what is longer is no list of arguments. */
+const longestLine = 200;
+/** A longer question is cut, in characters. */
+const longestQuestion = 4_000;
+/** One more than a rule may have, in characters: what is too long can be told so, and is not made into another rule. */
+const longestRule = 501;
 
 /**
- * Reads a command from the first line of a comment: `/review`, or `@slug review` with the App's slug, each with `full` and
- * `--dry-run` after it. Anything else is not a command: text around it, a quote, code, an HTML comment, an unknown word.
- * Four spaces or a tab in front make a line code. Looks at the first 200 characters alone, whatever the comment's length.
+ * Reads a command from the first line that a person wrote in a comment: `/NAME`, or `@slug NAME` with the App's slug, and its
+ * arguments. `ask` and `remember` take the rest of the comment, the others ignore the lines that follow. `@slug` before
+ * anything else that asks something is an `ask`. What is not understood to the last word is no command, nor is one behind
+ * other text, in a quote, in code or in an HTML comment. Spaces and tabs alone count as white space, and `/` alone as a slash.
  */
-export function parseCommand(body: string, appSlug: string | null): Command | null {
-  const line = /^[^\r\n]*/.exec(body.slice(0, longest + 1))?.[0] ?? "";
-  if (line.length > longest) return null;
-  const indent = /^ */.exec(line)?.[0].length ?? 0;
-  if (indent > 3) return null;
-  const request = afterAddress(line.slice(indent), appSlug);
-  if (request === null) return null;
-  const [name, ...options] = request.trimEnd().split(/[ \t]+/);
-  if (name?.toLowerCase() !== "review") return null;
+export function parseCommand(body: string, appSlug: string | null): AskedFor | null {
+  const opening = openingOf(body);
+  if (!opening) return null;
+  const { line, rest } = opening;
+  if (line.startsWith("/")) return named(line.slice(1), rest);
+  const said = behindMention(line, appSlug);
+  if (said === null) return null;
+  const command = /^[ \t]/.test(said) ? named(said.replace(/^[ \t]+/, ""), rest) : null;
+  if (command) return command;
+  const question = freeText(`${said.replace(/^[,:]/, "")}\n${rest}`, longestQuestion);
+  return asks(question) ? { name: "ask", question } : null;
+}
+
+/** Whether a comment begins with a mention of somebody else: what it asks is asked of them. */
+export function speaksToAnother(body: string, appSlug: string | null): boolean {
+  const line = openingOf(body)?.line ?? "";
+  return /^@[a-z\d]/i.test(line) && behindMention(line, appSlug) === null;
+}
+
+/** What stands behind `@slug`, or `@slug[bot]` as GitHub writes it; null when the line speaks to nobody we know. */
+function behindMention(line: string, appSlug: string | null): string | null {
+  if (!appSlug) return null;
+  const mention = `@${appSlug.toLowerCase()}`;
+  if (line.slice(0, mention.length).toLowerCase() !== mention) return null;
+  const rest = line.slice(mention.length).replace(/^\[bot\]/i, "");
+  return rest === "" || /^[ \t,:]/.test(rest) ? rest : null;
+}
+
+/** A command by its name, with what stands behind the name and on the following lines. */
+function named(request: string, rest: string): AskedFor | null {
+  const [written = ""] = /^[^ \t]*/.exec(request) ?? [];
+  const behind = request.slice(written.length);
+  const name = written.toLowerCase();
+  switch (name) {
+    case "ask": {
+      const question = freeText(`${behind}\n${rest}`, longestQuestion);
+      return question === "" ? null : { name, question };
+    }
+    case "remember": {
+      const rule = freeText(`${behind}\n${rest}`, longestRule);
+      return rule === "" ? null : { name, rule };
+    }
+    case "review":
+      return reviewWith(wordsOf(behind));
+    case "resolve":
+    case "pause":
+    case "resume":
+    case "help":
+      return wordsOf(behind)?.length === 0 ? { name } : null;
+    default:
+      return null;
+  }
+}
+
+function reviewWith(options: readonly string[] | null): ReviewCommand | null {
+  if (options === null) return null;
   const wanted = new Set(options);
   const [full, dryRun] = [wanted.delete("full"), wanted.delete("--dry-run")];
   const understood = wanted.size === 0 && options.length === Number(full) + Number(dryRun);
   return understood ? { name: "review", full, dryRun } : null;
 }
 
-/** What stands behind `/` or `@slug `; null when the line speaks to nobody we know. */
-function afterAddress(line: string, appSlug: string | null): string | null {
-  if (line.startsWith("/")) return line.slice(1);
-  if (!appSlug) return null;
-  const address = `@${appSlug.toLowerCase()}`;
-  if (!line.toLowerCase().startsWith(address)) return null;
-  const rest = line.slice(address.length);
-  return /^[ \t]/.test(rest) ? rest.trimStart() : null;
+/** The words of a line; null for one that is too long to be arguments. */
+function wordsOf(line: string): string[] | null {
+  return line.length > longestLine ? null : line.split(/[ \t]+/).filter((word) => word !== "");
+}
+
+/** A text of at most so many characters; empty where it says nothing that a person would see. */
+function freeText(text: string, most: number): string {
+  // A character takes one or two units.
+  const cut = [...text.trim().slice(0, 2 * most)].slice(0, most).join("").trimEnd();
+  return /[\p{L}\p{N}]/u.test(cut.replace(/<!--[\s\S]*?(?:-->|$)/g, "")) ? cut : "";
 }

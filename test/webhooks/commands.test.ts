@@ -1,8 +1,11 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { parseCommand } from "../../src/webhooks/commands.ts";
+import { Command } from "../../src/queue/job.ts";
+import { parseCommand, speaksToAnother } from "../../src/webhooks/commands.ts";
 
 const review = { name: "review", full: false, dryRun: false };
+const ask = (question: string) => ({ name: "ask", question });
+const remember = (rule: string) => ({ name: "remember", rule });
 
 describe("a comment", () => {
   it.each([
@@ -10,48 +13,106 @@ describe("a comment", () => {
     ["/review  ", review],
     ["/Review", review],
     ["   /review", review],
+    ["\n \n/review", review],
     ["/review\r\nThank you!", review],
     ["/review\n/review full", review],
     ["@hunk-bot review", review],
     ["@Hunk-Bot   review", review],
+    ["@hunk-bot\treview", review],
+    ["@hunk-bot[bot] review", review],
     ["/review full", { ...review, full: true }],
     ["@hunk-bot review full", { ...review, full: true }],
     ["/review --dry-run", { ...review, dryRun: true }],
-    ["/review --dry-run full", { name: "review", full: true, dryRun: true }],
+    ["/review\t--dry-run \t full", { name: "review", full: true, dryRun: true }],
+    ["/resolve", { name: "resolve" }],
+    ["/PAUSE", { name: "pause" }],
+    ["/resume\nWe are back.", { name: "resume" }],
+    ["@hunk-bot help", { name: "help" }],
+    ["/ask Why is this slow?", ask("Why is this slow?")],
+    ["/ask   Why `x`?\r\n\r\n> quoted\n\n    code\n", ask("Why `x`?\n\n> quoted\n\n    code")],
+    ["/ask\nWhy?", ask("Why?")],
+    ["/ask is this right", ask("is this right")],
+    ["@hunk-bot ask Why?", ask("Why?")],
+    ["/remember Migrations are reversible.", remember("Migrations are reversible.")],
+    ["@hunk-bot remember\n\nNo locks.\nNo `DROP`.", remember("No locks.\nNo `DROP`.")],
+    ["> They said so.\n\n/resolve", { name: "resolve" }],
+    ["<!-- a template -->\n/review", review],
+    ["```\nold code\n```\n/review", review],
+    ["    old code\n\n/review", review],
   ])("%j is a command", (body, command) => expect(parseCommand(body, "hunk-bot")).toEqual(command));
 
   it.each([
+    ["@hunk-bot why is this slow?", "why is this slow?"],
+    ["@hunk-bot, can you explain?", "can you explain?"],
+    ["@hunk-bot: what of `null`?\n\nIt is allowed.", "what of `null`?\n\nIt is allowed."],
+    ["@hunk-bot\nHow does it end?", "How does it end?"],
+    ["@hunk-bot review this for me, please. Is it safe?", "review this for me, please. Is it safe?"],
+    ["@hunk-bot resolve?", "resolve?"],
+    ["@hunk-bot fix what? Explain.", "fix what? Explain."],
+  ])("%j asks", (body, question) => expect(parseCommand(body, "hunk-bot")).toEqual(ask(question)));
+
+  it.each([
     ["in the second line", "Hello\n/review"],
-    ["behind an empty line", "\n/review"],
     ["in a sentence", "Please /review"],
     ["with a word too many", "/review please"],
     ["with an option twice", "/review full full"],
     ["with an unknown option", "/review --force"],
+    ["with an option in capitals", "/review FULL"],
+    ["with dashes that a keyboard put together", "/review \u2014dry-run"],
+    ["with an argument where none is", "/pause please"],
+    ["with another command for an argument", "/resolve /pause"],
     ["that is longer", "/reviewer"],
     ["as part of a path", "/review/full"],
     ["with a gap", "/ review"],
+    ["with two slashes", "//review"],
     ["quoted", "> /review"],
+    ["that goes on a quote", "> quoted\n/review"],
     ["in inline code", "`/review`"],
-    ["behind a code fence", "```\n/review\n```"],
+    ["behind inline code", "`x` /review"],
+    ["in a code fence", "```\n/review\n```"],
     ["on the line of a fence", "``` /review"],
+    ["in a fence that is not closed", "~~~\n\n/review"],
     ["indented as code", "    /review"],
     ["indented by a tab", "\t/review"],
+    ["indented by a space and a tab", " \t/review"],
     ["in an HTML comment", "<!-- /review -->"],
+    ["in an HTML comment of several lines", "<!--\n/review\n-->"],
+    ["in an HTML comment that is not closed", "<!--\n\n/review"],
     ["behind an HTML comment", "<!-- x --> /review"],
     ["before an HTML comment", "/review <!-- x -->"],
+    ["in another element", "<p>/review"],
     ["in a list", "- /review"],
+    ["in a heading", "# /review"],
+    ["in bold", "**/review**"],
+    ["escaped", "\\/review"],
     ["behind an invisible character", "\u200b/review"],
+    ["behind a byte order mark", "\ufeff/review"],
+    ["behind a space that is none", "\u00a0/review"],
     ["with an invisible character", "/re\u200bview"],
+    ["with an invisible character behind it", "/review\u200b"],
     ["with a letter that looks alike", "/r\u0435view"],
+    ["with a full-width slash", "\uff0freview"],
+    ["with a slash that looks alike", "\u2215review"],
     ["with a space that is none", "/review\u00a0full"],
+    ["in a line that ends where none does", "/review\u2028full"],
     ["to somebody else", "@other-bot review"],
     ["to a longer name", "@hunk-bot-2 review"],
     ["to a team", "@hunk-bot/review"],
+    ["to a host", "@hunk-bot.example.com why?"],
+    ["to an address", "me@hunk-bot review"],
     ["to nobody", "review"],
     ["that is empty", ""],
     ["that is a mention alone", "@hunk-bot"],
+    ["that greets", "@hunk-bot hello!"],
+    ["that thanks", "@hunk-bot thank you, well done"],
+    ["that asks behind a greeting of somebody else", "Hi @ann, why?"],
+    ["without a question", "/ask"],
+    ["without a question that anybody sees", "/ask \u200b\n<!-- why? -->\n"],
+    ["without a rule", "/remember  \n \n"],
     ["of something else", "/fix"],
+    ["of what every object has", "/constructor"],
     ["with endless space", `/review${" ".repeat(300)}full`],
+    ["beyond what is looked at", `${"\n".repeat(20_000)}/review`],
   ])("%s is none", (_, body) => expect(parseCommand(body, "hunk-bot")).toBeNull());
 
   it("mentions nobody before the App's name is known", () => {
@@ -59,43 +120,118 @@ describe("a comment", () => {
     expect(parseCommand("@ review", "")).toBeNull();
   });
 
-  it("is a command by its first line alone, whatever follows", () => {
+  it("has its question cut, and no character in two", () => {
+    const long = `/ask ${"\u{1f600}a".repeat(5_000)}?`;
+    expect(parseCommand(long, null)).toEqual(ask("\u{1f600}a".repeat(2_000)));
+  });
+
+  it("has a rule that is too long left so, without keeping all of it", () => {
+    const rules = [500, 501, 9_000].map((length) => parseCommand(`/remember ${"a".repeat(length)}`, null));
+    expect(rules).toEqual([500, 501, 501].map((length) => remember("a".repeat(length))));
+  });
+
+  it("is a command by its first line alone, whatever follows, but for what takes a text", () => {
+    const first = fc.constantFrom(
+      "/review full",
+      "/resolve",
+      "/pause",
+      "/help",
+      "/help me",
+      "hello",
+      "/nothing",
+    );
     fc.assert(
-      fc.property(fc.string(), fc.string(), (first, rest) => {
-        fc.pre(!/[\r\n]/.test(first));
-        expect(parseCommand(`${first}\n${rest}`, "bot")).toEqual(parseCommand(first, "bot"));
+      fc.property(first, fc.string(), (line, rest) => {
+        expect(parseCommand(`${line}\n${rest}`, "bot")).toEqual(parseCommand(line, "bot"));
       }),
     );
   });
 
   it("that is any text is read without failing, and only text that names the command is one", () => {
-    const part = fc.constantFrom(
+    const signs = [
       "/",
       "@bot",
       "review",
+      "pause",
+      "ask",
       " ",
       "full",
       "--dry-run",
       ">",
       "`",
       "<!--",
+      "-->",
       "\t",
       "x",
-    );
+      "\n",
+    ];
+    const part = fc.constantFrom(...signs);
+    const named =
+      /^ {0,3}(\/|@bot[ \t]+)(review([ \t]+(full|--dry-run)){0,2}[ \t]*$|pause[ \t]*$|ask([ \t\n]|$))/m;
     fc.assert(
       fc.property(
         fc.oneof(
           fc.string({ unit: "binary" }),
-          fc.array(part).map((parts) => parts.join("")),
+          fc.array(part, { maxLength: 12 }).map((parts) => parts.join("")),
         ),
         (body) => {
           const command = parseCommand(body, "bot");
-          expect(
-            command === null || /^ {0,3}(\/|@bot[ \t]+)review([ \t]+(full|--dry-run)){0,2}[ \t]*$/.test(body),
-          ).toBe(true);
+          if (command && command.name !== "review") Command.parse(command);
+          expect(command === null || named.test(body)).toBe(true);
         },
       ),
-      { numRuns: 1_000 },
+      { numRuns: 2_000 },
     );
+  });
+
+  it("hides each command that is put into a fence, a quote or an HTML comment", () => {
+    const command = fc.constantFrom(
+      "/review full",
+      "@bot review",
+      "/ask why?",
+      "/remember x",
+      "/resolve",
+      "@bot why?",
+    );
+    const lines = fc.array(fc.constantFrom("", "text", "> text", "`a`", "- a", "    a"), { maxLength: 4 });
+    const hidden = (around: readonly string[]) => [
+      ["```", ...around, "```"],
+      ["~~~~ts", ...around, "~~~~"],
+      ["````", "```", ...around],
+      around.map((line) => `> ${line}`),
+      around.map((line) => `    ${line}`),
+      around.map((line) => `> > ${line}`),
+      ["<!--", ...around, "-->"],
+      ["<!--", ...around],
+    ];
+    fc.assert(
+      fc.property(
+        command,
+        lines,
+        lines,
+        fc.constantFrom("\n", "\r\n", "\r"),
+        (said, before, after, lineBreak) => {
+          for (const body of hidden([...before, said, ...after])) {
+            expect(parseCommand(body.join(lineBreak), "bot")).toBeNull();
+          }
+        },
+      ),
+    );
+  });
+});
+
+describe("a reply", () => {
+  it.each([
+    ["@ann what do you think?", true],
+    ["@hunk-bot-2 why?", true],
+    ["> quoted\n\n@ann why?", true],
+    ["@hunk-bot why?", false],
+    ["@Hunk-Bot[bot]: why?", false],
+    ["Why, @ann?", false],
+    ["Why?", false],
+    ["@ why?", false],
+    ["", false],
+  ])("%j speaks to somebody else: %s", (body, another) => {
+    expect(speaksToAnother(body, "hunk-bot")).toBe(another);
   });
 });
