@@ -9,10 +9,11 @@ import { readServerEnv } from "../config/stored-app.ts";
 import { AppError, errorLine } from "../errors.ts";
 import hunkwise from "../index.ts";
 import { createLogger } from "../logger.ts";
-import type { NewJob } from "../queue/job.ts";
+import type { NewJob, Task } from "../queue/job.ts";
 import { openSqliteQueue } from "../queue/sqlite.ts";
 import { plainLine } from "../reporters/terminal-style.ts";
 import { decide } from "../webhooks/decide.ts";
+import type { DecideOptions } from "../webhooks/decision.ts";
 import { listen } from "../webhooks/http.ts";
 import { createInbox } from "../webhooks/inbox.ts";
 import { appIdentity, createProbot } from "../webhooks/probot.ts";
@@ -61,9 +62,11 @@ async function deliver(
 ): Promise<number> {
   const log = createLogger("silent");
   const probot = createProbot(app, env.github, log);
-  const slug = env.app && delivery.event === "issue_comment" ? await slugOf(probot, env, io) : null;
+  const speaks = ["issue_comment", "pull_request_review_comment"].includes(delivery.event);
+  const appSlug = env.app && speaks ? await slugOf(probot, env, io) : null;
+  const options = { appSlug, appId: env.app?.id ?? null, pushWindowMs: env.pushWindowMs };
   const queue = openSqliteQueue(dataDir);
-  const inbox = createInbox({ queue, log, appSlug: () => slug, onAccepted: () => {} });
+  const inbox = createInbox({ queue, log, decideOptions: () => options, onAccepted: () => {} });
   const noHandler = () => {
     throw new Error("Probot's own server is not in use");
   };
@@ -73,7 +76,7 @@ async function deliver(
     const { status, body } = await post(delivery, app.webhookSecret, server.port, io.signal);
     const accepted = status >= 200 && status < 300;
     await write(io.stdout, `${status} ${plainLine(body.trim())}\n`);
-    if (accepted) await write(io.stdout, `${outcome(delivery, slug).join("\n")}\n`);
+    if (accepted) await write(io.stdout, `${outcome(delivery, options).join("\n")}\n`);
     return accepted ? exitCodes.clean : exitCodes.failed;
   } finally {
     await server.close();
@@ -81,7 +84,7 @@ async function deliver(
   }
 }
 
-/** Whether a mention is meant for this App depends on its name; without it only `/review` is understood. */
+/** Whether a mention is meant for this App depends on its name; without it only commands with a slash are understood. */
 async function slugOf(
   probot: ReturnType<typeof createProbot>,
   env: Env,
@@ -148,17 +151,39 @@ function post(
   return promise.then(async (answer) => ({ status: answer.statusCode ?? 0, body: await text(answer) }));
 }
 
-function outcome({ id, event, body }: Delivery, slug: string | null): string[] {
-  const decision = decide(event, JSON.parse(body), slug);
+function outcome({ id, event, body }: Delivery, options: DecideOptions): string[] {
+  const decision = decide(event, JSON.parse(body), options);
   if ("ignored" in decision) return [`ignored: ${plainLine(decision.ignored)}`];
   return [`delivery ${plainLine(id)}`, ...decision.jobs.map(jobLine)];
 }
 
-function jobLine({ task, serialKey, coalesce, priority }: NewJob): string {
+/** What a job is about, in one line. */
+export function jobLine({ task, serialKey, coalesce, priority, quietMs = 0 }: NewJob): string {
   const { owner, name } = task.repository;
-  const target = task.kind === "review" ? `${owner}/${name}#${task.pull}` : `${owner}/${name}`;
-  const why = task.kind === "review" ? task.trigger : task.reason;
+  const target = "pull" in task ? `${owner}/${name}#${task.pull}` : `${owner}/${name}`;
   const head = task.headSha === null ? "" : ` at ${task.headSha.slice(0, 12)}`;
-  const facts = [`key ${serialKey}`, `priority ${priority}`, ...(coalesce ? ["replaces a waiting one"] : [])];
-  return plainLine(`${task.kind} ${target}${head}: ${why} (${facts.join(", ")})`);
+  const facts = [
+    ...("requestedBy" in task && task.requestedBy !== null ? [`asked for by ${task.requestedBy}`] : []),
+    ...[`key ${serialKey}`, `priority ${priority}`],
+    ...(coalesce ? ["replaces a waiting one"] : []),
+    ...(quietMs > 0 ? [`waits ${quietMs / 1_000} s for further pushes`] : []),
+  ];
+  return plainLine(`${task.kind} ${target}${head}: ${reasonOf(task)} (${facts.join(", ")})`);
 }
+
+function reasonOf(task: Task): string {
+  switch (task.kind) {
+    case "review": {
+      const mode = { new: "", full: ", everything", dry_run: ", nothing is posted" }[task.mode];
+      return `${task.trigger}${mode}${task.again ? ", again" : ""}`;
+    }
+    case "command":
+      return `${task.command.name}, comment ${task.commentId}${inThread(task.thread)}`;
+    case "reply":
+      return `comment ${task.commentId} of ${task.author}${inThread(task.thread)}`;
+    case "pass_check":
+      return task.reason;
+  }
+}
+
+const inThread = (thread: number | null) => (thread === null ? "" : ` in the thread of ${thread}`);

@@ -6,7 +6,7 @@ import type { PullRequest } from "./pull-request-api.ts";
  * list of values, so that an event GitHub extends tomorrow is still understood. Names that become part of an address are
  * held to GitHub's alphabet.
  */
-const Account = z.object({ login: z.string().min(1).max(100), type: z.string().catch("User") });
+const Account = z.object({ login: z.string().min(1).max(100), type: z.string().catch("") });
 const Id = z.int().positive();
 const Name = z.string().regex(/^[\w.-]{1,100}$/);
 const Sha = z.string().regex(/^[0-9a-f]{40}([0-9a-f]{24})?$/);
@@ -51,13 +51,55 @@ const PullRequestPayload = Envelope.extend({
 
 const EditedPayload = z.object({ changes: z.object({ title: z.unknown(), base: z.unknown() }).partial() });
 
+const Comment = z.object({
+  id: Id,
+  body: z.string(),
+  user: Account,
+  // The App through which it was written, also where a person's name stands above it.
+  performed_via_github_app: z.unknown().optional(),
+});
+
 const IssueCommentPayload = Envelope.extend({
   issue: z.object({
     number: Id,
     // Present, and holding links, exactly when the issue is a pull request.
     pull_request: z.unknown().optional(),
   }),
-  comment: z.object({ id: Id, body: z.string(), user: Account }),
+  comment: Comment,
+  sender: Account,
+});
+
+const ReviewCommentPayload = Envelope.extend({
+  pull_request: z.object({ number: Id }),
+  // The comment that opens the thread; without it, this one does.
+  comment: Comment.extend({ in_reply_to_id: Id.nullish() }),
+  sender: Account,
+});
+
+const OwnApp = z.object({ id: Id });
+
+/** Pull requests as checks name them; of forks, there are none here. What is not understood of the list is left out. */
+const CheckedPulls = z
+  .array(
+    z
+      .object({ number: Id, base: z.object({ repo: z.object({ id: Id }) }) })
+      .nullable()
+      .catch(null),
+  )
+  .catch([]);
+
+const CheckRunPayload = Envelope.extend({
+  check_run: z.object({
+    head_sha: Sha,
+    external_id: z.string().nullish().catch(null),
+    app: OwnApp,
+    pull_requests: CheckedPulls,
+  }),
+  sender: Account,
+});
+
+const CheckSuitePayload = Envelope.extend({
+  check_suite: z.object({ head_sha: Sha, app: OwnApp, pull_requests: CheckedPulls }),
   sender: Account,
 });
 
@@ -76,14 +118,33 @@ export interface PullRequestEvent {
   headSha: string;
 }
 
-export interface IssueCommentEvent {
+/** A comment in the conversation of a pull request or an issue, or in a review thread. */
+export interface CommentEvent {
   repository: EventRepository;
   /** Number of the issue or pull request. */
   issue: number;
   isPull: boolean;
   comment: { id: number; body: string; author: string };
-  /** Whether a bot wrote the comment or set the event off. */
-  byBot: boolean;
+  /** Id of the comment that opens the review thread; null in the conversation. */
+  thread: number | null;
+  /** Whether it answers another comment of a review thread. */
+  isReply: boolean;
+  /** Whether a person wrote it themselves: no bot, no App in their name, nobody else who set the event off. */
+  byPerson: boolean;
+}
+
+/** Somebody asks for a check run, or all of an App's on a commit, to be made again. */
+export interface RerunEvent {
+  repository: EventRepository;
+  headSha: string;
+  /** Id of the App whose check it is. */
+  app: number;
+  /** What the App called its check run; null for a suite, and where it has no name. */
+  externalId: string | null;
+  /** Open pull requests of this very repository which GitHub knows to be at the commit; none for those of forks. */
+  pulls: number[];
+  sender: string;
+  byPerson: boolean;
 }
 
 export interface MergeGroupEvent {
@@ -99,15 +160,26 @@ export const parsePullRequestEvent = parser(PullRequestPayload, (data): PullRequ
   return { repository: repositoryOf(data), pull, headSha: head.sha };
 });
 
-export const parseIssueCommentEvent = parser(IssueCommentPayload, (data): IssueCommentEvent => {
-  const { comment, issue, sender } = data;
-  return {
-    repository: repositoryOf(data),
-    issue: issue.number,
-    isPull: typeof issue.pull_request === "object" && issue.pull_request !== null,
-    comment: { id: comment.id, body: comment.body, author: comment.user.login },
-    byBot: isBot(sender) || isBot(comment.user),
-  };
+export const parseIssueCommentEvent = parser(IssueCommentPayload, (data): CommentEvent => {
+  const { issue } = data;
+  const isPull = typeof issue.pull_request === "object" && issue.pull_request !== null;
+  return { ...commentOf(data), issue: issue.number, isPull, thread: null, isReply: false };
+});
+
+export const parseReviewCommentEvent = parser(ReviewCommentPayload, (data): CommentEvent => {
+  const { comment, pull_request: pull } = data;
+  const answered = comment.in_reply_to_id ?? null;
+  const place = { thread: answered ?? comment.id, isReply: answered !== null };
+  return { ...commentOf(data), issue: pull.number, isPull: true, ...place };
+});
+
+export const parseCheckRunEvent = parser(CheckRunPayload, (data): RerunEvent => {
+  const { check_run: check } = data;
+  return { ...rerunOf(data, check), externalId: check.external_id ?? null };
+});
+
+export const parseCheckSuiteEvent = parser(CheckSuitePayload, (data): RerunEvent => {
+  return { ...rerunOf(data, data.check_suite), externalId: null };
 });
 
 export const parseMergeGroupEvent = parser(
@@ -137,4 +209,31 @@ function repositoryOf({ installation, repository }: z.infer<typeof Envelope>): E
   return { installation: installation.id, id, owner: owner.login, name };
 }
 
-const isBot = ({ type, login }: z.infer<typeof Account>) => type === "Bot" || login.endsWith("[bot]");
+type WithComment = z.infer<typeof Envelope> & {
+  comment: z.infer<typeof Comment>;
+  sender: z.infer<typeof Account>;
+};
+
+function commentOf(data: WithComment): Pick<CommentEvent, "repository" | "comment" | "byPerson"> {
+  const { comment, sender } = data;
+  const { id, body, user, performed_via_github_app: via } = comment;
+  const isOwnWord = sender.login === user.login && (via === undefined || via === null);
+  return {
+    repository: repositoryOf(data),
+    comment: { id, body, author: user.login },
+    byPerson: isOwnWord && isPerson(user) && isPerson(sender),
+  };
+}
+
+function rerunOf(
+  data: z.infer<typeof Envelope> & { sender: z.infer<typeof Account> },
+  { head_sha: headSha, app, pull_requests }: z.infer<typeof CheckSuitePayload>["check_suite"],
+): Omit<RerunEvent, "externalId"> {
+  const repository = repositoryOf(data);
+  const own = pull_requests.filter((pull) => pull?.base.repo.id === repository.id);
+  const pulls = [...new Set(own.flatMap((pull) => pull?.number ?? []))];
+  const { sender } = data;
+  return { repository, headSha, app: app.id, pulls, sender: sender.login, byPerson: isPerson(sender) };
+}
+
+const isPerson = ({ type, login }: z.infer<typeof Account>) => type === "User" && !login.endsWith("[bot]");

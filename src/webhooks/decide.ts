@@ -1,12 +1,9 @@
 import { z } from "zod";
-import {
-  changesReviewability,
-  parseIssueCommentEvent,
-  parseMergeGroupEvent,
-  parsePullRequestEvent,
-} from "../github/payload.ts";
-import type { NewJob, RepositoryRef } from "../queue/job.ts";
-import { parseCommand } from "./commands.ts";
+import { changesReviewability, parseMergeGroupEvent, parsePullRequestEvent } from "../github/payload.ts";
+import type { NewJob } from "../queue/job.ts";
+import { decideOnIssueComment, decideOnReviewComment } from "./decide-on-comment.ts";
+import { decideOnCheckRun, decideOnCheckSuite } from "./decide-on-rerun.ts";
+import { type DecideOptions, type Decision, ignore, keyOf, start, unusable } from "./decision.ts";
 
 /** Every event and action that can start a job; the App subscribes to these and acts on nothing else. */
 export const handledEvents = [
@@ -16,16 +13,13 @@ export const handledEvents = [
   "pull_request.synchronize",
   "pull_request.edited",
   "pull_request.unlabeled",
+  "pull_request_review_comment.created",
   "issue_comment.created",
+  "check_run.rerequested",
+  "check_suite.rerequested",
   "merge_group.checks_requested",
 ] as const;
 type HandledEvent = (typeof handledEvents)[number];
-
-/** What follows from a delivery. */
-export type Decision = { jobs: [NewJob, ...NewJob[]] } | { ignored: string };
-
-const ignore = (ignored: string): Decision => ({ ignored });
-const start = (job: NewJob): Decision => ({ jobs: [job] });
 
 const WithAction = z.object({ action: z.string() });
 
@@ -40,14 +34,23 @@ export function handledEvent(event: string, payload: unknown): HandledEvent | un
  * for deleted accounts. Whether a draft is reviewed or the author of a command may ask is the job's business, which knows
  * configuration and permissions.
  */
-export function decide(event: string, payload: unknown, appSlug: string | null): Decision {
-  switch (handledEvent(event, payload)) {
+export function decide(event: string, payload: unknown, options: DecideOptions): Decision {
+  const handled = handledEvent(event, payload);
+  switch (handled) {
     case undefined:
       return ignore("nothing follows from this event");
     case "issue_comment.created":
-      return decideOnComment(payload, appSlug);
+      return decideOnIssueComment(payload, options.appSlug);
+    case "pull_request_review_comment.created":
+      return decideOnReviewComment(payload, options.appSlug);
+    case "check_run.rerequested":
+      return decideOnCheckRun(payload, options);
+    case "check_suite.rerequested":
+      return decideOnCheckSuite(payload, options);
     case "merge_group.checks_requested":
       return decideOnMergeGroup(payload);
+    case "pull_request.synchronize":
+      return decideOnPullRequest(payload, { quietMs: options.pushWindowMs });
     case "pull_request.edited":
       return changesReviewability(payload)
         ? decideOnPullRequest(payload)
@@ -58,36 +61,19 @@ export function decide(event: string, payload: unknown, appSlug: string | null):
 }
 
 /**
- * Of the events alike: an edit or a label that is gone may have taken the reason away why a pull request was skipped. A
- * head that was reviewed is not reviewed again for it; the job knows.
+ * Of the events alike, but that pushes wait for further ones: an edit or a label that is gone may have taken the reason away
+ * why a pull request was skipped. A head that was reviewed is not reviewed again for it; the job knows.
  */
-function decideOnPullRequest(payload: unknown): Decision {
+function decideOnPullRequest(payload: unknown, waiting: Pick<NewJob, "quietMs"> = {}): Decision {
   const parsed = parsePullRequestEvent(payload);
   if ("lacks" in parsed) return unusable(parsed.lacks);
   const { repository, pull, headSha } = parsed.event;
   const task = {
-    kind: "review" as const,
+    ...{ kind: "review" as const, mode: "new" as const, again: false },
     ...{ repository, pull, headSha, trigger: `event#${pull}` },
-    ...{ commentId: null, requestedBy: null },
+    ...{ thread: null, commentId: null, requestedBy: null },
   };
-  return start({ task, serialKey: keyOf(repository, pull), coalesce: true, priority: 0 });
-}
-
-function decideOnComment(payload: unknown, appSlug: string | null): Decision {
-  const parsed = parseIssueCommentEvent(payload);
-  if ("lacks" in parsed) return unusable(parsed.lacks);
-  const { repository, issue: pull, isPull, comment, byBot } = parsed.event;
-  if (!isPull) return ignore("a comment on an issue");
-  if (byBot) return ignore("a comment by a bot");
-  const command = parseCommand(comment.body, appSlug);
-  if (!command) return ignore("a comment without a command");
-  if (command.dryRun) return ignore("--dry-run is not available in comments");
-  const task = {
-    kind: "review" as const,
-    ...{ repository, pull, headSha: null, trigger: `comment:${comment.id}` },
-    ...{ commentId: comment.id, requestedBy: comment.author },
-  };
-  return start({ task, serialKey: keyOf(repository, pull), coalesce: false, priority: 10 });
+  return start({ task, serialKey: keyOf(repository, pull), coalesce: true, priority: 0, ...waiting });
 }
 
 function decideOnMergeGroup(payload: unknown): Decision {
@@ -98,6 +84,3 @@ function decideOnMergeGroup(payload: unknown): Decision {
   const task = { kind: "pass_check" as const, repository, headSha, reason };
   return start({ task, serialKey: `${repository.id}@${headSha}`, coalesce: false, priority: 10 });
 }
-
-const keyOf = (repository: RepositoryRef, pull: number) => `${repository.id}#${pull}`;
-const unusable = (path: string) => ignore(`the payload has no usable ${path}`);

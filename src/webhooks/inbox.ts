@@ -1,6 +1,7 @@
 import type { Logger } from "../logger.ts";
 import type { Queue } from "../queue/queue.ts";
 import { decide } from "./decide.ts";
+import type { DecideOptions } from "./decision.ts";
 
 /** A delivery whose signature was right. */
 export interface ReceivedEvent {
@@ -23,20 +24,20 @@ export interface Inbox {
 export interface InboxOptions {
   queue: Queue;
   log: Logger;
-  /** The App's slug as far as it is known by now. */
-  appSlug: () => string | null;
+  /** What is known by now of the App, and how long pushes wait. */
+  decideOptions: () => DecideOptions;
   /** Called when jobs were stored, so that a worker of this process starts at once. */
   onAccepted: () => void;
 }
 
-export function createInbox({ queue, log, appSlug, onAccepted }: InboxOptions): Inbox {
+export function createInbox({ queue, log, decideOptions, onAccepted }: InboxOptions): Inbox {
   const receipts = new WeakMap<object, Receipt>();
   return {
     receiptOf: (payload) => receipts.get(payload),
     async take({ id, name, payload }) {
       const action = "action" in payload && typeof payload.action === "string" ? payload.action : null;
       const line = log.child({ delivery: id, event: name, action });
-      const decision = decide(name, payload, appSlug());
+      const decision = decide(name, payload, decideOptions());
       if ("ignored" in decision) {
         receipts.set(payload, { kind: "ignored", reason: decision.ignored });
         return line.debug(`Delivery ignored: ${decision.ignored}`);

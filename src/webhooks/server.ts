@@ -35,7 +35,10 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   const probot = options.probot ?? createProbot(env.app, env.github, log);
   const identity = appIdentity(probot);
   let appSlug: string | null = null;
-  const inbox = createInbox({ queue, log, onAccepted, appSlug: () => appSlug });
+  const { pushWindowMs } = env;
+  const appId = env.app.id;
+  const decideOptions = () => ({ appSlug, appId, pushWindowMs });
+  const inbox = createInbox({ queue, log, onAccepted, decideOptions });
   const noHandler = () => {
     throw new Error("Probot's own server is not in use");
   };

@@ -2,9 +2,12 @@ import examples from "@octokit/webhooks-examples" with { type: "json" };
 import { describe, expect, it } from "vitest";
 import {
   PullRequestShape,
+  parseCheckRunEvent,
+  parseCheckSuiteEvent,
   parseIssueCommentEvent,
   parseMergeGroupEvent,
   parsePullRequestEvent,
+  parseReviewCommentEvent,
 } from "../../src/github/payload.ts";
 
 const sha = "a".repeat(40);
@@ -38,9 +41,25 @@ describe("GitHub's own examples", () => {
     expect(without.map(parsePullRequestEvent)).toEqual(without.map(() => ({ lacks: "installation" })));
   });
 
+  it.each([
+    ["issue_comment", parseIssueCommentEvent, 2],
+    ["pull_request_review_comment", parseReviewCommentEvent, 3],
+    ["check_run", parseCheckRunEvent, 5],
+    ["check_suite", parseCheckSuiteEvent, 5],
+  ] as const)("of %s are understood", (name, parse, least) => {
+    const parsed = of(name).map((payload) => parse({ installation: { id: 3 }, ...payload }));
+
+    expect(parsed.length).toBeGreaterThan(least);
+    expect(parsed.filter((one) => "lacks" in one)).toEqual([]);
+  });
+
   it("of any event throw nowhere", () => {
+    const parsers = [
+      ...[parsePullRequestEvent, parseIssueCommentEvent, parseReviewCommentEvent],
+      ...[parseCheckRunEvent, parseCheckSuiteEvent, parseMergeGroupEvent],
+    ];
     for (const { payload } of payloads) {
-      for (const parse of [parsePullRequestEvent, parseIssueCommentEvent, parseMergeGroupEvent]) {
+      for (const parse of parsers) {
         expect(() => parse(payload)).not.toThrow();
       }
     }
@@ -54,23 +73,72 @@ describe("an event", () => {
     });
   });
 
-  it("of a comment names it, its author and whether a bot has a hand in it", () => {
-    const issue = { number: 7, pull_request: { url: "https://example.com" } };
-    const comment = { id: 9, body: "/review", user: { login: "dependabot[bot]", type: "Bot" } };
+  const said = { id: 9, body: "/review", user };
+  const issue = { number: 7, pull_request: { url: "https://example.com" } };
 
-    expect(parseIssueCommentEvent({ ...envelope, issue, comment })).toEqual({
-      event: {
-        repository,
-        issue: 7,
-        isPull: true,
-        comment: { id: 9, body: "/review", author: "dependabot[bot]" },
-        byBot: true,
-      },
+  it("of a comment names it, its author and where it stands", () => {
+    const comment = { id: 9, body: "/review", author: "octocat" };
+    const event = {
+      repository,
+      issue: 7,
+      isPull: true,
+      comment,
+      thread: null,
+      isReply: false,
+      byPerson: true,
+    };
+
+    expect(parseIssueCommentEvent({ ...envelope, issue, comment: said })).toEqual({ event });
+    expect(parseIssueCommentEvent({ ...envelope, issue: { number: 7 }, comment: said })).toEqual({
+      event: { ...event, isPull: false },
     });
-    expect(
-      parseIssueCommentEvent({ ...envelope, issue: { number: 7 }, comment: { ...comment, user } }),
-    ).toMatchObject({
-      event: { isPull: false, byBot: false },
+  });
+
+  it("of a comment in a review thread names the comment that opens it", () => {
+    const around = { ...envelope, pull_request: { number: 7 } };
+
+    expect(parseReviewCommentEvent({ ...around, comment: said })).toMatchObject({
+      event: { issue: 7, isPull: true, thread: 9, isReply: false },
+    });
+    expect(parseReviewCommentEvent({ ...around, comment: { ...said, in_reply_to_id: 4 } })).toMatchObject({
+      event: { issue: 7, isPull: true, thread: 4, isReply: true },
+    });
+  });
+
+  it.each([
+    ["a person", {}, {}, true],
+    ["a person through no App", { performed_via_github_app: null }, {}, true],
+    [
+      "a bot",
+      { user: { login: "b[bot]", type: "Bot" } },
+      { sender: { login: "b[bot]", type: "Bot" } },
+      false,
+    ],
+    ["a bot for a person", {}, { sender: { login: "octocat", type: "Bot" } }, false],
+    ["somebody else for a person", {}, { sender: { login: "mona", type: "User" } }, false],
+    ["an App for a person", { performed_via_github_app: { id: 1 } }, {}, false],
+    ["what is no person yet", { user: { login: "octocat", type: "Agent" } }, {}, false],
+    ["somebody without a type", { user: { login: "octocat" } }, {}, false],
+  ])("of a comment by %s says whether a person wrote it themselves", (_who, over, around, byPerson) => {
+    const payload = { ...envelope, issue, comment: { ...said, ...over }, ...around };
+
+    expect(parseIssueCommentEvent(payload)).toMatchObject({ event: { byPerson } });
+  });
+
+  it("of a check says whose it is, and which pull requests of this repository it is about", () => {
+    const at = (number: unknown, id: unknown) => ({ number, base: { repo: { id } } });
+    const pull_requests = [at(7, 1), at(8, 2), at(7, 1), null, at("9", 1), at(10, 1), {}];
+    const check = { head_sha: sha, app: { id: 5 }, pull_requests };
+    const event = { repository, headSha: sha, app: 5, pulls: [7, 10], sender: "octocat", byPerson: true };
+
+    expect(parseCheckRunEvent({ ...envelope, check_run: { ...check, external_id: "x" } })).toEqual({
+      event: { ...event, externalId: "x" },
+    });
+    expect(parseCheckRunEvent({ ...envelope, check_run: { ...check, pull_requests: null } })).toEqual({
+      event: { ...event, externalId: null, pulls: [] },
+    });
+    expect(parseCheckSuiteEvent({ ...envelope, check_suite: check })).toEqual({
+      event: { ...event, externalId: null },
     });
   });
 
