@@ -28,7 +28,7 @@ RUN apt-get update \
 WORKDIR /app
 COPY --from=dependencies /app/node_modules ./node_modules
 COPY --from=build /app/dist ./dist
-COPY package.json app.yml LICENSE ./
+COPY package.json app.yml app.contents-write.yml LICENSE ./
 COPY rules ./rules
 
 USER node

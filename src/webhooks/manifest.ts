@@ -5,30 +5,53 @@ import { z } from "zod";
 import type { Env } from "../config/env.ts";
 import { AppError } from "../errors.ts";
 
+const Permissions = z.record(z.string(), z.enum(["read", "write"]));
+
 const AppFile = z.strictObject({
   name: z.string(),
   description: z.string(),
   public: z.boolean(),
-  default_permissions: z.record(z.string(), z.enum(["read", "write"])),
+  default_permissions: Permissions,
   default_events: z.array(z.string()),
 });
 
-/** `app.yml` beside Hunkwise's own `package.json`. */
-const appFile = resolve(import.meta.dirname, "../../app.yml");
+/** What a variant asks for beside `app.yml`, or instead of it. */
+const VariantFile = z.strictObject({ default_permissions: Permissions });
 
-/** The manifest from which GitHub creates the App: `app.yml` with the addresses of this server. */
-export function appManifest(addresses: { home: string; webhook: string; redirect: string }): object {
-  const { data, error } = AppFile.safeParse(parse(readFileSync(appFile, "utf8")));
-  if (!data) {
-    const where = error.issues[0]?.path.join(".");
-    throw new AppError("config_invalid", `${appFile} cannot be used: ${where} ${error.issues[0]?.message}`);
-  }
+/** Beside Hunkwise's own `package.json`. */
+const besidePackage = (name: string) => resolve(import.meta.dirname, "../..", name);
+const appFile = besidePackage("app.yml");
+const contentsWriteFile = besidePackage("app.contents-write.yml");
+
+/** Where GitHub finds this server. */
+export interface ServerAddresses {
+  home: string;
+  webhook: string;
+  redirect: string;
+}
+
+/**
+ * The manifest from which GitHub creates the App: `app.yml` with the addresses of this server; where the App shall write code,
+ * with `app.contents-write.yml` laid over it.
+ * @throws AppError `config_invalid` when a file cannot be used.
+ */
+export function appManifest(addresses: ServerAddresses, contents: "read" | "write" = "read"): object {
+  const app = readAs(AppFile, appFile);
+  const more = contents === "write" ? readAs(VariantFile, contentsWriteFile).default_permissions : {};
   return {
-    ...data,
+    ...app,
+    default_permissions: { ...app.default_permissions, ...more },
     url: addresses.home,
     hook_attributes: { url: addresses.webhook, active: true },
     redirect_url: addresses.redirect,
   };
+}
+
+function readAs<Data>(schema: z.ZodType<Data>, file: string): Data {
+  const { data, error } = schema.safeParse(parse(readFileSync(file, "utf8")));
+  if (data !== undefined) return data;
+  const issue = error?.issues[0];
+  throw new AppError("config_invalid", `${file} cannot be used: ${issue?.path.join(".")} ${issue?.message}`);
 }
 
 /** Where a person creates an App from a manifest; GitHub hands `state` back. */

@@ -3,7 +3,8 @@ import type { Answer } from "./http.ts";
 const style = `body{font:16px/1.5 system-ui,sans-serif;max-width:38rem;margin:12vh auto;padding:0 1.5rem;color:#1f2328;
 background:#fff}h1{font-size:1.5rem}button,input{font:inherit;padding:.5rem 1rem;border-radius:.4rem;border:1px solid #8c959f}
 button{background:#1f883d;border-color:#1f883d;color:#fff;cursor:pointer}input{width:20rem}code{background:#eff1f3;
-padding:.1rem .3rem;border-radius:.3rem}.note{border-left:.25rem solid #bf8700;padding-left:1rem}
+padding:.1rem .3rem;border-radius:.3rem}details{margin-top:2rem}
+.note{border-left:.25rem solid #bf8700;padding-left:1rem}
 @media(prefers-color-scheme:dark){body{background:#0d1117;color:#e6edf3}code{background:#262c36}}`;
 
 const entities: Record<string, string> = {

@@ -129,21 +129,30 @@ function formPage(env: Env, home: string, query: URLSearchParams, state: string)
   const given = query.get("address")?.trim().replace(/\/+$/, "") ?? "";
   const address = /^https?:\/\/[\w.:-]+$/.test(given) ? given : home;
   const webhook = env.webhookProxyUrl ?? `${address}${env.webhookPath}`;
-  const manifest = appManifest({ home: address, webhook, redirect: `${home}/probot/setup` });
+  const addresses = { home: address, webhook, redirect: `${home}/probot/setup` };
   const unreachable = isLoopbackName(URL.parse(webhook)?.host ?? "");
-  const key = query.get("key");
+  const target = createAppUrl(env, state);
   return htmlPage(
     "Set up Hunkwise",
     `<h1>Create the GitHub App of this server</h1>
 <p>GitHub shows what the App may do and asks for its name. Afterwards you choose the repositories it reviews.
 Webhooks will go to <code>${escapeHtml(webhook)}</code>.</p>
-${unreachable ? addressForm(key) : ""}
-<form action="${escapeHtml(createAppUrl(env, state))}" method="post">
-<input type="hidden" name="manifest" value="${escapeHtml(JSON.stringify(manifest))}">
-<button type="submit">Create the GitHub App</button>
-</form>`,
+${unreachable ? addressForm(query.get("key")) : ""}
+${createForm(target, appManifest(addresses), "Create the GitHub App")}
+<details><summary>Let it write code, too</summary>
+<p>GitHub lets only such Apps resolve the threads of findings that are fixed, and <code>/remember</code> can then propose a rule
+by a pull request. Nothing else needs it; it can be granted later in the App's settings.</p>
+${createForm(target, appManifest(addresses, "write"), "Create it with write access to code")}
+</details>`,
     env.github.webUrl,
   );
+}
+
+function createForm(target: string, manifest: object, button: string): string {
+  return `<form action="${escapeHtml(target)}" method="post">
+<input type="hidden" name="manifest" value="${escapeHtml(JSON.stringify(manifest))}">
+<button type="submit">${button}</button>
+</form>`;
 }
 
 function addressForm(key: string | null): string {

@@ -90,6 +90,17 @@ describe("the set-up page", () => {
     );
   });
 
+  it("offers, below it, the App that may write code, which differs in that alone", async () => {
+    const { html, manifest } = await open();
+    const [, , written] = html.split('name="manifest" value="').map((part) => part.split('"')[0] ?? "");
+    const variant = JSON.parse((written ?? "").replaceAll("&quot;", '"').replaceAll("&#39;", "'"));
+    const { default_permissions: permissions } = manifest;
+    expect(permissions.contents).toBe("read");
+    expect(variant).toEqual({ ...manifest, default_permissions: { ...permissions, contents: "write" } });
+    expect(html.indexOf("<details>")).toBeLessThan(html.indexOf(written ?? ""));
+    expect(html.indexOf("<details>")).toBeGreaterThan(html.indexOf('name="manifest"'));
+  });
+
   it("asks GitHub to deliver where the person or WEBHOOK_PROXY_URL says, and to no service unasked", async () => {
     const told = await open(`/probot?address=${encodeURIComponent("https://hunk.example.com/")}`);
     expect(told.manifest.hook_attributes.url).toBe("https://hunk.example.com/api/github/webhooks");
@@ -196,6 +207,15 @@ describe("coming back from GitHub", () => {
   });
 });
 
+/** Whether each permission of a file has a comment above it. */
+function isReasoned(file: string, permissions: object): boolean {
+  const text = readFileSync(file, "utf8").split("\n");
+  return Object.keys(permissions).every((name) => {
+    const line = text.findIndex((one) => one.startsWith(`  ${name}:`));
+    return /^ {2}# /.test(text[line - 1] ?? "");
+  });
+}
+
 describe("app.yml", () => {
   const app = parse(readFileSync(appFile, "utf8"));
 
@@ -214,10 +234,22 @@ describe("app.yml", () => {
       merge_queues: "read",
       metadata: "read",
     });
-    const text = readFileSync(appFile, "utf8").split("\n");
-    for (const name of Object.keys(app.default_permissions)) {
-      const line = text.findIndex((one) => one.startsWith(`  ${name}:`));
-      expect(text[line - 1]).toMatch(/^ {2}# /);
-    }
+    expect(isReasoned(appFile, app.default_permissions)).toBe(true);
+  });
+});
+
+describe("app.contents-write.yml", () => {
+  it("holds nothing but the permission to write code, and what it is for", () => {
+    const file = join(import.meta.dirname, "../../app.contents-write.yml");
+    const variant = parse(readFileSync(file, "utf8"));
+    expect(variant).toEqual({ default_permissions: { contents: "write" } });
+    expect(isReasoned(file, variant.default_permissions)).toBe(true);
+  });
+
+  it.each(["package.json", "Dockerfile", ".dockerignore"])("is shipped where app.yml is: %s", (name) => {
+    const text = readFileSync(join(import.meta.dirname, "../..", name), "utf8");
+    const times = (file: string) => text.split(file).length - 1;
+    expect(times("app.yml")).toBeGreaterThan(0);
+    expect(times("app.contents-write.yml")).toBe(times("app.yml"));
   });
 });
