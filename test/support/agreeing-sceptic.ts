@@ -1,16 +1,27 @@
 import type { ChatRequestBody, FakeAnswer, FakeScript } from "./fake-openai.ts";
 
+/** What later rounds ask beside the review; by default nothing is fixed, and nothing was said before. */
+export interface LaterRounds {
+  /** What became of the earlier finding that a request asks about. */
+  resolution?(asked: string): { state: "fixed" | "present" | "unsure"; reason: string };
+  /** Which of the pairs that a request asks about tell of one problem. */
+  same?(asked: string): { finding: string; earlier: string }[];
+}
+
+/** The tools of all loops but the reviewer's. */
+const others = ["report_verdict", "join_findings", "report_resolution", "same_problems"];
+
 /** A script for the reviewer alone: whoever is asked to judge or to merge agrees with what the reviewer said. */
 export interface AgreeingScript {
   script(body: ChatRequestBody): Promise<FakeAnswer>;
-  /** Whether a request went to the reviewer, and not to a second look or to the merging pass. */
+  /** Whether a request went to the reviewer, and not to a second look, to the merging pass or to a later round's questions. */
   isReview(body: ChatRequestBody): boolean;
 }
 
 const offers = (body: ChatRequestBody, tool: string) =>
   (body.tools ?? []).some((one) => one.function.name === tool);
 
-export function withAgreeingSceptic(script: FakeScript): AgreeingScript {
+export function withAgreeingSceptic(script: FakeScript, later: LaterRounds = {}): AgreeingScript {
   const severities = new Map<string, unknown>();
   let reviews = 0;
 
@@ -39,11 +50,20 @@ export function withAgreeingSceptic(script: FakeScript): AgreeingScript {
   }
 
   return {
-    isReview: (body) => !offers(body, "report_verdict") && !offers(body, "join_findings"),
+    isReview: (body) => !others.some((tool) => offers(body, tool)),
     async script(body) {
       if (offers(body, "report_verdict")) return confirm(body);
       if (offers(body, "join_findings")) {
         return { tool_calls: [{ name: "finish_review", arguments: { summary: "Nothing to join." } }] };
+      }
+      const asked = JSON.stringify(body.messages);
+      if (offers(body, "report_resolution")) {
+        const still = { state: "present", reason: "The code still does it." };
+        const resolution = later.resolution?.(asked) ?? still;
+        return { tool_calls: [{ name: "report_resolution", arguments: { ...resolution } }] };
+      }
+      if (offers(body, "same_problems")) {
+        return { tool_calls: [{ name: "same_problems", arguments: { pairs: later.same?.(asked) ?? [] } }] };
       }
       return next(body);
     },

@@ -80,12 +80,19 @@ const fates: Record<EarlierFinding["state"], string> = {
   open: "still open",
   fixed: "fixed",
   dismissed: "dismissed by a person",
-  outdated: "its line has changed since",
+  outdated: "its code has changed since",
 };
 
+/** What must not be said again comes first, for there is little room. */
+const states: readonly EarlierFinding["state"][] = ["open", "dismissed", "outdated", "fixed"];
+
 function earlierSection(earlier: readonly EarlierFinding[]): string {
-  if (earlier.length === 0) return "";
-  const texts = earlier.map(({ path, line, title, state, replies }) => {
+  // Of a deleted comment nobody knows more than that there was one.
+  const told = earlier
+    .filter(({ path }) => path !== "")
+    .toSorted((a, b) => states.indexOf(a.state) - states.indexOf(b.state));
+  if (told.length === 0) return "";
+  const texts = told.map(({ path, line, title, state, replies }) => {
     const place = line === null ? showPath(path) : `${showPath(path)}:${line}`;
     const answers = replies.map(
       (reply) => `  reply: ${cut(reply, MAX_REPLY_BYTES).replaceAll("\n", "\n  ")}`,
@@ -93,7 +100,7 @@ function earlierSection(earlier: readonly EarlierFinding[]): string {
     return [`${place} ${oneLine(title)} [${fates[state]}]`, ...answers].join("\n");
   });
   const intro =
-    "Do not report again what is still open or what people resolved or dismissed. What is outdated may be reported again where the new code still has it.";
+    "Do not report again what is still open, nor what a person dismissed, in whatever words. What is outdated or fixed is reported again only where the code as it is now has the fault.";
   return `# What earlier reviews of this pull request found\n${intro}\n${wrapUntrusted("earlier findings", cut(texts.join("\n"), MAX_EARLIER_BYTES))}`;
 }
 
