@@ -1,17 +1,24 @@
 import type { TrajectoryEntry } from "../agent/trajectory.ts";
 import { AppError, type ErrorCode, errorLine, publicLine } from "../errors.ts";
+import { Hold } from "./hold.ts";
 import { type ClaimedJob, maxAttempts, type Outcome } from "./job.ts";
 import type { Queue } from "./queue.ts";
 
 /** What a handler gets beside its job. */
 export interface JobTools {
-  /** Fires when the job is no longer ours to do: lease lost, or the worker stops. */
+  /**
+   * Fires when the job is no longer ours to do: `lease_lost`, `superseded` (a review whose head is not the newest any more;
+   * the job begins anew with that one), or `aborted`, because the worker stops.
+   */
   signal: AbortSignal;
   /** Appends to the job's trajectory; rejects with `lease_lost` when another worker has the job. */
   record(entry: TrajectoryEntry): Promise<void>;
   /** The job's trajectory so far, of all attempts, oldest first. */
   recorded(): Promise<TrajectoryEntry[]>;
-  /** Asked before anything visible is done. Prolongs the lease when the answer is yes. */
+  /**
+   * Asked before anything visible is done. Prolongs the lease when the answer is yes; from then on a newer head does not fire
+   * `signal` any more, and what was begun in public is ended.
+   */
   stillOurs(): Promise<boolean>;
 }
 
@@ -36,6 +43,8 @@ export interface JobRun {
   stop: AbortSignal;
   /** It waited long enough: hand back although the handler still runs. */
   graceOver: AbortSignal;
+  /** Has `look` called whenever there may be news in the queue; answers what ends that. */
+  onNews: (look: () => void) => () => void;
 }
 
 const workerStops = "the worker stops";
@@ -44,39 +53,41 @@ type Ending = { outcome: Outcome } | { error: unknown };
 /** Runs one claimed job to its end, whatever that is. Never rejects. */
 export async function runJob(job: ClaimedJob, run: JobRun): Promise<void> {
   const fields = jobFields(job);
-  const abort = new AbortController();
-  const onStop = () => abort.abort(new AppError("aborted", workerStops, { retryable: true }));
+  const warn = (message: string, err: unknown) =>
+    run.log.warn({ ...fields, err }, `${message}: ${errorLine(err)}`);
+  const hold = new Hold(job, { ...run, warn });
+  const onStop = () => hold.letGo(new AppError("aborted", workerStops, { retryable: true }));
   const ended = new AbortController();
   if (run.stop.aborted) onStop();
   run.stop.addEventListener("abort", onStop, { signal: ended.signal });
-  const heart = keepLease(job, run, abort, ended.signal);
+  const heart = keepLease(hold, run, ended.signal);
+  const deaf = run.onNews(() => void hold.look());
   try {
     run.log.info(fields, `Job started, attempt ${job.attempt}`);
-    const ending = await Promise.race([
-      attempt(job, run, abort.signal),
-      graceEnds(run.graceOver, ended.signal),
-    ]);
-    await settle(job, ending, run, abort.signal);
+    const ending = await Promise.race([attempt(job, run, hold), graceEnds(run.graceOver, ended.signal)]);
+    hold.settle();
+    await settle(job, ending, run, hold);
   } catch (error) {
     // The queue itself failed: the lease runs out and the job is taken up again.
     run.log.error({ ...fields, err: error }, `The end of the job was not stored: ${errorLine(error)}`);
   } finally {
+    deaf();
     ended.abort();
     await heart;
   }
 }
 
-async function attempt(job: ClaimedJob, run: JobRun, signal: AbortSignal): Promise<Ending> {
+async function attempt(job: ClaimedJob, run: JobRun, hold: Hold): Promise<Ending> {
   if (job.attempt > maxAttempts)
     return { error: new AppError("child_died", "it failed at every attempt, or its worker died") };
   try {
-    return { outcome: await run.handle(job, toolsFor(job, run, signal)) };
+    return { outcome: await run.handle(job, toolsFor(job, run, hold)) };
   } catch (error) {
     return { error };
   }
 }
 
-async function settle(job: ClaimedJob, ending: Ending, run: JobRun, signal: AbortSignal): Promise<void> {
+async function settle(job: ClaimedJob, ending: Ending, run: JobRun, hold: Hold): Promise<void> {
   const { queue, log } = run;
   const fields = jobFields(job);
   if ("outcome" in ending) {
@@ -88,9 +99,10 @@ async function settle(job: ClaimedJob, ending: Ending, run: JobRun, signal: Abor
     await queue.release(job, 0, workerStops, { countAttempt: false });
     return log.info(fields, `Job handed back: ${workerStops}`);
   }
+  if (hold.loosened?.code === "superseded") return handOver(job, hold.loosened.message, run);
   const { error } = ending;
   const reason = errorLine(error);
-  if (signal.aborted || isLeaseLost(error))
+  if (hold.loosened || isLeaseLost(error))
     return log.warn({ ...fields, err: error }, "Job lost to another worker");
   const again = nextTry(job, error, run);
   if (again) {
@@ -98,13 +110,24 @@ async function settle(job: ClaimedJob, ending: Ending, run: JobRun, signal: Abor
     return log.warn({ ...fields, err: error, ...again }, `Job will be tried again: ${reason}`);
   }
   log.error({ ...fields, err: error }, `Job failed: ${reason}`);
-  const untold = await tellPeople(job, publicLine(error), run, signal);
+  const untold = await tellPeople(job, publicLine(error), run, hold);
   if (isOutage(untold, job, run)) {
     // Whoever waits for the check run must hear of it: the next claim does nothing but tell them.
     await queue.release(job, outageDelayMs(run), publicLine(error));
     return;
   }
   await queue.complete(job, { kind: "failed", reason });
+}
+
+/**
+ * Gives a review of an older head back. A coalescing one takes the newer task over. A command reads the newest head by itself:
+ * it waits out the quiet time with the job that superseded it, or each of ten pushes in a row would begin it once more.
+ */
+async function handOver(job: ClaimedJob, why: string, { queue, log }: JobRun): Promise<void> {
+  const newer = await queue.newer(job);
+  const delayMs = newer?.dueInMs ?? 0;
+  const stored = await queue.release(job, delayMs, why, { countAttempt: false });
+  log.info({ ...jobFields(job), delayMs, stored }, `Job superseded: ${why}`);
 }
 
 /** When and how a failed job is tried again; undefined when it is not. */
@@ -135,14 +158,9 @@ function isOutage(error: unknown, job: ClaimedJob, { now }: JobRun): boolean {
 const outageDelayMs = ({ random }: JobRun) => Math.round(45_000 + random() * 30_000);
 
 /** Resolves to what kept people from being told. */
-async function tellPeople(
-  job: ClaimedJob,
-  reason: string,
-  run: JobRun,
-  signal: AbortSignal,
-): Promise<unknown> {
+async function tellPeople(job: ClaimedJob, reason: string, run: JobRun, hold: Hold): Promise<unknown> {
   try {
-    await run.giveUp?.(job, reason, toolsFor(job, run, signal));
+    await run.giveUp?.(job, reason, toolsFor(job, run, hold));
     return undefined;
   } catch (error) {
     run.log.error({ ...jobFields(job), err: error }, `Nobody was told of the failure: ${errorLine(error)}`);
@@ -150,32 +168,20 @@ async function tellPeople(
   }
 }
 
-/** Prolongs the lease until the run ended, and aborts it when the job is another worker's. */
-async function keepLease(
-  job: ClaimedJob,
-  run: JobRun,
-  abort: AbortController,
-  ended: AbortSignal,
-): Promise<void> {
+/** Beats until the run ended or the job is another worker's. */
+async function keepLease(hold: Hold, run: JobRun, ended: AbortSignal): Promise<void> {
   while (!ended.aborted) {
     await run.sleep(run.leaseMs / 3, ended);
-    if (ended.aborted) return;
-    try {
-      if (await run.queue.heartbeat(job, run.leaseMs)) continue;
-      return abort.abort(new AppError("lease_lost", `Job ${job.id} belongs to another worker now`));
-    } catch (error) {
-      // Two more beats fit into the lease; nobody else can take the job from a queue that cannot be written.
-      run.log.warn({ ...jobFields(job), err: error }, `Heartbeat failed: ${errorLine(error)}`);
-    }
+    if (ended.aborted || !(await hold.beat())) return;
   }
 }
 
-function toolsFor(job: ClaimedJob, run: JobRun, signal: AbortSignal): JobTools {
+function toolsFor(job: ClaimedJob, run: JobRun, hold: Hold): JobTools {
   return {
-    signal,
-    record: (entry) => run.queue.record(job, entry),
+    signal: hold.signal,
+    record: (entry) => hold.record(entry),
     recorded: () => run.queue.trajectory(job.id),
-    stillOurs: async () => !signal.aborted && (await run.queue.heartbeat(job, run.leaseMs)),
+    stillOurs: () => hold.stillOurs(),
   };
 }
 
@@ -198,6 +204,6 @@ function graceEnds(graceOver: AbortSignal, ended: AbortSignal): Promise<Ending> 
 /** The fields that every log line about a job carries. */
 export function jobFields({ id, task, deliveryId }: ClaimedJob): Record<string, unknown> {
   const repo = `${task.repository.owner}/${task.repository.name}`;
-  const pull = task.kind === "review" ? task.pull : undefined;
+  const pull = "pull" in task ? task.pull : undefined;
   return { job: id, delivery: deliveryId ?? undefined, repo, pull, head: task.headSha ?? undefined };
 }

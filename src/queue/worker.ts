@@ -32,7 +32,7 @@ const retentionMs = 30 * 24 * 3_600_000;
 const purgeEveryMs = 3_600_000;
 
 export interface Worker {
-  /** Looks for a job at once. */
+  /** Looks at once for a job, and for a newer head of those that run. */
   wake(): void;
   /**
    * Takes no new job, aborts the running ones and hands them back without counting the attempt. Resolves when all are
@@ -48,7 +48,13 @@ export function startWorker(options: WorkerOptions): Worker {
   const name = options.name ?? `${process.pid}-${crypto.randomUUID()}`;
   const stopping = new AbortController();
   const graceOver = new AbortController();
-  const run = { ...options, leaseMs, sleep, random, now, stop: stopping.signal, graceOver: graceOver.signal };
+  const looks = new Set<() => void>();
+  const onNews = (look: () => void) => {
+    looks.add(look);
+    return () => void looks.delete(look);
+  };
+  const signals = { stop: stopping.signal, graceOver: graceOver.signal };
+  const run = { ...options, ...signals, leaseMs, sleep, random, now, onNews };
   let alarm = new AbortController();
   let running = 0;
   let idle = false;
@@ -57,6 +63,7 @@ export function startWorker(options: WorkerOptions): Worker {
   const wake = () => {
     alarm.abort();
     alarm = new AbortController();
+    for (const look of looks) look();
   };
 
   async function claim(): Promise<ClaimedJob | undefined> {

@@ -40,7 +40,8 @@ export function reviewJob(pull: number, changes: Partial<NewJob> & { headSha?: s
 /** A job as a comment makes it. */
 export function commandJob(pull: number, commentId: number): NewJob {
   const job = reviewJob(pull, { coalesce: false, priority: 10 });
-  return { ...job, task: { ...job.task, trigger: `comment:${commentId}`, commentId } as NewJob["task"] };
+  const asked = { headSha: null, trigger: `comment:${commentId}`, commentId, requestedBy: "ada" };
+  return { ...job, task: { ...job.task, ...asked } as NewJob["task"] };
 }
 
 export const delivery = (id: string): Delivery => ({ id, event: "pull_request", action: "opened" });

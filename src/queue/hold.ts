@@ -1,0 +1,104 @@
+import type { TrajectoryEntry } from "../agent/trajectory.ts";
+import { AppError } from "../errors.ts";
+import type { ClaimedJob, NewerHead } from "./job.ts";
+import type { Queue } from "./queue.ts";
+
+export interface HoldOptions {
+  queue: Queue;
+  leaseMs: number;
+  /** Told of a queue that could not be asked. */
+  warn(message: string, error: unknown): void;
+}
+
+/**
+ * A worker's hold on one claimed job while its handler runs. What loosens it fires `signal`: another worker has the job
+ * (`lease_lost`), a newer head waits to be reviewed in its place (`superseded`), or whatever `letGo` is told.
+ */
+export class Hold {
+  readonly #job: ClaimedJob;
+  readonly #options: HoldOptions;
+  readonly #abort = new AbortController();
+  /** The head that is worked on, as far as it is known: the task tells of an event's, what is recorded of the present one. */
+  #head: string | null;
+  #hears = true;
+  #isPublishing = false;
+
+  constructor(job: ClaimedJob, options: HoldOptions) {
+    this.#job = job;
+    this.#options = options;
+    this.#head = job.task.headSha;
+  }
+
+  get signal(): AbortSignal {
+    return this.#abort.signal;
+  }
+
+  /** What was the first to loosen the hold; undefined while it is firm. */
+  get loosened(): AppError | undefined {
+    return this.signal.aborted ? this.signal.reason : undefined;
+  }
+
+  letGo(why: AppError): void {
+    this.#abort.abort(why);
+  }
+
+  /** Prolongs the lease and looks for a newer head; false when the job is another worker's. Never rejects. */
+  async beat(): Promise<boolean> {
+    try {
+      if (!(await this.#prolong())) return false;
+      await this.look();
+    } catch (error) {
+      // Two more beats fit into the lease; nobody else can take the job from a queue that cannot be written.
+      this.#options.warn("Heartbeat failed", error);
+    }
+    return true;
+  }
+
+  /** Lets go of a review whose head is no longer the newest, unless it is being published. Never rejects. */
+  async look(): Promise<void> {
+    if (this.#isPublishing) return;
+    try {
+      await this.#lookForNewer();
+    } catch (error) {
+      this.#options.warn("Nobody could tell whether a newer head waits", error);
+    }
+  }
+
+  /**
+   * Whether something visible may be done. From the first yes on a newer head ends nothing half way; it is heard of when
+   * this is asked again.
+   */
+  async stillOurs(): Promise<boolean> {
+    if (this.signal.aborted || !(await this.#prolong())) return false;
+    await this.#lookForNewer();
+    if (this.signal.aborted) return false;
+    this.#isPublishing = true;
+    return true;
+  }
+
+  async record(entry: TrajectoryEntry): Promise<void> {
+    await this.#options.queue.record(this.#job, entry);
+    if ("head" in entry) this.#head = entry.head;
+  }
+
+  /** The handler ended: newer heads do not matter to what it came to. */
+  settle(): void {
+    this.#hears = false;
+  }
+
+  async #prolong(): Promise<boolean> {
+    const isOurs = await this.#options.queue.heartbeat(this.#job, this.#options.leaseMs);
+    if (!isOurs) this.letGo(new AppError("lease_lost", `Job ${this.#job.id} belongs to another worker now`));
+    return isOurs;
+  }
+
+  async #lookForNewer(): Promise<void> {
+    if (!this.#hears || this.#job.task.kind !== "review") return;
+    const newer = await this.#options.queue.newer(this.#job);
+    if (newer && newer.head !== this.#head && this.#hears) this.letGo(supersededBy(newer));
+  }
+}
+
+function supersededBy({ head }: NewerHead): AppError {
+  return new AppError("superseded", `the head moved on to ${head}`, { retryable: true });
+}
