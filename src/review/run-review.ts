@@ -12,6 +12,7 @@ import { createKnown, type KnownChange } from "./known/known-change.ts";
 import { reviewedNow } from "./known/reviewed-now.ts";
 import { type ModelReview, reviewWithModel } from "./model-review.ts";
 import { placeFinding } from "./place.ts";
+import { laterFindingsOffline } from "./recheck/later-findings.ts";
 import type { ReviewInput } from "./review-input.ts";
 import type { Coverage, LedgerUpdate, PlacedFinding, ReviewResult } from "./review-result.ts";
 import { startRun } from "./review-run.ts";
@@ -74,8 +75,13 @@ async function reviewFiles(parts: ReviewParts): Promise<ModelReview> {
   const { input, deps, files, coverage, known, offline, candidates, anchorFile } = parts;
   const { history } = input;
   const isEmpty = coverage.counts().total === 0;
-  if (isEmpty && (history === null || !deps.models)) return nothingToReview;
-  if (!deps.models) return offlineReview(await checked(offline, anchorFile), candidates);
+  if (isEmpty && history === null) return nothingToReview;
+  if (!deps.models) {
+    const review = isEmpty ? nothingToReview : offlineReview(await checked(offline, anchorFile), candidates);
+    if (history === null) return review;
+    const change = { input, deps, files, known, anchorFile, isFirst: history.reviewed === null };
+    return { ...review, ...(await laterFindingsOffline(change, review.findings)) };
+  }
   const run = await startRun(input, deps.models, deps, { files, candidates, coverage, known, anchorFile });
   const review = await reviewWithModel(run);
   // Nobody has read anything that could change what was said of the whole.
