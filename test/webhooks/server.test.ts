@@ -1,6 +1,7 @@
 import { once } from "node:events";
 import { connect } from "node:net";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import type { Queue } from "../../src/queue/queue.ts";
 import { handledEvents } from "../../src/webhooks/decide.ts";
 import { startServer } from "../../src/webhooks/server.ts";
 import { type Example, examples } from "./examples.ts";
@@ -29,6 +30,32 @@ const opened = () => ({
   pull_request: { number: ++pulls, head: { sha: "a".repeat(40) } },
 });
 
+/** The App of these tests, as checks name it. */
+const app = { id: 7 };
+
+/** An example with what it lacks to start something. */
+function completed(event: string, payload: Example["payload"]): object {
+  const around = { ...payload, installation: { id: 3 } };
+  const comment = { ...(payload.comment as object), body: "/review" };
+  const sender = { login: "octocat", type: "User" };
+  switch (event) {
+    case "pull_request":
+      return payload.action === "edited" ? { ...around, changes: { title: { from: "WIP" } } } : around;
+    case "issue_comment":
+      return { ...around, issue: { ...(payload.issue as object), pull_request: {} }, comment };
+    case "pull_request_review_comment":
+      return { ...around, comment };
+    case "check_run": {
+      const run = payload.check_run as { head_sha: string };
+      return { ...around, sender, check_run: { ...run, app, external_id: `${run.head_sha}:event#2@main` } };
+    }
+    case "check_suite":
+      return { ...around, sender, check_suite: { ...(payload.check_suite as object), app } };
+    default:
+      return around;
+  }
+}
+
 describe("every example payload, signed", () => {
   it("is there", () => expect(examples).toHaveLength(329));
 
@@ -43,22 +70,14 @@ describe("every example payload, signed", () => {
     expect([...started].filter((pair) => !(handledEvents as readonly string[]).includes(pair))).toEqual([]);
   });
 
-  it("of each declared pair starts a job once it has an installation, a person, a command and a new title", async () => {
+  it("of each declared pair starts a job once it has what that takes", async () => {
     const started = new Set<string>();
     // There is none of an edited pull request.
     const edited: Example[] = examples
       .filter(({ event, payload }) => event === "pull_request" && payload.action === "opened")
       .map((example) => ({ ...example, payload: { ...example.payload, action: "edited" } }));
     for (const { event, payload } of [...examples, ...edited]) {
-      const complete = {
-        ...payload,
-        installation: { id: 3 },
-        ...(payload.action === "edited" && { changes: { title: { from: "WIP" } } }),
-        ...(event === "issue_comment" && {
-          issue: { ...(payload.issue as object), pull_request: {} },
-          comment: { ...(payload.comment as object), body: "/review" },
-        }),
-      };
+      const complete = completed(event, payload);
       const body = JSON.stringify(complete);
       const response = await post(body, deliveryHeaders(body, event, newId()));
       if (response.status === 202) started.add(`${event}.${payload.action}`);
@@ -193,6 +212,36 @@ describe("a request that is no delivery of ours", () => {
   ])("%s at the webhook path%s is answered with %i", async (method, path, status) => {
     const init = method === "GET" ? {} : { body: "{}", headers: { "content-type": "application/json" } };
     expect((await fetch(server.endpoint + path, { method, ...init })).status).toBe(status);
+  });
+});
+
+describe("what the environment says", () => {
+  it("decides how long a push waits, and whose checks are made again", async () => {
+    const stored: unknown[] = [];
+    const queue: Queue = {
+      ...server.queue,
+      accept: async (_delivery, jobs) => {
+        stored.push(...jobs.map(({ task, quietMs }) => ({ kind: task.kind, quietMs })));
+        return true;
+      },
+    };
+    const env = testEnv("127.0.0.1:9", "unused", { APP_ID: "8", HUNKWISE_PUSH_WINDOW_SECONDS: "2.5" });
+    const other = await startTestServer({ env, queue });
+    const deliver = async (event: string, payload: object) => {
+      const body = JSON.stringify(payload);
+      return (
+        await fetch(other.endpoint, { method: "POST", body, headers: deliveryHeaders(body, event, newId()) })
+      ).status;
+    };
+    const rerun = completed("check_run", {
+      ...{ ...opened(), action: "rerequested" },
+      check_run: { head_sha: "a".repeat(40) },
+    });
+
+    expect(await deliver("pull_request", { ...opened(), action: "synchronize" })).toBe(202);
+    expect(await deliver("check_run", rerun)).toBe(200);
+    expect(stored).toEqual([{ kind: "review", quietMs: 2_500 }]);
+    await other.close();
   });
 });
 
