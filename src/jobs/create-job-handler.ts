@@ -5,6 +5,10 @@ import { type JobTools, jobFields } from "../queue/run-job.ts";
 import { concludeAtOnce } from "../reporters/check-run.ts";
 import { failedConclusion, passedConclusion } from "../reporters/conclusions.ts";
 import { closeEarlierChecks, isRefusal, type Met, triggerOf } from "./attempts.ts";
+import { dryRun, dryRunIn } from "./commands/dry-run.ts";
+import { askedIn, runCommand } from "./commands/run-command.ts";
+import { runReply } from "./commands/run-reply.ts";
+import { tellFailure } from "./commands/tell-failure.ts";
 import type { JobDependencies } from "./job-dependencies.ts";
 import { reviewPull } from "./review-pull.ts";
 
@@ -25,12 +29,15 @@ async function handle(job: ClaimedJob, tools: JobTools, deps: JobDependencies): 
   const { task } = job;
   switch (task.kind) {
     case "review":
-      return reviewPull({ ...job, task }, tools, deps);
+      return task.mode === "dry_run"
+        ? dryRun({ ...job, task }, tools, deps)
+        : reviewPull({ ...job, task }, tools, deps);
     case "pass_check":
       return passCheck(task, tools, deps);
     case "command":
+      return runCommand({ ...job, task }, tools, deps);
     case "reply":
-      return { kind: "skipped", reason: "nobody knows yet what to do with it" };
+      return runReply({ ...job, task }, tools, deps);
   }
 }
 
@@ -49,21 +56,32 @@ async function giveUp(
   job: ClaimedJob,
   reason: string,
   tools: JobTools,
-  { github, log }: JobDependencies,
+  deps: JobDependencies,
 ): Promise<void> {
   const { task } = job;
+  const { github, log } = deps;
   if (task.kind === "pass_check") return;
   const warn = (notice: string) => log.warn(jobFields(job), notice);
   const recorded = await tools.recorded();
   const opened = recorded.findLast((entry) => entry.kind === "check_opened");
   // What is no review has a check run only where it came to one in the end.
-  if (task.kind !== "review" && opened === undefined) return;
+  const isReview = task.kind === "review" && task.mode !== "dry_run";
+  if (!isReview && opened === undefined) return tellWhoAsked(job, reason, tools, deps);
   const api = await github.pull(task.repository, task.pull, tools.signal);
   const met = await meet(task, opened, api);
   await closeEarlierChecks(recorded, met, api, warn);
   if (met.state === "closed") return;
   const problem = await concludeAtOnce(api, met.headSha, met.trigger, failedConclusion(reason));
   if (problem) warn(problem);
+}
+
+/** A command is answered, whatever came of it; nobody waits for an answer to a reply. */
+async function tellWhoAsked(job: ClaimedJob, reason: string, tools: JobTools, deps: JobDependencies) {
+  const { task } = job;
+  if (task.kind === "command") await tellFailure(await askedIn({ ...job, task }, tools, deps), reason);
+  if (task.kind !== "review") return;
+  const asked = await dryRunIn({ ...job, task }, tools, deps);
+  if (asked) await tellFailure(asked, reason);
 }
 
 type Opened = Extract<TrajectoryEntry, { kind: "check_opened" }> | undefined;

@@ -1,0 +1,171 @@
+import type { StopReason } from "../../agent/events.ts";
+import type { TrajectoryEntry } from "../../agent/trajectory.ts";
+import { loadRepoConfig } from "../../config/load-repo-config.ts";
+import type { RepoConfig } from "../../config/repo-config.ts";
+import { createPrivacy } from "../../diff/filter.ts";
+import { AppError, publicLine } from "../../errors.ts";
+import type { OwnThread, PullRequest } from "../../github/pull-request-api.ts";
+import { eachRole, factsOf, type Models } from "../../llm/model.ts";
+import { runAnswerProcess } from "../../process/run-answer-process.ts";
+import { maxAttempts, type Outcome } from "../../queue/job.ts";
+import { jobFields } from "../../queue/run-job.ts";
+import { modelAnswer } from "../../reporters/render-answer.ts";
+import { type AnswerInput, AnswerResult } from "../../review/answer/answer-input.ts";
+import { limitsOf } from "../../review/limits.ts";
+import { publicFault } from "../../review/model-fault.ts";
+import type { Limits } from "../../review/review-input.ts";
+import { isRefusal, recordedTurns } from "../attempts.ts";
+import { DayBudget, withinDay } from "../day-budget.ts";
+import { watchModels } from "../watched-model.ts";
+import { type Asked, answered, say, whySilent } from "./asked.ts";
+import { askedThread } from "./question-thread.ts";
+
+/** Of one answer, within what the repository allows for a review. */
+const most = { turns: 20, tokens: 300_000, milliseconds: 5 * 60_000 };
+
+/**
+ * Answers a question about the change by a model that reads the head with tools, below the question. What the model said is
+ * recorded before it is posted, so that another attempt pays for nothing.
+ */
+export async function answerQuestion(asked: Asked, question: string): Promise<Outcome> {
+  const { deps, tools } = asked;
+  const silent = await whySilent(asked);
+  if (silent !== null) return { kind: "done", reason: silent };
+  if (deps.models === null) return answered(asked, NO_MODEL, "there is no model to ask");
+  const recorded = await tools.recorded();
+  const known = recordedAnswer(recorded);
+  if (known) return post(asked, known.answer, known.head);
+  try {
+    return await askModel({ asked, question, recorded, models: deps.models });
+  } catch (error) {
+    const isTold =
+      error instanceof AppError && (error.code === "budget_spent" || error.code === "config_invalid");
+    if (!isTold) throw error;
+    return answered(asked, `I cannot answer this: ${publicLine(error)}.`, error.message);
+  }
+}
+
+const NO_MODEL = "I cannot answer this: no model is configured here, only the built-in analyzers.";
+
+interface Question {
+  asked: Asked;
+  question: string;
+  recorded: readonly TrajectoryEntry[];
+  models: Models;
+}
+
+async function askModel({ asked, question, recorded, models }: Question): Promise<Outcome> {
+  const { api, deps, tools, by, comment, job } = asked;
+  const pull = await api.pull();
+  const { config } = await loadRepoConfig((path) => api.fileAt(path, pull.baseSha));
+  const thread = comment.thread === null ? null : askedThread(await ownThreads(asked), asked);
+  if (thread && createPrivacy(config.paths.private)(thread.path))
+    return answered(asked, WITHHELD, "it is private");
+  const budget = budgetOf(asked, config);
+  const turns = recordedTurns(recorded);
+  if (turns.length === 0) await budget.require();
+  await deps.modelsReady(tools.signal);
+  const watched = watchModels(eachRole(models, (model) => budget.meter(model)));
+  const input: AnswerInput = {
+    targetBranch: pull.baseRef,
+    pull: { number: pull.number, title: pull.title, body: pull.body },
+    question: { by, body: question },
+    ...{ thread, config },
+    limits: withinDay(limitsFor(config), await budget.left(), turns),
+    models: eachRole(models, factsOf),
+  };
+  const answer = await readAndAnswer(asked, pull, { input, models: watched.models, turns });
+  const fault = answer.text === null ? watched.lastFault() : undefined;
+  // The provider's own words are for the log; people are told the kind of fault.
+  if (fault?.retryable && job.attempt < maxAttempts) throw fault;
+  if (answer.text === null) return answered(asked, noAnswer(answer.stop_reason, fault), "there is no answer");
+  await tools.record({ kind: "result", head: pull.headSha, base: pull.baseSha, result: answer });
+  return post(asked, answer, pull.headSha);
+}
+
+const WITHHELD =
+  "I cannot answer this: the configuration keeps this file from the model, and what was said of it.";
+
+interface Prepared {
+  input: AnswerInput;
+  models: Models;
+  turns: ReturnType<typeof recordedTurns>;
+}
+
+async function readAndAnswer(
+  { job, deps, tools: { signal, record } }: Asked,
+  { number, headSha: head, baseSha: base, baseRef }: PullRequest,
+  { input, models, turns }: Prepared,
+): Promise<AnswerResult> {
+  const { repository } = job.task;
+  const checkout = await deps.checkout({ repository, pull: number, head, base, baseRef, signal });
+  try {
+    return await runAnswerProcess({
+      ...{ place: checkout.place, input, models, signal },
+      trajectory: { append: record },
+      replay: turns,
+      onProgress(event) {
+        if (event.type === "crash")
+          deps.log.error({ ...jobFields(job), ...event }, `Fault in ${event.where}`);
+        if (event.type === "model_failed") deps.log.warn(jobFields(job), `The model failed: ${event.error}`);
+      },
+    });
+  } finally {
+    await checkout.release();
+  }
+}
+
+async function ownThreads({ api }: Asked): Promise<OwnThread[]> {
+  try {
+    return await api.ownThreads();
+  } catch (error) {
+    if (!isRefusal(error)) throw error;
+    return [];
+  }
+}
+
+function budgetOf({ job, deps }: Asked, { budget }: RepoConfig): DayBudget {
+  const { repository, pull } = job.task;
+  return new DayBudget({
+    ...{ spending: deps.spending, now: deps.now },
+    by: { installation: repository.installation, repository: repository.id, pull },
+    ofPull: { tokens: budget.day.tokens, costUsd: budget.day.cost_usd },
+    ofInstallation: deps.dailyBudget,
+  });
+}
+
+function limitsFor(config: RepoConfig): Limits {
+  const { turns, tokens, costUsd, milliseconds } = limitsOf(config);
+  return {
+    turns: Math.min(turns, most.turns),
+    tokens: Math.min(tokens, most.tokens),
+    milliseconds: Math.min(milliseconds, most.milliseconds),
+    costUsd,
+  };
+}
+
+const limits: Partial<Record<StopReason, string>> = {
+  turn_limit: "I did not come to an end within the limit of turns",
+  token_limit: "I did not come to an end within the limit of tokens",
+  cost_limit: "I did not come to an end within the limit of costs",
+  time_limit: "I did not come to an end within the time limit",
+};
+
+function noAnswer(reason: StopReason, fault: AppError | undefined): string {
+  if (fault) return `I cannot answer this. ${publicFault(fault)}`;
+  return `I cannot answer this: ${limits[reason] ?? "the model gave no answer"}.`;
+}
+
+/** What an attempt before came to, and could not post. */
+function recordedAnswer(
+  recorded: readonly TrajectoryEntry[],
+): { answer: AnswerResult; head: string } | undefined {
+  const last = recorded.findLast((entry) => entry.kind === "result");
+  const { data } = AnswerResult.safeParse(last?.result);
+  return last && data ? { answer: data, head: last.head } : undefined;
+}
+
+async function post(asked: Asked, answer: AnswerResult, head: string): Promise<Outcome> {
+  if (answer.text !== null) await say(asked, modelAnswer(answer, answer.text, head));
+  return { kind: "done", reason: "answered" };
+}

@@ -1,0 +1,52 @@
+import { loadRepoConfig } from "../../config/load-repo-config.ts";
+import { AppError, publicLine } from "../../errors.ts";
+import type { Outcome, ReviewTask } from "../../queue/job.ts";
+import type { JobTools } from "../../queue/run-job.ts";
+import { currentLedger } from "../../reporters/current-ledger.ts";
+import { renderDryRun } from "../../reporters/render-dry-run.ts";
+import type { JobDependencies } from "../job-dependencies.ts";
+import { type ReviewJob, reviewUnseen } from "../review-and-publish.ts";
+import { type Asked, answered, isAnswered, mayWrite, react, say } from "./asked.ts";
+
+/** Reviews the whole change and shows in one comment what that would have posted: no review, no summary, no check run. */
+export async function dryRun(job: ReviewJob, tools: JobTools, deps: JobDependencies): Promise<Outcome> {
+  const asked = await dryRunIn(job, tools, deps);
+  if (asked === null) return { kind: "skipped", reason: "nobody asked for it" };
+  if (!(await mayWrite(asked))) return { kind: "skipped", reason: `${asked.by} has no write access` };
+  await react(asked);
+  if (await isAnswered(asked)) return { kind: "done", reason: "it was answered already" };
+  const { api } = asked;
+  const pull = await api.pull();
+  if (pull.state === "closed") return { kind: "skipped", reason: "the pull request is closed" };
+  try {
+    const loaded = await loadRepoConfig((path) => api.fileAt(path, pull.baseSha));
+    const ledger = await currentLedger(api, pull);
+    const subject = {
+      job,
+      api,
+      pull,
+      trigger: job.task.trigger,
+      loaded,
+      ledger,
+      recorded: await tools.recorded(),
+    };
+    const result = await reviewUnseen(subject, tools, deps);
+    await say(asked, (maxBytes) => renderDryRun(result, maxBytes));
+    return { kind: "done", reason: `${result.findings.length} would be posted` };
+  } catch (error) {
+    if (!(error instanceof AppError) || error.code !== "budget_spent") throw error;
+    return answered(asked, `Not reviewed: ${publicLine(error)}.`, error.message);
+  }
+}
+
+/** Null for one that no person asked for in a comment. */
+export async function dryRunIn(
+  job: ReviewJob,
+  tools: JobTools,
+  deps: JobDependencies,
+): Promise<Asked<ReviewTask> | null> {
+  const { repository, pull, commentId, thread, requestedBy } = job.task;
+  if (commentId === null || requestedBy === null) return null;
+  const api = await deps.github.pull(repository, pull, tools.signal);
+  return { job, comment: { id: commentId, thread }, by: requestedBy, api, tools, deps };
+}

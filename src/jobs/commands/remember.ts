@@ -1,0 +1,110 @@
+import { loadRepoConfig } from "../../config/load-repo-config.ts";
+import { AppError, publicLine } from "../../errors.ts";
+import type { PullRequest } from "../../github/pull-request-api.ts";
+import type { Outcome } from "../../queue/job.ts";
+import { untrustedCode } from "../../reporters/render-untrusted.ts";
+import { escapeInvisible } from "../../text/escape-invisible.ts";
+import { fence } from "../../text/fence.ts";
+import { addRule } from "./add-rule.ts";
+import { type Asked, answered, isAnswered, pageOf } from "./asked.ts";
+import { patchOf } from "./patch.ts";
+
+/** Characters. A rule is a sentence or two; who wants more writes a guideline file. */
+const LONGEST = 500;
+const NEW_FILE = ".github/hunkwise.yml";
+
+/**
+ * Proposes a rule for later reviews by a pull request to the configuration, or shows the patch where we may not write. Nothing
+ * holds before somebody has merged it.
+ */
+export async function remember(asked: Asked, text: string): Promise<Outcome> {
+  const { api } = asked;
+  if (await isAnswered(asked)) return { kind: "done", reason: "it was answered already" };
+  const rule = text.replace(/\r\n?/g, "\n").trim();
+  if (rule.length > LONGEST)
+    return answered(
+      asked,
+      `A rule has at most ${LONGEST} characters, and this one has ${rule.length}.`,
+      "it is too long",
+    );
+  const pull = await api.pull();
+  const proposal = await proposalFor(asked, pull, rule);
+  if ("refused" in proposal) return answered(asked, proposal.refused, "it cannot be added");
+  return propose(asked, pull, proposal);
+}
+
+interface Proposal {
+  path: string;
+  before: string | null;
+  after: string;
+  rule: string;
+}
+
+/** The file of the branch that the pull request is to be merged into: that one's configuration holds for it. */
+async function proposalFor(
+  { api, deps, job, tools }: Asked,
+  { baseRef }: PullRequest,
+  rule: string,
+): Promise<Proposal | { refused: string }> {
+  const texts = new Map<string, string | undefined>();
+  async function read(path: string): Promise<string | undefined> {
+    const text = await api.fileAt(path, baseRef);
+    texts.set(path, text);
+    return text;
+  }
+  const organization = await deps.github.organization(job.task.repository, tools.signal);
+  try {
+    const { path, inherited } = await loadRepoConfig(read, organization);
+    // A file of its own would take the place of the organisation's, with all that stands in it.
+    if (inherited) return { refused: INHERITED };
+    const file = path ?? NEW_FILE;
+    const before = texts.get(file) ?? null;
+    const added = addRule(before, rule);
+    if (!added.ok) return { refused: `Not added: ${added.reason}.` };
+    return { path: file, before, after: added.text, rule };
+  } catch (error) {
+    if (!(error instanceof AppError) || error.code !== "config_invalid") throw error;
+    return { refused: `Not added: ${publicLine(error)}.` };
+  }
+}
+
+const INHERITED =
+  "Not added: the configuration of this repository is its organisation's, which a file here would take the place of. Add the rule there, below `instructions`, or begin a file here with what is to hold from it.";
+
+async function propose(asked: Asked, { baseRef }: PullRequest, proposal: Proposal): Promise<Outcome> {
+  const { deps, job, tools, comment, by } = asked;
+  const { path, after, rule } = proposal;
+  try {
+    const writer = await deps.github.writer(job.task.repository, tools.signal);
+    const page = await writer.propose({
+      branch: `hunkwise/remember-${comment.id}`,
+      base: baseRef,
+      ...{ path, text: after },
+      title: "Remember a rule for reviews",
+      body: [
+        `${untrustedCode(by)} asked for this rule in [a comment](${linkOf(asked)}). Once this is merged, reviews of pull requests into ${untrustedCode(baseRef)} are told of it:`,
+        shown(rule),
+      ].join("\n\n"),
+    });
+    return answered(asked, `Proposed in ${page}. The rule holds once that is merged.`, "proposed");
+  } catch (error) {
+    if (!(error instanceof AppError) || error.code !== "github_forbidden") throw error;
+    return answered(asked, patchAnswer(proposal), "shown as a patch: it may not write");
+  }
+}
+
+function patchAnswer({ path, before, after }: Proposal): string {
+  return [
+    `I may not propose this by myself: that takes the permission \`Contents: Read and write\`, which this installation has not granted. The patch of ${untrustedCode(path)}:`,
+    shown(patchOf(path, before, after), "diff"),
+  ].join("\n\n");
+}
+
+/** As code: it is shown as it was written, and does nothing. */
+const shown = (text: string, info = "") => fence(escapeInvisible(text), info);
+
+/** Comments on lines have a page of another name. */
+function linkOf(asked: Asked): string {
+  const page = pageOf(asked);
+  return asked.comment.thread === null ? page : page.replace("#issuecomment-", "#discussion_r");
+}

@@ -1,0 +1,94 @@
+import { errorLine } from "../../errors.ts";
+import { isStanding, type Ledger, type LedgerEntry } from "../../ledger/entry.ts";
+import { formatMarker, parseMarker } from "../../ledger/marker.ts";
+import type { Outcome } from "../../queue/job.ts";
+import { jobFields } from "../../queue/run-job.ts";
+import { currentLedger } from "../../reporters/current-ledger.ts";
+import { plural } from "../../reporters/outcome.ts";
+import { postOnce } from "../../reporters/post-once.ts";
+import { untrustedCode } from "../../reporters/render-untrusted.ts";
+import { isRefusal } from "../attempts.ts";
+import { type Asked, answered, isAnswered, reviewAfter, say } from "./asked.ts";
+
+/** GitHub takes about one comment a second: more would hold up everything else of the repository for minutes. */
+const MOST = 100;
+
+/**
+ * Dismisses the finding in whose thread it was asked for; in the conversation, all that stand. Each is told in its own thread,
+ * which makes it so, and resolved where we may. Then a review follows, for the summary and the check run.
+ */
+export async function resolve(asked: Asked): Promise<Outcome> {
+  const { api, comment } = asked;
+  // A delivery that came twice must not dismiss what was found since.
+  if (await isAnswered(asked)) return reviewAfter(asked);
+  const pull = await api.pull();
+  const ledger = await currentLedger(api, pull);
+  const wanted = ledger.entries.filter((one) => isWanted(one, comment.thread));
+  if (comment.thread !== null && wanted.length === 0)
+    return answered(asked, "No finding of mine began this thread.", "there is no finding in the thread");
+  const standing = wanted.filter(isStanding).slice(0, MOST);
+  const dismissed: LedgerEntry[] = [];
+  for (const entry of standing) if (await dismiss(entry, asked)) dismissed.push(entry);
+  const unresolved = await resolveThreads([...dismissed, ...wanted.filter(isHalfDone)], asked);
+  const left = wanted.filter(isStanding).length - dismissed.length;
+  if (comment.thread === null) await say(asked, summary(dismissed.length, left, unresolved, ledger));
+  return reviewAfter(asked);
+}
+
+const isWanted = ({ comment, state, dismissal }: LedgerEntry, thread: number | null) =>
+  comment !== null &&
+  (thread === null ? isStanding({ state }) || dismissal?.how === "command" : comment === thread);
+
+/** Told of in an attempt that ended before the thread was resolved. */
+const isHalfDone = ({ dismissal, resolved }: LedgerEntry) => dismissal?.how === "command" && !resolved;
+
+/** Whether it was told of; not where GitHub takes no answer. */
+async function dismiss({ comment }: LedgerEntry, { api, by, job, deps }: Asked): Promise<boolean> {
+  if (comment === null) return false;
+  const marker = formatMarker({ kind: "dismissed", comment, by });
+  const stands = async () =>
+    (await api.ownReviewComments()).some(({ body }) => {
+      const said = parseMarker(body);
+      return said?.kind === "dismissed" && said.comment === comment;
+    });
+  try {
+    await postOnce(() => api.reply(comment, `Dismissed by ${untrustedCode(by)}.\n\n${marker}`), stands);
+    return true;
+  } catch (error) {
+    if (!isRefusal(error)) throw error;
+    deps.log.warn(jobFields(job), `A finding could not be dismissed: ${errorLine(error)}`);
+    return false;
+  }
+}
+
+/** Why threads stay open; null where none does. The first refusal speaks for all. */
+async function resolveThreads(
+  entries: readonly LedgerEntry[],
+  { api, job, deps }: Asked,
+): Promise<string | null> {
+  for (const { thread, resolved } of entries) {
+    if (thread === null || resolved) continue;
+    try {
+      await api.resolveThread(thread);
+    } catch (error) {
+      if (!isRefusal(error)) throw error;
+      deps.log.warn(jobFields(job), `Threads stay open: ${errorLine(error)}`);
+      return "Their threads stay open: GitHub lets an App resolve threads only with the permission `Contents: Read and write`.";
+    }
+  }
+  return null;
+}
+
+function summary(done: number, left: number, unresolved: string | null, { state }: Ledger): string {
+  const listed = state.carried.length;
+  return [
+    done === 0 && left === 0 ? "No finding is open." : `Dismissed ${plural(done, "finding")}.`,
+    ...(left > 0 ? [`${left} more ${left === 1 ? "is" : "are"} open.`] : []),
+    ...(done > 0 && unresolved !== null ? [unresolved] : []),
+    ...(listed > 0
+      ? [
+          `${plural(listed, "finding")} without a thread of ${listed === 1 ? "its" : "their"} own in the summary cannot be dismissed this way.`,
+        ]
+      : []),
+  ].join(" ");
+}

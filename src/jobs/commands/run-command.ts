@@ -1,0 +1,46 @@
+import type { ClaimedJob, CommandTask, Outcome } from "../../queue/job.ts";
+import type { JobTools } from "../../queue/run-job.ts";
+import type { JobDependencies } from "../job-dependencies.ts";
+import { answerQuestion } from "./answer-question.ts";
+import { type Asked, mayWrite, react } from "./asked.ts";
+import { help } from "./help.ts";
+import { pause, resume } from "./pause.ts";
+import { remember } from "./remember.ts";
+import { resolve } from "./resolve.ts";
+
+export type CommandJob = ClaimedJob & { task: CommandTask };
+
+/**
+ * Does what a person asked for in a comment. Who cannot write to the repository gets no answer and costs nothing. May be run
+ * again after a crash at any point: an answer stands once, and what was paid for is not paid again.
+ */
+export async function runCommand(job: CommandJob, tools: JobTools, deps: JobDependencies): Promise<Outcome> {
+  const asked = await askedIn(job, tools, deps);
+  if (!(await mayWrite(asked))) return { kind: "skipped", reason: `${asked.by} has no write access` };
+  await react(asked);
+  const { command } = job.task;
+  switch (command.name) {
+    case "help":
+      return help(asked);
+    case "ask":
+      return answerQuestion(asked, command.question);
+    case "pause":
+      return pause(asked);
+    case "resume":
+      return resume(asked);
+    case "resolve":
+      return resolve(asked);
+    case "remember":
+      return remember(asked, command.rule);
+  }
+}
+
+export async function askedIn(
+  job: CommandJob,
+  tools: JobTools,
+  deps: JobDependencies,
+): Promise<Asked<CommandTask>> {
+  const { repository, pull, commentId, thread, requestedBy } = job.task;
+  const api = await deps.github.pull(repository, pull, tools.signal);
+  return { job, comment: { id: commentId, thread }, by: requestedBy, api, tools, deps };
+}

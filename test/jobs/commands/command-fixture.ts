@@ -1,0 +1,184 @@
+import type { TrajectoryEntry } from "../../../src/agent/trajectory.ts";
+import { AppError } from "../../../src/errors.ts";
+import type { FileProposal } from "../../../src/github/pull-request-api.ts";
+import { createJobHandler } from "../../../src/jobs/create-job-handler.ts";
+import type { JobDependencies } from "../../../src/jobs/job-dependencies.ts";
+import { formatMarker } from "../../../src/ledger/marker.ts";
+import { forAllRoles, type Model } from "../../../src/llm/model.ts";
+import type { ClaimedJob, Command, Outcome, Task } from "../../../src/queue/job.ts";
+import type { JobTools } from "../../../src/queue/run-job.ts";
+import { dayOf, type Spending } from "../../../src/queue/spending.ts";
+import { MemoryGitHub } from "../../reporters/memory-github.ts";
+import { placeOf } from "../../support/checkout-place.ts";
+import { GitRepo } from "../../support/git-repo.ts";
+
+const repository = { installation: 1, id: 7, owner: "octo", name: "shop" };
+
+/** The pull request that all of a file's tests comment on; its repository is made once. */
+export class CommandedRepository implements AsyncDisposable {
+  readonly #repo = GitRepo.create();
+  readonly head: string;
+  readonly base: string;
+
+  constructor() {
+    this.#repo.importCommits([
+      { branch: "main", files: [["src/cart.js", "export const rate = 1;\n"]] },
+      { branch: "change", parents: ["main"], files: [["src/cart.js", "export const rate = 2;\n"]] },
+    ]);
+    this.head = this.#repo.git("rev-parse", "change");
+    this.base = this.#repo.git("rev-parse", "main");
+  }
+
+  place = () => placeOf(this.#repo, this.base, this.head);
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#repo.dispose();
+  }
+}
+
+/** The handlers before a GitHub in memory, without a queue: each call is an attempt at the same job. */
+export class Commanded {
+  readonly github = new MemoryGitHub();
+  /** What all attempts recorded. */
+  readonly recorded: TrajectoryEntry[] = [];
+  /** Texts of files of the base. */
+  readonly files = new Map<string, string>();
+  readonly organization = new Map<string, string>();
+  readonly proposals: FileProposal[] = [];
+  readonly log: string[] = [];
+  model: Model | null = null;
+  mayWriteContents = true;
+  checkouts = 0;
+  spent = 0;
+  readonly #repo: CommandedRepository;
+
+  constructor(repo: CommandedRepository) {
+    this.#repo = repo;
+    Object.assign(this.github.state, { headSha: repo.head, baseSha: repo.base, author: "ada" });
+    Object.assign(this.github, { fileAt: async (path: string) => this.files.get(path) });
+    for (const [login, permission] of Object.entries({ ada: "read", grace: "write", eve: "none" } as const))
+      this.github.permissions.set(login, permission);
+  }
+
+  /** A command of grace, who may write. */
+  command(command: Command, over: { commentId?: number; thread?: number | null; by?: string } = {}) {
+    const { commentId = 9_001, thread = null, by = "grace" } = over;
+    return this.attempt({
+      ...{ kind: "command", command, repository, pull: 7, thread, commentId },
+      ...{ requestedBy: by, headSha: null },
+    });
+  }
+
+  reply(thread: number, by: string, body: string, commentId = 9_001) {
+    return this.attempt({
+      ...{ kind: "reply", repository, pull: 7, commentId, thread, author: by, body, headSha: null },
+    });
+  }
+
+  dryRun(by = "grace", attempt = 1) {
+    return this.attempt(
+      {
+        ...{ kind: "review", mode: "dry_run", again: false, repository, pull: 7, headSha: null },
+        ...{ trigger: "comment:9001", thread: null, commentId: 9_001, requestedBy: by },
+      },
+      attempt,
+    );
+  }
+
+  attempt(task: Task, attempt = 1): Promise<Outcome> {
+    return createJobHandler(this.#dependencies()).handle(jobOf(task, attempt), this.#tools());
+  }
+
+  giveUp(task: Task, reason: string): Promise<void> {
+    return createJobHandler(this.#dependencies()).giveUp(jobOf(task, 5), reason, this.#tools());
+  }
+
+  /** Posts a finding of ours and resolves to its comment's id. */
+  async finding(id: string, severity: "critical" | "high" | "medium" | "low" = "medium"): Promise<number> {
+    const marker = formatMarker({
+      ...{ kind: "finding", id, severity, category: "correctness", symbol: null, code: null, files: [] },
+      ...{ head: this.#repo.head, trigger: "event#7@main" },
+    });
+    const body = `**Medium: Finding ${id}**\n\nIt is wrong.\n\n${marker}`;
+    const place = { path: "src/cart.js", side: "RIGHT", line: 1, startLine: null } as const;
+    await this.github.createReview(this.#repo.head, "", [{ ...place, body }]);
+    return this.github.reviews.at(-1)?.comments.at(-1)?.id ?? 0;
+  }
+
+  /** Bodies of what we wrote in a thread. */
+  ours(thread: number): string[] {
+    return this.github
+      .thread(thread)
+      .replies.filter(({ author }) => author.kind === "us")
+      .map(({ body }) => body);
+  }
+
+  /** Comments in the conversation, but the sticky summary. */
+  said(): string[] {
+    return this.github.comments.map(({ body }) => body).filter((body) => !body.includes("hunkwise:summary"));
+  }
+
+  checks(): string[] {
+    return this.github.checks.map(({ history, externalId }) => {
+      const { conclusion, status } = history.at(-1) ?? { status: "none" };
+      return `${externalId.slice(41)}: ${conclusion ?? status}`;
+    });
+  }
+
+  #tools(): JobTools {
+    return {
+      signal: new AbortController().signal,
+      record: async (entry) => void this.recorded.push(structuredClone(entry)),
+      recorded: async () => [...this.recorded],
+      stillOurs: async () => true,
+    };
+  }
+
+  #dependencies(): JobDependencies {
+    const at = (level: string) => (_: object, message: string) => void this.log.push(`${level}: ${message}`);
+    return {
+      github: {
+        repository: async () => this.github,
+        pull: async () => this.github,
+        writer: async () => ({ propose: (proposal) => this.#propose(proposal) }),
+        organization: async () => async (path) => this.organization.get(path),
+      },
+      checkout: async () => {
+        this.checkouts += 1;
+        const held = await this.#repo.place();
+        return { place: held.place, release: async () => held[Symbol.dispose](), tidy: async () => {} };
+      },
+      models: this.model && forAllRoles(this.model),
+      modelsReady: async () => {},
+      spending: this.#spending(),
+      dailyBudget: { tokens: 1_000_000, costUsd: null },
+      now: () => Date.parse("2026-11-22T10:00:00Z"),
+      webUrl: "https://github.example",
+      version: "0",
+      log: { info: at("info"), warn: at("warn"), error: at("error") },
+    };
+  }
+
+  async #propose(proposal: FileProposal): Promise<string> {
+    if (!this.mayWriteContents) throw new AppError("github_forbidden", "not granted");
+    this.proposals.push(proposal);
+    return "https://github.example/octo/shop/pull/8";
+  }
+
+  #spending(): Spending {
+    return {
+      charge: async (_, { tokens }) => {
+        this.spent += tokens;
+      },
+      spentOn: async (day) => ({
+        tokens: day === dayOf(Date.parse("2026-11-22T10:00:00Z")) ? this.spent : 0,
+        costUsd: 0,
+      }),
+      close: async () => {},
+    };
+  }
+}
+
+const jobOf = (task: Task, attempt: number): ClaimedJob => ({
+  ...{ id: "job", task, attempt, fence: 1, deliveryId: null, createdAt: 0 },
+});
