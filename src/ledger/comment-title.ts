@@ -7,3 +7,13 @@ export function commentTitle(body: string): string {
   // What rendering puts in: escapes, and a sign that does not show and keeps `@` and `#` from being links.
   return title.replaceAll("\u200b", "").replace(/\\([!-/:-@[-`{-~])/g, "$1");
 }
+
+/** Begins the last part of a comment on a finding: it is folded away, and of no use to who reads what the finding is. */
+const checkedPart = "<details><summary>How this was checked</summary>";
+
+/** What a comment of ours on a finding says: without its marker, and without how it was checked. */
+export function commentText(body: string): string {
+  const said = body.trimEnd().replace(/(?:^|\n)<!-- hunkwise:[^\n]*$/, "");
+  const checked = said.lastIndexOf(checkedPart);
+  return (checked < 0 ? said : said.slice(0, checked)).trim();
+}

@@ -1,0 +1,40 @@
+import type { CommentRef, OwnText, OwnThread } from "../github/pull-request-api.ts";
+import { parseMarker } from "./marker.ts";
+
+/** What we have answered on a pull request. */
+export interface Answers {
+  /** The comment in question has its answer. */
+  given: boolean;
+  /** In its thread; 0 for one in the conversation. */
+  inThread: number;
+  /** On the pull request. */
+  inAll: number;
+}
+
+/** Our own texts on a pull request. */
+export interface OwnTexts {
+  conversation: readonly OwnText[];
+  /** On lines and files, answers in threads among them. */
+  lines: readonly OwnText[];
+  threads: readonly OwnThread[];
+}
+
+/** Counts our answers. Whose an answer in a thread is, GitHub says; what else is given here has to be ours. */
+export function answersTo({ id, thread }: CommentRef, { conversation, lines, threads }: OwnTexts): Answers {
+  const replies = threads.flatMap((one) =>
+    one.replies
+      .filter(({ author }) => author.kind === "us")
+      .map((reply) => ({ ...reply, thread: one.comment })),
+  );
+  // An answer in a thread is read from both.
+  const inThreads = new Map([...lines, ...replies].map((text) => [text.id, text]));
+  const all = [...conversation, ...inThreads.values()].flatMap(({ body }) => answeredBy(body) ?? []);
+  const here = replies.filter((reply) => reply.thread === thread && answeredBy(reply.body) !== undefined);
+  return { given: all.includes(id), inThread: here.length, inAll: all.length };
+}
+
+/** The comment that a text of ours answers. */
+export function answeredBy(body: string): number | undefined {
+  const marker = parseMarker(body);
+  return marker?.kind === "answer" ? marker.comment : undefined;
+}

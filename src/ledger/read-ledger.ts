@@ -1,0 +1,149 @@
+import { AppError, type ErrorCode, errorLine } from "../errors.ts";
+import type { OwnComment, OwnText, OwnThread, PullRequestApi } from "../github/pull-request-api.ts";
+import { commentText, commentTitle } from "./comment-title.ts";
+import { dismissalRights } from "./dismissal-rights.ts";
+import { isStanding, type Ledger, type LedgerEntry } from "./entry.ts";
+import { type Marker, parseMarker } from "./marker.ts";
+import { emptyState } from "./state.ts";
+import {
+  dismissed,
+  isTheirs,
+  type Judges,
+  open,
+  outdated,
+  standingByWord,
+  standingOf,
+  type Word,
+  wordOn,
+} from "./thread-state.ts";
+
+export type LedgerSource = Pick<
+  PullRequestApi,
+  "ownComments" | "ownThreads" | "ownReviewComments" | "permissionOf"
+>;
+
+/**
+ * Reads from our own texts on a pull request what was found, what became of it and what was read. Entries come in the order of
+ * their comments, deleted ones last. Rejects with an AppError where GitHub cannot be asked; of threads alone it goes without.
+ *
+ * @param pull the author, who may dismiss less than people with write access
+ */
+export async function readLedger(api: LedgerSource, pull: { author: string }): Promise<Ledger> {
+  const comments = await api.ownComments();
+  const { sticky, state } = stickyAmong(comments);
+  const { entries, notice } = await entriesOf(api, pull, comments);
+  const known = new Set(entries.map(({ id }) => id));
+  const deleted = [...new Set(state.posted)].filter((id) => !known.has(id)).map(deletedEntry);
+  return { state, sticky, entries: [...entries, ...deleted], notice };
+}
+
+/** Where two were posted, by a crash or a race, the oldest is the one that is kept up. */
+function stickyAmong(comments: readonly OwnText[]): Pick<Ledger, "sticky" | "state"> {
+  for (const sticky of comments.toSorted((a, b) => a.id - b.id)) {
+    const marker = parseMarker(sticky.body);
+    if (marker?.kind === "summary") return { sticky, state: marker.state };
+  }
+  return { sticky: null, state: emptyState };
+}
+
+async function entriesOf(
+  api: LedgerSource,
+  { author }: { author: string },
+  comments: readonly OwnText[],
+): Promise<Pick<Ledger, "entries" | "notice">> {
+  const words = comments.flatMap(({ body }) => wordOn(body) ?? []);
+  const { threads, notice } = await threadsOrNotice(api);
+  if (threads === undefined) return { entries: withoutThreads(await api.ownReviewComments(), words), notice };
+  const judges = { author, mayDismiss: dismissalRights(api, author) };
+  const entries: LedgerEntry[] = [];
+  for (const thread of threads.toSorted((a, b) => a.comment - b.comment)) {
+    const entry = await entryOfThread(thread, judges);
+    if (entry) entries.push(withWord(entry, words));
+  }
+  return { entries, notice };
+}
+
+const passing = new Set<ErrorCode>([
+  "github_forbidden",
+  "github_not_found",
+  "github_invalid",
+  "github_failed",
+]);
+
+/** GraphQL, which alone knows of threads, may be closed to us, and fails by itself at times: what was found shall not wait for it. */
+async function threadsOrNotice(
+  api: LedgerSource,
+): Promise<{ threads: readonly OwnThread[] | undefined; notice: string | null }> {
+  try {
+    return { threads: await api.ownThreads(), notice: null };
+  } catch (error) {
+    if (!(error instanceof AppError && passing.has(error.code))) throw error;
+    return { threads: undefined, notice: `No state of our earlier comments: ${errorLine(error)}` };
+  }
+}
+
+async function entryOfThread(thread: OwnThread, judges: Judges): Promise<LedgerEntry | undefined> {
+  const marker = findingIn(thread.body);
+  if (marker === undefined) return undefined;
+  const { path, side, line, startLine, originalLine, resolved, url, body } = thread;
+  return {
+    ...{
+      comment: thread.comment,
+      path,
+      side,
+      line,
+      startLine,
+      originalLine,
+      thread: thread.id,
+      resolved,
+      url,
+    },
+    ...said(marker, body),
+    ...(await standingOf(thread, marker.severity, judges)),
+    isTheirs: isTheirs(thread),
+    replies: thread.replies.filter(({ author }) => author.kind === "person").map((reply) => reply.body),
+  };
+}
+
+/** What REST knows of our comments, and our own answers, which say whose finding they speak of. */
+function withoutThreads(comments: readonly OwnComment[], elsewhere: readonly Word[]): LedgerEntry[] {
+  const words = [...elsewhere, ...comments.flatMap(({ body }) => wordOn(body) ?? [])];
+  return comments
+    .toSorted((a, b) => a.id - b.id)
+    .flatMap(({ id, path, side, line, url, body, ...rest }) => {
+      const marker = findingIn(body);
+      if (marker === undefined) return [];
+      const entry: LedgerEntry = {
+        ...{ comment: id, path, side, line, startLine: null, originalLine: line, url, ...said(marker, body) },
+        ...{ thread: null, resolved: false, isTheirs: false, replies: [] },
+        ...(rest.outdated ? outdated : open),
+      };
+      return [withWord(entry, words)];
+    });
+}
+
+/** Takes our word for what became of a finding, where its thread has not told it. */
+function withWord(entry: LedgerEntry, words: readonly Word[]): LedgerEntry {
+  const word = isStanding(entry) ? words.findLast(({ comment }) => comment === entry.comment) : undefined;
+  return word ? { ...entry, ...standingByWord(word, null) } : entry;
+}
+
+type FindingMarker = Extract<Marker, { kind: "finding" }>;
+
+function findingIn(body: string): FindingMarker | undefined {
+  const marker = parseMarker(body);
+  return marker?.kind === "finding" ? marker : undefined;
+}
+
+const said = ({ id, severity, category, symbol, code, files }: FindingMarker, body: string) => ({
+  ...{ id, severity, category, symbol, code, files },
+  ...{ title: commentTitle(body), text: commentText(body) },
+});
+
+/** Of a deleted comment its finding's id is all that is left; only who may write to the repository can have deleted it. */
+const deletedEntry = (id: string): LedgerEntry => ({
+  ...{ id, comment: null, path: "", side: "RIGHT", line: null, startLine: null, originalLine: null },
+  ...{ severity: "low", category: null, symbol: null, code: null, files: [], title: "", text: "" },
+  ...{ thread: null, resolved: false, isTheirs: true, replies: [], url: "" },
+  ...dismissed("deleted", null, null),
+});

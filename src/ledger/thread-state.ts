@@ -1,0 +1,115 @@
+import type { Severity } from "../finding.ts";
+import type { OwnThread, ThreadComment } from "../github/pull-request-api.ts";
+import { isSamePerson, type MayDismiss } from "./dismissal-rights.ts";
+import type { Dismissal, LedgerEntry } from "./entry.ts";
+import { type Marker, parseMarker } from "./marker.ts";
+import { dismisses } from "./words.ts";
+
+export type Standing = Pick<LedgerEntry, "state" | "dismissal">;
+
+/** Who is asked about a thread. */
+export interface Judges {
+  mayDismiss: MayDismiss;
+  /** Of the pull request. */
+  author: string;
+}
+
+export const open: Standing = { state: "open", dismissal: null };
+export const outdated: Standing = { state: "outdated", dismissal: null };
+const fixed: Standing = { state: "fixed", dismissal: null };
+
+export const dismissed = (how: Dismissal["how"], by: string | null, at: string | null): Standing => ({
+  state: "dismissed",
+  dismissal: { how, by, at },
+});
+
+/**
+ * What became of the finding in a thread. What a person did to the thread as a whole counts first, then our own last word in it,
+ * then thumbs down and replies, then whether its code has changed.
+ */
+export async function standingOf(thread: OwnThread, severity: Severity, judges: Judges): Promise<Standing> {
+  const byPerson = await resolvedByPerson(thread, severity, judges);
+  return (
+    byPerson ??
+    ourWord(thread) ??
+    (await saidDismissal(thread, severity, judges)) ??
+    (thread.outdated ? outdated : open)
+  );
+}
+
+/** A person took part in a thread: it is theirs. Who resolved it and is not named may have been one. */
+export const isTheirs = ({ resolved, resolvedBy, replies }: OwnThread): boolean =>
+  replies.some(({ author }) => author.kind === "person") ||
+  (resolved && (resolvedBy === null || resolvedBy.kind === "person"));
+
+/**
+ * Resolved after its code has changed: fixed, where nobody has said that it stays. Resolved as it was: dismissed. GitHub lets only
+ * people with write access resolve, and the author: they may not put aside alone what is severe.
+ */
+async function resolvedByPerson(
+  thread: OwnThread,
+  severity: Severity,
+  judges: Judges,
+): Promise<Standing | undefined> {
+  if (!wasResolvedByPerson(thread)) return undefined;
+  if (thread.outdated) return (await saidDismissal(thread, severity, judges)) ?? fixed;
+  const by = thread.resolvedBy?.login ?? null;
+  const isAuthor = by !== null && isSamePerson(by, judges.author);
+  if (isAuthor && !(await judges.mayDismiss(by, severity))) return undefined;
+  return dismissed("resolved", by, null);
+}
+
+/** Where GitHub does not say who it was, it was a person, unless we had said why we would. */
+function wasResolvedByPerson(thread: OwnThread): boolean {
+  const { resolved, resolvedBy } = thread;
+  if (!resolved) return false;
+  return resolvedBy === null ? ourWord(thread) === undefined : resolvedBy.kind === "person";
+}
+
+/** Our last word on the finding. That it is fixed holds until a person answers, and for good where we resolved the thread. */
+function ourWord({ replies, resolved, resolvedBy }: OwnThread): Standing | undefined {
+  const last = replies.findLastIndex((reply) => wordIn(reply) !== undefined);
+  const reply = replies[last];
+  const word = reply && wordIn(reply);
+  if (!reply || !word) return undefined;
+  if (word.kind === "dismissed") return standingByWord(word, reply.createdAt);
+  const isOurs = resolved && resolvedBy?.kind === "us";
+  const isAnswered = replies.slice(last + 1).some(({ author }) => author.kind === "person");
+  return isOurs || !isAnswered ? fixed : undefined;
+}
+
+function wordIn({ author, body }: ThreadComment): Word | undefined {
+  return author.kind === "us" ? wordOn(body) : undefined;
+}
+
+/** What we said of a finding as a whole. */
+export type Word = Extract<Marker, { kind: "fixed" | "dismissed" }>;
+
+export const standingByWord = (word: Word, at: string | null): Standing =>
+  word.kind === "fixed" ? fixed : dismissed("command", word.by, at);
+
+/** Our word on a finding in a text of ours. */
+export function wordOn(body: string): Word | undefined {
+  const marker = parseMarker(body);
+  return marker?.kind === "fixed" || marker?.kind === "dismissed" ? marker : undefined;
+}
+
+/** The newest thumb down or dismissing reply of somebody who may. */
+async function saidDismissal(
+  { replies, downvotes }: OwnThread,
+  severity: Severity,
+  { mayDismiss }: Judges,
+): Promise<Standing | undefined> {
+  const said = [
+    ...downvotes.map(({ by, at }) => ({ how: "reaction" as const, by, at })),
+    ...replies.flatMap(({ author, body, createdAt }) =>
+      author.kind === "person" && author.login !== null && dismisses(body)
+        ? [{ how: "reply" as const, by: author.login, at: createdAt }]
+        : [],
+    ),
+  ].toSorted((a, b) => Date.parse(b.at) - Date.parse(a.at));
+  for (const { how, by, at } of said) {
+    if (await mayDismiss(by, severity)) return dismissed(how, by, at);
+  }
+  return undefined;
+}
