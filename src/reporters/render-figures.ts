@@ -58,17 +58,16 @@ export function skippedSection(
   { files_skipped }: Coverage,
   maxBytes = mostListBytes,
 ): string[] {
-  const lines = files_skipped.map(({ path, reason }) => `- ${untrustedCode(path)}: ${untrustedLine(reason)}`);
-  return section(title, lines, maxBytes);
+  const line = ({ path, reason }: Coverage["files_skipped"][number]) => placeLine(path, reason);
+  return section(title, files_skipped, line, maxBytes);
 }
 
 /** Which places nobody read although somebody should have, as a list under a title. */
 export function unreadSection(title: string, result: ReviewResult, maxBytes = mostListBytes): string[] {
-  const lines = unreadPlaces(result).map(
-    ({ path, what }) => `- ${untrustedCode(path)}: ${untrustedLine(what)}`,
-  );
-  return section(title, lines, maxBytes);
+  return section(title, unreadPlaces(result), ({ path, what }) => placeLine(path, what), maxBytes);
 }
+
+const placeLine = (path: string, what: string) => `- ${untrustedCode(path)}: ${untrustedLine(what)}`;
 
 /** Coverage, effort and what was spent, each under its name and without a final stop. */
 export function figures(result: ReviewResult): [string, string][] {
@@ -92,7 +91,7 @@ export function droppedSections(
     ["Found in code that was read before, and left out", dropped.filter(isReadBefore)],
   ];
   return groups.flatMap(([title, ones]) =>
-    section("", ones.map(droppedLine), maxBytes).map((list) => ({ title, list })),
+    section("", ones, droppedLine, maxBytes).map((list) => ({ title, list })),
   );
 }
 

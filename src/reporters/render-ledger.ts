@@ -22,10 +22,11 @@ export function standingSections(
   return [
     ...section(
       "**Already reported, and still there**",
-      standing.map(({ finding, entry }) => findingLine(finding, base, entry?.url)),
+      standing,
+      ({ finding, entry }) => findingLine(finding, base, entry?.url),
       maxBytes,
     ),
-    ...section("**Reported earlier, not found again, and not settled**", open.map(openLine), maxBytes),
+    ...section("**Reported earlier, not found again, and not settled**", open, openLine, maxBytes),
   ];
 }
 
@@ -35,14 +36,14 @@ export function settledSections(
   maxBytes: number,
 ): string[] {
   const fixedLines = [
-    ...fixed.map(({ entry, reason }) => `- ${entryLink(entry)}${because(reason)}`),
-    ...settled.map(({ path, title, reason }) => {
-      return `- ${untrustedLine(title)} in ${untrustedCode(path)}${because(reason)}`;
-    }),
+    ...fixed.map((one) => () => `- ${entryLink(one.entry)}${because(one.reason)}`),
+    ...settled.map(
+      (one) => () => `- ${untrustedLine(one.title)} in ${untrustedCode(one.path)}${because(one.reason)}`,
+    ),
   ];
   return [
-    ...section("**Fixed**", fixedLines, maxBytes),
-    ...section("**Dismissed**", dismissed.map(dismissedLine), maxBytes),
+    ...section("**Fixed**", fixedLines, (line) => line(), maxBytes),
+    ...section("**Dismissed**", dismissed, dismissedLine, maxBytes),
   ];
 }
 
@@ -50,7 +51,8 @@ export function settledSections(
 export function configSection({ config_changes }: ReviewResult, maxBytes: number): string[] {
   return section(
     "⚠️ **This pull request changes the configuration of reviews.** Until it is merged, the base branch's counts. With it:",
-    config_changes.map((sentence) => `- ${untrustedLine(sentence, 600)}`),
+    config_changes,
+    (sentence) => `- ${untrustedLine(sentence, 600)}`,
     maxBytes,
   );
 }

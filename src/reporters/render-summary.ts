@@ -62,13 +62,16 @@ const shares = [1, 1 / 2, 1 / 4, 1 / 8];
 /** The summary without a marker, for wherever it is shown, in at most `maxBytes` (of which there should be 20,000). */
 export function renderSummary(input: SummaryInput, base: LinkBase, maxBytes = mostBodyBytes): string {
   if (isQuiet(input)) return quietLine(input);
+  // Findings that stand nowhere else come before long lists.
   const wanted = input.listed.length === 0 ? 0 : maxBytes / 4;
-  const written = shares.map((share) => [before(input, base, share), after(input, base, share)] as const);
-  const roomOf = (parts: (typeof written)[number]) =>
-    parts.flat().reduce((left, block) => left - byteLength(block) - 2, maxBytes);
-  const parts = written.find((one) => roomOf(one) >= wanted) ?? written.at(-1) ?? [[], []];
-  const blocks = [...parts[0], ...listedSection(input.listed, base, roomOf(parts)), ...parts[1]];
-  return blocks.filter((block) => block !== "").join("\n\n");
+  for (const share of shares) {
+    const [head, tail] = [before(input, base, share), after(input, base, share)];
+    const left = [...head, ...tail].reduce((room, block) => room - byteLength(block) - 2, maxBytes);
+    if (left < wanted && share !== shares.at(-1)) continue;
+    const blocks = [...head, ...listedSection(input.listed, base, left), ...tail];
+    return blocks.filter((block) => block !== "").join("\n\n");
+  }
+  return "";
 }
 
 function before(input: SummaryInput, base: LinkBase, share: number): string[] {
@@ -91,11 +94,7 @@ function after(input: SummaryInput, base: LinkBase, share: number): string[] {
     ...standingSections(input, base, room.standing * share),
     ...settledSections(input, listRoom),
     ...unreadSection("**Not read**", result, listRoom),
-    ...section(
-      "**Warnings**",
-      result.warnings.map((warning) => `- ${untrustedLine(warning)}`),
-      listRoom,
-    ),
+    ...section("**Warnings**", result.warnings, (warning) => `- ${untrustedLine(warning)}`, listRoom),
     aboutBlock(input, listRoom),
   ];
 }
@@ -160,10 +159,10 @@ function postedSection({ posted }: SummaryInput, base: LinkBase, share: number):
 function annotatedSection({ annotated, checkUrl }: SummaryInput, base: LinkBase, share: number): string[] {
   const stand = annotated.length === 1 ? "1 finding stands" : `${annotated.length} findings stand`;
   const run = checkUrl === undefined ? "check run" : `[check run](${checkUrl})`;
-  const lines = annotated.map((finding) => findingLine(finding, base));
   return section(
     `**${stand} as annotations of the ${run} and among the changed files**`,
-    lines,
+    annotated,
+    (finding) => findingLine(finding, base),
     room.annotated * share,
   );
 }
@@ -174,8 +173,9 @@ function listedSection(listed: readonly ListedFinding[], base: LinkBase, maxByte
   const titlesRoom = Math.min(6_000, maxBytes / 4);
   const whole = fitting(inFull(listed, base), maxBytes - 100);
   const full = whole.length === listed.length ? whole : fitting(whole, maxBytes - titlesRoom - 100);
-  const titles = listed.slice(full.length).map(({ finding }) => findingLine(finding, base));
-  return [full.join("\n\n---\n\n"), ...section("**And, in short**", titles, titlesRoom)];
+  const rest = listed.slice(full.length);
+  const titleOf = ({ finding }: ListedFinding) => findingLine(finding, base);
+  return [full.join("\n\n---\n\n"), ...section("**And, in short**", rest, titleOf, titlesRoom)];
 }
 
 /** One by one, because of hundreds only the first have room. */

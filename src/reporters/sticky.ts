@@ -1,7 +1,7 @@
 import type { PullRequestApi } from "../github/pull-request-api.ts";
 import { formatMarker, parseMarker } from "../ledger/marker.ts";
 import { emptyState, fitState, type LedgerState, type Pause } from "../ledger/state.ts";
-import { byteLength } from "../text/cut.ts";
+import { byteLength, cutBytes } from "../text/cut.ts";
 import type { Sleep } from "./post-once.ts";
 import { findSticky, postSummary } from "./post-summary.ts";
 import { mostBodyBytes } from "./render-comment.ts";
@@ -22,7 +22,7 @@ export interface Memory {
 const pauseWords = "⏸️ **Reviews of pushes are paused**";
 
 function pauseLine({ by, at }: Pause): string {
-  return `${pauseWords} by ${untrustedCode(by)} since ${untrustedCode(at)}; \`/resume\` goes on.`;
+  return `${pauseWords} by ${untrustedCode(cutBytes(by, 100))} since ${untrustedCode(cutBytes(at, 40))}; \`/resume\` goes on.`;
 }
 
 /**

@@ -3,8 +3,8 @@ import { micromark } from "micromark";
 import { gfm, gfmHtml } from "micromark-extension-gfm";
 import { describe, expect, it } from "vitest";
 import { severities } from "../../src/finding.ts";
-import { reviewConclusion } from "../../src/reporters/check-run.ts";
 import { parseMarker } from "../../src/ledger/marker.ts";
+import { reviewConclusion } from "../../src/reporters/conclusions.ts";
 import { byPlace, listed, type Routed, type Settled } from "../../src/reporters/publication.ts";
 import {
   mostBodyBytes,
@@ -13,7 +13,14 @@ import {
   type Spot,
 } from "../../src/reporters/render-comment.ts";
 import { renderSummaryComment } from "../../src/reporters/render-summary.ts";
-import { sampleDropped, sampleFinding, samplePlace, sampleResult } from "./sample-result.ts";
+import {
+  noAccount,
+  sampleDropped,
+  sampleEntry,
+  sampleFinding,
+  samplePlace,
+  sampleResult,
+} from "./sample-result.ts";
 
 const base = {
   repositoryUrl: "https://github.com/octo/shop",
@@ -94,7 +101,7 @@ function expectWhole(markdown: string, folds: number): void {
 
 const foldsOf = (markdown: string) =>
   markdown.match(
-    /^<details><summary>(How this was checked|About this review|✅ Hunkwise|What was not read|Files skipped|Found, checked)/gm,
+    /^<details><summary>(How this was checked|About this review|✅ Hunkwise|What was not read|Files skipped|Found)/gm,
   )?.length ?? 0;
 
 describe("the body of a comment", () => {
@@ -160,29 +167,61 @@ describe("the body of the summary", () => {
   const place = fc.constantFrom<Settled[]>(
     { kind: "posted" },
     { kind: "annotated" },
-    { kind: "standing", comment: null },
+    { kind: "standing", entry: null },
+    { kind: "standing", entry: sampleEntry() },
+    { kind: "dismissed", entry: sampleEntry({ state: "dismissed" }) },
     listed("its lines are not in the diff"),
     listed(`\`\`\` <details> | ${"long ".repeat(200)}`),
   );
   const routed = fc.record({ finding, place }) satisfies fc.Arbitrary<Routed<Settled>>;
   const files = fc.array(fc.record({ path, reason: text }), { maxLength: 20 });
 
+  const dismissal = fc.record({
+    how: fc.constantFrom(...(["reaction", "reply", "resolved", "command", "deleted"] as const)),
+    by: fc.option(text),
+    at: fc.constantFrom(null, "2026-11-22T10:00:00Z"),
+  });
+  const entry = fc
+    .record({ path, title: text, dismissal, line: fc.constantFrom(null, 3) })
+    .map((over) => sampleEntry({ ...over, url: `${base.repositoryUrl}/pull/7#discussion_r1` }));
+  const entries = fc.array(entry, { maxLength: 5 });
+  const state = fc.record({
+    summary: text,
+    posted: fc.array(text, { maxLength: 9 }),
+    paused: fc.option(fc.record({ by: text.map((one) => one.slice(0, 39)), at: fc.constant("`2026`") })),
+    carried: fc.array(
+      finding.map((finding) => ({ finding, standing: "listed" as const, reason: "why" })),
+      { maxLength: 3 },
+    ),
+    reviewed: fc.option(
+      fc
+        .constantFrom(1, 2_000)
+        .map((times) => ({ unit: "change" as const, hashes: Array<string>(times).fill("abcdefghijklmno") })),
+    ),
+  });
+
   const anything = fc.record({
     routes: fc.array(routed, { maxLength: 6 }),
+    ...{ open: entries, dismissed: entries, state, config_changes: fc.array(text, { maxLength: 3 }) },
+    fixed: fc.array(fc.record({ entry, reason: text }), { maxLength: 4 }),
+    settled: fc.array(fc.record({ path, title: text, reason: text }), { maxLength: 3 }),
     ...{ summary: text, files_skipped: files, warnings: fc.array(text, { maxLength: 3 }) },
     notices: fc.array(text, { maxLength: 3 }),
     dropped: fc.array(fc.record({ path, title: text, reason: text }).map(sampleDropped), { maxLength: 9 }),
   });
   type Anything = typeof anything extends fc.Arbitrary<infer T> ? T : never;
-  const rendered = ({ routes, summary, files_skipped, warnings, notices, dropped }: Anything) => {
+  const rendered = (one: Anything) => {
+    const { routes, summary, files_skipped, warnings, notices, dropped, config_changes, state } = one;
+    const { open, dismissed, fixed, settled } = one;
     const result = sampleResult({
-      ...{ summary, warnings, dropped },
+      ...{ summary, warnings, dropped, config_changes },
       findings: routes.map(({ finding }) => ({ finding, placement: { kind: "inline" } })),
       coverage: { ...sampleResult().coverage, files_total: 99, files_skipped },
     });
-    const input = { result, version: "1", checkUrl: undefined, notices, open: [], ...byPlace(routes) };
+    const account = { ...noAccount, open, dismissed, fixed, settled };
+    const input = { result, version: "1", checkUrl: undefined, notices, ...account, ...byPlace(routes) };
     const { summary: figures } = reviewConclusion(result, { threshold: "high", fail: false });
-    return { body: renderSummaryComment(input, base), figures };
+    return { body: renderSummaryComment(input, base, { trigger: "event", state }), figures };
   };
 
   it("is whole, and so are the figures of the check run", () => {
@@ -190,7 +229,7 @@ describe("the body of the summary", () => {
       fc.property(anything, (one) => {
         const { body, figures } = rendered(one);
         expectWhole(body, foldsOf(body));
-        expect(html(body).trimEnd()).toMatch(/<!-- hunkwise:summary v1 [^<>]* -->$/);
+        expect(html(body).trimEnd()).toMatch(/<!-- hunkwise:summary v2 [^<>]* -->$/);
         expectWhole(figures, foldsOf(figures));
       }),
       { numRuns: 8 },
@@ -201,8 +240,10 @@ describe("the body of the summary", () => {
     fc.assert(
       fc.property(anything, fc.constantFrom(1, 5, 100), (one, times) => {
         const routes = Array(times).fill(one.routes).flat() as Routed<Settled>[];
-        const { body, figures } = rendered({ ...one, routes });
-        for (const text of [body, figures]) expect(Buffer.byteLength(text)).toBeLessThan(mostBodyBytes);
+        const open = Array(times).fill(one.open).flat();
+        const { body, figures } = rendered({ ...one, routes, open });
+        for (const text of [body, figures])
+          expect(Buffer.byteLength(text)).toBeLessThanOrEqual(mostBodyBytes);
         expect(parseMarker(body)).toMatchObject({ kind: "summary" });
       }),
       { numRuns: 25 },

@@ -1,176 +1,24 @@
 import { describe, expect, it } from "vitest";
 import { AppError } from "../../src/errors.ts";
-import type { Severity } from "../../src/finding.ts";
 import type { CheckRunUpdate } from "../../src/github/pull-request-api.ts";
+import { concludeAtOnce, openCheckRun } from "../../src/reporters/check-run.ts";
 import {
   cancelledConclusion,
-  concludeAtOnce,
   failedConclusion,
-  openCheckRun,
   passedConclusion,
   reviewConclusion,
   skippedConclusion,
-} from "../../src/reporters/check-run.ts";
+} from "../../src/reporters/conclusions.ts";
 import { ambiguous, head, MemoryGitHub, refusal } from "./memory-github.ts";
-import { lookedAtAgain, nothingReviewable, sampleFinding, sampleResult, skipping } from "./sample-result.ts";
+import { sampleResult } from "./sample-result.ts";
 
 const sleep = async () => {};
 const policy = { threshold: "high", fail: false } as const;
-const withSeverity = (severity: Severity) =>
-  sampleResult({ findings: [{ finding: sampleFinding({ severity }), placement: { kind: "inline" } }] });
-
-describe("what a review concludes with", () => {
-  const clean = sampleResult({ findings: [] });
-
-  it.each([
-    ["success", "clean and complete", clean, policy],
-    ["success", "a finding below the threshold", withSeverity("medium"), policy],
-    ["neutral", "a finding at the threshold", withSeverity("high"), policy],
-    ["neutral", "a finding above the threshold", withSeverity("critical"), policy],
-    [
-      "failure",
-      "the same, where the repository wants it red",
-      withSeverity("critical"),
-      { ...policy, fail: true },
-    ],
-    ["success", "a finding, and no threshold", withSeverity("critical"), { threshold: "never", fail: true }],
-    ["neutral", "a partial review", { ...clean, stop_reason: "turn_limit" }, policy],
-    [
-      "neutral",
-      "a partial review where findings are red",
-      { ...clean, stop_reason: "turn_limit" },
-      { ...policy, fail: true },
-    ],
-    ["neutral", "a file that was too large to be read", sampleResult(skipping("overlong lines")), policy],
-    ["neutral", "text that git takes for binary", sampleResult(skipping("text with NUL bytes")), policy],
-    ["success", "a file that nobody wrote by hand", sampleResult(skipping("generated")), policy],
-    ["neutral", "offline", { ...clean, mode: "offline", model: null, stop_reason: "no_model" }, policy],
-    ["neutral", "a model that failed", { ...clean, stop_reason: "model_error" }, policy],
-  ] as const)("is %s for %s", (conclusion, _name, result, how) => {
-    expect(reviewConclusion(result, how)).toMatchObject({ status: "completed", conclusion });
-  });
-
-  it("has the figures", () => {
-    const update = reviewConclusion(withSeverity("high"), policy);
-    expect(update.title).toBe("found 1 high");
-    expect(update.summary).toContain('1 finding at or above the threshold "high".');
-    expect(update.summary).toContain("Coverage: 3 of 3 hunks in 2 files.");
-    expect(update.summary).toContain("4 requests");
-  });
-
-  it("says which files were skipped and why, and what was not read, folded away", () => {
-    const { coverage } = sampleResult();
-    const files_skipped = [
-      { path: "yarn.lock", reason: "lock file" },
-      { path: "src/big.ts", reason: "too large (20345 changed lines)" },
-    ];
-    const unserved = [{ path: "src/a.ts", hunks: 2 }];
-    const { summary } = reviewConclusion(
-      { ...clean, coverage: { ...coverage, hunks_total: 5, files_total: 4, unserved, files_skipped } },
-      policy,
-    );
-    expect(summary).toContain(
-      "Coverage: 3 of 5 hunks in 2 files; 2 files skipped: lock file (1), too large (1).",
-    );
-    expect(summary).toContain(
-      "<details><summary>Files skipped, and why</summary>\n\n- `yarn.lock`: lock file\n- `src/big.ts`: too large (20345 changed lines)\n\n</details>",
-    );
-    expect(summary).toContain("<details><summary>What was not read</summary>\n\n- `src/a.ts`: 2 hunks\n");
-  });
-
-  it("says what a second look came to, what was left out for it, and what was predicted", () => {
-    const { summary } = reviewConclusion(sampleResult(lookedAtAgain()), policy);
-    expect(summary).toContain(
-      "Effort: medium; 4 findings were checked again: 1 confirmed, 1 refuted, 2 not settled.",
-    );
-    expect(summary).toContain("Predicted: 15,000 tokens, $0.0400; took 13,023 tokens, $0.0312.");
-    expect(summary).toMatch(
-      /<details><summary>Found, checked again and left out<\/summary>\n\n- `src\/price\.ts:3` Prices may be missing\. Refuted: .*\n- .*\n\n<\/details>/,
-    );
-  });
-
-  it("names as many skipped files as fit, counts the rest, and says their reasons", () => {
-    const files_skipped = Array.from({ length: 5_000 }, (_, index) => ({
-      path: `gen/${index}.ts`,
-      reason: index < 4_000 ? "generated" : "vendored",
-    }));
-    const coverage = { ...sampleResult().coverage, files_total: 5_002, files_skipped };
-    const { summary } = reviewConclusion({ ...clean, coverage }, policy);
-    expect(summary).toContain("5,000 files skipped: generated (4,000), vendored (1,000).");
-    expect(summary).toMatch(/- and 4\d\d\d more\n/);
-    expect(Buffer.byteLength(summary)).toBeLessThan(5_000);
-  });
-
-  it("speaks of no hunks where there are none", () => {
-    expect(reviewConclusion(sampleResult(nothingReviewable("binary")), policy).summary).toContain(
-      "Coverage: no hunk to review; 1 file skipped: binary (1).",
-    );
-  });
-
-  it("says that nothing is there only when all was read", () => {
-    expect(reviewConclusion(clean, policy).title).toBe("No problems found");
-    expect(reviewConclusion({ ...clean, stop_reason: "time_limit" }, policy).title).toBe(
-      "Incomplete review: nothing found in what was read",
-    );
-    const offline = reviewConclusion(
-      { ...clean, mode: "offline", model: null, stop_reason: "no_model" },
-      policy,
-    );
-    expect(offline.title).toBe("Analyzers only: nothing found in what was read");
-    expect(offline.summary).toContain("Coverage: analyzers only (3 hunks in 2 files).");
-  });
-
-  it("does not praise what nobody had to read", () => {
-    expect(reviewConclusion(sampleResult(nothingReviewable("binary")), policy)).toMatchObject({
-      conclusion: "success",
-      title: "Nothing to review",
-    });
-    expect(reviewConclusion(sampleResult(nothingReviewable("too large")), policy)).toMatchObject({
-      conclusion: "neutral",
-      title: "Incomplete review: nothing found in what was read",
-    });
-  });
-
-  it("keeps the summary's text apart from its figures, so that neither has to be cut", () => {
-    const update = reviewConclusion(clean, policy, { text: "<details>all of it</details>" });
-    expect(update.text).toBe("<details>all of it</details>");
-    expect(update.summary).not.toContain("all of it");
-    expect(reviewConclusion(clean, policy)).not.toHaveProperty("text");
-  });
-
-  it("is not green while a comment of an earlier review is open that is as severe as the threshold", () => {
-    const open = (severity: "high" | "medium") => reviewConclusion(clean, policy, { open: [{ severity }] });
-
-    expect(open("high")).toMatchObject({
-      conclusion: "neutral",
-      title: "Nothing new, 1 open from earlier",
-      summary: expect.stringContaining("Open from earlier reviews: 1 high."),
-    });
-    expect(open("medium")).toMatchObject({
-      conclusion: "success",
-      title: "Nothing new, 1 open from earlier",
-    });
-  });
-
-  it("without a review is never red", () => {
-    expect(
-      [
-        failedConclusion("x"),
-        cancelledConclusion("x"),
-        skippedConclusion("a draft"),
-        passedConclusion("x"),
-      ].map(({ conclusion }) => conclusion),
-    ).toEqual(["neutral", "cancelled", "skipped", "success"]);
-    expect(skippedConclusion("label `@octocat` of @octocat").summary).toBe(
-      "label `@octocat` of @\u200boctocat",
-    );
-  });
-});
 
 describe("a check run", () => {
   it("is opened in progress and concluded", async () => {
     const github = new MemoryGitHub();
-    const check = await openCheckRun(github, head, "event", sleep);
+    const check = await openCheckRun(github, head, "event", { sleep });
     await check.conclude(failedConclusion("the model is down"));
     expect(github.checks[0]?.history).toMatchObject([
       { status: "in_progress" },
@@ -181,16 +29,16 @@ describe("a check run", () => {
 
   it("is taken up by the next attempt, and another trigger has its own", async () => {
     const github = new MemoryGitHub();
-    await openCheckRun(github, head, "event", sleep);
-    await openCheckRun(github, head, "event", sleep);
+    await openCheckRun(github, head, "event", { sleep });
+    await openCheckRun(github, head, "event", { sleep });
     expect(github.checks).toHaveLength(1);
-    await openCheckRun(github, head, "comment:5", sleep);
+    await openCheckRun(github, head, "comment:5", { sleep });
     expect(github.checks).toHaveLength(2);
   });
 
   it("is concluded although the first answers are lost", async () => {
     const github = new MemoryGitHub();
-    const check = await openCheckRun(github, head, "event", sleep);
+    const check = await openCheckRun(github, head, "event", { sleep });
     for (const nth of [1, 2]) github.faults.push({ call: "updateCheckRun", nth, error: ambiguous() });
     await check.conclude(passedConclusion("done"));
     expect(github.checks[0]?.history.at(-1)).toMatchObject({ conclusion: "success" });
@@ -202,7 +50,7 @@ describe("a check run", () => {
       call: "createCheckRun",
       error: refusal("github_forbidden", "Give the GitHub App the permission checks=write"),
     });
-    const check = await openCheckRun(github, head, "event", sleep);
+    const check = await openCheckRun(github, head, "event", { sleep });
     expect(check.problem).toBe(
       "No check run: GitHub answered with github_forbidden. Give the GitHub App the permission checks=write",
     );
@@ -217,7 +65,7 @@ describe("a check run", () => {
     const github = new MemoryGitHub();
     const limit = new AppError("github_rate_limited", "later", { retryable: true, retryAfterMs: 1 });
     github.faults.push({ call: "findCheckRun", error: limit });
-    await expect(openCheckRun(github, head, "event", sleep)).rejects.toBe(limit);
+    await expect(openCheckRun(github, head, "event", { sleep })).rejects.toBe(limit);
   });
 
   it("is concluded at once where nothing is reviewed, however often it is asked for", async () => {
@@ -234,9 +82,9 @@ describe("a check run", () => {
 
 async function openedAfter(update: CheckRunUpdate) {
   const github = new MemoryGitHub();
-  const first = await openCheckRun(github, head, "event", sleep);
+  const first = await openCheckRun(github, head, "event", { sleep });
   await first.conclude(update);
-  const again = await openCheckRun(github, head, "event", sleep);
+  const again = await openCheckRun(github, head, "event", { sleep });
   return { again, history: github.checks.flatMap((check) => check.history) };
 }
 
@@ -257,5 +105,15 @@ describe("a check run that is opened again", () => {
 
     expect(again.reviewed).toBe(false);
     expect(history.at(-1)?.status).toBe("in_progress");
+  });
+
+  it("goes on where somebody asked for it once more", async () => {
+    const github = new MemoryGitHub();
+    const first = await openCheckRun(github, head, "event", { sleep });
+    await first.conclude(reviewConclusion(sampleResult(), policy));
+    const again = await openCheckRun(github, head, "event", { sleep, again: true });
+
+    expect(again.reviewed).toBe(false);
+    expect(github.checks.flatMap(({ history }) => history).at(-1)?.status).toBe("in_progress");
   });
 });

@@ -19,6 +19,8 @@ describe("publishing", () => {
       annotated: 0,
       listed: 1,
       standing: 0,
+      dismissed: 0,
+      fixed: 0,
       notices: [],
     });
     expect(github.reviews).toHaveLength(1);
@@ -286,14 +288,14 @@ describe("a later review that does not repeat a finding", () => {
     });
     expect(summary(github)).toContain("### Hunkwise: nothing new");
     expect(summary(github)).toMatch(
-      /not resolved\*\*\n\n- 🔴 High: \[our comment\]\(https:[^)]*#discussion_r\d+\) in `src\/a.ts`/,
+      /not settled\*\*\n\n- 🔴 High: \[The condition [^\]]*\]\(https:[^)]*#discussion_r\d+\) in `src\/a.ts:1`/,
     );
   });
 
   it("is quiet and green once somebody has resolved the thread", async () => {
     const github = new MemoryGitHub();
     await publish(github, many(1, { severity: "high" }));
-    for (const { id } of github.reviews[0]?.comments ?? []) github.resolved.add(id);
+    for (const { id } of github.reviews[0]?.comments ?? []) github.personResolves(id, "ann");
     await publish(github, [], later);
 
     expect(github.checks[1]?.history.at(-1)).toMatchObject({ conclusion: "success" });
@@ -307,7 +309,7 @@ describe("a later review that does not repeat a finding", () => {
   ])("counts a comment on %s as open where GitHub does not tell, and says so", async (_, first, error) => {
     const github = new MemoryGitHub();
     await publish(github, first);
-    github.faults.push({ call: "openThreads", error });
+    github.faults.push({ call: "ownThreads", error });
     expect(await publish(github, many(1, { path: "src/new.ts" }), later)).toMatchObject({ posted: 1 });
 
     expect(github.checks[1]?.history.at(-1)?.summary).toContain("Open from earlier reviews: 1 high");

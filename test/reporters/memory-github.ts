@@ -1,13 +1,16 @@
 import { AppError, type ErrorCode } from "../../src/errors.ts";
 import type {
+  Actor,
   CheckRunUpdate,
   FailedCheck,
   InlineComment,
   Issue,
   OwnText,
   OwnThread,
+  Permission,
   PullRequest,
   PullRequestApi,
+  ThreadComment,
 } from "../../src/github/pull-request-api.ts";
 
 export const head = "b".repeat(40);
@@ -35,6 +38,18 @@ interface MemoryCheck {
   history: CheckRunUpdate[];
 }
 
+/** What became of the thread that a comment of ours opens. */
+interface MemoryThread {
+  replies: ThreadComment[];
+  resolvedBy: Actor | null;
+  outdated: boolean;
+  downvotes: { by: string; at: string }[];
+}
+
+const us: Actor = { login: "hunkwise[bot]", kind: "us" };
+/** When everything happens that has no time of its own. */
+const at = "2026-11-22T10:00:00Z";
+
 /** A pull request in memory that behaves as GitHub does, records every call, and fails as it is told. */
 export class MemoryGitHub implements PullRequestApi {
   readonly state: PullRequest = {
@@ -52,12 +67,11 @@ export class MemoryGitHub implements PullRequestApi {
   readonly reviews: (OwnText & { comments: (InlineComment & { id: number })[] })[] = [];
   readonly fileComments: (OwnText & { path: string })[] = [];
   readonly comments: OwnText[] = [];
-  /** Ids of comments whose threads somebody resolved. */
-  readonly resolved = new Set<number>();
+  /** By login; whoever is not named may write. */
+  readonly permissions = new Map<string, Permission>();
   readonly checks: MemoryCheck[] = [];
   readonly issues: Issue[] = [];
   readonly failed: FailedCheck[] = [];
-  readonly threads: OwnThread[] = [];
   readonly calls: string[] = [];
   /** A pending review of ours stands, beside which GitHub takes no other and no comment. */
   pending = false;
@@ -67,9 +81,71 @@ export class MemoryGitHub implements PullRequestApi {
   /** Called before each call: the world changes meanwhile. */
   meanwhile: (call: string) => void = () => {};
   #ids = 100;
+  readonly #threads = new Map<number, MemoryThread>();
 
   count(call: keyof PullRequestApi): number {
     return this.calls.filter((one) => one === call).length;
+  }
+
+  /** The thread that a comment of ours opens. */
+  thread(comment: number): MemoryThread {
+    const known = this.#threads.get(comment);
+    if (known) return known;
+    const thread = { replies: [], resolvedBy: null, outdated: false, downvotes: [] };
+    this.#threads.set(comment, thread);
+    return thread;
+  }
+
+  /** A person answers in a thread, resolves it, or turns a thumb down. */
+  personReplies(comment: number, login: string, body: string): void {
+    const author: Actor = { login, kind: "person" };
+    this.thread(comment).replies.push({ id: this.#ids++, author, body, createdAt: at });
+  }
+  personResolves(comment: number, login: string): void {
+    this.thread(comment).resolvedBy = { login, kind: "person" };
+  }
+  personDownvotes(comment: number, login: string): void {
+    this.thread(comment).downvotes.push({ by: login, at });
+  }
+  /** A push changes the code that a comment stands on. */
+  outdate(comment: number): void {
+    this.thread(comment).outdated = true;
+  }
+  /** A person deletes a comment of ours. */
+  delete(comment: number): void {
+    for (const { comments } of this.reviews) {
+      const index = comments.findIndex(({ id }) => id === comment);
+      if (index >= 0) comments.splice(index, 1);
+    }
+    const index = this.fileComments.findIndex(({ id }) => id === comment);
+    if (index >= 0) this.fileComments.splice(index, 1);
+  }
+
+  /** Our comments on lines and files, oldest first. */
+  #lineComments() {
+    const onFiles = this.fileComments.map((one) => {
+      return { ...one, side: "RIGHT" as const, line: null, startLine: null };
+    });
+    return [...this.reviews.flatMap(({ comments }) => comments), ...onFiles];
+  }
+
+  #threadOf({
+    id,
+    body,
+    path,
+    side,
+    line,
+    startLine,
+  }: OwnText & Omit<InlineComment, "line"> & { line: number | null }): OwnThread {
+    const { replies, resolvedBy, outdated, downvotes } = this.thread(id);
+    return {
+      ...{ id: `thread-${id}`, comment: id, body, path, side, url: page(id) },
+      line: outdated ? null : line,
+      startLine: outdated ? null : startLine,
+      originalLine: line,
+      ...{ resolved: resolvedBy !== null, resolvedBy, outdated },
+      ...{ replies: replies.slice(-50), downvotes },
+    };
   }
 
   async #do<T>(call: keyof PullRequestApi, work: () => T): Promise<T> {
@@ -89,8 +165,10 @@ export class MemoryGitHub implements PullRequestApi {
   }
 
   pull = () => this.#do("pull", () => ({ ...this.state }));
-  permissionOf = () => this.#do("permissionOf", () => "write" as const);
+  permissionOf = (login: string) =>
+    this.#do("permissionOf", () => this.permissions.get(login) ?? ("write" as const));
   fileAt = () => this.#do("fileAt", () => undefined);
+  commitPulls = () => this.#do("commitPulls", () => [this.state.number]);
   react = () => this.#do("react", () => {});
   ownReviews = () =>
     this.#do("ownReviews", () => {
@@ -102,24 +180,33 @@ export class MemoryGitHub implements PullRequestApi {
       this.pending = false;
     });
   ownReviewComments = () =>
-    this.#do("ownReviewComments", () => [
-      ...this.reviews.flatMap(({ comments }) =>
-        comments.map(({ id, body, path, side, line }) => {
-          return { id, body, path, side, line, outdated: false, url: page(id) };
-        }),
-      ),
-      ...this.fileComments.map(({ id, body, path }) => {
-        return { id, body, path, side: "RIGHT" as const, line: null, outdated: false, url: page(id) };
+    this.#do("ownReviewComments", () =>
+      this.#lineComments().flatMap((one) => {
+        const { comment: id, body, path, side, line, outdated, url, replies } = this.#threadOf(one);
+        const place = { path, side, line, outdated, url };
+        const ours = replies.filter(({ author }) => author.kind === "us");
+        return [
+          { id, body, ...place },
+          ...ours.map((reply) => ({ id: reply.id, body: reply.body, ...place })),
+        ];
       }),
-    ]);
-  openThreads = () =>
-    this.#do("openThreads", () => {
-      const ids = [...this.reviews.flatMap(({ comments }) => comments), ...this.fileComments];
-      return new Set(ids.map(({ id }) => id).filter((id) => !this.resolved.has(id)));
-    });
+    );
   issue = (number: number) => this.#do("issue", () => this.issues.find((one) => one.number === number));
   failedChecks = () => this.#do("failedChecks", () => this.failed);
-  ownThreads = () => this.#do("ownThreads", () => this.threads);
+  ownThreads = () => this.#do("ownThreads", () => this.#lineComments().map((one) => this.#threadOf(one)));
+  isOwnReviewComment = (id: number) =>
+    this.#do("isOwnReviewComment", () =>
+      this.#lineComments().some((one) => one.id === id) ? true : undefined,
+    );
+  reply = (comment: number, body: string) =>
+    this.#do("reply", () => {
+      if (!this.#lineComments().some(({ id }) => id === comment)) throw refusal("github_not_found");
+      this.thread(comment).replies.push({ id: this.#ids++, author: us, body, createdAt: at });
+    });
+  resolveThread = (id: string) =>
+    this.#do("resolveThread", () => {
+      this.thread(Number(id.replace("thread-", ""))).resolvedBy = us;
+    });
   ownComments = () => this.#do("ownComments", () => this.comments.map((one) => ({ ...one })));
 
   createReview = (_head: string, body: string, comments: readonly InlineComment[]) =>

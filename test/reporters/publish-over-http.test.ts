@@ -22,7 +22,16 @@ const whole = {
 describe("publishing to a GitHub that knows the diff", () => {
   it("sends what GitHub describes, and all of it stands", async () => {
     expect(await github.publish(all)).toEqual({
-      ...{ kind: "published", posted: 4, annotated: 0, listed: 1, standing: 0, notices: [] },
+      ...{
+        kind: "published",
+        posted: 4,
+        annotated: 0,
+        listed: 1,
+        standing: 0,
+        dismissed: 0,
+        fixed: 0,
+        notices: [],
+      },
     });
     expect(github.standing).toEqual(whole);
     expect(github.summary).toContain("Nobody can place this");

@@ -19,7 +19,7 @@ export const onFile = (count: number) =>
 export async function publish(github: MemoryGitHub, findings = many(2), over: Partial<PublishOptions> = {}) {
   const trigger = over.trigger ?? "event";
   const sleep = async () => {};
-  const check = await openCheckRun(github, head, trigger, sleep);
+  const check = await openCheckRun(github, head, trigger, { sleep });
   return publishReview({
     result: sampleResult({ findings }),
     api: github,

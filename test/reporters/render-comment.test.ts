@@ -32,7 +32,7 @@ describe("the comment of a finding", () => {
 
 </details>
 
-<!-- hunkwise:finding v1 {"id":"f1","severity":"high","head":"${base.headSha}","trigger":"event"} -->`,
+<!-- hunkwise:finding v2 {"id":"f1","severity":"high","category":"correctness","head":"${base.headSha}","trigger":"event","symbol":null,"code":"1FFaNC\\u002dQhl3U","files":["src/price.ts"]} -->`,
     );
   });
 

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { parseMarker } from "../../src/ledger/marker.ts";
+import { emptyState } from "../../src/ledger/state.ts";
 import {
   renderSummary,
   renderSummaryComment,
@@ -8,8 +9,10 @@ import {
 import type { ReviewResult } from "../../src/review/review-result.ts";
 import {
   lookedAtAgain,
+  noAccount,
   nothingReviewable,
   sampleDropped,
+  sampleEntry,
   sampleFinding,
   sampleResult,
   skipping,
@@ -23,8 +26,8 @@ const base = {
 };
 
 function summary(result: Partial<ReviewResult> = {}, over: Partial<SummaryInput> = {}): string {
-  const places = { posted: [], annotated: [], listed: [], standing: [], open: [] };
-  const nothing = { ...places, notices: [], checkUrl: undefined };
+  const places = { posted: [], annotated: [], listed: [], standing: [], silent: [] };
+  const nothing = { ...places, ...noAccount, notices: [], checkUrl: undefined };
   return renderSummary(
     { result: sampleResult({ findings: [], ...result }), version: "0.1.0", ...nothing, ...over },
     base,
@@ -268,9 +271,9 @@ describe("the summary of a review with findings", () => {
   });
 
   it("names what was said before", () => {
-    expect(summary(result, { standing: [sampleFinding({ title: "Old" })] })).toMatch(
-      /\*\*Already reported, and still there\*\*\n\n- 🔴 High: \[Old\]/,
-    );
+    expect(
+      summary(result, { standing: [{ finding: sampleFinding({ title: "Old" }), entry: null }] }),
+    ).toMatch(/\*\*Already reported, and still there\*\*\n\n- 🔴 High: \[Old\]/);
   });
 
   it("fits however much there is, leaves nothing out in silence, and keeps its marker", () => {
@@ -282,6 +285,8 @@ describe("the summary of a review with findings", () => {
         path: `${"deep/".repeat(50)}${index}.ts`,
       }),
     );
+    const reviewed = { unit: "change" as const, hashes: Array<string>(2_000).fill("abcdefghijklmno") };
+    const state = { ...emptyState, reviewed };
     const text = renderSummaryComment(
       {
         result: sampleResult({
@@ -307,15 +312,20 @@ describe("the summary of a review with findings", () => {
         annotated: huge,
         checkUrl: undefined,
         listed: huge.map((finding) => ({ finding, reason: "why ".repeat(300) })),
-        open: [],
-        standing: huge,
+        ...noAccount,
+        open: huge.map(({ path, title }) => sampleEntry({ path, title })),
+        fixed: huge.map(({ path, title, body }) => ({ entry: sampleEntry({ path, title }), reason: body })),
+        dismissed: huge.map(({ path, title }) => sampleEntry({ path, title, state: "dismissed" })),
+        silent: [],
+        standing: huge.map((finding) => ({ finding, entry: null })),
         notices: Array.from({ length: 20 }, () => "n".repeat(5_000)),
       },
       base,
+      { trigger: "event", state },
     );
-    expect(Buffer.byteLength(text)).toBeLessThan(60_000);
-    expect(parseMarker(text)).toEqual({ kind: "summary", head: base.headSha, trigger: "event" });
-    expect(text.match(/^- and \d+ more$/gm)?.length).toBe(6);
+    expect(Buffer.byteLength(text)).toBeLessThanOrEqual(60_000);
+    expect(parseMarker(text)).toEqual({ kind: "summary", head: base.headSha, trigger: "event", state });
+    expect(text.match(/^- and \d+ more$/gm)?.length).toBe(9);
     expect(text).toMatch(/^- and \d+ more on their lines$/m);
     expect(text).toContain("### Hunkwise: 900 high");
   });

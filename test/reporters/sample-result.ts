@@ -1,6 +1,8 @@
 import type { Finding, Place } from "../../src/finding.ts";
+import type { LedgerEntry } from "../../src/ledger/entry.ts";
+import type { Account } from "../../src/reporters/account.ts";
 import type { SourceLines } from "../../src/reporters/code-frame.ts";
-import type { DroppedFinding, ReviewResult } from "../../src/review/review-result.ts";
+import type { DroppedFinding, LedgerUpdate, ReviewResult } from "../../src/review/review-result.ts";
 
 export function sampleFinding(over: Partial<Finding> = {}): Finding {
   return {
@@ -51,6 +53,32 @@ export function sampleResult(over: Partial<ReviewResult> = {}): ReviewResult {
     predicted: null,
     ledger: null,
     config_changes: [],
+    ...over,
+  };
+}
+
+/** A finding that an earlier review posted. */
+export function sampleEntry(over: Partial<LedgerEntry> = {}): LedgerEntry {
+  const comment = over.comment === undefined ? 41 : over.comment;
+  return {
+    ...{ comment, id: "e1", path: "src/cart.ts", side: "RIGHT", line: 6, startLine: null, originalLine: 6 },
+    ...{ severity: "high", category: "correctness", symbol: null, code: null, files: [] },
+    ...{ title: "It was said before", text: "", state: "open", dismissal: null, isTheirs: false },
+    ...{ thread: `thread-${comment}`, resolved: false, replies: [] },
+    url: `https://github.com/octo/shop/pull/7#discussion_r${comment}`,
+    ...over,
+  };
+}
+
+/** Nothing was said before. */
+export const noAccount: Account = { open: [], fixed: [], settled: [], dismissed: [], fixedCount: 0 };
+
+/** What a review adds to a ledger when there is nothing to add. */
+export function sampleUpdate(over: Partial<LedgerUpdate> = {}): LedgerUpdate {
+  return {
+    known_hunks: 0,
+    reviewed: { unit: "change", hashes: [] },
+    ...{ repeats: [], resolutions: [], carried: [], settled: [] },
     ...over,
   };
 }
