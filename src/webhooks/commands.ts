@@ -16,10 +16,8 @@ export type AskedFor = ReviewCommand | Command;
 
 /** In characters; what is longer is no list of arguments. */
 const longestLine = 200;
-/** A longer question is cut, in characters. */
-const longestQuestion = 4_000;
-/** One more than a rule may have, in characters: what is too long can be told so, and is not made into another rule. */
-const longestRule = 501;
+/** A longer question is cut, in characters. A rule may not be so long by far: the job refuses it, rather than to propose a part. */
+const longestText = 4_000;
 
 /**
  * Reads a command from the first line that a person wrote in a comment: `/NAME`, or `@slug NAME` with the App's slug, and its
@@ -36,7 +34,7 @@ export function parseCommand(body: string, appSlug: string | null): AskedFor | n
   if (said === null) return null;
   const command = /^[ \t]/.test(said) ? named(said.replace(/^[ \t]+/, ""), rest) : null;
   if (command) return command;
-  const question = freeText(`${said.replace(/^[,:]/, "")}\n${rest}`, longestQuestion);
+  const question = freeText(`${said.replace(/^[,:]/, "")}\n${rest}`);
   return asks(question) ? { name: "ask", question } : null;
 }
 
@@ -62,11 +60,11 @@ function named(request: string, rest: string): AskedFor | null {
   const name = written.toLowerCase();
   switch (name) {
     case "ask": {
-      const question = freeText(`${behind}\n${rest}`, longestQuestion);
+      const question = freeText(`${behind}\n${rest}`);
       return question === "" ? null : { name, question };
     }
     case "remember": {
-      const rule = freeText(`${behind}\n${rest}`, longestRule);
+      const rule = freeText(`${behind}\n${rest}`);
       return rule === "" ? null : { name, rule };
     }
     case "review":
@@ -94,9 +92,9 @@ function wordsOf(line: string): string[] | null {
   return line.length > longestLine ? null : line.split(/[ \t]+/).filter((word) => word !== "");
 }
 
-/** A text of at most so many characters; empty where it says nothing that a person would see. */
-function freeText(text: string, most: number): string {
+/** A text without what is too much of it; empty where it says nothing that a person would see. */
+function freeText(text: string): string {
   // A character takes one or two units.
-  const cut = [...text.trim().slice(0, 2 * most)].slice(0, most).join("").trimEnd();
+  const cut = [...text.trim().slice(0, 2 * longestText)].slice(0, longestText).join("").trimEnd();
   return /[\p{L}\p{N}]/u.test(cut.replace(/<!--[\s\S]*?(?:-->|$)/g, "")) ? cut : "";
 }

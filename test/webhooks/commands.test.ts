@@ -125,9 +125,9 @@ describe("a comment", () => {
     expect(parseCommand(long, null)).toEqual(ask("\u{1f600}a".repeat(2_000)));
   });
 
-  it("has a rule that is too long left so, without keeping all of it", () => {
+  it("has a rule that is too long left so, to be refused by the job, and not all of it kept", () => {
     const rules = [500, 501, 9_000].map((length) => parseCommand(`/remember ${"a".repeat(length)}`, null));
-    expect(rules).toEqual([500, 501, 501].map((length) => remember("a".repeat(length))));
+    expect(rules).toEqual([500, 501, 4_000].map((length) => remember("a".repeat(length))));
   });
 
   it("is a command by its first line alone, whatever follows, but for what takes a text", () => {
