@@ -132,3 +132,20 @@ it("reads the latest fifty answers of a thread", async () => {
     Array.from({ length: 50 }, (_, n) => `Answer ${n + 11}`),
   );
 });
+
+it("loses a thread whose first comment somebody deleted, and keeps one that lost an answer", async () => {
+  const pull = opened();
+  const { people } = scenario;
+  const [first, second] = [
+    await commentOf(pull, "ours", "First"),
+    await commentOf(pull, "ours", "Second", 2),
+  ];
+  people.reply(first, "octocat", "Why?");
+  const answer = people.reply(second, "octocat", "No");
+
+  people.delete(first);
+  people.delete(answer);
+  people.edit(second, "Second, edited");
+
+  expect(await apiOf(pull).ownThreads()).toMatchObject([{ body: "Second, edited", replies: [] }]);
+});

@@ -3,8 +3,13 @@ import type { AddressInfo } from "node:net";
 import examples from "@octokit/webhooks-examples";
 import { Probot } from "probot";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { clientOf } from "../support/github-double/client.ts";
 import { deliver } from "../support/github-double/deliver.ts";
+import type { CheckRun } from "../support/github-double/model.ts";
+import { headOf } from "../support/github-double/model.ts";
 import {
+  checkRunPayload,
+  checkSuitePayload,
   issueCommentPayload,
   pullRequestPayload,
   reviewCommentPayload,
@@ -52,7 +57,9 @@ function missing(event: string, payload: object): string[] {
   const everywhere = first.filter((key) => others.every((keys) => keys.includes(key)));
   expect(everywhere.length).toBeGreaterThan(100);
   const ours = keysOf(payload);
-  return everywhere.filter((key) => !ours.some((one) => one === key || one.startsWith(`${key}.`)));
+  // Which permissions an App has is its own business.
+  const wanted = everywhere.filter((key) => !key.includes(".app.permissions."));
+  return wanted.filter((key) => !ours.some((one) => one === key || one.startsWith(`${key}.`)));
 }
 
 describe("a payload", () => {
@@ -89,6 +96,37 @@ describe("a payload", () => {
     const comment = await scenario.people.reviewComment(scenario.pull, "octocat", at);
     const payload = await reviewCommentPayload(scenario.github.state, comment);
     expect(missing("pull_request_review_comment", payload)).toEqual([]);
+  });
+
+  it("of a check that is asked for again has all that GitHub's examples have", async () => {
+    const { github, pull, repository, app, installation } = scenario;
+    const call = clientOf(github, installation);
+    const asked = { name: "Hunkwise", head_sha: headOf(pull), external_id: "x", conclusion: "neutral" };
+    await call("POST /repos/octo-org/shop/check-runs", asked);
+    const run = repository.checkRuns.at(-1) as CheckRun;
+    const sender = github.state.account("octocat");
+    const pulls = [{ number: pull.number }];
+
+    const again = checkRunPayload(github.state, run, "rerequested", sender);
+    expect(missing("check_run", again)).toEqual([]);
+    expect(again).toMatchObject({
+      ...{ action: "rerequested", sender: { login: "octocat" } },
+      check_run: { external_id: "x", status: "completed", app: { id: app.id }, pull_requests: pulls },
+    });
+
+    const of = { repository, headSha: headOf(pull), app };
+    const all = checkSuitePayload(github.state, of, "rerequested", sender);
+    expect(missing("check_suite", all)).toEqual([]);
+    expect(all).toMatchObject({ check_suite: { head_sha: headOf(pull), pull_requests: pulls } });
+  });
+
+  it("of a check on a fork's commit names no pull request", () => {
+    const { github, people, repository, app } = scenario;
+    const commits = [{ files: { "a.txt": "f\n" } }];
+    const forked = people.openPull(repository, { title: "F", author: "eve", fork: "eve", commits });
+    const of = { repository, headSha: headOf(forked), app };
+    const payload = checkSuitePayload(github.state, of, "rerequested", forked.author);
+    expect(payload).toMatchObject({ check_suite: { head_branch: null, pull_requests: [] } });
   });
 });
 

@@ -18,8 +18,13 @@ export interface RepositoryCall extends Call {
 
 export type Answer =
   | { status: number; body?: unknown }
-  /** One page of it is shown; `wrap` puts the page into an object. */
-  | { status: 200; list: readonly unknown[]; wrap?: (page: unknown[], total: number) => unknown }
+  /** One page of it is shown, each item as `show` has it; `wrap` puts the page into an object. */
+  | {
+      status: 200;
+      list: readonly unknown[];
+      show?: (item: unknown) => unknown;
+      wrap?: (page: unknown[], total: number) => unknown;
+    }
   | { status: 200; raw: string | Buffer; type: string };
 
 /** A permission and the access an endpoint needs; one of several is enough. */
@@ -53,4 +58,10 @@ export const inRepository = (
 ): Endpoint => ({ for: "installation", needs, handle, ...options });
 
 export const ok = (body: unknown): Answer => ({ status: 200, body });
+/** A list of which only what a page shows is worked out. */
+export const listed = <Item>(list: readonly Item[], show: (item: Item) => unknown): Answer => ({
+  status: 200,
+  list,
+  show: (item) => show(item as Item),
+});
 export const created = (body: unknown): Answer => ({ status: 201, body });

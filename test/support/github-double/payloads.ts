@@ -1,10 +1,11 @@
 import { currentPlace } from "./current-line.ts";
-import { accountJson } from "./json/account.ts";
+import { accountJson, appJson } from "./json/account.ts";
 import { associationOf } from "./json/association.ts";
+import { checkRunJson, pullsAt } from "./json/check-run.ts";
 import { issueCommentJson, reviewCommentJson } from "./json/comment.ts";
 import { fullPullJson, issueUrl, labelsJson, pullJson, pullPage, pullUrl } from "./json/pull.ts";
 import { repositoryJson, repositoryUrl } from "./json/repository.ts";
-import type { Account, IssueComment, Pull, Repository, ReviewComment } from "./model.ts";
+import type { Account, App, CheckRun, IssueComment, Pull, Repository, ReviewComment } from "./model.ts";
 import { nodeId, timestamp } from "./model.ts";
 import type { GitHubState } from "./state.ts";
 
@@ -82,12 +83,22 @@ export async function pullRequestPayload(
   };
 }
 
+function commitJson(state: GitHubState, { git }: Repository, id: string) {
+  const shown = git
+    .git("show", "--no-patch", "--format=%T%x00%an%x00%ae%x00%cn%x00%ce%x00%B", id)
+    .split("\0");
+  const [tree_id = "", name = "", email = "", committer = "", committerEmail = "", message = ""] = shown;
+  return {
+    ...{ id, tree_id, message: message.trimEnd(), timestamp: timestamp(state.now()) },
+    author: { name, email },
+    committer: { name: committer, email: committerEmail },
+  };
+}
+
 /** The payload of a `merge_group` event: a merge queue waits for the checks of this commit. */
 export function mergeGroupPayload(state: GitHubState, pull: Pull, headSha: string): Payload {
   const { repository, baseRef, number } = pull;
   const baseSha = repository.git.sha(`refs/heads/${baseRef}`);
-  const timeOfCommit = timestamp(state.now());
-  const person = { name: pull.author.login, email: `${pull.author.login}@users.noreply.github.com` };
   return {
     action: "checks_requested",
     merge_group: {
@@ -95,14 +106,7 @@ export function mergeGroupPayload(state: GitHubState, pull: Pull, headSha: strin
       head_ref: `refs/heads/gh-readonly-queue/${baseRef}/pr-${number}-${baseSha}`,
       base_sha: baseSha,
       base_ref: `refs/heads/${baseRef}`,
-      head_commit: {
-        id: headSha,
-        tree_id: repository.git.git("rev-parse", `${headSha}^{tree}`),
-        message: `Merge pull request #${number}`,
-        timestamp: timeOfCommit,
-        author: person,
-        committer: person,
-      },
+      head_commit: commitJson(state, repository, headSha),
     },
     ...around(state, repository, pull.author),
   };
@@ -155,13 +159,14 @@ export function issueCommentPayload(
   state: GitHubState,
   comment: IssueComment,
   action: "created" | "edited" | "deleted" = "created",
+  sender: Account = comment.author,
 ): Payload {
   return {
     action,
     ...(action === "edited" ? { changes: { body: { from: "" } } } : {}),
     issue: issueJson(state, comment.pull),
     comment: issueCommentJson(state, comment),
-    ...around(state, comment.pull.repository, comment.author),
+    ...around(state, comment.pull.repository, sender),
   };
 }
 
@@ -170,12 +175,61 @@ export async function reviewCommentPayload(
   state: GitHubState,
   comment: ReviewComment,
   action: "created" | "edited" | "deleted" = "created",
+  sender: Account = comment.author,
 ): Promise<Payload> {
   return {
     action,
     ...(action === "edited" ? { changes: { body: { from: "" } } } : {}),
     comment: reviewCommentJson(state, comment, await currentPlace(comment)),
     pull_request: pullJson(state, comment.pull),
-    ...around(state, comment.pull.repository, comment.author),
+    ...around(state, comment.pull.repository, sender),
   };
+}
+
+/** What payloads say of all checks of an App on a commit; the branch of a fork is not named. */
+function suiteJson(state: GitHubState, repository: Repository, headSha: string, app: App) {
+  const pulls = pullsAt(state, repository, headSha);
+  const url = `${repositoryUrl(state, repository)}/check-suites/${app.id}`;
+  return {
+    id: app.id,
+    node_id: nodeId("CS", app.id),
+    head_branch: pulls[0]?.head.ref ?? null,
+    head_sha: headSha,
+    status: "completed",
+    conclusion: "neutral",
+    url,
+    before: headSha,
+    after: headSha,
+    pull_requests: pulls,
+    app: appJson(state, app),
+    created_at: timestamp(state.now()),
+    updated_at: timestamp(state.now()),
+  };
+}
+
+/** The payload of a `check_run` event: with `rerequested`, somebody pressed "Re-run". The run itself stays as it was. */
+export function checkRunPayload(
+  state: GitHubState,
+  run: CheckRun,
+  action: "rerequested",
+  sender: Account,
+): Payload {
+  const suite = suiteJson(state, run.repository, run.headSha, run.app);
+  const check_run = { ...checkRunJson(state, run), check_suite: suite };
+  return { action, check_run, ...around(state, run.repository, sender) };
+}
+
+/** The payload of a `check_suite` event: with `rerequested`, somebody pressed "Re-run all checks". */
+export function checkSuitePayload(
+  state: GitHubState,
+  of: { repository: Repository; headSha: string; app: App },
+  action: "rerequested",
+  sender: Account,
+): Payload {
+  const { repository, headSha, app } = of;
+  const runs = repository.checkRuns.filter((run) => run.headSha === headSha && run.app === app);
+  const suite = suiteJson(state, repository, headSha, app);
+  const head_commit = commitJson(state, repository, headSha);
+  const counted = { latest_check_runs_count: runs.length, check_runs_url: `${suite.url}/check-runs` };
+  return { action, check_suite: { ...suite, ...counted, head_commit }, ...around(state, repository, sender) };
 }

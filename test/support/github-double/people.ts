@@ -123,8 +123,7 @@ export class People {
 
   /** The pull request is to be merged into another branch; its head stays. */
   retarget(pull: Pull, baseRef: string): void {
-    const baseSha = pull.repository.git.sha(`refs/heads/${baseRef}`);
-    Object.assign(pull, { baseRef, baseSha, updatedAt: this.#state.now() });
+    this.#change(pull, { baseRef, baseSha: pull.repository.git.sha(`refs/heads/${baseRef}`) });
   }
 
   /** Adds the pull request to the merge queue. Returns the commit that GitHub makes for it, whose checks the queue awaits. */
@@ -145,11 +144,11 @@ export class People {
   }
 
   close(pull: Pull): void {
-    Object.assign(pull, { state: "closed", closedAt: this.#state.now(), updatedAt: this.#state.now() });
+    this.#change(pull, { state: "closed", closedAt: this.#state.now() });
   }
 
   reopen(pull: Pull): void {
-    Object.assign(pull, { state: "open", closedAt: null, updatedAt: this.#state.now() });
+    this.#change(pull, { state: "open", closedAt: null });
   }
 
   comment(pull: Pull, login: string, body: string): IssueComment {
@@ -176,6 +175,41 @@ export class People {
 
   resolve(comment: ReviewComment, login: string): void {
     (comment.inReplyTo ?? comment).resolvedBy = this.#state.account(login);
+  }
+
+  /** Webhooks and the API tell the new text alone; who may edit what is not asked. */
+  edit(comment: IssueComment | ReviewComment, body: string): void {
+    Object.assign(comment, { body, updatedAt: this.#state.now() });
+  }
+
+  /** Of a thread, the next comment opens it now; a review goes with its last comment, unless it has a text. */
+  delete(comment: IssueComment | ReviewComment): void {
+    const { pull } = comment;
+    pull.comments = pull.comments.filter((one) => one !== comment);
+    if (!("review" in comment)) return;
+    pull.reviewComments = pull.reviewComments.filter((one) => one !== comment);
+    const [next, ...others] = pull.reviewComments.filter((one) => one.inReplyTo === comment);
+    if (next) Object.assign(next, { inReplyTo: null, resolvedBy: comment.resolvedBy });
+    for (const other of others) Object.assign(other, { inReplyTo: next });
+    const { review } = comment;
+    const isEmptied = review.body === "" && !pull.reviewComments.some((one) => one.review === review);
+    if (isEmptied) pull.reviews = pull.reviews.filter((one) => one !== review);
+  }
+
+  label(pull: Pull, name: string): void {
+    this.#change(pull, { labels: [...pull.labels, name] });
+  }
+
+  unlabel(pull: Pull, name: string): void {
+    this.#change(pull, { labels: pull.labels.filter((label) => label !== name) });
+  }
+
+  retitle(pull: Pull, title: string): void {
+    this.#change(pull, { title });
+  }
+
+  #change(pull: Pull, fields: Partial<Pull>): void {
+    Object.assign(pull, fields, { updatedAt: this.#state.now() });
   }
 
   react(comment: IssueComment | ReviewComment, login: string, content: ReactionContent): void {

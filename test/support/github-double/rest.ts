@@ -169,7 +169,7 @@ function publicRepository(state: GitHubState, owner: string, repo: string): Repo
   return found?.private === false ? found : undefined;
 }
 
-function replyOf(answer: Answer, exchange: Exchange, operation: Operation): Reply {
+async function replyOf(answer: Answer, exchange: Exchange, operation: Operation): Promise<Reply> {
   if ("raw" in answer) return { status: 200, headers: { "content-type": answer.type }, body: answer.raw };
   if (!("list" in answer)) {
     const reply = jsonReply(answer.status, answer.body);
@@ -177,7 +177,8 @@ function replyOf(answer: Answer, exchange: Exchange, operation: Operation): Repl
     return reply;
   }
   const page = paginate(answer.list, exchange.url);
-  const body = answer.wrap ? answer.wrap(page.items, page.total) : page.items;
+  const items = answer.show ? await Promise.all(page.items.map(answer.show)) : page.items;
+  const body = answer.wrap ? answer.wrap(items, page.total) : items;
   const reply = jsonReply(200, body, page.link ? { link: page.link } : {});
   checkAnswer(operation, reply);
   return reply;

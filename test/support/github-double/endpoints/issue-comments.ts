@@ -3,6 +3,7 @@ import {
   created,
   type Endpoints,
   inRepository,
+  listed,
   type Needs,
   ok,
   type RepositoryCall,
@@ -48,7 +49,7 @@ function create(call: RepositoryCall): Answer {
 function list(call: RepositoryCall): Answer {
   const since = new Date(call.query.since ?? 0);
   const comments = pullOf(call).comments.filter((comment) => comment.updatedAt >= since);
-  return { status: 200, list: comments.map((comment) => issueCommentJson(call.state, comment)) };
+  return listed(comments, (comment) => issueCommentJson(call.state, comment));
 }
 
 function update(call: RepositoryCall): Answer {

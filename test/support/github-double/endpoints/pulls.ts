@@ -1,6 +1,14 @@
 import { findCommit } from "../bare-repository.ts";
 import { pullDiff } from "../current-line.ts";
-import { type Answer, created, type Endpoints, inRepository, ok, type RepositoryCall } from "../endpoint.ts";
+import {
+  type Answer,
+  created,
+  type Endpoints,
+  inRepository,
+  listed,
+  ok,
+  type RepositoryCall,
+} from "../endpoint.ts";
 import { validationFailed } from "../errors.ts";
 import { pullOf } from "../find.ts";
 import { fullPullJson, pullJson } from "../json/pull.ts";
@@ -25,7 +33,7 @@ function list({ state, repository, query }: RepositoryCall): Answer {
   if (query.sort === "updated") pulls.sort((a, b) => a.updatedAt.getTime() - b.updatedAt.getTime());
   if (query.direction === "desc" || (query.direction === undefined && query.sort === undefined))
     pulls.reverse();
-  return { status: 200, list: pulls.map((pull) => pullJson(state, pull)) };
+  return listed(pulls, (pull) => pullJson(state, pull));
 }
 
 async function files(call: RepositoryCall): Promise<Answer> {

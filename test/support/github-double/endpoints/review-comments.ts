@@ -7,7 +7,7 @@ import { reviewCommentJson } from "../json/comment.ts";
 import type { LineAnchor, Pull, Review, ReviewComment } from "../model.ts";
 import { NotSimulated } from "../not-simulated.ts";
 import type { NewReviewComment } from "../requests.ts";
-import { commitOf, shownComments } from "./reviews.ts";
+import { commitOf, listedComments } from "./reviews.ts";
 
 const resource = "PullRequestReviewComment";
 const refusal = (field: string, message: string) =>
@@ -111,13 +111,13 @@ async function create(call: RepositoryCall): Promise<Answer> {
   return created(await shown(call, comment));
 }
 
-async function list(call: RepositoryCall): Promise<Answer> {
+function list(call: RepositoryCall): Answer {
   const { since, sort, direction } = call.query;
   const comments = pullOf(call).reviewComments.filter(
     (one) => one.review.state !== "PENDING" && one.updatedAt >= new Date(since ?? 0),
   );
   if (sort && direction === "desc") comments.reverse();
-  return { status: 200, list: await shownComments(call, comments) };
+  return listedComments(call, comments);
 }
 
 async function update(call: RepositoryCall): Promise<Answer> {

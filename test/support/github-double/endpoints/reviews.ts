@@ -2,7 +2,7 @@ import { type AnchorProblem, resolveAnchor } from "../anchor.ts";
 import { findCommit, git } from "../bare-repository.ts";
 import type { DiffedFile } from "../commentable.ts";
 import { currentPlace, pullDiff } from "../current-line.ts";
-import { type Answer, type Endpoints, inRepository, ok, type RepositoryCall } from "../endpoint.ts";
+import { type Answer, type Endpoints, inRepository, listed, ok, type RepositoryCall } from "../endpoint.ts";
 import { checkBodyLength, lockedReview, notFound, unprocessable } from "../errors.ts";
 import { pullOf, writtenNow } from "../find.ts";
 import { reviewCommentJson, reviewJson } from "../json/comment.ts";
@@ -95,18 +95,18 @@ async function create(call: RepositoryCall): Promise<Answer> {
 const visible = (call: RepositoryCall, review: Review) =>
   review.state !== "PENDING" || review.author === call.token.installation.app.bot;
 
-export async function shownComments(call: RepositoryCall, comments: ReviewComment[]) {
-  return Promise.all(
-    comments.map(async (comment) => reviewCommentJson(call.state, comment, await currentPlace(comment))),
+export function listedComments(call: RepositoryCall, comments: ReviewComment[]): Answer {
+  return listed(comments, async (comment) =>
+    reviewCommentJson(call.state, comment, await currentPlace(comment)),
   );
 }
 
-async function commentsOfReview(call: RepositoryCall): Promise<Answer> {
+function commentsOfReview(call: RepositoryCall): Answer {
   const pull = pullOf(call);
   const review = pull.reviews.find((one) => one.id === Number(call.path.review_id) && visible(call, one));
   if (!review) throw notFound();
   const comments = pull.reviewComments.filter((one) => one.review === review);
-  return { status: 200, list: await shownComments(call, comments) };
+  return listedComments(call, comments);
 }
 
 /** A pending review goes with its comments; one that was submitted stays for ever. */
@@ -123,7 +123,7 @@ function deletePending(call: RepositoryCall): Answer {
 export const reviews: Endpoints = {
   "pulls/list-reviews": inRepository([["pull_requests", "read"]], (call) => {
     const seen = pullOf(call).reviews.filter((review) => visible(call, review));
-    return { status: 200, list: seen.map((review) => reviewJson(call.state, review)) };
+    return listed(seen, (review) => reviewJson(call.state, review));
   }),
   "pulls/create-review": inRepository([["pull_requests", "write"]], create),
   "pulls/delete-pending-review": inRepository([["pull_requests", "write"]], deletePending),

@@ -1,16 +1,16 @@
-import type { CheckAnnotation, CheckRun } from "../model.ts";
+import type { CheckAnnotation, CheckRun, Repository } from "../model.ts";
 import { headOf, nodeId, timestamp } from "../model.ts";
 import type { GitHubState } from "../state.ts";
 import { appJson } from "./account.ts";
 import { pullUrl } from "./pull.ts";
 import { repositoryPage, repositoryUrl } from "./repository.ts";
 
-function pullsOf(state: GitHubState, run: CheckRun) {
-  const { repository } = run;
+/** Open pull requests whose head is the commit; GitHub leaves out those of forks. */
+export function pullsAt(state: GitHubState, repository: Repository, sha: string) {
   const url = repositoryUrl(state, repository);
   const repo = { id: repository.id, url, name: repository.name };
   const open = [...repository.pulls.values()].filter(
-    (pull) => pull.state === "open" && pull.headRepository === repository && headOf(pull) === run.headSha,
+    (pull) => pull.state === "open" && pull.headRepository === repository && headOf(pull) === sha,
   );
   return open.map((pull) => ({
     id: pull.id,
@@ -43,7 +43,7 @@ export function checkRunJson(state: GitHubState, run: CheckRun) {
     },
     check_suite: { id: run.app.id },
     app: appJson(state, run.app),
-    pull_requests: pullsOf(state, run),
+    pull_requests: pullsAt(state, run.repository, run.headSha),
   };
 }
 
