@@ -56,10 +56,12 @@ function postedLike({ finding, stands }: Carried): EarlierFinding {
 
 /** What this run's findings say again. */
 export interface Repeats {
-  /** Of comments, each finding with the one that tells of it. */
+  /** Of comments, each finding with the one that tells of it; no comment stands twice. */
   posted: ReadonlyMap<Finding, EarlierFinding>;
   /** Of carried findings that stand: these go on in their stead. */
   carried: ReadonlyMap<Finding, Carried>;
+  /** Further restatements of what a person dismissed: the first of them stands for all. */
+  restated: ReadonlySet<Finding>;
   /** Carried findings whose code is gone: what was found now takes their place. */
   replaced: ReadonlySet<Carried>;
 }
@@ -74,11 +76,15 @@ export async function findRepeats(
   const posted = new Map<Finding, EarlierFinding>();
   const carried = new Map<Finding, Carried>();
   const replaced = new Set<Carried>();
+  const restated = new Set<Finding>();
+  const told = new Set<EarlierFinding>();
   for (const [finding, earlier] of all) {
     const kept = asPosted.get(earlier);
-    if (kept?.stands) carried.set(finding, kept);
+    if (told.has(earlier)) restated.add(finding);
+    else if (kept?.stands) carried.set(finding, kept);
     else if (kept) replaced.add(kept);
     else posted.set(finding, earlier);
+    told.add(earlier);
   }
-  return { posted, carried, replaced };
+  return { posted, carried, restated, replaced };
 }

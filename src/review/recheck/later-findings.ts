@@ -73,8 +73,8 @@ export async function laterFindingsOffline(
   };
 }
 
-const isRepeat = (finding: Finding, { posted, carried }: Repeats) =>
-  posted.has(finding) || carried.has(finding);
+const isRepeat = (finding: Finding, { posted, carried, restated }: Repeats) =>
+  posted.has(finding) || carried.has(finding) || restated.has(finding);
 
 /** Findings in code that an earlier review has read are raised only when they are critical, also after the second look. */
 async function divide(
