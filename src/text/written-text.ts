@@ -57,9 +57,9 @@ class MarkdownReader {
       if (isGoingOn) this.#paragraph.push(line);
       return;
     }
-    const { content, column } = this.#enterItems(line, indent);
+    const { content, column, isCode } = this.#enterItems(line, indent);
     const [, marks] = /^(`{3,}(?=[^`]*$)|~{3,})/.exec(content) ?? [];
-    if (content.startsWith(">")) this.#hide(line);
+    if (isCode || content.startsWith(">")) this.#hide(line);
     else if (marks !== undefined) this.#openFence(line, marks, column);
     else {
       if (column > indent || content.startsWith("<!--")) this.#endParagraph();
@@ -77,16 +77,20 @@ class MarkdownReader {
   }
 
   /** Takes list markers off a line, each of which begins an item; what follows them may be any block. */
-  #enterItems(line: string, indent: number): { content: string; column: number } {
+  #enterItems(line: string, indent: number): { content: string; column: number; isCode: boolean } {
     let content = line.trimStart();
     let column = indent;
     for (;;) {
-      const [marker] = /^(?:[-*+]|\d{1,9}[.)])[ \t]{1,4}(?=[^ \t])/.exec(content) ?? [];
-      if (marker === undefined || this.#items.length >= MAX_DEPTH) return { content, column };
+      const [marker] = /^(?:[-*+]|\d{1,9}[.)])(?=[ \t]+[^ \t])/.exec(content) ?? [];
+      if (marker === undefined || this.#items.length >= MAX_DEPTH) return { content, column, isCode: false };
       while (column < this.#innermost()) this.#items.pop();
-      column += marker.length;
+      const after = content.slice(marker.length);
+      const gap = columnsBefore(after, column + marker.length);
+      const isCode = gap > 4;
+      column += marker.length + (isCode ? 1 : gap);
+      content = after.trimStart();
       this.#items.push(column);
-      content = content.slice(marker.length);
+      if (isCode) return { content, column, isCode };
     }
   }
 
@@ -127,15 +131,15 @@ class MarkdownReader {
   }
 }
 
-/** Width of the white space that a line begins with; a tab goes on to the next multiple of four. */
-function columnsBefore(line: string): number {
-  let columns = 0;
-  for (const sign of line) {
-    if (sign === " ") columns += 1;
-    else if (sign === "\t") columns += 4 - (columns % 4);
+/** Width of the white space that a text begins with in this column; a tab goes on to the next multiple of four. */
+function columnsBefore(text: string, start = 0): number {
+  let column = start;
+  for (const sign of text) {
+    if (sign === " ") column += 1;
+    else if (sign === "\t") column += 4 - (column % 4);
     else break;
   }
-  return columns;
+  return column - start;
 }
 
 /** A paragraph without code spans and HTML comments; `isOpen` when it ends within a comment. */
