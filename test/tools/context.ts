@@ -40,6 +40,7 @@ function recordingPort(reported: ReportedFinding[], over: Partial<ReportPort> = 
         ...finding,
         id: "f1",
         source: "model",
+        symbol: null,
         verification: "unverified" as const,
         verification_note: null,
         places: [],

@@ -1,0 +1,55 @@
+import { describe, expect, it } from "vitest";
+import type { Finding } from "../../../src/finding.ts";
+import { nearCollisions } from "../../../src/review/compare/near-collisions.ts";
+import type { EarlierFinding } from "../../../src/review/review-input.ts";
+import { sampleFinding } from "../../reporters/sample-result.ts";
+import { earlierFinding, facts } from "./earlier-finding.ts";
+
+const found = (over: Partial<Finding> = {}) =>
+  sampleFinding({ ...{ path: "a.ts", line: 12, symbol: "total", title: "It rounds down" }, ...over });
+const near = (finding: Finding, one: EarlierFinding, paired = new Map<Finding, EarlierFinding>()) =>
+  nearCollisions([finding], [one], facts(), paired).map(({ isSamePlace }) => isSamePlace);
+
+describe("a finding may be what an earlier comment says", () => {
+  it("on the same lines in other words", () => {
+    expect(near(found(), earlierFinding())).toEqual([true]);
+    expect(near(found({ line: 13, start_line: 11 }), earlierFinding())).toEqual([true]);
+    expect(near(found({ line: 13 }), earlierFinding())).toEqual([]);
+  });
+
+  it("on the same code under another category, unless that still stands elsewhere", () => {
+    const finding = found({ line: 90, symbol: null, quote: "sum  -= price;", category: "data" });
+
+    expect(near(finding, earlierFinding({ line: null }))).toEqual([false]);
+    expect(near(finding, earlierFinding())).toEqual([]);
+  });
+
+  it("in the definition of one that is outdated", () => {
+    const outdated = earlierFinding({ line: null, state: "outdated" });
+
+    expect(near(found({ line: 90 }), outdated)).toEqual([false]);
+    expect(near(found({ line: 90, symbol: null }), { ...outdated, symbol: null })).toEqual([]);
+  });
+
+  it("in the definition of one that was dismissed, or within ten lines of it", () => {
+    const dismissed = earlierFinding({ state: "dismissed" });
+
+    expect(near(found({ line: 90 }), dismissed)).toEqual([false]);
+    expect(near(found({ line: 22, symbol: "count" }), dismissed)).toEqual([false]);
+    expect(near(found({ line: 23, symbol: "count" }), dismissed)).toEqual([]);
+  });
+
+  it("never in another file, of one that was fixed, or where the comment is gone", () => {
+    expect(near(found({ path: "b.ts" }), earlierFinding())).toEqual([]);
+    expect(near(found(), earlierFinding({ state: "fixed" }))).toEqual([]);
+    expect(near(found(), earlierFinding({ comment: null, state: "dismissed" }))).toEqual([]);
+  });
+
+  it("of one that has its pair only where a person dismissed that", () => {
+    const other = found({ line: 50 });
+    const [open, dismissed] = [earlierFinding(), earlierFinding({ state: "dismissed" })];
+
+    expect(near(found(), open, new Map([[other, open]]))).toEqual([]);
+    expect(near(found(), dismissed, new Map([[other, dismissed]]))).toEqual([true]);
+  });
+});

@@ -1,0 +1,34 @@
+import { describe, expect, it } from "vitest";
+import { createIdentities, fingerprint } from "../../src/review/fingerprint.ts";
+import { sampleFinding } from "../reporters/sample-result.ts";
+
+const finding = sampleFinding({ symbol: "Cart.total", quote: "  if (a <= b) continue;" });
+
+describe("a fingerprint", () => {
+  it("is the same wherever the lines have moved to, and however they are indented and wrapped", () => {
+    const moved = { ...finding, line: 900, quote: "if (a <= b)\n\t\tcontinue;\n", title: "Another title" };
+
+    expect(fingerprint(moved)).toBe(fingerprint(finding));
+  });
+
+  it.each([
+    ["of another definition", { symbol: "Cart.count" }],
+    ["outside of any definition", { symbol: null }],
+    ["of another file", { path: "src/b.ts" }],
+    ["of the other side", { side: "LEFT" as const }],
+    ["of another kind", { category: "data" as const }],
+    ["of other code", { quote: "if (a < b) continue;" }],
+  ])("is another one %s", (_, over) => {
+    expect(fingerprint({ ...finding, ...over })).not.toBe(fingerprint(finding));
+  });
+});
+
+describe("ids of one run", () => {
+  it("tell equal pieces of one definition apart, and leave out what an earlier review has given", () => {
+    const base = fingerprint(finding);
+    const identify = createIdentities(new Set([`${base}-2`]));
+    const given = [6, 8, 8, 10].map((line) => identify({ ...finding, line }));
+
+    expect(given).toEqual([base, `${base}-3`, `${base}-3`, `${base}-4`]);
+  });
+});
