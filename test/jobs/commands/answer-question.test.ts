@@ -1,0 +1,124 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { AppError } from "../../../src/errors.ts";
+import { parseMarker } from "../../../src/ledger/marker.ts";
+import { type ScriptedTurn, scriptedModel } from "../../../src/llm/scripted.ts";
+import { maxAttempts, type Task } from "../../../src/queue/job.ts";
+import { ambiguous } from "../../reporters/memory-github.ts";
+import { Commanded, CommandedRepository } from "./command-fixture.ts";
+
+let repo: CommandedRepository;
+let on: Commanded;
+beforeAll(() => {
+  repo = new CommandedRepository();
+});
+beforeEach(() => {
+  on = new Commanded(repo);
+});
+afterAll(() => repo[Symbol.asyncDispose]());
+
+const ask = { name: "ask", question: "Why two?" } as const;
+const reply = (text: string): ScriptedTurn => ({
+  toolCalls: [{ name: "reply", arguments: { text } }],
+  usage: { promptTokens: 900, completionTokens: 100 },
+});
+
+function modelThat(...turns: (ScriptedTurn | Error)[]) {
+  const model = scriptedModel(turns);
+  on.model = model;
+  return { model, shown: () => JSON.stringify(model.requests) };
+}
+
+describe("a question", () => {
+  it("in the conversation is answered there once, by the model, with a link to it", async () => {
+    const { model, shown } = modelThat(reply("The rate doubled: src/cart.js:1."));
+    expect(await on.command(ask)).toMatchObject({ kind: "done" });
+    // Delivered again, it costs nothing.
+    on.recorded.length = 0;
+    await on.command(ask);
+
+    const [answer = ""] = on.said();
+    expect(answer).toContain("The rate doubled: src/cart.js:1.");
+    expect(answer).toContain("pull/7#issuecomment-9001");
+    expect(answer).toContain(`from the code at ${repo.head.slice(0, 12)}`);
+    expect(parseMarker(answer)).toEqual({ kind: "answer", comment: 9_001 });
+    expect(shown()).toContain("Why two?");
+    expect([on.said().length, model.requests.length, on.spent]).toEqual([1, 1, 1_000]);
+    expect(on.checks()).toEqual([]);
+  });
+
+  it("in a thread is answered there, by a model that knows the finding and what was said before", async () => {
+    const { shown } = modelThat(reply("It stands."));
+    const thread = await on.finding("f1");
+    on.github.personReplies(thread, "ada", "Nobody passes zero.");
+    const asking = on.github.thread(thread).replies.at(-1)?.id ?? 0;
+    on.github.personReplies(thread, "ada", "WRITTEN-LATER");
+    await on.command(ask, { thread, commentId: asking + 1 });
+
+    expect(on.ours(thread)[0]).toContain("It stands.");
+    expect(shown()).toContain("Finding f1");
+    expect(shown()).toContain("Nobody passes zero.");
+    expect(shown()).not.toContain("WRITTEN-LATER");
+    expect(shown()).not.toContain("hunkwise:finding");
+  });
+
+  it("is answered as one that could not be where there is no model", async () => {
+    await on.command(ask);
+    expect(on.said()[0]).toContain("no model is configured here");
+    expect(on.checkouts).toBe(0);
+  });
+
+  it("is paid for once, although the answer could not be posted at first", async () => {
+    const { model } = modelThat(reply("Because."));
+    on.github.faults.push({ call: "createComment", nth: 1, error: new AppError("aborted", "killed") });
+    await expect(on.command(ask)).rejects.toMatchObject({ code: "aborted" });
+    await on.command(ask);
+
+    expect(on.said()).toEqual([expect.stringContaining("Because.")]);
+    expect(model.requests).toHaveLength(1);
+  });
+
+  it("is tried again where the model fails for a while, and told of the kind of fault in the end", async () => {
+    const outage = new AppError("model_failed", "HTTP 500 of models.internal", { retryable: true });
+    modelThat(outage, outage);
+    await expect(on.command(ask)).rejects.toMatchObject({ code: "model_failed", retryable: true });
+    expect(on.said()).toEqual([]);
+
+    const task: Task = {
+      ...{ kind: "command", command: ask, headSha: null, pull: 7, thread: null },
+      repository: { installation: 1, id: 7, owner: "octo", name: "shop" },
+      ...{ commentId: 9_001, requestedBy: "grace" },
+    };
+    await on.attempt(task, maxAttempts);
+    expect(on.said()[0]).toContain("its provider could not be reached");
+    expect(on.said()[0]).not.toContain("internal");
+  });
+
+  it("is not begun when the day's budget is used up, and says so", async () => {
+    const { model } = modelThat(reply("Because."));
+    on.files.set(".github/hunkwise.yml", "budget: { day: { tokens: 5000 } }\n");
+    on.spent = 4_999;
+    await on.command(ask);
+    expect(on.said()[0]).toContain("today's budget of this pull request is used up");
+    expect(model.requests).toEqual([]);
+  });
+
+  it("about a private file reaches no model, nor does what was said of it", async () => {
+    const { model } = modelThat(reply("Because."));
+    on.files.set(".github/hunkwise.yml", "paths: { private: [src/cart.js] }\n");
+    const thread = await on.finding("f1");
+    await on.command(ask, { thread });
+    expect(on.ours(thread)[0]).toContain("keeps this file from the model");
+    expect(model.requests).toEqual([]);
+  });
+
+  it("where nobody knows what is private reaches no model", async () => {
+    const { model } = modelThat(reply("Because."));
+    on.files.set(".github/hunkwise.yml", "paths: {private: [");
+    await on.command(ask);
+    expect(on.said()[0]).toContain("I cannot answer this:");
+    expect(model.requests).toEqual([]);
+
+    Object.assign(on.github, { fileAt: () => Promise.reject(ambiguous()) });
+    await expect(on.command(ask, { commentId: 9_002 })).rejects.toMatchObject({ retryable: true });
+  });
+});

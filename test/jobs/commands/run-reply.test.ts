@@ -1,0 +1,100 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { scriptedModel } from "../../../src/llm/scripted.ts";
+import { Commanded, CommandedRepository } from "./command-fixture.ts";
+
+let repo: CommandedRepository;
+let on: Commanded;
+beforeAll(() => {
+  repo = new CommandedRepository();
+});
+beforeEach(() => {
+  on = new Commanded(repo);
+  on.model = scriptedModel(() => ({ toolCalls: [{ name: "reply", arguments: { text: "Because." } }] }));
+});
+afterAll(() => repo[Symbol.asyncDispose]());
+
+const question = "Why is that a problem?";
+const requests = () => (on.model as ReturnType<typeof scriptedModel>).requests.length;
+
+/** A person's answer in a thread, as GitHub has it and as we are told of it. */
+function answers(thread: number, login: string, body: string) {
+  on.github.personReplies(thread, login, body);
+  return on.reply(thread, login, body, on.github.thread(thread).replies.at(-1)?.id);
+}
+
+describe("an answer of a person in a thread of ours", () => {
+  it("that asks something is answered, also when it is the author's", async () => {
+    const thread = await on.finding("f1", "critical");
+    await answers(thread, "ada", question);
+    expect(on.ours(thread)).toEqual([expect.stringContaining("Because.")]);
+    expect(on.github.count("react")).toBe(1);
+  });
+
+  it.each([
+    ["a stranger's", "eve", question],
+    ["a bot's", "helper[bot]", question],
+    ["an acknowledgement", "grace", "Good catch, thanks!"],
+    ["a stranger's dismissal", "eve", "This is intended."],
+  ])("is left without a word, a reaction and a request: %s", async (_, login, body) => {
+    const thread = await on.finding("f1");
+    await answers(thread, login, body);
+    expect(on.ours(thread)).toEqual([]);
+    expect(on.github.count("react")).toBe(0);
+    expect(requests()).toBe(0);
+    expect(on.checks()).toEqual([]);
+  });
+
+  it("is answered once, as it was written, and not at all in a thread that somebody else began", async () => {
+    const thread = await on.finding("f1");
+    on.github.personReplies(thread, "grace", "EDITED");
+    const id = on.github.thread(thread).replies.at(-1)?.id;
+    await on.reply(thread, "grace", question, id);
+    await on.reply(thread, "grace", question, id);
+    expect(on.ours(thread)).toHaveLength(1);
+    const asked = JSON.stringify((on.model as ReturnType<typeof scriptedModel>).requests);
+    expect(asked).toContain(question);
+    expect(asked).not.toContain("EDITED");
+
+    expect(await on.reply(thread + 50, "grace", question, 9_002)).toMatchObject({ kind: "done" });
+    expect(requests()).toBe(1);
+  });
+
+  it("by the author alone dismisses nothing that is severe", async () => {
+    const thread = await on.finding("f1", "high");
+    const outcome = await answers(thread, "ada", "This is intended.");
+    expect(outcome).toMatchObject({ kind: "skipped", reason: expect.stringContaining("this severe") });
+    expect(on.checks()).toEqual([]);
+  });
+
+  it("that dismisses a mild finding lets summary and check run follow, although the author cannot write", async () => {
+    on.model = null;
+    const thread = await on.finding("f1", "medium");
+    const outcome = await answers(thread, "ada", "This is intended.");
+    expect(outcome).toMatchObject({ kind: "done", reason: expect.stringContaining("1 dismissed") });
+    expect(on.ours(thread)).toEqual([]);
+    expect(on.checks()).toHaveLength(1);
+  });
+
+  it("that dismisses a severe one is heeded when somebody wrote it who can write", async () => {
+    // What is closed is not reviewed: that it came so far is what counts.
+    on.github.state.state = "closed";
+    const thread = await on.finding("f1", "critical");
+    const outcome = await answers(thread, "grace", "This is intended.");
+    expect(outcome.reason).toBe("the pull request is closed");
+  });
+
+  it("that dismisses and asks is a dismissal", async () => {
+    on.github.state.state = "closed";
+    const thread = await on.finding("f1");
+    await answers(thread, "grace", "This is intended. Why do you ask?");
+    expect(on.ours(thread)).toEqual([]);
+    expect(requests()).toBe(0);
+  });
+
+  it("ends after ten answers, however long somebody goes on", async () => {
+    const thread = await on.finding("f1");
+    on.model = null;
+    for (let n = 0; n < 15; n++) await answers(thread, "ada", question);
+    expect(on.ours(thread)).toHaveLength(10);
+  });
+});
