@@ -111,7 +111,7 @@ describe("what is new of a change", () => {
           isKnown += hunks.length - expected.length;
         }
       }),
-      long ? { numRuns: 60 } : { numRuns: 3, seed: 20_261_122 },
+      long ? { numRuns: 60 } : { numRuns: 3, seed: 20_261_122, endOnFailure: true },
     );
     expect(Math.min(isNew, isKnown)).toBeGreaterThan(30);
   }, 120_000);
