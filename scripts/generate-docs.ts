@@ -1,5 +1,5 @@
 /**
- * Writes docs/tools.md and docs/configuration.md from what the code declares. With `--check` writes nothing, names every
+ * Writes docs/commands.md, docs/tools.md and docs/configuration.md from what the code declares. With `--check` writes nothing, names every
  * file that is stale and ends with 1.
  */
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
@@ -9,6 +9,7 @@ import { z } from "zod";
 import { environmentDocs } from "../src/config/environment-docs.ts";
 import { defaultRepoConfig, RepoConfig } from "../src/config/repo-config.ts";
 import { MAX_REVIEWABLE_LINES } from "../src/diff/filter.ts";
+import { commandRules, renderCommandTable } from "../src/reporters/command-table.ts";
 import { readingTools, reportingTools } from "../src/tools/index.ts";
 import { type AnyTool, MAX_RENDERED_BYTES } from "../src/tools/tool.ts";
 
@@ -208,7 +209,19 @@ function configurationPage(): string {
   ].join("\n\n");
 }
 
+function commandsPage(): string {
+  return [
+    GENERATED,
+    "# Commands",
+    `${commandRules} Quotes, code and HTML comments hold none. A command that was seen gets an eyes reaction, one of somebody else gets nothing.`,
+    renderCommandTable(),
+    "In the thread of a finding, a reply that asks something is answered without a command where it is the pull request's author's or of somebody who can write. One that dismisses the finding (\"won't fix\", \"this is intended\") counts where somebody wrote it who can write; the author's counts for findings milder than `high`. Each comment is answered once, as it was when it was written, with at most ten answers in a thread and fifty on a pull request.",
+    "`remember` and the resolving of threads take the permission `Contents: Read and write`. Without it the rule is shown as a patch, and threads of findings that are fixed or dismissed stay open; they count as fixed or dismissed all the same.",
+  ].join("\n\n");
+}
+
 const pages: Record<string, string> = {
+  "docs/commands.md": `${commandsPage()}\n`,
   "docs/tools.md": `${toolsPage()}\n`,
   "docs/configuration.md": `${configurationPage()}\n`,
 };
