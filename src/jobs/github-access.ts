@@ -3,7 +3,7 @@ import { createGitHubClient, type GitHubClient } from "../github/client.ts";
 import { readFile } from "../github/contents.ts";
 import { notGranted } from "../github/errors.ts";
 import type { AppIdentity } from "../github/own-text.ts";
-import { createPacings } from "../github/pacing.ts";
+import { type Clock, createPacings, systemClock } from "../github/pacing.ts";
 import { createPullRequestApi } from "../github/pull-request-client.ts";
 import { createRepositoryApi } from "../github/repository-client.ts";
 import { createRepositoryWriter } from "../github/repository-writer.ts";
@@ -45,8 +45,8 @@ export interface GitHubAccessOptions {
   mintToken: MintToken;
   /** Who we are, to tell our own comments from others'. */
   identity: () => Promise<AppIdentity>;
-  /** Milliseconds since 1970. Default: the machine's clock. */
-  now?: () => number;
+  /** Default: the machine's. */
+  clock?: Clock;
 }
 
 /** Where an account keeps what holds for all of its repositories. */
@@ -54,7 +54,8 @@ const organizationRepository = ".github";
 
 /** GitHub's API for jobs: a token for each repository, one pacing for each installation. */
 export function createGitHubAccess(options: GitHubAccessOptions): GitHubAccess {
-  const pacings = createPacings();
+  const { clock = systemClock } = options;
+  const pacings = createPacings(clock);
   const apiToken = createApiToken(options);
   const tokens = {
     api: apiToken,
@@ -72,7 +73,7 @@ export function createGitHubAccess(options: GitHubAccessOptions): GitHubAccess {
       userAgent: options.userAgent,
       pacing: pacings(installation),
       token: ({ renew }) => tokens[kind](installation, id, renew),
-      signal,
+      ...{ signal, clock },
     });
   }
 
@@ -123,17 +124,17 @@ function createApiToken({ mintToken }: GitHubAccessOptions): Token {
 }
 
 /** The token of the few calls that take `contents: write`, which many installations do not grant. */
-function createWritingToken({ mintToken, now = Date.now }: GitHubAccessOptions): Token {
+function createWritingToken({ mintToken, clock = systemClock }: GitHubAccessOptions): Token {
   /** By installation, when it was refused. */
   const refusedAt = new Map<number, number>();
   const refusal = () => notGranted("Writing to the repository", "contents=write");
   return async (installation, id, renew) => {
-    if (now() - (refusedAt.get(installation) ?? Number.NEGATIVE_INFINITY) < refusalMs) throw refusal();
+    if (clock.now() - (refusedAt.get(installation) ?? Number.NEGATIVE_INFINITY) < refusalMs) throw refusal();
     try {
       return await mintToken(installation, { repositoryIds: [id], permissions: writingPermissions, renew });
     } catch (error) {
       if (!isRefused(error)) throw error;
-      refusedAt.set(installation, now());
+      refusedAt.set(installation, clock.now());
       throw refusal();
     }
   };

@@ -60,6 +60,19 @@ describe("a token of an installation", () => {
     expect(github.asked).toHaveLength(4);
   });
 
+  it("is asked for by a repository's name where only that is known", async () => {
+    const { github, probot } = await probotAt(tokens);
+    const auth = installationAuth(probot);
+    const named = { repositoryNames: [".github"], permissions: { contents: "read" } } as const;
+    const first = await auth(3, named);
+    expect(await auth(3, scope)).not.toBe(first);
+    expect(await auth(3, named)).toBe(first);
+    expect(JSON.parse(github.asked[0]!.body)).toEqual({
+      repositories: [".github"],
+      permissions: { contents: "read" },
+    });
+  });
+
   it("is known to the log as a secret", async () => {
     const { probot } = await probotAt(() => ({
       ...tokens(),
