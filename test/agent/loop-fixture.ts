@@ -108,7 +108,8 @@ export async function runLoop(script: Script, options: Options = {}): Promise<Lo
     context: {} as ToolContext,
     limits: { turns: 50, tokens: 10_000_000, costUsd: null, milliseconds: 600_000 },
     emit: (event) => events.push(event),
-    trajectory: { append: async (entry) => void entries.push(structuredClone(entry)) },
+    // A loop writes nothing but its own entries.
+    trajectory: { append: async (entry) => void entries.push(structuredClone(entry) as LoopEntry) },
     signal: new AbortController().signal,
     now: () => 0,
     ...more,

@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { ClaimedJob, Task } from "../../src/queue/job.ts";
 import type { Queue } from "../../src/queue/queue.ts";
-import { commandJob, delivery, leaseMs, type QueueUnderTest, reviewJob } from "./queue.ts";
+import { commandJob, delivery, leaseMs, type QueueUnderTest, reviewJob } from "./jobs.ts";
 
 const quietMs = 10_000;
 export const head = (n: number) => String(n).padStart(40, "0");

@@ -1,50 +1,13 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { TrajectoryEntry } from "../../src/agent/trajectory.ts";
-import { type ClaimedJob, maxAttempts, type NewJob } from "../../src/queue/job.ts";
-import type { Delivery, Queue } from "../../src/queue/queue.ts";
+import { type ClaimedJob, maxAttempts } from "../../src/queue/job.ts";
+import type { Queue } from "../../src/queue/queue.ts";
+import { commandJob, delivery, leaseMs, type QueueUnderTest, reviewJob } from "./jobs.ts";
 import { describePushes } from "./pushes.ts";
 import { describeTasks } from "./tasks.ts";
 
-/** How the suite gets at an implementation. `open` may be called again: the same data through another connection. */
-export interface QueueUnderTest {
-  open(now: () => number): Promise<Queue>;
-  /** Removes the data after a test. */
-  remove(): Promise<void>;
-}
+export { commandJob, reviewJob } from "./jobs.ts";
 
-export const leaseMs = 30_000;
-
-/** A review job of a pull request, as an event makes it. */
-export function reviewJob(pull: number, changes: Partial<NewJob> & { headSha?: string } = {}): NewJob {
-  const { headSha = "a".repeat(40), ...rest } = changes;
-  return {
-    task: {
-      kind: "review",
-      mode: "new",
-      again: false,
-      repository: { installation: 1, id: 7, owner: "octo", name: "shop" },
-      pull,
-      headSha,
-      trigger: "event",
-      thread: null,
-      commentId: null,
-      requestedBy: null,
-    },
-    serialKey: `7#${pull}`,
-    coalesce: true,
-    priority: 0,
-    ...rest,
-  };
-}
-
-/** A job as a comment makes it. */
-export function commandJob(pull: number, commentId: number): NewJob {
-  const job = reviewJob(pull, { coalesce: false, priority: 10 });
-  const asked = { headSha: null, trigger: `comment:${commentId}`, commentId, requestedBy: "ada" };
-  return { ...job, task: { ...job.task, ...asked } as NewJob["task"] };
-}
-
-export const delivery = (id: string): Delivery => ({ id, event: "pull_request", action: "opened" });
 const entry = (turn: number): TrajectoryEntry => ({
   kind: "stopped",
   loop: "review",

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, it } from "vitest";
 import type { Task } from "../../src/queue/job.ts";
 import type { Queue } from "../../src/queue/queue.ts";
-import { leaseMs, type QueueUnderTest, reviewJob } from "./queue.ts";
+import { leaseMs, type QueueUnderTest, reviewJob } from "./jobs.ts";
 
 const repository = { installation: 1, id: 7, owner: "octo", name: "shop" };
 const pull = { repository, pull: 3 };

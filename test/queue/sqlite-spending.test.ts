@@ -6,7 +6,7 @@ import { expect, it } from "vitest";
 import { migrations } from "../../src/queue/migrations.ts";
 import { openSqliteQueue } from "../../src/queue/sqlite.ts";
 import { openSqliteSpending } from "../../src/queue/sqlite-spending.ts";
-import { reviewJob } from "../contract/queue.ts";
+import { reviewJob } from "../contract/jobs.ts";
 import { describeSpending } from "../contract/spending.ts";
 
 const newFolder = () => mkdtempSync(join(tmpdir(), "hunkwise-spending-"));

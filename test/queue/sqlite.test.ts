@@ -8,7 +8,8 @@ import { DatabaseSync } from "node:sqlite";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { migrations } from "../../src/queue/migrations.ts";
 import { openSqliteQueue } from "../../src/queue/sqlite.ts";
-import { commandJob, describeQueue, reviewJob } from "../contract/queue.ts";
+import { commandJob, reviewJob } from "../contract/jobs.ts";
+import { describeQueue } from "../contract/queue.ts";
 
 const newFolder = () => mkdtempSync(join(tmpdir(), "hunkwise-queue-"));
 const remove = (folder: string) => rmSync(folder, { recursive: true, force: true });

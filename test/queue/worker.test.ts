@@ -7,7 +7,7 @@ import { type ClaimedJob, maxAttempts, type Outcome } from "../../src/queue/job.
 import type { Queue } from "../../src/queue/queue.ts";
 import { openSqliteQueue } from "../../src/queue/sqlite.ts";
 import { type JobTools, startWorker, type Worker, type WorkerOptions } from "../../src/queue/worker.ts";
-import { commandJob, delivery, reviewJob } from "../contract/queue.ts";
+import { commandJob, delivery, reviewJob } from "../contract/jobs.ts";
 
 const done: Outcome = { kind: "done", reason: "reviewed" };
 const outage = (retryAfterMs?: number) =>
