@@ -23,8 +23,12 @@ export function graphqlData<Data>(name: string, answer: unknown, shape: z.ZodTyp
   return parsed.data;
 }
 
+/** How GitHub words a time-out or a fault of its own, for which it has no type. */
+const outage = /^(something went wrong while executing|we couldn't respond to your request in time)/i;
+
 function refusal(name: string, { type, message }: { type?: string | undefined; message: string }): AppError {
   if (type === "FORBIDDEN") return new AppError("github_forbidden", `${name}: ${message}`);
   if (type === "NOT_FOUND") return new AppError("github_not_found", `${name}: ${message}`);
-  return new AppError("github_failed", `${name}: ${message}`, { retryable: type === "RATE_LIMITED" });
+  const isPassing = type === "RATE_LIMITED" || outage.test(message);
+  return new AppError("github_failed", `${name}: ${message}`, { retryable: isPassing });
 }

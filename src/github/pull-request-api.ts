@@ -198,8 +198,6 @@ export interface PullRequestApi extends RepositoryApi, Surroundings {
   discardPendingReviews(): Promise<void>;
   /** Our own inline and file comments on the pull request, all pages. */
   ownReviewComments(): Promise<OwnComment[]>;
-  /** Ids of the comments whose threads wait for somebody: neither resolved nor outdated. All pages. */
-  openThreads(): Promise<ReadonlySet<number>>;
   /** Our own comments in the conversation, all pages. */
   ownComments(): Promise<OwnText[]>;
   /** Whether a comment on a line or file is ours; undefined where there is none. */
@@ -239,8 +237,8 @@ export interface FileProposal {
 }
 
 /**
- * What may write to a repository; only for a command that asks for it, with a token that no other call has. Rejects with
- * `github_forbidden` where `contents: write` was not granted.
+ * What may write to a repository; only for a command that asks for it, with the token that `resolveThread` takes too. Rejects
+ * with `github_forbidden` where `contents: write` was not granted.
  */
 export interface RepositoryWriter {
   /** Opens a pull request and resolves to its page. May be called again after a fault: nothing is opened twice. */

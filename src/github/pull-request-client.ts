@@ -4,7 +4,7 @@ import { ownAmong, ownCommentsAmong } from "./own-text.ts";
 import { PullRequestShape } from "./payload.ts";
 import type { InlineComment, PullRequestApi } from "./pull-request-api.ts";
 import { createRepositoryApi, type RepositoryApiOptions, read } from "./repository-client.ts";
-import { openThreads, ownThreads, resolveThread } from "./review-threads.ts";
+import { ownThreads, resolveThread } from "./review-threads.ts";
 import { failedChecks, issue } from "./surroundings.ts";
 
 export interface PullRequestApiOptions extends RepositoryApiOptions {
@@ -45,7 +45,6 @@ export function createPullRequestApi(options: PullRequestApiOptions): PullReques
     async ownReviewComments() {
       return ownCommentsAmong(await client.list(`${root}/pulls/${pull}/comments`, mostPages), app);
     },
-    openThreads: () => openThreads({ client, owner, repo, pull }),
     ownThreads: () => ownThreads({ client, owner, repo, pull }, app),
     resolveThread: (id) => resolveThread(writing, id),
     isOwnReviewComment: (id) => isOwnComment(options, id),

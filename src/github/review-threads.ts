@@ -45,9 +45,16 @@ const query = `query ($owner: String!, $repo: String!, $pull: Int!, $after: Stri
 
 /** Null when the account is gone, and for some accounts that are no person's. */
 const Account = z.object({ __typename: z.string(), login: z.string() }).nullable();
+/** GraphQL leaves null in a list for what it could not show. */
+function nodes<Shape extends z.ZodType>(shape: Shape) {
+  const shown = z.array(shape.nullable()).transform((all) => all.filter((one) => one !== null));
+  return z.object({ nodes: shown });
+}
+
 const Comment = z.object({
   id: z.string(),
-  fullDatabaseId: z.coerce.number().int(),
+  /** A BigInt, written as text. */
+  fullDatabaseId: z.string().transform(Number).pipe(z.int()),
   body: z.string(),
   createdAt: z.string(),
   author: Account,
@@ -55,7 +62,7 @@ const Comment = z.object({
 const Opening = Comment.extend({
   url: z.string(),
   state: z.string(),
-  reactions: z.object({ nodes: z.array(z.object({ createdAt: z.string(), user: Account })) }),
+  reactions: nodes(z.object({ createdAt: z.string(), user: Account })),
 });
 const Thread = z.object({
   id: z.string(),
@@ -68,12 +75,12 @@ const Thread = z.object({
   originalLine: z.int().nullable(),
   subjectType: z.string(),
   resolvedBy: Account,
-  opening: z.object({ nodes: z.array(Opening) }),
-  latest: z.object({ nodes: z.array(Comment) }),
+  opening: nodes(Opening),
+  latest: nodes(Comment),
 });
 type Thread = z.infer<typeof Thread>;
 const PageInfo = z.object({ hasNextPage: z.boolean(), endCursor: z.string().nullable() });
-const ReviewThreads = z.object({ pageInfo: PageInfo, nodes: z.array(Thread) });
+const ReviewThreads = nodes(Thread).extend({ pageInfo: PageInfo });
 const Page = z.object({
   repository: z.object({ pullRequest: z.object({ reviewThreads: ReviewThreads }) }),
 });
@@ -93,12 +100,6 @@ async function allThreads({ client, owner, repo, pull }: ThreadsOf): Promise<Thr
     "too_large",
     `GitHub lists more than ${mostPages * perPage} threads of pull request ${pull}`,
   );
-}
-
-/** Ids of the first comments of threads that are neither resolved nor outdated. */
-export async function openThreads(of: ThreadsOf): Promise<Set<number>> {
-  const open = (await allThreads(of)).filter(({ isResolved, isOutdated }) => !isResolved && !isOutdated);
-  return new Set(open.flatMap(({ opening }) => opening.nodes.map(({ fullDatabaseId }) => fullDatabaseId)));
 }
 
 /** Threads that a comment of ours began, in GitHub's order. Rejects with `too_large` beyond 10,000 threads of anybody. */

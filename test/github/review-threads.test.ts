@@ -35,10 +35,10 @@ describe("threads of ours", () => {
       expect(body.variables).toEqual({ owner: "octo", repo: "shop", pull: 7, after: cursor });
       return true;
     };
-    const emptied = { ...thread(2), opening: { nodes: [] } };
+    const emptied = { ...thread(2), opening: { nodes: [null] } };
     github()
       .post("/graphql", from(null))
-      .reply(200, page([thread(1), emptied], "c1"));
+      .reply(200, page([thread(1), emptied, null], "c1"));
     github()
       .post("/graphql", from("c1"))
       .reply(200, page([thread(3_000_000_004)]));
@@ -71,6 +71,17 @@ describe("threads of ours", () => {
       .post("/graphql")
       .reply(200, { data: { repository: null } });
     expect(await failure(apiFor().api.ownThreads())).toMatchObject({ code: "github_failed" });
+  });
+
+  it("may be asked for later when GitHub took too long", async () => {
+    const message = "Something went wrong while executing your query on 2026-01-01T00:00:00Z.";
+    github()
+      .post("/graphql")
+      .reply(200, { data: null, errors: [{ message }] });
+    expect(await failure(apiFor().api.ownThreads())).toMatchObject({
+      code: "github_failed",
+      retryable: true,
+    });
   });
 
   it("are not those of a person who has our name", async () => {
