@@ -1,5 +1,4 @@
 import type { TrajectoryEntry } from "../agent/trajectory.ts";
-import { loadRepoConfig } from "../config/load-repo-config.ts";
 import { AppError } from "../errors.ts";
 import type { PullRequest, PullRequestApi } from "../github/pull-request-api.ts";
 import type { Outcome, ReviewTask } from "../queue/job.ts";
@@ -9,6 +8,7 @@ import { skippedConclusion } from "../reporters/conclusions.ts";
 import { currentLedger } from "../reporters/current-ledger.ts";
 import { closeEarlierChecks, triggerOf, wasPublished } from "./attempts.ts";
 import type { JobDependencies } from "./job-dependencies.ts";
+import { loadConfig } from "./load-config.ts";
 import { type ReviewJob, reviewAndPublish, type Subject } from "./review-and-publish.ts";
 import { pauseReason, skipReason } from "./skip-reason.ts";
 
@@ -48,7 +48,7 @@ export async function reviewPull(
   await closeEarlierChecks(recorded, { ...pull, trigger }, api, warn);
   if (pull.state === "closed") return { kind: "skipped", reason: "the pull request is closed" };
 
-  const loaded = await loadRepoConfig((path) => api.fileAt(path, pull.baseSha));
+  const loaded = await loadConfig({ api, pull, repository: task.repository }, deps, tools.signal);
   const ledger = await currentLedger(api, pull);
   const subject = { job, api, pull, trigger, loaded, ledger, recorded };
   const isAskedFor = isAdmitted || task.requestedBy !== null;

@@ -1,6 +1,5 @@
 import type { StopReason } from "../../agent/events.ts";
 import type { TrajectoryEntry } from "../../agent/trajectory.ts";
-import { loadRepoConfig } from "../../config/load-repo-config.ts";
 import type { RepoConfig } from "../../config/repo-config.ts";
 import { createPrivacy } from "../../diff/filter.ts";
 import { AppError, publicLine } from "../../errors.ts";
@@ -16,6 +15,7 @@ import { publicFault } from "../../review/model-fault.ts";
 import type { Limits } from "../../review/review-input.ts";
 import { isRefusal, recordedTurns } from "../attempts.ts";
 import { DayBudget, withinDay } from "../day-budget.ts";
+import { loadConfig } from "../load-config.ts";
 import { watchModels } from "../watched-model.ts";
 import { type Asked, answered, say, whySilent } from "./asked.ts";
 import { askedThread } from "./question-thread.ts";
@@ -57,7 +57,7 @@ interface Question {
 async function askModel({ asked, question, recorded, models }: Question): Promise<Outcome> {
   const { api, deps, tools, by, comment, job } = asked;
   const pull = await api.pull();
-  const { config } = await loadRepoConfig((path) => api.fileAt(path, pull.baseSha));
+  const { config } = await loadConfig({ api, pull, repository: job.task.repository }, deps, tools.signal);
   const thread = comment.thread === null ? null : askedThread(await ownThreads(asked), asked);
   if (thread && createPrivacy(config.paths.private)(thread.path))
     return answered(asked, WITHHELD, "it is private");

@@ -1,10 +1,10 @@
-import { loadRepoConfig } from "../../config/load-repo-config.ts";
 import { AppError, publicLine } from "../../errors.ts";
 import type { Outcome, ReviewTask } from "../../queue/job.ts";
 import type { JobTools } from "../../queue/run-job.ts";
 import { currentLedger } from "../../reporters/current-ledger.ts";
 import { renderDryRun } from "../../reporters/render-dry-run.ts";
 import type { JobDependencies } from "../job-dependencies.ts";
+import { loadConfig } from "../load-config.ts";
 import { type ReviewJob, reviewUnseen } from "../review-and-publish.ts";
 import { type Asked, answered, isAnswered, mayWrite, react, say } from "./asked.ts";
 
@@ -19,7 +19,7 @@ export async function dryRun(job: ReviewJob, tools: JobTools, deps: JobDependenc
   const pull = await api.pull();
   if (pull.state === "closed") return { kind: "skipped", reason: "the pull request is closed" };
   try {
-    const loaded = await loadRepoConfig((path) => api.fileAt(path, pull.baseSha));
+    const loaded = await loadConfig({ api, pull, repository: job.task.repository }, deps, tools.signal);
     const ledger = await currentLedger(api, pull);
     const subject = {
       job,
