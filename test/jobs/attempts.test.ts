@@ -1,6 +1,14 @@
 import { describe, expect, it } from "vitest";
 import type { TrajectoryEntry } from "../../src/agent/trajectory.ts";
-import { closeEarlierChecks, recordedResult, recordedTurns } from "../../src/jobs/attempts.ts";
+import {
+  closeEarlierChecks,
+  recordedResult,
+  recordedTurns,
+  triggerOf,
+  wasPublished,
+} from "../../src/jobs/attempts.ts";
+import { formatMarker } from "../../src/ledger/marker.ts";
+import { emptyState } from "../../src/ledger/state.ts";
 import { openCheckRun } from "../../src/reporters/check-run.ts";
 import { MemoryGitHub } from "../reporters/memory-github.ts";
 import { sampleResult } from "../reporters/sample-result.ts";
@@ -24,8 +32,8 @@ async function pullAt(headSha: string, state: "open" | "closed" = "open") {
 describe("check runs of earlier attempts", () => {
   it("are called off once the head has moved on, each on its own head and trigger", async () => {
     const { github, pull } = await pullAt(b);
-    await openCheckRun(github, a, "event", noSleep);
-    await openCheckRun(github, a, "comment:7", noSleep);
+    await openCheckRun(github, a, "event", { sleep: noSleep });
+    await openCheckRun(github, a, "comment:7", { sleep: noSleep });
 
     await closeEarlierChecks([opened(a), opened(a, "comment:7"), opened(a)], pull, github, warn);
 
@@ -37,7 +45,7 @@ describe("check runs of earlier attempts", () => {
 
   it("stay open on the head that is reviewed now", async () => {
     const { github, pull } = await pullAt(a);
-    await openCheckRun(github, a, "event", noSleep);
+    await openCheckRun(github, a, "event", { sleep: noSleep });
 
     await closeEarlierChecks([opened(a)], pull, github, warn);
 
@@ -46,7 +54,7 @@ describe("check runs of earlier attempts", () => {
 
   it("are called off where the review now is for another branch", async () => {
     const { github, pull } = await pullAt(a);
-    await openCheckRun(github, a, "event@stacked", noSleep);
+    await openCheckRun(github, a, "event@stacked", { sleep: noSleep });
 
     await closeEarlierChecks([opened(a, "event@stacked"), opened(a)], pull, github, warn);
 
@@ -55,7 +63,7 @@ describe("check runs of earlier attempts", () => {
 
   it("are called off when the pull request was closed", async () => {
     const { github, pull } = await pullAt(a, "closed");
-    await openCheckRun(github, a, "event", noSleep);
+    await openCheckRun(github, a, "event", { sleep: noSleep });
 
     await closeEarlierChecks([opened(a)], pull, github, warn);
 
@@ -64,7 +72,7 @@ describe("check runs of earlier attempts", () => {
 
   it("that were concluded are left alone", async () => {
     const { github, pull } = await pullAt(b);
-    const check = await openCheckRun(github, a, "event", noSleep);
+    const check = await openCheckRun(github, a, "event", { sleep: noSleep });
     await check.conclude({ status: "completed", conclusion: "success", title: "T", summary: "S" });
 
     await closeEarlierChecks([opened(a)], pull, github, warn);
@@ -95,7 +103,34 @@ describe("the result of an earlier attempt", () => {
 describe("the turns of earlier attempts", () => {
   it("are handed on without what the job noted about itself", () => {
     const stopped: TrajectoryEntry = { kind: "stopped", loop: "review", reason: "finished" };
+    const unit: TrajectoryEntry = { kind: "unit", head: a, loop: "review", hashes: [], findings: [] };
 
-    expect(recordedTurns([opened(a), stopped])).toEqual([stopped]);
+    expect(recordedTurns([opened(a), stopped, unit])).toEqual([stopped]);
+  });
+});
+
+describe("the trigger of a review", () => {
+  it.each([
+    ["an event", "event#7", null, "event#7@main"],
+    ["a suite that a person asked for again", "event#7", "ann", "event#7@main"],
+    ["a check run that a person asked for again", "event#7@stacked", "ann", "event#7@stacked"],
+    ["a command", "comment:9", "ann", "comment:9"],
+  ])("of %s", (_name, trigger, requestedBy, expected) => {
+    expect(triggerOf({ trigger, requestedBy }, { baseRef: "main" })).toBe(expected);
+  });
+});
+
+describe("the summary comment", () => {
+  const sticky = (trigger: string) => ({
+    id: 1,
+    body: `Text\n\n${formatMarker({ kind: "summary", head: a, trigger, state: emptyState })}`,
+  });
+
+  it("says which review was published, by head and trigger", () => {
+    const key = { head: a, trigger: "event#7@main" };
+    expect(wasPublished(key, { sticky: sticky("event#7@main") })).toBe(true);
+    expect(wasPublished({ ...key, head: b }, { sticky: sticky("event#7@main") })).toBe(false);
+    expect(wasPublished(key, { sticky: sticky("comment:9") })).toBe(false);
+    expect(wasPublished(key, { sticky: null })).toBe(false);
   });
 });

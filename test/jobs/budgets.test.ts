@@ -43,8 +43,8 @@ describe("the budget of a day", () => {
       tokens: 1_000 * model.requests.length,
       costUsd: 0.5 * model.requests.length,
     });
-    const around = ["failedChecks", "ownThreads", "issue"] as const;
-    expect(around.map((method) => jobs.github.count(method))).toEqual([1, 1, 1]);
+    const around = ["failedChecks", "issue"] as const;
+    expect(around.map((method) => jobs.github.count(method))).toEqual([1, 1]);
   });
 
   it("of a pull request that is used up withholds the review until the next day, and says so", async () => {

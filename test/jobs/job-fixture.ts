@@ -122,7 +122,14 @@ export class WorkedQueue implements AsyncDisposable {
       return this.github;
     };
     return {
-      github: { repository: access, pull: access },
+      github: {
+        repository: access,
+        pull: access,
+        writer: async () => {
+          throw new Error("Nothing is to be written");
+        },
+        organization: async () => async () => undefined,
+      },
       checkout: (request) => this.#checkout(request),
       models: this.model && forAllRoles(this.model),
       modelsReady: async () => {},

@@ -1,25 +1,10 @@
 import { describe, expect, it } from "vitest";
 import { RepoConfig } from "../../src/config/repo-config.ts";
 import { AppError } from "../../src/errors.ts";
-import type { FailedCheck, OwnThread } from "../../src/github/pull-request-api.ts";
+import type { FailedCheck } from "../../src/github/pull-request-api.ts";
 import { pullTextOf } from "../../src/jobs/pull-text.ts";
-import { renderComment } from "../../src/reporters/render-comment.ts";
 import { ambiguous, MemoryGitHub, refusal } from "../reporters/memory-github.ts";
-import { sampleFinding } from "../reporters/sample-result.ts";
 
-const headSha = "b".repeat(40);
-const place = {
-  repositoryUrl: "https://github.com/octo/shop",
-  headSha,
-  mergeBaseSha: headSha,
-  trigger: "event#7",
-};
-const said = (title: string) => renderComment(sampleFinding({ title }), { kind: "line" }, place);
-const thread = (over: Partial<OwnThread> = {}): OwnThread => ({
-  ...{ body: said("It is wrong"), path: "src/a.ts", line: 3 },
-  ...{ resolved: false, outdated: false, replies: [] },
-  ...over,
-});
 const annotation = { path: "src/a.ts", startLine: 1, endLine: 2, level: "failure", message: "expected 2" };
 const check = (over: Partial<FailedCheck> = {}): FailedCheck => ({
   ...{ name: "test", conclusion: "failure", title: "1 failed", summary: "a.ts", annotations: [annotation] },
@@ -92,64 +77,29 @@ describe("failed checks", () => {
   });
 });
 
-describe("earlier findings", () => {
-  it("come with their title and what became of them", async () => {
-    const github = new MemoryGitHub();
-    github.threads.push(
-      thread({ replies: ["On purpose", "z".repeat(600)] }),
-      thread({ body: said("Two"), line: null, outdated: true }),
-      thread({ body: said("Three"), line: null, outdated: true, resolved: true }),
-    );
-
-    const { earlier } = await textOf(github);
-
-    expect(earlier).toMatchObject([
-      { path: "src/a.ts", line: 3, title: "It is wrong", state: "open" },
-      { line: null, title: "Two", state: "outdated" },
-      { title: "Three", state: "resolved" },
-    ]);
-    expect(earlier[0]?.replies).toEqual(["On purpose", `${"z".repeat(500)}… [100 more characters]`]);
-  });
-
-  it("keep the latest five replies", async () => {
-    const github = new MemoryGitHub();
-    github.threads.push(thread({ replies: ["1", "2", "3", "4", "5", "6"] }));
-
-    expect((await textOf(github)).earlier[0]?.replies).toEqual(["2", "3", "4", "5", "6"]);
-  });
-
-  it("are those with our marker, in files that are not private", async () => {
-    const github = new MemoryGitHub();
-    github.threads.push(thread({ body: "An answer of ours" }), thread({ path: "secrets/key.ts" }));
-
-    expect((await textOf(github, [], { paths: { private: ["secrets/"] } })).earlier).toEqual([]);
-  });
-});
-
 describe("what cannot be read", () => {
   it.each([
     ["issue", "issues"],
     ["failedChecks", "checks"],
-    ["ownThreads", "earlier"],
   ] as const)("is left out when GitHub fails `%s`, with a warning, beside all else", async (call, field) => {
     const github = new MemoryGitHub();
     github.state.body = "#1";
     github.issues.push({ number: 1, title: "T", body: "" });
     github.failed.push(check());
-    github.threads.push(thread());
     github.faults.push({ call, error: ambiguous() });
     const warnings: string[] = [];
 
     const text = await textOf(github, warnings);
 
-    const lengths = { issues: text.issues.length, checks: text.checks.length, earlier: text.earlier.length };
-    expect(lengths).toEqual({ issues: 1, checks: 1, earlier: 1, [field]: 0 });
+    const lengths = { issues: text.issues.length, checks: text.checks.length };
+    expect(lengths).toEqual({ issues: 1, checks: 1, [field]: 0 });
     expect(warnings).toHaveLength(1);
   });
 
   it("is no news when the job ends", async () => {
     const github = new MemoryGitHub();
-    github.faults.push({ call: "ownThreads", error: new AppError("aborted", "called off") });
+    github.state.body = "#1";
+    github.faults.push({ call: "issue", error: new AppError("aborted", "called off") });
     github.faults.push({ call: "failedChecks", error: refusal("github_forbidden") });
     const warnings: string[] = [];
     await textOf(github, warnings);

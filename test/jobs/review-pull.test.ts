@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { maxAttempts } from "../../src/queue/job.ts";
+import { updateState } from "../../src/reporters/sticky.ts";
 import { commandJob } from "../contract/queue.ts";
 import { refusal } from "../reporters/memory-github.ts";
 import { fault, WorkedQueue } from "./job-fixture.ts";
@@ -36,8 +37,7 @@ describe("the check run of an event", () => {
     await jobs.work();
 
     expect(jobs.checks()).toEqual([reviewed]);
-    const around = ["failedChecks", "ownThreads"] as const;
-    expect(around.map((method) => jobs.github.count(method))).toEqual([0, 0]);
+    expect(jobs.github.count("failedChecks")).toBe(0);
   });
 
   it("stays as it is when the mirror cannot be tidied after the review, which the log tells", async () => {
@@ -255,6 +255,45 @@ describe("an event", () => {
 
     expect((await jobs.queue.stats()).jobs.failed).toBe(1);
     expect(jobs.logged("error")).toContain("Job failed: GitHub answered with github_not_found");
+  });
+});
+
+describe("a pull request whose reviews are paused", () => {
+  beforeEach(() =>
+    updateState(jobs.github, (state) => ({ ...state, paused: { by: "ann", at: "2026-11-22T10:00:00Z" } })),
+  );
+
+  it("has an event's check run concluded with who paused them", async () => {
+    await jobs.queue.enqueue(jobs.event());
+    await jobs.work();
+
+    expect(jobs.checks()).toEqual(["skipped: Not reviewed"]);
+    expect(jobs.github.checks[0]?.history.at(-1)?.summary).toBe("Not reviewed: paused by ann.");
+    expect(jobs.checkouts).toEqual([]);
+  });
+
+  it("is reviewed for a command, and stays paused", async () => {
+    const { task, ...job } = commandJob(jobs.github.state.number, 99);
+    await jobs.queue.enqueue({ ...job, task: { ...task, requestedBy: "ann" } as never });
+    await jobs.work();
+
+    expect(jobs.checks()).toEqual([reviewed]);
+    expect(jobs.github.comments[0]?.body).toMatch(/^⏸️ .* by `ann`/);
+  });
+});
+
+describe("a check run that somebody asks for once more", () => {
+  it("is taken up although it says how a review ended", async () => {
+    await jobs.queue.enqueue(jobs.event());
+    await jobs.work();
+    const { task, ...job } = jobs.event();
+    const again = { ...task, again: true, trigger: "event@main", requestedBy: "ann" };
+    await jobs.queue.enqueue({ ...job, coalesce: false, task: again as never });
+    await jobs.work();
+
+    expect(jobs.checkouts).toHaveLength(2);
+    expect(jobs.checks()).toEqual([reviewed]);
+    expect(jobs.github.comments).toHaveLength(1);
   });
 });
 

@@ -81,7 +81,9 @@ export class HttpPublication implements AsyncDisposable {
       pacing: createPacing(clock),
       clock,
     });
-    const api = createPullRequestApi({ client, owner: "octo-org", repo: "shop", pull: pull.number, app });
+    const here = { owner: "octo-org", repo: "shop", pull: pull.number, app };
+    // What this installation may is what all of its tokens may.
+    const api = createPullRequestApi({ ...here, client, writing: client });
     const result = sampleResult({ head_sha: headOf(pull), findings: [...findings] });
     const check = await openCheckRun(api, result.head_sha, trigger, { sleep: async () => {} });
     return publishReview({

@@ -1,0 +1,126 @@
+import { describe, expect, it } from "vitest";
+import type { TrajectoryEntry } from "../../src/agent/trajectory.ts";
+import { earlierFindings, type HistorySource, historyOf } from "../../src/jobs/history.ts";
+import { emptyState, type LedgerState } from "../../src/ledger/state.ts";
+import { EarlierFinding, History } from "../../src/review/review-input.ts";
+import { sampleEntry, sampleFinding } from "../reporters/sample-result.ts";
+
+const [present, before] = ["b".repeat(40), "a".repeat(40)];
+const hash = (letter: string) => letter.repeat(15);
+const unit = (hashes: string[], over: object = {}): TrajectoryEntry => ({
+  ...{ kind: "unit", head: before, loop: "review:1", hashes, findings: [] },
+  ...over,
+});
+const state = (over: Partial<LedgerState>): LedgerState => ({ ...emptyState, ...over });
+const read = (...hashes: string[]) => ({ unit: "change" as const, hashes });
+const history = (over: Partial<HistorySource> = {}) =>
+  History.parse(
+    historyOf({
+      ...{ state: emptyState, mode: "new", recorded: [], head: present, privatePaths: [] },
+      ...over,
+    }),
+  );
+
+describe("what a review is told of the ones before it", () => {
+  const carried = [{ finding: sampleFinding(), standing: "listed" as const, reason: "why" }];
+  const known = state({ reviewed: read(hash("a")), carried, summary: "It adds a cart." });
+
+  it("is what the summary comment remembers", () => {
+    expect(history({ state: known })).toEqual({
+      reviewed: read(hash("a")),
+      carried,
+      summary: "It adds a cart.",
+    });
+  });
+
+  it.each(["full", "dry_run"] as const)("is nothing of what was read where the review is %s", (mode) => {
+    expect(history({ state: known, mode })).toMatchObject({ reviewed: null, carried });
+  });
+
+  it("says nothing of private files", () => {
+    expect(history({ state: known, privatePaths: ["src/cart.ts"] }).carried).toEqual([]);
+  });
+});
+
+describe("units that a job finished before a push called it off", () => {
+  it("are read and their findings carried on, without a second look", () => {
+    const finding = sampleFinding({ id: "found" });
+    const recorded = [unit([hash("a"), hash("b")], { findings: [finding] })];
+    expect(history({ recorded })).toMatchObject({
+      reviewed: read(hash("a"), hash("b")),
+      carried: [{ finding, standing: "unpublished", reason: "" }],
+    });
+  });
+
+  it("of the head that is reviewed now are left to the record of their loops", () => {
+    const recorded = [unit([hash("a")], { head: present, findings: [sampleFinding()] })];
+    expect(history({ recorded })).toMatchObject({ reviewed: null, carried: [] });
+  });
+
+  it("add to what was read before, each content as often as one change held it", () => {
+    const recorded = [
+      unit([hash("a"), hash("b")]),
+      unit([hash("b")], { loop: "review:2" }),
+      unit([hash("b"), hash("c")], { head: "c".repeat(40) }),
+    ];
+    const { reviewed } = history({ state: state({ reviewed: read(hash("a"), hash("z")) }), recorded });
+    expect(reviewed?.hashes.toSorted()).toEqual(["a", "b", "b", "c", "z"].map(hash));
+  });
+
+  it("count once though their loop was played again", () => {
+    const recorded = [unit([hash("a")]), unit([hash("a")])];
+    expect(history({ recorded }).reviewed).toEqual(read(hash("a")));
+  });
+
+  it("leave out what is no finding, what is carried already, and what stands in private files", () => {
+    const carried = [{ finding: sampleFinding({ id: "old" }), standing: "listed" as const, reason: "why" }];
+    const secret = sampleFinding({ id: "secret", path: "keys/a.ts" });
+    const recorded = [unit([], { findings: [{ id: "x" }, null, sampleFinding({ id: "old" }), secret] })];
+    expect(history({ state: state({ carried }), recorded, privatePaths: ["keys/"] }).carried).toEqual(
+      carried,
+    );
+  });
+
+  it("are read again where what was read is remembered by whole files", () => {
+    const reviewed = { unit: "file" as const, hashes: [hash("f")] };
+    const recorded = [unit([hash("a")], { findings: [sampleFinding()] })];
+    expect(history({ state: state({ reviewed }), recorded })).toMatchObject({ reviewed, carried: [] });
+  });
+});
+
+describe("earlier findings", () => {
+  const told = (entries = [sampleEntry()], privatePaths: string[] = []) =>
+    earlierFindings({ entries }, privatePaths).map((one) => EarlierFinding.parse(one));
+
+  it("come with what is known of them, their texts cut", () => {
+    const entry = sampleEntry({
+      ...{
+        comment: 9,
+        line: 7,
+        startLine: 5,
+        originalLine: 3,
+        symbol: "Cart.total",
+        code: "c",
+        isTheirs: true,
+      },
+      ...{ text: "t".repeat(5_000), replies: ["1", "2", "3", "4", "5", "z".repeat(600)] },
+    });
+    const [earlier] = told([entry]);
+    expect(earlier).toMatchObject({
+      ...{ comment: 9, path: "src/cart.ts", line: 7, start_line: 5, original_line: 3 },
+      ...{ symbol: "Cart.total", code: "c", state: "open", theirs: true, title: "It was said before" },
+    });
+    expect(earlier?.text).toBe(`${"t".repeat(4_000)}… [1000 more characters]`);
+    expect(earlier?.replies).toEqual(["2", "3", "4", "5", `${"z".repeat(500)}… [100 more characters]`]);
+  });
+
+  it("say nothing of private files, not even as evidence", () => {
+    const entries = [sampleEntry({ files: ["keys/a.ts", "src/b.ts"] }), sampleEntry({ path: "keys/a.ts" })];
+    expect(told(entries, ["keys/"])).toMatchObject([{ path: "src/cart.ts", files: ["src/b.ts"] }]);
+  });
+
+  it("hold those whose comments were deleted, of which only the id is known", () => {
+    const deleted = sampleEntry({ comment: null, path: "", state: "dismissed" });
+    expect(told([deleted], ["*.ts"])).toMatchObject([{ comment: null, id: "e1", state: "dismissed" }]);
+  });
+});
