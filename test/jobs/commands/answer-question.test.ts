@@ -104,10 +104,16 @@ describe("a question", () => {
 
   it("about a private file reaches no model, nor does what was said of it", async () => {
     const { model } = modelThat(reply("Because."));
-    on.files.set(".github/hunkwise.yml", "paths: { private: [src/cart.js] }\n");
+    const text = "paths: { private: [src/cart.js] }\n";
     const thread = await on.finding("f1");
+    on.files.set(".github/hunkwise.yml", text);
     await on.command(ask, { thread });
-    expect(on.ours(thread)[0]).toContain("keeps this file from the model");
+    on.files.clear();
+    on.organization.set(".github/hunkwise.yml", text);
+    await on.command(ask, { thread, commentId: 9_002 });
+
+    expect(on.ours(thread)).toHaveLength(2);
+    for (const told of on.ours(thread)) expect(told).toContain("keeps this file from the model");
     expect(model.requests).toEqual([]);
   });
 
