@@ -2,7 +2,8 @@ import { AppError } from "../errors.ts";
 import { formatMarker, parseMarker } from "../ledger/marker.ts";
 import type { FixedFinding } from "./account.ts";
 import { postOnce } from "./post-once.ts";
-import { isInvalid, type PostContext, refusalNotice } from "./post-review.ts";
+import type { PostContext } from "./post-review.ts";
+import { isInvalid, refusalNotice } from "./refusal-notice.ts";
 import { untrustedLine } from "./render-untrusted.ts";
 
 /** A sentence that was asked for; more would be a lecture. */

@@ -1,7 +1,7 @@
 import type { PullRequest, PullRequestApi } from "../github/pull-request-api.ts";
 import type { Ledger } from "../ledger/entry.ts";
 import { readLedger } from "../ledger/read-ledger.ts";
-import { refusalNotice } from "./post-review.ts";
+import { refusalNotice } from "./refusal-notice.ts";
 
 type LedgerApi = Pick<PullRequestApi, "ownComments" | "ownThreads" | "ownReviewComments" | "permissionOf">;
 

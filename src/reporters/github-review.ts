@@ -9,9 +9,10 @@ import { plural } from "./outcome.ts";
 import { planPublication } from "./plan-publication.ts";
 import { postAnnotations } from "./post-annotations.ts";
 import type { Sleep } from "./post-once.ts";
-import { type PostContext, postFileComments, postReview, refusalNotice } from "./post-review.ts";
+import { type PostContext, postFileComments, postReview } from "./post-review.ts";
 import { postSummary } from "./post-summary.ts";
 import { byPlace, type Routed, through } from "./publication.ts";
+import { refusalNotice } from "./refusal-notice.ts";
 import { heldFindings, renderSummary, renderSummaryComment, type SummaryInput } from "./render-summary.ts";
 import { readAnnotated, readStanding, type Standing } from "./standing.ts";
 

@@ -2,8 +2,9 @@ import { errorLine } from "../errors.ts";
 import type { Finding } from "../finding.ts";
 import { type CheckRun, inProgress } from "./check-run.ts";
 import { postOnce } from "./post-once.ts";
-import { isInvalid, type PostContext, refusalNotice } from "./post-review.ts";
+import type { PostContext } from "./post-review.ts";
 import { listed, type Outcome, type Routed, type Settled } from "./publication.ts";
+import { isInvalid, refusalNotice } from "./refusal-notice.ts";
 import { renderAnnotation } from "./render-annotation.ts";
 import { readAnnotated } from "./standing.ts";
 

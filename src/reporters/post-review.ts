@@ -5,6 +5,7 @@ import { formatMarker } from "../ledger/marker.ts";
 import { countBySeverity } from "./outcome.ts";
 import { postOnce, type Sleep } from "./post-once.ts";
 import { listed, type Outcome, type Place, type Routed, type Settled, type Waiting } from "./publication.ts";
+import { isInvalid, refusalNotice } from "./refusal-notice.ts";
 import { type CommentContext, renderComment } from "./render-comment.ts";
 import { hasFinding, hasReview } from "./standing.ts";
 
@@ -138,13 +139,3 @@ export async function postFileComments(
   }
   return { placeOf };
 }
-
-/** "No comments on lines: ..."; throws what is no refusal, or one that concerns all channels alike. */
-export function refusalNotice(error: unknown, channel: string): string {
-  const isFinal = error instanceof AppError && error.code.startsWith("github_") && !error.retryable;
-  if (!isFinal || error.code === "github_unauthorized") throw error;
-  return `No ${channel}: ${errorLine(error)}`;
-}
-
-/** GitHub understood, and refuses what it was given. */
-export const isInvalid = (error: unknown) => error instanceof AppError && error.code === "github_invalid";
