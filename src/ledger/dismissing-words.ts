@@ -21,12 +21,15 @@ const dismissals: readonly RegExp[] = [
   `${be}${adverbs}(?:(?:the|an?|our|its|my) )?(?:intended|intentional|deliberate|desired|expected) (?:behaviou?r|design|choice|decision|change|semantics|outcome|trade-?off|restriction|limitation|simplification)\\b`,
   `^(?:the )?(?:intended|intentional|deliberate|desired|expected) (?:behaviou?r|design|choice|decision|change|trade-?off|limitation)(?: here)?$`,
   `^(?:i|we|this|that|it|ich|wir)(?:'s|'re|'ve| is| are| was| have| did| habe| haben)? ${adverbs}(?:intentionally|deliberately|purposely|purposefully|absichtlich)\\b`,
+  `${be}${adverbs}(?:intentionally|deliberately|purposely|absichtlich|bewusst so|extra so)\\b`,
+  `^(?:this|that|it)(?:'s| is| was) ${adverbs}expected${aside}`,
+  `\\b(?:how|the way|what) (?:it|this|that)(?:'s| is) (?:supposed|meant) to (?:work|be|behave|do)\\b|^(?:das|dies|es) soll (?:hier |genau )?so sein$`,
   `\\b(?:on purpose|by design|mit absicht|per design)\\b(?!-| (?:patterns?|reviews?|docs?|documents?|teams?|systems?|tokens?)\\b)`,
-  `\\b(?:works?|working|behaves?|behaving|functions?|functioning|funktioniert|verhält sich) ${adverbs}(?:as|like|wie) (?:it (?:is|was) )?(?:intended|designed|expected|specified|documented|it should|gewollt|beabsichtigt|vorgesehen|gedacht|erwartet)\\b`,
+  `\\b(?:works?|working|behaves?|behaving|functions?|functioning|funktioniert|verhält sich) ${adverbs}(?:as|like|wie) (?:it (?:is|was) )?(?:intended|designed|expected|specified|documented|it should|gewollt|beabsichtigt|vorgesehen|gedacht|erwartet)\\b(?!.* (?:now|again|jetzt|wieder)\\b)`,
   `^${adverbs}as (?:intended|designed)(?: here)?$`,
   // no fault
   `(?:^|${be}|\\b(?:as|this|that|it|think|call it|like) )${adverbs}(?:(?:an?|another|one more|ein|eindeutig ein) )?(?:(?:clear|obvious|classic|plain|known|definite) )*(?:false[ -]positive|false alarm|fehlalarm)\\b(?! (?:rate|result|match|count|when)\\b)`,
-  `(?:\\bnot|\\b(?:isn|aren|wasn|weren|ain)'t) ${adverbs}(?:an? |any )?(?:(?:real|actual|valid|true|genuine|serious) )*${wrong}\\b(?!-| (?:fix|report|yet|until|only|handling|message)\\b)`,
+  `(?:\\bnot|\\b(?:isn|aren|wasn|weren|ain)'t) (?:really |actually |in fact |here |exactly )*(?:an? |any )?(?:(?:real|actual|valid|true|genuine|serious) )*${wrong}\\b(?!-| (?:fix|report|yet|until|only|handling|message)\\b|.* (?:any ?more|any longer|now)\\b)`,
   `(?:^|${be}|there's )${adverbs}no (?:real |actual )?(?:bug|issue|problem)(?: at all)? (?:here|in this|with this|with that)\\b`,
   `^(?:there is|there's) no (?:real |actual )?(?:bug|issue|problem)$|^no bug$`,
   `(?:don't|do not) (?:think|believe) (?:that )?(?:this|that|it)(?:'s| is| was) ${adverbs}an? (?:real |actual )?${wrong}\\b(?! (?:fix|report))`,
@@ -41,9 +44,9 @@ const dismissals: readonly RegExp[] = [
   `^(?:(?:i'll|we'll|let's|please|i|we) )?(?:leave|leaving|keep|keeping) (?:this |it |that )?as(?: it)? is\\b`,
   `^(?:das|es|this|it|that) (?:bleibt (?:hier )?so|stays (?:as it is|as is|this way|that way))\\b`,
   // accepted
-  `(?:${be}${adverbs}(?:an? |the |our |eine |ein )?|^)(?:known|accepted|acceptable|documented|bekannte) (?:\\w+ )?(?:limitation|risk|trade-?off|restriction|einschränkung)\\b(?!.* (?:is|are|was|causes?|makes?) )`,
+  `(?:${be}${adverbs}(?:an? |the |our |eine |ein )?|^)(?:known|accepted|acceptable|documented|bekannte) (?:\\w+ ){0,3}(?:limitation|risk|trade-?off|restriction|einschränkung)\\b(?!.* (?:is|are|was|causes?|makes?) )`,
   `^we (?:can )?accept (?:this|that|it)(?: risk| limitation| here| for now)?$|^(?:i|we) (?:can )?accept (?:the|this|that) risk\\b|^(?:the )?risk (?:is |was )?accepted\\b`,
-  `^(?:(?:please|you can|you may|just|feel free to|let's|i'd|i would|i'll|we'll|we can|let us) )*(?:ignore|dismiss) (?:this|it|that)(?: (?:one|finding|comment|warning|here|please|for now))*$`,
+  `^(?:(?:please|you can|you may|just|feel free to|let's|i'd|i would|i'll|i will|i'm going to|i am going to|we'll|we will|we can|let us) )*(?:ignore|dismiss) (?:this|it|that)(?: (?:one|finding|comment|warning|here|please|for now))*$`,
   `^(?:(?:this|it|that) )?(?:(?:is |'s )?safe to ignore|can (?:safely )?be (?:ignored|dismissed))(?: here)?$|^(?:i'm |i am |we're )?(?:dismiss|dismissed|dismissing|ignoring)(?: (?:this|it|that))?(?: (?:one|finding|comment))?$`,
   `^(?:bitte )?(?:das |dies )?(?:bitte )?ignorier(?:en|e|t)(?: (?:das|dies|bitte))*$`,
 ].map((pattern) => new RegExp(pattern));
@@ -53,20 +56,20 @@ const takenBack = new RegExp(
   `\\b(?:${[
     "not|no|never|cannot|hardly|neither|nor|nobody|none|nothing|without|doubt|doubts|unsure|unclear|uncertain|disagree|wrong",
     "thought|maybe|perhaps|might|may|could|would|should|probably|possibly|supposed|used to|claims?|claimed|said|says?|told|pretends?",
-    "anything but|all but|far from|less|instead of|rather than|no longer|confirm|make sure|ensure|check|verify|clarify|explain|prove",
-    "convinced?|why|rest|else|others?|otherwise|now|again|nearly|almost|partly|partially|only",
+    "anything but|all but|far from|less|instead of|rather than|no longer|confirm|make sure|ensure|(?:please|to|you|should|must|double) check|check that|verify|clarify|explain|prove",
+    "convinced?|why|what|previous(?:ly)?|originally|old|before|breaks?|rest|else|others?|otherwise|now|again|nearly|almost|partly|partially|only",
     "nicht|keine?[nmrs]?|nie|niemals|kaum|vielleicht|wohl|angeblich|eigentlich|bezweifle|zweifle|sollte|könnte|wäre|jetzt|wieder",
   ].join("|")})\\b|n't\\b`,
 );
 
 /** The same behind them. */
-const takenBackLater = /\b(?:now|again|jetzt|wieder|but not|not anymore|or is it)\b/;
+const takenBackLater = /\b(?:but not|not anymore|not any more|or is it)\b/;
 
 const openings =
-  /^(?:(?:yes|yeah|yep|nope|nah|ok|okay|well|hm+|sorry|thanks|thank you|hi|hey|hello|actually|honestly|again|imo|imho|afaik|fyi|and|but|so|because|since|also|still|then|true|right|correct|agreed|indeed|ja|nein|doch|also|und|aber|weil|i (?:already )?said|i've already said|as (?:i )?said|i'd say|i would say|i think|we think|i believe|note that|please note|no(?= (?:this|it|that|we|i)\b))(?: that)? )+/;
+  /^(?:(?:yes|yeah|yep|nope|nah|ok|okay|well|hm+|sorry|thanks|thank you|hi|hey|hello|actually|honestly|again|imo|imho|afaik|fyi|and|but|so|because|since|also|still|then|true|right|correct|agreed|indeed|ja|nein|doch|also|und|aber|weil|i (?:already )?said|i've already said|as (?:i )?said|i'd say|i would say|i can confirm|we can confirm|i think|we think|i believe|note that|please note|no(?= (?:this|it|that|we|i)\b))(?: that)? )+/;
 
 /** Whether one clause, in small letters, says that a finding stays as it is. */
-export function isDismissing(clause: string): boolean {
+function isDismissing(clause: string): boolean {
   const text = clause.replace(openings, "");
   return dismissals.some((pattern) => {
     const found = pattern.exec(text);
@@ -75,6 +78,17 @@ export function isDismissing(clause: string): boolean {
     return !takenBack.test(text.slice(0, found.index)) && !takenBackLater.test(behind);
   });
 }
+
+/** Whether a sentence, in small letters, says so, and no other part of it denies something of its own. */
+export function isDismissal(sentence: string): boolean {
+  const clauses = clausesOf(sentence);
+  const contrary = clauses.some((clause) => contrast.test(clause) && !isDismissing(clause));
+  return !contrary && clauses.some(isDismissing);
+}
+
+/** "It is by design, but the message is not." */
+const contrast =
+  /^(?:but|yet|however|though|although|aber|jedoch)\b.*(?:\b(?:not|never|nicht|keine?[nm]?)\b|n't\b)/;
 
 const border = new RegExp(
   [
@@ -86,10 +100,11 @@ const border = new RegExp(
 );
 
 /** What cannot end a clause: a denial whose object an aside has put off. */
-const unfinished = /(?:\b(?:not|is|are|was|were|never|nicht|ist|kein)|n't|'s)$/;
+const unfinished =
+  /(?:\b(?:not|(?<!\bas )is|are|was|were|never|nicht|ist|kein|that|dass|think|believe|sure|sicher)|n't|'s)$/;
 
 /** A sentence's clauses, what stands in brackets as ones of their own. */
-export function clausesOf(sentence: string): string[] {
+function clausesOf(sentence: string): string[] {
   const asides = [...sentence.matchAll(/\(([^()]*)\)/g)].map(([, inside = ""]) => inside);
   const whole = sentence.replace(/\([^()]*\)/g, " ").replace(/ +/g, " ");
   return [whole, ...asides].flatMap(split);

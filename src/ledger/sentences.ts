@@ -28,6 +28,8 @@ export function sentencesOf(written: string, lines: "end" | "wrap"): Sentence[] 
 const plain = (text: string) =>
   text
     .replace(/\bhttps?:\/\/\S*[^\s.,;:!?)]/gi, "link")
+    // Operators of code that nobody marked as such.
+    .replace(/ \?\? (?=\S)| \? (?=[^?\n]{1,80} : )/g, " ")
     .replace(/[’‘`´]/g, "'")
     .replace(/[*_~"“”„«»]/g, "")
     .toLowerCase();

@@ -1,5 +1,5 @@
 import { writtenText } from "../text/written-text.ts";
-import { clausesOf, isDismissing } from "./dismissing-words.ts";
+import { isDismissal } from "./dismissing-words.ts";
 import { sentencesOf } from "./sentences.ts";
 
 /**
@@ -8,11 +8,13 @@ import { sentencesOf } from "./sentences.ts";
  * reply that speaks of a fix. In doubt it is no dismissal, for a person can always say it in plainer words.
  */
 export function dismisses(body: string): boolean {
-  const said = sentencesOf(writtenText(body), "wrap");
+  const written = writtenText(body);
+  if (ownWords.test(written)) return false;
+  const said = sentencesOf(written, "wrap");
   if (said.some(({ text }) => speaksOfFix.test(text))) return false;
   return said.some(({ text, isQuestion }) => {
     if (isQuestion || openQuestion.test(text) || conditional.test(text)) return false;
-    return clausesOf(text).some(isDismissing);
+    return isDismissal(text);
   });
 }
 
@@ -23,6 +25,9 @@ export function asks(body: string): boolean {
     return openQuestion.test(text) || request.test(text);
   });
 }
+
+/** A question to us and a rule for us are none of the finding's. */
+const ownWords = /^\s*(?:\/|@[\w-]{1,60}(?:\[bot\])? +)(?:ask|remember)\b/i;
 
 /** A fix is promised, asked for or told. */
 const speaksOfFix = new RegExp(
@@ -48,7 +53,9 @@ const openQuestion = new RegExp(
     String.raw`(?:why|how come|warum|wieso|weshalb|woher|inwiefern|inwieweit)\b`,
     String.raw`how (?:${auxiliary}|much|many|about|to|exactly|else|so)\b`,
     String.raw`what(?:'s| (?:${auxiliary}|about|if|happens|exactly|makes|kind|else|makes|the reason))\b`,
-    String.raw`(?:where|when|who|which)(?:'s| (?:${auxiliary}))\b`,
+    String.raw`(?:where|when|who)(?:'s| (?:${auxiliary}))\b`,
+    String.raw`which (?:is (?:it|that|right|correct)|do|does|did|should|can|could|would)\b`,
+    String.raw`(?:which|what|whose) \w+ (?:do|does|did|should|can|could|would|is|are) \w`,
     String.raw`(?!do (?:it|that|this)\b|(?:did|has|have|will) (?:it|that|this)$)${auxiliary} ${pronoun} \w`,
     String.raw`wie (?:ist|sind|wäre|kann|soll|sollte|würde|macht|funktioniert|geht|kommt|meinst|genau|sieht|viele?|verhält|passiert)\b`,
     String.raw`was (?:ist|sind|wäre|meinst|passiert|genau|bedeutet|heißt|soll|spricht|kann|macht|schlägst)\b`,
@@ -70,4 +77,4 @@ const request = new RegExp(
 
 /** Asks nobody for anything, for all its question mark: "Fixed, ok?" */
 const acknowledgement =
-  /^(?:(?:fixed|done|changed|thanks|thank you|good catch|will do|ok|okay)\b[^?]*[ ,.]+)?(?:ok|okay|k|alright|all right|deal|fine|good|great|cool|nice|thanks|thank you|thx|sure|passt|gut)$/;
+  /^(?:(?:fixed|done|changed|thanks|thank you|good catch|will do|ok|okay)\b[^?]*[ ,.]+)?(?:ok|okay|k|alright|all right|deal|fine|good|great|cool|nice|thanks|thank you|thx|passt|gut)$/;
