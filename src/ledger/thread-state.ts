@@ -24,23 +24,21 @@ export const dismissed = (how: Dismissal["how"], by: string | null, at: string |
 });
 
 /**
- * What became of the finding in a thread. What a person did to the thread as a whole counts first, then our own last word in it,
- * then thumbs down and replies, then whether its code has changed.
+ * What became of the finding in a thread. Our own last word in it counts first, while nobody contradicts it: people resolve
+ * threads also because we said that it is fixed. Then who resolved it, thumbs down and replies, and whether its code has changed.
  */
 export async function standingOf(thread: OwnThread, severity: Severity, judges: Judges): Promise<Standing> {
-  const byPerson = await resolvedByPerson(thread, severity, judges);
   return (
-    byPerson ??
     ourWord(thread) ??
+    (await resolvedByPerson(thread, severity, judges)) ??
     (await saidDismissal(thread, severity, judges)) ??
     (thread.outdated ? outdated : open)
   );
 }
 
-/** A person took part in a thread: it is theirs. Who resolved it and is not named may have been one. */
-export const isTheirs = ({ resolved, resolvedBy, replies }: OwnThread): boolean =>
-  replies.some(({ author }) => author.kind === "person") ||
-  (resolved && (resolvedBy === null || resolvedBy.kind === "person"));
+/** A person took part in a thread: it is theirs. */
+export const isTheirs = (thread: OwnThread): boolean =>
+  thread.replies.some(({ author }) => author.kind === "person") || wasResolvedByPerson(thread);
 
 /**
  * Resolved after its code has changed: fixed, where nobody has said that it stays. Resolved as it was: dismissed. GitHub lets only

@@ -91,7 +91,18 @@ describe("our word in a thread", () => {
 
   it("that it is fixed counts where GitHub does not say that we resolved it", async () => {
     const entry = await entryOf({ replies: [fixedReply], resolved: true, resolvedBy: null });
-    expect(entry).toMatchObject({ state: "fixed" });
+    expect(entry).toMatchObject({ state: "fixed", isTheirs: false });
+  });
+
+  it("outlives that a person resolves the thread thereupon", async () => {
+    const resolved = { resolved: true, resolvedBy: person("eve") };
+    expect(await entryOf({ replies: [fixedReply], ...resolved })).toMatchObject({ state: "fixed" });
+    const entry = await entryOf({ replies: [dismissedReply], ...resolved, outdated: true });
+    expect(entry).toMatchObject({
+      state: "dismissed",
+      dismissal: { how: "command", by: "ann" },
+      isTheirs: true,
+    });
   });
 
   it("that it is fixed ends with what a person answers, unless we resolved it", async () => {
