@@ -113,6 +113,12 @@ export class Commanded {
       .map(({ body }) => body);
   }
 
+  /** The sticky summary as people see it. */
+  summary(): string {
+    const [sticky] = this.github.comments.filter(({ body }) => body.includes("hunkwise:summary"));
+    return sticky?.body.replace(/<!--.*-->/, "") ?? "";
+  }
+
   /** Comments in the conversation, but the sticky summary. */
   said(): string[] {
     return this.github.comments.map(({ body }) => body).filter((body) => !body.includes("hunkwise:summary"));

@@ -82,7 +82,8 @@ describe("resolve", () => {
   it("is followed by a review, for the summary and the check run", async () => {
     on.github.state.state = "open";
     await on.finding("f1", "high");
-    expect(await on.command(resolve)).toMatchObject({ reason: expect.stringContaining("1 dismissed") });
+    expect(await on.command(resolve)).toMatchObject({ reason: expect.stringContaining("0 standing") });
+    expect(on.summary()).toMatch(/dismissed by `grace`/);
     expect(on.checks()).toHaveLength(1);
   });
 });

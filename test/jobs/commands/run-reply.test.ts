@@ -70,7 +70,8 @@ describe("an answer of a person in a thread of ours", () => {
     on.model = null;
     const thread = await on.finding("f1", "medium");
     const outcome = await answers(thread, "ada", "This is intended.");
-    expect(outcome).toMatchObject({ kind: "done", reason: expect.stringContaining("1 dismissed") });
+    expect(outcome).toMatchObject({ kind: "done", reason: expect.stringContaining("0 standing") });
+    expect(on.summary()).toMatch(/dismissed by `ada`/);
     expect(on.ours(thread)).toEqual([]);
     expect(on.checks()).toHaveLength(1);
   });
