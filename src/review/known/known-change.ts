@@ -86,7 +86,7 @@ function hunkHashes(file: ChangedFile, unit: Reviewed["unit"]): string[][] {
 }
 
 /** How often each of the hashes is there. */
-export function countOf(hashes: readonly string[]): Map<string, number> {
+function countOf(hashes: readonly string[]): Map<string, number> {
   const counts = new Map<string, number>();
   for (const hash of hashes) counts.set(hash, (counts.get(hash) ?? 0) + 1);
   return counts;

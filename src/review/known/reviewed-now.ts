@@ -2,7 +2,7 @@ import type { Coverage } from "../../agent/coverage.ts";
 import type { Reviewed } from "../../ledger/reviewed.ts";
 import type { ChangedFile } from "../../tools/tool.ts";
 import { contentHash, firstName } from "./content-hash.ts";
-import { changeHashes, countOf } from "./known-change.ts";
+import { changeHashes } from "./known-change.ts";
 
 /** Of a change with more of them whole files are remembered: what is remembered has to fit into a comment. */
 export const MAX_CHANGES = 2_000;
@@ -31,19 +31,4 @@ export function readHashes(
   const unread = new Set(coverage.unshown(file.change.path));
   const hunks = changeHashes(file);
   return hunks.flatMap((hashes, at) => (unread.has(at + 1) || leftOut.has(at + 1) ? [] : hashes));
-}
-
-/**
- * What is remembered of reviews that follow each other, as one. Each of the lists may hold what others hold: of a content as
- * many are taken as the list has that has most of them. Whole files stay as they are: changes cannot be added to them.
- */
-export function addRead(reviewed: Reviewed | null, lists: readonly (readonly string[])[]): Reviewed | null {
-  if (reviewed?.unit === "file" || lists.length === 0) return reviewed;
-  const most = countOf(reviewed?.hashes ?? []);
-  for (const list of lists)
-    for (const [hash, count] of countOf(list)) most.set(hash, Math.max(count, most.get(hash) ?? 0));
-  return {
-    unit: "change",
-    hashes: [...most].flatMap(([hash, count]) => Array.from({ length: count }, () => hash)),
-  };
 }
