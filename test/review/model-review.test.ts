@@ -123,7 +123,11 @@ async function review(
         },
       },
       models,
-      trajectory: { append: async (entry) => void entries.push(entry) },
+      trajectory: {
+        async append(entry) {
+          if (entry.kind !== "unit") entries.push(entry);
+        },
+      },
       replay,
       isPrivate,
       progress: () => {},

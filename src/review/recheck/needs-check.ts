@@ -57,7 +57,7 @@ async function hasNewNear(
   return hunks.some((hunk, at) => {
     const [start, lines] =
       earlier.side === "RIGHT" ? [hunk.newStart, hunk.newLines] : [hunk.oldStart, hunk.oldLines];
-    return !known.has(at + 1) && start <= around.end && around.start <= start + lines;
+    return !known.has(at + 1) && start <= around.end && around.start <= start + Math.max(1, lines) - 1;
   });
 }
 
