@@ -26,7 +26,7 @@ export function standingSections(
       ({ finding, entry }) => findingLine(finding, base, entry?.url),
       maxBytes,
     ),
-    ...section("**Reported earlier, not found again, and not settled**", open, openLine, maxBytes),
+    ...section("**Already reported, and not settled**", open, openLine, maxBytes),
   ];
 }
 
