@@ -5,6 +5,7 @@ import { createPrivacy } from "../../diff/filter.ts";
 import { AppError, publicLine } from "../../errors.ts";
 import type { OwnThread, PullRequest } from "../../github/pull-request-api.ts";
 import { eachRole, factsOf, type Models } from "../../llm/model.ts";
+import type { ProgressEvent } from "../../process/messages.ts";
 import { runAnswerProcess } from "../../process/run-answer-process.ts";
 import { maxAttempts, type Outcome } from "../../queue/job.ts";
 import { jobFields } from "../../queue/run-job.ts";
@@ -15,7 +16,7 @@ import { publicFault } from "../../review/model-fault.ts";
 import type { Limits } from "../../review/review-input.ts";
 import { isRefusal, recordedTurns } from "../attempts.ts";
 import { DayBudget, withinDay } from "../day-budget.ts";
-import { loadConfig } from "../load-config.ts";
+import { type FolderConfig, loadConfig, withFolders } from "../load-config.ts";
 import { watchModels } from "../watched-model.ts";
 import { type Asked, answered, say, whySilent } from "./asked.ts";
 import { askedThread } from "./question-thread.ts";
@@ -55,64 +56,73 @@ interface Question {
 }
 
 async function askModel({ asked, question, recorded, models }: Question): Promise<Outcome> {
-  const { api, deps, tools, by, comment, job } = asked;
+  const { api, deps, tools, job } = asked;
   const pull = await api.pull();
-  const { config } = await loadConfig({ api, pull, repository: job.task.repository }, deps, tools.signal);
-  const thread = comment.thread === null ? null : askedThread(await ownThreads(asked), asked);
-  if (thread && createPrivacy(config.paths.private)(thread.path))
-    return answered(asked, WITHHELD, "it is private");
+  const loaded = await loadConfig({ api, pull, repository: job.task.repository }, deps, tools.signal);
+  const { config } = loaded;
   const budget = budgetOf(asked, config);
   const turns = recordedTurns(recorded);
   if (turns.length === 0) await budget.require();
   await deps.modelsReady(tools.signal);
   const watched = watchModels(eachRole(models, (model) => budget.meter(model)));
-  const input: AnswerInput = {
-    targetBranch: pull.baseRef,
-    pull: { number: pull.number, title: pull.title, body: pull.body },
-    question: { by, body: question },
-    ...{ thread, config },
-    limits: withinDay(limitsFor(config), await budget.left(), turns),
-    models: eachRole(models, factsOf),
-  };
-  const answer = await readAndAnswer(asked, pull, { input, models: watched.models, turns });
-  const fault = answer.text === null ? watched.lastFault() : undefined;
-  // The provider's own words are for the log; people are told the kind of fault.
+  const limits = withinDay(limitsFor(config), await budget.left(), turns);
+  const prepared = { pull, question, loaded, limits, models: watched.models, turns };
+  const answer = await readAndAnswer(asked, prepared);
+  if (answer === null) return answered(asked, WITHHELD, "it is about a private file");
+  if (answer.text !== null) {
+    await tools.record({ kind: "result", head: pull.headSha, base: pull.baseSha, result: answer });
+    return post(asked, answer, pull.headSha);
+  }
+  const fault = watched.lastFault();
   if (fault?.retryable && job.attempt < maxAttempts) throw fault;
-  if (answer.text === null) return answered(asked, noAnswer(answer.stop_reason, fault), "there is no answer");
-  await tools.record({ kind: "result", head: pull.headSha, base: pull.baseSha, result: answer });
-  return post(asked, answer, pull.headSha);
+  return answered(asked, noAnswer(answer.stop_reason, fault), "there is no answer");
 }
 
 const WITHHELD =
   "I cannot answer this: the configuration keeps this file from the model, and what was said of it.";
 
 interface Prepared {
-  input: AnswerInput;
+  pull: PullRequest;
+  question: string;
+  loaded: FolderConfig;
+  limits: Limits;
   models: Models;
   turns: ReturnType<typeof recordedTurns>;
 }
 
+/** Null where what was asked about is withheld from every model. */
 async function readAndAnswer(
-  { job, deps, tools: { signal, record } }: Asked,
-  { number, headSha: head, baseSha: base, baseRef }: PullRequest,
-  { input, models, turns }: Prepared,
-): Promise<AnswerResult> {
+  asked: Asked,
+  { pull, question, loaded, limits, models, turns }: Prepared,
+): Promise<AnswerResult | null> {
+  const { job, deps, comment, by, tools } = asked;
+  const { signal, record } = tools;
+  const { number, title, body, headSha: head, baseSha: base, baseRef } = pull;
   const { repository } = job.task;
+  const thread = comment.thread === null ? null : askedThread(await ownThreads(asked), asked);
   const checkout = await deps.checkout({ repository, pull: number, head, base, baseRef, signal });
   try {
+    const { config } = await withFolders(loaded, checkout.place);
+    if (thread && createPrivacy(config.paths.private)(thread.path)) return null;
+    const input: AnswerInput = {
+      ...{ targetBranch: baseRef, pull: { number, title, body }, question: { by, body: question } },
+      ...{ thread, config, limits, models: eachRole(models, factsOf) },
+    };
     return await runAnswerProcess({
       ...{ place: checkout.place, input, models, signal },
       trajectory: { append: record },
       replay: turns,
-      onProgress(event) {
-        if (event.type === "crash")
-          deps.log.error({ ...jobFields(job), ...event }, `Fault in ${event.where}`);
-        if (event.type === "model_failed") deps.log.warn(jobFields(job), `The model failed: ${event.error}`);
-      },
+      onProgress: (event) => logProgress(event, asked),
     });
   } finally {
     await checkout.release();
   }
+}
+
+/** Faults of ours and of the model's provider are for whoever operates this, in full. */
+function logProgress(event: ProgressEvent, { job, deps: { log } }: Asked): void {
+  if (event.type === "crash") log.error({ ...jobFields(job), ...event }, `Fault in ${event.where}`);
+  if (event.type === "model_failed") log.warn(jobFields(job), `The model failed: ${event.error}`);
 }
 
 async function ownThreads({ api }: Asked): Promise<OwnThread[]> {

@@ -48,6 +48,8 @@ export class Commanded {
   readonly log: string[] = [];
   model: Model | null = null;
   mayWriteContents = true;
+  /** False when another worker has the job. */
+  isOurs = true;
   checkouts = 0;
   spent = 0;
   readonly #repo: CommandedRepository;
@@ -136,7 +138,7 @@ export class Commanded {
       signal: new AbortController().signal,
       record: async (entry) => void this.recorded.push(structuredClone(entry)),
       recorded: async () => [...this.recorded],
-      stillOurs: async () => true,
+      stillOurs: async () => this.isOurs,
     };
   }
 

@@ -4,6 +4,7 @@ import { formatMarker, parseMarker } from "../../../src/ledger/marker.ts";
 import { scriptedModel } from "../../../src/llm/scripted.ts";
 import type { Command } from "../../../src/queue/job.ts";
 import { commandTable } from "../../../src/reporters/command-table.ts";
+import { parseCommand } from "../../../src/webhooks/commands.ts";
 import { ambiguous, refusal } from "../../reporters/memory-github.ts";
 import { Commanded, CommandedRepository } from "./command-fixture.ts";
 
@@ -63,6 +64,12 @@ describe("a command", () => {
     expect(on.said()).toHaveLength(1);
   });
 
+  it("is answered by nobody who has lost the job to another worker", async () => {
+    on.isOurs = false;
+    await expect(on.command(help)).rejects.toMatchObject({ code: "lease_lost" });
+    expect(on.said()).toEqual([]);
+  });
+
   it("ends quietly in a conversation that takes no comments", async () => {
     on.github.faults.push({ call: "createComment", error: refusal("github_forbidden") });
     expect(await on.command(help)).toMatchObject({ kind: "done" });
@@ -94,6 +101,12 @@ describe("help", () => {
     expect(on.ours(thread)[0]).toContain("/resolve");
     expect(parseMarker(on.ours(thread)[0] ?? "")).toEqual({ kind: "answer", comment: 9_002 });
     expect(on.said()).toHaveLength(1);
+  });
+});
+
+describe("the table of commands", () => {
+  it.each(commandTable)("tells of what is understood: $usage", ({ usage }) => {
+    expect(parseCommand(`/${usage}`, "hunkwise")?.name).toBe(usage.split(" ")[0]);
   });
 });
 
