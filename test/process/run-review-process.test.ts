@@ -2,7 +2,7 @@ import { execFileSync } from "node:child_process";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import type { LoopEntry } from "../../src/agent/trajectory.ts";
+import type { LoopEntry, UnitEntry } from "../../src/agent/trajectory.ts";
 import { AppError } from "../../src/errors.ts";
 import type { CheckoutPlace } from "../../src/git/checkout-place.ts";
 import { forAllRoles, type Model } from "../../src/llm/model.ts";
@@ -61,17 +61,20 @@ describe("a review process", () => {
     options: Partial<ReviewProcessOptions> = {},
   ) {
     const entries: LoopEntry[] = [];
+    const units: UnitEntry[] = [];
     const events: ProgressEvent[] = [];
     const result = runReviewProcess({
       place,
       input: reviewInput(model ? over : { models: null, ...over }),
       models: model && forAllRoles(model),
-      trajectory: { append: async (entry) => void entries.push(entry) },
+      trajectory: {
+        append: async (entry) => void (entry.kind === "unit" ? units.push(entry) : entries.push(entry)),
+      },
       onProgress: (event) => events.push(event),
       signal,
       ...options,
     });
-    return { result, entries, events };
+    return { result, entries, units, events };
   }
 
   const scripted = (...turns: ScriptedTurn[]) => scriptedModel(turns);
@@ -89,6 +92,33 @@ describe("a review process", () => {
     });
     expect(entries.map((entry) => entry.kind)).toEqual(["messages", "turn", "tool_results", "stopped"]);
     expect(events).toContainEqual(expect.objectContaining({ type: "finding", path: "total.js", line: 2 }));
+  });
+
+  it("hands over what it has read and found, for a review that follows, and reads it no more", async () => {
+    const history = { reviewed: null, carried: [], summary: "" };
+    const { result, units } = run(scripted({ toolCalls: [reportReduce, finish] }), { history });
+    const { ledger, head_sha } = await result;
+
+    expect(ledger).toMatchObject({ known_hunks: 0, reviewed: { unit: "change", hashes: { length: 1 } } });
+    const { hashes } = ledger?.reviewed ?? {};
+    expect(units).toEqual([
+      {
+        kind: "unit",
+        head: head_sha,
+        loop: "review",
+        hashes,
+        findings: [expect.objectContaining({ line: 2 })],
+      },
+    ]);
+    const reviewed = ledger?.reviewed ?? null;
+    const again = await run(scripted(), { history: { ...history, reviewed, summary: "Adds sendAll." } })
+      .result;
+    expect(again).toMatchObject({
+      summary: "Adds sendAll.",
+      stop_reason: "finished",
+      usage: { requests: 0 },
+      coverage: { hunks_served: 1 },
+    });
   });
 
   it("has written a turn down before any of its calls runs", async () => {

@@ -59,6 +59,20 @@ describe("createDiffSource", () => {
     expect(asked).toEqual(["a.ts 3"]);
   });
 
+  it("tells the changes of each hunk of what is reviewed, and of nothing else", async () => {
+    const two = `${patch}@@ -9,3 +9,3 @@\n+c\n d\n-e\n`;
+    const changes = [change("a.ts"), change("private.ts"), change("b.ts", { oldPath: "private.ts" })];
+    const { source } = workspaceOf(
+      [...changes, change("ignored.ts"), change("x.png", { additions: null })],
+      async () => two,
+    );
+    const files = await source({ private: ["private.ts"], ignore: ["ignored.ts"] }).files();
+    const [reviewed, ...others] = files.map((file) => file.changes);
+    expect(reviewed?.map((digests) => digests.length)).toEqual([1, 2]);
+    expect(new Set(reviewed?.flat()).size).toBe(3);
+    expect(others).toEqual([[], [], [], []]);
+  });
+
   it("says what a file's diff takes in front of the model, its heading included", async () => {
     const { source } = workspaceOf([
       change("a.ts"),
