@@ -5,7 +5,7 @@ import { expect } from "vitest";
 import { type AppOptions, type AppUnderTest, startApp } from "../support/app-under-test.ts";
 import type { ChatRequestBody, FakeTurn } from "../support/fake-openai.ts";
 import type { FaultKind } from "../support/github-double/faults.ts";
-import { fullName } from "../support/github-double/model.ts";
+import { fullName, type ReviewComment } from "../support/github-double/model.ts";
 import type { Files } from "../support/github-double/people.ts";
 import type { Violation } from "../support/github-double/rest.ts";
 
@@ -85,7 +85,7 @@ type PullUnderTest = Pick<
   AppUnderTest,
   "github" | "people" | "repository" | "pull" | "app" | "model" | "reviewRequests" | "dataFolder"
 > &
-  Pick<AppUnderTest, "send" | "comment" | "concluded">;
+  Pick<AppUnderTest, "send" | "comment" | "reply" | "concluded">;
 
 /** A pull request on an App, and what happens to it. */
 export interface Case extends PullUnderTest {
@@ -106,6 +106,12 @@ export interface Case extends PullUnderTest {
   summary(): string;
   /** Texts of the App's comments, in the order of `end().comments`. */
   bodies(): string[];
+  /** The App's comments that open a thread. */
+  threads(): ReviewComment[];
+  /** What the App answered in threads. */
+  replies(): string[];
+  /** Whether the thread that a comment opens is resolved, and by whom. */
+  resolvedBy(comment: ReviewComment): string | null;
 }
 
 /**
@@ -128,6 +134,7 @@ export function caseOf<App extends PullUnderTest>(app: App): Case & App {
   const { pull, people, repository, github } = app;
   const ours = <T extends { via: unknown }>(written: readonly T[]) =>
     written.filter(({ via }) => via === app.app);
+  const threads = () => ours(pull.reviewComments.filter((one) => !one.inReplyTo));
   const about = `/repos/${fullName(repository)}/`;
   const review: Case["review"] = async (action = "opened") => {
     await app.send(action);
@@ -153,12 +160,15 @@ export function caseOf<App extends PullUnderTest>(app: App): Case & App {
     },
     end: (): EndState => ({
       reviews: ours(pull.reviews).length,
-      comments: ours(pull.reviewComments).map(placeOf),
+      comments: threads().map(placeOf),
       summaries: ours(pull.comments).length,
       check: repository.checkRuns.findLast(({ headSha }) => headSha === pull.heads.at(-1))?.conclusion,
     }),
     summary: () => ours(pull.comments)[0]?.body ?? "",
-    bodies: () => ours(pull.reviewComments).map(({ body }) => body),
+    bodies: () => threads().map(({ body }) => body),
+    threads,
+    replies: () => ours(pull.reviewComments.filter((one) => one.inReplyTo)).map(({ body }) => body),
+    resolvedBy: (comment: ReviewComment) => comment.resolvedBy?.login ?? null,
   });
 }
 

@@ -2,14 +2,34 @@ import { afterAll, expect } from "vitest";
 import { type AgreeingScript, withAgreeingSceptic } from "../support/agreeing-sceptic.ts";
 import type { AppOptions } from "../support/app-under-test.ts";
 import type { ChatRequestBody, FakeRequest, FakeScript } from "../support/fake-openai.ts";
-import { issueCommentPayload, pullRequestPayload } from "../support/github-double/payloads.ts";
+import {
+  issueCommentPayload,
+  pullRequestPayload,
+  reviewCommentPayload,
+} from "../support/github-double/payloads.ts";
 import { type Case, caseOf } from "./conformance-fixture.ts";
 import { type SharedApp, startSharedApp } from "./shared-app.ts";
 
 /** What a case on the shared App may choose: everything about its pull request, nothing about the server. */
-export type PullOptions = Pick<AppOptions, "base" | "head" | "author" | "draft" | "fork"> & {
+export type PullOptions = Pick<
+  AppOptions,
+  "base" | "head" | "author" | "draft" | "fork" | "permissions" | "title" | "body" | "labels"
+> & {
   script: FakeScript;
+  /** What the model says of an earlier finding whose code has changed. */
+  resolution?: "fixed" | "present" | "unsure";
+  /** The model takes all that is put to it for restatements; it is told the branch in what it compares, or not asked. */
+  same?: true;
 };
+
+/** Every pair that a question about restatements lists. */
+function allPairs(asked: string): { finding: string; earlier: string }[] {
+  const listed = asked.slice(asked.lastIndexOf("# Pairs to decide"));
+  return [...listed.matchAll(/([0-9a-f-]{12,}) and ([0-9a-f-]+)/g)].map(([, finding = "", earlier = ""]) => ({
+    finding,
+    earlier,
+  }));
+}
 
 /** Scripts of the cases by the branch that only their pull request is to be merged into: every role is told its name. */
 const scripts = new Map<string, AgreeingScript["script"]>();
@@ -43,18 +63,25 @@ export async function onPull<Seen>(options: PullOptions, play: (app: Case) => Pr
 }
 
 async function openCase(all: SharedApp, options: PullOptions): Promise<Case> {
-  const { base, head, script, author = "octocat", draft, fork } = options;
+  const { base, head, script, author = "octocat", permissions, draft, fork, title, body, labels } = options;
   const { app } = all;
-  const of = all.addRepository(base);
+  const of = all.addRepository(base, permissions);
   const { repository } = of;
   app.people.addCollaborator(repository, author, fork ? "read" : "write");
   const branch = `${repository.name}-base`;
   repository.git.git("branch", "-m", repository.defaultBranch, branch);
   repository.defaultBranch = branch;
-  const agreeing = withAgreeingSceptic(script);
+  const { resolution, same } = options;
+  const agreeing = withAgreeingSceptic(script, {
+    ...(resolution ? { resolution: () => ({ state: resolution, reason: "The number is right now." }) } : {}),
+    ...(same ? { same: allPairs } : {}),
+  });
   scripts.set(branch, agreeing.script);
   const commits = Array.isArray(head) ? head : [{ files: head }];
-  const opened = of.open({}, { author, commits, ...(draft ? { draft } : {}), ...(fork ? { fork } : {}) });
+  const given = Object.entries({ draft, fork, title, body, labels }).filter(
+    ([, value]) => value !== undefined,
+  );
+  const opened = of.open({}, { author, commits, ...Object.fromEntries(given) });
   const { pull } = opened;
   const { github, people, model } = app;
   const isOurs = ({ body }: FakeRequest) => branchOf(body) === branch && agreeing.isReview(body);
@@ -69,6 +96,10 @@ async function openCase(all: SharedApp, options: PullOptions): Promise<Case> {
     },
     comment: (login, text) =>
       of.deliver("issue_comment", issueCommentPayload(github.state, people.comment(pull, login, text))),
+    async reply(to, login, text) {
+      const written = await reviewCommentPayload(github.state, people.reply(to, login, text));
+      return of.deliver("pull_request_review_comment", written);
+    },
     concluded: () => opened.concluded(),
   });
 }

@@ -3,7 +3,13 @@ import type { FakeOpenAi, FakeRequest, FakeScript } from "./fake-openai.ts";
 import { startFakeOpenAi } from "./fake-openai.ts";
 import { TempFolder } from "./git-repo.ts";
 import { deliver } from "./github-double/deliver.ts";
-import { issueCommentPayload, type PullAction, pullRequestPayload } from "./github-double/payloads.ts";
+import type { ReviewComment } from "./github-double/model.ts";
+import {
+  issueCommentPayload,
+  type PullAction,
+  pullRequestPayload,
+  reviewCommentPayload,
+} from "./github-double/payloads.ts";
 import { createScenario, type Scenario, type ScenarioOptions } from "./github-double/scenario.ts";
 import { type ServerProcess, startServerProcess } from "./server-process.ts";
 
@@ -19,8 +25,10 @@ export interface AppUnderTest extends Scenario {
   dataFolder: string;
   /** GitHub's webhook about the pull request. */
   send(action: PullAction, id?: string): Promise<number>;
-  /** A person writes a comment in the conversation, and GitHub tells the App. */
+  /** Somebody writes a comment in the conversation, and GitHub tells the App. */
   comment(login: string, body: string): Promise<number>;
+  /** Somebody answers in the thread of a comment, and GitHub tells the App. */
+  reply(to: ReviewComment, login: string, body: string): Promise<number>;
   /** Resolves once the pull request's current head has a concluded check run of that trigger. */
   concluded(trigger?: string): Promise<void>;
 }
@@ -48,7 +56,9 @@ export async function startApp({ script, everyRole, env, ...options }: AppOption
     // A probe would take the first answer of the script.
     HUNKWISE_PROTOCOL: "native",
   };
-  const serverEnv = { ...scenario.env, HUNKWISE_DATA_DIR: data.path, ...modelEnv, ...env };
+  // Pushes are reviewed at once, but where a test is about joining them.
+  const soon = { HUNKWISE_PUSH_WINDOW_SECONDS: "0" };
+  const serverEnv = { ...scenario.env, HUNKWISE_DATA_DIR: data.path, ...soon, ...modelEnv, ...env };
   let server = await startServerProcess(serverEnv);
   const { github, pull, repository, people, webhookSecret } = scenario;
   const target = () => ({ url: server.webhookUrl, secret: webhookSecret });
@@ -76,6 +86,10 @@ export async function startApp({ script, everyRole, env, ...options }: AppOption
       const written = people.comment(pull, login, body);
       const payload = issueCommentPayload(github.state, written);
       return (await deliver(github.state, "issue_comment", payload, target())).status;
+    },
+    async reply(to, login, body) {
+      const payload = await reviewCommentPayload(github.state, people.reply(to, login, body));
+      return (await deliver(github.state, "pull_request_review_comment", payload, target())).status;
     },
     concluded: (trigger = `event#${pull.number}@${pull.baseRef}`) =>
       github.until(

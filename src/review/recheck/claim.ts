@@ -54,7 +54,7 @@ function whatWasSaid(run: ReviewRun, { path, side, line, symbol, title, text, pl
   const now = place ? ` Its code stands on line ${place.end} now.` : " The code that it stood on is gone.";
   return [
     "# The comment to check",
-    `It was posted on ${showPath(path)}, ${where}.${now}`,
+    `An earlier review of this change, which is to be merged into \`${run.input.targetBranch.replaceAll("`", "'")}\`, posted it on ${showPath(path)}, ${where}.${now}`,
     wrapUntrusted("comment", cutAtLine(`${title}${inside}\n\n${text}`, room).text),
   ].join("\n");
 }
