@@ -18,7 +18,7 @@ import { isRefusal, recordedTurns } from "../attempts.ts";
 import { DayBudget, withinDay } from "../day-budget.ts";
 import { type FolderConfig, loadConfig, withFolders } from "../load-config.ts";
 import { watchModels } from "../watched-model.ts";
-import { type Asked, answered, say, whySilent } from "./asked.ts";
+import { type Asked, answered, react, say, whySilent } from "./asked.ts";
 import { askedThread } from "./question-thread.ts";
 
 /** Of one answer, within what the repository allows for a review. */
@@ -32,6 +32,7 @@ export async function answerQuestion(asked: Asked, question: string): Promise<Ou
   const { deps, tools } = asked;
   const silent = await whySilent(asked);
   if (silent !== null) return { kind: "done", reason: silent };
+  await react(asked);
   if (deps.models === null) return answered(asked, NO_MODEL, "there is no model to ask");
   const recorded = await tools.recorded();
   const known = recordedAnswer(recorded);

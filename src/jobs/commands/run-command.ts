@@ -17,13 +17,12 @@ export type CommandJob = ClaimedJob & { task: CommandTask };
 export async function runCommand(job: CommandJob, tools: JobTools, deps: JobDependencies): Promise<Outcome> {
   const asked = await askedIn(job, tools, deps);
   if (!(await mayWrite(asked))) return { kind: "skipped", reason: `${asked.by} has no write access` };
-  await react(asked);
   const { command } = job.task;
+  if (command.name === "ask") return answerQuestion(asked, command.question);
+  await react(asked);
   switch (command.name) {
     case "help":
       return help(asked);
-    case "ask":
-      return answerQuestion(asked, command.question);
     case "pause":
       return pause(asked);
     case "resume":

@@ -6,7 +6,7 @@ import type { ClaimedJob, Outcome, ReplyTask } from "../../queue/job.ts";
 import type { JobTools } from "../../queue/run-job.ts";
 import type { JobDependencies } from "../job-dependencies.ts";
 import { answerQuestion } from "./answer-question.ts";
-import { type Asked, isBot, mayWrite, react, reviewAfter, whySilent } from "./asked.ts";
+import { type Asked, isBot, mayWrite, react, reviewAfter } from "./asked.ts";
 
 export type ReplyJob = ClaimedJob & { task: ReplyTask };
 
@@ -31,9 +31,6 @@ export async function runReply(job: ReplyJob, tools: JobTools, deps: JobDependen
     return reviewAfter(asked);
   }
   if (!asks(body)) return { kind: "done", reason: "it asks nothing" };
-  const silent = await whySilent(asked);
-  if (silent !== null) return { kind: "done", reason: silent };
-  await react(asked);
   return answerQuestion(asked, body);
 }
 

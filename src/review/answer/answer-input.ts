@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { stopReasons } from "../../agent/events.ts";
-import { RepoConfig } from "../../config/repo-config.ts";
+import { EffectiveConfig } from "../../config/repo-config.ts";
 import { Side } from "../../finding.ts";
 import { Limits, ReviewInput } from "../review-input.ts";
 import { TotalUsage } from "../review-result.ts";
@@ -31,7 +31,7 @@ export const AnswerInput = z.strictObject({
   question: Said,
   /** Null where it was asked in the conversation. */
   thread: AskedThread.nullable(),
-  config: RepoConfig,
+  config: EffectiveConfig,
   limits: Limits,
   models: ReviewInput.shape.models.unwrap(),
 });

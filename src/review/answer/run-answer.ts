@@ -55,11 +55,15 @@ export async function runAnswer(input: AnswerInput, deps: AnswerDependencies): P
   };
 }
 
-/** Some models answer in plain text, whatever they are told of a tool: the last of it is their answer. */
+/**
+ * Some models answer in plain text, whatever they are told of a tool: the last of it is their answer. What they said before
+ * they went on reading is none.
+ */
 function plainAnswer({ messages }: AgentResult): string | null {
-  const texts = messages.flatMap((message) =>
-    message.role === "assistant" && message.toolCalls.length === 0 ? [withoutThinking(message.content)] : [],
-  );
+  const read = messages.findLastIndex((one) => one.role === "assistant" && one.toolCalls.length > 0);
+  const texts = messages
+    .slice(read + 1)
+    .flatMap((message) => (message.role === "assistant" ? [withoutThinking(message.content)] : []));
   return texts.findLast((text) => text !== "") ?? null;
 }
 

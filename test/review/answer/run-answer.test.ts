@@ -119,6 +119,14 @@ describe("a question", () => {
     expect(result).toMatchObject({ text: "Nobody calls it.", stop_reason: "no_tool_calls" });
   });
 
+  it("is not answered by what a model said before it went on reading", async () => {
+    const read = { toolCalls: [{ name: "list_files", arguments: {} }] };
+    const { limits } = question();
+    const turns = [{ content: "I will look at the files." }, read];
+    const { result } = await ask(turns, { limits: { ...limits, turns: 2 } });
+    expect(result).toMatchObject({ text: null, stop_reason: "turn_limit" });
+  });
+
   it("stays without an answer when the model fails or says nothing, and says why", async () => {
     const silent = await ask([{ content: " " }, { content: "" }, { content: "" }]);
     expect(silent.result).toMatchObject({ text: null, stop_reason: "no_tool_calls" });
