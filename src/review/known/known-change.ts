@@ -1,4 +1,4 @@
-import { createLineIndex } from "../../diff/line-index.ts";
+import type { Hunk } from "../../diff/file-diff.ts";
 import type { Side } from "../../finding.ts";
 import type { Reviewed } from "../../ledger/reviewed.ts";
 import type { ChangedFile, DiffSource } from "../../tools/tool.ts";
@@ -43,10 +43,16 @@ export function createKnown(
     async isKnownLine(path, side, line) {
       const file = byPath.get(path);
       if (!file || knownIn(path).size === 0) return false;
-      const place = createLineIndex(await diffs.fileDiff(file.change, 3)).at(side, line);
-      return place !== undefined && knownIn(path).has(place.hunk);
+      const { hunks } = await diffs.fileDiff(file.change, 3);
+      return knownIn(path).has(hunks.findIndex((hunk) => holds(hunk, side, line)) + 1);
     },
   };
+}
+
+/** Its header alone is looked at: analyzers may match thousands of lines of one file. */
+function holds(hunk: Hunk, side: Side, line: number): boolean {
+  const [start, lines] = side === "RIGHT" ? [hunk.newStart, hunk.newLines] : [hunk.oldStart, hunk.oldLines];
+  return start <= line && line < start + lines;
 }
 
 const none: ReadonlySet<number> = new Set();
