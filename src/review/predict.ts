@@ -51,14 +51,15 @@ export function predictReview({
   effort,
   firstTokens,
   limitTokens,
-  known = { known: () => new Set() },
+  known,
 }: PredictionParts): Omit<Prediction, "cost_usd"> {
   const [first] = plan.units;
   if (!first) return { requests: 0, prompt_tokens: 0, completion_tokens: 0 };
   const lenses = lensesOf(effort).length;
   const growth = (REQUESTS_A_UNIT * (REQUESTS_A_UNIT - 1) * GROWTH_TOKENS) / 2;
   const files = plan.units.flatMap((unit) => unit.files);
-  const hunks = files.reduce((sum, { totalHunks }) => sum + totalHunks, 0) - countKnown(files, known);
+  const hunks =
+    files.reduce((sum, { totalHunks }) => sum + totalHunks, 0) - (known ? countKnown(files, known) : 0);
   const looks = effort === "low" ? 0 : findingsOf(hunks);
   const merges = plan.units.length > 1 || lenses > 1 ? 1 : looks > 0 ? MERGES : 0;
   const passes = plan.units.map(({ diffBytes }) => {

@@ -54,6 +54,17 @@ describe("what a review is expected to take", () => {
     expect(tokens(5, 20_000)).toBeGreaterThan(tokens(5, 10_000));
   });
 
+  it("is less where earlier reviews have read a part", () => {
+    const files = [{ totalHunks: 100, change: { path: "a.ts" } } as ChangedFile];
+    const parts = {
+      plan: { units: [{ id: "1", diffBytes: 10_000, risk: 1, files }], left: [] },
+      ...{ effort: "medium" as const, firstTokens: 10_000, limitTokens: 2_000_000 },
+    };
+    const known = { known: () => new Set(Array.from({ length: 90 }, (_, at) => at + 1)) };
+    expect(predictReview({ ...parts, known })).toEqual(predict(10, 10_000));
+    expect(predictReview(parts).requests).toBeGreaterThan(predictReview({ ...parts, known }).requests);
+  });
+
   it("is never more than the limit", () => {
     const { prompt_tokens, completion_tokens } = predict(100, 40_000, "high", 40);
     expect(prompt_tokens + completion_tokens).toBeLessThanOrEqual(2_000_001);
