@@ -1,4 +1,4 @@
-import type { RepoConfig } from "../config/repo-config.ts";
+import { type EffectiveConfig, mildestMinimum } from "../config/repo-config.ts";
 import { createPrivacy } from "../diff/filter.ts";
 import { errorLine } from "../errors.ts";
 import type { ToolDefinition } from "../llm/model.ts";
@@ -17,7 +17,7 @@ const registry = createRegistry([...readingTools, ...reportingTools]);
 export const definitions = (): ToolDefinition[] => registry.definitions();
 
 export interface ToolCallOptions {
-  config: RepoConfig;
+  config: EffectiveConfig;
   signal: AbortSignal;
   /** Told about a fault of ours, which the result itself does not explain. */
   onCrash: (line: string) => Promise<void>;
@@ -38,7 +38,7 @@ export async function callTool(
   return result;
 }
 
-async function contextOf({ workspace, names }: OpenRange, config: RepoConfig): Promise<ToolContext> {
+async function contextOf({ workspace, names }: OpenRange, config: EffectiveConfig): Promise<ToolContext> {
   const diffs = createDiffSource(workspace, config.paths);
   const isPrivate = createPrivacy(config.paths.private);
   const files = await diffs.files();
@@ -52,7 +52,7 @@ async function contextOf({ workspace, names }: OpenRange, config: RepoConfig): P
     report: createFindingCollector({
       anchorFile: createAnchorFiles(workspace, diffs),
       refuseToFinish: gate.refuseToFinish,
-      minimumSeverity: config.minimum_severity,
+      minimumSeverity: mildestMinimum(config),
       isPrivate,
       onFinding: () => {},
     }),

@@ -3,7 +3,12 @@ import { defineCommand } from "./command.ts";
 export const config = defineCommand({
   positionals: [
     { name: "ACTION", description: "check, schema or show", required: true },
-    { name: "FILE", description: "for check: the file, without it .github/hunkwise.yml", required: false },
+    {
+      name: "FILE",
+      description:
+        "for check: the file; without it .github/hunkwise.yml and all .hunkwise.yml of the folders",
+      required: false,
+    },
   ],
   options: {
     repo: { type: "string", value: "DIR", description: "for show: the repository", default: "." },
@@ -27,7 +32,7 @@ export const config = defineCommand({
     "Exit code: 0 all is well, 1 check found something wrong, 2 usage or failure.",
   ],
   examples: [
-    { command: "hunkwise config check", says: "the file in the current folder" },
+    { command: "hunkwise config check", says: "the files in the current folder" },
     { command: "hunkwise config schema > hunkwise.schema.json", says: "for editors" },
     { command: "hunkwise config show --base main", says: "what holds for pull requests into main" },
   ],

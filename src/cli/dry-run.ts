@@ -1,6 +1,6 @@
 import type { LocalEnv } from "../config/env.ts";
 import { defaultContextTokens } from "../config/environment-docs.ts";
-import type { Effort, RepoConfig } from "../config/repo-config.ts";
+import type { EffectiveConfig, Effort } from "../config/repo-config.ts";
 import { createPrivacy } from "../diff/filter.ts";
 import { AppError } from "../errors.ts";
 import { forAllRoles, type Model } from "../llm/model.ts";
@@ -42,7 +42,7 @@ interface DryRun {
 /** Predicts a review without asking a model. */
 export async function dryRun(
   range: OpenRange,
-  config: RepoConfig,
+  config: EffectiveConfig,
   env: LocalEnv,
   format: "pretty" | "json",
 ): Promise<string> {
@@ -52,7 +52,7 @@ export async function dryRun(
     : `${lines(prediction).join("\n")}\n`;
 }
 
-async function predict(range: OpenRange, config: RepoConfig, env: LocalEnv): Promise<DryRun> {
+async function predict(range: OpenRange, config: EffectiveConfig, env: LocalEnv): Promise<DryRun> {
   const run = await openRun(range, config, env);
   const plan = await planReview(run);
   const first = plan.units[0];
@@ -91,7 +91,7 @@ async function predict(range: OpenRange, config: RepoConfig, env: LocalEnv): Pro
 }
 
 /** A review as it would begin, with a model that cannot be asked. */
-async function openRun(range: OpenRange, config: RepoConfig, env: LocalEnv): Promise<ReviewRun> {
+async function openRun(range: OpenRange, config: EffectiveConfig, env: LocalEnv): Promise<ReviewRun> {
   const { workspace } = range;
   const diffs = createDiffSource(workspace, config.paths);
   const files = await diffs.files();

@@ -1,27 +1,34 @@
 import { type ConfigProblem, loadRepoConfig } from "../config/load-repo-config.ts";
+import { withNested } from "../config/nested/load-nested.ts";
 import { isPrivateName } from "../config/private-places.ts";
-import type { RepoConfig } from "../config/repo-config.ts";
+import type { EffectiveConfig } from "../config/repo-config.ts";
 import { AppError } from "../errors.ts";
 import type { Workspace } from "../git/workspace.ts";
 
 /** The configuration that counts for a local range: the base's, because the head belongs to whoever wrote the change. */
 export interface LocalConfig {
-  config: RepoConfig;
-  /** The file at the base; null where there is none and the defaults hold. */
+  config: EffectiveConfig;
+  /** The repository's file at the base; null where there is none and the defaults hold. */
   path: string | null;
-  /** What was wrong with the file, one line each. */
+  /** What was wrong with the files, one line each. */
   notices: string[];
 }
 
 export async function loadLocalConfig(workspace: Workspace): Promise<LocalConfig> {
-  const { config, path, problems } = await loadRepoConfig((file) => textAtBase(workspace, file));
-  const notices = problems.map((problem) => `${problemLine(path ?? "", problem)}${effectOf(problem)}`);
-  return { config, path, notices };
+  const root = await loadRepoConfig((file) => textAtBase(workspace, file));
+  const nested = await withNested(root.config, workspace);
+  const problems = [
+    ...root.problems.map((problem) => ({ file: root.path ?? "", ...problem })),
+    ...nested.problems,
+  ];
+  const notices = problems.map((problem) => `${problemLine(problem.file, problem)}${effectOf(problem)}`);
+  return { config: nested.config, path: root.path, notices };
 }
 
-/** Private paths hold also where they stand wrongly; their message says so. */
-function effectOf({ key }: ConfigProblem): string {
-  return key !== null && isPrivateName(key) ? "" : ". Its default holds";
+/** Private paths hold also where they stand wrongly, and of a whole file the message says what counts. */
+function effectOf({ key, message }: ConfigProblem): string {
+  const isTold = (key !== null && isPrivateName(key)) || message.startsWith("does not count");
+  return isTold ? "" : ". Its default holds";
 }
 
 /** "FILE:3: review.drafts must be true or false", as editors and terminals jump to it. */

@@ -1,11 +1,18 @@
 import { readFile } from "node:fs/promises";
+import { basename } from "node:path";
 import { stringify } from "yaml";
 import { z } from "zod";
-import { parseRepoConfig } from "../config/load-repo-config.ts";
+import { wholeFile } from "../config/config-problem.ts";
+import { parseRepoConfig, rootPaths } from "../config/load-repo-config.ts";
+import { checkNested } from "../config/nested/check-nested.ts";
+import type { FileProblem } from "../config/nested/merge-nested.ts";
+import { isNestedName, parseNestedConfig } from "../config/nested/nested-config.ts";
 import { RepoConfig } from "../config/repo-config.ts";
 import { AppError, errorLine } from "../errors.ts";
+import { plural } from "../reporters/outcome.ts";
 import { plainLine } from "../reporters/terminal-style.ts";
 import { type CommandIo, exitCodes } from "./command.ts";
+import { findNestedFiles } from "./find-nested-files.ts";
 import { loadLocalConfig, problemLine } from "./local-config.ts";
 import { didYouMean } from "./nearest.ts";
 import { openRange } from "./open-range.ts";
@@ -18,7 +25,7 @@ export interface ConfigValues {
   format: "yaml" | "json";
 }
 
-const usualFile = ".github/hunkwise.yml";
+const [usualFile] = rootPaths;
 const actions = ["check", "schema", "show"];
 
 /** Checks, describes or shows the repository configuration. Resolves to the exit code. */
@@ -46,16 +53,50 @@ export async function runConfig(
 }
 
 async function check(named: string | undefined, io: CommandIo): Promise<number> {
-  const file = named ?? usualFile;
-  const text = await readText(file, named === undefined);
-  if (text === null) {
-    await write(io.stdout, `There is no ${usualFile} here: the defaults hold.\n`);
-    return exitCodes.clean;
-  }
-  const { problems } = parseRepoConfig(text);
-  const lines = problems.map((problem) => plainLine(problemLine(file, problem)));
-  await write(io.stdout, `${lines.join("\n") || `${file} is valid.`}\n`);
+  const { problems, valid } = named === undefined ? await checkHere() : await checkFile(named);
+  const lines = problems.map((problem) => plainLine(problemLine(problem.file, problem)));
+  await write(io.stdout, `${(problems.length > 0 ? lines : valid).join("\n")}\n`);
   return problems.length > 0 ? exitCodes.found : exitCodes.clean;
+}
+
+interface Checked {
+  problems: FileProblem[];
+  /** What to say where there is no problem. */
+  valid: string[];
+}
+
+/** A file by its name: a nested one has other keys. */
+async function checkFile(file: string): Promise<Checked> {
+  const text = (await readText(file, false)) ?? "";
+  const { problems } = isNestedName(basename(file)) ? parseNestedConfig(text) : parseRepoConfig(text);
+  return { problems: problems.map((problem) => ({ file, ...problem })), valid: [`${file} is valid.`] };
+}
+
+/** The file of the current folder, and the nested ones below it. */
+async function checkHere(): Promise<Checked> {
+  const root = await rootFile();
+  const own = root === null ? [] : parseRepoConfig(root.text).problems;
+  const { files, others } = await findNestedFiles(".");
+  const texts = new Map<string, string>();
+  for (const file of files) texts.set(file, (await readText(file, false)) ?? "");
+  const here = root === null ? `There is no ${usualFile} here: the defaults hold.` : `${root.file} is valid.`;
+  const count = plural(texts.size, "nested file");
+  return {
+    problems: [
+      ...own.map((problem) => ({ file: root?.file ?? usualFile, ...problem })),
+      ...others.map((file) => ({ file, ...wholeFile("is not a regular file") })),
+      ...checkNested(texts),
+    ],
+    valid: [here, ...(texts.size > 0 ? [`${count} ${texts.size === 1 ? "is" : "are"} valid, too.`] : [])],
+  };
+}
+
+async function rootFile(): Promise<{ file: string; text: string } | null> {
+  for (const file of rootPaths) {
+    const text = await readText(file, true);
+    if (text !== null) return { file, text };
+  }
+  return null;
 }
 
 /** Null when there is none and that is in order. */

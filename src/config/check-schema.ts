@@ -2,13 +2,19 @@ import { type Document, isMap, isNode, type LineCounter } from "yaml";
 import type { z } from "zod";
 import { type ConfigProblem, dotted, wholeFile } from "./config-problem.ts";
 import { describeIssue, unknownKeys } from "./describe-issue.ts";
-import { defaultRepoConfig, RepoConfig } from "./repo-config.ts";
 
 type Path = readonly PropertyKey[];
 
+/** A kind of configuration file. */
+export interface ConfigKind<Config> {
+  schema: z.ZodType<Config>;
+  /** What holds where there is no file, or a broken one. */
+  fallback: Config;
+}
+
 /** What of a configuration holds, and what does not. */
-export interface CheckedSettings {
-  config: RepoConfig;
+export interface CheckedSettings<Config> {
+  config: Config;
   problems: ConfigProblem[];
 }
 
@@ -16,31 +22,41 @@ export interface CheckedSettings {
  * Holds a document without errors against the schema. Where a key is wrong its default holds, and the others count. Throws
  * where the document has more aliases than the parser resolves.
  */
-export function checkSchema(document: Document, lines: LineCounter): CheckedSettings {
+export function checkSchema<Config>(
+  document: Document,
+  lines: LineCounter,
+  { schema, fallback }: ConfigKind<Config>,
+): CheckedSettings<Config> {
   const value: unknown = document.toJS();
-  if (value === null || value === undefined) return { config: defaultRepoConfig, problems: [] };
+  if (value === null || value === undefined) return { config: fallback, problems: [] };
   if (!isMap(document.contents)) {
-    return { config: defaultRepoConfig, problems: [wholeFile("must be a list of `key: value`")] };
+    return { config: fallback, problems: [wholeFile("must be a list of `key: value`")] };
   }
-  const { data, error } = RepoConfig.safeParse(value);
-  if (data) return { config: data, problems: [] };
-  const problems = error.issues.flatMap((issue) => problemsOf(issue, value, document, lines));
-  const config = RepoConfig.safeParse(without(value, error.issues)).data ?? defaultRepoConfig;
+  const { success, data, error } = schema.safeParse(value);
+  if (success) return { config: data, problems: [] };
+  const parts = { value, document, lines, schema };
+  const problems = error.issues.flatMap((issue) => problemsOf(issue, parts));
+  const config = schema.safeParse(without(value, error.issues)).data ?? fallback;
   return { config, problems };
+}
+
+interface CheckedParts {
+  value: unknown;
+  document: Document;
+  lines: LineCounter;
+  schema: z.ZodType;
 }
 
 function problemsOf(
   issue: z.core.$ZodIssue,
-  value: unknown,
-  document: Document,
-  lines: LineCounter,
+  { value, document, lines, schema }: CheckedParts,
 ): ConfigProblem[] {
   const unknown = unknownKeys(issue);
   const paths = unknown ? unknown.map((key) => [...issue.path, key]) : [issue.path];
   return paths.map((path) => ({
     line: lineOf(path, document, lines),
     key: dotted(path),
-    message: describeIssue(issue, path, valueAt(value, path)),
+    message: describeIssue(issue, path, valueAt(value, path), schema),
   }));
 }
 

@@ -1,6 +1,5 @@
 import { distance } from "fastest-levenshtein";
 import { z } from "zod";
-import { RepoConfig } from "./repo-config.ts";
 
 type Issue = z.core.$ZodIssue;
 
@@ -9,9 +8,14 @@ export function unknownKeys(issue: Issue): string[] | undefined {
   return issue.code === "unrecognized_keys" ? issue.keys : undefined;
 }
 
-/** What is wrong with the value at `path`, in words for whoever wrote the file. */
-export function describeIssue(issue: Issue, path: readonly PropertyKey[], value: unknown): string {
-  if (issue.code === "unrecognized_keys") return unknownKey(path);
+/** What is wrong with the value at `path`, in words for whoever wrote a file of that schema. */
+export function describeIssue(
+  issue: Issue,
+  path: readonly PropertyKey[],
+  value: unknown,
+  schema: z.ZodType,
+): string {
+  if (issue.code === "unrecognized_keys") return unknownKey(path, schema);
   if (value === undefined) return "is missing";
   const wanted = wantedBy(issue);
   return wanted ? `must be ${wanted}, not ${shown(value)}` : issue.message;
@@ -63,8 +67,8 @@ function shown(value: unknown): string {
 /** Longer ones are no typing error of a key. */
 const MAX_KEY = 40;
 
-function unknownKey(path: readonly PropertyKey[]): string {
-  const known = keysAt(path.slice(0, -1));
+function unknownKey(path: readonly PropertyKey[], schema: z.ZodType): string {
+  const known = keysAt(path.slice(0, -1), schema);
   const key = String(path.at(-1));
   const nearest = known
     .map((candidate) => ({ candidate, edits: distance(key.slice(0, MAX_KEY).toLowerCase(), candidate) }))
@@ -75,16 +79,17 @@ function unknownKey(path: readonly PropertyKey[]): string {
     : `is not known; known are ${known.join(", ")}`;
 }
 
-let cached: unknown;
+const made = new WeakMap<z.ZodType, unknown>();
 /** Made once, as it takes longer than to check a file. */
-function inputSchema(): unknown {
-  cached ??= z.toJSONSchema(RepoConfig, { io: "input" });
-  return cached;
+function inputSchema(type: z.ZodType): unknown {
+  const schema = made.get(type) ?? z.toJSONSchema(type, { io: "input" });
+  made.set(type, schema);
+  return schema;
 }
 
 /** The keys that the schema knows below `path`. */
-function keysAt(path: readonly PropertyKey[]): string[] {
-  let schema: unknown = inputSchema();
+function keysAt(path: readonly PropertyKey[], type: z.ZodType): string[] {
+  let schema: unknown = inputSchema(type);
   for (const part of path) {
     const { properties, items } = schema as { properties?: Record<string, unknown>; items?: unknown };
     schema = typeof part === "number" ? items : properties?.[String(part)];

@@ -6,7 +6,7 @@ export type { ConfigProblem, ParsedRepoConfig };
 export { parseRepoConfig };
 
 /** Tried in this order; the first one that exists counts alone. */
-const paths = [".github/hunkwise.yml", ".github/hunkwise.yaml"] as const;
+export const rootPaths = [".github/hunkwise.yml", ".github/hunkwise.yaml"] as const;
 
 /** Gives a file's text, undefined when there is none. Bound to one repository and one ref. */
 export type ReadFile = (path: string) => Promise<string | undefined>;
@@ -26,7 +26,7 @@ export interface LoadedRepoConfig extends Omit<ParsedRepoConfig, "unreadable"> {
  */
 export async function loadRepoConfig(read: ReadFile, readOrganization?: ReadFile): Promise<LoadedRepoConfig> {
   for (const reader of [read, readOrganization]) {
-    for (const path of reader ? paths : []) {
+    for (const path of reader ? rootPaths : []) {
       const text = await reader?.(path);
       if (text !== undefined) return parsedOrRefused(text, path, reader === readOrganization);
     }

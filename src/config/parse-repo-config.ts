@@ -8,48 +8,64 @@ import {
   type YAMLError,
 } from "yaml";
 import { errorLine } from "../errors.ts";
-import { type CheckedSettings, checkSchema } from "./check-schema.ts";
+import { type CheckedSettings, type ConfigKind, checkSchema } from "./check-schema.ts";
 import { type ConfigProblem, dotted, problemAt, wholeFile } from "./config-problem.ts";
 import { describePlace } from "./describe-issue.ts";
 import { findLostPlace } from "./lost-places.ts";
 import { findMisread, findPrivatePlaces, type PrivatePlace } from "./private-places.ts";
-import { defaultRepoConfig, type RepoConfig } from "./repo-config.ts";
+import { defaultRepoConfig, RepoConfig } from "./repo-config.ts";
 import { type Unreadable, unreadable } from "./unreadable.ts";
 import { isCollectionKey, startOf, walkYaml, type YamlWalk } from "./walk-yaml.ts";
 
 export type { ConfigProblem };
 
-export interface ParsedRepoConfig {
-  config: RepoConfig;
+/** What every kind of configuration file may hold. */
+interface WithPaths {
+  paths: RepoConfig["paths"];
+}
+
+export interface ParsedConfig<Config> {
+  config: Config;
   problems: ConfigProblem[];
   /** Set when the file may name private paths that `config` lacks: then no model may see anything of the repository. */
   unreadable?: Unreadable;
 }
+export type ParsedRepoConfig = ParsedConfig<RepoConfig>;
 
 /** A configuration is a page of text; a larger file is a mistake or an attack. */
 const largestFile = 64 * 1024;
 const mostProblems = 20;
 
+const rootFile: ConfigKind<RepoConfig> = { schema: RepoConfig, fallback: defaultRepoConfig };
+
+/** Reads `.github/hunkwise.yml`, as `parseConfig` does. */
+export function parseRepoConfig(text: string): ParsedRepoConfig {
+  return parseConfig(text, rootFile);
+}
+
 /**
- * Reads `.github/hunkwise.yml`. Never throws. Where a key is wrong, its default holds and a problem names line and key; the
+ * Reads a configuration file. Never throws. Where a key is wrong, its default holds and a problem names line and key; the
  * other keys count. A file that is no YAML leaves the defaults.
  *
  * Privacy fails closed: whatever reads as private paths counts, wherever and in whichever shape it stands, and where some of
  * it may be lost the result is `unreadable`.
  */
-export function parseRepoConfig(text: string): ParsedRepoConfig {
-  if (Buffer.byteLength(text) > largestFile) return refused(unreadable.tooLarge(largestFile));
-  if (text.includes("\0")) return refused(unreadable.binary());
+export function parseConfig<Config extends WithPaths>(
+  text: string,
+  kind: ConfigKind<Config>,
+): ParsedConfig<Config> {
+  if (Buffer.byteLength(text) > largestFile) return refused(unreadable.tooLarge(largestFile), kind);
+  if (text.includes("\0")) return refused(unreadable.binary(), kind);
   try {
-    return parseText(text);
+    return parseText(text, kind);
   } catch (error) {
     // Nesting beyond the stack, or more aliases than the parser resolves.
-    return refused(unreadable.bomb(errorLine(error)));
+    return refused(unreadable.bomb(errorLine(error)), kind);
   }
 }
 
-function refused(why: Unreadable): ParsedRepoConfig {
-  return { config: defaultRepoConfig, problems: [wholeFile(why.reason)], unreadable: why };
+function refused<Config>(why: Unreadable, { fallback }: ConfigKind<Config>): ParsedConfig<Config> {
+  return { config: fallback, problems: [wholeFile(why.reason)], unreadable: why };
 }
 
 /** A file, taken apart. */
@@ -61,17 +77,17 @@ interface Parsed {
   walk: YamlWalk;
 }
 
-function parseText(text: string): ParsedRepoConfig {
+function parseText<Config extends WithPaths>(text: string, kind: ConfigKind<Config>): ParsedConfig<Config> {
   const lines = new LineCounter();
   const options = { lineCounter: lines, prettyErrors: false, logLevel: "silent" } as const;
   const several = parseAllDocuments(text, options);
   const documents: Document[] = several.length > 0 ? [...several] : [parseDocument(text, options)];
   const errors = documents.flatMap((document) => document.errors);
   const exhausted = errors.find(({ code }) => code === "RESOURCE_EXHAUSTION");
-  if (exhausted) return refused(unreadable.bomb(exhausted.message));
+  if (exhausted) return refused(unreadable.bomb(exhausted.message), kind);
   const parsed: Parsed = { text, documents, errors, lines, walk: walkYaml(documents) };
   const places = findPrivatePlaces(parsed.walk, text);
-  const settings = readSettings(parsed);
+  const settings = readSettings(parsed, kind);
   const config = withPrivatePaths(settings.config, places);
   const lost = findLoss(parsed, places, config);
   const found = [
@@ -94,7 +110,10 @@ function distinct(problems: readonly ConfigProblem[]): ConfigProblem[] {
 }
 
 /** The keys that hold, as if privacy were a setting like the others. */
-function readSettings({ documents, errors, lines, walk }: Parsed): CheckedSettings {
+function readSettings<Config>(
+  { documents, errors, lines, walk }: Parsed,
+  kind: ConfigKind<Config>,
+): CheckedSettings<Config> {
   const broken = [
     ...errors.map(({ pos, message }) => problemAt(pos[0], lines, null, oneLine(message))),
     ...walk.strayAliases.map(({ alias, path }) =>
@@ -112,15 +131,15 @@ function readSettings({ documents, errors, lines, walk }: Parsed): CheckedSettin
         problemAt(startOf(pair.key), lines, dotted(path), "must be a key of one word"),
       ),
   ];
-  if (broken.length > 0) return { config: defaultRepoConfig, problems: broken };
+  if (broken.length > 0) return { config: kind.fallback, problems: broken };
   const [document, second] = documents;
   const more =
     isNode(second?.contents) && !(isScalar(second.contents) && second.contents.value === null)
       ? [problemAt(startOf(second.contents), lines, null, "only the first document of the file counts")]
       : [];
   const { config, problems } = document
-    ? checkSchema(document, lines)
-    : { config: defaultRepoConfig, problems: [] };
+    ? checkSchema(document, lines, kind)
+    : { config: kind.fallback, problems: [] };
   return { config, problems: [...more, ...problems] };
 }
 
@@ -128,7 +147,7 @@ function readSettings({ documents, errors, lines, walk }: Parsed): CheckedSettin
 function findLoss(
   { text, documents, errors, lines, walk }: Parsed,
   places: readonly PrivatePlace[],
-  config: RepoConfig,
+  config: WithPaths,
 ): Unreadable | undefined {
   const lineAt = (offset: number) => lines.linePos(offset).line;
   const lost = findLostPlace(text, errors, walk, places);
@@ -150,7 +169,7 @@ function problemOf({ path, start, regular, wellShaped }: PrivatePlace, lines: Li
 const oneLine = (message: string) => message.replaceAll(/\s+/g, " ").slice(0, 200);
 
 /** `config` with what all places list. */
-function withPrivatePaths(config: RepoConfig, places: readonly PrivatePlace[]): RepoConfig {
+function withPrivatePaths<Config extends WithPaths>(config: Config, places: readonly PrivatePlace[]): Config {
   const listed = config.paths.private;
   const known = new Set(listed);
   const extra = places.flatMap(({ patterns, regular }) =>

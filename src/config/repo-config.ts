@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { Severity } from "../finding.ts";
+import { Severity, severities } from "../finding.ts";
 
 /** How much is spent on a review: one pass; one pass and a second look; several passes and a second look. */
 export const Effort = z.enum(["low", "medium", "high"]);
@@ -124,6 +124,33 @@ export const RepoConfig = z.strictObject({
     .describe("The check run."),
 });
 export type RepoConfig = z.infer<typeof RepoConfig>;
+
+/** The mildest findings that are reported in a folder. */
+export const FolderSeverity = z.strictObject({
+  /** Without a slash at either end. */
+  folder: z.string(),
+  minimum_severity: Severity,
+});
+export type FolderSeverity = z.infer<typeof FolderSeverity>;
+
+/** What holds once the files of folders have joined that of the repository, patterns relative to the root. */
+export const EffectiveConfig = RepoConfig.extend({
+  /** Folders before those in them: the last one that holds a file counts. */
+  severity_by_path: z.array(FolderSeverity).optional(),
+});
+export type EffectiveConfig = z.infer<typeof EffectiveConfig>;
+
+/** How severe a finding has to be that is reported anywhere. */
+export function mildestMinimum({ minimum_severity, severity_by_path = [] }: EffectiveConfig): Severity {
+  const all = [minimum_severity, ...severity_by_path.map((one) => one.minimum_severity)];
+  return all.toSorted((a, b) => severities.indexOf(b) - severities.indexOf(a))[0] ?? minimum_severity;
+}
+
+/** How severe a finding in a file has to be for it to be reported. */
+export function minimumSeverityAt(config: EffectiveConfig, path: string): Severity {
+  const nearest = config.severity_by_path?.findLast(({ folder }) => path.startsWith(`${folder}/`));
+  return nearest?.minimum_severity ?? config.minimum_severity;
+}
 
 /** What holds where a repository has no file. */
 export const defaultRepoConfig: RepoConfig = RepoConfig.parse({});

@@ -105,9 +105,21 @@ export function createFilter(patterns: PathPatterns): Filter {
   };
 }
 
-/** Whether a path, relative to the repository root, is withheld from every model. */
+/**
+ * Whether a path, relative to the repository root, is withheld from every model. A comment (`# ...`) among the patterns begins a
+ * list of its own: what any of the lists withholds is withheld, and an exception is one from its own list alone.
+ */
 export function createPrivacy(patterns: readonly string[]): (path: string) => boolean {
   // What cannot be matched is withheld: a path made to be slow must not get past the patterns.
-  const match = createPathMatcher(patterns, true);
-  return (path) => path !== "" && match(path).matched;
+  const matchers = listsOf(patterns).map((list) => createPathMatcher(list, true));
+  return (path) => path !== "" && matchers.some((match) => match(path).matched);
+}
+
+function listsOf(patterns: readonly string[]): string[][] {
+  const lists: string[][] = [[]];
+  for (const pattern of patterns) {
+    if (pattern.startsWith("#")) lists.push([]);
+    else lists.at(-1)?.push(pattern);
+  }
+  return lists.filter((list) => list.length > 0);
 }

@@ -1,4 +1,9 @@
-import { type LoadedRepoConfig, loadRepoConfig } from "../config/load-repo-config.ts";
+import { type ConfigProblem, type LoadedRepoConfig, loadRepoConfig } from "../config/load-repo-config.ts";
+import { withNested } from "../config/nested/load-nested.ts";
+import type { FileProblem } from "../config/nested/merge-nested.ts";
+import type { EffectiveConfig } from "../config/repo-config.ts";
+import type { CheckoutPlace } from "../git/checkout-place.ts";
+import { openWorkspace } from "../git/git-workspace.ts";
 import type { PullRequest, RepositoryApi } from "../github/pull-request-api.ts";
 import type { RepositoryRef } from "../queue/job.ts";
 import type { JobDependencies } from "./job-dependencies.ts";
@@ -10,8 +15,9 @@ export interface ConfigOf {
 }
 
 /**
- * The configuration that holds for a pull request, whatever is asked about it: its base's, or its organisation's. Rejects where
- * GitHub cannot be asked, and with `config_invalid`, for then nobody knows what is private.
+ * The configuration that holds for a pull request as a whole, whatever is asked about it: its base's, or its organisation's.
+ * Folders may keep more from a model (`withFolders`). Rejects where GitHub cannot be asked, and with `config_invalid`, for then
+ * nobody knows what is private.
  */
 export async function loadConfig(
   { api, pull, repository }: ConfigOf,
@@ -20,4 +26,20 @@ export async function loadConfig(
 ): Promise<LoadedRepoConfig> {
   const organization = await github.organization(repository, signal);
   return loadRepoConfig((path) => api.fileAt(path, pull.baseSha), organization);
+}
+
+/** What holds for a pull request, folder by folder. */
+export interface FolderConfig extends Omit<LoadedRepoConfig, "config" | "problems"> {
+  config: EffectiveConfig;
+  problems: (ConfigProblem | FileProblem)[];
+}
+
+/**
+ * The same with what the base's own files in folders add. It takes a checkout, and before it no model may be told of any path.
+ * Rejects with `config_invalid` as well.
+ */
+export async function withFolders(loaded: LoadedRepoConfig, place: CheckoutPlace): Promise<FolderConfig> {
+  await using workspace = openWorkspace(place);
+  const { config, problems } = await withNested(loaded.config, workspace);
+  return { ...loaded, config, problems: [...loaded.problems, ...problems] };
 }

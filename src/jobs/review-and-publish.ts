@@ -1,5 +1,4 @@
 import type { TrajectoryEntry } from "../agent/trajectory.ts";
-import type { loadRepoConfig } from "../config/load-repo-config.ts";
 import { AppError, errorLine, publicLine } from "../errors.ts";
 import type { CheckoutPlace } from "../git/checkout-place.ts";
 import type { PullRequest, PullRequestApi } from "../github/pull-request-api.ts";
@@ -19,11 +18,11 @@ import { recordedResult, recordedTurns } from "./attempts.ts";
 import { DayBudget, withinDay } from "./day-budget.ts";
 import { earlierFindings, historyOf } from "./history.ts";
 import type { JobDependencies, JobLog } from "./job-dependencies.ts";
+import { type FolderConfig, withFolders } from "./load-config.ts";
 import { pullTextOf } from "./pull-text.ts";
 import { modelOutage, watchModels } from "./watched-model.ts";
 
 export type ReviewJob = ClaimedJob & { task: ReviewTask };
-type LoadedConfig = Awaited<ReturnType<typeof loadRepoConfig>>;
 
 /** What is known once GitHub was asked: the pull request as it is now, what its base branch configures, and what was said. */
 export interface Subject {
@@ -31,7 +30,7 @@ export interface Subject {
   api: PullRequestApi;
   pull: PullRequest;
   trigger: string;
-  loaded: LoadedConfig;
+  loaded: FolderConfig;
   /** As it was when the job began. */
   ledger: Ledger;
   recorded: readonly TrajectoryEntry[];
@@ -100,10 +99,8 @@ async function withhold({ job, check }: OpenSubject, { message }: AppError, { lo
 }
 
 async function review(subject: Subject, tools: JobTools, deps: JobDependencies) {
-  const { job, pull, loaded } = subject;
+  const { job, pull } = subject;
   await openBudget(subject, deps);
-  // GitHub is asked while git fetches.
-  const text = pullText(subject, deps);
   const { repository } = job.task;
   const { number, headSha: head, baseSha: base, baseRef } = pull;
   const checkout = await deps.checkout({
@@ -111,7 +108,12 @@ async function review(subject: Subject, tools: JobTools, deps: JobDependencies) 
     signal: tools.signal,
   });
   try {
-    const result = await reviewIn({ place: checkout.place, text: await text }, subject, tools, deps);
+    const { place } = checkout;
+    const loaded = await withFolders(subject.loaded, place);
+    const informed = { ...subject, loaded };
+    // Not before it is known what the folders keep from a model.
+    const text = await pullText(informed, deps);
+    const result = await reviewIn({ place, text }, informed, tools, deps);
     const warnings = [...loaded.problems.map(configWarning), ...result.warnings];
     return { result: { ...result, warnings }, tidy: checkout.tidy };
   } finally {
@@ -197,8 +199,10 @@ function logProgress(event: ProgressEvent, job: ReviewJob, log: JobLog): void {
   if (event.type === "model_failed") log.warn({ ...jobFields(job) }, `The model failed: ${event.error}`);
 }
 
-function configWarning({ line, key, message }: LoadedConfig["problems"][number]): string {
-  const place = [line === null ? "" : `line ${line}`, key ?? ""].filter((part) => part !== "").join(", ");
+function configWarning(problem: FolderConfig["problems"][number]): string {
+  const { line, key, message } = problem;
+  const parts = ["file" in problem ? problem.file : "", line === null ? "" : `line ${line}`, key ?? ""];
+  const place = parts.filter((part) => part !== "").join(", ");
   return `The repository configuration${place && ` (${place})`}: ${message}`;
 }
 

@@ -1,3 +1,4 @@
+import { mildestMinimum } from "../config/repo-config.ts";
 import { createFindingCollector, type FindingCollector } from "./finding-collector.ts";
 import type { ReviewRun } from "./review-run.ts";
 
@@ -10,12 +11,11 @@ export function collectFindings(
   { anchorFile, input, deps, known, isFirst }: ReviewRun,
   refuseToFinish: () => string | null,
 ): FindingCollector {
-  const { effort, minimum_severity } = input.config;
   return createFindingCollector({
     anchorFile,
     refuseToFinish,
     // The second look sets the severity: what seems mild now may turn out not to be.
-    minimumSeverity: effort === "low" ? minimum_severity : "low",
+    minimumSeverity: input.config.effort === "low" ? mildestMinimum(input.config) : "low",
     isPrivate: deps.isPrivate,
     ...(isFirst ? {} : { isReadBefore: known.isKnownLine }),
     onFinding: ({ severity, path, line, title }) =>

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { RepoConfig } from "../config/repo-config.ts";
+import { EffectiveConfig } from "../config/repo-config.ts";
 import { Category, Severity, Side } from "../finding.ts";
 import { Reviewed } from "../ledger/reviewed.ts";
 import { CarriedFinding } from "../ledger/state.ts";
@@ -102,7 +102,7 @@ export const ReviewInput = z.strictObject({
   pull: PullText.nullable(),
   /** Null where nothing is remembered: a local range. */
   history: History.nullable(),
-  config: RepoConfig,
+  config: EffectiveConfig,
   limits: Limits,
   /** Null reviews with the analyzers alone. */
   models: z.strictObject({ review: ModelFacts, verify: ModelFacts, summarize: ModelFacts }).nullable(),

@@ -1,5 +1,6 @@
 import type { Coverage as CoverageCounter } from "../agent/coverage.ts";
 import type { Candidate } from "../analyzers/analyzer.ts";
+import { minimumSeverityAt } from "../config/repo-config.ts";
 import { atLeast, type Finding, severities } from "../finding.ts";
 import type { ChangedFile } from "../tools/tool.ts";
 import type { AnchorFile } from "./anchor.ts";
@@ -162,18 +163,19 @@ async function place(
 }
 
 const wantedBy =
-  ({ minimum_severity }: ReviewInput["config"]) =>
-  ({ severity }: Finding) =>
-    atLeast(severity, minimum_severity);
+  (config: ReviewInput["config"]) =>
+  ({ severity, path }: Finding) =>
+    atLeast(severity, minimumSeverityAt(config, path));
 
 /** What the configuration leaves out is counted: nothing that was found goes away without a word. */
 function milderWarning(findings: readonly Finding[], { config }: ReviewInput): string[] {
   const milder = findings.filter((finding) => !wantedBy(config)(finding)).length;
   if (milder === 0) return [];
   const count = milder === 1 ? "1 finding is" : `${milder} findings are`;
-  return [
-    `${count} milder than the configured minimum severity "${config.minimum_severity}" and not reported.`,
-  ];
+  const minimum = config.severity_by_path
+    ? "severity configured for the folder"
+    : `severity "${config.minimum_severity}"`;
+  return [`${count} milder than the configured minimum ${minimum} and not reported.`];
 }
 
 function coverageOf(files: readonly ChangedFile[], counter: CoverageCounter): Coverage {

@@ -1,3 +1,4 @@
+import { mildestMinimum } from "../../config/repo-config.ts";
 import { createPathMatcher } from "../../diff/path-matcher.ts";
 import { cutAtLine } from "../../text/cut.ts";
 import { wrapUntrusted } from "../../text/fence.ts";
@@ -35,12 +36,13 @@ const wrapless = (name: string) => `\`${name.replaceAll("`", "'")}\``;
 /** Language, severity and the instructions for paths, by the configuration of the base. */
 export function settingsSection({ input, allFiles }: ContextParts): string {
   const { config } = input;
+  const minimum = mildestMinimum(config);
   const lines = [
     config.language ? `Write findings and summary in ${config.language}.` : "",
     // Otherwise the second look sets the severity, and what seems mild may turn out not to be.
-    config.minimum_severity === "low" || config.effort !== "low"
+    minimum === "low" || config.effort !== "low"
       ? ""
-      : `Report findings of severity ${config.minimum_severity} and above only.`,
+      : `Report findings of severity ${minimum} and above only.`,
     ...config.instructions.flatMap((one) => instruction(one, allFiles)),
   ].filter((line) => line !== "");
   return lines.length > 0 ? `# What the repository's maintainers ask for\n${lines.join("\n")}` : "";
