@@ -1,3 +1,4 @@
+import { AppError } from "../../errors.ts";
 import type { Finding } from "../../finding.ts";
 import { certainPairs } from "../compare/certain-pairs.ts";
 import { fingerprintIn } from "../fingerprint.ts";
@@ -86,10 +87,16 @@ async function divide(
   const old: Finding[] = [];
   for (const one of findings) {
     const isRaised = isFirst || one.severity === "critical" || unpublished.has(one.id);
-    const isOld = !isRaised && (await known.isKnownLine(one.path, one.side, one.line));
+    const isOld = !isRaised && (await known.isKnownLine(one.path, one.side, one.line).catch(notTold));
     (isOld ? old : kept).push(one);
   }
   return { kept, old };
+}
+
+/** Where the diff cannot be read, nobody is to miss a finding. */
+function notTold(error: unknown): false {
+  if (error instanceof AppError) return false;
+  throw error;
 }
 
 /** What no earlier comment says: the rest has been told. */

@@ -1,3 +1,4 @@
+import { AppError } from "../../errors.ts";
 import { type Severity, severities } from "../../finding.ts";
 import { mapFew } from "../../map-few.ts";
 import type { EarlierFinding } from "../review-input.ts";
@@ -34,7 +35,8 @@ export async function settleEarlier(
   const resolutions: Resolution[] = [];
   const checks: Check[] = [];
   for (const entry of earlier.entries.filter(isOurs)) {
-    if (!(await needsCheck(change, entry, earlier.facts.placeOf(entry)))) continue;
+    const isChanged = needsCheck(change, entry, earlier.facts.placeOf(entry));
+    if (!(await isChanged.catch(notTold))) continue;
     if (repeated.has(entry))
       resolutions.push({ comment: entry.comment, state: "present", reason: FOUND_AGAIN });
     else if (run) checks.push(checkOfEntry(change, earlier, entry, resolutions));
@@ -61,6 +63,12 @@ export async function settleEarlier(
       .filter((one) => !settled.has(one))
       .map((one) => (one.stands ? one : { ...one, standing: "listed", reason: CODE_CHANGED })),
   };
+}
+
+/** What cannot be read now settles nothing; the next review looks again. */
+function notTold(error: unknown): false {
+  if (error instanceof AppError) return false;
+  throw error;
 }
 
 const FOUND_AGAIN = "This review found it again.";
