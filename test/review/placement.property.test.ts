@@ -2,7 +2,8 @@ import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { Finding, Side } from "../../src/finding.ts";
 import type { Workspace } from "../../src/git/workspace.ts";
-import { planPublication } from "../../src/reporters/publication.ts";
+import { emptyState } from "../../src/ledger/state.ts";
+import { planPublication } from "../../src/reporters/plan-publication.ts";
 import { createAnchorFiles } from "../../src/review/anchor-files.ts";
 import { createFindingCollector } from "../../src/review/finding-collector.ts";
 import { placeFinding } from "../../src/review/place.ts";
@@ -152,12 +153,18 @@ function expectPublication(placed: readonly PlacedFinding[]): void {
   expect(new Set(ids).size).toBe(ids.length);
   const every = (rest: number) => new Set(ids.filter((_, index) => index % 3 === rest));
   const none = new Set<string>();
+  const ledger = { state: emptyState, sticky: null, entries: [], notice: null };
+  const posted = new Map([...every(0)].map((id, index) => [id, index]));
   for (const standing of [
-    { review: false, pending: false, mine: none, earlier: [] },
-    { review: true, pending: true, mine: every(0), earlier: [] },
+    { ...{ review: false, pending: false, ledger }, mine: new Map<string, number>() },
+    { ...{ review: true, pending: true, ledger }, mine: posted },
   ]) {
     for (const annotated of [none, every(1)]) {
-      const routes = planPublication(placed, standing, annotated, 7);
+      const routes = planPublication({
+        ...{ standing, annotated },
+        result: { findings: [...placed], ledger: null },
+        maxComments: 7,
+      });
       expect(routes.map(({ finding }) => finding.id).toSorted()).toEqual(ids.toSorted());
       const comments = routes.filter(({ place }) => place.kind === "line");
       for (const { finding } of comments) {
