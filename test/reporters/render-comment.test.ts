@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { Finding } from "../../src/finding.ts";
+import { codeHash } from "../../src/ledger/code-hash.ts";
 import { parseMarker } from "../../src/ledger/marker.ts";
 import { mostBodyBytes, renderComment, renderFinding } from "../../src/reporters/render-comment.ts";
 import { placeLink } from "../../src/reporters/render-places.ts";
@@ -34,6 +35,24 @@ describe("the comment of a finding", () => {
 
 <!-- hunkwise:finding v2 {"id":"f1","severity":"high","category":"correctness","head":"${base.headSha}","trigger":"event","symbol":null,"code":"1FFaNC\\u002dQhl3U","files":["src/price.ts"]} -->`,
     );
+  });
+
+  it("is marked with what a later review knows the finding by", () => {
+    const evidence = [
+      ...["src/cart.ts", "src/a.ts", "src/a.ts", "deep/".repeat(50), "1", "2", "3", "4", "5"].map((path) => {
+        return { path, start_line: 1, end_line: 2, note: "" };
+      }),
+    ];
+    const marked = (over: Partial<Finding>) => parseMarker(line(over));
+    expect(marked({ symbol: "Cart.total", evidence })).toMatchObject({
+      symbol: "Cart.total",
+      code: codeHash("if (item.price=0)continue;"),
+      files: ["src/a.ts", "1", "2", "3", "4"],
+    });
+    // A name that was cut would be another one.
+    expect(marked({ symbol: "x".repeat(201) })).toMatchObject({ symbol: null });
+    expect(marked({ source: "secrets/aws", quote: "AKIA" })).toMatchObject({ code: null });
+    expect(marked({ quote: "" })).toMatchObject({ code: null });
   });
 
   it("names the rule that found it", () => {
