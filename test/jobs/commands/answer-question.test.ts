@@ -112,8 +112,14 @@ describe("a question", () => {
     on.organization.set(".github/hunkwise.yml", text);
     await on.command(ask, { thread, commentId: 9_002 });
 
-    expect(on.ours(thread)).toHaveLength(2);
-    for (const told of on.ours(thread)) expect(told).toContain("keeps this file from the model");
+    on.organization.clear();
+    // The folder's own file says so.
+    const inFolder = await on.finding("f2", "medium", "lib/secret.js");
+    await on.command(ask, { thread: inFolder, commentId: 9_003 });
+
+    const all = [...on.ours(thread), ...on.ours(inFolder)];
+    expect(all).toHaveLength(3);
+    for (const told of all) expect(told).toContain("keeps this file from the model");
     expect(model.requests).toEqual([]);
   });
 

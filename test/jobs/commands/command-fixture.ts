@@ -1,5 +1,6 @@
 import type { TrajectoryEntry } from "../../../src/agent/trajectory.ts";
 import { AppError } from "../../../src/errors.ts";
+import type { Severity } from "../../../src/finding.ts";
 import type { FileProposal } from "../../../src/github/pull-request-api.ts";
 import { createJobHandler } from "../../../src/jobs/create-job-handler.ts";
 import type { JobDependencies } from "../../../src/jobs/job-dependencies.ts";
@@ -22,7 +23,13 @@ export class CommandedRepository implements AsyncDisposable {
 
   constructor() {
     this.#repo.importCommits([
-      { branch: "main", files: [["src/cart.js", "export const rate = 1;\n"]] },
+      {
+        branch: "main",
+        files: [
+          ["src/cart.js", "export const rate = 1;\n"],
+          ["lib/.hunkwise.yml", "paths: { private: [secret.js] }\n"],
+        ],
+      },
       { branch: "change", parents: ["main"], files: [["src/cart.js", "export const rate = 2;\n"]] },
     ]);
     this.head = this.#repo.git("rev-parse", "change");
@@ -96,13 +103,13 @@ export class Commanded {
   }
 
   /** Posts a finding of ours and resolves to its comment's id. */
-  async finding(id: string, severity: "critical" | "high" | "medium" | "low" = "medium"): Promise<number> {
+  async finding(id: string, severity: Severity = "medium", path = "src/cart.js"): Promise<number> {
     const marker = formatMarker({
       ...{ kind: "finding", id, severity, category: "correctness", symbol: null, code: null, files: [] },
       ...{ head: this.#repo.head, trigger: "event#7@main" },
     });
     const body = `**Medium: Finding ${id}**\n\nIt is wrong.\n\n${marker}`;
-    const place = { path: "src/cart.js", side: "RIGHT", line: 1, startLine: null } as const;
+    const place = { path, side: "RIGHT", line: 1, startLine: null } as const;
     await this.github.createReview(this.#repo.head, "", [{ ...place, body }]);
     return this.github.reviews.at(-1)?.comments.at(-1)?.id ?? 0;
   }
@@ -160,6 +167,7 @@ export class Commanded {
       modelsReady: async () => {},
       spending: this.#spending(),
       dailyBudget: { tokens: 1_000_000, costUsd: null },
+      contentKey: () => "key",
       now: () => Date.parse("2026-11-22T10:00:00Z"),
       webUrl: "https://github.example",
       version: "0",
