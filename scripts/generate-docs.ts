@@ -1,5 +1,5 @@
 /**
- * Writes docs/commands.md, docs/tools.md and docs/configuration.md from what the code declares. With `--check` writes nothing, names every
+ * Writes docs/commands.md, docs/tools.md, docs/configuration.md and the JSON Schemas from what the code declares. With `--check` writes nothing, names every
  * file that is stale and ends with 1.
  */
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
@@ -7,6 +7,8 @@ import { join } from "node:path";
 import { parse as parseYaml } from "yaml";
 import { z } from "zod";
 import { environmentDocs } from "../src/config/environment-docs.ts";
+import { nestedConfigSchema, repoConfigSchema } from "../src/config/json-schema.ts";
+import { NestedConfig } from "../src/config/nested/nested-config.ts";
 import { defaultRepoConfig, RepoConfig } from "../src/config/repo-config.ts";
 import { MAX_REVIEWABLE_LINES } from "../src/diff/filter.ts";
 import { commandRules, renderCommandTable } from "../src/reporters/command-table.ts";
@@ -124,6 +126,7 @@ review:
   enabled: true
   drafts: false
   base_branches: [main, "release/*"]
+  labels: [needs-review]
   ignore_authors: ["renovate[bot]", "dependabot[bot]"]
   ignore_labels: [no-review]
   ignore_titles: [wip]
@@ -145,14 +148,27 @@ budget:
   day:
     tokens: 10000000
     cost_usd: 6
+conversation:
+  answers: author
 check:
   threshold: high
   fail: false
 `;
 
-function checkedExample(keys: readonly Key[]): string {
-  const example: unknown = parseYaml(EXAMPLE);
-  RepoConfig.parse(example);
+/** The same for a folder. */
+const NESTED_EXAMPLE = `\
+paths:
+  ignore: ["*.gen.ts", "!important.gen.ts"]
+  private: ["/fixtures/customers/"]
+instructions:
+  - path: "*.sql"
+    text: Queries must name their columns.
+minimum_severity: medium
+`;
+
+function checkedExample(text: string, type: z.ZodType, keys: readonly Key[]): string {
+  const example: unknown = parseYaml(text);
+  type.parse(example);
   const present = (path: string) =>
     path.split(".").reduce<unknown>((value, name) => {
       const inner = (value as Record<string, unknown> | undefined)?.[name.replace("[]", "")];
@@ -160,8 +176,43 @@ function checkedExample(keys: readonly Key[]): string {
     }, example) !== undefined;
   const missing = keys.filter((key) => !present(key.path)).map((key) => key.path);
   if (missing.length > 0) throw new Error(`the example configuration does not set ${missing.join(", ")}`);
-  return EXAMPLE;
+  return `\`\`\`yaml\n${text}\`\`\``;
 }
+
+function keyTable(keys: readonly Key[]): string {
+  const rows = keys.map(({ path, schema, fallback }) => [
+    code(path),
+    typeOf(schema),
+    fallbackOf(path, fallback),
+    schema.description ?? "",
+  ]);
+  return table(["Key", "Type", "Default", "Meaning"], rows);
+}
+
+/** What belongs to an element of a list has to be there; of a folder, what is left out is as above. */
+function fallbackOf(path: string, fallback: unknown): string {
+  if (fallback !== undefined) return code(fallback);
+  return path.includes("[]") ? "required" : "";
+}
+
+const NESTED_RULES = `A folder of the base branch may have a file of its own, for what is in it; \`.hunkwise.yaml\` will do, too. It holds the keys below alone, and how it joins with the others is always the same:
+
+- Patterns are relative to the folder. As in \`.gitignore\`, one without a slash (or with one at its end alone) matches at any depth below it.
+- \`paths.ignore\` and \`instructions\` add up: first the repository's, then those of each folder on the way down. Of patterns that match the same file the last one counts, so an exception (\`!...\`) may take a file back that a folder above ignores.
+- \`paths.private\` only ever adds. An exception is one from its own list: it makes nothing public that another file keeps private.
+- Of \`minimum_severity\` the nearest file's counts.
+- A file that may hide what is private is refused, and the check run names it. So are more than 200 files, links, and more than 2,000 private paths in all of them. All together may have 2,000 patterns in \`paths.ignore\` and 64,000 characters of instructions; a file that goes beyond does not count there, and the review says so.
+- At the root of the repository, and beside a \`.hunkwise.yml\`, such a file does not count, but what it keeps private is private.
+
+The organisation's file takes the place of the repository's, and folders add to either.`;
+
+const EDITORS = `The JSON Schemas are [docs/hunkwise.schema.json](hunkwise.schema.json) and, for folders, [docs/hunkwise.nested.schema.json](hunkwise.nested.schema.json); \`hunkwise config schema\` prints the first and \`hunkwise config schema --nested\` the second, as they are in the version at hand. Editors with the YAML language server (VS Code with the YAML extension, Neovim, Helix and others) complete and check the file when its first line names one:
+
+\`\`\`yaml
+# yaml-language-server: $schema=../hunkwise.schema.json
+\`\`\`
+
+with a copy beside it, relative to the file: \`hunkwise config schema > hunkwise.schema.json\`.`;
 
 function environmentTable(): string {
   const rows = environmentDocs.map((one) => {
@@ -190,21 +241,22 @@ Attributes and headers that a pull request brings hide nothing: they count once 
 
 function configurationPage(): string {
   const keys = keysOf(schemaOf(RepoConfig), defaultRepoConfig);
-  const rows = keys.map(({ path, schema, fallback }) => [
-    code(path),
-    typeOf(schema),
-    fallback === undefined ? "required" : code(fallback),
-    schema.description ?? "",
-  ]);
+  const nestedKeys = keysOf(schemaOf(NestedConfig), NestedConfig.parse({}));
   return [
     GENERATED,
     "# Configuration",
     "## Environment",
     environmentTable(),
     "## Repository: `.github/hunkwise.yml`",
-    "Read from the base branch of a pull request, never from its head. Every key may be left out. What is broken in it falls back to its default, and the review says which key in which line is at fault; a file that may hide what is private is refused, and the check run says so. `hunkwise config check` checks it beforehand, `hunkwise config schema` prints its JSON Schema.",
-    table(["Key", "Type", "Default", "Meaning"], rows),
-    `A file that sets every key:\n\n\`\`\`yaml\n${checkedExample(keys)}\`\`\``,
+    "Read from the base branch of a pull request, never from its head; `.github/hunkwise.yaml` will do, too. A repository without one has that of its organisation: the same file in the repository named `.github`. Every key may be left out. What is broken in it falls back to its default, and the review says which key in which line is at fault; a file that may hide what is private is refused, and the check run says so. A pull request that changes it is told what would change once it is merged. `hunkwise config check` checks it and the files of all folders beforehand, `hunkwise config show` prints what holds.",
+    keyTable(keys),
+    `A file that sets every key:\n\n${checkedExample(EXAMPLE, RepoConfig, keys)}`,
+    "## Folders: `.hunkwise.yml`",
+    NESTED_RULES,
+    keyTable(nestedKeys),
+    `A file that sets every key:\n\n${checkedExample(NESTED_EXAMPLE, NestedConfig, nestedKeys)}`,
+    "## Editors",
+    EDITORS,
     SKIPPED_FILES,
   ].join("\n\n");
 }
@@ -224,6 +276,8 @@ const pages: Record<string, string> = {
   "docs/commands.md": `${commandsPage()}\n`,
   "docs/tools.md": `${toolsPage()}\n`,
   "docs/configuration.md": `${configurationPage()}\n`,
+  "docs/hunkwise.schema.json": `${JSON.stringify(repoConfigSchema(), null, 2)}\n`,
+  "docs/hunkwise.nested.schema.json": `${JSON.stringify(nestedConfigSchema(), null, 2)}\n`,
 };
 const current = (path: string) =>
   existsSync(join(root, path)) ? readFileSync(join(root, path), "utf8") : "";

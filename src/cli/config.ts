@@ -24,9 +24,10 @@ export const config = defineCommand({
       choices: ["yaml", "json"],
       default: "yaml",
     },
+    nested: { type: "boolean", description: "for schema: the one of .hunkwise.yml in a folder" },
   },
   notes: [
-    "check validates a file and names line and key of whatever is wrong; schema prints the JSON Schema of the file; show " +
+    "check validates files and names line and key of whatever is wrong; schema prints the JSON Schema of a file; show " +
       "prints the values that hold for pull requests into a revision, defaults included.",
     "",
     "Exit code: 0 all is well, 1 check found something wrong, 2 usage or failure.",

@@ -1,13 +1,12 @@
 import { readFile } from "node:fs/promises";
 import { basename } from "node:path";
 import { stringify } from "yaml";
-import { z } from "zod";
 import { wholeFile } from "../config/config-problem.ts";
+import { nestedConfigSchema, repoConfigSchema } from "../config/json-schema.ts";
 import { parseRepoConfig, rootPaths } from "../config/load-repo-config.ts";
 import { checkNested } from "../config/nested/check-nested.ts";
 import type { FileProblem } from "../config/nested/merge-nested.ts";
 import { isNestedName, parseNestedConfig } from "../config/nested/nested-config.ts";
-import { RepoConfig } from "../config/repo-config.ts";
 import { AppError, errorLine } from "../errors.ts";
 import { plural } from "../reporters/outcome.ts";
 import { plainLine } from "../reporters/terminal-style.ts";
@@ -23,6 +22,7 @@ export interface ConfigValues {
   repo: string;
   base: string | undefined;
   format: "yaml" | "json";
+  nested: boolean;
 }
 
 const [usualFile] = rootPaths;
@@ -42,7 +42,7 @@ export async function runConfig(
     case "check":
       return check(file, io);
     case "schema":
-      return schema(io);
+      return schema(values, io);
     case "show":
       return show(values, io);
     default:
@@ -112,8 +112,9 @@ async function readText(file: string, mayLack: boolean): Promise<string | null> 
   }
 }
 
-async function schema(io: CommandIo): Promise<number> {
-  await write(io.stdout, `${JSON.stringify(z.toJSONSchema(RepoConfig, { io: "input" }), null, 2)}\n`);
+async function schema({ nested }: ConfigValues, io: CommandIo): Promise<number> {
+  const printed = nested ? nestedConfigSchema() : repoConfigSchema();
+  await write(io.stdout, `${JSON.stringify(printed, null, 2)}\n`);
   return exitCodes.clean;
 }
 

@@ -22,6 +22,12 @@ export const RepoConfig = z.strictObject({
         .array(z.string())
         .default([])
         .describe("Logins whose pull requests are not reviewed, e.g. `renovate[bot]`."),
+      labels: z
+        .array(z.string())
+        .default([])
+        .describe(
+          "Review only pull requests with one of these labels; adding one starts the review. Empty: all.",
+        ),
       ignore_labels: z
         .array(z.string())
         .default([])
@@ -48,7 +54,10 @@ export const RepoConfig = z.strictObject({
     .describe("Which files take part."),
   instructions: z
     .array(
-      z.strictObject({ path: z.string().describe("gitignore-style pattern"), text: z.string().max(4_000) }),
+      z.strictObject({
+        path: z.string().describe("gitignore-style pattern"),
+        text: z.string().max(4_000).describe("What to look for, in words for the model."),
+      }),
     )
     .default([])
     .describe("What to look for in files that match a pattern."),
@@ -112,6 +121,17 @@ export const RepoConfig = z.strictObject({
     .describe(
       "Hard limits of one review, all its loops together unless said otherwise; what was found until then is published.",
     ),
+  conversation: z
+    .strictObject({
+      answers: z
+        .enum(["author", "writers", "nobody"])
+        .default("author")
+        .describe(
+          "Whose questions in the threads of findings are answered. `author`: those of people with write access and of the pull request's author. `writers`: those of people with write access. `nobody`: none. `/ask` works either way.",
+        ),
+    })
+    .prefault({})
+    .describe("What is answered without a command."),
   check: z
     .strictObject({
       threshold: z

@@ -12,7 +12,10 @@ export function skipReason({ review }: RepoConfig, pull: PullRequest): string | 
   }
   const author = review.ignore_authors.find((login) => sameWord(login, pull.author));
   if (author) return `pull requests of ${author} are not reviewed`;
-  const label = review.ignore_labels.find((name) => pull.labels.some((one) => sameWord(one, name)));
+  const has = (name: string) => pull.labels.some((one) => sameWord(one, name));
+  if (review.labels.length > 0 && !review.labels.some(has))
+    return `it has none of the labels ${review.labels.join(", ")}`;
+  const label = review.ignore_labels.find(has);
   if (label) return `it has the label ${label}`;
   const word = review.ignore_titles.find((part) => pull.title.toLowerCase().includes(part.toLowerCase()));
   return word === undefined ? undefined : `its title contains "${word}"`;

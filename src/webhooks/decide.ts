@@ -12,6 +12,7 @@ export const handledEvents = [
   "pull_request.ready_for_review",
   "pull_request.synchronize",
   "pull_request.edited",
+  "pull_request.labeled",
   "pull_request.unlabeled",
   "pull_request_review_comment.created",
   "issue_comment.created",
@@ -61,7 +62,7 @@ export function decide(event: string, payload: unknown, options: DecideOptions):
 }
 
 /**
- * Of the events alike, but that pushes wait for further ones: an edit or a label that is gone may have taken the reason away
+ * Of the events alike, but that pushes wait for further ones: an edit or a label, come or gone, may have taken the reason away
  * why a pull request was skipped. A head that was reviewed is not reviewed again for it; the job knows.
  */
 function decideOnPullRequest(payload: unknown, waiting: Pick<NewJob, "quietMs"> = {}): Decision {

@@ -28,6 +28,8 @@ describe("skipReason", () => {
     ["a draft", {}, { draft: true }, "a draft"],
     ["another base branch", { base_branches: ["main"] }, {}, "release/2.0"],
     ["an ignored author, in any case", { ignore_authors: ["OctoCat"] }, {}, "OctoCat"],
+    ["no label of those that are wanted", { labels: ["ready", "go"] }, {}, "ready, go"],
+    ["an ignored label among the wanted", { labels: ["bug"], ignore_labels: ["bug"] }, {}, "bug"],
     ["an ignored label", { ignore_labels: ["Bug"] }, {}, "Bug"],
     ["an ignored word in the title", { ignore_titles: ["a THING"] }, {}, "a THING"],
   ])("is given for %s", (_what, review, over, word) => {
@@ -37,6 +39,7 @@ describe("skipReason", () => {
   it.each([
     ["drafts where they are wanted", { drafts: true }, { draft: true }],
     ["base branches that match a pattern", { base_branches: ["release/*"] }, {}],
+    ["one of the labels that are wanted, in any case", { labels: ["ready", "BUG"] }, {}],
     ["other authors", { ignore_authors: ["renovate[bot]"] }, {}],
   ])("lets %s through", (_what, review, over) => {
     expect(why(review, over)).toBeUndefined();

@@ -38,7 +38,7 @@ describe("pull_request", () => {
     coalesce: true,
     priority: 0,
   };
-  it.each(["opened", "reopened", "ready_for_review", "unlabeled"])("%s starts a review at once", (action) => {
+  it.each(["opened", "reopened", "ready_for_review", "labeled", "unlabeled"])("%s starts a review at once", (action) => {
     expect(decide("pull_request", pull(action))).toEqual({ jobs: [job] });
   });
 
@@ -58,7 +58,7 @@ describe("pull_request", () => {
     expect(decide("pull_request", gone)).toEqual({ jobs: [job] });
   });
 
-  it.each(["closed", "labeled", "assigned", "converted_to_draft", ""])("%j starts nothing", (action) => {
+  it.each(["closed", "locked", "assigned", "converted_to_draft", ""])("%j starts nothing", (action) => {
     expect(decide("pull_request", pull(action))).toHaveProperty("ignored");
   });
 

@@ -5,6 +5,7 @@ import { asks, dismisses } from "../../ledger/words.ts";
 import type { ClaimedJob, Outcome, ReplyTask } from "../../queue/job.ts";
 import type { JobTools } from "../../queue/run-job.ts";
 import type { JobDependencies } from "../job-dependencies.ts";
+import { loadConfig } from "../load-config.ts";
 import { answerQuestion } from "./answer-question.ts";
 import { type Asked, isBot, mayWrite, react, reviewAfter } from "./asked.ts";
 
@@ -31,7 +32,12 @@ export async function runReply(job: ReplyJob, tools: JobTools, deps: JobDependen
     return reviewAfter(asked);
   }
   if (!asks(body)) return { kind: "done", reason: "it asks nothing" };
-  return answerQuestion(asked, body);
+  const { config } = await loadConfig({ api, pull, repository }, deps, tools.signal);
+  const { answers } = config.conversation;
+  const isAnswered = answers === "author" || (answers === "writers" && isWriter);
+  return isAnswered
+    ? answerQuestion(asked, body)
+    : { kind: "skipped", reason: `the configuration leaves questions of ${by} in threads unanswered` };
 }
 
 const isAuthor = ({ author }: PullRequest, login: string) => author.toLowerCase() === login.toLowerCase();

@@ -44,6 +44,18 @@ describe("an answer of a person in a thread of ours", () => {
     expect(on.checks()).toEqual([]);
   });
 
+  it.each([
+    ["writers", "grace", 1],
+    ["writers", "ada", 0],
+    ["author", "ada", 1],
+    ["nobody", "grace", 0],
+  ])("is answered as the configuration says: %s, %s", async (whose, login, count) => {
+    on.files.set(".github/hunkwise.yml", `conversation: { answers: ${whose} }\n`);
+    const thread = await on.finding("f1");
+    await answers(thread, login, question);
+    expect([on.ours(thread).length, requests(), on.github.count("react")]).toEqual([count, count, count]);
+  });
+
   it("is answered once, as it was written, and not at all in a thread that somebody else began", async () => {
     const thread = await on.finding("f1");
     on.github.personReplies(thread, "grace", "EDITED");

@@ -1,0 +1,81 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { Ajv } from "ajv";
+import { describe, expect, it } from "vitest";
+import { nestedConfigSchema, repoConfigSchema } from "../../src/config/json-schema.ts";
+import { parseNestedConfig } from "../../src/config/nested/nested-config.ts";
+import { parseRepoConfig } from "../../src/config/parse-repo-config.ts";
+
+interface Schema {
+  description?: string;
+  default?: unknown;
+  properties?: Record<string, Schema>;
+  items?: Schema;
+}
+
+/** Each key at any depth, dotted, with its schema. */
+function keysOf({ properties = {}, items }: Schema, path = ""): [string, Schema][] {
+  const own = Object.entries(properties).flatMap(([name, schema]): [string, Schema][] => [
+    [`${path}${name}`, schema],
+    ...keysOf(schema, `${path}${name}.`),
+  ]);
+  return [...own, ...(items ? keysOf(items, `${path}[].`) : [])];
+}
+
+const kinds = [
+  ["the repository's file", repoConfigSchema, parseRepoConfig],
+  ["a folder's file", nestedConfigSchema, parseNestedConfig],
+] as const;
+
+describe.each(kinds)("the JSON Schema of %s", (_, schemaOf, parse) => {
+  const schema = schemaOf();
+
+  it("has a title, and describes every key", () => {
+    expect(schema).toMatchObject({
+      title: expect.stringMatching(/\S/),
+      description: expect.stringMatching(/\S/),
+    });
+    const silent = keysOf(schema).filter(([, { description = "" }]) => description === "");
+    expect(silent.map(([path]) => path)).toEqual([]);
+  });
+
+  it("tells the default of every key that has one", () => {
+    const without = keysOf(schema).filter(([, { default: fallback }]) => fallback === undefined);
+    const required = ["instructions.[].path", "instructions.[].text"];
+    // What a folder leaves out is as in the folder above.
+    const inherited = schemaOf === nestedConfigSchema ? ["minimum_severity"] : [];
+    expect(without.map(([path]) => path)).toEqual([...required, ...inherited]);
+  });
+
+  it("takes and refuses what the parser takes and refuses", () => {
+    const validate = new Ajv({ strict: false }).compile(schema);
+    const files: unknown[] = [
+      ...[
+        {},
+        { paths: { ignore: ["a"] } },
+        { paths: { ignore: "a" } },
+        { paths: { ignor: [] } },
+        { colour: 1 },
+      ],
+      ...[{ instructions: [{ path: "a", text: "b" }] }, { instructions: [{ path: "a" }] }],
+      ...[
+        { minimum_severity: "high" },
+        { minimum_severity: "grave" },
+        { max_comments: 1 },
+        { max_comments: 101 },
+      ],
+    ];
+    const taken = files.filter((file) => validate(file));
+    expect(taken).toEqual(files.filter((file) => parse(JSON.stringify(file)).problems.length === 0));
+    expect(taken.length).toBeGreaterThan(3);
+  });
+});
+
+it("are those that the package ships", () => {
+  const root = join(import.meta.dirname, "../..");
+  const shipped = JSON.parse(readFileSync(join(root, "package.json"), "utf8")).files;
+  for (const name of ["docs/hunkwise.schema.json", "docs/hunkwise.nested.schema.json"]) {
+    expect(shipped).toContain(name);
+    expect(JSON.parse(readFileSync(join(root, name), "utf8"))).toHaveProperty("title");
+  }
+});
