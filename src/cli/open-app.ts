@@ -1,9 +1,11 @@
+import { createHmac } from "node:crypto";
 import { type AppCredentials, type Env, programPath, secretsOf } from "../config/env.ts";
 import { requireGit } from "../git/git-version.ts";
 import { createCheckoutPull } from "../jobs/checkout-pull.ts";
 import { createJobHandler } from "../jobs/create-job-handler.ts";
 import { createGitHubAccess, gitAuthorization } from "../jobs/github-access.ts";
 import { createLogger, type Logger, registerSecret } from "../logger.ts";
+import type { RepositoryRef } from "../queue/job.ts";
 import type { Queue } from "../queue/queue.ts";
 import type { Spending } from "../queue/spending.ts";
 import { openSqliteQueue } from "../queue/sqlite.ts";
@@ -58,6 +60,7 @@ export async function openApp(env: Env, credentials: AppCredentials, log: Logger
       authorization: (repository) => gitAuthorization(mintToken, repository),
     }),
     ...{ spending, dailyBudget: env.dailyBudget, now: Date.now },
+    contentKey: contentKeyOf(credentials),
     models: connected?.models ?? null,
     modelsReady: async (signal) => connected?.ready(signal),
     ...{ webUrl, version, log },
@@ -67,6 +70,12 @@ export async function openApp(env: Env, credentials: AppCredentials, log: Logger
     ...{ log, queue, spending, probot },
     startWorker: () => startWorker({ queue, log, concurrency: env.concurrency, ...jobs }),
   };
+}
+
+/** Drawn from a secret that all processes of an App share, so that none has to be kept; who changes it has all read again. */
+function contentKeyOf({ webhookSecret }: AppCredentials) {
+  return ({ id }: RepositoryRef, pull: number) =>
+    createHmac("sha256", webhookSecret).update(`what was read of ${id}#${pull}`).digest("base64url");
 }
 
 /** The models, their addresses proven to be ones; null where none is set up. */

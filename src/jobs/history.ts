@@ -44,7 +44,7 @@ function earlierFinding(entry: LedgerEntry, isPrivate: (path: string) => boolean
   };
 }
 
-export interface HistorySource {
+export interface HistorySource extends Pick<History, "key"> {
   state: LedgerState;
   /** `new` goes on from what was read; the others read everything again. */
   mode: ReviewTask["mode"];
@@ -56,7 +56,7 @@ export interface HistorySource {
 }
 
 /** What is remembered, together with what this very job finished on heads before a push called it off. */
-export function historyOf({ state, mode, recorded, head, privatePaths }: HistorySource): History {
+export function historyOf({ key, state, mode, recorded, head, privatePaths }: HistorySource): History {
   const isPrivate = createPrivacy(privatePaths);
   const before = mode === "new" ? state.reviewed : null;
   // What was read by whole files cannot be joined with the changes of a unit, and is read again rather than lost.
@@ -71,6 +71,7 @@ export function historyOf({ state, mode, recorded, head, privatePaths }: History
   );
   const carried: CarriedFinding[] = [...state.carried, ...unpublished.values()];
   return {
+    key,
     reviewed: joined(before, units),
     carried: carried.filter(({ finding }) => !isPrivate(finding.path)),
     summary: state.summary,

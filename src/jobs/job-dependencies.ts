@@ -49,6 +49,8 @@ export interface JobDependencies {
   spending: Spending;
   /** Of each installation. */
   dailyBudget: DayLimits;
+  /** A secret of a pull request, the same in each process: by it is remembered what was read. */
+  contentKey(repository: RepositoryRef, pull: number): string;
   /** Milliseconds since 1970. */
   now(): number;
   /** Root of GitHub's pages, without a slash at the end. */

@@ -135,8 +135,12 @@ async function pullText(
   return { ...(await pullTextOf({ api, pull, repository, webUrl, config, warn })), earlier };
 }
 
-function historyFor({ job, pull, loaded, ledger, recorded }: Subject): History {
+function historyFor(
+  { job, pull, loaded, ledger, recorded }: Subject,
+  { contentKey }: JobDependencies,
+): History {
   return historyOf({
+    key: contentKey(job.task.repository, pull.number),
     state: ledger.state,
     mode: job.task.mode,
     recorded,
@@ -177,7 +181,7 @@ async function reviewIn(
     input: {
       targetBranch: pull.baseRef,
       pull: text,
-      history: historyFor(subject),
+      history: historyFor(subject, deps),
       config: loaded.config,
       limits: withinDay(limitsOf(loaded.config), await budget.left(), turns),
       models: deps.models && eachRole(deps.models, factsOf),

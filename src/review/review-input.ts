@@ -89,6 +89,8 @@ const ModelFacts = z.strictObject({
 
 /** What earlier reviews of a pull request leave to the next one. */
 export const History = z.strictObject({
+  /** Secret of this pull request alone: what was read is remembered by hashes that nobody can make without it. */
+  key: z.string(),
   /** Null reads everything. */
   reviewed: Reviewed.nullable(),
   carried: z.array(CarriedFinding),

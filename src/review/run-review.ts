@@ -99,7 +99,7 @@ function ledgerOf({ deps, files, coverage, known }: ReadParts, { ledger }: Model
   const read = deps.models ? coverage : createReviewCoverage(files, null, known);
   return {
     known_hunks: deps.models ? countKnown(files, known) : 0,
-    reviewed: reviewedNow(files, read),
+    reviewed: reviewedNow(files, read, known.contentHash),
     ...(ledger ?? { repeats: [], resolutions: [], carried: [], settled: [] }),
   };
 }

@@ -102,7 +102,7 @@ export interface Case extends PullUnderTest {
   /** Takes out and returns what GitHub would not have taken about this repository. */
   takeViolations(): Violation[];
   end(): EndState;
-  /** Text of the summary. */
+  /** Text of the summary as people see it. */
   summary(): string;
   /** Texts of the App's comments, in the order of `end().comments`. */
   bodies(): string[];
@@ -164,7 +164,7 @@ export function caseOf<App extends PullUnderTest>(app: App): Case & App {
       summaries: ours(pull.comments).length,
       check: repository.checkRuns.findLast(({ headSha }) => headSha === pull.heads.at(-1))?.conclusion,
     }),
-    summary: () => ours(pull.comments)[0]?.body ?? "",
+    summary: () => ours(pull.comments)[0]?.body.replace(/<!-- hunkwise:[^>]*-->\s*$/, "") ?? "",
     bodies: () => threads().map(({ body }) => body),
     threads,
     replies: () => ours(pull.reviewComments.filter((one) => one.inReplyTo)).map(({ body }) => body),

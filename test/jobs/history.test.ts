@@ -16,7 +16,7 @@ const read = (...hashes: string[]) => ({ unit: "change" as const, hashes });
 const history = (over: Partial<HistorySource> = {}) =>
   History.parse(
     historyOf({
-      ...{ state: emptyState, mode: "new", recorded: [], head: present, privatePaths: [] },
+      ...{ key: "key", state: emptyState, mode: "new", recorded: [], head: present, privatePaths: [] },
       ...over,
     }),
   );
@@ -27,6 +27,7 @@ describe("what a review is told of the ones before it", () => {
 
   it("is what the summary comment remembers", () => {
     expect(history({ state: known })).toEqual({
+      key: "key",
       reviewed: read(hash("a")),
       carried,
       summary: "It adds a cart.",

@@ -135,6 +135,7 @@ export class WorkedQueue implements AsyncDisposable {
       modelsReady: async () => {},
       spending: this.spending,
       dailyBudget: this.dailyBudget,
+      contentKey: () => "key",
       now: () => this.#now(),
       webUrl: "https://github.example.com",
       version: "0",

@@ -95,7 +95,7 @@ describe("a review process", () => {
   });
 
   it("hands over what it has read and found, for a review that follows, and reads it no more", async () => {
-    const history = { reviewed: null, carried: [], summary: "" };
+    const history = { key: "", reviewed: null, carried: [], summary: "" };
     const { result, units } = run(scripted({ toolCalls: [reportReduce, finish] }), { history });
     const { ledger, head_sha } = await result;
 

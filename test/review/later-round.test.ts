@@ -105,6 +105,7 @@ async function review(options: Options = {}) {
 const small = { contextTokens: 12_000 };
 
 const historyOf = (reviewed: Reviewed | null, summary = "It calls first and second."): History => ({
+  key: "of this pull request",
   reviewed,
   carried: [],
   summary,
@@ -125,7 +126,7 @@ describe("a first round", () => {
     const { reviewed, carried, summary } = emptyState;
     for (const contextTokens of [128_000, small.contextTokens]) {
       const plain = await review({ contextTokens });
-      const remembered = await review({ contextTokens, history: { reviewed, carried, summary } });
+      const remembered = await review({ contextTokens, history: { key: "", reviewed, carried, summary } });
       const full = await review({ contextTokens, history: historyOf(null) });
       expect(remembered.requests).toEqual(plain.requests);
       expect(full.requests).toEqual(plain.requests);

@@ -1,4 +1,4 @@
-import { hash } from "node:crypto";
+import { createHmac, hash } from "node:crypto";
 import { HASH_CHARACTERS, PATH_CHARACTERS } from "../../ledger/reviewed.ts";
 import type { ChangedFile } from "../../tools/tool.ts";
 
@@ -14,10 +14,17 @@ export const fileMark = (path: string) => sha256(path).slice(0, PATH_CHARACTERS)
 export const markOf = (hash: string) => hash.slice(0, PATH_CHARACTERS);
 
 /** How a state remembers contents of a file, by the digests of its changes: one, or all in order. */
-export function contentHash(path: string, digests: readonly string[]): string {
-  const content = sha256([path, ...digests].join("\0"));
-  return fileMark(path) + content.slice(0, HASH_CHARACTERS - PATH_CHARACTERS);
-}
+export type ContentHash = (path: string, digests: readonly string[]) => string;
 
-/** How a state remembers a change of a file, by its digest. */
-export const changeHash = (path: string, digest: string) => contentHash(path, [digest]);
+/**
+ * Who opens a pull request chooses what is hashed, and with so few characters two contents with one hash can be found: without
+ * the key nobody can look for them.
+ */
+export function contentHashBy(key: string): ContentHash {
+  return (path, digests) => {
+    const content = createHmac("sha256", key)
+      .update([path, ...digests].join("\0"))
+      .digest("base64url");
+    return fileMark(path) + content.slice(0, HASH_CHARACTERS - PATH_CHARACTERS);
+  };
+}

@@ -3,7 +3,7 @@ import type { Side } from "../../finding.ts";
 import type { Reviewed } from "../../ledger/reviewed.ts";
 import type { ChangedFile, DiffSource } from "../../tools/tool.ts";
 import type { History } from "../review-input.ts";
-import { changeHash, contentHash, fileMark, firstName, markOf } from "./content-hash.ts";
+import { type ContentHash, contentHashBy, fileMark, firstName, markOf } from "./content-hash.ts";
 
 /** What of a change earlier reviews have read, by content. Paths are those of the head. */
 export interface KnownChange {
@@ -15,6 +15,8 @@ export interface KnownChange {
   hasLost(path: string): boolean;
   /** Whether the line stands in a hunk that was read. */
   isKnownLine(path: string, side: Side, line: number): Promise<boolean>;
+  /** By which contents of this pull request are remembered. */
+  contentHash: ContentHash;
 }
 
 /**
@@ -23,14 +25,16 @@ export interface KnownChange {
  */
 export function createKnown(
   files: readonly ChangedFile[],
-  history: Pick<History, "reviewed"> | null,
+  history: Pick<History, "reviewed" | "key"> | null,
   diffs: Pick<DiffSource, "fileDiff">,
 ): KnownChange {
   const reviewed = history?.reviewed ?? null;
   const byPath = new Map(files.map((file) => [file.change.path, file]));
-  const { known, lost } = reviewed ? compare(files, reviewed) : nothing;
+  const contentHash = contentHashBy(history?.key ?? "");
+  const { known, lost } = reviewed ? compare(files, reviewed, contentHash) : nothing;
   const knownIn = (path: string) => known.get(path) ?? none;
   return {
+    contentHash,
     known: knownIn,
     hasNew(path) {
       const file = byPath.get(path);
@@ -59,9 +63,9 @@ const none: ReadonlySet<number> = new Set();
 const nothing: Compared = { known: new Map(), lost: new Set() };
 
 /** The hashes of the changes in each of a file's hunks. */
-export function changeHashes(file: ChangedFile): string[][] {
+export function changeHashes(file: ChangedFile, contentHash: ContentHash): string[][] {
   const name = firstName(file);
-  return file.changes.map((digests) => digests.map((digest) => changeHash(name, digest)));
+  return file.changes.map((digests) => digests.map((digest) => contentHash(name, [digest])));
 }
 
 interface Compared {
@@ -71,8 +75,12 @@ interface Compared {
   lost: ReadonlySet<string>;
 }
 
-function compare(files: readonly ChangedFile[], { unit, hashes }: Reviewed): Compared {
-  const hunks = new Map(files.map((file) => [file.change.path, hunkHashes(file, unit)]));
+function compare(
+  files: readonly ChangedFile[],
+  { unit, hashes }: Reviewed,
+  contentHash: ContentHash,
+): Compared {
+  const hunks = new Map(files.map((file) => [file.change.path, hunkHashes(file, unit, contentHash)]));
   // A file that is remembered as a whole counts once, however many hunks it has.
   const now = countOf([...hunks.values()].flatMap((of) => (unit === "change" ? of.flat() : (of[0] ?? []))));
   const read = countOf(hashes);
@@ -85,8 +93,8 @@ function compare(files: readonly ChangedFile[], { unit, hashes }: Reviewed): Com
 }
 
 /** For each hunk of a file the hashes that have to be known for it to be known. */
-function hunkHashes(file: ChangedFile, unit: Reviewed["unit"]): string[][] {
-  if (unit === "change") return changeHashes(file);
+function hunkHashes(file: ChangedFile, unit: Reviewed["unit"], contentHash: ContentHash): string[][] {
+  if (unit === "change") return changeHashes(file, contentHash);
   const whole = [contentHash(firstName(file), file.changes.flat())];
   return file.changes.map(() => whole);
 }

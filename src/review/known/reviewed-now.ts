@@ -1,7 +1,7 @@
 import type { Coverage } from "../../agent/coverage.ts";
 import type { Reviewed } from "../../ledger/reviewed.ts";
 import type { ChangedFile } from "../../tools/tool.ts";
-import { contentHash, firstName } from "./content-hash.ts";
+import { type ContentHash, firstName } from "./content-hash.ts";
 import { changeHashes } from "./known-change.ts";
 
 /** Of a change with more of them whole files are remembered: what is remembered has to fit into a comment. */
@@ -11,11 +11,12 @@ export const MAX_CHANGES = 2_000;
 export function reviewedNow(
   files: readonly ChangedFile[],
   coverage: Pick<Coverage, "unshown">,
+  contentHash: ContentHash,
   maxChanges = MAX_CHANGES,
 ): Reviewed {
   const changes = files.reduce((sum, { changes: hunks }) => sum + hunks.flat().length, 0);
   if (changes <= maxChanges)
-    return { unit: "change", hashes: files.flatMap((file) => readHashes(file, coverage)) };
+    return { unit: "change", hashes: files.flatMap((file) => readHashes(file, coverage, contentHash)) };
   const read = files.filter(
     (file) => file.changes.length > 0 && coverage.unshown(file.change.path).length === 0,
   );
@@ -26,9 +27,10 @@ export function reviewedNow(
 export function readHashes(
   file: ChangedFile,
   coverage: Pick<Coverage, "unshown">,
+  contentHash: ContentHash,
   leftOut: ReadonlySet<number> = new Set(),
 ): string[] {
   const unread = new Set(coverage.unshown(file.change.path));
-  const hunks = changeHashes(file);
+  const hunks = changeHashes(file, contentHash);
   return hunks.flatMap((hashes, at) => (unread.has(at + 1) || leftOut.has(at + 1) ? [] : hashes));
 }

@@ -22,7 +22,9 @@ export function createUnitNotes({ input, deps, coverage, known }: ReviewRun, loo
       kind: "unit",
       head: deps.workspace.shas.head,
       loop: name,
-      hashes: unit.files.flatMap((file) => readHashes(file, coverage, known.known(file.change.path))),
+      hashes: unit.files.flatMap((file) =>
+        readHashes(file, coverage, known.contentHash, known.known(file.change.path)),
+      ),
       findings: reviews.flatMap(({ findings }) => findings),
     });
   };

@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import type { Hunk } from "../../../src/diff/file-diff.ts";
 import { NO_NEWLINE, signs } from "../../../src/diff/print.ts";
 import { reviewedNow } from "../../../src/review/known/reviewed-now.ts";
-import { coverageWithout, knownIn, newIn, type ReadRound, readRounds } from "./rounds.ts";
+import { contentHash, coverageWithout, knownIn, newIn, type ReadRound, readRounds } from "./rounds.ts";
 
 const long = process.env.HUNKWISE_LONG === "1";
 
@@ -98,7 +98,7 @@ describe("what is new of a change", () => {
             hunks.flatMap((changes, hunk) => (left.includes(hunk + 1) ? [] : changes)),
           );
         }
-        const known = knownIn(second, reviewedNow(first.files, coverageWithout(unread)));
+        const known = knownIn(second, reviewedNow(first.files, coverageWithout(unread), contentHash));
         for (const [path, seen] of read) {
           const hunks = await hunksOf(second, path);
           const now = hunks.flat();

@@ -54,6 +54,7 @@ describe("the files that are to be read", () => {
     known: (path: string) => new Set(read[path] ?? []),
     hasNew: (path: string) => (read[path] ?? []).length < hunks,
     hasLost: () => false,
+    contentHash: () => "",
     isKnownLine: async () => false,
   });
 

@@ -1,10 +1,11 @@
 import { describe, expect, it } from "vitest";
 import { HASH_CHARACTERS, PATH_CHARACTERS } from "../../../src/ledger/reviewed.ts";
+import { contentHashBy } from "../../../src/review/known/content-hash.ts";
 import { createKnown } from "../../../src/review/known/known-change.ts";
 import { MAX_CHANGES, readHashes, reviewedNow } from "../../../src/review/known/reviewed-now.ts";
 import type { ChangedFile } from "../../../src/tools/tool.ts";
 import { changedFile } from "../plan/changed-file.ts";
-import { coverageWithout } from "./rounds.ts";
+import { contentHash, coverageWithout } from "./rounds.ts";
 
 const noDiffs = { fileDiff: () => Promise.reject(new Error("no diff is read")) };
 
@@ -14,9 +15,18 @@ function fileOf(path: string, changes: string[][], over: Partial<ChangedFile["ch
 const many = (count: number, name = "d") => Array.from({ length: count }, (_, at) => [`${name}${at}`]);
 
 describe("what is remembered of a review", () => {
+  it("tells nobody without the key which contents have one hash", () => {
+    const [file] = [fileOf("a.ts", [["x"]])];
+    const others = reviewedNow([file], coverageWithout(), contentHashBy("another key"));
+    expect(others.hashes).not.toEqual(reviewedNow([file], coverageWithout(), contentHash).hashes);
+    expect(
+      createKnown([file], { reviewed: others, key: "of this pull request" }, noDiffs).hasNew("a.ts"),
+    ).toBe(true);
+  });
+
   it("is a hash for each change in hunks that were read, of a fixed width, by file and content", () => {
     const files = [fileOf("a.ts", [["x", "y"], ["x"], ["z"]]), fileOf("b.ts", [["x"]])];
-    const { unit, hashes } = reviewedNow(files, coverageWithout({ "a.ts": [3] }));
+    const { unit, hashes } = reviewedNow(files, coverageWithout({ "a.ts": [3] }), contentHash);
     expect(unit).toBe("change");
     expect(hashes).toHaveLength(4);
     expect(hashes.every((hash) => /^[\w-]+$/.test(hash) && hash.length === HASH_CHARACTERS)).toBe(true);
@@ -33,53 +43,67 @@ describe("what is remembered of a review", () => {
       fileOf("old.ts", [["x"]]),
       fileOf("new.ts", [["x"]], { oldPath: "old.ts", type: "renamed" }),
     ];
-    expect(reviewedNow([after], coverageWithout())).toEqual(reviewedNow([before], coverageWithout()));
+    expect(reviewedNow([after], coverageWithout(), contentHash)).toEqual(
+      reviewedNow([before], coverageWithout(), contentHash),
+    );
   });
 
   it("is a hash for each file that was read to its end where there are more than 2,000 changes", () => {
     const [large, small] = [fileOf("large.ts", many(MAX_CHANGES)), fileOf("small.ts", [["x"], ["y"]])];
     const bare = { ...changedFile({ path: "renamed.ts" }), changes: [], totalHunks: 0 };
-    expect(reviewedNow([large], coverageWithout()).unit).toBe("change");
+    expect(reviewedNow([large], coverageWithout(), contentHash).unit).toBe("change");
 
-    const all = reviewedNow([large, small, bare], coverageWithout());
+    const all = reviewedNow([large, small, bare], coverageWithout(), contentHash);
     expect(all).toMatchObject({ unit: "file", hashes: { length: 2 } });
-    const some = reviewedNow([large, small, bare], coverageWithout({ "large.ts": [7] }));
+    const some = reviewedNow([large, small, bare], coverageWithout({ "large.ts": [7] }), contentHash);
     expect(some.hashes).toEqual(all.hashes.slice(1));
 
-    const known = createKnown([large, small], { reviewed: some }, noDiffs);
+    const known = createKnown([large, small], { reviewed: some, key: "of this pull request" }, noDiffs);
     expect(known.known("small.ts")).toEqual(new Set([1, 2]));
     expect(known.hasNew("large.ts")).toBe(true);
     expect(known.hasLost("small.ts")).toBe(false);
-    const less = createKnown([fileOf("small.ts", [["x"]])], { reviewed: some }, noDiffs);
+    const less = createKnown(
+      [fileOf("small.ts", [["x"]])],
+      { reviewed: some, key: "of this pull request" },
+      noDiffs,
+    );
     expect(less.known("small.ts").size).toBe(0);
     expect(less.hasLost("small.ts")).toBe(true);
   });
 
   it("forgets what is no longer part of the change, and keeps what nobody read again", () => {
-    const before = reviewedNow([fileOf("a.ts", [["x"], ["y"]]), fileOf("b.ts", [["z"]])], coverageWithout());
+    const before = reviewedNow(
+      [fileOf("a.ts", [["x"], ["y"]]), fileOf("b.ts", [["z"]])],
+      coverageWithout(),
+      contentHash,
+    );
     const files = [fileOf("a.ts", [["x"], ["new"]])];
-    const known = createKnown(files, { reviewed: before }, noDiffs);
+    const known = createKnown(files, { reviewed: before, key: "of this pull request" }, noDiffs);
     const unread = { "a.ts": [2] };
     expect(known.known("a.ts")).toEqual(new Set([1]));
-    expect(reviewedNow(files, coverageWithout(unread)).hashes).toEqual(before.hashes.slice(0, 1));
+    expect(reviewedNow(files, coverageWithout(unread), contentHash).hashes).toEqual(
+      before.hashes.slice(0, 1),
+    );
   });
 
   it("is taken without the hunks that are left out", () => {
     const file = fileOf("a.ts", [["x"], ["y"], ["z"]]);
-    expect(readHashes(file, coverageWithout({ "a.ts": [3] }), new Set([1]))).toHaveLength(1);
+    expect(readHashes(file, coverageWithout({ "a.ts": [3] }), contentHash, new Set([1]))).toHaveLength(1);
   });
 
   it("counts two files of one first name as one", () => {
     const moved = fileOf("to.ts", [["x"]], { oldPath: "from.ts", type: "renamed" });
-    const before = reviewedNow([moved], coverageWithout());
+    const before = reviewedNow([moved], coverageWithout(), contentHash);
     const files = [moved, fileOf("from.ts", [["x"]])];
-    const known = createKnown(files, { reviewed: before }, noDiffs);
+    const known = createKnown(files, { reviewed: before, key: "of this pull request" }, noDiffs);
     expect(files.map(({ change }) => known.hasNew(change.path))).toEqual([true, true]);
   });
 
   it("compares fifty thousand hunks of one file without looking at each for each", () => {
     const file = fileOf("a.ts", many(50_000));
-    const reviewed = reviewedNow([file], coverageWithout());
-    expect(createKnown([file], { reviewed }, noDiffs).known("a.ts").size).toBe(50_000);
+    const reviewed = reviewedNow([file], coverageWithout(), contentHash);
+    expect(createKnown([file], { reviewed, key: "of this pull request" }, noDiffs).known("a.ts").size).toBe(
+      50_000,
+    );
   });
 });

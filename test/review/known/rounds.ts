@@ -1,4 +1,5 @@
 import type { Reviewed } from "../../../src/ledger/reviewed.ts";
+import { contentHashBy } from "../../../src/review/known/content-hash.ts";
 import { createKnown, type KnownChange } from "../../../src/review/known/known-change.ts";
 import { reviewedNow } from "../../../src/review/known/reviewed-now.ts";
 import { createDiffSource } from "../../../src/tools/diff-source.ts";
@@ -52,12 +53,15 @@ export const coverageWithout = (unread: Record<string, number[]> = {}) => ({
   unshown: (path: string) => unread[path] ?? [],
 });
 
+const key = "of this pull request";
+export const contentHash = contentHashBy(key);
+
 /** What is remembered when all of a round was read. */
 export const allRead = ({ files }: ReadRound, maxChanges?: number): Reviewed =>
-  reviewedNow(files, coverageWithout(), maxChanges);
+  reviewedNow(files, coverageWithout(), contentHash, maxChanges);
 
 export const knownIn = ({ files, diffs }: ReadRound, reviewed: Reviewed | null): KnownChange =>
-  createKnown(files, { reviewed }, diffs);
+  createKnown(files, { reviewed, key }, diffs);
 
 /** Hunks of a file that nobody has read, from 1. */
 export function newIn({ files }: ReadRound, known: KnownChange, path: string): number[] {

@@ -160,7 +160,7 @@ export async function round(rounds: Rounds, options: RoundOptions) {
     reviewInput({
       config: { effort: options.effort ?? "medium" },
       pull: pullText({ earlier }),
-      history: { reviewed, carried, summary: "Sums." },
+      history: { key: "", reviewed, carried, summary: "Sums." },
     }),
     {
       ...{ workspace, diffs: createDiffSource(workspace, { ignore: [], private: [] }) },

@@ -29,6 +29,7 @@ function change({ hunks = [400, 500], lost = [], changed = [], isFirst = false }
       known: () => new Set([1]),
       hasNew: (path) => changed.includes(path),
       hasLost: (path) => lost.includes(path),
+      contentHash: () => "",
       isKnownLine: async () => false,
     },
     anchorFile: async () => ({

@@ -1,0 +1,189 @@
+import { describe, expect, it } from "vitest";
+import type { FakeScript } from "../support/fake-openai.ts";
+import { type Case, finding, finish, numbers, patient, turn } from "./conformance-fixture.ts";
+import { onPull } from "./on-pull.ts";
+
+const path = "src/numbers.js";
+const base = { [path]: numbers(60), "src/other.js": numbers(60) };
+const head = { [path]: numbers(60, { 24: "const n24 = 0;" }) };
+const wrong = finding({ line: 24, quote: "const n24 = 0;", title: "n24 is no longer 24 for its readers" });
+
+/** Reviews with one finding, and answers whatever is asked. */
+const talkative: FakeScript = (body) =>
+  body.tools?.some((tool) => tool.function.name === "reply")
+    ? turn({ name: "reply", arguments: { text: "Because line 24 is read by `total`. cc @everyone" } })
+    : turn(wrong, finish);
+
+/** What the App said in the conversation, but for the summary. */
+const said = (app: Case) =>
+  app.pull.comments
+    .filter(({ via }) => via === app.app)
+    .map(({ body }) => body)
+    .slice(1);
+
+describe.concurrent("a question", patient, () => {
+  it("asked with a command is answered in the conversation, once", () =>
+    onPull({ base, head, script: talkative }, async (app) => {
+      await app.review();
+      await app.comment("octocat", "/ask Why is zero wrong here?");
+      await app.idle();
+
+      expect(said(app)).toEqual([expect.stringContaining("Because line 24")]);
+      expect(said(app)[0]).not.toMatch(/(^|\s)@everyone/);
+    }));
+
+  it("in a thread of ours is answered there, and an acknowledgement is not", () =>
+    onPull({ base, head, script: talkative }, async (app) => {
+      await app.review();
+      const [thread] = app.threads();
+      await app.reply(thread!, "octocat", "Thanks, good catch!");
+      await app.idle();
+      expect(app.replies()).toEqual([]);
+      await app.reply(thread!, "octocat", "Why is that a problem?");
+      await app.idle();
+      expect(app.replies()).toEqual([expect.stringContaining("Because line 24")]);
+    }));
+
+  it("of a stranger is left without an answer and costs nothing", () =>
+    onPull({ base, head, script: talkative }, async (app) => {
+      await app.review();
+      const before = app.reviewRequests.length;
+      await app.comment("passer-by", "/ask Why is zero wrong here?");
+      await app.reply(app.threads()[0]!, "passer-by", "Why is that a problem?");
+      await app.idle();
+
+      expect(said(app)).toEqual([]);
+      expect(app.replies()).toEqual([]);
+      expect(app.reviewRequests).toHaveLength(before);
+    }));
+});
+
+describe.concurrent("a pull request whose reviews are paused", patient, () => {
+  it("is reviewed at no push until somebody resumes, and then what is new is", () =>
+    onPull({ base, head, script: talkative }, async (app) => {
+      await app.review();
+      await app.comment("octocat", "/pause");
+      await app.idle();
+      await app.push({ "src/other.js": numbers(60, { 9: "const n9 = 0;" }) });
+      expect(app.end()).toMatchObject({ check: "skipped" });
+      expect(app.summary()).toMatch(/paused/i);
+      const before = app.reviewRequests.length;
+
+      await app.comment("octocat", "/resume");
+      await app.idle();
+      expect(app.reviewRequests.length).toBe(before + 1);
+      expect(app.summary()).not.toMatch(/paused/i);
+    }));
+});
+
+describe.concurrent("other commands", patient, () => {
+  it("help lists them without a model", () =>
+    onPull({ base, head, script: () => turn(finish) }, async (app) => {
+      await app.review();
+      await app.comment("octocat", "@hunkwise help");
+      await app.idle();
+
+      expect(said(app)).toHaveLength(1);
+      for (const word of ["review", "ask", "resolve", "pause", "resume", "remember"])
+        expect(said(app)[0]).toContain(word);
+      expect(app.reviewRequests).toHaveLength(1);
+    }));
+
+  it("resolve in a thread dismisses that finding", () =>
+    onPull({ base, head, script: talkative }, async (app) => {
+      await app.review();
+      await app.reply(app.threads()[0]!, "octocat", "/resolve");
+      await app.idle();
+
+      expect(app.end()).toMatchObject({ comments: [`${path} RIGHT 24`], check: "success" });
+      expect(app.summary()).toMatch(/dismissed/i);
+    }));
+
+  it("a review in a thread is a review", () =>
+    onPull({ base, head, script: talkative }, async (app) => {
+      await app.review();
+      await app.reply(app.threads()[0]!, "octocat", "/review full");
+      await app.idle();
+
+      expect(app.reviewRequests).toHaveLength(2);
+    }));
+
+  it("a dry run says what would be posted, and posts nothing of it", () =>
+    onPull({ base, head, script: talkative }, async (app) => {
+      await app.comment("octocat", "/review --dry-run");
+      await app.idle();
+
+      expect(app.end()).toMatchObject({ reviews: 0, comments: [] });
+      expect(app.pull.comments.at(-1)?.body).toContain("n24 is no longer 24");
+      expect(app.repository.checkRuns).toEqual([]);
+    }));
+
+  it("remember shows the patch where the App may not write", () =>
+    onPull({ base, head, script: talkative }, async (app) => {
+      await app.comment("octocat", "/remember Numbers below ten are written out.");
+      await app.idle();
+
+      expect(app.pull.comments.at(-1)?.body).toContain("Numbers below ten are written out.");
+      expect(app.pull.comments.at(-1)?.body).toMatch(/Contents: Read and write/);
+    }));
+
+  it("remember opens a pull request where it may", () =>
+    onPull(
+      {
+        base: { ...base, ".github/hunkwise.yml": "# Ours\nmax_comments: 10 # few\n" },
+        head,
+        script: talkative,
+        permissions: {
+          contents: "write",
+          pull_requests: "write",
+          issues: "read",
+          checks: "write",
+          statuses: "read",
+          merge_queues: "read",
+          metadata: "read",
+        },
+      },
+      async (app) => {
+        await app.comment("octocat", "/remember Numbers below ten are written out.");
+        await app.idle();
+
+        const proposed = [...app.repository.pulls.values()].find(({ number }) => number !== app.pull.number);
+        expect(proposed?.baseRef).toBe(app.pull.baseRef);
+        const text = app.repository.git.git("show", `refs/heads/${proposed?.headRef}:.github/hunkwise.yml`);
+        expect(text).toContain("max_comments: 10 # few");
+        expect(text).toContain("Numbers below ten are written out.");
+        expect(
+          said(app)
+            .concat(app.pull.comments.map(({ body }) => body))
+            .join(),
+        ).toContain(`/pull/${proposed?.number}`);
+      },
+    ));
+});
+
+describe.concurrent("a hundred rounds with a bot that answers every comment", patient, () => {
+  it("end without a reply of ours", () =>
+    onPull({ base, head, script: talkative }, async (app) => {
+      await app.review();
+      const before = app.reviewRequests.length;
+      app.github.state.account("chatty[bot]", "Bot");
+      for (let n = 0; n < 50; n++) {
+        await app.reply(app.threads()[0]!, "chatty[bot]", `Why do you say so? Round ${n}`);
+        await app.comment("chatty[bot]", `@hunkwise ask why? Round ${n}`);
+      }
+      await app.idle();
+
+      expect(app.replies().length + said(app).length).toBeLessThanOrEqual(1);
+      expect(app.reviewRequests).toHaveLength(before);
+    }));
+
+  it("or with a person's account that always asks, end after ten", () =>
+    onPull({ base, head, script: talkative }, async (app) => {
+      await app.review();
+      for (let n = 0; n < 15; n++) {
+        await app.reply(app.threads()[0]!, "octocat", `Why do you say so? Round ${n}`);
+        await app.idle();
+      }
+      expect(app.replies()).toHaveLength(10);
+    }));
+});

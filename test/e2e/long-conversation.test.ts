@@ -1,0 +1,48 @@
+import { describe, expect, it } from "vitest";
+import type { IssueComment, Review, ReviewComment } from "../support/github-double/model.ts";
+import { type Case, finding, finish, numbers, patient, turn } from "./conformance-fixture.ts";
+import { onPull } from "./on-pull.ts";
+
+const path = "src/numbers.js";
+const base = { [path]: numbers(60), "src/other.js": numbers(60) };
+const head = { [path]: numbers(60, { 24: "const n24 = 0;" }) };
+const wrong = finding({ line: 24, quote: "const n24 = 0;", title: "n24 is no longer 24 for its readers" });
+
+/** So many comments, line comments in threads of their own, and reviews of a person, as if they had come one by one. */
+async function talk(app: Case, count: number): Promise<void> {
+  const { pull, people, github } = app;
+  const comment = people.comment(pull, "octocat", "Thought");
+  const line = await people.reviewComment(pull, "octocat", { path, line: 24, body: "Remark" });
+  const nextId = () => github.state.nextId();
+  for (let n = 1; n < count; n++) {
+    const review: Review = { ...line.review, id: nextId() };
+    pull.reviews.push(review);
+    pull.comments.push({ ...comment, id: nextId(), reactions: [] } satisfies IssueComment);
+    pull.reviewComments.push({ ...line, id: nextId(), review, reactions: [] } satisfies ReviewComment);
+  }
+}
+
+describe.concurrent("a conversation of many comments and reviews", patient, () => {
+  for (const [count, most] of [
+    [31, 50],
+    [150, 70],
+    [1_200, 200],
+  ] as const) {
+    it(`is read to its end: ours is found among ${count} of each, before and after it`, () =>
+      onPull({ base, head, script: () => turn(wrong, finish) }, async (app) => {
+        await talk(app, Math.ceil(count / 2));
+        await app.review();
+        await talk(app, Math.floor(count / 2));
+        const before = app.github.requests.length;
+        app.people.react(app.threads()[0]!, "octocat", "-1");
+        await app.push({ "src/other.js": numbers(60, { 9: "const n9 = 0;" }) });
+
+        expect(app.end()).toMatchObject({ reviews: 1, comments: [`${path} RIGHT 24`], summaries: 1 });
+        expect(app.summary()).toMatch(/dismissed/i);
+        const about = app.github.requests
+          .slice(before)
+          .filter(({ path: at }) => at.includes(`/${app.repository.name}/`) || at.endsWith("/graphql"));
+        expect(about.length).toBeLessThanOrEqual(most);
+      }));
+  }
+});
