@@ -2,8 +2,8 @@ import type { Finding } from "../../finding.ts";
 import { codeHash } from "../../ledger/code-hash.ts";
 import type { CarriedFinding } from "../../ledger/state.ts";
 import { resolveAnchor } from "../anchor.ts";
-import type { ReadChange } from "../review-run.ts";
 import { withCheckedSuggestion } from "../suggestion.ts";
+import type { CheckedChange } from "./needs-check.ts";
 
 /** A finding that has no comment of its own and goes on from review to review. */
 export interface Carried {
@@ -22,9 +22,11 @@ export interface CarriedOver {
   carried: Carried[];
 }
 
+type Reading = Pick<CheckedChange, "anchorFile" | "known">;
+
 /** Finds the lines again that carried findings stand on. */
 export async function bringOver(
-  run: Pick<ReadChange, "anchorFile" | "known"> & { deps: { isPrivate(path: string): boolean } },
+  run: Reading & { deps: { isPrivate(path: string): boolean } },
   all: readonly CarriedFinding[],
 ): Promise<CarriedOver> {
   const over: CarriedOver = { unpublished: [], carried: [] };
@@ -43,10 +45,7 @@ export async function bringOver(
 }
 
 /** The finding on the lines that its quote has now; null where that is gone. */
-async function anchoredNow(
-  { anchorFile, known }: Pick<ReadChange, "anchorFile" | "known">,
-  finding: Finding,
-): Promise<Finding | null> {
+async function anchoredNow({ anchorFile, known }: Reading, finding: Finding): Promise<Finding | null> {
   const file = await anchorFile(finding.path);
   if (!file) return null;
   // Of a secret no code is kept. In a file of which everything was read, nothing has changed.

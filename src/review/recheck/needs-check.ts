@@ -1,11 +1,13 @@
 import type { DiffSource } from "../../tools/tool.ts";
+import type { KnownChange } from "../known/known-change.ts";
 import type { LineRange } from "../quote.ts";
 import type { EarlierFinding } from "../review-input.ts";
 import type { ReadChange } from "../review-run.ts";
 import { definitionNamed, definitionOf } from "../symbols.ts";
 
 /** What of a run decides whether an earlier finding is looked at again. */
-export interface CheckedChange extends Pick<ReadChange, "files" | "known" | "anchorFile"> {
+export interface CheckedChange extends Pick<ReadChange, "files" | "anchorFile"> {
+  known: Pick<KnownChange, "known" | "hasNew" | "hasLost" | "isKnownLine">;
   isFirst: boolean;
   deps: { diffs: Pick<DiffSource, "fileDiff"> };
 }

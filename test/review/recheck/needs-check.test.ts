@@ -29,7 +29,6 @@ function change({ hunks = [400, 500], lost = [], changed = [], isFirst = false }
       known: () => new Set([1]),
       hasNew: (path) => changed.includes(path),
       hasLost: (path) => lost.includes(path),
-      contentHash: () => "",
       isKnownLine: async () => false,
     },
     anchorFile: async () => ({
