@@ -6,6 +6,7 @@ import type { ChangedFile } from "../tools/tool.ts";
 import type { AnchorFile } from "./anchor.ts";
 import { createAnchorFiles } from "./anchor-files.ts";
 import { findCandidates, unfinishedWarning } from "./candidates.ts";
+import { findConfigChanges } from "./config-changes.ts";
 import { createReviewCoverage } from "./coverage-gate.ts";
 import type { ReviewDependencies } from "./dependencies.ts";
 import { countKnown } from "./known/files-to-read.ts";
@@ -55,7 +56,7 @@ export async function runReview(input: ReviewInput, deps: ReviewDependencies): P
     dropped: [...review.dropped],
     predicted: review.predicted && { ...review.predicted, cost_usd: null },
     ledger: input.history && ledgerOf({ deps, files, coverage, known }, review),
-    config_changes: [],
+    config_changes: await findConfigChanges(deps.workspace),
   };
 }
 

@@ -1,0 +1,149 @@
+import { describe, expect, it } from "vitest";
+import { openWorkspace } from "../../src/git/git-workspace.ts";
+import { findConfigChanges } from "../../src/review/config-changes.ts";
+import { describeConfigChange } from "../../src/review/describe-config-change.ts";
+import { placeOf } from "../support/checkout-place.ts";
+import { type Content, GitRepo } from "../support/git-repo.ts";
+
+const path = ".github/hunkwise.yml";
+const root = (before: string | null | undefined, after: string | null | undefined) =>
+  describeConfigChange(
+    "root",
+    before === undefined ? undefined : { path, text: before },
+    after === undefined ? undefined : { path, text: after },
+  );
+
+describe("a changed configuration", () => {
+  it("is told key by key, from the old value that counts to the new one", () => {
+    expect(root("max_comments: 40\nreview: { drafts: true }", "max_comments: 10\nlanguage: German")).toEqual([
+      "`review.drafts`: `true` -> `false`.",
+      "`max_comments`: `40` -> `10`.",
+      "`language`: `null` -> `German`.",
+    ]);
+  });
+
+  it("that says the same in other words changes nothing", () => {
+    expect(root("# old\nmax_comments: 40", "max_comments: 40\neffort: medium")).toEqual([]);
+  });
+
+  it("tells what lists gain and lose, and that a model may see what was private", () => {
+    expect(
+      root(
+        "paths: { ignore: [a, b], private: [secrets/] }",
+        "paths: { ignore: [b, c], private: [] }\ninstructions: [{ path: '*.ts', text: Look twice }]",
+      ),
+    ).toEqual([
+      "`paths.ignore`: added `c`; removed `a`.",
+      "`paths.private`: removed `secrets/`, which a model may then see.",
+      "`instructions`: added `*.ts: Look twice`.",
+    ]);
+    expect(root("paths: { ignore: [a, '!a/b'] }", "paths: { ignore: ['!a/b', a] }")).toEqual([
+      "`paths.ignore`: in another order.",
+    ]);
+  });
+
+  it("that is broken is told with line and key, once", () => {
+    expect(root("max_comments: 10", "colour: red\nmax_comments: many")).toEqual([
+      expect.stringMatching(
+        /^`\.github\/hunkwise\.yml`, line 2, `max_comments` would be wrong: must be a number, not "many"/,
+      ),
+      expect.stringMatching(/^`\.github\/hunkwise\.yml`, line 1, `colour` would be wrong: is not known/),
+      "`max_comments`: `10` -> `40`.",
+    ]);
+    expect(root("colour: red", "\n\ncolour: red")).toEqual([]);
+  });
+
+  it.each([
+    ["hides what is private", "paths:\n  private: [a"],
+    ["is a link", null],
+  ])("that %s would have reviews refused", (_, text) => {
+    expect(root("", text)).toEqual([expect.stringMatching(/reviews would be refused/)]);
+  });
+
+  it("is told when it begins and when it ends", () => {
+    expect(root(undefined, "effort: low")).toEqual([
+      expect.stringMatching(/new, and take the place of the organisation's/),
+      "`effort`: `medium` -> `low`.",
+    ]);
+    expect(root("effort: low", undefined)).toEqual([
+      expect.stringMatching(/would be gone/),
+      "`effort`: `low` -> `medium`.",
+    ]);
+  });
+
+  it("stays code, short and on one line, whatever it holds", () => {
+    const hostile = `"\`](x) @octocat\\n${"long ".repeat(1_000)}"`;
+    const many = Array.from({ length: 30 }, (_, n) => `p${n}`).join(", ");
+    const told = root(
+      "",
+      `language: null\npaths: { ignore: [${many}] }\ninstructions: [{ path: a, text: ${hostile.slice(0, 3_000)}" }]`,
+    );
+    expect(told).toHaveLength(2);
+    expect(told[0]).toMatch(/`p7` and 22 more items\.$/);
+    expect(told[1]).toMatch(/^`instructions`: added ``a: `\]\(x\) @octocat long .*…``\.$/);
+    for (const sentence of told) expect(sentence.length).toBeLessThan(400);
+  });
+});
+
+describe("a change of configuration files", () => {
+  async function changesOf(base: Record<string, Content>, ...heads: Record<string, Content | null>[]) {
+    using repo = GitRepo.create();
+    repo.commit("Base", { "a.ts": "1\n", ...base });
+    repo.branch("topic");
+    for (const files of heads) repo.commit("Change", files);
+    using held = await placeOf(repo, repo.sha("main"), repo.sha("topic"));
+    await using workspace = openWorkspace(held.place);
+    return await findConfigChanges(workspace);
+  }
+
+  it("is none where other files change", async () => {
+    expect(await changesOf({ [path]: "max_comments: 1" }, { "a.ts": "2\n", "x/hunkwise.yml": "" })).toEqual(
+      [],
+    );
+  });
+
+  it("is one of the repository's file and of those in folders, be they new, gone or moved", async () => {
+    const told = await changesOf(
+      { [path]: "max_comments: 1", "a/.hunkwise.yml": "minimum_severity: high\npaths: { private: [x] }\n" },
+      {
+        [path]: "max_comments: 2",
+        "a/.hunkwise.yml": null,
+        "b/.hunkwise.yaml": "minimum_severity: high\npaths: { private: [x] }\n",
+      },
+    );
+    expect(told).toEqual([
+      "`max_comments`: `1` -> `2`.",
+      "`b/.hunkwise.yaml` would be new.",
+      "`b/.hunkwise.yaml`: `paths.private`: added `x`.",
+      "`b/.hunkwise.yaml`: `minimum_severity`: not set -> `high`.",
+      "`a/.hunkwise.yml` would be gone.",
+      "`a/.hunkwise.yml`: `paths.private`: removed `x`, which a model may then see.",
+      "`a/.hunkwise.yml`: `minimum_severity`: `high` -> not set.",
+    ]);
+  });
+
+  it("tells of a file that takes the place of another, and of one that does not count", async () => {
+    const told = await changesOf(
+      { ".github/hunkwise.yaml": "max_comments: 1" },
+      { [path]: "max_comments: 2", ".hunkwise.yml": "minimum_severity: high" },
+    );
+    expect(told).toEqual([
+      "`max_comments`: `1` -> `2`.",
+      expect.stringMatching(/^`\.hunkwise\.yml` does not count at the root/),
+    ]);
+  });
+
+  it("tells of a file that is too large to be read", async () => {
+    const told = await changesOf({}, { "a/.hunkwise.yml": "#".repeat(21 * 1024 * 1024) });
+    expect(told).toEqual([expect.stringMatching(/too large, and reviews would be refused/)]);
+  });
+
+  it("has at most twenty sentences", async () => {
+    const many = Object.fromEntries(
+      Array.from({ length: 30 }, (_, n) => [`${n}/.hunkwise.yml`, "minimum_severity: high\nwrong: 1\n"]),
+    );
+    const told = await changesOf({}, many);
+    expect(told).toHaveLength(20);
+    expect(told.at(-1)).toBe("12 more changes of this kind.");
+  });
+});
