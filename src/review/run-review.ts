@@ -174,9 +174,9 @@ function milderWarning(findings: readonly Finding[], { config }: ReviewInput): s
   if (milder === 0) return [];
   const count = milder === 1 ? "1 finding is" : `${milder} findings are`;
   const minimum = config.severity_by_path
-    ? "severity configured for the folder"
-    : `severity "${config.minimum_severity}"`;
-  return [`${count} milder than the configured minimum ${minimum} and not reported.`];
+    ? `minimum severity of ${milder === 1 ? "its folder" : "their folders"}`
+    : `configured minimum severity "${config.minimum_severity}"`;
+  return [`${count} milder than the ${minimum} and not reported.`];
 }
 
 function coverageOf(files: readonly ChangedFile[], counter: CoverageCounter): Coverage {

@@ -119,3 +119,16 @@ describe("nested files at the base of a range", () => {
     expect(stderr).toMatch(/lib\/\.hunkwise\.yml is broken YAML/);
   });
 });
+
+it("a folder's minimum severity holds for its own findings, and what it leaves out is counted", async () => {
+  using repo = faultyRepo({ "lib/.hunkwise.yml": "minimum_severity: critical\n" });
+  repo.commit("The same below lib", {
+    "lib/cart.py": "def total(items, seen=[]):\n    seen.append(items)\n    return sum(seen)\n",
+  });
+  const args = ["review", "--repo", repo.dir, "--base", "main", "--format", "json"];
+  const { findings, warnings } = JSON.parse((await runHere(args)).stdout);
+  expect(findings.map(({ path }: { path: string }) => path)).toEqual(["cart.py"]);
+  expect(warnings).toContainEqual(
+    "1 finding is milder than the minimum severity of its folder and not reported.",
+  );
+});
