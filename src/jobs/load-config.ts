@@ -1,9 +1,11 @@
 import { type ConfigProblem, type LoadedRepoConfig, loadRepoConfig } from "../config/load-repo-config.ts";
-import { withNested } from "../config/nested/load-nested.ts";
+import { mostFiles, withNested } from "../config/nested/load-nested.ts";
 import type { FileProblem } from "../config/nested/merge-nested.ts";
+import { nestedNames } from "../config/nested/nested-config.ts";
 import type { EffectiveConfig } from "../config/repo-config.ts";
 import type { CheckoutPlace } from "../git/checkout-place.ts";
 import { openWorkspace } from "../git/git-workspace.ts";
+import { listNamed } from "../git/list-named.ts";
 import type { PullRequest, RepositoryApi } from "../github/pull-request-api.ts";
 import type { RepositoryRef } from "../queue/job.ts";
 import type { JobDependencies } from "./job-dependencies.ts";
@@ -40,6 +42,10 @@ export interface FolderConfig extends Omit<LoadedRepoConfig, "config" | "problem
  */
 export async function withFolders(loaded: LoadedRepoConfig, place: CheckoutPlace): Promise<FolderConfig> {
   await using workspace = openWorkspace(place);
-  const { config, problems } = await withNested(loaded.config, workspace);
+  const query = { commit: place.shas.base, names: nestedNames, max: mostFiles + 1 };
+  const { config, problems } = await withNested(loaded.config, {
+    tree: () => listNamed(place, query),
+    readBlob: (oid) => workspace.readBlob(oid),
+  });
   return { ...loaded, config, problems: [...loaded.problems, ...problems] };
 }

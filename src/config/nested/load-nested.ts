@@ -11,7 +11,8 @@ export interface ConfigTree<Ref extends string = "base"> {
   readBlob(oid: string): Promise<{ text: string }>;
 }
 
-const mostFiles = 200;
+/** More are not read. */
+export const mostFiles = 200;
 const unknownPrivacy = "so nobody knows which paths are private";
 
 /**
@@ -95,7 +96,7 @@ export function requireFew(count: number): void {
   if (count > mostFiles) {
     throw new AppError(
       "config_invalid",
-      `There are ${count} nested configuration files (${nestedNames[0]}), and more than ${mostFiles} are not read, ${unknownPrivacy}`,
+      `There are more than ${mostFiles} nested configuration files (${nestedNames[0]}), ${unknownPrivacy}`,
       { remedy: "Join those of neighbouring folders in the folder above." },
     );
   }
