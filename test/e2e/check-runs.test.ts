@@ -116,6 +116,17 @@ describe.concurrent("once the reason to skip it is gone, a pull request is revie
     expect(pull.end()).toEqual({ reviews: 0, comments: [], summaries: 1, checks: ["success"] });
   });
 
+  it("when the label was put on that it takes", async () => {
+    const pull = skipping("labels: [ready]").open(changed, { labels: ["bug"] });
+    await pull.tell("opened");
+    await pull.concluded("skipped");
+    pull.pull.labels = ["bug", "ready"];
+    await pull.tell("labeled", { label: "ready" });
+    await pull.concluded("success");
+
+    expect(pull.end()).toEqual({ reviews: 0, comments: [], summaries: 1, checks: ["success"] });
+  });
+
   it("when the title was changed", async () => {
     const pull = skipping("ignore_titles: [wip]").open(changed, { title: "WIP" });
     await pull.tell("opened");
