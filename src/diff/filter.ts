@@ -111,8 +111,25 @@ export function createFilter(patterns: PathPatterns): Filter {
  */
 export function createPrivacy(patterns: readonly string[]): (path: string) => boolean {
   // What cannot be matched is withheld: a path made to be slow must not get past the patterns.
-  const matchers = listsOf(patterns).map((list) => createPathMatcher(list, true));
-  return (path) => path !== "" && matchers.some((match) => match(path).matched);
+  const lists = listsOf(patterns).map((list) => ({
+    start: commonStart(list),
+    match: createPathMatcher(list, true),
+  }));
+  return (path) => {
+    const bound = `/${path}`;
+    return path !== "" && lists.some(({ start, match }) => bound.startsWith(start) && match(path).matched);
+  };
+}
+
+/** What each path begins with, behind a slash, that the patterns can match: those of a folder concern few paths. */
+function commonStart(patterns: readonly string[]): string {
+  // A pattern that is not bound to the root matches anywhere; one that is, up to its first sign.
+  const starts = patterns.map((pattern) => /^!?(\/[^*?[\\]*\/)/.exec(pattern)?.[1] ?? "/");
+  return starts.reduce((common, start) => {
+    let end = 0;
+    while (end < common.length && common[end] === start[end]) end += 1;
+    return common.slice(0, end);
+  });
 }
 
 function listsOf(patterns: readonly string[]): string[][] {
