@@ -57,44 +57,36 @@ export function createGitHubAccess(options: GitHubAccessOptions): GitHubAccess {
   const { clock = systemClock } = options;
   const pacings = createPacings(clock);
   const apiToken = createApiToken(options);
-  const tokens = {
-    api: apiToken,
-    writing: createWritingToken(options),
-    organization: createOrganizationToken(options, apiToken),
-  };
+  const writingToken = createWritingToken(options);
 
-  function client(
-    kind: keyof typeof tokens,
-    { installation, id }: RepositoryRef,
-    signal: AbortSignal,
-  ): GitHubClient {
+  function client(token: Token, { installation, id }: RepositoryRef, signal: AbortSignal): GitHubClient {
     return createGitHubClient({
       baseUrl: options.apiUrl,
       userAgent: options.userAgent,
       pacing: pacings(installation),
-      token: ({ renew }) => tokens[kind](installation, id, renew),
+      token: ({ renew }) => token(installation, id, renew),
       ...{ signal, clock },
     });
   }
 
   async function access(repository: RepositoryRef, signal: AbortSignal) {
     const { owner, name: repo } = repository;
-    return { client: client("api", repository, signal), owner, repo, app: await options.identity() };
+    return { client: client(apiToken, repository, signal), owner, repo, app: await options.identity() };
   }
 
   return {
     repository: async (repository, signal) => createRepositoryApi(await access(repository, signal)),
     async pull(repository, pull, signal) {
-      const writing = client("writing", repository, signal);
+      const writing = client(writingToken, repository, signal);
       return createPullRequestApi({ ...(await access(repository, signal)), pull, writing });
     },
     async writer(repository, signal) {
       const { owner, name: repo } = repository;
-      return createRepositoryWriter({ client: client("writing", repository, signal), owner, repo });
+      return createRepositoryWriter({ client: client(writingToken, repository, signal), owner, repo });
     },
     async organization(repository, signal) {
       const there = { owner: repository.owner, repo: organizationRepository };
-      const reading = client("organization", repository, signal);
+      const reading = client(createOrganizationToken(options, apiToken), repository, signal);
       return async (path) => (await readFile(reading, there, path))?.text;
     },
   };
@@ -145,12 +137,15 @@ function createWritingToken({ mintToken, clock = systemClock }: GitHubAccessOpti
  * repository: then any token can read it, if it is public.
  */
 function createOrganizationToken({ mintToken }: GitHubAccessOptions, apiToken: Token): Token {
+  let isClosed = false;
   return async (installation, id, renew) => {
+    if (isClosed) return apiToken(installation, id, renew);
     const repositoryNames = [organizationRepository];
     try {
       return await mintToken(installation, { repositoryNames, permissions: readingPermissions, renew });
     } catch (error) {
       if (!isRefused(error)) throw error;
+      isClosed = true;
       return apiToken(installation, id, renew);
     }
   };

@@ -113,7 +113,9 @@ describe.concurrent("a finding that stands is not said again", patient, () => {
       12: "It may be null",
       53: "Whoever sends a number has it crash",
     };
-    const at = (line: number) => finding({ line, quote: "return parsed.value;", title: titles[line] });
+    // Critical, for only such a one is said of code that was read before.
+    const at = (line: number) =>
+      finding({ line, quote: "return parsed.value;", title: titles[line], severity: "critical" });
     return onPull(
       {
         base,
@@ -200,15 +202,19 @@ describe.concurrent("f': while a comment of ours is open", patient, () => {
       },
     ));
 
-  it("a push that takes the code away makes the check green", () =>
+  it("a push that takes the code away makes the check green, once a look at the code has shown that it is fixed", () =>
     onPull(
-      { base, head, script: (_body, n) => (n === 0 ? turn(wrong(), finish) : turn(finish)) },
+      {
+        base,
+        head,
+        script: (_body, n) => (n === 0 ? turn(wrong(), finish) : turn(finish)),
+        resolution: "fixed",
+      },
       async (app) => {
         await app.review();
         await app.push({ [path]: numbers(60, { 24: "const n24 = 24.0;" }) });
 
-        expect(app.end()).toEqual({
-          reviews: 1,
+        expect(app.end()).toMatchObject({
           comments: [`${path} RIGHT 24`],
           summaries: 1,
           check: "success",

@@ -222,7 +222,7 @@ describe.concurrent("what stands around a change", patient, () => {
     const comment = pull.pull.reviewComments.find(({ via }) => via === shared.app.app);
     if (!comment) throw new Error("nothing was found");
     shared.app.people.reply(comment, "octocat", "On purpose, see the manual");
-    shared.app.people.push(pull.pull, { "src/numbers.js": numbers(60, { 10: "const n10 = 0;" }) });
+    shared.app.people.push(pull.pull, { "src/more.js": numbers(5) });
     await pull.tell("synchronize");
     await pull.concluded();
     expect(shown(title)).toEqual(["Totals are off by one", "On purpose, see the manual"]);
