@@ -11,8 +11,9 @@ process.env.NODE_COMPILE_CACHE ??= join(import.meta.dirname, "node_modules/.cach
  */
 const pure = [
   "test/errors.test.ts",
-  "test/{agent,analyzers,config,diff,llm,syntax,text,webhooks}/**/*.test.ts",
-  "test/review/{merge,plan}/**/*.test.ts",
+  "test/{agent,analyzers,diff,ledger,llm,syntax,text,webhooks}/**/*.test.ts",
+  "test/config/*.test.ts",
+  "test/review/{compare,merge,plan}/**/*.test.ts",
   "test/review/verify/{after-look,siblings}.test.ts",
   "test/review/{anchor,finding-collector,locate-quote,near-lines,place,suggestion-check,unread-hunks}.test.ts",
   "test/reporters/!(publish-over-http*).test.ts",
