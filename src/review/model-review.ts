@@ -6,12 +6,13 @@ import { gather } from "./merge/gather.ts";
 import { asOne, type Group, joinEqual } from "./merge/join.ts";
 import { mergePass } from "./merge/merge-pass.ts";
 import { publicFault } from "./model-fault.ts";
+import type { Unit } from "./plan/plan-units.ts";
 import { readEarlier } from "./recheck/earlier.ts";
 import { type FindingsLedger, laterFindings } from "./recheck/later-findings.ts";
 import type { DroppedFinding, Prediction, TotalUsage } from "./review-result.ts";
 import type { ReviewRun } from "./review-run.ts";
 import { type Passes, reviewUnits } from "./review-units.ts";
-import { whyUnfinished, worstStop } from "./stop-reasons.ts";
+import { unfinishedSummary, whyUnfinished, worstStop } from "./stop-reasons.ts";
 import { totalUsage } from "./total-usage.ts";
 import { unchecked, type Verified, verifyFindings } from "./verify/verify-findings.ts";
 
@@ -27,6 +28,8 @@ export interface ModelReview {
   warnings: string[];
   /** What became of earlier findings; left out where nobody looked. */
   ledger?: FindingsLedger;
+  /** Files of parts that were not read to their end: what was served of them was judged by nobody. */
+  unfinished?: ReadonlySet<string>;
 }
 
 /**
@@ -53,7 +56,9 @@ export async function reviewWithModel(run: ReviewRun): Promise<ModelReview> {
   return {
     ...{ findings, dropped, ledger },
     predicted: passes.predicted,
-    summary: merged.summary ?? unfinishedSummary(stopReason),
+    unfinished: unfinishedFiles(passes),
+    // The last review's word on the whole says more than that this one has none.
+    summary: merged.summary ?? (run.input.history?.summary || unfinishedSummary(stopReason)),
     usage: totalUsage(run.account.usage),
     stopReason,
     warnings: [...warningsOf(run, passes), ...merged.warnings],
@@ -144,6 +149,13 @@ function unmerged({ reviews, units }: Passes, groups: readonly Group[]): Merged 
   return { groups, summary: shown.length > 0 ? shown.join("\n\n") : null, readBefore: [], warnings: [] };
 }
 
+/** All loops over a part have to finish, as each looks for something else. */
+function unfinishedFiles({ units, reviews, loopsAUnit }: Passes): Set<string> {
+  const finished = reviews.filter(({ stopReason }) => stopReason === "finished");
+  const isOpen = ({ files }: Unit) => finished.filter((one) => one.files === files).length < loopsAUnit;
+  return new Set(units.filter(isOpen).flatMap(({ files }) => files.map(({ change }) => change.path)));
+}
+
 function warningsOf({ account, input }: ReviewRun, { reviews, unplanned }: Passes): string[] {
   const { usage } = account;
   const faults = reviews.flatMap(({ modelError }) => (modelError ? [publicFault(modelError)] : []));
@@ -158,6 +170,3 @@ function warningsOf({ account, input }: ReviewRun, { reviews, unplanned }: Passe
       : []),
   ];
 }
-
-const unfinishedSummary = (stopReason: StopReason) =>
-  `The review was not finished: ${whyUnfinished(stopReason)}. What was found until then is reported.`;

@@ -22,6 +22,8 @@ export interface Pass extends UnitReview {
 /** What all passes over all units came to. */
 export interface Passes {
   units: readonly Unit[];
+  /** How many loops look at each unit. */
+  loopsAUnit: number;
   reviews: readonly Pass[];
   /** Why units were not begun at all. */
   stops: readonly StopReason[];
@@ -63,7 +65,8 @@ export async function reviewUnits(run: ReviewRun): Promise<Passes> {
   const taskOf = (index: number) => unitTask(run, { tasks, index, units: units.length, account, timeLeft });
 
   const starts = createStarts(run);
-  const note = createUnitNotes(run, lensesOf(effort).length);
+  const loopsAUnit = lensesOf(effort).length;
+  const note = createUnitNotes(run, loopsAUnit);
   const first = tasks.length > 0 ? await starts.of(taskOf(0)) : null;
   const predicted =
     first &&
@@ -98,7 +101,7 @@ export async function reviewUnits(run: ReviewRun): Promise<Passes> {
     return { ...review, name: nameOf(unit, lens, units.length) || "1", files: unit.files };
   });
   const reviews = passes.filter((pass) => pass !== null);
-  return { units, reviews, stops, unplanned: left.length, predicted };
+  return { units, loopsAUnit, reviews, stops, unplanned: left.length, predicted };
 }
 
 /** Why no further loop is begun; null when one may be. What one begins with takes seconds to read, also where it would end at once. */

@@ -9,6 +9,7 @@ import { findCandidates, unfinishedWarning } from "./candidates.ts";
 import { findConfigChanges } from "./config-changes.ts";
 import { createReviewCoverage } from "./coverage-gate.ts";
 import type { ReviewDependencies } from "./dependencies.ts";
+import { fileMark, lookAgain } from "./known/content-hash.ts";
 import { countKnown } from "./known/files-to-read.ts";
 import { createKnown, type KnownChange } from "./known/known-change.ts";
 import { reviewedNow } from "./known/reviewed-now.ts";
@@ -95,13 +96,17 @@ async function reviewFiles(parts: ReviewParts): Promise<ModelReview> {
 type ReadParts = Pick<ReviewParts, "deps" | "files" | "coverage" | "known">;
 
 /** What the next review has to know of this one. */
-function ledgerOf({ deps, files, coverage, known }: ReadParts, { ledger }: ModelReview): LedgerUpdate {
+function ledgerOf({ deps, files, coverage, known }: ReadParts, review: ModelReview): LedgerUpdate {
   // What was read stays read where this review could not add to it.
-  const read = deps.models ? coverage : createReviewCoverage(files, null, known);
+  const before = createReviewCoverage(files, null, known);
+  const isRead = (path: string) => deps.models !== null && !review.unfinished?.has(path);
+  const read = { unshown: (path: string) => (isRead(path) ? coverage : before).unshown(path) };
+  const { due = [], ...ledger } = review.ledger ?? { repeats: [], resolutions: [], carried: [], settled: [] };
+  const { unit, hashes } = reviewedNow(files, read, known.contentHash);
   return {
     known_hunks: deps.models ? countKnown(files, known) : 0,
-    reviewed: reviewedNow(files, read, known.contentHash),
-    ...(ledger ?? { repeats: [], resolutions: [], carried: [], settled: [] }),
+    reviewed: { unit, hashes: [...hashes, ...new Set([...due].map((path) => lookAgain(fileMark(path))))] },
+    ...ledger,
   };
 }
 

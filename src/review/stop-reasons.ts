@@ -28,5 +28,9 @@ const words: Partial<Record<StopReason, string>> = {
   model_error: "the model failed",
 };
 
+/** The summary of a review that has none of its own. */
+export const unfinishedSummary = (reason: StopReason): string =>
+  `The review was not finished: ${whyUnfinished(reason)}. What was found until then is reported.`;
+
 /** As the end of a sentence: "The review was not finished: ...". */
 export const whyUnfinished = (reason: StopReason): string => words[reason] ?? reason;

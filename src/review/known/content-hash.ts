@@ -13,6 +13,12 @@ export const fileMark = (path: string) => sha256(path).slice(0, PATH_CHARACTERS)
 /** The beginning of a hash that tells of which file it is. */
 export const markOf = (hash: string) => hash.slice(0, PATH_CHARACTERS);
 
+/**
+ * Stands among the hashes of a file with this mark where a look at an earlier finding is still due. No content has it, so that
+ * something that was read seems to be gone from the file until somebody has looked.
+ */
+export const lookAgain = (mark: string) => mark + "-".repeat(HASH_CHARACTERS - PATH_CHARACTERS);
+
 /** How a state remembers contents of a file, by the digests of its changes: one, or all in order. */
 export type ContentHash = (path: string, digests: readonly string[]) => string;
 

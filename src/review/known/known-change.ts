@@ -42,7 +42,7 @@ export function createKnown(
     },
     hasLost(path) {
       const file = byPath.get(path);
-      return lost.has(fileMark(file ? firstName(file) : path));
+      return [path, ...(file ? [firstName(file)] : [])].some((name) => lost.has(fileMark(name)));
     },
     async isKnownLine(path, side, line) {
       const file = byPath.get(path);

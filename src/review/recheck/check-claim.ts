@@ -12,8 +12,13 @@ const TOKENS = 300_000;
 /** Of the time left. */
 const TIME_SHARE = 0.6;
 
-/** Lets a loop of its own find out whether an earlier finding is fixed. A check that comes to no end settles nothing. */
-export async function checkClaim(run: ReviewRun, claim: OldClaim): Promise<Settlement> {
+/** What a check came to. One that came to no end settles nothing, and is still to be made. */
+export interface Checked extends Settlement {
+  ended: boolean;
+}
+
+/** Lets a loop of its own find out whether an earlier finding is fixed. */
+export async function checkClaim(run: ReviewRun, claim: OldClaim): Promise<Checked> {
   const messages = await firstMessages(run, claim);
   if (messages instanceof AppError) return unsure(publicLine(messages));
   let settlement: Settlement | null = null;
@@ -45,10 +50,12 @@ export async function checkClaim(run: ReviewRun, claim: OldClaim): Promise<Settl
     tokens: TOKENS,
     milliseconds: run.timeLeft() * TIME_SHARE,
   });
-  return settlement ?? unsure(modelError ? publicFault(modelError) : "the check gave no answer");
+  if (settlement) return { ...(settlement as Settlement), ended: true };
+  return unsure(modelError ? publicFault(modelError) : "the check gave no answer");
 }
 
-const unsure = (reason: string): Settlement => ({
+const unsure = (reason: string): Checked => ({
+  ended: false,
   state: "unsure",
   reason: `The check came to no end: ${reason.replace(/\.$/, "")}.`,
 });

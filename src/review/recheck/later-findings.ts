@@ -10,7 +10,11 @@ import { type Earlier, findRepeats, type LaterChange, type Repeats, readEarlier 
 import { type Settled, settleEarlier } from "./settle-earlier.ts";
 
 /** What a review says of earlier findings. */
-export type FindingsLedger = Pick<LedgerUpdate, "repeats" | "resolutions" | "carried" | "settled">;
+export interface FindingsLedger
+  extends Pick<LedgerUpdate, "repeats" | "resolutions" | "carried" | "settled"> {
+  /** Files with earlier findings that the next review has to look at, whatever becomes of the files. */
+  due: ReadonlySet<string>;
+}
 
 /** The findings of a run together with what earlier ones left. */
 export interface LaterFindings {
@@ -99,9 +103,9 @@ function notTold(error: unknown): false {
   throw error;
 }
 
-/** What no earlier comment says: the rest has been told. */
-function unsaid(findings: readonly Finding[], { entries, facts }: Earlier): Finding[] {
-  const said = certainPairs(findings, entries, facts);
+/** What neither an earlier comment nor a carried finding says: the rest has been told. */
+function unsaid(findings: readonly Finding[], { entries, asPosted, facts }: Earlier): Finding[] {
+  const said = certainPairs(findings, [...entries, ...asPosted.keys()], facts);
   const byId = new Map(findings.filter((one) => !said.has(one)).map((one) => [one.id, one]));
   return [...byId.values()];
 }
@@ -112,10 +116,10 @@ const asReadBefore = ({ id, path, line, title }: Finding): DroppedFinding => ({
   reason: "It stands in code that an earlier review has read, and is not critical.",
 });
 
-function ledgerOf(repeats: Repeats, { resolutions, carried, settled }: Settled): FindingsLedger {
+function ledgerOf(repeats: Repeats, { resolutions, carried, settled, due }: Settled): FindingsLedger {
   return {
     repeats: [...repeats.posted].map(([{ id }, { comment }]) => ({ finding: id, comment })),
-    resolutions,
+    ...{ resolutions, due },
     carried: carried.map(({ finding: { id }, standing, reason }) => ({ finding: id, standing, reason })),
     settled,
   };

@@ -16,9 +16,9 @@ export interface CheckedChange extends Pick<ReadChange, "files" | "anchorFile"> 
 const NEAR_LINES = 15;
 
 /**
- * Whether what an earlier finding is about has changed since the last review: its code is gone; something new stands in its
- * definition or close to it; something that was read of its file is gone; or a file that it named as evidence has something
- * new. Where nothing is remembered: whether its code is gone.
+ * Whether what an earlier finding is about has changed since the last review: something that was read of its file is gone;
+ * something new stands in its definition or close to it, or, once its own code is gone, anywhere in its file; or a file that it
+ * named as evidence has changed. Where nothing is remembered: whether its code is gone.
  *
  * @param place where its code stands now; null where it is gone
  */
@@ -27,13 +27,10 @@ export async function needsCheck(
   earlier: EarlierFinding,
   place: LineRange | null,
 ): Promise<boolean> {
-  const isGone = place === null && (earlier.state === "outdated" || earlier.code !== null);
-  if (isGone) return true;
-  if (run.isFirst) return earlier.state === "outdated";
-  const { known } = run;
-  const path = headPath(run, earlier.path);
-  if (known.hasLost(path)) return true;
-  if (earlier.files.some((file) => known.hasNew(headPath(run, file)))) return true;
+  const { known, isFirst } = run;
+  if (isFirst) return earlier.state === "outdated" || (place === null && earlier.code !== null);
+  const [path = earlier.path, ...files] = [earlier.path, ...earlier.files].map((one) => headPath(run, one));
+  if (known.hasLost(path) || files.some((file) => known.hasNew(file) || known.hasLost(file))) return true;
   if (!known.hasNew(path)) return false;
   return place === null || hasNewNear(run, path, earlier, place);
 }

@@ -17,6 +17,8 @@ const CONCURRENCY = 4;
 export interface Settled extends Pick<LedgerUpdate, "resolutions" | "settled"> {
   /** Carried findings that go on, with the standing that they have now. */
   carried: readonly Carried[];
+  /** Files with findings that were to be looked at and were not, or not to the end. */
+  due: ReadonlySet<string>;
 }
 
 /**
@@ -34,23 +36,23 @@ export async function settleEarlier(
   const repeated = new Set(repeats.posted.values());
   const resolutions: Resolution[] = [];
   const checks: Check[] = [];
+  const due = new Set<string>();
   for (const entry of earlier.entries.filter(isOurs)) {
-    const isChanged = needsCheck(change, entry, earlier.facts.placeOf(entry));
-    if (!(await isChanged.catch(notTold))) continue;
-    if (repeated.has(entry))
+    const isChanged = await isToBeChecked(change, earlier, entry, due);
+    if (isChanged && repeated.has(entry))
       resolutions.push({ comment: entry.comment, state: "present", reason: FOUND_AGAIN });
-    else if (run) checks.push(checkOfEntry(change, earlier, entry, resolutions));
-    else if (isOutOfChange(change, entry))
-      resolutions.push({ comment: entry.comment, state: "unsure", reason: NOT_LOOKED });
+    else if (isChanged) checks.push(checkOfEntry(change, earlier, entry, resolutions));
   }
   const left = earlier.carried.filter((one) => !repeats.replaced.has(one));
-  const gone = left.filter((one) => !one.stands);
   const settled = new Map<Carried, string>();
-  if (run) checks.push(...gone.map((one) => checkOfCarried(one, settled)));
-  const worstFirst = checks.toSorted((a, b) => rank(a) - rank(b));
-  if (run) await mapFew(worstFirst, CONCURRENCY, ({ claim, take }) => checkClaim(run, claim).then(take));
+  for (const [posted, one] of earlier.asPosted) {
+    const isGone = left.includes(one) && !one.stands;
+    if (isGone && (await isToBeChecked(change, earlier, posted, due)))
+      checks.push(checkOfCarried(one, settled));
+  }
+  await checkAll(run, checks, due);
   return {
-    resolutions,
+    ...{ resolutions, due },
     settled: [...settled].map(
       ([
         {
@@ -66,9 +68,30 @@ export async function settleEarlier(
 }
 
 /** What cannot be read now settles nothing; the next review looks again. */
-function notTold(error: unknown): false {
-  if (error instanceof AppError) return false;
-  throw error;
+async function isToBeChecked(
+  change: LaterChange,
+  { facts }: Earlier,
+  entry: EarlierFinding,
+  due: Set<string>,
+): Promise<boolean> {
+  try {
+    return await needsCheck(change, entry, facts.placeOf(entry));
+  } catch (error) {
+    if (!(error instanceof AppError)) throw error;
+    due.add(entry.path);
+    return false;
+  }
+}
+
+/** The worst first. Without a model all of it waits for the next review. */
+async function checkAll(run: ReviewRun | null, checks: readonly Check[], due: Set<string>): Promise<void> {
+  const worstFirst = checks.toSorted((a, b) => rank(a) - rank(b));
+  await mapFew(worstFirst, CONCURRENCY, async ({ claim, path, take, withoutModel }) => {
+    const checked = run && (await checkClaim(run, claim));
+    if (!checked?.ended) due.add(path);
+    if (checked) take(checked);
+    else withoutModel?.();
+  });
 }
 
 const FOUND_AGAIN = "This review found it again.";
@@ -77,7 +100,11 @@ const CODE_CHANGED = "the code that it was about has changed";
 
 interface Check {
   claim: OldClaim;
+  /** As the finding names it. */
+  path: string;
   severity: Severity;
+  /** Said in its stead. */
+  withoutModel?(): void;
   take(settlement: Pick<Resolution, "state" | "reason">): void;
 }
 
@@ -102,7 +129,10 @@ function checkOfEntry(
 ): Check {
   const { comment, path, side, line, original_line, symbol, title, text, severity } = entry;
   return {
-    severity,
+    ...{ severity, path },
+    withoutModel() {
+      if (isOutOfChange(change, entry)) resolutions.push({ comment, state: "unsure", reason: NOT_LOOKED });
+    },
     claim: {
       ...{ side, symbol, title, text },
       loop: `recheck:${comment}`,
@@ -117,7 +147,7 @@ function checkOfEntry(
 function checkOfCarried(one: Carried, settled: Map<Carried, string>): Check {
   const { id, path, side, line, symbol, title, body, severity } = one.finding;
   return {
-    severity,
+    ...{ severity, path },
     claim: { ...{ path, side, line, symbol, title }, loop: `recheck:${id}`, text: body, place: null },
     take: ({ state, reason }) => void (state === "fixed" && settled.set(one, reason)),
   };

@@ -55,6 +55,20 @@ describe("a finding without a comment of its own", () => {
     expect(asked("recheck").concat(asked("verify"))).toEqual([]);
   });
 
+  it("is looked at once when its code is gone, and no more while its file stays as it is", async () => {
+    const before = await later("fixed", { carried: [carried("listed")] });
+    const [one] = before.result.findings;
+    const [{ standing, reason } = { standing: "listed", reason: "" } as const] = before.ledger.carried;
+    const next = await round(rounds, {
+      ...{ head: "fixed", reviewed: before.ledger.reviewed },
+      carried: one ? [{ finding: one.finding, standing, reason }] : [],
+    });
+
+    expect(before.asked("recheck")).toHaveLength(1);
+    expect(next.result.findings).toHaveLength(1);
+    expect(next.asked("recheck")).toEqual([]);
+  });
+
   it("is settled when its code is gone and a check says that it is fixed", async () => {
     const { result, ledger } = await later("fixed", {
       carried: [carried("annotated")],

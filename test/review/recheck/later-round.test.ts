@@ -147,11 +147,16 @@ describe("a finding in code that an earlier review has read", () => {
     expect(milder.result.dropped).toMatchObject([{ verdict: "read_before" }]);
   });
 
-  it("is not told of at all where a comment says it", async () => {
+  it("is not told of at all where a comment says it, or a finding that has none", async () => {
     const script = { review: () => reports(finding()) };
     const { result } = await later("elsewhere", { earlier: [comment()], script });
+    const one = (await first({ script })).result.findings[0]?.finding;
+    const carried = one ? [{ finding: one, standing: "listed" as const, reason: "why" }] : [];
+    const listed = await later("elsewhere", { carried, script });
 
     expect(result.dropped).toEqual([]);
+    expect(listed.result.findings).toHaveLength(1);
+    expect(listed.result.dropped).toEqual([]);
   });
 });
 
@@ -209,6 +214,27 @@ describe("an earlier finding", () => {
 
     expect(ledger.resolutions).toMatchObject([{ comment: 7, state: "unsure" }]);
     expect(result.stop_reason).toBe("finished");
+  });
+
+  it("whose code is gone is looked at once, and no more while its file stays as it is", async () => {
+    const { ledger } = await later("fixed", { earlier: [gone] });
+    const next = await round(repo, { head: "fixed", reviewed: ledger.reviewed, earlier: [gone] });
+
+    expect(ledger.resolutions).toMatchObject([{ state: "present" }]);
+    expect(next.asked("recheck")).toEqual([]);
+  });
+
+  it.each([
+    ["came to no end", { script: { recheck: () => new AppError("model_failed", "no answer") } }],
+    ["could not be begun", { script: { review: () => new AppError("model_failed", "no answer") } }],
+    ["had no model", { offline: true }],
+  ])("is looked at by the next review where the look %s", async (_, options: Partial<RoundOptions>) => {
+    const { ledger } = await later("fixed", { earlier: [gone], ...options });
+    const next = await round(repo, { head: "fixed", reviewed: ledger.reviewed, earlier: [gone] });
+    const last = await round(repo, { head: "fixed", reviewed: next.ledger.reviewed, earlier: [gone] });
+
+    expect(next.asked("recheck")).toHaveLength(1);
+    expect(last.asked("recheck")).toEqual([]);
   });
 
   it("without anything remembered is checked when it is outdated", async () => {

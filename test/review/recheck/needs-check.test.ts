@@ -45,9 +45,13 @@ const check = (facts: Facts, over: Partial<EarlierFinding> = {}, place: typeof t
 const changed = ["cart.ts"];
 
 describe("an earlier finding is looked at again", () => {
-  it("when its code is gone", async () => {
-    expect(await check({}, {}, null)).toBe(true);
-    expect(await check({}, { state: "outdated", code: null }, null)).toBe(true);
+  it("when its code is gone, and something of its file or its evidence is new or lost", async () => {
+    expect(await check({}, {}, null)).toBe(false);
+    expect(await check({}, { state: "outdated", code: null }, null)).toBe(false);
+    expect(await check({ changed }, {}, null)).toBe(true);
+    expect(await check({ lost: changed }, { state: "outdated", code: null }, null)).toBe(true);
+    expect(await check({ changed: ["other.ts"] }, { files: ["other.ts"] }, null)).toBe(true);
+    expect(await check({ lost: ["other.ts"] }, { files: ["other.ts"] }, null)).toBe(true);
     // Of a comment on a file of which nothing more is known nobody can tell.
     expect(await check({}, { code: null }, null)).toBe(false);
     expect(await check({ changed }, { code: null }, null)).toBe(true);
@@ -66,8 +70,9 @@ describe("an earlier finding is looked at again", () => {
     expect(await check({ lost: ["other.ts"] })).toBe(false);
   });
 
-  it("when a file that it named as evidence has something new", async () => {
+  it("when a file that it named as evidence has changed", async () => {
     expect(await check({ changed: ["other.ts"] }, { files: ["other.ts"] })).toBe(true);
+    expect(await check({ lost: ["other.ts"] }, { files: ["other.ts"] })).toBe(true);
     expect(await check({ changed: ["other.ts"] })).toBe(false);
   });
 
