@@ -16,7 +16,8 @@ export type LoopEntry =
   | { kind: "stopped"; loop: string; reason: string };
 
 /**
- * A unit of a review whose loop finished: of which head, which changes it read (by their content hashes), and what it found.
+ * A unit of a review whose loop finished: of which head, which changes it read (by their content hashes), what it found, and
+ * what it said of the unit as a whole.
  * Where a push replaces the review before it is published, the next one carries this on.
  */
 export interface UnitEntry {
@@ -25,6 +26,8 @@ export interface UnitEntry {
   loop: string;
   hashes: string[];
   findings: unknown[];
+  /** Left out by older versions. */
+  summary?: string | undefined;
 }
 
 /** What a review notes down while it runs. */

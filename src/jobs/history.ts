@@ -5,6 +5,7 @@ import type { Ledger, LedgerEntry } from "../ledger/entry.ts";
 import type { Reviewed } from "../ledger/reviewed.ts";
 import type { CarriedFinding, LedgerState } from "../ledger/state.ts";
 import type { ReviewTask } from "../queue/job.ts";
+import { lookAgain, markOf } from "../review/known/content-hash.ts";
 import type { EarlierFinding, History } from "../review/review-input.ts";
 import { shorten } from "./shorten.ts";
 
@@ -61,22 +62,31 @@ export function historyOf({ key, state, mode, recorded, head, privatePaths }: Hi
   const before = mode === "new" ? state.reviewed : null;
   // What was read by whole files cannot be joined with the changes of a unit, and is read again rather than lost.
   const units = before?.unit === "file" ? [] : finishedUnits(recorded, head);
-  const known = new Set(state.carried.map(({ finding }) => finding.id));
+  const known = new Set(state.carried.map(({ finding }) => faultOf(finding)));
   const unpublished = new Map(
     units
       .flatMap(({ findings }) => findings)
       .flatMap((finding) => Finding.safeParse(finding).data ?? [])
-      .filter(({ id }) => !known.has(id))
-      .map((finding) => [finding.id, { finding, standing: "unpublished", reason: "" } as const]),
+      .filter((finding) => !known.has(faultOf(finding)))
+      .map((finding) => [faultOf(finding), { finding, standing: "unpublished", reason: "" } as const]),
   );
   const carried: CarriedFinding[] = [...state.carried, ...unpublished.values()];
   return {
     key,
     reviewed: joined(before, units),
     carried: carried.filter(({ finding }) => !isPrivate(finding.path)),
-    summary: state.summary,
+    summary: state.summary || summaryOf(units),
   };
 }
+
+/** Loops that ran beside each other gave one id to two faults: the code of both is the same, and nothing else has to be. */
+const faultOf = ({ id, path, line, title }: Finding) => JSON.stringify([id, path, line, title]);
+
+const summaryOf = (units: readonly UnitEntry[]) =>
+  units
+    .map(({ summary = "" }) => summary)
+    .filter((summary) => summary !== "")
+    .join("\n\n");
 
 /** Those of other heads. A loop that was played again noted its unit again. */
 function finishedUnits(recorded: readonly TrajectoryEntry[], head: string): UnitEntry[] {
@@ -86,7 +96,8 @@ function finishedUnits(recorded: readonly TrajectoryEntry[], head: string): Unit
 
 /**
  * A hash stands as often as its content was read in one change: in the parts of one head its counts add up, and what
- * another head or an earlier review has read is the same content once more.
+ * another head or an earlier review has read is the same content once more. The review that was called off has read what may
+ * settle earlier findings, and has not looked at them.
  */
 function joined(before: Reviewed | null, units: readonly UnitEntry[]): Reviewed | null {
   if (units.length === 0) return before;
@@ -98,5 +109,7 @@ function joined(before: Reviewed | null, units: readonly UnitEntry[]): Reviewed 
       most.set(hash, Math.max(most.get(hash) ?? 0, length));
     }
   }
-  return { unit: "change", hashes: [...most].flatMap(([hash, count]) => Array<string>(count).fill(hash)) };
+  const due = new Set(units.flatMap(({ hashes }) => hashes.map((hash) => lookAgain(markOf(hash)))));
+  const hashes = [...most].flatMap(([hash, count]) => Array<string>(count).fill(hash));
+  return { unit: "change", hashes: [...hashes, ...due] };
 }

@@ -80,6 +80,7 @@ const UnitEntry = z.strictObject({
   hashes: z.array(z.string().length(HASH_CHARACTERS)),
   /** Parsed where they are read again. */
   findings: z.array(z.unknown()),
+  summary: z.string().optional(),
 });
 
 const Failure = z.strictObject({ code: z.string(), message: z.string(), remedy: z.string().nullable() });

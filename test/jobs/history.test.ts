@@ -2,11 +2,16 @@ import { describe, expect, it } from "vitest";
 import type { TrajectoryEntry } from "../../src/agent/trajectory.ts";
 import { earlierFindings, type HistorySource, historyOf } from "../../src/jobs/history.ts";
 import { emptyState, type LedgerState } from "../../src/ledger/state.ts";
+import { contentHashBy } from "../../src/review/known/content-hash.ts";
+import { createKnown } from "../../src/review/known/known-change.ts";
 import { EarlierFinding, History } from "../../src/review/review-input.ts";
 import { sampleEntry, sampleFinding } from "../reporters/sample-result.ts";
+import { changedFile } from "../review/plan/changed-file.ts";
 
 const [present, before] = ["b".repeat(40), "a".repeat(40)];
 const hash = (letter: string) => letter.repeat(15);
+/** Among the hashes of the file that such a one is of. */
+const due = (letter: string) => `${letter.repeat(3)}${"-".repeat(12)}`;
 const unit = (hashes: string[], over: object = {}): TrajectoryEntry => ({
   ...{ kind: "unit", head: before, loop: "review:1", hashes, findings: [] },
   ...over,
@@ -48,7 +53,7 @@ describe("units that a job finished before a push called it off", () => {
     const finding = sampleFinding({ id: "found" });
     const recorded = [unit([hash("a"), hash("b")], { findings: [finding] })];
     expect(history({ recorded })).toMatchObject({
-      reviewed: read(hash("a"), hash("b")),
+      reviewed: read(hash("a"), hash("b"), due("a"), due("b")),
       carried: [{ finding, standing: "unpublished", reason: "" }],
     });
   });
@@ -65,12 +70,38 @@ describe("units that a job finished before a push called it off", () => {
       unit([hash("b"), hash("c")], { head: "c".repeat(40) }),
     ];
     const { reviewed } = history({ state: state({ reviewed: read(hash("a"), hash("z")) }), recorded });
-    expect(reviewed?.hashes.toSorted()).toEqual(["a", "b", "b", "c", "z"].map(hash));
+    const contents = reviewed?.hashes.filter((one) => !one.includes("-"));
+    expect(contents?.toSorted()).toEqual(["a", "b", "b", "c", "z"].map(hash));
   });
 
   it("count once though their loop was played again", () => {
     const recorded = [unit([hash("a")]), unit([hash("a")])];
-    expect(history({ recorded }).reviewed).toEqual(read(hash("a")));
+    expect(history({ recorded }).reviewed).toEqual(read(hash("a"), due("a")));
+  });
+
+  it("leave it to this review to look at earlier findings in the files that they have read", () => {
+    const files = ["a.ts", "b.ts"].map((path) => ({ ...changedFile({ path }), changes: [["x"]] }));
+    const recorded = [unit([contentHashBy("key")("a.ts", ["x"])])];
+    const known = createKnown(files, history({ recorded }), { fileDiff: () => Promise.reject(new Error()) });
+    expect(files.map(({ change }) => known.hasLost(change.path))).toEqual([true, false]);
+  });
+
+  it("lose none of two faults in one piece of code that two loops gave one id", () => {
+    const [one, other] = [sampleFinding({ title: "One" }), sampleFinding({ title: "Other" })];
+    const elsewhere = sampleFinding({ title: "One", line: 90 });
+    const carried = [{ finding: sampleFinding({ title: "Third" }), standing: "listed" as const, reason: "" }];
+    const recorded = [unit([], { findings: [one, other, elsewhere, one] })];
+    const found = history({ state: state({ carried }), recorded }).carried.slice(1);
+    expect(found.map(({ finding }) => finding)).toEqual([one, other, elsewhere]);
+  });
+
+  it("say what the change does where no summary was published yet", () => {
+    const recorded = [
+      unit([], { summary: "It adds a cart." }),
+      unit([], { loop: "review:2", summary: "It adds a shop." }),
+    ];
+    expect(history({ recorded }).summary).toBe("It adds a cart.\n\nIt adds a shop.");
+    expect(history({ recorded, state: state({ summary: "Both." }) }).summary).toBe("Both.");
   });
 
   it("leave out what is no finding, what is carried already, and what stands in private files", () => {

@@ -108,6 +108,7 @@ describe("a review process", () => {
         loop: "review",
         hashes,
         findings: [expect.objectContaining({ line: 2 })],
+        summary: expect.stringMatching(/./),
       },
     ]);
     const reviewed = ledger?.reviewed ?? null;

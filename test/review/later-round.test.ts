@@ -154,6 +154,28 @@ describe("a first round", () => {
   });
 });
 
+describe("a part that the model did not finish", () => {
+  // The first message holds all of the change, and the model answers to it.
+  const cut = (_: ModelRequest, n: number) =>
+    n === 0
+      ? { toolCalls: [{ id: "l", name: "changed_files", arguments: {} }] }
+      : new AppError("model_failed", "no answer");
+
+  it("is not remembered as read though all of it was shown: nobody has judged it", async () => {
+    const { result } = await review({ head: "first", history: historyOf(null), script: cut });
+    expect(result.stop_reason).toBe("model_error");
+    expect(result.coverage.hunks_served).toBe(result.coverage.hunks_total);
+    expect(result.ledger?.reviewed.hashes).toEqual([]);
+  });
+
+  it("takes nothing from what was read before, nor from what was said of the whole", async () => {
+    const { result } = await review({ history: historyOf(read), script: cut });
+    expect(isComplete(result)).toBe(false);
+    expect(result.ledger?.reviewed.hashes.toSorted()).toEqual(read.hashes.toSorted());
+    expect(result.summary).toBe("It calls first and second.");
+  });
+});
+
 describe("a later round", () => {
   it("shows the new hunk with its number, and none that was read", async () => {
     const { result, requests } = await review({ history: historyOf(read) });
@@ -298,7 +320,10 @@ describe("a unit that was read to its end", () => {
     });
     const isNew = result.ledger?.reviewed.hashes.filter((hash) => !read.hashes.includes(hash));
     expect(units).toMatchObject([
-      { loop: "review", head: repo.sha("later"), hashes: isNew, findings: [{ title: "Input is evaluated" }] },
+      {
+        ...{ loop: "review", head: repo.sha("later"), hashes: isNew, summary: "All of it." },
+        findings: [{ title: "Input is evaluated" }],
+      },
     ]);
     expect(isNew).toHaveLength(1);
   });

@@ -26,6 +26,7 @@ export function createUnitNotes({ input, deps, coverage, known }: ReviewRun, loo
         readHashes(file, coverage, known.contentHash, known.known(file.change.path)),
       ),
       findings: reviews.flatMap(({ findings }) => findings),
+      summary: reviews.find((one) => one.summary !== null)?.summary ?? "",
     });
   };
 }
