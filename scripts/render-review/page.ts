@@ -29,7 +29,7 @@ const pageStyle = join(import.meta.dirname, "page.css");
  * @param unfolded how many of the texts that are folded away are shown, from the first, as after a click
  */
 export async function renderPage(pull: Pull, theme: Theme, unfolded: number): Promise<string> {
-  const items = [...pull.comments, ...pull.reviews].sort((a, b) => a.id - b.id);
+  const items = [...pull.comments, ...pull.reviews.filter(isShown)].sort((a, b) => a.id - b.id);
   const shown = await Promise.all(items.map((item) => (isReview(item) ? review(item) : comment(item))));
   const checks = pull.repository.checkRuns.filter((run) => run.headSha === headOf(pull));
   const opening = said(pull.author, "commented", renderMarkdown(pull.body ?? ""));
@@ -54,6 +54,10 @@ ${checks.length > 0 ? checkList(checks) : undefined}
   let folds = 0;
   return page.text.replace(/<details>/g, (tag) => (folds++ < unfolded ? "<details open>" : tag));
 }
+
+/** What holds nothing but an answer in a thread is seen there alone. */
+const isShown = (one: Review) =>
+  one.body !== "" || one.pull.reviewComments.some(({ review: its, inReplyTo }) => its === one && !inReplyTo);
 
 const isReview = (item: Review | IssueComment): item is Review => "commitId" in item;
 

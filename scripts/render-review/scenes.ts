@@ -1,4 +1,4 @@
-import { startApp } from "../../test/support/app-under-test.ts";
+import { type AppUnderTest, startApp } from "../../test/support/app-under-test.ts";
 import type { ChatRequestBody, FakeTurn } from "../../test/support/fake-openai.ts";
 import type { Pull } from "../../test/support/github-double/model.ts";
 import { startDemo } from "../demo-run.ts";
@@ -61,7 +61,7 @@ interface Reported {
 }
 
 /** A model whose part is played by a script, so that the picture is the same every time; all else is the real App. */
-async function scripted(reported: readonly Reported[], unfolded: number): Promise<Scene> {
+async function reviewed(reported: readonly Reported[]): Promise<AppUnderTest> {
   const app = await startApp({
     repository: "octo-org/shop",
     base: { "src/cart.ts": cart, "src/prices.ts": prices, "package-lock.json": lockFile("1.0.0") },
@@ -73,10 +73,37 @@ async function scripted(reported: readonly Reported[], unfolded: number): Promis
     body: "A discount in per cent on the total of a cart.",
     everyRole: (body) => answer(body, reported),
     env: { HUNKWISE_MODEL: "scripted-model" },
+    // With these the App may resolve threads.
+    permissions: {
+      ...{ contents: "write", pull_requests: "write", checks: "write", issues: "read", statuses: "read" },
+      ...{ merge_queues: "read", metadata: "read" },
+    },
   });
   await app.send("opened");
   await app.concluded();
+  return app;
+}
+
+async function scripted(reported: readonly Reported[], unfolded: number): Promise<Scene> {
+  const app = await reviewed(reported);
   return { pull: app.pull, unfolded, [Symbol.asyncDispose]: () => app[Symbol.asyncDispose]() };
+}
+
+/** A second round: a person has dismissed one finding, a push has fixed another one, and somebody asks something. */
+async function again(): Promise<Scene> {
+  const app = await reviewed([percent, twice, unknown, empty]);
+  const threadOf = ({ finding }: Reported) => {
+    const thread = app.pull.reviewComments.find(({ body }) => body.includes(finding.title));
+    if (!thread) throw new Error(`Nobody was told that ${finding.title}`);
+    return thread;
+  };
+  await app.reply(threadOf(twice), "octocat", "That is intended: vouchers of this shop can be used again.");
+  app.people.push(app.pull, { "src/cart.ts": discounted.replace("* percent", "* (percent / 100)") });
+  await app.send("synchronize");
+  await app.concluded();
+  await app.comment("octocat", "@hunkwise ask Is the total rounded?");
+  await app.github.until(() => app.pull.comments.at(-1)?.via === app.app, 60_000);
+  return { pull: app.pull, unfolded: 0, [Symbol.asyncDispose]: () => app[Symbol.asyncDispose]() };
 }
 
 function answer({ messages, tools = [] }: ChatRequestBody, reported: readonly Reported[]): FakeTurn {
@@ -88,9 +115,18 @@ function answer({ messages, tools = [] }: ChatRequestBody, reported: readonly Re
     );
     return { tool_calls: [{ name: "report_verdict", arguments: claimed?.verdict ?? {} }] };
   }
+  if (offered.includes("report_resolution")) {
+    const reason = "the discount divides by 100 now (src/cart.ts:18).";
+    return { tool_calls: [{ name: "report_resolution", arguments: { state: "fixed", reason } }] };
+  }
+  if (offered.includes("reply")) return { tool_calls: [{ name: "reply", arguments: { text: rounding } }] };
+  if (JSON.stringify(messages).includes("percent / 100")) return { tool_calls: [finish] };
   const calls = reported.map(({ finding }) => ({ name: "report_finding", arguments: finding }));
   return { tool_calls: [...(offered.includes("join_findings") ? [] : calls), finish] };
 }
+
+const rounding =
+  "No. `total` adds whole cents (`src/cart.ts:9`), and `discounted` multiplies them by a fraction, so its result may be a fraction of a cent.";
 
 const finish = {
   name: "finish_review",
@@ -163,4 +199,5 @@ export const scenes: Record<string, () => Promise<Scene>> = {
   demo,
   review: () => scripted([percent, twice, unknown, empty], 1),
   clean: () => scripted([], 0),
+  again,
 };
