@@ -40,7 +40,9 @@ function sentence(raw: string): Sentence[] {
   if (words.length > MAX_CHARACTERS) return [{ text: "", isQuestion }];
   const text = words
     .replace(/\s+/g, " ")
-    .replace(/^[^\p{L}\p{N}@]+|[^\p{L}\p{N}]+$/gu, "")
+    .replace(/^[^\p{L}\p{N}@]+/u, "")
+    // Looked for where a run begins alone: from each of its signs, it would be gone through once more.
+    .replace(/(?<![^\p{L}\p{N}])[^\p{L}\p{N}]+$/u, "")
     .replace(/^(?:@[\w-]+(?:\[bot\])?[ ,:]*)+/, "");
   return text === "" && !isQuestion ? [] : [{ text, isQuestion }];
 }

@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from "node:timers/promises";
 import type { Severity } from "../finding.ts";
 import type { OwnThread, ThreadComment } from "../github/pull-request-api.ts";
 import { isSamePerson, type MayDismiss } from "./dismissal-rights.ts";
@@ -92,20 +93,25 @@ export function wordOn(body: string): Word | undefined {
   return marker?.kind === "fixed" || marker?.kind === "dismissed" ? marker : undefined;
 }
 
+/** Characters; shorter ones are read in no time. */
+const longReply = 1_000;
+
 /** The newest thumb down or dismissing reply of somebody who may. */
 async function saidDismissal(
   { replies, downvotes }: OwnThread,
   severity: Severity,
   { mayDismiss }: Judges,
 ): Promise<Standing | undefined> {
-  const said = [
-    ...downvotes.map(({ by, at }) => ({ how: "reaction" as const, by, at })),
-    ...replies.flatMap(({ author, body, createdAt }) =>
-      author.kind === "person" && author.login !== null && dismisses(body)
-        ? [{ how: "reply" as const, by: author.login, at: createdAt }]
-        : [],
-    ),
-  ].toSorted((a, b) => Date.parse(b.at) - Date.parse(a.at));
+  const said: { how: Dismissal["how"]; by: string; at: string }[] = downvotes.map((one) => {
+    return { how: "reaction", ...one };
+  });
+  for (const { author, body, createdAt } of replies) {
+    if (author.kind !== "person" || author.login === null) continue;
+    // Anybody may write thousands of them, and what is served beside the ledger must not wait for all.
+    if (body.length > longReply) await nextTurn();
+    if (dismisses(body)) said.push({ how: "reply", by: author.login, at: createdAt });
+  }
+  said.sort((a, b) => Date.parse(b.at) - Date.parse(a.at));
   for (const { how, by, at } of said) {
     if (await mayDismiss(by, severity)) return dismissed(how, by, at);
   }

@@ -1,15 +1,28 @@
+import { cutBytes } from "../text/cut.ts";
 import { writtenText } from "../text/written-text.ts";
 import { isDismissal } from "./dismissing-words.ts";
 import { sentencesOf } from "./sentences.ts";
 
+/** Remarks on a finding are short: so much of a reply is looked at, and so many characters of what its writer says in that. */
+const most = { bytes: 20_000, characters: 5_000 };
+
+/** What a reply says, as far as it is looked at. */
+function readReply(body: string): { written: string; isWhole: boolean } {
+  const looked = cutBytes(body, most.bytes);
+  const written = writtenText(looked);
+  const isWhole = looked.length === body.length && written.length <= most.characters;
+  return { written: written.slice(0, most.characters), isWhole };
+}
+
 /**
  * Whether a reply says that a finding stays as it is: "won't fix", "this is intended", "not a bug". Judged by sentence and
  * clause: a question, a condition, a denial ("this is not intended"), a doubt and what others say dismiss nothing, nor does a
- * reply that speaks of a fix. In doubt it is no dismissal, for a person can always say it in plainer words.
+ * reply that speaks of a fix. In doubt it is no dismissal, for a person can always say it in plainer words; one too long to
+ * be looked at whole may take back at its end what it says, and is none.
  */
 export function dismisses(body: string): boolean {
-  const written = writtenText(body);
-  if (ownWords.test(written)) return false;
+  const { written, isWhole } = readReply(body);
+  if (!isWhole || ownWords.test(written)) return false;
   const said = sentencesOf(written, "wrap");
   if (said.some(({ text }) => speaksOfFix.test(text))) return false;
   return said.some(({ text, isQuestion }) => {
@@ -18,9 +31,12 @@ export function dismisses(body: string): boolean {
   });
 }
 
-/** Whether a reply wants an answer: it holds a question or a request. Thanks, and word of what was done, want none. */
+/**
+ * Whether a reply wants an answer: it holds a question or a request, not behind thousands of words. Thanks, and word of what
+ * was done, want none.
+ */
 export function asks(body: string): boolean {
-  return sentencesOf(writtenText(body), "end").some(({ text, isQuestion }) => {
+  return sentencesOf(readReply(body).written, "end").some(({ text, isQuestion }) => {
     if (isQuestion) return !acknowledgement.test(text);
     return openQuestion.test(text) || request.test(text);
   });

@@ -209,4 +209,32 @@ describe("words without end", () => {
     expect(dismisses(body)).toBe(false);
     expect(typeof asks(body)).toBe("boolean");
   });
+
+  it.each(["\u200b", "…"])("are gone through once, also where they are signs between words: %j", (sign) => {
+    const sentences = `is ${sign.repeat(980 / sign.length)}x. `.repeat(66);
+    // With a second look from each sign on, this would take minutes.
+    for (let round = 0; round < 300; round += 1) {
+      expect(dismisses(sentences)).toBe(false);
+      expect(asks(sentences)).toBe(false);
+    }
+  });
+});
+
+describe("a reply that is too long to be a remark", () => {
+  const filler = "It reads the list. ".repeat(300);
+
+  it("dismisses nothing, for its end may take it back", () => {
+    expect(dismisses("This is intended. It reads the list.")).toBe(true);
+    expect(dismisses(`This is intended. ${filler}`)).toBe(false);
+    expect(dismisses(`This is intended.\n\n${"> quoted\n".repeat(3_000)}`)).toBe(false);
+  });
+
+  it("counts without what it quotes", () => {
+    expect(dismisses(`${"> quoted\n".repeat(1_000)}\nThis is intended.`)).toBe(true);
+  });
+
+  it("asks by its beginning alone", () => {
+    expect(asks(`Why? ${filler}`)).toBe(true);
+    expect(asks(`${filler} Why?`)).toBe(false);
+  });
 });
