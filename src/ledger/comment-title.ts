@@ -8,6 +8,12 @@ export function commentTitle(body: string): string {
   return title.replaceAll("\u200b", "").replace(/\\([!-/:-@[-`{-~])/g, "$1");
 }
 
+/** What `commentText` gives without the line of the title. */
+export function textBelowTitle(text: string): string {
+  const [first = "", ...rest] = text.split("\n");
+  return firstLine.test(first.trimEnd()) ? rest.join("\n").trim() : text;
+}
+
 /** Begins the last part of a comment on a finding: it is folded away, and of no use to who reads what the finding is. */
 const checkedPart = "<details><summary>How this was checked</summary>";
 
@@ -15,5 +21,6 @@ const checkedPart = "<details><summary>How this was checked</summary>";
 export function commentText(body: string): string {
   const said = body.trimEnd().replace(/(?:^|\n)<!-- hunkwise:[^\n]*$/, "");
   const checked = said.lastIndexOf(checkedPart);
-  return (checked < 0 ? said : said.slice(0, checked)).trim();
+  // Rendering puts the sign behind `@` and `#`, and who reads the text for what it says would take it for a part of it.
+  return (checked < 0 ? said : said.slice(0, checked)).replaceAll("\u200b", "").trim();
 }

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { severities } from "../../src/finding.ts";
-import { commentTitle } from "../../src/ledger/comment-title.ts";
+import { commentText, commentTitle, textBelowTitle } from "../../src/ledger/comment-title.ts";
 import { renderComment, type Spot } from "../../src/reporters/render-comment.ts";
 import { sampleFinding } from "../reporters/sample-result.ts";
 
@@ -26,5 +26,22 @@ describe("the title in a comment of ours", () => {
 
   it.each(["", "Thanks!", "**Bold** words", "text\n**🔴 High: later**"])("is none in %j", (body) => {
     expect(commentTitle(body)).toBe("");
+  });
+});
+
+describe("the text in a comment of ours", () => {
+  const body = "Ask @octocat about #12.\n\n**🔴 High: this is no title**";
+
+  it.each(spots)("is what the finding says, on its $kind", (spot) => {
+    const text = commentText(renderComment(sampleFinding({ body, title: "It leaks" }), spot, context));
+    expect(text).toContain("It leaks");
+    expect(text).toContain("Ask @octocat about #12.");
+    expect(text).not.toContain("How this was checked");
+    expect(textBelowTitle(text)).toMatch(/^Ask @octocat/);
+    expect(textBelowTitle(text)).not.toContain("It leaks");
+  });
+
+  it("is left as it is where no title stands above it", () => {
+    expect(textBelowTitle("It leaks.\n\nAlways.")).toBe("It leaks.\n\nAlways.");
   });
 });

@@ -1,4 +1,5 @@
-import type { Finding } from "../../finding.ts";
+import type { Finding, Side } from "../../finding.ts";
+import { textBelowTitle } from "../../ledger/comment-title.ts";
 import type { Message, ModelFacts } from "../../llm/model.ts";
 import { cutAtLine } from "../../text/cut.ts";
 import { wrapUntrusted } from "../../text/fence.ts";
@@ -101,21 +102,29 @@ function list(source: string, texts: readonly string[], room: number): string {
   return wrapUntrusted(source, texts.map((text) => cutAtLine(text, each).text).join("\n\n"));
 }
 
-function findingText({ id, path, line, symbol, severity, category, title, body }: Finding): string {
-  const where = `${showPath(path)}:${line}${symbol === null ? "" : ` in ${oneLine(symbol)}`}`;
+function findingText({ id, path, side, line, symbol, severity, category, title, body }: Finding): string {
+  const where = `${showPath(path)}:${line}${removed(side)}${inside(symbol)}`;
   return `${id} ${where} [${severity}, ${category}] ${oneLine(title)}\n  ${indented(body, MAX_SAID)}`;
 }
 
 function earlierText(earlier: EarlierFinding): string {
   const { path, symbol, state, severity, category, title, text, replies } = earlier;
-  const line = earlier.line ?? earlier.original_line;
-  const where = `${showPath(path)}${line === null ? "" : `:${line}`}${symbol === null ? "" : ` in ${oneLine(symbol)}`}`;
+  const where = `${showPath(path)}${lineOf(earlier)}${inside(symbol)}`;
   const kind = [severity, category, state].filter((one) => one !== null).join(", ");
   const answers = replies
     .slice(-MAX_REPLIES)
     .map((reply) => `\n  A person replied: ${indented(reply, MAX_REPLY)}`);
-  return `${nameOf(earlier)} ${where} [${kind}] ${oneLine(title)}\n  ${indented(text, MAX_SAID)}${answers.join("")}`;
+  return `${nameOf(earlier)} ${where} [${kind}] ${oneLine(title)}\n  ${indented(textBelowTitle(text), MAX_SAID)}${answers.join("")}`;
 }
+
+/** The number that a line had when its comment was made says nothing of where it would be now. */
+function lineOf({ side, line, original_line }: EarlierFinding): string {
+  if (line !== null) return `:${line}${removed(side)}`;
+  return original_line === null ? "" : ` (line ${original_line}${removed(side)} when it was posted)`;
+}
+
+const removed = (side: Side) => (side === "LEFT" ? " (removed)" : "");
+const inside = (symbol: string | null) => (symbol === null ? "" : ` in ${oneLine(symbol)}`);
 
 const oneLine = (text: string) => text.replaceAll(/\s+/g, " ").trim().slice(0, MAX_SAID);
 

@@ -127,7 +127,7 @@ function checkOfEntry(
   entry: OwnEntry,
   resolutions: Resolution[],
 ): Check {
-  const { comment, path, side, line, original_line, symbol, title, text, severity } = entry;
+  const { comment, path, side, line, original_line, symbol, title, text, files, severity } = entry;
   return {
     ...{ severity, path },
     withoutModel() {
@@ -138,6 +138,7 @@ function checkOfEntry(
       loop: `recheck:${comment}`,
       path: headPath(change, path),
       line: original_line ?? line,
+      files: files.map((file) => headPath(change, file)),
       place: facts.placeOf(entry),
     },
     take: ({ state, reason }) => void resolutions.push({ comment, state, reason }),
@@ -145,10 +146,11 @@ function checkOfEntry(
 }
 
 function checkOfCarried(one: Carried, settled: Map<Carried, string>): Check {
-  const { id, path, side, line, symbol, title, body, severity } = one.finding;
+  const { id, path, side, line, symbol, title, body, evidence, severity } = one.finding;
+  const files = [...new Set(evidence.map((shown) => shown.path).filter((file) => file !== path))];
   return {
     ...{ severity, path },
-    claim: { ...{ path, side, line, symbol, title }, loop: `recheck:${id}`, text: body, place: null },
+    claim: { ...{ path, side, line, symbol, title, files }, loop: `recheck:${id}`, text: body, place: null },
     take: ({ state, reason }) => void (state === "fixed" && settled.set(one, reason)),
   };
 }
