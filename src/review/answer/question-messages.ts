@@ -92,22 +92,29 @@ async function wholeDiff({ files, models, deps }: AskedRun): Promise<string> {
 }
 
 async function threadSections(run: AskedRun, thread: AskedThread): Promise<string[]> {
-  const { path, line, original_line, finding, conversation } = thread;
+  const { path, side, line, original_line, finding, conversation } = thread;
   const file = await run.anchorFile(path);
   // Either path of a renamed file withholds the lines of both, and what was said of them quotes them.
   if ([path, ...(file?.paths ?? [])].some(run.deps.isPrivate)) return [WITHHELD];
   const place = line ?? original_line;
-  const moved = line === null && original_line !== null ? " (its code has changed since)" : "";
-  const where = place === null ? showPath(path) : `${showPath(path)}:${place}${moved}`;
+  const where = `${showPath(path)}${place === null ? "" : `:${place}${side === "LEFT" ? " (removed)" : ""}`}`;
   return [
-    file === undefined ? "" : diffNear(run, file, thread),
-    file === undefined ? `${showPath(path)} is not among the files at head.` : codeAround(run, file, thread),
-    `# Our finding\nPosted at ${where}:\n${wrapUntrusted("our finding", cut(run, finding, most.finding))}`,
+    ...(file === undefined ? [] : [diffNear(run, file, thread), codeAround(run, file, thread)]),
+    `# Our finding\n${fateOf(thread, file)}\n${wrapUntrusted("our finding", `${where}\n${cut(run, finding, most.finding)}`)}`,
     conversation.length === 0
       ? ""
       : `# What was said in the thread since
 ${wrapUntrusted("conversation", latest(run, conversation))}`,
   ];
+}
+
+function fateOf({ line, original_line }: AskedThread, file: AnchorFile | undefined): string {
+  if (file === undefined)
+    return "Posted on a file that is not among those at head any more; it may go by another name.";
+  if (original_line === null && line === null) return "Posted on the file as a whole.";
+  return line === null
+    ? "Posted on code that has changed since; its line is that of then."
+    : "Posted on code that stands as it was.";
 }
 
 /** The file's hunks that are nearest to the place, as far as there is room, in their order. */
@@ -139,9 +146,14 @@ function codeAround({ models }: AskedRun, file: AnchorFile, thread: AskedThread)
     .slice(start - 1, place + AROUND)
     .map((text, at) => `${start + at}|${shorten(text)}`)
     .join("\n");
-  const at = thread.side === "RIGHT" ? "at head" : "at the merge base";
   const { text } = cutAtLine(code, roomFor(models.review, MAX_CODE_BYTES, 0.1));
-  return `# The code around it now, ${at}\n${wrapUntrusted(`code of ${showPath(file.path)}`, text)}`;
+  return `# ${aroundWhat(thread, place)}\n${wrapUntrusted(`code of ${showPath(file.path)}`, text)}`;
+}
+
+function aroundWhat({ side, line }: AskedThread, place: number): string {
+  if (side === "LEFT") return "The code around it before the change, at the merge base";
+  if (line !== null) return "The code around it now, at head";
+  return `The code around line ${place} now, at head; what the finding is about may stand elsewhere`;
 }
 
 const said = (run: AskedRun, { by, body }: Said, maxBytes: number) =>
@@ -158,7 +170,8 @@ function latest(run: AskedRun, conversation: readonly Said[]): string {
   let room = roomFor(run.models.review, most.conversation, SHORT_SHARE * 2);
   const kept: string[] = [];
   for (const one of conversation.toReversed()) {
-    const text = said(run, one, most.said);
+    // A comment that quotes or forges others stays one comment.
+    const text = said(run, one, most.said).replaceAll("\n", "\n  ");
     room -= byteLength(text);
     if (room < 0) break;
     kept.unshift(text);
