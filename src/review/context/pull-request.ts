@@ -92,8 +92,8 @@ function earlierSection(earlier: readonly EarlierFinding[]): string {
     .filter(({ path }) => path !== "")
     .toSorted((a, b) => states.indexOf(a.state) - states.indexOf(b.state));
   if (told.length === 0) return "";
-  const texts = told.map(({ path, line, title, state, replies }) => {
-    const place = line === null ? showPath(path) : `${showPath(path)}:${line}`;
+  const texts = told.map(({ path, side, line, title, state, replies }) => {
+    const place = `${showPath(path)}${line === null ? "" : `:${line}${side === "LEFT" ? " (removed)" : ""}`}`;
     const answers = replies.map(
       (reply) => `  reply: ${cut(reply, MAX_REPLY_BYTES).replaceAll("\n", "\n  ")}`,
     );

@@ -23,7 +23,7 @@ function laterRound({ known, allFiles, input }: MessageParts): string {
   const summary = cutAtLine(input.history?.summary ?? "", MAX_SUMMARY_BYTES).text;
   return [
     "# A later round",
-    `Earlier reviews have read ${countKnown(allFiles, known)} of the ${count(hunks, "hunk")} of this change; they are unchanged and need not be read again. Review what is new, together with what it touches: what it calls, who relies on it, and what it makes wrong or newly reachable in the rest of the change, which all tools show as before. A fault that lies in hunks read before is raised only when it is critical.`,
+    `Earlier reviews have read ${countKnown(allFiles, known)} of the ${count(hunks, "hunk")} of this change; they are unchanged and need not be read again. Review what is new, together with what it touches: what it calls, who relies on it, and what it makes wrong or newly reachable in the rest of the change, which the tools still show. A fault that lies in hunks read before is raised only when it is critical.`,
     summary === ""
       ? "The summary at the end is to be one of the change as a whole, not of this round."
       : `The summary at the end is to be one of the change as a whole, not of this round. The last review summed it up so:\n${wrapUntrusted("summary of the last review", summary)}`,

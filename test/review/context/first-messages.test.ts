@@ -124,7 +124,10 @@ describe("of the pull request the first message holds", () => {
             ],
           },
         ],
-        earlier: [earlierFinding({ path: "is\nthere.ts", line: null, state: "dismissed" })],
+        earlier: [
+          earlierFinding({ path: "is\nthere.ts", line: null, state: "dismissed" }),
+          earlierFinding({ path: "old.ts", line: 4, side: "LEFT" }),
+        ],
       },
     });
     expect(message).toMatch(
@@ -134,6 +137,7 @@ describe("of the pull request the first message holds", () => {
     expect(message).toContain('"is\\nthere.ts":1 failure: Type error (build)');
     expect(message).not.toContain("unchanged.ts:1");
     expect(message).toContain('"is\\nthere.ts" A leak [dismissed by a person]');
+    expect(message).toContain("old.ts:4 (removed) A leak [still open]");
     expect(message).toContain("Do not report again what is still open");
   });
 
