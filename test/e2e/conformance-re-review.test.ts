@@ -146,29 +146,6 @@ describe.concurrent("a finding that stands is not said again", patient, () => {
         expectSaidOnce(app);
       },
     ));
-
-  it("after a force-push of the same change onto a base that went on", () =>
-    onPull({ base, head, script: () => turn(wrong(), finish) }, async (app) => {
-      await app.review();
-      app.people.pushToBase(app.repository, { "src/other.js": numbers(40) });
-      app.people.forcePush(app.pull, head);
-      await app.review("synchronize");
-
-      expectSaidOnce(app);
-    }));
-
-  it("although a hundred reviews and comments of people stand before ours", () =>
-    onPull({ base, head, script: () => turn(wrong(), finish) }, async (app) => {
-      for (let n = 1; n <= 101; n++) {
-        app.people.comment(app.pull, "octocat", `Thought ${n}`);
-        await app.people.reviewComment(app.pull, "octocat", { path, line: 24, body: `Remark ${n}` });
-      }
-      await app.review();
-      await app.push({ "src/other.js": numbers(30, { 3: "const n3 = 0;" }) });
-
-      expectSaidOnce(app);
-      expect(app.pull.comments).toHaveLength(102);
-    }));
 });
 
 describe.concurrent("f': while a comment of ours is open", patient, () => {
@@ -186,39 +163,6 @@ describe.concurrent("f': while a comment of ours is open", patient, () => {
           check: "neutral",
         });
         expect(app.summary()).not.toMatch(/no problems|✅/i);
-      },
-    ));
-
-  it("and once somebody has resolved its thread, it is no longer held against the change", () =>
-    onPull(
-      { base, head, script: (_body, n) => (n === 0 ? turn(wrong(), finish) : turn(finish)) },
-      async (app) => {
-        await app.review();
-        for (const comment of app.pull.reviewComments) app.people.resolve(comment, "maintainer");
-        await app.push({ "src/other.js": numbers(30, { 3: "const n3 = 0;" }) });
-
-        expect(app.end()).toMatchObject({ reviews: 1, check: "success" });
-        expect(app.summary()).toMatch(/no problems/);
-      },
-    ));
-
-  it("a push that takes the code away makes the check green, once a look at the code has shown that it is fixed", () =>
-    onPull(
-      {
-        base,
-        head,
-        script: (_body, n) => (n === 0 ? turn(wrong(), finish) : turn(finish)),
-        resolution: "fixed",
-      },
-      async (app) => {
-        await app.review();
-        await app.push({ [path]: numbers(60, { 24: "const n24 = 24.0;" }) });
-
-        expect(app.end()).toMatchObject({
-          comments: [`${path} RIGHT 24`],
-          summaries: 1,
-          check: "success",
-        });
       },
     ));
 });

@@ -38,6 +38,7 @@ describe.concurrent("a conversation of many comments and reviews", patient, () =
         const before = app.github.requests.length;
         app.people.react(app.threads()[0]!, "octocat", "-1");
         await app.push({ "src/other.js": numbers(60, { 9: "const n9 = 0;" }) });
+        await app.idle();
 
         expect(app.end()).toMatchObject({ reviews: 1, comments: [`${path} RIGHT 24`], summaries: 1 });
         expect(app.summary()).toMatch(/dismissed/i);

@@ -199,14 +199,14 @@ describe.concurrent("a thread in which a person wrote", patient, () => {
       expect(app.threads().map(app.resolvedBy)).toEqual([null]);
     }));
 
-  it("is left resolved where a person resolved it, and its finding is not said again", () =>
+  it("is left resolved where a person resolved it, and its finding is neither said again nor held against the change", () =>
     onPull({ base, head, script: whenShown }, async (app) => {
       await app.review();
       app.people.resolve(app.threads()[0]!, "octocat");
       await app.comment("octocat", "/review full");
       await app.idle();
 
-      expect(app.end()).toMatchObject({ reviews: 1, comments: [`${path} RIGHT 24`] });
+      expect(app.end()).toMatchObject({ reviews: 1, comments: [`${path} RIGHT 24`], check: "success" });
       expect(app.resolvedBy(app.threads()[0]!)).toBe("octocat");
     }));
 });
