@@ -28,10 +28,16 @@ export function answersTo({ id, thread }: CommentRef, { conversation, lines, thr
   );
   // An answer in a thread is read from both.
   const inThreads = new Map([...lines, ...replies].map((text) => [text.id, text]));
-  const all = [...conversation, ...inThreads.values()].flatMap(({ body }) => answeredBy(body) ?? []);
+  const said = answeredIn(conversation);
+  const saidInThreads = answeredIn([...inThreads.values()]);
   const here = replies.filter((reply) => reply.thread === thread && answeredBy(reply.body) !== undefined);
-  return { given: all.includes(id), inThread: here.length, inAll: all.length };
+  // The ids of the two kinds of comments may coincide; an answer stands where its comment does.
+  const given = (thread === null ? said : saidInThreads).includes(id);
+  return { given, inThread: here.length, inAll: said.length + saidInThreads.length };
 }
+
+const answeredIn = (texts: readonly Pick<OwnText, "body">[]) =>
+  texts.flatMap(({ body }) => answeredBy(body) ?? []);
 
 /** The comment that a text of ours answers. */
 export function answeredBy(body: string): number | undefined {

@@ -44,6 +44,16 @@ describe("our answers", () => {
     expect(answersTo({ id: 99, thread: 300 }, ours)).toEqual({ given: false, inThread: 0, inAll: 4 });
   });
 
+  it("to a comment in the conversation and to one on a line are told apart, whose ids may coincide", () => {
+    const conversation = [{ id: 1, body: answer(7) }];
+    const threads = [thread({ replies: [reply(us, answer(8))] })];
+    const ours = { ...none, conversation, threads };
+    expect(answersTo({ id: 7, thread: 100 }, ours)).toMatchObject({ given: false, inAll: 2 });
+    expect(answersTo({ id: 8, thread: null }, ours)).toMatchObject({ given: false });
+    expect(answersTo({ id: 7, thread: null }, ours)).toMatchObject({ given: true });
+    expect(answersTo({ id: 8, thread: 100 }, ours)).toMatchObject({ given: true });
+  });
+
   it("are not what others mark as such", () => {
     const replies = [reply(person("mallory"), answer(7)), reply(bot, answer(7))];
     const given = answersTo({ id: 7, thread: 100 }, { ...none, threads: [thread({ replies })] });
