@@ -210,10 +210,10 @@ describe("words without end", () => {
     expect(typeof asks(body)).toBe("boolean");
   });
 
-  it.each(["\u200b", "…"])("are gone through once, also where they are signs between words: %j", (sign) => {
+  it.each(["…"])("are gone through once, also where they are signs between words: %j", (sign) => {
     const sentences = `is ${sign.repeat(980 / sign.length)}x. `.repeat(66);
     // With a second look from each sign on, this would take minutes.
-    for (let round = 0; round < 300; round += 1) {
+    for (let round = 0; round < 400; round += 1) {
       expect(dismisses(sentences)).toBe(false);
       expect(asks(sentences)).toBe(false);
     }
