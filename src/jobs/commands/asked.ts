@@ -51,6 +51,11 @@ export async function whySilent({ api, comment }: Asked): Promise<string | null>
   return inThread >= most.inThread || inAll >= most.inAll ? "we have answered too often here" : null;
 }
 
+/** Asked before anything is done that can be seen. Rejects with `lease_lost` where another worker has the job. */
+export async function requireOurs({ tools }: Pick<Asked, "tools">): Promise<void> {
+  if (!(await tools.stillOurs())) throw new AppError("lease_lost", "another worker has this job now");
+}
+
 /**
  * Answers the comment, where it stands, once. Where GitHub takes no comment (a locked conversation) or there are too many of
  * ours, nobody is told but the log.
@@ -58,10 +63,10 @@ export async function whySilent({ api, comment }: Asked): Promise<string | null>
  * @param text our own Markdown, given how many bytes there are for it
  */
 export async function say(asked: Asked, text: string | ((maxBytes: number) => string)): Promise<void> {
-  const { api, comment, job, tools, deps } = asked;
+  const { api, comment, job, deps } = asked;
   const silent = await whySilent(asked);
   if (silent !== null) return deps.log.info(jobFields(job), `Not answered: ${silent}`);
-  if (!(await tools.stillOurs())) throw new AppError("lease_lost", "another worker has this job now");
+  await requireOurs(asked);
   const at = { id: comment.id, url: comment.thread === null ? pageOf(asked) : null };
   const body = renderAnswer(typeof text === "string" ? () => text : text, at);
   try {

@@ -2,12 +2,13 @@ import type { Pause } from "../../ledger/state.ts";
 import type { Outcome } from "../../queue/job.ts";
 import { untrustedCode } from "../../reporters/render-untrusted.ts";
 import { updateState } from "../../reporters/sticky.ts";
-import { type Asked, answered, isAnswered, reviewAfter, say } from "./asked.ts";
+import { type Asked, answered, isAnswered, requireOurs, reviewAfter, say } from "./asked.ts";
 
 /** Stops reviews that events start. Done before it is said; a comment that was answered changes nothing any more. */
 export async function pause(asked: Asked): Promise<Outcome> {
   const { api, by, deps } = asked;
   if (await isAnswered(asked)) return { kind: "done", reason: "it was paused already" };
+  await requireOurs(asked);
   let standing: Pause | null = null;
   await updateState(api, (state) => {
     standing = state.paused;
@@ -24,6 +25,7 @@ export async function pause(asked: Asked): Promise<Outcome> {
 /** Lets events start reviews again, and makes up for those that were left out. */
 export async function resume(asked: Asked): Promise<Outcome> {
   if (!(await isAnswered(asked))) {
+    await requireOurs(asked);
     await updateState(asked.api, (state) => ({ ...state, paused: null }));
     await say(asked, "Resumed: what came meanwhile is reviewed now, and pushes are reviewed again.");
   }

@@ -6,7 +6,7 @@ import { untrustedCode } from "../../reporters/render-untrusted.ts";
 import { escapeInvisible } from "../../text/escape-invisible.ts";
 import { fence } from "../../text/fence.ts";
 import { addRule } from "./add-rule.ts";
-import { type Asked, answered, isAnswered, pageOf } from "./asked.ts";
+import { type Asked, answered, isAnswered, pageOf, requireOurs } from "./asked.ts";
 import { patchOf } from "./patch.ts";
 
 /** Characters. A rule is a sentence or two; who wants more writes a guideline file. */
@@ -74,10 +74,13 @@ const INHERITED =
 async function propose(asked: Asked, { baseRef }: PullRequest, proposal: Proposal): Promise<Outcome> {
   const { deps, job, tools, comment, by } = asked;
   const { path, after, rule } = proposal;
+  await requireOurs(asked);
+  // The ids of the two kinds of comments may coincide.
+  const asking = comment.thread === null ? `${comment.id}` : `review-${comment.id}`;
   try {
     const writer = await deps.github.writer(job.task.repository, tools.signal);
     const page = await writer.propose({
-      branch: `hunkwise/remember-${comment.id}`,
+      branch: `hunkwise/remember-${asking}`,
       base: baseRef,
       ...{ path, text: after },
       title: "Remember a rule for reviews",

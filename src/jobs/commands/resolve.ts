@@ -8,7 +8,7 @@ import { plural } from "../../reporters/outcome.ts";
 import { postOnce } from "../../reporters/post-once.ts";
 import { untrustedCode } from "../../reporters/render-untrusted.ts";
 import { isRefusal } from "../attempts.ts";
-import { type Asked, answered, isAnswered, reviewAfter, say } from "./asked.ts";
+import { type Asked, answered, isAnswered, requireOurs, reviewAfter, say } from "./asked.ts";
 
 /** GitHub takes about one comment a second: more would hold up everything else of the repository for minutes. */
 const MOST = 100;
@@ -43,8 +43,10 @@ const isWanted = ({ comment, state, dismissal }: LedgerEntry, thread: number | n
 const isHalfDone = ({ dismissal, resolved }: LedgerEntry) => dismissal?.how === "command" && !resolved;
 
 /** Whether it was told of; not where GitHub takes no answer. */
-async function dismiss({ comment }: LedgerEntry, { api, by, job, deps }: Asked): Promise<boolean> {
+async function dismiss({ comment }: LedgerEntry, asked: Asked): Promise<boolean> {
   if (comment === null) return false;
+  await requireOurs(asked);
+  const { api, by, job, deps } = asked;
   const marker = formatMarker({ kind: "dismissed", comment, by });
   const stands = async () =>
     (await api.ownReviewComments()).some(({ body }) => {

@@ -7,17 +7,22 @@ import { help } from "./help.ts";
 import { pause, resume } from "./pause.ts";
 import { remember } from "./remember.ts";
 import { resolve } from "./resolve.ts";
+import { answerAuthor } from "./run-reply.ts";
 
 export type CommandJob = ClaimedJob & { task: CommandTask };
 
 /**
- * Does what a person asked for in a comment. Who cannot write to the repository gets no answer and costs nothing. May be run
+ * Does what a person asked for in a comment. Who cannot write to the repository gets no answer and costs nothing, but for
+ * the author's questions in our threads. May be run
  * again after a crash at any point: an answer stands once, and what was paid for is not paid again.
  */
 export async function runCommand(job: CommandJob, tools: JobTools, deps: JobDependencies): Promise<Outcome> {
   const asked = await askedIn(job, tools, deps);
-  if (!(await mayWrite(asked))) return { kind: "skipped", reason: `${asked.by} has no write access` };
   const { command } = job.task;
+  if (!(await mayWrite(asked))) {
+    if (command.name === "ask") return answerAuthor(asked, command.question);
+    return { kind: "skipped", reason: `${asked.by} has no write access` };
+  }
   if (command.name === "ask") return answerQuestion(asked, command.question);
   await react(asked);
   switch (command.name) {

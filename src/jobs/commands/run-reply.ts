@@ -1,11 +1,14 @@
+import type { RepoConfig } from "../../config/repo-config.ts";
 import { atLeast } from "../../finding.ts";
 import type { PullRequest } from "../../github/pull-request-api.ts";
 import { parseMarker } from "../../ledger/marker.ts";
 import { asks, dismisses } from "../../ledger/words.ts";
-import type { ClaimedJob, Outcome, ReplyTask } from "../../queue/job.ts";
+import type { ClaimedJob, CommandTask, Outcome, ReplyTask } from "../../queue/job.ts";
 import type { JobTools } from "../../queue/run-job.ts";
+import { currentLedger } from "../../reporters/current-ledger.ts";
 import type { JobDependencies } from "../job-dependencies.ts";
 import { loadConfig } from "../load-config.ts";
+import { pauseReason, skipReason } from "../skip-reason.ts";
 import { answerQuestion } from "./answer-question.ts";
 import { type Asked, isBot, mayWrite, react, reviewAfter } from "./asked.ts";
 
@@ -29,15 +32,49 @@ export async function runReply(job: ReplyJob, tools: JobTools, deps: JobDependen
     const isEnough = isWriter || (await isMild(asked));
     if (!isEnough) return { kind: "skipped", reason: `${by} may not dismiss a finding this severe` };
     await react(asked);
-    return reviewAfter(asked);
+    const unwanted = isWriter ? undefined : await whyUnwanted(asked, pull);
+    return unwanted === undefined ? reviewAfter(asked) : { kind: "skipped", reason: unwanted };
   }
   if (!asks(body)) return { kind: "done", reason: "it asks nothing" };
-  const { config } = await loadConfig({ api, pull, repository }, deps, tools.signal);
-  const { answers } = config.conversation;
-  const isAnswered = answers === "author" || (answers === "writers" && isWriter);
-  return isAnswered
-    ? answerQuestion(asked, body)
-    : { kind: "skipped", reason: `the configuration leaves questions of ${by} in threads unanswered` };
+  return answerInThread(asked, pull, { text: body, isWriter });
+}
+
+/**
+ * Answers a question by which somebody who cannot write speaks to us by name: in a thread of ours, the author's is one like
+ * any reply's. Everybody else's is left without a word.
+ */
+export async function answerAuthor(asked: Asked<CommandTask>, question: string): Promise<Outcome> {
+  const { api, comment, by } = asked;
+  const isInOurs = comment.thread !== null && !isBot(by) && (await api.isOwnReviewComment(comment.thread));
+  const pull = isInOurs === true ? await api.pull() : undefined;
+  if (pull === undefined || !isAuthor(pull, by))
+    return { kind: "skipped", reason: `${by} has no write access` };
+  return answerInThread(asked, pull, { text: question, isWriter: false });
+}
+
+async function answerInThread(
+  asked: Asked<CommandTask | ReplyTask>,
+  pull: PullRequest,
+  { text, isWriter }: { text: string; isWriter: boolean },
+): Promise<Outcome> {
+  const { answers } = (await configOf(asked, pull)).conversation;
+  if (answers === "author" || (answers === "writers" && isWriter)) return answerQuestion(asked, text);
+  return {
+    kind: "skipped",
+    reason: `the configuration leaves questions of ${asked.by} in threads unanswered`,
+  };
+}
+
+/**
+ * Why an event would start no review. Who cannot write starts none either by a dismissal: it would read what was pushed while
+ * somebody has paused reviews. What was dismissed is so at the next one.
+ */
+async function whyUnwanted(asked: Asked, pull: PullRequest): Promise<string | undefined> {
+  return skipReason(await configOf(asked, pull), pull) ?? pauseReason(await currentLedger(asked.api, pull));
+}
+
+async function configOf({ api, job, deps, tools }: Asked, pull: PullRequest): Promise<RepoConfig> {
+  return (await loadConfig({ api, pull, repository: job.task.repository }, deps, tools.signal)).config;
 }
 
 const isAuthor = ({ author }: PullRequest, login: string) => author.toLowerCase() === login.toLowerCase();

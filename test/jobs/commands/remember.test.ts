@@ -36,6 +36,16 @@ describe("remember", () => {
     expect(on.proposals.map(({ path }) => path)).toEqual([".github/hunkwise.yaml", ".github/hunkwise.yml"]);
   });
 
+  it("takes a branch of its own for each comment, on a line too, whose ids may coincide", async () => {
+    const thread = await on.finding("f1");
+    await remember("One.");
+    await on.command({ name: "remember", rule: "Two." }, { thread });
+    expect(on.proposals.map(({ branch }) => branch)).toEqual([
+      "hunkwise/remember-9001",
+      "hunkwise/remember-review-9001",
+    ]);
+  });
+
   it("shows a patch and the permission that it takes where it may not write", async () => {
     on.mayWriteContents = false;
     on.files.set(".github/hunkwise.yml", "effort: low\n");

@@ -70,6 +70,16 @@ describe("a command", () => {
     expect(on.said()).toEqual([]);
   });
 
+  it.each(all.filter(({ name }) => name !== "ask" && name !== "help"))(
+    "is done by nobody who has lost the job to another worker: $name",
+    async (command) => {
+      const thread = await on.finding("f1");
+      on.isOurs = false;
+      await expect(on.command(command, { thread })).rejects.toMatchObject({ code: "lease_lost" });
+      expect([on.ours(thread), on.github.comments, on.proposals]).toEqual([[], [], []]);
+    },
+  );
+
   it("ends quietly in a conversation that takes no comments", async () => {
     on.github.faults.push({ call: "createComment", error: refusal("github_forbidden") });
     expect(await on.command(help)).toMatchObject({ kind: "done" });

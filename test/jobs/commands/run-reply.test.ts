@@ -71,6 +71,29 @@ describe("an answer of a person in a thread of ours", () => {
     expect(requests()).toBe(1);
   });
 
+  it.each([
+    ["author", "ada", 1],
+    ["writers", "ada", 0],
+    ["author", "eve", 0],
+    ["nobody", "grace", 1],
+  ])(
+    "that speaks to us by name is answered as well, in our own threads: %s, %s",
+    async (whose, by, count) => {
+      on.files.set(".github/hunkwise.yml", `conversation: { answers: ${whose} }\n`);
+      const thread = await on.finding("f1");
+      await on.command({ name: "ask", question }, { thread, by });
+      expect([on.ours(thread).length, requests(), on.github.count("react")]).toEqual([count, count, count]);
+    },
+  );
+
+  it("that speaks to us by name in a thread of somebody else is for people who can write", async () => {
+    const thread = (await on.finding("f1")) + 50;
+    expect(await on.command({ name: "ask", question }, { thread, by: "ada" })).toMatchObject({
+      kind: "skipped",
+    });
+    expect([requests(), on.github.count("react")]).toEqual([0, 0]);
+  });
+
   it("by the author alone dismisses nothing that is severe", async () => {
     const thread = await on.finding("f1", "high");
     const outcome = await answers(thread, "ada", "This is intended.");
@@ -86,6 +109,18 @@ describe("an answer of a person in a thread of ours", () => {
     expect(on.summary()).toMatch(/dismissed by `ada`/);
     expect(on.ours(thread)).toEqual([]);
     expect(on.checks()).toHaveLength(1);
+  });
+
+  it.each([
+    ["it is paused", async () => void (await on.command({ name: "pause" }, { commentId: 9_050 }))],
+    ["it is a draft", () => Object.assign(on.github.state, { draft: true })],
+    ["a label keeps it back", () => on.files.set(".github/hunkwise.yml", "review: { labels: [ready] }\n")],
+  ])("that dismisses starts no review for the author where none is wanted: %s", async (_, keepBack) => {
+    await keepBack();
+    const thread = await on.finding("f1", "medium");
+    const outcome = await answers(thread, "ada", "This is intended.");
+    expect(outcome).toMatchObject({ kind: "skipped" });
+    expect([requests(), on.checkouts, on.checks()]).toEqual([0, 0, []]);
   });
 
   it("that dismisses a severe one is heeded when somebody wrote it who can write", async () => {
