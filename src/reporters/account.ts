@@ -1,6 +1,8 @@
 import { isStanding, type Ledger, type LedgerEntry } from "../ledger/entry.ts";
 import type { LedgerState } from "../ledger/state.ts";
+import { fileMark, lookAgain } from "../review/known/content-hash.ts";
 import type { LedgerUpdate, ReviewResult } from "../review/review-result.ts";
+import { unfinishedSummary } from "../review/stop-reasons.ts";
 import { summaryOf } from "./outcome.ts";
 import type { Places } from "./publication.ts";
 
@@ -63,26 +65,64 @@ function mayBeFixed(entry: LedgerEntry): boolean {
   return entry.state === "fixed" || (isStanding(entry) && !entry.isTheirs && entry.thread !== null);
 }
 
-/** What the next review has to know of this one. Without an update of the ledger what was known stays. */
+/**
+ * What the next review has to know of this one. Without an update of the ledger what was known stays.
+ *
+ * @param told fixed findings in whose threads that was said now
+ */
 export function stateAfter(
   result: ReviewResult,
   { posted, annotated, standing, listed }: Places,
   { state, entries }: Pick<Ledger, "state" | "entries">,
+  told: ReadonlySet<LedgerEntry> = new Set(),
 ): LedgerState {
   if (result.ledger === null) return state;
-  const commented = entries.filter(({ comment }) => comment !== null).map(({ id }) => id);
-  const ids = [...state.posted, ...commented, ...posted.map(({ id }) => id)];
+  const said = summaryOf(result);
+  const { unit, hashes } = result.ledger.reviewed;
+  const due = untoldFiles(result.ledger, entries, told);
   const annotatedBefore = standing.filter(({ entry }) => entry === null).map(({ finding }) => finding);
   return {
-    reviewed: result.ledger.reviewed,
-    posted: [...new Set(ids)],
+    reviewed: { unit, hashes: [...hashes, ...due.map((path) => lookAgain(fileMark(path)))] },
+    posted: postedBy(state, entries, told, posted),
     carried: [
       ...listed.map(({ finding, reason }) => ({ finding, standing: "listed" as const, reason })),
       ...[...annotated, ...annotatedBefore].map((finding) => {
         return { finding, standing: "annotated" as const, reason: "" };
       }),
     ],
-    summary: summaryOf(result) || state.summary,
+    summary: said === unfinishedSummary(result.stop_reason) ? state.summary : said || state.summary,
     paused: state.paused,
   };
+}
+
+/** Ids whose comment has to be there. Not those of what is fixed: whoever deletes such a comment has dismissed nothing. */
+function postedBy(
+  { posted }: LedgerState,
+  entries: readonly LedgerEntry[],
+  told: ReadonlySet<LedgerEntry>,
+  now: Places["posted"],
+): string[] {
+  const isFixed = (entry: LedgerEntry) => entry.state === "fixed" || told.has(entry);
+  const commented = entries.filter(({ comment }) => comment !== null);
+  const fixed = new Set(commented.filter(isFixed).map(({ id }) => id));
+  const others = commented.filter((entry) => !isFixed(entry)).map(({ id }) => id);
+  return [...new Set([...posted.filter((id) => !fixed.has(id)), ...others, ...now.map(({ id }) => id)])];
+}
+
+/** Files with findings that are fixed, which could not be said: nobody else remembers it, so the next review has to look again. */
+function untoldFiles(
+  { resolutions }: LedgerUpdate,
+  entries: readonly LedgerEntry[],
+  told: ReadonlySet<LedgerEntry>,
+): string[] {
+  const fixed = new Set(resolutions.filter(({ state }) => state === "fixed").map(({ comment }) => comment));
+  const untold = entries.filter(
+    (entry) =>
+      entry.comment !== null &&
+      fixed.has(entry.comment) &&
+      isStanding(entry) &&
+      !entry.isTheirs &&
+      !told.has(entry),
+  );
+  return [...new Set(untold.map(({ path }) => path))];
 }

@@ -1,4 +1,5 @@
 import { AppError } from "../errors.ts";
+import type { LedgerEntry } from "../ledger/entry.ts";
 import { formatMarker, parseMarker } from "../ledger/marker.ts";
 import type { FixedFinding } from "./account.ts";
 import { postOnce } from "./post-once.ts";
@@ -9,26 +10,34 @@ import { untrustedLine } from "./render-untrusted.ts";
 /** A sentence that was asked for; more would be a lecture. */
 const mostReasonBytes = 600;
 
+export interface Answered {
+  /** What the maintainer should know, once for all threads: GitHub lets only Apps resolve that may write contents. */
+  notices: string[];
+  /** Those in whose threads it was said now. */
+  told: ReadonlySet<LedgerEntry>;
+}
+
 /**
  * Says in the threads of fixed findings that they are fixed, and resolves them. What was said before a crash is not said again.
- * Resolves to what the maintainer should know, once for all threads: GitHub lets only Apps resolve that may write contents.
  *
  * Rejects with `stale_head` when the pull request has moved on: what was seen to be fixed in its old head may be back.
  */
-export async function answerFixed(fixed: readonly FixedFinding[], context: PostContext): Promise<string[]> {
+export async function answerFixed(fixed: readonly FixedFinding[], context: PostContext): Promise<Answered> {
   const waiting = fixed.filter(({ entry }) => entry.state !== "fixed" || !(entry.resolved || entry.isTheirs));
-  if (waiting.length === 0) return [];
+  const told = new Set<LedgerEntry>();
+  if (waiting.length === 0) return { notices: [], told };
   const { headSha } = await context.api.pull();
   if (headSha !== context.headSha) throw new AppError("stale_head", `The head moved on to ${headSha}`);
   const closed = new Map<"reply" | "resolve", string>();
   for (const one of waiting) {
     const isSaid = one.entry.state === "fixed" || (await attempt("reply", () => say(one, context), closed));
+    if (isSaid) told.add(one.entry);
     const { thread } = one.entry;
     if (isSaid && thread !== null) {
       await attempt("resolve", () => context.api.resolveThread(thread), closed);
     }
   }
-  return [...closed.values()];
+  return { notices: [...closed.values()], told };
 }
 
 const channels = {

@@ -89,9 +89,9 @@ async function publish(options: PublishOptions, pull: PullRequest): Promise<Publ
   const posted = await postFindings(routes, context, options);
   const account = accountOf(result, posted, standing.ledger, new Set(standing.mine.values()));
   const answered = await answerFixed(account.fixed, context);
-  const notices = told(posted.notices, answered, standing.ledger.notice ?? undefined);
+  const notices = told(posted.notices, answered.notices, standing.ledger.notice ?? undefined);
   const input: SummaryInput = { ...posted, ...account, notices };
-  const memory = { trigger, state: stateAfter(result, posted, standing.ledger) };
+  const memory = { trigger, state: stateAfter(result, posted, standing.ledger, answered.told) };
   const summarise = async (notices: readonly string[]) =>
     tryChannel("summary comment", () =>
       postSummary(api, renderSummaryComment({ ...input, notices }, context, memory), sleep),
@@ -157,7 +157,7 @@ async function plan(
   { headSha: head, trigger, checkTrigger }: PostContext,
   pull: PullRequest,
 ): Promise<{ routes: Routed[]; standing: Standing }> {
-  const standing = await readStanding(api, { head, trigger }, pull);
+  const standing = onlyFound(await readStanding(api, { head, trigger }, pull), result);
   if (standing.pending) await tryChannel("comments", () => api.discardPendingReviews());
   const annotated = new Set<string>();
   if (check.takenUp) {
@@ -166,6 +166,12 @@ async function plan(
     });
   }
   return { routes: planPublication({ result, standing, annotated, maxComments }), standing };
+}
+
+/** What an attempt before posted and this result does not have is an earlier comment like any other, and holds the check run. */
+function onlyFound(standing: Standing, { findings }: ReviewResult): Standing {
+  const found = new Set(findings.map(({ finding }) => finding.id));
+  return { ...standing, mine: new Map([...standing.mine].filter(([id]) => found.has(id))) };
 }
 
 /** Takes the findings down the ladder: lines and files, then annotations; what no channel took is for the summary. */

@@ -1,9 +1,11 @@
 import { describe, expect, it } from "vitest";
 import { updateState } from "../../src/reporters/sticky.ts";
+import { fileMark, lookAgain } from "../../src/review/known/content-hash.ts";
+import { unfinishedSummary } from "../../src/review/stop-reasons.ts";
 import { again, firstComment, fixed, last, repeats, reworded, stateOf, withOne } from "./ledger-rounds.ts";
-import { MemoryGitHub, refusal } from "./memory-github.ts";
+import { ambiguous, MemoryGitHub, refusal } from "./memory-github.ts";
 import { conclusion, inlineIds, many, onFile, placed, publish, summary } from "./publish-to-memory.ts";
-import { sampleResult } from "./sample-result.ts";
+import { sampleResult, sampleUpdate } from "./sample-result.ts";
 
 describe("a finding that an earlier comment says", () => {
   it("is not posted again, and holds the check run", async () => {
@@ -113,6 +115,46 @@ describe("what the summary remembers", () => {
     expect(stateOf(github)).toMatchObject({ paused, summary: "before" });
   });
 
+  it("keeps the words of the last review that had any where one is not finished", async () => {
+    const github = new MemoryGitHub();
+    const cut = sampleResult({
+      ...{ findings: [], stop_reason: "model_error" },
+      summary: unfinishedSummary("model_error"),
+    });
+    await again(github, [], {}, { result: cut });
+    expect(stateOf(github).summary).toBe("");
+    await again(github, [], {}, { trigger: "comment:6" });
+    await again(github, [], {}, { result: cut, trigger: "comment:7" });
+    expect(stateOf(github).summary).toBe("Adds a total to the cart.");
+  });
+
+  it.each([
+    ["where GitHub does not tell of threads", "ownThreads"],
+    ["where GitHub takes no answer", "reply"],
+  ] as const)(
+    "lets the next review look again at what is fixed and was not said to be, %s",
+    async (_, call) => {
+      const github = await withOne();
+      github.faults.push({ call, error: refusal("github_forbidden") });
+      await again(github, [], { reviewed, ...fixed(firstComment(github)) });
+      const due = lookAgain(fileMark("src/a.ts"));
+      expect(stateOf(github).reviewed?.hashes.toSorted()).toEqual([due, ...reviewed.hashes].toSorted());
+
+      github.faults.length = 0;
+      await again(github, [], { reviewed, ...fixed(firstComment(github)) }, { trigger: "comment:6" });
+      expect(stateOf(github).reviewed).toEqual(reviewed);
+    },
+  );
+
+  it("does not take for dismissed what was fixed before a person deleted its comment", async () => {
+    const github = await withOne();
+    await again(github, [], fixed(firstComment(github)));
+    github.delete(firstComment(github));
+    await again(github, [], {}, { trigger: "comment:7" });
+    expect(summary(github)).not.toContain("dismissed");
+    expect(stateOf(github).posted).toEqual([]);
+  });
+
   it("stays as it was where nothing is remembered of a review", async () => {
     const github = new MemoryGitHub();
     await again(github, [], { reviewed });
@@ -133,6 +175,29 @@ describe("what the summary remembers", () => {
     expect(await again(github, [listed, annotated], { carried })).toMatchObject({ posted: 1, listed: 1 });
     expect(inlineIds(github)).toEqual(["a.ts:2"]);
     expect(summary(github)).toContain("_Not on its line: its file is binary._");
+  });
+});
+
+describe("a comment of an interrupted attempt", () => {
+  async function interrupted() {
+    const github = new MemoryGitHub();
+    github.faults.push({ call: "createComment", error: ambiguous() });
+    await expect(publish(github, many(1, { severity: "high" }))).rejects.toThrow();
+    github.faults.length = 0;
+    return github;
+  }
+
+  it("holds the check run where the next attempt does not find the same again", async () => {
+    const github = await interrupted();
+    await publish(github, []);
+    expect(last(github)).toMatchObject({ conclusion: "neutral", title: "Nothing new, 1 open from earlier" });
+  });
+
+  it("says what the next attempt finds in other words", async () => {
+    const github = await interrupted();
+    const ledger = sampleUpdate(repeats(reworded, firstComment(github)));
+    const done = await publish(github, [], { result: sampleResult({ findings: [reworded], ledger }) });
+    expect(done).toMatchObject({ posted: 0, standing: 1, listed: 0 });
   });
 });
 
