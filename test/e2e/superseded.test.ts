@@ -1,3 +1,5 @@
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
 import { describe, expect, it } from "vitest";
 import type { ChatRequestBody } from "../support/fake-openai.ts";
 import { finding, finish, numbers, onApp, patient, turn, until } from "./conformance-fixture.ts";
@@ -48,6 +50,59 @@ describe("a push while the head before it is reviewed", patient, () => {
     );
   });
 });
+
+describe("a push while a large change is read in parts", patient, () => {
+  it("leaves what was read to its end read: only the rest is asked for again", () => {
+    const folders = ["one", "two", "three", "four"];
+    const files = (value: number) =>
+      Object.fromEntries(folders.map((name) => [`${name}/a.js`, numbers(400, everyThird(value, name))]));
+    const gate = Promise.withResolvers<void>();
+    let hasPushed = false;
+    const read: string[] = [];
+    return onApp(
+      {
+        base: Object.fromEntries(folders.map((name) => [`${name}/a.js`, numbers(400)])),
+        head: files(1),
+        // Units of about one file each.
+        env: { HUNKWISE_CONTEXT_TOKENS: "12000" },
+        script: async (body) => {
+          const diff = JSON.stringify(body.messages).split("# Diff").at(-1) ?? "";
+          const shown = folders.filter((name) => diff.includes(`## ${name}/a.js`));
+          if (hasPushed) read.push(...shown);
+          // The last folder's reader hangs until the push has come.
+          if (!hasPushed && shown.includes("four")) await gate.promise;
+          return turn(finish);
+        },
+      },
+      async (app) => {
+        await app.send("opened");
+        await until(() => unitsOf(app.dataFolder) >= 3);
+        hasPushed = true;
+        app.people.push(app.pull, { "README.md": "Read me\n" });
+        await app.send("synchronize");
+        await app.concluded();
+        gate.resolve();
+        await app.idle();
+
+        expect([...new Set(read)]).toEqual(["four"]);
+        expect(app.end()).toMatchObject({ summaries: 1, check: "success" });
+      },
+    );
+  });
+});
+
+/** Every third line is another number, so that a file has many hunks' worth of changed lines. */
+function everyThird(value: number, name: string): Record<number, string> {
+  const lines = Array.from({ length: 133 }, (_, at) => 3 * at + 1);
+  return Object.fromEntries(lines.map((line) => [line, `const ${name}${line} = ${value}${line};`]));
+}
+
+/** How many units are on record as read to their end. */
+function unitsOf(dataFolder: string): number {
+  using database = new DatabaseSync(join(dataFolder, "queue.db"), { readOnly: true });
+  const rows = database.prepare("SELECT entry FROM trajectory").all();
+  return rows.filter(({ entry }) => /"kind":"unit"/.test(String(entry))).length;
+}
 
 describe("ten pushes within a short window", patient, () => {
   it("are at most two reviews that run to their end, and the newest head is reviewed", () =>
