@@ -125,8 +125,12 @@ export function overlaps(
 }
 
 /** Whether it stands where the old code, now gone, has stood. */
-function isNearOld({ symbol, line }: Finding, earlier: EarlierFinding): boolean {
-  if (symbol !== null && symbol === earlier.symbol) return true;
+function isNearOld(finding: Finding, earlier: EarlierFinding): boolean {
+  const isKnown = finding.symbol !== null && earlier.symbol !== null;
+  return isKnown ? finding.symbol === earlier.symbol : isNearOldLines(finding, earlier);
+}
+
+export function isNearOldLines({ line }: Finding, earlier: EarlierFinding): boolean {
   const old = earlier.line ?? earlier.original_line;
   return old !== null && Math.abs(line - old) <= NEAR_LINES;
 }

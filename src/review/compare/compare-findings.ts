@@ -50,7 +50,11 @@ export async function compareFindings<Earlier extends EarlierFinding>(
   const asked = run ? collisions.slice(0, MOST_QUESTIONS) : [];
   const same = run && asked.length > 0 ? await askSame(run, asked) : null;
   const unanswered = same === null ? collisions : collisions.slice(asked.length);
-  const assumed = unanswered.filter((one) => one.isSamePlace && one.earlier.state === "dismissed");
+  // Whoever dismissed something mild has not spoken of anything worse.
+  const assumed = unanswered.filter(
+    ({ isSamePlace, earlier: one, finding }) =>
+      isSamePlace && one.state === "dismissed" && rank(finding) >= severities.indexOf(one.severity),
+  );
   const taken = new Set<Earlier>(repeats.values());
   for (const { finding, earlier: one } of [...(same ?? []), ...assumed]) {
     // A dismissed one stands for all restatements of it, an open one for a single finding.

@@ -1,7 +1,8 @@
 import type { Finding } from "../../finding.ts";
 import { codeHash } from "../../ledger/code-hash.ts";
 import type { EarlierFinding } from "../review-input.ts";
-import { type EarlierFacts, isBare, isSameFile, overlaps } from "./certain-pairs.ts";
+import { type EarlierFacts, isBare, isNearOldLines, isSameFile, overlaps } from "./certain-pairs.ts";
+import { titlesAlike } from "./titles.ts";
 
 /** Two that may tell of one problem: who knows both texts can say. */
 export interface NearCollision<Earlier extends EarlierFinding = EarlierFinding> {
@@ -47,7 +48,7 @@ function collision<Earlier extends EarlierFinding>(
   const isSamePlace = place !== null && isSameFile(finding, earlier, facts) && overlaps(finding, place);
   const isNear =
     isSamePlace ||
-    (place === null && isOfThatCode(finding, earlier, facts)) ||
+    (place === null && (isOfThatCode(finding, earlier, facts) || isSaidNear(finding, earlier, facts))) ||
     (earlier.state === "outdated" && hasSymbolOf(finding, earlier)) ||
     (earlier.state === "dismissed" && isBeside(finding, earlier, place?.end ?? null));
   return isNear ? { finding, earlier, isSamePlace } : null;
@@ -56,6 +57,12 @@ function collision<Earlier extends EarlierFinding>(
 /** The same code under another category. */
 const isOfThatCode = (finding: Finding, earlier: EarlierFinding, facts: EarlierFacts) =>
   earlier.code !== null && isSameFile(finding, earlier, facts) && codeHash(finding.quote) === earlier.code;
+
+/** In a definition of another name, which may be the old one renamed. */
+const isSaidNear = (finding: Finding, earlier: EarlierFinding, facts: EarlierFacts) =>
+  isSameFile(finding, earlier, facts) &&
+  isNearOldLines(finding, earlier) &&
+  titlesAlike(finding.title, earlier.title);
 
 const hasSymbolOf = ({ symbol }: Finding, earlier: EarlierFinding) =>
   symbol !== null && symbol === earlier.symbol;

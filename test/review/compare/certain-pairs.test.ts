@@ -70,6 +70,8 @@ describe("an earlier comment tells of a finding", () => {
     expect(pairsOf([found({ title, line: 300 })], [one])).toHaveLength(1);
     expect(pairsOf([found({ title, line: 40, symbol: null })], [one])).toHaveLength(1);
     expect(pairsOf([found({ title, line: 300, symbol: "count" })], [one])).toEqual([]);
+    // The next definition may well have the same kind of fault.
+    expect(pairsOf([found({ title, line: 20, symbol: "count" })], [one])).toEqual([]);
   });
 
   it("under the name that its file had before", () => {

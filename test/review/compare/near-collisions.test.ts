@@ -31,6 +31,15 @@ describe("a finding may be what an earlier comment says", () => {
     expect(near(found({ line: 90, symbol: null }), { ...outdated, symbol: null })).toEqual([]);
   });
 
+  it("in another definition near the lines that its code had, where the titles say the same", () => {
+    const outdated = earlierFinding({ line: null, original_line: 12, state: "outdated" });
+    const renamed = found({ line: 20, symbol: "count", title: outdated.title });
+
+    expect(near(renamed, outdated)).toEqual([false]);
+    expect(near({ ...renamed, title: "It rounds down" }, outdated)).toEqual([]);
+    expect(near({ ...renamed, line: 90 }, outdated)).toEqual([]);
+  });
+
   it("in the definition of one that was dismissed, or within ten lines of it", () => {
     const dismissed = earlierFinding({ state: "dismissed" });
 

@@ -90,6 +90,18 @@ describe("a finding that an earlier comment tells of", () => {
     expect(result.findings).toHaveLength(1);
   });
 
+  it("is new without a model's word where it is worse than what a person dismissed there", async () => {
+    const script = {
+      review: () => reports(finding({ title: "Carts go below zero" })),
+      compare: () => new AppError("model_failed", "no answer"),
+    };
+    const mild = comment({ state: "dismissed", severity: "low" });
+    const { result, ledger } = await first({ earlier: [mild], script });
+
+    expect(ledger.repeats).toEqual([]);
+    expect(result.findings).toHaveLength(1);
+  });
+
   it("is new once that one was fixed, and at another place", async () => {
     const fixed = await first({
       earlier: [comment({ state: "fixed" })],
