@@ -59,6 +59,20 @@ describe("what the check of a comment is shown", () => {
     expect(text).toContain("3|  for (const price of prices) sum += price;");
   });
 
+  it("is the definition in the file that it has moved to, and which files were changed", async () => {
+    const text = await shown("apart", { line: null, state: "outdated" });
+    const [here = "", there = ""] = text.split("# What goes by that name in another changed file");
+    expect(here).toContain("1|declare function total");
+    expect(there).toMatch(/^\n<untrusted [^>]+>\n## total\.ts\n1\|export function total/);
+    expect(there).toContain("3|  for (const price of prices) sum -= price;");
+    expect(there).toMatch(/\ntotal\.ts {2}added\n/);
+  });
+
+  it("is no other file where the definition is still there", async () => {
+    const text = await shown("fixed", { line: null, state: "outdated" });
+    expect(text).not.toContain("# Changed files");
+  });
+
   it("is what else was changed where the file is not there any more", async () => {
     const text = await shown("fixed", { path: "gone.ts", line: null, state: "outdated" }, null);
     expect(text).toContain("Its file is not there any more");

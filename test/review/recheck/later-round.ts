@@ -45,9 +45,14 @@ const heads: Record<string, Record<string, string>> = {
       fill.map((text) => text.replace("l", "L")),
     ),
   },
+  /** What was wrong stands in a file of its own. */
+  apart: {
+    "cart.ts": `declare function total(prices: number[]): number;\n${fill.join("\n")}\n`,
+    "total.ts": cart("sum -= price", "prices.length"),
+  },
   left: { "cart.ts": cart("sum += price", "prices.length"), "other.ts": "export const one = 2;\n" },
 };
-export type Head = "first" | "elsewhere" | "fixed" | "beside" | "moved" | "left";
+export type Head = "first" | "elsewhere" | "fixed" | "beside" | "moved" | "apart" | "left";
 
 type Opened = Awaited<ReturnType<typeof openRepository>>;
 
