@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { scriptedModel } from "../../../src/llm/scripted.ts";
 import { renderDryRun } from "../../../src/reporters/render-dry-run.ts";
-import { sampleFinding, sampleResult } from "../../reporters/sample-result.ts";
+import { sampleFinding, sampleResult, sampleUpdate } from "../../reporters/sample-result.ts";
 import { Commanded, CommandedRepository } from "./command-fixture.ts";
 
 let repo: CommandedRepository;
@@ -52,6 +52,18 @@ describe("a dry run", () => {
     expect(Buffer.byteLength(text)).toBeLessThanOrEqual(60_000);
     expect(text).toContain("Fault 299");
     expect(text).toMatch(/\d+ more findings would be posted, and are not shown here\.$/);
+  });
+
+  it("does not show as new what a comment says already, open or dismissed, and counts it", () => {
+    const findings = ["Old fault", "New fault"].map((title) => ({
+      finding: sampleFinding({ id: title, title }),
+      placement: { kind: "inline" as const },
+    }));
+    const ledger = sampleUpdate({ repeats: [{ finding: "Old fault", comment: 7 }] });
+    const text = renderDryRun(sampleResult({ findings, ledger }), 60_000);
+    expect(text).toContain("New fault");
+    expect(text).not.toContain("Old fault");
+    expect(text).toMatch(/1 more finding has a comment already, and would not be posted again\.$/);
   });
 
   it("fits however many files were skipped", () => {
