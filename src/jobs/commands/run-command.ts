@@ -12,9 +12,9 @@ import { answerAuthor } from "./run-reply.ts";
 export type CommandJob = ClaimedJob & { task: CommandTask };
 
 /**
- * Does what a person asked for in a comment. Who cannot write to the repository gets no answer and costs nothing, but for
- * the author's questions in our threads. May be run
- * again after a crash at any point: an answer stands once, and what was paid for is not paid again.
+ * Does what a person asked for in a comment. Who cannot write to the repository gets no answer and costs nothing, but for the
+ * author's questions in our threads. May be run again after a crash at any point: an answer stands once, and what was paid for
+ * is not paid again.
  */
 export async function runCommand(job: CommandJob, tools: JobTools, deps: JobDependencies): Promise<Outcome> {
   const asked = await askedIn(job, tools, deps);
