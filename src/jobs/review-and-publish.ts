@@ -114,7 +114,7 @@ async function review(subject: Subject, tools: JobTools, deps: JobDependencies) 
     // Not before it is known what the folders keep from a model.
     const text = await pullText(informed, deps);
     const result = await reviewIn({ place, text }, informed, tools, deps);
-    const warnings = [...loaded.problems.map(configWarning), ...result.warnings];
+    const warnings = [...configWarnings(loaded), ...result.warnings];
     return { result: { ...result, warnings }, tidy: checkout.tidy };
   } finally {
     await checkout.release();
@@ -203,11 +203,17 @@ function logProgress(event: ProgressEvent, job: ReviewJob, log: JobLog): void {
   if (event.type === "model_failed") log.warn({ ...jobFields(job) }, `The model failed: ${event.error}`);
 }
 
-function configWarning(problem: FolderConfig["problems"][number]): string {
-  const { line, key, message } = problem;
-  const parts = ["file" in problem ? problem.file : "", line === null ? "" : `line ${line}`, key ?? ""];
-  const place = parts.filter((part) => part !== "").join(", ");
-  return `The repository configuration${place && ` (${place})`}: ${message}`;
+function configWarnings({ problems, inherited }: FolderConfig): string[] {
+  return problems.map((problem) => {
+    const file = "file" in problem ? problem.file : "";
+    // Whoever reads this may not be one who may read the organisation's, and a message shows what stands there.
+    const isHidden = inherited && file === "";
+    const { line, key } = problem;
+    const parts = [file, line === null ? "" : `line ${line}`, key ?? ""];
+    const place = parts.filter((part) => part !== "").join(", ");
+    const message = isHidden ? "not understood; `hunkwise config check` says why" : problem.message;
+    return `The ${isHidden ? "organisation's" : "repository"} configuration${place && ` (${place})`}: ${message}`;
+  });
 }
 
 async function publish(

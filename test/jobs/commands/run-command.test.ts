@@ -194,3 +194,13 @@ describe("resume", () => {
     expect(on.checkouts).toBe(1);
   });
 });
+
+describe("a review that an organisation's configuration holds for", () => {
+  it("tells where that is at fault, and shows nothing of what it says", async () => {
+    on.organization.set(".github/hunkwise.yml", "effort: The codename is Marzipan\nlanguag: Marzipan\n");
+    await on.command({ name: "resume" });
+    expect(on.summary()).toMatch(/organisation's configuration \(line 1, effort\)/);
+    expect(on.summary()).toMatch(/line 2, languag/);
+    expect(JSON.stringify([on.github.comments, on.github.checks])).not.toContain("Marzipan");
+  });
+});
