@@ -43,20 +43,27 @@ export async function codeNow(
   spot: ClaimedSpot,
   file: AnchorFile | undefined,
 ): Promise<string[]> {
-  const { path, side, symbol, line, place } = spot;
+  const { path, side, symbol, place } = spot;
   const lines = file?.lines.RIGHT ?? null;
-  const old = place?.end ?? line ?? 1;
-  const near = side === "LEFT" && file ? lineAtHead(file.hunks, old) : old;
+  const near = nearestLine(spot, file);
   const standsAt = side === "RIGHT" ? place : null;
   const definition =
     symbol === null || standsAt
       ? await definitionOf(file?.path ?? path, lines, near)
       : await definitionNamed(file?.path ?? path, lines, symbol, near);
   const around = shownLines(definition, standsAt ?? { start: near, end: near });
-  const title = definition || standsAt ? "The code as it is now" : "The lines around the place now";
+  const isFound = standsAt !== null || (symbol !== null && definition !== null);
+  const title = isFound ? "The code as it is now" : "The lines around the place now";
   const here = file && lines ? [codeSection(run, title, file.path, lines, around)] : [];
   if (lines && (standsAt || symbol === null || isMoreThanDeclared(definition))) return here;
   return [...here, await elsewhere(run, spot), changedFiles(run)];
+}
+
+/** The line at head, which may have been one of a longer file. */
+function nearestLine({ side, line, place }: ClaimedSpot, file: AnchorFile | undefined): number {
+  const old = place?.end ?? line ?? 1;
+  const stated = side === "LEFT" && file ? lineAtHead(file.hunks, old) : old;
+  return Math.max(1, Math.min(stated, file?.lines.RIGHT?.length ?? stated));
 }
 
 /** A whole definition that can be read, or else the lines around the place, or around its beginning where it has moved. */

@@ -73,6 +73,13 @@ describe("what the check of a comment is shown", () => {
     expect(text).not.toContain("# Changed files");
   });
 
+  it("is the nearest lines where nothing says what it was about, and the file was longer then", async () => {
+    const over = { line: null, original_line: 900, symbol: null, state: "outdated" } as const;
+    const text = await shown("fixed", over);
+    expect(text).toMatch(/^# The lines around the place now\n/);
+    expect(text).toContain("\n47|  return prices.length - 1;");
+  });
+
   it("is what else was changed where the file is not there any more", async () => {
     const text = await shown("fixed", { path: "gone.ts", line: null, state: "outdated" }, null);
     expect(text).toContain("Its file is not there any more");
