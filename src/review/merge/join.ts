@@ -35,7 +35,7 @@ export function joined(kept: Finding, other: Finding): Finding {
   };
 }
 
-const worse = (one: Finding, other: Finding) =>
+export const worse = (one: Pick<Finding, "severity">, other: Pick<Finding, "severity">) =>
   severities.indexOf(one.severity) <= severities.indexOf(other.severity) ? one.severity : other.severity;
 
 function sameLines(kept: Finding, other: Finding): Finding | null {

@@ -2,7 +2,7 @@ import { AppError } from "../../errors.ts";
 import type { Finding } from "../../finding.ts";
 import { certainPairs } from "../compare/certain-pairs.ts";
 import { fingerprintIn } from "../fingerprint.ts";
-import { asOne, type Group } from "../merge/join.ts";
+import { asOne, type Group, worse } from "../merge/join.ts";
 import type { DroppedFinding, LedgerUpdate } from "../review-result.ts";
 import type { ReviewRun } from "../review-run.ts";
 import type { Verified } from "../verify/verify-findings.ts";
@@ -52,7 +52,7 @@ export async function laterFindings(run: ReviewRun, found: Found): Promise<Later
   ]);
   const { kept, old } = await divide(run, verified.findings, found.unpublished);
   return {
-    findings: [...kept, ...repeats.posted.keys(), ...settled.carried.map(({ finding }) => finding)],
+    findings: [...kept, ...repeats.posted.keys(), ...goingOn(settled, repeats)],
     dropped: [...verified.dropped, ...[...old, ...unsaid(readBefore, earlier)].map(asReadBefore)],
     ledger: ledgerOf(repeats, settled),
   };
@@ -72,7 +72,7 @@ export async function laterFindingsOffline(
   const fresh = [...own, ...unpublished].filter((one) => !isRepeat(one, repeats));
   const { kept, old } = await divide(change, fresh, new Set(unpublished.map(({ id }) => id)));
   return {
-    findings: [...kept, ...repeats.posted.keys(), ...settled.carried.map(({ finding }) => finding)],
+    findings: [...kept, ...repeats.posted.keys(), ...goingOn(settled, repeats)],
     dropped: old.map(asReadBefore),
     ledger: ledgerOf(repeats, settled),
   };
@@ -80,6 +80,15 @@ export async function laterFindingsOffline(
 
 const isRepeat = (finding: Finding, { posted, carried, restated }: Repeats) =>
   posted.has(finding) || carried.has(finding) || restated.has(finding);
+
+/** Carried findings as they are told now: as bad as this run finds them, and no milder than they were. */
+function goingOn({ carried }: Settled, repeats: Repeats): Finding[] {
+  const again = new Map([...repeats.carried].map(([finding, one]) => [one.finding.id, finding]));
+  return carried.map(({ finding }) => {
+    const { severity } = finding;
+    return { ...finding, severity: worse(finding, again.get(finding.id) ?? { severity }) };
+  });
+}
 
 /** Findings in code that an earlier review has read are raised only when they are critical, also after the second look. */
 async function divide(

@@ -55,6 +55,17 @@ describe("a finding without a comment of its own", () => {
     expect(asked("recheck").concat(asked("verify"))).toEqual([]);
   });
 
+  it("is as bad as this review finds it, and no milder than it was", async () => {
+    const severityAfter = async (severity: string) => {
+      const script = { review: () => reports(finding({ severity })) };
+      const { result } = await round(rounds, { head: "first", carried: [carried("listed")], script });
+      return result.findings.map((one) => one.finding.severity);
+    };
+
+    expect(await severityAfter("critical")).toEqual(["critical"]);
+    expect(await severityAfter("low")).toEqual(["medium"]);
+  });
+
   it("is looked at once when its code is gone, and no more while its file stays as it is", async () => {
     const before = await later("fixed", { carried: [carried("listed")] });
     const [one] = before.result.findings;
