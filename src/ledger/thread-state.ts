@@ -4,7 +4,7 @@ import type { OwnThread, ThreadComment } from "../github/pull-request-api.ts";
 import { isSamePerson, type MayDismiss } from "./dismissal-rights.ts";
 import type { Dismissal, LedgerEntry } from "./entry.ts";
 import { type Marker, parseMarker } from "./marker.ts";
-import { dismisses } from "./words.ts";
+import { acknowledges, dismisses } from "./words.ts";
 
 export type Standing = Pick<LedgerEntry, "state" | "dismissal">;
 
@@ -65,7 +65,10 @@ function wasResolvedByPerson(thread: OwnThread): boolean {
   return resolvedBy === null ? ourWord(thread) === undefined : resolvedBy.kind === "person";
 }
 
-/** Our last word on the finding. That it is fixed holds until a person answers, and for good where we resolved the thread. */
+/**
+ * Our last word on the finding. That it is fixed holds until a person answers more than thanks, and for good where we resolved
+ * the thread.
+ */
 function ourWord({ replies, resolved, resolvedBy }: OwnThread): Standing | undefined {
   const last = replies.findLastIndex((reply) => wordIn(reply) !== undefined);
   const reply = replies[last];
@@ -73,7 +76,9 @@ function ourWord({ replies, resolved, resolvedBy }: OwnThread): Standing | undef
   if (!reply || !word) return undefined;
   if (word.kind === "dismissed") return standingByWord(word, reply.createdAt);
   const isOurs = resolved && resolvedBy?.kind === "us";
-  const isAnswered = replies.slice(last + 1).some(({ author }) => author.kind === "person");
+  const isAnswered = replies
+    .slice(last + 1)
+    .some(({ author, body }) => author.kind === "person" && !acknowledges(body));
   return isOurs || !isAnswered ? fixed : undefined;
 }
 

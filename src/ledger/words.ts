@@ -42,6 +42,29 @@ export function asks(body: string): boolean {
   });
 }
 
+/** Longer ones say something, whatever it is; in characters. */
+const longestThanks = 200;
+
+/** Whether a reply does no more than to thank or to agree, in words or by a sign: it takes back nothing that was said. */
+export function acknowledges(body: string): boolean {
+  if (body.length > longestThanks || /[`>]/.test(body)) return false;
+  const said = sentencesOf(body.replace(goodSign, " ok "), "end");
+  return said.length > 0 && said.every(({ text, isQuestion }) => !isQuestion && courtesy.test(text));
+}
+
+const goodSign =
+  /:(?:\+1|tada|heart|rocket|ok_hand|pray|white_check_mark):|[👍🎉❤🚀🙏👌✅🙂😄][\u{1F3FB}-\u{1F3FF}\uFE0F]*/gu;
+
+/** Made of words alone that contradict nothing. */
+const courtesy = new RegExp(
+  `^(?:(?:${[
+    "ok|okay|alright|great|good|nice|cool|perfect|awesome|excellent|yes|yep|yeah|agreed|confirmed|correct|right|lgtm",
+    "thanks|thank you|many|thx|ty|cheers|good catch|well done|looks good|works|fixed|done|danke|super|prima|passt",
+    "so much|a lot|very much|again|all|it|this|that|is|now|here|to me|and|for (?:the|your|checking|fixing|confirming)",
+    "check|review|fix|help|confirmation|@[\\w-]{1,60}",
+  ].join("|")})(?![\\w-])[ ,.!:;-]*)+$`,
+);
+
 /** A question to us and a rule for us are none of the finding's. */
 const ownWords = /^\s*(?:\/|@[\w-]{1,60}(?:\[bot\])? +)(?:ask|remember)\b/i;
 

@@ -112,6 +112,11 @@ describe("our word in a thread", () => {
     expect(await entryOf({ replies, resolved: true, resolvedBy: us })).toMatchObject({ state: "fixed" });
   });
 
+  it("that it is fixed outlives that a person thanks for it", async () => {
+    const replies = [fixedReply, reply(person(author), "Thanks for checking!"), reply(person("ann"), "👍")];
+    expect(await entryOf({ replies, outdated: true })).toMatchObject({ state: "fixed", isTheirs: true });
+  });
+
   it("that it is fixed outlives what was said before it, what bots say and our own answers", async () => {
     const replies = [reply(person("eve"), "Sure?"), fixedReply, reply(bot, "Beep."), answerReply];
     expect(await entryOf({ replies })).toMatchObject({ state: "fixed" });

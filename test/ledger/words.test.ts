@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { asks, dismisses } from "../../src/ledger/words.ts";
+import { acknowledges, asks, dismisses } from "../../src/ledger/words.ts";
 
 /** Replies between bars or on lines of their own, with `\n` for the end of a line and `\t` for a tab. */
 const listed = ({ raw }: TemplateStringsArray) =>
@@ -176,6 +176,26 @@ describe("a reply asks", () => {
   it("whatever else it holds", () => {
     expect(asks(`${"x ".repeat(2_000)}?`)).toBe(true);
     expect(asks(`${"x ".repeat(2_000)}.`)).toBe(false);
+  });
+});
+
+describe("a reply acknowledges", () => {
+  it.each(listed`
+    thanks! | Thank you. | Thanks for checking! | Great, thanks | 👍 | :+1: | 👍🏽 | Great 🎉 | ❤️ | ok | Good catch, fixed | Perfect. Thank you!
+    LGTM | Confirmed, it works now. | Danke! | Thanks @hunkwise!
+  `)("%j", (reply) => {
+    expect(acknowledges(reply)).toBe(true);
+  });
+
+  it.each(listed`
+    It is still there. | Thanks, but it is still there | Not fixed | fixed? | ok? | Thanks. Still broken.
+    thanks\n> It fails. | \`\`\`\nError: it fails\n\`\`\` | \`why\` | No | 👎 | ❌ | :-1: | 2 | ... | It works on my machine only | That is no fix
+  `)("not with %j", (reply) => {
+    expect(acknowledges(reply)).toBe(false);
+  });
+
+  it("with few words alone", () => {
+    expect(acknowledges("thanks ".repeat(10_000))).toBe(false);
   });
 });
 
