@@ -267,7 +267,7 @@ function commandsPage(): string {
     "# Commands",
     `${commandRules} Quotes, code and HTML comments hold none. A command that was seen gets an eyes reaction, one of somebody else gets nothing.`,
     renderCommandTable(),
-    "In the thread of a finding, a reply that asks something is answered without a command where it is the pull request's author's or of somebody who can write. One that dismisses the finding (\"won't fix\", \"this is intended\") counts where somebody wrote it who can write; the author's counts for findings milder than `high`. Each comment is answered once, as it was when it was written, with at most ten answers in a thread and fifty on a pull request.",
+    "In the thread of a finding, a reply that asks something is answered, by name or without, where it is the pull request's author's or of somebody who can write. One that dismisses the finding (\"won't fix\", \"this is intended\") counts where somebody wrote it who can write; the author's counts for findings milder than `high`. Each comment is answered once, as it was when it was written, with at most ten answers in a thread and fifty on a pull request.",
     "`remember` and the resolving of threads take the permission `Contents: Read and write`. Without it the rule is shown as a patch, and threads of findings that are fixed or dismissed stay open; they count as fixed or dismissed all the same.",
   ].join("\n\n");
 }
