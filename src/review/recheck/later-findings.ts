@@ -3,6 +3,7 @@ import type { Finding } from "../../finding.ts";
 import { certainPairs } from "../compare/certain-pairs.ts";
 import { fingerprintIn } from "../fingerprint.ts";
 import { asOne, type Group, worse } from "../merge/join.ts";
+import { isSameFault } from "../merge/same-fault.ts";
 import type { DroppedFinding, LedgerUpdate } from "../review-result.ts";
 import type { ReviewRun } from "../review-run.ts";
 import type { Verified } from "../verify/verify-findings.ts";
@@ -51,9 +52,11 @@ export async function laterFindings(run: ReviewRun, found: Found): Promise<Later
     settleEarlier(asked, run, earlier, repeats),
   ]);
   const { kept, old } = await divide(run, verified.findings, found.unpublished);
+  const isTold = (one: Finding) => found.groups.flat().some((told) => isSameFault(told, one));
+  const untold = unsaid(readBefore, earlier).filter((one) => !isTold(one));
   return {
     findings: [...kept, ...repeats.posted.keys(), ...goingOn(settled, repeats)],
-    dropped: [...verified.dropped, ...[...old, ...unsaid(readBefore, earlier)].map(asReadBefore)],
+    dropped: [...verified.dropped, ...[...old, ...untold].map(asReadBefore)],
     ledger: ledgerOf(repeats, settled),
   };
 }

@@ -55,6 +55,14 @@ describe("a finding without a comment of its own", () => {
     expect(asked("recheck").concat(asked("verify"))).toEqual([]);
   });
 
+  it("is not left out beside where a review was called off before it told of it", async () => {
+    const script = { review: () => reports(finding()) };
+    const { result } = await later("elsewhere", { carried: [carried("unpublished")], script });
+
+    expect(result.findings).toHaveLength(1);
+    expect(result.dropped).toEqual([]);
+  });
+
   it("is as bad as this review finds it, and no milder than it was", async () => {
     const severityAfter = async (severity: string) => {
       const script = { review: () => reports(finding({ severity })) };
