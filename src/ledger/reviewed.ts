@@ -7,7 +7,8 @@ export const HASH_CHARACTERS = PATH_CHARACTERS + 12;
 /**
  * What earlier reviews of a pull request have read, by content. `change`: a hash for each run of added and removed lines, without
  * context and position, behind one of the file's first name; equal ones stand as often as they were read. `file`: one for each
- * file whose changes were all read, where a change has more than 2,000 runs.
+ * file whose changes were all read, where a change has more than 2,000 runs. Hyphens behind a file's name, which no content
+ * has: a look at an earlier finding in it is still due.
  */
 export const Reviewed = z.strictObject({
   unit: z.enum(["change", "file"]),

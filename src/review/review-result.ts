@@ -76,7 +76,7 @@ export type Resolution = z.infer<typeof Resolution>;
 export const LedgerUpdate = z.strictObject({
   /** Of the hunks served, how many an earlier review has read. */
   known_hunks: z.int(),
-  /** All that is read by now and still part of the change. */
+  /** All that is read by now and still part of the change, and which looks at earlier findings are due. */
   reviewed: Reviewed,
   /** Findings, by id, that say what an earlier comment says. */
   repeats: z.array(z.strictObject({ finding: z.string(), comment: z.int().nullable() })),

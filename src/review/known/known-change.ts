@@ -11,7 +11,10 @@ export interface KnownChange {
   known(path: string): ReadonlySet<number>;
   /** Whether the file has hunks that were not read. */
   hasNew(path: string): boolean;
-  /** Whether something that was read of the file is not part of the change any more; also of a file that the change left. */
+  /**
+   * Whether something that was read of the file is not part of the change any more, or a look at an earlier finding in it is
+   * still due; also of a file that the change left.
+   */
   hasLost(path: string): boolean;
   /** Whether the line stands in a hunk that was read. */
   isKnownLine(path: string, side: Side, line: number): Promise<boolean>;
