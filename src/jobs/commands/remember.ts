@@ -2,7 +2,9 @@ import { loadRepoConfig } from "../../config/load-repo-config.ts";
 import { AppError, publicLine } from "../../errors.ts";
 import type { PullRequest } from "../../github/pull-request-api.ts";
 import type { Outcome } from "../../queue/job.ts";
+import { plural } from "../../reporters/outcome.ts";
 import { untrustedCode } from "../../reporters/render-untrusted.ts";
+import { cutAtLine } from "../../text/cut.ts";
 import { escapeInvisible } from "../../text/escape-invisible.ts";
 import { fence } from "../../text/fence.ts";
 import { addRule } from "./add-rule.ts";
@@ -11,6 +13,8 @@ import { patchOf } from "./patch.ts";
 
 /** Characters. A rule is a sentence or two; who wants more writes a guideline file. */
 const LONGEST = 500;
+/** GitHub takes no longer comment than 65,536 characters. */
+const MOST_PATCH_BYTES = 50_000;
 const NEW_FILE = ".github/hunkwise.yml";
 
 /**
@@ -97,14 +101,17 @@ async function propose(asked: Asked, { baseRef }: PullRequest, proposal: Proposa
 }
 
 function patchAnswer({ path, before, after }: Proposal): string {
+  const patch = escapeInvisible(patchOf(path, before, after));
+  const { text, omittedLines } = cutAtLine(patch, MOST_PATCH_BYTES);
   return [
     `I may not propose this by myself: that takes the permission \`Contents: Read and write\`, which this installation has not granted. The patch of ${untrustedCode(path)}:`,
-    shown(patchOf(path, before, after), "diff"),
+    fence(text, "diff"),
+    ...(omittedLines > 0 ? [`It is too long to be shown whole: ${plural(omittedLines, "more line")}.`] : []),
   ].join("\n\n");
 }
 
 /** As code: it is shown as it was written, and does nothing. */
-const shown = (text: string, info = "") => fence(escapeInvisible(text), info);
+const shown = (text: string) => fence(escapeInvisible(text));
 
 /** Comments on lines have a page of another name. */
 function linkOf(asked: Asked): string {

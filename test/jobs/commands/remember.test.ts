@@ -58,6 +58,16 @@ describe("remember", () => {
     expect(text).toContain("+    text: Test @everyone's functions.\n```");
   });
 
+  it("shows no more of a patch than fits into a comment, and says so", async () => {
+    on.mayWriteContents = false;
+    on.files.set(".github/hunkwise.yml", `effort: low\n# ${"\u200b".repeat(20_000)}\n`);
+    await remember("Test it.");
+    const [text = ""] = on.said();
+    expect(Buffer.byteLength(text)).toBeLessThan(65_536);
+    expect(text).toContain("too long to be shown whole");
+    expect(text).toContain("--- a/.github/hunkwise.yml");
+  });
+
   it("proposes nothing that stands there, that is too long, or that a broken file cannot take", async () => {
     on.files.set(".github/hunkwise.yml", 'instructions:\n  - path: "**"\n    text: Test it.\n');
     await remember("Test it.");
