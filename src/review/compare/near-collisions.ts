@@ -29,14 +29,13 @@ export function nearCollisions<Earlier extends EarlierFinding>(
   const left = earlier.filter(
     (one) => one.state !== "fixed" && !isBare(one) && (one.state === "dismissed" || !taken.has(one)),
   );
-  const byPath = Map.groupBy(left, ({ path }) => facts.firstName(path));
+  const about = (one: Earlier, path: string) => [one.path, ...one.files].map(facts.firstName).includes(path);
   return findings
     .filter((finding) => !paired.has(finding))
-    .flatMap((finding) =>
-      (byPath.get(facts.firstName(finding.path)) ?? []).flatMap(
-        (one) => collision(finding, one, facts) ?? [],
-      ),
-    );
+    .flatMap((finding) => {
+      const path = facts.firstName(finding.path);
+      return left.filter((one) => about(one, path)).flatMap((one) => collision(finding, one, facts) ?? []);
+    });
 }
 
 function collision<Earlier extends EarlierFinding>(
@@ -44,6 +43,9 @@ function collision<Earlier extends EarlierFinding>(
   earlier: Earlier,
   facts: EarlierFacts,
 ): NearCollision<Earlier> | null {
+  if (facts.firstName(finding.path) !== facts.firstName(earlier.path)) {
+    return isOtherEnd(finding, earlier, facts) ? { finding, earlier, isSamePlace: false } : null;
+  }
   const place = facts.placeOf(earlier);
   const isSamePlace = place !== null && isSameFile(finding, earlier, facts) && overlaps(finding, place);
   const isNear =
@@ -53,6 +55,11 @@ function collision<Earlier extends EarlierFinding>(
     (earlier.state === "dismissed" && isBeside(finding, earlier, place?.end ?? null));
   return isNear ? { finding, earlier, isSamePlace } : null;
 }
+
+/** Two files that go wrong together: each of both names the other one as evidence, or both say the same. */
+const isOtherEnd = (finding: Finding, earlier: EarlierFinding, { firstName }: EarlierFacts) =>
+  finding.evidence.some(({ path }) => firstName(path) === firstName(earlier.path)) ||
+  titlesAlike(finding.title, earlier.title);
 
 /** The same code under another category. */
 const isOfThatCode = (finding: Finding, earlier: EarlierFinding, facts: EarlierFacts) =>

@@ -48,7 +48,17 @@ describe("a finding may be what an earlier comment says", () => {
     expect(near(found({ line: 23, symbol: "count" }), dismissed)).toEqual([]);
   });
 
-  it("never in another file, of one that was fixed, or where the comment is gone", () => {
+  it("in a file that the earlier one rests on, where it rests on that one's file in turn or says the same", () => {
+    const earlier = earlierFinding({ files: ["b.ts"] });
+    const evidence = [{ path: "a.ts", start_line: 12, end_line: 12, note: "" }];
+
+    expect(near(found({ path: "b.ts", evidence }), earlier)).toEqual([false]);
+    expect(near(found({ path: "b.ts", evidence: [], title: earlier.title }), earlier)).toEqual([false]);
+    expect(near(found({ path: "b.ts", evidence: [] }), earlier)).toEqual([]);
+    expect(near(found({ path: "c.ts", evidence }), earlier)).toEqual([]);
+  });
+
+  it("never in a file that it does not speak of, of one that was fixed, or where the comment is gone", () => {
     expect(near(found({ path: "b.ts" }), earlierFinding())).toEqual([]);
     expect(near(found(), earlierFinding({ state: "fixed" }))).toEqual([]);
     expect(near(found(), earlierFinding({ comment: null, state: "dismissed" }))).toEqual([]);
