@@ -2,7 +2,7 @@ import type { TrajectoryEntry } from "../agent/trajectory.ts";
 import { AppError, errorLine, publicLine } from "../errors.ts";
 import type { CheckoutPlace } from "../git/checkout-place.ts";
 import type { PullRequest, PullRequestApi } from "../github/pull-request-api.ts";
-import type { Ledger } from "../ledger/entry.ts";
+import { isStanding, type Ledger } from "../ledger/entry.ts";
 import { eachRole, factsOf } from "../llm/model.ts";
 import type { ProgressEvent } from "../process/messages.ts";
 import { runReviewProcess } from "../process/run-review-process.ts";
@@ -92,8 +92,14 @@ async function resultOf(subject: Subject, tools: JobTools, deps: JobDependencies
 }
 
 /** Nothing may be spent any more: that is no failure, and the check run says so. */
-async function withhold({ job, check }: OpenSubject, { message }: AppError, { log }: JobDependencies) {
-  await check.conclude(withheldConclusion(`Not reviewed: ${message}.`));
+async function withhold(
+  { job, check, ledger, loaded }: OpenSubject,
+  { message }: AppError,
+  { log }: JobDependencies,
+) {
+  const listed = ledger.state.carried.filter(({ standing }) => standing !== "unpublished");
+  const open = [...ledger.entries.filter(isStanding), ...listed.map(({ finding }) => finding)];
+  await check.conclude(withheldConclusion(`Not reviewed: ${message}.`, open, loaded.config.check));
   if (check.problem) log.warn(jobFields(job), check.problem);
   return { kind: "skipped", reason: message } as const;
 }

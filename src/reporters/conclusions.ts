@@ -77,9 +77,19 @@ export function skippedConclusion(reason: string): CheckRunUpdate {
   return completed("skipped", notReviewedTitle, said(reason));
 }
 
-/** Nothing may be spent on it. Whoever asks again when something may is served. */
-export function withheldConclusion(reason: string): CheckRunUpdate {
-  return completed("neutral", notReviewedTitle, said(reason));
+/**
+ * Nothing may be spent on it. Whoever asks again when something may is served. What is open from earlier reviews is red all the
+ * same where the configuration asks for it: whoever uses a budget up shall not turn a check by that.
+ */
+export function withheldConclusion(
+  reason: string,
+  open: readonly { severity: Severity }[],
+  { threshold, fail }: CheckPolicy,
+): CheckRunUpdate {
+  const held = threshold === "never" ? [] : open.filter(({ severity }) => atLeast(severity, threshold));
+  if (held.length === 0) return completed("neutral", notReviewedTitle, said(reason));
+  const still = `Open from earlier reviews: ${countBySeverity(held)}.`;
+  return completed(fail ? "failure" : "neutral", notReviewedTitle, `${said(reason)}\n\n${still}`);
 }
 
 /** The review could not be made. Never red: a fault of ours must not block a merge. */

@@ -123,6 +123,23 @@ describe("an answer of a person in a thread of ours", () => {
     expect([requests(), on.checkouts, on.checks()]).toEqual([0, 0, []]);
   });
 
+  it.each([
+    ["true", "failure"],
+    ["false", "neutral"],
+  ])(
+    "that dismisses makes no red check pass when nothing may be spent: fail %s",
+    async (fail, conclusion) => {
+      on.files.set(".github/hunkwise.yml", `check: { fail: ${fail} }\nbudget: { day: { tokens: 5000 } }\n`);
+      on.spent = 5_000;
+      await on.finding("f1", "critical");
+      await answers(await on.finding("f2", "medium"), "ada", "This is intended.");
+      expect(requests()).toBe(0);
+      expect(on.checks()).toEqual([
+        expect.stringMatching(new RegExp(`^review-comment:\\d+: ${conclusion}$`)),
+      ]);
+    },
+  );
+
   it("that dismisses a severe one is heeded when somebody wrote it who can write", async () => {
     // What is closed is not reviewed: that it came so far is what counts.
     on.github.state.state = "closed";
