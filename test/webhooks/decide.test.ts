@@ -38,9 +38,12 @@ describe("pull_request", () => {
     coalesce: true,
     priority: 0,
   };
-  it.each(["opened", "reopened", "ready_for_review", "labeled", "unlabeled"])("%s starts a review at once", (action) => {
-    expect(decide("pull_request", pull(action))).toEqual({ jobs: [job] });
-  });
+  it.each(["opened", "reopened", "ready_for_review", "labeled", "unlabeled"])(
+    "%s starts a review at once",
+    (action) => {
+      expect(decide("pull_request", pull(action))).toEqual({ jobs: [job] });
+    },
+  );
 
   it("synchronize starts a review that waits for further pushes", () => {
     const waiting = { jobs: [{ ...job, quietMs: 10_000 }] };
