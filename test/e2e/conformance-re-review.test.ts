@@ -99,14 +99,6 @@ describe.concurrent("a finding that stands is not said again", patient, () => {
       },
     ));
 
-  it("f': after a push to another file, and nothing says that all is well", () =>
-    onPull({ base, head, script: () => turn(wrong(), finish) }, async (app) => {
-      await app.review();
-      await app.push({ "src/other.js": numbers(30, { 3: "const n3 = 0;" }) });
-
-      expectSaidOnce(app);
-    }));
-
   it("f: while the same fault in the same code at another place is said, whichever the model reports first", () => {
     const risky = ["  const parsed = JSON.parse(text);", "  return parsed.value;"];
     const titles: Record<number, string> = {

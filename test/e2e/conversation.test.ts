@@ -176,14 +176,4 @@ describe.concurrent("a hundred rounds with a bot that answers every comment", pa
       expect(app.replies().length + said(app).length).toBeLessThanOrEqual(1);
       expect(app.reviewRequests).toHaveLength(before);
     }));
-
-  it("or with a person's account that always asks, end after ten", () =>
-    onPull({ base, head, script: talkative }, async (app) => {
-      await app.review();
-      for (let n = 0; n < 15; n++) {
-        await app.reply(app.threads()[0]!, "octocat", `Why do you say so? Round ${n}`);
-        await app.idle();
-      }
-      expect(app.replies()).toHaveLength(10);
-    }));
 });

@@ -161,18 +161,15 @@ describe.concurrent("a finding that was fixed", patient, () => {
       expect(app.end()).toMatchObject({ comments: [expect.any(String), `${path} RIGHT 24`] });
     }));
 
-  it("is left alone where the second look says that it is still there, or does not know", async () => {
-    for (const said of ["present", "unsure"] as const) {
-      await onPull({ base, head, script: once, resolution: said }, async (app) => {
-        await app.review();
-        await app.push(push);
+  it("is left alone where the second look does not know", () =>
+    onPull({ base, head, script: once, resolution: "unsure" }, async (app) => {
+      await app.review();
+      await app.push(push);
 
-        expect(app.replies()).toEqual([]);
-        expect(app.threads().map(app.resolvedBy)).toEqual([null]);
-        expect(app.end()).toMatchObject({ check: "neutral" });
-      });
-    }
-  });
+      expect(app.replies()).toEqual([]);
+      expect(app.threads().map(app.resolvedBy)).toEqual([null]);
+      expect(app.end()).toMatchObject({ check: "neutral" });
+    }));
 });
 
 describe.concurrent("a finding whose code moved by 200 lines", patient, () => {
@@ -212,21 +209,19 @@ describe.concurrent("a thread in which a person wrote", patient, () => {
 });
 
 describe.concurrent("a finding that was dismissed", patient, () => {
-  /** The same words at first, then others; what is compared names the branch, by which the case is known. */
+  /** Says it again in the same words and in others; what is compared names the branch, by which the case is known. */
   const later: FakeScript = (body, n) => {
     const shown = JSON.stringify(body.messages);
     if (n > 0 && !shown.includes("const n24 = 0;")) return turn(finish);
     const branch = /case-\d+-base/.exec(shown)?.[0];
     const reworded = { title: "Readers expect 24 and get nothing", category: "data", body: `On ${branch}.` };
-    return turn(wrong({ severity: "medium", ...(n > 1 ? reworded : {}) }), finish);
+    const said = wrong({ severity: "medium" });
+    return n === 0 ? turn(said, finish) : turn(said, wrong({ severity: "medium", ...reworded }), finish);
   };
 
   async function expectSilence(app: Case): Promise<void> {
-    // Twice: the same words, then others.
-    for (const _ of [1, 2]) {
-      await app.comment("octocat", "/review full");
-      await app.idle();
-    }
+    await app.comment("octocat", "/review full");
+    await app.idle();
     expect(app.end()).toMatchObject({ reviews: 1, comments: [`${path} RIGHT 24`], check: "success" });
     expect(app.summary()).toMatch(/dismissed/i);
     expect(app.summary()).toContain("octocat");
