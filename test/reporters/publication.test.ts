@@ -116,8 +116,9 @@ describe("every finding", () => {
             const isRefusal = kind !== "ambiguous" && kind !== "killed";
             const isRead = /^(own|find)/.test(call);
             if (!isRefusal) github.faults.push({ call, error, when, nth: nth ?? 1 });
+            // From the first try on: no other fault lets a comment through that cannot be edited later.
             else if (call === "updateComment")
-              github.faults.push({ call, error }, { call: "createComment", error });
+              github.faults.unshift({ call, error }, { call: "createComment", error });
             else github.faults.push({ call, error, ...(nth === undefined || isRead ? {} : { nth }) });
           }
           const outcome = await publishAsJob(github, findings, maxComments);
