@@ -1,6 +1,7 @@
 import { type AppUnderTest, startApp } from "../../test/support/app-under-test.ts";
 import type { ChatRequestBody, FakeTurn } from "../../test/support/fake-openai.ts";
 import type { Pull } from "../../test/support/github-double/model.ts";
+import { writePermissions } from "../../test/support/github-double/scenario.ts";
 import { startDemo } from "../demo-run.ts";
 
 /** A pull request that was reviewed, and how much of what is folded away a picture of it shows. */
@@ -74,10 +75,7 @@ async function reviewed(reported: readonly Reported[]): Promise<AppUnderTest> {
     everyRole: (body) => answer(body, reported),
     env: { HUNKWISE_MODEL: "scripted-model" },
     // With these the App may resolve threads.
-    permissions: {
-      ...{ contents: "write", pull_requests: "write", checks: "write", issues: "read", statuses: "read" },
-      ...{ merge_queues: "read", metadata: "read" },
-    },
+    permissions: writePermissions,
   });
   await app.send("opened");
   await app.concluded();

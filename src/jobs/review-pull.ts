@@ -1,6 +1,7 @@
 import type { TrajectoryEntry } from "../agent/trajectory.ts";
 import { AppError } from "../errors.ts";
 import type { PullRequest, PullRequestApi } from "../github/pull-request-api.ts";
+import { hasWriteAccess } from "../ledger/write-access.ts";
 import type { Outcome, ReviewTask } from "../queue/job.ts";
 import { type JobTools, jobFields } from "../queue/run-job.ts";
 import { concludeAtOnce, openCheckRun } from "../reporters/check-run.ts";
@@ -79,8 +80,6 @@ async function skipReview(
   return { kind: "skipped", reason };
 }
 
-const mayCommand = new Set(["admin", "write"]);
-
 /**
  * Commands are for people who can write to the repository; everybody else is left without an answer, and costs nothing. Who
  * was let in by an attempt before is not asked again: its check run has to be concluded.
@@ -92,7 +91,7 @@ async function refuseStranger(
 ): Promise<Outcome | undefined> {
   const wasLetIn = recorded.some(({ kind }) => kind === "check_opened");
   if (task.requestedBy === null || wasLetIn) return undefined;
-  if (!mayCommand.has(await api.permissionOf(task.requestedBy))) {
+  if (!(await hasWriteAccess(api, task.requestedBy))) {
     return { kind: "skipped", reason: `${task.requestedBy} has no write access` };
   }
   // Courtesy alone: a reaction that GitHub refuses stops nothing.

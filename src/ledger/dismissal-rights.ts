@@ -1,5 +1,6 @@
 import { atLeast, type Severity } from "../finding.ts";
 import type { PullRequestApi } from "../github/pull-request-api.ts";
+import { hasWriteAccess } from "./write-access.ts";
 
 /** Whether a person may dismiss a finding of this severity. */
 export type MayDismiss = (login: string, severity: Severity) => Promise<boolean>;
@@ -13,17 +14,13 @@ const mostAsked = 20;
  */
 export function dismissalRights(api: Pick<PullRequestApi, "permissionOf">, author: string): MayDismiss {
   const asked = new Map<string, Promise<boolean>>();
-  const mayWrite = async (login: string) => {
-    const permission = await api.permissionOf(login);
-    return permission === "admin" || permission === "write";
-  };
   return async (login, severity) => {
     if (isSamePerson(login, author) && !atLeast(severity, "high")) return true;
     const name = login.toLowerCase();
     const known = asked.get(name);
     if (known !== undefined) return known;
     if (asked.size >= mostAsked) return false;
-    const answer = mayWrite(login);
+    const answer = hasWriteAccess(api, login);
     asked.set(name, answer);
     return answer;
   };

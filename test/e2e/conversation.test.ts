@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { FakeScript } from "../support/fake-openai.ts";
+import { writePermissions } from "../support/github-double/scenario.ts";
 import { type Case, finding, finish, numbers, patient, turn } from "./conformance-fixture.ts";
 import { onPull } from "./on-pull.ts";
 
@@ -133,15 +134,7 @@ describe.concurrent("other commands", patient, () => {
         base: { ...base, ".github/hunkwise.yml": "# Ours\nmax_comments: 10 # few\n" },
         head,
         script: talkative,
-        permissions: {
-          contents: "write",
-          pull_requests: "write",
-          issues: "read",
-          checks: "write",
-          statuses: "read",
-          merge_queues: "read",
-          metadata: "read",
-        },
+        permissions: writePermissions,
       },
       async (app) => {
         await app.comment("octocat", "/remember Numbers below ten are written out.");

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { FakeScript } from "../support/fake-openai.ts";
+import { writePermissions } from "../support/github-double/scenario.ts";
 import { type Case, finding, finish, numbers, patient, turn } from "./conformance-fixture.ts";
 import { onPull } from "./on-pull.ts";
 
@@ -16,16 +17,6 @@ const once: FakeScript = (_body, n) => (n === 0 ? turn(wrong(), finish) : turn(f
 /** Says the fault whenever the hunk is shown. */
 const whenShown: FakeScript = (body) =>
   turn(...(JSON.stringify(body.messages).includes("const n24 = 0;") ? [wrong()] : []), finish);
-
-const writable = {
-  contents: "write",
-  pull_requests: "write",
-  issues: "read",
-  checks: "write",
-  statuses: "read",
-  merge_queues: "read",
-  metadata: "read",
-} as const;
 
 /** What the model was shown as reviewer since a number of requests. */
 const shownSince = (app: Case, from: number) =>
@@ -121,7 +112,7 @@ describe.concurrent("a finding that was fixed", patient, () => {
   const push = { [path]: numbers(60, { 24: "const n24 = 24.0;" }) };
 
   it("is answered with the commit and resolved, where the App may", () =>
-    onPull({ base, head, script: once, permissions: writable, resolution }, async (app) => {
+    onPull({ base, head, script: once, permissions: writePermissions, resolution }, async (app) => {
       await app.review();
       await app.push(push);
 
@@ -153,7 +144,7 @@ describe.concurrent("a finding that was fixed", patient, () => {
     }));
 
   it("is a new comment when it comes back", () =>
-    onPull({ base, head, script: whenShown, permissions: writable, resolution }, async (app) => {
+    onPull({ base, head, script: whenShown, permissions: writePermissions, resolution }, async (app) => {
       await app.review();
       await app.push(push);
       await app.push(head);
@@ -186,7 +177,7 @@ describe.concurrent("a finding whose code moved by 200 lines", patient, () => {
 
 describe.concurrent("a thread in which a person wrote", patient, () => {
   it("is left to its people although its code was fixed", () =>
-    onPull({ base, head, script: once, permissions: writable, resolution: "fixed" }, async (app) => {
+    onPull({ base, head, script: once, permissions: writePermissions, resolution: "fixed" }, async (app) => {
       await app.review();
       const [thread] = app.threads();
       await app.reply(thread!, "octocat", "I will look into it.");

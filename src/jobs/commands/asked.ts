@@ -1,5 +1,6 @@
 import { AppError, errorLine } from "../../errors.ts";
 import type { CommentRef, PullRequestApi } from "../../github/pull-request-api.ts";
+import { hasWriteAccess } from "../../ledger/write-access.ts";
 import type { ClaimedJob, CommandTask, Outcome, ReplyTask, ReviewTask } from "../../queue/job.ts";
 import { type JobTools, jobFields } from "../../queue/run-job.ts";
 import { postOnce } from "../../reporters/post-once.ts";
@@ -25,11 +26,9 @@ export interface Asked<
 /** Whoever answers each of our answers ends here: another bot under a person's name, or a loop of ours. */
 const most = { inThread: 10, inAll: 50 };
 
-const writers = new Set(["admin", "write"]);
-
 /** Whether GitHub says that somebody can write to the repository. Rejects when it cannot be asked; bots never may. */
 export async function mayWrite({ api, by }: Pick<Asked, "api" | "by">): Promise<boolean> {
-  return !isBot(by) && writers.has(await api.permissionOf(by));
+  return !isBot(by) && (await hasWriteAccess(api, by));
 }
 
 /** Brackets cannot occur in a person's login. */

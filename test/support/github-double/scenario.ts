@@ -32,7 +32,14 @@ interface Manifest {
 }
 
 /** What our App asks for, so that every end-to-end test proves that it is enough. */
-const manifest = parse(readFileSync(join(import.meta.dirname, "../../../app.yml"), "utf8")) as Manifest;
+const read = (file: string) => parse(readFileSync(join(import.meta.dirname, "../../..", file), "utf8"));
+const manifest: Manifest = read("app.yml");
+
+/** What the opt-in variant asks for. */
+export const writePermissions: Permissions = {
+  ...manifest.default_permissions,
+  ...(read("app.contents-write.yml") as Pick<Manifest, "default_permissions">).default_permissions,
+};
 
 export interface Scenario extends AsyncDisposable {
   github: GitHubDouble;
