@@ -159,8 +159,7 @@ function outcome({ id, event, body }: Delivery, options: DecideOptions): string[
 
 /** What a job is about, in one line. */
 export function jobLine({ task, serialKey, coalesce, priority, quietMs = 0 }: NewJob): string {
-  const { owner, name } = task.repository;
-  const target = "pull" in task ? `${owner}/${name}#${task.pull}` : `${owner}/${name}`;
+  const target = targetOf(task);
   const head = task.headSha === null ? "" : ` at ${task.headSha.slice(0, 12)}`;
   const facts = [
     ...("requestedBy" in task && task.requestedBy !== null ? [`asked for by ${task.requestedBy}`] : []),
@@ -171,8 +170,19 @@ export function jobLine({ task, serialKey, coalesce, priority, quietMs = 0 }: Ne
   return plainLine(`${task.kind} ${target}${head}: ${reasonOf(task)} (${facts.join(", ")})`);
 }
 
+function targetOf(task: Task): string {
+  if (!("repository" in task))
+    return task.installation === null ? "the App" : `installation ${task.installation}`;
+  const { owner, name } = task.repository;
+  return "pull" in task ? `${owner}/${name}#${task.pull}` : `${owner}/${name}`;
+}
+
 function reasonOf(task: Task): string {
   switch (task.kind) {
+    case "reconcile":
+      return "what was missed";
+    case "purge":
+      return "the App was taken off";
     case "review": {
       const mode = { new: "", full: ", everything", dry_run: ", nothing is posted" }[task.mode];
       return `${task.trigger}${mode}${task.again ? ", again" : ""}`;

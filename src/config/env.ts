@@ -49,6 +49,20 @@ export interface Env {
   concurrency: number;
   /** How long a pull request has to be quiet after a push before it is reviewed, in whole milliseconds. */
   pushWindowMs: number;
+  /** Postgres; null: a file in the data folder. */
+  databaseUrl: string | null;
+  /** Jobs of one installation that run at a time. */
+  installationConcurrency: number;
+  leaseMs: number;
+  graceMs: number;
+  /** Between two writes for one installation. */
+  writeGapMs: number;
+  reconcileEveryMs: number;
+  retentionMs: number;
+  /** Of all mirrors and checkouts together. */
+  diskLimitBytes: number;
+  /** Null: no metrics. */
+  metricsPort: number | null;
   proxy: { https: string | null; http: string | null; no: string | null };
   caFile: string | null;
 }
@@ -81,6 +95,15 @@ export function readEnv(raw: RawEnv = processEnv()): Env {
     dataDir: resolve(given.HUNKWISE_DATA_DIR ?? ".hunkwise"),
     concurrency: given.HUNKWISE_CONCURRENCY,
     pushWindowMs: Math.round(given.HUNKWISE_PUSH_WINDOW_SECONDS * 1_000),
+    databaseUrl: given.DATABASE_URL ?? null,
+    installationConcurrency: given.HUNKWISE_INSTALLATION_CONCURRENCY,
+    leaseMs: Math.round(given.HUNKWISE_LEASE_SECONDS * 1_000),
+    graceMs: Math.round(given.HUNKWISE_GRACE_SECONDS * 1_000),
+    writeGapMs: Math.round(given.HUNKWISE_WRITE_GAP_SECONDS * 1_000),
+    reconcileEveryMs: Math.round(given.HUNKWISE_RECONCILE_MINUTES * 60_000),
+    retentionMs: given.HUNKWISE_RETENTION_DAYS * 86_400_000,
+    diskLimitBytes: Math.round(given.HUNKWISE_DISK_LIMIT_GB * 1_000_000_000),
+    metricsPort: given.HUNKWISE_METRICS_PORT ?? null,
     proxy: {
       https: given.HTTPS_PROXY ?? null,
       http: given.HTTP_PROXY ?? null,
@@ -139,7 +162,8 @@ export function programPath(): string {
 /** Values that must never stand in a log, a comment or a file. */
 export function secretsOf(env: Env): string[] {
   const proxies = [env.proxy.https, env.proxy.http].map((url) => url && URL.parse(url)?.password);
-  return [env.app?.privateKey, env.app?.webhookSecret, env.model?.apiKey, ...proxies].filter(
+  const database = env.databaseUrl && URL.parse(env.databaseUrl)?.password;
+  return [env.app?.privateKey, env.app?.webhookSecret, env.model?.apiKey, database, ...proxies].filter(
     (value): value is string => Boolean(value),
   );
 }

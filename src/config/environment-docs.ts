@@ -139,7 +139,56 @@ export const environmentDocs: readonly EnvironmentVariable[] = [
     default: "10",
     what: "How long a pull request has to be quiet after a push before it is reviewed, so that pushes in a row are one review; at most six times as long after the first. `0` to `600`.",
   },
-  { name: "DATABASE_URL", default: null, what: "Reserved for Postgres; refused by this version." },
+  {
+    name: "HUNKWISE_INSTALLATION_CONCURRENCY",
+    default: "10",
+    what: "Jobs of one installation that all workers together run at a time.",
+  },
+  {
+    name: "HUNKWISE_LEASE_SECONDS",
+    default: "30",
+    what: "After how long without a sign of life a worker's job is taken over by another one.",
+  },
+  {
+    name: "HUNKWISE_GRACE_SECONDS",
+    default: "8",
+    what: "How long running jobs may take to hand themselves back after SIGTERM; less than what the machine grants before it kills.",
+  },
+  {
+    name: "HUNKWISE_WRITE_GAP_SECONDS",
+    default: "1",
+    what: "Time between two writes for one installation. GitHub asks for a second; an Enterprise Server without rate limits bears `0`.",
+  },
+  {
+    name: "HUNKWISE_RECONCILE_MINUTES",
+    default: "60",
+    what: "How often GitHub is asked for pull requests and deliveries that were missed; once at the start in any case.",
+  },
+  {
+    name: "HUNKWISE_RETENTION_DAYS",
+    default: "30",
+    what: "How long ended jobs are kept, with what the model said and read.",
+  },
+  {
+    name: "HUNKWISE_DISK_LIMIT_GB",
+    default: "20",
+    what: "Size of all mirrors and checkouts together; those unused for longest are deleted beyond it.",
+  },
+  {
+    name: "HUNKWISE_METRICS_PORT",
+    default: null,
+    what: "Port for `/metrics`, `/healthz` and `/readyz` of this process, worker or server. Unset: none.",
+  },
+  {
+    name: "HUNKWISE_FALLBACK_MODEL",
+    default: null,
+    what: "Model at the same endpoint that is asked while the others cannot be reached. Unset: reviews wait.",
+  },
+  {
+    name: "DATABASE_URL",
+    default: null,
+    what: "Postgres database for queue and records, `postgres://user:password@host:5432/database`. Unset: a file in the data folder.",
+  },
   { name: "HTTPS_PROXY", default: null, what: "Proxy for GitHub's API, git and the model." },
   { name: "HTTP_PROXY", default: null, what: "Proxy for addresses without TLS." },
   { name: "NO_PROXY", default: null, what: "Hosts that are reached without the proxy, separated by commas." },

@@ -56,14 +56,24 @@ const dollars = z
   .transform(Number)
   .refine((amount) => amount > 0, must("more than 0"));
 
-const seconds = (most: number) => {
-  const error = must(`a number of seconds from 0 to ${most}`);
+const amount = (unit: string, least: number, most: number) => {
+  const error = must(`a number of ${unit} from ${least} to ${most}`);
   return z
     .string()
     .regex(/^\d{1,5}(\.\d{1,3})?$/, error)
     .transform(Number)
-    .refine((n) => n <= most, error);
+    .refine((n) => n >= least && n <= most, error);
 };
+const seconds = (most: number, least = 0) => amount("seconds", least, most);
+const minutes = (most: number) => amount("minutes", 0.01, most);
+const gigabytes = amount("gigabytes", 0.01, 99_999);
+
+const postgresUrl = z
+  .string()
+  .refine(
+    (value) => /^postgres(ql)?:$/.test(URL.parse(value)?.protocol ?? ""),
+    must("an address like postgres://user:password@host:5432/database"),
+  );
 
 const bareKey = matching(/^[\x21-\x7e]+$/, "the bare key, without spaces or line breaks");
 const plainUrl = httpUrl("an http or https URL without user name and password", false);
@@ -105,7 +115,16 @@ const Variables = z.object({
   HUNKWISE_DATA_DIR: text(),
   HUNKWISE_CONCURRENCY: whole(1, 64).default(2),
   HUNKWISE_PUSH_WINDOW_SECONDS: seconds(600).default(10),
-  DATABASE_URL: z.undefined(must("unset: Postgres comes in a later version")).optional(),
+  HUNKWISE_INSTALLATION_CONCURRENCY: whole(1, 1_000).default(10),
+  HUNKWISE_LEASE_SECONDS: seconds(3_600, 1).default(30),
+  HUNKWISE_GRACE_SECONDS: seconds(600).default(8),
+  HUNKWISE_WRITE_GAP_SECONDS: seconds(60).default(1),
+  HUNKWISE_RECONCILE_MINUTES: minutes(1_440).default(60),
+  HUNKWISE_RETENTION_DAYS: whole(1, 3_650).default(30),
+  HUNKWISE_DISK_LIMIT_GB: gigabytes.default(20),
+  HUNKWISE_METRICS_PORT: whole(0, 65_535).optional(),
+  HUNKWISE_FALLBACK_MODEL: text(),
+  DATABASE_URL: postgresUrl.optional(),
   HTTPS_PROXY: proxyUrl.optional(),
   HTTP_PROXY: proxyUrl.optional(),
   NO_PROXY: text(),

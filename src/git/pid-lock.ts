@@ -3,7 +3,7 @@ import { link, readFile, rename, rm, stat, utimes, writeFile } from "node:fs/pro
 import { setTimeout as sleep } from "node:timers/promises";
 import { z } from "zod";
 import { AppError } from "../errors.ts";
-import { livenessOf, ownIdentity } from "./process-identity.ts";
+import { livenessOf, ownIdentity } from "../process-identity.ts";
 
 /** What a lock file holds. The nonce tells this holding from the next one of the same process. */
 const Holder = z.object({ pid: z.number(), scope: z.string(), started: z.string(), nonce: z.string() });

@@ -1,7 +1,7 @@
 import { rmSync } from "node:fs";
 import { mkdtemp, readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { livenessOf, ownIdentity, type ProcessIdentity } from "./process-identity.ts";
+import { livenessOf, ownIdentity, type ProcessIdentity } from "../process-identity.ts";
 
 const PREFIX = "hunkwise-range-";
 const OWNER = "owner.json";

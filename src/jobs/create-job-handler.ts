@@ -38,6 +38,9 @@ async function handle(job: ClaimedJob, tools: JobTools, deps: JobDependencies): 
       return runCommand({ ...job, task }, tools, deps);
     case "reply":
       return runReply({ ...job, task }, tools, deps);
+    case "reconcile":
+    case "purge":
+      return { kind: "skipped", reason: "not known to this version" };
   }
 }
 
@@ -60,7 +63,7 @@ async function giveUp(
 ): Promise<void> {
   const { task } = job;
   const { github, log } = deps;
-  if (task.kind === "pass_check") return;
+  if (!("pull" in task)) return;
   const warn = (notice: string) => log.warn(jobFields(job), notice);
   const recorded = await tools.recorded();
   const opened = recorded.findLast((entry) => entry.kind === "check_opened");
@@ -88,7 +91,7 @@ type Opened = Extract<TrajectoryEntry, { kind: "check_opened" }> | undefined;
 
 /** Where GitHub refuses to show the pull request, people are told on the head that the job was about. */
 async function meet(
-  task: Exclude<Task, { kind: "pass_check" }>,
+  task: Extract<Task, { pull: number }>,
   opened: Opened,
   api: PullRequestApi,
 ): Promise<Met> {

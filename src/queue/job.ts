@@ -76,11 +76,34 @@ export const Task = z.discriminatedUnion("kind", [
     headSha: z.string(),
     reason: z.string(),
   }),
+  z.strictObject({
+    /**
+     * Looks for what was lost on the way: of an installation, its open pull requests whose head was not reviewed; of the App
+     * as a whole (null), deliveries that failed, and which installations there are.
+     */
+    kind: z.literal("reconcile"),
+    installation: z.int().nullable(),
+    headSha: z.null(),
+  }),
+  z.strictObject({
+    /** Everything that is kept of an installation, or of some of its repositories, is deleted: the App was taken off them. */
+    kind: z.literal("purge"),
+    installation: z.int(),
+    /** Null: all of them. */
+    repositories: z.array(z.strictObject({ id: z.int(), owner: z.string(), name: z.string() })).nullable(),
+    headSha: z.null(),
+  }),
 ]);
 export type Task = z.infer<typeof Task>;
 export type ReviewTask = Extract<Task, { kind: "review" }>;
 export type CommandTask = Extract<Task, { kind: "command" }>;
 export type ReplyTask = Extract<Task, { kind: "reply" }>;
+export type ReconcileTask = Extract<Task, { kind: "reconcile" }>;
+export type PurgeTask = Extract<Task, { kind: "purge" }>;
+
+/** The installation that a task is done for; 0 for the App as a whole. Jobs are shared out fairly between them. */
+export const installationOf = (task: Task): number =>
+  "repository" in task ? task.repository.installation : (task.installation ?? 0);
 
 /**
  * How often a job is tried; an outage of GitHub does not count. A claim with a higher `attempt` is there to say that the job failed, not to try it again: its

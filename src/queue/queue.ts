@@ -18,8 +18,10 @@ export interface Queue {
   /** Stores a job that follows from no delivery (command line, reconciliation). */
   enqueue(job: NewJob): Promise<string>;
   /**
-   * Takes the most urgent job that may run now, under a lease of `leaseMs`; undefined when there is none. A job whose lease
-   * ran out may run again: its attempt counted, and after `maxAttempts` and one last claim it is failed.
+   * Takes the most urgent job that may run now, under a lease of `leaseMs`; undefined when there is none. Of jobs as urgent as
+   * each other, one of the installation with the fewest running ones, then of the one that waited longest for its turn; none
+   * of an installation that has as many running as it may. A job whose lease ran out may run again: its attempt counted, and
+   * after `maxAttempts` and one last claim it is failed.
    */
   claim(worker: string, leaseMs: number): Promise<ClaimedJob | undefined>;
   /** Prolongs the lease; false when the job is no longer this claim's. */
@@ -45,7 +47,18 @@ export interface Queue {
   record(job: ClaimedJob, entry: TrajectoryEntry): Promise<void>;
   /** The job's trajectory so far, of all attempts, oldest first. */
   trajectory(jobId: string): Promise<TrajectoryEntry[]>;
-  /** Counts by state, and how long the oldest waiting job has been waiting in milliseconds. */
+  /** Ends the leases of workers that are known to be dead, so that their jobs need not wait for it; returns how many. */
+  endLeases(isDead: (worker: string) => boolean): Promise<number>;
+  /** Whether a job about this head waits or runs for the key, or ended and did not fail. */
+  knows(serialKey: string, head: string): Promise<boolean>;
+  /**
+   * Deletes all jobs of an installation that do not run, with their trajectories, and what it spent; of these repositories
+   * alone where they are named, by id. Returns how many rows.
+   */
+  forget(installation: number, repositories: readonly number[] | null): Promise<number>;
+  /** Rejects when nothing can be stored: a full disk, a locked file, a database that is away. */
+  check(): Promise<void>;
+  /** Counts by state, and for how long the oldest job that may run has been waiting for a worker, in milliseconds. */
   stats(): Promise<{ jobs: Record<JobState, number>; oldestWaitingMs: number | null }>;
   /**
    * Deletes deliveries, ended jobs with their trajectories and days of spending that are older than this; returns how many

@@ -203,7 +203,7 @@ function graceEnds(graceOver: AbortSignal, ended: AbortSignal): Promise<Ending> 
 
 /** The fields that every log line about a job carries. */
 export function jobFields({ id, task, deliveryId }: ClaimedJob): Record<string, unknown> {
-  const repo = `${task.repository.owner}/${task.repository.name}`;
+  const repo = "repository" in task ? `${task.repository.owner}/${task.repository.name}` : undefined;
   const pull = "pull" in task ? task.pull : undefined;
   return { job: id, delivery: deliveryId ?? undefined, repo, pull, head: task.headSha ?? undefined };
 }

@@ -145,6 +145,35 @@ class SqliteQueue implements Queue {
     return this.#sql.trajectory.all({ id: jobId }).map((row) => JSON.parse(String(row.entry)));
   }
 
+  async endLeases(isDead: (worker: string) => boolean): Promise<number> {
+    return this.#write(() => {
+      const workers = this.#sql.workers.all().map((row) => String(row.worker));
+      const ended = workers
+        .filter(isDead)
+        .map((worker) => this.#sql.endLeases.run({ worker, now: this.#now() }));
+      return ended.reduce((rows, { changes }) => rows + Number(changes), 0);
+    });
+  }
+
+  async knows(serialKey: string, head: string): Promise<boolean> {
+    return this.#sql.knows.get({ serialKey, head }) !== undefined;
+  }
+
+  async forget(installation: number, repositories: readonly number[] | null): Promise<number> {
+    return this.#write(() => {
+      let rows = 0;
+      for (const repository of repositories ?? [null]) {
+        rows += Number(this.#sql.forgetJobs.run({ installation, repository }).changes);
+        rows += Number(this.#sql.forgetSpending.run({ installation, repository }).changes);
+      }
+      return rows;
+    });
+  }
+
+  async check(): Promise<void> {
+    this.#write(() => this.#sql.check.run());
+  }
+
   async stats(): Promise<{ jobs: Record<JobState, number>; oldestWaitingMs: number | null }> {
     const jobs: Record<JobState, number> = { waiting: 0, active: 0, done: 0, failed: 0 };
     for (const row of this.#sql.countByState.all()) jobs[row.state as JobState] = Number(row.jobs);

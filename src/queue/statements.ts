@@ -79,6 +79,20 @@ export function prepareStatements(database: DatabaseSync) {
     trajectory: sql("SELECT entry FROM trajectory WHERE job_id = :id ORDER BY number"),
     countByState: sql("SELECT state, count(*) AS jobs FROM job GROUP BY state"),
     oldestWaiting: sql("SELECT min(created_at) AS since FROM job WHERE state = 'waiting'"),
+    workers: sql("SELECT DISTINCT worker FROM job WHERE state = 'active' AND worker IS NOT NULL"),
+    endLeases: sql("UPDATE job SET lease_until = :now WHERE state = 'active' AND worker = :worker"),
+    knows: sql(
+      `SELECT 1 FROM job WHERE serial_key = :serialKey AND ${headOf("task")} = :head
+         AND (state IN ('waiting', 'active') OR outcome = 'done') LIMIT 1`,
+    ),
+    forgetJobs: sql(
+      `DELETE FROM job WHERE state <> 'active' AND :installation IN (json_extract(task, '$.repository.installation'))
+         AND (:repository IS NULL OR json_extract(task, '$.repository.id') = :repository)`,
+    ),
+    forgetSpending: sql(
+      "DELETE FROM spending WHERE installation = :installation AND (:repository IS NULL OR repository = :repository)",
+    ),
+    check: sql("UPDATE job SET seq = seq WHERE seq < 0"),
     purgeDeliveries: sql("DELETE FROM delivery WHERE received_at < :before"),
     purgeJobs: sql("DELETE FROM job WHERE ended_at < :before"),
     purgeSpending: sql("DELETE FROM spending WHERE day < :day"),

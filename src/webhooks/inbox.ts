@@ -45,7 +45,7 @@ export function createInbox({ queue, log, decideOptions, onAccepted }: InboxOpti
       const isNew = await queue.accept({ id, event: name, action }, decision.jobs);
       receipts.set(payload, { kind: isNew ? "stored" : "duplicate" });
       const { task } = decision.jobs[0];
-      const repo = `${task.repository.owner}/${task.repository.name}`;
+      const repo = "repository" in task ? `${task.repository.owner}/${task.repository.name}` : undefined;
       const fields = { repo, pull: "pull" in task ? task.pull : undefined, head: task.headSha ?? undefined };
       line.info(fields, isNew ? "Delivery stored" : "Delivery was stored before");
       if (isNew) onAccepted();

@@ -300,9 +300,9 @@ describe("what is wrong is said in one line with its remedy:", () => {
     ],
     ["a key with a line break", { OPENAI_API_KEY: "sk-1\nsk-2" }, /^OPENAI_API_KEY must be the bare key/],
     [
-      "a database",
-      { DATABASE_URL: "postgres://u:p@h/d" },
-      /^DATABASE_URL must be unset: Postgres comes in a later version/,
+      "a database of another kind",
+      { DATABASE_URL: "mysql://u:p@h/d" },
+      /^DATABASE_URL must be an address like postgres:/,
     ],
     [
       "a budget of no tokens",
@@ -342,7 +342,7 @@ describe("what is wrong is said in one line with its remedy:", () => {
     const secrets = {
       OPENAI_API_KEY: "sk-hidden value",
       PRIVATE_KEY: "hidden",
-      DATABASE_URL: "postgres://u:hidden@h/d",
+      DATABASE_URL: "mysql://u:hidden@h/d",
     };
     for (const [name, value] of Object.entries(secrets))
       expect(failure({ ...app, [name]: value })).not.toContain("hidden");

@@ -4,7 +4,7 @@ import { readdirSync, readFileSync, utimesSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { lock, tryLock } from "../../src/git/pid-lock.ts";
-import { livenessOf, ownIdentity } from "../../src/git/process-identity.ts";
+import { livenessOf, ownIdentity } from "../../src/process-identity.ts";
 import { TempFolder } from "../support/git-repo.ts";
 
 let folder: TempFolder;

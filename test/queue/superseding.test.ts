@@ -235,7 +235,7 @@ describe("a command's review", () => {
 });
 
 describe("a job that is no review", () => {
-  const { repository } = reviewJob(1).task;
+  const repository = { installation: 1, id: 7, owner: "octo", name: "shop" };
   const asked = { repository, pull: 1, commentId: 5, headSha: null };
   it.each<[string, NewJob["task"]]>([
     [

@@ -1,0 +1,13 @@
+import type { Notes } from "./notes.ts";
+import type { Pace } from "./pace.ts";
+import type { Queue } from "./queue.ts";
+import type { Spending } from "./spending.ts";
+
+/** All that is kept in the database: one for every process of an App. */
+export interface Stores {
+  queue: Queue;
+  spending: Spending;
+  pace: Pace;
+  notes: Notes;
+  close(): Promise<void>;
+}
