@@ -11,13 +11,18 @@ import {
   reviewCommentPayload,
 } from "./github-double/payloads.ts";
 import { createScenario, type Scenario, type ScenarioOptions } from "./github-double/scenario.ts";
-import { type ServerProcess, startServerProcess } from "./server-process.ts";
+import { type ServerProcess, startServerProcess, startWorkerProcess } from "./server-process.ts";
 
 /** The whole App: the real server process between a simulated GitHub and a model endpoint that follows a script. */
 export interface AppUnderTest extends Scenario {
   readonly server: ServerProcess;
-  /** Kills the server without a warning and starts another one on the same data folder. */
+  /** Kills the server without a warning; it is dead when this returns. */
+  kill(): Promise<void>;
+  /** Starts another one on the same data folder, after a kill or a stop. */
+  restart(): Promise<void>;
   killAndRestart(): Promise<void>;
+  /** Starts a worker beside it, on the same data folder; it ends with everything else. */
+  addWorker(env?: Record<string, string>): Promise<ServerProcess>;
   /** Null where the App runs without a model. */
   model: FakeOpenAi | null;
   /** What the reviewer was asked; second looks and merging are left out, and agree with it. */
@@ -56,10 +61,11 @@ export async function startApp({ script, everyRole, env, ...options }: AppOption
     // A probe would take the first answer of the script.
     HUNKWISE_PROTOCOL: "native",
   };
-  // Pushes are reviewed at once, but where a test is about joining them.
-  const soon = { HUNKWISE_PUSH_WINDOW_SECONDS: "0" };
+  // Pushes are reviewed at once and writes follow each other, but where a test is about joining or spacing them.
+  const soon = { HUNKWISE_PUSH_WINDOW_SECONDS: "0", HUNKWISE_WRITE_GAP_SECONDS: "0" };
   const serverEnv = { ...scenario.env, HUNKWISE_DATA_DIR: data.path, ...soon, ...modelEnv, ...env };
   let server = await startServerProcess(serverEnv);
+  const workers: ServerProcess[] = [];
   const { github, pull, repository, people, webhookSecret } = scenario;
   const target = () => ({ url: server.webhookUrl, secret: webhookSecret });
 
@@ -68,9 +74,18 @@ export async function startApp({ script, everyRole, env, ...options }: AppOption
     get server() {
       return server;
     },
-    async killAndRestart() {
-      server.process.kill("SIGKILL");
+    kill: () => server.kill(),
+    async restart() {
       server = await startServerProcess(serverEnv);
+    },
+    async killAndRestart() {
+      await server.kill();
+      server = await startServerProcess(serverEnv);
+    },
+    async addWorker(more = {}) {
+      const worker = await startWorkerProcess({ ...serverEnv, ...more });
+      workers.push(worker);
+      return worker;
     },
     model,
     get reviewRequests() {
@@ -100,7 +115,7 @@ export async function startApp({ script, everyRole, env, ...options }: AppOption
         120_000,
       ),
     async [Symbol.asyncDispose]() {
-      await server.stop();
+      await Promise.all([server, ...workers].map((one) => one.stop()));
       await model?.close();
       data.dispose();
       await github.close();

@@ -4,7 +4,9 @@ import { resolve } from "node:path";
 
 const entry = resolve(import.meta.dirname, "../../src/cli.ts");
 
+/** A process of the App, started as an operator would. */
 export interface ServerProcess extends AsyncDisposable {
+  /** Of its web server; of a worker nothing answers there. */
   url: string;
   webhookUrl: string;
   process: ChildProcess;
@@ -12,17 +14,30 @@ export interface ServerProcess extends AsyncDisposable {
   log(): string;
   /** Resolves to the exit code after SIGTERM. */
   stop(): Promise<number | null>;
+  /** SIGKILL; resolves when it is dead. */
+  kill(): Promise<void>;
 }
 
 /** A start takes half a second of two cores; where many programs share them, that is far more time. */
 const PATIENCE_MS = 90_000;
 
 /**
- * Starts `hunkwise serve` as an operator would, with nothing of this process's environment but PATH. Resolves when it
- * listens, on a port that it chose itself: with many servers at a time, a port that was free a moment ago may be taken.
+ * Starts `hunkwise serve` with nothing of this process's environment but PATH. Resolves when it listens, on a port that it
+ * chose itself: with many servers at a time, a port that was free a moment ago may be taken.
  */
-export async function startServerProcess(env: Record<string, string>): Promise<ServerProcess> {
-  const child = spawn(process.execPath, [entry, "serve"], {
+export const startServerProcess = (env: Record<string, string>): Promise<ServerProcess> =>
+  startProcess("serve", env, /Listening on port (\d+)/);
+
+/** Starts `hunkwise worker` in the same way. Resolves when it looks for jobs. */
+export const startWorkerProcess = (env: Record<string, string>): Promise<ServerProcess> =>
+  startProcess("worker", env, /Working with (\d+) jobs/);
+
+async function startProcess(
+  command: "serve" | "worker",
+  env: Record<string, string>,
+  sign: RegExp,
+): Promise<ServerProcess> {
+  const child = spawn(process.execPath, [entry, command], {
     env: {
       PATH: process.env.PATH ?? "",
       HOME: "/nonexistent",
@@ -34,43 +49,52 @@ export async function startServerProcess(env: Record<string, string>): Promise<S
   });
   const exited = once(child, "exit");
   // A test that timed out stops nothing itself.
-  const kill = () => child.kill("SIGKILL");
-  process.once("exit", kill);
-  exited.finally(() => process.off("exit", kill));
-  const { log, port } = await listening(child);
+  const killNow = () => child.kill("SIGKILL");
+  process.once("exit", killNow);
+  exited.finally(() => process.off("exit", killNow));
+  const { log, told } = await ready(child, sign);
   const stop = async () => {
     if (child.exitCode === null && child.signalCode === null) child.kill("SIGTERM");
     await exited;
     return child.exitCode;
   };
-  const url = `http://127.0.0.1:${port}`;
+  const kill = async () => {
+    killNow();
+    await exited;
+  };
+  const url = `http://127.0.0.1:${told}`;
   return {
     url,
     webhookUrl: `${url}/api/github/webhooks`,
     process: child,
     log,
     stop,
+    kill,
     [Symbol.asyncDispose]: async () => void (await stop()),
   };
 }
 
-/** Resolves with the port once the log tells it; rejects with the log when the process ends or stays silent. */
-async function listening(child: ChildProcess): Promise<{ log(): string; port: number }> {
+/** Resolves with the number that the log's sign tells; rejects with the log when the process ends or stays silent. */
+async function ready(child: ChildProcess, sign: RegExp): Promise<{ log(): string; told: number }> {
   const { promise, resolve: tell, reject } = Promise.withResolvers<number>();
   let log = "";
+  let isReady = false;
   const note = (chunk: Buffer) => {
     log += chunk.toString("utf8");
-    const port = /Listening on port (\d+)/.exec(log)?.[1];
-    if (port !== undefined) tell(Number(port));
+    // A server may write megabytes later on.
+    const told = isReady ? undefined : sign.exec(log)?.[1];
+    if (told === undefined) return;
+    isReady = true;
+    tell(Number(told));
   };
   child.stdout?.on("data", note);
   child.stderr?.on("data", note);
   // When its output is complete, not just when it ended: the reason stands in the last line.
-  child.once("close", (code) => reject(new Error(`The server ended with ${code}:\n${log}`)));
+  child.once("close", (code) => reject(new Error(`The process ended with ${code}:\n${log}`)));
   const timer = setTimeout(() => {
     child.kill("SIGKILL");
-    reject(new Error(`The server did not begin to listen:\n${log}`));
+    reject(new Error(`The process did not say ${sign}:\n${log}`));
   }, PATIENCE_MS);
-  const port = await promise.finally(() => clearTimeout(timer));
-  return { log: () => log, port };
+  const told = await promise.finally(() => clearTimeout(timer));
+  return { log: () => log, told };
 }
