@@ -13,6 +13,7 @@ export type ErrorCode =
   | "model_rate_limited"
   | "model_refused"
   | "model_failed"
+  | "model_unavailable"
   | "budget_spent"
   | "github_unauthorized"
   | "github_forbidden"
