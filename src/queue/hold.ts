@@ -64,12 +64,17 @@ export class Hold {
     }
   }
 
+  /** Whether the job is this worker's, and nothing has loosened the hold; prolongs the lease. */
+  async isHeld(): Promise<boolean> {
+    return !this.signal.aborted && (await this.#prolong()) && !this.signal.aborted;
+  }
+
   /**
    * Whether something visible may be done. From the first yes on a newer head ends nothing half way; it is heard of when
    * this is asked again.
    */
   async stillOurs(): Promise<boolean> {
-    if (this.signal.aborted || !(await this.#prolong())) return false;
+    if (!(await this.isHeld())) return false;
     await this.#lookForNewer();
     if (this.signal.aborted) return false;
     this.#isPublishing = true;

@@ -20,6 +20,8 @@ export interface JobTools {
    * `signal` any more, and what was begun in public is ended.
    */
   stillOurs(): Promise<boolean>;
+  /** Whether the job is still this worker's; prolongs the lease when it is. Asked right before each write to GitHub. */
+  isHeld(): Promise<boolean>;
 }
 
 /** The part of a logger that a worker needs. */
@@ -182,6 +184,7 @@ function toolsFor(job: ClaimedJob, run: JobRun, hold: Hold): JobTools {
     record: (entry) => hold.record(entry),
     recorded: () => run.queue.trajectory(job.id),
     stillOurs: () => hold.stillOurs(),
+    isHeld: () => hold.isHeld(),
   };
 }
 
