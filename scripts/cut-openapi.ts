@@ -15,9 +15,12 @@ const pull = `${repository}/pulls/{pull_number}`;
 const endpoints = [
   "GET /app",
   "GET /app/hook/deliveries",
+  "GET /app/hook/deliveries/{delivery_id}",
+  "GET /app/installations",
   "GET /app/installations/{installation_id}",
   "POST /app/installations/{installation_id}/access_tokens",
   "POST /app-manifests/{code}/conversions",
+  "GET /installation/repositories",
   "GET /rate_limit",
   `GET ${repository}`,
   `GET ${repository}/installation`,
@@ -45,6 +48,7 @@ const endpoints = [
   `POST ${pull}/comments/{comment_id}/replies`,
   `GET ${repository}/pulls/comments/{comment_id}`,
   `PATCH ${repository}/pulls/comments/{comment_id}`,
+  `GET ${repository}/pulls/comments/{comment_id}/reactions`,
   `POST ${repository}/pulls/comments/{comment_id}/reactions`,
   `GET ${repository}/issues/{issue_number}`,
   `GET ${repository}/issues/{issue_number}/comments`,
@@ -52,6 +56,7 @@ const endpoints = [
   `GET ${repository}/issues/comments/{comment_id}`,
   `PATCH ${repository}/issues/comments/{comment_id}`,
   `DELETE ${repository}/issues/comments/{comment_id}`,
+  `GET ${repository}/issues/comments/{comment_id}/reactions`,
   `POST ${repository}/issues/comments/{comment_id}/reactions`,
 ];
 
