@@ -1,11 +1,11 @@
 import { AppError } from "../errors.ts";
+import { ToolsRefused } from "./faults.ts";
 import type { Ability, KnownModels } from "./known-models.ts";
 import type { Model, Protocol } from "./model.ts";
 import { type ModelProbe, type Probed, probeModel, protocolFor } from "./probe.ts";
 import { abortedError } from "./retry.ts";
 import { type SingleShotTools, withSingleShot } from "./single-shot.ts";
 import { withTextProtocol } from "./text-protocol.ts";
-import { ToolsRefused } from "./tools-refused.ts";
 
 export interface AdaptiveOptions {
   /** The model as its API speaks. */

@@ -1,7 +1,7 @@
 import OpenAI from "openai";
 import { AppError } from "../errors.ts";
+import { EndpointUnreachable, ModelAbsent, ToolsRefused } from "./faults.ts";
 import { abortedError } from "./retry.ts";
-import { ToolsRefused } from "./tools-refused.ts";
 
 /** What error messages may name of the endpoint, and what they may not. */
 export interface Endpoint {
@@ -56,7 +56,7 @@ export function toAppError(error: unknown, endpoint: Endpoint, signal: AbortSign
 
 function connectionError(error: Error, { address }: Endpoint): AppError {
   const code = systemCode(error);
-  return new AppError(
+  return new EndpointUnreachable(
     "model_failed",
     `Cannot reach the model endpoint ${address}${code ? ` (${code})` : ""}`,
     {
@@ -186,7 +186,7 @@ function accessError({ status, code }: Refusal, { model, address }: Endpoint, to
 
 function notFound({ code, message }: Refusal, model: string, address: string): AppError {
   if (code === "model_not_found" || /model/i.test(message)) {
-    return new AppError("model_refused", `${address} has no model "${model}" (404)`, {
+    return new ModelAbsent("model_refused", `${address} has no model "${model}" (404)`, {
       remedy: "Set HUNKWISE_MODEL to one that it has; `hunkwise doctor` lists them.",
     });
   }

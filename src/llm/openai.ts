@@ -1,5 +1,5 @@
 import OpenAI from "openai";
-import { AppError } from "../errors.ts";
+import type { AppError } from "../errors.ts";
 import { findContextTokens } from "./context-window.ts";
 import type { Model, ModelRequest, ModelTurn } from "./model.ts";
 import { readAnswer } from "./openai-answer.ts";
@@ -33,6 +33,7 @@ export interface OpenAiOptions extends EndpointOptions {
   maxRetries: number;
   sleep?: (ms: number, signal: AbortSignal) => Promise<void>;
   random?: () => number;
+  now?: () => number;
 }
 
 export interface OpenAiModel extends Model {
@@ -54,6 +55,7 @@ export function createOpenAiModel(options: OpenAiOptions): OpenAiModel {
     maxRetries: options.maxRetries,
     sleep: options.sleep ?? realSleep,
     random: options.random ?? Math.random,
+    now: options.now ?? (() => performance.now()),
   };
   let dialect: Dialect = {
     tokenParameter: /(^|\.)openai(\.azure)?\.com$/.test(url.hostname)
@@ -152,7 +154,8 @@ function withoutKey(error: AppError, hideKey: HideKey): AppError {
   const message = hideKey(error.message);
   if (message === error.message) return error;
   const { code, retryable, remedy, retryAfterMs } = error;
-  return new AppError(code, message, {
+  const SameKind = error.constructor as typeof AppError;
+  return new SameKind(code, message, {
     retryable,
     ...(remedy === undefined ? {} : { remedy }),
     ...(retryAfterMs === undefined ? {} : { retryAfterMs }),

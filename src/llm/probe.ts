@@ -1,8 +1,8 @@
 import { AppError } from "../errors.ts";
+import { ToolsRefused } from "./faults.ts";
 import { readLenientObject } from "./lenient-json.ts";
 import type { Model, ModelRequest, Protocol, ToolCall } from "./model.ts";
 import { withTextProtocol } from "./text-protocol.ts";
-import { ToolsRefused } from "./tools-refused.ts";
 
 export interface ModelProbe {
   /** Null when it answered; otherwise why not. An endpoint that refuses tools has answered. */

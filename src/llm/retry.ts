@@ -6,6 +6,11 @@ const BASE_PAUSE_MS = 500;
 const MAX_PAUSE_MS = 20_000;
 /** A far side that asks for a longer pause is not waited for here: the job comes back later instead. */
 export const MAX_ASKED_PAUSE_MS = 90_000;
+/**
+ * How long after the first try another one is begun. With tries of five minutes, one that hung is tried once more, and all is
+ * over after eleven.
+ */
+export const RETRY_FOR_MS = 360_000;
 
 export interface RetryOptions {
   /** Further tries after the first. */
@@ -14,26 +19,31 @@ export interface RetryOptions {
   sleep(ms: number, signal: AbortSignal): Promise<void>;
   /** 0 to 1, for the jitter. */
   random(): number;
+  /** Milliseconds of a clock that only goes forward. */
+  now(): number;
 }
 
 export const realSleep = (ms: number, signal: AbortSignal): Promise<void> => delay(ms, undefined, { signal });
 
 /**
- * Tries until it succeeds, a fault is not `retryable`, or the tries are used up; rejects with the last fault. A pause that
- * the fault names (`retryAfterMs`) is kept, a little jitter added; otherwise pauses grow exponentially with jitter.
+ * Tries until it succeeds, a fault is not `retryable`, or the tries or their time are used up; rejects with the last fault. A
+ * pause that the fault names (`retryAfterMs`) is kept, a little jitter added; otherwise pauses grow exponentially with jitter.
  */
 export async function withRetries<T>(
   attempt: () => Promise<T>,
   options: RetryOptions,
   signal: AbortSignal,
 ): Promise<T> {
+  const end = options.now() + RETRY_FOR_MS;
   for (let retries = 0; ; retries++) {
     try {
       return await attempt();
     } catch (error) {
       if (!(error instanceof AppError) || !error.retryable || retries >= options.maxRetries) throw error;
       if ((error.retryAfterMs ?? 0) > MAX_ASKED_PAUSE_MS) throw error;
-      await pause(pauseMs(error.retryAfterMs, retries, options.random()), options, signal);
+      const wait = pauseMs(error.retryAfterMs, retries, options.random());
+      if (options.now() + wait > end) throw error;
+      await pause(wait, options, signal);
     }
   }
 }

@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
 import { AppError } from "../../src/errors.ts";
 import { type AdaptiveOptions, createAdaptiveModel } from "../../src/llm/adaptive-model.ts";
+import { ToolsRefused } from "../../src/llm/faults.ts";
 import type { Ability } from "../../src/llm/known-models.ts";
 import { type ScriptedTurn, scriptedModel } from "../../src/llm/scripted.ts";
-import { ToolsRefused } from "../../src/llm/tools-refused.ts";
 
 const never = new AbortController().signal;
 const add = (a: number, b: number) => ({ name: "add_numbers", arguments: { a, b } });

@@ -1,8 +1,8 @@
 import { expect, it } from "vitest";
 import { AppError } from "../../src/errors.ts";
+import { ToolsRefused } from "../../src/llm/faults.ts";
 import { probeModel, protocolFor } from "../../src/llm/probe.ts";
 import { type ScriptedTurn, scriptedModel } from "../../src/llm/scripted.ts";
-import { ToolsRefused } from "../../src/llm/tools-refused.ts";
 
 const never = new AbortController().signal;
 const add = (a: unknown, b: unknown) => ({ name: "add_numbers", arguments: { a, b } });
