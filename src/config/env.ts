@@ -57,6 +57,7 @@ export interface Env {
   graceMs: number;
   /** Between two writes for one installation. */
   writeGapMs: number;
+  /** 0: GitHub is never asked for what was missed. */
   reconcileEveryMs: number;
   retentionMs: number;
   /** Of all mirrors and checkouts together. */

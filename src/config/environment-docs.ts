@@ -162,7 +162,7 @@ export const environmentDocs: readonly EnvironmentVariable[] = [
   {
     name: "HUNKWISE_RECONCILE_MINUTES",
     default: "60",
-    what: "How often GitHub is asked for pull requests and deliveries that were missed; once at the start in any case.",
+    what: "How often GitHub is asked for pull requests and deliveries that were missed, the first time at the start. `0`: never.",
   },
   {
     name: "HUNKWISE_RETENTION_DAYS",

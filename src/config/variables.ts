@@ -65,7 +65,7 @@ const amount = (unit: string, least: number, most: number) => {
     .refine((n) => n >= least && n <= most, error);
 };
 const seconds = (most: number, least = 0) => amount("seconds", least, most);
-const minutes = (most: number) => amount("minutes", 0.01, most);
+const minutes = (most: number) => amount("minutes", 0, most);
 const gigabytes = amount("gigabytes", 0.01, 99_999);
 
 const postgresUrl = z

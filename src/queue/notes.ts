@@ -6,4 +6,5 @@ export interface Notes {
   /** Null where there is none. */
   read(name: string): Promise<string | null>;
   write(name: string, text: string): Promise<void>;
+  remove(name: string): Promise<void>;
 }

@@ -49,13 +49,13 @@ export interface Queue {
   trajectory(jobId: string): Promise<TrajectoryEntry[]>;
   /** Ends the leases of workers that are known to be dead, so that their jobs need not wait for it; returns how many. */
   endLeases(isDead: (worker: string) => boolean): Promise<number>;
-  /** Whether a job about this head waits or runs for the key, or ended and did not fail. */
+  /** Whether a job about this head waits or runs for the key, or ended as done: what was skipped may be due by now. */
   knows(serialKey: string, head: string): Promise<boolean>;
   /**
    * Deletes all jobs of an installation that do not run, with their trajectories, and what it spent; of these repositories
-   * alone where they are named, by id. Returns how many rows.
+   * alone where they are named, by id. Returns how many of its jobs still run, which have to be asked for again.
    */
-  forget(installation: number, repositories: readonly number[] | null): Promise<number>;
+  forget(installation: number, repositories: readonly number[] | null): Promise<{ running: number }>;
   /** Rejects when nothing can be stored: a full disk, a locked file, a database that is away. */
   check(): Promise<void>;
   /** Counts by state, and for how long the oldest job that may run has been waiting for a worker, in milliseconds. */

@@ -62,7 +62,12 @@ export async function startApp({ script, everyRole, env, ...options }: AppOption
     HUNKWISE_PROTOCOL: "native",
   };
   // Pushes are reviewed at once and writes follow each other, but where a test is about joining or spacing them.
-  const soon = { HUNKWISE_PUSH_WINDOW_SECONDS: "0", HUNKWISE_WRITE_GAP_SECONDS: "0" };
+  const soon = {
+    HUNKWISE_PUSH_WINDOW_SECONDS: "0",
+    HUNKWISE_WRITE_GAP_SECONDS: "0",
+    // Nobody has missed anything, but where a test is about that.
+    HUNKWISE_RECONCILE_MINUTES: "0",
+  };
   const serverEnv = { ...scenario.env, HUNKWISE_DATA_DIR: data.path, ...soon, ...modelEnv, ...env };
   let server = await startServerProcess(serverEnv);
   const workers: ServerProcess[] = [];
