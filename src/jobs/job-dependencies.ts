@@ -9,6 +9,7 @@ import type { Models } from "../llm/model.ts";
 import type { RepositoryRef } from "../queue/job.ts";
 import type { Spending } from "../queue/spending.ts";
 import type { DayLimits } from "./day-budget.ts";
+import type { Phase } from "./timed.ts";
 
 /** GitHub for jobs: each API acts on one repository with a token that reaches nothing else. */
 export interface GitHubAccess {
@@ -51,6 +52,8 @@ export interface JobDependencies {
   dailyBudget: DayLimits;
   /** A secret of a pull request, the same in each process: by it is remembered what was read. */
   contentKey(repository: RepositoryRef, pull: number): string;
+  /** Told how long a phase of a review took that went well. For metrics. */
+  onPhase?: (phase: Phase, milliseconds: number) => void;
   /** Milliseconds since 1970. */
   now(): number;
   /** Root of GitHub's pages, without a slash at the end. */

@@ -22,7 +22,9 @@ export function createReceiver(probot: Probot, inbox: Inbox): (request: Incoming
     if (text === "") throw new Refusal(400, "The body is empty.");
     if (!(await probot.webhooks.verify(text, signature))) throw unsigned("The signature does not match.");
     const payload = parseObject(text);
-    if (!handledEvent(name, payload)) return { status: 200, body: "Nothing follows from this event." };
+    if (!handledEvent(name, payload)) {
+      return { status: 200, body: "Nothing follows from this event.", delivery: "ignored" };
+    }
     await probot.receive({ id, name, payload } as Parameters<Probot["receive"]>[0]);
     return answerFor(inbox, { id, name, payload });
   };
@@ -68,11 +70,11 @@ function answerFor(inbox: Inbox, { payload }: ReceivedEvent): Answer {
   const receipt = inbox.receiptOf(payload);
   switch (receipt?.kind) {
     case "stored":
-      return { status: 202, body: "Accepted." };
+      return { status: 202, body: "Accepted.", delivery: receipt.kind };
     case "duplicate":
-      return { status: 200, body: "Accepted before." };
+      return { status: 200, body: "Accepted before.", delivery: receipt.kind };
     case "ignored":
-      return { status: 200, body: `Nothing to do: ${receipt.reason}.` };
+      return { status: 200, body: `Nothing to do: ${receipt.reason}.`, delivery: receipt.kind };
     case undefined:
       // Probot dispatched it to nobody although it is declared; better a failed delivery on GitHub's page than silence.
       throw new Error("no handler took the delivery");
