@@ -9,6 +9,7 @@ export type ErrorCode =
   | "revision_unknown"
   | "too_large"
   | "data_folder_unusable"
+  | "disk_full"
   | "model_unauthorized"
   | "model_rate_limited"
   | "model_refused"
@@ -74,6 +75,7 @@ const saidInPublic: Partial<Record<ErrorCode, string>> = {
   git_failed: "git failed where Hunkwise runs",
   repository_unavailable: "git could not fetch the repository",
   data_folder_unusable: "the data folder of Hunkwise cannot be used",
+  disk_full: "the disk of Hunkwise's data folder is full",
 };
 
 /**

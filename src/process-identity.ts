@@ -29,10 +29,14 @@ export function livenessOf(other: ProcessIdentity): "alive" | "dead" | "unknown"
   return startOf(other.pid) === other.started ? "alive" : "dead";
 }
 
-/** The 22nd field of /proc/PID/stat; the second one, the program's name, may hold spaces and brackets. */
+/**
+ * The 22nd field of /proc/PID/stat; the second one, the program's name, may hold spaces and brackets. Empty for a process that
+ * has ended and of which its parent has not taken notice yet.
+ */
 function startOf(pid: number): string {
   const stat = read(() => readFileSync(`/proc/${pid}/stat`, "utf8"));
-  return stat.slice(stat.lastIndexOf(")") + 2).split(" ")[19] ?? "";
+  const [state = "", ...fields] = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
+  return "ZX".includes(state) ? "" : (fields[18] ?? "");
 }
 
 function read(from: () => string): string {

@@ -31,10 +31,13 @@ export interface Checkout {
  * `repository_unavailable`, `git_failed`, `git_timeout`, `aborted`.
  */
 export async function checkout(options: CheckoutOptions): Promise<Checkout> {
-  const slot = await Slot.take(options.mirror.checkouts);
+  const { dataFolder } = options.mirror.options;
+  const slot = await Slot.take(dataFolder, options.mirror.checkouts, options.signal);
   try {
-    const place = await fill(slot, options);
-    return { place, release: () => slot.release(), tidy: (signal) => options.mirror.tidy(signal) };
+    // From here on nobody removes it.
+    const mirror = await options.mirror.present(options.signal);
+    const place = await fill(slot, { ...options, mirror });
+    return { place, release: () => slot.release(), tidy: (signal) => mirror.tidy(signal) };
   } catch (error) {
     await slot.release();
     throw error;
@@ -60,7 +63,7 @@ async function fill(slot: Slot, options: CheckoutOptions): Promise<CheckoutPlace
   const sizes = await fetchMissing(options, needed);
   const bytes = plannedBytes(plan, sizes, limits);
 
-  if (held?.sha !== head) await slot.unsettle();
+  if (held?.sha !== head) await slot.unsettle({ files: plan.files, bytes });
   await writeTree({
     git,
     gitDir,

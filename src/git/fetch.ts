@@ -19,8 +19,11 @@ export interface FetchProgress {
 
 /** What lets one fetch in, and how long it may take. */
 export interface FetchAccess {
-  /** Value of the Authorization header; null for a public repository. Reaches git through its environment alone. */
-  authorization: string | null;
+  /**
+   * Value of the Authorization header; null for a public repository. Reaches git through its environment alone. A function is
+   * asked before each fetch: what a repository takes may outlive a token.
+   */
+  authorization: string | null | (() => Promise<string>);
   signal?: AbortSignal | undefined;
   /** Default 10 minutes for each fetch. */
   timeoutMs?: number | undefined;
@@ -53,7 +56,9 @@ const DEFAULT_TIMEOUT_MS = 600_000;
 
 /** Runs one `git fetch` from `origin`. Rejects with AppErrors whose text holds no credential. */
 export async function fetchObjects(request: FetchRequest): Promise<void> {
-  const { git, network, authorization } = request;
+  const { git, network } = request;
+  const authorization =
+    typeof request.authorization === "function" ? await request.authorization() : request.authorization;
   const end = await runProcess({
     program: git.gitPath,
     args: fetchArguments(request),
@@ -63,7 +68,7 @@ export async function fetchObjects(request: FetchRequest): Promise<void> {
       ...networkVariables(network),
       // A delta may rest on an object that a partial clone does not have; git then fetches that one too.
       GIT_NO_LAZY_FETCH: "0",
-      ...configVariables([...hardenedConfig(network), ...fetchConfig(request)]),
+      ...configVariables([...hardenedConfig(network), ...fetchConfig(request, authorization)]),
     },
     input: `${request.wanted.join("\n")}\n`,
     signal: request.signal,
@@ -93,7 +98,10 @@ function fetchArguments(request: FetchRequest): string[] {
   ];
 }
 
-function fetchConfig({ url, authorization, byName }: FetchRequest): (readonly [string, string])[] {
+function fetchConfig(
+  { url, byName }: FetchRequest,
+  authorization: string | null,
+): (readonly [string, string])[] {
   const config: (readonly [string, string])[] = [
     ...partialClone,
     // git would take the header along to wherever it is sent (tried: to another host, too).

@@ -1,4 +1,5 @@
 import { dirname } from "node:path";
+import { ownerVariable } from "./orphans.ts";
 
 /** The git program and the empty folder that is its HOME. Every git process of this room is started with these two. */
 export interface Git {
@@ -78,6 +79,7 @@ export function gitEnvironment(git: Git, network: Network = {}): Record<string, 
     GIT_NO_REPLACE_OBJECTS: "1",
     GIT_LITERAL_PATHSPECS: "1",
     GIT_OPTIONAL_LOCKS: "0",
+    ...ownerVariable,
   };
 }
 

@@ -1,4 +1,5 @@
 import { AppError, type ErrorCode } from "../errors.ts";
+import { DISK_FULL_REMEDY } from "./disk/full.ts";
 
 /**
  * git's own words with everything that could be a credential taken out: user information of URLs, headers, and the given
@@ -23,6 +24,13 @@ interface Pattern {
 
 /** What git says when something else than git is at fault. First match wins. */
 const known: readonly Pattern[] = [
+  {
+    // First: a helper that could not write makes git say more, of other reasons.
+    match: /No space left on device|disk quota|disk full/i,
+    code: "disk_full",
+    retryable: true,
+    remedy: DISK_FULL_REMEDY,
+  },
   {
     match: /Authentication failed|could not read Username|HTTP 40[13]|returned error: 40[13]/i,
     code: "repository_unavailable",
@@ -56,9 +64,9 @@ const known: readonly Pattern[] = [
     remedy: "If this happens again, remove the repository's folder below mirrors: it is fetched anew",
   },
   {
-    match: /No space left on device|Permission denied|Read-only file system|disk quota/i,
+    match: /Permission denied|Read-only file system/i,
     code: "data_folder_unusable",
-    remedy: "Make room in the data folder and check who may write to it",
+    remedy: "Check who may write to the data folder",
   },
 ];
 

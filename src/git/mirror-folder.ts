@@ -68,17 +68,31 @@ async function replaceFile(path: string, content: string): Promise<void> {
 }
 
 /**
- * Removes what a killed git leaves behind and stumbles over afterwards: lock files, and packs that were never finished.
- * Only for the holder of the mirror's lock.
+ * Removes what a git that was killed or failed leaves behind, stumbles over afterwards or keeps for ever: lock files, drafts,
+ * and packs that were never finished. Only for the holder of the mirror's lock.
  */
 export async function removeLeftovers(gitDir: string): Promise<void> {
-  const shallow = ["", "info", "objects/info", "objects/pack"];
-  const names = await Promise.all([
-    ...shallow.map(async (folder) => (await readdir(join(gitDir, folder))).map((name) => join(folder, name))),
-    readdir(join(gitDir, "refs"), { recursive: true }).then((list) => list.map((name) => join("refs", name))),
-  ]);
-  const leftovers = names
-    .flat()
-    .filter((name) => name.endsWith(".lock") || /(^|\/)tmp_(pack|idx|rev|obj)_/.test(name));
+  const names = (
+    await Promise.all(["", "info", "refs", "objects"].map((name) => namesBelow(gitDir, name)))
+  ).flat();
+  const present = new Set(names);
+  const leftovers = names.filter((name) => isLeftover(name) || isUnfinishedPack(name, present));
   await Promise.all(leftovers.map((name) => rm(join(gitDir, name), { force: true })));
+}
+
+/** Of the mirror's own folder without what is below it, of the others all. */
+async function namesBelow(gitDir: string, folder: string): Promise<string[]> {
+  const names = await readdir(join(gitDir, folder), { recursive: folder !== "" }).catch(() => []);
+  return names.map((name) => join(folder, name));
+}
+
+/** A pack is kept from being joined with others while its fetch runs, by a `.keep` file. */
+function isLeftover(name: string): boolean {
+  return /\.(?:lock|new|keep)$|(?:^|\/)\.?tmp[-_]/.test(name);
+}
+
+/** The index is put in its place last. */
+function isUnfinishedPack(name: string, present: ReadonlySet<string>): boolean {
+  const [, pack] = /^(objects\/pack\/pack-[0-9a-f]+)\.(?:pack|rev|promisor)$/.exec(name) ?? [];
+  return pack !== undefined && !present.has(`${pack}.idx`);
 }

@@ -2,16 +2,13 @@ import { createHash } from "node:crypto";
 import { mkdir, readdir } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { AppError } from "../errors.ts";
+import { diskError } from "./disk/full.ts";
+import { mirrorLock, placesOf, type RepositoryPlaces } from "./disk/places.ts";
 import { type FetchAccess, type FetchRequest, fetchObjects, partialClone } from "./fetch.ts";
 import { type Git, isObjectName, type Network } from "./git-environment.ts";
-import {
-  mirrorId,
-  type RepositoryName,
-  removeLeftovers,
-  repositoryPath,
-  writeMirror,
-} from "./mirror-folder.ts";
+import { mirrorId, type RepositoryName, removeLeftovers, writeMirror } from "./mirror-folder.ts";
 import { blobSizes } from "./object-listing.ts";
+import { endOrphans } from "./orphans.ts";
 import { lock, tryLock } from "./pid-lock.ts";
 import { runGit } from "./run-git.ts";
 
@@ -55,36 +52,35 @@ export class Mirror {
   readonly id: string;
   readonly options: Readonly<MirrorOptions>;
 
-  private constructor(options: MirrorOptions, id: string) {
-    const path = repositoryPath(options.repository);
+  private constructor(options: MirrorOptions, { gitDir, checkouts }: RepositoryPlaces, id: string) {
     this.options = options;
     this.git = { gitPath: options.gitPath, emptyHome: join(options.dataFolder, "empty-home") };
-    this.gitDir = mirrorFolder(options);
-    this.checkouts = join(options.dataFolder, "checkouts", path);
+    this.gitDir = gitDir;
+    this.checkouts = checkouts;
     this.id = id;
   }
 
-  /** Opens the mirror, making it if need be. Rejects with `data_folder_unusable`. */
+  /** Opens the mirror, making it if need be. Rejects with `data_folder_unusable`, `disk_full`. */
   static async open(given: MirrorOptions, signal?: AbortSignal): Promise<Mirror> {
     // git runs in a folder of its own, from which a relative path would lead elsewhere.
     const options = { ...given, dataFolder: resolve(given.dataFolder) };
     checkUrl(options);
-    const gitDir = mirrorFolder(options);
+    const places = placesOf(options.dataFolder, options.repository);
     try {
-      await mkdir(join(options.dataFolder, "empty-home"), { recursive: true });
-      await mkdir(gitDir, { recursive: true });
-      const present = await mirrorId(gitDir, options.url);
-      return new Mirror(
-        options,
-        present ?? (await locked(gitDir, signal, () => writeMirror(gitDir, options.url))),
-      );
+      for (let tries = 0; ; tries++) {
+        const id = await openFolder(options, places.gitDir, signal).catch(unlessRemovedMeanwhile(tries));
+        if (id) return new Mirror(options, places, id);
+      }
     } catch (error) {
       if (error instanceof AppError) throw error;
-      throw new AppError("data_folder_unusable", `The data folder '${options.dataFolder}' cannot be used`, {
-        remedy: "Check that it exists, has room, and may be written to",
-        cause: error,
-      });
+      throw diskError(options.dataFolder, error);
     }
+  }
+
+  /** This mirror, or the one that takes its place when it was removed. Held by a checkout, it stays. */
+  async present(signal?: AbortSignal): Promise<Mirror> {
+    const isHere = (await mirrorId(this.gitDir, this.options.url)) === this.id;
+    return isHere ? this : await Mirror.open(this.options, signal);
   }
 
   /**
@@ -134,7 +130,7 @@ export class Mirror {
   async tidy(signal?: AbortSignal, maxPacks = MAX_PACKS): Promise<void> {
     const packs = await readdir(join(this.gitDir, "objects", "pack")).catch(() => []);
     if (packs.filter((name) => name.endsWith(".pack")).length <= maxPacks) return;
-    const held = await tryLock(lockFile(this.gitDir));
+    const held = await tryLock(mirrorLock(this.gitDir)).catch(() => undefined);
     try {
       if (held) await repack(this.git, this.gitDir, signal);
     } catch {
@@ -159,9 +155,10 @@ export class Mirror {
     const fetch = () =>
       fetchObjects({ ...access, ...request, git: this.git, gitDir: this.gitDir, network, url });
     await fetch().catch(async (error: unknown) => {
-      // Somebody killed a git of ours without us noticing. We hold the lock, so nobody needs these files.
-      if (!(error instanceof AppError) || !/\.lock': File exists/.test(error.message)) throw error;
+      // We hold the lock, so nobody needs what git has left half done.
       await removeLeftovers(this.gitDir);
+      // Somebody killed a git of ours without us noticing.
+      if (!(error instanceof AppError) || !/\.lock': File exists/.test(error.message)) throw error;
       await fetch();
     });
   }
@@ -172,8 +169,23 @@ function unlessUnknown(error: unknown): void {
   if (!(error instanceof AppError) || error.code !== "revision_unknown") throw error;
 }
 
-function lockFile(gitDir: string): string {
-  return join(gitDir, "hunkwise.pid");
+/** The id of the mirror in this folder. */
+async function openFolder(
+  { dataFolder, url }: MirrorOptions,
+  gitDir: string,
+  signal: AbortSignal | undefined,
+): Promise<string> {
+  await mkdir(join(dataFolder, "empty-home"), { recursive: true });
+  await mkdir(gitDir, { recursive: true });
+  const present = await mirrorId(gitDir, url);
+  return present ?? (await locked(gitDir, signal, () => writeMirror(gitDir, url)));
+}
+
+/** Nobody can hold what is not there yet: a folder just made may be removed again as one that nobody uses. */
+function unlessRemovedMeanwhile(tries: number) {
+  return (error: NodeJS.ErrnoException): undefined => {
+    if (error.code !== "ENOENT" || tries >= 5) throw error;
+  };
 }
 
 async function repack(git: Git, gitDir: string, signal: AbortSignal | undefined): Promise<void> {
@@ -189,10 +201,6 @@ async function repack(git: Git, gitDir: string, signal: AbortSignal | undefined)
   });
 }
 
-function mirrorFolder({ dataFolder, repository }: MirrorOptions): string {
-  return `${join(dataFolder, "mirrors", repositoryPath(repository))}.git`;
-}
-
 /** Where a ref of the server is kept: under a name that no other ref can stand in the way of. */
 function refspec(ref: string): string {
   if (!/^refs\/[^\s:^~?*[\\]+$/.test(ref))
@@ -206,9 +214,12 @@ async function locked<Result>(
   signal: AbortSignal | undefined,
   run: () => Promise<Result>,
 ): Promise<Result> {
-  const held = await lock(lockFile(gitDir), signal);
+  const held = await lock(mirrorLock(gitDir), signal, { evenFrozen: true });
   try {
-    if (held.inherited) await removeLeftovers(gitDir);
+    if (held.inherited) {
+      await endOrphans();
+      await removeLeftovers(gitDir);
+    }
     return await run();
   } finally {
     await held.release();

@@ -1,18 +1,21 @@
-import { randomUUID } from "node:crypto";
-import { link, readFile, rename, rm, stat, utimes, writeFile } from "node:fs/promises";
+import { randomBytes } from "node:crypto";
+import { lstat, lutimes, readlink, rename, rm, symlink } from "node:fs/promises";
 import { setTimeout as sleep } from "node:timers/promises";
-import { z } from "zod";
 import { AppError } from "../errors.ts";
-import { livenessOf, ownIdentity } from "../process-identity.ts";
-
-/** What a lock file holds. The nonce tells this holding from the next one of the same process. */
-const Holder = z.object({ pid: z.number(), scope: z.string(), started: z.string(), nonce: z.string() });
-type Holder = z.infer<typeof Holder>;
+import { livenessOfTag, ownTag } from "./owner.ts";
 
 export interface PidLock {
   /** Whether the holder before us died with the lock in its hand: what it was writing may be half done. */
   readonly inherited: boolean;
   release(): Promise<void>;
+}
+
+export interface LockOptions {
+  /**
+   * Also takes the lock from a process that lives and gives no sign of life, because it was stopped: for what two may do
+   * at a time without harm, and must not be kept from.
+   */
+  evenFrozen?: boolean;
 }
 
 const BEAT_MS = 3000;
@@ -21,27 +24,31 @@ const SILENCE_MS = 20_000;
 const POLL_MS = 25;
 
 /**
- * Takes a lock file if nobody alive holds it; undefined when somebody does. Works between processes and within one.
- * A dead holder's file is replaced, never removed first, so that two who find it dead cannot both get it.
+ * Takes a lock if nobody alive holds it; undefined when somebody does. Works between processes and within one. A lock is a
+ * symbolic link that leads nowhere and names its holder: it is made or not made, never half written, and so short that it
+ * needs no room on the disk, so that a full one can be cleared.
  */
-export async function tryLock(path: string): Promise<PidLock | undefined> {
-  const mine: Holder = { ...ownIdentity, nonce: randomUUID() };
-  const draft = `${path}.${mine.nonce}`;
-  await writeFile(draft, JSON.stringify(mine));
-  try {
-    if (await linked(draft, path)) return held(path, mine, false);
-    const holder = await holderOf(path);
-    if (holder === "gone" || (await isAlive(path, holder))) return undefined;
-    return await takeOver(path, holder, draft, mine);
-  } finally {
-    await rm(draft, { force: true });
-  }
+export async function tryLock(path: string, options: LockOptions = {}): Promise<PidLock | undefined> {
+  const taken = await take(path, options);
+  if (!taken) return undefined;
+  const beat = setInterval(() => {
+    const now = new Date();
+    lutimes(path, now, now).catch(() => {});
+  }, BEAT_MS);
+  beat.unref();
+  return {
+    inherited: taken.inherited,
+    release: async () => {
+      clearInterval(beat);
+      await giveBack(path, taken.holder);
+    },
+  };
 }
 
 /** Waits until the lock is free. Rejects with `aborted` when the signal fires first. */
-export async function lock(path: string, signal?: AbortSignal): Promise<PidLock> {
+export async function lock(path: string, signal?: AbortSignal, options?: LockOptions): Promise<PidLock> {
   for (;;) {
-    const taken = await tryLock(path);
+    const taken = await tryLock(path, options);
     if (taken) return taken;
     if (signal?.aborted)
       throw new AppError("aborted", "Aborted while waiting for another job on the same repository");
@@ -49,9 +56,22 @@ export async function lock(path: string, signal?: AbortSignal): Promise<PidLock>
   }
 }
 
-/** Hard links are made or not made; a file that was created but not yet written cannot be seen. */
-async function linked(draft: string, path: string): Promise<boolean> {
-  return await link(draft, path).then(
+interface Taken {
+  /** The process and, after the last full stop, a word that tells this holding from its next one. */
+  holder: string;
+  inherited: boolean;
+}
+
+async function take(path: string, options: LockOptions): Promise<Taken | undefined> {
+  const mine = `${ownTag}.${randomBytes(8).toString("base64url")}`;
+  if (await linked(mine, path)) return { holder: mine, inherited: false };
+  const holder = await holderOf(path);
+  if (holder === undefined || (await isAlive(path, holder, options))) return undefined;
+  return await takeOver(path, holder, options);
+}
+
+async function linked(holder: string, path: string): Promise<boolean> {
+  return await symlink(holder, path).then(
     () => true,
     (error: NodeJS.ErrnoException) => {
       if (error.code === "EEXIST") return false;
@@ -61,53 +81,39 @@ async function linked(draft: string, path: string): Promise<boolean> {
 }
 
 /**
- * Replaces the file of a dead holder. The right to do so is itself a lock, named after the holding that ended; whoever
- * gets it looks again, because another may have been through already.
+ * Takes the place of a dead holder. The right to do so is itself a lock, named after the holding that ended, and becomes the
+ * lock: so two who find the holder dead cannot both get it. Whoever gets the right looks again, because another may have been
+ * through already.
  */
-async function takeOver(path: string, dead: Holder | "unreadable", draft: string, mine: Holder) {
-  const nonce = dead === "unreadable" ? dead : dead.nonce;
-  const right = await tryLock(`${path}.heir-of-${nonce}`);
+async function takeOver(path: string, dead: string, options: LockOptions): Promise<Taken | undefined> {
+  const heir = `${path}.heir-of-${dead.split(".").at(-1)}`;
+  const right = await take(heir, options);
   if (!right) return undefined;
-  try {
-    const now = await holderOf(path);
-    const unchanged = now === dead || (typeof now === "object" && now.nonce === nonce);
-    if (!unchanged) return undefined;
-    await rename(draft, path);
-    return held(path, mine, true);
-  } finally {
-    await right.release();
+  if ((await holderOf(path)) === dead) {
+    await rename(heir, path);
+    return { holder: right.holder, inherited: true };
   }
+  await giveBack(heir, right.holder);
+  return undefined;
 }
 
-async function holderOf(path: string): Promise<Holder | "gone" | "unreadable"> {
-  const text = await readFile(path, "utf8").catch(() => undefined);
-  if (text === undefined) return "gone";
-  try {
-    return Holder.parse(JSON.parse(text));
-  } catch {
-    return "unreadable";
-  }
+const NO_LINK = "0.0.something-else";
+
+/** Undefined when nobody holds it. */
+async function holderOf(path: string): Promise<string | undefined> {
+  return await readlink(path).catch((error: NodeJS.ErrnoException) =>
+    error.code === "ENOENT" ? undefined : NO_LINK,
+  );
 }
 
-async function isAlive(path: string, holder: Holder | "unreadable"): Promise<boolean> {
-  const liveness = holder === "unreadable" ? "unknown" : livenessOf(holder);
-  if (liveness !== "unknown") return liveness === "alive";
-  const beat = await stat(path).catch(() => undefined);
+async function isAlive(path: string, holder: string, { evenFrozen }: LockOptions): Promise<boolean> {
+  const liveness = livenessOfTag(holder.slice(0, holder.lastIndexOf(".")));
+  if (liveness === "dead") return false;
+  if (liveness === "alive" && !evenFrozen) return true;
+  const beat = await lstat(path).catch(() => undefined);
   return beat !== undefined && Date.now() - beat.mtimeMs < SILENCE_MS;
 }
 
-function held(path: string, mine: Holder, inherited: boolean): PidLock {
-  const beat = setInterval(() => {
-    const now = new Date();
-    utimes(path, now, now).catch(() => {});
-  }, BEAT_MS);
-  beat.unref();
-  return {
-    inherited,
-    release: async () => {
-      clearInterval(beat);
-      const holder = await holderOf(path);
-      if (typeof holder === "object" && holder.nonce === mine.nonce) await rm(path, { force: true });
-    },
-  };
+async function giveBack(path: string, holder: string): Promise<void> {
+  if ((await holderOf(path)) === holder) await rm(path, { force: true });
 }

@@ -5,6 +5,7 @@ import { AppError } from "../errors.ts";
 import { BINARY_PROBE_BYTES, looksBinary } from "./decode.ts";
 import { LineSplitter } from "./line-splitter.ts";
 import { nameBytes } from "./names.ts";
+import { ownerVariable } from "./orphans.ts";
 import { ripgrepArguments } from "./ripgrep-arguments.ts";
 import { keyOf, MatchCollector, type RipgrepEvent } from "./ripgrep-json.ts";
 import { runProcess } from "./run-process.ts";
@@ -141,7 +142,7 @@ async function ripgrep(
     program: rgPath,
     args,
     cwd: place.root,
-    env: {},
+    env: ownerVariable,
     signal,
     timeoutMs: TIMEOUT_MS,
     onStdout,

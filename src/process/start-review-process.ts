@@ -1,5 +1,6 @@
 import { type ChildProcess, fork } from "node:child_process";
 import { extname, join } from "node:path";
+import { ownerVariable } from "../git/orphans.ts";
 import { killGroup } from "../git/run-process.ts";
 
 /** A review process that loads what it needs while its parent still makes the checkout. Good for one review. */
@@ -18,12 +19,12 @@ const STDERR_BYTES = 2_000;
 const entry = join(import.meta.dirname, `review-process-entry${extname(import.meta.filename)}`);
 
 /**
- * Starts a process with an empty environment and a heap of at most so many megabytes. Disposing of it kills it with
+ * Starts a process whose environment says who started it and nothing else, and with a heap of at most so many megabytes. Disposing of it kills it with
  * everything it started.
  */
 export function startReviewProcess(memoryMb = DEFAULT_MEMORY_MB): StartedReviewProcess {
   const child = fork(entry, [], {
-    env: {},
+    env: { ...ownerVariable },
     cwd: "/",
     execArgv: [`--max-old-space-size=${memoryMb}`],
     stdio: ["ignore", "ignore", "pipe", "ipc"],

@@ -1,6 +1,14 @@
 import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
-import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import {
+  existsSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { AppError } from "../../src/errors.ts";
@@ -362,8 +370,7 @@ describe("what a killed process leaves behind", () => {
     expect(meanwhile.place.root).toMatch(/\/1\/tree$/);
     await meanwhile.release();
     // The child dies while it holds a slot and, as if in the middle of a fetch, the mirror.
-    const held = readFileSync(join(mirror.checkouts, "0", "pid"));
-    writeFileSync(join(mirror.gitDir, "hunkwise.pid"), held);
+    symlinkSync(readlinkSync(join(mirror.checkouts, "0", "pid")), join(mirror.gitDir, "hunkwise.pid"));
     writeFileSync(join(mirror.gitDir, "packed-refs.lock"), "");
     child.kill("SIGKILL");
     await once(child, "close");

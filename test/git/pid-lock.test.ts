@@ -1,10 +1,10 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { readdirSync, readFileSync, utimesSync, writeFileSync } from "node:fs";
+import { lutimesSync, readdirSync, readlinkSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { livenessOfTag, ownTag } from "../../src/git/owner.ts";
 import { lock, tryLock } from "../../src/git/pid-lock.ts";
-import { livenessOf, ownIdentity } from "../../src/process-identity.ts";
 import { TempFolder } from "../support/git-repo.ts";
 
 let folder: TempFolder;
@@ -15,7 +15,19 @@ beforeEach(() => {
 });
 afterEach(() => folder.dispose());
 
-const holder = (changes: object) => JSON.stringify({ ...ownIdentity, nonce: "other", ...changes });
+const [pid, started, scope] = ownTag.split(".");
+/** A lock that another process made. */
+const lockedBy = (holder: { started?: string; scope?: string; nonce?: string }) => {
+  rmSync(path, { force: true });
+  symlinkSync(
+    [pid, holder.started ?? started, holder.scope ?? scope, holder.nonce ?? "other"].join("."),
+    path,
+  );
+};
+const silentForLong = () => {
+  const before = new Date(Date.now() - 60_000);
+  lutimesSync(path, before, before);
+};
 
 describe("a lock", () => {
   it("has one holder at a time, and leaves nothing behind", async () => {
@@ -72,7 +84,7 @@ describe("a lock", () => {
 
   it("of a dead process goes to one alone, also when others find it dead at other moments", async () => {
     for (let round = 0; round < 15; round++) {
-      writeFileSync(path, holder({ started: "1", nonce: `dead-${round}` }));
+      lockedBy({ started: "1", nonce: `dead-${round}` });
       const late = async (wait: number) => {
         await new Promise((resolve) => setTimeout(resolve, wait));
         return await tryLock(path);
@@ -85,24 +97,45 @@ describe("a lock", () => {
   });
 
   it("is not fooled by a pid that was given to another process", async () => {
-    writeFileSync(path, holder({ started: "1" }));
+    lockedBy({ started: "1" });
     expect((await tryLock(path))?.inherited).toBe(true);
   });
 
   it("of another machine or container counts until it has been silent for long", async () => {
-    writeFileSync(path, holder({ scope: "elsewhere" }));
-    expect(livenessOf({ ...ownIdentity, scope: "elsewhere" })).toBe("unknown");
+    lockedBy({ scope: "elsewhere-12" });
+    expect(livenessOfTag(`${pid}.${started}.elsewhere-12`)).toBe("unknown");
     expect(await tryLock(path)).toBeUndefined();
-    const before = new Date(Date.now() - 60_000);
-    utimesSync(path, before, before);
+    silentForLong();
     expect((await tryLock(path))?.inherited).toBe(true);
+  });
+
+  it("of a process that was stopped counts for as long as it lives, unless the asker may not be kept from it", async () => {
+    lockedBy({});
+    expect(await tryLock(path, { evenFrozen: true })).toBeUndefined();
+    silentForLong();
+    expect(await tryLock(path)).toBeUndefined();
+    expect((await tryLock(path, { evenFrozen: true }))?.inherited).toBe(true);
+  });
+
+  it("whose heir was killed as well goes to the next one, and nothing is left behind", async () => {
+    lockedBy({ started: "1", nonce: "first" });
+    symlinkSync([pid, "1", scope, "second"].join("."), `${path}.heir-of-first`);
+    const taken = await tryLock(path);
+    expect(taken?.inherited).toBe(true);
+    await taken?.release();
+    expect(readdirSync(folder.path)).toEqual([]);
+  });
+
+  it("needs no room on the disk: it is a name as short as a directory keeps by itself", async () => {
+    const held = await tryLock(path);
+    expect(readlinkSync(path).length).toBeLessThan(60);
+    await held?.release();
   });
 
   it("that cannot be read is taken over when it is old", async () => {
     writeFileSync(path, "");
     expect(await tryLock(path)).toBeUndefined();
-    const before = new Date(Date.now() - 60_000);
-    utimesSync(path, before, before);
+    silentForLong();
     expect((await tryLock(path))?.inherited).toBe(true);
   });
 
@@ -111,7 +144,7 @@ describe("a lock", () => {
     await first.release();
     const second = await lock(path);
     await first.release();
-    expect(JSON.parse(readFileSync(path, "utf8"))).toMatchObject({ pid: process.pid });
+    expect(readlinkSync(path)).toContain(ownTag);
     await second.release();
   });
 });

@@ -50,7 +50,7 @@ describe("a git process", () => {
       .split("\n")
       .map((line) => line.split("=")[0] ?? "");
     const foreign = names.filter(
-      (name) => !/^(GIT_.*|HOME|XDG_CONFIG_HOME|PATH|LC_ALL|PWD|SHLVL|OLDPWD|_|)$/.test(name),
+      (name) => !/^(GIT_.*|HOME|XDG_CONFIG_HOME|PATH|LC_ALL|HUNKWISE_OWNER|PWD|SHLVL|OLDPWD|_|)$/.test(name),
     );
     expect(foreign).toEqual([]);
     const viaSimpleGit = await createGit({ git: place().git, baseDir: repo.dir }).raw(["var", "-l"]);
@@ -153,7 +153,7 @@ describe("what git says", () => {
     ["fatal: couldn't find remote ref refs/pull/9/head", "revision_unknown", false],
     ["fatal: unable to access 'https://x/': Could not resolve host: x", "git_failed", true],
     ["error: RPC failed; HTTP 502 curl 22 The requested URL returned error: 502", "git_failed", true],
-    ["fatal: write error: No space left on device", "data_folder_unusable", false],
+    ["fatal: write error: No space left on device", "disk_full", true],
     ["fatal: bad object", "git_failed", false],
   ])("%j becomes %s", (stderr, code, retryable) => {
     expect(gitError("fetch", { exitCode: 128, stderr })).toMatchObject({ code, retryable });
