@@ -1,0 +1,57 @@
+import { describe, expect, it } from "vitest";
+import { patient } from "./conformance-fixture.ts";
+import { type KillableApp, type Moment, startKillableApp } from "./kills.ts";
+
+/** Every step and 200 random moments take hours of a machine; `npm test` takes 20 of each kind in a fixed order. */
+const long = process.env.HUNKWISE_LONG === "1";
+
+/** A job whose worker dies at every one of five attempts is given up: so many deaths it survives. */
+const mostDeaths = 4;
+
+/** Numbers from 0 to 1 that are the same at each run (mulberry32). */
+function seeded(seed: number): () => number {
+  let state = seed;
+  return () => {
+    state = (state + 0x6d2b79f5) | 0;
+    let t = Math.imul(state ^ (state >>> 15), 1 | state);
+    t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t;
+    return ((t ^ (t >>> 14)) >>> 0) / 4_294_967_296;
+  };
+}
+
+const groups = <T>(all: readonly T[], size: number) =>
+  Array.from({ length: Math.ceil(all.length / size) }, (_, n) => all.slice(n * size, (n + 1) * size));
+
+async function killAll(app: KillableApp, plans: readonly (readonly Moment[])[], undisturbed: number) {
+  let kills = 0;
+  for (const moments of plans) {
+    const killed = await app.review(moments);
+    kills += killed.kills;
+    // What was in flight when it was killed is asked for again, and nothing else.
+    expect(killed.modelRequests - undisturbed).toBeLessThanOrEqual(killed.kills);
+  }
+  return kills;
+}
+
+describe("a server that is killed while it reviews", {
+  timeout: long ? 7_200_000 : patient.timeout * 2,
+}, () => {
+  it("leaves one review, each comment once, no turn paid twice, and nothing behind", async () => {
+    await using app = await startKillableApp();
+    const { steps, modelRequests } = await app.review([]);
+    expect(modelRequests).toBeGreaterThanOrEqual(30);
+    const random = seeded(6);
+    const moments = Array.from({ length: long ? 200 : 20 }, () => ({
+      steps: Math.floor(random() * steps * 0.4),
+      thenMs: Math.floor(random() * 60),
+    }));
+    expect(await killAll(app, groups(moments, mostDeaths), modelRequests)).toBe(moments.length);
+  });
+
+  it.runIf(long)("at each step of all", async () => {
+    await using app = await startKillableApp();
+    const { steps, modelRequests } = await app.review([]);
+    const plans = Array.from({ length: steps }, (_, n) => [{ steps: n + 1, thenMs: 0 }]);
+    expect(await killAll(app, plans, modelRequests)).toBe(steps);
+  });
+});

@@ -1,0 +1,69 @@
+import { execFileSync } from "node:child_process";
+import { chmodSync, readdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { TempFolder } from "./git-repo.ts";
+
+/** How a git ends that was told to fail. */
+export type GitFailure = "refuses" | "is killed" | "works and then fails";
+
+/** A `git` that fails on request: a small program in front of the real one, to be put first into PATH. */
+export interface FailingGit extends Disposable {
+  /** The folder that holds it. */
+  path: string;
+  /**
+   * Has the call number `nth` (from 1) fail among those that have `word` in their arguments, counted from now on. A word ends
+   * where its digits do: "case-1" is not in "case-12".
+   */
+  fail(word: CaseName, nth: number, how: GitFailure): void;
+  /** Counts the calls with that word in their arguments from now on; `fail` does so too. */
+  watch(word: CaseName): void;
+  /** How many there were. */
+  calls(word: CaseName): number;
+}
+
+type CaseName = `case-${number}`;
+
+/** The shell counts by making folders, which only one of two callers can do. */
+const program = (git: string, folder: string) => `#!/bin/sh
+case "$*" in
+  *case-[0-9]*)
+    rest="\${*#*case-}"
+    number="\${rest%%[!0-9]*}"
+    if [ -f "${folder}/plan-$number" ]; then
+      at=1
+      while ! mkdir "${folder}/seen-$number-$at" 2>/dev/null; do at=$((at + 1)); done
+      while read -r nth how; do
+        if [ "$at" = "$nth" ]; then
+          case "$how" in
+            refuses) echo "fatal: told to fail" >&2; exit 128 ;;
+            killed) kill -9 $$ ;;
+            after) "${git}" "$@"; exit 128 ;;
+          esac
+        fi
+      done < "${folder}/plan-$number"
+    fi
+    ;;
+esac
+exec "${git}" "$@"
+`;
+
+const words = { refuses: "refuses", "is killed": "killed", "works and then fails": "after" } as const;
+
+export function createFailingGit(): FailingGit {
+  const folder = new TempFolder("failing-git");
+  const git = execFileSync("sh", ["-c", "command -v git"], { encoding: "utf8" }).trim();
+  const file = join(folder.path, "git");
+  writeFileSync(file, program(git, folder.path));
+  chmodSync(file, 0o755);
+  const plan = (word: CaseName, line: string) =>
+    writeFileSync(join(folder.path, `plan-${word.slice("case-".length)}`), line, { flag: "a" });
+  return {
+    path: folder.path,
+    fail: (word, nth, how) => plan(word, `${nth} ${words[how]}\n`),
+    watch: (word) => plan(word, ""),
+    calls: (word) =>
+      readdirSync(folder.path).filter((name) => name.startsWith(`seen-${word.slice("case-".length)}-`))
+        .length,
+    [Symbol.dispose]: () => folder.dispose(),
+  };
+}
