@@ -177,7 +177,7 @@ describe("a delivery", () => {
       { event: "ping", status_code: 502 },
       { event: "ping", status: "OK" },
     ]);
-    const older = await rest.apps.listWebhookDeliveries({ per_page: 2, cursor: String(data[1]?.id) });
+    const older = await rest.apps.listWebhookDeliveries({ per_page: 2, cursor: `v1_${data[1]?.id}` });
     expect(older.data[0]?.id).toBeLessThan(data[1]!.id);
   });
 });

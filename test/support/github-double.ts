@@ -14,10 +14,11 @@
  *   commit statuses to be read.
  * - 422 for every anchor outside the `-U3 -M` diff, worked out apart from the bot's own diff code (`commentable.ts`).
  * - A branch, a file on it and a pull request for it, as an App makes them.
- * - GraphQL for review threads: listing, resolving, unresolving. Pagination. Webhooks, signed. Faults on request.
+ * - GraphQL for review threads: listing, resolving, unresolving. Pagination. ETags, each good with its token alone.
+ * - Webhooks, signed, and the list of them with what became of each. Faults on request.
  *
  * Where the double ends
- * - No other endpoint (501 and a violation), no `position` anchors, no media types but `raw` contents, no ETags, no
+ * - No other endpoint (501 and a violation), no `position` anchors, no media types but `raw` contents, no
  *   rate limit of its own (faults play one), no notifications, no merging, no organisations' teams, no user tokens.
  * - Of the limits on the size of a diff those are kept that are known to refuse comments or to cut lists: 20,000 lines
  *   and 500 KB of a file's diff (no `patch`, 422 for its lines; as a file it still takes a comment, which nobody has

@@ -80,6 +80,9 @@ export async function deliver(
     statusCode: answer.status,
     installationId: parsed.installation?.id ?? null,
     repositoryId: parsed.repository?.id ?? null,
+    headers,
+    payload: typeof payload === "string" ? null : payload,
+    answer: answer.body,
   });
   return { id, ...answer };
 }

@@ -17,7 +17,7 @@ export interface RepositoryCall extends Call {
 }
 
 export type Answer =
-  | { status: number; body?: unknown }
+  | { status: number; body?: unknown; headers?: Record<string, string> }
   /** One page of it is shown, each item as `show` has it; `wrap` puts the page into an object. */
   | {
       status: 200;
@@ -33,6 +33,7 @@ export type Needs = readonly [string, Access][];
 export type Endpoint =
   | { for: "anyone"; handle(call: Call): Answer | Promise<Answer> }
   | { for: "app"; handle(call: Call, app: App): Answer | Promise<Answer> }
+  | { for: "token"; handle(call: Call, token: Token): Answer | Promise<Answer> }
   | {
       for: "installation";
       needs: Needs;
@@ -49,6 +50,11 @@ export const forAnyone = (handle: (call: Call) => Answer | Promise<Answer>): End
 });
 export const forApp = (handle: (call: Call, app: App) => Answer | Promise<Answer>): Endpoint => ({
   for: "app",
+  handle,
+});
+/** About all that a token reaches. */
+export const forToken = (handle: (call: Call, token: Token) => Answer | Promise<Answer>): Endpoint => ({
+  for: "token",
   handle,
 });
 export const inRepository = (

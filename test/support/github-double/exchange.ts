@@ -54,6 +54,7 @@ export const jsonReply = (status: number, body: unknown, headers: Record<string,
 
 export function send(response: ServerResponse, reply: Reply): void {
   const length = String(Buffer.byteLength(reply.body));
-  const headers = reply.status === 204 ? reply.headers : { ...reply.headers, "content-length": length };
-  response.writeHead(reply.status, headers).end(reply.status === 204 ? undefined : reply.body);
+  const isEmpty = reply.status === 204 || reply.status === 304;
+  const headers = isEmpty ? reply.headers : { ...reply.headers, "content-length": length };
+  response.writeHead(reply.status, headers).end(isEmpty ? undefined : reply.body);
 }

@@ -22,10 +22,11 @@ export function reviewCommentOf(call: RepositoryCall): ReviewComment {
   return comment;
 }
 
-/** Who an App writes as, with the fields every written thing begins with. */
+/** Who an App writes as, with the fields every written thing begins with. Its pull request is updated by it. */
 export function writtenNow(call: RepositoryCall, body: string) {
   const { app } = call.token.installation;
   const now = call.state.now();
+  pullOf(call).updatedAt = now;
   return {
     id: call.state.nextId(),
     author: app.bot,

@@ -63,6 +63,9 @@ export interface Repository {
   /** Oldest first; the latest of a context counts. */
   statuses: CommitStatus[];
   createdAt: Date;
+  /** Closed to everybody for writing: by its owner, and by GitHub. */
+  archived: boolean;
+  disabled: boolean;
 }
 
 export interface Issue {
@@ -211,6 +214,11 @@ export interface Delivery {
   statusCode: number;
   installationId: number | null;
   repositoryId: number | null;
+  /** What was sent. */
+  headers: Record<string, string>;
+  payload: object | null;
+  /** What came back. */
+  answer: string;
 }
 
 export const fullName = (repository: Repository) => `${repository.owner.login}/${repository.name}`;

@@ -38,7 +38,10 @@ const isObject = (value: Json | undefined): value is JsonObject =>
 const properties = (schema: Json | undefined): JsonObject =>
   isObject(schema) && isObject(schema.properties) ? schema.properties : {};
 
-/** What the description forgets and GitHub does: a place that is gone is null, and so is a deleted fork. */
+/**
+ * What the description forgets and GitHub does: a place that is gone is null, and so is a deleted fork. In a list, it has the
+ * account of an installation be a person and an enterprise at once; elsewhere it is one of them.
+ */
 function correctDescription(): void {
   for (const name of ["pull-request-review-comment", "review-comment"]) {
     const fields = properties(described.schemas[name]);
@@ -48,6 +51,9 @@ function correctDescription(): void {
     const head = properties(properties(described.schemas[name]).head);
     head.repo = { anyOf: [{ $ref: "#/schemas/repository" }, { type: "null" }] };
   }
+  const installations = described.operations.find(({ id }) => id === "apps/list-installations");
+  if (installations)
+    installations.responses[200] = { type: "array", items: { $ref: "#/schemas/installation" } };
 }
 
 /** Where the description wants exactly one of two shapes, every answer is of both. */

@@ -154,6 +154,7 @@ export class People {
   comment(pull: Pull, login: string, body: string): IssueComment {
     const comment: IssueComment = { ...this.#written(login, body), pull };
     pull.comments.push(comment);
+    this.#change(pull, {});
     return comment;
   }
 
@@ -235,6 +236,7 @@ export class People {
       ...place,
     };
     pull.reviewComments.push(comment);
+    this.#change(pull, {});
     return comment;
   }
 

@@ -18,6 +18,7 @@ import { repositories } from "./endpoints/repositories.ts";
 import { reviewComments } from "./endpoints/review-comments.ts";
 import { reviews } from "./endpoints/reviews.ts";
 import { GitHubRefusal, notFound } from "./errors.ts";
+import { asKnown } from "./etag.ts";
 import { type Exchange, jsonReply, type Reply } from "./exchange.ts";
 import { fullName, type Repository } from "./model.ts";
 import { NotSimulated } from "./not-simulated.ts";
@@ -62,7 +63,7 @@ export async function answerRest(state: GitHubState, exchange: Exchange): Promis
     if (problems.length > 0) violations.push({ kind, request, operation: operation?.id, problems });
   };
   try {
-    const reply = await answerKnown(state, exchange, operation, note);
+    const reply = asKnown(await answerKnown(state, exchange, operation, note), exchange);
     return { reply, operation: operation?.id, violations };
   } catch (error) {
     if (error instanceof Moved) {
@@ -153,6 +154,7 @@ function authorized(endpoint: Endpoint, call: Call, caller: ReturnType<typeof ca
     return () => endpoint.handle(call, app);
   }
   const token = requireToken(caller);
+  if (endpoint.for === "token") return () => endpoint.handle(call, token);
   const { owner, repo } = call.path;
   if (!owner || !repo) throw notFound();
   const shared = endpoint.ofPublicOnes ? publicRepository(call.state, owner, repo) : undefined;
@@ -172,7 +174,7 @@ function publicRepository(state: GitHubState, owner: string, repo: string): Repo
 async function replyOf(answer: Answer, exchange: Exchange, operation: Operation): Promise<Reply> {
   if ("raw" in answer) return { status: 200, headers: { "content-type": answer.type }, body: answer.raw };
   if (!("list" in answer)) {
-    const reply = jsonReply(answer.status, answer.body);
+    const reply = jsonReply(answer.status, answer.body, answer.headers);
     checkAnswer(operation, reply);
     return reply;
   }

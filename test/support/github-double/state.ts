@@ -156,6 +156,8 @@ export class GitHubState {
       checkRuns: [],
       statuses: [],
       createdAt: this.now(),
+      archived: false,
+      disabled: false,
     };
     this.repositories.set(fullName(repository).toLowerCase(), repository);
     return repository;

@@ -1,4 +1,14 @@
-import { created, type Endpoints, forAnyone, forApp, ok } from "../endpoint.ts";
+import {
+  type Answer,
+  type Call,
+  created,
+  type Endpoints,
+  forAnyone,
+  forApp,
+  forToken,
+  listed,
+  ok,
+} from "../endpoint.ts";
 import { GitHubRefusal, notFound, notGranted } from "../errors.ts";
 import { accountJson, appJson, installationJson } from "../json/account.ts";
 import { repositoryJson } from "../json/repository.ts";
@@ -56,6 +66,18 @@ const deliveryJson = (delivery: Delivery) => ({
   throttled_at: null,
 });
 
+/** Newest first; which page comes next only the link tells. */
+function listDeliveries({ state, query }: Call): Answer {
+  const before =
+    query.cursor === undefined ? Number.POSITIVE_INFINITY : Number(String(query.cursor).slice(3));
+  const size = Number(query.per_page ?? 30);
+  const left = state.deliveries.filter(({ id }) => id < before).toReversed();
+  const page = left.slice(0, size);
+  const next = `${state.apiUrl}/app/hook/deliveries?per_page=${size}&cursor=v1_${page.at(-1)?.id}`;
+  const headers: Record<string, string> = left.length > size ? { link: `<${next}>; rel="next"` } : {};
+  return { status: 200, body: page.map(deliveryJson), headers };
+}
+
 const limit = (max: number, used = 0) => ({ limit: max, remaining: max - used, reset: 0, used });
 
 export const apps: Endpoints = {
@@ -97,10 +119,27 @@ export const apps: Endpoints = {
     });
   }),
 
-  "apps/list-webhook-deliveries": forApp(({ state, query }) => {
-    const before = query.cursor === undefined ? Number.POSITIVE_INFINITY : Number(query.cursor);
-    const newestFirst = state.deliveries.filter((delivery) => delivery.id < before).toReversed();
-    return ok(newestFirst.slice(0, Number(query.per_page ?? 30)).map(deliveryJson));
+  "apps/list-installations": forApp(({ state }, app) => {
+    const installations = [...state.installations.values()].filter((one) => one.app === app);
+    return listed(installations, (one) => installationJson(state, one));
+  }),
+
+  "apps/list-repos-accessible-to-installation": forToken(({ state }, { repositories }) => ({
+    ...listed(repositories, (one) => repositoryJson(state, one)),
+    wrap: (page, total) => ({ total_count: total, repository_selection: "selected", repositories: page }),
+  })),
+
+  "apps/list-webhook-deliveries": forApp(listDeliveries),
+
+  "apps/get-webhook-delivery": forApp(({ state, path }) => {
+    const delivery = state.deliveries.find(({ id }) => id === Number(path.delivery_id));
+    if (!delivery) throw notFound();
+    const { headers, payload, answer } = delivery;
+    const exchanged = {
+      request: { headers, payload },
+      response: { headers: {}, payload: answer },
+    };
+    return ok({ ...deliveryJson(delivery), url: "", ...exchanged });
   }),
 
   "apps/create-from-manifest": forAnyone(({ state, path }) => {

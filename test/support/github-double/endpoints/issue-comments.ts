@@ -76,12 +76,21 @@ function react(call: RepositoryCall, written: Written): Answer {
   return created(reactionJson(call.state, reaction));
 }
 
+function listReactions({ state, query }: RepositoryCall, { reactions }: Written): Answer {
+  const asked = reactions.filter(({ content }) => query.content === undefined || content === query.content);
+  return listed(asked, (reaction) => reactionJson(state, reaction));
+}
+
 export const issueComments: Endpoints = {
   "issues/list-comments": inRepository(read, list),
   "issues/create-comment": inRepository(write, create),
   "issues/get-comment": inRepository(read, (call) => ok(issueCommentJson(call.state, issueCommentOf(call)))),
   "issues/update-comment": inRepository(write, update),
   "issues/delete-comment": inRepository(write, remove),
+  "reactions/list-for-issue-comment": inRepository(read, (call) => listReactions(call, issueCommentOf(call))),
+  "reactions/list-for-pull-request-review-comment": inRepository([["pull_requests", "read"]], (call) =>
+    listReactions(call, reviewCommentOf(call)),
+  ),
   "reactions/create-for-issue-comment": inRepository(write, (call) => react(call, issueCommentOf(call))),
   "reactions/create-for-pull-request-review-comment": inRepository([["pull_requests", "write"]], (call) =>
     react(call, reviewCommentOf(call)),
