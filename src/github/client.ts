@@ -1,12 +1,14 @@
 import { Octokit } from "@octokit/rest";
 import type { z } from "zod";
 import { AppError } from "../errors.ts";
-import { toAppError, unreadableAnswer } from "./errors.ts";
-import { graphqlData, graphqlUrl } from "./graphql.ts";
-import { type Clock, type Pacing, systemClock } from "./pacing.ts";
-import type { Headers } from "./rate-limit.ts";
+import { type Clock, systemClock } from "./clock.ts";
+import { refusalOf, toAppError, unreadableAnswer } from "./errors.ts";
+import { graphqlData, graphqlUrl, refuseLimited } from "./graphql.ts";
+import type { Pacing } from "./pacing.ts";
+import { type Headers, type RateLimitSeen, rateLimitSeen } from "./rate-limit.ts";
 import { type Call, createRequestPolicy } from "./request-policy.ts";
 import { createTransport } from "./transport.ts";
+import { unlessAborted } from "./unless-aborted.ts";
 
 export interface GitHubClientOptions {
   /** Root of the REST API: `https://api.github.com`, or `https://HOST/api/v3` of an enterprise server. */
@@ -17,6 +19,8 @@ export interface GitHubClientOptions {
   /** Shared by all clients of one installation. */
   pacing: Pacing;
   clock?: Clock;
+  /** Told what each answer says of the limit that it counts against. */
+  onRateLimit?: ((seen: RateLimitSeen) => void) | undefined;
   /** For one request with its whole answer. Default 30 s. */
   timeoutMs?: number;
   /** Ends waits and requests under way with an AppError `aborted`. */
@@ -30,6 +34,11 @@ export interface GitHubClient {
   readonly request: Octokit["request"];
   /** All items of a list, by pages of 100. Rejects with `too_large` beyond `mostPages`. */
   list(path: string, mostPages: number): Promise<unknown[]>;
+  /**
+   * One answer as it is now; with the ETag of an earlier one null where nothing has changed since, which GitHub does not count
+   * against the primary limit.
+   */
+  page(path: string, etag?: string | null): Promise<Page | null>;
   /** A GraphQL query, never a mutation: it is repeated after a fault as any read is. */
   query<Data>(text: string, variables: Record<string, unknown>, shape: z.ZodType<Data>): Promise<Data>;
   /**
@@ -37,6 +46,13 @@ export interface GitHubClient {
    * There is none here for any other.
    */
   mutate<Data>(text: string, variables: Record<string, unknown>, shape: z.ZodType<Data>): Promise<Data>;
+}
+
+export interface Page {
+  etag: string | null;
+  data: unknown;
+  /** Where the next page is, to be asked for as this one was; null where there is none. */
+  next: string | null;
 }
 
 const silent = { debug() {}, info() {}, warn() {}, error() {} };
@@ -58,14 +74,16 @@ export function createGitHubClient(options: GitHubClientOptions): GitHubClient {
   octokit.hook.wrap("request", (request, parameters) => {
     const call = nameOf(octokit, parameters, baseUrl);
     return settle(call, async (renew) => {
+      // Minting is shared by all who wait for the same token: an abort ends the waiting and not the request.
       const token = await unlessAborted(options.token({ renew }), signal).catch((error: unknown) => {
         throw toAppError(error, "the request for an installation token");
       });
       // In place: octokit's own hooks, which run inside of this one, see these parameters and no copy.
       parameters.headers.authorization = `Bearer ${token}`;
       parameters.headers["x-github-api-version"] = "2022-11-28";
-      const answer = await request(parameters);
+      const answer = await told(request(parameters), options.onRateLimit);
       refuseCutOff(answer, call);
+      if (call.graphql) refuseLimited(answer);
       return answer;
     });
   });
@@ -86,25 +104,19 @@ export function createGitHubClient(options: GitHubClientOptions): GitHubClient {
     rest: octokit.rest,
     request: octokit.request,
     list: (path, most) => list(octokit, path, most),
+    page: (path, etag) => page(octokit, path, etag),
     query: (text, variables, shape) => graphql("query", text, variables, shape),
     mutate: (text, variables, shape) => graphql("mutation", text, variables, shape),
   };
 }
 
-/** Minting is shared by all who wait for the same token, so an abort ends the waiting and not the request. */
-async function unlessAborted<T>(work: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
-  if (!signal) return work;
-  const { promise, reject } = Promise.withResolvers<never>();
-  const abort = () => reject(signal.reason);
-  signal.addEventListener("abort", abort, { once: true });
-  if (signal.aborted) abort();
-  return Promise.race([work, promise]).finally(() => signal.removeEventListener("abort", abort));
-}
-
-/** Every request of GraphQL is a POST: what it amounts to goes along with it, in options that are not sent. */
+/**
+ * Every request of GraphQL is a POST: what it amounts to goes along with it, in options that are not sent. The mutations
+ * there are change what stands and make nothing.
+ */
 const graphqlCalls = {
-  query: { method: "GET", name: "GraphQL query" },
-  mutation: { method: "POST", name: "GraphQL mutation", isHarmlessTwice: true },
+  query: { name: "GraphQL query", kind: "read", creates: false, graphql: true },
+  mutation: { name: "GraphQL mutation", kind: "write", creates: false, graphql: true, isHarmlessTwice: true },
 } as const satisfies Record<string, Call>;
 type GraphqlKind = keyof typeof graphqlCalls;
 
@@ -117,7 +129,36 @@ function nameOf(
   if (graphql) return graphqlCalls[graphql];
   const { method, url } = octokit.request.endpoint(parameters as Parameters<Octokit["request"]>[0] & object);
   const root = new URL(baseUrl).pathname.replace(/\/$/, "");
-  return { method, name: `${method} ${new URL(url, baseUrl).pathname.slice(root.length)}` };
+  const kind = method === "GET" || method === "HEAD" ? "read" : "write";
+  const name = `${method} ${new URL(url, baseUrl).pathname.slice(root.length)}`;
+  return { name, kind, creates: makesContent.has(method), graphql: false };
+}
+
+/**
+ * What GitHub may count as "content-generating". It says so of no endpoint, and warns of it for comments, reviews and pull
+ * requests ("Rate limits for the REST API"): check runs, reactions, branches and files are counted along, to be on the safe side.
+ */
+const makesContent = new Set(["POST", "PUT"]);
+
+/** Tells what the answer says, also a refusal's. That nothing has changed is an answer too, which octokit takes for a fault. */
+async function told<Answer extends { headers: Headers }>(
+  answering: Answer | Promise<Answer>,
+  onRateLimit: GitHubClientOptions["onRateLimit"],
+): Promise<Answer> {
+  const tell = (headers: Headers) => {
+    const seen = rateLimitSeen(headers);
+    if (seen) onRateLimit?.(seen);
+  };
+  try {
+    const answer = await answering;
+    tell(answer.headers);
+    return answer;
+  } catch (error) {
+    const refusal = refusalOf(error);
+    if (refusal) tell(refusal.headers);
+    if (refusal?.status !== 304) throw error;
+    return { status: 304, headers: refusal.headers, data: undefined } as unknown as Answer;
+  }
 }
 
 /** octokit hands out JSON that it could not parse as plain text. */
@@ -140,7 +181,17 @@ async function list(octokit: Octokit, path: string, mostPages: number): Promise<
     });
     if (!Array.isArray(answer.data)) throw unreadableAnswer(`GET ${path}`, "a list was expected");
     items.push(...answer.data);
-    url = /<([^<>]+)>;\s*rel="next"/.exec(answer.headers.link ?? "")?.[1];
+    url = nextPage(answer.headers);
   }
   return items;
 }
+
+async function page(octokit: Octokit, path: string, etag?: string | null): Promise<Page | null> {
+  const headers = etag ? { "if-none-match": etag } : {};
+  const answer: { status: number; data: unknown; headers: { link?: string; etag?: string } } =
+    await octokit.request({ method: "GET", url: path, headers });
+  if (answer.status === 304) return null;
+  return { etag: answer.headers.etag ?? null, data: answer.data, next: nextPage(answer.headers) ?? null };
+}
+
+const nextPage = ({ link = "" }: { link?: string }) => /<([^<>]+)>;\s*rel="next"/.exec(link)?.[1];

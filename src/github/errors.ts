@@ -1,6 +1,6 @@
 import { AppError, type ErrorCode } from "../errors.ts";
 import { permissionFor } from "./permissions.ts";
-import type { Headers, Refusal } from "./rate-limit.ts";
+import { type Headers, type Refusal, rateLimitOf, untoldWait } from "./rate-limit.ts";
 
 /** What octokit's RequestError holds of interest. Its `request` carries the token and is never touched. */
 interface RequestFailure extends Error {
@@ -13,6 +13,12 @@ export function refusalOf(error: unknown): Refusal | undefined {
   if (!isRequestFailure(error) || !error.response) return undefined;
   const { status, headers, data } = error.response;
   return { status, headers, message: messageOf(data) };
+}
+
+/** A refusal as octokit would throw it. */
+export function refusalError({ status, headers, message }: Refusal): Error {
+  const response = { status, headers, data: { message } };
+  return Object.assign(new Error(message), { status, response } satisfies Omit<RequestFailure, keyof Error>);
 }
 
 /**
@@ -30,7 +36,13 @@ export function toAppError(error: unknown, call: string): AppError {
     });
   }
   const said = refusal.message === "" ? "" : `: ${refusal.message}`;
-  return new AppError(codeFor(refusal), `GitHub answered ${call} with ${refusal.status}${said}`, {
+  const message = `GitHub answered ${call} with ${refusal.status}${said}`;
+  const limit = rateLimitOf(refusal, Date.now());
+  if (limit) {
+    const retryAfterMs = limit.waitMs ?? untoldWait(0);
+    return new AppError("github_rate_limited", message, { retryable: true, retryAfterMs });
+  }
+  return new AppError(codeFor(refusal), message, {
     ...remedyFor(refusal, call),
     retryable: refusal.status >= 500 || refusal.status === 408,
   });
@@ -64,7 +76,6 @@ function codeFor(refusal: Refusal): ErrorCode {
   if (status === 403) return "github_forbidden";
   if (status === 404 || status === 410 || status === 451) return "github_not_found";
   if (status === 400 || status === 413 || status === 422) return "github_invalid";
-  if (status === 429) return "github_rate_limited";
   return "github_failed";
 }
 

@@ -1,93 +1,106 @@
-import { setTimeout as sleep } from "node:timers/promises";
 import { AppError } from "../errors.ts";
+import { type Clock, systemClock } from "./clock.ts";
+import { Holds } from "./holds.ts";
+import { longestWaitMs, type RateLimit, rateLimited, untoldWait } from "./rate-limit.ts";
+import { type SharedPace, type Traffic, unshared } from "./shared-pace.ts";
+import { unlessAborted } from "./unless-aborted.ts";
 
-/** Time as this room sees it, so that tests own it. */
-export interface Clock {
-  /** Milliseconds since the epoch. */
-  now(): number;
-  sleep(milliseconds: number, signal?: AbortSignal): Promise<void>;
-}
-
-export const systemClock: Clock = {
-  now: () => Date.now(),
-  sleep: (milliseconds, signal) => sleep(milliseconds, undefined, signal ? { signal } : {}),
-};
+export type { Clock } from "./clock.ts";
 
 /** GitHub asks for serial writes at least a second apart; a burst is what sets off its secondary limit. */
-const writeGapMs = 1_000;
+const defaultGapMs = 1_000;
 
-/** A wait up to this long is sat out; beyond it the job gives up its worker and comes back. */
-export const longestWaitMs = 60_000;
-
-/** The traffic of one installation, whatever number of clients it has: its limits are counted together. */
+/** The traffic of one installation, whatever number of clients and processes it has: its limits are counted together. */
 export interface Pacing {
-  /** Sends now, or when a short hold is over. Rejects with `github_rate_limited` while a long one lasts. */
-  read<T>(send: () => Promise<T>, signal?: AbortSignal): Promise<T>;
-  /** Like `read`, one at a time and a second after the last write. */
-  write<T>(send: () => Promise<T>, signal?: AbortSignal): Promise<T>;
-  /** Nothing is sent for this long: GitHub said so. */
-  holdFor(milliseconds: number): void;
+  /**
+   * Sends when GitHub's limits allow it: a read now or when a hold is over, a write one at a time, a gap after the last one,
+   * and within what may be created. Rejects with `github_rate_limited` where that takes more than a minute.
+   */
+  send<T>(traffic: Traffic, send: () => Promise<T>, signal?: AbortSignal): Promise<T>;
+  /** GitHub refused a call for this limit. Nothing is sent for so many milliseconds as it resolves to. */
+  refused(traffic: Traffic, limit: RateLimit): Promise<number>;
+  /** The last request that was left was sent. */
+  usedUp(limit: RateLimit): Promise<void>;
 }
 
-export function createPacing(clock: Clock = systemClock): Pacing {
-  let heldUntil = 0;
-  let lastWrite = Number.NEGATIVE_INFINITY;
-  let tail: Promise<void> = Promise.resolve();
+export interface PacingOptions {
+  /** Default: this process is alone. */
+  shared?: SharedPace | undefined;
+  /** From the end of one write to the next, in milliseconds. Default 1 s. */
+  gapMs?: number | undefined;
+  /** Told of what could not be shared. */
+  warn?: ((message: string, error: unknown) => void) | undefined;
+}
 
-  async function passHold(signal?: AbortSignal): Promise<void> {
-    for (let left = heldUntil - clock.now(); left > 0; left = heldUntil - clock.now()) {
-      if (left > longestWaitMs) throw rateLimited(left);
-      await clock.sleep(left, signal);
+export function createPacing(clock: Clock = systemClock, options: PacingOptions = {}): Pacing {
+  const { shared = unshared(), gapMs = defaultGapMs, warn = () => {} } = options;
+  const holds = new Holds({ clock, shared, warn });
+  const inTurn = oneAtATime();
+  let lastWrite = Number.NEGATIVE_INFINITY;
+
+  async function reserve({ creates }: Traffic, signal?: AbortSignal): Promise<void> {
+    const latest = clock.now() + longestWaitMs;
+    const turn = await shared.reserve({ creates, latest }).catch((error: unknown) => {
+      throw unkept(error);
+    });
+    // Also where the end of the last write could not be shared.
+    const wait = Math.max(turn.at, lastWrite + gapMs) - clock.now();
+    if (!turn.kept) throw rateLimited(wait);
+    if (wait > 0) await clock.sleep(wait, signal);
+  }
+
+  async function write<T>(traffic: Traffic, send: () => Promise<T>, signal?: AbortSignal): Promise<T> {
+    do {
+      await holds.pass(traffic, signal);
+      await reserve(traffic, signal);
+      // Another's call may have been refused meanwhile.
+    } while ((await holds.left(traffic)) > 0);
+    try {
+      return await send();
+    } finally {
+      lastWrite = clock.now();
+      // Never rejects: what came of the write must not be lost to it.
+      await shared
+        .ended()
+        .catch((error: unknown) => warn("The end of a write was not shared with other processes", error));
     }
   }
 
   return {
-    async read(send, signal) {
-      await passHold(signal);
-      return send();
+    async send(traffic, send, signal) {
+      if (traffic.kind === "read") await holds.pass(traffic, signal);
+      const answer = await (traffic.kind === "read"
+        ? send()
+        : inTurn(() => write(traffic, send, signal), signal));
+      await holds.wentThrough(traffic);
+      return answer;
     },
-
-    async write(send, signal) {
-      const before = tail;
-      const mine = Promise.withResolvers<void>();
-      tail = mine.promise;
-      await before;
-      try {
-        const gap = lastWrite + writeGapMs - clock.now();
-        if (gap > 0) await clock.sleep(gap, signal);
-        await passHold(signal);
-        try {
-          return await send();
-        } finally {
-          lastWrite = clock.now();
-        }
-      } finally {
-        mine.resolve();
-      }
-    },
-
-    holdFor(milliseconds) {
-      heldUntil = Math.max(heldUntil, clock.now() + milliseconds);
-    },
+    refused: (traffic, limit) => holds.refused(traffic, limit),
+    usedUp: ({ stops, waitMs = untoldWait(0) }) => holds.hold(stops, waitMs),
   };
 }
 
-/** One pacing an installation, made when it is first asked for. */
-export function createPacings(clock: Clock = systemClock): (installation: number) => Pacing {
-  const pacings = new Map<number, Pacing>();
-  return (installation) => {
-    const known = pacings.get(installation);
-    if (known) return known;
-    const made = createPacing(clock);
-    pacings.set(installation, made);
-    return made;
+/** Runs work one after the other, in the order in which it came. Whoever is called off stands in nobody's way. */
+function oneAtATime() {
+  let tail: Promise<unknown> = Promise.resolve();
+  return async <T>(work: () => Promise<T>, signal?: AbortSignal): Promise<T> => {
+    const before = tail;
+    const mine = Promise.withResolvers<void>();
+    tail = before.then(() => mine.promise);
+    try {
+      await unlessAborted(before, signal);
+      return await work();
+    } finally {
+      mine.resolve();
+    }
   };
 }
 
-export function rateLimited(waitMs: number): AppError {
+/** Nothing was sent, and nothing may be while nobody can say what the others do: the job comes back. */
+function unkept(cause: unknown): AppError {
   return new AppError(
     "github_rate_limited",
-    `GitHub's rate limit is used up for another ${Math.ceil(waitMs / 1_000)} s`,
-    { retryable: true, retryAfterMs: waitMs },
+    "Nothing is written to GitHub while its limits cannot be kept: the database does not answer",
+    { retryable: true, cause },
   );
 }

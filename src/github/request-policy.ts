@@ -1,7 +1,9 @@
 import { AppError } from "../errors.ts";
+import type { Clock } from "./clock.ts";
 import { refusalOf, toAppError } from "./errors.ts";
-import { type Clock, longestWaitMs, type Pacing, rateLimited } from "./pacing.ts";
-import { type Headers, rateLimitWait, untilReset } from "./rate-limit.ts";
+import type { Pacing } from "./pacing.ts";
+import { type Headers, longestWaitMs, rateLimited, rateLimitOf, spentBudget } from "./rate-limit.ts";
+import type { Traffic } from "./shared-pace.ts";
 
 /** Waits before the second, third and fourth try of a read; each is stretched by up to half by chance. */
 const readRetriesMs = [500, 1_500, 4_000];
@@ -13,9 +15,7 @@ export interface PolicyOptions {
   signal?: AbortSignal | undefined;
 }
 
-export interface Call {
-  /** What it amounts to: a query by POST counts as a GET. */
-  method: string;
+export interface Call extends Traffic {
   /** Method and path, for messages. */
   name: string;
   /** A write that does no more when it is done twice. */
@@ -45,10 +45,9 @@ export function createRequestPolicy(options: PolicyOptions) {
     let renewToken = false;
     for (;;) {
       try {
-        const attempt = () => send(renewToken);
-        const answer = await (isRead(call) ? pacing.read(attempt, signal) : pacing.write(attempt, signal));
-        const usedUp = untilReset(answer.headers, clock.now());
-        if (usedUp !== undefined) pacing.holdFor(usedUp);
+        const answer = await pacing.send(call, () => send(renewToken), signal);
+        const usedUp = spentBudget(answer.headers, clock.now());
+        if (usedUp) await pacing.usedUp(usedUp);
         return answer;
       } catch (error) {
         renewToken = (await beforeRepeat(error, call, tried, options)) === "with a fresh token";
@@ -66,11 +65,11 @@ async function beforeRepeat(
 ): Promise<"as it was" | "with a fresh token"> {
   if (signal?.aborted) throw new AppError("aborted", `${call.name} was called off`);
   const refusal = refusalOf(error);
-  const limit = refusal && rateLimitWait(refusal, clock.now(), tried.limits);
-  if (limit !== undefined) {
-    pacing.holdFor(limit);
+  const limit = refusal && rateLimitOf(refusal, clock.now());
+  if (limit) {
+    const waitMs = await pacing.refused(call, limit);
     tried.limits++;
-    if (limit > longestWaitMs || tried.limits > mostLimitWaits) throw rateLimited(limit);
+    if (waitMs > longestWaitMs || tried.limits > mostLimitWaits) throw rateLimited(waitMs);
     return "as it was";
   }
   if (refusal?.status === 401 && !tried.renewed) {
@@ -80,12 +79,8 @@ async function beforeRepeat(
   const failure = toAppError(error, call.name);
   const pause = readRetriesMs[tried.faults++];
   const mayRepeat =
-    (isRead(call) || call.isHarmlessTwice) && failure.retryable && failure.code === "github_failed";
+    (call.kind === "read" || call.isHarmlessTwice) && failure.retryable && failure.code === "github_failed";
   if (!mayRepeat || pause === undefined) throw failure;
   await clock.sleep(pause * (1 + Math.random() / 2), signal);
   return "as it was";
-}
-
-function isRead({ method }: Call): boolean {
-  return method === "GET" || method === "HEAD";
 }

@@ -1,14 +1,16 @@
 import { AppError } from "../errors.ts";
 import { createGitHubClient, type GitHubClient } from "../github/client.ts";
+import { type Clock, systemClock } from "../github/clock.ts";
 import { readFile } from "../github/contents.ts";
 import { notGranted } from "../github/errors.ts";
 import type { AppIdentity } from "../github/own-text.ts";
-import { type Clock, createPacings, systemClock } from "../github/pacing.ts";
 import { createPullRequestApi } from "../github/pull-request-client.ts";
+import type { RateLimitSeen } from "../github/rate-limit.ts";
 import { createRepositoryApi } from "../github/repository-client.ts";
 import { createRepositoryWriter } from "../github/repository-writer.ts";
 import type { RepositoryRef } from "../queue/job.ts";
 import type { GitHubAccess } from "./job-dependencies.ts";
+import { createPacings, type Pacings } from "./pacings.ts";
 
 /** The repositories that a token reaches: by id, or by name where only that is known. */
 type Reach =
@@ -45,6 +47,10 @@ export interface GitHubAccessOptions {
   mintToken: MintToken;
   /** Who we are, to tell our own comments from others'. */
   identity: () => Promise<AppIdentity>;
+  /** Shared by whatever talks to GitHub in this process. Default: nothing else does, nor any other process. */
+  pacings?: Pacings;
+  /** Told what answers say of the limits that they count against. */
+  onRateLimit?: (seen: RateLimitSeen & { installation: number }) => void;
   /** Default: the machine's. */
   clock?: Clock;
 }
@@ -54,8 +60,7 @@ const organizationRepository = ".github";
 
 /** GitHub's API for jobs: a token for each repository, one pacing for each installation. */
 export function createGitHubAccess(options: GitHubAccessOptions): GitHubAccess {
-  const { clock = systemClock } = options;
-  const pacings = createPacings(clock);
+  const { clock = systemClock, pacings = createPacings({ clock }), onRateLimit } = options;
   const apiToken = createApiToken(options);
   const writingToken = createWritingToken(options);
 
@@ -65,6 +70,7 @@ export function createGitHubAccess(options: GitHubAccessOptions): GitHubAccess {
       userAgent: options.userAgent,
       pacing: pacings(installation),
       token: ({ renew }) => token(installation, id, renew),
+      onRateLimit: (seen) => onRateLimit?.({ installation, ...seen }),
       ...{ signal, clock },
     });
   }
@@ -158,7 +164,7 @@ export async function gitAuthorization(
   mintToken: MintToken,
   { installation, id }: RepositoryRef,
 ): Promise<string> {
-  // A cached token may have less than a minute left; git cannot ask for another in the middle of a fetch.
+  // A cached token may have less than a minute left, and git cannot ask for another in the middle of a fetch of ten.
   const scope = { repositoryIds: [id], permissions: readingPermissions, renew: true };
   const token = await mintToken(installation, scope);
   return `Basic ${Buffer.from(`x-access-token:${token}`).toString("base64")}`;
