@@ -1,100 +1,86 @@
-import type { DatabaseSync } from "node:sqlite";
-
 /** A claim is told apart by job and fence; a statement with this condition does nothing for a late worker. */
 const stillOurs = "id = :id AND fence = :fence AND state = 'active'";
 
-const headOf = (task: string) => `json_extract(${task}, '$.headSha')`;
+/**
+ * Jobs that may run now, as `candidate`. An active one whose lease ran out may, and stands in the way of its key until it is
+ * taken over itself; among the running ones of its installation it does not count.
+ */
+const mayRun = `
+  FROM job AS candidate
+  LEFT JOIN (SELECT installation, count(*) AS jobs FROM job WHERE state = 'active' AND lease_until > :now
+    GROUP BY installation) AS running ON running.installation = candidate.installation
+  LEFT JOIN last_claim ON last_claim.installation = candidate.installation
+  WHERE ((candidate.state = 'waiting' AND candidate.run_after <= :now)
+      OR (candidate.state = 'active' AND candidate.lease_until <= :now))
+    AND (running.jobs IS NULL OR running.jobs < :limit)
+    AND NOT EXISTS (SELECT 1 FROM job AS other WHERE other.serial_key = candidate.serial_key
+      AND other.state = 'active' AND other.seq <> candidate.seq)`;
 
-/** Every statement of the queue, prepared once. */
-export function prepareStatements(database: DatabaseSync) {
-  const sql = (text: string) => database.prepare(text);
-  return {
-    addDelivery: sql(
-      `INSERT INTO delivery (id, event, action, received_at) VALUES (:id, :event, :action, :now)
-       ON CONFLICT (id) DO NOTHING`,
-    ),
-    addJob: sql(
-      `INSERT INTO job (id, task, serial_key, coalesces, priority, delivery_id, state, run_after, created_at,
-         joins_since, has_new_head)
-       VALUES (:id, :task, :serialKey, :coalesces, :priority, :deliveryId, 'waiting', :runAfter, :now, :now, 1)`,
-    ),
-    waitingOf: sql(
-      `SELECT id, task, priority, delivery_id, run_after, joins_since FROM job
-       WHERE serial_key = :serialKey AND state = 'waiting' AND coalesces = 1`,
-    ),
-    // New news is a fresh start: its attempts count from zero, and an old back-off does not hold it up.
-    renewWaiting: sql(
-      `UPDATE job SET task = :task, delivery_id = :deliveryId, priority = max(priority, :priority),
-         attempts = 0, run_after = :runAfter, joins_since = :joinsSince,
-         has_new_head = has_new_head OR ${headOf("task")} IS NOT ${headOf(":task")} WHERE id = :id`,
-    ),
-    abandonDead: sql(
-      `UPDATE job SET state = 'failed', outcome = 'failed', reason = :reason, ended_at = :now, lease_until = NULL
-       WHERE state = 'active' AND lease_until <= :now AND attempts > :maxAttempts`,
-    ),
-    // An active job whose lease ran out stands in the way of its key until it is taken over itself.
-    nextJob: sql(
-      `SELECT id, task, attempts, fence, delivery_id, created_at FROM job AS candidate
-       WHERE ((state = 'waiting' AND run_after <= :now) OR (state = 'active' AND lease_until <= :now))
-         AND NOT EXISTS (SELECT 1 FROM job AS other WHERE other.serial_key = candidate.serial_key
-           AND other.state = 'active' AND other.seq <> candidate.seq)
-       ORDER BY priority DESC, seq LIMIT 1`,
-    ),
-    take: sql(
-      `UPDATE job SET state = 'active', worker = :worker, lease_until = :leaseUntil,
-         attempts = attempts + 1, fence = fence + 1 WHERE id = :id`,
-    ),
-    // What waits now does not supersede the job that was just taken: that one begins with the newest head. A restart for
-    // every push would be all that is left of the quiet time if it went on counting from before.
-    seeWaiting: sql(
-      `UPDATE job SET has_new_head = 0, joins_since = NULL
-       WHERE state = 'waiting' AND coalesces = 1 AND serial_key = (SELECT serial_key FROM job WHERE id = :id)`,
-    ),
-    newer: sql(
-      `SELECT ${headOf("newer.task")} AS head, newer.run_after FROM job AS newer
-       WHERE newer.state = 'waiting' AND newer.coalesces = 1 AND newer.has_new_head = 1
-         AND newer.serial_key = (SELECT serial_key FROM job WHERE ${stillOurs})`,
-    ),
-    spoil: sql(
-      `UPDATE job SET state = 'failed', outcome = 'failed', reason = :reason, ended_at = :now, lease_until = NULL
-       WHERE id = :id`,
-    ),
-    heartbeat: sql(`UPDATE job SET lease_until = :leaseUntil WHERE ${stillOurs}`),
-    complete: sql(
-      `UPDATE job SET state = :state, outcome = :outcome, reason = :reason, ended_at = :now,
-         lease_until = NULL, worker = NULL WHERE ${stillOurs}`,
-    ),
-    claimed: sql(`SELECT serial_key, coalesces FROM job WHERE ${stillOurs}`),
-    supersede: sql(
-      `UPDATE job SET state = 'done', outcome = 'superseded', reason = :reason, ended_at = :now WHERE id = :id`,
-    ),
-    release: sql(
-      `UPDATE job SET state = 'waiting', run_after = :runAfter, attempts = attempts - :uncounted,
-         reason = :reason, joins_since = NULL, lease_until = NULL, worker = NULL WHERE ${stillOurs}`,
-    ),
-    record: sql(
-      `INSERT INTO trajectory (job_id, fence, entry, created_at)
-       SELECT id, fence, :entry, :now FROM job WHERE ${stillOurs}`,
-    ),
-    trajectory: sql("SELECT entry FROM trajectory WHERE job_id = :id ORDER BY number"),
-    countByState: sql("SELECT state, count(*) AS jobs FROM job GROUP BY state"),
-    oldestWaiting: sql("SELECT min(created_at) AS since FROM job WHERE state = 'waiting'"),
-    workers: sql("SELECT DISTINCT worker FROM job WHERE state = 'active' AND worker IS NOT NULL"),
-    endLeases: sql("UPDATE job SET lease_until = :now WHERE state = 'active' AND worker = :worker"),
-    knows: sql(
-      `SELECT 1 FROM job WHERE serial_key = :serialKey AND ${headOf("task")} = :head
-         AND (state IN ('waiting', 'active') OR outcome = 'done') LIMIT 1`,
-    ),
-    forgetJobs: sql(
-      `DELETE FROM job WHERE state <> 'active' AND :installation IN (json_extract(task, '$.repository.installation'))
-         AND (:repository IS NULL OR json_extract(task, '$.repository.id') = :repository)`,
-    ),
-    forgetSpending: sql(
-      "DELETE FROM spending WHERE installation = :installation AND (:repository IS NULL OR repository = :repository)",
-    ),
-    check: sql("UPDATE job SET seq = seq WHERE seq < 0"),
-    purgeDeliveries: sql("DELETE FROM delivery WHERE received_at < :before"),
-    purgeJobs: sql("DELETE FROM job WHERE ended_at < :before"),
-    purgeSpending: sql("DELETE FROM spending WHERE day < :day"),
-  };
-}
+/** Every statement of the queue. */
+export const statements = {
+  addDelivery: `INSERT INTO delivery (id, event, action, received_at) VALUES (:id, :event, :action, :now)
+    ON CONFLICT (id) DO NOTHING`,
+  addJob: `INSERT INTO job (id, task, installation, repository, head, serial_key, coalesces, priority, delivery_id, state,
+      run_after, created_at, joins_since, has_new_head)
+    VALUES (:id, :task, :installation, :repository, :head, :serialKey, :coalesces, :priority, :deliveryId, 'waiting',
+      :runAfter, :now, :now, 1)`,
+  waitingOf: `SELECT id, task, installation, repository, head, priority, delivery_id, run_after, joins_since FROM job
+    WHERE serial_key = :serialKey AND state = 'waiting' AND coalesces = 1`,
+  // New news is a fresh start: its attempts count from zero, and an old back-off does not hold it up.
+  renewWaiting: `UPDATE job SET task = :task, installation = :installation, repository = :repository, head = :head,
+      delivery_id = :deliveryId, attempts = 0, run_after = :runAfter, joins_since = :joinsSince,
+      priority = CASE WHEN priority < :priority THEN :priority ELSE priority END,
+      has_new_head = CASE WHEN head IS DISTINCT FROM :head THEN 1 ELSE has_new_head END
+    WHERE id = :id`,
+  abandonDead: `UPDATE job SET state = 'failed', outcome = 'failed', reason = :reason, ended_at = :now, lease_until = NULL
+    WHERE state = 'active' AND lease_until <= :now AND attempts > :maxAttempts`,
+  nextJob: `SELECT candidate.id, candidate.task, candidate.installation, candidate.attempts, candidate.fence,
+      candidate.delivery_id, candidate.created_at
+    ${mayRun}
+    ORDER BY candidate.priority DESC, coalesce(running.jobs, 0), coalesce(last_claim.number, 0), candidate.seq LIMIT 1`,
+  // What ends or prolongs a claim takes no lock, and may have come between.
+  take: `UPDATE job SET state = 'active', worker = :worker, lease_until = :leaseUntil,
+      attempts = attempts + 1, fence = fence + 1
+    WHERE id = :id AND fence = :fence AND (state = 'waiting' OR (state = 'active' AND lease_until <= :now))`,
+  countClaim: `INSERT INTO last_claim (installation, number)
+    VALUES (:installation, (SELECT coalesce(max(number), 0) + 1 FROM last_claim))
+    ON CONFLICT (installation) DO UPDATE SET number = excluded.number`,
+  // What waits now does not supersede the job that was just taken: that one begins with the newest head. A restart for
+  // every push would be all that is left of the quiet time if it went on counting from before.
+  seeWaiting: `UPDATE job SET has_new_head = 0, joins_since = NULL
+    WHERE state = 'waiting' AND coalesces = 1 AND serial_key = (SELECT serial_key FROM job WHERE id = :id)`,
+  newer: `SELECT head, run_after FROM job
+    WHERE state = 'waiting' AND coalesces = 1 AND has_new_head = 1
+      AND serial_key = (SELECT serial_key FROM job WHERE ${stillOurs})`,
+  spoil: `UPDATE job SET state = 'failed', outcome = 'failed', reason = :reason, ended_at = :now, lease_until = NULL
+    WHERE id = :id`,
+  heartbeat: `UPDATE job SET lease_until = :leaseUntil WHERE ${stillOurs}`,
+  complete: `UPDATE job SET state = :state, outcome = :outcome, reason = :reason, ended_at = :now,
+      lease_until = NULL, worker = NULL WHERE ${stillOurs}`,
+  claimed: `SELECT serial_key, coalesces FROM job WHERE ${stillOurs}`,
+  supersede: `UPDATE job SET state = 'done', outcome = 'superseded', reason = :reason, ended_at = :now WHERE id = :id`,
+  release: `UPDATE job SET state = 'waiting', run_after = :runAfter, attempts = attempts - :uncounted,
+      reason = :reason, joins_since = NULL, lease_until = NULL, worker = NULL WHERE ${stillOurs}`,
+  record: `INSERT INTO trajectory (job_id, fence, entry, created_at)
+    SELECT id, fence, :entry, CAST(:now AS BIGINT) FROM job WHERE ${stillOurs}`,
+  trajectory: "SELECT entry FROM trajectory WHERE job_id = :id ORDER BY number",
+  workers:
+    "SELECT DISTINCT worker FROM job WHERE state = 'active' AND lease_until > :now AND worker IS NOT NULL",
+  endLeases:
+    "UPDATE job SET lease_until = :now WHERE state = 'active' AND lease_until > :now AND worker = :worker",
+  knows: `SELECT 1 AS known FROM job WHERE serial_key = :serialKey AND head = :head
+    AND (state IN ('waiting', 'active') OR outcome IN ('done', 'skipped')) LIMIT 1`,
+  forgetJobs: `DELETE FROM job WHERE state <> 'active' AND installation = :installation
+    AND (repository = :repository OR :repository IS NULL)`,
+  forgetSpending: `DELETE FROM spending WHERE installation = :installation
+    AND (repository = :repository OR :repository IS NULL)`,
+  check: "INSERT INTO pulse (id, at) VALUES (1, :now) ON CONFLICT (id) DO UPDATE SET at = excluded.at",
+  countByState: "SELECT state, count(*) AS jobs FROM job GROUP BY state",
+  oldestThatMayRun: `SELECT min(CASE candidate.state WHEN 'active' THEN candidate.lease_until ELSE candidate.run_after END)
+    AS since ${mayRun}`,
+  purgeDeliveries: "DELETE FROM delivery WHERE received_at < :before",
+  purgeJobs: "DELETE FROM job WHERE ended_at < :before",
+  purgeSpending: "DELETE FROM spending WHERE day < :day",
+  purgeNotes: "DELETE FROM note WHERE written_at < :before",
+  purgeCreations: "DELETE FROM creation WHERE at < :before",
+} as const;

@@ -3,8 +3,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { expect, it } from "vitest";
-import { migrations } from "../../src/queue/migrations.ts";
 import { openSqliteQueue } from "../../src/queue/sqlite.ts";
+import { sqliteMigrations } from "../../src/queue/sqlite-migrations.ts";
 import { openSqliteSpending } from "../../src/queue/sqlite-spending.ts";
 import { reviewJob } from "../contract/jobs.ts";
 import { describeSpending } from "../contract/spending.ts";
@@ -29,7 +29,7 @@ describeSpending("spending in SQLite", () => {
 it("A queue of the version before gets its place for spending, and keeps its jobs", async () => {
   const folder = newFolder();
   const database = new DatabaseSync(join(folder, "queue.db"));
-  database.exec(`${migrations[0]}; PRAGMA user_version = 1`);
+  database.exec(`${sqliteMigrations[0]}; PRAGMA user_version = 1`);
   database.close();
   const queue = openSqliteQueue(folder);
   await queue.enqueue(reviewJob(1));

@@ -6,8 +6,8 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { DatabaseSync } from "node:sqlite";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { migrations } from "../../src/queue/migrations.ts";
 import { openSqliteQueue } from "../../src/queue/sqlite.ts";
+import { sqliteMigrations } from "../../src/queue/sqlite-migrations.ts";
 import { commandJob, reviewJob } from "../contract/jobs.ts";
 import { describeQueue } from "../contract/queue.ts";
 
@@ -76,11 +76,11 @@ describe("the SQLite queue's file", () => {
   });
 
   it("of every earlier version is taken over with its jobs", async () => {
-    for (const version of migrations.keys()) {
+    for (const version of sqliteMigrations.keys()) {
       const place = join(folder, `schema-${version}`);
       mkdirSync(place);
       const database = new DatabaseSync(join(place, "queue.db"));
-      for (const step of migrations.slice(0, version)) database.exec(step);
+      for (const step of sqliteMigrations.slice(0, version)) database.exec(step);
       database.exec(`PRAGMA user_version = ${version}`);
       const { task, serialKey } = reviewJob(1);
       if (version > 0) {

@@ -1,8 +1,8 @@
 /**
- * The schema, one step a version; `PRAGMA user_version` counts the steps that were taken. A step that was released is
- * never edited. Times are milliseconds since 1970.
+ * The schema in SQLite, one step a version; `PRAGMA user_version` counts the steps that were taken. A step that was released
+ * is never edited. Times are milliseconds since 1970. Postgres has the same tables (postgres-migrations.ts).
  */
-export const migrations: readonly string[] = [
+export const sqliteMigrations: readonly string[] = [
   `
   CREATE TABLE delivery (
     id          TEXT PRIMARY KEY,
@@ -63,5 +63,50 @@ export const migrations: readonly string[] = [
   ALTER TABLE job ADD COLUMN joins_since INTEGER;
   -- Whether the head of a waiting job's task came after the last claim of a job of its key.
   ALTER TABLE job ADD COLUMN has_new_head INTEGER NOT NULL DEFAULT 0;
+  `,
+  `
+  -- What statements ask of a task is a column. A task that is no JSON is failed when its turn comes.
+  ALTER TABLE job ADD COLUMN installation INTEGER NOT NULL DEFAULT 0;
+  ALTER TABLE job ADD COLUMN repository INTEGER;
+  ALTER TABLE job ADD COLUMN head TEXT;
+  UPDATE job SET
+    installation = coalesce(CAST(json_extract(task, '$.repository.installation') AS INTEGER), 0),
+    repository = CAST(json_extract(task, '$.repository.id') AS INTEGER),
+    head = json_extract(task, '$.headSha')
+  WHERE json_valid(task);
+  CREATE INDEX job_key ON job (serial_key);
+  CREATE INDEX job_of_installation ON job (installation, state);
+
+  -- The number of an installation's last claim; they are numbered in the order in which they were made.
+  CREATE TABLE last_claim (
+    installation INTEGER PRIMARY KEY,
+    number       INTEGER NOT NULL
+  ) STRICT;
+
+  -- From when on the next write may begin, and until when GitHub asked for silence.
+  CREATE TABLE pace (
+    installation INTEGER PRIMARY KEY,
+    free_at      INTEGER NOT NULL,
+    held_until   INTEGER NOT NULL
+  ) STRICT;
+  -- Each request that creates content, for an hour.
+  CREATE TABLE creation (
+    number       INTEGER PRIMARY KEY AUTOINCREMENT,
+    installation INTEGER NOT NULL,
+    at           INTEGER NOT NULL
+  ) STRICT;
+  CREATE INDEX creation_at ON creation (installation, at);
+
+  CREATE TABLE note (
+    name       TEXT PRIMARY KEY,
+    text       TEXT NOT NULL,
+    written_at INTEGER NOT NULL
+  ) STRICT, WITHOUT ROWID;
+
+  -- Written to find out whether anything can be.
+  CREATE TABLE pulse (
+    id INTEGER PRIMARY KEY CHECK (id = 1),
+    at INTEGER NOT NULL
+  ) STRICT;
   `,
 ];

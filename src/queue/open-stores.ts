@@ -1,0 +1,46 @@
+import type { Database } from "./database.ts";
+import { githubLimits, type PaceLimits } from "./pace.ts";
+import { createNotes } from "./sql-notes.ts";
+import { createPace } from "./sql-pace.ts";
+import { SqlQueue } from "./sql-queue.ts";
+import { createSpending } from "./sql-spending.ts";
+import { openSqliteDatabase } from "./sqlite-database.ts";
+import type { Stores } from "./stores.ts";
+
+export interface StoreOptions {
+  /** Jobs of one installation that may run at a time; as many as there are workers where it is left out. */
+  installationConcurrency?: number;
+  paceLimits?: PaceLimits;
+  /** Milliseconds since 1970; injected by tests. */
+  now?: () => number;
+}
+
+export interface StoresPlace {
+  /** A Postgres database; null for the file `queue.db` in the data folder. */
+  databaseUrl: string | null;
+  dataFolder: string;
+}
+
+/**
+ * Opens all that is kept in the database, and brings its schema up to date. Any number of processes may do so at once.
+ * @throws AppError `data_folder_unusable`; `database_unreachable`, which never shows the password.
+ */
+export async function openStores({ dataFolder, ...options }: StoresPlace & StoreOptions): Promise<Stores> {
+  return createStores(openSqliteDatabase(dataFolder), options);
+}
+
+/** The stores in the file `queue.db` of the data folder, at once. */
+export const openSqliteStores = (dataFolder: string, options: StoreOptions = {}): Stores =>
+  createStores(openSqliteDatabase(dataFolder), options);
+
+function createStores(database: Database, options: StoreOptions): Stores {
+  const { installationConcurrency = Number.MAX_SAFE_INTEGER } = options;
+  const { paceLimits: limits = githubLimits, now = Date.now } = options;
+  return {
+    queue: new SqlQueue({ database, installationConcurrency, now }),
+    spending: createSpending(database),
+    pace: createPace({ database, limits, now }),
+    notes: createNotes(database, now),
+    close: () => database.close(),
+  };
+}

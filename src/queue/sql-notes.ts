@@ -1,0 +1,20 @@
+import type { Database } from "./database.ts";
+import type { Notes } from "./notes.ts";
+
+const read = "SELECT text FROM note WHERE name = :name";
+const write = `INSERT INTO note (name, text, written_at) VALUES (:name, :text, :now)
+  ON CONFLICT (name) DO UPDATE SET text = excluded.text, written_at = excluded.written_at`;
+
+/** Notes beside the queue. It purges them by age: whoever still needs one writes it again. */
+export function createNotes(database: Database, now: () => number): Notes {
+  return {
+    async read(name) {
+      const row = (await database.run(read, { name })).rows[0];
+      return row ? String(row.text) : null;
+    },
+
+    async write(name, text) {
+      await database.run(write, { name, text, now: now() });
+    },
+  };
+}
