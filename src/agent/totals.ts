@@ -1,8 +1,10 @@
 import type { Usage } from "../llm/model.ts";
 
 /** What all requests of a loop used together. */
-export interface Totals extends Usage {
+export interface Totals extends Omit<Usage, "answeredBy"> {
   requests: number;
+  /** Of those, how many another model than was asked has answered, by its name; left out where none has. */
+  standIns?: Readonly<Record<string, number>>;
 }
 
 export const noUsage: Totals = {
@@ -21,5 +23,11 @@ export function addUsage(totals: Totals, usage: Usage): Totals {
     cachedTokens: totals.cachedTokens + usage.cachedTokens,
     completionTokens: totals.completionTokens + usage.completionTokens,
     costUsd: totals.costUsd === null || usage.costUsd === null ? null : totals.costUsd + usage.costUsd,
+    ...standIns(totals, usage),
   };
+}
+
+function standIns({ standIns: before }: Totals, { answeredBy }: Usage): Pick<Totals, "standIns"> {
+  if (answeredBy === undefined) return before ? { standIns: before } : {};
+  return { standIns: { ...before, [answeredBy]: (before?.[answeredBy] ?? 0) + 1 } };
 }

@@ -2,9 +2,13 @@ import { readFile } from "node:fs/promises";
 import type { ModelEnv } from "../config/env.ts";
 import { AppError, errorLine } from "../errors.ts";
 import { type AdaptiveModel, createAdaptiveModel } from "../llm/adaptive-model.ts";
-import { modelKey, openKnownModels } from "../llm/known-models.ts";
+import { type Circuits, openCircuits } from "../llm/circuits.ts";
+import { withFallback } from "../llm/fallback-model.ts";
+import { type KnownModels, modelKey, openKnownModels } from "../llm/known-models.ts";
 import type { Models, Usage } from "../llm/model.ts";
+import { observed, type RequestEnd } from "../llm/observed-model.ts";
 import type { OpenAiModel } from "../llm/openai.ts";
+import { withOwnExtras } from "../llm/own-extras.ts";
 import type { PriceTable } from "../llm/pricing.ts";
 import type { Probed } from "../llm/probe.ts";
 
@@ -31,29 +35,33 @@ export interface ModelOptions {
   folder: string | null;
   /** Takes one line for whoever operates this. */
   warn(text: string): void;
+  /**
+   * Told of each request that has ended: the model that was asked itself, be it one that stands in, and what it took or the code
+   * that it failed with. A refusal by an open circuit is one too. For metrics.
+   */
+  onRequest?: (model: string, end: RequestEnd) => void;
 }
 
 /**
- * The models that the environment names, each connected once, whatever it is asked for. The client is loaded late: a
- * command has better things to do first. Rejects for a bad price table.
+ * The models that the environment names, each connected once, whatever it is asked for; the one that stands in, where there is
+ * one, behind each of them. The client is loaded late: a command has better things to do first. Rejects for a bad price table.
  */
 export async function createModels(env: ModelEnv, options: ModelOptions): Promise<ConnectedModels> {
-  const prices = await pricesOf(options.pricesFile);
-  const known = openKnownModels(options.folder);
-  const connected = new Map<string, { model: AdaptiveModel; load: () => Promise<unknown> }>();
-  const connectTo = (name: string): AdaptiveModel => {
-    const { native, load } = lateModel(env, name, prices);
-    const model = createAdaptiveModel({
-      native,
-      protocol: env.protocol,
-      contextIsConfigured: env.contextIsConfigured,
-      key: keyOf(env, name),
-      ...{ known, singleShot, warn: options.warn },
-    });
-    connected.set(name, { model, load });
-    return model;
+  const parts = await partsFor(options);
+  const connected = new Map<string, Connected>();
+  const loads: Connected["load"][] = [];
+  const fallback = env.fallback && connectTo(env.fallback, env.fallback.name, parts);
+  if (fallback) loads.push(fallback.load);
+  const named = (name: string): AdaptiveModel => {
+    const known = connected.get(name);
+    if (known) return known.model;
+    const { model, load } = connectTo(env, name, parts);
+    const standing =
+      fallback && !isFallback(env, name) ? withFallback(model, fallback.model, options.warn) : model;
+    connected.set(name, { model: standing, load });
+    loads.push(load);
+    return standing;
   };
-  const named = (name: string) => connected.get(name)?.model ?? connectTo(name);
   const models = {
     review: named(env.name),
     verify: named(env.verifyName),
@@ -63,9 +71,54 @@ export async function createModels(env: ModelEnv, options: ModelOptions): Promis
   return {
     models,
     ready: async (signal) => void (await Promise.all(all.map(({ model }) => model.ready(signal)))),
-    load: async () => void (await Promise.all(all.map(({ load }) => load()))),
+    load: async () => void (await Promise.all(loads.map((load) => load()))),
   };
 }
+
+/** Nobody stands in for oneself. */
+const isFallback = ({ fallback, baseUrl, apiKey }: ModelEnv, name: string): boolean =>
+  fallback?.name === name && fallback.baseUrl === baseUrl && fallback.apiKey === apiKey;
+
+interface Connected {
+  model: AdaptiveModel;
+  load(): Promise<unknown>;
+}
+
+/** What all models of a process share. */
+interface Parts {
+  prices: Prices;
+  known: KnownModels;
+  circuits: Circuits;
+  onRequest(model: string, end: RequestEnd): void;
+  warn(text: string): void;
+}
+
+async function partsFor({ pricesFile, folder, warn, onRequest }: ModelOptions): Promise<Parts> {
+  return {
+    prices: await pricesOf(pricesFile),
+    known: openKnownModels(folder),
+    circuits: openCircuits({ now: () => performance.now(), random: Math.random, warn }),
+    onRequest: onRequest ?? (() => {}),
+    warn,
+  };
+}
+
+function connectTo(env: ModelEnv, name: string, parts: Parts): Connected {
+  const { prices, known, circuits, onRequest, warn } = parts;
+  const { native, load } = lateModel(env, name, prices);
+  const key = keyOf(env, name);
+  const guarded = observed(circuits.guard(native, env.baseUrl), onRequest);
+  const model = createAdaptiveModel({
+    native: withOwnExtras(guarded, key.slice(0, EXTRAS_KEY_CHARACTERS)),
+    protocol: env.protocol,
+    contextIsConfigured: env.contextIsConfigured,
+    ...{ key, known, singleShot, warn },
+  });
+  return { model, load };
+}
+
+/** Enough to tell the few models of one record apart. */
+const EXTRAS_KEY_CHARACTERS = 12;
 
 /** One model as its API speaks, connected at once: that of the reviews, unless another is named. */
 export async function createModel(

@@ -128,6 +128,7 @@ const localNames = new Set([
     "HUNKWISE_VERIFY_MODEL",
     "HUNKWISE_SUMMARIZE_MODEL",
   ],
+  ...["HUNKWISE_FALLBACK_MODEL", "HUNKWISE_FALLBACK_BASE_URL", "HUNKWISE_FALLBACK_API_KEY"],
   ...["AZURE_OPENAI_API_KEY", "AZURE_OPENAI_ENDPOINT", "AZURE_OPENAI_DEPLOYMENT", "OPENAI_API_VERSION"],
   ...["HUNKWISE_PROTOCOL", "HUNKWISE_REASONING_EFFORT", "HUNKWISE_CONTEXT_TOKENS", "HUNKWISE_PRICES"],
   ...["HUNKWISE_DATA_DIR", "HTTPS_PROXY", "HTTP_PROXY", "NO_PROXY", "NODE_EXTRA_CA_CERTS"],
@@ -164,9 +165,8 @@ export function programPath(): string {
 export function secretsOf(env: Env): string[] {
   const proxies = [env.proxy.https, env.proxy.http].map((url) => url && URL.parse(url)?.password);
   const database = env.databaseUrl && URL.parse(env.databaseUrl)?.password;
-  return [env.app?.privateKey, env.app?.webhookSecret, env.model?.apiKey, database, ...proxies].filter(
-    (value): value is string => Boolean(value),
-  );
+  const keys = [env.app?.privateKey, env.app?.webhookSecret, env.model?.apiKey, env.model?.fallback?.apiKey];
+  return [...keys, database, ...proxies].filter((value): value is string => Boolean(value));
 }
 
 /** Whether whoever runs this asked for stack traces. Never throws: it is asked while reporting an error. */

@@ -99,6 +99,21 @@ export const environmentDocs: readonly EnvironmentVariable[] = [
     what: "Model at the same endpoint that merges and sums up. Unset: `HUNKWISE_MODEL`.",
   },
   {
+    name: "HUNKWISE_FALLBACK_MODEL",
+    default: null,
+    what: "Model that is asked while one of the others is overloaded or cannot be reached. Unset: reviews wait.",
+  },
+  {
+    name: "HUNKWISE_FALLBACK_BASE_URL",
+    default: null,
+    what: "Endpoint of that model. Unset: that of the others.",
+  },
+  {
+    name: "HUNKWISE_FALLBACK_API_KEY",
+    default: null,
+    what: "Key for it. Unset: at the same endpoint that of the others, at another one none.",
+  },
+  {
     name: "HUNKWISE_PROTOCOL",
     default: "auto",
     what: "How tools are spoken of with the model: `native`, `text`, `single-shot`, or `auto`, which finds out at the first use.",
@@ -178,11 +193,6 @@ export const environmentDocs: readonly EnvironmentVariable[] = [
     name: "HUNKWISE_METRICS_PORT",
     default: null,
     what: "Port for `/metrics`, `/healthz` and `/readyz` of this process, worker or server. Unset: none.",
-  },
-  {
-    name: "HUNKWISE_FALLBACK_MODEL",
-    default: null,
-    what: "Model at the same endpoint that is asked while the others cannot be reached. Unset: reviews wait.",
   },
   {
     name: "DATABASE_URL",

@@ -19,6 +19,8 @@ export interface ModelEnv {
   protocol: (typeof protocolNames)[number];
   /** Null: the model decides. */
   reasoningEffort: (typeof effortNames)[number] | null;
+  /** Stands in for the others while they cannot be asked; what is found out of it is its own. Null: nobody does. */
+  fallback: ModelEnv | null;
 }
 
 /** The model that the variables name; null where they name neither a key nor an endpoint. */
@@ -27,7 +29,7 @@ export function readModel(given: Variables): ModelEnv | null {
     ? atAzure(given, given.AZURE_OPENAI_ENDPOINT)
     : atOpenAi(given);
   if (endpoint === null) return null;
-  return {
+  const model: ModelEnv = {
     ...endpoint,
     verifyName: given.HUNKWISE_VERIFY_MODEL ?? endpoint.name,
     summarizeName: given.HUNKWISE_SUMMARIZE_MODEL ?? endpoint.name,
@@ -35,6 +37,30 @@ export function readModel(given: Variables): ModelEnv | null {
     contextIsConfigured: given.HUNKWISE_CONTEXT_TOKENS !== undefined,
     protocol: given.HUNKWISE_PROTOCOL,
     reasoningEffort: given.HUNKWISE_REASONING_EFFORT ?? null,
+    fallback: null,
+  };
+  return { ...model, fallback: readFallback(given, model) };
+}
+
+function readFallback(given: Variables, model: ModelEnv): ModelEnv | null {
+  const { HUNKWISE_FALLBACK_BASE_URL: baseUrl, HUNKWISE_FALLBACK_API_KEY: apiKey } = given;
+  const name = given.HUNKWISE_FALLBACK_MODEL;
+  if (!name) {
+    if (baseUrl || apiKey)
+      throw missing("HUNKWISE_FALLBACK_MODEL", "Name the model that shall stand in for the others");
+    return null;
+  }
+  const { azure } = model;
+  // The key of one provider must not go to another.
+  const place = baseUrl
+    ? { apiKey: apiKey ?? null, baseUrl: withoutSlash(baseUrl), azure: null }
+    : { apiKey: apiKey ?? model.apiKey, azure: azure && { ...azure, deployment: name } };
+  return {
+    ...{ ...model, ...place, name, verifyName: name, summarizeName: name },
+    // What is configured is true of the other models.
+    contextTokens: Math.min(model.contextTokens, defaultContextTokens),
+    contextIsConfigured: false,
+    protocol: "auto",
   };
 }
 

@@ -41,6 +41,8 @@ export interface Usage {
   completionTokens: number;
   /** In US dollars; null when the price of the model is not known. */
   costUsd: number | null;
+  /** Name of the model whose tokens these are, where it is another one than was asked: it stood in. */
+  answeredBy?: string | undefined;
 }
 
 /** Why the model stopped: "length" means that the answer was cut off and must not be taken as whole. */
@@ -76,7 +78,7 @@ export interface ModelFacts {
 
 /**
  * A language model. Rejects with an AppError: `model_unauthorized`, `model_refused`, `model_rate_limited` or
- * `model_failed`, after the bounded retries of its own.
+ * `model_failed`, after the bounded retries of its own, or at once with `model_unavailable` while it is left alone.
  */
 export interface Model extends ModelFacts {
   /** US dollars that so many tokens cost; null, or left out, where the price is not known. */

@@ -17,6 +17,7 @@ const Usage = z.strictObject({
   cachedTokens: z.number(),
   completionTokens: z.number(),
   costUsd: z.number().nullable(),
+  answeredBy: z.string().optional(),
 });
 
 /** Opaque to both sides; how long it may be is the adapter's business. */

@@ -15,6 +15,7 @@ import { type Passes, reviewUnits } from "./review-units.ts";
 import { unfinishedSummary, whyUnfinished, worstStop } from "./stop-reasons.ts";
 import { totalUsage } from "./total-usage.ts";
 import { unchecked, type Verified, verifyFindings } from "./verify/verify-findings.ts";
+import { standInWarning, whoAnswered } from "./who-answered.ts";
 
 /** What a review found, whoever made it, before findings are placed. */
 export interface ModelReview {
@@ -24,6 +25,8 @@ export interface ModelReview {
   predicted: Omit<Prediction, "cost_usd"> | null;
   summary: string;
   usage: TotalUsage;
+  /** The models that answered; left out where none was asked. */
+  model?: string;
   stopReason: StopReason;
   warnings: string[];
   /** What became of earlier findings; left out where nobody looked. */
@@ -60,8 +63,9 @@ export async function reviewWithModel(run: ReviewRun): Promise<ModelReview> {
     // The last review's word on the whole says more than that this one has none.
     summary: merged.summary ?? (run.input.history?.summary || unfinishedSummary(stopReason)),
     usage: totalUsage(run.account.usage),
+    model: whoAnswered(run.models.review.name, run.account.usage),
     stopReason,
-    warnings: [...warningsOf(run, passes), ...merged.warnings],
+    warnings: [...standInWarning(run.account.usage), ...warningsOf(run, passes), ...merged.warnings],
   };
 }
 

@@ -96,7 +96,7 @@ export const ReviewResult = z.strictObject({
   base_sha: z.string(),
   merge_base_sha: z.string(),
   mode: z.enum(["model", "offline"]),
-  /** Name of the model, null offline. */
+  /** Name of the model, or of all that answered; null offline. */
   model: z.string().nullable(),
   summary: z.string(),
   findings: z.array(PlacedFinding),

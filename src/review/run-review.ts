@@ -40,7 +40,7 @@ export async function runReview(input: ReviewInput, deps: ReviewDependencies): P
     base_sha: base,
     merge_base_sha: mergeBase,
     mode: deps.models ? "model" : "offline",
-    model: deps.models?.review.name ?? null,
+    model: review.model ?? deps.models?.review.name ?? null,
     summary: review.summary,
     findings: await place(review.findings, input, anchorFile),
     coverage: coverageOf(files, coverage),

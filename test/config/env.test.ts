@@ -105,8 +105,27 @@ describe("the environment", () => {
         contextIsConfigured: false,
         protocol: "auto",
         reasoningEffort: null,
+        fallback: null,
       },
     );
+  });
+
+  it("names a model that stands in: at the same endpoint with its key, or at another one with none but its own", () => {
+    const raw = {
+      OPENAI_API_KEY: "sk-1",
+      HUNKWISE_FALLBACK_MODEL: "small",
+      HUNKWISE_CONTEXT_TOKENS: "1000000",
+      HUNKWISE_PROTOCOL: "text",
+    };
+    // How the others are spoken with says nothing of it.
+    const found = { contextIsConfigured: false, contextTokens: 128_000, protocol: "auto" };
+    const here = { name: "small", apiKey: "sk-1", baseUrl: null, ...found };
+    expect(readEnv(raw).model?.fallback).toMatchObject(here);
+    const elsewhere = { ...raw, HUNKWISE_FALLBACK_BASE_URL: "http://localhost:8000/v1/" };
+    const there = { name: "small", apiKey: null, baseUrl: "http://localhost:8000/v1" };
+    expect(readEnv(elsewhere).model?.fallback).toMatchObject(there);
+    const own = { ...raw, HUNKWISE_FALLBACK_API_KEY: "sk-2" };
+    expect(readEnv(own).model?.fallback).toMatchObject({ apiKey: "sk-2", baseUrl: null });
   });
 
   it("names other models for other roles, how to speak with them and how long they think", () => {
@@ -140,6 +159,9 @@ describe("the environment", () => {
     expect(readEnv({ ...classic, HUNKWISE_MODEL: "gpt-5" }).model).toMatchObject({
       name: "gpt-5",
       azure: { deployment: "reviewer" },
+    });
+    expect(readEnv({ ...classic, HUNKWISE_FALLBACK_MODEL: "spare" }).model?.fallback).toMatchObject({
+      azure: { deployment: "spare" },
     });
     const newer = {
       ...azure,
@@ -177,6 +199,8 @@ describe("the environment", () => {
   it("lists its secrets", () => {
     const env = readEnv({ ...app, OPENAI_API_KEY: "sk-1", HTTPS_PROXY: "http://u:hidden-one@proxy:3128" });
     expect(secretsOf(env)).toEqual([pkcs8, app.WEBHOOK_SECRET, "sk-1", "hidden-one"]);
+    const fallback = { HUNKWISE_FALLBACK_MODEL: "small", HUNKWISE_FALLBACK_API_KEY: "sk-2" };
+    expect(secretsOf(readEnv({ OPENAI_API_KEY: "sk-1", ...fallback }))).toEqual(["sk-1", "sk-2"]);
   });
 
   it("of a local command ignores what is the server's", () => {
@@ -341,6 +365,7 @@ describe("what is wrong is said in one line with its remedy:", () => {
   it("without quoting a secret", () => {
     const secrets = {
       OPENAI_API_KEY: "sk-hidden value",
+      HUNKWISE_FALLBACK_API_KEY: "sk-hidden value",
       PRIVATE_KEY: "hidden",
       DATABASE_URL: "mysql://u:hidden@h/d",
     };

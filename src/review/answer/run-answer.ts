@@ -5,6 +5,7 @@ import { createAnchorFiles } from "../anchor-files.ts";
 import type { ReviewDependencies } from "../dependencies.ts";
 import { runLoop } from "../run-loop.ts";
 import { totalUsage } from "../total-usage.ts";
+import { whoAnswered } from "../who-answered.ts";
 import type { AnswerInput, AnswerResult } from "./answer-input.ts";
 import { type AskedRun, questionMessages } from "./question-messages.ts";
 
@@ -49,7 +50,7 @@ export async function runAnswer(input: AnswerInput, deps: AnswerDependencies): P
   });
   return {
     text: given ?? plainAnswer(loop),
-    model: deps.models.review.name,
+    model: whoAnswered(deps.models.review.name, run.account.usage),
     stop_reason: loop.stopReason,
     usage: totalUsage(run.account.usage),
   };
