@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { Side } from "../finding.ts";
-import type { OwnComment, OwnReview } from "./pull-request-api.ts";
+import type { OwnComment, OwnReview, OwnText } from "./pull-request-api.ts";
 
 /** The App whose token is used: its id, and the slug in its bot's login. */
 export interface AppIdentity {
@@ -14,7 +14,9 @@ const Text = z.object({
   state: z.string().nullish(),
   user: z.object({ login: z.string(), type: z.string() }).nullish().catch(null),
   performed_via_github_app: z.object({ id: z.int() }).nullish().catch(null),
+  reactions: z.object({ total_count: z.int() }).nullish().catch(null),
 });
+type Text = z.infer<typeof Text>;
 
 /**
  * What we wrote ourselves among reviews or comments. Only a bot account counts: a person who acts through an App's user token is
@@ -28,7 +30,18 @@ export function ownAmong(items: readonly unknown[], app: AppIdentity): OwnReview
   });
 }
 
-function isOurs({ user, performed_via_github_app }: z.infer<typeof Text>, app: AppIdentity): boolean {
+/** The same among comments in the conversation, with what people made of them. */
+export function ownTextsAmong(items: readonly unknown[], app: AppIdentity): OwnText[] {
+  return items.flatMap((item) => {
+    const { success, data } = Text.safeParse(item);
+    if (!success || !isOurs(data, app)) return [];
+    return [{ id: data.id, body: data.body ?? "", touched: hasReactions(data) }];
+  });
+}
+
+const hasReactions = ({ reactions }: Text) => (reactions?.total_count ?? 0) > 0;
+
+function isOurs({ user, performed_via_github_app }: Text, app: AppIdentity): boolean {
   if (user?.type !== "Bot") return false;
   const byApp = performed_via_github_app?.id === app.id;
   return byApp || user.login.toLowerCase() === `${app.slug}[bot]`.toLowerCase();
@@ -40,16 +53,23 @@ const Comment = Text.extend({
   line: z.int().nullish(),
   subject_type: z.string().nullish(),
   html_url: z.string(),
+  pull_request_review_id: z.int().nullish().catch(null),
 });
 
-/** The same among comments on lines and files, with where they stand now. */
+const Reply = z.object({ in_reply_to_id: z.int() });
+
+/** The same among comments on lines and files, with where they stand now and what people made of them. */
 export function ownCommentsAmong(items: readonly unknown[], app: AppIdentity): OwnComment[] {
+  const answered = new Set(items.map((item) => Reply.safeParse(item).data?.in_reply_to_id));
   return items.flatMap((item) => {
     const { success, data } = Comment.safeParse(item);
     if (!success || !isOurs(data, app)) return [];
     const { id, path, html_url: url } = data;
     const [body, side, line] = [data.body ?? "", data.side ?? "RIGHT", data.line ?? null];
     const outdated = line === null && data.subject_type !== "file";
-    return [{ id, body, path, side, line, outdated, url }];
+    const touched = hasReactions(data) || answered.has(id);
+    return [
+      { id, body, path, side, line, outdated, url, touched, review: data.pull_request_review_id ?? null },
+    ];
   });
 }

@@ -63,12 +63,16 @@ export interface StandingCheckRun {
   /** Null while it runs. */
   conclusion: string | null;
   title: string | null;
+  /** Later ones with the same external id: workers made them that could not know of each other. */
+  doubles: readonly { id: number; completed: boolean }[];
 }
 
 /** Something of ours that already stands on GitHub. */
 export interface OwnText {
   id: number;
   body: string;
+  /** Somebody reacted to it or answered it. Left out where that is not known. */
+  touched?: boolean;
 }
 
 export interface OwnReview extends OwnText {
@@ -86,6 +90,8 @@ export interface OwnComment extends OwnText {
   outdated: boolean;
   /** Its page. */
   url: string;
+  /** The review that it came with; null where GitHub does not say. */
+  review: number | null;
 }
 
 /** An issue of the repository, or a pull request, which is one too. */
@@ -181,7 +187,7 @@ export interface RepositoryApi {
   commitPulls(sha: string): Promise<number[]>;
   /** Reacts to a comment, wherever it stands. */
   react(comment: CommentRef, reaction: "eyes" | "+1" | "confused"): Promise<void>;
-  /** Our own check run of this commit with this external id. */
+  /** Our own check run of this commit with this external id: the oldest. */
   findCheckRun(headSha: string, externalId: string): Promise<StandingCheckRun | undefined>;
   createCheckRun(headSha: string, externalId: string, update: CheckRunUpdate): Promise<number>;
   updateCheckRun(id: number, update: CheckRunUpdate): Promise<void>;
@@ -220,6 +226,12 @@ export interface PullRequestApi extends RepositoryApi, Surroundings {
   createFileComment(headSha: string, path: string, body: string): Promise<void>;
   createComment(body: string): Promise<void>;
   updateComment(id: number, body: string): Promise<void>;
+  /** Takes a comment of ours out of the conversation. Done also where it is gone already. */
+  deleteComment(id: number): Promise<void>;
+  /** The same for one on a line or file, or an answer in a thread. Answers to it stay. */
+  deleteReviewComment(id: number): Promise<void>;
+  /** Changes the text of a review, which stands for ever once it was submitted. */
+  editReview(id: number, body: string): Promise<void>;
 }
 
 /** A file to be changed on a branch of its own, and the pull request that proposes it. */

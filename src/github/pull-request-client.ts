@@ -1,6 +1,6 @@
 import { AppError } from "../errors.ts";
 import type { GitHubClient } from "./client.ts";
-import { ownAmong, ownCommentsAmong } from "./own-text.ts";
+import { ownAmong, ownCommentsAmong, ownTextsAmong } from "./own-text.ts";
 import { PullRequestShape } from "./payload.ts";
 import type { InlineComment, PullRequestApi } from "./pull-request-api.ts";
 import { createRepositoryApi, type RepositoryApiOptions, read } from "./repository-client.ts";
@@ -24,9 +24,8 @@ export function createPullRequestApi(options: PullRequestApiOptions): PullReques
   const thisPull = { ...here, pull_number: pull };
   const root = `/repos/${encodeURIComponent(owner)}/${encodeURIComponent(repo)}`;
 
-  const own = async (path: string) => ownAmong(await client.list(`${root}/${path}`, mostPages), app);
-  const texts = async (path: string) => (await own(path)).map(({ id, body }) => ({ id, body }));
-  const reviews = () => own(`pulls/${pull}/reviews`);
+  const all = (path: string) => client.list(`${root}/${path}`, mostPages);
+  const reviews = async () => ownAmong(await all(`pulls/${pull}/reviews`), app);
 
   async function discardPendingReviews(): Promise<void> {
     for (const review of (await reviews()).filter((one) => one.pending)) {
@@ -43,14 +42,14 @@ export function createPullRequestApi(options: PullRequestApiOptions): PullReques
     },
 
     async ownReviewComments() {
-      return ownCommentsAmong(await client.list(`${root}/pulls/${pull}/comments`, mostPages), app);
+      return ownCommentsAmong(await all(`pulls/${pull}/comments`), app);
     },
     ownThreads: () => ownThreads({ client, owner, repo, pull }, app),
     resolveThread: (id) => resolveThread(writing, id),
     isOwnReviewComment: (id) => isOwnComment(options, id),
     issue: (number) => issue(options, number),
     failedChecks: (headSha) => failedChecks(options, headSha),
-    ownComments: () => texts(`issues/${pull}/comments`),
+    ownComments: async () => ownTextsAmong(await all(`issues/${pull}/comments`), app),
     ownReviews: reviews,
     discardPendingReviews,
 
@@ -102,6 +101,12 @@ export function createPullRequestApi(options: PullRequestApiOptions): PullReques
     async updateComment(id, body) {
       await rest.issues.updateComment({ ...here, comment_id: id, body });
     },
+
+    deleteComment: (comment_id) => unlessGone(rest.issues.deleteComment({ ...here, comment_id })),
+    deleteReviewComment: (comment_id) => unlessGone(rest.pulls.deleteReviewComment({ ...here, comment_id })),
+    async editReview(review_id, body) {
+      await rest.pulls.updateReview({ ...thisPull, review_id, body });
+    },
   };
 }
 
@@ -115,6 +120,14 @@ async function isOwnComment(
   } catch (error) {
     if (error instanceof AppError && error.code === "github_not_found") return undefined;
     throw error;
+  }
+}
+
+async function unlessGone(deletion: Promise<unknown>): Promise<void> {
+  try {
+    await deletion;
+  } catch (error) {
+    if (!(error instanceof AppError && error.code === "github_not_found")) throw error;
   }
 }
 

@@ -92,8 +92,9 @@ export function createRepositoryApi({ client, owner, repo, app }: RepositoryApiO
     },
 
     async findCheckRun(headSha, externalId) {
-      const run = (await checkRunsAt(headSha)).find((one) => one.external_id === externalId);
-      return run && standing(run);
+      const runs = (await checkRunsAt(headSha)).filter((one) => one.external_id === externalId);
+      const [run, ...later] = runs.toSorted((a, b) => a.id - b.id);
+      return run && standing(run, later);
     },
 
     async createCheckRun(headSha, externalId, update) {
@@ -126,9 +127,14 @@ export function createRepositoryApi({ client, owner, repo, app }: RepositoryApiO
   };
 }
 
-function standing(run: z.infer<typeof CheckRuns>["check_runs"][number]): StandingCheckRun {
-  const { id, status, conclusion = null, output } = run;
-  return { id, completed: status === "completed", conclusion, title: output?.title ?? null };
+type CheckRunShape = z.infer<typeof CheckRuns>["check_runs"][number];
+
+const isCompleted = ({ status }: CheckRunShape) => status === "completed";
+
+function standing(run: CheckRunShape, later: readonly CheckRunShape[]): StandingCheckRun {
+  const { id, conclusion = null, output } = run;
+  const doubles = later.map((one) => ({ id: one.id, completed: isCompleted(one) }));
+  return { id, completed: isCompleted(run), conclusion, title: output?.title ?? null, doubles };
 }
 
 /** Parses an answer; what does not fit is a fault of the far side, not of ours. */

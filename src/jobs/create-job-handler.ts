@@ -9,6 +9,7 @@ import { dryRun, dryRunIn } from "./commands/dry-run.ts";
 import { askedIn, runCommand } from "./commands/run-command.ts";
 import { runReply } from "./commands/run-reply.ts";
 import { tellFailure } from "./commands/tell-failure.ts";
+import { withFence } from "./fenced.ts";
 import type { JobDependencies } from "./job-dependencies.ts";
 import { reviewPull } from "./review-pull.ts";
 
@@ -20,8 +21,9 @@ export interface JobHandler {
 
 export function createJobHandler(deps: JobDependencies): JobHandler {
   return {
-    handle: (job, tools) => handle(job, tools, deps),
-    giveUp: (job, reason, tools) => giveUp(job, reason, tools, deps),
+    handle: (job, tools) => withFence(job, tools, deps, (fenced) => handle(job, tools, fenced)),
+    giveUp: (job, reason, tools) =>
+      withFence(job, tools, deps, (fenced) => giveUp(job, reason, tools, fenced)),
   };
 }
 

@@ -10,9 +10,9 @@ import { type ClaimedJob, maxAttempts, type Outcome, type ReviewTask } from "../
 import { type JobTools, jobFields } from "../queue/run-job.ts";
 import type { CheckRun } from "../reporters/check-run.ts";
 import { failedConclusion, withheldConclusion } from "../reporters/conclusions.ts";
-import { publishReview } from "../reporters/github-review.ts";
+import { type PublishOptions, publishReview } from "../reporters/github-review.ts";
 import { limitsOf } from "../review/limits.ts";
-import type { History, PullText } from "../review/review-input.ts";
+import type { History, PullText, ReviewInput } from "../review/review-input.ts";
 import type { ReviewResult } from "../review/review-result.ts";
 import { recordedResult, recordedTurns } from "./attempts.ts";
 import { DayBudget, withinDay } from "./day-budget.ts";
@@ -20,6 +20,7 @@ import { earlierFindings, historyOf } from "./history.ts";
 import type { JobDependencies, JobLog } from "./job-dependencies.ts";
 import { type FolderConfig, withFolders } from "./load-config.ts";
 import { pullTextOf } from "./pull-text.ts";
+import { timed } from "./timed.ts";
 import { modelOutage, watchModels } from "./watched-model.ts";
 
 export type ReviewJob = ClaimedJob & { task: ReviewTask };
@@ -109,10 +110,8 @@ async function review(subject: Subject, tools: JobTools, deps: JobDependencies) 
   await openBudget(subject, deps);
   const { repository } = job.task;
   const { number, headSha: head, baseSha: base, baseRef } = pull;
-  const checkout = await deps.checkout({
-    ...{ repository, pull: number, head, base, baseRef },
-    signal: tools.signal,
-  });
+  const wanted = { repository, pull: number, head, base, baseRef, signal: tools.signal };
+  const checkout = await timed("fetch", deps, () => deps.checkout(wanted));
   try {
     const { place } = checkout;
     const loaded = await withFolders(subject.loaded, place);
@@ -182,22 +181,21 @@ async function reviewIn(
   const turns = recordedTurns(recorded);
   await deps.modelsReady(signal);
   const watched = deps.models && watchModels(eachRole(deps.models, (model) => budget.meter(model)));
-  const result = await runReviewProcess({
-    place,
-    input: {
-      targetBranch: pull.baseRef,
-      pull: text,
-      history: historyFor(subject, deps),
-      config: loaded.config,
-      limits: withinDay(limitsOf(loaded.config), await budget.left(), turns),
-      models: deps.models && eachRole(deps.models, factsOf),
-    },
-    models: watched?.models ?? null,
-    trajectory: { append: record },
-    replay: turns,
-    onProgress: (event) => logProgress(event, job, deps.log),
-    signal,
-  });
+  const input: ReviewInput = {
+    targetBranch: pull.baseRef,
+    pull: text,
+    history: historyFor(subject, deps),
+    config: loaded.config,
+    limits: withinDay(limitsOf(loaded.config), await budget.left(), turns),
+    models: deps.models && eachRole(deps.models, factsOf),
+  };
+  const result = await timed("review", deps, () =>
+    runReviewProcess({
+      ...{ place, input, models: watched?.models ?? null, replay: turns, signal },
+      trajectory: { append: record },
+      onProgress: (event) => logProgress(event, job, deps.log),
+    }),
+  );
   const outage = modelOutage(result, watched?.lastFault(), job.attempt >= maxAttempts);
   if (outage) throw outage;
   return result;
@@ -226,22 +224,20 @@ async function publish(
   { job, api, pull, trigger, loaded, check }: OpenSubject,
   result: ReviewResult,
   tools: JobTools,
-  { webUrl, version, log }: JobDependencies,
+  deps: JobDependencies,
 ): Promise<Outcome> {
+  const { webUrl, version, log } = deps;
   if (!(await tools.stillOurs())) throw new AppError("lease_lost", "another worker has this job now");
   const { owner, name } = job.task.repository;
-  const outcome = await publishReview({
-    result,
-    api,
-    trigger,
+  const options: PublishOptions = {
+    ...{ result, api, trigger, version, check },
     again: job.task.again ? job.id : null,
     baseRef: pull.baseRef,
     repositoryUrl: `${webUrl}/${owner}/${name}`,
-    version,
     maxComments: loaded.config.max_comments,
     checkPolicy: loaded.config.check,
-    check,
-  });
+  };
+  const outcome = await timed("publish", deps, () => publishReview(options));
   if (outcome.kind !== "published") return { kind: "superseded", reason: outcome.reason };
   for (const notice of outcome.notices) log.warn(jobFields(job), notice);
   const { posted, annotated, listed, standing, dismissed, fixed } = outcome;

@@ -1,4 +1,4 @@
-import { AppError, errorLine } from "../errors.ts";
+import { AppError, type ErrorCode, errorLine } from "../errors.ts";
 import type { CheckRunUpdate, RepositoryApi, StandingCheckRun } from "../github/pull-request-api.ts";
 import { isNoReview } from "./conclusions.ts";
 import { isAmbiguous, postOnce, type Sleep } from "./post-once.ts";
@@ -47,14 +47,26 @@ export async function openCheckRun(
     },
     reviewed: opened.kept,
     async conclude(update) {
-      if (opened.id === undefined) return;
-      problem = await withoutPermission(() => repeatUpdate(api, opened.id, update, sleep));
+      const { id } = opened;
+      if (id === undefined) return;
+      problem = await withoutPermission(async () => {
+        await repeatUpdate(api, id, update, sleep);
+        const standing = await api.findCheckRun(headSha, checkRunKey({ head: headSha, trigger }));
+        for (const other of others(standing, id)) await repeatUpdate(api, other, update, sleep);
+      });
     },
   };
 }
 
+/**
+ * The other check runs of the same review, which a worker made that did not know of this one: GitHub shows the newest of all, so
+ * all of them have to say the same.
+ */
+const others = (standing: StandingCheckRun | undefined, known: number) =>
+  standing ? [standing.id, ...standing.doubles.map(({ id }) => id)].filter((id) => id !== known) : [];
+
 /** Whether a check run says how a review ended; a withheld, skipped, called off or failed one does not, and may be made good. */
-function isReview({ completed, conclusion, title }: StandingCheckRun): boolean {
+export function isReview({ completed, conclusion, title }: StandingCheckRun): boolean {
   return completed && conclusion !== null && reviewConclusions.has(conclusion) && !isNoReview(title ?? "");
 }
 
@@ -82,8 +94,34 @@ export async function closeCheckRun(
   update: CheckRunUpdate,
 ): Promise<void> {
   const standing = await api.findCheckRun(headSha, checkRunKey({ head: headSha, trigger }));
-  if (standing && !standing.completed) await api.updateCheckRun(standing.id, update);
+  for (const { id, completed } of standing ? [standing, ...standing.doubles] : [])
+    if (!completed) await api.updateCheckRun(id, update);
 }
+
+/**
+ * Closes check runs that were made beside the one of a review. They say what that one says, or that they were called off, until
+ * it is concluded and they with it.
+ */
+export async function closeDoubledChecks(api: CheckApi, headSha: string, externalId: string): Promise<void> {
+  const standing = await api.findCheckRun(headSha, externalId);
+  if (standing === undefined) return;
+  const { completed, conclusion, title } = standing;
+  const isKnown = completed && conclusion !== null && conclusions.has(conclusion);
+  const said = isKnown ? { conclusion: conclusion as Conclusion, title: title ?? "" } : calledOff;
+  const update = { status: "completed", ...said, summary: doubled } as const;
+  for (const { id, completed } of standing.doubles) if (!completed) await api.updateCheckRun(id, update);
+}
+
+type Conclusion = NonNullable<CheckRunUpdate["conclusion"]>;
+const conclusions = new Set<string>([
+  "success",
+  "neutral",
+  "failure",
+  "skipped",
+  "cancelled",
+] satisfies Conclusion[]);
+const calledOff = { conclusion: "cancelled", title: "Called off" } as const;
+const doubled = "Another worker of Hunkwise reviews this: its check run tells more.";
 
 /** What it says while the review goes on. */
 export const inProgress: CheckRunUpdate = {
@@ -108,6 +146,8 @@ async function upsert(
     id = standing?.id;
     found = standing !== undefined;
     kept = standing !== undefined && keep(standing);
+    if (kept && standing?.doubles.some(({ completed }) => !completed))
+      await closeDoubledChecks(api, headSha, externalId);
     return found;
   };
   const problem = await withoutPermission(async () => {
@@ -135,16 +175,17 @@ async function repeatUpdate(
     );
 }
 
+/** What ends the job, whatever it was about to write. */
+const ofTheJob = new Set<ErrorCode>(["aborted", "lease_lost", "superseded", "github_unauthorized"]);
+
 /** The sentence on a refusal that will stay one; other failures are the job's. */
 async function withoutPermission(action: () => Promise<void>): Promise<string | undefined> {
   try {
     await action();
     return undefined;
   } catch (error) {
-    const isRefusal = error instanceof AppError && !error.retryable && !isAmbiguous(error);
-    if (isRefusal && error.code !== "aborted" && error.code !== "github_unauthorized") {
-      return `No check run: ${errorLine(error)}`;
-    }
-    throw error;
+    const isFinal = error instanceof AppError && !error.retryable && !isAmbiguous(error);
+    if (!isFinal || ofTheJob.has(error.code)) throw error;
+    return `No check run: ${errorLine(error)}`;
   }
 }

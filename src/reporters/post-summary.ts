@@ -2,15 +2,19 @@ import { AppError } from "../errors.ts";
 import type { OwnText, PullRequestApi } from "../github/pull-request-api.ts";
 import { parseMarker } from "../ledger/marker.ts";
 import { postOnce, type Sleep } from "./post-once.ts";
+import { removeDoubledComments } from "./remove-doubles.ts";
 
-type StickyApi = Pick<PullRequestApi, "ownComments" | "createComment" | "updateComment">;
+export type StickyApi = Pick<
+  PullRequestApi,
+  "ownComments" | "createComment" | "updateComment" | "deleteComment"
+>;
 
 /**
  * Writes the one summary comment of a pull request: created once, then edited in place, and left alone while its text is
- * the same. An edit notifies nobody.
+ * the same. An edit notifies nobody. Of our comments in the conversation, what stands twice is taken away.
  */
 export async function postSummary(api: StickyApi, body: string, sleep?: Sleep): Promise<void> {
-  const sticky = await findSticky(api);
+  const sticky = oldestSummary(await removeDoubledComments(api, await api.ownComments()));
   if (sticky === undefined) return createSticky(api, body, sleep);
   if (sticky.body.trimEnd() === body.trimEnd()) return;
   try {
@@ -38,6 +42,8 @@ async function createSticky(api: StickyApi, body: string, sleep?: Sleep): Promis
 
 /** The oldest, should there ever be two. */
 export async function findSticky(api: Pick<PullRequestApi, "ownComments">): Promise<OwnText | undefined> {
-  const summaries = (await api.ownComments()).filter(({ body }) => parseMarker(body)?.kind === "summary");
-  return summaries.toSorted((a, b) => a.id - b.id)[0];
+  return oldestSummary(await api.ownComments());
 }
+
+const oldestSummary = (comments: readonly OwnText[]) =>
+  comments.filter(({ body }) => parseMarker(body)?.kind === "summary").toSorted((a, b) => a.id - b.id)[0];

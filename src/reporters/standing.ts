@@ -2,6 +2,7 @@ import type { OwnReview, OwnText, PullRequest, PullRequestApi } from "../github/
 import type { Ledger } from "../ledger/entry.ts";
 import { parseMarker } from "../ledger/marker.ts";
 import { currentLedger } from "./current-ledger.ts";
+import { removeDoubledLines } from "./remove-doubles.ts";
 import { annotatedFinding } from "./render-annotation.ts";
 
 /** A review is made once for each head and trigger. */
@@ -24,16 +25,18 @@ export interface Standing {
   ledger: Ledger;
 }
 
+/** Reads what stands, and takes away what stands twice. */
 export async function readStanding(
   api: PullRequestApi,
   key: ReviewKey,
   pull: Pick<PullRequest, "author">,
 ): Promise<Standing> {
-  const [reviews, comments] = [await api.ownReviews(), await api.ownReviewComments()];
+  const all = [await api.ownReviews(), await api.ownReviewComments()] as const;
+  const { reviews, comments } = await removeDoubledLines(api, ...all);
   const mine = new Map<string, number>();
   for (const { id, body } of comments) {
     const marker = parseMarker(body);
-    if (marker?.kind === "finding" && isOf(marker, key)) mine.set(marker.id, id);
+    if (marker?.kind === "finding" && isOf(marker, key)) mine.set(marker.id, mine.get(marker.id) ?? id);
   }
   return {
     review: hasReview(reviews, key),

@@ -1,9 +1,8 @@
-import type { PullRequestApi } from "../github/pull-request-api.ts";
 import { formatMarker, parseMarker } from "../ledger/marker.ts";
 import { emptyState, fitState, type LedgerState, type Pause } from "../ledger/state.ts";
 import { byteLength, cutBytes } from "../text/cut.ts";
 import type { Sleep } from "./post-once.ts";
-import { findSticky, postSummary } from "./post-summary.ts";
+import { findSticky, postSummary, type StickyApi } from "./post-summary.ts";
 import { mostBodyBytes } from "./render-comment.ts";
 import { untrustedCode } from "./render-untrusted.ts";
 
@@ -53,7 +52,7 @@ const nothingYet = "Hunkwise has not reviewed this pull request yet.";
  * stays; where there is none yet, a small one is made. May be called again after a fault.
  */
 export async function updateState(
-  api: Pick<PullRequestApi, "ownComments" | "createComment" | "updateComment">,
+  api: StickyApi,
   change: (state: LedgerState) => LedgerState,
   sleep?: Sleep,
 ): Promise<void> {

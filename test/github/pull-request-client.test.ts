@@ -166,17 +166,18 @@ describe("our own texts", () => {
       .get(`${pullPath}/comments`)
       .query({ per_page: "100" })
       .reply(200, [
-        { ...ours, id: 1, side: "LEFT", line: 3 },
+        { ...ours, id: 1, side: "LEFT", line: 3, pull_request_review_id: 8 },
         // GitHub knows no line of a comment whose code has changed.
         { ...ours, id: 2, side: "RIGHT", line: null, subject_type: "line" },
-        { ...ours, id: 4, line: null, subject_type: "file" },
-        { ...ours, id: 3, user: { login: "octocat", type: "User" }, line: 3 },
+        { ...ours, id: 4, line: null, subject_type: "file", reactions: { total_count: 1 } },
+        { ...ours, id: 3, user: { login: "octocat", type: "User" }, line: 3, in_reply_to_id: 2 },
       ]);
 
+    const place = { body: "ours", path: "src/a.ts", url };
     expect(await apiFor().api.ownReviewComments()).toEqual([
-      { id: 1, body: "ours", path: "src/a.ts", side: "LEFT", line: 3, outdated: false, url },
-      { id: 2, body: "ours", path: "src/a.ts", side: "RIGHT", line: null, outdated: true, url },
-      { id: 4, body: "ours", path: "src/a.ts", side: "RIGHT", line: null, outdated: false, url },
+      { ...place, id: 1, side: "LEFT", line: 3, outdated: false, review: 8, touched: false },
+      { ...place, id: 2, side: "RIGHT", line: null, outdated: true, review: null, touched: true },
+      { ...place, id: 4, side: "RIGHT", line: null, outdated: false, review: null, touched: true },
     ]);
   });
 });
@@ -200,17 +201,24 @@ describe("what is posted", () => {
     await apiFor().api.createReview(head, "Summary", [place, range]);
   });
 
-  it("may be a comment on a file, in the conversation, an edit or a reaction", async () => {
+  it("may be a comment on a file, in the conversation, an edit, a removal or a reaction", async () => {
     github()
       .post(`${pullPath}/comments`, { commit_id: head, path: "src/a.ts", body: "File", subject_type: "file" })
       .reply(201, { id: 1 });
     github().post(`${root}/issues/7/comments`, { body: "New" }).reply(201, { id: 2 });
     github().patch(`${root}/issues/comments/2`, { body: "Edited" }).reply(200, { id: 2 });
+    github().delete(`${root}/issues/comments/2`).reply(204);
+    github().delete(`${root}/pulls/comments/1`).reply(404, { message: "Not Found" });
+    github().put(`${pullPath}/reviews/5`, { body: "A double" }).reply(200, { id: 5 });
     github().post(`${root}/issues/comments/9/reactions`, { content: "eyes" }).reply(201, { id: 3 });
     const { api } = apiFor();
     await api.createFileComment(head, "src/a.ts", "File");
     await api.createComment("New");
     await api.updateComment(2, "Edited");
+    await api.deleteComment(2);
+    // Somebody was quicker.
+    await api.deleteReviewComment(1);
+    await api.editReview(5, "A double");
     await api.react({ id: 9, thread: null }, "eyes");
   });
 });
@@ -383,8 +391,9 @@ describe("a check run", () => {
       .query({ check_name: "Hunkwise", app_id: app.id, filter: "all", per_page: 100 })
       .twice()
       .reply(200, {
-        total_count: 2,
+        total_count: 3,
         check_runs: [
+          { id: 3, external_id: "key", status: "queued", conclusion: null, output: { title: "U" } },
           { id: 1, external_id: null, status: "in_progress", conclusion: null, output: { title: null } },
           { id: 2, external_id: "key", status: "completed", conclusion: "neutral", output: { title: "T" } },
         ],
@@ -395,6 +404,7 @@ describe("a check run", () => {
       completed: true,
       conclusion: "neutral",
       title: "T",
+      doubles: [{ id: 3, completed: false }],
     });
     expect(await api.findCheckRun(head, "other")).toBeUndefined();
   });

@@ -145,7 +145,8 @@ describe("a ledger", () => {
 describe("a ledger of threads that GitHub does not show", () => {
   const line = (over: Partial<OwnComment> = {}): OwnComment => ({
     ...{ id: 100, body: findingBody(), path: "src/cart.ts", side: "RIGHT", line: 12, outdated: false },
-    ...{ url: "https://github.example/r100", ...over },
+    ...{ url: "https://github.example/r100", review: null },
+    ...over,
   });
   const failing = (code: ErrorCode) => new AppError(code, "GraphQL query: no");
 

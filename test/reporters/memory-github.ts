@@ -113,12 +113,15 @@ export class MemoryGitHub implements PullRequestApi {
   }
   /** A person deletes a comment of ours. */
   delete(comment: number): void {
-    for (const { comments } of this.reviews) {
-      const index = comments.findIndex(({ id }) => id === comment);
-      if (index >= 0) comments.splice(index, 1);
+    const lists: { id: number }[][] = [
+      ...this.reviews.map(({ comments }) => comments),
+      ...[...this.#threads.values()].map(({ replies }) => replies),
+      ...[this.fileComments, this.comments],
+    ];
+    for (const list of lists) {
+      const index = list.findIndex(({ id }) => id === comment);
+      if (index >= 0) list.splice(index, 1);
     }
-    const index = this.fileComments.findIndex(({ id }) => id === comment);
-    if (index >= 0) this.fileComments.splice(index, 1);
   }
 
   /** Our comments on lines and files, oldest first. */
@@ -182,11 +185,22 @@ export class MemoryGitHub implements PullRequestApi {
   ownReviewComments = () =>
     this.#do("ownReviewComments", () =>
       this.#lineComments().flatMap((one) => {
-        const { comment: id, body, path, side, line, outdated, url, replies } = this.#threadOf(one);
-        const place = { path, side, line, outdated, url };
+        const {
+          comment: id,
+          body,
+          path,
+          side,
+          line,
+          outdated,
+          url,
+          replies,
+          downvotes,
+        } = this.#threadOf(one);
+        const review = this.reviews.find(({ comments }) => comments.some((other) => other.id === id));
+        const place = { path, side, line, outdated, url, review: review?.id ?? null };
         const ours = replies.filter(({ author }) => author.kind === "us");
         return [
-          { id, body, ...place },
+          { id, body, ...place, touched: replies.length + downvotes.length > 0 },
           ...ours.map((reply) => ({ id: reply.id, body: reply.body, ...place })),
         ];
       }),
@@ -234,13 +248,26 @@ export class MemoryGitHub implements PullRequestApi {
       known.body = body;
     });
 
+  deleteComment = (id: number) => this.#do("deleteComment", () => this.delete(id));
+  deleteReviewComment = (id: number) => this.#do("deleteReviewComment", () => this.delete(id));
+  editReview = (id: number, body: string) =>
+    this.#do("editReview", () => {
+      const known = this.reviews.find((one) => one.id === id);
+      if (!known) throw refusal("github_not_found");
+      known.body = body;
+    });
+
   findCheckRun = (headSha: string, externalId: string) =>
     this.#do("findCheckRun", () => {
-      const check = this.checks.find((one) => one.headSha === headSha && one.externalId === externalId);
+      const [check, ...later] = this.checks.filter(
+        (one) => one.headSha === headSha && one.externalId === externalId,
+      );
       const last = check?.history.at(-1);
       if (!check || !last) return undefined;
       const { status, conclusion = null, title } = last;
-      return { id: check.id, completed: status === "completed", conclusion, title };
+      const isCompleted = ({ history }: MemoryCheck) => history.at(-1)?.status === "completed";
+      const doubles = later.map((one) => ({ id: one.id, completed: isCompleted(one) }));
+      return { id: check.id, completed: status === "completed", conclusion, title, doubles };
     });
   createCheckRun = (headSha: string, externalId: string, update: CheckRunUpdate) =>
     this.#do("createCheckRun", () => {

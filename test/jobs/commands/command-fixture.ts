@@ -146,6 +146,7 @@ export class Commanded {
       record: async (entry) => void this.recorded.push(structuredClone(entry)),
       recorded: async () => [...this.recorded],
       stillOurs: async () => this.isOurs,
+      isHeld: async () => this.isOurs,
     };
   }
 

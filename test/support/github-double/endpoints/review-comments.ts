@@ -120,15 +120,29 @@ function list(call: RepositoryCall): Answer {
   return listedComments(call, comments);
 }
 
-async function update(call: RepositoryCall): Promise<Answer> {
+/** GitHub lets Apps with write access touch what others wrote; ours must never, so the double refuses it. */
+function ownComment(call: RepositoryCall): ReviewComment {
   const comment = reviewCommentOf(call);
-  if (comment.author !== call.token.installation.app.bot) {
-    throw new GitHubRefusal(403, "Resource not accessible by integration");
-  }
+  if (comment.author === call.token.installation.app.bot) return comment;
+  throw new GitHubRefusal(403, "Resource not accessible by integration");
+}
+
+async function update(call: RepositoryCall): Promise<Answer> {
+  const comment = ownComment(call);
   const { body } = call.body as { body: string };
   checkBody(body);
   Object.assign(comment, { body, updatedAt: call.state.now() });
   return ok(await shown(call, comment));
+}
+
+/** A review without a text goes with its last comment; answers to the comment stay. */
+function remove(call: RepositoryCall): Answer {
+  const comment = ownComment(call);
+  const { pull, review } = comment;
+  pull.reviewComments.splice(pull.reviewComments.indexOf(comment), 1);
+  const isEmpty = review.body === "" && pull.reviewComments.every((one) => one.review !== review);
+  if (isEmpty) pull.reviews.splice(pull.reviews.indexOf(review), 1);
+  return { status: 204 };
 }
 
 export const reviewComments: Endpoints = {
@@ -140,6 +154,7 @@ export const reviewComments: Endpoints = {
   }),
   "pulls/create-review-comment": inRepository([["pull_requests", "write"]], create),
   "pulls/update-review-comment": inRepository([["pull_requests", "write"]], update),
+  "pulls/delete-review-comment": inRepository([["pull_requests", "write"]], remove),
   "pulls/create-reply-for-review-comment": inRepository([["pull_requests", "write"]], async (call) => {
     const pull = pullOf(call);
     const comment = reviewCommentOf(call);

@@ -3,7 +3,7 @@ import { findCommit, git } from "../bare-repository.ts";
 import type { DiffedFile } from "../commentable.ts";
 import { currentPlace, pullDiff } from "../current-line.ts";
 import { type Answer, type Endpoints, inRepository, listed, ok, type RepositoryCall } from "../endpoint.ts";
-import { checkBodyLength, lockedReview, notFound, unprocessable } from "../errors.ts";
+import { checkBodyLength, GitHubRefusal, lockedReview, notFound, unprocessable } from "../errors.ts";
 import { pullOf, writtenNow } from "../find.ts";
 import { reviewCommentJson, reviewJson } from "../json/comment.ts";
 import { mergeBaseOf } from "../json/pull.ts";
@@ -101,10 +101,15 @@ export function listedComments(call: RepositoryCall, comments: ReviewComment[]):
   );
 }
 
-function commentsOfReview(call: RepositoryCall): Answer {
-  const pull = pullOf(call);
+function reviewOf(call: RepositoryCall, pull: Pull): Review {
   const review = pull.reviews.find((one) => one.id === Number(call.path.review_id) && visible(call, one));
   if (!review) throw notFound();
+  return review;
+}
+
+function commentsOfReview(call: RepositoryCall): Answer {
+  const pull = pullOf(call);
+  const review = reviewOf(call, pull);
   const comments = pull.reviewComments.filter((one) => one.review === review);
   return listedComments(call, comments);
 }
@@ -112,11 +117,22 @@ function commentsOfReview(call: RepositoryCall): Answer {
 /** A pending review goes with its comments; one that was submitted stays for ever. */
 function deletePending(call: RepositoryCall): Answer {
   const pull = pullOf(call);
-  const review = pull.reviews.find((one) => one.id === Number(call.path.review_id) && visible(call, one));
-  if (!review) throw notFound();
+  const review = reviewOf(call, pull);
   if (review.state !== "PENDING") throw unprocessable("Can not delete a non-pending pull request review");
   pull.reviews.splice(pull.reviews.indexOf(review), 1);
   pull.reviewComments = pull.reviewComments.filter((one) => one.review !== review);
+  return ok(reviewJson(call.state, review));
+}
+
+/** Of a review that was submitted nothing but its text can be changed, by whoever wrote it. */
+function update(call: RepositoryCall): Answer {
+  const review = reviewOf(call, pullOf(call));
+  if (review.author !== call.token.installation.app.bot)
+    throw new GitHubRefusal(403, "Resource not accessible by integration");
+  const { body } = call.body as { body: string };
+  if (!body.trim()) throw unprocessable("Review body can't be blank");
+  checkBodyLength(body, "review");
+  review.body = body;
   return ok(reviewJson(call.state, review));
 }
 
@@ -126,6 +142,7 @@ export const reviews: Endpoints = {
     return listed(seen, (review) => reviewJson(call.state, review));
   }),
   "pulls/create-review": inRepository([["pull_requests", "write"]], create),
+  "pulls/update-review": inRepository([["pull_requests", "write"]], update),
   "pulls/delete-pending-review": inRepository([["pull_requests", "write"]], deletePending),
   "pulls/list-comments-for-review": inRepository([["pull_requests", "read"]], commentsOfReview),
 };
