@@ -1,6 +1,9 @@
 import { AppError } from "../errors.ts";
 import type { CheckoutPlace } from "./checkout-place.ts";
 import { type CheckoutLimits, defaultLimits, planCheckout, plannedBytes } from "./checkout-size.ts";
+import type { Need } from "./disk/disk.ts";
+import { diskError, isDiskFull } from "./disk/full.ts";
+import { checkoutBytes, mirrorBytes, noteUse } from "./disk/kept.ts";
 import type { FetchAccess } from "./fetch.ts";
 import { mergeBase } from "./merge-base.ts";
 import type { Mirror, WantedCommit } from "./mirror.ts";
@@ -13,6 +16,8 @@ export interface CheckoutOptions extends FetchAccess {
   head: WantedCommit;
   base: WantedCommit;
   limits?: Partial<CheckoutLimits> | undefined;
+  /** Asked before files are written; what it rejects with is the checkout's end. */
+  requireRoom?: ((need: Need) => Promise<void>) | undefined;
 }
 
 export interface Checkout {
@@ -27,19 +32,33 @@ export interface Checkout {
  * Fetches both commits and every blob that reading them needs, and checks the head out into a slot of the mirror's pool.
  * Afterwards no process needs the authorization or the network.
  *
- * Rejects with `revision_unknown` (no such commit, no common ancestor), `too_large` (before a file is written),
+ * Rejects with `revision_unknown` (no such commit, no common ancestor), `too_large` (before a file is written), `disk_full`,
  * `repository_unavailable`, `git_failed`, `git_timeout`, `aborted`.
  */
 export async function checkout(options: CheckoutOptions): Promise<Checkout> {
   const { dataFolder } = options.mirror.options;
-  const slot = await Slot.take(dataFolder, options.mirror.checkouts, options.signal);
+  try {
+    const slot = await Slot.take(dataFolder, options.mirror.checkouts, options.signal);
+    return await checkoutInto(slot, options);
+  } catch (error) {
+    throw diskError(dataFolder, error);
+  }
+}
+
+async function checkoutInto(slot: Slot, options: CheckoutOptions): Promise<Checkout> {
+  const release = async () => {
+    await noteUse(options.mirror.gitDir);
+    await slot.release();
+  };
   try {
     // From here on nobody removes it.
     const mirror = await options.mirror.present(options.signal);
     const place = await fill(slot, { ...options, mirror });
-    return { place, release: () => slot.release(), tidy: (signal) => mirror.tidy(signal) };
+    return { place, release, tidy: (signal) => mirror.tidy(signal) };
   } catch (error) {
-    await slot.release();
+    // What stands there half written helps nobody.
+    if (isDiskFull(diskError("", error))) await slot.empty().catch(() => {});
+    await release();
     throw error;
   }
 }
@@ -62,6 +81,7 @@ async function fill(slot: Slot, options: CheckoutOptions): Promise<CheckoutPlace
   const needed = new Set([...plan.come, ...plan.gone, ...oldSides]);
   const sizes = await fetchMissing(options, needed);
   const bytes = plannedBytes(plan, sizes, limits);
+  await requireRoom(options, { files: plan.files, bytes }, held);
 
   if (held?.sha !== head) await slot.unsettle({ files: plan.files, bytes });
   await writeTree({
@@ -75,6 +95,17 @@ async function fill(slot: Slot, options: CheckoutOptions): Promise<CheckoutPlace
   });
   await slot.settle({ mirror: mirror.id, sha: head, files: plan.files, bytes });
   return { ...git, gitDir, root: slot.root, shas: { head, base, mergeBase: ancestor } };
+}
+
+async function requireRoom(
+  { mirror, requireRoom: ask }: CheckoutOptions,
+  planned: { files: number; bytes: number },
+  held: { files: number; bytes: number } | undefined,
+): Promise<void> {
+  if (!ask) return;
+  const takes = checkoutBytes(planned);
+  const newBytes = Math.max(takes - (held ? checkoutBytes(held) : 0), 0);
+  await ask({ totalBytes: takes + (await mirrorBytes(mirror.gitDir)), newBytes });
 }
 
 /** Fetches those blobs that are not here, and returns the sizes of all. */

@@ -34,11 +34,16 @@ export async function writeMirror(gitDir: string, url: string): Promise<string> 
   const folders = ["objects/pack", "objects/info", "refs", "info"];
   await Promise.all(folders.map((folder) => mkdir(join(gitDir, folder), { recursive: true })));
   for (const [path, content] of ownFiles(url)) await replaceFile(join(gitDir, path), content);
-  const present = await readFile(join(gitDir, ID_FILE), "utf8").catch(() => undefined);
+  const present = await mirrorIdOf(gitDir);
   if (present) return present;
   const id = randomUUID();
   await replaceFile(join(gitDir, ID_FILE), id);
   return id;
+}
+
+/** The id of whatever mirror is in this folder; undefined when it was never finished. */
+export async function mirrorIdOf(gitDir: string): Promise<string | undefined> {
+  return (await readFile(join(gitDir, ID_FILE), "utf8").catch(() => "")) || undefined;
 }
 
 const ID_FILE = "hunkwise-id";

@@ -1,19 +1,10 @@
-import { mkdir, readFile, rename, rm, writeFile } from "node:fs/promises";
+import { mkdir, rename, rm, utimes, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { z } from "zod";
 import { arranging } from "./disk/arranging.ts";
 import { slotLock } from "./disk/places.ts";
 import { endOrphans } from "./orphans.ts";
 import { type PidLock, tryLock } from "./pid-lock.ts";
-
-/**
- * What a slot's folder holds. `mirror` is the id of the mirror whose objects it was written from, and empty while it is not
- * certain what stands there; then files and bytes are what will.
- */
-const SlotState = z.object({ mirror: z.string(), sha: z.string(), files: z.number(), bytes: z.number() });
-export type SlotState = z.infer<typeof SlotState>;
-
-export const stateFile = (slot: string) => join(slot, "state.json");
+import { readState, type SlotState, stateFile } from "./slot-state.ts";
 
 /** A place for one checkout, in the hand of one job. */
 export class Slot {
@@ -72,20 +63,14 @@ export class Slot {
     await rename(draft, this.#stateFile);
   }
 
-  release(): Promise<void> {
-    return this.#lock.release();
+  /** Gives it back; from now on it counts how long it was not used. */
+  async release(): Promise<void> {
+    const now = new Date();
+    await utimes(this.#stateFile, now, now).catch(() => {});
+    await this.#lock.release();
   }
 
   get #stateFile(): string {
     return stateFile(this.#folder);
-  }
-}
-
-/** What a slot's folder says of itself; undefined where it says nothing. */
-export async function readState(slot: string): Promise<SlotState | undefined> {
-  try {
-    return SlotState.parse(JSON.parse(await readFile(stateFile(slot), "utf8")));
-  } catch {
-    return undefined;
   }
 }

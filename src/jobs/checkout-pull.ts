@@ -1,4 +1,5 @@
 import { type Checkout, checkout } from "../git/checkout.ts";
+import type { Disk } from "../git/disk/disk.ts";
 import type { Network } from "../git/git-environment.ts";
 import { Mirror } from "../git/mirror.ts";
 import type { RepositoryRef } from "../queue/job.ts";
@@ -12,6 +13,8 @@ export interface CheckoutPullOptions {
   /** Root of GitHub's pages and repositories, without a slash at the end. */
   webUrl: string;
   network: Network;
+  /** Keeps room for it; without one nothing is ever evicted. */
+  disk?: Disk;
   authorization(repository: RepositoryRef): Promise<string>;
 }
 
@@ -19,20 +22,30 @@ export interface CheckoutPullOptions {
 export function createCheckoutPull(
   options: CheckoutPullOptions,
 ): (request: CheckoutRequest) => Promise<Checkout> {
-  const { gitPath, dataFolder, host, webUrl, network } = options;
+  const { gitPath, dataFolder, host, webUrl, network, disk } = options;
   return async ({ repository, pull, head, base, baseRef, signal }) => {
     const { owner, name } = repository;
     const url = `${webUrl}/${owner}/${name}.git`;
-    const mirror = await Mirror.open(
-      { gitPath, dataFolder, repository: { host, owner, name }, url, network },
-      signal,
-    );
-    return checkout({
-      mirror,
-      head: { sha: head, ref: `refs/pull/${pull}/head` },
-      base: { sha: base, ref: `refs/heads/${baseRef}` },
-      authorization: await options.authorization(repository),
-      signal,
-    });
+    const make = async () => {
+      const mirror = await Mirror.open(
+        { gitPath, dataFolder, repository: { host, owner, name }, url, network },
+        signal,
+      );
+      return checkout({
+        mirror,
+        head: { sha: head, ref: `refs/pull/${pull}/head` },
+        base: { sha: base, ref: `refs/heads/${baseRef}` },
+        authorization: () => options.authorization(repository),
+        requireRoom: disk && ((need) => disk.require(need)),
+        signal,
+      });
+    };
+    const made = await (disk ? disk.using(make) : make());
+    const release = async () => {
+      await made.release();
+      // Nobody waits for the room.
+      void disk?.keep();
+    };
+    return { ...made, release };
   };
 }

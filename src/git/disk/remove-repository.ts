@@ -34,7 +34,7 @@ export function setRepositoryAside(dataFolder: string, places: RepositoryPlaces)
     } finally {
       await Promise.all(held.map((lock) => lock.release()));
     }
-    await Promise.all([gitDir, checkouts].map(removeEmptyParents));
+    await Promise.all([gitDir, checkouts].map((folder) => removeEmptyParents(folder, 2)));
     return true;
   });
 }
@@ -44,10 +44,9 @@ export function unlessGone(error: NodeJS.ErrnoException): "gone" {
   throw error;
 }
 
-/** Of owner and host; whoever makes a folder there at the same time makes these anew. */
-async function removeEmptyParents(folder: string): Promise<void> {
-  const owner = dirname(folder);
-  for (const parent of [owner, dirname(owner)]) {
+/** Removes the folders around one as far as they are empty; whoever makes a folder there at the same time makes them anew. */
+export async function removeEmptyParents(folder: string, levels: number): Promise<void> {
+  for (let parent = dirname(folder), level = 0; level < levels; level++, parent = dirname(parent)) {
     try {
       await rmdir(parent);
     } catch {

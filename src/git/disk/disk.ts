@@ -1,0 +1,162 @@
+import { AppError } from "../../errors.ts";
+import { endOrphans } from "../orphans.ts";
+import { evict, type Goal } from "./evict.ts";
+import { type FreeSpace, freeSpace } from "./free-space.ts";
+import { DISK_FULL_REMEDY, isDiskFull } from "./full.ts";
+import { sweep } from "./sweep.ts";
+
+export interface DiskOptions {
+  dataFolder: string;
+  /** Of all mirrors and checkouts together. */
+  limitBytes: number;
+  log: DiskLog;
+  /** Milliseconds since 1970. */
+  now?: () => number;
+  /** Of the disk that the data folder is on. */
+  freeSpace?: (folder: string) => Promise<FreeSpace>;
+}
+
+/** The part of a logger that is needed here. */
+export interface DiskLog {
+  info(fields: object, message: string): void;
+  warn(fields: object, message: string): void;
+}
+
+/** What a checkout is going to take. */
+export interface Need {
+  /** With its mirror, when it is made. */
+  totalBytes: number;
+  /** What of that is still to be written. */
+  newBytes: number;
+}
+
+const HOUR_MS = 3_600_000;
+const UNUSED_MS = 30 * 24 * HOUR_MS;
+
+/**
+ * Keeps mirrors and checkouts within a limit, and the disk from running full because of them. Any number of processes may do
+ * so on one data folder.
+ */
+export class Disk {
+  readonly #options: Required<DiskOptions>;
+  #running: Promise<void> | undefined;
+  #isWanted = false;
+  #rhythm: NodeJS.Timeout | undefined;
+
+  constructor(options: DiskOptions) {
+    this.#options = { now: Date.now, freeSpace, ...options };
+  }
+
+  /**
+   * Ends what killed processes left running; that has to be over before the first job. What they left on the disk is then
+   * removed beside the jobs, and again every hour.
+   */
+  async start(): Promise<void> {
+    await endOrphans();
+    void this.clean();
+    this.#rhythm = setInterval(() => void endOrphans().then(() => this.clean()), HOUR_MS).unref();
+  }
+
+  /** Resolves once nothing is being deleted any more. */
+  async close(): Promise<void> {
+    clearInterval(this.#rhythm);
+    this.#isWanted = false;
+    await this.#running;
+  }
+
+  /** Removes what killed processes left on the disk, and what there is no room for. Never rejects. */
+  async clean(): Promise<void> {
+    await sweep(this.#options.dataFolder).catch(this.#warn("What killed processes left was not removed"));
+    await this.keep();
+  }
+
+  /** Evicts what there is no room for. Calls during a pass are answered by one more. Never rejects. */
+  keep(): Promise<void> {
+    this.#isWanted = true;
+    this.#running ??= this.#keepWhileWanted().finally(() => {
+      this.#running = undefined;
+    });
+    return this.#running;
+  }
+
+  /** Runs something that fetches or writes a checkout; where the disk is full, there is room made for its next attempt. */
+  async using<Result>(work: () => Promise<Result>): Promise<Result> {
+    if (await this.#isLow()) await this.keep();
+    try {
+      return await work();
+    } catch (error) {
+      // Also where the system does not say how much is left, as with quotas: one at least goes.
+      if (isDiskFull(error)) await this.#evict({ hasRoom: firstNo(() => this.#hasRoom(0)) });
+      throw error;
+    }
+  }
+
+  /**
+   * Sees to it that a checkout has room. Rejects with `too_large` when it never will have within the limit, with `disk_full`
+   * when it has none now.
+   */
+  async require({ totalBytes, newBytes }: Need): Promise<void> {
+    const { limitBytes } = this.#options;
+    if (totalBytes > limitBytes) {
+      const message = `The repository takes ${inWords(totalBytes)} with one checkout, more than all may take together`;
+      const remedy = `Set HUNKWISE_DISK_LIMIT_GB, which is ${limitBytes / 1e9} now, to more`;
+      throw new AppError("too_large", message, { remedy });
+    }
+    if (await this.#hasRoom(newBytes)) return;
+    await this.#evict({ hasRoom: () => this.#hasRoom(newBytes) });
+    if (await this.#hasRoom(newBytes)) return;
+    throw new AppError("disk_full", `The disk of the data folder has no room for ${inWords(newBytes)} more`, {
+      retryable: true,
+      remedy: DISK_FULL_REMEDY,
+    });
+  }
+
+  async #keepWhileWanted(): Promise<void> {
+    while (this.#isWanted) {
+      this.#isWanted = false;
+      await this.#evict({ hasRoom: async () => !(await this.#isLow()) });
+    }
+  }
+
+  async #evict({ hasRoom }: Required<Pick<Goal, "hasRoom">>): Promise<void> {
+    const { dataFolder, limitBytes, now, log } = this.#options;
+    try {
+      const evicted = await evict(dataFolder, { limitBytes, unusedSince: now() - UNUSED_MS, hasRoom });
+      for (const { kind, repository, bytes } of evicted)
+        log.info({ kind, repository, bytes }, `Evicted from the disk: a ${kind} of ${repository}`);
+    } catch (error) {
+      this.#warn("The disk could not be cleared")(error);
+    }
+  }
+
+  async #hasRoom(bytes: number): Promise<boolean> {
+    const { freeBytes, isLow } = await this.#options.freeSpace(this.#options.dataFolder);
+    return bytes === 0 ? !isLow : freeBytes > bytes;
+  }
+
+  /** Where the folder is not there yet, its disk is not full because of us. */
+  async #isLow(): Promise<boolean> {
+    return await this.#hasRoom(0).then(
+      (hasRoom) => !hasRoom,
+      () => false,
+    );
+  }
+
+  #warn(message: string) {
+    return (err: unknown) => this.#options.log.warn({ err }, message);
+  }
+}
+
+/** Answers no once, whatever is true. */
+function firstNo(ask: () => Promise<boolean>): () => Promise<boolean> {
+  let isFirst = true;
+  return async () => {
+    const was = isFirst;
+    isFirst = false;
+    return !was && (await ask());
+  };
+}
+
+function inWords(bytes: number): string {
+  return bytes < 1e9 ? `${Math.ceil(bytes / 1e6)} MB` : `${(bytes / 1e9).toFixed(1)} GB`;
+}

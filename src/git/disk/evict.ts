@@ -1,0 +1,51 @@
+import { tryLock } from "../pid-lock.ts";
+import { arranging } from "./arranging.ts";
+import { type Kept, listKept } from "./kept.ts";
+import { placesAt, slotLock } from "./places.ts";
+import { removeEmptyParents, setRepositoryAside, unlessGone } from "./remove-repository.ts";
+import { emptyTrash, setAside } from "./trash.ts";
+
+export interface Goal {
+  /** Of all mirrors and checkouts together. */
+  limitBytes: number;
+  /** What was not used since then goes in any case; milliseconds since 1970. */
+  unusedSince: number;
+  /** Whether the disk has room enough; asked after each that went. Default: it has. */
+  hasRoom?: () => Promise<boolean>;
+}
+
+/**
+ * Deletes mirrors and checkouts until the goal is met, those first that were not used for the longest time, and never what
+ * somebody alive uses. Returns what went.
+ */
+export async function evict(dataFolder: string, goal: Goal): Promise<Kept[]> {
+  const { limitBytes, unusedSince, hasRoom = async () => true } = goal;
+  const oldestFirst = (await listKept(dataFolder)).sort(byUse);
+  let total = oldestFirst.reduce((sum, { bytes }) => sum + bytes, 0);
+  const evicted: Kept[] = [];
+  for (const one of oldestFirst) {
+    if (one.usedAt >= unusedSince && total <= limitBytes && (await hasRoom())) break;
+    if (!(await discard(dataFolder, one))) continue;
+    await emptyTrash(dataFolder);
+    total -= one.bytes;
+    evicted.push(one);
+  }
+  return evicted;
+}
+
+/** A mirror was used whenever one of its checkouts was, and they are of no use without it. */
+function byUse(one: Kept, other: Kept): number {
+  return one.usedAt - other.usedAt || Number(one.kind === "mirror") - Number(other.kind === "mirror");
+}
+
+async function discard(dataFolder: string, { kind, repository, folder }: Kept): Promise<boolean> {
+  if (kind === "mirror") return await setRepositoryAside(dataFolder, placesAt(dataFolder, repository));
+  return await arranging(dataFolder, async () => {
+    const lock = await tryLock(slotLock(folder)).catch(unlessGone);
+    if (lock === undefined) return false;
+    await setAside(dataFolder, folder);
+    if (lock !== "gone") await lock.release();
+    await removeEmptyParents(folder, 3);
+    return true;
+  });
+}
