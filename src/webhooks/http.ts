@@ -37,16 +37,20 @@ export interface ListenOptions {
   port: number;
   log: Logger;
   timeouts?: Timeouts;
+  /** How long requests under way may take when the server is closed, in milliseconds. Default 5 s. */
+  closeGraceMs?: number;
+  /** Which variable the port comes from. */
+  variable?: "PORT" | "HUNKWISE_METRICS_PORT";
 }
 
 export interface RunningServer {
   port: number;
-  /** Takes no new request and resolves when those under way are answered. */
+  /** Takes no new request and resolves when those under way are answered, or cut off because they took too long. */
   close(): Promise<void>;
 }
 
 const patientTimeouts: Timeouts = { headersMs: 10_000, requestMs: 30_000 };
-const closeGraceMs = 5_000;
+const longestCloseMs = 5_000;
 
 /** Serves `handler`. @throws AppError `config_invalid` when the address cannot be had. */
 export async function listen(handler: Handler, options: ListenOptions): Promise<RunningServer> {
@@ -61,7 +65,7 @@ export async function listen(handler: Handler, options: ListenOptions): Promise<
     (request, response) => void respond(handler, request, response, options.log),
   );
   const port = await bind(server, options);
-  return { port, close: () => shut(server) };
+  return { port, close: () => shut(server, options.closeGraceMs ?? longestCloseMs) };
 }
 
 async function respond(
@@ -96,28 +100,28 @@ async function answerOf(handler: Handler, request: IncomingMessage, log: Logger)
   }
 }
 
-async function bind(server: Server, { host, port, log }: ListenOptions): Promise<number> {
+async function bind(server: Server, { host, port, log, variable }: ListenOptions): Promise<number> {
   const { promise, resolve, reject } = Promise.withResolvers<void>();
   server.once("error", reject);
   server.listen({ port, ...(host ? { host } : {}) }, resolve);
   try {
     await promise;
   } catch (error) {
-    throw unusable(error, host, port);
+    throw unusable(error, host, port, variable ?? "PORT");
   }
   server.off("error", reject);
   server.on("error", (error) => log.error({ err: error }, "The web server failed"));
   return (server.address() as AddressInfo).port;
 }
 
-function unusable(error: unknown, host: string | null, port: number): AppError {
+function unusable(error: unknown, host: string | null, port: number, variable: string): AppError {
   const code = (error as NodeJS.ErrnoException).code;
   if (code === "EADDRINUSE") {
-    const remedy = "Stop the program that listens there, or set PORT to another one.";
+    const remedy = `Stop the program that listens there, or set ${variable} to another one.`;
     return new AppError("config_invalid", `Port ${port} is taken`, { remedy, cause: error });
   }
   if (code === "EACCES") {
-    const remedy = "Set PORT to 1024 or higher, or give the process the right to use it.";
+    const remedy = `Set ${variable} to 1024 or higher, or give the process the right to use it.`;
     return new AppError("config_invalid", `Port ${port} is not allowed to this user`, {
       remedy,
       cause: error,
@@ -133,11 +137,11 @@ function unusable(error: unknown, host: string | null, port: number): AppError {
   );
 }
 
-async function shut(server: Server): Promise<void> {
+async function shut(server: Server, graceMs: number): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>();
   server.close(() => resolve());
   server.closeIdleConnections();
-  const timer = setTimeout(() => server.closeAllConnections(), closeGraceMs);
+  const timer = setTimeout(() => server.closeAllConnections(), graceMs);
   await promise;
   clearTimeout(timer);
 }

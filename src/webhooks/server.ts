@@ -1,9 +1,12 @@
+import type { IncomingMessage } from "node:http";
 import type { Probot } from "probot";
 import type { Env } from "../config/env.ts";
 import { AppError, errorLine } from "../errors.ts";
 import hunkwise from "../index.ts";
 import type { Logger } from "../logger.ts";
 import type { Queue } from "../queue/queue.ts";
+import { handledEvents } from "./decide.ts";
+import { createHealth, type Health, refuseWriting } from "./health.ts";
 import { type Answer, type Handler, listen, type RunningServer, type Timeouts } from "./http.ts";
 import { createInbox } from "./inbox.ts";
 import { landingPage } from "./pages.ts";
@@ -19,8 +22,14 @@ export interface ServerOptions {
   probot?: Probot;
   /** Called after jobs were stored: wake the worker of this process. */
   onAccepted?: () => void;
+  /** Shared with whoever else tells how the process is; made of the queue by default. */
+  health?: Health;
+  /** Told of every delivery. For metrics; `event` is one of those that are handled, "ping" or "other". */
+  onDelivery?: (event: string, result: DeliveryResult) => void;
   timeouts?: Timeouts;
 }
+
+type DeliveryResult = NonNullable<Answer["delivery"]> | "refused";
 
 /**
  * Starts the web server: webhooks, `/healthz`, `/readyz` and a page that says what this is. A webhook is answered when its
@@ -43,15 +52,19 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     throw new Error("Probot's own server is not in use");
   };
   await probot.load(hunkwise, { cwd: process.cwd(), addHandler: noHandler, inbox });
-  const receive = createReceiver(probot, inbox);
+  const receive = counting(createReceiver(probot, inbox), options.onDelivery);
+  const health = options.health ?? createHealth({ queue, log });
   const handler: Handler = async (request, { pathname }) => {
     if (pathname === env.webhookPath) return receive(request);
-    if (!["/", "/healthz", "/readyz"].includes(pathname)) return { status: 404, body: "Not found." };
-    if (request.method !== "GET" && request.method !== "HEAD") return onlyReading;
-    if (pathname === "/healthz") return { status: 200, body: "ok" };
-    return pathname === "/readyz" ? readiness(queue, log) : landingPage();
+    const answer = await health.answer(request, pathname);
+    if (answer) return answer;
+    if (pathname !== "/") return { status: 404, body: "Not found." };
+    refuseWriting(request.method);
+    return landingPage();
   };
-  const server = await listen(handler, { host: env.host, port: env.port, log, ...timeoutsOf(options) });
+  const { host, port } = env;
+  const closeGraceMs = Math.min(longestCloseMs, env.graceMs);
+  const server = await listen(handler, { host, port, log, closeGraceMs, ...timeoutsOf(options) });
   log.info({ port: server.port }, `Listening on port ${server.port}, webhooks at ${env.webhookPath}`);
   // Mentions are understood as soon as GitHub has told the slug; a failure here is the first sign of a wrong key.
   identity().then(
@@ -64,24 +77,30 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   return server;
 }
 
-const onlyReading: Answer = {
-  status: 405,
-  body: "This page is read with GET.",
-  headers: { allow: "GET, HEAD" },
-};
+/** GitHub waits ten seconds for an answer, and its next try finds the next start. */
+const longestCloseMs = 5_000;
 
 const timeoutsOf = ({ timeouts }: ServerOptions) => (timeouts ? { timeouts } : {});
 
-async function readiness(queue: Queue, log: Logger): Promise<Answer> {
-  try {
-    const { oldestWaitingMs } = await queue.stats();
-    return {
-      status: 200,
-      type: "application/json",
-      body: JSON.stringify({ ready: true, oldestWaitingMs }),
-    };
-  } catch (error) {
-    log.error({ err: error }, `The queue cannot be reached: ${errorLine(error)}`);
-    return { status: 503, type: "application/json", body: JSON.stringify({ ready: false }) };
-  }
+type Receive = (request: IncomingMessage) => Promise<Answer>;
+
+/** Tells what became of each delivery; one that was answered with an error was refused, whoever is to blame. */
+function counting(receive: Receive, onDelivery: ServerOptions["onDelivery"]): Receive {
+  if (!onDelivery) return receive;
+  return async (request) => {
+    const event = knownEvent(request.headers["x-github-event"]);
+    try {
+      const answer = await receive(request);
+      onDelivery(event, answer.delivery ?? "ignored");
+      return answer;
+    } catch (error) {
+      onDelivery(event, "refused");
+      throw error;
+    }
+  };
 }
+
+const knownEvents = new Set<unknown>(["ping", ...handledEvents.map((name) => name.split(".")[0])]);
+
+/** The header is read before the signature is: strangers may write anything into it. */
+const knownEvent = (header: unknown): string => (knownEvents.has(header) ? String(header) : "other");
