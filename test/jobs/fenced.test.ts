@@ -1,0 +1,241 @@
+import { describe, expect, it } from "vitest";
+import { AppError } from "../../src/errors.ts";
+import type { PullRequestApi } from "../../src/github/pull-request-api.ts";
+import { withFence } from "../../src/jobs/fenced.ts";
+import type { GitHubAccess } from "../../src/jobs/job-dependencies.ts";
+import type { ClaimedJob } from "../../src/queue/job.ts";
+import type { JobTools } from "../../src/queue/run-job.ts";
+import { openCheckRun } from "../../src/reporters/check-run.ts";
+import { publishReview } from "../../src/reporters/github-review.ts";
+import { reviewJob } from "../contract/queue.ts";
+import { ambiguous, head, MemoryGitHub, refusal } from "../reporters/memory-github.ts";
+import { many, onFile } from "../reporters/publish-to-memory.ts";
+import { sampleResult } from "../reporters/sample-result.ts";
+
+const trigger = "event#7@main";
+const findings = [...many(2), ...onFile(1)];
+const job: ClaimedJob = {
+  ...{ id: "job", task: reviewJob(7).task, attempt: 1, fence: 1, deliveryId: null, createdAt: 0 },
+};
+
+/** One of two workers on one job. It loses the lease for good when it is told to. */
+class Worker {
+  readonly #lost = new AbortController();
+  readonly #github: MemoryGitHub;
+  /** Called before and after each call; nothing more happens until it resolves. */
+  freeze: (nth: number, when: "before" | "after") => Promise<void> = async () => {};
+  /** Calls of its handler, not of what it does when it finds out that it is late. */
+  calls = 0;
+  asked = 0;
+
+  constructor(github: MemoryGitHub) {
+    this.#github = github;
+  }
+
+  loseLease(): void {
+    this.#lost.abort(new AppError("lease_lost", "Job belongs to another worker now"));
+  }
+
+  /** Resolves to what became of it: never to a rejection, as a queue's run of a job. */
+  async publish(): Promise<string> {
+    try {
+      const outcome = await withFence(job, this.#tools(), this.#dependencies(), async ({ github }) => {
+        const api = await github.pull(job.task.repository, 7, this.#lost.signal);
+        const sleep = async () => {};
+        const check = await openCheckRun(api, head, trigger, { sleep });
+        if (check.reviewed) return "reviewed already";
+        const { kind } = await publishReview({
+          ...{ result: sampleResult({ findings }), api, trigger, check, sleep, baseRef: "main" },
+          ...{ repositoryUrl: "https://github.com/octo/shop", version: "0.1.0", maxComments: 40 },
+          checkPolicy: { threshold: "high", fail: false },
+        });
+        return kind;
+      });
+      return outcome;
+    } catch (error) {
+      if (error instanceof AppError) return error.code;
+      throw error;
+    }
+  }
+
+  #tools(): JobTools {
+    const { signal } = this.#lost;
+    const isHeld = async () => {
+      this.asked++;
+      return !signal.aborted;
+    };
+    return { signal, isHeld, stillOurs: isHeld, record: async () => {}, recorded: async () => [] };
+  }
+
+  #dependencies() {
+    const api = this.#freezing(this.#github);
+    // Once it has lost the lease, what it asks GitHub with a new signal is answered at once.
+    const current = async () => (this.#lost.signal.aborted ? this.#github : api);
+    const github: GitHubAccess = {
+      ...{ repository: current, pull: current, organization: async () => async () => undefined },
+      writer: async () => {
+        throw new Error("Nothing is to be written");
+      },
+    };
+    return { github, log: { info() {}, warn() {}, error() {} } };
+  }
+
+  #freezing(github: PullRequestApi): PullRequestApi {
+    const entries = Object.entries(github).map(([name, method]) => {
+      if (typeof method !== "function") return [name, method];
+      const slow = async (...args: unknown[]) => {
+        const nth = ++this.calls;
+        await this.freeze(nth, "before");
+        const answer = await method(...args);
+        await this.freeze(nth, "after");
+        return answer;
+      };
+      return [name, slow];
+    });
+    return Object.fromEntries(entries);
+  }
+}
+
+const ours = (github: MemoryGitHub) => ({
+  reviews: github.reviews.filter(({ body }) => body.includes("hunkwise:review")).length,
+  comments: [
+    ...github.reviews.flatMap(({ comments }) => comments.map(({ path, line }) => `${path}:${line}`)),
+    ...github.fileComments.map(({ path }) => path),
+  ],
+  summaries: github.comments.length,
+  checks: new Set(github.checks.map(({ history }) => history.at(-1)?.conclusion)),
+});
+const whole = {
+  ...{ reviews: 1, comments: ["src/a.ts:1", "src/a.ts:2", "src/f0.ts"], summaries: 1 },
+  checks: new Set(["neutral"]),
+};
+
+/** Two workers, the first of which is frozen around one of its calls until the second one is done with the job. */
+async function race(nth: number, when: "before" | "after") {
+  const github = new MemoryGitHub();
+  const [late, other] = [new Worker(github), new Worker(github)];
+  const frozen = Promise.withResolvers<void>();
+  const woken = Promise.withResolvers<void>();
+  late.freeze = async (call, at) => {
+    if (call !== nth || at !== when) return;
+    frozen.resolve();
+    await woken.promise;
+  };
+  const ended = late.publish().finally(() => frozen.resolve());
+  await frozen.promise;
+  late.loseLease();
+  await other.publish();
+  const wrote = ours(github);
+  woken.resolve();
+  await ended;
+  return { github, wrote };
+}
+
+describe("two workers on one job, one of them frozen past its lease", () => {
+  it("leave one review, each comment once, one summary and no open check run, whichever call it is frozen at", async () => {
+    const undisturbed = new Worker(new MemoryGitHub());
+    expect(await undisturbed.publish()).toBe("published");
+
+    for (let nth = 1; nth <= undisturbed.calls; nth++) {
+      for (const when of ["before", "after"] as const) {
+        const { github } = await race(nth, when);
+        expect(ours(github), `call ${nth}, ${when}`).toEqual(whole);
+      }
+    }
+  });
+
+  it("are told apart right before each write: the late one makes none after the one it was frozen at", async () => {
+    const undisturbed = new Worker(new MemoryGitHub());
+    await undisturbed.publish();
+    for (let nth = 1; nth <= undisturbed.calls; nth++) {
+      const { wrote, github } = await race(nth, "after");
+      expect(ours(github), `call ${nth}`).toEqual(wrote);
+      expect(github.calls.filter((call) => call.startsWith("delete"))).toEqual([]);
+    }
+  });
+});
+
+describe("the fence", () => {
+  it("is asked once for each write and once in the end, and never for a question", async () => {
+    const github = new MemoryGitHub();
+    const worker = new Worker(github);
+    await worker.publish();
+
+    const writes = ["createCheckRun", "createReview", "createFileComment", "createComment", "updateCheckRun"];
+    expect(github.calls.filter((call) => /^(create|update)/.test(call)).toSorted()).toEqual(
+      writes.toSorted(),
+    );
+    expect(worker.asked).toBe(writes.length + 1);
+  });
+
+  it("lets nothing through when the job is lost before the first write", async () => {
+    const github = new MemoryGitHub();
+    const worker = new Worker(github);
+    worker.loseLease();
+
+    expect(await worker.publish()).toBe("lease_lost");
+    expect(ours(github)).toEqual({ reviews: 0, comments: [], summaries: 0, checks: new Set() });
+  });
+});
+
+describe("a double that its worker could not take away", () => {
+  /** A worker wrote everything a second time and died at once. */
+  async function doubled() {
+    const github = new MemoryGitHub();
+    await new Worker(github).publish();
+    const [review, file, summary] = [github.reviews[0]!, github.fileComments[0]!, github.comments[0]!];
+    const comments = review.comments.map((one) => ({ ...one, id: one.id + 1_000 }));
+    github.reviews.push({ ...review, id: review.id + 1_000, comments });
+    github.fileComments.push({ ...file, id: file.id + 1_000 });
+    github.comments.push({ ...summary, id: summary.id + 1_000 });
+    return github;
+  }
+  /** Another review of the same pull request, asked for in a comment. */
+  const again = async (github: MemoryGitHub) => {
+    const check = await openCheckRun(github, head, "comment:1", {});
+    await publishReview({
+      ...{ result: sampleResult({ findings }), api: github, trigger: "comment:1", check, baseRef: "main" },
+      ...{ repositoryUrl: "https://github.com/octo/shop", version: "0.1.0", maxComments: 40 },
+      ...{ checkPolicy: { threshold: "high", fail: false }, sleep: async () => {} },
+    });
+  };
+
+  it("is taken away by the next review, whatever that was made for", async () => {
+    const github = await doubled();
+    await again(github);
+
+    expect(ours(github)).toEqual(whole);
+  });
+
+  it("stays where a person answered, reacted or resolved: it is theirs as well", async () => {
+    const github = await doubled();
+    const [first, second] = github.reviews[1]!.comments;
+    github.personReplies(first!.id, "ann", "Is it?");
+    github.personResolves(second!.id, "bob");
+    github.personDownvotes(github.fileComments[1]!.id, "ann");
+    await again(github);
+
+    expect(ours(github).comments).toEqual([
+      ...["src/a.ts:1", "src/a.ts:2", "src/a.ts:1", "src/a.ts:2", "src/f0.ts", "src/f0.ts"],
+    ]);
+    expect(ours(github)).toMatchObject({ reviews: 1, summaries: 1 });
+  });
+
+  it("stays where GitHub lets nobody take it away, and holds up nothing", async () => {
+    const github = await doubled();
+    for (const call of ["deleteReviewComment", "deleteComment", "editReview"] as const)
+      github.faults.push({ call, error: refusal("github_forbidden") });
+    await again(github);
+
+    expect(ours(github)).toMatchObject({ reviews: 2, summaries: 2 });
+  });
+
+  it("is taken away at the next try where GitHub is away", async () => {
+    const github = await doubled();
+    github.faults.push({ call: "deleteReviewComment", nth: 1, error: ambiguous() });
+    await expect(again(github)).rejects.toMatchObject({ code: "github_failed" });
+    await again(github);
+
+    expect(ours(github)).toEqual(whole);
+  });
+});
