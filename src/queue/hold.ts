@@ -1,11 +1,13 @@
 import type { TrajectoryEntry } from "../agent/trajectory.ts";
 import { AppError } from "../errors.ts";
+import { insist } from "./insist.ts";
 import type { ClaimedJob, NewerHead } from "./job.ts";
 import type { Queue } from "./queue.ts";
 
 export interface HoldOptions {
   queue: Queue;
   leaseMs: number;
+  sleep: (ms: number, signal: AbortSignal) => Promise<void>;
   /** Told of a queue that could not be asked. */
   warn(message: string, error: unknown): void;
 }
@@ -64,9 +66,15 @@ export class Hold {
     }
   }
 
-  /** Whether the job is this worker's, and nothing has loosened the hold; prolongs the lease. */
+  /** Whether the job is this worker's, and nothing has loosened the hold; prolongs the lease. Waits for a queue that is away. */
   async isHeld(): Promise<boolean> {
-    return !this.signal.aborted && (await this.#prolong()) && !this.signal.aborted;
+    if (this.signal.aborted) return false;
+    try {
+      return (await this.#insist(() => this.#prolong())) && !this.signal.aborted;
+    } catch (error) {
+      if (this.signal.aborted) return false;
+      throw error;
+    }
   }
 
   /**
@@ -75,20 +83,29 @@ export class Hold {
    */
   async stillOurs(): Promise<boolean> {
     if (!(await this.isHeld())) return false;
-    await this.#lookForNewer();
+    await this.#insist(() => this.#lookForNewer());
     if (this.signal.aborted) return false;
     this.#isPublishing = true;
     return true;
   }
 
+  /** Waits for a queue that is away: what is recorded was paid for. */
   async record(entry: TrajectoryEntry): Promise<void> {
-    await this.#options.queue.record(this.#job, entry);
+    await this.#insist(() => this.#options.queue.record(this.#job, entry));
     if ("head" in entry) this.#head = entry.head;
+  }
+
+  recorded(): Promise<TrajectoryEntry[]> {
+    return this.#insist(() => this.#options.queue.trajectory(this.#job.id));
   }
 
   /** The handler ended: newer heads do not matter to what it came to. */
   settle(): void {
     this.#hears = false;
+  }
+
+  #insist<T>(ask: () => Promise<T>): Promise<T> {
+    return insist(ask, { ...this.#options, signal: this.signal });
   }
 
   async #prolong(): Promise<boolean> {

@@ -1,7 +1,8 @@
 import { errorLine } from "../errors.ts";
 import type { ClaimedJob, Outcome } from "./job.ts";
 import type { Queue } from "./queue.ts";
-import { type JobTools, runJob, type WorkerLog } from "./run-job.ts";
+import { type JobTools, type JobWatch, runJob, type WorkerLog } from "./run-job.ts";
+import { isDeadWorker, ownWorkerName } from "./worker-name.ts";
 
 export type { JobTools, WorkerLog } from "./run-job.ts";
 
@@ -11,15 +12,21 @@ export interface WorkerOptions {
   handle: (job: ClaimedJob, tools: JobTools) => Promise<Outcome>;
   /** Tells people that a job failed for good; runs before it is stored as failed. */
   giveUp?: (job: ClaimedJob, reason: string, tools: JobTools) => Promise<void>;
+  /** Told what becomes of jobs. For metrics. */
+  watch?: JobWatch;
   /** Jobs at a time. */
   concurrency: number;
   log: WorkerLog;
-  /** How long a dead worker's job waits for the next one. A third of it is the rhythm of heartbeats. */
+  /** How long a dead worker's job waits for the next one. A third of it is the rhythm of heartbeats. Default 30 s. */
   leaseMs?: number;
+  /** How long ended jobs are kept. Default 30 days. */
+  retentionMs?: number;
   /** How long an idle worker waits before it looks again; jobs of this process are announced with `wake()`. */
   pollMs?: number;
-  /** Name of the worker in the queue; unique by default. */
+  /** Name of the worker in the queue; by default one that tells which process it is. */
   name?: string;
+  /** Whether the worker of that name is known to be dead: its jobs are taken over at the start. */
+  isDead?: (worker: string) => boolean;
   /** Called each time the worker runs out of jobs that may run now. */
   onIdle?: () => void;
   sleep?: (ms: number, signal: AbortSignal) => Promise<void>;
@@ -28,24 +35,30 @@ export interface WorkerOptions {
 }
 
 /** GitHub redelivers for days, people look back for weeks. */
-const retentionMs = 30 * 24 * 3_600_000;
+const defaultRetentionMs = 30 * 24 * 3_600_000;
 const purgeEveryMs = 3_600_000;
+/** The start belongs to the jobs that wait. */
+const firstPurgeMs = 60_000;
+/** Between two looks at a queue that cannot be read. */
+const longestPauseMs = 30_000;
+/** What of the grace time is left to the queue, to take the jobs back whose handlers did not end. */
+const handBackMs = 1_000;
 
 export interface Worker {
   /** Looks at once for a job, and for a newer head of those that run. */
   wake(): void;
   /**
    * Takes no new job, aborts the running ones and hands them back without counting the attempt. Resolves when all are
-   * handed back, also those whose handler did not end within `graceMs`.
+   * handed back, also those whose handler did not end in time, and after `graceMs` (no less than a second) in any case: what a
+   * queue that is away did not take back is taken over when it is started anew, or when its lease runs out.
    */
   stop(graceMs: number): Promise<void>;
 }
 
 /** Runs jobs of the queue until it is stopped: as many loops as `concurrency` says, each one job at a time. */
 export function startWorker(options: WorkerOptions): Worker {
-  const { queue, log, concurrency, leaseMs = 30_000, pollMs = 1_000 } = options;
+  const { queue, log, concurrency, leaseMs = 30_000, pollMs = 1_000, name = ownWorkerName() } = options;
   const { sleep = sleepUnlessAborted, random = Math.random, now = Date.now } = options;
-  const name = options.name ?? `${process.pid}-${crypto.randomUUID()}`;
   const stopping = new AbortController();
   const graceOver = new AbortController();
   const looks = new Set<() => void>();
@@ -55,10 +68,11 @@ export function startWorker(options: WorkerOptions): Worker {
   };
   const signals = { stop: stopping.signal, graceOver: graceOver.signal };
   const run = { ...options, ...signals, leaseMs, sleep, random, now, onNews };
+  const deadEnded = endLeasesOnce(options);
   let alarm = new AbortController();
   let running = 0;
   let idle = false;
-  let purgedAt = Number.NEGATIVE_INFINITY;
+  let refusals = 0;
 
   const wake = () => {
     alarm.abort();
@@ -68,22 +82,22 @@ export function startWorker(options: WorkerOptions): Worker {
 
   async function claim(): Promise<ClaimedJob | undefined> {
     try {
-      return await queue.claim(name, leaseMs);
+      await deadEnded();
+      const job = await queue.claim(name, leaseMs);
+      refusals = 0;
+      return job;
     } catch (error) {
-      log.error({ err: error }, `The queue cannot be read: ${errorLine(error)}`);
+      refusals++;
+      log.error({ err: error }, `No job can be taken from the queue: ${errorLine(error)}`);
       return undefined;
     }
   }
 
-  async function rest(): Promise<void> {
-    if (running > 0) return;
-    if (!idle) options.onIdle?.();
-    idle = true;
-    if (now() - purgedAt < purgeEveryMs) return;
-    purgedAt = now();
-    await queue.purge(retentionMs).catch((error: unknown) => {
-      log.warn({ err: error }, `Old jobs were not deleted: ${errorLine(error)}`);
-    });
+  async function rest(signal: AbortSignal): Promise<void> {
+    if (refusals > 0) return sleep(Math.min(pollMs * 2 ** (refusals - 1), longestPauseMs), signal);
+    if (running === 0 && !idle) options.onIdle?.();
+    idle ||= running === 0;
+    await sleep(pollMs, signal);
   }
 
   async function loop(): Promise<void> {
@@ -92,8 +106,7 @@ export function startWorker(options: WorkerOptions): Worker {
       const { signal } = alarm;
       const job = await claim();
       if (!job) {
-        await rest();
-        await sleep(pollMs, signal);
+        await rest(signal);
         continue;
       }
       running++;
@@ -106,15 +119,54 @@ export function startWorker(options: WorkerOptions): Worker {
   }
 
   const loops = Promise.all(Array.from({ length: concurrency }, loop));
+  void purgeAgainAndAgain({ ...options, sleep, signal: stopping.signal });
   return {
     wake,
     async stop(graceMs) {
       stopping.abort();
       wake();
-      const timer = setTimeout(() => graceOver.abort(), graceMs);
-      await loops.finally(() => clearTimeout(timer));
+      const over = new AbortController();
+      const ended = loops.then(() => "ended" as const);
+      const handlers = sleepUnlessAborted(Math.max(0, graceMs - handBackMs), over.signal).then(() => {
+        graceOver.abort();
+        return sleepUnlessAborted(handBackMs, over.signal);
+      });
+      const how = await Promise.race([ended, handlers]).finally(() => over.abort());
+      if (how !== "ended") log.warn({}, "The queue did not take every job back; their leases will run out");
     },
   };
+}
+
+/** Ends the leases of dead workers, once it worked: the start of a worker must not wait for what one of its kind left. */
+function endLeasesOnce({ queue, log, isDead = isDeadWorker }: WorkerOptions): () => Promise<void> {
+  let done: Promise<void> | undefined;
+  const end = async () => {
+    const ended = await queue.endLeases(isDead);
+    if (ended > 0) log.info({ jobs: ended }, `Took over ${ended} jobs of workers that died`);
+  };
+  return () => {
+    done ??= end().catch((error: unknown) => {
+      done = undefined;
+      throw error;
+    });
+    return done;
+  };
+}
+
+interface Purging extends WorkerOptions {
+  sleep: NonNullable<WorkerOptions["sleep"]>;
+  signal: AbortSignal;
+}
+
+/** Deletes what is older than the retention, whether there are jobs or not. */
+async function purgeAgainAndAgain({ queue, log, sleep, signal, retentionMs }: Purging): Promise<void> {
+  await sleep(firstPurgeMs, signal);
+  while (!signal.aborted) {
+    await queue.purge(retentionMs ?? defaultRetentionMs).catch((error: unknown) => {
+      log.warn({ err: error }, `Old jobs were not deleted: ${errorLine(error)}`);
+    });
+    await sleep(purgeEveryMs, signal);
+  }
 }
 
 /** Resolves after `ms`, or as soon as the signal fires. */
