@@ -4,12 +4,13 @@ import { requireGit } from "../git/git-version.ts";
 import { createCheckoutPull } from "../jobs/checkout-pull.ts";
 import { createJobHandler } from "../jobs/create-job-handler.ts";
 import { createGitHubAccess, gitAuthorization } from "../jobs/github-access.ts";
+import { createPacings } from "../jobs/pacings.ts";
 import { createLogger, type Logger, registerSecret } from "../logger.ts";
+import type { Metrics } from "../metrics/metrics.ts";
 import type { RepositoryRef } from "../queue/job.ts";
-import type { Queue } from "../queue/queue.ts";
-import type { Spending } from "../queue/spending.ts";
-import { openSqliteQueue } from "../queue/sqlite.ts";
-import { openSqliteSpending } from "../queue/sqlite-spending.ts";
+import { openStores } from "../queue/open-stores.ts";
+import { githubLimits } from "../queue/pace.ts";
+import type { Stores } from "../queue/stores.ts";
 import { startWorker, type Worker } from "../queue/worker.ts";
 import { appIdentity, createProbot, installationAuth } from "../webhooks/probot.ts";
 import { createModels } from "./create-model.ts";
@@ -17,14 +18,12 @@ import { logDestination } from "./log-lines.ts";
 import { useProxy } from "./use-proxy.ts";
 import { programVersion } from "./version.ts";
 
-/** How long running jobs may take to hand themselves back; Docker kills ten seconds after its SIGTERM. */
-export const GRACE_MS = 8_000;
-
 /** The parts of an App process; `serve` and `worker` put them together. */
 export interface App {
   log: Logger;
-  queue: Queue;
-  spending: Spending;
+  stores: Stores;
+  /** Null where nobody asks for them. */
+  metrics: Metrics | null;
   probot: ReturnType<typeof createProbot>;
   /** Starts working off the queue. */
   startWorker(): Worker;
@@ -40,13 +39,24 @@ export function openLog(env: Env): Logger {
 export async function openApp(env: Env, credentials: AppCredentials, log: Logger): Promise<App> {
   useProxy(env);
   const { path: gitPath } = await requireGit({ searchPath: programPath() });
-  const connected = await connect(env, log);
-  const queue = openSqliteQueue(env.dataDir);
-  const spending = openSqliteSpending(env.dataDir);
+  const version = programVersion();
+  const metrics = await openMetrics(env, version);
+  const connected = await connect(env, log, metrics);
+  const stores = await openStores({
+    databaseUrl: env.databaseUrl,
+    dataFolder: env.dataDir,
+    installationConcurrency: env.installationConcurrency,
+    paceLimits: { ...githubLimits, gapMs: env.writeGapMs },
+  });
+  const { queue, spending } = stores;
   const probot = createProbot(credentials, env.github, log);
   const mintToken = installationAuth(probot);
   const identity = appIdentity(probot);
-  const version = programVersion();
+  const pacings = createPacings({
+    stores,
+    gapMs: env.writeGapMs,
+    warn: (message, error) => log.warn({ err: error }, message),
+  });
   const { host, apiUrl, webUrl } = env.github;
   const jobs = createJobHandler({
     github: createGitHubAccess({
@@ -54,6 +64,8 @@ export async function openApp(env: Env, credentials: AppCredentials, log: Logger
       userAgent: `hunkwise/${version}`,
       mintToken,
       identity: async () => ({ id: credentials.id, slug: (await identity()).slug }),
+      pacings,
+      ...(metrics && { onRateLimit: metrics.rateLimit }),
     }),
     checkout: createCheckoutPull({
       ...{ gitPath, dataFolder: env.dataDir, host, webUrl, network: networkOf(env) },
@@ -64,11 +76,16 @@ export async function openApp(env: Env, credentials: AppCredentials, log: Logger
     models: connected?.models ?? null,
     modelsReady: async (signal) => connected?.ready(signal),
     ...{ webUrl, version, log },
+    ...(metrics && { onPhase: metrics.phase }),
   });
   if (connected === null) log.warn("No model is set up: reviews run on the built-in analyzers alone");
   return {
-    ...{ log, queue, spending, probot },
-    startWorker: () => startWorker({ queue, log, concurrency: env.concurrency, ...jobs }),
+    ...{ log, stores, metrics, probot },
+    startWorker: () =>
+      startWorker({
+        ...{ queue, log, ...jobs },
+        ...{ concurrency: env.concurrency, leaseMs: env.leaseMs, retentionMs: env.retentionMs },
+      }),
   };
 }
 
@@ -78,11 +95,19 @@ function contentKeyOf({ webhookSecret }: AppCredentials) {
     createHmac("sha256", webhookSecret).update(`what was read of ${id}#${pull}`).digest("base64url");
 }
 
+/** What counts is loaded only where somebody asks for the numbers. */
+async function openMetrics({ metricsPort }: Env, version: string): Promise<Metrics | null> {
+  if (metricsPort === null) return null;
+  const { createMetrics } = await import("../metrics/prometheus.ts");
+  return createMetrics({ version });
+}
+
 /** The models, their addresses proven to be ones; null where none is set up. */
-async function connect({ model, pricesFile, dataDir }: Env, log: Logger) {
+async function connect({ model, pricesFile, dataDir }: Env, log: Logger, metrics: Metrics | null) {
   if (model === null) return null;
   const warn = (text: string) => log.warn(text);
-  const connected = await createModels(model, { pricesFile, folder: dataDir, warn });
+  const onRequest = metrics && { onRequest: metrics.modelRequest };
+  const connected = await createModels(model, { pricesFile, folder: dataDir, warn, ...onRequest });
   await connected.load();
   return connected;
 }

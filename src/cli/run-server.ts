@@ -6,7 +6,7 @@ import type { Worker } from "../queue/worker.ts";
 import { startServer } from "../webhooks/server.ts";
 import { startSetup } from "../webhooks/setup.ts";
 import { type CommandIo, exitCodes } from "./command.ts";
-import { GRACE_MS, openApp, openLog, untilAborted } from "./open-app.ts";
+import { openApp, openLog, untilAborted } from "./open-app.ts";
 import { useProxy } from "./use-proxy.ts";
 
 /** The web server and a worker, after the set-up page where there is no App yet. Resolves when a signal ended it. */
@@ -30,26 +30,26 @@ export async function runWorker({ signal }: CommandIo): Promise<number> {
     app.log.info(`Working with ${env.concurrency} jobs at a time on ${env.dataDir}`);
     await untilAborted(signal);
     app.log.info("Stopping");
-    await worker.stop(GRACE_MS);
+    await worker.stop(env.graceMs);
   } finally {
-    await Promise.all([app.queue.close(), app.spending.close()]);
+    await app.stores.close();
   }
   return exitCodes.clean;
 }
 
 async function serve(env: Env, credentials: AppCredentials, log: Logger, signal: AbortSignal): Promise<void> {
-  const { queue, spending, probot, startWorker } = await openApp(env, credentials, log);
+  const { stores, probot, startWorker } = await openApp(env, credentials, log);
   try {
     let worker: Worker | undefined;
     const onAccepted = () => worker?.wake();
     // The server first: where its port is taken, no job is begun.
-    const server = await startServer({ env, queue, log, probot, onAccepted });
+    const server = await startServer({ env, queue: stores.queue, log, probot, onAccepted });
     worker = startWorker();
     await untilAborted(signal);
     log.info("Stopping");
-    await Promise.all([server.close(), worker.stop(GRACE_MS)]);
+    await Promise.all([server.close(), worker.stop(env.graceMs)]);
   } finally {
-    await Promise.all([queue.close(), spending.close()]);
+    await stores.close();
   }
 }
 
