@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
 import { createModels } from "../../src/cli/create-model.ts";
 import { readEnv } from "../../src/config/env.ts";
-import { type FakeScript, startFakeOpenAi } from "../support/fake-openai.ts";
+import { type FakeAnswer, type FakeScript, startFakeOpenAi } from "../support/fake-openai.ts";
 import { TempFolder } from "../support/git-repo.ts";
 
 const root = new TempFolder("create-model");
@@ -29,8 +29,21 @@ async function connect(script: FakeScript, variables: Record<string, string>, fo
   };
   const { model } = readEnv(raw);
   const warnings: string[] = [];
-  const again = () => createModels(model!, { pricesFile: null, folder, warn: (text) => warnings.push(text) });
-  return { endpoint, folder, warnings, again, ...(await again()), [Symbol.asyncDispose]: endpoint.close };
+  const ends: string[] = [];
+  const again = () =>
+    createModels(model!, {
+      ...{ pricesFile: null, folder, warn: (text) => warnings.push(text) },
+      onRequest: (name, end) => ends.push("failed" in end ? `${name} ${end.failed}` : name),
+    });
+  return {
+    endpoint,
+    folder,
+    warnings,
+    ends,
+    again,
+    ...(await again()),
+    [Symbol.asyncDispose]: endpoint.close,
+  };
 }
 
 describe("the models of the environment", () => {
@@ -86,6 +99,60 @@ describe("the models of the environment", () => {
     expect(set.models.verify.protocol).toBe("single-shot");
     expect(set.endpoint.requests).toEqual([]);
     expect(existsSync(set.folder)).toBe(false);
+  });
+
+  it("are left alone by the process once their provider asks for a pause, whatever role and loop asks", async () => {
+    const limited = { fault: "status", status: 429, headers: { "retry-after": "600" } } as const;
+    await using set = await connect([limited], { HUNKWISE_PROTOCOL: "native" });
+    const outage = { code: "model_unavailable", retryable: true };
+    await expect(set.models.review.respond(request, never)).rejects.toMatchObject(outage);
+    await expect(set.models.verify.respond(request, never)).rejects.toMatchObject(outage);
+    expect(set.endpoint.requests).toHaveLength(1);
+    expect(set.warnings).toEqual([expect.stringMatching(/^The model "big" at 127.+ left alone for 600 s/)]);
+  });
+
+  it("have one of the same endpoint stand in for one that is limited, by its own protocol and price", async () => {
+    const prices = { HUNKWISE_PROTOCOL: "native", HUNKWISE_FALLBACK_MODEL: "gpt-5-nano" };
+    const call = { calls: [{ name: "look", arguments: {} }] };
+    const asJson = { content: JSON.stringify({ calls: [sum(2, 3), sum(20, 30)] }) };
+    const answers: Record<string, FakeAnswer[]> = {
+      big: [{ fault: "status", status: 429, headers: { "retry-after": "600" } }],
+      "gpt-5-nano": [{ content: "5" }, asJson, { content: JSON.stringify(call) }],
+    };
+    await using set = await connect(({ model }) => answers[model]?.shift() ?? { content: "none" }, prices);
+    await set.ready(never);
+    expect(set.endpoint.requests).toEqual([]);
+
+    const turn = await set.models.review.respond(request, never);
+    expect(turn).toMatchObject({ toolCalls: [{ name: "look" }], usage: { answeredBy: "gpt-5-nano" } });
+    expect(turn.usage.costUsd).toBeGreaterThan(0);
+    expect(set.ends).toEqual(["big model_unavailable", "gpt-5-nano", "gpt-5-nano", "gpt-5-nano"]);
+    expect(set.endpoint.complaints).toEqual([]);
+  });
+
+  it("have one of another endpoint stand in, which hears neither the key nor the thoughts of the first", async () => {
+    const called = { id: "a", type: "function", function: { name: "look", arguments: "{}" } };
+    const message = { content: "", reasoning_content: "my thoughts", tool_calls: [called] };
+    await using spare = await startFakeOpenAi({ apiKey: "spare-key", script: () => ({ content: "yes" }) });
+    const limited = { fault: "status", status: 429, headers: { "retry-after": "600" } } as const;
+    await using set = await connect([{ fault: "json", body: { choices: [{ message }] } }, limited], {
+      HUNKWISE_PROTOCOL: "native",
+      HUNKWISE_FALLBACK_MODEL: "spare",
+      HUNKWISE_FALLBACK_BASE_URL: spare.url,
+      HUNKWISE_FALLBACK_API_KEY: "spare-key",
+    });
+    const first = await set.models.review.respond(request, never);
+    expect(JSON.stringify(first)).toContain("my thoughts");
+    const { content, toolCalls, extras } = first;
+    const messages = [
+      ...request.messages,
+      { role: "assistant" as const, content, toolCalls, extras },
+      { role: "tool" as const, callId: "a", content: "seen" },
+    ];
+    const turn = await set.models.review.respond({ ...request, messages }, never);
+    expect(turn).toMatchObject({ content: "yes", usage: { answeredBy: "spare" } });
+    expect(JSON.stringify(spare.requests)).not.toMatch(/my thoughts|test-key/);
+    expect(spare.complaints).toEqual([]);
   });
 
   it("of a bad price table are none", async () => {
