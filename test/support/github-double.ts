@@ -14,12 +14,13 @@
  *   commit statuses to be read.
  * - 422 for every anchor outside the `-U3 -M` diff, worked out apart from the bot's own diff code (`commentable.ts`).
  * - A branch, a file on it and a pull request for it, as an App makes them.
+ * - Rate limits where they are asked for (`limits`): primary and secondary ones of each installation, with every breach.
  * - GraphQL for review threads: listing, resolving, unresolving. Pagination. ETags, each good with its token alone.
  * - Webhooks, signed, and the list of them with what became of each. Faults on request.
  *
  * Where the double ends
  * - No other endpoint (501 and a violation), no `position` anchors, no media types but `raw` contents, no
- *   rate limit of its own (faults play one), no notifications, no merging, no organisations' teams, no user tokens.
+ *   notifications, no merging, no organisations' teams, no user tokens.
  * - Of the limits on the size of a diff those are kept that are known to refuse comments or to cut lists: 20,000 lines
  *   and 500 KB of a file's diff (no `patch`, 422 for its lines; as a file it still takes a comment, which nobody has
  *   tried in public), 3,000 files in a list. Not kept: those on a pull request as a whole (20,000 lines, 1 MB, 300 files).
@@ -37,6 +38,7 @@ import { apiPath, type Exchange, type Reply, readExchange, send } from "./github
 import { answerAfterFault, answerOfFault, type FaultKind, FaultPlan } from "./github-double/faults.ts";
 import { answerGit, isGit } from "./github-double/git-over-http.ts";
 import { answerGraphql } from "./github-double/graphql/answer.ts";
+import { type LimitedRequest, type RateLimitOptions, RateLimits } from "./github-double/rate-limits.ts";
 import { answerRest, type Violation } from "./github-double/rest.ts";
 import { GitHubState } from "./github-double/state.ts";
 
@@ -45,6 +47,8 @@ export interface GitHubDoubleOptions {
   now?: () => Date;
   /** Default: any free port. */
   port?: number;
+  /** Default: nobody ever meets one. */
+  limits?: RateLimitOptions;
 }
 
 /** A request that arrived, and what it got. */
@@ -62,6 +66,11 @@ export interface RecordedRequest {
   at: number;
 }
 
+interface Worked {
+  reply: Reply;
+  operation: string | undefined;
+}
+
 interface Waiting {
   check: () => boolean;
   done: () => void;
@@ -74,6 +83,8 @@ export class GitHubDouble implements AsyncDisposable {
   readonly faults = new FaultPlan();
   /** Faults of the double itself; `close` rejects with the first. */
   readonly bugs: unknown[] = [];
+  /** Of requests with an installation's token. */
+  readonly limits: RateLimits | undefined;
   readonly host = "127.0.0.1";
   /** Holds the bare repositories, as OWNER/NAME.git. */
   readonly folder = new TempFolder("github");
@@ -82,6 +93,7 @@ export class GitHubDouble implements AsyncDisposable {
 
   constructor(options: GitHubDoubleOptions = {}) {
     this.state = new GitHubState(options.now ?? (() => new Date()));
+    this.limits = options.limits && new RateLimits(options.limits);
     this.#server = createServer((request, response) => {
       this.#answer(request, response).catch((bug: unknown) => {
         this.bugs.push(bug);
@@ -151,7 +163,7 @@ export class GitHubDouble implements AsyncDisposable {
     if (isGit(pathname)) return this.#answerGit(request, response, fault);
     const exchange = await readExchange(request, this.url);
     const instead = fault && answerOfFault(fault);
-    const worked = instead ? { reply: instead, operation: undefined } : await this.#work(exchange);
+    const worked = instead ? { reply: instead, operation: undefined } : await this.#withinLimits(exchange);
     const { operation } = worked;
     const reply = answerAfterFault(fault) ?? worked.reply;
     this.#deliver(response, reply, fault);
@@ -167,7 +179,26 @@ export class GitHubDouble implements AsyncDisposable {
     } else answerGit(this.state, this.folder.path, request, response);
   }
 
-  async #work(exchange: Exchange): Promise<{ reply: Reply; operation: string | undefined }> {
+  async #withinLimits(exchange: Exchange): Promise<Worked> {
+    const { limits } = this;
+    const limited = limits && this.#limitedRequest(exchange);
+    if (!limited) return this.#work(exchange);
+    const refusal = limits.enter(limited);
+    const worked = refusal ? { reply: refusal, operation: undefined } : await this.#work(exchange);
+    if (!refusal) limits.leave(limited, worked.reply.status);
+    const headers = { ...limits.headers(limited), ...worked.reply.headers };
+    return { ...worked, reply: { ...worked.reply, headers } };
+  }
+
+  /** Undefined for requests of nobody's and of the App itself, which are counted apart. */
+  #limitedRequest({ method, path, headers, body }: Exchange): LimitedRequest | undefined {
+    const token = this.state.tokens.get(headers.authorization?.split(" ")[1] ?? "");
+    const { query } = (body ?? {}) as { query?: string };
+    const mutates = path === "/graphql" && /^\s*mutation\b/.test(query ?? "");
+    return token && { installation: token.installation.id, method, path, mutates };
+  }
+
+  async #work(exchange: Exchange): Promise<Worked> {
     const { reply, operation, violations } =
       exchange.path === "/graphql" && exchange.method === "POST"
         ? await answerGraphql(this.state, exchange)
