@@ -10,7 +10,7 @@ import { AppError, errorLine } from "../errors.ts";
 import hunkwise from "../index.ts";
 import { createLogger } from "../logger.ts";
 import type { NewJob, Task } from "../queue/job.ts";
-import { openSqliteQueue } from "../queue/sqlite.ts";
+import { openStores } from "../queue/open-stores.ts";
 import { plainLine } from "../reporters/terminal-style.ts";
 import { decide } from "../webhooks/decide.ts";
 import type { DecideOptions } from "../webhooks/decision.ts";
@@ -65,7 +65,9 @@ async function deliver(
   const speaks = ["issue_comment", "pull_request_review_comment"].includes(delivery.event);
   const appSlug = env.app && speaks ? await slugOf(probot, env, io) : null;
   const options = { appSlug, appId: env.app?.id ?? null, pushWindowMs: env.pushWindowMs };
-  const queue = openSqliteQueue(dataDir);
+  // Without an App of its own it leaves nothing anywhere.
+  const databaseUrl = env.app ? env.databaseUrl : null;
+  const { queue } = await openStores({ databaseUrl, dataFolder: dataDir });
   const inbox = createInbox({ queue, log, decideOptions: () => options, onAccepted: () => {} });
   const noHandler = () => {
     throw new Error("Probot's own server is not in use");
