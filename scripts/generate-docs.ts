@@ -1,11 +1,15 @@
 /**
- * Writes docs/commands.md, docs/tools.md, docs/configuration.md and the JSON Schemas from what the code declares. With `--check` writes nothing, names every
- * file that is stale and ends with 1.
+ * Writes docs/commands.md, docs/tools.md, docs/configuration.md and the JSON Schemas from what the code declares, and
+ * rules/<language>.json from the rules in their folders. With `--check` writes nothing, names every file that is stale and
+ * ends with 1.
  */
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { parse as parseYaml } from "yaml";
 import { z } from "zod";
+import { rulesFolder } from "../src/analyzers/all-analyzers.ts";
+import { ruleLanguages } from "../src/analyzers/languages.ts";
+import { ruleList } from "../src/analyzers/rule-source.ts";
 import { environmentDocs } from "../src/config/environment-docs.ts";
 import { nestedConfigSchema, repoConfigSchema } from "../src/config/json-schema.ts";
 import { NestedConfig } from "../src/config/nested/nested-config.ts";
@@ -279,6 +283,9 @@ const pages: Record<string, string> = {
   "docs/hunkwise.schema.json": `${JSON.stringify(repoConfigSchema(), null, 2)}\n`,
   "docs/hunkwise.nested.schema.json": `${JSON.stringify(nestedConfigSchema(), null, 2)}\n`,
 };
+for (const language of ruleLanguages) {
+  pages[`rules/${language}.json`] = await ruleList(rulesFolder, language);
+}
 const current = (path: string) =>
   existsSync(join(root, path)) ? readFileSync(join(root, path), "utf8") : "";
 const stale = Object.entries(pages).filter(([path, text]) => current(path) !== text);

@@ -5,6 +5,7 @@ import { createBrokenDataAnalyzer } from "./broken-data.ts";
 import { createDebuggerLeftoversAnalyzer } from "./debugger-leftovers.ts";
 import { createFocusedTestsAnalyzer } from "./focused-tests.ts";
 import { createMergeMarkersAnalyzer } from "./merge-markers.ts";
+import { loadRules } from "./rule-file.ts";
 import { createSecretsAnalyzer } from "./secrets.ts";
 
 /** `rules/` lies beside `src/` and, in the package, beside `dist/`. */
@@ -31,6 +32,6 @@ export function createAnalyzers(): Analyzer[] {
     createFocusedTestsAnalyzer(),
     createBrokenDataAnalyzer(),
     createSecretsAnalyzer(),
-    createAstGrepAnalyzer(rulesFolder),
+    createAstGrepAnalyzer((language) => loadRules(rulesFolder, language)),
   ];
 }

@@ -2,16 +2,16 @@ import { loadAstGrep, type SgNode } from "../syntax/grammars.ts";
 import { isTooDeep, isWorthParsing } from "../syntax/worth-parsing.ts";
 import type { AnalyzedFile, Analyzer, Candidate } from "./analyzer.ts";
 import { type RuleLanguage, ruleGrammarOf, ruleLanguages } from "./languages.ts";
-import { loadRules, type RuleFile, refused } from "./rule-file.ts";
+import { type RuleFile, refused } from "./rule-file.ts";
 import { matchesOf } from "./rule-matches.ts";
 import { createGuessCheck } from "./syntax-tree.ts";
 import { isTestFile } from "./test-file.ts";
 
-/** Finds the bugs that the rule files describe. Files of a language nobody changed are never read. */
-export function createAstGrepAnalyzer(rulesFolder: string): Analyzer {
+/** Finds the bugs that the rules describe. Those of a language are loaded once. */
+export function createAstGrepAnalyzer(load: (language: RuleLanguage) => Promise<RuleFile[]>): Analyzer {
   const loaded = new Map<RuleLanguage, Promise<RuleFile[]>>();
   const rulesFor = (language: RuleLanguage) => {
-    const rules = loaded.get(language) ?? loadRules(rulesFolder, language);
+    const rules = loaded.get(language) ?? load(language);
     loaded.set(language, rules);
     return rules;
   };

@@ -1,6 +1,5 @@
-import { readdir, readFile } from "node:fs/promises";
-import { basename, join } from "node:path";
-import { parse } from "yaml";
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
 import { z } from "zod";
 import { AppError } from "../errors.ts";
 import { Category, Severity } from "../finding.ts";
@@ -19,17 +18,6 @@ const RegularExpression = z.string().transform((text, context) => {
   }
 });
 
-const ValidCase = z.strictObject({ name: z.string(), code: z.string() });
-
-const InvalidCase = z.strictObject({
-  name: z.string(),
-  /** 1-indexed line of `code` that the finding must stand on. */
-  line: z.int().min(1),
-  code: z.string(),
-  /** The whole `code` after the suggestion was applied; given exactly for rules with a `fix`. */
-  fixed: z.string().optional(),
-});
-
 /** Each paragraph on one line: in comments GitHub shows every line feed as a line break. */
 function unwrapped(text: string): string {
   return text
@@ -44,7 +32,7 @@ function unwrapped(text: string): string {
     .join("\n\n");
 }
 
-/** What to find, and what to say about it: the first document of a file of `rules/<language>/`. */
+/** What to find, and what to say about it: the first document of a file of `rules/<language>/`, and an entry of its list. */
 export const RuleFile = z.strictObject({
   id: z.string().regex(/^[a-z]+(-[a-z0-9]+)+$/),
   language: z.enum(ruleLanguages),
@@ -72,13 +60,6 @@ export const RuleFile = z.strictObject({
 });
 export type RuleFile = z.infer<typeof RuleFile>;
 
-/** The cases that prove a rule: the second document of its file. Only tests read it. */
-export const RuleCases = z.strictObject({
-  valid: z.array(ValidCase).min(1),
-  invalid: z.array(InvalidCase).min(1),
-});
-export type RuleCases = z.infer<typeof RuleCases>;
-
 /** The rule as ast-grep takes it. */
 export function configOf(rule: RuleFile): NapiConfig {
   return {
@@ -89,36 +70,20 @@ export function configOf(rule: RuleFile): NapiConfig {
 }
 
 /**
- * Reads `<folder>/<language>/*.yml` in the order of their names. What ast-grep says of a rule shows when it is used.
- * @throws AppError `config_invalid` that names the file and the key at fault.
+ * The rules of `<folder>/<language>.json`, in which `npm run docs` puts those of the folder together: reading each of them as
+ * YAML took a review process longer than everything else that it loads.
+ * @throws AppError `config_invalid` that names the rule and the key at fault.
  */
 export async function loadRules(folder: string, language: RuleLanguage): Promise<RuleFile[]> {
-  const names = (await readdir(join(folder, language))).filter((name) => name.endsWith(".yml")).sort();
-  return Promise.all(names.map((name) => loadRule(join(folder, language, name), language)));
+  const rules: unknown[] = JSON.parse(await readFile(join(folder, `${language}.json`), "utf8"));
+  return rules.map((rule, at) => parsed(`${language}.json, rule ${at + 1}`, RuleFile, rule));
 }
 
-async function loadRule(file: string, language: RuleLanguage): Promise<RuleFile> {
-  // The cases are more than half of a file, and a parser of YAML is slow while it is not warm.
-  const rule = await readDocument(file, 0, RuleFile);
-  if (rule.id !== basename(file, ".yml")) throw broken(file, `id: "${rule.id}" is not the file's name`);
-  if (rule.language !== language) throw broken(file, `language: "${rule.language}" is not the folder's name`);
-  return rule;
-}
-
-/** The cases of a rule, which tests run. */
-export function loadCases(folder: string, { language, id }: RuleFile): Promise<RuleCases> {
-  return readDocument(join(folder, language, `${id}.yml`), 1, RuleCases);
-}
-
-async function readDocument<Document>(
-  file: string,
-  index: number,
-  schema: z.ZodType<Document>,
-): Promise<Document> {
-  const documents = (await readFile(file, "utf8")).split(/^---$/m);
-  const parsed = schema.safeParse(readYaml(file, documents[index] ?? ""));
-  if (!parsed.success) throw broken(file, z.prettifyError(parsed.error));
-  return parsed.data;
+/** @throws AppError `config_invalid` that names the file and the key at fault. */
+export function parsed<Document>(file: string, schema: z.ZodType<Document>, value: unknown): Document {
+  const result = schema.safeParse(value);
+  if (!result.success) throw broken(file, z.prettifyError(result.error));
+  return result.data;
 }
 
 /** What ast-grep had to say against a rule. */
@@ -126,15 +91,7 @@ export function refused({ language, id }: RuleFile, error: unknown): AppError {
   return broken(`${language}/${id}.yml`, `rule: ${(error as Error).message}`, error);
 }
 
-function readYaml(file: string, text: string): unknown {
-  try {
-    return parse(text);
-  } catch (error) {
-    throw broken(file, (error as Error).message, error);
-  }
-}
-
-function broken(file: string, why: string, cause?: unknown): AppError {
+export function broken(file: string, why: string, cause?: unknown): AppError {
   return new AppError("config_invalid", `The rule file ${file} is broken: ${why}`, {
     remedy: "Mend or delete the file",
     cause,

@@ -4,10 +4,13 @@ import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { rulesFolder } from "../../src/analyzers/all-analyzers.ts";
 import { createAstGrepAnalyzer } from "../../src/analyzers/ast-grep.ts";
+import type { RuleLanguage } from "../../src/analyzers/languages.ts";
+import { loadRules } from "../../src/analyzers/rule-file.ts";
+import { readRules } from "../../src/analyzers/rule-source.ts";
 import { editedFile, wholeFile } from "./analyzed-file.ts";
 
 const { signal } = new AbortController();
-const analyzer = createAstGrepAnalyzer(rulesFolder);
+const analyzer = createAstGrepAnalyzer((language) => loadRules(rulesFolder, language));
 
 describe("the rules, run on a change", () => {
   it("see only what stands on added lines", async () => {
@@ -174,7 +177,8 @@ describe("a broken rule file", () => {
   ];
   const write = (lines: string[], name = "js-own") =>
     writeFileSync(join(folder, "javascript", `${name}.yml`), `${lines.join("\n")}\n`);
-  const run = (path = "a.js") => createAstGrepAnalyzer(folder).analyze(wholeFile(path, "own();\n"), signal);
+  const load = (language: RuleLanguage) => readRules(folder, language);
+  const run = (path = "a.js") => createAstGrepAnalyzer(load).analyze(wholeFile(path, "own();\n"), signal);
 
   it("is one that works before it is broken", async () => {
     write(good);

@@ -2,6 +2,13 @@ import { describe, expect, it } from "vitest";
 import { rulesFolder } from "../../src/analyzers/all-analyzers.ts";
 import { ruleLanguages } from "../../src/analyzers/languages.ts";
 import { loadRules } from "../../src/analyzers/rule-file.ts";
+import { readRules } from "../../src/analyzers/rule-source.ts";
+
+describe("the list of a language", () => {
+  it.each(ruleLanguages)("holds the rules as they stand in their files: %s", async (language) => {
+    expect(await loadRules(rulesFolder, language)).toEqual(await readRules(rulesFolder, language));
+  });
+});
 
 describe("the message of a rule", () => {
   it("has no line break within a paragraph, which GitHub would show", async () => {

@@ -2,8 +2,9 @@ import type { SgNode } from "@ast-grep/napi";
 import { describe, expect, it } from "vitest";
 import { rulesFolder } from "../../src/analyzers/all-analyzers.ts";
 import { dialectsOf, ruleLanguages } from "../../src/analyzers/languages.ts";
-import { configOf, loadCases, loadRules, type RuleFile } from "../../src/analyzers/rule-file.ts";
+import { configOf, loadRules, type RuleFile } from "../../src/analyzers/rule-file.ts";
 import { matchesOf } from "../../src/analyzers/rule-matches.ts";
+import { readCases } from "../../src/analyzers/rule-source.ts";
 import { loadAstGrep } from "../../src/syntax/grammars.ts";
 
 const { signal } = new AbortController();
@@ -21,7 +22,7 @@ const shown = (match: SgNode, { anchor }: RuleFile) => ({
 
 describe("a large file, searched one possible match at a time,", () => {
   it.each(rules.map((rule) => [rule.id, rule] as const))("has the matches of %s", async (_, rule) => {
-    const { valid, invalid } = await loadCases(rulesFolder, rule);
+    const { valid, invalid } = await readCases(rulesFolder, rule);
     for (const dialect of dialectsOf(rule.language)) {
       for (const { code } of [...invalid, ...valid]) {
         const root = astGrep.parse(dialect, code.repeat(2)).root();
