@@ -7,19 +7,33 @@ import { duration, thousands } from "../reporters/outcome.ts";
 import { createModel, keyOf } from "./create-model.ts";
 import { type Diagnosis, fail, ok } from "./diagnosis.ts";
 
-/** Asks each model of the environment once what it can do, and says how it will be spoken with. Rejects for a bad address. */
-export async function checkModels(env: Env & { model: ModelEnv }, signal: AbortSignal): Promise<Diagnosis> {
-  const { name, verifyName, summarizeName } = env.model;
+/** Asks each model of the environment once, and the one that stands in, what it can do, and says how it will be spoken with. Rejects for a bad address. */
+export async function checkModels(env: ModelledEnv, signal: AbortSignal): Promise<Diagnosis> {
+  const { name, verifyName, summarizeName, fallback } = env.model;
   const diagnoses: Diagnosis[] = [];
-  for (const one of new Set([name, verifyName, summarizeName])) {
-    const model = await createModel(env.model, env.pricesFile, { name: one, maxRetries: 0 });
-    const probe = await probeModel(model, signal);
-    if (probe.error === null) await keep(env, one, probe);
-    diagnoses.push(probe.error ? fail(probe.error) : diagnosed(env.model, one, probe));
-  }
+  for (const one of new Set([name, verifyName, summarizeName])) diagnoses.push(await check(env, one, signal));
+  if (fallback) diagnoses.push(asFallback(await check({ ...env, model: fallback }, fallback.name, signal)));
   const worst = diagnoses.find(({ state }) => state === "fail") ?? diagnoses[0];
   return { state: "ok", remedy: null, ...worst, says: diagnoses.map(({ says }) => says).join("; ") };
 }
+
+type ModelledEnv = Env & { model: ModelEnv };
+
+async function check(env: ModelledEnv, name: string, signal: AbortSignal): Promise<Diagnosis> {
+  const model = await createModel(env.model, env.pricesFile, { name, maxRetries: 0 });
+  const probe = await probeModel(model, signal);
+  if (probe.error) return fail(probe.error);
+  await keep(env, name, probe);
+  return diagnosed(env.model, name, probe);
+}
+
+/** What is to be done is said in the names of the other models' variables. */
+const asFallback = ({ state, says, remedy }: Diagnosis): Diagnosis => ({
+  ...{ state, says: `to stand in for it: ${says}` },
+  remedy:
+    remedy &&
+    "Check HUNKWISE_FALLBACK_MODEL, HUNKWISE_FALLBACK_BASE_URL and HUNKWISE_FALLBACK_API_KEY, or unset them.",
+});
 
 function diagnosed(env: ModelEnv, name: string, probe: ModelProbe): Diagnosis {
   const told = env.contextIsConfigured ? null : probe.contextTokens;
@@ -50,11 +64,7 @@ const remedyFor = (best: string) =>
     : `Set HUNKWISE_PROTOCOL to auto or to ${best}.`;
 
 /** So that a server that was put in order is not taken for what it was. Folders are not created: this command changes nothing else. */
-async function keep(
-  { dataDir, model }: Env & { model: ModelEnv },
-  name: string,
-  probe: ModelProbe,
-): Promise<void> {
+async function keep({ dataDir, model }: ModelledEnv, name: string, probe: ModelProbe): Promise<void> {
   for (const folder of [dataDir, cacheFolder()]) {
     const there = folder === null ? null : await stat(folder).catch(() => null);
     if (there?.isDirectory()) await openKnownModels(folder).remember(keyOf(model, name), abilityOf(probe));

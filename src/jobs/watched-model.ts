@@ -2,9 +2,10 @@ import { AppError } from "../errors.ts";
 import { eachRole, factsOf, type Model, type Models } from "../llm/model.ts";
 import type { ReviewResult } from "../review/review-result.ts";
 
-/** The models of a review, and the fault that the last request to any of them ended with. */
+/** The models of a review, and the fault because of which something of it is missing. */
 export interface WatchedModels {
   models: Models;
+  /** A loop ends with its fault, whatever is answered to others after it. Of several, the one that decides what is to be done. */
   lastFault(): AppError | undefined;
 }
 
@@ -15,16 +16,20 @@ export function watchModels(models: Models): WatchedModels {
     costOf: (usage) => model.costOf?.(usage) ?? null,
     async respond(request, signal) {
       try {
-        const turn = await model.respond(request, signal);
-        fault = undefined;
-        return turn;
+        return await model.respond(request, signal);
       } catch (error) {
-        fault = error instanceof AppError ? error : undefined;
+        if (error instanceof AppError && weightOf(error) >= weightOf(fault)) fault = error;
         throw error;
       }
     },
   });
   return { lastFault: () => fault, models: eachRole(models, watch) };
+}
+
+/** Nothing helps against a budget that is spent, and another try against what passes. */
+function weightOf(fault: AppError | undefined): number {
+  if (fault === undefined) return 0;
+  return fault.code === "budget_spent" ? 3 : fault.retryable ? 2 : 1;
 }
 
 /**

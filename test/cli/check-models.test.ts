@@ -58,6 +58,21 @@ describe("what doctor says of models", () => {
     expect(one.diagnosis).toMatchObject({ state: "fail", remedy: expect.stringMatching(/^Choose a model/) });
   });
 
+  it("is about the model that stands in as well, and a bad one is found before it is needed", async () => {
+    const spare = { HUNKWISE_FALLBACK_MODEL: "spare" };
+    const { diagnosis } = await check([{ tool_calls: calls }, { content: "5" }, asJson], spare);
+    expect(diagnosis.state).toBe("ok");
+    expect(diagnosis.says).toMatch(/^big .* native; to stand in for it: spare answers .* protocol text$/);
+
+    const absent = { fault: "status", status: 404, body: { error: { message: "no such model" } } } as const;
+    const { diagnosis: bad } = await check([{ tool_calls: calls }, absent], spare);
+    expect(bad).toMatchObject({
+      state: "fail",
+      remedy: expect.stringMatching(/^Check HUNKWISE_FALLBACK_MODEL/),
+    });
+    expect(bad.says).toMatch(/; to stand in for it: .* has no model "spare"/);
+  });
+
   it("is remembered for reviews where there is a data folder, and creates none", async () => {
     expect(existsSync((await check([{ tool_calls: calls }])).dataDir)).toBe(false);
     mkdirSync(join(root.path, "there"));

@@ -19,14 +19,28 @@ describe("watched models", () => {
   const request = { messages: [], tools: [], maxOutputTokens: 1 };
   const { signal } = new AbortController();
 
-  it("tell the fault of the last request, whatever it was for", async () => {
+  it("tell a fault although another loop was answered after it: what failed is missing", async () => {
     const models = { ...forAllRoles(scriptedModel([{ content: "ok" }])), verify: scriptedModel([passing]) };
     const watched = watchModels(models);
 
     await expect(watched.models.verify.respond(request, signal)).rejects.toBe(passing);
-    expect(watched.lastFault()).toBe(passing);
     await watched.models.review.respond(request, signal);
-    expect(watched.lastFault()).toBeUndefined();
+    expect(watched.lastFault()).toBe(passing);
+  });
+
+  it("tell of several faults the one that decides: a spent budget, else one that passes, else the last", async () => {
+    const spent = new AppError("budget_spent", "used up");
+    const told = async (...faults: AppError[]) => {
+      const watched = watchModels(forAllRoles(scriptedModel(faults)));
+      for (const fault of faults)
+        await expect(watched.models.review.respond(request, signal)).rejects.toBe(fault);
+      return watched.lastFault();
+    };
+    const other = new AppError("model_refused", "too long");
+    expect(await told(lasting, other)).toBe(other);
+    expect(await told(passing, lasting)).toBe(passing);
+    expect(await told(lasting, spent, passing)).toBe(spent);
+    expect(await told()).toBeUndefined();
   });
 });
 
