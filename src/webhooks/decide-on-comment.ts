@@ -4,11 +4,12 @@ import {
   parseIssueCommentEvent,
   parseReviewCommentEvent,
 } from "../github/payload.ts";
+import { keyOf } from "../jobs/new-jobs.ts";
 import { asks, dismisses } from "../ledger/words.ts";
 import type { NewJob, Task } from "../queue/job.ts";
 import { cutBytes } from "../text/cut.ts";
 import { type AskedFor, parseCommand, type ReviewCommand, speaksToAnother } from "./commands.ts";
-import { askedReview, type Decision, ignore, keyOf, start, unusable } from "./decision.ts";
+import { askedReview, type Decision, ignore, start, unusable } from "./decision.ts";
 
 /** More of a reply is not kept with its job; GitHub takes 65,536 characters. */
 const mostReplyBytes = 20_000;

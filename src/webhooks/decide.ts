@@ -1,11 +1,16 @@
 import { z } from "zod";
 import { changesReviewability, parseMergeGroupEvent, parsePullRequestEvent } from "../github/payload.ts";
+import { eventReview } from "../jobs/new-jobs.ts";
 import type { NewJob } from "../queue/job.ts";
 import { decideOnIssueComment, decideOnReviewComment } from "./decide-on-comment.ts";
+import { decideOnInstallation, decideOnRepositories } from "./decide-on-installation.ts";
 import { decideOnCheckRun, decideOnCheckSuite } from "./decide-on-rerun.ts";
-import { type DecideOptions, type Decision, ignore, keyOf, start, unusable } from "./decision.ts";
+import { type DecideOptions, type Decision, ignore, start, unusable } from "./decision.ts";
 
-/** Every event and action that can start a job; the App subscribes to these and acts on nothing else. */
+/**
+ * Every event and action that can start a job; the App acts on nothing else. To those about installations nobody can subscribe:
+ * GitHub sends them to every App (https://docs.github.com/en/webhooks/webhook-events-and-payloads#installation).
+ */
 export const handledEvents = [
   "pull_request.opened",
   "pull_request.reopened",
@@ -19,6 +24,9 @@ export const handledEvents = [
   "check_run.rerequested",
   "check_suite.rerequested",
   "merge_group.checks_requested",
+  "installation.deleted",
+  "installation.unsuspend",
+  "installation_repositories.removed",
 ] as const;
 type HandledEvent = (typeof handledEvents)[number];
 
@@ -50,6 +58,11 @@ export function decide(event: string, payload: unknown, options: DecideOptions):
       return decideOnCheckSuite(payload, options);
     case "merge_group.checks_requested":
       return decideOnMergeGroup(payload);
+    case "installation.deleted":
+    case "installation.unsuspend":
+      return decideOnInstallation(payload);
+    case "installation_repositories.removed":
+      return decideOnRepositories(payload);
     case "pull_request.synchronize":
       return decideOnPullRequest(payload, { quietMs: options.pushWindowMs });
     case "pull_request.edited":
@@ -69,12 +82,7 @@ function decideOnPullRequest(payload: unknown, waiting: Pick<NewJob, "quietMs"> 
   const parsed = parsePullRequestEvent(payload);
   if ("lacks" in parsed) return unusable(parsed.lacks);
   const { repository, pull, headSha } = parsed.event;
-  const task = {
-    ...{ kind: "review" as const, mode: "new" as const, again: false },
-    ...{ repository, pull, headSha, trigger: `event#${pull}` },
-    ...{ thread: null, commentId: null, requestedBy: null },
-  };
-  return start({ task, serialKey: keyOf(repository, pull), coalesce: true, priority: 0, ...waiting });
+  return start(eventReview(repository, pull, headSha, waiting));
 }
 
 function decideOnMergeGroup(payload: unknown): Decision {

@@ -1,4 +1,5 @@
-import type { NewJob, RepositoryRef, ReviewTask } from "../queue/job.ts";
+import { keyOf } from "../jobs/new-jobs.ts";
+import type { NewJob, ReviewTask } from "../queue/job.ts";
 
 /** What follows from a delivery. */
 export type Decision = { jobs: [NewJob, ...NewJob[]] } | { ignored: string };
@@ -16,9 +17,6 @@ export interface DecideOptions {
 export const ignore = (ignored: string): Decision => ({ ignored });
 export const start = (job: NewJob): Decision => ({ jobs: [job] });
 export const unusable = (path: string) => ignore(`the payload has no usable ${path}`);
-
-/** Jobs of one pull request never run at the same time. */
-export const keyOf = (repository: RepositoryRef, pull: number) => `${repository.id}#${pull}`;
 
 type Asked = Pick<ReviewTask, "repository" | "pull" | "trigger" | "requestedBy"> & Partial<ReviewTask>;
 

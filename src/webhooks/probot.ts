@@ -43,9 +43,12 @@ export function createProbot(
   return new Probot({ appId, privateKey, secret, baseUrl, request: transport, log: quiet, Octokit });
 }
 
-/** The token reaches these repositories and no others: by id, or by name where only that is known. */
+/**
+ * The token reaches these repositories and no others: by id, or by name where only that is known. Where neither is given, it
+ * reaches all of the installation.
+ */
 type Reach =
-  | { repositoryIds: readonly number[]; repositoryNames?: never }
+  | { repositoryIds?: readonly number[]; repositoryNames?: never }
   | { repositoryNames: readonly string[]; repositoryIds?: never };
 
 export type TokenScope = Reach & {
@@ -64,9 +67,8 @@ export function installationAuth(probot: Probot): InstallationAuth {
     const octokit = await probot.auth();
     try {
       const options = {
-        ...(repositoryNames
-          ? { repositoryNames: [...repositoryNames] }
-          : { repositoryIds: [...repositoryIds] }),
+        ...(repositoryNames && { repositoryNames: [...repositoryNames] }),
+        ...(repositoryIds && { repositoryIds: [...repositoryIds] }),
         ...(permissions && { permissions }),
         refresh: renew,
       };
@@ -77,6 +79,25 @@ export function installationAuth(probot: Probot): InstallationAuth {
     } catch (error) {
       throw toAppError(error, `POST /app/installations/${installation}/access_tokens`);
     }
+  };
+}
+
+/** GitHub takes a JSON web token of an App for ten minutes at most; less than that, for clocks differ. */
+const appTokenMs = 5 * 60_000;
+
+/**
+ * The App's own JSON web token, which GitHub's pages about the App itself take. Kept for some minutes: what GitHub says to have
+ * changed, it says to one token (ETags).
+ */
+export function appAuth(probot: Probot, now: () => number = Date.now) {
+  let kept = { token: "", until: 0 };
+  return async ({ renew }: { renew: boolean }): Promise<string> => {
+    if (!renew && now() < kept.until) return kept.token;
+    const octokit = await probot.auth();
+    const { token } = (await octokit.auth({ type: "app" })) as { token: string };
+    registerSecret(token);
+    kept = { token, until: now() + appTokenMs };
+    return token;
   };
 }
 

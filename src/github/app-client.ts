@@ -1,0 +1,225 @@
+import { z } from "zod";
+import { AppError } from "../errors.ts";
+import type { GitHubClient } from "./client.ts";
+import type { AppIdentity } from "./own-text.ts";
+import type { CommentRef, RepositoryApi } from "./pull-request-api.ts";
+import { createRepositoryApi, read } from "./repository-client.ts";
+
+/*
+ * What an App asks about itself, and an installation about all that it reaches. Lists are read page by page, newest first where
+ * GitHub gives them so, and with what is known from the last time: GitHub answers 304 to an ETag while nothing has changed. Its
+ * ETags are good with the token alone that got them (https://github.com/eclipse-csi/otterdog/issues/201), and tokens live an
+ * hour: a whole answer is always to be expected as well.
+ */
+
+/** One page of a list, to be kept until it is read again. */
+export interface KnownPage<Item> {
+  etag: string | null;
+  /** Where the next page is; null after the last. */
+  next: string | null;
+  items: Item[];
+}
+
+export interface ReadPage<Item> extends KnownPage<Item> {
+  /** Whether GitHub answered in full; otherwise the page is as it was. */
+  isFresh: boolean;
+}
+
+export type Pages<Item> = AsyncIterable<ReadPage<Item>>;
+type Known<Item> = readonly KnownPage<Item>[];
+
+/** Times are milliseconds since 1970. */
+export interface Installation {
+  id: number;
+  createdAt: number;
+  isSuspended: boolean;
+}
+
+export interface InstalledRepository {
+  id: number;
+  owner: string;
+  name: string;
+  /** Open, neither archived nor disabled, and with an open issue or pull request. */
+  isBusy: boolean;
+}
+
+export interface OpenPull {
+  number: number;
+  headSha: string;
+  baseRef: string;
+  updatedAt: number;
+}
+
+/** One attempt of GitHub to deliver a webhook. */
+export interface DeliveryAttempt {
+  id: number;
+  /** The same for all attempts at a delivery. */
+  guid: string;
+  at: number;
+  event: string;
+  action: string | null;
+  /** Somebody answered it with a success. */
+  isDelivered: boolean;
+}
+
+/** GitHub as the App itself. Rejects with an AppError of a `github_*` code. */
+export interface AppApi {
+  installations(known: Known<Installation>): Pages<Installation>;
+  /** Null where the App is not installed any more. */
+  installation(id: number): Promise<Installation | null>;
+  /** Newest first; GitHub keeps them for three days. */
+  deliveries(known: Known<DeliveryAttempt>): Pages<DeliveryAttempt>;
+  /** What was sent. */
+  payload(attempt: number): Promise<unknown>;
+}
+
+interface Place {
+  owner: string;
+  name: string;
+}
+
+/** GitHub as an installation, for all of its repositories. */
+export interface InstallationApi {
+  repositories(known: Known<InstalledRepository>): Pages<InstalledRepository>;
+  /** Open pull requests; those in which something happened last come first. */
+  pulls(repository: Place, known: Known<OpenPull>): Pages<OpenPull>;
+  /** Whether we have shown at a comment that it was seen; true as well where it is gone. */
+  wasSeen(repository: Place, comment: CommentRef): Promise<boolean>;
+  repository(repository: Place): RepositoryApi;
+}
+
+const Time = z.iso.datetime().transform((text) => Date.parse(text));
+const InstallationShape = z
+  .object({ id: z.int(), created_at: Time, suspended_at: z.string().nullish() })
+  .transform(({ id, created_at: createdAt, suspended_at }) => ({
+    ...{ id, createdAt, isSuspended: typeof suspended_at === "string" },
+  }));
+const Repository = z
+  .object({
+    id: z.int(),
+    name: z.string(),
+    owner: z.object({ login: z.string() }),
+    archived: z.boolean().nullish(),
+    disabled: z.boolean().nullish(),
+    // Pull requests are counted along.
+    open_issues_count: z.int().catch(1),
+  })
+  .transform(({ id, name, owner, archived, disabled, open_issues_count: open }) => ({
+    ...{ id, name, owner: owner.login, isBusy: !archived && !disabled && open > 0 },
+  }));
+const Pull = z
+  .object({
+    number: z.int(),
+    head: z.object({ sha: z.string() }),
+    base: z.object({ ref: z.string() }),
+    updated_at: Time,
+  })
+  .transform(({ number, head, base, updated_at: updatedAt }) => ({
+    ...{ number, headSha: head.sha, baseRef: base.ref, updatedAt },
+  }));
+const Attempt = z
+  .object({
+    id: z.int(),
+    guid: z.string().regex(/^[\w-]{1,100}$/),
+    delivered_at: Time,
+    event: z.string(),
+    action: z.string().nullish(),
+    status_code: z.int().catch(0),
+  })
+  .transform(({ id, guid, delivered_at: at, event, action = null, status_code: status }) => ({
+    ...{ id, guid, at, event, action, isDelivered: status >= 200 && status < 300 },
+  }));
+const Payload = z.object({ request: z.object({ payload: z.unknown() }) });
+const Reactions = z.array(z.object({ user: z.object({ login: z.string() }).nullish() }));
+
+const listOf =
+  <Item>(shape: z.ZodType<Item>, what: string) =>
+  (data: unknown) =>
+    read(z.array(shape), data, what);
+
+/** @param client sends the App's own JSON web token */
+export function createAppApi(client: GitHubClient): AppApi {
+  const { rest } = client;
+  return {
+    installations: (known) =>
+      pages(client, "/app/installations?per_page=100", listOf(InstallationShape, "installations"), known),
+
+    async installation(id) {
+      const answer = await unlessGone(rest.apps.getInstallation({ installation_id: id }));
+      return answer === null ? null : read(InstallationShape, answer.data, "installation");
+    },
+
+    deliveries: (known) =>
+      pages(client, "/app/hook/deliveries?per_page=100", listOf(Attempt, "deliveries"), known),
+
+    async payload(attempt) {
+      const { data } = await rest.apps.getWebhookDelivery({ delivery_id: attempt });
+      return read(Payload, data, "delivery").request.payload;
+    },
+  };
+}
+
+/** @param client sends a token for all repositories of the installation */
+export function createInstallationApi(client: GitHubClient, app: AppIdentity): InstallationApi {
+  const { rest } = client;
+  const Listed = z.object({ repositories: z.array(Repository) });
+  return {
+    repositories: (known) =>
+      pages(
+        client,
+        "/installation/repositories?per_page=100",
+        (data) => read(Listed, data, "repositories").repositories,
+        known,
+      ),
+
+    pulls: ({ owner, name }, known) =>
+      pages(
+        client,
+        `/repos/${owner}/${name}/pulls?state=open&sort=updated&direction=desc&per_page=100`,
+        listOf(Pull, "pull requests"),
+        known,
+      ),
+
+    async wasSeen({ owner, name: repo }, { id: comment_id, thread }) {
+      const asked = { owner, repo, comment_id, content: "eyes", per_page: 100 } as const;
+      const answer = await unlessGone(
+        thread === null
+          ? rest.reactions.listForIssueComment(asked)
+          : rest.reactions.listForPullRequestReviewComment(asked),
+      );
+      if (answer === null) return true;
+      return read(Reactions, answer.data, "reactions").some(({ user }) => user?.login === `${app.slug}[bot]`);
+    },
+
+    repository: ({ owner, name: repo }) => createRepositoryApi({ client, owner, repo, app }),
+  };
+}
+
+async function* pages<Item>(
+  client: GitHubClient,
+  path: string,
+  itemsOf: (data: unknown) => Item[],
+  known: Known<Item>,
+): AsyncGenerator<ReadPage<Item>> {
+  let next: string | null = path;
+  for (let number = 0; next !== null; number++) {
+    const before: KnownPage<Item> | undefined = known[number];
+    const answer = await client.page(next, before?.etag ?? null);
+    const page: ReadPage<Item> | undefined = answer
+      ? { etag: answer.etag, next: answer.next, items: itemsOf(answer.data), isFresh: true }
+      : before && { ...before, isFresh: false };
+    if (!page) throw new AppError("github_failed", `GitHub knows an ETag of ${path} that nobody named`);
+    yield page;
+    next = page.next;
+  }
+}
+
+/** Null where GitHub says that there is no such thing. */
+async function unlessGone<T>(asked: Promise<T>): Promise<T | null> {
+  try {
+    return await asked;
+  } catch (error) {
+    if (error instanceof AppError && error.code === "github_not_found") return null;
+    throw error;
+  }
+}
