@@ -9,6 +9,7 @@ export type ErrorCode =
   | "revision_unknown"
   | "too_large"
   | "data_folder_unusable"
+  | "database_unreachable"
   | "disk_full"
   | "model_unauthorized"
   | "model_rate_limited"
@@ -75,6 +76,7 @@ const saidInPublic: Partial<Record<ErrorCode, string>> = {
   git_failed: "git failed where Hunkwise runs",
   repository_unavailable: "git could not fetch the repository",
   data_folder_unusable: "the data folder of Hunkwise cannot be used",
+  database_unreachable: "the database of Hunkwise cannot be used",
   disk_full: "the disk of Hunkwise's data folder is full",
 };
 

@@ -1,5 +1,6 @@
 import type { Database } from "./database.ts";
 import { githubLimits, type PaceLimits } from "./pace.ts";
+import { openPostgresDatabase } from "./postgres-database.ts";
 import { createNotes } from "./sql-notes.ts";
 import { createPace } from "./sql-pace.ts";
 import { SqlQueue } from "./sql-queue.ts";
@@ -25,8 +26,11 @@ export interface StoresPlace {
  * Opens all that is kept in the database, and brings its schema up to date. Any number of processes may do so at once.
  * @throws AppError `data_folder_unusable`; `database_unreachable`, which never shows the password.
  */
-export async function openStores({ dataFolder, ...options }: StoresPlace & StoreOptions): Promise<Stores> {
-  return createStores(openSqliteDatabase(dataFolder), options);
+export async function openStores(options: StoresPlace & StoreOptions): Promise<Stores> {
+  const { databaseUrl, dataFolder } = options;
+  const database =
+    databaseUrl === null ? openSqliteDatabase(dataFolder) : await openPostgresDatabase(databaseUrl);
+  return createStores(database, options);
 }
 
 /** The stores in the file `queue.db` of the data folder, at once. */

@@ -4,6 +4,7 @@ import type { Notes } from "./notes.ts";
 const read = "SELECT text FROM note WHERE name = :name";
 const write = `INSERT INTO note (name, text, written_at) VALUES (:name, :text, :now)
   ON CONFLICT (name) DO UPDATE SET text = excluded.text, written_at = excluded.written_at`;
+const remove = "DELETE FROM note WHERE name = :name";
 
 /** Notes beside the queue. It purges them by age: whoever still needs one writes it again. */
 export function createNotes(database: Database, now: () => number): Notes {
@@ -15,6 +16,10 @@ export function createNotes(database: Database, now: () => number): Notes {
 
     async write(name, text) {
       await database.run(write, { name, text, now: now() });
+    },
+
+    async remove(name) {
+      await database.run(remove, { name });
     },
   };
 }

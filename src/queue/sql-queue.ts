@@ -49,6 +49,7 @@ const WaitingRow = z.object({
 type WaitingRow = z.infer<typeof WaitingRow>;
 const NewerRow = z.object({ head: z.string().nullable(), run_after: z.int() });
 const ClaimedRow = z.object({ serial_key: z.string(), coalesces: z.int() });
+const RunningRow = z.object({ jobs: z.int() });
 const CountRow = z.object({ state: z.enum(["waiting", "active", "done", "failed"]), jobs: z.int() });
 
 /** The queue in whichever database: what it means stands here and in its statements, once. */
@@ -165,14 +166,17 @@ export class SqlQueue implements Queue {
     return (await this.#database.run(statements.knows, { serialKey, head })).rows.length > 0;
   }
 
-  forget(installation: number, repositories: readonly number[] | null): Promise<number> {
+  forget(installation: number, repositories: readonly number[] | null): Promise<{ running: number }> {
     return this.#database.transaction(async (run) => {
-      let rows = 0;
+      let running = 0;
       for (const repository of repositories ?? [null]) {
-        rows += (await run(statements.forgetJobs, { installation, repository })).changes;
-        rows += (await run(statements.forgetSpending, { installation, repository })).changes;
+        await run(statements.forgetJobs, { installation, repository });
+        await run(statements.forgetSpending, { installation, repository });
+        const { rows } = await run(statements.running, { installation, repository });
+        running += RunningRow.parse(rows[0]).jobs;
       }
-      return rows;
+      if (repositories === null) await run(statements.forgetClaims, { installation });
+      return { running };
     });
   }
 

@@ -69,11 +69,15 @@ export const statements = {
   endLeases:
     "UPDATE job SET lease_until = :now WHERE state = 'active' AND lease_until > :now AND worker = :worker",
   knows: `SELECT 1 AS known FROM job WHERE serial_key = :serialKey AND head = :head
-    AND (state IN ('waiting', 'active') OR outcome IN ('done', 'skipped')) LIMIT 1`,
+    AND (state IN ('waiting', 'active') OR outcome = 'done') LIMIT 1`,
   forgetJobs: `DELETE FROM job WHERE state <> 'active' AND installation = :installation
     AND (repository = :repository OR :repository IS NULL)`,
   forgetSpending: `DELETE FROM spending WHERE installation = :installation
     AND (repository = :repository OR :repository IS NULL)`,
+  forgetClaims: "DELETE FROM last_claim WHERE installation = :installation",
+  // A job that is about no repository, as the one that purges, does not stand in its own way.
+  running: `SELECT count(*) AS jobs FROM job WHERE state = 'active' AND installation = :installation
+    AND repository IS NOT NULL AND (repository = :repository OR :repository IS NULL)`,
   check: "INSERT INTO pulse (id, at) VALUES (1, :now) ON CONFLICT (id) DO UPDATE SET at = excluded.at",
   countByState: "SELECT state, count(*) AS jobs FROM job GROUP BY state",
   oldestThatMayRun: `SELECT min(CASE candidate.state WHEN 'active' THEN candidate.lease_until ELSE candidate.run_after END)

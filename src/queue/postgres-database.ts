@@ -1,0 +1,188 @@
+import pg from "pg";
+import { AppError } from "../errors.ts";
+import type { Database, Parameters, Result, Run } from "./database.ts";
+import { postgresMigrations } from "./postgres-migrations.ts";
+
+/** Where our tables are, beside whatever else the database holds. */
+const schema = "hunkwise";
+/** Names our lock among the advisory ones of a database; any number will do that stays the same. */
+const lock = 4_867_753;
+
+/**
+ * In milliseconds. Nothing waits for ever: not for a connection, a statement or an answer, and nobody for a process that was
+ * frozen in the middle of a transaction, which holds the lock of them all.
+ */
+const limits = { turn: 10_000, connect: 5_000, statement: 10_000, idleInTransaction: 5_000, answer: 15_000 };
+
+const session = `SET search_path TO ${schema}; SET statement_timeout = ${limits.statement};
+  SET idle_in_transaction_session_timeout = ${limits.idleInTransaction}`;
+
+/** As in SQLite one transaction runs at a time, whichever process it is of: what it read stays true until it ends. */
+const begin = `BEGIN; SELECT pg_advisory_xact_lock(${lock})`;
+
+/**
+ * Opens our schema in a Postgres database, creating it as needed, and brings it up to date. Connections that break, as when
+ * Postgres is started again, are replaced.
+ * @throws AppError `database_unreachable`, naming the place and never the password.
+ */
+export async function openPostgresDatabase(url: string): Promise<Database> {
+  const pool = new pg.Pool({
+    connectionString: url,
+    application_name: "hunkwise",
+    connectionTimeoutMillis: limits.connect,
+    query_timeout: limits.answer,
+    keepAlive: true,
+    types: { getTypeParser },
+    onConnect: async (client) => void (await client.query(session)),
+  });
+  // What breaks is heard of by whoever uses it, and dropped by the pool when nobody does.
+  pool.on("error", () => {});
+  pool.on("connect", (client) => client.on("error", () => {}));
+  const place = placeOf(url);
+  const database = new PostgresDatabase(pool, place);
+  try {
+    await migrate(database, place);
+    return database;
+  } catch (error) {
+    await database.close();
+    throw error;
+  }
+}
+
+class PostgresDatabase implements Database {
+  readonly #pool: pg.Pool;
+  readonly #place: string;
+  /** The end of the line of transactions: those that wait for each other need no connection meanwhile. */
+  #line: Promise<unknown> = Promise.resolve();
+
+  constructor(pool: pg.Pool, place: string) {
+    this.#pool = pool;
+    this.#place = place;
+  }
+
+  run: Run = (sql, parameters) => this.#withClient((client) => execute(client, sql, parameters));
+
+  transaction<T>(work: (run: Run) => Promise<T>): Promise<T> {
+    const end = performance.now() + limits.turn;
+    const done = this.#line.then(() => {
+      if (performance.now() > end) throw unreachable(this.#place, "too much is waiting for it");
+      return this.#withClient((client) => inTransaction(client, work));
+    });
+    this.#line = done.catch(() => {});
+    return done;
+  }
+
+  async close(): Promise<void> {
+    if (!this.#pool.ending) await this.#pool.end();
+  }
+
+  async #withClient<T>(work: (client: pg.PoolClient) => Promise<T>): Promise<T> {
+    let client: pg.PoolClient | undefined;
+    try {
+      client = await this.#pool.connect();
+      const result = await work(client);
+      client.release();
+      return result;
+    } catch (error) {
+      // Whoever caused an error in a statement may go on; nobody knows what became of a connection after any other.
+      client?.release(!isOurFault(error));
+      throw isOurFault(error) || error instanceof AppError
+        ? error
+        : unreachable(this.#place, reasonOf(error), error);
+    }
+  }
+}
+
+async function inTransaction<T>(client: pg.PoolClient, work: (run: Run) => Promise<T>): Promise<T> {
+  await client.query(begin);
+  try {
+    const result = await work((sql, parameters) => execute(client, sql, parameters));
+    await client.query("COMMIT");
+    return result;
+  } catch (error) {
+    // Where this fails as well, the connection is gone, and the transaction with it.
+    await client.query("ROLLBACK").catch(() => {});
+    throw error;
+  }
+}
+
+async function execute(client: pg.PoolClient, sql: string, parameters: Parameters = {}): Promise<Result> {
+  const { text, names } = numbered(sql);
+  const { rows, rowCount } = await client.query(
+    text,
+    names.map((name) => storable(parameters[name])),
+  );
+  return { rows, changes: rowCount ?? 0 };
+}
+
+/** The statement with `$1` in place of the first name, and so on. */
+const numbered = (() => {
+  const known = new Map<string, { text: string; names: string[] }>();
+  return (sql: string) => {
+    const seen = known.get(sql);
+    if (seen) return seen;
+    const names = [...new Set(Array.from(sql.matchAll(/:(\w+)/g), ([, name = ""]) => name))];
+    const text = sql.replaceAll(/:(\w+)/g, (_, name: string) => `$${names.indexOf(name) + 1}`);
+    known.set(sql, { text, names });
+    return { text, names };
+  };
+})();
+
+/** Postgres keeps no NUL in a text. */
+const storable = (value: string | number | null | undefined) =>
+  typeof value === "string" ? value.replaceAll("\0", "\u{fffd}") : (value ?? null);
+
+/** All our integers are BIGINT, and none is beyond what a number holds. */
+function getTypeParser(oid: number, format?: "text" | "binary") {
+  if (oid === pg.types.builtins.INT8 && format !== "binary") return Number;
+  return pg.types.getTypeParser(oid, format);
+}
+
+async function migrate(database: Database, place: string): Promise<void> {
+  await database.transaction(async (run) => {
+    const { rows } = await run(
+      `SELECT to_regnamespace('${schema}') AS schema, to_regclass('version') AS version`,
+    );
+    // Who may use a schema need not be somebody who may create one.
+    if (rows[0]?.schema === null) await run(`CREATE SCHEMA ${schema}`);
+    if (rows[0]?.version === null) {
+      await run("CREATE TABLE version (steps BIGINT NOT NULL)");
+      await run("INSERT INTO version (steps) VALUES (0)");
+    }
+    const taken = Number((await run("SELECT steps FROM version")).rows[0]?.steps);
+    const steps = postgresMigrations.length;
+    if (taken > steps) {
+      throw new AppError(
+        "database_unreachable",
+        `The database at ${place} has schema ${taken}, written by a newer Hunkwise`,
+        { remedy: `Start that version again, or name another database: this one knows schema ${steps}.` },
+      );
+    }
+    for (const step of postgresMigrations.slice(taken)) await run(step);
+    if (taken < steps) await run("UPDATE version SET steps = :steps", { steps });
+  });
+}
+
+/** Constraints (class 23), values (22) and statements (42) that Postgres does not take; everything else may pass. */
+const isOurFault = (error: unknown) =>
+  error instanceof pg.DatabaseError && /^(22|23|42)/.test(error.code ?? "");
+
+function unreachable(place: string, why: string, cause?: unknown): AppError {
+  return new AppError("database_unreachable", `Cannot use the database at ${place}: ${why}`, {
+    remedy: "Start Postgres, or correct DATABASE_URL.",
+    retryable: true,
+    cause,
+  });
+}
+
+/** Of several addresses that were tried the first one's reason; the error of them all has no words. */
+function reasonOf(error: unknown): string {
+  if (error instanceof AggregateError) return reasonOf(error.errors[0]);
+  return error instanceof Error ? error.message : String(error);
+}
+
+/** Host, port and database of the URL, without who logs in. */
+function placeOf(url: string): string {
+  const { host, pathname } = new URL(url);
+  return `${host || "this machine"}${pathname}`;
+}
