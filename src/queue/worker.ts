@@ -2,6 +2,7 @@ import { errorLine } from "../errors.ts";
 import type { ClaimedJob, Outcome } from "./job.ts";
 import type { Queue } from "./queue.ts";
 import { type JobTools, type JobWatch, runJob, type WorkerLog } from "./run-job.ts";
+import { sleepUnlessAborted } from "./sleep.ts";
 import { isDeadWorker, ownWorkerName } from "./worker-name.ts";
 
 export type { JobTools, WorkerLog } from "./run-job.ts";
@@ -127,9 +128,9 @@ export function startWorker(options: WorkerOptions): Worker {
       wake();
       const over = new AbortController();
       const ended = loops.then(() => "ended" as const);
-      const handlers = sleepUnlessAborted(Math.max(0, graceMs - handBackMs), over.signal).then(() => {
+      const handlers = sleep(Math.max(0, graceMs - handBackMs), over.signal).then(() => {
         graceOver.abort();
-        return sleepUnlessAborted(handBackMs, over.signal);
+        return sleep(handBackMs, over.signal);
       });
       const how = await Promise.race([ended, handlers]).finally(() => over.abort());
       if (how !== "ended") log.warn({}, "The queue did not take every job back; their leases will run out");
@@ -167,16 +168,4 @@ async function purgeAgainAndAgain({ queue, log, sleep, signal, retentionMs }: Pu
     });
     await sleep(purgeEveryMs, signal);
   }
-}
-
-/** Resolves after `ms`, or as soon as the signal fires. */
-async function sleepUnlessAborted(ms: number, signal: AbortSignal): Promise<void> {
-  if (signal.aborted) return;
-  const { promise, resolve } = Promise.withResolvers<void>();
-  const timer = setTimeout(resolve, ms);
-  const wakeUp = () => resolve();
-  signal.addEventListener("abort", wakeUp);
-  await promise;
-  clearTimeout(timer);
-  signal.removeEventListener("abort", wakeUp);
 }

@@ -117,6 +117,24 @@ describe("a worker", () => {
     }
   });
 
+  it("tells once how long a job waited, and each time how it was done with it and how long that took", async () => {
+    const told: string[] = [];
+    const watch: WorkerOptions["watch"] = {
+      began: (_, waitedMs) => void told.push(`waited ${waitedMs >= 60_000}`),
+      ended: (_, how, tookMs) => void told.push(`${how} ${tookMs >= 0}`),
+    };
+    await queue.enqueue(reviewJob(1));
+    ahead += 60_000;
+    const handle = async ({ attempt }: ClaimedJob) => {
+      if (attempt === 1) throw outage(1);
+      return done;
+    };
+    start(handle, { watch, now: () => Date.now() + ahead });
+    await until(async () => (await states()).done === 1);
+    await until(() => told.length === 3);
+    expect(told).toEqual(["waited true", "retried true", "done true"]);
+  });
+
   it("goes on when the queue could not be read", async () => {
     let broken = true;
     const claim = queue.claim.bind(queue);
