@@ -31,15 +31,22 @@ export function createPacings({ stores, gapMs, warn, clock }: PacingsOptions = {
   };
 }
 
+/** The notes that are kept of an installation's traffic, by name. */
+export const trafficNotes = (installation: number) => ({
+  read: `refused-reads/${installation}`,
+  write: `refused-writes/${installation}`,
+});
+
 /** The part of the database that concerns the traffic of one installation. */
 function sharedPace(pace: Pace, notes: Notes, installation: number): SharedPace {
-  const refusals = (kind: "read" | "write") => `refused-${kind}s/${installation}`;
+  const refusals = trafficNotes(installation);
   return {
     reserve: (write) => pace.reserve(installation, write),
     ended: () => pace.ended(installation),
     hold: (until) => pace.hold(installation, until),
     heldUntil: () => pace.heldUntil(installation),
-    refusals: async (kind) => Number((await notes.read(refusals(kind))) ?? 0),
-    setRefusals: (kind, count) => notes.write(refusals(kind), String(count)),
+    refusals: async (kind) => Number((await notes.read(refusals[kind])) ?? 0),
+    setRefusals: (kind, count) =>
+      count === 0 ? notes.remove(refusals[kind]) : notes.write(refusals[kind], String(count)),
   };
 }

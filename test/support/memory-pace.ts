@@ -36,5 +36,6 @@ export function memoryNotes(): Notes {
   return {
     read: async (name) => notes.get(name) ?? null,
     write: async (name, text) => void notes.set(name, text),
+    remove: async (name) => void notes.delete(name),
   };
 }
