@@ -1,6 +1,6 @@
 import { readdir } from "node:fs/promises";
 import { join } from "node:path";
-import { isNestedName } from "../config/nested/nested-config.ts";
+import { isNestedName } from "../config/config-files.ts";
 
 /** What lies in these is not the repository's own. */
 const foreign = new Set([".git", "node_modules"]);

@@ -1,12 +1,13 @@
 import { readFile } from "node:fs/promises";
 import { basename } from "node:path";
 import { stringify } from "yaml";
+import { isNestedName, rootPaths } from "../config/config-files.ts";
 import { wholeFile } from "../config/config-problem.ts";
 import { nestedConfigSchema, repoConfigSchema } from "../config/json-schema.ts";
-import { parseRepoConfig, rootPaths } from "../config/load-repo-config.ts";
+import { parseRepoConfig } from "../config/load-repo-config.ts";
 import { checkNested } from "../config/nested/check-nested.ts";
 import type { FileProblem } from "../config/nested/merge-nested.ts";
-import { isNestedName, parseNestedConfig } from "../config/nested/nested-config.ts";
+import { parseNestedConfig } from "../config/nested/nested-config.ts";
 import { AppError, errorLine } from "../errors.ts";
 import { plural } from "../reporters/outcome.ts";
 import { plainLine } from "../reporters/terminal-style.ts";

@@ -1,12 +1,10 @@
 import { AppError } from "../errors.ts";
+import { rootPaths } from "./config-files.ts";
 import { type ConfigProblem, type ParsedRepoConfig, parseRepoConfig } from "./parse-repo-config.ts";
 import { defaultRepoConfig } from "./repo-config.ts";
 
 export type { ConfigProblem, ParsedRepoConfig };
 export { parseRepoConfig };
-
-/** Tried in this order; the first one that exists counts alone. */
-export const rootPaths = [".github/hunkwise.yml", ".github/hunkwise.yaml"] as const;
 
 /** Gives a file's text, undefined when there is none. Bound to one repository and one ref. */
 export type ReadFile = (path: string) => Promise<string | undefined>;

@@ -1,7 +1,7 @@
+import { nestedNames } from "../config/config-files.ts";
 import { type ConfigProblem, type LoadedRepoConfig, loadRepoConfig } from "../config/load-repo-config.ts";
 import { mostFiles, withNested } from "../config/nested/load-nested.ts";
 import type { FileProblem } from "../config/nested/merge-nested.ts";
-import { nestedNames } from "../config/nested/nested-config.ts";
 import type { EffectiveConfig } from "../config/repo-config.ts";
 import type { CheckoutPlace } from "../git/checkout-place.ts";
 import { openWorkspace } from "../git/git-workspace.ts";

@@ -1,11 +1,9 @@
-import { rootPaths } from "../config/load-repo-config.ts";
-import { misplacedReason } from "../config/nested/load-nested.ts";
-import { isNestedName, nestedNames } from "../config/nested/nested-config.ts";
+import { isNestedName, nestedNames, rootPaths } from "../config/config-files.ts";
 import { AppError } from "../errors.ts";
 import type { Ref, Workspace } from "../git/workspace.ts";
 import { inlineCode } from "../text/fence.ts";
 import { count } from "../tools/show.ts";
-import { type ConfigVersion, describeConfigChange } from "./describe-config-change.ts";
+import type { ConfigVersion } from "./describe-config-change.ts";
 
 /** A pull request may change any number of files; people read a few sentences. Parsing each may take a while. */
 const most = { sentences: 20, places: 10 };
@@ -47,6 +45,9 @@ async function changesAt(place: Place, workspace: Pick<Workspace, "tree" | "read
   const at = (ref: Ref) => versionAt(place, ref, workspace);
   // What the base's tip has changed since is no change of this one.
   const [before, after] = [await at("merge_base"), await at("head")];
+  // Few changes touch a configuration, and what reads one takes a review process a while to load.
+  const { misplacedReason } = await import("../config/nested/load-nested.ts");
+  const { describeConfigChange } = await import("./describe-config-change.ts");
   // At the root such a file does not count, whatever it says.
   const misplaced = place === rootPlace || !after ? undefined : misplacedReason(after.path, new Set());
   if (after && misplaced) return [`${inlineCode(after.path)} ${misplaced.message}.`];

@@ -1,9 +1,10 @@
 import { setImmediate } from "node:timers/promises";
 import { AppError } from "../../errors.ts";
+import { isNestedName, nestedNames } from "../config-files.ts";
 import { type ConfigProblem, wholeFile } from "../config-problem.ts";
 import type { RepoConfig } from "../repo-config.ts";
 import { type FileProblem, type MergedConfig, mergeNested, type NestedFile } from "./merge-nested.ts";
-import { isNestedName, nestedNames, parseNestedConfig } from "./nested-config.ts";
+import { parseNestedConfig } from "./nested-config.ts";
 
 /** The part of a workspace through which configuration files of a revision are read. */
 export interface ConfigTree<Ref extends string = "base"> {

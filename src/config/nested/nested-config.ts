@@ -4,9 +4,6 @@ import type { ConfigKind } from "../check-schema.ts";
 import { type ParsedConfig, parseConfig } from "../parse-repo-config.ts";
 import { RepoConfig } from "../repo-config.ts";
 
-/** The names of the file; the first one that a folder has counts. */
-export const nestedNames = [".hunkwise.yml", ".hunkwise.yaml"] as const;
-
 /** `.hunkwise.yml` in any folder but the root. Its patterns are relative to its folder. */
 export const NestedConfig = z.strictObject({
   paths: z
@@ -40,10 +37,4 @@ const nestedFile: ConfigKind<NestedConfig> = { schema: NestedConfig, fallback: N
 /** Reads a nested file by the rules of the one of the repository: never throws, and privacy fails closed. */
 export function parseNestedConfig(text: string): ParsedConfig<NestedConfig> {
   return parseConfig(text, nestedFile);
-}
-
-/** Whether a path is one of a nested file by its name. */
-export function isNestedName(path: string): boolean {
-  const name = path.slice(path.lastIndexOf("/") + 1);
-  return nestedNames.some((one) => one === name);
 }
