@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { seeded } from "../support/seeded.ts";
 import { patient } from "./conformance-fixture.ts";
 import { type KillableApp, type Moment, startKillableApp } from "./kills.ts";
 
@@ -7,17 +8,6 @@ const long = process.env.HUNKWISE_LONG === "1";
 
 /** A job whose worker dies at every one of five attempts is given up: so many deaths it survives. */
 const mostDeaths = 4;
-
-/** Numbers from 0 to 1 that are the same at each run (mulberry32). */
-function seeded(seed: number): () => number {
-  let state = seed;
-  return () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let t = Math.imul(state ^ (state >>> 15), 1 | state);
-    t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t;
-    return ((t ^ (t >>> 14)) >>> 0) / 4_294_967_296;
-  };
-}
 
 const groups = <T>(all: readonly T[], size: number) =>
   Array.from({ length: Math.ceil(all.length / size) }, (_, n) => all.slice(n * size, (n + 1) * size));

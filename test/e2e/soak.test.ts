@@ -1,0 +1,102 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { describe, expect, it } from "vitest";
+import { withAgreeingSceptic } from "../support/agreeing-sceptic.ts";
+import type { FakeAnswer } from "../support/fake-openai.ts";
+import type { FaultKind } from "../support/github-double/faults.ts";
+import { seeded } from "../support/seeded.ts";
+import { finding, finish, numbers, turn } from "./conformance-fixture.ts";
+import { type PullOfCase, type SharedApp, startSharedApp } from "./shared-app.ts";
+
+/** Half an hour of a machine. */
+const long = process.env.HUNKWISE_LONG === "1";
+
+const base = { "src/numbers.js": numbers(60) };
+/** The heads that pull requests are pushed to and fro between: what is new the first time is known ever after. */
+const heads = [1, 2].map((n) => ({ "src/numbers.js": numbers(60, { 10: `const n10 = -${n};` }) }));
+const pulls = 10;
+const rounds = 50;
+
+const agreeing = withAgreeingSceptic((body) => {
+  const quote = /const n10 = -\d;/.exec(JSON.stringify(body.messages))?.[0] ?? "";
+  return turn(finding({ line: 10, quote }), finish);
+});
+
+const githubFaults: (() => FaultKind)[] = [
+  () => "reset-before",
+  () => "reset-after",
+  () => "bad-gateway",
+  () => "truncated",
+  () => ({ answer: { status: 500, body: {} } }),
+  () => ({ answer: { status: 401, body: { message: "Bad credentials" } } }),
+  () => ({ answer: { status: 404, body: { message: "Not Found" } } }),
+  () => ({ secondaryLimit: 403, retryAfterSeconds: 1 }),
+];
+const modelFaults: FakeAnswer[] = [
+  { fault: "reset" },
+  { fault: "status", status: 500 },
+  { fault: "truncated" },
+  { fault: "html", status: 502 },
+  { content: "I will not use tools." },
+];
+
+/** What a server holds on to. */
+interface Held {
+  descriptors: number;
+  files: number;
+  /** Places for checkouts. */
+  worktrees: number;
+  /** Resident memory in megabytes. */
+  memory: number;
+}
+
+function heldBy({ app }: SharedApp): Held {
+  const pid = app.server.process.pid;
+  const files = readdirSync(app.dataFolder, { recursive: true, withFileTypes: true }).filter((one) =>
+    one.isFile(),
+  );
+  const status = readFileSync(`/proc/${pid}/status`, "utf8");
+  return {
+    descriptors: readdirSync(`/proc/${pid}/fd`).length,
+    files: files.length,
+    worktrees: files.filter(({ name, parentPath }) => name === "index" && parentPath.includes("/checkouts/"))
+      .length,
+    memory: Math.round(Number(/VmRSS:\s+(\d+)/.exec(status)?.[1]) / 1_024),
+  };
+}
+
+describe.runIf(long)("five hundred jobs with random faults", { timeout: 7_200_000 }, () => {
+  it("leave no more behind than the first hundred did", async () => {
+    const random = seeded(500);
+    const pick = <Item>(items: readonly Item[]): Item => items[Math.floor(random() * items.length)] as Item;
+    await using all = await startSharedApp({
+      everyRole: (body) => (random() < 0.1 ? pick(modelFaults) : agreeing.script(body)),
+    });
+    const opened = Array.from({ length: pulls }, () => all.addRepository(base).open(heads[0]!));
+    const act = async (pull: PullOfCase, round: number) => {
+      if (random() < 0.7)
+        pull.of.fault("(GET|POST|PATCH) /.*", pick(githubFaults)(), 1 + Math.floor(random() * 20));
+      if (random() < 0.2) pull.of.breakGit("bad-gateway");
+      if (round > 0 && random() < 0.5) return pull.command("octocat", "/review full");
+      if (round > 0) all.app.people.forcePush(pull.pull, heads[round % 2]!);
+      return pull.tell(round === 0 ? "opened" : "synchronize");
+    };
+    const held: Held[] = [];
+    for (let round = 0; round < rounds; round++) {
+      for (const pull of opened) await act(pull, round);
+      for (const pull of opened) await pull.of.idle();
+      all.app.github.faults.clear();
+      if ((round + 1) % 10 === 0) {
+        held.push(heldBy(all));
+        console.info(`${(round + 1) * pulls} jobs:`, JSON.stringify(held.at(-1)));
+      }
+    }
+    const [first, last] = [held[0]!, held.at(-1)!];
+    for (const what of Object.keys(first) as (keyof Held)[]) {
+      expect(last[what], what).toBeLessThanOrEqual(Math.ceil(first[what] * 1.2));
+    }
+    const open = opened.flatMap(({ of }) =>
+      of.repository.checkRuns.filter(({ status }) => status !== "completed"),
+    );
+    expect(open).toEqual([]);
+  });
+});
