@@ -16,14 +16,17 @@ export interface NextTry {
 
 const hour = 3_600_000;
 /**
- * Faults that no attempt of ours can be blamed for, and for how long after a job was made they count none: of GitHub or the
- * way to it, and of a disk without room, for a day, then somebody has to look; of a model that is left alone for an hour, for people wait for its word.
+ * Faults that no attempt of ours can be blamed for, and for how long after a job was made they count none: of GitHub
+ * or the way to it, of a full disk or a database that is away for a day, then somebody has to look; of a model that is left
+ * alone for an hour, for people wait for its word.
  */
 const outagePatienceMs: Partial<Record<ErrorCode, number>> = {
   github_failed: 24 * hour,
   github_rate_limited: 24 * hour,
   repository_unavailable: 24 * hour,
   disk_full: 24 * hour,
+  data_folder_unusable: 24 * hour,
+  database_unreachable: 24 * hour,
   model_unavailable: hour,
 };
 /** Jobs that a model's pause sent away come back within so long: one of them finds out whether it is over. */

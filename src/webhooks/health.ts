@@ -24,52 +24,61 @@ export interface HealthOptions {
   stop?: AbortSignal;
   /** Milliseconds since 1970. */
   now?: () => number;
-  /** A database that answers later than this is not ready; in milliseconds. */
+  /** After so long without an answer of the database it is not ready; in milliseconds. */
   patienceMs?: number;
 }
 
 /** Probes come from balancers, orchestrators and metrics at once; each look is a write. */
 const freshMs = 1_000;
 
-/** Tells whether a process lives and whether it is ready: one look at the queue a second at most, whoever asks. */
+/**
+ * Tells whether a process lives and whether it is ready: by one look at the queue a second at most, whoever asks, and never by
+ * two at a time.
+ */
 export function createHealth({
   queue,
   log,
   stop,
   now = Date.now,
-  patienceMs = 4_000,
+  patienceMs = 2_000,
   isDiskLow = async () => false,
 }: HealthOptions): Health {
   let looking: Promise<Readiness> | undefined;
-  let fresh: { at: number; readiness: Readiness } | undefined;
+  let last: { at: number; readiness: Readiness } | undefined;
   let wasReady = true;
 
   async function look(): Promise<Readiness> {
     try {
-      await within(patienceMs, queue.check());
-      const stats = await within(patienceMs, queue.stats());
-      if (await isDiskLow()) throw new LowDisk();
-      if (!wasReady) log.info("Ready again: jobs can be stored");
-      wasReady = true;
-      return { ready: true, ...stats };
+      await queue.check();
+      const stats = await queue.stats();
+      return (await isDiskLow()) ? unready(lowDisk) : tell({ ready: true, ...stats });
     } catch (error) {
-      const reason = reasonOf(error);
-      // Once: probes go on for as long as it lasts.
-      if (wasReady) log.error({ err: error, reason }, `Not ready: ${errorLine(error)}`);
-      wasReady = false;
-      return { ready: false, reason };
+      return unready(error);
     }
+  }
+
+  const unready = (error: unknown) => tell({ ready: false, reason: reasonOf(error) }, error);
+
+  /** Each change once: probes go on for as long as it lasts. */
+  function tell(readiness: Readiness, error?: unknown): Readiness {
+    if (readiness.ready && !wasReady) log.info("Ready again: jobs can be stored");
+    if (!readiness.ready && wasReady)
+      log.error({ err: error, ...readiness }, `Not ready: ${errorLine(error)}`);
+    wasReady = readiness.ready;
+    return readiness;
   }
 
   async function readiness(): Promise<Readiness> {
     if (stop?.aborted) return { ready: false, reason: "stopping" };
-    if (fresh && now() - fresh.at < freshMs) return fresh.readiness;
-    looking ??= look().finally(() => {
+    if (last && now() - last.at < freshMs) return last.readiness;
+    looking ??= look().then((readiness) => {
       looking = undefined;
+      last = { at: now(), readiness };
+      return readiness;
     });
-    const seen = await looking;
-    fresh = { at: now(), readiness: seen };
-    return seen;
+    return within(patienceMs, looking, () =>
+      last?.readiness.ready === false ? last.readiness : unready(noAnswer),
+    );
   }
 
   return {
@@ -94,27 +103,17 @@ function answerFor(readiness: Readiness): Answer {
   return { status: ready ? 200 : 503, type: "application/json", body: JSON.stringify(said) };
 }
 
-async function within<T>(milliseconds: number, work: Promise<T>): Promise<T> {
-  const { promise, reject } = Promise.withResolvers<never>();
-  const timer = setTimeout(() => reject(new NoAnswer(milliseconds)), milliseconds);
+/** What `work` comes to; where that takes longer, `otherwise`, and the work goes on. */
+async function within<T>(milliseconds: number, work: Promise<T>, otherwise: () => T): Promise<T> {
+  const { promise, resolve } = Promise.withResolvers<T>();
+  const timer = setTimeout(() => resolve(otherwise()), milliseconds);
   return Promise.race([work, promise]).finally(() => clearTimeout(timer));
 }
 
-class NoAnswer extends Error {
-  readonly code = "ETIMEDOUT";
-
-  constructor(milliseconds: number) {
-    super(`the database gave no answer within ${milliseconds} ms`);
-  }
-}
-
-class LowDisk extends Error {
-  readonly code = "disk_low";
-
-  constructor() {
-    super("little room is left on the disk of the data folder");
-  }
-}
+const noAnswer = Object.assign(new Error("the database does not answer"), { code: "no_answer" });
+const lowDisk = Object.assign(new Error("little room is left on the disk of the data folder"), {
+  code: "disk_low",
+});
 
 /** SQLite's primary result codes ("Result and Error Codes"). */
 const sqliteReasons: Readonly<Record<number, string>> = {
@@ -127,6 +126,7 @@ const sqliteReasons: Readonly<Record<number, string>> = {
 };
 /** Postgres' error codes and those of the connection ("Appendix A. PostgreSQL Error Codes"). */
 const postgresReasons: readonly [RegExp, string][] = [
+  [/^no_answer$/, "no_answer"],
   [/^disk_low$/, "disk_low"],
   [/^53100$/, "disk_full"],
   [/^(ENOSPC|EDQUOT)$/, "disk_full"],

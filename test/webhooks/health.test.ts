@@ -71,12 +71,29 @@ it("looks once a second, however many ask", async () => {
   expect(seen.looks).toBe(2);
 });
 
-it("does not wait for a database that never answers, and asks it nothing more meanwhile", async () => {
+it("does not wait for a database that does not answer, and asks it nothing more meanwhile", async () => {
   const seen = withQueue({ patienceMs: 1 });
+  expect(await seen.ask()).toEqual(ready);
+  seen.now = 2_000;
+  const answered = Promise.withResolvers<void>();
+  seen.check = () => answered.promise;
+  expect(await Promise.all([seen.ask(), seen.ask()])).toEqual([unready("no_answer"), unready("no_answer")]);
+  seen.now = 9_000;
+  expect(await seen.ask()).toEqual(unready("no_answer"));
+  expect(seen.looks).toBe(2);
+  answered.resolve();
+  await answered.promise;
+  expect(await seen.ask()).toEqual(ready);
+  expect(seen.lines).toEqual(["Not ready: the database does not answer", "Ready again: jobs can be stored"]);
+});
+
+it("says what it knows while the next look takes long", async () => {
+  const seen = withQueue({ patienceMs: 1 });
+  seen.check = fault({ errcode: 5 });
+  await seen.ask();
   seen.check = () => new Promise(() => {});
-  const asked = await Promise.all([seen.ask(), seen.ask()]);
-  expect(asked).toEqual([unready("unreachable"), unready("unreachable")]);
-  expect(seen.looks).toBe(1);
+  seen.now = 9_000;
+  expect(await seen.ask()).toEqual(unready("locked"));
 });
 
 it("is not ready with little room for mirrors, and none of it once the process stops", async () => {
