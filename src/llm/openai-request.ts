@@ -1,5 +1,6 @@
 import type OpenAI from "openai";
 import type { Message, ModelRequest, ToolCall } from "./model.ts";
+import { withToldTurns } from "./told-turns.ts";
 
 /** What a server turned out to take. Learned from its refusals, once for each model. */
 export interface Dialect {
@@ -15,6 +16,8 @@ export interface Dialect {
   reasoningEffort: ReasoningEffort | null;
   /** False once the server refused what another one gave with its answers. */
   extras: boolean;
+  /** True once the server refused calls of another model, for want of what it gives with its own. */
+  tellsOthersTurns: boolean;
 }
 
 export const reasoningEfforts = ["minimal", "low", "medium", "high"] as const;
@@ -23,9 +26,10 @@ export type ReasoningEffort = (typeof reasoningEfforts)[number];
 type Body = OpenAI.ChatCompletionCreateParamsNonStreaming;
 
 export function toRequestBody(model: string, request: ModelRequest, dialect: Dialect): Body {
+  const shown = dialect.tellsOthersTurns ? withToldTurns(request.messages) : request.messages;
   const body: Body = {
     model,
-    messages: request.messages.map((message) => toWireMessage(message, dialect)),
+    messages: shown.map((message) => toWireMessage(message, dialect)),
     [dialect.tokenParameter]: Math.min(request.maxOutputTokens, dialect.maxOutputTokens),
     ...(dialect.reasoningEffort ? { reasoning_effort: dialect.reasoningEffort } : {}),
   };

@@ -66,6 +66,7 @@ export function createOpenAiModel(options: OpenAiOptions): OpenAiModel {
     maxOutputTokens: Number.POSITIVE_INFINITY,
     reasoningEffort: options.reasoningEffort ?? null,
     extras: true,
+    tellsOthersTurns: false,
   };
   const guard = (error: unknown, signal: AbortSignal) =>
     withoutKey(toAppError(error, endpoint, signal), hideKey);
@@ -80,7 +81,7 @@ export function createOpenAiModel(options: OpenAiOptions): OpenAiModel {
         return { ...turn, usage: { ...usage, costUsd: costOf(usage, price) } };
       } catch (error) {
         const refusal = error instanceof OpenAI.APIError ? factsOf(error) : null;
-        const next = refusal && adapted(dialect, refusal, request.maxOutputTokens);
+        const next = refusal && adapted(dialect, refusal, request);
         if (!next) throw guard((refusal && refusedTools(refusal, request, endpoint)) ?? error, signal);
         dialect = next;
       }

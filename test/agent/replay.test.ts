@@ -45,6 +45,14 @@ describe("a run that was cut short", () => {
     expect(third.model.requests).toHaveLength(2);
   });
 
+  it("says how many answers another model gave, also of turns that the earlier run paid for", async () => {
+    const down = new AppError("model_unavailable", "left alone", { retryable: true });
+    const others = { ...turns[1], usage: { answeredBy: "small" } };
+    const first = await runLoop([turns[0]!, others, down], { limits });
+    const second = await runLoop(turns.slice(2), { limits, replay: first.entries });
+    expect(second.result.usage).toMatchObject({ requests: 5, standIns: { small: 1 } });
+  });
+
   it("takes the messages of the earlier run as they were, also those that hang on the clock", async () => {
     const timed = { ...limits, turns: 50, milliseconds: 100_000 };
     let time = 0;

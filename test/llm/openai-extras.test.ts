@@ -83,11 +83,37 @@ describe("what a provider gives with its answers", () => {
     expect(bodies).toHaveLength(1);
   });
 
+  it.each([
+    "The `reasoning_content` in the thinking mode must be passed back to the API.",
+    "Function call is missing a thought_signature in functionCall parts.",
+  ])("and is wanted of calls that another model made: those are told instead (%s)", async (missing) => {
+    const others: Message[] = [
+      {
+        role: "assistant",
+        content: "I look.",
+        toolCalls: [{ id: "b", name: "look", arguments: '{"at":1}' }],
+      },
+      { role: "tool", callId: "b", content: "a line" },
+    ];
+    const { respond, bodies } = answering({ refusal_of: missing }, { content: "ok" }, { content: "ok" });
+    await respond(others);
+    await respond([...others, ...turn]);
+    expect(bodies.map(({ messages }) => messages.map(({ role }) => role))).toEqual([
+      ["user", "assistant", "tool"],
+      ["user"],
+      ["user", "assistant", "tool"],
+    ]);
+    const told = String(bodies[1]?.messages[0]?.content);
+    expect(told).toMatch(/^go\n\n.*I look\..*Called look with \{"at":1\}.*Answer of look:\na line/s);
+    expect(bodies[2]?.messages[0]?.content).toBe(told);
+    expect(bodies[2]?.messages[1]).toMatchObject({ ...thinking, tool_calls: [{ id: "a" }] });
+  });
+
   it("passes between the processes", () => {
     const model: ModelTurn = {
       ...{ content: "", toolCalls: [{ id: "a", name: "look", arguments: "{}", extras: signed }] },
       ...{ finishReason: "tool_calls", extras: thinking },
-      usage: { promptTokens: 1, cachedTokens: 0, completionTokens: 1, costUsd: null },
+      usage: { promptTokens: 1, cachedTokens: 0, completionTokens: 1, costUsd: null, answeredBy: "small" },
     };
     expect(ToChild.parse({ type: "turn", request: 1, turn: model })).toEqual({
       type: "turn",
