@@ -2,7 +2,12 @@ import { readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { withAgreeingSceptic } from "../support/agreeing-sceptic.ts";
-import { type FakeOpenAi, type FakeScript, startFakeOpenAi } from "../support/fake-openai.ts";
+import {
+  type FakeAnswer,
+  type FakeOpenAi,
+  type FakeScript,
+  startFakeOpenAi,
+} from "../support/fake-openai.ts";
 import { type GitRepo, TempFolder } from "../support/git-repo.ts";
 import { type CliOptions, runCli } from "../support/run-cli.ts";
 import { faultyRepo, fingerprintOf, soundRepo } from "./sample-repo.ts";
@@ -80,6 +85,26 @@ describe("a review with a model from the command line", () => {
     expect(kinds).toEqual([...review, ...secondLook]);
     expect(statSync(trajectory).mode & 0o777).toBe(0o600);
     expect(fingerprintOf(faulty.dir)).toEqual(before);
+  });
+
+  it("goes on with the model that stands in once the other one is limited, and names both", async () => {
+    const limited = { fault: "status", status: 429, headers: { "retry-after": "600" } } as const;
+    const sum = (a: number) => ({ name: "add_numbers", arguments: { a, b: 3 } });
+    const answers: Record<string, FakeAnswer[]> = {
+      "fake-model": [report, limited],
+      spare: [{ tool_calls: [sum(2), sum(20)] }, finish],
+    };
+    const { stdout, stderr, fake } = await withModel(
+      ({ model }) => answers[model]?.shift() ?? { content: "nothing left" },
+      ["--repo", faulty.dir],
+      { env: { HUNKWISE_FALLBACK_MODEL: "spare" } },
+    );
+    expect(stdout).toMatch(/^main\.\.\.topic\n.* · fake-model and spare\n/);
+    expect(stdout.replaceAll(/\s+/g, " ")).toMatch(/spare answered 2 of 3 requests, because the model/);
+    expect(stdout).toContain("The list is shared by all calls");
+    expect(stderr).toMatch(/spare stands in for fake-model/);
+    const asked = fake.requests.map(({ body }) => body.model);
+    expect(asked.filter((name) => name === "fake-model")).toHaveLength(2);
   });
 
   it("is one quiet line when a complete review found nothing", async () => {
