@@ -1,9 +1,10 @@
+import type { LoopEntry, Trajectory } from "../../../src/agent/trajectory.ts";
 import { codeHash } from "../../../src/ledger/code-hash.ts";
 import type { Model, ModelRequest, Protocol } from "../../../src/llm/model.ts";
 import { type ScriptedTurn, scriptedModel } from "../../../src/llm/scripted.ts";
 import { withSingleShot } from "../../../src/llm/single-shot.ts";
 import { withTextProtocol } from "../../../src/llm/text-protocol.ts";
-import type { EarlierFinding, History } from "../../../src/review/review-input.ts";
+import type { EarlierFinding, History, ReviewInput } from "../../../src/review/review-input.ts";
 import { runReview } from "../../../src/review/run-review.ts";
 import { createDiffSource } from "../../../src/tools/diff-source.ts";
 import { GitRepo } from "../../support/git-repo.ts";
@@ -150,28 +151,34 @@ export interface RoundOptions {
   protocol?: Protocol;
   offline?: boolean;
   signal?: AbortSignal;
+  limits?: Partial<ReviewInput["limits"]>;
+  /** Where it notes down what it does; nowhere without. */
+  trajectory?: Trajectory;
+  /** What an earlier run of the same review noted down. */
+  replay?: readonly LoopEntry[];
 }
 
 /** One review of the change as it is on that branch, and what each loop was asked. */
 export async function round(rounds: Rounds, options: RoundOptions) {
   const { head, reviewed = null, carried = [], earlier = [], script = {}, protocol = "native" } = options;
+  const { trajectory = { append: async () => {} }, replay = [] } = options;
   const { workspace } = await rounds.open(head);
   const scripted = scriptedModel((request) => {
     const loop = loopOf(request);
     return (script[loop] ?? (() => usual[loop]))(request);
   });
   const model = adapters[protocol](scripted);
+  const input = reviewInput({
+    config: { effort: options.effort ?? "medium" },
+    pull: pullText({ earlier }),
+    history: { key: "", reviewed, carried, summary: "Sums." },
+  });
   const result = await runReview(
-    reviewInput({
-      config: { effort: options.effort ?? "medium" },
-      pull: pullText({ earlier }),
-      history: { key: "", reviewed, carried, summary: "Sums." },
-    }),
+    { ...input, limits: { ...input.limits, ...options.limits } },
     {
       ...{ workspace, diffs: createDiffSource(workspace, { ignore: [], private: [] }) },
       models: options.offline ? null : { review: model, verify: model, summarize: model },
-      trajectory: { append: async () => {} },
-      replay: [],
+      ...{ trajectory, replay },
       isPrivate: () => false,
       progress: () => {},
       signal: options.signal ?? new AbortController().signal,
@@ -180,7 +187,7 @@ export async function round(rounds: Rounds, options: RoundOptions) {
     },
   );
   const asked = (loop: Loop) => scripted.requests.filter((request) => loopOf(request) === loop);
-  return { result, asked, ledger: result.ledger! };
+  return { result, asked, ledger: result.ledger!, requests: scripted.requests };
 }
 
 /** The comment on the wrong line of `total`. */
