@@ -1,12 +1,5 @@
 import type { NewJob } from "../../src/queue/job.ts";
-import type { Delivery, Queue } from "../../src/queue/queue.ts";
-
-/** How the suite gets at an implementation. `open` may be called again: the same data through another connection. */
-export interface QueueUnderTest {
-  open(now: () => number): Promise<Queue>;
-  /** Removes the data after a test. */
-  remove(): Promise<void>;
-}
+import type { Delivery } from "../../src/queue/queue.ts";
 
 export const leaseMs = 30_000;
 

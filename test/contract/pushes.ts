@@ -2,7 +2,8 @@ import fc from "fast-check";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { ClaimedJob, Task } from "../../src/queue/job.ts";
 import type { Queue } from "../../src/queue/queue.ts";
-import { commandJob, delivery, leaseMs, type QueueUnderTest, reviewJob } from "./jobs.ts";
+import { commandJob, delivery, leaseMs, reviewJob } from "./jobs.ts";
+import type { StoresUnderTest } from "./stores.ts";
 
 const quietMs = 10_000;
 export const head = (n: number) => String(n).padStart(40, "0");
@@ -10,8 +11,8 @@ export const head = (n: number) => String(n).padStart(40, "0");
 export const pushJob = (n: number, quiet = quietMs) => reviewJob(1, { headSha: head(n), quietMs: quiet });
 
 /** What a queue does with jobs that replace each other: when the last one runs, and what the running one hears of it. */
-export function describePushes(create: () => QueueUnderTest): void {
-  let underTest: QueueUnderTest;
+export function describePushes(create: () => StoresUnderTest): void {
+  let underTest: StoresUnderTest;
   let queue: Queue;
   let other: Queue;
   const start = 1_800_000_000_000;
@@ -20,8 +21,8 @@ export function describePushes(create: () => QueueUnderTest): void {
   beforeEach(async () => {
     time = start;
     underTest = create();
-    queue = await underTest.open(() => time);
-    other = await underTest.open(() => time);
+    queue = await open();
+    other = await open();
   });
   afterEach(async () => {
     await queue.close();
@@ -29,6 +30,7 @@ export function describePushes(create: () => QueueUnderTest): void {
     await underTest.remove();
   });
 
+  const open = async () => (await underTest.open({ now: () => time })).queue;
   const claim = () => queue.claim("worker", leaseMs);
   async function claimed(): Promise<ClaimedJob> {
     const job = await claim();

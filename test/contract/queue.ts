@@ -2,8 +2,9 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { TrajectoryEntry } from "../../src/agent/trajectory.ts";
 import { type ClaimedJob, maxAttempts } from "../../src/queue/job.ts";
 import type { Queue } from "../../src/queue/queue.ts";
-import { commandJob, delivery, leaseMs, type QueueUnderTest, reviewJob } from "./jobs.ts";
+import { commandJob, delivery, leaseMs, reviewJob } from "./jobs.ts";
 import { describePushes } from "./pushes.ts";
+import type { StoresUnderTest } from "./stores.ts";
 import { describeTasks } from "./tasks.ts";
 
 export { commandJob, reviewJob } from "./jobs.ts";
@@ -16,19 +17,19 @@ const entry = (turn: number): TrajectoryEntry => ({
 const headOf = (job: ClaimedJob | undefined) => job?.task.headSha;
 
 /** One suite of behaviour that every implementation of Queue passes. */
-export function describeQueue(name: string, create: () => QueueUnderTest): void {
+export function describeQueue(name: string, create: () => StoresUnderTest): void {
   describe(name, () => {
-    let underTest: QueueUnderTest;
+    let underTest: StoresUnderTest;
     let queue: Queue;
     let other: Queue;
     let time: number;
-    const now = () => time;
+    const open = async () => (await underTest.open({ now: () => time })).queue;
 
     beforeEach(async () => {
       time = 1_800_000_000_000;
       underTest = create();
-      queue = await underTest.open(now);
-      other = await underTest.open(now);
+      queue = await open();
+      other = await open();
     });
     afterEach(async () => {
       await queue.close();
@@ -303,8 +304,8 @@ export function describeQueue(name: string, create: () => QueueUnderTest): void 
         await queue.accept(delivery("d1"), [reviewJob(1)]);
         await queue.close();
         await other.close();
-        queue = await underTest.open(now);
-        other = await underTest.open(now);
+        queue = await open();
+        other = await open();
         expect(await queue.accept(delivery("d1"), [])).toBe(false);
         expect((await claimed()).deliveryId).toBe("d1");
       });

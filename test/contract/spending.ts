@@ -1,37 +1,33 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { dayOf, type Spender, type Spending } from "../../src/queue/spending.ts";
-
-/** How the suite gets at an implementation. `open` may be called again: the same data through another connection. */
-export interface SpendingUnderTest {
-  open(): Promise<Spending>;
-  /** Purges as the queue of the same data does, with the present given in milliseconds since 1970. */
-  purge(olderThanMs: number, now: number): Promise<number>;
-  /** Removes the data after a test. */
-  remove(): Promise<void>;
-}
+import type { StoresUnderTest } from "./stores.ts";
 
 const noon = Date.UTC(2026, 10, 22, 12);
 const dayMs = 24 * 3_600_000;
 const today = "2026-11-22";
 
 /** One suite of behaviour that every implementation of Spending passes. */
-export function describeSpending(name: string, create: () => SpendingUnderTest): void {
+export function describeSpending(name: string, create: () => StoresUnderTest): void {
   describe(name, () => {
-    let underTest: SpendingUnderTest;
+    let underTest: StoresUnderTest;
     let spending: Spending;
     let other: Spending;
+    let time: number;
     const pull: Spender = { installation: 1, repository: 7, pull: 3 };
 
     beforeEach(async () => {
+      time = noon;
       underTest = create();
-      spending = await underTest.open();
-      other = await underTest.open();
+      spending = await open();
+      other = await open();
     });
     afterEach(async () => {
       await spending.close();
       await other.close();
       await underTest.remove();
     });
+
+    const open = async () => (await underTest.open({ now: () => time })).spending;
 
     it("knows of nothing that was not charged", async () => {
       expect(await spending.spentOn(today, pull)).toEqual({ tokens: 0, costUsd: 0 });
@@ -76,14 +72,17 @@ export function describeSpending(name: string, create: () => SpendingUnderTest):
       await spending.charge(pull, { tokens: 5, costUsd: 0 }, noon);
       await spending.close();
       await other.close();
-      spending = await underTest.open();
+      spending = await open();
       expect((await spending.spentOn(today, pull)).tokens).toBe(5);
     });
 
     it("is purged by whole days that are old", async () => {
       await spending.charge(pull, { tokens: 5, costUsd: 0 }, noon - 2 * dayMs);
       await spending.charge(pull, { tokens: 6, costUsd: 0 }, noon - dayMs);
-      expect(await underTest.purge(dayMs, noon + 1)).toBe(1);
+      time = noon + 1;
+      const { queue } = await underTest.open({ now: () => time });
+      expect(await queue.purge(dayMs)).toBe(1);
+      await queue.close();
       expect((await spending.spentOn(dayOf(noon - 2 * dayMs), pull)).tokens).toBe(0);
       expect((await spending.spentOn(dayOf(noon - dayMs), pull)).tokens).toBe(6);
     });

@@ -1,7 +1,8 @@
 import { afterEach, beforeEach, expect, it } from "vitest";
 import type { Task } from "../../src/queue/job.ts";
 import type { Queue } from "../../src/queue/queue.ts";
-import { leaseMs, type QueueUnderTest, reviewJob } from "./jobs.ts";
+import { leaseMs, reviewJob } from "./jobs.ts";
+import type { StoresUnderTest } from "./stores.ts";
 
 const repository = { installation: 1, id: 7, owner: "octo", name: "shop" };
 const pull = { repository, pull: 3 };
@@ -20,13 +21,13 @@ const tasks: Task[] = [
 ];
 
 /** What a queue keeps of tasks: everything, also of those that an older version stored. */
-export function describeTasks(create: () => QueueUnderTest): void {
-  let underTest: QueueUnderTest;
+export function describeTasks(create: () => StoresUnderTest): void {
+  let underTest: StoresUnderTest;
   let queue: Queue;
 
   beforeEach(async () => {
     underTest = create();
-    queue = await underTest.open(() => 0);
+    queue = (await underTest.open({ now: () => 0 })).queue;
   });
   afterEach(async () => {
     await queue.close();

@@ -7,24 +7,9 @@ import { openSqliteQueue } from "../../src/queue/sqlite.ts";
 import { sqliteMigrations } from "../../src/queue/sqlite-migrations.ts";
 import { openSqliteSpending } from "../../src/queue/sqlite-spending.ts";
 import { reviewJob } from "../contract/jobs.ts";
-import { describeSpending } from "../contract/spending.ts";
 
 const newFolder = () => mkdtempSync(join(tmpdir(), "hunkwise-spending-"));
 const remove = (folder: string) => rmSync(folder, { recursive: true, force: true });
-
-describeSpending("spending in SQLite", () => {
-  const folder = newFolder();
-  return {
-    open: async () => openSqliteSpending(folder),
-    async purge(olderThanMs, now) {
-      const queue = openSqliteQueue(folder, { now: () => now });
-      const rows = await queue.purge(olderThanMs);
-      await queue.close();
-      return rows;
-    },
-    remove: async () => remove(folder),
-  };
-});
 
 it("A queue of the version before gets its place for spending, and keeps its jobs", async () => {
   const folder = newFolder();

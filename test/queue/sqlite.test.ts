@@ -8,19 +8,14 @@ import { DatabaseSync } from "node:sqlite";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { openSqliteQueue } from "../../src/queue/sqlite.ts";
 import { sqliteMigrations } from "../../src/queue/sqlite-migrations.ts";
+import { describeStores } from "../contract/describe-stores.ts";
 import { commandJob, reviewJob } from "../contract/jobs.ts";
-import { describeQueue } from "../contract/queue.ts";
+import { onSqlite } from "../contract/stores.ts";
 
 const newFolder = () => mkdtempSync(join(tmpdir(), "hunkwise-queue-"));
 const remove = (folder: string) => rmSync(folder, { recursive: true, force: true });
 
-describeQueue("the SQLite queue", () => {
-  const folder = newFolder();
-  return {
-    open: async (now) => openSqliteQueue(folder, { now }),
-    remove: async () => remove(folder),
-  };
-});
+describeStores("in SQLite", onSqlite);
 
 describe("the SQLite queue's file", () => {
   let folder: string;

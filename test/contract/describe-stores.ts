@@ -1,0 +1,18 @@
+import { describe } from "vitest";
+import { describeFairness } from "./fairness.ts";
+import { describeNotes } from "./notes.ts";
+import { describePace } from "./pace.ts";
+import { describeQueue } from "./queue.ts";
+import { describeRecovery } from "./recovery.ts";
+import { describeSpending } from "./spending.ts";
+import type { StoresUnderTest } from "./stores.ts";
+
+/** All that the stores hold to, whichever database they are in. */
+export function describeStores(where: string, create: () => StoresUnderTest): void {
+  describeQueue(`the queue ${where}`, create);
+  describe(`fairness of the queue ${where}`, () => describeFairness(create));
+  describe(`recovery of the queue ${where}`, () => describeRecovery(create));
+  describeSpending(`spending ${where}`, create);
+  describe(`pacing ${where}`, () => describePace(create));
+  describe(`notes ${where}`, () => describeNotes(create));
+}

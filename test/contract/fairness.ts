@@ -1,0 +1,219 @@
+import fc from "fast-check";
+import { afterEach, beforeEach, expect, it } from "vitest";
+import type { ClaimedJob, NewJob, Task } from "../../src/queue/job.ts";
+import type { Queue } from "../../src/queue/queue.ts";
+import { leaseMs, reviewJob } from "./jobs.ts";
+import type { StoresUnderTest } from "./stores.ts";
+
+/** A job of an installation; `key` is a pull request of it. */
+function jobOf(installation: number, key: number, priority = 0): NewJob {
+  const { task, ...rest } = reviewJob(key, {
+    serialKey: `${installation}#${key}`,
+    coalesce: false,
+    priority,
+  });
+  return { ...rest, task: { ...task, repository: { installation, id: 1, owner: "o", name: "n" } } as Task };
+}
+const installationOf = (job: ClaimedJob | undefined) =>
+  job && "repository" in job.task ? job.task.repository.installation : undefined;
+
+/** Whose job comes next, where several installations wait. */
+export function describeFairness(create: () => StoresUnderTest): void {
+  let underTest: StoresUnderTest;
+  const opened: Queue[] = [];
+  let time: number;
+
+  beforeEach(() => {
+    time = 1_800_000_000_000;
+    underTest = create();
+  });
+  afterEach(async () => {
+    await Promise.all(opened.splice(0).map((queue) => queue.close()));
+    await underTest.remove();
+  });
+
+  async function open(installationConcurrency = 100): Promise<Queue> {
+    const { queue } = await underTest.open({ now: () => time, installationConcurrency });
+    opened.push(queue);
+    return queue;
+  }
+  async function turns(queue: Queue, count: number): Promise<(number | undefined)[]> {
+    const found: (number | undefined)[] = [];
+    for (let n = 0; n < count; n++) found.push(installationOf(await queue.claim("worker", leaseMs)));
+    return found;
+  }
+
+  it("goes round the installations, however many jobs the first one stored", async () => {
+    const queue = await open();
+    for (let key = 0; key < 4; key++) await queue.enqueue(jobOf(1, key));
+    for (const installation of [2, 3])
+      for (let key = 0; key < 2; key++) await queue.enqueue(jobOf(installation, key));
+    expect(await turns(queue, 9)).toEqual([1, 2, 3, 1, 2, 3, 1, 1, undefined]);
+  });
+
+  it("goes round as well where one job runs at a time", async () => {
+    const queue = await open();
+    for (let key = 0; key < 3; key++)
+      for (const installation of [1, 2]) await queue.enqueue(jobOf(installation, key));
+    const found: unknown[] = [];
+    for (let n = 0; n < 6; n++) {
+      const job = await queue.claim("worker", leaseMs);
+      found.push(installationOf(job));
+      if (job) await queue.complete(job, { kind: "done", reason: "" });
+    }
+    expect(found).toEqual([1, 2, 1, 2, 1, 2]);
+  });
+
+  it("gives the next turn to whoever runs least, then to whoever had theirs longest ago", async () => {
+    const queue = await open();
+    for (let key = 0; key < 3; key++) await queue.enqueue(jobOf(1, key));
+    const [first] = [await queue.claim("worker", leaseMs), await queue.claim("worker", leaseMs)];
+    await queue.enqueue(jobOf(2, 0));
+    await queue.enqueue(jobOf(2, 1));
+    expect(await turns(queue, 1)).toEqual([2]);
+    if (first) await queue.complete(first, { kind: "done", reason: "" });
+    expect(await turns(queue, 3)).toEqual([1, 2, undefined]);
+  });
+
+  it("runs what a person asked for first, whoever they are", async () => {
+    const queue = await open();
+    for (let key = 0; key < 3; key++) await queue.enqueue(jobOf(1, key, key === 2 ? 10 : 0));
+    await queue.enqueue(jobOf(2, 0));
+    await queue.enqueue(jobOf(1, 3, 10));
+    expect(await turns(queue, 4)).toEqual([1, 1, 2, 1]);
+  });
+
+  it("lets an installation run no more at a time than it may, through any connection", async () => {
+    const [queue, other] = [await open(2), await open(2)];
+    for (let key = 0; key < 5; key++) await queue.enqueue(jobOf(1, key, 10));
+    await queue.enqueue(jobOf(2, 0));
+    const job = await queue.claim("worker", leaseMs);
+    expect(await turns(other, 3)).toEqual([1, 2, undefined]);
+    expect((await queue.stats()).oldestWaitingMs).toBeNull();
+    if (job) await queue.release(job, 0, "stops");
+    expect(await turns(other, 2)).toEqual([1, undefined]);
+  });
+
+  it("does not count a job whose lease ran out", async () => {
+    const queue = await open(1);
+    await queue.enqueue(jobOf(1, 0));
+    await queue.claim("dead", leaseMs);
+    await queue.enqueue(jobOf(1, 1, 10));
+    expect(await turns(queue, 1)).toEqual([undefined]);
+    time += leaseMs;
+    expect(await turns(queue, 2)).toEqual([1, undefined]);
+  });
+
+  const small = (max: number) => fc.integer({ min: 0, max });
+  const step = fc.oneof(
+    fc.record({ do: fc.constant("add" as const), installation: small(3), key: small(2), priority: small(1) }),
+    fc.record({ do: fc.constantFrom("claim" as const, "claim" as const, "lapse" as const) }),
+    fc.record({
+      do: fc.constantFrom("complete" as const, "release" as const, "beat" as const),
+      which: small(9),
+    }),
+  );
+
+  it("holds for any sequence: the choice is that of a slow reckoning, and no key runs twice", async () => {
+    const queue = await open(2);
+    let run = 0;
+    const property = fc.asyncProperty(fc.array(step, { minLength: 10, maxLength: 40 }), async (steps) => {
+      run++;
+      const slow = new SlowQueue(2);
+      const held: ClaimedJob[] = [];
+      for (const one of steps) {
+        if (one.do === "add") {
+          const job = jobOf(run * 10 + one.installation, one.key, one.priority);
+          slow.add(await queue.enqueue(job), job);
+        } else if (one.do === "lapse") {
+          time += leaseMs / 2;
+        } else if (one.do === "claim") {
+          const job = await queue.claim("worker", leaseMs);
+          expect(job?.id).toBe(slow.claim(time));
+          if (job) held.push(job);
+        } else {
+          const job = held[one.which % Math.max(1, held.length)];
+          if (!job) continue;
+          const isOurs = slow.owns(job);
+          if (one.do === "beat") expect(await queue.heartbeat(job, leaseMs)).toBe(isOurs);
+          if (one.do === "complete")
+            expect(await queue.complete(job, { kind: "done", reason: "" })).toBe(isOurs);
+          if (one.do === "release") expect(await queue.release(job, 0, "")).toBe(isOurs);
+          if (isOurs) slow.settle(job.id, one.do, time);
+        }
+      }
+      // What is left belongs to no later sequence.
+      for (let n = 10; n < 14; n++) await empty(queue, run * 10 + n - 10);
+    });
+    await fc.assert(property, { numRuns: 25 });
+  });
+
+  async function empty(queue: Queue, installation: number): Promise<void> {
+    for (let n = 0; n < 100; n++) {
+      if ((await queue.forget(installation, null)).running === 0) return;
+      time += leaseMs;
+      const job = await queue.claim("worker", leaseMs);
+      if (job) await queue.complete(job, { kind: "done", reason: "" });
+    }
+  }
+}
+
+interface SlowJob {
+  id: string;
+  key: string;
+  installation: number;
+  priority: number;
+  seq: number;
+  attempts: number;
+  fence: number;
+  leaseUntil: number | null;
+}
+
+/** The same promises without a database: every rule looks at every job. */
+class SlowQueue {
+  #jobs: SlowJob[] = [];
+  readonly #limit: number;
+  readonly #claims: number[] = [];
+  #seq = 0;
+
+  constructor(limit: number) {
+    this.#limit = limit;
+  }
+
+  add(id: string, { serialKey, priority, task }: NewJob): void {
+    const installation = "repository" in task ? task.repository.installation : 0;
+    const fresh = { attempts: 0, fence: 0, leaseUntil: null };
+    this.#jobs.push({ id, key: serialKey, installation, priority, seq: this.#seq++, ...fresh });
+  }
+
+  claim(now: number): string | undefined {
+    const isDead = (job: SlowJob) => job.leaseUntil !== null && job.leaseUntil <= now;
+    this.#jobs = this.#jobs.filter((job) => !(isDead(job) && job.attempts > 5));
+    const active = this.#jobs.filter((job) => job.leaseUntil !== null);
+    const running = ({ installation }: SlowJob) =>
+      active.filter((job) => job.installation === installation && !isDead(job)).length;
+    const lastClaim = ({ installation }: SlowJob) => this.#claims.lastIndexOf(installation);
+    const [next] = this.#jobs
+      .filter((job) => job.leaseUntil === null || isDead(job))
+      .filter((job) => running(job) < this.#limit)
+      .filter((job) => active.every((other) => other === job || other.key !== job.key))
+      .toSorted(
+        (a, b) =>
+          b.priority - a.priority || running(a) - running(b) || lastClaim(a) - lastClaim(b) || a.seq - b.seq,
+      );
+    if (!next) return undefined;
+    Object.assign(next, { leaseUntil: now + leaseMs, attempts: next.attempts + 1, fence: next.fence + 1 });
+    this.#claims.push(next.installation);
+    return next.id;
+  }
+
+  owns({ id, fence }: ClaimedJob): boolean {
+    return this.#jobs.some((job) => job.id === id && job.fence === fence && job.leaseUntil !== null);
+  }
+
+  settle(id: string, how: "beat" | "complete" | "release", now: number): void {
+    const job = this.#jobs.find((one) => one.id === id);
+    if (how === "complete") this.#jobs = this.#jobs.filter((one) => one !== job);
+    else if (job) job.leaseUntil = how === "beat" ? now + leaseMs : null;
+  }
+}

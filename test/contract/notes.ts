@@ -1,0 +1,48 @@
+import { afterEach, beforeEach, expect, it } from "vitest";
+import type { Stores } from "../../src/queue/stores.ts";
+import type { StoresUnderTest } from "./stores.ts";
+
+/** What is noted is there for every process, until it is removed or old. */
+export function describeNotes(create: () => StoresUnderTest): void {
+  let underTest: StoresUnderTest;
+  let stores: Stores;
+  let other: Stores;
+  let time = 0;
+
+  beforeEach(async () => {
+    underTest = create();
+    stores = await underTest.open({ now: () => time });
+    other = await underTest.open({ now: () => time });
+  });
+  afterEach(async () => {
+    await Promise.all([stores.close(), other.close()]);
+    await underTest.remove();
+  });
+
+  it("are read by their name as they were written last", async () => {
+    expect(await stores.notes.read("etag")).toBeNull();
+    await stores.notes.write("etag", 'W/"1"');
+    await other.notes.write("etag", 'W/"2" 🙂\n');
+    await stores.notes.write("delivery", "");
+    expect(await stores.notes.read("etag")).toBe('W/"2" 🙂\n');
+    expect(await other.notes.read("delivery")).toBe("");
+  });
+
+  it("can be removed, also where there is none", async () => {
+    await stores.notes.write("etag", "1");
+    await other.notes.remove("etag");
+    await other.notes.remove("etag");
+    expect(await stores.notes.read("etag")).toBeNull();
+  });
+
+  it("are purged where nobody wrote them again for long", async () => {
+    time = 1_000;
+    await stores.notes.write("old", "1");
+    await stores.notes.write("kept", "1");
+    time = 2_000;
+    await stores.notes.write("kept", "2");
+    time = 3_001;
+    await stores.queue.purge(2_000);
+    expect([await stores.notes.read("old"), await stores.notes.read("kept")]).toEqual([null, "2"]);
+  });
+}

@@ -1,0 +1,179 @@
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import type { ClaimedJob, NewJob, Task } from "../../src/queue/job.ts";
+import type { Stores } from "../../src/queue/stores.ts";
+import { commandJob, leaseMs, reviewJob } from "./jobs.ts";
+import type { StoresUnderTest } from "./stores.ts";
+
+const head = "a".repeat(40);
+const key = "7#1";
+const none = "0".repeat(40);
+
+/** What a start and a reconciliation ask the queue, and what an uninstalled App has it forget. */
+export function describeRecovery(create: () => StoresUnderTest): void {
+  let underTest: StoresUnderTest;
+  let stores: Stores;
+  let time: number;
+
+  beforeEach(async () => {
+    time = 1_800_000_000_000;
+    underTest = create();
+    stores = await underTest.open({ now: () => time });
+  });
+  afterEach(async () => {
+    await stores.close();
+    await underTest.remove();
+  });
+
+  async function claimed(worker = "worker"): Promise<ClaimedJob> {
+    const job = await stores.queue.claim(worker, leaseMs);
+    if (!job) throw new Error("no job to claim");
+    return job;
+  }
+
+  describe("leases of dead workers", () => {
+    it("end at once, and their jobs run again", async () => {
+      const { queue } = stores;
+      for (const pull of [1, 2, 3]) await queue.enqueue(reviewJob(pull));
+      const [lost, , also] = [await claimed("dead"), await claimed("living"), await claimed("dead")];
+      expect(await queue.endLeases((worker) => worker === "dead")).toBe(2);
+      expect([await claimed(), await claimed()]).toMatchObject([
+        { id: lost.id, attempt: 2 },
+        { id: also.id, attempt: 2 },
+      ]);
+      expect(await queue.claim("worker", leaseMs)).toBeUndefined();
+    });
+
+    it("are asked about once each, and only while they last", async () => {
+      const { queue } = stores;
+      for (const pull of [1, 2, 3]) await queue.enqueue(reviewJob(pull));
+      await claimed("one");
+      await queue.complete(await claimed("two"), { kind: "done", reason: "" });
+      await claimed("one");
+      const asked: string[] = [];
+      const ask = () => queue.endLeases((worker) => asked.push(worker) > 0);
+      expect([await ask(), await ask(), asked]).toEqual([2, 0, ["one"]]);
+    });
+  });
+
+  describe("a head", () => {
+    it("is known while a job about it waits, runs, and when it was done", async () => {
+      const { queue } = stores;
+      expect(await queue.knows(key, head)).toBe(false);
+      await queue.enqueue(reviewJob(1));
+      expect(await queue.knows(key, head)).toBe(true);
+      const job = await claimed();
+      expect(await queue.knows(key, head)).toBe(true);
+      await queue.complete(job, { kind: "done", reason: "" });
+      expect(await queue.knows(key, head)).toBe(true);
+      expect([await queue.knows(key, none), await queue.knows("7#2", head)]).toEqual([false, false]);
+    });
+
+    it.each(["failed", "skipped", "superseded"] as const)(
+      "is not known when its job ended as %s",
+      async (kind) => {
+        await stores.queue.enqueue(reviewJob(1));
+        await stores.queue.complete(await claimed(), { kind, reason: "" });
+        expect(await stores.queue.knows(key, head)).toBe(false);
+      },
+    );
+
+    it("is not known once a newer one took its place, which is", async () => {
+      const { queue } = stores;
+      await queue.enqueue(reviewJob(1, { headSha: none }));
+      await queue.enqueue(reviewJob(1));
+      expect([await queue.knows(key, none), await queue.knows(key, head)]).toEqual([false, true]);
+      const job = await claimed();
+      await queue.enqueue(reviewJob(1, { headSha: "b".repeat(40) }));
+      await queue.release(job, 0, "superseded");
+      expect([await queue.knows(key, head), await queue.knows(key, "b".repeat(40))]).toEqual([false, true]);
+    });
+  });
+
+  describe("an installation that left", () => {
+    const jobOf = (pull: number, repository: { installation: number; id: number }): NewJob => {
+      const { task, ...rest } = reviewJob(pull, { serialKey: `${repository.id}#${pull}` });
+      return { ...rest, task: { ...task, repository: { ...repository, owner: "o", name: "n" } } as Task };
+    };
+    const kept = async () => (await stores.queue.stats()).jobs;
+    const spend = (installation: number, repository: number) =>
+      stores.spending.charge({ installation, repository, pull: 1 }, { tokens: 1, costUsd: 0 }, 0);
+    const spent = async (installation: number) =>
+      (await stores.spending.spentOn("1970-01-01", { installation })).tokens;
+
+    it("takes its jobs, their trajectories and its spending along; others keep theirs", async () => {
+      const { queue } = stores;
+      await queue.enqueue(jobOf(1, { installation: 1, id: 7 }));
+      const done = await claimed();
+      await queue.record(done, { kind: "stopped", loop: "review", reason: "private" });
+      await queue.complete(done, { kind: "done", reason: "" });
+      await queue.enqueue(jobOf(2, { installation: 1, id: 8 }));
+      await queue.enqueue(jobOf(3, { installation: 2, id: 9 }));
+      await spend(1, 7);
+      await spend(2, 9);
+      expect(await queue.forget(1, null)).toEqual({ running: 0 });
+      expect(await kept()).toEqual({ waiting: 1, active: 0, done: 0, failed: 0 });
+      expect(await queue.trajectory(done.id)).toEqual([]);
+      expect([await spent(1), await spent(2)]).toEqual([0, 1]);
+    });
+
+    it("only some repositories of which are left keeps the others", async () => {
+      const { queue } = stores;
+      for (const id of [7, 8, 9]) {
+        await queue.enqueue(jobOf(1, { installation: 1, id }));
+        await spend(1, id);
+      }
+      await queue.forget(1, [7, 8]);
+      expect((await kept()).waiting).toBe(1);
+      expect((await claimed()).task).toMatchObject({ repository: { id: 9 } });
+      expect(await spent(1)).toBe(1);
+    });
+
+    it("tells how many of its jobs still run, without the one that asks", async () => {
+      const { queue } = stores;
+      await queue.enqueue({
+        task: { kind: "purge", installation: 1, repositories: null, headSha: null },
+        ...{ serialKey: "purge#1", coalesce: true, priority: 20 },
+      });
+      await queue.enqueue(jobOf(1, { installation: 1, id: 7 }));
+      await queue.enqueue(jobOf(1, { installation: 2, id: 8 }));
+      const [, , running] = [await claimed(), await claimed(), await claimed()];
+      expect(await queue.forget(1, null)).toEqual({ running: 1 });
+      expect(await queue.forget(1, [9])).toEqual({ running: 0 });
+      await queue.complete(running, { kind: "done", reason: "" });
+      expect(await queue.forget(1, [7])).toEqual({ running: 0 });
+      expect(await kept()).toMatchObject({ active: 2, done: 0 });
+    });
+  });
+
+  it("A queue that can be written says so", async () => {
+    await stores.queue.check();
+    await stores.queue.check();
+  });
+
+  describe("the age of the oldest job", () => {
+    const oldest = async () => (await stores.queue.stats()).oldestWaitingMs;
+
+    it("counts from when it might have run: after its quiet time or back-off", async () => {
+      await stores.queue.enqueue(reviewJob(1, { quietMs: 10_000 }));
+      time += 9_999;
+      expect(await oldest()).toBeNull();
+      time += 2_001;
+      expect(await oldest()).toBe(2_000);
+    });
+
+    it("leaves out what waits for its key", async () => {
+      await stores.queue.enqueue(commandJob(1, 5));
+      await stores.queue.enqueue(commandJob(1, 6));
+      await claimed();
+      time += 5_000;
+      expect(await oldest()).toBeNull();
+    });
+
+    it("counts a job whose worker died from the end of its lease", async () => {
+      await stores.queue.enqueue(reviewJob(1));
+      await claimed();
+      time += leaseMs + 700;
+      expect(await oldest()).toBe(700);
+    });
+  });
+}
