@@ -6,6 +6,9 @@ interface Sleeper {
   wake: () => void;
 }
 
+/** Not what a test may have put in its place. */
+const plainFetch = globalThis.fetch;
+
 /**
  * Time that passes only while all that runs sleeps by it: hours of it take no longer than what happens in them. Requests by its
  * `fetch` take none of it, and stop it while they are under way.
@@ -37,7 +40,7 @@ export class SimulatedTime implements Clock {
   fetch: typeof fetch = async (input, init) => {
     this.#underway++;
     try {
-      const response = await fetch(input, init);
+      const response = await plainFetch(input, init);
       const { status, statusText, headers } = response;
       const body = [204, 205, 304].includes(status) ? null : await response.arrayBuffer();
       return new Response(body, { status, statusText, headers });

@@ -1,0 +1,77 @@
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { createGitHubAccess, gitAuthorization, type MintToken } from "../../src/jobs/github-access.ts";
+import { createLogger } from "../../src/logger.ts";
+import { createProbot, installationAuth } from "../../src/webhooks/probot.ts";
+import { createScenario, type Scenario } from "../support/github-double/scenario.ts";
+
+const minute = 60_000;
+
+let scenario: Scenario;
+let mintToken: MintToken;
+
+beforeEach(async () => {
+  // Both sides, and the library that keeps the tokens, look at this clock.
+  vi.useFakeTimers({ toFake: ["Date"] });
+  scenario = await createScenario({ base: { "a.txt": "a\n" }, head: { "a.txt": "b\n" } });
+  const { github, app, privateKey, webhookSecret } = scenario;
+  const place = { host: github.host, protocol: "http", apiUrl: github.apiUrl, webUrl: github.url } as const;
+  mintToken = installationAuth(
+    createProbot({ id: app.id, privateKey, webhookSecret }, place, createLogger("fatal")),
+  );
+});
+afterEach(async () => {
+  vi.useRealTimers();
+  await scenario.github.close();
+});
+
+const pass = (milliseconds: number) => vi.setSystemTime(Date.now() + milliseconds);
+const reference = () => ({
+  ...{ installation: scenario.installation.id, id: scenario.repository.id },
+  ...{ owner: "octo-org", name: "shop" },
+});
+const minted = () => scenario.github.requests.filter(({ path }) => path.endsWith("/access_tokens")).length;
+const refused = () => scenario.github.requests.filter(({ status }) => status === 401);
+
+describe("a job that takes longer than a token lives", () => {
+  it("goes on with a fresh one before GitHub refuses the old one", async () => {
+    const { github, app, pull } = scenario;
+    const access = createGitHubAccess({
+      ...{ apiUrl: github.apiUrl, userAgent: "test", mintToken },
+      identity: async () => app,
+    });
+    const api = await access.pull(reference(), pull.number, new AbortController().signal);
+    for (let elapsed = 0; elapsed < 150; elapsed += 10) {
+      await api.permissionOf("octocat");
+      pass(10 * minute);
+    }
+    await api.createComment("Done after two and a half hours");
+    expect(pull.comments).toHaveLength(1);
+    expect(refused()).toEqual([]);
+    expect(minted()).toBe(3);
+  });
+
+  it("is given one that no other was refused, where the old one was withdrawn", async () => {
+    const { github, app, pull } = scenario;
+    const access = createGitHubAccess({
+      ...{ apiUrl: github.apiUrl, userAgent: "test", mintToken },
+      identity: async () => app,
+    });
+    const api = await access.pull(reference(), pull.number, new AbortController().signal);
+    await api.ownComments();
+    github.state.expireTokens();
+    // All of them find it out at once.
+    await Promise.all([api.ownReviews(), api.ownComments(), api.createComment("Done")]);
+    expect(pull.comments).toHaveLength(1);
+  });
+});
+
+describe("a token for git", () => {
+  it("lives for nearly an hour more, whenever a fetch begins", async () => {
+    for (const wait of [0, 1, 30, 58, 59, 61]) {
+      pass(wait * minute);
+      const value = Buffer.from((await gitAuthorization(mintToken, reference())).split(" ")[1]!, "base64");
+      const token = scenario.github.state.tokens.get(value.toString().split(":")[1]!);
+      expect(token!.expiresAt.getTime() - Date.now()).toBeGreaterThan(59 * minute);
+    }
+  });
+});
