@@ -1,5 +1,8 @@
 import { createHmac } from "node:crypto";
+import { setTimeout as sleep } from "node:timers/promises";
 import { type AppCredentials, type Env, programPath, secretsOf } from "../config/env.ts";
+import { Disk } from "../git/disk/disk.ts";
+import { freeSpace } from "../git/disk/free-space.ts";
 import { requireGit } from "../git/git-version.ts";
 import { createCheckoutPull } from "../jobs/checkout-pull.ts";
 import { createJobHandler } from "../jobs/create-job-handler.ts";
@@ -10,8 +13,11 @@ import type { Metrics } from "../metrics/metrics.ts";
 import type { RepositoryRef } from "../queue/job.ts";
 import { openStores } from "../queue/open-stores.ts";
 import { githubLimits } from "../queue/pace.ts";
+import { patientSpending } from "../queue/patient-spending.ts";
+import type { JobWatch } from "../queue/run-job.ts";
 import type { Stores } from "../queue/stores.ts";
 import { startWorker, type Worker } from "../queue/worker.ts";
+import { createHealth, type Health } from "../webhooks/health.ts";
 import { appIdentity, createProbot, installationAuth } from "../webhooks/probot.ts";
 import { createModels } from "./create-model.ts";
 import { logDestination } from "./log-lines.ts";
@@ -25,8 +31,11 @@ export interface App {
   /** Null where nobody asks for them. */
   metrics: Metrics | null;
   probot: ReturnType<typeof createProbot>;
-  /** Starts working off the queue. */
-  startWorker(): Worker;
+  health: Health;
+  /** Starts working off the queue, once what killed processes left running has ended. */
+  startWorker(): Promise<Worker>;
+  /** After the worker has stopped. Resolves within a second or two, whatever the database does. */
+  close(): Promise<void>;
 }
 
 /** The logger of a server process; from now on none of the environment's secrets reaches any log. */
@@ -35,8 +44,16 @@ export function openLog(env: Env): Logger {
   return createLogger(env.logLevel, logDestination(process.stderr));
 }
 
-/** Composes the App. Rejects with one line for whatever is missing: git, the data folder, the price table. */
-export async function openApp(env: Env, credentials: AppCredentials, log: Logger): Promise<App> {
+/**
+ * Composes the App. `stop` fires when the process is to end. Rejects with one line for whatever is missing: git, the data folder,
+ * the price table.
+ */
+export async function openApp(
+  env: Env,
+  credentials: AppCredentials,
+  log: Logger,
+  stop: AbortSignal,
+): Promise<App> {
   useProxy(env);
   const { path: gitPath } = await requireGit({ searchPath: programPath() });
   const version = programVersion();
@@ -48,7 +65,8 @@ export async function openApp(env: Env, credentials: AppCredentials, log: Logger
     installationConcurrency: env.installationConcurrency,
     paceLimits: { ...githubLimits, gapMs: env.writeGapMs },
   });
-  const { queue, spending } = stores;
+  const { queue } = stores;
+  const disk = new Disk({ dataFolder: env.dataDir, limitBytes: env.diskLimitBytes, log });
   const probot = createProbot(credentials, env.github, log);
   const mintToken = installationAuth(probot);
   const identity = appIdentity(probot);
@@ -68,10 +86,11 @@ export async function openApp(env: Env, credentials: AppCredentials, log: Logger
       ...(metrics && { onRateLimit: metrics.rateLimit }),
     }),
     checkout: createCheckoutPull({
-      ...{ gitPath, dataFolder: env.dataDir, host, webUrl, network: networkOf(env) },
+      ...{ gitPath, dataFolder: env.dataDir, host, webUrl, network: networkOf(env), disk },
       authorization: (repository) => gitAuthorization(mintToken, repository),
     }),
-    ...{ spending, dailyBudget: env.dailyBudget, now: Date.now },
+    spending: patientSpending(stores.spending, { queue, signal: stop, log }),
+    ...{ dailyBudget: env.dailyBudget, now: Date.now },
     contentKey: contentKeyOf(credentials),
     models: connected?.models ?? null,
     modelsReady: async (signal) => connected?.ready(signal),
@@ -79,15 +98,33 @@ export async function openApp(env: Env, credentials: AppCredentials, log: Logger
     ...(metrics && { onPhase: metrics.phase }),
   });
   if (connected === null) log.warn("No model is set up: reviews run on the built-in analyzers alone");
+  const isDiskLow = async () => (await freeSpace(env.dataDir)).isLow;
   return {
     ...{ log, stores, metrics, probot },
-    startWorker: () =>
-      startWorker({
+    health: createHealth({ queue, log, stop, isDiskLow }),
+    async startWorker() {
+      await disk.start();
+      return startWorker({
         ...{ queue, log, ...jobs },
         ...{ concurrency: env.concurrency, leaseMs: env.leaseMs, retentionMs: env.retentionMs },
-      }),
+        ...(metrics && { watch: watchFor(metrics) }),
+      });
+    },
+    close: () => within(closingMs, [disk.close(), stores.close()]),
   };
 }
+
+/** A database that is away may not keep the process from ending. */
+const closingMs = 2_000;
+
+async function within(milliseconds: number, all: readonly Promise<void>[]): Promise<void> {
+  await Promise.race([Promise.all(all), sleep(milliseconds, undefined, { ref: false })]);
+}
+
+const watchFor = (metrics: Metrics): JobWatch => ({
+  began: ({ task }, ms) => metrics.jobWaited(task.kind, ms),
+  ended: ({ task }, how, ms) => metrics.jobEnded(task.kind, how, ms),
+});
 
 /** Drawn from a secret that all processes of an App share, so that none has to be kept; who changes it has all read again. */
 function contentKeyOf({ webhookSecret }: AppCredentials) {

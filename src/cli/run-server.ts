@@ -3,10 +3,11 @@ import { readServerEnv } from "../config/stored-app.ts";
 import { AppError } from "../errors.ts";
 import type { Logger } from "../logger.ts";
 import type { Worker } from "../queue/worker.ts";
+import { startOperatorServer } from "../webhooks/operator-server.ts";
 import { startServer } from "../webhooks/server.ts";
 import { startSetup } from "../webhooks/setup.ts";
 import { type CommandIo, exitCodes } from "./command.ts";
-import { openApp, openLog, untilAborted } from "./open-app.ts";
+import { type App, openApp, openLog, untilAborted } from "./open-app.ts";
 import { useProxy } from "./use-proxy.ts";
 
 /** The web server and a worker, after the set-up page where there is no App yet. Resolves when a signal ended it. */
@@ -24,33 +25,55 @@ export async function runServer({ signal }: CommandIo): Promise<number> {
 export async function runWorker({ signal }: CommandIo): Promise<number> {
   const env = readServerEnv();
   if (!env.app) throw noApp();
-  const app = await openApp(env, env.app, openLog(env));
-  try {
-    const worker = app.startWorker();
-    app.log.info(`Working with ${env.concurrency} jobs at a time on ${env.dataDir}`);
-    await untilAborted(signal);
-    app.log.info("Stopping");
-    await worker.stop(env.graceMs);
-  } finally {
-    await app.stores.close();
-  }
+  await work(env, await openApp(env, env.app, openLog(env), signal), signal);
   return exitCodes.clean;
 }
 
+async function work(env: Env, app: App, signal: AbortSignal): Promise<void> {
+  try {
+    const operator = await startOperator(env, app);
+    const worker = await app.startWorker();
+    const place = env.databaseUrl === null ? env.dataDir : "Postgres";
+    app.log.info(`Working with ${env.concurrency} jobs at a time on ${place}`);
+    await untilAborted(signal);
+    app.log.info("Stopping");
+    await Promise.all([worker.stop(env.graceMs), operator?.close()]);
+  } finally {
+    await app.close();
+  }
+}
+
 async function serve(env: Env, credentials: AppCredentials, log: Logger, signal: AbortSignal): Promise<void> {
-  const { stores, probot, startWorker } = await openApp(env, credentials, log);
+  const app = await openApp(env, credentials, log, signal);
+  const { stores, probot, health, metrics } = app;
   try {
     let worker: Worker | undefined;
     const onAccepted = () => worker?.wake();
-    // The server first: where its port is taken, no job is begun.
-    const server = await startServer({ env, queue: stores.queue, log, probot, onAccepted });
-    worker = startWorker();
+    const onDelivery = metrics && { onDelivery: metrics.delivery };
+    // The servers first: where a port is taken, no job is begun.
+    const operator = await startOperator(env, app);
+    const server = await startServer({
+      ...{ env, queue: stores.queue, log, probot, onAccepted, health },
+      ...onDelivery,
+    });
+    worker = await app.startWorker();
     await untilAborted(signal);
     log.info("Stopping");
-    await Promise.all([server.close(), worker.stop(env.graceMs)]);
+    await Promise.all([server.close(), worker.stop(env.graceMs), operator?.close()]);
   } finally {
-    await stores.close();
+    await app.close();
   }
+}
+
+/** The port for whoever operates this; none where none is set. */
+async function startOperator({ host, metricsPort }: Env, { health, metrics, log }: App) {
+  if (metricsPort === null || !metrics) return undefined;
+  const readQueue = async () => {
+    const said = await health.readiness();
+    return said.ready ? said : null;
+  };
+  const exposition = () => metrics.exposition(readQueue);
+  return startOperatorServer({ host, port: metricsPort, health, log, exposition });
 }
 
 /** Serves the set-up page until the App exists, and answers the environment with it. */
