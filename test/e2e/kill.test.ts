@@ -1,9 +1,10 @@
 import { describe, expect, it } from "vitest";
+import { sharedPostgres } from "../support/postgres.ts";
 import { seeded } from "../support/seeded.ts";
 import { patient } from "./conformance-fixture.ts";
 import { type KillableApp, type Moment, startKillableApp } from "./kills.ts";
 
-/** Every step and 200 random moments take hours of a machine; `npm test` takes 20 of each kind in a fixed order. */
+/** Every step and 200 random moments take hours of a machine; `npm test` takes a dozen on each database, the same at each run. */
 const long = process.env.HUNKWISE_LONG === "1";
 
 /** A job whose worker dies at every one of five attempts is given up: so many deaths it survives. */
@@ -23,25 +24,35 @@ async function killAll(app: KillableApp, plans: readonly (readonly Moment[])[], 
   return kills;
 }
 
-describe("a server that is killed while it reviews", {
-  timeout: long ? 7_200_000 : patient.timeout * 2,
-}, () => {
-  it("leaves one review, each comment once, no turn paid twice, and nothing behind", async () => {
-    await using app = await startKillableApp();
-    const { steps, modelRequests } = await app.review([]);
-    expect(modelRequests).toBeGreaterThanOrEqual(30);
-    const random = seeded(6);
-    const moments = Array.from({ length: long ? 200 : 20 }, () => ({
-      steps: Math.floor(random() * steps * 0.4),
-      thenMs: Math.floor(random() * 60),
-    }));
-    expect(await killAll(app, groups(moments, mostDeaths), modelRequests)).toBe(moments.length);
-  });
+const databases = {
+  SQLite: async () => ({}),
+  Postgres: async () => ({ DATABASE_URL: await (await sharedPostgres()).createDatabase() }),
+};
 
-  it.runIf(long)("at each step of all", async () => {
-    await using app = await startKillableApp();
-    const { steps, modelRequests } = await app.review([]);
-    const plans = Array.from({ length: steps }, (_, n) => [{ steps: n + 1, thenMs: 0 }]);
-    expect(await killAll(app, plans, modelRequests)).toBe(steps);
-  });
-});
+describe.each(Object.entries(databases))(
+  "a server on %s that is killed while it reviews",
+  (_, environment) => {
+    const timeout = long ? 7_200_000 : 2 * patient.timeout;
+
+    it("leaves one review, each comment once, no turn paid twice, and nothing behind", {
+      timeout,
+    }, async () => {
+      await using app = await startKillableApp(await environment());
+      const { steps, modelRequests } = await app.review([]);
+      expect(modelRequests).toBeGreaterThanOrEqual(30);
+      const random = seeded(6);
+      const moments = Array.from({ length: long ? 200 : 12 }, () => ({
+        steps: Math.floor(random() * steps * 0.4),
+        thenMs: Math.floor(random() * 60),
+      }));
+      expect(await killAll(app, groups(moments, mostDeaths), modelRequests)).toBe(moments.length);
+    });
+
+    it.runIf(long)("at each step of all", { timeout }, async () => {
+      await using app = await startKillableApp(await environment());
+      const { steps, modelRequests } = await app.review([]);
+      const plans = Array.from({ length: steps }, (_, n) => [{ steps: n + 1, thenMs: 0 }]);
+      expect(await killAll(app, plans, modelRequests)).toBe(steps);
+    });
+  },
+);
