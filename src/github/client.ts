@@ -162,7 +162,9 @@ async function told<Answer extends { headers: Headers }>(
 }
 
 /** octokit hands out JSON that it could not parse as plain text. */
-function refuseCutOff(answer: { headers: Headers; data: unknown }, call: Call): void {
+function refuseCutOff(answer: { status: number; headers: Headers; data: unknown }, call: Call): void {
+  // What was deleted has no body, whatever type it is said to have.
+  if (answer.status === 204) return;
   const json = /^application\/(json|[\w.+-]+\+json)\b/.test(String(answer.headers["content-type"] ?? ""));
   if (json && typeof answer.data === "string")
     throw unreadableAnswer(call.name, "its JSON is cut off or broken");

@@ -1,3 +1,4 @@
+import { setTimeout } from "node:timers/promises";
 import { AppError, errorLine } from "../errors.ts";
 import type { PullRequestApi, RepositoryApi } from "../github/pull-request-api.ts";
 import type { ClaimedJob } from "../queue/job.ts";
@@ -18,13 +19,14 @@ export async function withFence<Deps extends Fenced, T>(
   tools: JobTools,
   deps: Deps,
   work: (fenced: Deps) => Promise<T>,
+  pause: (milliseconds: number) => Promise<unknown> = setTimeout,
 ): Promise<T> {
   const fence = new Fence(tools);
   try {
     return await work({ ...deps, github: fencedGitHub(deps.github, fence) });
   } finally {
     const late = await fence.late();
-    if (late.length > 0) await takeBack(late, job, deps);
+    if (late.length > 0) await takeBack(late, job, deps, pause);
   }
 }
 
@@ -111,21 +113,31 @@ function fenced<Api extends RepositoryApi>(api: Api, fence: Fence): Api {
   return Object.fromEntries(asked) as Api;
 }
 
+/** How long a request that was called off may take to have its effect, before each look. */
+const looksAfterMs = [1_000, 4_000];
 /** Longer than it takes; a worker that is about to stop does not wait for it. */
 const patienceMs = 120_000;
 
 /** Never rejects: what cannot be taken back now is taken away by the next review that meets it. */
-async function takeBack(late: readonly Write[], job: ClaimedJob, { github, log }: Fenced): Promise<void> {
+async function takeBack(
+  late: readonly Write[],
+  job: ClaimedJob,
+  { github, log }: Fenced,
+  pause: (milliseconds: number) => Promise<unknown>,
+): Promise<void> {
   const { task } = job;
   if (!("repository" in task)) return;
   // The job's own signal has fired.
   const signal = AbortSignal.timeout(patienceMs);
   try {
-    if ("pull" in task) await removeDoubles(await github.pull(task.repository, task.pull, signal));
-    const api = await github.repository(task.repository, signal);
-    for (const { call, sent } of late) {
-      const [head, externalId] = sent;
-      if (call === "createCheckRun") await closeDoubledChecks(api, String(head), String(externalId));
+    for (const wait of looksAfterMs) {
+      await pause(wait);
+      if ("pull" in task) await removeDoubles(await github.pull(task.repository, task.pull, signal));
+      const api = await github.repository(task.repository, signal);
+      for (const { call, sent } of late) {
+        const [head, externalId] = sent;
+        if (call === "createCheckRun") await closeDoubledChecks(api, String(head), String(externalId));
+      }
     }
     log.warn(jobFields(job), "Another worker had the job while this one wrote: doubles were taken back");
   } catch (err) {

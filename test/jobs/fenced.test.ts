@@ -13,6 +13,7 @@ import { many, onFile } from "../reporters/publish-to-memory.ts";
 import { sampleResult } from "../reporters/sample-result.ts";
 
 const trigger = "event#7@main";
+const repository = { installation: 1, id: 2, owner: "octo", name: "shop" };
 const findings = [...many(2), ...onFile(1)];
 const job: ClaimedJob = {
   ...{ id: "job", task: reviewJob(7).task, attempt: 1, fence: 1, deliveryId: null, createdAt: 0 },
@@ -39,9 +40,9 @@ class Worker {
   /** Resolves to what became of it: never to a rejection, as a queue's run of a job. */
   async publish(): Promise<string> {
     try {
-      const outcome = await withFence(job, this.#tools(), this.#dependencies(), async ({ github }) => {
-        const api = await github.pull(job.task.repository, 7, this.#lost.signal);
-        const sleep = async () => {};
+      const sleep = async () => {};
+      const work = async ({ github }: { github: GitHubAccess }) => {
+        const api = await github.pull(repository, 7, this.#lost.signal);
         const check = await openCheckRun(api, head, trigger, { sleep });
         if (check.reviewed) return "reviewed already";
         const { kind } = await publishReview({
@@ -50,8 +51,8 @@ class Worker {
           checkPolicy: { threshold: "high", fail: false },
         });
         return kind;
-      });
-      return outcome;
+      };
+      return await withFence(job, this.#tools(), this.#dependencies(), work, sleep);
     } catch (error) {
       if (error instanceof AppError) return error.code;
       throw error;
