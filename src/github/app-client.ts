@@ -88,6 +88,8 @@ export interface InstallationApi {
   repository(repository: Place): RepositoryApi;
 }
 
+/** GitHub's alphabet: both become part of an address. */
+const Name = z.string().regex(/^[\w.-]{1,100}$/);
 const Time = z.iso.datetime().transform((text) => Date.parse(text));
 const InstallationShape = z
   .object({ id: z.int(), created_at: Time, suspended_at: z.string().nullish() })
@@ -97,8 +99,8 @@ const InstallationShape = z
 const Repository = z
   .object({
     id: z.int(),
-    name: z.string(),
-    owner: z.object({ login: z.string() }),
+    name: Name,
+    owner: z.object({ login: Name }),
     archived: z.boolean().nullish(),
     disabled: z.boolean().nullish(),
     // Pull requests are counted along.

@@ -11,6 +11,7 @@ import { runReply } from "./commands/run-reply.ts";
 import { tellFailure } from "./commands/tell-failure.ts";
 import { withFence } from "./fenced.ts";
 import type { JobDependencies } from "./job-dependencies.ts";
+import { keepUp } from "./keep-up.ts";
 import { reviewPull } from "./review-pull.ts";
 
 /** What a worker needs of us: the handler, and what tells people when a job failed for good. */
@@ -42,7 +43,7 @@ async function handle(job: ClaimedJob, tools: JobTools, deps: JobDependencies): 
       return runReply({ ...job, task }, tools, deps);
     case "reconcile":
     case "purge":
-      return { kind: "skipped", reason: "not known to this version" };
+      return keepUp({ ...job, task }, tools, deps);
   }
 }
 

@@ -10,6 +10,7 @@ import type { RepositoryRef } from "../queue/job.ts";
 import type { Spending } from "../queue/spending.ts";
 import type { DayLimits } from "./day-budget.ts";
 import type { Phase } from "./timed.ts";
+import type { Upkeep } from "./upkeep.ts";
 
 /** GitHub for jobs: each API acts on one repository with a token that reaches nothing else. */
 export interface GitHubAccess {
@@ -48,6 +49,8 @@ export interface JobDependencies {
   /** Resolves once it is known what the models can do, and their facts hold. Rejects only when aborted. */
   modelsReady(signal: AbortSignal): Promise<void>;
   spending: Spending;
+  /** Left out where nothing but reviews is done. */
+  upkeep?: Upkeep;
   /** Of each installation. */
   dailyBudget: DayLimits;
   /** A secret of a pull request, the same in each process: by it is remembered what was read. */

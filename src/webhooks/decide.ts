@@ -38,6 +38,10 @@ export function handledEvent(event: string, payload: unknown): HandledEvent | un
   return handledEvents.find((handled) => handled === `${event}.${action}`);
 }
 
+/** Whether a delivery of this kind may start a job. */
+export const handlesEvent = (event: string, action: string | null): boolean =>
+  handledEvents.some((handled) => handled === `${event}.${action}`);
+
 /**
  * What a delivery starts. Pure, and answers every payload, also one without an installation or a user: GitHub sends `null`
  * for deleted accounts. Whether a draft is reviewed or the author of a command may ask is the job's business, which knows

@@ -1,0 +1,22 @@
+import type { ClaimedJob, Outcome, PurgeTask, ReconcileTask } from "../queue/job.ts";
+import type { JobTools } from "../queue/run-job.ts";
+import type { JobDependencies } from "./job-dependencies.ts";
+import { purge } from "./purge.ts";
+import { reconcileApp } from "./reconcile/reconcile-app.ts";
+import { reconcileInstallation } from "./reconcile/reconcile-installation.ts";
+
+export type UpkeepJob = ClaimedJob & { task: ReconcileTask | PurgeTask };
+
+/** Looks for what was missed, or deletes what is kept of whoever has taken the App off. */
+export async function keepUp(
+  { task, attempt }: UpkeepJob,
+  { signal }: JobTools,
+  { upkeep, now, log }: JobDependencies,
+): Promise<Outcome> {
+  if (!upkeep) return { kind: "skipped", reason: "nothing but reviews is done here" };
+  if (task.kind === "purge") return purge(task, { upkeep, signal, attempt });
+  const options = { upkeep, signal, log, now };
+  return task.installation === null
+    ? reconcileApp(options)
+    : reconcileInstallation(task.installation, options);
+}
