@@ -1,5 +1,5 @@
 import { AppError } from "../errors.ts";
-import { ToolsRefused } from "./faults.ts";
+import { ModelUnavailable, ToolsRefused } from "./faults.ts";
 import type { Ability, KnownModels } from "./known-models.ts";
 import type { Model, Protocol } from "./model.ts";
 import { type ModelProbe, type Probed, probeModel, protocolFor } from "./probe.ts";
@@ -56,6 +56,8 @@ export function createAdaptiveModel(options: AdaptiveOptions): AdaptiveModel {
     if (ability) return settle(ability);
     const found = await probed(native);
     if (found instanceof AppError) {
+      // The circuit has said so, once.
+      if (found instanceof ModelUnavailable) return;
       warn(`${native.name} could not be asked what it can do, and is taken to call tools: ${found.line}`);
       return;
     }

@@ -113,7 +113,16 @@ export function statusError(refusal: Refusal, endpoint: Endpoint): AppError {
     message && !/^<(!doctype|html)/i.test(message.trim()) ? `: ${excerpt(message, endpoint.hideKey)}` : "";
   const barred = accessError(refusal, endpoint, told);
   if (barred) return barred;
-  if (status === 404) return notFound(refusal, model, address);
+  if (isAbsent(refusal)) {
+    return new ModelAbsent("model_refused", `${address} has no model "${model}" (${status})`, {
+      remedy: "Set HUNKWISE_MODEL to one that it has; `hunkwise doctor` lists them.",
+    });
+  }
+  if (status === 404) {
+    return new AppError("model_refused", `${address} has no chat completions (404)`, {
+      remedy: "Check OPENAI_BASE_URL: it usually ends in /v1.",
+    });
+  }
   if (isContextTooLong(refusal)) {
     return new AppError(
       "model_refused",
@@ -184,15 +193,13 @@ function accessError({ status, code }: Refusal, { model, address }: Endpoint, to
   });
 }
 
-function notFound({ code, message }: Refusal, model: string, address: string): AppError {
-  if (code === "model_not_found" || /model/i.test(message)) {
-    return new ModelAbsent("model_refused", `${address} has no model "${model}" (404)`, {
-      remedy: "Set HUNKWISE_MODEL to one that it has; `hunkwise doctor` lists them.",
-    });
-  }
-  return new AppError("model_refused", `${address} has no chat completions (404)`, {
-    remedy: "Check OPENAI_BASE_URL: it usually ends in /v1.",
-  });
+/** Azure speaks of deployments; OpenRouter and Mistral refuse an unknown model with 400. */
+function isAbsent({ status, code, message }: Refusal): boolean {
+  if (status === 404) return code === "model_not_found" || /model|deployment/i.test(message);
+  const isRefused = status === 400 || status === 422;
+  return (
+    isRefused && (code === "model_not_found" || /(invalid|unknown) model\b|valid model id/i.test(message))
+  );
 }
 
 const mayRetry = ({ status, headers }: Refusal) =>

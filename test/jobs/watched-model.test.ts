@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { AppError } from "../../src/errors.ts";
 import { modelOutage, watchModels } from "../../src/jobs/watched-model.ts";
+import { ModelUnavailable } from "../../src/llm/faults.ts";
 import { forAllRoles } from "../../src/llm/model.ts";
 import { scriptedModel } from "../../src/llm/scripted.ts";
 import { sampleResult } from "../reporters/sample-result.ts";
@@ -47,6 +48,13 @@ describe("watched models", () => {
 describe("a model that failed a review", () => {
   it("has the job tried again where the fault may pass, when the provider says", () => {
     expect(modelOutage(failed(3), passing, false)).toMatchObject({ retryable: true, retryAfterMs: 9 });
+  });
+
+  it("has the job wait without an attempt, as its code says, while the model is left alone", () => {
+    const alone = new ModelUnavailable("big is left alone", 15_000);
+    const outage = { code: "model_unavailable", retryable: true, retryAfterMs: 15_000 };
+    expect(modelOutage(failed(3), alone, false)).toMatchObject(outage);
+    expect(modelOutage(failed(0), alone, true)).toMatchObject(outage);
   });
 
   it("has what was found published once no attempt is left, or the fault will not pass", () => {

@@ -2,6 +2,7 @@ import { createServer } from "node:net";
 import { inspect } from "node:util";
 import { describe, expect, it } from "vitest";
 import { AppError } from "../../src/errors.ts";
+import { ModelAbsent } from "../../src/llm/faults.ts";
 import type { Message, ModelRequest } from "../../src/llm/model.ts";
 import { createOpenAiModel, type OpenAiOptions } from "../../src/llm/openai.ts";
 import { readPrices } from "../../src/llm/pricing.ts";
@@ -328,6 +329,25 @@ describe("failures name cause and remedy", () => {
     expect((await failure(set.model.respond(ask(), never))).line).toMatch(
       /has no model "gpt-99" \(404\)\. Set HUNKWISE_MODEL/,
     );
+  });
+
+  it("an unknown model, in whatever words: another one may stand in for it", async () => {
+    const words: [number, string][] = [
+      [404, "The API deployment for this resource does not exist."],
+      [400, "gpt-99 is not a valid model ID"],
+      [400, "Invalid model: gpt-99"],
+    ];
+    const refusals = words.map(
+      ([status, message]): FakeAnswer => ({
+        ...{ fault: "status", status, body: { error: { message } } },
+      }),
+    );
+    await using set = await setUp(refusals, { model: "gpt-99" });
+    for (const _ of words) {
+      const absent = await failure(set.model.respond(ask(), never));
+      expect(absent).toBeInstanceOf(ModelAbsent);
+      expect(absent.message).toContain('has no model "gpt-99"');
+    }
   });
 
   it("a base URL without its /v1, one that nobody listens on, one that is a web page, one that is no address", async () => {
