@@ -37,12 +37,14 @@ export const postgresMigrations: readonly string[] = [
     outcome        TEXT,
     reason         TEXT
   );
-  CREATE INDEX job_open ON job (priority DESC, seq) WHERE state IN ('waiting', 'active');
   CREATE INDEX job_ended_at ON job (ended_at) WHERE ended_at IS NOT NULL;
   CREATE UNIQUE INDEX job_one_active ON job (serial_key) WHERE state = 'active';
   CREATE UNIQUE INDEX job_one_waiting ON job (serial_key) WHERE state = 'waiting' AND coalesces = 1;
   CREATE INDEX job_key ON job (serial_key);
-  CREATE INDEX job_of_installation ON job (installation, state);
+  CREATE INDEX job_of_installation ON job (installation, priority, seq);
+  -- Holds all that the choice of the next installation asks of the jobs that wait.
+  CREATE INDEX job_waiting ON job (priority, installation, run_after, seq) WHERE state = 'waiting';
+  CREATE INDEX job_active ON job (installation, lease_until) WHERE state = 'active';
 
   CREATE TABLE trajectory (
     number     BIGINT PRIMARY KEY GENERATED ALWAYS AS IDENTITY,

@@ -2,17 +2,16 @@ import { randomUUID } from "node:crypto";
 import { z } from "zod";
 import type { TrajectoryEntry } from "../agent/trajectory.ts";
 import { AppError } from "../errors.ts";
+import { claimNext } from "./claim.ts";
 import type { Database, Run } from "./database.ts";
 import {
   type ClaimedJob,
   installationOf,
   type JobState,
   longestQuiet,
-  maxAttempts,
   type NewerHead,
   type NewJob,
   type Outcome,
-  Task,
 } from "./job.ts";
 import type { Delivery, Queue } from "./queue.ts";
 import { dayOf } from "./spending.ts";
@@ -26,15 +25,6 @@ export interface SqlQueueOptions {
   now: () => number;
 }
 
-const CandidateRow = z.object({
-  id: z.string(),
-  task: z.string(),
-  installation: z.int(),
-  attempts: z.int(),
-  fence: z.int(),
-  delivery_id: z.string().nullable(),
-  created_at: z.int(),
-});
 const WaitingRow = z.object({
   id: z.string(),
   task: z.string(),
@@ -79,26 +69,9 @@ export class SqlQueue implements Queue {
   }
 
   claim(worker: string, leaseMs: number): Promise<ClaimedJob | undefined> {
-    return this.#database.transaction(async (run) => {
+    return this.#database.transaction((run) => {
       const now = this.#now();
-      const reason = "its worker died at every attempt";
-      await run(statements.abandonDead, { now, maxAttempts, reason });
-      for (;;) {
-        const { rows } = await run(statements.nextJob, { now, limit: this.#limit });
-        const row = CandidateRow.optional().parse(rows[0]);
-        if (!row) return undefined;
-        const { id, installation, fence, delivery_id: deliveryId, created_at: createdAt } = row;
-        const task = parseTask(row.task);
-        if (!task) {
-          await run(statements.spoil, { id, now, reason: "stored by a version with other tasks" });
-          continue;
-        }
-        const taken = await run(statements.take, { id, fence, worker, now, leaseUntil: now + leaseMs });
-        if (taken.changes === 0) continue;
-        await run(statements.countClaim, { installation });
-        await run(statements.seeWaiting, { id });
-        return { id, task, attempt: row.attempts + 1, fence: fence + 1, deliveryId, createdAt };
-      }
+      return claimNext(run, { worker, now, leaseUntil: now + leaseMs, limit: this.#limit });
     });
   }
 
@@ -241,13 +214,4 @@ async function waitingOf(run: Run, serialKey: string): Promise<WaitingRow | unde
 async function renew(run: Run, newer: WaitingRow): Promise<void> {
   const { delivery_id: deliveryId, run_after: runAfter, joins_since: joinsSince, ...content } = newer;
   await run(statements.renewWaiting, { ...content, deliveryId, runAfter, joinsSince });
-}
-
-/** Undefined for a task of another version: it must not stand at the head of the queue for ever. */
-function parseTask(text: string): Task | undefined {
-  try {
-    return Task.safeParse(JSON.parse(text)).data;
-  } catch {
-    return undefined;
-  }
 }

@@ -74,8 +74,12 @@ export const sqliteMigrations: readonly string[] = [
     repository = CAST(json_extract(task, '$.repository.id') AS INTEGER),
     head = json_extract(task, '$.headSha')
   WHERE json_valid(task);
+  DROP INDEX job_open;
   CREATE INDEX job_key ON job (serial_key);
-  CREATE INDEX job_of_installation ON job (installation, state);
+  CREATE INDEX job_of_installation ON job (installation, priority, seq);
+  -- Holds all that the choice of the next installation asks of the jobs that wait.
+  CREATE INDEX job_waiting ON job (priority, installation, run_after, seq) WHERE state = 'waiting';
+  CREATE INDEX job_active ON job (installation, lease_until) WHERE state = 'active';
 
   -- The number of an installation's last claim; they are numbered in the order in which they were made.
   CREATE TABLE last_claim (

@@ -1,20 +1,20 @@
 /** A claim is told apart by job and fence; a statement with this condition does nothing for a late worker. */
 const stillOurs = "id = :id AND fence = :fence AND state = 'active'";
 
-/**
- * Jobs that may run now, as `candidate`. An active one whose lease ran out may, and stands in the way of its key until it is
- * taken over itself; among the running ones of its installation it does not count.
- */
-const mayRun = `
-  FROM job AS candidate
-  LEFT JOIN (SELECT installation, count(*) AS jobs FROM job WHERE state = 'active' AND lease_until > :now
-    GROUP BY installation) AS running ON running.installation = candidate.installation
-  LEFT JOIN last_claim ON last_claim.installation = candidate.installation
-  WHERE ((candidate.state = 'waiting' AND candidate.run_after <= :now)
-      OR (candidate.state = 'active' AND candidate.lease_until <= :now))
-    AND (running.jobs IS NULL OR running.jobs < :limit)
-    AND NOT EXISTS (SELECT 1 FROM job AS other WHERE other.serial_key = candidate.serial_key
-      AND other.state = 'active' AND other.seq <> candidate.seq)`;
+const stillFree =
+  "id = :id AND fence = :fence AND (state = 'waiting' OR (state = 'active' AND lease_until <= :now))";
+
+/** An active job whose lease ran out may run as well. */
+const isDue = `((candidate.state = 'waiting' AND candidate.run_after <= :now)
+  OR (candidate.state = 'active' AND candidate.lease_until <= :now))`;
+
+/** Such a job stands in the way of its key until it is taken over itself. */
+const keyIsFree = `NOT EXISTS (SELECT 1 FROM job AS other WHERE other.serial_key = candidate.serial_key
+  AND other.state = 'active' AND other.seq <> candidate.seq)`;
+
+/** How many jobs each installation runs; it does not count there. */
+const running = `(SELECT installation, count(*) AS jobs FROM job WHERE state = 'active' AND lease_until > :now
+  GROUP BY installation) AS running`;
 
 /** Every statement of the queue. */
 export const statements = {
@@ -32,16 +32,23 @@ export const statements = {
       priority = CASE WHEN priority < :priority THEN :priority ELSE priority END,
       has_new_head = CASE WHEN head IS DISTINCT FROM :head THEN 1 ELSE has_new_head END
     WHERE id = :id`,
-  abandonDead: `UPDATE job SET state = 'failed', outcome = 'failed', reason = :reason, ended_at = :now, lease_until = NULL
-    WHERE state = 'active' AND lease_until <= :now AND attempts > :maxAttempts`,
-  nextJob: `SELECT candidate.id, candidate.task, candidate.installation, candidate.attempts, candidate.fence,
-      candidate.delivery_id, candidate.created_at
-    ${mayRun}
-    ORDER BY candidate.priority DESC, coalesce(running.jobs, 0), coalesce(last_claim.number, 0), candidate.seq LIMIT 1`,
-  // What ends or prolongs a claim takes no lock, and may have come between.
+  // Jobs of one priority and installation are a group. Looking at groups first spares a look at every job that waits: no more
+  // of them than there are running jobs can turn out to be all busy keys.
+  groups: `SELECT due.priority, due.installation
+    FROM (SELECT priority, installation, min(seq) AS first FROM job WHERE state = 'waiting' AND run_after <= :now
+        GROUP BY priority, installation
+      UNION ALL SELECT priority, installation, seq FROM job WHERE state = 'active' AND lease_until <= :now) AS due
+    LEFT JOIN ${running} ON running.installation = due.installation
+    LEFT JOIN last_claim ON last_claim.installation = due.installation
+    WHERE running.jobs IS NULL OR running.jobs < :limit
+    GROUP BY due.priority, due.installation
+    ORDER BY due.priority DESC, coalesce(min(running.jobs), 0), coalesce(min(last_claim.number), 0), min(due.first)`,
+  nextOfGroup: `SELECT id, task, state, attempts, fence, delivery_id, created_at FROM job AS candidate
+    WHERE candidate.installation = :installation AND candidate.priority = :priority AND ${isDue} AND ${keyIsFree}
+    ORDER BY candidate.seq LIMIT 1`,
   take: `UPDATE job SET state = 'active', worker = :worker, lease_until = :leaseUntil,
       attempts = attempts + 1, fence = fence + 1
-    WHERE id = :id AND fence = :fence AND (state = 'waiting' OR (state = 'active' AND lease_until <= :now))`,
+    WHERE ${stillFree}`,
   countClaim: `INSERT INTO last_claim (installation, number)
     VALUES (:installation, (SELECT coalesce(max(number), 0) + 1 FROM last_claim))
     ON CONFLICT (installation) DO UPDATE SET number = excluded.number`,
@@ -53,7 +60,7 @@ export const statements = {
     WHERE state = 'waiting' AND coalesces = 1 AND has_new_head = 1
       AND serial_key = (SELECT serial_key FROM job WHERE ${stillOurs})`,
   spoil: `UPDATE job SET state = 'failed', outcome = 'failed', reason = :reason, ended_at = :now, lease_until = NULL
-    WHERE id = :id`,
+    WHERE ${stillFree}`,
   heartbeat: `UPDATE job SET lease_until = :leaseUntil WHERE ${stillOurs}`,
   complete: `UPDATE job SET state = :state, outcome = :outcome, reason = :reason, ended_at = :now,
       lease_until = NULL, worker = NULL WHERE ${stillOurs}`,
@@ -81,7 +88,9 @@ export const statements = {
   check: "INSERT INTO pulse (id, at) VALUES (1, :now) ON CONFLICT (id) DO UPDATE SET at = excluded.at",
   countByState: "SELECT state, count(*) AS jobs FROM job GROUP BY state",
   oldestThatMayRun: `SELECT min(CASE candidate.state WHEN 'active' THEN candidate.lease_until ELSE candidate.run_after END)
-    AS since ${mayRun}`,
+      AS since
+    FROM job AS candidate LEFT JOIN ${running} ON running.installation = candidate.installation
+    WHERE ${isDue} AND ${keyIsFree} AND (running.jobs IS NULL OR running.jobs < :limit)`,
   purgeDeliveries: "DELETE FROM delivery WHERE received_at < :before",
   purgeJobs: "DELETE FROM job WHERE ended_at < :before",
   purgeSpending: "DELETE FROM spending WHERE day < :day",
