@@ -26,6 +26,8 @@ export interface Account {
    * most, others get their part as well.
    */
   hold(promptTokens: number, answerTokens?: number): Hold | StopReason;
+  /** Counts a request that an earlier run has made: it is paid for, whatever the limits say now. */
+  count(usage: Usage): void;
   /** Tokens that nobody has used or holds. */
   tokensLeft(): number;
   readonly calibration: Calibration;
@@ -85,6 +87,11 @@ function openAccount(limitsNow: () => SharedLimits, parent: Account | null): Acc
           above?.settle(used);
         },
       };
+    },
+    count(paid) {
+      usage = addUsage(usage, paid);
+      dearest = Math.max(dearest, paid.costUsd ?? 0);
+      parent?.count(paid);
     },
     part(share) {
       const { costUsd } = limitsNow();

@@ -109,7 +109,8 @@ export class LoopState {
     this.turn += 1;
     this.usage = addUsage(this.usage, usage);
     this.#lastCostUsd = usage.costUsd;
-    this.settle(usage);
+    if (this.#hold) this.settle(usage);
+    else this.#options.account?.count(usage);
     this.#tokens.learn(this.messages, usage.promptTokens);
   }
 
@@ -128,8 +129,11 @@ export class LoopState {
       tokensOf: (message) => this.#tokens.message(message),
       isKept: (tool) => this.tools.get(tool)?.kind === "report",
     });
+    const interrupted = this.interrupted();
+    // What an earlier run has paid for is no matter of limits.
+    if (interrupted || this.recorder.has(this.turn + 1)) return interrupted;
     const next = this.#nextPromptTokens();
-    const stop = this.interrupted() ?? exceeded(limits, this.#spent(), next);
+    const stop = exceeded(limits, this.#spent(), next);
     if (stop) return stop;
     if (next + MIN_ANSWER_TOKENS > model.contextTokens) return "token_limit";
     const hold = this.#options.account?.hold(next, this.#wantedAnswer(next));

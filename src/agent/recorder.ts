@@ -9,6 +9,8 @@ type ToolResults = Extract<LoopEntry, { kind: "tool_results" }>["results"];
 export interface Recorder {
   /** Notes messages that are ours. Those of the earlier run are taken instead of `messages` while going along it. */
   say(messages: Message[]): Promise<Message[]>;
+  /** Whether an earlier run has made this turn: it costs nothing. */
+  has(turn: number): boolean;
   /** The earlier run's turn, or the answer to `ask`, which is durable before it is handed on. A fault is not recorded. */
   turn(turn: number, ask: () => Promise<ModelTurn | AppError>): Promise<ModelTurn | AppError>;
   results(turn: number, results: ToolResults): Promise<void>;
@@ -48,6 +50,10 @@ export function createRecorder(
       first = false;
       if (messages.length > 0) await compareOrAppend({ kind: "messages", loop, messages });
       return messages;
+    },
+    has(turn) {
+      const [next] = ahead;
+      return next?.kind === "turn" && next.turn === turn;
     },
     async turn(turn, ask) {
       const [next] = ahead;

@@ -34,12 +34,15 @@ export interface UnitEntry {
 export type RunEntry = LoopEntry | UnitEntry;
 
 /**
- * What a job notes about itself between two attempts: which head it opened a check run for, and what the review of a head
- * came to. A result is stored before it is published, so that a fault of the far side does not pay for the review again.
+ * What a job notes about itself between two attempts: which head it opened a check run for, of which head the turns are that
+ * follow, and what the review of a head came to. A result is stored before it is published, so that a fault of the far side
+ * does not pay for the review again; `after` names the summary comment that the review knew of, and is left out where none
+ * will follow from it, and by older versions.
  */
 export type JobEntry =
   | { kind: "check_opened"; head: string; trigger: string }
-  | { kind: "result"; head: string; base: string; result: unknown };
+  | { kind: "began"; head: string }
+  | { kind: "result"; head: string; base: string; result: unknown; after?: string | null };
 
 export type TrajectoryEntry = RunEntry | JobEntry;
 

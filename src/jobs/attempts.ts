@@ -78,23 +78,47 @@ export function wasPublished(
   { head, trigger }: { head: string; trigger: string },
   { sticky }: Pick<Ledger, "sticky">,
 ): boolean {
-  const marker = sticky === null ? undefined : parseMarker(sticky.body);
-  return marker?.kind === "summary" && marker.head === head && marker.trigger === trigger;
+  return publishedReview({ sticky }) === reviewName({ head, trigger });
 }
 
-/** What the review of this very change came to in an attempt that could not publish it; undefined when there was none. */
+/** Which review the summary comment speaks of; null where there is none. */
+export function publishedReview({ sticky }: Pick<Ledger, "sticky">): string | null {
+  const marker = sticky === null ? undefined : parseMarker(sticky.body);
+  return marker?.kind === "summary" ? reviewName(marker) : null;
+}
+
+const reviewName = ({ head, trigger }: { head: string; trigger: string }) => `${head} ${trigger}`;
+
+/**
+ * What the review of this very change came to in an attempt that could not publish it; undefined when there was none, and where
+ * another job has published since: that one's word is the newer, and this one knows nothing of it.
+ */
 export function recordedResult(
   recorded: readonly TrajectoryEntry[],
-  { headSha, baseSha }: PullRequest,
+  { pull: { headSha: head, baseSha: base }, trigger, ledger }: ReviewOf,
 ): ReviewResult | undefined {
-  const same = recorded.filter(
-    (entry) => entry.kind === "result" && entry.head === headSha && entry.base === baseSha,
-  );
-  const last = same.at(-1);
-  return last?.kind === "result" ? ReviewResult.safeParse(last.result).data : undefined;
+  const last = recorded.findLast((one) => one.kind === "result" && one.head === head && one.base === base);
+  if (last?.kind !== "result") return undefined;
+  const [now, own] = [publishedReview(ledger), reviewName({ head, trigger })];
+  const isNewest = last.after === undefined || now === last.after || now === own;
+  return isNewest ? ReviewResult.safeParse(last.result).data : undefined;
 }
 
-/** The turns and tool results of earlier attempts. Those of another conversation are told apart by its first messages. */
-export function recordedTurns(recorded: readonly TrajectoryEntry[]): LoopEntry[] {
-  return recorded.filter((entry) => "loop" in entry && entry.kind !== "unit");
+interface ReviewOf {
+  pull: Pick<PullRequest, "headSha" | "baseSha">;
+  trigger: string;
+  ledger: Pick<Ledger, "sticky">;
+}
+
+/**
+ * The turns and tool results of earlier attempts at this head: those of another one are neither played again nor counted. What
+ * is of another conversation all the same is told apart by its first messages.
+ */
+export function recordedTurns(recorded: readonly TrajectoryEntry[], head: string): LoopEntry[] {
+  // Older versions did not say of which head their turns were.
+  let present = head;
+  return recorded.filter((entry): entry is LoopEntry => {
+    if (entry.kind === "began") present = entry.head;
+    return "loop" in entry && entry.kind !== "unit" && present === head;
+  });
 }

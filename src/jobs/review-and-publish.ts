@@ -14,7 +14,7 @@ import { type PublishOptions, publishReview } from "../reporters/github-review.t
 import { limitsOf } from "../review/limits.ts";
 import type { History, PullText, ReviewInput } from "../review/review-input.ts";
 import type { ReviewResult } from "../review/review-result.ts";
-import { recordedResult, recordedTurns } from "./attempts.ts";
+import { publishedReview, recordedResult, recordedTurns } from "./attempts.ts";
 import { DayBudget, withinDay } from "./day-budget.ts";
 import { earlierFindings, historyOf } from "./history.ts";
 import type { JobDependencies, JobLog } from "./job-dependencies.ts";
@@ -79,12 +79,15 @@ export async function reviewUnseen(
 
 /** `tidy` is for the end, and never rejects: what was published stays published, whatever becomes of the mirror. */
 async function resultOf(subject: Subject, tools: JobTools, deps: JobDependencies) {
-  const { job, pull, recorded } = subject;
-  const known = recordedResult(recorded, pull);
+  const { job, pull, recorded, ledger } = subject;
+  const known = recordedResult(recorded, subject);
   if (known) return { result: known, tidy: async () => {} };
-  const { result, tidy } = await review(subject, tools, deps);
   const { headSha: head, baseSha: base } = pull;
-  await tools.record({ kind: "result", head, base, result });
+  await tools.record({ kind: "began", head });
+  const { result, tidy } = await review(subject, tools, deps);
+  // What a dry run comes to is shown beside whatever was published meanwhile.
+  const after = job.task.mode === "dry_run" ? {} : { after: publishedReview(ledger) };
+  await tools.record({ kind: "result", head, base, result, ...after });
   const tidyOrTell = () =>
     tidy(tools.signal).catch((err: unknown) => {
       deps.log.warn({ ...jobFields(job), err }, `The mirror was not tidied: ${errorLine(err)}`);
@@ -165,7 +168,7 @@ async function openBudget(
     ...{ spending, now, by: { installation, repository, pull: pull.number } },
     ...{ ofPull: { tokens, costUsd }, ofInstallation: dailyBudget },
   });
-  if (models && recordedTurns(recorded).length === 0) await budget.require();
+  if (models && recordedTurns(recorded, pull.headSha).length === 0) await budget.require();
   return budget;
 }
 
@@ -178,7 +181,7 @@ async function reviewIn(
   const { job, pull, loaded, recorded } = subject;
   // Other reviews have spent from it while this one was fetched.
   const budget = await openBudget(subject, deps);
-  const turns = recordedTurns(recorded);
+  const turns = recordedTurns(recorded, pull.headSha);
   await deps.modelsReady(signal);
   const watched = deps.models && watchModels(eachRole(deps.models, (model) => budget.meter(model)));
   const input: ReviewInput = {

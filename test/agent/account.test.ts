@@ -32,6 +32,14 @@ describe("an account that loops share", () => {
     expect(account.usage).toMatchObject({ requests: 1, promptTokens: 100, completionTokens: 50 });
   });
 
+  it("counts what an earlier run has paid for, beyond its limits as well, and in all that it is a part of", () => {
+    const account = createAccount({ tokens: 10_000, costUsd: null });
+    const part = account.part(() => 0.1);
+    part.count(used(20_000, 50));
+    expect(account.usage).toMatchObject({ requests: 1, promptTokens: 20_000 });
+    expect(part.hold(100)).toBe("token_limit");
+  });
+
   it("lets no more requests run at once than the money left pays for at the dearest price so far", () => {
     const account = createAccount({ tokens: 1_000_000, costUsd: 1 });
     mustHold(account, 100).settle(used(100, 10, 0.4));

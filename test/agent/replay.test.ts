@@ -1,5 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { createAccount } from "../../src/agent/account.ts";
 import { AppError } from "../../src/errors.ts";
 import type { ScriptedTurn } from "../../src/llm/scripted.ts";
 import { calls, finish, look, runLoop } from "./loop-fixture.ts";
@@ -130,6 +131,22 @@ describe("a run that was cut short", () => {
 
     expect(second.result).toMatchObject({ stopReason: "turn_limit", turns: 3 });
     expect(second.model.requests).toHaveLength(1);
+  });
+
+  it("refuses no turn on record for a limit that is tighter now: it is paid for, and so is its answer", async () => {
+    const usage = { promptTokens: 900, completionTokens: 90 };
+    const script = turns.map((turn) => ({ ...turn, usage }));
+    const whole = await runLoop(script, { limits });
+    const account = createAccount({ tokens: 2_000, costUsd: null });
+
+    const again = await runLoop([], {
+      ...{ replay: whole.entries, account },
+      limits: { ...limits, tokens: 2_000, turns: 2 },
+    });
+
+    expect(again.result).toEqual(whole.result);
+    expect(again.model.requests).toEqual([]);
+    expect(account.usage).toEqual(whole.result.usage);
   });
 
   it("may hold anything: what does not fit is ignored", async () => {

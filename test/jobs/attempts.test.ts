@@ -1,7 +1,9 @@
 import { describe, expect, it } from "vitest";
 import type { TrajectoryEntry } from "../../src/agent/trajectory.ts";
+import type { OwnText } from "../../src/github/pull-request-api.ts";
 import {
   closeEarlierChecks,
+  publishedReview,
   recordedResult,
   recordedTurns,
   triggerOf,
@@ -18,6 +20,10 @@ const opened = (head: string, trigger = "event"): TrajectoryEntry => ({
   kind: "check_opened",
   head,
   trigger,
+});
+const sticky = (trigger: string): OwnText => ({
+  id: 1,
+  body: `Text\n\n${formatMarker({ kind: "summary", head: a, trigger, state: emptyState })}`,
 });
 const noSleep = async () => {};
 const warn = (notice: string) => {
@@ -90,13 +96,32 @@ describe("the result of an earlier attempt", () => {
     result: JSON.parse(JSON.stringify(result)),
   };
 
-  it("is taken over for the same head and base", async () => {
-    expect(recordedResult([entry], (await pullAt(a)).pull)).toEqual(result);
+  const of = (headSha: string, sticky: OwnText | null = null) => ({
+    ...{ pull: { headSha, baseSha: "base" }, trigger: "event#7@main", ledger: { sticky } },
   });
 
-  it("is not taken over for another head, or from another version", async () => {
-    expect(recordedResult([entry], (await pullAt(b)).pull)).toBeUndefined();
-    expect(recordedResult([{ ...entry, result: { head_sha: a } }], (await pullAt(a)).pull)).toBeUndefined();
+  it("is taken over for the same head and base", () => {
+    expect(recordedResult([entry], of(a))).toEqual(result);
+  });
+
+  it("is not taken over for another head, or from another version", () => {
+    expect(recordedResult([entry], of(b))).toBeUndefined();
+    expect(recordedResult([{ ...entry, result: { head_sha: a } }], of(a))).toBeUndefined();
+  });
+
+  it("is not taken over once another job has published: its word would overwrite a newer one", () => {
+    const [earlier, other, own] = [sticky("comment:8"), sticky("comment:9"), sticky("event#7@main")];
+    const knowing = (after: OwnText | null): TrajectoryEntry => ({
+      ...{ ...entry, after: publishedReview({ sticky: after }) },
+    });
+
+    expect(recordedResult([knowing(earlier)], of(a, earlier))).toEqual(result);
+    expect(recordedResult([knowing(earlier)], of(a, own))).toEqual(result);
+    expect(recordedResult([knowing(null)], of(a))).toEqual(result);
+    expect(recordedResult([knowing(null)], of(a, other))).toBeUndefined();
+    expect(recordedResult([knowing(earlier)], of(a, other))).toBeUndefined();
+    // Nothing said what it knew of.
+    expect(recordedResult([entry], of(a, other))).toEqual(result);
   });
 });
 
@@ -105,7 +130,24 @@ describe("the turns of earlier attempts", () => {
     const stopped: TrajectoryEntry = { kind: "stopped", loop: "review", reason: "finished" };
     const unit: TrajectoryEntry = { kind: "unit", head: a, loop: "review", hashes: [], findings: [] };
 
-    expect(recordedTurns([opened(a), stopped, unit])).toEqual([stopped]);
+    expect(recordedTurns([opened(a), stopped, unit], a)).toEqual([stopped]);
+  });
+
+  it("are those of the present head alone, whatever came in between", () => {
+    const turn = (turn: number): TrajectoryEntry => ({
+      ...{ kind: "turn", loop: "review", turn },
+      model: {
+        ...{ content: "", toolCalls: [], finishReason: "stop" },
+        usage: { promptTokens: 1, cachedTokens: 0, completionTokens: 1, costUsd: null },
+      },
+    });
+    const began = (head: string): TrajectoryEntry => ({ kind: "began", head });
+    const recorded = [began(a), turn(1), began(b), turn(2), began(a), turn(3)];
+
+    expect(recordedTurns(recorded, a)).toEqual([turn(1), turn(3)]);
+    expect(recordedTurns(recorded, b)).toEqual([turn(2)]);
+    // An older version told of no head.
+    expect(recordedTurns([opened(b), turn(4), began(b), turn(5)], a)).toEqual([turn(4)]);
   });
 });
 
@@ -121,11 +163,6 @@ describe("the trigger of a review", () => {
 });
 
 describe("the summary comment", () => {
-  const sticky = (trigger: string) => ({
-    id: 1,
-    body: `Text\n\n${formatMarker({ kind: "summary", head: a, trigger, state: emptyState })}`,
-  });
-
   it("says which review was published, by head and trigger", () => {
     const key = { head: a, trigger: "event#7@main" };
     expect(wasPublished(key, { sticky: sticky("event#7@main") })).toBe(true);

@@ -62,7 +62,8 @@ async function askModel({ asked, question, recorded, models }: Question): Promis
   const loaded = await loadConfig({ api, pull, repository: job.task.repository }, deps, tools.signal);
   const { config } = loaded;
   const budget = budgetOf(asked, config);
-  const turns = recordedTurns(recorded);
+  const turns = recordedTurns(recorded, pull.headSha);
+  await tools.record({ kind: "began", head: pull.headSha });
   if (turns.length === 0) await budget.require();
   await deps.modelsReady(tools.signal);
   const watched = watchModels(eachRole(models, (model) => budget.meter(model)));
