@@ -25,8 +25,8 @@ interface Pattern {
 /** What git says when something else than git is at fault. First match wins. */
 const known: readonly Pattern[] = [
   {
-    // First: a helper that could not write makes git say more, of other reasons.
-    match: /No space left on device|disk quota|disk full/i,
+    // First: a helper that could not write makes git say more, of other reasons. Of a file of the work tree it says no reason.
+    match: /(?:No space left on device|Disk quota exceeded)\s*$|^error: unable to write file /im,
     code: "disk_full",
     retryable: true,
     remedy: DISK_FULL_REMEDY,

@@ -4,6 +4,7 @@ import { join, resolve } from "node:path";
 import { AppError } from "../errors.ts";
 import { diskError } from "./disk/full.ts";
 import { mirrorLock, placesOf, type RepositoryPlaces } from "./disk/places.ts";
+import { trashFolder } from "./disk/trash.ts";
 import { type FetchAccess, type FetchRequest, fetchObjects, partialClone } from "./fetch.ts";
 import { type Git, isObjectName, type Network } from "./git-environment.ts";
 import { mirrorId, type RepositoryName, removeLeftovers, writeMirror } from "./mirror-folder.ts";
@@ -175,7 +176,9 @@ async function openFolder(
   gitDir: string,
   signal: AbortSignal | undefined,
 ): Promise<string> {
-  await mkdir(join(dataFolder, "empty-home"), { recursive: true });
+  // The trash is there before it is needed: on a full disk no folder can be made.
+  for (const folder of [join(dataFolder, "empty-home"), trashFolder(dataFolder)])
+    await mkdir(folder, { recursive: true });
   await mkdir(gitDir, { recursive: true });
   const present = await mirrorId(gitDir, url);
   return present ?? (await locked(gitDir, signal, () => writeMirror(gitDir, url)));

@@ -10,9 +10,11 @@ import { createDiffSource } from "../tools/diff-source.ts";
 import { keepCompiledCodeNow } from "./compile-cache.ts";
 import { type FromChild, ToChild } from "./messages.ts";
 import { createParentPort } from "./parent-port.ts";
+import { watchParent } from "./watch-parent.ts";
 
 // The parent kills the group: git and ripgrep end with this process however it ends.
 keepProgramsInThisGroup();
+watchParent();
 
 const send = (message: FromChild) => process.send?.(message);
 const parent = createParentPort(send);
