@@ -3,7 +3,10 @@ import { expect, it } from "vitest";
 import { AppError } from "../../src/errors.ts";
 import type { Pacing } from "../../src/github/pacing.ts";
 import { createPacings } from "../../src/jobs/pacings.ts";
+import { openSqliteStores } from "../../src/queue/open-stores.ts";
 import { githubLimits } from "../../src/queue/pace.ts";
+import type { Stores } from "../../src/queue/stores.ts";
+import { TempFolder } from "../support/git-repo.ts";
 import { RateLimits } from "../support/github-double/rate-limits.ts";
 import { memoryNotes, memoryPace } from "../support/memory-pace.ts";
 import { SimulatedTime } from "../support/simulated-time.ts";
@@ -27,12 +30,18 @@ const call: fc.Arbitrary<Call> = fc.record({
   takesMs: fc.nat(999),
 });
 
+type Shared = Pick<Stores, "pace" | "notes">;
+function inMemory({ now }: SimulatedTime): () => Shared {
+  const stores = { pace: memoryPace(now), notes: memoryNotes() };
+  return () => stores;
+}
+
 /** Sends all calls as jobs do, which park for a limit and come back; resolves to what GitHub counted. */
-async function traffic(calls: readonly Call[]) {
+async function traffic(calls: readonly Call[], open: (time: SimulatedTime) => () => Shared = inMemory) {
   const time = new SimulatedTime(1_800_000_000_000);
   const limits = new RateLimits({ now: time.now });
-  const stores = { pace: memoryPace(time.now), notes: memoryNotes() };
-  const processes = Array.from({ length: 4 }, () => createPacings({ stores, clock: time }));
+  const connect = open(time);
+  const processes = Array.from({ length: 4 }, () => createPacings({ stores: connect(), clock: time }));
 
   async function send(pacing: Pacing, { method, installation, takesMs }: Call): Promise<void> {
     const kind = method === "GET" ? "read" : "write";
@@ -84,4 +93,25 @@ it("takes 600 creations of four processes as fast as GitHub allows and no faster
   expect(limits.counted.creations).toBe(600);
   // 500 of them a second apart; the others when the first ones are an hour old.
   expect(lastedMs).toBe(3_600_000 + 99 * githubLimits.gapMs);
+});
+
+it("keeps them through the database of the queue, which each process opens for itself", async () => {
+  const folder = new TempFolder("pace");
+  const opened: Stores[] = [];
+  const open = ({ now }: SimulatedTime) => {
+    return () => {
+      const stores = openSqliteStores(folder.path, { now });
+      opened.push(stores);
+      return stores;
+    };
+  };
+  const calls = Array.from(
+    { length: 40 },
+    (_, index): Call => ({ process: index % 4, installation: 1, method: "POST", afterMs: 0, takesMs: 300 }),
+  );
+  const { limits } = await traffic(calls, open);
+  expect(limits.breaches).toEqual([]);
+  expect(limits.counted.creations).toBe(40);
+  for (const stores of opened) await stores.close();
+  folder.dispose();
 });
