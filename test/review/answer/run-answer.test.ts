@@ -146,12 +146,18 @@ describe("a question", () => {
     expect(requests).toHaveLength(2);
   });
 
-  it("pays for no turn twice", async () => {
-    const read = { toolCalls: [{ name: "list_files", arguments: {} }] };
-    const first = await ask([read, new AppError("model_failed", "gone")]);
-    const second = await ask([reply("Nobody.")], {}, { replay: first.recorded });
-    expect(second.result.text).toBe("Nobody.");
-    expect(second.requests).toHaveLength(1);
+  it("pays for no turn twice, whichever entry of its record was the last before it died", async () => {
+    const read = (pattern: string) => ({ toolCalls: [{ name: "search_in_files", arguments: { pattern } }] });
+    const turns = [read("mean"), read("cart"), reply("Nobody.")];
+    const whole = await ask(turns);
+    for (let k = 0; k <= whole.recorded.length; k++) {
+      const replay = whole.recorded.slice(0, k);
+      const paid = replay.filter(({ kind }) => kind === "turn").length;
+      const again = await ask(turns.slice(paid), {}, { replay });
+
+      expect(again.result).toEqual(whole.result);
+      expect(again.requests).toHaveLength(turns.length - paid);
+    }
   });
 });
 
