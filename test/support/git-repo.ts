@@ -1,7 +1,8 @@
 import { execFileSync, spawnSync } from "node:child_process";
-import { chmodSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { chmodSync, existsSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
+import { hasPackedRefs, initRepository, looseHead, looseRef } from "./git-files.ts";
 
 /** What stands at a path: text or bytes of a plain file, or something that has a mode of its own. */
 export type Content = string | Buffer | { mode: Mode; data: string | Buffer };
@@ -68,13 +69,16 @@ export class GitRepo implements Disposable {
     const dir = options.dir ?? folder?.path ?? "";
     mkdirSync(dir, { recursive: true });
     const repo = new GitRepo(dir, folder);
-    repo.git(
-      "init",
-      "--quiet",
-      "--initial-branch=main",
-      `--object-format=${options.objectFormat ?? "sha1"}`,
-      ...(options.bare ? ["--bare"] : []),
-    );
+    const { bare = false, objectFormat = "sha1" } = options;
+    if (objectFormat === "sha1") initRepository(bare ? dir : join(dir, ".git"), bare);
+    else
+      repo.git(
+        "init",
+        "--quiet",
+        "--initial-branch=main",
+        "--object-format=sha256",
+        ...(bare ? ["--bare"] : []),
+      );
     return repo;
   }
 
@@ -119,7 +123,9 @@ export class GitRepo implements Disposable {
     this.write(files);
     this.git("add", "--all");
     this.#seconds += 60;
-    this.git("commit", "--quiet", "--allow-empty", "--no-verify", "-m", message);
+    // Nothing here grows so large that git should look whether to tidy up.
+    const untidied = ["-c", "maintenance.auto=false"];
+    this.git(...untidied, "commit", "--quiet", "--allow-empty", "--no-verify", "-m", message);
     return this.sha("HEAD");
   }
 
@@ -134,7 +140,18 @@ export class GitRepo implements Disposable {
   }
 
   sha(revision = "HEAD"): string {
-    return this.git("rev-parse", "--verify", `${revision}^{commit}`);
+    return this.#plainSha(revision) ?? this.git("rev-parse", "--verify", `${revision}^{commit}`);
+  }
+
+  /** Of HEAD and of whole names of branches: the others may stand for several things. */
+  #plainSha(revision: string): string | undefined {
+    if (revision === "HEAD") return looseHead(this.#gitDir);
+    return /^refs\/heads\/[\w./-]+$/.test(revision) ? looseRef(this.#gitDir, revision) : undefined;
+  }
+
+  get #gitDir(): string {
+    const inside = join(this.dir, ".git");
+    return existsSync(inside) ? inside : this.dir;
   }
 
   /**
@@ -159,7 +176,8 @@ export class GitRepo implements Disposable {
   }
 
   #exists(name: string): boolean {
-    return this.git("for-each-ref", `refs/heads/${name}`) !== "";
+    if (looseRef(this.#gitDir, `refs/heads/${name}`)) return true;
+    return hasPackedRefs(this.#gitDir) && this.git("for-each-ref", `refs/heads/${name}`) !== "";
   }
 
   dispose(): void {

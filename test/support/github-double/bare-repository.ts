@@ -6,13 +6,26 @@ import { GitRepo, testGitEnvironment } from "../git-repo.ts";
 
 const run = promisify(execFile);
 
-/** git in a bare repository, without blocking the server that asks. */
+/** git in a bare repository, without blocking the server that asks. Commits and objects are named in full. */
 export async function git(gitDir: string, ...args: string[]): Promise<string> {
   return (await gitBytes(gitDir, ...args)).toString("utf8");
 }
 
-/** git's output as bytes, for blobs. */
-export async function gitBytes(gitDir: string, ...args: string[]): Promise<Buffer> {
+const answers = new Map<string, Promise<Buffer>>();
+
+/**
+ * git's output as bytes, for blobs. Commits and objects are named in full: what they stand for never changes, so that git is
+ * asked once.
+ */
+export function gitBytes(gitDir: string, ...args: string[]): Promise<Buffer> {
+  const key = [gitDir, ...args].join("\0");
+  const answer = answers.get(key) ?? ask(gitDir, args);
+  answers.set(key, answer);
+  answer.catch(() => answers.delete(key));
+  return answer;
+}
+
+async function ask(gitDir: string, args: readonly string[]): Promise<Buffer> {
   const { stdout } = await run("git", [`--git-dir=${gitDir}`, ...args], {
     env: testGitEnvironment,
     maxBuffer: 1 << 30,
@@ -31,18 +44,15 @@ export function createBareRepository(dir: string): GitRepo {
 /** The commit a branch, tag, ref or object name stands for; undefined when there is none. */
 export async function findCommit(gitDir: string, ref: string): Promise<string | undefined> {
   const args = ["rev-parse", "--verify", "--quiet", "--end-of-options", `${ref}^{commit}`];
-  return git(gitDir, ...args).then(
-    (sha) => sha.trim(),
+  // Other names move.
+  const found = /^[0-9a-f]{40}$/.test(ref) ? gitBytes(gitDir, ...args) : ask(gitDir, args);
+  return found.then(
+    (sha) => sha.toString("utf8").trim(),
     () => undefined,
   );
 }
 
-const mergeBases = new Map<string, Promise<string>>();
-
 /** The merge base of two full object names. */
-export function mergeBase(gitDir: string, one: string, other: string): Promise<string> {
-  const key = [gitDir, one, other].join(" ");
-  const known = mergeBases.get(key) ?? git(gitDir, "merge-base", one, other).then((sha) => sha.trim());
-  mergeBases.set(key, known);
-  return known;
+export async function mergeBase(gitDir: string, one: string, other: string): Promise<string> {
+  return (await git(gitDir, "merge-base", one, other)).trim();
 }

@@ -15,8 +15,7 @@ export const pullPage = (state: GitHubState, pull: Pull) =>
 
 /** The merge base of a head with the target branch as it is now, from which GitHub shows the changes. */
 export async function mergeBaseOf({ repository, baseRef }: Pull, head: string): Promise<string> {
-  const tip = (await git(repository.gitDir, "rev-parse", `refs/heads/${baseRef}`)).trim();
-  return mergeBase(repository.gitDir, tip, head);
+  return mergeBase(repository.gitDir, repository.git.sha(`refs/heads/${baseRef}`), head);
 }
 
 function branchJson(
