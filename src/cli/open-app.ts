@@ -21,6 +21,7 @@ import { createHealth, type Health } from "../webhooks/health.ts";
 import { appIdentity, createProbot, installationAuth } from "../webhooks/probot.ts";
 import { createModels } from "./create-model.ts";
 import { logDestination } from "./log-lines.ts";
+import { openUpkeep } from "./open-upkeep.ts";
 import { useProxy } from "./use-proxy.ts";
 import { programVersion } from "./version.ts";
 
@@ -76,15 +77,15 @@ export async function openApp(
     warn: (message, error) => log.warn({ err: error }, message),
   });
   const { host, apiUrl, webUrl } = env.github;
+  const requests = {
+    userAgent: `hunkwise/${version}`,
+    identity: async () => ({ id: credentials.id, slug: (await identity()).slug }),
+    pacings,
+    ...(metrics && { onRateLimit: metrics.rateLimit }),
+  };
   const jobs = createJobHandler({
-    github: createGitHubAccess({
-      apiUrl,
-      userAgent: `hunkwise/${version}`,
-      mintToken,
-      identity: async () => ({ id: credentials.id, slug: (await identity()).slug }),
-      pacings,
-      ...(metrics && { onRateLimit: metrics.rateLimit }),
-    }),
+    github: createGitHubAccess({ apiUrl, mintToken, ...requests }),
+    upkeep: openUpkeep({ env, credentials, stores, probot, ...requests }),
     checkout: createCheckoutPull({
       ...{ gitPath, dataFolder: env.dataDir, host, webUrl, network: networkOf(env), disk },
       authorization: (repository) => gitAuthorization(mintToken, repository),

@@ -4,7 +4,7 @@ import { seeded } from "../support/seeded.ts";
 import { patient } from "./conformance-fixture.ts";
 import { type KillableApp, type Moment, startKillableApp } from "./kills.ts";
 
-/** Every step and 200 random moments take hours of a machine; `npm test` takes a dozen on each database, the same at each run. */
+/** Every step and 200 random moments take hours of a machine; `npm test` takes twenty, the same at each run. */
 const long = process.env.HUNKWISE_LONG === "1";
 
 /** A job whose worker dies at every one of five attempts is given up: so many deaths it survives. */
@@ -25,13 +25,16 @@ async function killAll(app: KillableApp, plans: readonly (readonly Moment[])[], 
 }
 
 const databases = {
-  SQLite: async () => ({}),
-  Postgres: async () => ({ DATABASE_URL: await (await sharedPostgres()).createDatabase() }),
+  SQLite: { kills: 12, environment: async () => ({}) },
+  Postgres: {
+    kills: 8,
+    environment: async () => ({ DATABASE_URL: await (await sharedPostgres()).createDatabase() }),
+  },
 };
 
 describe.each(Object.entries(databases))(
   "a server on %s that is killed while it reviews",
-  (_, environment) => {
+  (_, { kills, environment }) => {
     const timeout = long ? 7_200_000 : 2 * patient.timeout;
 
     it("leaves one review, each comment once, no turn paid twice, and nothing behind", {
@@ -41,7 +44,7 @@ describe.each(Object.entries(databases))(
       const { steps, modelRequests } = await app.review([]);
       expect(modelRequests).toBeGreaterThanOrEqual(30);
       const random = seeded(6);
-      const moments = Array.from({ length: long ? 200 : 12 }, () => ({
+      const moments = Array.from({ length: long ? 200 : kills }, () => ({
         steps: Math.floor(random() * steps * 0.4),
         thenMs: Math.floor(random() * 60),
       }));
