@@ -141,5 +141,7 @@ function reasonOf(error: unknown): string {
   const known =
     (typeof errcode === "number" ? sqliteReasons[errcode & 0xff] : undefined) ??
     postgresReasons.find(([form]) => typeof code === "string" && form.test(code))?.[1];
-  return known ?? (cause === undefined ? "failed" : reasonOf(cause));
+  if (known !== undefined) return known;
+  if (cause !== undefined) return reasonOf(cause);
+  return code === "database_unreachable" ? "unreachable" : "failed";
 }

@@ -43,7 +43,8 @@ it.each([
   [{ code: "ECONNREFUSED" }, "unreachable"],
   [{ code: "57P03" }, "unreachable"],
   [{ code: "53100" }, "disk_full"],
-  [{ cause: { code: "25006" } }, "read_only"],
+  [{ code: "database_unreachable", cause: { code: "25006" } }, "read_only"],
+  [{ code: "database_unreachable" }, "unreachable"],
   [{}, "failed"],
 ])("is not ready while the database says %o, in one word: %s", async (fields, reason) => {
   const seen = withQueue();
