@@ -37,7 +37,8 @@ export async function openStores(options: StoresPlace & StoreOptions): Promise<S
 export const openSqliteStores = (dataFolder: string, options: StoreOptions = {}): Stores =>
   createStores(openSqliteDatabase(dataFolder), options);
 
-function createStores(database: Database, options: StoreOptions): Stores {
+/** All stores over one database. */
+export function createStores(database: Database, options: StoreOptions): Stores {
   const { installationConcurrency = Number.MAX_SAFE_INTEGER } = options;
   const { paceLimits: limits = githubLimits, now = Date.now } = options;
   return {

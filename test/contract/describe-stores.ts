@@ -2,6 +2,7 @@ import { describe } from "vitest";
 import { describeFairness } from "./fairness.ts";
 import { describeNotes } from "./notes.ts";
 import { describePace } from "./pace.ts";
+import { describeProcesses } from "./processes.ts";
 import { describeQueue } from "./queue.ts";
 import { describeRecovery } from "./recovery.ts";
 import { describeSpending } from "./spending.ts";
@@ -12,6 +13,7 @@ export function describeStores(where: string, create: () => StoresUnderTest): vo
   describeQueue(`the queue ${where}`, create);
   describe(`fairness of the queue ${where}`, () => describeFairness(create));
   describe(`recovery of the queue ${where}`, () => describeRecovery(create));
+  describe(`processes on the queue ${where}`, () => describeProcesses(create));
   describeSpending(`spending ${where}`, create);
   describe(`pacing ${where}`, () => describePace(create));
   describe(`notes ${where}`, () => describeNotes(create));

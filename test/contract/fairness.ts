@@ -131,7 +131,7 @@ export function describeFairness(create: () => StoresUnderTest): void {
           const job = await queue.claim("worker", leaseMs);
           expect(job?.id).toBe(slow.claim(time));
           if (job) held.push(job);
-        } else {
+        } else if ("which" in one) {
           const job = held[one.which % Math.max(1, held.length)];
           if (!job) continue;
           const isOurs = slow.owns(job);

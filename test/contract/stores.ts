@@ -1,13 +1,22 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { openStores, type StoreOptions } from "../../src/queue/open-stores.ts";
+import type { Database } from "../../src/queue/database.ts";
+import {
+  createStores,
+  openStores,
+  type StoreOptions,
+  type StoresPlace,
+} from "../../src/queue/open-stores.ts";
+import { openPostgresDatabase } from "../../src/queue/postgres-database.ts";
 import type { Stores } from "../../src/queue/stores.ts";
-import { query, sharedPostgres } from "../support/postgres.ts";
+import { sharedPostgres } from "../support/postgres.ts";
 
 /** How a suite gets at the stores of one database. `open` may be called again: the same data through another connection. */
 export interface StoresUnderTest {
   open(options?: StoreOptions): Promise<Stores>;
+  /** Where the same data are for another process. */
+  place(): Promise<StoresPlace>;
   /** Removes the data after a test. */
   remove(): Promise<void>;
 }
@@ -15,34 +24,45 @@ export interface StoresUnderTest {
 /** A new file for each test. */
 export function onSqlite(): StoresUnderTest {
   const dataFolder = mkdtempSync(join(tmpdir(), "hunkwise-stores-"));
+  const place: StoresPlace = { databaseUrl: null, dataFolder };
   return {
-    open: (options) => openStores({ databaseUrl: null, dataFolder, ...options }),
+    place: async () => place,
+    open: (options) => openStores({ ...place, ...options }),
     remove: async () => rmSync(dataFolder, { recursive: true, force: true }),
   };
 }
 
 const tables = ["delivery", "job", "spending", "last_claim", "pace", "creation", "note", "pulse"];
-const idle: string[] = [];
+let url: Promise<string> | undefined;
+const connections: Database[] = [];
 
-/** A database that is empty; tests that follow each other use one in turn, because making one takes longer than most tests. */
+/**
+ * A database that is empty. Tests that follow each other share it and its connections, because making them takes longer than
+ * most tests; `closePostgres` ends them.
+ */
 export function onPostgres(): StoresUnderTest {
-  const found = take();
+  let opened = 0;
+  const databaseUrl = () => (url ??= sharedPostgres().then((server) => server.createDatabase()));
   return {
-    open: async (options) => openStores({ databaseUrl: await found, dataFolder: "/nowhere", ...options }),
+    place: async () => ({ databaseUrl: await databaseUrl(), dataFolder: "/nowhere" }),
+    async open(options = {}) {
+      const nth = opened++;
+      connections[nth] ??= await openPostgresDatabase(await databaseUrl());
+      return createStores(openOnly(connections[nth]), options);
+    },
     async remove() {
-      const url = await found;
-      await query(url, tables.map((table) => `DELETE FROM hunkwise.${table}`).join(";"));
-      idle.push(url);
+      for (const table of tables) await connections[0]?.run(`DELETE FROM ${table}`);
     },
   };
 }
 
-async function take(): Promise<string> {
-  return idle.pop() ?? (await sharedPostgres()).createDatabase();
-}
+/** The same connection, which is not closed with the stores. */
+const openOnly = (database: Database): Database => ({
+  run: database.run,
+  transaction: (work) => database.transaction(work),
+  close: async () => {},
+});
 
-/** Each suite that every database passes. */
-export const databases = [
-  ["SQLite", onSqlite],
-  ["Postgres", onPostgres],
-] as const;
+export async function closePostgres(): Promise<void> {
+  await Promise.all(connections.splice(0).map((database) => database.close()));
+}

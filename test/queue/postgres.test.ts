@@ -1,4 +1,128 @@
+import { afterAll, describe, expect, it } from "vitest";
+import { AppError } from "../../src/errors.ts";
+import { openStores } from "../../src/queue/open-stores.ts";
+import { openPostgresDatabase } from "../../src/queue/postgres-database.ts";
 import { describeStores } from "../contract/describe-stores.ts";
-import { onPostgres } from "../contract/stores.ts";
+import { delivery, leaseMs, reviewJob } from "../contract/jobs.ts";
+import { closePostgres, onPostgres } from "../contract/stores.ts";
+import { query, sharedPostgres, startPostgres } from "../support/postgres.ts";
 
+afterAll(closePostgres);
 describeStores("in Postgres", onPostgres);
+
+const emptyDatabase = async () => (await sharedPostgres()).createDatabase();
+const storesIn = (databaseUrl: string) => openStores({ databaseUrl, dataFolder: "/nowhere" });
+
+describe("a Postgres database", () => {
+  it("may be opened for the first time by many at once, and again after all have closed it", async () => {
+    const url = await emptyDatabase();
+    const all = await Promise.all(Array.from({ length: 8 }, () => storesIn(url)));
+    const ids = await Promise.all(all.map(({ queue }, n) => queue.enqueue(reviewJob(n))));
+    await Promise.all(all.map((stores) => stores.close()));
+    const again = await storesIn(url);
+    expect((await again.queue.stats()).jobs.waiting).toBe(new Set(ids).size);
+    await again.close();
+    await again.close();
+  });
+
+  it("holds nothing of ours outside our schema", async () => {
+    const url = await emptyDatabase();
+    await (await storesIn(url)).close();
+    const tables =
+      "SELECT DISTINCT schemaname FROM pg_tables WHERE schemaname NOT IN ('pg_catalog', 'information_schema')";
+    expect(await query(url, tables)).toEqual([{ schemaname: "hunkwise" }]);
+  });
+
+  it("of a newer version is left alone", async () => {
+    const url = await emptyDatabase();
+    await (await storesIn(url)).close();
+    await query(url, "UPDATE hunkwise.version SET steps = 99");
+    await expect(storesIn(url)).rejects.toMatchObject({
+      ...{ code: "database_unreachable", retryable: false },
+      message: expect.stringMatching(/schema 99, written by a newer Hunkwise/),
+    });
+  });
+
+  it("is opened by somebody who may not create a schema, where there is one", async () => {
+    const url = await emptyDatabase();
+    await (await storesIn(url)).close();
+    const user = `u${url.slice(-12)}`;
+    await query(
+      url,
+      `CREATE USER ${user} PASSWORD 'p'; GRANT USAGE ON SCHEMA hunkwise TO ${user};
+       GRANT ALL ON ALL TABLES IN SCHEMA hunkwise TO ${user}`,
+    );
+    const stores = await storesIn(url.replace("hunkwise:a-password", `${user}:p`));
+    await stores.queue.enqueue(reviewJob(1));
+    await stores.close();
+  });
+
+  it("keeps a text with what Postgres cannot store in one", async () => {
+    const stores = await storesIn(await emptyDatabase());
+    await stores.notes.write("odd", "a\0b\u{d800}");
+    expect(await stores.notes.read("odd")).toBe("a\u{fffd}b\u{fffd}");
+    await stores.close();
+  });
+});
+
+describe("a Postgres that cannot be used", () => {
+  it.each([
+    ["is not there", "postgres://ada:pass-word@127.0.0.1:1/shop", /127\.0\.0\.1:1\/shop: .*ECONNREFUSED/],
+    ["has no such host", "postgres://ada:pass-word@nowhere.invalid/shop", /nowhere\.invalid\/shop: /],
+  ])("and %s is named with the reason and without the password", async (_, url, message) => {
+    const error = await storesIn(url).then(undefined, (reason) => reason);
+    expect(error).toBeInstanceOf(AppError);
+    expect(error).toMatchObject({
+      code: "database_unreachable",
+      retryable: true,
+      message: expect.stringMatching(message),
+    });
+    expect(error.line).toContain("DATABASE_URL");
+    expect(error.line).not.toContain("pass-word");
+  });
+
+  it("knows another password is told so, without ours", async () => {
+    const url = (await emptyDatabase()).replace("a-password", "pass-word");
+    const error = await storesIn(url).then(undefined, (reason) => reason);
+    expect(error).toMatchObject({
+      code: "database_unreachable",
+      message: expect.stringContaining("authentication failed"),
+    });
+    expect(error.line).not.toContain("pass-word");
+  });
+});
+
+it("A Postgres that stops and starts again is used again by the same connections, and has lost nothing", async () => {
+  await using server = await startPostgres();
+  const stores = await storesIn(await server.createDatabase());
+  const { queue } = stores;
+  await queue.accept(delivery("d1"), [reviewJob(1)]);
+  const job = await queue.claim("worker", leaseMs);
+  if (!job) throw new Error("no job to claim");
+  await server.stop();
+  const away = { code: "database_unreachable", retryable: true };
+  await expect(queue.heartbeat(job, leaseMs)).rejects.toMatchObject(away);
+  await expect(queue.accept(delivery("d2"), [reviewJob(2)])).rejects.toMatchObject(away);
+  await expect(queue.check()).rejects.toMatchObject(away);
+  await server.start();
+  await queue.check();
+  expect(await queue.heartbeat(job, leaseMs)).toBe(true);
+  expect(await queue.accept(delivery("d1"), [])).toBe(false);
+  expect(await queue.accept(delivery("d2"), [reviewJob(2)])).toBe(true);
+  await stores.close();
+});
+
+it("A session that Postgres ends in the middle of a transaction leaves nothing half done", async () => {
+  const url = await emptyDatabase();
+  await (await storesIn(url)).close();
+  const database = await openPostgresDatabase(url);
+  const cut = database.transaction(async (run) => {
+    await run("INSERT INTO note (name, text, written_at) VALUES ('half', '', 0)");
+    const { rows } = await run("SELECT pg_backend_pid() AS pid");
+    await query(url, `SELECT pg_terminate_backend(${rows[0]?.pid})`);
+    await run("SELECT 1");
+  });
+  await expect(cut).rejects.toMatchObject({ code: "database_unreachable" });
+  expect((await database.run("SELECT name FROM note")).rows).toEqual([]);
+  await database.close();
+});

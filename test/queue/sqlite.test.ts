@@ -1,9 +1,6 @@
-import { type ChildProcess, spawn } from "node:child_process";
-import { once } from "node:events";
 import { chmodSync, mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { createInterface } from "node:readline";
 import { DatabaseSync } from "node:sqlite";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { openSqliteQueue } from "../../src/queue/sqlite.ts";
@@ -104,77 +101,6 @@ describe("the SQLite queue's file", () => {
     database.close();
     expect((await queue.claim("worker", 1_000))?.id).toBe(next);
     expect((await queue.stats()).jobs.failed).toBe(1);
-    await queue.close();
-  });
-});
-
-describe("processes on one SQLite queue", () => {
-  let folder: string;
-  const children: ChildProcess[] = [];
-  beforeEach(() => {
-    folder = newFolder();
-  });
-  afterEach(() => {
-    for (const child of children.splice(0)) child.kill("SIGKILL");
-    remove(folder);
-  });
-
-  /** Runs a module text with a queue at hand in another process, and gives its lines. */
-  function inOtherProcess(script: string) {
-    const source = `import { openSqliteQueue } from ${JSON.stringify(import.meta.resolve("../../src/queue/sqlite.ts"))};
-      const queue = openSqliteQueue(${JSON.stringify(folder)});
-      ${script}`;
-    const child = spawn(process.execPath, ["--input-type=module", "--eval", source], {
-      stdio: ["pipe", "pipe", "inherit"],
-    });
-    children.push(child);
-    return { child, lines: createInterface({ input: child.stdout }) };
-  }
-
-  it("take over a job after kill -9 of the process that holds it", async () => {
-    const queue = openSqliteQueue(folder);
-    const id = await queue.enqueue(reviewJob(1));
-    const { child, lines } = inOtherProcess(`
-      const job = await queue.claim("doomed", 1500);
-      await queue.record(job, { kind: "stopped", loop: "review", reason: "paid" });
-      console.log(job.id);
-      setInterval(() => queue.heartbeat(job, 1500), 200);`);
-    const [claimedId] = await once(lines, "line");
-    expect(claimedId).toBe(id);
-    expect(await queue.claim("next", 1_500)).toBeUndefined();
-    child.kill("SIGKILL");
-    await once(child, "exit");
-    let taken = await queue.claim("next", 30_000);
-    while (!taken) {
-      await new Promise((resolve) => setTimeout(resolve, 50));
-      taken = await queue.claim("next", 30_000);
-    }
-    expect(taken).toMatchObject({ id, attempt: 2 });
-    expect(await queue.trajectory(id)).toEqual([{ kind: "stopped", loop: "review", reason: "paid" }]);
-    await queue.close();
-  });
-
-  it("claim every job exactly once between them while more arrive", async () => {
-    const queue = openSqliteQueue(folder);
-    const drain = `
-      let empty = 0;
-      while (empty < 20) {
-        const job = await queue.claim("w", 30000);
-        if (!job) { empty++; await new Promise((r) => setTimeout(r, 20)); continue; }
-        empty = 0;
-        console.log(job.id);
-        await queue.complete(job, { kind: "done", reason: "" });
-      }`;
-    const claims: string[] = [];
-    const ends = [inOtherProcess(drain), inOtherProcess(drain)].map(async ({ child, lines }) => {
-      lines.on("line", (line) => claims.push(line));
-      await once(child, "close");
-    });
-    const ids: string[] = [];
-    for (let n = 0; n < 60; n++) ids.push(await queue.enqueue(commandJob(n % 7, n)));
-    await Promise.all(ends);
-    expect(claims.toSorted()).toEqual(ids.toSorted());
-    expect((await queue.stats()).jobs).toMatchObject({ done: 60, waiting: 0, active: 0 });
     await queue.close();
   });
 });

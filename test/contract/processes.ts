@@ -1,0 +1,93 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { createInterface } from "node:readline";
+import { setTimeout as sleep } from "node:timers/promises";
+import { afterEach, beforeEach, expect, it } from "vitest";
+import type { Stores } from "../../src/queue/stores.ts";
+import { isDeadWorker } from "../../src/queue/worker-name.ts";
+import { commandJob, reviewJob } from "./jobs.ts";
+import type { StoresUnderTest } from "./stores.ts";
+
+const modules = {
+  stores: import.meta.resolve("../../src/queue/open-stores.ts"),
+  names: import.meta.resolve("../../src/queue/worker-name.ts"),
+};
+
+/** What several processes do to one queue. */
+export function describeProcesses(create: () => StoresUnderTest): void {
+  let underTest: StoresUnderTest;
+  let stores: Stores;
+  const children: ChildProcess[] = [];
+  beforeEach(async () => {
+    underTest = create();
+    stores = await underTest.open();
+  });
+  afterEach(async () => {
+    for (const child of children.splice(0)) child.kill("SIGKILL");
+    await stores.close();
+    await underTest.remove();
+  });
+
+  /** Runs a module text with a queue at hand in another process, and gives its lines. */
+  async function inOtherProcess(script: string) {
+    const source = `import { openStores } from ${JSON.stringify(modules.stores)};
+      import { ownWorkerName } from ${JSON.stringify(modules.names)};
+      const { queue } = await openStores(${JSON.stringify(await underTest.place())});
+      ${script}`;
+    const child = spawn(process.execPath, ["--input-type=module", "--eval", source], {
+      stdio: ["pipe", "pipe", "inherit"],
+    });
+    children.push(child);
+    return { child, lines: createInterface({ input: child.stdout }) };
+  }
+
+  it("take over a job after kill -9 of the process that holds it: when its lease is over, or at once when it is known to be dead", async () => {
+    const { queue } = stores;
+
+    const ids = [await queue.enqueue(reviewJob(1)), await queue.enqueue(reviewJob(2))];
+    const { child, lines } = await inOtherProcess(`
+      const [short, long] = [await queue.claim("short", 1500), await queue.claim(ownWorkerName(), 1e9)];
+      await queue.record(short, { kind: "stopped", loop: "review", reason: "paid" });
+      setInterval(() => queue.heartbeat(short, 1500), 200);
+      console.log("claimed");`);
+    await once(lines, "line");
+    expect(await queue.claim("next", 1_500)).toBeUndefined();
+    expect(await queue.endLeases(isDeadWorker)).toBe(0);
+    child.kill("SIGKILL");
+    await once(child, "exit");
+    expect(await queue.endLeases(isDeadWorker)).toBe(1);
+    expect(await queue.claim("next", 30_000)).toMatchObject({ id: ids[1], attempt: 2 });
+    let taken = await queue.claim("next", 30_000);
+    while (!taken) {
+      await sleep(50);
+      taken = await queue.claim("next", 30_000);
+    }
+    expect(taken).toMatchObject({ id: ids[0], attempt: 2 });
+    expect(await queue.trajectory(taken.id)).toEqual([{ kind: "stopped", loop: "review", reason: "paid" }]);
+  });
+
+  it("claim every job exactly once between them while more arrive", async () => {
+    const { queue } = stores;
+    const drain = `
+      let empty = 0;
+      while (empty < 20) {
+        const job = await queue.claim("w", 30000);
+        if (!job) { empty++; await new Promise((r) => setTimeout(r, 20)); continue; }
+        empty = 0;
+        console.log(job.id);
+        await queue.complete(job, { kind: "done", reason: "" });
+      }
+      await queue.close();`;
+    const claims: string[] = [];
+    const others = [await inOtherProcess(drain), await inOtherProcess(drain)];
+    const ends = others.map(async ({ child, lines }) => {
+      lines.on("line", (line) => claims.push(line));
+      await once(child, "close");
+    });
+    const ids: string[] = [];
+    for (let n = 0; n < 60; n++) ids.push(await queue.enqueue(commandJob(n % 7, n)));
+    await Promise.all(ends);
+    expect(claims.toSorted()).toEqual(ids.toSorted());
+    expect((await queue.stats()).jobs).toMatchObject({ done: 60, waiting: 0, active: 0 });
+  });
+}
