@@ -12,7 +12,7 @@ import { createLogger, type Logger, registerSecret } from "../logger.ts";
 import type { Metrics } from "../metrics/metrics.ts";
 import type { RepositoryRef } from "../queue/job.ts";
 import { openStores } from "../queue/open-stores.ts";
-import { githubLimits } from "../queue/pace.ts";
+import { githubLimits, noLimits } from "../queue/pace.ts";
 import { patientSpending } from "../queue/patient-spending.ts";
 import type { JobWatch } from "../queue/run-job.ts";
 import type { Stores } from "../queue/stores.ts";
@@ -64,7 +64,7 @@ export async function openApp(
     databaseUrl: env.databaseUrl,
     dataFolder: env.dataDir,
     installationConcurrency: env.installationConcurrency,
-    paceLimits: { ...githubLimits, gapMs: env.writeGapMs },
+    paceLimits: env.writeGapMs === 0 ? noLimits : { ...githubLimits, gapMs: env.writeGapMs },
   });
   const { queue } = stores;
   const disk = new Disk({ dataFolder: env.dataDir, limitBytes: env.diskLimitBytes, log });

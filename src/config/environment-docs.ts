@@ -172,7 +172,7 @@ export const environmentDocs: readonly EnvironmentVariable[] = [
   {
     name: "HUNKWISE_WRITE_GAP_SECONDS",
     default: "1",
-    what: "Time between two writes for one installation. GitHub asks for a second; an Enterprise Server without rate limits bears `0`.",
+    what: "Time between two writes for one installation. GitHub asks for a second; an Enterprise Server without rate limits bears `0`, which lifts the limits on what is created in a minute and an hour as well.",
   },
   {
     name: "HUNKWISE_RECONCILE_MINUTES",
