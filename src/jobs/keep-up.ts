@@ -10,8 +10,8 @@ export type UpkeepJob = ClaimedJob & { task: ReconcileTask | PurgeTask };
 /** Looks for what was missed, or deletes what is kept of whoever has taken the App off. */
 export async function keepUp(
   { task, attempt }: UpkeepJob,
-  { signal }: JobTools,
-  { upkeep, now, log }: JobDependencies,
+  { signal }: Pick<JobTools, "signal">,
+  { upkeep, now, log }: Pick<JobDependencies, "upkeep" | "now" | "log">,
 ): Promise<Outcome> {
   if (!upkeep) return { kind: "skipped", reason: "nothing but reviews is done here" };
   if (task.kind === "purge") return purge(task, { upkeep, signal, attempt });

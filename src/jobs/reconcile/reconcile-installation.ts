@@ -67,9 +67,9 @@ async function lookAround(
   }
   return { kind: "done", reason: `${missed} pull requests were missed` };
 
-  async function lookUnlessRefused({ isBusy: _, ...place }: InstalledRepository, look: Look): Promise<Look> {
-    const repository = { installation: id, ...place };
-    const { owner, name } = place;
+  async function lookUnlessRefused(listed: InstalledRepository, look: Look): Promise<Look> {
+    const { owner, name } = listed;
+    const repository = { installation: id, id: listed.id, owner, name };
     const fields = { repo: `${owner}/${name}` };
     try {
       return await lookAtRepository(repository, look, {

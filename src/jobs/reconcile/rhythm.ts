@@ -1,3 +1,4 @@
+import { setTimeout } from "node:timers/promises";
 import { errorLine } from "../../errors.ts";
 import type { Notes } from "../../queue/notes.ts";
 import type { Queue } from "../../queue/queue.ts";
@@ -12,19 +13,23 @@ export interface RhythmOptions {
   everyMs: number;
   /** Called when there is something to do. */
   onEnqueued: () => void;
-  /** Resolves after so many milliseconds, or when the signal fires. */
-  sleep: (ms: number, signal: AbortSignal) => Promise<void>;
-  /** Milliseconds since 1970. */
-  now: () => number;
   log: JobLog;
+  /** Resolves after so many milliseconds, or when the signal fires. */
+  sleep?: (ms: number, signal: AbortSignal) => Promise<void>;
+  /** Milliseconds since 1970. */
+  now?: () => number;
 }
+
+const sleepUnlessAborted = (ms: number, signal: AbortSignal) =>
+  setTimeout(ms, undefined, { signal }).catch(() => {});
 
 /**
  * Has the App reconciled at the start of this process, for whatever happened while it was down; then every `everyMs` after the
  * last run of any process, by whichever comes first. Two that come at once enqueue one job. Resolves when the signal fires.
  */
 export async function keepReconciling(options: RhythmOptions, signal: AbortSignal): Promise<void> {
-  const { queue, notes, everyMs, onEnqueued, sleep, now, log } = options;
+  const { queue, notes, everyMs, onEnqueued, log } = options;
+  const { sleep = sleepUnlessAborted, now = Date.now } = options;
   if (everyMs <= 0) return;
   let isStart = true;
   while (!signal.aborted) {
