@@ -2,6 +2,7 @@ import { type ChildProcess, fork } from "node:child_process";
 import { extname, join } from "node:path";
 import { ownerVariable } from "../git/orphans.ts";
 import { killGroup } from "../git/run-process.ts";
+import { compiledCodeVariable } from "./compile-cache.ts";
 
 /** A review process that loads what it needs while its parent still makes the checkout. Good for one review. */
 export interface StartedReviewProcess extends Disposable {
@@ -16,15 +17,15 @@ const DEFAULT_MEMORY_MB = 512;
 /** What is kept of the last words of a dying process. */
 const STDERR_BYTES = 2_000;
 
-const entry = join(import.meta.dirname, `review-process-entry${extname(import.meta.filename)}`);
+const entry = join(import.meta.dirname, `review-process${extname(import.meta.filename)}`);
 
 /**
- * Starts a process whose environment says who started it and nothing else, and with a heap of at most so many megabytes. Disposing of it kills it with
- * everything it started.
+ * Starts a process whose environment says who started it and where compiled code lies and nothing else, and with a heap of at
+ * most so many megabytes. Disposing of it kills it with everything it started.
  */
 export function startReviewProcess(memoryMb = DEFAULT_MEMORY_MB): StartedReviewProcess {
   const child = fork(entry, [], {
-    env: { ...ownerVariable },
+    env: { ...ownerVariable, ...compiledCodeVariable },
     cwd: "/",
     execArgv: [`--max-old-space-size=${memoryMb}`],
     stdio: ["ignore", "ignore", "pipe", "ipc"],
