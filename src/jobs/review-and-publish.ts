@@ -1,5 +1,5 @@
 import type { TrajectoryEntry } from "../agent/trajectory.ts";
-import { AppError, errorLine, publicLine } from "../errors.ts";
+import { AppError, type ErrorCode, errorLine, publicLine } from "../errors.ts";
 import type { CheckoutPlace } from "../git/checkout-place.ts";
 import type { PullRequest, PullRequestApi } from "../github/pull-request-api.ts";
 import { isStanding, type Ledger } from "../ledger/entry.ts";
@@ -56,11 +56,15 @@ export async function reviewAndPublish(
   } catch (error) {
     if (error instanceof AppError && error.code === "budget_spent") return withhold(subject, error, deps);
     // Where the job is tried again the check is opened again; where it is not, nobody else would close it.
-    const isOurs = !tools.signal.aborted && !(error instanceof AppError && error.code === "lease_lost");
-    if (isOurs) await subject.check.conclude(failedConclusion(publicLine(error))).catch(() => {});
+    const isSettled = error instanceof AppError && settled.has(error.code);
+    if (!tools.signal.aborted && !isSettled)
+      await subject.check.conclude(failedConclusion(publicLine(error))).catch(() => {});
     throw error;
   }
 }
+
+/** The check run is another worker's by now, or was called off already. */
+const settled = new Set<ErrorCode>(["lease_lost", "superseded"]);
 
 /**
  * What a review of the subject comes to, without anything on GitHub that shows it: a dry run is this, and whatever is made of the
@@ -223,6 +227,9 @@ function configWarnings({ problems, inherited }: FolderConfig): string[] {
   });
 }
 
+/** Events lag behind GitHub's copies by seconds at times: what they bring is joined with this job while it waits. */
+const headLagMs = 5_000;
+
 async function publish(
   { job, api, pull, trigger, loaded, check }: OpenSubject,
   result: ReviewResult,
@@ -241,7 +248,11 @@ async function publish(
     checkPolicy: loaded.config.check,
   };
   const outcome = await timed("publish", deps, () => publishReview(options));
-  if (outcome.kind !== "published") return { kind: "superseded", reason: outcome.reason };
+  const { kind } = outcome;
+  // Taken up by the same job, which has the record of what was read; whoever else is told of the new head finds it reviewed.
+  if (kind === "stale_head" && job.attempt < maxAttempts)
+    throw new AppError("superseded", outcome.reason, { retryable: true, retryAfterMs: headLagMs });
+  if (kind !== "published") return { kind: "superseded", reason: outcome.reason };
   for (const notice of outcome.notices) log.warn(jobFields(job), notice);
   const { posted, annotated, listed, standing, dismissed, fixed } = outcome;
   const places = [`${posted} posted`, `${annotated} annotated`, `${listed} in the summary`];

@@ -140,18 +140,20 @@ async function upsert(
 ): Promise<{ id: number | undefined; found: boolean; kept: boolean; problem: string | undefined }> {
   const externalId = checkRunKey({ head: headSha, trigger });
   let id: number | undefined;
-  let [found, kept] = [false, false];
+  let [found, kept, isSaid] = [false, false, false];
   const find = async () => {
     const standing = await api.findCheckRun(headSha, externalId);
     id = standing?.id;
     found = standing !== undefined;
     kept = standing !== undefined && keep(standing);
+    // A worker that is late must not open again what was concluded meanwhile.
+    isSaid = kept || (standing?.completed === false && update.status === "in_progress");
     if (kept && standing?.doubles.some(({ completed }) => !completed))
       await closeDoubledChecks(api, headSha, externalId);
     return found;
   };
   const problem = await withoutPermission(async () => {
-    if (await find()) return kept ? undefined : repeatUpdate(api, id, update, sleep);
+    if (await find()) return isSaid ? undefined : repeatUpdate(api, id, update, sleep);
     const create = async () => {
       id = await api.createCheckRun(headSha, externalId, update);
     };

@@ -167,6 +167,18 @@ describe("a check run that an attempt left open", () => {
     expect(jobs.github.checks[1]?.headSha).toBe(jobs.laterHead);
   });
 
+  it("is called off when the head moved on before it was published, and the same job goes on with that one", async () => {
+    const read = jobs.github.state.headSha;
+    jobs.beforeCheckout = () => void (jobs.github.state.headSha = jobs.laterHead);
+    await jobs.queue.enqueue(jobs.event());
+    await jobs.work();
+
+    expect(jobs.checks()).toEqual(["cancelled: Called off", reviewed]);
+    expect(jobs.checkouts.map(({ head }) => head)).toEqual([read, jobs.laterHead]);
+    // No event told of it, so no other job did.
+    expect((await jobs.queue.stats()).jobs).toMatchObject({ done: 1 });
+  });
+
   it("for a command is closed although its author may command no more", async () => {
     const { number, headSha } = jobs.github.state;
     const command = commandJob(number, 99);

@@ -1,7 +1,12 @@
 import { describe, expect, it } from "vitest";
 import { AppError } from "../../src/errors.ts";
 import type { CheckRunUpdate } from "../../src/github/pull-request-api.ts";
-import { concludeAtOnce, openCheckRun } from "../../src/reporters/check-run.ts";
+import {
+  closeDoubledChecks,
+  concludeAtOnce,
+  inProgress,
+  openCheckRun,
+} from "../../src/reporters/check-run.ts";
 import {
   cancelledConclusion,
   failedConclusion,
@@ -32,6 +37,8 @@ describe("a check run", () => {
     await openCheckRun(github, head, "event", { sleep });
     await openCheckRun(github, head, "event", { sleep });
     expect(github.checks).toHaveLength(1);
+    // It says so already.
+    expect(github.count("updateCheckRun")).toBe(0);
     await openCheckRun(github, head, "comment:5", { sleep });
     expect(github.checks).toHaveLength(2);
   });
@@ -87,6 +94,47 @@ async function openedAfter(update: CheckRunUpdate) {
   const again = await openCheckRun(github, head, "event", { sleep });
   return { again, history: github.checks.flatMap((check) => check.history) };
 }
+
+describe("two check runs of one review, made by workers that did not know of each other", () => {
+  /** GitHub shows the newer one, and the older one is the one that is found. */
+  async function doubled() {
+    const github = new MemoryGitHub();
+    const check = await openCheckRun(github, head, "event", { sleep });
+    const externalId = github.checks[0]?.externalId ?? "";
+    await github.createCheckRun(head, externalId, inProgress);
+    const last = () => github.checks.map(({ history }) => history.at(-1)?.conclusion ?? "open");
+    return { github, check, externalId, last };
+  }
+
+  it("are concluded alike, by whoever holds either", async () => {
+    const { check, last } = await doubled();
+    await check.conclude(reviewConclusion(sampleResult(), policy));
+
+    expect(last()).toEqual(["neutral", "neutral"]);
+  });
+
+  it("are one when the late worker finds out: its own says what the other does, or that it was called off", async () => {
+    const early = await doubled();
+    await closeDoubledChecks(early.github, head, early.externalId);
+    expect(early.last()).toEqual(["open", "cancelled"]);
+    await early.check.conclude(reviewConclusion(sampleResult(), policy));
+    expect(early.last()).toEqual(["neutral", "neutral"]);
+
+    const { github, externalId, last } = await doubled();
+    await github.updateCheckRun(github.checks[0]?.id ?? 0, failedConclusion("no model"));
+    await closeDoubledChecks(github, head, externalId);
+    expect(last()).toEqual(["neutral", "neutral"]);
+  });
+
+  it("leave none open that a dead worker made, once its head is looked at again", async () => {
+    const { github, last } = await doubled();
+    const first = github.checks[0]?.id ?? 0;
+    await github.updateCheckRun(first, reviewConclusion(sampleResult(), policy));
+
+    expect((await openCheckRun(github, head, "event", { sleep })).reviewed).toBe(true);
+    expect(last()).toEqual(["neutral", "neutral"]);
+  });
+});
 
 describe("a check run that is opened again", () => {
   it("is left alone where a review ended with a conclusion", async () => {
