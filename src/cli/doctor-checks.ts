@@ -73,20 +73,36 @@ function unusable(folder: string, why: string): AppError {
   });
 }
 
-/** Looks at a database that is there and creates none: this command changes nothing. */
-async function checkDatabase({ dataDir }: Env): Promise<Diagnosis> {
-  const file = join(dataDir, "queue.db");
-  if (!(await stat(file).catch(() => null))) return ok("to be created by the first start");
-  const { openSqliteQueue } = await import("../queue/sqlite.ts");
-  const queue = openSqliteQueue(dataDir);
+/** Looks at a database that is there and creates none. */
+async function checkDatabase(env: Env): Promise<Diagnosis> {
+  const { databaseUrl, dataDir: dataFolder } = env;
+  let where = "";
+  if (databaseUrl !== null) {
+    const { inspectPostgres } = await import("../queue/postgres-database.ts");
+    const { version, isSetUp, mayCreate } = await inspectPostgres(databaseUrl);
+    where = `Postgres ${version}: `;
+    if (!isSetUp && !mayCreate) throw mayNotCreate(version);
+    if (!isSetUp) return ok(`${where}to be set up by the first start`);
+  } else if (!(await stat(join(dataFolder, "queue.db")).catch(() => null))) {
+    return ok("to be created by the first start");
+  }
+  const { openStores } = await import("../queue/open-stores.ts");
+  const { queue } = await openStores({ databaseUrl, dataFolder });
   try {
+    await queue.check();
     const { jobs, oldestWaitingMs } = await queue.stats();
     const counts = Object.entries(jobs).map(([state, count]) => `${count} ${state}`);
     const age = oldestWaitingMs === null ? "" : `; the oldest waits for ${duration(oldestWaitingMs)}`;
-    return ok(`${counts.join(", ")}${age}`);
+    return ok(`${where}${counts.join(", ")}${age}`);
   } finally {
     await queue.close();
   }
+}
+
+function mayNotCreate(version: string): AppError {
+  return new AppError("database_unreachable", `Postgres ${version} lets this user create no schema`, {
+    remedy: "Grant CREATE on the database to the user in DATABASE_URL.",
+  });
 }
 
 async function checkGitHub(env: Env): Promise<Diagnosis> {

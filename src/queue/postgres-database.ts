@@ -1,4 +1,5 @@
 import pg from "pg";
+import { z } from "zod";
 import { AppError } from "../errors.ts";
 import type { Database, Parameters, Result, Run } from "./database.ts";
 import { postgresMigrations } from "./postgres-migrations.ts";
@@ -26,6 +27,43 @@ const begin = `BEGIN; SELECT pg_advisory_xact_lock(${lock})`;
  * @throws AppError `database_unreachable`, naming the place and never the password.
  */
 export async function openPostgresDatabase(url: string): Promise<Database> {
+  const database = new PostgresDatabase(url);
+  try {
+    await migrate(database, placeOf(url));
+    return database;
+  } catch (error) {
+    await database.close();
+    throw error;
+  }
+}
+
+export interface PostgresFacts {
+  /** The server's own, as "18.4". */
+  version: string;
+  /** Whether our schema is there already, and otherwise whether it may be made. */
+  isSetUp: boolean;
+  mayCreate: boolean;
+}
+
+/**
+ * Looks at the database and changes nothing.
+ * @throws AppError `database_unreachable`, naming the place and never the password.
+ */
+export async function inspectPostgres(url: string): Promise<PostgresFacts> {
+  const database = new PostgresDatabase(url);
+  try {
+    const { rows } = await database.run(`SELECT current_setting('server_version') AS version,
+      to_regclass('version') IS NOT NULL AS "isSetUp",
+      has_database_privilege(current_database(), 'CREATE') OR to_regnamespace('${schema}') IS NOT NULL AS "mayCreate"`);
+    return Facts.parse(rows[0]);
+  } finally {
+    await database.close();
+  }
+}
+
+const Facts = z.object({ version: z.string(), isSetUp: z.boolean(), mayCreate: z.boolean() });
+
+function openPool(url: string): pg.Pool {
   const pool = new pg.Pool({
     connectionString: url,
     application_name: "hunkwise",
@@ -38,15 +76,7 @@ export async function openPostgresDatabase(url: string): Promise<Database> {
   // What breaks is heard of by whoever uses it, and dropped by the pool when nobody does.
   pool.on("error", () => {});
   pool.on("connect", (client) => client.on("error", () => {}));
-  const place = placeOf(url);
-  const database = new PostgresDatabase(pool, place);
-  try {
-    await migrate(database, place);
-    return database;
-  } catch (error) {
-    await database.close();
-    throw error;
-  }
+  return pool;
 }
 
 class PostgresDatabase implements Database {
@@ -55,9 +85,9 @@ class PostgresDatabase implements Database {
   /** The end of the line of transactions: those that wait for each other need no connection meanwhile. */
   #line: Promise<unknown> = Promise.resolve();
 
-  constructor(pool: pg.Pool, place: string) {
-    this.#pool = pool;
-    this.#place = place;
+  constructor(url: string) {
+    this.#pool = openPool(url);
+    this.#place = placeOf(url);
   }
 
   run: Run = (sql, parameters) => this.#withClient((client) => execute(client, sql, parameters));
