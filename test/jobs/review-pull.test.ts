@@ -169,7 +169,7 @@ describe("a check run that an attempt left open", () => {
 
   it("is called off when the head moved on before it was published, and the same job goes on with that one", async () => {
     const read = jobs.github.state.headSha;
-    jobs.beforeCheckout = () => void (jobs.github.state.headSha = jobs.laterHead);
+    jobs.beforeCheckout = () => void Object.assign(jobs.github.state, { headSha: jobs.laterHead });
     await jobs.queue.enqueue(jobs.event());
     await jobs.work();
 
