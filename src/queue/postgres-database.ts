@@ -13,7 +13,7 @@ const lock = 4_867_753;
  * In milliseconds. Nothing waits for ever: not for a connection, a statement or an answer, and nobody for a process that was
  * frozen in the middle of a transaction, which holds the lock of them all.
  */
-const limits = { turn: 10_000, connect: 5_000, statement: 10_000, idleInTransaction: 5_000, answer: 15_000 };
+const limits = { turn: 4_000, connect: 4_000, statement: 10_000, idleInTransaction: 5_000, answer: 15_000 };
 
 const session = `SET search_path TO ${schema}; SET statement_timeout = ${limits.statement};
   SET idle_in_transaction_session_timeout = ${limits.idleInTransaction}`;

@@ -99,12 +99,15 @@ class SqliteDatabase implements Database {
     this.#patienceMs = patienceMs;
   }
 
-  run: Run = (sql, parameters = {}) =>
-    inTurn(() => this.#whenFree(() => this.#execute(sql, parameters))).catch(this.#explain);
+  run: Run = (sql, parameters = {}) => {
+    const end = this.#endOfPatience();
+    return inTurn(() => whenFree(() => this.#execute(sql, parameters), end)).catch(this.#explain);
+  };
 
   transaction<T>(work: (run: Run) => Promise<T>): Promise<T> {
+    const end = this.#endOfPatience();
     return inTurn(async () => {
-      await this.#whenFree(() => this.#database.exec("BEGIN IMMEDIATE"));
+      await whenFree(() => this.#database.exec("BEGIN IMMEDIATE"), end);
       try {
         const result = await work(async (sql, parameters = {}) => this.#execute(sql, parameters));
         this.#database.exec("COMMIT");
@@ -132,17 +135,9 @@ class SqliteDatabase implements Database {
     return { rows: [], changes: Number(statement.run(parameters).changes) };
   }
 
-  /** Tries again while another process is writing, and lets this one do other things between. */
-  async #whenFree<T>(attempt: () => T): Promise<T> {
-    const end = performance.now() + this.#patienceMs;
-    for (;;) {
-      try {
-        return attempt();
-      } catch (error) {
-        if (codeOf(error) !== codes.busy || performance.now() >= end) throw error;
-        await sleep(20);
-      }
-    }
+  /** Counted from when something is asked for: a line of twenty is told that the file is locked no later than the first. */
+  #endOfPatience(): number {
+    return performance.now() + this.#patienceMs;
   }
 
   /** A full disk or a locked file is somebody's to mend; what was asked for may be asked for again then. */
@@ -154,4 +149,16 @@ class SqliteDatabase implements Database {
       cause: error,
     });
   };
+}
+
+/** Tries again while another process is writing, and lets this one do other things between. */
+async function whenFree<T>(attempt: () => T, end: number): Promise<T> {
+  for (;;) {
+    try {
+      return attempt();
+    } catch (error) {
+      if (codeOf(error) !== codes.busy || performance.now() >= end) throw error;
+      await sleep(20);
+    }
+  }
 }

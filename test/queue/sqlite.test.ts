@@ -85,6 +85,7 @@ describe("the SQLite queue's file", () => {
       }
       database.close();
       const queue = openSqliteQueue(place);
+      expect(await queue.knows("7#1", "a".repeat(40))).toBe(version > 0);
       const id = await queue.enqueue(reviewJob(1, { headSha: "b".repeat(40) }));
       expect(id === "old").toBe(version > 0);
       expect(await queue.claim("worker", 1_000)).toMatchObject({ id, task: { headSha: "b".repeat(40) } });
