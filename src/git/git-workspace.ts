@@ -54,17 +54,17 @@ class GitWorkspace implements Workspace, AsyncDisposable {
   }
 
   changes(): Promise<readonly Change[]> {
-    return this.#patches.changes();
+    return twice(() => this.#patches.changes());
   }
 
   tree(ref: Ref): Promise<ReadonlyMap<string, TreeEntry>> {
     const sha = ref === "merge_base" ? this.shas.mergeBase : this.shas[ref];
     const args = ["ls-tree", "-r", "-z", "--full-tree", sha];
-    return this.#once(sha, async () => parseTree(await this.#run("list the tree", args)));
+    return twice(() => this.#once(sha, async () => parseTree(await this.#run("list the tree", args))));
   }
 
   async readBlob(oid: string): Promise<FileText> {
-    const bytes = await this.#blobs.read(oid);
+    const bytes = await twice(() => this.#blobs.read(oid));
     return { ...decodeText(bytes), binary: looksBinary(bytes), bytes: bytes.length };
   }
 
@@ -73,16 +73,17 @@ class GitWorkspace implements Workspace, AsyncDisposable {
   }
 
   linguistAttributes(paths: readonly string[]): Promise<ReadonlyMap<string, LinguistAttributes>> {
-    return baseAttributes(this.#place, paths);
+    return twice(() => baseAttributes(this.#place, paths));
   }
 
   async patch(change: Change, contextLines: number): Promise<string> {
-    return await this.#patches.patch(change, wholeNumber(contextLines));
+    return await twice(() => this.#patches.patch(change, wholeNumber(contextLines)));
   }
 
   async diffBlobs(from: TreeEntry, to: TreeEntry, contextLines: number): Promise<string> {
     if (from.oid === to.oid) return "";
-    const hunks = await blobHunks(this.#place, { from: from.oid, to: to.oid }, wholeNumber(contextLines));
+    const sides = { from: from.oid, to: to.oid };
+    const hunks = await twice(() => blobHunks(this.#place, sides, wholeNumber(contextLines)));
     const [a, b] = [`a/${from.path}`, `b/${to.path}`];
     const first = `diff --git ${quotePath(a)} ${quotePath(b)}\n`;
     if (hunks.length === 0) return `${first}Binary files ${quotePath(a)} and ${quotePath(b)} differ\n`;
@@ -104,7 +105,8 @@ class GitWorkspace implements Workspace, AsyncDisposable {
       range,
       "--",
     ];
-    const fields = splitNul(await this.#run("list commits", args), (field) => decodeText(field).text);
+    const listed = await twice(() => this.#run("list commits", args));
+    const fields = splitNul(listed, (field) => decodeText(field).text);
     const commits: Commit[] = [];
     for (let at = 0; at + 3 < fields.length; at += 4) {
       const [sha = "", author = "", date = "", message = ""] = fields.slice(at, at + 4);
@@ -114,7 +116,8 @@ class GitWorkspace implements Workspace, AsyncDisposable {
   }
 
   async search(query: SearchQuery, signal: AbortSignal): Promise<SearchHits> {
-    return await searchTree({ root: this.root, tree: await this.tree("head") }, query, signal);
+    const place = { root: this.root, tree: await this.tree("head") };
+    return await twice(() => searchTree(place, query, signal));
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -125,6 +128,19 @@ class GitWorkspace implements Workspace, AsyncDisposable {
   async #run(what: string, args: readonly string[]): Promise<Buffer> {
     const command = { git: this.#place, gitDir: this.#place.gitDir, what, args, maxBytes: MAX_LISTING_BYTES };
     return (await runGit(command)).stdout;
+  }
+}
+
+/**
+ * Reading may be done again: a program that somebody killed, or that ended for no reason it knows, is started once more. Else a
+ * review would go on with less than it can read, and look like any other.
+ */
+async function twice<Value>(read: () => Promise<Value>): Promise<Value> {
+  try {
+    return await read();
+  } catch (error) {
+    if (!(error instanceof AppError) || error.code !== "git_failed" || !error.retryable) throw error;
+    return await read();
   }
 }
 

@@ -153,5 +153,6 @@ async function ripgrep(
   const message = end.stderr.replace(/^rg: /, "").trim();
   // Files that cannot be read end with the same code, but are silent; what was found then still counts.
   if (end.exitCode === 2 && message === "") return { limited: false, program };
-  throw new AppError(end.exitCode === 2 ? "usage" : "git_failed", message || "ripgrep ended unexpectedly");
+  if (end.exitCode === 2) throw new AppError("usage", message);
+  throw new AppError("git_failed", message || "ripgrep ended unexpectedly", { retryable: true });
 }

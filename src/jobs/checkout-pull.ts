@@ -13,8 +13,8 @@ export interface CheckoutPullOptions {
   /** Root of GitHub's pages and repositories, without a slash at the end. */
   webUrl: string;
   network: Network;
-  /** Keeps room for it; without one nothing is ever evicted. */
-  disk?: Disk;
+  /** Keeps room for it. */
+  disk: Disk;
   authorization(repository: RepositoryRef): Promise<string>;
 }
 
@@ -26,7 +26,7 @@ export function createCheckoutPull(
   return async ({ repository, pull, head, base, baseRef, signal }) => {
     const { owner, name } = repository;
     const url = `${webUrl}/${owner}/${name}.git`;
-    const make = async () => {
+    const made = await disk.using(async () => {
       const mirror = await Mirror.open(
         { gitPath, dataFolder, repository: { host, owner, name }, url, network },
         signal,
@@ -36,15 +36,14 @@ export function createCheckoutPull(
         head: { sha: head, ref: `refs/pull/${pull}/head` },
         base: { sha: base, ref: `refs/heads/${baseRef}` },
         authorization: () => options.authorization(repository),
-        requireRoom: disk && ((need) => disk.require(need)),
+        requireRoom: (need) => disk.require(need),
         signal,
       });
-    };
-    const made = await (disk ? disk.using(make) : make());
+    });
     const release = async () => {
       await made.release();
       // Nobody waits for the room.
-      void disk?.keep();
+      void disk.keep();
     };
     return { ...made, release };
   };

@@ -122,6 +122,6 @@ export const FromChild = z.discriminatedUnion("type", [
   z.strictObject({ type: z.literal("record"), number: z.int(), entry: z.union([LoopEntry, UnitEntry]) }),
   z.strictObject({ type: z.literal("result"), result: ReviewResult }),
   z.strictObject({ type: z.literal("answer"), answer: AnswerResult }),
-  z.strictObject({ type: z.literal("failed"), error: Failure }),
+  z.strictObject({ type: z.literal("failed"), error: Failure.extend({ retryable: z.boolean() }) }),
 ]);
 export type FromChild = z.infer<typeof FromChild>;

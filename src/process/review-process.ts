@@ -52,7 +52,8 @@ function fail(error: unknown): void {
   if (!known) parent.progress({ type: "crash", where: "review process", error: stackOf(error) });
   const remedy = known ? (error.remedy ?? null) : null;
   const message = known ? error.message : publicLine(error);
-  send({ type: "failed", error: { code: known ? error.code : "child_died", message, remedy } });
+  const retryable = known && error.retryable;
+  send({ type: "failed", error: { code: known ? error.code : "child_died", message, remedy, retryable } });
 }
 
 function stackOf(error: unknown): string {

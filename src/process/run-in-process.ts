@@ -133,8 +133,12 @@ function send(child: ChildProcess, message: ToChild): void {
   if (child.connected) child.send(message, () => {});
 }
 
-function failureOf(error: { code: string; message: string; remedy: string | null }): AppError {
-  return new AppError(error.code as ErrorCode, error.message, error.remedy ? { remedy: error.remedy } : {});
+type Failure = Extract<FromChild, { type: "failed" }>["error"];
+
+/** Of faults that pass, it can only meet those of git: nothing else may have a job come back again and again. */
+function failureOf({ code, message, remedy, retryable }: Failure): AppError {
+  const passes = retryable && (code === "git_failed" || code === "git_timeout");
+  return new AppError(code as ErrorCode, message, { retryable: passes, ...(remedy ? { remedy } : {}) });
 }
 
 function died(how: string, lastWords = ""): AppError {

@@ -155,7 +155,14 @@ describe("what git says", () => {
     ["error: RPC failed; HTTP 502 curl 22 The requested URL returned error: 502", "git_failed", true],
     ["fatal: write error: No space left on device", "disk_full", true],
     ["fatal: bad object", "git_failed", false],
+    ["fatal: of a reason that nobody knows", "git_failed", true],
   ])("%j becomes %s", (stderr, code, retryable) => {
     expect(gitError("fetch", { exitCode: 128, stderr })).toMatchObject({ code, retryable });
+  });
+
+  it("passes when somebody killed it, and not when it did not understand us", () => {
+    expect(gitError("fetch", { exitCode: null, stderr: "" })).toMatchObject({ retryable: true });
+    const misunderstood = { exitCode: 129, stderr: "error: unknown option `no-such'" };
+    expect(gitError("fetch", misunderstood)).toMatchObject({ retryable: false });
   });
 });

@@ -337,7 +337,7 @@ describe("a review process", () => {
     await expect(run(killer).result).rejects.toMatchObject({ code: "child_died", retryable: true });
   });
 
-  it("starts with nothing in its environment but whose child it is", async () => {
+  it("starts with nothing in its environment but whose child it is and where compiled code lies", async () => {
     let environment = "not read";
     const looker: Model = {
       name: "looker",
@@ -357,7 +357,10 @@ describe("a review process", () => {
       .split("\0")
       .filter((one) => one !== "")
       .map((one) => one.split("=")[0]);
-    expect(names.filter((name) => !name?.startsWith("NODE_CHANNEL"))).toEqual(["HUNKWISE_OWNER"]);
+    expect(names.filter((name) => !name?.startsWith("NODE_CHANNEL"))).toEqual([
+      "HUNKWISE_OWNER",
+      "NODE_COMPILE_CACHE",
+    ]);
   });
 });
 

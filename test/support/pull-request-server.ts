@@ -1,5 +1,6 @@
 import { join } from "node:path";
 import { Mirror, type MirrorOptions } from "../../src/git/mirror.ts";
+import type { RepositoryName } from "../../src/git/mirror-folder.ts";
 import { GitHttpServer } from "./git-http.ts";
 import { GitRepo, gitPath, type ImportedCommit, TempFolder } from "./git-repo.ts";
 
@@ -28,6 +29,11 @@ export class PullRequestServer implements AsyncDisposable {
 
   get url(): string {
     return `${this.http.origin}/octo/app.git`;
+  }
+
+  /** Under which its mirror is kept. */
+  get repository(): RepositoryName {
+    return { host: "github.test", owner: "Octo", name: "App" };
   }
 
   /** A pull request that changes, removes and adds a file, while `main` went on in the meantime. */
@@ -74,7 +80,7 @@ export class PullRequestServer implements AsyncDisposable {
     return Mirror.open({
       gitPath,
       dataFolder: this.dataFolder,
-      repository: { host: "github.test", owner: "Octo", name: "App" },
+      repository: this.repository,
       url: this.url,
       network: { allowHttp: true },
       ...options,
