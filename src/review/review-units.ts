@@ -84,13 +84,13 @@ export async function reviewUnits(run: ReviewRun): Promise<Passes> {
   let failures = 0;
   const stops: StopReason[] = left.length > 0 ? ["token_limit"] : [];
   const passes = await mapFew(tasks, CONCURRENCY, async ({ unit, lens }, index): Promise<Pass | null> => {
-    const stop = whyNoMore(run, account, timeLeft, failures);
+    const task = taskOf(index);
+    const stop = whyNoMore(run, task, failures);
     if (stop) {
       stops.push(stop);
       ended();
       return null;
     }
-    const task = taskOf(index);
     const start = await starts.of(task);
     if (tasks[index + 1]?.unit !== unit) starts.forget(task);
     const review = await reviewUnit(run, task, start);
@@ -106,14 +106,15 @@ export async function reviewUnits(run: ReviewRun): Promise<Passes> {
 
 /** Why no further loop is begun; null when one may be. What one begins with takes seconds to read, also where it would end at once. */
 function whyNoMore(
-  { deps }: ReviewRun,
-  account: Account,
-  timeLeft: () => number,
+  { deps, replayOf }: ReviewRun,
+  { loop, account, milliseconds }: UnitTask,
   failures: number,
 ): StopReason | null {
   if (deps.signal.aborted) return "aborted";
   if (failures >= CONCURRENCY) return "model_error";
-  if (timeLeft() <= 1) return "time_limit";
+  if (milliseconds <= 1) return "time_limit";
+  // One that an earlier run has begun is paid for as far as it came.
+  if (replayOf(loop).length > 0) return null;
   const hold = account.hold(LEAST_REQUEST_TOKENS);
   if (typeof hold === "string") return hold;
   hold.settle(null);

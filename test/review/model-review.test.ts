@@ -448,6 +448,21 @@ describe("a change that is reviewed in parts", () => {
     expect(Object.values(again.models).flatMap(({ requests }) => requests)).toEqual([]);
     expect(again.result.findings).toEqual(first.result.findings);
   });
+
+  it("leaves no part out that was read before the stop, also where the budget has become smaller", async () => {
+    const usage = { promptTokens: 9_000, completionTokens: 500 };
+    const script: Script = { review: () => ({ ...turn(report(), finish()), usage }) };
+    const loops = ({ entries }: { entries: LoopEntry[] }) => new Set(entries.map(({ loop }) => loop));
+    const first = await review(script, { ...small, effort: "high" });
+    const limits = { tokens: first.result.usage.prompt_tokens / 2 };
+    const again = await review(script, { ...small, effort: "high", limits, replay: first.entries });
+
+    expect(again.models.review.requests).toEqual([]);
+    expect([...loops(again)].filter((loop) => loop.startsWith("review"))).toEqual(
+      [...loops(first)].filter((loop) => loop.startsWith("review")),
+    );
+    expect(again.result.findings).toHaveLength(first.result.findings.length);
+  });
 });
 
 describe("the pass that merges", () => {
