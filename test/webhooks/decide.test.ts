@@ -384,6 +384,48 @@ describe("merge_group", () => {
   });
 });
 
+describe("installations", () => {
+  const named = [{ id: 7, full_name: "octo/shop" }];
+  const purge = (repositories: object[] | null) => ({
+    task: { kind: "purge", installation: 3, repositories, headSha: null },
+    ...{ serialKey: "installation#3", coalesce: false, priority: 0 },
+  });
+  const shop = [{ id: 7, owner: "octo", name: "shop" }];
+  const told = (action: string, more: object = {}) => ({ action, installation: { id: 3 }, ...more });
+
+  it("that are deleted are purged: what GitHub names, and whatever else is kept", () => {
+    const decision = decide("installation", told("deleted", { repositories: named }));
+    expect(decision).toEqual({ jobs: [purge(shop), purge(null)] });
+    expect(decide("installation", told("deleted"))).toEqual({ jobs: [purge(null)] });
+  });
+
+  it("that lose repositories are purged of these alone", () => {
+    const decision = decide("installation_repositories", told("removed", { repositories_removed: named }));
+    expect(decision).toEqual({ jobs: [purge(shop)] });
+    const none = told("removed", { repositories_removed: [] });
+    expect(decide("installation_repositories", none)).toHaveProperty("ignored");
+  });
+
+  it("that are allowed again have what was missed looked for", () => {
+    expect(decide("installation", told("unsuspend"))).toMatchObject({
+      jobs: [{ task: { kind: "reconcile", installation: 3 }, coalesce: true, priority: -2 }],
+    });
+  });
+
+  it.each([
+    ["installation", "created"],
+    ["installation", "suspend"],
+    ["installation_repositories", "added"],
+  ])(
+    "that are told of by %s.%s start nothing: nobody wants all old pull requests reviewed",
+    (event, action) => {
+      expect(decide(event, told(action, { repositories: named, repositories_added: named }))).toHaveProperty(
+        "ignored",
+      );
+    },
+  );
+});
+
 describe("any payload", () => {
   it("of the examples with any one field taken away, nulled or twisted is decided without failing", () => {
     const twists = [undefined, null, "x", -1, [], {}, true];

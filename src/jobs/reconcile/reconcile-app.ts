@@ -36,8 +36,9 @@ export async function reconcileApp({ upkeep, signal, log, now }: ReconcileOption
   const { pages, gone } = await readInstallations(memory.installations, api);
   const present = pages.flatMap(({ items }) => items).filter(({ isSuspended }) => !isSuspended);
   for (const id of gone) await queue.enqueue(purgeJob(id, null));
-  for (const { id } of present) await queue.enqueue(reconcileJob(id));
+  // Before their jobs, which read it there; after those that are gone, or nobody would know of them any more.
   await writeAppMemory(notes, { ...memory, installations: pages });
+  for (const { id } of present) await queue.enqueue(reconcileJob(id));
   const reason = `${taken ?? 0} failed deliveries taken up, ${present.length} installations to be looked at`;
   return { kind: "done", reason };
 }

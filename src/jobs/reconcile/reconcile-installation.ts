@@ -1,5 +1,10 @@
 import { errorLine } from "../../errors.ts";
-import type { InstallationApi, InstalledRepository, KnownPage } from "../../github/app-client.ts";
+import type {
+  Installation,
+  InstallationApi,
+  InstalledRepository,
+  KnownPage,
+} from "../../github/app-client.ts";
 import type { Outcome } from "../../queue/job.ts";
 import { isRefusal } from "../attempts.ts";
 import { purgeJob } from "../new-jobs.ts";
@@ -7,6 +12,7 @@ import { type Allowance, lookAtRepository } from "./look-at-repository.ts";
 import {
   type InstallationMemory,
   type Look,
+  readAppMemory,
   readInstallationMemory,
   writeInstallationMemory,
 } from "./memory.ts";
@@ -23,7 +29,7 @@ const mostEarly = 20;
  */
 export async function reconcileInstallation(id: number, options: ReconcileOptions): Promise<Outcome> {
   const { upkeep, signal, log } = options;
-  const installation = await upkeep.access.app(signal).installation(id);
+  const installation = await find(id, options);
   if (installation === null) return { kind: "skipped", reason: "the App is not installed there any more" };
   if (installation.isSuspended) return { kind: "skipped", reason: "the installation is suspended" };
   try {
@@ -34,6 +40,13 @@ export async function reconcileInstallation(id: number, options: ReconcileOption
     log.warn({ installation: id, err: error }, `Nothing was looked for: ${errorLine(error)}`);
     return { kind: "skipped", reason: "GitHub refuses the installation" };
   }
+}
+
+/** As the App's own run has just seen it; asked for where that knows nothing of it, or has known it suspended. */
+async function find(id: number, { upkeep, signal, now }: ReconcileOptions): Promise<Installation | null> {
+  const { installations } = await readAppMemory(upkeep.notes, now());
+  const listed = installations.flatMap(({ items }) => items).find((one) => one.id === id);
+  return listed && !listed.isSuspended ? listed : upkeep.access.app(signal).installation(id);
 }
 
 async function lookAround(
