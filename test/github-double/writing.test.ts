@@ -99,7 +99,10 @@ describe("a review", () => {
     expect((await call(`DELETE ${root}/pulls/1/reviews/${body.id}`)).status).toBe(200);
     expect([scenario.pull.reviews, scenario.pull.reviewComments]).toEqual([[], []]);
     const submitted = await call(`POST ${root}/pulls/1/reviews`, { event: "COMMENT", body: "x" });
-    expect((await call(`DELETE ${root}/pulls/1/reviews/${submitted.body.id}`)).status).toBe(422);
+    const own = `${root}/pulls/1/reviews/${submitted.body.id}`;
+    expect((await call(`DELETE ${own}`)).status).toBe(422);
+    expect((await call(`PUT ${own}`, { body: "y" })).body).toMatchObject({ body: "y", state: "COMMENTED" });
+    expect((await call(`PUT ${own}`, { body: " " })).status).toBe(422);
   });
 });
 
@@ -172,6 +175,24 @@ describe("comments", () => {
     ]);
     expect((await call(`DELETE ${own}`)).status).toBe(204);
     expect((await call(`GET ${own}`)).status).toBe(404);
+  });
+
+  it("on lines are deleted with the review that they came with alone; of people never", async () => {
+    const commit_id = headOf(scenario.pull);
+    const onFile = { path: "b.txt", commit_id, subject_type: "file", body: "x" };
+    const alone = await call(`POST ${root}/pulls/1/comments`, onFile);
+    await call(`POST ${root}/pulls/1/reviews`, { event: "COMMENT", body: "x", comments: [comment] });
+    const [, ofReview] = scenario.pull.reviewComments.map(({ id }) => id);
+    for (const id of [alone.body.id, ofReview])
+      expect((await call(`DELETE ${root}/pulls/comments/${id}`)).status).toBe(204);
+    expect([scenario.pull.reviewComments.length, scenario.pull.reviews.map(({ body }) => body)]).toEqual([
+      0,
+      ["x"],
+    ]);
+
+    const place = { path: "a.txt", line: 20, body: "Why?" };
+    const theirs = await scenario.people.reviewComment(scenario.pull, "octocat", place);
+    expect((await call(`DELETE ${root}/pulls/comments/${theirs.id}`)).status).toBe(403);
   });
 
   it("of people are reacted to and never edited", async () => {
