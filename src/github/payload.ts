@@ -103,21 +103,6 @@ const CheckSuitePayload = Envelope.extend({
   sender: Account,
 });
 
-/** A repository as events about installations name it: its owner stands in its full name alone. */
-const NamedRepository = z
-  .object({ id: Id, full_name: z.string().regex(/^[\w.-]{1,100}\/[\w.-]{1,100}$/) })
-  .transform(({ id, full_name }) => {
-    const [owner = "", name = ""] = full_name.split("/");
-    return { id, owner, name };
-  });
-
-const OfInstallation = z.object({ action: z.string(), installation: z.object({ id: Id }) });
-const InstallationPayload = OfInstallation.extend({
-  // Left out where there are very many.
-  repositories: z.array(NamedRepository).nullish().catch(null),
-});
-const RepositoriesPayload = OfInstallation.extend({ repositories_removed: z.array(NamedRepository) });
-
 const MergeGroupPayload = Envelope.extend({ merge_group: z.object({ head_sha: Sha }) });
 
 export interface EventRepository {
@@ -167,14 +152,6 @@ export interface MergeGroupEvent {
   headSha: string;
 }
 
-/** The App was installed, taken off, suspended or allowed again; or taken off some repositories. */
-export interface InstallationEvent {
-  action: string;
-  installation: number;
-  /** Those that it is about, as far as GitHub names them. */
-  repositories: { id: number; owner: string; name: string }[];
-}
-
 /** An event, or the path of the first field that is missing or not as it should be. */
 export type Parsed<Event> = { event: Event } | { lacks: string };
 
@@ -210,27 +187,14 @@ export const parseMergeGroupEvent = parser(
   (data): MergeGroupEvent => ({ repository: repositoryOf(data), headSha: data.merge_group.head_sha }),
 );
 
-export const parseInstallationEvent = parser(
-  InstallationPayload,
-  ({ action, installation, repositories }): InstallationEvent => ({
-    ...{ action, installation: installation.id, repositories: repositories ?? [] },
-  }),
-);
-
-export const parseRepositoriesRemovedEvent = parser(
-  RepositoriesPayload,
-  ({ action, installation, repositories_removed: repositories }): InstallationEvent => ({
-    ...{ action, installation: installation.id, repositories },
-  }),
-);
-
 /** Whether an `edited` event changed what decides if a pull request is reviewed: its title or its base branch. */
 export function changesReviewability(payload: unknown): boolean {
   const changes = EditedPayload.safeParse(payload).data?.changes;
   return changes?.title !== undefined || changes?.base !== undefined;
 }
 
-function parser<Data, Event>(
+/** Reads the fields of a schema and makes them an event. */
+export function parser<Data, Event>(
   schema: z.ZodType<Data>,
   eventOf: (data: Data) => Event,
 ): (payload: unknown) => Parsed<Event> {

@@ -1,4 +1,4 @@
-import { parseInstallationEvent, parseRepositoriesRemovedEvent } from "../github/payload.ts";
+import { parseInstallationEvent, parseRepositoriesRemovedEvent } from "../github/installation-payload.ts";
 import { purgeJob, reconcileJob } from "../jobs/new-jobs.ts";
 import { type Decision, ignore, start, unusable } from "./decision.ts";
 
