@@ -277,6 +277,22 @@ describe("the token", () => {
     }
   });
 
+  it("is asked for before each fetch, since one checkout may outlast it", async () => {
+    const given: string[] = [];
+    server.http.interfere = () => {
+      server.http.options.authorization = given.at(-1) ?? null;
+      return false;
+    };
+    await (await open()).release();
+    shas.head = server.commit([["kept.txt", "x".repeat(2_000_000)]]);
+    const fresh = async () => {
+      given.push(`basic ${Buffer.from(`x-access-token:${given.length}`).toString("base64")}`);
+      return given.at(-1) ?? "";
+    };
+    await (await open({ authorization: fresh })).release();
+    expect(given).toHaveLength(2);
+  });
+
   it("is not in the error when the server refuses it, or repeats it", async () => {
     server.http.options.authorization = "basic other";
     server.http.interfere = (request, response) => {
