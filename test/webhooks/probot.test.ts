@@ -1,9 +1,9 @@
 import { createPublicKey, createVerify } from "node:crypto";
 import { rmSync } from "node:fs";
 import type { Probot } from "probot";
-import { afterEach, describe, expect, it } from "vitest";
+import { afterEach, describe, expect, it, vi } from "vitest";
 import { withoutSecrets } from "../../src/logger.ts";
-import { appIdentity, createProbot, installationAuth } from "../../src/webhooks/probot.ts";
+import { appAuth, appIdentity, createProbot, installationAuth } from "../../src/webhooks/probot.ts";
 import { logBook, newFolder, privateKey, silentServer, smallServer, testEnv } from "./support.ts";
 
 const folder = newFolder();
@@ -73,6 +73,12 @@ describe("a token of an installation", () => {
     });
   });
 
+  it("reaches all repositories of the installation where none is named", async () => {
+    const { github, probot } = await probotAt(tokens);
+    await installationAuth(probot)(3, { permissions: { checks: "read" } });
+    expect(JSON.parse(github.asked[0]!.body)).toEqual({ permissions: { checks: "read" } });
+  });
+
   it("is known to the log as a secret", async () => {
     const { probot } = await probotAt(() => ({
       ...tokens(),
@@ -92,6 +98,26 @@ describe("a token of an installation", () => {
     const { github, probot } = await probotAt(() => ({ status, body: { message: "No" } }));
     await expect(installationAuth(probot)(3, scope)).rejects.toMatchObject({ code, retryable });
     expect(github.asked).toHaveLength(1);
+  });
+});
+
+describe("the App's own token", () => {
+  it("is kept for some minutes, made anew after that and when asked to, and known to the log as a secret", async () => {
+    const { probot } = await probotAt(tokens);
+    let time = 0;
+    const auth = appAuth(probot, () => time);
+    const first = await auth({ renew: false });
+    expect(withoutSecrets(first)).toBe("[secret]");
+    time = 4 * 60_000;
+    expect(await auth({ renew: false })).toBe(first);
+    const claims = JSON.parse(Buffer.from(first.split(".")[1]!, "base64url").toString());
+    expect(claims.exp * 1000).toBeGreaterThan(Date.now() + 5 * 60_000);
+    // One that is made in the same second is the same.
+    const asked = vi.spyOn(probot, "auth");
+    await auth({ renew: true });
+    time = 10 * 60_000;
+    await auth({ renew: false });
+    expect(asked).toHaveBeenCalledTimes(2);
   });
 });
 

@@ -1,0 +1,72 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { createInstallationApi, type InstallationApi } from "../../src/github/app-client.ts";
+import { createGitHubClient } from "../../src/github/client.ts";
+import { createPacing } from "../../src/github/pacing.ts";
+import { createScenario, type Scenario } from "../support/github-double/scenario.ts";
+
+let scenario: Scenario;
+let api: InstallationApi;
+const shop = { owner: "octo-org", name: "shop" };
+
+beforeAll(async () => {
+  scenario = await createScenario({ base: { "a.txt": "a\n" }, head: { "a.txt": "b\n" } });
+  const { github, app, installation } = scenario;
+  const token = github.state.issueToken(installation).value;
+  const client = createGitHubClient({
+    ...{ baseUrl: github.apiUrl, userAgent: "test", pacing: createPacing(), token: async () => token },
+  });
+  api = createInstallationApi(client, { id: app.id, slug: app.slug });
+});
+afterAll(() => scenario.github.close());
+
+async function all<Item>(pages: AsyncIterable<{ items: Item[]; isFresh: boolean }>) {
+  const items: Item[] = [];
+  const fresh: boolean[] = [];
+  for await (const page of pages) {
+    items.push(...page.items);
+    fresh.push(page.isFresh);
+  }
+  return { items, fresh };
+}
+
+describe("an installation", () => {
+  it("tells which of its repositories may have something to review", async () => {
+    const { repository, people, installation } = scenario;
+    const archived = people.createRepository("octo-org/archived", { a: "1" });
+    people.openPull(archived, { title: "x", author: "octocat", commits: [{ files: { a: "2" } }] });
+    archived.archived = true;
+    const empty = people.createRepository("octo-org/empty", { a: "1" });
+    installation.repositories.push(archived, empty);
+    const { items } = await all(api.repositories([]));
+    installation.repositories.splice(1);
+    expect(items).toEqual([
+      { id: repository.id, ...shop, isBusy: true },
+      { id: archived.id, owner: "octo-org", name: "archived", isBusy: false },
+      { id: empty.id, owner: "octo-org", name: "empty", isBusy: false },
+    ]);
+  });
+
+  it("reads the pages of a list that have changed, and takes the others as they were", async () => {
+    const { people, repository, pull } = scenario;
+    people.openPullOfBranch(repository, pull.headRef, { title: "y", author: "octocat" });
+    const known = [];
+    for await (const { isFresh, ...page } of api.pulls(shop, [])) known.push(page);
+    expect((await all(api.pulls(shop, known))).fresh).toEqual([false]);
+    people.retitle(pull, "Another title");
+    const { items, fresh } = await all(api.pulls(shop, known));
+    expect(fresh).toEqual([true]);
+    expect(items.map(({ number }) => number)).toContain(pull.number);
+  });
+
+  it("knows a comment that it has shown to have seen from one that others looked at, and from one that is gone", async () => {
+    const { people, pull, app } = scenario;
+    const comment = people.comment(pull, "octocat", "/review");
+    const seen = () => api.wasSeen(shop, { id: comment.id, thread: null });
+    people.react(comment, "octocat", "eyes");
+    expect(await seen()).toBe(false);
+    people.react(comment, app.bot.login, "eyes");
+    expect(await seen()).toBe(true);
+    people.delete(comment);
+    expect(await seen()).toBe(true);
+  });
+});
