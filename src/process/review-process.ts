@@ -39,11 +39,17 @@ async function work({ place, assignment, replay }: Start): Promise<void> {
   if (assignment.kind === "answer") {
     const { input } = assignment;
     const answer = await runAnswer(input, { ...deps, models: parent.models(input.models) });
-    return void send({ type: "answer", answer });
+    return conclude({ type: "answer", answer });
   }
   const { input } = assignment;
   const result = await runReview(input, { ...deps, models: input.models && parent.models(input.models) });
-  send({ type: "result", result });
+  conclude({ type: "result", result });
+}
+
+/** The parent kills this process as soon as it has the outcome. By now all is compiled that the next one will need. */
+function conclude(outcome: Extract<FromChild, { type: "result" | "answer" }>): void {
+  keepCompiledCodeNow();
+  send(outcome);
 }
 
 function fail(error: unknown): void {
@@ -74,4 +80,4 @@ process.on("uncaughtException", fail);
 process.on("unhandledRejection", fail);
 
 send({ type: "ready" });
-void prepareAnalyzers().then(keepCompiledCodeNow);
+void prepareAnalyzers();
