@@ -137,26 +137,33 @@ async function inTransaction<T>(client: pg.PoolClient, work: (run: Run) => Promi
 }
 
 async function execute(client: pg.PoolClient, sql: string, parameters: Parameters = {}): Promise<Result> {
-  const { text, names } = numbered(sql);
-  const { rows, rowCount } = await client.query(
-    text,
-    names.map((name) => storable(parameters[name])),
-  );
+  const { name, text, names } = prepared(sql);
+  const values = names.map((one) => storable(parameters[one]));
+  // Steps of the schema are several statements at once, which cannot be prepared.
+  const { rows, rowCount } = await client.query(values.length > 0 ? { name, text, values } : text);
   return { rows, changes: rowCount ?? 0 };
 }
 
-/** The statement with `$1` in place of the first name, and so on. */
-const numbered = (() => {
-  const known = new Map<string, { text: string; names: string[] }>();
-  return (sql: string) => {
-    const seen = known.get(sql);
-    if (seen) return seen;
+interface Prepared {
+  /** A connection plans a statement once, under this name. */
+  name: string;
+  /** With `$1` in place of the first parameter, and so on. */
+  text: string;
+  names: string[];
+}
+
+const known = new Map<string, Prepared>();
+
+function prepared(sql: string): Prepared {
+  let found = known.get(sql);
+  if (!found) {
     const names = [...new Set(Array.from(sql.matchAll(/:(\w+)/g), ([, name = ""]) => name))];
     const text = sql.replaceAll(/:(\w+)/g, (_, name: string) => `$${names.indexOf(name) + 1}`);
-    known.set(sql, { text, names });
-    return { text, names };
-  };
-})();
+    found = { name: `hunkwise ${known.size}`, text, names };
+    known.set(sql, found);
+  }
+  return found;
+}
 
 /** Postgres keeps no NUL in a text. */
 const storable = (value: string | number | null | undefined) =>

@@ -77,6 +77,11 @@ function isThere(pid: number): boolean {
   }
 }
 
+// A program that cannot be run is reported past all promises.
+process.on("uncaughtException", (error) => {
+  tell("failed", String(error));
+  process.exit(1);
+});
 tell("keeper", String(process.pid));
 try {
   const { postgres, url } = await start();
