@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { resolve } from "node:path";
 import { environmentDocs } from "../../src/config/environment-docs.ts";
+import { compiledCodeVariable } from "../../src/process/compile-cache.ts";
 
 const entry = resolve(import.meta.dirname, "../../src/cli.ts");
 
@@ -34,6 +35,8 @@ export function runCli(args: readonly string[], options: CliOptions = {}): Promi
       PATH: process.env.PATH ?? "",
       HOME: "/nonexistent",
       LC_ALL: "C.UTF-8",
+      // The command line tells Node itself, but not before its first files have been stripped of their types.
+      ...compiledCodeVariable,
       ...options.env,
     },
     stdio: ["pipe", "pipe", "pipe"],
