@@ -128,11 +128,12 @@ export function startWorker(options: WorkerOptions): Worker {
       wake();
       const over = new AbortController();
       const ended = loops.then(() => "ended" as const);
-      const handlers = sleep(Math.max(0, graceMs - handBackMs), over.signal).then(() => {
+      const waitedLongEnough = async () => {
+        if (graceMs > handBackMs) await sleep(graceMs - handBackMs, over.signal);
         graceOver.abort();
-        return sleep(handBackMs, over.signal);
-      });
-      const how = await Promise.race([ended, handlers]).finally(() => over.abort());
+        await sleep(handBackMs, over.signal);
+      };
+      const how = await Promise.race([ended, waitedLongEnough()]).finally(() => over.abort());
       if (how !== "ended") log.warn({}, "The queue did not take every job back; their leases will run out");
     },
   };
