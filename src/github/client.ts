@@ -19,6 +19,8 @@ export interface GitHubClientOptions {
   /** Shared by all clients of one installation. */
   pacing: Pacing;
   clock?: Clock;
+  /** Asked right before each write leaves, when all waits are over: where it rejects, with an AppError, nothing is sent. */
+  beforeWrite?: BeforeWrite | undefined;
   /** Told what each answer says of the limit that it counts against. */
   onRateLimit?: ((seen: RateLimitSeen) => void) | undefined;
   /** For one request with its whole answer. Default 30 s. */
@@ -27,6 +29,8 @@ export interface GitHubClientOptions {
   signal?: AbortSignal | undefined;
   fetch?: typeof fetch;
 }
+
+export type BeforeWrite = () => Promise<void>;
 
 export interface GitHubClient {
   /** Typed endpoints; every call goes through the hooks below and rejects with an AppError alone. */
@@ -81,6 +85,7 @@ export function createGitHubClient(options: GitHubClientOptions): GitHubClient {
       // In place: octokit's own hooks, which run inside of this one, see these parameters and no copy.
       parameters.headers.authorization = `Bearer ${token}`;
       parameters.headers["x-github-api-version"] = "2022-11-28";
+      if (call.kind === "write") await options.beforeWrite?.();
       const answer = await told(request(parameters), options.onRateLimit);
       refuseCutOff(answer, call);
       if (call.graphql) refuseLimited(answer);

@@ -1,6 +1,6 @@
 import { setTimeout } from "node:timers/promises";
 import { AppError, errorLine } from "../errors.ts";
-import type { PullRequestApi, RepositoryApi } from "../github/pull-request-api.ts";
+import type { CheckRunUpdate, RepositoryApi } from "../github/pull-request-api.ts";
 import type { ClaimedJob } from "../queue/job.ts";
 import { type JobTools, jobFields } from "../queue/run-job.ts";
 import { closeDoubledChecks } from "../reporters/check-run.ts";
@@ -25,48 +25,34 @@ export async function withFence<Deps extends Fenced, T>(
   try {
     return await work({ ...deps, github: fencedGitHub(deps.github, fence) });
   } finally {
-    const late = await fence.late();
-    if (late.length > 0) await takeBack(late, job, deps, pause);
+    if (await fence.isLate()) await takeBack(fence, job, deps, pause);
   }
 }
 
-interface Write {
-  call: keyof PullRequestApi | "propose";
-  sent: readonly unknown[];
-  hasEnded: boolean;
-}
-
-/** Asks before each write. Every yes also tells that the writes before it were no other worker's to make. */
+/** Asked right before each write, when every wait for a limit is over. */
 class Fence {
   readonly #tools: Pick<JobTools, "isHeld" | "signal">;
-  #unsure: Write[] = [];
+  #hasWritten = false;
+  /** The check runs that were to be made. */
+  readonly checks: { head: string; externalId: string }[] = [];
 
   constructor(tools: Pick<JobTools, "isHeld" | "signal">) {
     this.#tools = tools;
   }
 
-  async write<T>(call: Write["call"], sent: readonly unknown[], send: () => Promise<T>): Promise<T> {
-    if (!(await this.#isHeld())) throw this.#whyNot();
-    const write: Write = { call, sent, hasEnded: false };
-    this.#unsure.push(write);
-    try {
-      return await send();
-    } finally {
-      write.hasEnded = true;
-    }
-  }
+  /** Rejects where nothing may be written any more. */
+  readonly ask = async (): Promise<void> => {
+    const isHeld = await this.#tools.isHeld().catch((error: unknown) => {
+      throw unknownHolder(error);
+    });
+    if (!isHeld) throw this.#whyNot();
+    this.#hasWritten = true;
+  };
 
-  /** What was written when the job was another worker's already, as far as anybody can tell. Never rejects. */
-  async late(): Promise<readonly Write[]> {
-    if (this.#unsure.length === 0 || (await this.#isHeld().catch(() => false))) return [];
-    return isLeaseLost(this.#tools.signal.reason) ? this.#unsure : [];
-  }
-
-  async #isHeld(): Promise<boolean> {
-    const ended = this.#unsure.filter(({ hasEnded }) => hasEnded);
-    const isHeld = await this.#tools.isHeld();
-    if (isHeld) this.#unsure = this.#unsure.filter((write) => !ended.includes(write));
-    return isHeld;
+  /** Whether the last write may have come after the job was another worker's. Never rejects. */
+  async isLate(): Promise<boolean> {
+    const { isHeld, signal } = this.#tools;
+    return this.#hasWritten && !(await isHeld().catch(() => false)) && isLeaseLost(signal.reason);
   }
 
   #whyNot(): AppError {
@@ -79,38 +65,35 @@ class Fence {
 
 const isLeaseLost = (why: unknown) => why instanceof AppError && why.code === "lease_lost";
 
+/** The client would take any other error for an answer of GitHub that got lost. */
+const unknownHolder = (cause: unknown) =>
+  cause instanceof AppError
+    ? cause
+    : new AppError("database_unreachable", "Nobody can say whether the job is still this worker's", {
+        retryable: true,
+        cause,
+      });
+
 function fencedGitHub(github: GitHubAccess, fence: Fence): GitHubAccess {
   return {
     organization: (repository, signal) => github.organization(repository, signal),
-    repository: async (repository, signal) => fenced(await github.repository(repository, signal), fence),
-    pull: async (repository, pull, signal) => fenced(await github.pull(repository, pull, signal), fence),
-    async writer(repository, signal) {
-      const writer = await github.writer(repository, signal);
-      return { propose: (proposal) => fence.write("propose", [proposal], () => writer.propose(proposal)) };
-    },
+    repository: async (repository, signal) =>
+      noting(await github.repository(repository, signal, fence.ask), fence),
+    pull: async (repository, pull, signal) =>
+      noting(await github.pull(repository, pull, signal, fence.ask), fence),
+    writer: (repository, signal) => github.writer(repository, signal, fence.ask),
   };
 }
 
-/** Whether somebody can see that it was called. */
-const writes: Readonly<Record<keyof PullRequestApi, boolean>> = {
-  ...{ pull: false, permissionOf: false, fileAt: false, commitPulls: false, issue: false },
-  ...{ failedChecks: false, findCheckRun: false, ownAnnotations: false, ownReviews: false },
-  ...{ ownReviewComments: false, ownComments: false, ownThreads: false, isOwnReviewComment: false },
-  ...{ react: true, createCheckRun: true, updateCheckRun: true, reply: true, resolveThread: true },
-  ...{ createReview: true, createFileComment: true, createComment: true, updateComment: true },
-  ...{ editReview: true, deleteComment: true, deleteReviewComment: true },
-  // Seen by nobody, but in the way of every review of ours.
-  ...{ acceptsReview: true, discardPendingReviews: true },
-};
-
-function fenced<Api extends RepositoryApi>(api: Api, fence: Fence): Api {
-  const asked = Object.entries(api).map(([call, method]) => {
-    if (typeof method !== "function" || !writes[call as keyof PullRequestApi]) return [call, method];
-    const write = (...sent: unknown[]) =>
-      fence.write(call as keyof PullRequestApi, sent, () => method(...sent));
-    return [call, write];
-  });
-  return Object.fromEntries(asked) as Api;
+/** Check runs are found again by their key alone; all else of a pull request by its markers. */
+function noting<Api extends RepositoryApi>(api: Api, { checks }: Fence): Api {
+  return {
+    ...api,
+    createCheckRun(head: string, externalId: string, update: CheckRunUpdate) {
+      checks.push({ head, externalId });
+      return api.createCheckRun(head, externalId, update);
+    },
+  };
 }
 
 /** How long a request that was called off may take to have its effect, before each look. */
@@ -120,7 +103,7 @@ const patienceMs = 120_000;
 
 /** Never rejects: what cannot be taken back now is taken away by the next review that meets it. */
 async function takeBack(
-  late: readonly Write[],
+  { checks }: Fence,
   job: ClaimedJob,
   { github, log }: Fenced,
   pause: (milliseconds: number) => Promise<unknown>,
@@ -134,10 +117,7 @@ async function takeBack(
       await pause(wait);
       if ("pull" in task) await removeDoubles(await github.pull(task.repository, task.pull, signal));
       const api = await github.repository(task.repository, signal);
-      for (const { call, sent } of late) {
-        const [head, externalId] = sent;
-        if (call === "createCheckRun") await closeDoubledChecks(api, String(head), String(externalId));
-      }
+      for (const { head, externalId } of checks) await closeDoubledChecks(api, head, externalId);
     }
     log.warn(jobFields(job), "Another worker had the job while this one wrote: doubles were taken back");
   } catch (err) {

@@ -1,5 +1,5 @@
 import { AppError } from "../errors.ts";
-import { createGitHubClient, type GitHubClient } from "../github/client.ts";
+import { type BeforeWrite, createGitHubClient, type GitHubClient } from "../github/client.ts";
 import { type Clock, systemClock } from "../github/clock.ts";
 import { readFile } from "../github/contents.ts";
 import { notGranted } from "../github/errors.ts";
@@ -64,31 +64,38 @@ export function createGitHubAccess(options: GitHubAccessOptions): GitHubAccess {
   const apiToken = createApiToken(options);
   const writingToken = createWritingToken(options);
 
-  function client(token: Token, { installation, id }: RepositoryRef, signal: AbortSignal): GitHubClient {
+  function client(
+    token: Token,
+    { installation, id }: RepositoryRef,
+    signal: AbortSignal,
+    beforeWrite?: BeforeWrite,
+  ): GitHubClient {
     return createGitHubClient({
       baseUrl: options.apiUrl,
       userAgent: options.userAgent,
       pacing: pacings(installation),
       token: ({ renew }) => token(installation, id, renew),
       onRateLimit: (seen) => onRateLimit?.({ installation, ...seen }),
-      ...{ signal, clock },
+      ...{ signal, clock, beforeWrite },
     });
   }
 
-  async function access(repository: RepositoryRef, signal: AbortSignal) {
+  async function access(repository: RepositoryRef, signal: AbortSignal, beforeWrite?: BeforeWrite) {
     const { owner, name: repo } = repository;
-    return { client: client(apiToken, repository, signal), owner, repo, app: await options.identity() };
+    const app = await options.identity();
+    return { client: client(apiToken, repository, signal, beforeWrite), owner, repo, app };
   }
 
   return {
-    repository: async (repository, signal) => createRepositoryApi(await access(repository, signal)),
-    async pull(repository, pull, signal) {
-      const writing = client(writingToken, repository, signal);
-      return createPullRequestApi({ ...(await access(repository, signal)), pull, writing });
+    repository: async (...how) => createRepositoryApi(await access(...how)),
+    async pull(repository, pull, signal, beforeWrite) {
+      const writing = client(writingToken, repository, signal, beforeWrite);
+      return createPullRequestApi({ ...(await access(repository, signal, beforeWrite)), pull, writing });
     },
-    async writer(repository, signal) {
+    async writer(repository, signal, beforeWrite) {
       const { owner, name: repo } = repository;
-      return createRepositoryWriter({ client: client(writingToken, repository, signal), owner, repo });
+      const writing = client(writingToken, repository, signal, beforeWrite);
+      return createRepositoryWriter({ client: writing, owner, repo });
     },
     async organization(repository, signal) {
       const there = { owner: repository.owner, repo: organizationRepository };

@@ -1,4 +1,5 @@
 import type { Checkout } from "../git/checkout.ts";
+import type { BeforeWrite } from "../github/client.ts";
 import type {
   PullRequestApi,
   ReadFile,
@@ -12,12 +13,28 @@ import type { DayLimits } from "./day-budget.ts";
 import type { Phase } from "./timed.ts";
 import type { Upkeep } from "./upkeep.ts";
 
-/** GitHub for jobs: each API acts on one repository with a token that reaches nothing else. */
+/**
+ * GitHub for jobs: each API acts on one repository with a token that reaches nothing else. `beforeWrite` is asked right before
+ * each request leaves that changes something.
+ */
 export interface GitHubAccess {
-  repository(repository: RepositoryRef, signal: AbortSignal): Promise<RepositoryApi>;
-  pull(repository: RepositoryRef, number: number, signal: AbortSignal): Promise<PullRequestApi>;
+  repository(
+    repository: RepositoryRef,
+    signal: AbortSignal,
+    beforeWrite?: BeforeWrite,
+  ): Promise<RepositoryApi>;
+  pull(
+    repository: RepositoryRef,
+    number: number,
+    signal: AbortSignal,
+    beforeWrite?: BeforeWrite,
+  ): Promise<PullRequestApi>;
   /** For a command that changes a file. Its calls reject with `github_forbidden` where that was not granted. */
-  writer(repository: RepositoryRef, signal: AbortSignal): Promise<RepositoryWriter>;
+  writer(
+    repository: RepositoryRef,
+    signal: AbortSignal,
+    beforeWrite?: BeforeWrite,
+  ): Promise<RepositoryWriter>;
   /** Reads the repository `.github` of the repository's owner, where an organisation keeps what holds for all of its own. */
   organization(repository: RepositoryRef, signal: AbortSignal): Promise<ReadFile>;
 }

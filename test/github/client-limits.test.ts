@@ -1,6 +1,7 @@
 import nock from "nock";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
+import { AppError } from "../../src/errors.ts";
 import { toAppError } from "../../src/github/errors.ts";
 import { createPacing } from "../../src/github/pacing.ts";
 import type { Traffic } from "../../src/github/shared-pace.ts";
@@ -79,6 +80,33 @@ describe("what counts as creating", () => {
       ...["read", "write creates", "write creates", "write", "write"],
       ...["read", "write"],
     ]);
+  });
+});
+
+describe("whoever may forbid a write", () => {
+  const created = () => nock(host).post("/x").reply(201, {});
+  const write = { method: "POST", url: "/x" } as const;
+
+  it("is asked when its turn has come, and again after a limit was waited for, and never for a question", async () => {
+    const clock = fakeClock();
+    const asked: number[] = [];
+    const start = clock.now();
+    const { client } = clientFor({ clock, beforeWrite: async () => void asked.push(clock.now() - start) });
+    created();
+    nock(host).post("/x").reply(429, {}, { "retry-after": "7" });
+    created();
+    nock(host).get("/x").reply(200, {});
+    await client.request(write);
+    await client.request(write);
+    await client.request({ method: "GET", url: "/x" });
+    expect(asked).toEqual([0, 1_000, 8_000]);
+  });
+
+  it("has nothing sent, and is told of as what it said", async () => {
+    const said = new AppError("lease_lost", "another worker has this job now");
+    const { client } = clientFor({ beforeWrite: () => Promise.reject(said) });
+    expect(await failure(client.request(write))).toBe(said);
+    expect(await failure(client.mutate("mutation { a }", {}, z.object({})))).toBe(said);
   });
 });
 

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { AppError } from "../../src/errors.ts";
+import type { BeforeWrite } from "../../src/github/client.ts";
 import type { PullRequestApi } from "../../src/github/pull-request-api.ts";
 import { withFence } from "../../src/jobs/fenced.ts";
 import type { GitHubAccess } from "../../src/jobs/job-dependencies.ts";
@@ -19,12 +20,16 @@ const job: ClaimedJob = {
   ...{ id: "job", task: reviewJob(7).task, attempt: 1, fence: 1, deliveryId: null, createdAt: 0 },
 };
 
+/** Before the fence is asked, as while it waits for GitHub's limits; between that and the request; and after its answer. */
+const moments = ["waiting", "before", "after"] as const;
+type When = (typeof moments)[number];
+
 /** One of two workers on one job. It loses the lease for good when it is told to. */
 class Worker {
   readonly #lost = new AbortController();
   readonly #github: MemoryGitHub;
-  /** Called before and after each call; nothing more happens until it resolves. */
-  freeze: (nth: number, when: "before" | "after") => Promise<void> = async () => {};
+  /** Called around each call, also before the fence is asked; nothing more happens until it resolves. */
+  freeze: (nth: number, when: When) => Promise<void> = async () => {};
   /** Calls of its handler, not of what it does when it finds out that it is late. */
   calls = 0;
   asked = 0;
@@ -69,11 +74,13 @@ class Worker {
   }
 
   #dependencies() {
-    const api = this.#freezing(this.#github);
-    // Once it has lost the lease, what it asks GitHub with a new signal is answered at once.
-    const current = async () => (this.#lost.signal.aborted ? this.#github : api);
+    // Once it has lost the lease, what it asks GitHub without a fence is answered at once.
+    const current = (beforeWrite?: BeforeWrite) =>
+      beforeWrite ? this.#freezing(this.#github, beforeWrite) : this.#github;
     const github: GitHubAccess = {
-      ...{ repository: current, pull: current, organization: async () => async () => undefined },
+      repository: async (_repository, _signal, beforeWrite) => current(beforeWrite),
+      pull: async (_repository, _pull, _signal, beforeWrite) => current(beforeWrite),
+      organization: async () => async () => undefined,
       writer: async () => {
         throw new Error("Nothing is to be written");
       },
@@ -81,11 +88,13 @@ class Worker {
     return { github, log: { info() {}, warn() {}, error() {} } };
   }
 
-  #freezing(github: PullRequestApi): PullRequestApi {
+  #freezing(github: PullRequestApi, beforeWrite: BeforeWrite): PullRequestApi {
     const entries = Object.entries(github).map(([name, method]) => {
       if (typeof method !== "function") return [name, method];
       const slow = async (...args: unknown[]) => {
         const nth = ++this.calls;
+        await this.freeze(nth, "waiting");
+        if (/^(create|update|delete|edit)/.test(name)) await beforeWrite();
         await this.freeze(nth, "before");
         const answer = await method(...args);
         await this.freeze(nth, "after");
@@ -112,7 +121,7 @@ const whole = {
 };
 
 /** Two workers, the first of which is frozen around one of its calls until the second one is done with the job. */
-async function race(nth: number, when: "before" | "after") {
+async function race(nth: number, when: When) {
   const github = new MemoryGitHub();
   const [late, other] = [new Worker(github), new Worker(github)];
   const frozen = Promise.withResolvers<void>();
@@ -138,7 +147,7 @@ describe("two workers on one job, one of them frozen past its lease", () => {
     expect(await undisturbed.publish()).toBe("published");
 
     for (let nth = 1; nth <= undisturbed.calls; nth++) {
-      for (const when of ["before", "after"] as const) {
+      for (const when of moments) {
         const { github } = await race(nth, when);
         expect(ours(github), `call ${nth}, ${when}`).toEqual(whole);
       }
@@ -149,9 +158,11 @@ describe("two workers on one job, one of them frozen past its lease", () => {
     const undisturbed = new Worker(new MemoryGitHub());
     await undisturbed.publish();
     for (let nth = 1; nth <= undisturbed.calls; nth++) {
-      const { wrote, github } = await race(nth, "after");
-      expect(ours(github), `call ${nth}`).toEqual(wrote);
-      expect(github.calls.filter((call) => call.startsWith("delete"))).toEqual([]);
+      for (const when of ["waiting", "after"] as const) {
+        const { wrote, github } = await race(nth, when);
+        expect(ours(github), `call ${nth}, ${when}`).toEqual(wrote);
+        expect(github.calls.filter((call) => call.startsWith("delete"))).toEqual([]);
+      }
     }
   });
 });
