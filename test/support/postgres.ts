@@ -110,8 +110,9 @@ function removeLeftovers(): void {
     const keeper = pidIn(join(folder, "keeper"));
     if (keeper === null || commandOf(keeper).includes(folder)) continue;
     const postmaster = pidIn(join(folder, "data", "postmaster.pid"));
-    if (postmaster !== null && commandOf(postmaster).includes(folder)) process.kill(postmaster, "SIGQUIT");
-    rmSync(folder, { recursive: true, force: true });
+    if (postmaster !== null && commandOf(postmaster).includes(folder)) process.kill(postmaster, "SIGKILL");
+    // Its children see that it is gone, and may write a last file until then.
+    rmSync(folder, { recursive: true, force: true, maxRetries: 10, retryDelay: 50 });
   }
 }
 
