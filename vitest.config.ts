@@ -12,10 +12,19 @@ process.env.NODE_COMPILE_CACHE ??= join(import.meta.dirname, "node_modules/.cach
 const pure = [
   "test/errors.test.ts",
   "test/{agent,analyzers,diff,ledger,llm,syntax,text,webhooks}/**/*.test.ts",
-  "test/config/*.test.ts",
+  "test/config/**/!(rebase-pattern).test.ts",
+  "test/cli/{check-models,create-model,exit-code,nearest,parse-command,progress}.test.ts",
+  "test/eval/{figures,match-findings}.test.ts",
+  "test/github/{issue-references,payload,refusals}.test.ts",
+  "test/jobs/{attempts,day-budget,history,pull-text,skip-reason,watched-model}.test.ts",
   "test/review/{compare,merge,plan}/**/*.test.ts",
   "test/review/verify/{after-look,siblings}.test.ts",
-  "test/review/{anchor,finding-collector,locate-quote,near-lines,place,suggestion-check,unread-hunks}.test.ts",
+  "test/review/context/{pieces,statement,telling-lines}.test.ts",
+  "test/review/{recheck/needs-check,known/new-hunks,known/reviewed-now}.test.ts",
+  "test/review/{anchor,finding-collector,fingerprint,locate-quote,near-lines,place,predict}.test.ts",
+  "test/review/{suggestion-check,symbols,unread-hunks}.test.ts",
+  "test/tools/{definitions,diff-source,likely-definition,reporting,same-problems}.test.ts",
+  "test/tools/report-{resolution,verdict}.test.ts",
   "test/reporters/!(publish-over-http*).test.ts",
 ];
 
