@@ -1,10 +1,10 @@
-import { execFileSync } from "node:child_process";
 import { readdirSync } from "node:fs";
 import { basename, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect } from "vitest";
 import { withAgreeingSceptic } from "../support/agreeing-sceptic.ts";
 import type { ChatRequestBody, FakeTurn } from "../support/fake-openai.ts";
+import { below, stillRunning } from "../support/processes.ts";
 import { finding, finish, numbers, turn, until } from "./conformance-fixture.ts";
 import { type PullOfCase, type SharedApp, startSharedApp } from "./shared-app.ts";
 
@@ -84,11 +84,11 @@ export async function startKillableApp(env: Record<string, string> = {}): Promis
       const came = app.github.until(() => Boolean(look()), 150_000).catch(() => {});
       await Promise.race([reached.promise, over, came]);
       await sleep(moment.thenMs);
-      const left = descendantsOf(app.server.process.pid ?? 0);
+      const left = below(app.server.process.pid);
       await app.kill();
       kills++;
       await app.restart();
-      await until(() => left.every((pid) => !isAlive(pid)));
+      await until(() => stillRunning(left).length === 0);
     }
     onRequest = () => {};
     await pull.concluded();
@@ -144,38 +144,8 @@ function leftovers(dataFolder: string): string[] {
   return files
     .map((one) => join(one.parentPath, one.name).slice(dataFolder.length))
     .filter((path) => !path.includes("/tree/"))
-    .filter((path) => {
-      const isSecondPlace = /^\/checkouts\/[^/]+\/[^/]+\/[^/]+\/[1-9]/.test(path);
-      return (
-        isSecondPlace ||
-        /\.lock$|\.new$|^pid|^hunkwise\.pid|heir-of|^tmp_/.test(basename(path)) ||
-        isSecondPlace
-      );
-    });
+    .filter((path) => isSecondPlace.test(path) || isOfWork.test(basename(path)));
 }
 
-interface Running {
-  pid: number;
-  args: string;
-}
-
-/** All processes below one, with their command lines. */
-function descendantsOf(pid: number): Running[] {
-  const table = execFileSync("ps", ["-eo", "pid=,ppid=,args="], { encoding: "utf8" })
-    .split("\n")
-    .map((line) => /^\s*(\d+)\s+(\d+)\s+(.*)$/.exec(line))
-    .filter((row) => row !== null)
-    .map(([, own = "", parent = "", args = ""]) => ({ pid: Number(own), parent: Number(parent), args }));
-  const below = (of: number): typeof table =>
-    table.filter(({ parent }) => parent === of).flatMap((one) => [one, ...below(one.pid)]);
-  return below(pid);
-}
-
-/** Whether that very process still runs; its number may be another's by now. */
-function isAlive({ pid, args }: Running): boolean {
-  try {
-    return execFileSync("ps", ["-o", "args=", "-p", String(pid)], { encoding: "utf8" }).trim() === args;
-  } catch {
-    return false;
-  }
-}
+const isSecondPlace = /^\/checkouts\/[^/]+\/[^/]+\/[^/]+\/[1-9]/;
+const isOfWork = /\.lock$|\.new$|^pid|^hunkwise\.pid|heir-of|^tmp_/;
