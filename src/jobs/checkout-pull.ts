@@ -43,7 +43,7 @@ export function createCheckoutPull(
     const release = async () => {
       await made.release();
       // Nobody waits for the room.
-      void disk.keep();
+      void disk.keepNowAndThen();
     };
     return { ...made, release };
   };

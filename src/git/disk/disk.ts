@@ -41,6 +41,9 @@ export class Disk {
   readonly #options: Required<DiskOptions>;
   #running: Promise<void> | undefined;
   #isWanted = false;
+  /** What all took after the last pass, with what was written here since. */
+  #estimate = Number.POSITIVE_INFINITY;
+  #restsUntil = 0;
   #rhythm: NodeJS.Timeout | undefined;
 
   constructor(options: DiskOptions) {
@@ -79,6 +82,15 @@ export class Disk {
     return this.#running;
   }
 
+  /**
+   * Like `keep`, for after each job: a pass looks at everything that is kept, so with thousands of repositories it only comes
+   * when the limit may be exceeded, or as often as takes a hundredth of the time.
+   */
+  async keepNowAndThen(): Promise<void> {
+    const { limitBytes, now } = this.#options;
+    if (this.#estimate > limitBytes || now() >= this.#restsUntil || (await this.#isLow())) await this.keep();
+  }
+
   /** Runs something that fetches or writes a checkout; where the disk is full, there is room made for its next attempt. */
   async using<Result>(work: () => Promise<Result>): Promise<Result> {
     if (await this.#isLow()) await this.keep();
@@ -102,6 +114,7 @@ export class Disk {
       const remedy = `Set HUNKWISE_DISK_LIMIT_GB, which is ${limitBytes / 1e9} now, to more`;
       throw new AppError("too_large", message, { remedy });
     }
+    this.#estimate += totalBytes;
     if (await this.#hasRoom(newBytes)) return;
     await this.#evict({ hasRoom: () => this.#hasRoom(newBytes) });
     if (await this.#hasRoom(newBytes)) return;
@@ -120,12 +133,20 @@ export class Disk {
 
   async #evict({ hasRoom }: Required<Pick<Goal, "hasRoom">>): Promise<void> {
     const { dataFolder, limitBytes, now, log } = this.#options;
+    const begin = now();
     try {
-      const evicted = await evict(dataFolder, { limitBytes, unusedSince: now() - UNUSED_MS, hasRoom });
+      const { evicted, totalBytes } = await evict(dataFolder, {
+        limitBytes,
+        unusedSince: begin - UNUSED_MS,
+        hasRoom,
+      });
+      this.#estimate = totalBytes;
       for (const { kind, repository, bytes } of evicted)
         log.info({ kind, repository, bytes }, `Evicted from the disk: a ${kind} of ${repository}`);
     } catch (error) {
       this.#warn("The disk could not be cleared")(error);
+    } finally {
+      this.#restsUntil = now() + (now() - begin) * 100;
     }
   }
 

@@ -16,9 +16,12 @@ export interface Goal {
 
 /**
  * Deletes mirrors and checkouts until the goal is met, those first that were not used for the longest time, and never what
- * somebody alive uses. Returns what went.
+ * somebody alive uses. Returns what went, and how much is left.
  */
-export async function evict(dataFolder: string, goal: Goal): Promise<Kept[]> {
+export async function evict(
+  dataFolder: string,
+  goal: Goal,
+): Promise<{ evicted: Kept[]; totalBytes: number }> {
   const { limitBytes, unusedSince, hasRoom = async () => true } = goal;
   const oldestFirst = (await listKept(dataFolder)).sort(byUse);
   let total = oldestFirst.reduce((sum, { bytes }) => sum + bytes, 0);
@@ -30,7 +33,7 @@ export async function evict(dataFolder: string, goal: Goal): Promise<Kept[]> {
     total -= one.bytes;
     evicted.push(one);
   }
-  return evicted;
+  return { evicted, totalBytes: total };
 }
 
 /** A mirror was used whenever one of its checkouts was, and they are of no use without it. */

@@ -124,6 +124,28 @@ describe("mirrors and checkouts together", () => {
   });
 });
 
+describe("after each job", () => {
+  it("looks at everything as often as takes a hundredth of the time, and at once where the limit may be exceeded", async () => {
+    keep("old", 30);
+    let clock = now;
+    // A look takes a second.
+    const room = disk({ limitBytes: 50 * MB, now: () => (clock += 500) });
+    await room.keepNowAndThen();
+    keep("newer", 20);
+    keep("newest", 10);
+    await room.keepNowAndThen();
+    expect(await left()).toHaveLength(6);
+    clock += 100_000;
+    await room.keepNowAndThen();
+    expect(await left()).toHaveLength(5);
+    keep("large", 5);
+    await room.require({ totalBytes: 20 * MB, newBytes: 20 * MB });
+    await room.keepNowAndThen();
+    expect(await left()).toHaveLength(5);
+    expect(await left()).toContain(slotOf("large"));
+  });
+});
+
 describe("a disk that is nearly full of other things", () => {
   /** Each eviction frees ten megabytes. */
   const filled = (freeAtFirst: number, lowBelow: number, most: number) => async () => {
@@ -148,14 +170,14 @@ describe("a disk that is nearly full of other things", () => {
   it("refuses what does not fit all the same, to be tried again", async () => {
     keep("old", 30);
     const asked = disk({ freeSpace: filled(0, 0, 2) }).require({ totalBytes: 90 * MB, newBytes: 80 * MB });
-    await expect(asked).rejects.toMatchObject({ code: "disk_full", retryable: true });
+    await expect(asked).rejects.toMatchObject({ code: "roomfull", retryable: true });
     expect(await left()).toEqual([]);
   });
 
   it("is cleared for the next attempt when a job found it full, also where nobody says how much is left", async () => {
     keep("old", 30);
     keep("new", 10);
-    const full = new AppError("disk_full", "a quota", { retryable: true });
+    const full = new AppError("roomfull", "a quota", { retryable: true });
     const failing = disk().using(() => Promise.reject(full));
     await expect(failing).rejects.toBe(full);
     expect(await left()).toEqual([mirrorOf("new"), mirrorOf("old"), slotOf("new")].sort());
