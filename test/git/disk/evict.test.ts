@@ -170,14 +170,14 @@ describe("a disk that is nearly full of other things", () => {
   it("refuses what does not fit all the same, to be tried again", async () => {
     keep("old", 30);
     const asked = disk({ freeSpace: filled(0, 0, 2) }).require({ totalBytes: 90 * MB, newBytes: 80 * MB });
-    await expect(asked).rejects.toMatchObject({ code: "roomfull", retryable: true });
+    await expect(asked).rejects.toMatchObject({ code: "disk_full", retryable: true });
     expect(await left()).toEqual([]);
   });
 
   it("is cleared for the next attempt when a job found it full, also where nobody says how much is left", async () => {
     keep("old", 30);
     keep("new", 10);
-    const full = new AppError("roomfull", "a quota", { retryable: true });
+    const full = new AppError("disk_full", "a quota", { retryable: true });
     const failing = disk().using(() => Promise.reject(full));
     await expect(failing).rejects.toBe(full);
     expect(await left()).toEqual([mirrorOf("new"), mirrorOf("old"), slotOf("new")].sort());
