@@ -33,13 +33,28 @@ export interface UnitEntry {
 /** What a review notes down while it runs. */
 export type RunEntry = LoopEntry | UnitEntry;
 
+/** What a model was told beside the code, and with which limits. It is good for another attempt while `about` is the same. */
+export interface ToldEntry {
+  kind: "told";
+  about: {
+    head: string;
+    base: string;
+    /** The review that the summary comment spoke of: a newer one has said more. */
+    after: string | null;
+    /** Patterns of what is kept from the model. */
+    private: string[];
+  };
+  told: unknown;
+}
+
 /**
  * What a job notes about itself between two attempts: which head it opened a check run for, of which head the turns are that
- * follow, and what the review of a head came to. A result is stored before it is published, so that a fault of the far side
+ * follow, what was told beside the code, and what the review of a head came to. A result is stored before it is published, so that a fault of the far side
  * does not pay for the review again; `after` names the summary comment that the review knew of, and is left out where none
  * will follow from it, and by older versions.
  */
 export type JobEntry =
+  | ToldEntry
   | { kind: "check_opened"; head: string; trigger: string }
   | { kind: "began"; head: string }
   | { kind: "result"; head: string; base: string; result: unknown; after?: string | null };

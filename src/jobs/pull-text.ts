@@ -21,9 +21,8 @@ export interface PullTextSource {
 }
 
 /**
- * What people and programs wrote about a pull request, but our own findings and the answers to them: asked for all at once, cut, and left out where it cannot be had. Never
- * rejects. It is asked for anew at every attempt at a job: what somebody has changed meanwhile changes the first message, and
- * the turns on record are then those of another conversation, which costs a new start and nothing else.
+ * What people and programs wrote about a pull request, but our own findings and the answers to them: asked for all at once,
+ * cut, and left out where it cannot be had. Never rejects.
  */
 export async function pullTextOf(source: PullTextSource): Promise<Omit<PullText, "earlier">> {
   const { pull, warn } = source;

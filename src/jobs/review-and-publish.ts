@@ -1,3 +1,4 @@
+import { z } from "zod";
 import type { TrajectoryEntry } from "../agent/trajectory.ts";
 import { AppError, type ErrorCode, errorLine, publicLine } from "../errors.ts";
 import type { CheckoutPlace } from "../git/checkout-place.ts";
@@ -12,7 +13,7 @@ import type { CheckRun } from "../reporters/check-run.ts";
 import { failedConclusion, withheldConclusion } from "../reporters/conclusions.ts";
 import { type PublishOptions, publishReview } from "../reporters/github-review.ts";
 import { limitsOf } from "../review/limits.ts";
-import type { History, PullText, ReviewInput } from "../review/review-input.ts";
+import { type History, Limits, PullText, type ReviewInput } from "../review/review-input.ts";
 import type { ReviewResult } from "../review/review-result.ts";
 import { publishedReview, recordedResult, recordedTurns } from "./attempts.ts";
 import { DayBudget, withinDay } from "./day-budget.ts";
@@ -21,6 +22,7 @@ import type { JobDependencies, JobLog } from "./job-dependencies.ts";
 import { type FolderConfig, withFolders } from "./load-config.ts";
 import { pullTextOf } from "./pull-text.ts";
 import { timed } from "./timed.ts";
+import { toldOnce } from "./told.ts";
 import { modelOutage, watchModels } from "./watched-model.ts";
 
 export type ReviewJob = ClaimedJob & { task: ReviewTask };
@@ -122,10 +124,7 @@ async function review(subject: Subject, tools: JobTools, deps: JobDependencies) 
   try {
     const { place } = checkout;
     const loaded = await withFolders(subject.loaded, place);
-    const informed = { ...subject, loaded };
-    // Not before it is known what the folders keep from a model.
-    const text = await pullText(informed, deps);
-    const result = await reviewIn({ place, text }, informed, tools, deps);
+    const result = await reviewIn(place, { ...subject, loaded }, tools, deps);
     const warnings = [...configWarnings(loaded), ...result.warnings];
     return { result: { ...result, warnings }, tidy: checkout.tidy };
   } finally {
@@ -176,24 +175,34 @@ async function openBudget(
   return budget;
 }
 
+const Told = z.strictObject({ text: PullText, limits: Limits });
+
+/** Its configuration says what the folders keep from a model. */
 async function reviewIn(
-  { place, text }: { place: CheckoutPlace; text: PullText },
+  place: CheckoutPlace,
   subject: Subject,
-  { record, signal }: JobTools,
+  tools: JobTools,
   deps: JobDependencies,
 ): Promise<ReviewResult> {
-  const { job, pull, loaded, recorded } = subject;
+  const { job, pull, loaded, recorded, ledger } = subject;
+  const { record, signal } = tools;
+  const { headSha: head, baseSha: base } = pull;
   // Other reviews have spent from it while this one was fetched.
   const budget = await openBudget(subject, deps);
-  const turns = recordedTurns(recorded, pull.headSha);
+  const turns = recordedTurns(recorded, head);
   await deps.modelsReady(signal);
   const watched = deps.models && watchModels(eachRole(deps.models, (model) => budget.meter(model)));
+  const about = { head, base, after: publishedReview(ledger), private: [...loaded.config.paths.private] };
+  const { text, limits } = await toldOnce({ about, shape: Told, recorded, turns }, tools, async () => ({
+    text: await pullText(subject, deps),
+    limits: withinDay(limitsOf(loaded.config), await budget.left(), turns),
+  }));
   const input: ReviewInput = {
     targetBranch: pull.baseRef,
     pull: text,
     history: historyFor(subject, deps),
     config: loaded.config,
-    limits: withinDay(limitsOf(loaded.config), await budget.left(), turns),
+    limits,
     models: deps.models && eachRole(deps.models, factsOf),
   };
   const result = await timed("review", deps, () =>

@@ -10,13 +10,14 @@ import { runAnswerProcess } from "../../process/run-answer-process.ts";
 import { maxAttempts, type Outcome } from "../../queue/job.ts";
 import { jobFields } from "../../queue/run-job.ts";
 import { modelAnswer } from "../../reporters/render-answer.ts";
-import { type AnswerInput, AnswerResult } from "../../review/answer/answer-input.ts";
+import { AnswerInput, AnswerResult, type AskedThread } from "../../review/answer/answer-input.ts";
 import { limitsOf } from "../../review/limits.ts";
 import { publicFault } from "../../review/model-fault.ts";
 import type { Limits } from "../../review/review-input.ts";
 import { isRefusal, recordedTurns } from "../attempts.ts";
 import { DayBudget, withinDay } from "../day-budget.ts";
 import { type FolderConfig, loadConfig, withFolders } from "../load-config.ts";
+import { toldOnce } from "../told.ts";
 import { watchModels } from "../watched-model.ts";
 import { type Asked, answered, react, say, whySilent } from "./asked.ts";
 import { askedThread } from "./question-thread.ts";
@@ -67,8 +68,8 @@ async function askModel({ asked, question, recorded, models }: Question): Promis
   if (turns.length === 0) await budget.require();
   await deps.modelsReady(tools.signal);
   const watched = watchModels(eachRole(models, (model) => budget.meter(model)));
-  const limits = withinDay(limitsFor(config), await budget.left(), turns);
-  const prepared = { pull, question, loaded, limits, models: watched.models, turns };
+  const limits = async () => withinDay(limitsFor(config), await budget.left(), turns);
+  const prepared = { pull, question, loaded, limits, models: watched.models, recorded, turns };
   const answer = await readAndAnswer(asked, prepared);
   if (answer === null) return answered(asked, WITHHELD, "it is about a private file");
   if (answer.text !== null) {
@@ -87,28 +88,34 @@ interface Prepared {
   pull: PullRequest;
   question: string;
   loaded: FolderConfig;
-  limits: Limits;
+  limits(): Promise<Limits>;
   models: Models;
+  recorded: readonly TrajectoryEntry[];
   turns: ReturnType<typeof recordedTurns>;
 }
+
+const Told = AnswerInput.pick({ pull: true, thread: true, limits: true });
 
 /** Null where what was asked about is withheld from every model. */
 async function readAndAnswer(
   asked: Asked,
-  { pull, question, loaded, limits, models, turns }: Prepared,
+  { pull, question, loaded, limits, models, recorded, turns }: Prepared,
 ): Promise<AnswerResult | null> {
-  const { job, deps, comment, by, tools } = asked;
+  const { job, deps, by, tools } = asked;
   const { signal, record } = tools;
   const { number, title, body, headSha: head, baseSha: base, baseRef } = pull;
   const { repository } = job.task;
-  const thread = comment.thread === null ? null : askedThread(await ownThreads(asked), asked);
   const checkout = await deps.checkout({ repository, pull: number, head, base, baseRef, signal });
   try {
     const { config } = await withFolders(loaded, checkout.place);
-    if (thread && createPrivacy(config.paths.private)(thread.path)) return null;
+    const about = { head, base, after: null, private: [...config.paths.private] };
+    const told = await toldOnce({ about, shape: Told, recorded, turns }, tools, async () => ({
+      ...{ pull: { number, title, body }, thread: await threadOf(asked), limits: await limits() },
+    }));
+    if (told.thread && createPrivacy(config.paths.private)(told.thread.path)) return null;
     const input: AnswerInput = {
-      ...{ targetBranch: baseRef, pull: { number, title, body }, question: { by, body: question } },
-      ...{ thread, config, limits, models: eachRole(models, factsOf) },
+      ...{ targetBranch: baseRef, question: { by, body: question }, config, ...told },
+      models: eachRole(models, factsOf),
     };
     return await runAnswerProcess({
       ...{ place: checkout.place, input, models, signal },
@@ -125,6 +132,10 @@ async function readAndAnswer(
 function logProgress(event: ProgressEvent, { job, deps: { log } }: Asked): void {
   if (event.type === "crash") log.error({ ...jobFields(job), ...event }, `Fault in ${event.where}`);
   if (event.type === "model_failed") log.warn(jobFields(job), `The model failed: ${event.error}`);
+}
+
+async function threadOf(asked: Asked): Promise<AskedThread | null> {
+  return asked.comment.thread === null ? null : askedThread(await ownThreads(asked), asked);
 }
 
 async function ownThreads({ api }: Asked): Promise<OwnThread[]> {
