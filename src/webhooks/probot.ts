@@ -1,7 +1,7 @@
 import { Probot, ProbotOctokit } from "probot";
 import type { AppCredentials, GitHubPlace } from "../config/env.ts";
 import { AppError } from "../errors.ts";
-import { toAppError } from "../github/errors.ts";
+import { refusalOf, toAppError } from "../github/errors.ts";
 import { createTransport } from "../github/transport.ts";
 import { type Logger, registerSecret } from "../logger.ts";
 
@@ -72,14 +72,24 @@ export function installationAuth(probot: Probot): InstallationAuth {
         ...(permissions && { permissions }),
         refresh: renew,
       };
-      const auth = await octokit.auth({ type: "installation", installationId: installation, ...options });
-      const { token } = auth as { token: string };
+      const mint = () => octokit.auth({ type: "installation", installationId: installation, ...options });
+      const { token } = (await againIfUnauthorized(mint)) as { token: string };
       registerSecret(token);
       return token;
     } catch (error) {
       throw toAppError(error, `POST /app/installations/${installation}/access_tokens`);
     }
   };
+}
+
+/** A 401 may pass: each try signs a JSON web token of its own. A second one is GitHub's word about the App or its key. */
+async function againIfUnauthorized<Answer>(ask: () => Promise<Answer>): Promise<Answer> {
+  try {
+    return await ask();
+  } catch (error) {
+    if (refusalOf(error)?.status !== 401) throw error;
+    return ask();
+  }
 }
 
 /** GitHub takes a JSON web token of an App for ten minutes at most; less than that, for clocks differ. */
@@ -113,7 +123,7 @@ export function appIdentity(probot: Probot): () => Promise<AppIdentity> {
   const ask = async () => {
     const octokit = await probot.auth();
     try {
-      const { data } = await octokit.request("GET /app");
+      const { data } = await againIfUnauthorized(() => octokit.request("GET /app"));
       if (!data?.slug) throw new AppError("github_failed", "GitHub's answer to GET /app names no App");
       return { slug: data.slug, name: data.name };
     } catch (error) {

@@ -89,7 +89,6 @@ describe("a token of an installation", () => {
   });
 
   it.each([
-    [401, "github_unauthorized", false],
     [403, "github_forbidden", false],
     [404, "github_not_found", false],
     [422, "github_invalid", false],
@@ -98,6 +97,27 @@ describe("a token of an installation", () => {
     const { github, probot } = await probotAt(() => ({ status, body: { message: "No" } }));
     await expect(installationAuth(probot)(3, scope)).rejects.toMatchObject({ code, retryable });
     expect(github.asked).toHaveLength(1);
+  });
+});
+
+describe("a 401", () => {
+  /** Refuses the App so many times, and answers then. */
+  const refusing = (times: number, answer: () => { status: number; body: object }) => () =>
+    times-- > 0 ? { status: 401, body: { message: "Bad credentials" } } : answer();
+  const anApp = () => ({ status: 200, body: { slug: "hunk-bot", name: "Hunk Bot" } });
+
+  it("that passes keeps nobody from a token, nor from knowing who the App is", async () => {
+    const minting = await probotAt(refusing(1, tokens));
+    expect(await installationAuth(minting.probot)(3, scope)).toMatch(/^ghs_token/);
+    const asking = await probotAt(refusing(1, anApp));
+    expect((await appIdentity(asking.probot)()).slug).toBe("hunk-bot");
+  });
+
+  it("that stays is an AppError after two requests", async () => {
+    const { github, probot } = await probotAt(refusing(9, tokens));
+    const refused = installationAuth(probot)(3, scope);
+    await expect(refused).rejects.toMatchObject({ code: "github_unauthorized", retryable: false });
+    expect(github.asked).toHaveLength(2);
   });
 });
 
