@@ -41,6 +41,7 @@ export const postgresMigrations: readonly string[] = [
   CREATE UNIQUE INDEX job_one_active ON job (serial_key) WHERE state = 'active';
   CREATE UNIQUE INDEX job_one_waiting ON job (serial_key) WHERE state = 'waiting' AND coalesces = 1;
   CREATE INDEX job_key ON job (serial_key);
+  CREATE INDEX job_state ON job (state);
   CREATE INDEX job_of_installation ON job (installation, priority, seq);
   -- Holds all that the choice of the next installation asks of the jobs that wait.
   CREATE INDEX job_waiting ON job (priority, installation, run_after, seq) WHERE state = 'waiting';

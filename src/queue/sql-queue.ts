@@ -3,7 +3,8 @@ import { z } from "zod";
 import type { TrajectoryEntry } from "../agent/trajectory.ts";
 import { AppError } from "../errors.ts";
 import { claimNext } from "./claim.ts";
-import type { Database, Run } from "./database.ts";
+import type { Database, Parameters, Run } from "./database.ts";
+import { inPortions } from "./in-portions.ts";
 import {
   type ClaimedJob,
   installationOf,
@@ -139,18 +140,20 @@ export class SqlQueue implements Queue {
     return (await this.#database.run(statements.knows, { serialKey, head })).rows.length > 0;
   }
 
-  forget(installation: number, repositories: readonly number[] | null): Promise<{ running: number }> {
-    return this.#database.transaction(async (run) => {
-      let running = 0;
-      for (const repository of repositories ?? [null]) {
-        await run(statements.forgetJobs, { installation, repository });
-        await run(statements.forgetSpending, { installation, repository });
-        const { rows } = await run(statements.running, { installation, repository });
-        running += RunningRow.parse(rows[0]).jobs;
-      }
-      if (repositories === null) await run(statements.forgetClaims, { installation });
-      return { running };
-    });
+  async forget(installation: number, repositories: readonly number[] | null): Promise<{ running: number }> {
+    let running = 0;
+    for (const repository of repositories ?? [null]) {
+      const of = { installation, repository };
+      await this.#deleteJobs("forgetEntries", "forgetJobs", of);
+      await this.#database.run(statements.forgetSpending, of);
+      const { rows } = await this.#database.run(statements.running, of);
+      running += RunningRow.parse(rows[0]).jobs;
+    }
+    if (repositories === null) {
+      for (const kept of ["forgetClaims", "forgetPace", "forgetCreations"] as const)
+        await this.#database.run(statements[kept], { installation });
+    }
+    return { running };
   }
 
   async check(): Promise<void> {
@@ -171,13 +174,28 @@ export class SqlQueue implements Queue {
     const before = this.#now() - olderThanMs;
     const { run } = this.#database;
     let rows = (await run(statements.purgeSpending, { day: dayOf(before) })).changes;
-    for (const purge of ["purgeDeliveries", "purgeJobs", "purgeNotes", "purgeCreations"] as const)
+    for (const purge of ["purgeNotes", "purgeCreations"] as const)
       rows += (await run(statements[purge], { before })).changes;
-    return rows;
+    rows += await inPortions(() => run(statements.purgeDeliveries, { before }));
+    return rows + (await this.#deleteJobs("purgeEntries", "purgeJobs", { before }));
   }
 
   close(): Promise<void> {
     return this.#database.close();
+  }
+
+  /** Deletes jobs in portions, and what they recorded first; resolves to how many jobs. */
+  #deleteJobs(
+    entries: "purgeEntries" | "forgetEntries",
+    jobs: "purgeJobs" | "forgetJobs",
+    which: Parameters,
+  ): Promise<number> {
+    const { run } = this.#database;
+    return inPortions(async () => {
+      await inPortions(() => run(statements[entries], which));
+      // Nobody may be replacing the task of a waiting one at that moment.
+      return this.#database.transaction((alone) => alone(statements[jobs], which));
+    });
   }
 
   /** Adds the job, or lets it take the place of the waiting one of its key, whose id and trajectory stay. */

@@ -76,6 +76,8 @@ export const sqliteMigrations: readonly string[] = [
   WHERE json_valid(task);
   DROP INDEX job_open;
   CREATE INDEX job_key ON job (serial_key);
+  -- Jobs are counted each time that somebody asks for the process's health.
+  CREATE INDEX job_state ON job (state);
   CREATE INDEX job_of_installation ON job (installation, priority, seq);
   -- Holds all that the choice of the next installation asks of the jobs that wait.
   CREATE INDEX job_waiting ON job (priority, installation, run_after, seq) WHERE state = 'waiting';

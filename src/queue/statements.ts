@@ -16,6 +16,15 @@ const keyIsFree = `NOT EXISTS (SELECT 1 FROM job AS other WHERE other.serial_key
 const running = `(SELECT installation, count(*) AS jobs FROM job WHERE state = 'active' AND lease_until > :now
   GROUP BY installation) AS running`;
 
+/** So many jobs are deleted at a time. */
+const someEnded = "SELECT id FROM job WHERE ended_at < :before ORDER BY ended_at LIMIT 100";
+/** Without those that are about no repository: what is still to be deleted is named in one that waits. */
+const someToForget = `SELECT id FROM job WHERE state <> 'active' AND installation = :installation
+  AND repository IS NOT NULL AND (repository = :repository OR :repository IS NULL) ORDER BY priority, seq LIMIT 100`;
+/** Entries of trajectories may be large: few at a time. */
+const deleteEntriesOf = (jobs: string) =>
+  `DELETE FROM trajectory WHERE number IN (SELECT number FROM trajectory WHERE job_id IN (${jobs}) LIMIT 10)`;
+
 /** Every statement of the queue. */
 export const statements = {
   addDelivery: `INSERT INTO delivery (id, event, action, received_at) VALUES (:id, :event, :action, :now)
@@ -77,11 +86,13 @@ export const statements = {
     "UPDATE job SET lease_until = :now WHERE state = 'active' AND lease_until > :now AND worker = :worker",
   knows: `SELECT 1 AS known FROM job WHERE serial_key = :serialKey AND head = :head
     AND (state IN ('waiting', 'active') OR outcome = 'done') LIMIT 1`,
-  forgetJobs: `DELETE FROM job WHERE state <> 'active' AND installation = :installation
-    AND (repository = :repository OR :repository IS NULL)`,
+  forgetEntries: deleteEntriesOf(someToForget),
+  forgetJobs: `DELETE FROM job WHERE id IN (${someToForget})`,
   forgetSpending: `DELETE FROM spending WHERE installation = :installation
     AND (repository = :repository OR :repository IS NULL)`,
   forgetClaims: "DELETE FROM last_claim WHERE installation = :installation",
+  forgetPace: "DELETE FROM pace WHERE installation = :installation",
+  forgetCreations: "DELETE FROM creation WHERE installation = :installation",
   // A job that is about no repository, as the one that purges, does not stand in its own way.
   running: `SELECT count(*) AS jobs FROM job WHERE state = 'active' AND installation = :installation
     AND repository IS NOT NULL AND (repository = :repository OR :repository IS NULL)`,
@@ -91,8 +102,10 @@ export const statements = {
       AS since
     FROM job AS candidate LEFT JOIN ${running} ON running.installation = candidate.installation
     WHERE ${isDue} AND ${keyIsFree} AND (running.jobs IS NULL OR running.jobs < :limit)`,
-  purgeDeliveries: "DELETE FROM delivery WHERE received_at < :before",
-  purgeJobs: "DELETE FROM job WHERE ended_at < :before",
+  purgeDeliveries:
+    "DELETE FROM delivery WHERE id IN (SELECT id FROM delivery WHERE received_at < :before LIMIT 500)",
+  purgeEntries: deleteEntriesOf(someEnded),
+  purgeJobs: `DELETE FROM job WHERE id IN (${someEnded})`,
   purgeSpending: "DELETE FROM spending WHERE day < :day",
   purgeNotes: "DELETE FROM note WHERE written_at < :before",
   purgeCreations: "DELETE FROM creation WHERE at < :before",

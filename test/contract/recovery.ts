@@ -128,6 +128,23 @@ export function describeRecovery(create: () => StoresUnderTest): void {
       expect(await spent(1)).toBe(1);
     });
 
+    it("leaves what is still to be deleted of it, and nothing of its pace", async () => {
+      const { queue, pace } = stores;
+      const named: Task = { kind: "purge", installation: 1, repositories: [], headSha: null };
+      await queue.enqueue({ task: named, serialKey: "installation#1", coalesce: false, priority: 0 });
+      await pace.hold(1, time + 5_000);
+      await queue.forget(1, null);
+      expect((await claimed()).task).toEqual(named);
+      expect(await pace.heldUntil(1)).toBe(0);
+    });
+
+    it("takes along however many jobs it had", async () => {
+      const { queue } = stores;
+      for (let pull = 0; pull < 101; pull++) await queue.enqueue(jobOf(pull, { installation: 1, id: 7 }));
+      await queue.forget(1, [7]);
+      expect((await kept()).waiting).toBe(0);
+    });
+
     it("tells how many of its jobs still run, without the one that asks", async () => {
       const { queue } = stores;
       await queue.enqueue({

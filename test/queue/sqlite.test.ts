@@ -2,8 +2,9 @@ import { chmodSync, mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } fr
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
+import { setImmediate } from "node:timers/promises";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { openSqliteQueue } from "../../src/queue/sqlite.ts";
+import { openSqliteStores } from "../../src/queue/open-stores.ts";
 import { sqliteMigrations } from "../../src/queue/sqlite-migrations.ts";
 import { describeStores } from "../contract/describe-stores.ts";
 import { commandJob, reviewJob } from "../contract/jobs.ts";
@@ -13,6 +14,8 @@ const newFolder = () => mkdtempSync(join(tmpdir(), "hunkwise-queue-"));
 const remove = (folder: string) => rmSync(folder, { recursive: true, force: true });
 
 describeStores("in SQLite", onSqlite);
+
+const openSqliteQueue = (place: string) => openSqliteStores(place).queue;
 
 describe("the SQLite queue's file", () => {
   let folder: string;
@@ -91,6 +94,21 @@ describe("the SQLite queue's file", () => {
       expect(await queue.claim("worker", 1_000)).toMatchObject({ id, task: { headSha: "b".repeat(40) } });
       await queue.close();
     }
+  });
+
+  it("is purged bit by bit, and other things happen between", async () => {
+    const queue = openSqliteQueue(folder);
+    await queue.enqueue(reviewJob(1));
+    const job = await queue.claim("worker", 60_000);
+    if (!job) throw new Error("no job to claim");
+    for (let n = 0; n < 25; n++) await queue.record(job, { kind: "stopped", loop: "review", reason: `${n}` });
+    await queue.complete(job, { kind: "done", reason: "" });
+    let others = 0;
+    const purging = queue.purge(-1_000).then(() => "purged");
+    while ((await Promise.race([purging, setImmediate("other")])) === "other") others++;
+    expect(others).toBeGreaterThan(2);
+    expect(await queue.trajectory(job.id)).toEqual([]);
+    await queue.close();
   });
 
   it("does not stop at a job whose task another version stored", async () => {
