@@ -5,10 +5,9 @@ import type { DayLimits } from "../../src/jobs/day-budget.ts";
 import type { CheckoutRequest } from "../../src/jobs/job-dependencies.ts";
 import { forAllRoles, type Model } from "../../src/llm/model.ts";
 import type { NewJob } from "../../src/queue/job.ts";
+import { openSqliteStores } from "../../src/queue/open-stores.ts";
 import type { Queue } from "../../src/queue/queue.ts";
 import type { Spending } from "../../src/queue/spending.ts";
-import { openSqliteQueue } from "../../src/queue/sqlite.ts";
-import { openSqliteSpending } from "../../src/queue/sqlite-spending.ts";
 import { startWorker, type Worker } from "../../src/queue/worker.ts";
 import { reviewJob } from "../contract/queue.ts";
 import { MemoryGitHub } from "../reporters/memory-github.ts";
@@ -38,8 +37,9 @@ export class WorkedQueue implements AsyncDisposable {
 
   constructor(model: Model | null = null) {
     this.model = model;
-    this.queue = openSqliteQueue(this.#folder.path, { now: () => this.#now() });
-    this.spending = openSqliteSpending(this.#folder.path);
+    const stores = openSqliteStores(this.#folder.path, { now: () => this.#now() });
+    this.queue = stores.queue;
+    this.spending = stores.spending;
     const sha = (branch: string) => this.#repo.git("rev-parse", branch);
     this.#repo.importCommits([
       { branch: "main", files: [["a.js", "export const a = 1;\n"]] },

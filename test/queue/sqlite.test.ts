@@ -87,7 +87,8 @@ describe("the SQLite queue's file", () => {
           .run({ task: JSON.stringify(task), serialKey });
       }
       database.close();
-      const queue = openSqliteQueue(place);
+      const { queue, spending } = openSqliteStores(place);
+      await spending.charge({ installation: 1, repository: 7, pull: 1 }, { tokens: 3, costUsd: 0 }, 0);
       expect(await queue.knows("7#1", "a".repeat(40))).toBe(version > 0);
       const id = await queue.enqueue(reviewJob(1, { headSha: "b".repeat(40) }));
       expect(id === "old").toBe(version > 0);

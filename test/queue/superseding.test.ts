@@ -5,8 +5,8 @@ import fc from "fast-check";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { AppError } from "../../src/errors.ts";
 import type { ClaimedJob, NewJob, Outcome } from "../../src/queue/job.ts";
+import { openSqliteStores } from "../../src/queue/open-stores.ts";
 import type { Queue } from "../../src/queue/queue.ts";
-import { openSqliteQueue } from "../../src/queue/sqlite.ts";
 import { type JobTools, startWorker, type Worker, type WorkerOptions } from "../../src/queue/worker.ts";
 import { commandJob, reviewJob } from "../contract/jobs.ts";
 import { head, pushJob } from "../contract/pushes.ts";
@@ -29,7 +29,7 @@ let givenUp: string[];
 beforeEach(() => {
   folder = mkdtempSync(join(tmpdir(), "hunkwise-superseding-"));
   time = virtualTime();
-  queue = openSqliteQueue(folder, { now: time.now });
+  queue = openSqliteStores(folder, { now: time.now }).queue;
   [runs, lines, givenUp] = [[], [], []];
 });
 afterEach(async () => {

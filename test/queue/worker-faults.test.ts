@@ -4,9 +4,9 @@ import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { AppError } from "../../src/errors.ts";
 import { type ClaimedJob, maxAttempts, type Outcome } from "../../src/queue/job.ts";
+import { openSqliteStores } from "../../src/queue/open-stores.ts";
 import { patientSpending } from "../../src/queue/patient-spending.ts";
 import type { Queue } from "../../src/queue/queue.ts";
-import { openSqliteQueue } from "../../src/queue/sqlite.ts";
 import { type JobTools, startWorker, type Worker, type WorkerOptions } from "../../src/queue/worker.ts";
 import { reviewJob } from "../contract/jobs.ts";
 import { type VirtualTime, virtualTime } from "./virtual-time.ts";
@@ -33,7 +33,7 @@ beforeEach(() => {
   folder = mkdtempSync(join(tmpdir(), "hunkwise-faults-"));
   time = virtualTime();
   [lines, ends, calls, broken, isHanging] = [[], [], [], new Set(), false];
-  queue = breakable(openSqliteQueue(folder, { now: time.now }));
+  queue = breakable(openSqliteStores(folder, { now: time.now }).queue);
 });
 afterEach(async () => {
   broken.clear();

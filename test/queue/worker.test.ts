@@ -4,8 +4,8 @@ import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { AppError } from "../../src/errors.ts";
 import { type ClaimedJob, maxAttempts, type Outcome } from "../../src/queue/job.ts";
+import { openSqliteStores } from "../../src/queue/open-stores.ts";
 import type { Queue } from "../../src/queue/queue.ts";
-import { openSqliteQueue } from "../../src/queue/sqlite.ts";
 import { type JobTools, startWorker, type Worker, type WorkerOptions } from "../../src/queue/worker.ts";
 import { commandJob, delivery, reviewJob } from "../contract/jobs.ts";
 
@@ -27,7 +27,7 @@ beforeEach(() => {
   folder = mkdtempSync(join(tmpdir(), "hunkwise-worker-"));
   ahead = 0;
   lines = [];
-  queue = openSqliteQueue(folder, { now: () => Date.now() + ahead });
+  queue = openSqliteStores(folder, { now: () => Date.now() + ahead }).queue;
 });
 afterEach(async () => {
   await worker?.stop(0);

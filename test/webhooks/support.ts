@@ -7,7 +7,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type Env, type RawEnv, readEnv } from "../../src/config/env.ts";
 import { createLogger, type Logger } from "../../src/logger.ts";
-import { openSqliteQueue } from "../../src/queue/sqlite.ts";
+import { openSqliteStores } from "../../src/queue/open-stores.ts";
 import { type ServerOptions, startServer } from "../../src/webhooks/server.ts";
 
 export const webhookSecret = "a-secret-for-tests-alone";
@@ -84,7 +84,7 @@ export async function startTestServer(options: Partial<ServerOptions> = {}) {
     status: 200,
     body: { slug: "hunkwise-test", name: "Hunkwise" },
   }));
-  const queue = openSqliteQueue(folder);
+  const queue = openSqliteStores(folder).queue;
   const { log, lines } = logBook();
   const env = testEnv(github.host, folder);
   const server = await startServer({ env, queue, log, ...options });
