@@ -12,6 +12,7 @@ import { benchCheckout } from "./bench/checkout.ts";
 import { benchDiffFile } from "./bench/diff-file.ts";
 import { openLargeChange } from "./bench/large-change.ts";
 import { benchPlanning } from "./bench/planning.ts";
+import { benchQueue } from "./bench/queue.ts";
 import { benchReview } from "./bench/review.ts";
 import { type Bench, isOver, type Row, renderTable, renderValue } from "./bench/row.ts";
 import { benchSearch } from "./bench/search-in-files.ts";
@@ -29,6 +30,7 @@ const groups: Record<string, (bench: Bench) => Promise<void>> = {
   tokens: benchTokens,
   budget: benchBudget,
   checkout: benchCheckout,
+  queue: benchQueue,
   review: benchReview,
 };
 
