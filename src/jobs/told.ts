@@ -8,7 +8,7 @@ export interface Telling<T> {
   about: ToldEntry["about"];
   shape: z.ZodType<T>;
   recorded: readonly TrajectoryEntry[];
-  /** What of it was paid for. */
+  /** What is on record of the same head. */
   turns: readonly LoopEntry[];
 }
 
@@ -22,8 +22,9 @@ export async function toldOnce<T>(
   { record }: Pick<JobTools, "record">,
   tell: () => Promise<T>,
 ): Promise<T> {
+  const isPaid = turns.some(({ kind }) => kind === "turn");
   const last = recorded.findLast((entry) => entry.kind === "told" && isDeepStrictEqual(entry.about, about));
-  const known = last?.kind === "told" && turns.length > 0 ? shape.safeParse(last.told) : undefined;
+  const known = isPaid && last?.kind === "told" ? shape.safeParse(last.told) : undefined;
   if (known?.success) return known.data;
   const told = await tell();
   await record({ kind: "told", about, told });

@@ -9,7 +9,7 @@ const MAX_OPEN_MS = 300_000;
 /** The least and the longest pause that a provider is granted; after an hour one request asks whether it still holds. */
 const LEAST_ASKED_MS = 1_000;
 const MAX_ASKED_MS = 3_600_000;
-/** When to come back while the one request that was let through is under way. */
+/** So long the one request that was let through decides alone: one may hang for minutes that others would not need. */
 const TRIAL_MS = 15_000;
 
 /**
@@ -33,13 +33,13 @@ export interface CircuitOptions {
 type State =
   | { kind: "closed"; outages: number }
   | { kind: "open"; until: number }
-  /** One request is under way, and decides. */
-  | { kind: "half_open" };
+  /** A request is under way, and decides; from `until` on, one more that may as well. */
+  | { kind: "half_open"; until: number };
 
 /**
  * Keeps requests away from what does not answer, so that neither side waits for retries that fail. Closed, it lets all through
- * and counts outages in a row. Open, it lets none through, for a time that grows. Then it lets one through: its success closes
- * the circuit, its failure opens it again. Requests that began before a change of state decide nothing after it.
+ * and counts outages in a row. Open, it lets none through, for a time that grows. Then it lets one through, and another one
+ * while that hangs: the first success closes the circuit, the first failure opens it again. Requests that began before a change of state decide nothing after it.
  */
 export class CircuitBreaker {
   readonly #options: CircuitOptions;
@@ -74,12 +74,14 @@ export class CircuitBreaker {
     if (state.kind === "closed") return state;
     const leftMs = this.#leftMs(state);
     if (leftMs > 0) throw new ModelUnavailable(`${this.#options.name} is left alone for now`, leftMs);
-    this.#state = { kind: "half_open" };
+    const until = this.#options.now() + TRIAL_MS;
+    if (state.kind === "half_open") state.until = until;
+    else this.#state = { kind: "half_open", until };
     return this.#state;
   }
 
-  #leftMs(state: Exclude<State, { kind: "closed" }>): number {
-    return state.kind === "open" ? Math.max(0, state.until - this.#options.now()) : TRIAL_MS;
+  #leftMs({ until }: Exclude<State, { kind: "closed" }>): number {
+    return Math.max(0, until - this.#options.now());
   }
 
   #settle(admitted: State, verdict: Verdict, fault?: AppError): void {

@@ -46,7 +46,17 @@ describe("an attempt that follows another one at the same head", () => {
 
 describe("what is told of a change", () => {
   const about: ToldEntry["about"] = { head: "a", base: "b", after: null, private: ["secret/**"] };
-  const turns = [{ kind: "stopped", loop: "review", reason: "aborted" }] as const satisfies LoopEntry[];
+  const asked: LoopEntry = { kind: "messages", loop: "review", messages: [] };
+  const model = {
+    content: "",
+    toolCalls: [],
+    finishReason: "stop",
+    usage: { ...usage, cachedTokens: 0 },
+  } as const;
+  const turns: LoopEntry[] = [
+    asked,
+    { kind: "turn", loop: "review", turn: 1, model: { ...model, toolCalls: [] } },
+  ];
   const known: TrajectoryEntry = { kind: "told", about, told: "then" };
   async function told(over: Partial<ToldEntry["about"]> = {}, paid: readonly LoopEntry[] = turns) {
     const entries: TrajectoryEntry[] = [known];
@@ -69,7 +79,7 @@ describe("what is told of a change", () => {
   );
 
   it("is told anew where nothing was paid for yet, and where the record is of another version", async () => {
-    expect(await told({}, [])).toMatchObject({ said: "now" });
+    expect(await told({}, [asked])).toMatchObject({ said: "now" });
     const telling = { about, shape: z.number(), recorded: [known], turns };
     expect(await toldOnce(telling, { record: async () => {} }, async () => 1)).toBe(1);
   });

@@ -80,6 +80,32 @@ describe("a circuit", () => {
     expect(bench.warnings.at(-1)).toBe("big answers again");
   });
 
+  it("lets another one through while the first one hangs: whichever ends first decides", async () => {
+    for (let n = 0; n < 3; n++) await bench.request(down);
+    bench.now = 15_000;
+    const hung = bench.begin();
+    bench.now = 29_999;
+    expect(await bench.request()).toMatchObject({ code: "model_unavailable", retryAfterMs: 1 });
+    bench.now = 30_000;
+    const second = bench.begin();
+    expect([second.isSent, bench.begin().isSent]).toEqual([true, false]);
+    expect(await second.end()).toBe("ok");
+    expect(await hung.end(down)).toBe(down);
+    expect(await bench.request()).toBe("ok");
+  });
+
+  it("is closed by an answer that took long, whoever was let through meanwhile", async () => {
+    for (let n = 0; n < 3; n++) await bench.request(down);
+    bench.now = 15_000;
+    const slow = bench.begin();
+    bench.now = 30_000;
+    const second = bench.begin();
+    expect(await slow.end()).toBe("ok");
+    expect(await bench.request()).toBe("ok");
+    await second.end(down);
+    expect(await bench.request()).toBe("ok");
+  });
+
   it("is open for longer each time, up to five minutes", async () => {
     for (let n = 0; n < 2; n++) await bench.request(down);
     const times: (number | undefined)[] = [];
@@ -145,7 +171,11 @@ describe("any course of requests", () => {
         let outages = 0;
         let rejectedSince: { trials: number } | null = null;
         for (const one of steps) {
-          if (one.kind === "wait") bench.now += one.ms;
+          if (one.kind === "wait") {
+            bench.now += one.ms;
+            // The one that was let through may hang.
+            rejectedSince = null;
+          }
           if (one.kind === "begin") {
             const request = bench.begin();
             if (!request.isSent) {
