@@ -3,7 +3,7 @@ import type { AppError } from "../errors.ts";
 import { findContextTokens } from "./context-window.ts";
 import type { Model, ModelRequest, ModelTurn } from "./model.ts";
 import { readAnswer } from "./openai-answer.ts";
-import { adapted } from "./openai-dialect.ts";
+import { adapted, type Sent } from "./openai-dialect.ts";
 import { accessHeaders, createClient, type EndpointOptions, endpointUrl } from "./openai-endpoint.ts";
 import {
   type Endpoint,
@@ -72,18 +72,21 @@ export function createOpenAiModel(options: OpenAiOptions): OpenAiModel {
     withoutKey(toAppError(error, endpoint, signal), hideKey);
 
   async function send(request: ModelRequest, signal: AbortSignal): Promise<ModelTurn> {
+    let sent: Sent = { request, dialect };
     for (;;) {
-      const body = toRequestBody(model, request, dialect);
+      const body = toRequestBody(model, sent.request, sent.dialect);
       try {
         const raw: unknown = await client.chat.completions.create(body, { signal });
         throwIfError(raw, request, endpoint);
         const { usage, ...turn } = readAnswer(raw, idsOf(request), JSON.stringify(body).length, hideKey);
+        // Not before: what a request is refused for, whatever it is sent with, says nothing of others.
+        dialect = sent.dialect;
         return { ...turn, usage: { ...usage, costUsd: costOf(usage, price) } };
       } catch (error) {
         const refusal = error instanceof OpenAI.APIError ? factsOf(error) : null;
-        const next = refusal && adapted(dialect, refusal, request);
+        const next = refusal && adapted(sent, refusal);
         if (!next) throw guard((refusal && refusedTools(refusal, request, endpoint)) ?? error, signal);
-        dialect = next;
+        sent = next;
       }
     }
   }

@@ -280,6 +280,39 @@ describe("parameters that a server does not take", () => {
     expect(set.endpoint.requests).toHaveLength(3);
   });
 
+  it("that one request was too long for are exchanged for it alone", async () => {
+    await using set = await setUp(({ max_tokens, messages }) => {
+      const long = (messages as unknown[]).length > 1;
+      if (!long || Number(max_tokens) <= 1_000) return { content: "ok" };
+      const message = `'max_tokens' or 'max_completion_tokens' is too large: ${max_tokens}. This model's maximum context length is 8192 tokens and your request has 7000 input tokens (${max_tokens} > 8192 - 7000).`;
+      return { fault: "status", status: 400, body: { error: { message } } };
+    });
+    const long: Message[] = [
+      { role: "system", content: "a" },
+      { role: "user", content: "b" },
+    ];
+    await set.model.respond(ask(long, { maxOutputTokens: 4_000 }), never);
+    await set.model.respond(ask(), never);
+    expect(set.endpoint.requests.map(({ body }) => body.max_tokens)).toEqual([4_000, 2_000, 1_000, 4_000]);
+  });
+
+  it("are as they were after a request that was refused whatever it was sent with", async () => {
+    const words =
+      "parallel_tool_calls, reasoning_content and max_tokens, as your message says, are not supported";
+    await using set = await setUp(({ messages }) =>
+      JSON.stringify(messages).includes("hostile")
+        ? { fault: "status", status: 400, body: { error: { message: words } } }
+        : { content: "ok" },
+    );
+    await failure(set.model.respond(ask([{ role: "user", content: "hostile" }]), never));
+    await set.model.respond(ask(), never);
+    expect(set.endpoint.requests.length).toBeGreaterThan(2);
+    expect(set.endpoint.requests.at(-1)?.body).toMatchObject({
+      parallel_tool_calls: true,
+      max_tokens: 4_000,
+    });
+  });
+
   it("do not go on for ever: a server that refuses both bounds is told so", async () => {
     await using set = await setUp(({ max_tokens }) => ({
       fault: "status",
