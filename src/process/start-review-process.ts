@@ -3,6 +3,7 @@ import { extname, join } from "node:path";
 import { ownerVariable } from "../git/orphans.ts";
 import { killGroup } from "../git/run-process.ts";
 import { compiledCodeVariable } from "./compile-cache.ts";
+import { yieldToServer } from "./yield-to-server.ts";
 
 /** A review process that loads what it needs while its parent still makes the checkout. Good for one review. */
 export interface StartedReviewProcess extends Disposable {
@@ -21,7 +22,7 @@ const entry = join(import.meta.dirname, `review-process${extname(import.meta.fil
 
 /**
  * Starts a process whose environment says who started it and where compiled code lies and nothing else, and with a heap of at
- * most so many megabytes. Disposing of it kills it with everything it started.
+ * most so many megabytes; it yields the processor to others. Disposing of it kills it with everything it started.
  */
 export function startReviewProcess(memoryMb = DEFAULT_MEMORY_MB): StartedReviewProcess {
   const child = fork(entry, [], {
@@ -32,6 +33,8 @@ export function startReviewProcess(memoryMb = DEFAULT_MEMORY_MB): StartedReviewP
     // A group of its own, so that git and ripgrep below it end with it.
     detached: true,
   });
+  // Before it has threads: those take over what is set by then.
+  yieldToServer(child.pid);
   const { promise: ended, resolve } = Promise.withResolvers<string>();
   const lastWords = collectStderr(child);
   child.on("error", (error) => resolve(`could not be started: ${error.message}`));

@@ -1,3 +1,6 @@
+import { readdirSync } from "node:fs";
+import { readFile } from "node:fs/promises";
+import { getPriority } from "node:os";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { CheckoutPlace } from "../../src/git/checkout-place.ts";
 import { runReviewProcess } from "../../src/process/run-review-process.ts";
@@ -47,6 +50,20 @@ describe("a review process that was started before its review", () => {
     await new Promise((resolve) => setTimeout(resolve, 1_500));
 
     expect((await review(started)).stop_reason).toBe("no_model");
+  });
+
+  it("has the processor after the server, with every thread, and as a session too", async () => {
+    using started = startReviewProcess();
+    const pid = started.child.pid!;
+    await new Promise((resolve) => started.child.once("message", resolve));
+
+    expect(getPriority(pid)).toBe(10);
+    if (process.platform !== "linux") return;
+    const threads = readdirSync(`/proc/${pid}/task`);
+    expect(threads.length).toBeGreaterThan(1);
+    expect(threads.map((thread) => getPriority(Number(thread)))).toEqual(threads.map(() => 10));
+    const session = await readFile(`/proc/${pid}/autogroup`, "utf8").catch(() => "nice 10");
+    expect(session).toContain("nice 10");
   });
 
   it("ends when it is not needed after all", async () => {
