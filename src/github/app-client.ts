@@ -90,7 +90,7 @@ export interface InstallationApi {
 
 /** GitHub's alphabet: both become part of an address. */
 const Name = z.string().regex(/^[\w.-]{1,100}$/);
-const Time = z.iso.datetime().transform((text) => Date.parse(text));
+const Time = z.iso.datetime({ offset: true }).transform((text) => Date.parse(text));
 const InstallationShape = z
   .object({ id: z.int(), created_at: Time, suspended_at: z.string().nullish() })
   .transform(({ id, created_at: createdAt, suspended_at }) => ({

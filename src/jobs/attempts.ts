@@ -70,6 +70,11 @@ export function isRefusal(error: unknown): boolean {
   return error instanceof AppError && !error.retryable && refusals.has(error.code);
 }
 
+/** GitHub has no answer to one question. It may have one to the next, and to this one some time later. */
+export function isUnanswered(error: unknown): boolean {
+  return error instanceof AppError && error.code === "github_failed";
+}
+
 /**
  * Whether the summary comment says that the review of this head and trigger was published. Asked where no check run can say
  * it: without the permission, every further event would have the head reviewed and paid for again.

@@ -1,7 +1,7 @@
 import { AppError, errorLine } from "../../errors.ts";
 import type { AppApi, DeliveryAttempt, KnownPage } from "../../github/app-client.ts";
 import type { NewJob, RepositoryRef } from "../../queue/job.ts";
-import { isRefusal } from "../attempts.ts";
+import { isRefusal, isUnanswered } from "../attempts.ts";
 import type { JobLog } from "../job-dependencies.ts";
 import type { Upkeep } from "../upkeep.ts";
 import type { AppMemory, DeliveryMemory } from "./memory.ts";
@@ -19,12 +19,15 @@ export interface DeliveryOptions {
 const mostInARun = 100;
 /** 10,000 deliveries. */
 const mostPages = 100;
+/** GitHub has something worse than deliveries it cannot show: the rest waits for the next run. */
+const mostUnanswered = 3;
 /** A delivery is listed when it has ended, which may be after one that began later. */
 const overlapMs = 10 * 60_000;
 
 /**
  * Takes up the deliveries that failed since the last one seen, oldest first: each goes the way of a webhook, under its own id,
- * so that it does no more when it comes once more. Resolves to how many started something.
+ * so that it does no more when it comes once more. One for which GitHub has no answer is asked for again by the next run.
+ * Resolves to how many started something.
  */
 export async function takeUpDeliveries(
   { since, deliveries }: Pick<AppMemory, "since" | "deliveries">,
@@ -35,16 +38,19 @@ export async function takeUpDeliveries(
     ({ guid, event, action }) => !(guid in deliveries.done) && options.upkeep.handles(event, action),
   );
   const memory: DeliveryMemory = { ...deliveries, pages: firstPage };
-  let taken = 0;
+  let [taken, unanswered] = [0, 0];
   for (const attempt of failed.slice(0, mostInARun)) {
-    if (await takeUp(attempt, since, options)) taken++;
-    memory.seenAt = Math.max(memory.seenAt ?? 0, attempt.at);
+    const how = await takeUp(attempt, since, options);
+    if (how === "unanswered" && ++unanswered === mostUnanswered) break;
+    if (how === "unanswered") continue;
+    if (how === "taken") taken++;
+    if (unanswered === 0) memory.seenAt = Math.max(memory.seenAt ?? 0, attempt.at);
     memory.done[attempt.guid] = attempt.at;
     await options.keep(memory);
   }
   // Past what follows from nothing, too; but past nothing that is left for the next run.
   const newest = attempts.reduce((latest, { at }) => Math.max(latest, at), memory.seenAt ?? 0);
-  if (failed.length <= mostInARun && newest > 0) memory.seenAt = newest;
+  if (failed.length <= mostInARun && unanswered === 0 && newest > 0) memory.seenAt = newest;
   memory.done = Object.fromEntries(
     Object.entries(memory.done).filter(([, at]) => at >= (memory.seenAt ?? 0) - overlapMs),
   );
@@ -77,8 +83,12 @@ function failedOf(attempts: readonly DeliveryAttempt[]): DeliveryAttempt[] {
   return [...newest.values()].sort((a, b) => a.at - b.at || a.id - b.id);
 }
 
-/** Whether jobs were stored. What GitHub does not show any more is gone for good. */
-async function takeUp(attempt: DeliveryAttempt, since: number, options: DeliveryOptions): Promise<boolean> {
+/** What GitHub does not show any more is gone for good. */
+async function takeUp(
+  attempt: DeliveryAttempt,
+  since: number,
+  options: DeliveryOptions,
+): Promise<"taken" | "nothing" | "unanswered"> {
   const { api, upkeep, log } = options;
   const { guid, event, action } = attempt;
   const fields = { delivery: guid, event, action };
@@ -86,14 +96,16 @@ async function takeUp(attempt: DeliveryAttempt, since: number, options: Delivery
     const payload = await api.payload(attempt.id);
     const jobs = await upkeep.jobsOf(event, payload);
     const wanted = attempt.at < since ? await withoutReplays(jobs, options) : jobs;
-    if (wanted.length === 0) return false;
+    if (wanted.length === 0) return "nothing";
     const isNew = await upkeep.queue.accept({ id: guid, event, action }, wanted);
     if (isNew) log.info(fields, "A delivery that failed was taken up");
-    return isNew;
+    return isNew ? "taken" : "nothing";
   } catch (error) {
-    if (!isRefusal(error)) throw error;
-    log.warn({ ...fields, err: error }, `A delivery that failed is lost: ${errorLine(error)}`);
-    return false;
+    const isRefused = isRefusal(error);
+    if (!isRefused && !isUnanswered(error)) throw error;
+    const what = isRefused ? "is lost" : "cannot be taken up yet";
+    log.warn({ ...fields, err: error }, `A delivery that failed ${what}: ${errorLine(error)}`);
+    return isRefused ? "nothing" : "unanswered";
   }
 }
 

@@ -60,7 +60,7 @@ export async function lookAtRepository(
     }
     if (!isWhole) break;
   }
-  return { ...before, pages, pulls, lookedAt: isWhole ? now : before.lookedAt };
+  return { ...before, pages, pulls, lookedAt: isWhole ? now : before.lookedAt, triedAt: now };
 }
 
 const sinceOf = ({ lookedAt, firstSeen }: Look, now: number) =>

@@ -47,6 +47,8 @@ const Look = z.object({
   firstSeen: z.int(),
   /** When the last look began that saw all; null before that. */
   lookedAt: z.int().nullable(),
+  /** When the last look began, whatever came of it; 0 before that. */
+  triedAt: z.int(),
   pages: pagesOf(z.object({ number: z.int(), headSha: z.string(), baseRef: z.string(), updatedAt: z.int() })),
   /** By their number, those of `pages`. */
   pulls: z.record(z.string(), SeenPull),

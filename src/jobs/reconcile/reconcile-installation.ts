@@ -6,7 +6,7 @@ import type {
   KnownPage,
 } from "../../github/app-client.ts";
 import type { Outcome } from "../../queue/job.ts";
-import { isRefusal } from "../attempts.ts";
+import { isRefusal, isUnanswered } from "../attempts.ts";
 import { purgeJob } from "../new-jobs.ts";
 import { type Allowance, lookAtRepository } from "./look-at-repository.ts";
 import {
@@ -20,12 +20,14 @@ import type { ReconcileOptions } from "./reconcile-app.ts";
 
 /** Of the 5,000 that GitHub grants an installation in an hour. The next run goes on where this one ends. */
 const mostRequests = 200;
+/** What a question takes of these to which GitHub has no answer: it was asked several times, and GitHub may be unwell. */
+const unansweredCosts = 20;
 /** The App does not come with a review of everything: of what nobody has touched since, so many for an installation. */
 const mostEarly = 20;
 
 /**
  * Looks for pull requests of an installation that were missed: lost webhooks, downtime, a lost database. The repository that was
- * not looked at for longest comes first.
+ * not tried for longest comes first.
  */
 export async function reconcileInstallation(id: number, options: ReconcileOptions): Promise<Outcome> {
   const { upkeep, signal, log } = options;
@@ -62,17 +64,17 @@ async function lookAround(
   const listed = await readRepositories(api, before.repositories, allowance);
   // Repositories that are new to us came now, unless it is we who know nothing yet.
   const firstSeen = known === null ? createdAt : now;
-  const unseen: Look = { firstSeen, lookedAt: null, pages: [], pulls: {} };
+  const unseen: Look = { firstSeen, lookedAt: null, triedAt: 0, pages: [], pulls: {} };
   const memory = forget(listed.repositories, { ...before, repositories: listed.pages });
   if (listed.gone.length > 0) await upkeep.queue.enqueue(purgeJob(id, listed.gone));
   let missed = 0;
   try {
-    for (const repository of longestUnseenFirst(listed.repositories, memory)) {
+    for (const repository of longestUntriedFirst(listed.repositories, memory)) {
       if (allowance.requests <= 0) break;
       const look = memory.looks[repository.id] ?? unseen;
       memory.looks[repository.id] = repository.isBusy
-        ? await lookUnlessRefused(repository, look)
-        : { ...look, lookedAt: now, pages: [], pulls: {} };
+        ? await lookIfShown(repository, look)
+        : { ...look, lookedAt: now, triedAt: now, pages: [], pulls: {} };
     }
   } finally {
     memory.early = mostEarly - allowance.early;
@@ -80,7 +82,7 @@ async function lookAround(
   }
   return { kind: "done", reason: `${missed} pull requests were missed` };
 
-  async function lookUnlessRefused(listed: InstalledRepository, look: Look): Promise<Look> {
+  async function lookIfShown(listed: InstalledRepository, look: Look): Promise<Look> {
     const { owner, name } = listed;
     const repository = { installation: id, id: listed.id, owner, name };
     const fields = { repo: `${owner}/${name}` };
@@ -93,9 +95,11 @@ async function lookAround(
         },
       });
     } catch (error) {
-      if (!isRefusal(error)) throw error;
+      if (!isRefusal(error) && !isUnanswered(error)) throw error;
+      if (isUnanswered(error)) allowance.requests -= unansweredCosts;
       log.warn({ ...fields, err: error }, `Its pull requests are not shown: ${errorLine(error)}`);
-      return { ...look, lookedAt: now };
+      // The next look reaches back as far as this one would have.
+      return { ...look, triedAt: now };
     }
   }
 }
@@ -126,5 +130,5 @@ function forget(present: readonly InstalledRepository[], memory: InstallationMem
   return { ...memory, looks: Object.fromEntries(looks) };
 }
 
-const longestUnseenFirst = (repositories: readonly InstalledRepository[], { looks }: InstallationMemory) =>
-  [...repositories].sort((a, b) => (looks[a.id]?.lookedAt ?? 0) - (looks[b.id]?.lookedAt ?? 0));
+const longestUntriedFirst = (repositories: readonly InstalledRepository[], { looks }: InstallationMemory) =>
+  [...repositories].sort((a, b) => (looks[a.id]?.triedAt ?? 0) - (looks[b.id]?.triedAt ?? 0));

@@ -37,7 +37,8 @@ export async function keepReconciling(options: RhythmOptions, signal: AbortSigna
     try {
       const last = isStart ? null : await lastRun(notes);
       const left = last === null ? 0 : last + everyMs - now();
-      if (left > 0) wait = Math.min(left, everyMs);
+      // Much later than that means that the clock was wrong of whoever noted it.
+      if (left > 0 && left <= 2 * everyMs) wait = Math.min(left, everyMs);
       else {
         await queue.enqueue(reconcileJob());
         onEnqueued();

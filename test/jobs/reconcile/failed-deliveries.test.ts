@@ -6,6 +6,7 @@ import { hour, RememberedApp, start } from "./remembered-app.ts";
 
 let app: RememberedApp;
 const repository = { installation: 1, id: 7, owner: "octo", name: "shop" };
+const broken = new AppError("github_failed", "502", { retryable: true });
 const event = (pull: number) => eventReview(repository, pull, "a".repeat(40));
 
 /** A review that somebody asked for in a comment. */
@@ -79,8 +80,9 @@ describe("a delivery that failed", () => {
 
   it("is taken up by the next run where this one breaks off, and what was stored is not asked for again", async () => {
     for (const n of [1, 2, 3]) app.attempt(`d${n}`, start + n, false, [asked(n, n)]);
-    app.fault = { question: "payload 3", error: new AppError("github_failed", "502", { retryable: true }) };
-    await expect(app.reconcile()).rejects.toMatchObject({ code: "github_failed" });
+    const limit = new AppError("github_rate_limited", "later", { retryable: true });
+    app.fault = { question: "payload 3", error: limit };
+    await expect(app.reconcile()).rejects.toMatchObject({ code: "github_rate_limited" });
     app.fault = undefined;
     await app.reconcile();
     expect(await app.missed()).toEqual([1, 2, 3]);
@@ -89,6 +91,27 @@ describe("a delivery that failed", () => {
       "payload 3",
       "payload 4",
     ]);
+  });
+
+  it("whose payload GitHub cannot give holds up neither the others nor the installations, and is asked for again", async () => {
+    app.install(1, start - 100 * hour, app.repository(7, app.pull(start)));
+    for (const n of [1, 2, 3]) app.attempt(`d${n}`, start + n * hour, false, [asked(10 + n, n)]);
+    app.fault = { question: "payload 3", error: broken };
+    for (let run = 0; run < 2; run++) await app.reconcile();
+    expect(await app.missed()).toEqual([1, 11, 13]);
+    app.fault = undefined;
+    for (let run = 0; run < 2; run++) await app.reconcile();
+    expect(await app.missed()).toEqual([12]);
+    expect(app.asked.filter((one) => one.startsWith("payload"))).toHaveLength(3);
+  });
+
+  it("is left for the next run where GitHub cannot give the payload of any", async () => {
+    for (let n = 1; n <= 9; n++) app.attempt(`d${n}`, start + n * hour, false, [asked(n, n)]);
+    app.fault = { question: "payload", error: broken };
+    await app.reconcile();
+    app.fault = undefined;
+    await app.reconcile();
+    expect(await app.missed()).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9]);
   });
 });
 
@@ -126,7 +149,7 @@ describe("older than the database", () => {
   it("stays told apart when the first run breaks off", async () => {
     app.attempt("d1", app.time - 2, false, [asked(1, 5)]);
     app.seen.add(5);
-    app.fault = { question: "payload", error: new AppError("github_failed", "502", { retryable: true }) };
+    app.fault = { question: "deliveries", error: broken };
     await expect(app.reconcile()).rejects.toThrow();
     app.fault = undefined;
     app.time += hour;

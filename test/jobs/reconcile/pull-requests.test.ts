@@ -147,6 +147,35 @@ describe("a pull request that was looked at", () => {
   });
 });
 
+describe("a repository", () => {
+  const broken = new AppError("github_failed", "502", { retryable: true });
+
+  it("for which GitHub has no answer does not keep the others waiting", async () => {
+    const [first, second] = [app.repository(7, app.pull(start)), app.repository(8, app.pull(start))];
+    app.install(1, yearAgo, first, second);
+    app.fault = { question: "pulls repo-7", error: broken };
+    await app.reconcile();
+    expect(await app.missed()).toEqual([2]);
+  });
+
+  it.each([
+    ["fails", broken],
+    ["refuses", new AppError("github_forbidden", "No")],
+  ])("that GitHub %s for days is caught up with from where the last look ended", async (_, error) => {
+    const pull = app.pull(start - hour);
+    app.install(1, yearAgo, app.repository(7, pull));
+    await app.reconcile();
+    await app.missed();
+    app.time += 3 * hour;
+    Object.assign(pull, { headSha: "b".repeat(40), updatedAt: app.time });
+    app.fault = { question: "pulls", error };
+    for (let run = 0; run < 5; run++, app.time += 24 * hour) await app.reconcile();
+    app.fault = undefined;
+    await app.reconcile();
+    expect(await app.missed()).toEqual([1]);
+  });
+});
+
 describe("many pull requests", () => {
   it("are looked at two hundred requests at a time, each once", async () => {
     const pulls = Array.from({ length: 250 }, (_, n) => app.pull(start - (n + 1) * hour));

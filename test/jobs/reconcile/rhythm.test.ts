@@ -74,6 +74,14 @@ describe("what was missed", () => {
     expect(ran).toEqual([0, hour / 4, hour / 2, 1.5 * hour, 2.5 * hour]);
   });
 
+  it("is looked for although a process whose clock was wrong has noted a time to come", async () => {
+    const { ran, notes, startProcess, passUntil } = world();
+    await startProcess();
+    notes.set(lastRunNote, String(1_000 * hour));
+    await passUntil(1.5 * hour);
+    expect(ran).toEqual([0, hour]);
+  });
+
   it("is never looked for where the rhythm is 0", async () => {
     const { ran, startProcess, passUntil } = world();
     await startProcess(0);
