@@ -6,6 +6,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { parseContextOptions, parseEvalOptions } from "../../scripts/eval/options.ts";
 import { type FakeOpenAi, startFakeOpenAi } from "../support/fake-openai.ts";
 import { TempFolder } from "../support/git-repo.ts";
+import { noHome } from "../support/no-home.ts";
 import type { ChatRequestBody } from "../support/openai-request-rules.ts";
 import { unsetVariables } from "../support/run-cli.ts";
 import { patchOfNew, writeCase, writePriceCase } from "./case-folder.ts";
@@ -39,7 +40,7 @@ async function runEval(fake: FakeOpenAi, ...args: readonly string[]) {
   const model = { OPENAI_BASE_URL: fake.url, OPENAI_API_KEY: "test-key", HUNKWISE_MODEL: "fake-model" };
   const child = spawn(process.execPath, [entry, "--cases", folder, ...args], {
     env: {
-      ...{ ...unsetVariables, PATH: process.env.PATH ?? "", HOME: "/nonexistent", TMPDIR: temp.path },
+      ...{ ...unsetVariables, PATH: process.env.PATH ?? "", HOME: noHome, TMPDIR: temp.path },
       ...{ ...model, HUNKWISE_PROTOCOL: "native", HUNKWISE_CONTEXT_TOKENS: "128000" },
     },
     stdio: ["ignore", "pipe", "pipe"],

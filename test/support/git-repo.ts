@@ -3,6 +3,7 @@ import { chmodSync, existsSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, wri
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { hasPackedRefs, initRepository, looseHead, looseRef } from "./git-files.ts";
+import { noHome } from "./no-home.ts";
 
 /** What stands at a path: text or bytes of a plain file, or something that has a mode of its own. */
 export type Content = string | Buffer | { mode: Mode; data: string | Buffer };
@@ -21,7 +22,7 @@ export interface ImportedCommit {
 /** An environment in which nothing of the machine's own git configuration counts. */
 export const testGitEnvironment: Record<string, string> = {
   PATH: process.env.PATH ?? "/usr/bin:/bin",
-  HOME: "/nonexistent",
+  HOME: noHome,
   LC_ALL: "C.UTF-8",
   GIT_CONFIG_NOSYSTEM: "1",
   GIT_CONFIG_GLOBAL: "/dev/null",

@@ -2,6 +2,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { resolve } from "node:path";
 import { environmentDocs } from "../../src/config/environment-docs.ts";
 import { compiledCodeVariable } from "../../src/process/compile-cache.ts";
+import { noHome } from "./no-home.ts";
 
 const entry = resolve(import.meta.dirname, "../../src/cli.ts");
 
@@ -33,7 +34,7 @@ export function runCli(args: readonly string[], options: CliOptions = {}): Promi
     env: {
       ...unsetVariables,
       PATH: process.env.PATH ?? "",
-      HOME: "/nonexistent",
+      HOME: noHome,
       LC_ALL: "C.UTF-8",
       // The command line tells Node itself, but not before its first files have been stripped of their types.
       ...compiledCodeVariable,

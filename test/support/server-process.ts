@@ -1,6 +1,8 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { resolve } from "node:path";
+import { compiledCodeVariable } from "../../src/process/compile-cache.ts";
+import { noHome } from "./no-home.ts";
 
 const entry = resolve(import.meta.dirname, "../../src/cli.ts");
 
@@ -40,9 +42,11 @@ async function startProcess(
   const child = spawn(process.execPath, [entry, command], {
     env: {
       PATH: process.env.PATH ?? "",
-      HOME: "/nonexistent",
+      HOME: noHome,
       HOST: "127.0.0.1",
       PORT: "0",
+      // The server tells Node itself, but not before its first files have been stripped of their types.
+      ...compiledCodeVariable,
       ...env,
     },
     stdio: ["ignore", "pipe", "pipe"],
