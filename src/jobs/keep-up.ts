@@ -9,12 +9,12 @@ export type UpkeepJob = ClaimedJob & { task: ReconcileTask | PurgeTask };
 
 /** Looks for what was missed, or deletes what is kept of whoever has taken the App off. */
 export async function keepUp(
-  { task, attempt }: UpkeepJob,
+  { task }: UpkeepJob,
   { signal }: Pick<JobTools, "signal">,
   { upkeep, now, log }: Pick<JobDependencies, "upkeep" | "now" | "log">,
 ): Promise<Outcome> {
   if (!upkeep) return { kind: "skipped", reason: "nothing but reviews is done here" };
-  if (task.kind === "purge") return purge(task, { upkeep, signal, attempt });
+  if (task.kind === "purge") return purge(task, { upkeep, signal });
   const options = { upkeep, signal, log, now };
   return task.installation === null
     ? reconcileApp(options)

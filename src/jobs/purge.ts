@@ -9,8 +9,6 @@ type Named = NonNullable<PurgeTask["repositories"]>;
 export interface PurgeOptions {
   upkeep: Upkeep;
   signal: AbortSignal;
-  /** 1 for the first try. */
-  attempt: number;
 }
 
 /**
@@ -19,7 +17,7 @@ export interface PurgeOptions {
  * runs is left to end; the purge comes back for it.
  */
 export async function purge(task: PurgeTask, options: PurgeOptions): Promise<Outcome> {
-  const { upkeep, attempt } = options;
+  const { upkeep } = options;
   const { installation } = task;
   const doomed = await doomedOf(task, options);
   if (doomed === null) return { kind: "skipped", reason: "the App can see it again" };
@@ -31,7 +29,7 @@ export async function purge(task: PurgeTask, options: PurgeOptions): Promise<Out
   for (const { owner, name } of doomed) {
     if (!(await upkeep.removeRepository({ owner, name }))) inUse.push(`${owner}/${name}`);
   }
-  if (running > 0 || inUse.length > 0) throw stillInUse(running, inUse, attempt);
+  if (running > 0 || inUse.length > 0) throw stillInUse(running, inUse);
   await forgetNotes(task, doomed, upkeep);
   return { kind: "done", reason: `${doomed.length} repositories of installation ${installation} purged` };
 }
@@ -75,11 +73,11 @@ async function forgetNotes({ installation, repositories }: PurgeTask, doomed: Na
   await writeInstallationMemory(notes, installation, left);
 }
 
-/** Four tries more: after one minute, four, sixteen, and about an hour, when the longest review has ended. */
-function stillInUse(running: number, inUse: readonly string[], attempt: number): AppError {
+/** Comes back every minute; what is of the data folder counts no attempt for a day, and the longest review ends before. */
+function stillInUse(running: number, inUse: readonly string[]): AppError {
   const what = inUse.length > 0 ? inUse.join(", ") : `${running} running jobs`;
   return new AppError("data_folder_unusable", `Not all is deleted yet, still in use: ${what}`, {
     retryable: true,
-    retryAfterMs: 60_000 * 4 ** (attempt - 1),
+    retryAfterMs: 60_000,
   });
 }

@@ -165,7 +165,8 @@ async function purgeAgainAndAgain({ queue, log, sleep, signal, retentionMs }: Pu
   await sleep(firstPurgeMs, signal);
   while (!signal.aborted) {
     await queue.purge(retentionMs ?? defaultRetentionMs).catch((error: unknown) => {
-      log.warn({ err: error }, `Old jobs were not deleted: ${errorLine(error)}`);
+      // Where the database was closed in the middle of it, the next process goes on.
+      if (!signal.aborted) log.warn({ err: error }, `Old jobs were not deleted: ${errorLine(error)}`);
     });
     await sleep(purgeEveryMs, signal);
   }

@@ -113,8 +113,8 @@ export class RememberedApp implements AsyncDisposable {
     return outcomes;
   }
 
-  async run(task: Task, attempt = 1): Promise<Outcome> {
-    const job = { id: "job", task: task as ReconcileTask | PurgeTask, attempt, fence: 1 };
+  async run(task: Task): Promise<Outcome> {
+    const job = { id: "job", task: task as ReconcileTask | PurgeTask, attempt: 1, fence: 1 };
     return keepUp(
       { ...job, deliveryId: null, createdAt: this.time },
       { signal: new AbortController().signal },
