@@ -30,6 +30,12 @@ COPY --from=dependencies /app/node_modules ./node_modules
 COPY --from=build /app/dist ./dist
 COPY package.json app.yml app.contents-write.yml LICENSE ./
 COPY rules ./rules
+# What Node compiled, in a folder that it names after the user: a review process then loads in two thirds of the processor time. It is
+# run like the code, so nobody may write to it afterwards. Without a parent the review process ends by itself.
+RUN cache=/app/node_modules/.cache/hunkwise && mkdir -p "$cache" && chown node "$cache" \
+ && NODE_COMPILE_CACHE="$cache" setpriv --reuid=node --regid=node --clear-groups \
+      node dist/process/review-process.js </dev/null \
+ && chown -R root:root "$cache" && chmod -R a+rX,go-w "$cache"
 
 USER node
 ENV HOST=0.0.0.0 PORT=3000 HUNKWISE_DATA_DIR=/data

@@ -36,7 +36,7 @@ export interface Assigned<Result> {
 const GRACE_MS = 60_000;
 
 /**
- * Has a child process with an empty environment do one piece of work, and answers its model turns. Rejects with `child_died`
+ * Has a child process without a secret do one piece of work, and answers its model turns. Rejects with `child_died`
  * (retryable) when the process ends without a result, `aborted` when the signal fires.
  */
 export async function runInProcess<Result>(

@@ -8,7 +8,7 @@ export interface ReviewProcessOptions extends ProcessOptions {
 }
 
 /**
- * Runs one review in a child process with an empty environment and answers its model turns. Rejects with `child_died`
+ * Runs one review in a child process without a secret and answers its model turns. Rejects with `child_died`
  * (retryable) when the process ends without a result, `aborted` when the signal fires.
  */
 export async function runReviewProcess({ input, ...options }: ReviewProcessOptions): Promise<ReviewResult> {
