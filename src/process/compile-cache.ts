@@ -1,4 +1,5 @@
-import { enableCompileCache, flushCompileCache } from "node:module";
+// As a whole: a Node too old to have these functions has to get as far as the complaint about it.
+import nodeModule from "node:module";
 import { join } from "node:path";
 
 /**
@@ -8,11 +9,11 @@ import { join } from "node:path";
 const folder = join(import.meta.dirname, "../../node_modules/.cache/hunkwise");
 
 export function keepCompiledCode(): void {
-  enableCompileCache(folder);
+  nodeModule.enableCompileCache?.(folder);
 }
 
 /** The same in the environment of a process that is started, before it loads its first file. */
 export const compiledCodeVariable: Readonly<Record<string, string>> = { NODE_COMPILE_CACHE: folder };
 
 /** For a process that will be killed: others keep it when they end. */
-export const keepCompiledCodeNow = flushCompileCache;
+export const keepCompiledCodeNow = () => nodeModule.flushCompileCache();
