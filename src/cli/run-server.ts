@@ -34,12 +34,12 @@ async function work(env: Env, app: App, signal: AbortSignal): Promise<void> {
   try {
     const operator = await startOperator(env, app);
     const worker = await app.startWorker();
-    const reconciling = reconcile(env, app, worker, signal);
+    reconcile(env, app, worker, signal);
     const place = env.databaseUrl === null ? env.dataDir : "Postgres";
     app.log.info(`Working with ${env.concurrency} jobs at a time on ${place}`);
     await untilAborted(signal);
     app.log.info("Stopping");
-    await Promise.all([worker.stop(env.graceMs), reconciling, operator?.close()]);
+    await Promise.all([worker.stop(env.graceMs), operator?.close()]);
   } finally {
     await app.close();
   }
@@ -59,24 +59,27 @@ async function serve(env: Env, credentials: AppCredentials, log: Logger, signal:
       ...onDelivery,
     });
     worker = await app.startWorker();
-    const reconciling = reconcile(env, app, worker, signal);
+    reconcile(env, app, worker, signal);
     await untilAborted(signal);
     log.info("Stopping");
-    await Promise.all([server.close(), worker.stop(env.graceMs), reconciling, operator?.close()]);
+    await Promise.all([server.close(), worker.stop(env.graceMs), operator?.close()]);
   } finally {
     await app.close();
   }
 }
 
-/** Looks for what was missed, now and in the rhythm of the environment, until the signal fires. */
+/**
+ * Looks for what was missed, now and in the rhythm of the environment, until the signal fires. Nobody waits for its end: a database
+ * that does not answer would keep the process beyond its grace time.
+ */
 function reconcile(
   { reconcileEveryMs: everyMs }: Env,
   { stores, log }: App,
   worker: Worker,
   signal: AbortSignal,
-) {
+): void {
   const { queue, notes } = stores;
-  return keepReconciling({ queue, notes, everyMs, onEnqueued: worker.wake, log }, signal);
+  void keepReconciling({ queue, notes, everyMs, onEnqueued: worker.wake, log }, signal);
 }
 
 /** The port for whoever operates this; none where none is set. */

@@ -13,6 +13,9 @@ export interface OperatorServerOptions {
   log: Logger;
 }
 
+/** In milliseconds: whoever reads figures reads them again. */
+const closeGraceMs = 1_000;
+
 /**
  * Serves `/metrics`, `/healthz` and `/readyz` to whoever operates this, on a port of its own: a worker has no other, and what
  * the metrics tell is nobody else's business.
@@ -29,7 +32,10 @@ export async function startOperatorServer(options: OperatorServerOptions): Promi
     const { text, contentType } = await exposition();
     return { status: 200, body: text, headers: { "content-type": contentType } };
   };
-  const server = await listen(handler, { host, port, log, variable: "HUNKWISE_METRICS_PORT" });
+  const server = await listen(handler, {
+    ...{ host, port, log, variable: "HUNKWISE_METRICS_PORT" },
+    closeGraceMs,
+  });
   log.info({ metricsPort: server.port }, `Metrics and health on port ${server.port}`);
   return server;
 }

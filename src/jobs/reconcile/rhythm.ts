@@ -45,6 +45,7 @@ export async function keepReconciling(options: RhythmOptions, signal: AbortSigna
       }
       isStart = false;
     } catch (error) {
+      if (signal.aborted) return;
       log.warn({ err: error }, `What was missed is looked for later: ${errorLine(error)}`);
       wait = Math.min(everyMs, 60_000);
     }
