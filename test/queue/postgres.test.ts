@@ -1,10 +1,12 @@
-import { afterAll, describe, expect, it } from "vitest";
+import { afterAll, afterEach, beforeEach, describe, expect, it } from "vitest";
 import { AppError } from "../../src/errors.ts";
 import { openStores } from "../../src/queue/open-stores.ts";
 import { openPostgresDatabase } from "../../src/queue/postgres-database.ts";
+import type { Stores } from "../../src/queue/stores.ts";
 import { describeStores } from "../contract/describe-stores.ts";
 import { delivery, leaseMs, reviewJob } from "../contract/jobs.ts";
 import { closePostgres, onPostgres } from "../contract/stores.ts";
+import { type LossyProxy, lossyProxy } from "../support/lossy-proxy.ts";
 import { query, sharedPostgres, startPostgres } from "../support/postgres.ts";
 
 afterAll(closePostgres);
@@ -110,6 +112,63 @@ it("A Postgres that stops and starts again is used again by the same connections
   expect(await queue.accept(delivery("d1"), [])).toBe(false);
   expect(await queue.accept(delivery("d2"), [reviewJob(2)])).toBe(true);
   await stores.close();
+});
+
+describe("an answer that is lost after Postgres has done what was asked", () => {
+  let proxy: LossyProxy;
+  let stores: Stores;
+  let time = 0;
+  const lost = { code: "database_unreachable", retryable: true };
+
+  beforeEach(async () => {
+    time = 1_800_000_000_000;
+    const url = new URL(await emptyDatabase());
+    proxy = await lossyProxy({ host: url.hostname, port: Number(url.port) });
+    url.port = String(proxy.port);
+    stores = await openStores({ databaseUrl: url.href, dataFolder: "/nowhere", now: () => time });
+  });
+  afterEach(async () => {
+    await stores.close();
+    await proxy[Symbol.asyncDispose]();
+  });
+
+  async function claimed() {
+    const job = await stores.queue.claim("worker", leaseMs);
+    if (!job) throw new Error("no job to claim");
+    return job;
+  }
+
+  it("to a delivery has it stored once, however often it comes again", async () => {
+    proxy.loseAnswerTo("COMMIT");
+    await expect(stores.queue.accept(delivery("d1"), [reviewJob(1)])).rejects.toMatchObject(lost);
+    expect(await stores.queue.accept(delivery("d1"), [reviewJob(1)])).toBe(false);
+    expect((await stores.queue.stats()).jobs.waiting).toBe(1);
+  });
+
+  it("to a claim has the job wait for the end of a lease that nobody prolongs", async () => {
+    await stores.queue.enqueue(reviewJob(1));
+    proxy.loseAnswerTo("COMMIT");
+    await expect(claimed()).rejects.toMatchObject(lost);
+    expect(await stores.queue.claim("worker", leaseMs)).toBeUndefined();
+    time += leaseMs;
+    expect(await claimed()).toMatchObject({ attempt: 2, fence: 2 });
+  });
+
+  it("to the end of a job or to its hand-back leaves nothing that is done twice", async () => {
+    const { queue } = stores;
+    for (const pull of [1, 2]) await queue.enqueue(reviewJob(pull));
+    const [ended, handedBack] = [await claimed(), await claimed()];
+    proxy.loseAnswerTo("UPDATE job");
+    const end = () => queue.complete(ended, { kind: "done", reason: "" });
+    await expect(end()).rejects.toMatchObject(lost);
+    expect(await end()).toBe(false);
+    proxy.loseAnswerTo("COMMIT");
+    const handBack = () => queue.release(handedBack, 0, "stop", { countAttempt: false });
+    await expect(handBack()).rejects.toMatchObject(lost);
+    expect(await handBack()).toBe(false);
+    expect((await queue.stats()).jobs).toMatchObject({ waiting: 1, active: 0, done: 1 });
+    expect(await claimed()).toMatchObject({ id: handedBack.id, attempt: 1 });
+  });
 });
 
 it("A session that Postgres ends in the middle of a transaction leaves nothing half done", async () => {

@@ -1,0 +1,47 @@
+import { once } from "node:events";
+import { type AddressInfo, connect, createServer, type Socket } from "node:net";
+
+/** Stands before a server, and loses the answers that it is told to. */
+export interface LossyProxy extends AsyncDisposable {
+  port: number;
+  /** The next request with this text reaches the server; what that answers is lost, and the connection with it. */
+  loseAnswerTo(text: string): void;
+}
+
+export async function lossyProxy(target: { host: string; port: number }): Promise<LossyProxy> {
+  let doomed: string | undefined;
+  const sockets = new Set<Socket>();
+  const server = createServer((client) => {
+    const upstream = connect(target);
+    let isLost = false;
+    client.on("data", (data) => {
+      if (doomed !== undefined && data.includes(doomed)) [doomed, isLost] = [undefined, true];
+      upstream.write(data);
+    });
+    upstream.on("data", (data) => (isLost ? client.destroy() : client.write(data)));
+    for (const [one, other] of [
+      [client, upstream],
+      [upstream, client],
+    ] as const) {
+      sockets.add(one);
+      one.on("error", () => {});
+      one.on("close", () => {
+        sockets.delete(one);
+        other.destroy();
+      });
+    }
+  });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  return {
+    port: (server.address() as AddressInfo).port,
+    loseAnswerTo(text) {
+      doomed = text;
+    },
+    async [Symbol.asyncDispose]() {
+      for (const socket of sockets) socket.destroy();
+      server.close();
+      await once(server, "close");
+    },
+  };
+}
