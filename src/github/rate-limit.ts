@@ -5,8 +5,8 @@ export type Headers = Record<string, string | number | undefined>;
 
 /** Without a word of GitHub: a minute, then exponentially longer ("Best practices for using the REST API"). */
 const secondaryWaitMs = 60_000;
-/** A primary limit is renewed after an hour, and no secondary one is known to last longer. */
-const longestSecondaryWaitMs = 3_600_000;
+/** A primary limit is renewed after an hour, and no secondary one is known to last longer: then one call asks whether it still holds. */
+const longestHoldMs = 3_600_000;
 
 /** A reset is given in whole seconds; coming back a moment too early costs another refusal. */
 const resetMarginMs = 1_000;
@@ -22,7 +22,7 @@ export interface Refusal {
 }
 
 export interface RateLimit {
-  /** How long GitHub said to wait, in milliseconds; undefined when it did not say. */
+  /** How long GitHub said to wait, in milliseconds, an hour at most; undefined when it did not say. */
   waitMs: number | undefined;
   /** GraphQL has a budget of its own, and when that is used up the REST API goes on. */
   stops: "everything" | "graphql";
@@ -32,7 +32,7 @@ export interface RateLimit {
 export function rateLimitOf(refusal: Refusal, now: number): RateLimit | undefined {
   if (refusal.status !== 403 && refusal.status !== 429) return undefined;
   const told = wholeNumber(refusal.headers["retry-after"]);
-  if (told !== undefined) return { waitMs: told * 1_000, stops: "everything" };
+  if (told !== undefined) return { waitMs: Math.min(told * 1_000, longestHoldMs), stops: "everything" };
   const spent = spentBudget(refusal.headers, now);
   if (spent !== undefined) return spent;
   const secondary = refusal.status === 429 || /secondary rate limit|abuse detection/i.test(refusal.message);
@@ -41,7 +41,7 @@ export function rateLimitOf(refusal: Refusal, now: number): RateLimit | undefine
 
 /** How long to wait where GitHub does not say, after so many such refusals in a row. */
 export function untoldWait(earlier: number): number {
-  return Math.min(secondaryWaitMs * 2 ** earlier, longestSecondaryWaitMs);
+  return Math.min(secondaryWaitMs * 2 ** earlier, longestHoldMs);
 }
 
 /** The budget of which nothing is left, until it is renewed; undefined while requests are left or GitHub does not say. */
@@ -55,7 +55,7 @@ export function spentBudget(headers: Headers, now: number): RateLimit | undefine
   const theirs = Date.parse(String(headers.date ?? ""));
   const reference = Number.isNaN(theirs) ? now : theirs;
   const waitMs = Math.max(0, reset * 1_000 - reference) + resetMarginMs;
-  return { waitMs, stops: resource === "core" ? "everything" : "graphql" };
+  return { waitMs: Math.min(waitMs, longestHoldMs), stops: resource === "core" ? "everything" : "graphql" };
 }
 
 /** What an answer says of the limit that it counts against. */
