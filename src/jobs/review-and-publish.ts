@@ -44,7 +44,7 @@ export interface OpenSubject extends Subject {
   check: CheckRun;
 }
 
-/** Reviews, or takes over what an attempt before came to, and publishes it. Rejects with the check run concluded as failed. */
+/** Reviews, or takes over what an attempt before came to, and publishes it. Rejects with the check run concluded as failed, or left open. */
 export async function reviewAndPublish(
   subject: OpenSubject,
   tools: JobTools,
@@ -58,15 +58,18 @@ export async function reviewAndPublish(
   } catch (error) {
     if (error instanceof AppError && error.code === "budget_spent") return withhold(subject, error, deps);
     // Where the job is tried again the check is opened again; where it is not, nobody else would close it.
-    const isSettled = error instanceof AppError && settled.has(error.code);
-    if (!tools.signal.aborted && !isSettled)
+    const isOpen = error instanceof AppError && leftOpen.has(error.code);
+    if (!tools.signal.aborted && !isOpen)
       await subject.check.conclude(failedConclusion(publicLine(error))).catch(() => {});
     throw error;
   }
 }
 
-/** The check run is another worker's by now, or was called off already. */
-const settled = new Set<ErrorCode>(["lease_lost", "superseded"]);
+/**
+ * Where the check run is another worker's by now, or was called off already; and where the job only waits for its turn, which may
+ * take an hour.
+ */
+const leftOpen = new Set<ErrorCode>(["lease_lost", "superseded", "github_rate_limited", "model_unavailable"]);
 
 /**
  * What a review of the subject comes to, without anything on GitHub that shows it: a dry run is this, and whatever is made of the

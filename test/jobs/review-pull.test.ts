@@ -76,12 +76,14 @@ describe("the check run of an event", () => {
 
   it("arrives although the rate limit was used up for an hour", async () => {
     const used = fault("github_rate_limited", { retryable: true, retryAfterMs: 3_600_000 });
-    jobs.github.faults.push({ call: "ownReviews", nth: 1, error: used });
+    for (const nth of [1, 2]) jobs.github.faults.push({ call: "ownReviews", nth, error: used });
     jobs.github.faults.push({ call: "updateCheckRun", nth: 1, error: used });
     await jobs.queue.enqueue(jobs.event());
     await jobs.work();
 
     expect(jobs.checks()).toEqual([reviewed]);
+    // Nobody is told meanwhile that it failed.
+    expect(jobs.github.checks[0]?.history.map(({ status }) => status)).toEqual(["in_progress", "completed"]);
     expect(jobs.checkouts).toHaveLength(1);
   });
 
