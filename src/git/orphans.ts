@@ -27,7 +27,8 @@ export async function endOrphans(): Promise<void> {
 async function listOrphans(): Promise<number[]> {
   const names = await readdir("/proc").catch(() => []);
   const owned = names
-    .filter((name) => /^\d+$/.test(name))
+    // Whoever started this process may have been started by one that is gone.
+    .filter((name) => /^\d+$/.test(name) && Number(name) !== process.pid)
     .map(async (name) => {
       // Unreadable for processes of other users, empty for what has ended.
       const environment = await readFile(`/proc/${name}/environ`, "latin1").catch(() => "");

@@ -97,12 +97,14 @@ async function takeOver(path: string, dead: string, options: LockOptions): Promi
   return undefined;
 }
 
-const NO_LINK = "0.0.something-else";
+/** Stands for whatever is no lock of ours, such as the file that an earlier version made. */
+const STRANGER = "0.0.something-else";
 
-/** Undefined when nobody holds it. */
+/** Undefined when nobody holds it. What a link of ours says becomes part of the name of another one. */
 async function holderOf(path: string): Promise<string | undefined> {
-  return await readlink(path).catch((error: NodeJS.ErrnoException) =>
-    error.code === "ENOENT" ? undefined : NO_LINK,
+  return await readlink(path).then(
+    (holder) => (/^[\w.-]{1,100}$/.test(holder) ? holder : STRANGER),
+    (error: NodeJS.ErrnoException) => (error.code === "ENOENT" ? undefined : STRANGER),
   );
 }
 

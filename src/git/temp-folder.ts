@@ -1,5 +1,5 @@
 import { rmSync } from "node:fs";
-import { mkdtemp, readdir, readFile, stat, writeFile } from "node:fs/promises";
+import { mkdtemp, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { livenessOf, ownIdentity, type ProcessIdentity } from "../process-identity.ts";
 
@@ -21,14 +21,15 @@ export async function removeFolder(folder: string): Promise<void> {
   rmSync(folder, { recursive: true, force: true, maxRetries: 3 });
 }
 
-/** Removes the folders of processes that were killed. */
+/** Removes the folders of processes that were killed. File by file: a server asks for this and answers others meanwhile. */
 export async function removeAbandoned(parent: string): Promise<void> {
   const names = (await readdir(parent).catch(() => [])).filter((name) => name.startsWith(PREFIX));
   const folders = names.map((name) => join(parent, name));
   await Promise.all(
     folders.map(async (folder) => {
       // Folders of other users cannot be read, and those of other containers are not ours to judge.
-      if (await isAbandoned(folder).catch(() => false)) await removeFolder(folder).catch(() => {});
+      if (await isAbandoned(folder).catch(() => false))
+        await rm(folder, { recursive: true, force: true, maxRetries: 3 }).catch(() => {});
     }),
   );
 }

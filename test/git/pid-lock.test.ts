@@ -132,8 +132,15 @@ describe("a lock", () => {
     await held?.release();
   });
 
-  it("that cannot be read is taken over when it is old", async () => {
-    writeFileSync(path, "");
+  it.each([
+    ["that cannot be read", () => writeFileSync(path, "")],
+    ["that leads somewhere", () => symlinkSync("../../some.where/else", path)],
+    [
+      "that names what is longer than a name can be",
+      () => symlinkSync(`${"a/".repeat(200)}.${"b".repeat(300)}`, path),
+    ],
+  ])("%s is taken over when it is old", async (_, make) => {
+    make();
     expect(await tryLock(path)).toBeUndefined();
     silentForLong();
     expect((await tryLock(path))?.inherited).toBe(true);

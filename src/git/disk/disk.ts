@@ -39,8 +39,10 @@ const UNUSED_MS = 30 * 24 * HOUR_MS;
  */
 export class Disk {
   readonly #options: Required<DiskOptions>;
+  readonly #ending = new AbortController();
   #running: Promise<void> | undefined;
   #isWanted = false;
+  #isSweepWanted = false;
   /** What all took after the last pass, with what was written here since. */
   #estimate = Number.POSITIVE_INFINITY;
   #restsUntil = 0;
@@ -60,26 +62,27 @@ export class Disk {
     this.#rhythm = setInterval(() => void endOrphans().then(() => this.clean()), HOUR_MS).unref();
   }
 
-  /** Resolves once nothing is being deleted any more. */
+  /** Resolves once nothing is being deleted any more, and nothing will be. */
   async close(): Promise<void> {
     clearInterval(this.#rhythm);
-    this.#isWanted = false;
+    this.#ending.abort();
     await this.#running;
   }
 
   /** Removes what killed processes left on the disk, and what there is no room for. Never rejects. */
-  async clean(): Promise<void> {
-    await sweep(this.#options.dataFolder).catch(this.#warn("What killed processes left was not removed"));
-    await this.keep();
+  clean(): Promise<void> {
+    this.#isSweepWanted = true;
+    return this.keep();
   }
 
   /** Evicts what there is no room for. Calls during a pass are answered by one more. Never rejects. */
-  keep(): Promise<void> {
+  async keep(): Promise<void> {
+    if (this.#ending.signal.aborted) return;
     this.#isWanted = true;
     this.#running ??= this.#keepWhileWanted().finally(() => {
       this.#running = undefined;
     });
-    return this.#running;
+    await this.#running;
   }
 
   /**
@@ -98,7 +101,7 @@ export class Disk {
       return await work();
     } catch (error) {
       // Also where the system does not say how much is left, as with quotas: one at least goes.
-      if (isDiskFull(error)) await this.#evict({ hasRoom: firstNo(() => this.#hasRoom(0)) });
+      if (isDiskFull(error)) await this.#evict(firstNo(async () => !(await this.#isLow())));
       throw error;
     }
   }
@@ -115,9 +118,10 @@ export class Disk {
       throw new AppError("too_large", message, { remedy });
     }
     this.#estimate += totalBytes;
-    if (await this.#hasRoom(newBytes)) return;
-    await this.#evict({ hasRoom: () => this.#hasRoom(newBytes) });
-    if (await this.#hasRoom(newBytes)) return;
+    const hasRoom = async () => (await this.#free()).freeBytes >= newBytes;
+    if (await hasRoom()) return;
+    await this.#evict(hasRoom);
+    if (await hasRoom()) return;
     throw new AppError("disk_full", `The disk of the data folder has no room for ${inWords(newBytes)} more`, {
       retryable: true,
       remedy: DISK_FULL_REMEDY,
@@ -125,13 +129,22 @@ export class Disk {
   }
 
   async #keepWhileWanted(): Promise<void> {
-    while (this.#isWanted) {
+    while (this.#isWanted && !this.#ending.signal.aborted) {
       this.#isWanted = false;
-      await this.#evict({ hasRoom: async () => !(await this.#isLow()) });
+      if (this.#isSweepWanted) await this.#sweep();
+      await this.#evict(async () => !(await this.#isLow()));
     }
   }
 
-  async #evict({ hasRoom }: Required<Pick<Goal, "hasRoom">>): Promise<void> {
+  async #sweep(): Promise<void> {
+    this.#isSweepWanted = false;
+    const { dataFolder, log } = this.#options;
+    await sweep(dataFolder, this.#ending.signal).catch((err: unknown) =>
+      log.warn({ err }, "What killed processes left was not removed"),
+    );
+  }
+
+  async #evict(hasRoom: Goal["hasRoom"]): Promise<void> {
     const { dataFolder, limitBytes, now, log } = this.#options;
     const begin = now();
     try {
@@ -139,32 +152,26 @@ export class Disk {
         limitBytes,
         unusedSince: begin - UNUSED_MS,
         hasRoom,
+        signal: this.#ending.signal,
       });
       this.#estimate = totalBytes;
       for (const { kind, repository, bytes } of evicted)
         log.info({ kind, repository, bytes }, `Evicted from the disk: a ${kind} of ${repository}`);
-    } catch (error) {
-      this.#warn("The disk could not be cleared")(error);
+    } catch (err) {
+      log.warn({ err }, "The disk could not be cleared");
     } finally {
       this.#restsUntil = now() + (now() - begin) * 100;
     }
   }
 
-  async #hasRoom(bytes: number): Promise<boolean> {
-    const { freeBytes, isLow } = await this.#options.freeSpace(this.#options.dataFolder);
-    return bytes === 0 ? !isLow : freeBytes > bytes;
-  }
-
-  /** Where the folder is not there yet, its disk is not full because of us. */
   async #isLow(): Promise<boolean> {
-    return await this.#hasRoom(0).then(
-      (hasRoom) => !hasRoom,
-      () => false,
-    );
+    return (await this.#free()).isLow;
   }
 
-  #warn(message: string) {
-    return (err: unknown) => this.#options.log.warn({ err }, message);
+  /** Where the folder is not there yet, or the system does not say, whatever is written shows how much is left. */
+  async #free(): Promise<FreeSpace> {
+    const unknown = { freeBytes: Number.POSITIVE_INFINITY, isLow: false };
+    return await this.#options.freeSpace(this.#options.dataFolder).catch(() => unknown);
   }
 }
 

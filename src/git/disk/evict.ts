@@ -10,8 +10,10 @@ export interface Goal {
   limitBytes: number;
   /** What was not used since then goes in any case; milliseconds since 1970. */
   unusedSince: number;
-  /** Whether the disk has room enough; asked after each that went. Default: it has. */
-  hasRoom?: () => Promise<boolean>;
+  /** Whether the disk has room enough; asked after each that went. */
+  hasRoom(): Promise<boolean>;
+  /** Nothing more goes once it has fired. */
+  signal: AbortSignal;
 }
 
 /**
@@ -22,11 +24,12 @@ export async function evict(
   dataFolder: string,
   goal: Goal,
 ): Promise<{ evicted: Kept[]; totalBytes: number }> {
-  const { limitBytes, unusedSince, hasRoom = async () => true } = goal;
+  const { limitBytes, unusedSince, hasRoom, signal } = goal;
   const oldestFirst = (await listKept(dataFolder)).sort(byUse);
   let total = oldestFirst.reduce((sum, { bytes }) => sum + bytes, 0);
   const evicted: Kept[] = [];
   for (const one of oldestFirst) {
+    if (signal.aborted) break;
     if (one.usedAt >= unusedSince && total <= limitBytes && (await hasRoom())) break;
     if (!(await discard(dataFolder, one))) continue;
     await emptyTrash(dataFolder);
@@ -36,7 +39,7 @@ export async function evict(
   return { evicted, totalBytes: total };
 }
 
-/** A mirror was used whenever one of its checkouts was, and they are of no use without it. */
+/** Checkouts before the mirror that was used with them: they are of no use without it. */
 function byUse(one: Kept, other: Kept): number {
   return one.usedAt - other.usedAt || Number(one.kind === "mirror") - Number(other.kind === "mirror");
 }

@@ -10,9 +10,10 @@ export interface FreeSpace {
 const RESERVE_BYTES = 1_000_000_000;
 const RESERVE_SHARE = 0.05;
 
-/** Of the disk that a folder is on. */
+/** Of the disk that a folder is on. Some file systems count no blocks: nobody knows when those are full. */
 export async function freeSpace(folder: string): Promise<FreeSpace> {
   const { bavail, blocks, bsize } = await statfs(folder);
+  if (blocks === 0) return { freeBytes: Number.POSITIVE_INFINITY, isLow: false };
   const freeBytes = bavail * bsize;
   return { freeBytes, isLow: freeBytes < Math.min(RESERVE_BYTES, blocks * bsize * RESERVE_SHARE) };
 }

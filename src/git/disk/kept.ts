@@ -30,9 +30,12 @@ export async function listKept(dataFolder: string): Promise<Kept[]> {
   for (const repository of await repositoriesIn(dataFolder)) {
     const { gitDir, checkouts } = placesAt(dataFolder, repository);
     const [mirror, slots] = await Promise.all([usedMirror(gitDir), slotsIn(checkouts)]);
-    if (mirror) kept.push({ kind: "mirror", repository, folder: gitDir, ...mirror });
-    for (const folder of slots)
-      kept.push({ kind: "checkout", repository, folder, ...(await usedSlot(folder)) });
+    const made = await Promise.all(slots.map(async (folder) => ({ folder, ...(await usedSlot(folder)) })));
+    for (const slot of made) kept.push({ kind: "checkout", repository, ...slot });
+    if (!mirror) continue;
+    // It was used whenever one of its checkouts was.
+    const usedAt = Math.max(mirror.usedAt, ...made.map((slot) => slot.usedAt));
+    kept.push({ kind: "mirror", repository, folder: gitDir, bytes: mirror.bytes, usedAt });
   }
   return kept;
 }

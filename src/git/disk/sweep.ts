@@ -12,15 +12,16 @@ import { emptyTrash, setAside } from "./trash.ts";
 
 /**
  * Removes what killed processes left on the disk: locks, drafts, packs and checkouts that were never finished, temporary
- * folders. What somebody alive uses is left alone, and what is whole is kept.
+ * folders. What somebody alive uses is left alone, and what is whole is kept. Once the signal has fired, the rest is left.
  */
-export async function sweep(dataFolder: string): Promise<void> {
+export async function sweep(dataFolder: string, signal?: AbortSignal): Promise<void> {
   await removeAbandoned(tmpdir());
   for (const repository of await repositoriesIn(dataFolder)) {
+    if (signal?.aborted) return;
     // One at a time, so that jobs get their turn in between.
     await arranging(dataFolder, () => sweepRepository(dataFolder, placesAt(dataFolder, repository)));
   }
-  await emptyTrash(dataFolder);
+  await emptyTrash(dataFolder, signal);
 }
 
 async function sweepRepository(dataFolder: string, { gitDir, checkouts }: RepositoryPlaces): Promise<void> {
@@ -31,7 +32,8 @@ async function sweepRepository(dataFolder: string, { gitDir, checkouts }: Reposi
   }
   await removeEmptyParents(join(checkouts, "0"), 3);
   await ifFree(mirrorLock(gitDir), async () => {
-    if (id !== undefined) return await removeLeftovers(gitDir);
+    // Asked again by the one who holds it: somebody may have made the mirror meanwhile.
+    if ((await mirrorIdOf(gitDir)) !== undefined) return await removeLeftovers(gitDir);
     await setAside(dataFolder, gitDir);
     await removeEmptyParents(gitDir, 2);
   });

@@ -13,10 +13,11 @@ export async function setAside(dataFolder: string, folder: string): Promise<void
   });
 }
 
-/** Deletes what was set aside, by whomever. */
-export async function emptyTrash(dataFolder: string): Promise<void> {
+/** Deletes what was set aside, by whomever. Once the signal has fired, the rest is left to the next time. */
+export async function emptyTrash(dataFolder: string, signal?: AbortSignal): Promise<void> {
   const trash = trashFolder(dataFolder);
   for (const name of await readdir(trash).catch(() => [])) {
+    if (signal?.aborted) return;
     // Another process may be deleting it as well; whoever comes last deletes what is left.
     await rm(join(trash, name), { recursive: true, force: true, maxRetries: 3 }).catch(() => {});
   }

@@ -3,6 +3,7 @@ import { dirname, join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { AppError } from "../../../src/errors.ts";
 import { Disk, type DiskOptions } from "../../../src/git/disk/disk.ts";
+import { freeSpace } from "../../../src/git/disk/free-space.ts";
 import { listKept } from "../../../src/git/disk/kept.ts";
 import { tryLock } from "../../../src/git/pid-lock.ts";
 import { TempFolder } from "../../support/git-repo.ts";
@@ -90,6 +91,14 @@ describe("mirrors and checkouts together", () => {
     expect(await left()).toEqual([mirrorOf("one"), slotOf("one", 0), slotOf("one", 1)].sort());
   });
 
+  it("lose a checkout before its mirror also where both were last used at once, and the mirror noted it first", async () => {
+    keep("one", 5);
+    const { folder: slot, usedAt } = (await listKept(folder.path)).find(({ kind }) => kind === "checkout")!;
+    utimesSync(join(slot, "state.json"), (usedAt + 20) / 1000, (usedAt + 20) / 1000);
+    await disk({ limitBytes: 15 * MB }).keep();
+    expect(await left()).toEqual([mirrorOf("one")]);
+  });
+
   it("are never taken from somebody alive, also where the limit is then not met", async () => {
     keep("used", 30, 2);
     keep("idle", 10);
@@ -167,6 +176,12 @@ describe("a disk that is nearly full of other things", () => {
     expect(await left()).toEqual([mirrorOf("new"), slotOf("new")].sort());
   });
 
+  it("has room for a checkout that needs none, or less than is free", async () => {
+    const low = disk({ freeSpace: async () => ({ freeBytes: 10 * MB, isLow: true }) });
+    await low.require({ totalBytes: 30 * MB, newBytes: 0 });
+    await low.require({ totalBytes: 30 * MB, newBytes: 5 * MB });
+  });
+
   it("refuses what does not fit all the same, to be tried again", async () => {
     keep("old", 30);
     const asked = disk({ freeSpace: filled(0, 0, 2) }).require({ totalBytes: 90 * MB, newBytes: 80 * MB });
@@ -181,6 +196,35 @@ describe("a disk that is nearly full of other things", () => {
     const failing = disk().using(() => Promise.reject(full));
     await expect(failing).rejects.toBe(full);
     expect(await left()).toEqual([mirrorOf("new"), mirrorOf("old"), slotOf("new")].sort());
+  });
+});
+
+describe("a disk of which the system does not say how full it is", () => {
+  it("has room", async () => {
+    // A file system that counts no blocks.
+    if (process.platform === "linux")
+      expect(await freeSpace("/proc")).toEqual({ freeBytes: Number.POSITIVE_INFINITY, isLow: false });
+    const silent = disk({ freeSpace: () => Promise.reject(new Error("statfs is not allowed")) });
+    keep("one", 1);
+    await silent.require({ totalBytes: 30 * MB, newBytes: 20 * MB });
+    await silent.keep();
+    expect(await left()).toHaveLength(2);
+  });
+});
+
+describe("a disk that nobody looks after any more", () => {
+  it("is left alone once that is said: nothing is deleted or made there", async () => {
+    keep("one", 1);
+    const room = disk({ limitBytes: 1 });
+    let isAtWork = true;
+    const cleaning = room.clean().then(() => {
+      isAtWork = false;
+    });
+    await room.close();
+    expect(isAtWork).toBe(false);
+    await cleaning;
+    await room.clean();
+    expect(await left()).toHaveLength(2);
   });
 });
 

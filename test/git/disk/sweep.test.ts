@@ -1,4 +1,6 @@
+import { execFileSync } from "node:child_process";
 import { existsSync, mkdirSync, readdirSync, symlinkSync, utimesSync, writeFileSync } from "node:fs";
+import { open } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { sweep } from "../../../src/git/disk/sweep.ts";
@@ -87,6 +89,21 @@ describe("what killed processes left in the data folder", () => {
     write("mirrors/host/other/new.git/HEAD");
     expect(await left()).toEqual([]);
     expect(existsSync(at("mirrors/host/other"))).toBe(false);
+  });
+
+  it("does not take a mirror along that somebody makes meanwhile", async () => {
+    const made = "mirrors/host/other/new.git";
+    const pipe = "checkouts/host/other/new/0/state.json";
+    mkdirSync(at(made), { recursive: true });
+    mkdirSync(dirname(at(pipe)), { recursive: true });
+    execFileSync("mkfifo", [at(pipe)]);
+    const sweeping = sweep(folder.path);
+    // Resolves when the sweep reads it, which it does after it has looked for the mirror.
+    const reader = await open(at(pipe), "w");
+    write(`${made}/hunkwise-id`, "new");
+    await reader.close();
+    await sweeping;
+    expect(existsSync(at(`${made}/hunkwise-id`))).toBe(true);
   });
 
   it("stays while somebody alive works on it", async () => {
