@@ -196,10 +196,12 @@ async function reviewIn(
   await deps.modelsReady(signal);
   const watched = deps.models && watchModels(eachRole(deps.models, (model) => budget.meter(model)));
   const about = { head, base, after: publishedReview(ledger), private: [...loaded.config.paths.private] };
-  const { text, limits } = await toldOnce({ about, shape: Told, recorded, turns }, tools, async () => ({
+  const tell = async () => ({
     text: await pullText(subject, deps),
     limits: withinDay(limitsOf(loaded.config), await budget.left(), turns),
-  }));
+  });
+  const telling = { about, shape: Told, recorded, turns };
+  const { text, limits } = await (watched ? toldOnce(telling, tools, tell) : tell());
   const input: ReviewInput = {
     targetBranch: pull.baseRef,
     pull: text,
