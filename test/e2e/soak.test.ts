@@ -13,8 +13,8 @@ const long = process.env.HUNKWISE_LONG === "1";
 const base = { "src/numbers.js": numbers(60) };
 /** The heads that pull requests are pushed to and fro between: what is new the first time is known ever after. */
 const heads = [1, 2].map((n) => ({ "src/numbers.js": numbers(60, { 10: `const n10 = -${n};` }) }));
-const pulls = 10;
-const rounds = 50;
+const pulls = 50;
+const rounds = 10;
 
 const agreeing = withAgreeingSceptic((body) => {
   const quote = /const n10 = -\d;/.exec(JSON.stringify(body.messages))?.[0] ?? "";
@@ -85,7 +85,7 @@ describe.runIf(long)("five hundred jobs with random faults", { timeout: 7_200_00
       for (const pull of opened) await act(pull, round);
       for (const pull of opened) await pull.of.idle();
       all.app.github.faults.clear();
-      if ((round + 1) % 10 === 0) {
+      if ((round + 1) % 2 === 0) {
         held.push(heldBy(all));
         console.info(`${(round + 1) * pulls} jobs:`, JSON.stringify(held.at(-1)));
       }
