@@ -1,0 +1,34 @@
+import { spawn, spawnSync } from "node:child_process";
+import { once } from "node:events";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { livenessOf, ownIdentity } from "../src/process-identity.ts";
+
+const source = JSON.stringify(join(import.meta.dirname, "../src/process-identity.ts"));
+
+describe("whether a process runs", () => {
+  it("is known of this one, of one that has ended, and of one that was given its pid", async () => {
+    const ended = spawn("/bin/true");
+    await once(ended, "close");
+    expect(livenessOf(ownIdentity)).toBe("alive");
+    expect(livenessOf({ ...ownIdentity, pid: ended.pid! })).toBe("dead");
+    expect(livenessOf({ ...ownIdentity, started: `${ownIdentity.started}0` })).toBe("dead");
+    expect(livenessOf({ ...ownIdentity, scope: "elsewhere" })).toBe("unknown");
+  });
+
+  /** Only root can have a /proc of another kind, and become another user. */
+  it.runIf(process.getuid?.() === 0 && process.platform === "linux")(
+    "is not known of another user's where the system hides those",
+    () => {
+      const script = `
+        const { livenessOf, ownIdentity } = await import(${source});
+        const other = { ...ownIdentity, pid: ${process.pid}, started: "${ownIdentity.started}" };
+        console.log(livenessOf(ownIdentity), livenessOf(other), livenessOf({ ...other, pid: 2 ** 22 + 1 }));`;
+      const asNobody =
+        'mount -t proc -o hidepid=2 proc /proc && exec setpriv --reuid=65534 --regid=65534 --clear-groups "$@"';
+      const node = [process.execPath, "--input-type=module", "-e", script];
+      const { stdout, stderr } = spawnSync("unshare", ["--mount", "sh", "-c", asNobody, "sh", ...node]);
+      expect(`${stdout}${stderr}`.trim()).toBe("alive unknown dead");
+    },
+  );
+});
