@@ -112,12 +112,14 @@ describe("nothing runs", () => {
         expect(seen.patches["b.md"]).toContain("+b2");
       },
       (repo) => {
+        const hooks = join(repo.dir, ".git", "hooks");
+        mkdirSync(hooks, { recursive: true });
         for (const hook of ["post-checkout", "post-index-change", "reference-transaction", "pre-auto-gc"]) {
-          writeFileSync(join(repo.dir, ".git", "hooks", hook), readFileSync(command), { mode: 0o755 });
+          writeFileSync(join(hooks, hook), readFileSync(command), { mode: 0o755 });
         }
         const settings = {
           "core.fsmonitor": command,
-          "core.hooksPath": join(repo.dir, ".git", "hooks"),
+          "core.hooksPath": hooks,
           "core.pager": command,
           "core.sshCommand": command,
           "core.alternateRefsCommand": command,

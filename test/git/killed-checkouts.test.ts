@@ -90,13 +90,13 @@ function listing(): string[] {
   return [...new Set(names.map((name) => name.replace(/pack-[0-9a-f]{40}/, "pack")))].sort();
 }
 
-/** A git that kills whoever calls it for the n-th time, and does its work all the same. */
+/** A git that kills whoever calls it for the n-th time, also where several are called at once, and does its work all the same. */
 function killingGit(n: number): string {
   const [path, count] = [join(server.folder.path, "git"), join(server.folder.path, "calls")];
   rmSync(count, { force: true });
   const script = `#!/bin/sh
-echo >>"${count}"
-[ $(wc -l <"${count}") -eq ${n} ] && kill -9 $PPID
+echo $$ >>"${count}"
+[ "$(sed -n ${n}p "${count}")" = $$ ] && kill -9 $PPID
 exec "${gitPath}" "$@"
 `;
   writeFileSync(path, script, { mode: 0o755 });
