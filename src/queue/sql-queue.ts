@@ -3,7 +3,7 @@ import { z } from "zod";
 import type { TrajectoryEntry } from "../agent/trajectory.ts";
 import { AppError } from "../errors.ts";
 import { claimNext } from "./claim.ts";
-import type { Database, Parameters, Run } from "./database.ts";
+import type { Database, Parameters, Result, Run } from "./database.ts";
 import { inPortions } from "./in-portions.ts";
 import {
   type ClaimedJob,
@@ -176,7 +176,7 @@ export class SqlQueue implements Queue {
     let rows = (await run(statements.purgeSpending, { day: dayOf(before) })).changes;
     for (const purge of ["purgeNotes", "purgeCreations"] as const)
       rows += (await run(statements[purge], { before })).changes;
-    rows += await inPortions(() => run(statements.purgeDeliveries, { before }));
+    rows += await inPortions(() => this.#alone(statements.purgeDeliveries, { before }));
     return rows + (await this.#deleteJobs("purgeEntries", "purgeJobs", { before }));
   }
 
@@ -190,12 +190,15 @@ export class SqlQueue implements Queue {
     jobs: "purgeJobs" | "forgetJobs",
     which: Parameters,
   ): Promise<number> {
-    const { run } = this.#database;
     return inPortions(async () => {
-      await inPortions(() => run(statements[entries], which));
-      // Nobody may be replacing the task of a waiting one at that moment.
-      return this.#database.transaction((alone) => alone(statements[jobs], which));
+      await inPortions(() => this.#alone(statements[entries], which));
+      return this.#alone(statements[jobs], which);
     });
+  }
+
+  /** While nobody replaces the task of a waiting job, and no other process deletes the same rows in another order. */
+  #alone(sql: string, parameters: Parameters): Promise<Result> {
+    return this.#database.transaction((run) => run(sql, parameters));
   }
 
   /** Adds the job, or lets it take the place of the waiting one of its key, whose id and trajectory stay. */

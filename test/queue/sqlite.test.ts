@@ -79,12 +79,16 @@ describe("the SQLite queue's file", () => {
       database.exec(`PRAGMA user_version = ${version}`);
       const { task, serialKey } = reviewJob(1);
       if (version > 0) {
-        database
-          .prepare(
-            `INSERT INTO job (id, task, serial_key, coalesces, priority, state, run_after, created_at)
-             VALUES ('old', :task, :serialKey, 1, 0, 'waiting', 0, 0)`,
-          )
-          .run({ task: JSON.stringify(task), serialKey });
+        const add = database.prepare(
+          `INSERT INTO job (id, task, serial_key, coalesces, priority, state, run_after, created_at)
+           VALUES (:id, :task, :serialKey, 1, 0, :state, 0, 0)`,
+        );
+        const old = { task: JSON.stringify(task), serialKey };
+        add.run({ ...old, id: "old", state: "waiting" });
+        add.run({ ...old, id: "ended", state: "done" });
+        database.exec(
+          `INSERT INTO trajectory (job_id, fence, entry, created_at) VALUES ('ended', 1, '{}', 0)`,
+        );
       }
       database.close();
       const { queue, spending } = openSqliteStores(place);
@@ -93,6 +97,9 @@ describe("the SQLite queue's file", () => {
       const id = await queue.enqueue(reviewJob(1, { headSha: "b".repeat(40) }));
       expect(id === "old").toBe(version > 0);
       expect(await queue.claim("worker", 1_000)).toMatchObject({ id, task: { headSha: "b".repeat(40) } });
+      expect(await queue.trajectory("ended")).toHaveLength(version > 0 ? 1 : 0);
+      await queue.forget(1, null);
+      expect(await queue.trajectory("ended")).toEqual([]);
       await queue.close();
     }
   });
