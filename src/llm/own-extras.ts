@@ -15,10 +15,9 @@ export function withOwnExtras(model: Probed, key: string): Probed {
 
 const sign = (given: Extras, key: string): Extras => ({ of: key, given });
 
-/** Extras without a sign are of a record that an older version wrote; the endpoint says itself if it does not want them. */
+/** Extras without a sign are of a record that an older version wrote: nobody knows whose they are, and so nobody gets them. */
 function own(extras: Extras | undefined, key: string): Extras | undefined {
-  if (!extras || !isObject(extras.given) || typeof extras.of !== "string") return extras;
-  return extras.of === key ? extras.given : undefined;
+  return extras?.of === key && isObject(extras.given) ? extras.given : undefined;
 }
 
 function signed(turn: ModelTurn, key: string): ModelTurn {
