@@ -2,7 +2,7 @@ import { errorLine } from "../../errors.ts";
 import type { AppApi, Installation, KnownPage } from "../../github/app-client.ts";
 import type { Outcome } from "../../queue/job.ts";
 import type { Notes } from "../../queue/notes.ts";
-import { isRefusal } from "../attempts.ts";
+import { isRefusal, isUnanswered } from "../attempts.ts";
 import type { JobLog } from "../job-dependencies.ts";
 import { purgeJob, reconcileJob } from "../new-jobs.ts";
 import type { Upkeep } from "../upkeep.ts";
@@ -30,7 +30,7 @@ export async function reconcileApp({ upkeep, signal, log, now }: ReconcileOption
     memory.deliveries = deliveries;
     return writeAppMemory(notes, memory);
   };
-  const taken = await unlessRefused("failed deliveries", log, () =>
+  const taken = await ifShown("failed deliveries", log, () =>
     takeUpDeliveries(memory, { api, upkeep, signal, log, keep }),
   );
   const { pages, gone } = await readInstallations(memory.installations, api);
@@ -61,12 +61,12 @@ async function readInstallations(known: readonly KnownPage<Installation>[], api:
   return { pages, gone };
 }
 
-/** An App whose webhook is switched off has no deliveries, and still has pull requests. */
-async function unlessRefused<T>(what: string, log: JobLog, look: () => Promise<T>): Promise<T | undefined> {
+/** An App whose webhook is switched off has no deliveries, and still has pull requests; so has one whose list is out of order. */
+async function ifShown<T>(what: string, log: JobLog, look: () => Promise<T>): Promise<T | undefined> {
   try {
     return await look();
   } catch (error) {
-    if (!isRefusal(error)) throw error;
+    if (!isRefusal(error) && !isUnanswered(error)) throw error;
     log.warn({ err: error }, `GitHub does not show ${what}: ${errorLine(error)}`);
     return undefined;
   }

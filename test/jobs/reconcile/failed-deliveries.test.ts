@@ -105,6 +105,17 @@ describe("a delivery that failed", () => {
     expect(app.asked.filter((one) => one.startsWith("payload"))).toHaveLength(3);
   });
 
+  it("is taken up later where GitHub cannot list any, and the installations are looked at", async () => {
+    app.install(1, start - 100 * hour, app.repository(7, app.pull(start)));
+    app.attempt("d1", start + 1, false, [asked(11, 5)]);
+    app.fault = { question: "deliveries", error: broken };
+    await app.reconcile();
+    expect(await app.missed()).toEqual([1]);
+    app.fault = undefined;
+    await app.reconcile();
+    expect(await app.missed()).toEqual([11]);
+  });
+
   it("is left for the next run where GitHub cannot give the payload of any", async () => {
     for (let n = 1; n <= 9; n++) app.attempt(`d${n}`, start + n * hour, false, [asked(n, n)]);
     app.fault = { question: "payload", error: broken };
@@ -149,7 +160,7 @@ describe("older than the database", () => {
   it("stays told apart when the first run breaks off", async () => {
     app.attempt("d1", app.time - 2, false, [asked(1, 5)]);
     app.seen.add(5);
-    app.fault = { question: "deliveries", error: broken };
+    app.fault = { question: "installations", error: broken };
     await expect(app.reconcile()).rejects.toThrow();
     app.fault = undefined;
     app.time += hour;
