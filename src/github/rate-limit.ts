@@ -54,8 +54,8 @@ export function spentBudget(headers: Headers, now: number): RateLimit | undefine
   // Both times are GitHub's where it tells its own, so a wrong clock here does not matter.
   const theirs = Date.parse(String(headers.date ?? ""));
   const reference = Number.isNaN(theirs) ? now : theirs;
-  const waitMs = Math.max(0, reset * 1_000 - reference) + resetMarginMs;
-  return { waitMs: Math.min(waitMs, longestHoldMs), stops: resource === "core" ? "everything" : "graphql" };
+  const leftMs = Math.min(Math.max(0, reset * 1_000 - reference), longestHoldMs);
+  return { waitMs: leftMs + resetMarginMs, stops: resource === "core" ? "everything" : "graphql" };
 }
 
 /** What an answer says of the limit that it counts against. */
