@@ -1,7 +1,11 @@
+import { AppError } from "../errors.ts";
 import { type Checkout, checkout } from "../git/checkout.ts";
-import type { Disk } from "../git/disk/disk.ts";
+import { type Disk, OverLimit } from "../git/disk/disk.ts";
+import { DISK_FULL_REMEDY } from "../git/disk/full.ts";
+import { isMirrored, removeRepository } from "../git/disk/remove-repository.ts";
 import type { Network } from "../git/git-environment.ts";
 import { Mirror } from "../git/mirror.ts";
+import type { RepositoryName } from "../git/mirror-folder.ts";
 import type { RepositoryRef } from "../queue/job.ts";
 import type { CheckoutRequest } from "./job-dependencies.ts";
 
@@ -23,10 +27,10 @@ export function createCheckoutPull(
   options: CheckoutPullOptions,
 ): (request: CheckoutRequest) => Promise<Checkout> {
   const { gitPath, dataFolder, host, webUrl, network, disk } = options;
-  return async ({ repository, pull, head, base, baseRef, signal }) => {
+  const make = ({ repository, pull, head, base, baseRef, signal }: CheckoutRequest) => {
     const { owner, name } = repository;
     const url = `${webUrl}/${owner}/${name}.git`;
-    const made = await disk.using(async () => {
+    return disk.using(async () => {
       const mirror = await Mirror.open(
         { gitPath, dataFolder, repository: { host, owner, name }, url, network },
         signal,
@@ -40,6 +44,10 @@ export function createCheckoutPull(
         signal,
       });
     });
+  };
+  return async (request) => {
+    const { owner, name } = request.repository;
+    const made = await anewIfTooLarge(dataFolder, { host, owner, name }, () => make(request));
     const release = async () => {
       await made.release();
       // Nobody waits for the room.
@@ -47,4 +55,31 @@ export function createCheckoutPull(
     };
     return { ...made, release };
   };
+}
+
+/**
+ * A mirror keeps what earlier pull requests needed, so it may be that alone which does not fit: then it is made once more,
+ * and holds what this one needs. What does not fit into an empty folder is refused, and not kept.
+ */
+async function anewIfTooLarge(
+  dataFolder: string,
+  repository: RepositoryName,
+  make: () => Promise<Checkout>,
+): Promise<Checkout> {
+  const hasMirror = await isMirrored(dataFolder, repository);
+  try {
+    return await make();
+  } catch (error) {
+    if (!(error instanceof OverLimit)) throw error;
+    const isRemoved = await removeRepository(dataFolder, repository);
+    if (!hasMirror) throw error;
+    if (isRemoved) return await anewIfTooLarge(dataFolder, repository, make);
+    throw new AppError(
+      "disk_full",
+      "The mirror has grown too large and is in use, so it cannot be made anew",
+      {
+        ...{ retryable: true, remedy: DISK_FULL_REMEDY, cause: error },
+      },
+    );
+  }
 }

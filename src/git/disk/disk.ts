@@ -30,6 +30,9 @@ export interface Need {
   newBytes: number;
 }
 
+/** A checkout and its mirror take more than all may take together. */
+export class OverLimit extends AppError {}
+
 const HOUR_MS = 3_600_000;
 const UNUSED_MS = 30 * 24 * HOUR_MS;
 
@@ -115,7 +118,7 @@ export class Disk {
     if (totalBytes > limitBytes) {
       const message = `The repository takes ${inWords(totalBytes)} with one checkout, more than all may take together`;
       const remedy = `Set HUNKWISE_DISK_LIMIT_GB, which is ${limitBytes / 1e9} now, to more`;
-      throw new AppError("too_large", message, { remedy });
+      throw new OverLimit("too_large", message, { remedy });
     }
     this.#estimate += totalBytes;
     const hasRoom = async () => (await this.#free()).freeBytes >= newBytes;

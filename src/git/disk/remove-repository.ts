@@ -1,6 +1,6 @@
 import { rmdir } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
-import type { RepositoryName } from "../mirror-folder.ts";
+import { mirrorIdOf, type RepositoryName } from "../mirror-folder.ts";
 import { type PidLock, tryLock } from "../pid-lock.ts";
 import { arranging } from "./arranging.ts";
 import { mirrorLock, placesOf, type RepositoryPlaces, slotLock, slotsIn } from "./places.ts";
@@ -15,6 +15,11 @@ export async function removeRepository(dataFolder: string, repository: Repositor
   const removed = await setRepositoryAside(folder, placesOf(folder, repository));
   await emptyTrash(folder);
   return removed;
+}
+
+/** Whether there is a mirror of a repository, of which it then holds something already. */
+export async function isMirrored(dataFolder: string, repository: RepositoryName): Promise<boolean> {
+  return (await mirrorIdOf(placesOf(dataFolder, repository).gitDir)) !== undefined;
 }
 
 /** Takes a repository's folders away in one go, unless they are used; the trash then holds them. */

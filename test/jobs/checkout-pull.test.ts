@@ -1,0 +1,47 @@
+import { randomBytes } from "node:crypto";
+import { readdirSync } from "node:fs";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { Disk } from "../../src/git/disk/disk.ts";
+import { createCheckoutPull } from "../../src/jobs/checkout-pull.ts";
+import { gitPath } from "../support/git-repo.ts";
+import { PullRequestServer } from "../support/pull-request-server.ts";
+
+const MB = 1_000_000;
+let server: PullRequestServer;
+let base: string;
+beforeEach(async () => {
+  server = await PullRequestServer.start();
+  ({ base } = server.publish());
+});
+afterEach(() => server[Symbol.asyncDispose]());
+
+const log = { info() {}, warn: ({ err }: { err?: unknown }) => expect(err).toBeUndefined() };
+function pulls(limitBytes: number) {
+  const { dataFolder, http } = server;
+  const checkOut = createCheckoutPull({
+    ...{ gitPath, dataFolder, host: "github.test", webUrl: http.origin, network: { allowHttp: true } },
+    disk: new Disk({ dataFolder, limitBytes, log }),
+    authorization: async () => "Basic none",
+  });
+  const repository = { installation: 1, id: 1, owner: "octo", name: "app" };
+  const signal = new AbortController().signal;
+  return (head: string) => checkOut({ repository, pull: 1, head, base, baseRef: "main", signal });
+}
+/** Changes the one large file. */
+const change = (bytes: number) => server.commit([["large", randomBytes(bytes)]]);
+
+describe("a repository whose mirror has grown until a checkout no longer fits within the limit", () => {
+  it("is mirrored anew, without what earlier pull requests needed", async () => {
+    const checkOut = pulls(8 * MB);
+    for (let push = 0; push < 4; push++) await (await checkOut(change(3 * MB))).release();
+  });
+
+  it("is refused when it does not fit all the same, and nothing of it is kept", async () => {
+    const checkOut = pulls(8 * MB);
+    await (await checkOut(change(1 * MB))).release();
+    await expect(checkOut(change(5 * MB))).rejects.toMatchObject({ code: "too_large", retryable: false });
+    expect(readdirSync(join(server.dataFolder, "mirrors"))).toEqual([]);
+    expect(readdirSync(join(server.dataFolder, "checkouts"))).toEqual([]);
+  });
+});
