@@ -38,7 +38,10 @@ const routes = {
 } as const;
 type Step = keyof typeof routes;
 
-/** Long waits that GitHub asks for pass in `npm run test:long` alone; test/github and test/jobs have them with their own clocks. */
+/**
+ * A fault that passes is played at every call of a review in fault-at-k.test.ts, and at every write in test/reporters: here, one
+ * kind of write at a time, in `npm run test:long` alone. `npm test` plays what does not pass, and the death of a process.
+ */
 const long = process.env.HUNKWISE_LONG === "1";
 
 // They wait more than they work.
@@ -97,10 +100,7 @@ const kinds: [name: string, kind: () => FaultKind, steps: readonly Step[]][] = [
   ],
   ["meets a stale token", () => answer(401), ["the review"]],
 ];
-/** Each fault at all of its steps of one review; each step by itself in `npm run test:long`, and in test/reporters. */
-const cases = kinds.flatMap(([what, kind, steps]) =>
-  (long ? steps.map((step) => [step]) : [steps]).map((at) => ({ what, kind, steps: at })),
-);
+const cases = kinds.flatMap(([what, kind, steps]) => steps.map((step) => ({ what, kind, step })));
 
 // Before the others: a dead server's job is taken up half a minute later, and they can use that time.
 describe.concurrent("a review survives", patient, () => {
@@ -112,17 +112,21 @@ describe.concurrent("a review survives", patient, () => {
     summaries: pull.comments.filter(({ via }) => via === app).length,
   });
 
-  it("the death of the server right after GitHub stored it: the next one posts the rest, and asks no model", async () => {
-    await using app = await start(() => findings);
-    await app.send("opened");
-    await app.github.until(() => app.pull.reviews.length === 1, 60_000);
-    await app.killAndRestart();
-    await app.concluded();
+  // In `npm test` a server dies at twenty moments in kill.test.ts.
+  it.runIf(long)(
+    "the death of the server right after GitHub stored it: the next one posts the rest, and asks no model",
+    async () => {
+      await using app = await start(() => findings);
+      await app.send("opened");
+      await app.github.until(() => app.pull.reviews.length === 1, 60_000);
+      await app.killAndRestart();
+      await app.concluded();
 
-    expect(ours(app)).toEqual({ reviews: 1, comments: [0, 1, 2], summaries: 1 });
-    expect(app.repository.checkRuns).toMatchObject([{ conclusion: "neutral" }]);
-    expect(app.reviewRequests).toHaveLength(1);
-  });
+      expect(ours(app)).toEqual({ reviews: 1, comments: [0, 1, 2], summaries: 1 });
+      expect(app.repository.checkRuns).toMatchObject([{ conclusion: "neutral" }]);
+      expect(app.reviewRequests).toHaveLength(1);
+    },
+  );
 
   it("the death of its review process: it is tried again, in a new one", async () => {
     await using app = await start(async (_body, n) => {
@@ -150,16 +154,11 @@ function killReviewProcesses({ server }: AppUnderTest): void {
   for (const line of reviewing) process.kill(Number.parseInt(line, 10), "SIGKILL");
 }
 
-describe.concurrent("a review is published once, and whole, when", patient, () => {
-  it.each(cases)("$steps $what", async ({ what, kind, steps }) => {
-    const pull = await reviewed(
-      (one) => {
-        for (const step of steps) one.of.fault(routes[step], kind());
-      },
-      `${steps.join(", ")} ${what}`,
-    );
+describe.runIf(long).concurrent("a review is published once, and whole, when", patient, () => {
+  it.each(cases)("$step $what", async ({ what, kind, step }) => {
+    const pull = await reviewed((one) => one.of.fault(routes[step], kind()), `${step} ${what}`);
 
-    expect(pull.struck()).toHaveLength(steps.length);
+    expect(pull.struck()).toHaveLength(1);
     expectWhole(pull);
   });
 
