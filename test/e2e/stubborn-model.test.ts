@@ -3,6 +3,8 @@ import type { FakeScript } from "../support/fake-openai.ts";
 import { answers, type Case, onApp, patient, turn } from "./conformance-fixture.ts";
 import { onPull, type PullOptions } from "./on-pull.ts";
 
+const long = process.env.HUNKWISE_LONG === "1";
+
 const lines = (from: number, to: number) =>
   Array.from({ length: to - from + 1 }, (_, index) => `export const n${from + index} = ${from + index};`);
 const base = { "src/numbers.ts": `${lines(1, 60).join("\n")}\n` };
@@ -46,61 +48,42 @@ describe.concurrent("a model", patient, () => {
     base: { ...base, ".github/hunkwise.yml": `budget:\n  turns: ${most}\n` },
   });
 
-  it("that calls unknown tools and writes broken JSON is told so, and goes on", async () => {
+  it("that calls unknown tools, writes broken JSON, asks for paths outside the repository and reports what is not there is told so, and goes on", async () => {
+    const outside = ["../../etc/passwd", "/etc/passwd", ".git/config", "src/../../x", "src/number.ts"];
     const {
       requests,
       lines: commented,
+      bodies,
       check,
     } = await review([
       turn(
         { name: "run_shell", arguments: { command: "env" } },
         { name: "read_file_part", arguments: '{"file_path": "src/numbers.ts", "start_line":' },
         { name: "read_file_part", arguments: { path: "src/numbers.ts" } },
+        ...outside.map((file_path) => ({ name: "read_file_part", arguments: { file_path } })),
+        finding({ line: 55, quote: "export const n55 = 55;", title: "n55 is unused" }),
+        finding({ quote: "export const n30 = 99;" }),
       ),
       turn(finding(), finish),
     ]);
 
-    const [unknown, broken, wrongKey] = answers(requests.at(-1));
+    const [unknown, broken, wrongKey, ...others] = answers(requests[1]);
     expect(unknown).toMatch(/run_shell/);
     expect(unknown).toMatch(/read_file_part/);
     expect(broken).toMatch(/JSON/);
     expect(wrongKey).toMatch(/file_path/);
-    expect(commented).toEqual([30]);
-    expect(check?.conclusion).toBe("neutral");
-  });
 
-  it("that asks for paths outside the repository gets none of them", async () => {
-    const paths = ["../../etc/passwd", "/etc/passwd", ".git/config", "src/../../x", "src/number.ts"];
-    const { requests } = await review([
-      turn(...paths.map((file_path) => ({ name: "read_file_part", arguments: { file_path } }))),
-      turn(finish),
-    ]);
+    expect(others).toHaveLength(outside.length + 2);
+    expect(others.filter((text) => text.includes("root:") || text.includes("[core]"))).toEqual([]);
+    expect(others[outside.length - 1]).toContain("src/numbers.ts");
 
-    const texts = answers(requests.at(-1));
-    expect(texts).toHaveLength(paths.length);
-    expect(texts.filter((text) => text.includes("root:") || text.includes("[core]"))).toEqual([]);
-    expect(texts.at(-1)).toContain("src/numbers.ts");
-  });
-
-  it("that reports lines outside the diff has its finding on the file, and one that quotes what is not there is asked again", async () => {
-    const {
-      requests,
-      lines: commented,
-      bodies,
-    } = await review([
-      turn(
-        finding({ line: 55, quote: "export const n55 = 55;", title: "n55 is unused" }),
-        finding({ quote: "export const n30 = 99;" }),
-      ),
-      turn(finish),
-    ]);
-
-    const [outside, absent] = answers(requests.at(-1));
-    expect(outside).toContain("outside the diff");
+    const [outsideTheDiff, absent] = others.slice(outside.length);
+    expect(outsideTheDiff).toContain("outside the diff");
     expect(absent).toContain("does not stand in src/numbers.ts");
     expect(absent).toContain("30| export const n30 = 31;");
-    expect(commented).toEqual([undefined]);
-    expect(bodies[0]).toContain("n55 is unused");
+    expect(commented).toEqual([30, undefined]);
+    expect(bodies[1]).toContain("n55 is unused");
+    expect(check?.conclusion).toBe("neutral");
   });
 
   it("that makes the same call fifty times is stopped, and the summary says so", async () => {
@@ -163,15 +146,19 @@ describe.concurrent("a model", patient, () => {
     expect(check?.output.summary).toContain("4 of 4 hunks");
   });
 
-  it("that only ever finishes ends as an incomplete review where the limit of turns comes first", async () => {
-    const wide = `${Array.from({ length: 4_000 }, (_, index) => `export const wide${index} = "${"x".repeat(60)}";`).join("\n")}\n`;
-    const { summary, check } = await reviewWithin(32_000, () => turn(finish), {
-      ...turns(4),
-      head: { ...head, "src/wide.ts": wide },
-    });
+  // The same rule without a server: test/review/coverage-gate.test.ts.
+  it.runIf(long)(
+    "that only ever finishes ends as an incomplete review where the limit of turns comes first",
+    async () => {
+      const wide = `${Array.from({ length: 4_000 }, (_, index) => `export const wide${index} = "${"x".repeat(60)}";`).join("\n")}\n`;
+      const { summary, check } = await reviewWithin(32_000, () => turn(finish), {
+        ...turns(4),
+        head: { ...head, "src/wide.ts": wide },
+      });
 
-    expect(check?.conclusion).toBe("neutral");
-    expect(summary).toMatch(/1 of 2 hunks/);
-    expect(summary).not.toContain("no problems");
-  });
+      expect(check?.conclusion).toBe("neutral");
+      expect(summary).toMatch(/1 of 2 hunks/);
+      expect(summary).not.toContain("no problems");
+    },
+  );
 });
