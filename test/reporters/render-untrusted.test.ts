@@ -158,6 +158,9 @@ const pieces = fc.constantFrom(
 );
 const hostile = fc.array(pieces, { maxLength: 40 }).map((parts) => parts.join(""));
 
+/** Texts of each property. */
+const runs = process.env.HUNKWISE_LONG === "1" ? 10_000 : 400;
+
 describe("text of a model", () => {
   it("is harmless whatever it holds, and treating it twice changes nothing", () => {
     fc.assert(
@@ -166,7 +169,7 @@ describe("text of a model", () => {
         expectHarmless(written);
         expect(block(written)).toBe(written);
       }),
-      { numRuns: process.env.HUNKWISE_LONG ? 20_000 : 2_000 },
+      { numRuns: 2 * runs },
     );
   });
 
@@ -181,7 +184,7 @@ describe("text of a model", () => {
         expect(page).toMatch(/ z<\/strong><\/p>$/);
         expectHarmless(`x ${phrase} y`);
       }),
-      { numRuns: 1_500 },
+      { numRuns: runs },
     );
   });
 
@@ -192,7 +195,7 @@ describe("text of a model", () => {
         expect(Buffer.byteLength(written)).toBeLessThanOrEqual(bytes);
         expectHarmless(written);
       }),
-      { numRuns: 1_000 },
+      { numRuns: runs },
     );
   });
 
@@ -201,7 +204,7 @@ describe("text of a model", () => {
       fc.property(hostile, (text) => {
         expect(html(`a ${untrustedCode(text)} z`)).toMatch(/^<p>a <code>[^<]*<\/code> z<\/p>$/);
       }),
-      { numRuns: 1_000 },
+      { numRuns: runs },
     );
   });
 
@@ -252,7 +255,7 @@ describe("text of a model", () => {
         expect(block(`a \`x${text}x\` b`)).toBe(`a \`x${text}x\` b`);
         expect(block(`a\n\`\`\`ts\n${text}\n\`\`\`\nb`)).toBe(`a\n\`\`\`ts\n${text}\n\`\`\`\nb`);
       }),
-      { numRuns: 1_000 },
+      { numRuns: runs },
     );
   });
 
