@@ -104,6 +104,8 @@ const foldsOf = (markdown: string) =>
     /^<details><summary>(How this was checked|About this review|✅ Hunkwise|What was not read|Files skipped|Found)/gm,
   )?.length ?? 0;
 
+const long = process.env.HUNKWISE_LONG === "1";
+
 describe("the body of a comment", () => {
   // Cut at a tenth of what GitHub takes: to read all of that as Markdown takes seconds.
   it("is whole, wherever it was cut", () => {
@@ -115,7 +117,7 @@ describe("the body of a comment", () => {
         expectWhole(body, 1);
         expect(html(body)).toContain("<summary>How this was checked</summary>");
       }),
-      { numRuns: 40 },
+      { numRuns: long ? 200 : 15 },
     );
   });
 
@@ -232,7 +234,7 @@ describe("the body of the summary", () => {
         expect(html(body).trimEnd()).toMatch(/<!-- hunkwise:summary v2 [^<>]* -->$/);
         expectWhole(figures, foldsOf(figures));
       }),
-      { numRuns: 8 },
+      { numRuns: long ? 60 : 6 },
     );
   });
 
@@ -246,7 +248,7 @@ describe("the body of the summary", () => {
           expect(Buffer.byteLength(text)).toBeLessThanOrEqual(mostBodyBytes);
         expect(parseMarker(body)).toMatchObject({ kind: "summary" });
       }),
-      { numRuns: 25 },
+      { numRuns: long ? 100 : 12 },
     );
   });
 });
