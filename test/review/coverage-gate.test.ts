@@ -228,7 +228,7 @@ describe("the coverage of a review", () => {
           if (isComplete(result)) expect(seenIn(shown)).toBe(200);
         },
       ),
-      long ? { numRuns: 600 } : { numRuns: 30, seed: 20_260_104 },
+      long ? { numRuns: 600 } : { numRuns: 12, seed: 20_260_104 },
     );
   }, 600_000);
 });
