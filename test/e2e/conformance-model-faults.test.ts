@@ -3,6 +3,9 @@ import type { FakeScript } from "../support/fake-openai.ts";
 import { answers, type Case, finding, finish, numbers, patient, turn } from "./conformance-fixture.ts";
 import { onPull } from "./on-pull.ts";
 
+/** Each fault once; the others of its kind are played in test/llm, test/agent and stubborn-model.test.ts. */
+const long = process.env.HUNKWISE_LONG === "1";
+
 const path = "src/numbers.js";
 const base = { [path]: numbers(60) };
 const head = { [path]: numbers(60, { 24: "const n24 = 0;" }) };
@@ -24,10 +27,11 @@ function expectIncomplete(app: Case): void {
 }
 
 describe.concurrent("j: a model that answers 429 once", patient, () => {
-  it.for([
+  const cases = [
     ["is asked again after the two seconds that it names", { "retry-after": "2" }, 2_000],
     ["is asked again after a while where it names none", {}, 0],
-  ] as const)("%s", ([, headers, waitMs]) => {
+  ] as const;
+  it.for(long ? cases : cases.slice(0, 1))("%s", ([, headers, waitMs]) => {
     const askedAt: number[] = [];
     const script: FakeScript = (_body, n) => {
       askedAt.push(performance.now());
@@ -66,7 +70,7 @@ describe.concurrent("a model whose arguments are broken JSON", patient, () => {
       expectIncomplete(app);
     }));
 
-  it("k': always, in ever other words, ends as incomplete at the limit of turns", () =>
+  it.runIf(long)("k': always, in ever other words, ends as incomplete at the limit of turns", () =>
     onPull(
       {
         base: { ...base, ".github/hunkwise.yml": "budget:\n  turns: 8\n" },
@@ -80,9 +84,10 @@ describe.concurrent("a model whose arguments are broken JSON", patient, () => {
         expect(app.reviewRequests).toHaveLength(8);
         expectIncomplete(app);
       },
-    ));
+    ),
+  );
 
-  it("k': at the end alone keeps what it found, and says that it did not end", () =>
+  it.runIf(long)("k': at the end alone keeps what it found, and says that it did not end", () =>
     onPull(
       { base, head, script: (_body, n) => (n === 0 ? turn(wrong) : turn(broken(finish))) },
       async (app) => {
@@ -91,7 +96,8 @@ describe.concurrent("a model whose arguments are broken JSON", patient, () => {
         expect(app.end()).toEqual(delivered);
         expectIncomplete(app);
       },
-    ));
+    ),
+  );
 });
 
 describe.concurrent("a model that gives no usable answer", patient, () => {
