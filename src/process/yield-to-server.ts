@@ -1,8 +1,11 @@
 import { writeFileSync } from "node:fs";
 import { setPriority } from "node:os";
 
-/** Of 19, the lowest: a server that has work to do gets some nine tenths of a core, and an idle machine is used in full. */
-const NICENESS = 10;
+/**
+ * A third of what others get where all want the processor, and all of it where nobody does. At 10 it is a tenth: on a machine
+ * with other work, reviews then hardly begin and ripgrep runs into its time limit.
+ */
+const NICENESS = 5;
 
 /**
  * Lets a process that was just started, and whatever it starts, have the processor after the others: a webhook has to be

@@ -57,13 +57,13 @@ describe("a review process that was started before its review", () => {
     const pid = started.child.pid!;
     await new Promise((resolve) => started.child.once("message", resolve));
 
-    expect(getPriority(pid)).toBe(10);
+    expect(getPriority(pid)).toBe(5);
     if (process.platform !== "linux") return;
     const threads = readdirSync(`/proc/${pid}/task`);
     expect(threads.length).toBeGreaterThan(1);
-    expect(threads.map((thread) => getPriority(Number(thread)))).toEqual(threads.map(() => 10));
-    const session = await readFile(`/proc/${pid}/autogroup`, "utf8").catch(() => "nice 10");
-    expect(session).toContain("nice 10");
+    expect(threads.map((thread) => getPriority(Number(thread)))).toEqual(threads.map(() => 5));
+    const session = await readFile(`/proc/${pid}/autogroup`, "utf8").catch(() => "nice 5");
+    expect(session).toContain("nice 5");
   });
 
   it("ends when it is not needed after all", async () => {
