@@ -2,6 +2,8 @@ import { describe, expect, it } from "vitest";
 import { finding, finish, numbers, patient, turn } from "./conformance-fixture.ts";
 import { onPull } from "./on-pull.ts";
 
+const long = process.env.HUNKWISE_LONG === "1";
+
 const path = "src/numbers.js";
 
 describe.concurrent("a pull request that is larger than GitHub's API shows", patient, () => {
@@ -56,7 +58,8 @@ describe.concurrent("a pull request that is larger than GitHub's API shows", pat
       },
     ));
 
-  it("of 20 MB in which nothing was found is not praised", () =>
+  // What is incomplete is never green, whatever was found: test/reporters/conclusions.test.ts.
+  it.runIf(long)("of 20 MB in which nothing was found is not praised", () =>
     onPull(
       {
         base: { [path]: numbers(60) },
@@ -70,10 +73,12 @@ describe.concurrent("a pull request that is larger than GitHub's API shows", pat
         expect(app.summary()).toContain("data/rows.js");
         expect(app.summary()).not.toMatch(/no problems|✅/i);
       },
-    ));
+    ),
+  );
 });
 
-describe.concurrent("a pull request without a line to review", patient, () => {
+// In `npm test`, check-runs.test.ts plays a change of nothing but such files.
+describe.runIf(long).concurrent("a pull request without a line to review", patient, () => {
   it("is green, in one quiet line, and costs no model call", () =>
     onPull(
       {
