@@ -1,305 +1,196 @@
 import { readdirSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { describe, expect, it } from "vitest";
+import { beforeAll, describe, expect, it } from "vitest";
 import { fullName } from "../support/github-double/model.ts";
-import { answers, finding, finish, numbers, onApp, patient, turn } from "./conformance-fixture.ts";
+import { answers, type Case, finding, finish, numbers, patient, turn } from "./conformance-fixture.ts";
 import { onPull } from "./on-pull.ts";
 
-const path = "src/numbers.js";
-const base = { [path]: numbers(60) };
+const risky = ["  const parsed = JSON.parse(text);", "  return parsed.value;"];
+const crlf = (text: string) => text.replaceAll("\n", "\r\n");
+const oddNames = [
+  "src/a file.js",
+  'src/a "quoted" file.js',
+  "src/naïve/größe.js",
+  "src/数.js",
+  "src/50%#1?.js",
+  "src/[id](b).js",
+  "src/back\\slash.js",
+  "a/b/c.js",
+];
+const edited = (name: string) => numbers(60, { 24: `const ${name} = 0;` });
+const removed = numbers(60, { 18: ["const n18 = 0;", "const more = 1;"], 21: [] });
+const at = (path: string, line: number, quote: string, over: Record<string, unknown> = {}) =>
+  finding({ path, line, quote, title: `${path}:${line} is wrong`, ...over });
 
-describe.concurrent("a comment stands on the line that its finding means", patient, () => {
-  it("a: in a hunk of one line, `@@ -1 +1 @@`", () =>
-    onPull(
-      {
-        base: { [path]: "export const retries = 3;\n" },
-        head: { [path]: "export const retries = -1;\n" },
-        script: [turn(finding({ line: 1, quote: "export const retries = -1;" }), finish)],
-      },
-      async (app) => {
+/** One pull request with a file for each case: what the base has, what the change makes of it, and what the model says. */
+const base = {
+  "one.js": "export const retries = 3;\n",
+  "middle.js": numbers(60),
+  "two.js": numbers(60),
+  "three.js": numbers(60),
+  "near.js": numbers(60),
+  "left.js": numbers(60),
+  "right.js": numbers(60),
+  "old/a.js": numbers(60),
+  "old/b.js": numbers(70),
+  "shown.js": numbers(60),
+  "range.js": numbers(60),
+  "point.js": numbers(60),
+  "spaces.js": numbers(60),
+  "crlf.js": crlf(numbers(60)),
+  ...Object.fromEntries(oddNames.map((name) => [name, numbers(9)])),
+};
+const head = {
+  "one.js": "export const retries = -1;\n",
+  "middle.js": numbers(60, { 20: "const n20 = 0;", 24: "const n24 = 0;", 29: "const n29 = 0;" }),
+  "two.js": numbers(60, { 11: risky, 51: risky }),
+  "three.js": numbers(60, { 11: risky, 31: risky, 51: risky }),
+  "near.js": numbers(60, { 11: risky, 31: risky, 51: risky }),
+  "left.js": removed,
+  "right.js": removed,
+  "old/a.js": null,
+  "old/b.js": null,
+  "new/a.js": edited("a"),
+  "new/b.js": `${edited("b")}//\n`,
+  "shown.js": numbers(60, { 24: "const n24 = 0;" }),
+  "range.js": numbers(60, { 10: "const n10 = 0;", 24: "const n24 = 0;" }),
+  "point.js": numbers(60, { 24: "const n24 = 0;" }),
+  "spaces.js": numbers(60, { 24: ["if (n23) {", "\t\treturn  n23 ;", "}"] }),
+  "crlf.js": crlf(numbers(60, { 24: ["const n24 = 0;", "const more = 1;"] })),
+  ...Object.fromEntries(oddNames.map((name) => [name, numbers(9, { 5: "const n5 = 0;" })])),
+};
+const said = [
+  at("one.js", 1, "export const retries = -1;"),
+  at("middle.js", 24, "const n24 = 0;"),
+  at("two.js", 53, "return parsed.value;"),
+  at("three.js", 33, "return parsed.value;"),
+  at("three.js", 54, "return parsed.value;"),
+  // The number is off by three lines.
+  at("near.js", 36, "return parsed.value;"),
+  at("left.js", 21, "const n21 = 21;", { side: "LEFT" }),
+  at("right.js", 21, "const n21 = 21;", { side: "RIGHT" }),
+  at("new/a.js", 24, "const a = 0;"),
+  at("old/b.js", 24, "const b = 0;"),
+  at("shown.js", 26, "const n26 = 26;"),
+  at("range.js", 24, "const n24 = 0;", { start_line: 10, suggestion: "const n24 = 24;" }),
+  at("point.js", 24, "const n24 = 0;", { start_line: 24 }),
+  at("spaces.js", 20, "    return n23 ;  "),
+  at("crlf.js", 24, "const n24 = 0;"),
+  at("crlf.js", 25, "const n24 = 0;\nconst more = 1;", { start_line: 24, category: "test" }),
+  // Critical, for the summary links the twelve most severe.
+  ...oddNames.map((name, n) => at(name, 5, "const n5 = 0;", { title: `Case ${n}`, severity: "critical" })),
+];
+
+describe("a comment stands on the line that its finding means", patient, () => {
+  let app: Case;
+  beforeAll(
+    () =>
+      onPull({ base, head, script: [turn(...said, finish)] }, async (one) => {
+        app = one;
         await app.review();
+      }),
+    patient.timeout * 2,
+  );
 
-        expect(app.end()).toEqual({
-          reviews: 1,
-          comments: [`${path} RIGHT 1`],
-          summaries: 1,
-          check: "neutral",
-        });
-        expect(app.pull.reviewComments[0]?.anchor?.diffHunk).toMatch(/^@@ -1 \+1 @@\n/);
-      },
-    ));
+  /** Where the comments on a file stand: "RIGHT 24". */
+  const on = (path: string) =>
+    app
+      .end()
+      .comments.filter((place) => place.startsWith(`${path} `))
+      .map((place) => place.slice(path.length + 1));
+  const hunkOf = (path: string) =>
+    app.pull.reviewComments.find((comment) => comment.path === path)?.anchor?.diffHunk;
 
-  it("b: in the middle of a hunk, not on its last line", () =>
-    onPull(
-      {
-        base,
-        head: { [path]: numbers(60, { 20: "const n20 = 0;", 24: "const n24 = 0;", 29: "const n29 = 0;" }) },
-        script: [turn(finding({ line: 24, quote: "const n24 = 0;" }), finish)],
-      },
-      async (app) => {
-        await app.review();
+  it("all of them in one review", () => {
+    const { comments, ...rest } = app.end();
+    expect(comments).toHaveLength(said.length);
+    expect(rest).toEqual({ reviews: 1, summaries: 1, check: "neutral" });
+  });
 
-        expect(app.end()).toEqual({
-          reviews: 1,
-          comments: [`${path} RIGHT 24`],
-          summaries: 1,
-          check: "neutral",
-        });
-        // GitHub shows the hunk from its beginning to the line: one hunk began above, and this is its middle.
-        expect(app.pull.reviewComments[0]?.anchor?.diffHunk).toMatch(/^@@ -17,16 [\s\S]*\n\+const n24 = 0;$/);
-      },
-    ));
+  it("a: in a hunk of one line, `@@ -1 +1 @@`", () => {
+    expect(on("one.js")).toEqual(["RIGHT 1"]);
+    expect(hunkOf("one.js")).toMatch(/^@@ -1 \+1 @@\n/);
+  });
+
+  it("b: in the middle of a hunk, not on its last line", () => {
+    expect(on("middle.js")).toEqual(["RIGHT 24"]);
+    // GitHub shows the hunk from its beginning to the line: one hunk began above, and this is its middle.
+    expect(hunkOf("middle.js")).toMatch(/^@@ -17,16 [\s\S]*\n\+const n24 = 0;$/);
+  });
 
   it("d: on the piece of code that its number means, where two or three are the same", () => {
-    const risky = ["  const parsed = JSON.parse(text);", "  return parsed.value;"];
-    const at = (file: string, line: number) => finding({ path: file, line, quote: "return parsed.value;" });
-    return onPull(
-      {
-        base: { "two.js": numbers(60), "three.js": numbers(60), "near.js": numbers(60) },
-        head: {
-          "two.js": numbers(60, { 11: risky, 51: risky }),
-          "three.js": numbers(60, { 11: risky, 31: risky, 51: risky }),
-          "near.js": numbers(60, { 11: risky, 31: risky, 51: risky }),
-        },
-        // The last number is off by three lines.
-        script: [turn(at("two.js", 53), at("three.js", 33), at("three.js", 54), at("near.js", 36), finish)],
-      },
-      async (app) => {
-        await app.review();
-
-        expect(app.end()).toEqual({
-          reviews: 1,
-          comments: ["near.js RIGHT 33", "three.js RIGHT 33", "three.js RIGHT 54", "two.js RIGHT 53"],
-          summaries: 1,
-          check: "neutral",
-        });
-      },
-    );
+    expect(on("two.js")).toEqual(["RIGHT 53"]);
+    expect(on("three.js")).toEqual(["RIGHT 33", "RIGHT 54"]);
+    expect(on("near.js")).toEqual(["RIGHT 33"]);
   });
 
   it("g: on the old number of a removed line, side LEFT, whatever side the model says", () => {
-    const head = numbers(60, { 18: ["const n18 = 0;", "const more = 1;"], 21: [] });
-    const at = (file: string, side: string) =>
-      finding({ path: file, side, line: 21, quote: "const n21 = 21;", title: `${file} misses a line` });
-    return onPull(
-      {
-        base: { "left.js": numbers(60), "right.js": numbers(60) },
-        head: { "left.js": head, "right.js": head },
-        script: [turn(at("left.js", "LEFT"), at("right.js", "RIGHT"), finish)],
-      },
-      async (app) => {
-        await app.review();
-
-        expect(app.end()).toEqual({
-          reviews: 1,
-          comments: ["left.js LEFT 21", "right.js LEFT 21"],
-          summaries: 1,
-          check: "neutral",
-        });
-      },
-    );
+    expect(on("left.js")).toEqual(["LEFT 21"]);
+    expect(on("right.js")).toEqual(["LEFT 21"]);
   });
 
   it("h: under the new path of a file that was renamed and edited, whichever path the model says", () => {
-    const edited = (name: string) => numbers(60, { 24: `const ${name} = 0;` });
-    const at = (file: string, name: string) =>
-      finding({ path: file, line: 24, quote: `const ${name} = 0;`, title: `${name} is 0` });
-    return onPull(
-      {
-        base: { "old/a.js": numbers(60), "old/b.js": numbers(70) },
-        head: {
-          "old/a.js": null,
-          "old/b.js": null,
-          "new/a.js": edited("a"),
-          "new/b.js": `${edited("b")}//\n`,
-        },
-        script: [turn(at("new/a.js", "a"), at("old/b.js", "b"), finish)],
-      },
-      async (app) => {
-        await app.review();
-
-        expect(app.end()).toEqual({
-          reviews: 1,
-          comments: ["new/a.js RIGHT 24", "new/b.js RIGHT 24"],
-          summaries: 1,
-          check: "neutral",
-        });
-      },
-    );
+    expect(on("new/a.js")).toEqual(["RIGHT 24"]);
+    expect(on("new/b.js")).toEqual(["RIGHT 24"]);
   });
 
-  it("on an unchanged line that the diff shows", () =>
-    onPull(
-      {
-        base,
-        head: { [path]: numbers(60, { 24: "const n24 = 0;" }) },
-        script: [turn(finding({ line: 26, quote: "const n26 = 26;" }), finish)],
-      },
-      async (app) => {
-        await app.review();
+  it("on an unchanged line that the diff shows", () => {
+    expect(on("shown.js")).toEqual(["RIGHT 26"]);
+  });
 
-        expect(app.end()).toMatchObject({ reviews: 1, comments: [`${path} RIGHT 26`] });
-      },
-    ));
+  it("on the part of a range that lies in the hunk of its last line", () => {
+    expect(on("range.js")).toEqual(["RIGHT 21-24"]);
+    const body = app.bodies().find((text) => text.includes("range.js:24 is wrong"));
+    // Written for fifteen lines, it must not replace these four by a click.
+    expect(body).toContain("const n24 = 24;");
+    expect(body).not.toContain("```suggestion");
+  });
 
-  it("on the part of a range that lies in the hunk of its last line", () =>
-    onPull(
-      {
-        base,
-        head: { [path]: numbers(60, { 10: "const n10 = 0;", 24: "const n24 = 0;" }) },
-        script: [
-          turn(
-            finding({ start_line: 10, line: 24, quote: "const n24 = 0;", suggestion: "const n24 = 24;" }),
-            finish,
-          ),
-        ],
-      },
-      async (app) => {
-        await app.review();
+  it("as one line where a range begins where it ends", () => {
+    expect(on("point.js")).toEqual(["RIGHT 24"]);
+  });
 
-        expect(app.end()).toMatchObject({ reviews: 1, comments: [`${path} RIGHT 21-24`] });
-        // Written for fifteen lines, it must not replace these four by a click.
-        expect(app.bodies()[0]).toContain("const n24 = 24;");
-        expect(app.bodies()[0]).not.toContain("```suggestion");
-      },
-    ));
-
-  it("as one line where a range begins where it ends", () =>
-    onPull(
-      {
-        base,
-        head: { [path]: numbers(60, { 24: "const n24 = 0;" }) },
-        script: [turn(finding({ start_line: 24, line: 24, quote: "const n24 = 0;" }), finish)],
-      },
-      async (app) => {
-        await app.review();
-
-        expect(app.end()).toMatchObject({ reviews: 1, comments: [`${path} RIGHT 24`] });
-      },
-    ));
-
-  it("although the quote has other white space", () =>
-    onPull(
-      {
-        base,
-        head: { [path]: numbers(60, { 24: ["if (n23) {", "\t\treturn  n23 ;", "}"] }) },
-        script: [turn(finding({ line: 20, quote: "    return n23 ;  " }), finish)],
-      },
-      async (app) => {
-        await app.review();
-
-        expect(app.end()).toMatchObject({ reviews: 1, comments: [`${path} RIGHT 25`] });
-      },
-    ));
+  it("although the quote has other white space", () => {
+    expect(on("spaces.js")).toEqual(["RIGHT 25"]);
+  });
 
   it("in a file whose lines end with CR LF", () => {
-    const crlf = (text: string) => text.replaceAll("\n", "\r\n");
-    return onPull(
-      {
-        base: { [path]: crlf(numbers(60)) },
-        head: { [path]: crlf(numbers(60, { 24: ["const n24 = 0;", "const more = 1;"] })) },
-        script: [
-          turn(
-            finding({ line: 24, quote: "const n24 = 0;" }),
-            finding({ start_line: 24, line: 25, quote: "const n24 = 0;\nconst more = 1;", category: "test" }),
-            finish,
-          ),
-        ],
-      },
-      async (app) => {
-        await app.review();
-
-        expect(app.end()).toMatchObject({
-          reviews: 1,
-          comments: [`${path} RIGHT 24`, `${path} RIGHT 24-25`],
-        });
-      },
-    );
+    expect(on("crlf.js")).toEqual(["RIGHT 24", "RIGHT 24-25"]);
   });
 
-  const oddNames = [
-    "src/a file.js",
-    'src/a "quoted" file.js',
-    "src/naïve/größe.js",
-    "src/数.js",
-    "src/50%#1?.js",
-    "src/[id](b).js",
-    "src/back\\slash.js",
-    "a/b/c.js",
-  ];
-  it("in files with blanks, quotes, other alphabets and signs of URLs in their names, all linked", () =>
-    onPull(
-      {
-        base: Object.fromEntries(oddNames.map((name) => [name, numbers(9)])),
-        head: Object.fromEntries(oddNames.map((name) => [name, numbers(9, { 5: "const n5 = 0;" })])),
-        script: [
-          turn(
-            ...oddNames.map((name, n) =>
-              finding({ path: name, line: 5, quote: "const n5 = 0;", title: `Case ${n} is wrong` }),
-            ),
-            finish,
-          ),
-        ],
-      },
-      async (app) => {
-        await app.review();
-
-        const { comments, ...rest } = app.end();
-        expect(rest).toEqual({ reviews: 1, summaries: 1, check: "neutral" });
-        expect(comments.toSorted()).toEqual(oddNames.map((name) => `${name} RIGHT 5`).toSorted());
-        const page = `${app.github.url}/${fullName(app.repository)}/blob/${app.pull.heads[0]}/`;
-        const links = [...app.summary().matchAll(/\]\(([^)\s]+)#L5\)/g)].map(([, link = ""]) => link);
-        expect(links.map((link) => decodeURIComponent(link.replace(page, ""))).toSorted()).toEqual(
-          oddNames.toSorted(),
-        );
-        expect(links.every((link) => !/[#?"\\ ]/.test(link))).toBe(true);
-      },
-    ));
+  it("in files with blanks, quotes, other alphabets and signs of URLs in their names, all linked", () => {
+    const { comments } = app.end();
+    expect(oddNames.filter((name) => !comments.includes(`${name} RIGHT 5`))).toEqual([]);
+    const page = `${app.github.url}/${fullName(app.repository)}/blob/${app.pull.heads[0]}/`;
+    const links = [...app.summary().matchAll(/\]\(([^)\s]+)#L5\)/g)].map(([, link = ""]) => link);
+    expect(links.map((link) => decodeURIComponent(link.replace(page, ""))).toSorted()).toEqual(
+      oddNames.toSorted(),
+    );
+    expect(links.every((link) => !/[#?"\\ ]/.test(link))).toBe(true);
+  });
 });
 
-describe.concurrent("m: an absolute path from the model", patient, () => {
-  const head = { [path]: numbers(60, { 24: "const n24 = 0;" }) };
-  const absolute = (given: string) => finding({ path: given, line: 24, quote: "const n24 = 0;" });
+describe("m: an absolute path from the model", patient, () => {
+  const path = "src/absolute.js";
+  const read = (given: string) => ({ name: "read_file_part", arguments: { file_path: given } });
+  const absolute = (given: string, line: number) => at(given, line, `const n${line} = 0;`);
 
-  it("that is not the checkout's is answered with the way to write it, and the comment lands", () => {
-    const read = (given: string) => ({ name: "read_file_part", arguments: { file_path: given } });
-    const given = [`/${path}`, `/workspace/${path}`];
+  it("that is not the checkout's is answered with the way to write it, and the checkout's own is taken at once", () => {
+    let folder = "";
+    const foreign = [`/${path}`, `/workspace/${path}`];
     return onPull(
       {
-        base,
-        head,
-        script: [
-          turn(...given.map(read), ...given.map(absolute), finish),
-          turn(read(path), absolute(path), finish),
-        ],
-      },
-      async (app) => {
-        await app.review();
-
-        const refusals = answers(app.reviewRequests.at(-1)?.body).slice(0, 4);
-        expect(refusals.filter((text) => /relative to its root/.test(text))).toHaveLength(4);
-        expect(app.end()).toEqual({
-          reviews: 1,
-          comments: [`${path} RIGHT 24`],
-          summaries: 1,
-          check: "neutral",
-        });
-      },
-    );
-  });
-
-  it("that is the checkout's own is taken at once", () => {
-    let folder = "";
-    return onApp(
-      {
-        base,
-        head,
-        script: () => {
-          const given = checkoutOf(folder, path);
+        base: { [path]: numbers(60) },
+        head: { [path]: numbers(60, { 24: "const n24 = 0;", 40: "const n40 = 0;" }) },
+        script: (_body, n) => {
+          if (n > 0) return turn(read(path), absolute(path, 24), finish);
+          const own = checkoutOf(folder, path);
           return turn(
-            { name: "read_file_part", arguments: { file_path: given } },
-            absolute(given),
-            { name: "search_in_files", arguments: { pattern: "n24", path: dirname(given) } },
+            ...foreign.map(read),
+            ...foreign.map((given) => absolute(given, 24)),
+            read(own),
+            absolute(own, 40),
+            { name: "search_in_files", arguments: { pattern: "n24", path: dirname(own) } },
             finish,
           );
         },
@@ -308,10 +199,15 @@ describe.concurrent("m: an absolute path from the model", patient, () => {
         folder = app.dataFolder;
         await app.review();
 
-        expect(app.reviewRequests).toHaveLength(1);
+        const answered = answers(app.reviewRequests[1]?.body);
+        expect(answered.map((text) => /relative to its root/.test(text)).slice(0, 7)).toEqual([
+          ...[true, true, true, true],
+          ...[false, false, false],
+        ]);
+        expect(app.reviewRequests).toHaveLength(2);
         expect(app.end()).toEqual({
           reviews: 1,
-          comments: [`${path} RIGHT 24`],
+          comments: [`${path} RIGHT 24`, `${path} RIGHT 40`],
           summaries: 1,
           check: "neutral",
         });
@@ -320,7 +216,7 @@ describe.concurrent("m: an absolute path from the model", patient, () => {
   });
 });
 
-/** Absolute path of a file of the only checkout below the data folder. */
+/** Absolute path of a file that one checkout alone below the data folder has. */
 function checkoutOf(dataFolder: string, file: string): string {
   const found = readdirSync(dataFolder, { recursive: true, encoding: "utf8" }).find((one) =>
     one.endsWith(`/${file}`),
