@@ -45,7 +45,10 @@ describe("a push while the head before it is reviewed", patient, () => {
           check: "neutral",
         });
         expect(app.bodies().join()).not.toContain("A stale word");
-        expect(app.repository.checkRuns.map(({ status }) => status)).toEqual(["completed", "completed"]);
+        expect(app.repository.checkRuns.map(({ conclusion }) => conclusion)).toEqual([
+          "cancelled",
+          "neutral",
+        ]);
       },
     );
   });
