@@ -10,14 +10,16 @@ import {
 import { type Case, caseOf } from "./conformance-fixture.ts";
 import { type SharedApp, startSharedApp } from "./shared-app.ts";
 
+type Resolution = "fixed" | "present" | "unsure";
+
 /** What a case on the shared App may choose: everything about its pull request, nothing about the server. */
 export type PullOptions = Pick<
   AppOptions,
   "base" | "head" | "author" | "draft" | "fork" | "permissions" | "title" | "body" | "labels"
 > & {
   script: FakeScript;
-  /** What the model says of an earlier finding whose code has changed. */
-  resolution?: "fixed" | "present" | "unsure";
+  /** What the model says of an earlier finding whose code has changed; `asked` holds the finding's title. */
+  resolution?: Resolution | ((asked: string) => Resolution);
   /** The model takes all that is put to it for restatements; it is told the branch in what it compares, or not asked. */
   same?: true;
 };
@@ -72,8 +74,9 @@ async function openCase(all: SharedApp, options: PullOptions): Promise<Case> {
   repository.git.git("branch", "-m", repository.defaultBranch, branch);
   repository.defaultBranch = branch;
   const { resolution, same } = options;
+  const stateOf = (asked: string) => (typeof resolution === "function" ? resolution(asked) : resolution);
   const agreeing = withAgreeingSceptic(script, {
-    ...(resolution ? { resolution: () => ({ state: resolution, reason: "The number is right now." }) } : {}),
+    resolution: (asked) => ({ state: stateOf(asked) ?? "present", reason: "The number is as it is now." }),
     ...(same ? { same: allPairs } : {}),
   });
   scripts.set(branch, agreeing.script);
