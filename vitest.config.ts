@@ -1,5 +1,6 @@
 import { join } from "node:path";
 import { defineConfig } from "vitest/config";
+import { BaseSequencer } from "vitest/node";
 
 // biome-ignore lint/style/noProcessEnv: the processes that run the tests inherit it; each of them loads the same code.
 process.env.NODE_COMPILE_CACHE ??= join(import.meta.dirname, "node_modules/.cache/vitest-compiled");
@@ -28,8 +29,31 @@ const pure = [
   "test/reporters/!(publish-over-http*).test.ts",
 ];
 
+/** Take a minute each, some in few lines; vitest takes the largest file for the longest where it remembers no earlier run. */
+const longest = [
+  "kill",
+  "fault-at-k",
+  "frozen-worker",
+  "reconcile",
+  "re-review",
+  "operating",
+  "superseded",
+].map((name) => `/test/e2e/${name}.test.ts`);
+
+class LongestFirst extends BaseSequencer {
+  override async sort(files: Parameters<BaseSequencer["sort"]>[0]) {
+    const place = ({ moduleId }: (typeof files)[number]) => {
+      const at = longest.findIndex((path) => moduleId.endsWith(path));
+      return at < 0 ? longest.length : at;
+    };
+    return (await super.sort(files)).toSorted((a, b) => place(a) - place(b));
+  }
+}
+
 export default defineConfig({
   test: {
+    // So that none of them is left to one worker at the end.
+    sequence: { sequencer: LongestFirst },
     testTimeout: 60_000,
     hookTimeout: 120_000,
     // Tests start real git, servers and child processes, and the end-to-end ones also wait for the writes that the App spaces
