@@ -22,6 +22,7 @@ const CandidateRow = z.object({
   fence: z.int(),
   delivery_id: z.string().nullable(),
   created_at: z.int(),
+  started_at: z.int().nullable(),
 });
 
 /** Takes the job whose turn it is, within a transaction; undefined when none may run. */
@@ -54,7 +55,8 @@ async function takeFrom(run: Run, group: Group, claim: Claim): Promise<ClaimedJo
     if (taken.changes === 0) continue;
     await run(statements.countClaim, { installation: group.installation });
     await run(statements.seeWaiting, { id });
-    return { id, task, attempt: attempts + 1, fence: fence + 1, deliveryId, createdAt };
+    const startedAt = row.started_at ?? now;
+    return { id, task, attempt: attempts + 1, fence: fence + 1, deliveryId, createdAt, startedAt };
   }
 }
 

@@ -142,6 +142,8 @@ export interface ClaimedJob {
   deliveryId: string | null;
   /** When the job was stored, in milliseconds since 1970. */
   createdAt: number;
+  /** When its present task was first begun, by this claim or an earlier one; what is an outage goes by that. */
+  startedAt: number;
 }
 
 /** A head that came for a job's key after the job was claimed. */

@@ -16,7 +16,7 @@ export interface NextTry {
 
 const hour = 3_600_000;
 /**
- * Faults that no attempt of ours can be blamed for, and for how long after a job was made they count none: of GitHub
+ * Faults that no attempt of ours can be blamed for, and for how long after a job was begun they count none: of GitHub
  * or the way to it, of a full disk or a database that is away for a day, then somebody has to look; of a model that is left
  * alone for an hour, for people wait for its word.
  */
@@ -45,7 +45,9 @@ export function nextTry(job: ClaimedJob, error: unknown, clock: Clock): NextTry 
 
 export function isOutage(error: unknown, job: ClaimedJob, { now }: Clock): boolean {
   if (!(error instanceof AppError) || !error.retryable) return false;
-  return now() - job.createdAt < (outagePatienceMs[error.code] ?? 0);
+  const patienceMs = outagePatienceMs[error.code];
+  // Another machine's clock may have set the beginning, and be ahead of this one.
+  return patienceMs !== undefined && now() - job.startedAt < patienceMs;
 }
 
 /** About a minute: an outage ends some time, and nobody wants all jobs back in the same second. */

@@ -33,6 +33,7 @@ export const postgresMigrations: readonly string[] = [
     joins_since    BIGINT,
     has_new_head   BIGINT NOT NULL DEFAULT 0,
     created_at     BIGINT NOT NULL,
+    started_at     BIGINT,
     ended_at       BIGINT,
     outcome        TEXT,
     reason         TEXT

@@ -69,6 +69,8 @@ export const sqliteMigrations: readonly string[] = [
   ALTER TABLE job ADD COLUMN installation INTEGER NOT NULL DEFAULT 0;
   ALTER TABLE job ADD COLUMN repository INTEGER;
   ALTER TABLE job ADD COLUMN head TEXT;
+  -- When the present task was first claimed.
+  ALTER TABLE job ADD COLUMN started_at INTEGER;
   UPDATE job SET
     installation = coalesce(CAST(json_extract(task, '$.repository.installation') AS INTEGER), 0),
     repository = CAST(json_extract(task, '$.repository.id') AS INTEGER),

@@ -37,7 +37,7 @@ export const statements = {
     WHERE serial_key = :serialKey AND state = 'waiting' AND coalesces = 1`,
   // New news is a fresh start: its attempts count from zero, and an old back-off does not hold it up.
   renewWaiting: `UPDATE job SET task = :task, installation = :installation, repository = :repository, head = :head,
-      delivery_id = :deliveryId, attempts = 0, run_after = :runAfter, joins_since = :joinsSince,
+      delivery_id = :deliveryId, attempts = 0, started_at = NULL, run_after = :runAfter, joins_since = :joinsSince,
       priority = CASE WHEN priority < :priority THEN :priority ELSE priority END,
       has_new_head = CASE WHEN head IS DISTINCT FROM :head THEN 1 ELSE has_new_head END
     WHERE id = :id`,
@@ -52,11 +52,11 @@ export const statements = {
     WHERE running.jobs IS NULL OR running.jobs < :limit
     GROUP BY due.priority, due.installation
     ORDER BY due.priority DESC, coalesce(min(running.jobs), 0), coalesce(min(last_claim.number), 0), min(due.first)`,
-  nextOfGroup: `SELECT id, task, state, attempts, fence, delivery_id, created_at FROM job AS candidate
+  nextOfGroup: `SELECT id, task, state, attempts, fence, delivery_id, created_at, started_at FROM job AS candidate
     WHERE candidate.installation = :installation AND candidate.priority = :priority AND ${isDue} AND ${keyIsFree}
     ORDER BY candidate.seq LIMIT 1`,
   take: `UPDATE job SET state = 'active', worker = :worker, lease_until = :leaseUntil,
-      attempts = attempts + 1, fence = fence + 1
+      attempts = attempts + 1, fence = fence + 1, started_at = coalesce(started_at, :now)
     WHERE ${stillFree}`,
   countClaim: `INSERT INTO last_claim (installation, number)
     VALUES (:installation, (SELECT coalesce(max(number), 0) + 1 FROM last_claim))

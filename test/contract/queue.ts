@@ -52,6 +52,23 @@ export function describeQueue(name: string, create: () => StoresUnderTest): void
         expect(await claim()).toBeUndefined();
       });
 
+      it("tells when a job was first begun, and begins anew with a newer task", async () => {
+        await queue.enqueue(reviewJob(1));
+        const stored = time;
+        time += 3_600_000;
+        const begun = time;
+        const first = await claimed();
+        expect(first).toMatchObject({ createdAt: stored, startedAt: begun });
+        time += 1_000;
+        await queue.release(first, 0, "an outage");
+        const second = await claimed();
+        expect(second.startedAt).toBe(begun);
+        await queue.release(second, 0, "an outage");
+        await other.enqueue(reviewJob(1, { headSha: "b".repeat(40) }));
+        time += 1_000;
+        expect((await claimed()).startedAt).toBe(time);
+      });
+
       it("stores nothing for a delivery id it has seen, also through another connection", async () => {
         await queue.accept(delivery("d1"), [reviewJob(1)]);
         expect(await other.accept(delivery("d1"), [reviewJob(2)])).toBe(false);

@@ -17,7 +17,15 @@ const trigger = "event#7@main";
 const repository = { installation: 1, id: 2, owner: "octo", name: "shop" };
 const findings = [...many(2), ...onFile(1)];
 const job: ClaimedJob = {
-  ...{ id: "job", task: reviewJob(7).task, attempt: 1, fence: 1, deliveryId: null, createdAt: 0 },
+  ...{
+    id: "job",
+    task: reviewJob(7).task,
+    attempt: 1,
+    fence: 1,
+    deliveryId: null,
+    createdAt: 0,
+    startedAt: 0,
+  },
 };
 
 /** Before the fence is asked, as while it waits for GitHub's limits; between that and the request; and after its answer. */

@@ -197,5 +197,5 @@ export class Commanded {
 }
 
 const jobOf = (task: Task, attempt: number): ClaimedJob => ({
-  ...{ id: "job", task, attempt, fence: 1, deliveryId: null, createdAt: 0 },
+  ...{ id: "job", task, attempt, fence: 1, deliveryId: null, createdAt: 0, startedAt: 0 },
 });

@@ -116,7 +116,7 @@ export class RememberedApp implements AsyncDisposable {
   async run(task: Task): Promise<Outcome> {
     const job = { id: "job", task: task as ReconcileTask | PurgeTask, attempt: 1, fence: 1 };
     return keepUp(
-      { ...job, deliveryId: null, createdAt: this.time },
+      { ...job, deliveryId: null, createdAt: this.time, startedAt: this.time },
       { signal: new AbortController().signal },
       { upkeep: this.#upkeep(), now: () => this.time, log: silent },
     );
