@@ -68,6 +68,8 @@ export async function startKillableApp(env: Record<string, string> = {}): Promis
   });
   const { app } = all;
   let count = 0;
+  /** What the servers said that were killed: the last of them may have ended the job. */
+  let lastWords = "";
 
   async function review(moments: readonly Moment[]): Promise<Killed> {
     const title = `Killed ${++count}`;
@@ -86,13 +88,14 @@ export async function startKillableApp(env: Record<string, string> = {}): Promis
       await sleep(moment.thenMs);
       const left = below(app.server.process.pid);
       await app.kill();
+      lastWords += app.server.log();
       kills++;
       await app.restart();
       await until(() => stillRunning(left).length === 0);
     }
     onRequest = () => {};
     await pull.concluded();
-    await jobEnded(all, pull);
+    await until(() => saysEnded(lastWords + app.server.log(), pull));
     const asked =
       app.model?.requests.filter(({ body }) => JSON.stringify(body.messages).includes(title)) ?? [];
     expectOneReview(pull);
@@ -115,15 +118,9 @@ export async function startKillableApp(env: Record<string, string> = {}): Promis
 
 const stepsOf = ({ app }: SharedApp) => app.github.requests.length + (app.model?.requests.length ?? 0);
 
-/** The check run is concluded before the job is: a moment later nothing moves any more. */
-async function jobEnded(all: SharedApp, pull: PullOfCase): Promise<void> {
-  const about = `"pull":${pull.pull.number}`;
-  await until(() => {
-    const lines = all.app.server.log().split("\n");
-    const ended = lines.filter((line) => line.includes(about) && line.includes(pull.of.repository.name));
-    return ended.some((line) => line.includes("Job ended"));
-  });
-}
+/** The check run is concluded before the job is: only then nothing moves any more. */
+const saysEnded = (log: string, { of }: PullOfCase) =>
+  log.split("\n").some((line) => line.includes(`/${of.repository.name}"`) && line.includes("Job ended"));
 
 function expectOneReview(pull: PullOfCase): void {
   // A comment on a file brings a review of its own.
