@@ -78,7 +78,7 @@ export async function probeModel(
 }
 
 /** Below this a model has no room to explore: instructions, tools and one file of code fill it. In tokens. */
-export const SMALL_CONTEXT = 16_000;
+const SMALL_CONTEXT = 16_000;
 
 /** How to speak with a model that was found able to this. */
 export function protocolFor(

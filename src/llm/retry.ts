@@ -5,7 +5,7 @@ import { AppError } from "../errors.ts";
 const BASE_PAUSE_MS = 500;
 const MAX_PAUSE_MS = 20_000;
 /** A far side that asks for a longer pause is not waited for here: the job comes back later instead. */
-export const MAX_ASKED_PAUSE_MS = 90_000;
+const MAX_ASKED_PAUSE_MS = 90_000;
 /**
  * How long after the first try another one is begun. With tries of five minutes, one that hung is tried once more, and all is
  * over after eleven.

@@ -7,7 +7,7 @@ import type { Queue } from "./queue.ts";
 import { type Ending, type JobEnd, settle, workerStops } from "./settle-job.ts";
 import { jobFields, type WorkerLog } from "./worker-log.ts";
 
-export { jobFields, type WorkerLog } from "./worker-log.ts";
+export { jobFields } from "./worker-log.ts";
 
 /** What a handler gets beside its job. */
 export interface JobTools {

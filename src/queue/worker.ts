@@ -1,11 +1,12 @@
 import { errorLine } from "../errors.ts";
 import type { ClaimedJob, Outcome } from "./job.ts";
 import type { Queue } from "./queue.ts";
-import { type JobTools, type JobWatch, runJob, type WorkerLog } from "./run-job.ts";
+import { type JobTools, type JobWatch, runJob } from "./run-job.ts";
 import { sleepUnlessAborted } from "./sleep.ts";
+import type { WorkerLog } from "./worker-log.ts";
 import { isDeadWorker, ownWorkerName } from "./worker-name.ts";
 
-export type { JobTools, WorkerLog } from "./run-job.ts";
+export type { JobTools } from "./run-job.ts";
 
 export interface WorkerOptions {
   queue: Queue;

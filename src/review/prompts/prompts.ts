@@ -1,4 +1,3 @@
-import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 
@@ -27,11 +26,5 @@ export const comparePrompt = prompt("compare.md");
 /** Of the check whether an earlier finding is fixed. */
 export const recheckPrompt = prompt("recheck.md");
 
-/** Of whoever answers a person's question. It reviews nothing, so it is no part of the hash. */
+/** Of whoever answers a person's question. */
 export const answerPrompt = prompt("answer.md");
-
-/** Short hash of the instructions: two reviews with the same one were asked the same way. */
-export const promptVersion = createHash("sha256")
-  .update([systemPrompt, verifyPrompt, mergePrompt, comparePrompt, recheckPrompt].join("\0"))
-  .digest("hex")
-  .slice(0, 8);
