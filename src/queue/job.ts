@@ -106,8 +106,8 @@ export const installationOf = (task: Task): number =>
   "repository" in task ? task.repository.installation : (task.installation ?? 0);
 
 /**
- * How often a job is tried; an outage of GitHub does not count. A claim with a higher `attempt` is there to say that the job failed, not to try it again: its
- * last worker died and told nobody.
+ * How often a job is tried; an outage does not count (`next-try.ts`). A claim with a higher `attempt` is there to say that the
+ * job failed, not to try it again: its last worker died and told nobody.
  */
 export const maxAttempts = 5;
 

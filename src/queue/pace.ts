@@ -1,6 +1,6 @@
 /** GitHub's limits on what an App may write for one installation ("Rate limits for the REST API", secondary limits). */
 export interface PaceLimits {
-  /** Between the end of one write and the beginning of the next, in milliseconds. */
+  /** Between the end of one write and the beginning of the next in a process, between their beginnings otherwise, in milliseconds. */
   gapMs: number;
   /** Requests that create content in any 60 seconds. */
   creationsAMinute: number;

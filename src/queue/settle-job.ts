@@ -86,7 +86,7 @@ async function fail(job: ClaimedJob, error: unknown, how: Settlement): Promise<J
   const untold = await tellPeople(job, publicLine(error), how);
   if (untold !== undefined && stop.aborted) return handBack(job, how);
   if (isOutage(untold, job, how)) {
-    // Whoever waits for the check run must hear of it: the next claim does nothing but tell them.
+    // Whoever waits for the check run must hear of it: the next attempt ends in the same way, from the record, and tells them.
     await insist(() => queue.release(job, outageDelayMs(how), publicLine(error)));
     return "parked";
   }
