@@ -78,13 +78,14 @@ export async function openApp(
   });
   const { host, apiUrl, webUrl } = env.github;
   const requests = {
+    mintToken,
     userAgent: `hunkwise/${version}`,
     identity: async () => ({ id: credentials.id, slug: (await identity()).slug }),
     pacings,
     ...(metrics && { onRateLimit: metrics.rateLimit }),
   };
   const jobs = createJobHandler({
-    github: createGitHubAccess({ apiUrl, mintToken, ...requests }),
+    github: createGitHubAccess({ apiUrl, ...requests }),
     upkeep: openUpkeep({ env, credentials, stores, probot, ...requests }),
     checkout: createCheckoutPull({
       ...{ gitPath, dataFolder: env.dataDir, host, webUrl, network: networkOf(env), disk },

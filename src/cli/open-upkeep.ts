@@ -7,13 +7,14 @@ import type { Pacings } from "../jobs/pacings.ts";
 import type { Upkeep } from "../jobs/upkeep.ts";
 import type { Stores } from "../queue/stores.ts";
 import { decide, handlesEvent } from "../webhooks/decide.ts";
-import { appAuth, type createProbot, installationAuth } from "../webhooks/probot.ts";
+import { appAuth, type createProbot, type InstallationAuth } from "../webhooks/probot.ts";
 
 export interface UpkeepOptions {
   env: Env;
   credentials: AppCredentials;
   stores: Pick<Stores, "queue" | "notes">;
   probot: ReturnType<typeof createProbot>;
+  mintToken: InstallationAuth;
   userAgent: string;
   /** Who the App is. */
   identity: () => Promise<AppIdentity>;
@@ -23,12 +24,12 @@ export interface UpkeepOptions {
 
 /** Composes what reconciling and purging work with. */
 export function openUpkeep(options: UpkeepOptions): Upkeep {
-  const { env, credentials, stores, probot, userAgent, identity, pacings, onRateLimit } = options;
+  const { env, credentials, stores, probot, mintToken, userAgent, identity, pacings, onRateLimit } = options;
   const { host, apiUrl } = env.github;
   return {
     access: createAppAccess({
       ...{ apiUrl, userAgent, identity, pacings },
-      ...{ appToken: appAuth(probot), mintToken: installationAuth(probot) },
+      ...{ appToken: appAuth(probot), mintToken },
       ...(onRateLimit && { onRateLimit }),
     }),
     ...{ queue: stores.queue, notes: stores.notes },

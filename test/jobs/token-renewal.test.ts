@@ -29,17 +29,21 @@ const reference = () => ({
   ...{ installation: scenario.installation.id, id: scenario.repository.id },
   ...{ owner: "octo-org", name: "shop" },
 });
+const apiOf = (pull: number) => {
+  const { github, app } = scenario;
+  const access = createGitHubAccess({
+    ...{ apiUrl: github.apiUrl, userAgent: "test", mintToken },
+    identity: async () => app,
+  });
+  return access.pull(reference(), pull, new AbortController().signal);
+};
 const minted = () => scenario.github.requests.filter(({ path }) => path.endsWith("/access_tokens")).length;
 const refused = () => scenario.github.requests.filter(({ status }) => status === 401);
 
 describe("a job that takes longer than a token lives", () => {
   it("goes on with a fresh one before GitHub refuses the old one", async () => {
-    const { github, app, pull } = scenario;
-    const access = createGitHubAccess({
-      ...{ apiUrl: github.apiUrl, userAgent: "test", mintToken },
-      identity: async () => app,
-    });
-    const api = await access.pull(reference(), pull.number, new AbortController().signal);
+    const { pull } = scenario;
+    const api = await apiOf(pull.number);
     for (let elapsed = 0; elapsed < 150; elapsed += 10) {
       await api.permissionOf("octocat");
       pass(10 * minute);
@@ -51,12 +55,8 @@ describe("a job that takes longer than a token lives", () => {
   });
 
   it("is given one that no other was refused, where the old one was withdrawn", async () => {
-    const { github, app, pull } = scenario;
-    const access = createGitHubAccess({
-      ...{ apiUrl: github.apiUrl, userAgent: "test", mintToken },
-      identity: async () => app,
-    });
-    const api = await access.pull(reference(), pull.number, new AbortController().signal);
+    const { github, pull } = scenario;
+    const api = await apiOf(pull.number);
     await api.ownComments();
     github.state.expireTokens();
     // All of them find it out at once.

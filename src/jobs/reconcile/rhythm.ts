@@ -1,7 +1,7 @@
-import { setTimeout } from "node:timers/promises";
 import { errorLine } from "../../errors.ts";
 import type { Notes } from "../../queue/notes.ts";
 import type { Queue } from "../../queue/queue.ts";
+import { sleepUnlessAborted } from "../../queue/sleep.ts";
 import type { JobLog } from "../job-dependencies.ts";
 import { reconcileJob } from "../new-jobs.ts";
 import { lastRun } from "./reconcile-app.ts";
@@ -19,9 +19,6 @@ export interface RhythmOptions {
   /** Milliseconds since 1970. */
   now?: () => number;
 }
-
-const sleepUnlessAborted = (ms: number, signal: AbortSignal) =>
-  setTimeout(ms, undefined, { signal }).catch(() => {});
 
 /**
  * Has the App reconciled at the start of this process, for whatever happened while it was down; then every `everyMs` after the
