@@ -22,6 +22,5 @@ export function patientSpending(spending: Spending, options: PatientOptions): Sp
   return {
     charge: (by, usage, at) => ask(() => spending.charge(by, usage, at)),
     spentOn: (day, scope) => ask(() => spending.spentOn(day, scope)),
-    close: () => spending.close(),
   };
 }

@@ -21,7 +21,6 @@ export interface Spending {
   charge(by: Spender, usage: { tokens: number; costUsd: number | null }, at: number): Promise<void>;
   /** All that was charged on the day, by any process. */
   spentOn(day: string, scope: SpendingScope): Promise<Spent>;
-  close(): Promise<void>;
 }
 
 /** The calendar day (UTC) of a time in milliseconds since 1970, as "2026-11-22". */

@@ -28,7 +28,5 @@ export function createSpending(database: Database): Spending {
       const { tokens, cost } = Row.parse(rows[0]);
       return { tokens, costUsd: cost };
     },
-
-    close: () => database.close(),
   };
 }

@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { dayOf, type Spender, type Spending } from "../../src/queue/spending.ts";
+import type { Stores } from "../../src/queue/stores.ts";
 import type { StoresUnderTest } from "./stores.ts";
 
 const noon = Date.UTC(2026, 10, 22, 12);
@@ -10,6 +11,7 @@ const today = "2026-11-22";
 export function describeSpending(name: string, create: () => StoresUnderTest): void {
   describe(name, () => {
     let underTest: StoresUnderTest;
+    let stores: Stores[];
     let spending: Spending;
     let other: Spending;
     let time: number;
@@ -18,16 +20,21 @@ export function describeSpending(name: string, create: () => StoresUnderTest): v
     beforeEach(async () => {
       time = noon;
       underTest = create();
+      stores = [];
       spending = await open();
       other = await open();
     });
     afterEach(async () => {
-      await spending.close();
-      await other.close();
+      await closeAll();
       await underTest.remove();
     });
 
-    const open = async () => (await underTest.open({ now: () => time })).spending;
+    async function open(): Promise<Spending> {
+      const opened = await underTest.open({ now: () => time });
+      stores.push(opened);
+      return opened.spending;
+    }
+    const closeAll = () => Promise.all(stores.splice(0).map((one) => one.close()));
 
     it("knows of nothing that was not charged", async () => {
       expect(await spending.spentOn(today, pull)).toEqual({ tokens: 0, costUsd: 0 });
@@ -70,8 +77,7 @@ export function describeSpending(name: string, create: () => StoresUnderTest): v
 
     it("survives being closed and opened again", async () => {
       await spending.charge(pull, { tokens: 5, costUsd: 0 }, noon);
-      await spending.close();
-      await other.close();
+      await closeAll();
       spending = await open();
       expect((await spending.spentOn(today, pull)).tokens).toBe(5);
     });

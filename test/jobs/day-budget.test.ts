@@ -22,8 +22,6 @@ class MemorySpending implements Spending {
       costUsd: counted.reduce((sum, one) => sum + one.costUsd, 0),
     };
   }
-
-  async close(): Promise<void> {}
 }
 
 const none: DayLimits = { tokens: null, costUsd: null };

@@ -101,7 +101,6 @@ export class WorkedQueue implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#worker?.stop(0);
     await this.queue.close();
-    await this.spending.close();
     this.#folder.dispose();
     this.#repo.dispose();
   }

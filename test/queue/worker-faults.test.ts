@@ -196,7 +196,7 @@ describe("a queue that is away while a job runs", () => {
     };
     broken.add("check");
     const spending = patientSpending(
-      { charge, spentOn: async () => ({ tokens: 0, costUsd: 0 }), close: async () => {} },
+      { charge, spentOn: async () => ({ tokens: 0, costUsd: 0 }) },
       { queue, signal: new AbortController().signal, log: { warn: () => {} }, sleep: time.sleep },
     );
     const charged = spending.charge(

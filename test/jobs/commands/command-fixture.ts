@@ -191,7 +191,6 @@ export class Commanded {
         tokens: day === dayOf(Date.parse("2026-11-22T10:00:00Z")) ? this.spent : 0,
         costUsd: 0,
       }),
-      close: async () => {},
     };
   }
 }
