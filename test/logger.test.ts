@@ -1,6 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { AppError } from "../src/errors.ts";
-import { createLogger, type LogLevel, registerSecret, withoutSecrets } from "../src/logger.ts";
+import { createLogger, type LogLevel } from "../src/logger.ts";
+import { registerSecret } from "../src/secrets/live-secrets.ts";
+import { withoutSecrets } from "../src/secrets/redact.ts";
 
 function book(level: LogLevel = "info") {
   const lines: string[] = [];

@@ -3,7 +3,8 @@ import type { AppCredentials, GitHubPlace } from "../config/env.ts";
 import { AppError } from "../errors.ts";
 import { refusalOf, toAppError } from "../github/errors.ts";
 import { createTransport } from "../github/transport.ts";
-import { type Logger, registerSecret } from "../logger.ts";
+import type { Logger } from "../logger.ts";
+import { registerSecret } from "../secrets/live-secrets.ts";
 
 /** Retries and pacing belong to the queue; here a request either succeeds or says why not. */
 const plain = { retry: { enabled: false }, throttle: { enabled: false } };
