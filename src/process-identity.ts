@@ -16,7 +16,7 @@ const scope = [
   read(() => readlinkSync("/proc/self/ns/pid")),
 ].join(" ");
 
-export const ownIdentity: ProcessIdentity = { pid: process.pid, scope, started: startOf(process.pid) ?? "" };
+export const ownIdentity: ProcessIdentity = { pid: process.pid, scope, started: startOf("self") ?? "" };
 
 /** Whether the process runs; "unknown" when it lives, or lived, where its pid means nothing to us. */
 export function livenessOf(other: ProcessIdentity): "alive" | "dead" | "unknown" {
@@ -36,7 +36,7 @@ export function livenessOf(other: ProcessIdentity): "alive" | "dead" | "unknown"
  * The 22nd field of /proc/PID/stat; the second one, the program's name, may hold spaces and brackets. Empty for a process that
  * has ended and of which its parent has not taken notice yet; undefined where the system shows none.
  */
-function startOf(pid: number): string | undefined {
+function startOf(pid: number | "self"): string | undefined {
   const stat = read(() => readFileSync(`/proc/${pid}/stat`, "utf8"));
   if (stat === "") return undefined;
   const [state = "", ...fields] = stat.slice(stat.lastIndexOf(")") + 2).split(" ");

@@ -44,7 +44,8 @@ export async function runInProcess<Result>(
   options: ProcessOptions,
 ): Promise<Result> {
   options.signal.throwIfAborted();
-  using started = options.started ?? startReviewProcess(options.memoryMb);
+  using started =
+    options.started ?? startReviewProcess({ checkout: options.place.root, memoryMb: options.memoryMb });
   const ending = new AbortController();
   try {
     return await converse(started, assigned, options, ending.signal);

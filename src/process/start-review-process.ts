@@ -3,6 +3,7 @@ import { extname, join } from "node:path";
 import { ownerVariable } from "../git/orphans.ts";
 import { killGroup } from "../git/run-process.ts";
 import { compiledCodeVariable } from "./compile-cache.ts";
+import { confinement } from "./confinement.ts";
 import { yieldToServer } from "./yield-to-server.ts";
 
 /** A review process that loads what it needs while its parent still makes the checkout. Good for one review. */
@@ -14,6 +15,13 @@ export interface StartedReviewProcess extends Disposable {
   lastWords(): string;
 }
 
+export interface StartOptions {
+  /** The folder it may read besides temporary ones of ours. */
+  checkout?: string;
+  /** Of its heap. */
+  memoryMb?: number | undefined;
+}
+
 const DEFAULT_MEMORY_MB = 512;
 /** What is kept of the last words of a dying process. */
 const STDERR_BYTES = 2_000;
@@ -21,14 +29,17 @@ const STDERR_BYTES = 2_000;
 const entry = join(import.meta.dirname, `review-process${extname(import.meta.filename)}`);
 
 /**
- * Starts a process whose environment says who started it and where compiled code lies and nothing else, and with a heap of at
- * most so many megabytes; it yields the processor to others. Disposing of it kills it with everything it started.
+ * Starts a process whose environment says who started it and where compiled code lies and nothing else, that reads no file but
+ * its code and the checkout; it yields the processor to others. Disposing of it kills it with everything it started.
  */
-export function startReviewProcess(memoryMb = DEFAULT_MEMORY_MB): StartedReviewProcess {
+export function startReviewProcess({
+  checkout,
+  memoryMb = DEFAULT_MEMORY_MB,
+}: StartOptions = {}): StartedReviewProcess {
   const child = fork(entry, [], {
     env: { ...ownerVariable, ...compiledCodeVariable },
     cwd: "/",
-    execArgv: [`--max-old-space-size=${memoryMb}`],
+    execArgv: [`--max-old-space-size=${memoryMb}`, ...confinement(checkout === undefined ? [] : [checkout])],
     stdio: ["ignore", "ignore", "pipe", "ipc"],
     // A group of its own, so that git and ripgrep below it end with it.
     detached: true,

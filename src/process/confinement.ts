@@ -1,0 +1,39 @@
+import { tmpdir } from "node:os";
+import { join, sep } from "node:path";
+import { fileURLToPath } from "node:url";
+import { compiledCodeFolder } from "./compile-cache.ts";
+
+/** `src/`, or `dist/` once it is built, and the rules beside it. */
+const root = join(import.meta.dirname, "../..");
+
+/**
+ * Arguments that have Node itself refuse a review process every file but its own code, what it keeps in temporary folders
+ * of ours, and the checkouts given here. A wall behind those of the tools: a fault in one of them then reads nothing of the server.
+ * It holds JavaScript alone, and neither git nor ripgrep. https://nodejs.org/api/permissions.html
+ *
+ * @param readable absolute paths of folders
+ */
+export function confinement(readable: readonly string[]): string[] {
+  const scratch = join(tmpdir(), "hunkwise-range-*");
+  const read = [...code(), ...ownProcess, scratch, ...readable.map(wholeFolder)];
+  return [
+    "--permission",
+    // Reviews run git and ripgrep, parse with native grammars, and watch in a thread whether the parent lives.
+    ...["--allow-child-process", "--allow-addons", "--allow-worker", "--disable-warning=SecurityWarning"],
+    ...read.map((path) => `--allow-fs-read=${path}`),
+    ...[scratch, wholeFolder(compiledCodeFolder)].map((path) => `--allow-fs-write=${path}`),
+  ];
+}
+
+/** Packages may lie beside the program's folder, above it, or behind a link. */
+function code(): string[] {
+  const place = fileURLToPath(import.meta.resolve("zod"));
+  const folder = `${sep}node_modules${sep}`;
+  const packages = place.slice(0, place.indexOf(folder) + folder.length);
+  const own = ["src", "dist", "rules", "package.json"].map((name) => join(root, name));
+  return [...own, join(root, "node_modules"), packages];
+}
+
+const ownProcess = ["/proc/sys/kernel/random/boot_id", "/proc/self/ns/pid", "/proc/self/stat"];
+
+const wholeFolder = (path: string) => join(path, sep);

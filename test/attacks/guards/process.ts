@@ -1,0 +1,40 @@
+import type { Guard } from "../guard.ts";
+
+export const guards: Guard[] = [
+  {
+    guard: "Node refuses the review process every file but code and checkout",
+    row: "environment-by-tools",
+    file: "src/process/confinement.ts",
+    from: `    "--permission",\n`,
+    to: `    "--no-warnings",\n`,
+    test: "test/process/confinement.test.ts",
+    title: "is refused by Node whatever is neither code nor its checkout",
+  },
+  {
+    guard: "only the checkout of its own job is opened to the review process",
+    row: "environment-by-tools",
+    file: "src/process/confinement.ts",
+    from: "...readable.map(wholeFolder)",
+    to: `...readable.map((path) => join(path, "../../*"))`,
+    test: "test/process/confinement.test.ts",
+    title: "is refused by Node whatever is neither code nor its checkout",
+  },
+  {
+    guard: "the review process is started under that refusal",
+    row: "environment-by-tools",
+    file: "src/process/start-review-process.ts",
+    from: "...confinement(checkout === undefined ? [] : [checkout])",
+    to: "",
+    test: "test/process/confinement.test.ts",
+    title: "is started like that",
+  },
+  {
+    guard: "the review process has an environment of its own",
+    row: "environment-by-tools",
+    file: "src/process/start-review-process.ts",
+    from: "env: { ...ownerVariable, ...compiledCodeVariable }",
+    to: "env: { ...process.env, ...ownerVariable, ...compiledCodeVariable }",
+    test: "test/process/run-review-process.test.ts",
+    title: "starts with nothing in its environment but whose child it is",
+  },
+];

@@ -1,0 +1,67 @@
+import { execFileSync } from "node:child_process";
+import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { confinement } from "../../src/process/confinement.ts";
+import { startReviewProcess } from "../../src/process/start-review-process.ts";
+import { TempFolder } from "../support/git-repo.ts";
+
+/** Tries to read each file, in a process with these arguments of Node. */
+function attempt(args: readonly string[], paths: readonly string[]): string[] {
+  const script = `
+    const { readFileSync } = require("node:fs");
+    const tried = JSON.parse(process.argv[1]).map((path) => {
+      try { return readFileSync(path.replace("PARENT", String(process.ppid)), "utf8").slice(0, 6); } catch (error) { return error.code; }
+    });
+    console.log(JSON.stringify(tried));`;
+  const out = execFileSync(process.execPath, [...args, "-e", script, JSON.stringify(paths)], {
+    env: {},
+    encoding: "utf8",
+  });
+  return JSON.parse(out) as string[];
+}
+
+describe("a review process", () => {
+  let data: TempFolder;
+  let checkout: string;
+
+  beforeAll(() => {
+    data = new TempFolder("data");
+    checkout = join(data.path, "checkouts", "0");
+    mkdirSync(checkout, { recursive: true });
+    mkdirSync(join(data.path, "checkouts", "01"));
+    writeFileSync(join(checkout, "a.ts"), "inside");
+    writeFileSync(join(data.path, "checkouts", "01", "a.ts"), "neighbour");
+    writeFileSync(join(data.path, "app.json"), "secret");
+    symlinkSync(join(data.path, "app.json"), join(data.path, "link"));
+  });
+  afterAll(() => data[Symbol.dispose]());
+
+  it("is refused by Node whatever is neither code nor its checkout, whatever asks for it", () => {
+    const outside = [
+      join(data.path, "app.json"),
+      join(data.path, "link"),
+      join(data.path, "checkouts", "01", "a.ts"),
+      join(checkout, "..", "01", "a.ts"),
+      "/etc/passwd",
+      "/proc/PARENT/environ",
+      "/proc/self/environ",
+    ];
+    const paths = [join(checkout, "a.ts"), ...outside];
+
+    const free = attempt([], paths);
+    expect(free).not.toContain("ERR_ACCESS_DENIED");
+    expect(free[1]).toBe("secret");
+    expect(attempt(confinement([checkout]), paths)).toEqual([
+      "inside",
+      ...outside.map(() => "ERR_ACCESS_DENIED"),
+    ]);
+  });
+
+  it("is started like that", () => {
+    using started = startReviewProcess({ checkout });
+
+    const argv = readFileSync(`/proc/${started.child.pid}/cmdline`, "utf8").split("\0");
+    expect(argv).toEqual(expect.arrayContaining(confinement([checkout])));
+  });
+});
