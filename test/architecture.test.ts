@@ -191,6 +191,13 @@ describe("the rooms", () => {
     expect(readers.map((file) => relative(src, file))).toEqual(["config/env.ts"]);
   });
 
+  it("make text public in one place alone", () => {
+    const makers = files.filter((file) =>
+      /\bas\s+PublicText\b|<PublicText>|\bis\s+PublicText\b/.test(readFileSync(file, "utf8")),
+    );
+    expect(makers.map((file) => relative(src, file))).toEqual(["reporters/public-text.ts"]);
+  });
+
   it("stay small enough to read", () => {
     const long = files.filter((file) => readFileSync(file, "utf8").split("\n").length > 350);
     expect(long.map((file) => relative(src, file))).toEqual([]);

@@ -1,4 +1,5 @@
 import type { Side } from "../finding.ts";
+import type { PublicText } from "../text/public-text.ts";
 
 /** A pull request as the bot needs it. */
 export interface PullRequest {
@@ -20,17 +21,17 @@ export interface InlineComment {
   side: Side;
   line: number;
   startLine: number | null;
-  body: string;
+  body: PublicText;
 }
 
 export interface CheckRunUpdate {
   status: "in_progress" | "completed";
   conclusion?: "success" | "neutral" | "failure" | "skipped" | "cancelled";
-  title: string;
+  title: PublicText;
   /** Markdown, under 65,536 bytes. */
-  summary: string;
+  summary: PublicText;
   /** More Markdown below the summary, as long as that. */
-  text?: string;
+  text?: PublicText;
   /** At most 50. GitHub adds them to those that stand, and never takes one away. */
   annotations?: readonly CheckAnnotation[];
 }
@@ -42,11 +43,11 @@ export interface CheckAnnotation {
   endLine: number;
   level: "notice" | "warning" | "failure";
   /** At most 255 characters. */
-  title: string;
+  title: PublicText;
   /** At most 64 KB, and not empty. */
-  message: string;
+  message: PublicText;
   /** At most 64 KB; GitHub shows them folded away. */
-  details: string;
+  details: PublicText;
 }
 
 /** An annotation of ours that stands on a commit. */
@@ -209,7 +210,7 @@ export interface PullRequestApi extends RepositoryApi, Surroundings {
   /** Whether a comment on a line or file is ours; undefined where there is none. */
   isOwnReviewComment(id: number): Promise<boolean | undefined>;
   /** Answers in the thread that this comment opens. */
-  reply(comment: number, body: string): Promise<void>;
+  reply(comment: number, body: PublicText): Promise<void>;
   /**
    * Resolves a thread, which takes `contents: write` however little it has to do with contents
    * (https://github.com/orgs/community/discussions/44650): asked with a token of its own, and rejected with
@@ -217,21 +218,21 @@ export interface PullRequestApi extends RepositoryApi, Surroundings {
    */
   resolveThread(id: string): Promise<void>;
   /** One review with event COMMENT. Rejects with `github_invalid` when GitHub refuses it (422), and posts nothing then. */
-  createReview(headSha: string, body: string, comments: readonly InlineComment[]): Promise<void>;
+  createReview(headSha: string, body: PublicText, comments: readonly InlineComment[]): Promise<void>;
   /**
    * Whether GitHub would take these comments. Asked with a pending review, which nobody else sees and which is deleted at
    * once: a refused review does not say which of its comments was wrong.
    */
   acceptsReview(headSha: string, comments: readonly InlineComment[]): Promise<boolean>;
-  createFileComment(headSha: string, path: string, body: string): Promise<void>;
-  createComment(body: string): Promise<void>;
-  updateComment(id: number, body: string): Promise<void>;
+  createFileComment(headSha: string, path: string, body: PublicText): Promise<void>;
+  createComment(body: PublicText): Promise<void>;
+  updateComment(id: number, body: PublicText): Promise<void>;
   /** Takes a comment of ours out of the conversation. Done also where it is gone already. */
   deleteComment(id: number): Promise<void>;
   /** The same for one on a line or file, or an answer in a thread. Answers to it stay. */
   deleteReviewComment(id: number): Promise<void>;
   /** Changes the text of a review, which stands for ever once it was submitted. */
-  editReview(id: number, body: string): Promise<void>;
+  editReview(id: number, body: PublicText): Promise<void>;
 }
 
 /** A file to be changed on a branch of its own, and the pull request that proposes it. */
@@ -244,8 +245,8 @@ export interface FileProposal {
   /** The file's whole new text. */
   text: string;
   /** Of the commit, and of the pull request. */
-  title: string;
-  body: string;
+  title: PublicText;
+  body: PublicText;
 }
 
 /**

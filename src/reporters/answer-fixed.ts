@@ -4,6 +4,7 @@ import { formatMarker, parseMarker } from "../ledger/marker.ts";
 import type { FixedFinding } from "./account.ts";
 import { postOnce } from "./post-once.ts";
 import type { PostContext } from "./post-review.ts";
+import { publicText } from "./public-text.ts";
 import { isInvalid, refusalNotice } from "./refusal-notice.ts";
 import { untrustedLine } from "./render-untrusted.ts";
 
@@ -78,5 +79,5 @@ async function say({ entry, reason }: FixedFinding, { api, headSha, sleep }: Pos
       return said?.kind === "fixed" && said.head === headSha;
     });
   };
-  await postOnce(() => api.reply(comment, `${words}\n\n${marker}`), stands, sleep);
+  await postOnce(() => api.reply(comment, publicText(`${words}\n\n${marker}`)), stands, sleep);
 }

@@ -2,6 +2,7 @@ import { AppError, type ErrorCode, errorLine } from "../errors.ts";
 import type { CheckRunUpdate, RepositoryApi, StandingCheckRun } from "../github/pull-request-api.ts";
 import { isNoReview } from "./conclusions.ts";
 import { isAmbiguous, postOnce, type Sleep } from "./post-once.ts";
+import { publicText } from "./public-text.ts";
 import { checkRunKey } from "./standing.ts";
 
 type CheckApi = Pick<RepositoryApi, "findCheckRun" | "createCheckRun" | "updateCheckRun">;
@@ -107,7 +108,7 @@ export async function closeDoubledChecks(api: CheckApi, headSha: string, externa
   if (standing === undefined) return;
   const { completed, conclusion, title } = standing;
   const isKnown = completed && conclusion !== null && conclusions.has(conclusion);
-  const said = isKnown ? { conclusion: conclusion as Conclusion, title: title ?? "" } : calledOff;
+  const said = isKnown ? { conclusion: conclusion as Conclusion, title: publicText(title ?? "") } : calledOff;
   const update = { status: "completed", ...said, summary: doubled } as const;
   for (const { id, completed } of standing.doubles) if (!completed) await api.updateCheckRun(id, update);
 }
@@ -120,14 +121,14 @@ const conclusions = new Set<string>([
   "skipped",
   "cancelled",
 ] satisfies Conclusion[]);
-const calledOff = { conclusion: "cancelled", title: "Called off" } as const;
-const doubled = "Another worker of Hunkwise reviews this: its check run tells more.";
+const calledOff = { conclusion: "cancelled", title: publicText("Called off") } as const;
+const doubled = publicText("Another worker of Hunkwise reviews this: its check run tells more.");
 
 /** What it says while the review goes on. */
 export const inProgress: CheckRunUpdate = {
   status: "in_progress",
-  title: "Reviewing",
-  summary: "Hunkwise is reading this change.",
+  title: publicText("Reviewing"),
+  summary: publicText("Hunkwise is reading this change."),
 };
 
 async function upsert(

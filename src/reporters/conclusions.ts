@@ -2,6 +2,7 @@ import { atLeast, type Severity } from "../finding.ts";
 import type { CheckRunUpdate } from "../github/pull-request-api.ts";
 import type { ReviewResult } from "../review/review-result.ts";
 import { countBySeverity, outcomeOf, outcomeSentence, plural, thousands } from "./outcome.ts";
+import { publicText } from "./public-text.ts";
 import { droppedSections, figures, skippedSection, unreadSection } from "./render-figures.ts";
 import { details } from "./render-parts.ts";
 import { untrustedBlock } from "./render-untrusted.ts";
@@ -65,7 +66,7 @@ export function reviewConclusion(
   ];
   const title = `${state}${[foundWords(result, found, earlier.length), ...settledWords(around)].join(", ")}`;
   const update = completed(conclusion, title, parts.filter((part) => part !== "").join("\n\n"));
-  return text === "" ? update : { ...update, text };
+  return text === "" ? update : { ...update, text: publicText(text) };
 }
 
 /** Green without a review: nothing here is to be judged. */
@@ -109,7 +110,7 @@ function completed(
   title: string,
   summary: string,
 ): CheckRunUpdate {
-  return { status: "completed", conclusion, title, summary };
+  return { status: "completed", conclusion, title: publicText(title), summary: publicText(summary) };
 }
 
 function foundWords(result: ReviewResult, found: readonly { severity: Severity }[], earlier: number): string {

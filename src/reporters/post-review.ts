@@ -4,6 +4,7 @@ import type { InlineComment, PullRequestApi } from "../github/pull-request-api.t
 import { formatMarker } from "../ledger/marker.ts";
 import { countBySeverity } from "./outcome.ts";
 import { postOnce, type Sleep } from "./post-once.ts";
+import { publicText } from "./public-text.ts";
 import { listed, type Outcome, type Place, type Routed, type Settled, type Waiting } from "./publication.ts";
 import { isInvalid, refusalNotice } from "./refusal-notice.ts";
 import { type CommentContext, renderComment } from "./render-comment.ts";
@@ -93,7 +94,8 @@ async function acceptable(findings: readonly Finding[], context: PostContext): P
 async function createReview(findings: readonly Finding[], context: PostContext): Promise<void> {
   const { api, headSha, trigger, sleep } = context;
   const key = { head: headSha, trigger };
-  const body = `Hunkwise: ${countBySeverity(findings)}.\n\n${formatMarker({ kind: "review", ...key })}`;
+  const marker = formatMarker({ kind: "review", ...key });
+  const body = publicText(`Hunkwise: ${countBySeverity(findings)}.\n\n${marker}`);
   const comments = findings.map((finding) => inlineComment(finding, context));
   await postOnce(
     () => api.createReview(headSha, body, comments),

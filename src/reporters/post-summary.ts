@@ -1,6 +1,7 @@
 import { AppError } from "../errors.ts";
 import type { OwnText, PullRequestApi } from "../github/pull-request-api.ts";
 import { parseMarker } from "../ledger/marker.ts";
+import type { PublicText } from "../text/public-text.ts";
 import { postOnce, type Sleep } from "./post-once.ts";
 import { removeDoubledComments } from "./remove-doubles.ts";
 
@@ -13,7 +14,7 @@ export type StickyApi = Pick<
  * Writes the one summary comment of a pull request: created once, then edited in place, and left alone while its text is
  * the same. An edit notifies nobody. Of our comments in the conversation, what stands twice is taken away.
  */
-export async function postSummary(api: StickyApi, body: string, sleep?: Sleep): Promise<void> {
+export async function postSummary(api: StickyApi, body: PublicText, sleep?: Sleep): Promise<void> {
   const sticky = oldestSummary(await removeDoubledComments(api, await api.ownComments()));
   if (sticky === undefined) return createSticky(api, body, sleep);
   if (sticky.body.trimEnd() === body.trimEnd()) return;
@@ -32,7 +33,7 @@ export async function postSummary(api: StickyApi, body: string, sleep?: Sleep): 
   }
 }
 
-async function createSticky(api: StickyApi, body: string, sleep?: Sleep): Promise<void> {
+async function createSticky(api: StickyApi, body: PublicText, sleep?: Sleep): Promise<void> {
   await postOnce(
     () => api.createComment(body),
     async () => (await findSticky(api)) !== undefined,

@@ -1,5 +1,6 @@
 import type { OwnComment, OwnReview, OwnText, PullRequestApi } from "../github/pull-request-api.ts";
 import { doublesAmong } from "../ledger/doubles.ts";
+import { publicText } from "./public-text.ts";
 import { refusalNotice } from "./refusal-notice.ts";
 
 /*
@@ -9,8 +10,9 @@ import { refusalNotice } from "./refusal-notice.ts";
  */
 
 /** The text of a review that was posted twice; it has no marker, so that nobody takes it for a review again. */
-const doubledReview =
-  "Posted a second time by accident: the earlier review of this commit is the one that counts.";
+const doubledReview = publicText(
+  "Posted a second time by accident: the earlier review of this commit is the one that counts.",
+);
 
 type LinesApi = Pick<PullRequestApi, "deleteReviewComment" | "editReview" | "ownThreads">;
 

@@ -1,6 +1,8 @@
 import { formatMarker } from "../ledger/marker.ts";
 import type { AnswerResult } from "../review/answer/answer-input.ts";
 import { byteLength } from "../text/cut.ts";
+import type { PublicText } from "../text/public-text.ts";
+import { publicText } from "./public-text.ts";
 import { mostBodyBytes } from "./render-comment.ts";
 import { untrustedBlock, untrustedCode } from "./render-untrusted.ts";
 
@@ -16,11 +18,11 @@ export interface AnsweredComment {
  *
  * @param text our own Markdown, given how many bytes there are for it; what others wrote in it is made harmless already
  */
-export function renderAnswer(text: (maxBytes: number) => string, { id, url }: AnsweredComment): string {
+export function renderAnswer(text: (maxBytes: number) => string, { id, url }: AnsweredComment): PublicText {
   const marker = formatMarker({ kind: "answer", comment: id });
   const before = url === null ? [] : [`In answer to [this comment](${url}):`];
   const taken = [...before, marker].reduce((sum, part) => sum + byteLength(part) + 2, 0);
-  return [...before, text(mostBodyBytes - taken), marker].join("\n\n");
+  return publicText([...before, text(mostBodyBytes - taken), marker].join("\n\n"));
 }
 
 /** What a model answered, as everything that a model writes: it notifies nobody, loads nothing and commands nobody. */

@@ -4,7 +4,9 @@ import { formatMarker, stripMarkers } from "../ledger/marker.ts";
 import { byteLength } from "../text/cut.ts";
 import { escapeInvisible } from "../text/escape-invisible.ts";
 import { fence } from "../text/fence.ts";
+import type { PublicText } from "../text/public-text.ts";
 import { plural } from "./outcome.ts";
+import { publicText } from "./public-text.ts";
 import { details, fitting } from "./render-parts.ts";
 import { findingLink, type LinkBase, otherPlaces, placeLink, severityBadge } from "./render-places.ts";
 import { untrustedBlock, untrustedLine } from "./render-untrusted.ts";
@@ -29,10 +31,10 @@ export interface CommentContext extends LinkBase {
 }
 
 /** The comment of a finding on its line or file, marker included. */
-export function renderComment(finding: Finding, spot: Spot, context: CommentContext): string {
+export function renderComment(finding: Finding, spot: Spot, context: CommentContext): PublicText {
   const marker = markerOf(finding, context);
   const text = renderFinding(finding, spot, context, mostBodyBytes - byteLength(marker) - 2);
-  return `${text}\n\n${marker}`;
+  return publicText(`${text}\n\n${marker}`);
 }
 
 /** A marker holds names and paths as they are, or not at all: those cut short would match nothing. */

@@ -2,6 +2,7 @@ import type { Finding } from "../finding.ts";
 import { fitState, type LedgerState } from "../ledger/state.ts";
 import type { ReviewResult } from "../review/review-result.ts";
 import { byteLength } from "../text/cut.ts";
+import type { PublicText } from "../text/public-text.ts";
 import type { Account } from "./account.ts";
 import {
   countBySeverity,
@@ -50,7 +51,7 @@ export function renderSummaryComment(
   input: SummaryInput,
   base: LinkBase,
   { trigger, state }: { trigger: string; state: LedgerState },
-): string {
+): PublicText {
   // What there is no room for in the state is read and found again: a state with a gap would hide a finding.
   const memory = { head: base.headSha, trigger, state: fitState(state, mostStateBytes) };
   return renderSticky((maxBytes) => renderSummary(input, base, maxBytes), memory);

@@ -1,8 +1,10 @@
 import { formatMarker, parseMarker } from "../ledger/marker.ts";
 import { emptyState, fitState, type LedgerState, type Pause } from "../ledger/state.ts";
 import { byteLength, cutBytes } from "../text/cut.ts";
+import type { PublicText } from "../text/public-text.ts";
 import type { Sleep } from "./post-once.ts";
 import { findSticky, postSummary, type StickyApi } from "./post-summary.ts";
+import { publicText } from "./public-text.ts";
 import { mostBodyBytes } from "./render-comment.ts";
 import { untrustedCode } from "./render-untrusted.ts";
 
@@ -29,11 +31,14 @@ function pauseLine({ by, at }: Pause): string {
  *
  * @param text given how many bytes there are for it
  */
-export function renderSticky(text: (maxBytes: number) => string, { head, trigger, state }: Memory): string {
+export function renderSticky(
+  text: (maxBytes: number) => string,
+  { head, trigger, state }: Memory,
+): PublicText {
   const marker = formatMarker({ kind: "summary", head, trigger, state });
   const before = state.paused === null ? [] : [pauseLine(state.paused)];
   const taken = [...before, marker].reduce((sum, part) => sum + byteLength(part) + 2, 0);
-  return [...before, text(mostBodyBytes - taken), marker].join("\n\n");
+  return publicText([...before, text(mostBodyBytes - taken), marker].join("\n\n"));
 }
 
 /** What stands between the line on a pause and the memory. */

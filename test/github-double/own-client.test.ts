@@ -3,6 +3,7 @@ import { createGitHubClient } from "../../src/github/client.ts";
 import { createPacing } from "../../src/github/pacing.ts";
 import type { PullRequestApi } from "../../src/github/pull-request-api.ts";
 import { createPullRequestApi } from "../../src/github/pull-request-client.ts";
+import { publicText } from "../../src/reporters/public-text.ts";
 import { headOf } from "../support/github-double/model.ts";
 import { createScenario, type Scenario } from "../support/github-double/scenario.ts";
 
@@ -38,7 +39,9 @@ beforeAll(async () => {
 });
 afterAll(() => scenario.github.close());
 
-const on = (line: number) => ({ path: "a.txt", side: "RIGHT", line, startLine: null, body: "x" }) as const;
+const on = (line: number) =>
+  ({ path: "a.txt", side: "RIGHT", line, startLine: null, body: publicText("x") }) as const;
+const said = { title: publicText("t"), summary: publicText("s") };
 
 it("takes everything the bot's own client sends", async () => {
   const { people, pull, github } = scenario;
@@ -54,13 +57,13 @@ it("takes everything the bot's own client sends", async () => {
   expect(await api.fileAt("missing", "main")).toBeUndefined();
   await api.react({ id: people.comment(pull, "octocat", "/review").id, thread: null }, "eyes");
   expect(await api.acceptsReview(head, [on(2)])).toBe(true);
-  await api.createReview(head, "Body.", [on(1), { ...on(3), startLine: 1 }]);
-  await api.createFileComment(head, "a.txt", "On the file.");
-  await api.createComment("Summary.");
+  await api.createReview(head, publicText("Body."), [on(1), { ...on(3), startLine: 1 }]);
+  await api.createFileComment(head, "a.txt", publicText("On the file."));
+  await api.createComment(publicText("Summary."));
   const [summary] = await api.ownComments();
-  await api.updateComment(summary!.id, "Summary, again.");
-  const check = await api.createCheckRun(head, "id", { status: "in_progress", title: "t", summary: "s" });
-  await api.updateCheckRun(check, { status: "completed", conclusion: "success", title: "t", summary: "s" });
+  await api.updateComment(summary!.id, publicText("Summary, again."));
+  const check = await api.createCheckRun(head, "id", { status: "in_progress", ...said });
+  await api.updateCheckRun(check, { status: "completed", conclusion: "success", ...said });
   expect(await api.findCheckRun(head, "id")).toMatchObject({ id: check, conclusion: "success" });
   expect((await api.ownReviews()).map((one) => one.body)).toEqual(["Body.", ""]);
   expect((await api.ownReviewComments()).map((one) => one.body)).toEqual(["x", "x", "On the file."]);
@@ -69,7 +72,7 @@ it("takes everything the bot's own client sends", async () => {
 });
 
 it("refuses what the bot's own client should not have sent", async () => {
-  await expect(api.createReview(headOf(scenario.pull), "x", [on(9)])).rejects.toMatchObject({
+  await expect(api.createReview(headOf(scenario.pull), publicText("x"), [on(9)])).rejects.toMatchObject({
     code: "github_invalid",
   });
   expect(await api.acceptsReview(headOf(scenario.pull), [on(2), on(9)])).toBe(false);

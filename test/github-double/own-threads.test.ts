@@ -2,6 +2,7 @@ import { afterAll, beforeAll, expect, it } from "vitest";
 import { createGitHubClient } from "../../src/github/client.ts";
 import { createPacing } from "../../src/github/pacing.ts";
 import { createPullRequestApi } from "../../src/github/pull-request-client.ts";
+import { publicText } from "../../src/reporters/public-text.ts";
 import { otherApp } from "../support/github-double/around.ts";
 import { headOf, type Pull, type ReviewComment } from "../support/github-double/model.ts";
 import { createScenario, type Scenario } from "../support/github-double/scenario.ts";
@@ -93,9 +94,9 @@ it("tells where a thread of ours stands, who answered and who resolved it", asyn
 it("knows a range, a file, and where a line was that has changed since", async () => {
   const pull = opened();
   const api = apiOf(pull);
-  const at = { path: "a.txt", side: "RIGHT", body: "x" } as const;
-  await api.createReview(headOf(pull), "Body", [{ ...at, line: 3, startLine: 2 }]);
-  await api.createFileComment(headOf(pull), "a.txt", "On the file");
+  const at = { path: "a.txt", side: "RIGHT", body: publicText("x") } as const;
+  await api.createReview(headOf(pull), publicText("Body"), [{ ...at, line: 3, startLine: 2 }]);
+  await api.createFileComment(headOf(pull), "a.txt", publicText("On the file"));
 
   expect(await api.ownThreads()).toMatchObject([
     { line: 3, startLine: 2, originalLine: 3, outdated: false },

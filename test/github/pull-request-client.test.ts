@@ -1,5 +1,6 @@
 import nock from "nock";
 import { describe, expect, it } from "vitest";
+import { publicText } from "../../src/reporters/public-text.ts";
 import { apiFor, app, bot, failure, host, useNock } from "./support.ts";
 
 useNock();
@@ -182,7 +183,7 @@ describe("our own texts", () => {
   });
 });
 
-const place = { path: "src/a.ts", side: "RIGHT" as const, line: 9, startLine: null, body: "One" };
+const place = { path: "src/a.ts", side: "RIGHT" as const, line: 9, startLine: null, body: publicText("One") };
 
 describe("what is posted", () => {
   it("is one review with all comments, ranges with both ends on one side", async () => {
@@ -197,8 +198,8 @@ describe("what is posted", () => {
         ],
       })
       .reply(200, { id: 1 });
-    const range = { path: "src/a.ts", side: "LEFT" as const, line: 5, startLine: 3, body: "Two" };
-    await apiFor().api.createReview(head, "Summary", [place, range]);
+    const range = { path: "src/a.ts", side: "LEFT" as const, line: 5, startLine: 3, body: publicText("Two") };
+    await apiFor().api.createReview(head, publicText("Summary"), [place, range]);
   });
 
   it("may be a comment on a file, in the conversation, an edit, a removal or a reaction", async () => {
@@ -212,13 +213,13 @@ describe("what is posted", () => {
     github().put(`${pullPath}/reviews/5`, { body: "A double" }).reply(200, { id: 5 });
     github().post(`${root}/issues/comments/9/reactions`, { content: "eyes" }).reply(201, { id: 3 });
     const { api } = apiFor();
-    await api.createFileComment(head, "src/a.ts", "File");
-    await api.createComment("New");
-    await api.updateComment(2, "Edited");
+    await api.createFileComment(head, "src/a.ts", publicText("File"));
+    await api.createComment(publicText("New"));
+    await api.updateComment(2, publicText("Edited"));
     await api.deleteComment(2);
     // Somebody was quicker.
     await api.deleteReviewComment(1);
-    await api.editReview(5, "A double");
+    await api.editReview(5, publicText("A double"));
     await api.react({ id: 9, thread: null }, "eyes");
   });
 });
@@ -278,7 +279,7 @@ describe("a comment in a review thread", () => {
     github().post(`${pullPath}/comments/9/replies`, { body: "Fixed" }).reply(201, { id: 10 });
     github().post(`${path}/reactions`, { content: "eyes" }).reply(201, { id: 11 });
     const { api } = apiFor();
-    await api.reply(9, "Fixed");
+    await api.reply(9, publicText("Fixed"));
     await api.react({ id: 9, thread: 5 }, "eyes");
   });
 
@@ -325,9 +326,9 @@ describe("annotations", () => {
       .reply(200, { id: 12 });
     const annotation = {
       ...{ path: "a.ts", startLine: 3, endLine: 5, level: "warning" as const },
-      ...{ title: "A", message: "M", details: "R" },
+      ...{ title: publicText("A"), message: publicText("M"), details: publicText("R") },
     };
-    const text = { title: "T", summary: "S", text: "X" };
+    const text = { title: publicText("T"), summary: publicText("S"), text: publicText("X") };
     await apiFor().api.updateCheckRun(12, { status: "in_progress", ...text, annotations: [annotation] });
   });
 
@@ -379,10 +380,15 @@ describe("a check run", () => {
     const { api } = apiFor();
     const id = await api.createCheckRun(head, "key", {
       status: "in_progress",
-      title: "Reviewing",
-      summary: "…",
+      title: publicText("Reviewing"),
+      summary: publicText("…"),
     });
-    await api.updateCheckRun(id, { status: "completed", conclusion: "neutral", title: "T", summary: "S" });
+    await api.updateCheckRun(id, {
+      status: "completed",
+      conclusion: "neutral",
+      title: publicText("T"),
+      summary: publicText("S"),
+    });
   });
 
   it("is found by its external id among ours", async () => {

@@ -12,6 +12,7 @@ import {
 import { formatMarker } from "../../src/ledger/marker.ts";
 import { emptyState } from "../../src/ledger/state.ts";
 import { openCheckRun } from "../../src/reporters/check-run.ts";
+import { publicText } from "../../src/reporters/public-text.ts";
 import { MemoryGitHub } from "../reporters/memory-github.ts";
 import { sampleResult } from "../reporters/sample-result.ts";
 
@@ -79,7 +80,12 @@ describe("check runs of earlier attempts", () => {
   it("that were concluded are left alone", async () => {
     const { github, pull } = await pullAt(b);
     const check = await openCheckRun(github, a, "event", { sleep: noSleep });
-    await check.conclude({ status: "completed", conclusion: "success", title: "T", summary: "S" });
+    await check.conclude({
+      status: "completed",
+      conclusion: "success",
+      title: publicText("T"),
+      summary: publicText("S"),
+    });
 
     await closeEarlierChecks([opened(a)], pull, github, warn);
 

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { AppError } from "../../src/errors.ts";
 import { createGitHubAccess, type MintToken } from "../../src/jobs/github-access.ts";
+import { publicText } from "../../src/reporters/public-text.ts";
 import { failure, fakeClock } from "../github/support.ts";
 import type { Permissions, Repository } from "../support/github-double/model.ts";
 import { fullName } from "../support/github-double/model.ts";
@@ -102,7 +103,7 @@ describe("resolving a thread", () => {
 describe("proposing a file", () => {
   const proposal = {
     ...{ branch: "hunkwise/remember-7", base: "main", path: ".github/hunkwise.yml", text: "größe: 1\n" },
-    ...{ title: "Remember a rule", body: "Asked for in a comment" },
+    ...{ title: publicText("Remember a rule"), body: publicText("Asked for in a comment") },
   };
 
   it("makes a branch, a commit and a pull request", async () => {

@@ -5,6 +5,7 @@ import type { ClaimedJob } from "../../src/queue/job.ts";
 import { openSqliteStores } from "../../src/queue/open-stores.ts";
 import type { Stores } from "../../src/queue/stores.ts";
 import { startWorker } from "../../src/queue/worker.ts";
+import { publicText } from "../../src/reporters/public-text.ts";
 import { commandJob } from "../contract/jobs.ts";
 import { TempFolder } from "../support/git-repo.ts";
 import type { Installation, Pull } from "../support/github-double/model.ts";
@@ -74,7 +75,7 @@ async function workOff(): Promise<{ job: ClaimedJob; at: number }[]> {
       if (!("pull" in job.task)) throw new Error("unexpected");
       const api = await github.pull(job.task.repository, job.task.pull, signal);
       await api.pull();
-      await api.createComment("Done");
+      await api.createComment(publicText("Done"));
       done.push({ job, at: time.now() });
       return { kind: "done", reason: "commented" };
     },
@@ -130,6 +131,8 @@ it("what one process was told holds for one that starts afterwards", async () =>
   const sent = github.requests.length;
 
   await expect((await api()).pull()).rejects.toMatchObject({ code: "github_rate_limited" });
-  await expect((await api()).createComment("x")).rejects.toMatchObject({ code: "github_rate_limited" });
+  await expect((await api()).createComment(publicText("x"))).rejects.toMatchObject({
+    code: "github_rate_limited",
+  });
   expect(github.requests).toHaveLength(sent);
 });

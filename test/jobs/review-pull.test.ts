@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { maxAttempts } from "../../src/queue/job.ts";
+import { publicText } from "../../src/reporters/public-text.ts";
 import { updateState } from "../../src/reporters/sticky.ts";
 import { commandJob } from "../contract/queue.ts";
 import { refusal } from "../reporters/memory-github.ts";
@@ -25,8 +26,8 @@ async function killedAttempt(
   if (jobs.github.checks.length === 0)
     await jobs.github.createCheckRun(opened.head, `${opened.head}:${opened.trigger}`, {
       status: "in_progress",
-      title: "Reviewing",
-      summary: "",
+      title: publicText("Reviewing"),
+      summary: publicText(""),
     });
   jobs.pass(10);
 }

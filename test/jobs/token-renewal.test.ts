@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { createGitHubAccess, gitAuthorization, type MintToken } from "../../src/jobs/github-access.ts";
 import { createLogger } from "../../src/logger.ts";
+import { publicText } from "../../src/reporters/public-text.ts";
 import { createProbot, installationAuth } from "../../src/webhooks/probot.ts";
 import { createScenario, type Scenario } from "../support/github-double/scenario.ts";
 
@@ -48,7 +49,7 @@ describe("a job that takes longer than a token lives", () => {
       await api.permissionOf("octocat");
       pass(10 * minute);
     }
-    await api.createComment("Done after two and a half hours");
+    await api.createComment(publicText("Done after two and a half hours"));
     expect(pull.comments).toHaveLength(1);
     expect(refused()).toEqual([]);
     expect(minted()).toBe(3);
@@ -60,7 +61,7 @@ describe("a job that takes longer than a token lives", () => {
     await api.ownComments();
     github.state.expireTokens();
     // All of them find it out at once.
-    await Promise.all([api.ownReviews(), api.ownComments(), api.createComment("Done")]);
+    await Promise.all([api.ownReviews(), api.ownComments(), api.createComment(publicText("Done"))]);
     expect(pull.comments).toHaveLength(1);
   });
 });

@@ -139,7 +139,7 @@ export class MemoryGitHub implements PullRequestApi {
     side,
     line,
     startLine,
-  }: OwnText & Omit<InlineComment, "line"> & { line: number | null }): OwnThread {
+  }: OwnText & Omit<InlineComment, "line" | "body"> & { line: number | null }): OwnThread {
     const { replies, resolvedBy, outdated, downvotes } = this.thread(id);
     return {
       ...{ id: `thread-${id}`, comment: id, body, path, side, url: page(id) },

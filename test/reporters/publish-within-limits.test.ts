@@ -4,6 +4,7 @@ import { createPullRequestApi } from "../../src/github/pull-request-client.ts";
 import { createPacings, type Pacings } from "../../src/jobs/pacings.ts";
 import { openCheckRun } from "../../src/reporters/check-run.ts";
 import { publishReview } from "../../src/reporters/github-review.ts";
+import { publicText } from "../../src/reporters/public-text.ts";
 import type { PlacedFinding } from "../../src/review/review-result.ts";
 import { headOf, type Permissions } from "../support/github-double/model.ts";
 import { createScenario, type Scenario } from "../support/github-double/scenario.ts";
@@ -100,7 +101,8 @@ describe("300 findings are posted without one secondary limit", () => {
     const start = time.now();
     const posting = Array.from({ length: 3 }, async (_, nth) => {
       const api = github.api(github.process());
-      for (let count = 0; count < 100; count++) await api.createComment(`Finding ${nth}.${count}`);
+      for (let count = 0; count < 100; count++)
+        await api.createComment(publicText(`Finding ${nth}.${count}`));
     });
     await time.run(Promise.all(posting));
     expect(scenario.pull.comments).toHaveLength(300);

@@ -3,6 +3,7 @@ import { AppError, publicLine } from "../../errors.ts";
 import type { PullRequest } from "../../github/pull-request-api.ts";
 import type { Outcome } from "../../queue/job.ts";
 import { plural } from "../../reporters/outcome.ts";
+import { publicText } from "../../reporters/public-text.ts";
 import { untrustedCode } from "../../reporters/render-untrusted.ts";
 import { cutAtLine } from "../../text/cut.ts";
 import { escapeInvisible } from "../../text/escape-invisible.ts";
@@ -87,11 +88,13 @@ async function propose(asked: Asked, { baseRef }: PullRequest, proposal: Proposa
       branch: `hunkwise/remember-${asking}`,
       base: baseRef,
       ...{ path, text: after },
-      title: "Remember a rule for reviews",
-      body: [
-        `${untrustedCode(by)} asked for this rule in [a comment](${linkOf(asked)}). Once this is merged, reviews of pull requests into ${untrustedCode(baseRef)} are told of it:`,
-        shown(rule),
-      ].join("\n\n"),
+      title: publicText("Remember a rule for reviews"),
+      body: publicText(
+        [
+          `${untrustedCode(by)} asked for this rule in [a comment](${linkOf(asked)}). Once this is merged, reviews of pull requests into ${untrustedCode(baseRef)} are told of it:`,
+          shown(rule),
+        ].join("\n\n"),
+      ),
     });
     return answered(asked, `Proposed in ${page}. The rule holds once that is merged.`, "proposed");
   } catch (error) {

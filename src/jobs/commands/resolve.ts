@@ -6,6 +6,7 @@ import { jobFields } from "../../queue/run-job.ts";
 import { currentLedger } from "../../reporters/current-ledger.ts";
 import { plural } from "../../reporters/outcome.ts";
 import { postOnce } from "../../reporters/post-once.ts";
+import { publicText } from "../../reporters/public-text.ts";
 import { untrustedCode } from "../../reporters/render-untrusted.ts";
 import { isRefusal } from "../attempts.ts";
 import { type Asked, answered, isAnswered, requireOurs, reviewAfter, say } from "./asked.ts";
@@ -54,7 +55,8 @@ async function dismiss({ comment }: LedgerEntry, asked: Asked): Promise<boolean>
       return said?.kind === "dismissed" && said.comment === comment;
     });
   try {
-    await postOnce(() => api.reply(comment, `Dismissed by ${untrustedCode(by)}.\n\n${marker}`), stands);
+    const body = publicText(`Dismissed by ${untrustedCode(by)}.\n\n${marker}`);
+    await postOnce(() => api.reply(comment, body), stands);
     return true;
   } catch (error) {
     if (!isRefusal(error)) throw error;

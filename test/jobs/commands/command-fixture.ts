@@ -9,6 +9,7 @@ import { forAllRoles, type Model } from "../../../src/llm/model.ts";
 import type { ClaimedJob, Command, Outcome, Task } from "../../../src/queue/job.ts";
 import type { JobTools } from "../../../src/queue/run-job.ts";
 import { dayOf, type Spending } from "../../../src/queue/spending.ts";
+import { publicText } from "../../../src/reporters/public-text.ts";
 import { MemoryGitHub } from "../../reporters/memory-github.ts";
 import { placeOf } from "../../support/checkout-place.ts";
 import { GitRepo } from "../../support/git-repo.ts";
@@ -108,7 +109,7 @@ export class Commanded {
       ...{ kind: "finding", id, severity, category: "correctness", symbol: null, code: null, files: [] },
       ...{ head: this.#repo.head, trigger: "event#7@main" },
     });
-    const body = `**Medium: Finding ${id}**\n\nIt is wrong.\n\n${marker}`;
+    const body = publicText(`**Medium: Finding ${id}**\n\nIt is wrong.\n\n${marker}`);
     const place = { path, side: "RIGHT", line: 1, startLine: null } as const;
     await this.github.createReview(this.#repo.head, "", [{ ...place, body }]);
     return this.github.reviews.at(-1)?.comments.at(-1)?.id ?? 0;
