@@ -1,0 +1,230 @@
+import { at, here, type Listed } from "./row.ts";
+
+/** What blocks a release. */
+export const blocking: readonly Listed[] = [
+  {
+    name: "forged-signature",
+    attack:
+      "A webhook without a signature, with one of SHA-1, of the wrong length, in other letters, or made for another body",
+    expected: "It is refused with 401 or 400 before anything parses it, and starts nothing",
+    provenBy: [here("webhooks")],
+  },
+  {
+    name: "secret-unset",
+    attack: "No webhook secret, an empty one, or the one that Probot falls back to",
+    expected: "The server does not start, and says in one line what to set",
+    provenBy: [here("webhooks")],
+  },
+  {
+    name: "replayed-delivery",
+    attack: "One delivery many times: at the same moment, and again after a restart",
+    expected: "One job",
+    provenBy: [
+      here("webhooks"),
+      at(
+        "e2e/review",
+        "leads to one review, however often it is delivered, with comments on the right lines, a summary and a check run",
+      ),
+    ],
+  },
+  {
+    name: "one-review-a-head",
+    attack: "Several events about one head within a moment, each with a delivery of its own",
+    expected: "One review of that head",
+    provenBy: [here("webhooks")],
+  },
+  {
+    name: "slow-handler",
+    attack: "A model that takes minutes",
+    expected: "Every webhook is answered while it thinks",
+    provenBy: [here("webhooks")],
+  },
+  {
+    name: "killed-anywhere",
+    attack:
+      "The process is killed at any step; two workers have one job; a worker comes back after its lease is over",
+    expected: "The job goes on, one review stands, and the late worker writes nothing",
+    provenBy: [
+      at("e2e/kill", "leaves one review, each comment once, no turn paid twice, and nothing behind"),
+      at(
+        "jobs/fenced",
+        "leave one review, each comment once, one summary and no open check run, whichever call it is frozen at",
+      ),
+      at("e2e/frozen-worker", "right before GitHub gets its review takes it away again"),
+    ],
+  },
+  {
+    name: "answer-lost",
+    attack: "GitHub has stored a review, and its answer is lost",
+    expected: "It is found again, and nothing stands twice",
+    provenBy: [
+      at("e2e/conformance-github-faults", "l': that was stored all the same is recognised on every channel"),
+      at("e2e/fault-at-k", "ends as one in which none does, whichever call it is"),
+    ],
+  },
+  {
+    name: "environment-by-tools",
+    attack: "The model reads the environment, the process table and home folders with its tools",
+    expected: "Refused, and nothing of it is said anywhere",
+    provenBy: [here("obedient-model")],
+  },
+  {
+    name: "symlinks",
+    attack:
+      "Links in the tree to files and folders outside, chains of them, and files that are swapped for one while they are read",
+    expected: "Refused",
+    provenBy: [here("obedient-model"), here("files")],
+  },
+  {
+    name: "path-tricks",
+    attack:
+      "Paths with .., from the root, percent-encoded, with NUL or backslashes, into .git in every spelling",
+    expected: "Refused",
+    provenBy: [here("obedient-model")],
+  },
+  {
+    name: "argv-injection",
+    attack: "Patterns, paths and refs that read as options of git or ripgrep",
+    expected: "They are data: no program is started and no file written",
+    provenBy: [here("obedient-model"), here("git")],
+  },
+  {
+    name: "foreign-protocols",
+    attack: "ext::, file://, fd:: and ssh options as addresses of submodules, large files and clones",
+    expected: "Nothing is fetched from there",
+    provenBy: [here("git")],
+  },
+  {
+    name: "code-in-git",
+    attack:
+      "Hooks, a bare repository with fsmonitor in the tree, filters, diff and merge drivers by attributes, a hostile global configuration",
+    expected: "Nothing runs",
+    provenBy: [here("git")],
+  },
+  {
+    name: "submodules",
+    attack: "Submodules laid out as in CVE-2024-32002 and CVE-2025-48384",
+    expected: "Never initialised; a change of one is shown as text",
+    provenBy: [here("git")],
+  },
+  {
+    name: "repository-tools",
+    attack:
+      "Configurations of linters, package managers, editors and agents, scripts and makefiles in the pull request",
+    expected: "None of them is run or heeded",
+    provenBy: [here("git")],
+  },
+  {
+    name: "token-at-rest",
+    attack: "Looking for the token of GitHub in files, remotes, the process table, errors and logs",
+    expected: "It stands nowhere",
+    provenBy: [here("token")],
+  },
+  {
+    name: "secret-in-output",
+    attack: "The model writes a secret: as it is, encoded, split or reversed, and new forms of tokens",
+    expected: "It is taken out, and a text that still holds one is not sent",
+    provenBy: [here("secrets")],
+  },
+  {
+    name: "exfiltration-by-markup",
+    attack: "Images, raw HTML and links in what the model writes",
+    expected: "No image, no HTML but ours, and links that lead nowhere",
+    provenBy: [here("output")],
+  },
+  {
+    name: "injected-actions",
+    attack: "The model is told to approve, merge, label, or write to another pull request or repository",
+    expected: "Comments on this pull request alone: anything else is not sent",
+    provenBy: [here("privilege")],
+  },
+  {
+    name: "head-configuration",
+    attack:
+      "The pull request changes the configuration, the guidelines or the agent settings of the repository",
+    expected: "What the base branch says counts, and what the head says is text under review",
+    provenBy: [here("configuration")],
+  },
+  {
+    name: "strangers-commands",
+    attack:
+      "Commands by people who may not write, by Apps, by nobody, and in events about edited and deleted comments",
+    expected: "Nothing happens, and no model is asked",
+    provenBy: [here("strangers")],
+  },
+  {
+    name: "loops",
+    attack:
+      "Our own comments and other bots' hold commands, also in code, quotes and HTML comments, and bots answer us",
+    expected: "They are ignored",
+    provenBy: [here("strangers"), at("e2e/conversation", "end without a reply of ours")],
+  },
+  {
+    name: "anchor-outside",
+    attack: "One finding of many stands outside the diff",
+    expected: "The others stand on their lines, and this one is told in the summary",
+    provenBy: [
+      at(
+        "reporters/publish-over-http",
+        "leaves out the one comment that has no place in the diff, and says why in the summary",
+      ),
+      at(
+        "e2e/conformance-github-faults",
+        "and stands in the summary, with the reason, where its file is no part of the change",
+      ),
+    ],
+  },
+  {
+    name: "review-refused",
+    attack:
+      "GitHub refuses a review for a comment that was in the diff when we looked, once, or all of them for good",
+    expected: "The bad one is found with a bounded number of questions, and nothing is lost",
+    provenBy: [
+      at("reporters/publishing-ladder", "for one comment of twenty is posted with the other nineteen, once"),
+      at(
+        "reporters/publishing-ladder",
+        "for all of them is told in the summary alone, with a bounded number of questions",
+      ),
+      at(
+        "e2e/conformance-github-faults",
+        "and stands in the summary, with the reason, where GitHub refuses a place that was in the diff when we looked",
+      ),
+    ],
+  },
+  {
+    name: "moved-head",
+    attack: "A push or force-push at any moment of a review, until right before it is posted",
+    expected: "Nothing stale is posted, and the new head is reviewed",
+    provenBy: [
+      here("moved-head"),
+      at("e2e/superseded", "cancels that review: nothing stale is posted, and the new head is reviewed"),
+    ],
+  },
+  {
+    name: "model-fails",
+    attack: "The model fails, says nothing, or refuses",
+    expected: "People see that the review failed, and no praise",
+    provenBy: [
+      at("e2e/conformance-model-faults", "k': at all leaves a failed check, no comment, and no praise"),
+      at(
+        "e2e/conformance-model-faults",
+        "k': after it reported keeps what it found, and says that the review is incomplete",
+      ),
+    ],
+  },
+  {
+    name: "fix-sandbox",
+    attack:
+      "Code of the repository that the fix command would run: network, fork bombs, large files, daemons, writing elsewhere",
+    expected: "It is contained, killed and cleaned up",
+    provenBy: [],
+    outOfScope: "No command runs code of a repository: there is no fix command yet",
+  },
+  {
+    name: "fix-pushes",
+    attack: "A fix that changes workflows, tags or other branches, or pushes by force",
+    expected: "Refused",
+    provenBy: [],
+    outOfScope: "Nothing is pushed to the branch of a pull request: there is no fix command yet",
+  },
+];

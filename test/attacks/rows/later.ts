@@ -1,0 +1,102 @@
+import { at, here, type Listed } from "./row.ts";
+
+/** What comes after that. */
+export const later: readonly Listed[] = [
+  {
+    name: "stop-under-load",
+    attack: "SIGTERM while jobs run",
+    expected: "They are handed back, the process ends in time, and the next one goes on",
+    provenBy: [
+      at("queue/worker", "aborts what runs and hands it back at once without counting the attempt"),
+      at(
+        "e2e/operating",
+        "stops, dies, starts and loses its database for a while, and pays for no turn twice",
+      ),
+      at("cli/serve", "answers where there is an App, works in the same process, and drains on SIGTERM"),
+    ],
+  },
+  {
+    name: "full-disk",
+    attack: "A full disk, a locked database, a clock that jumps",
+    expected: "Not ready, nothing lost, and it goes on by itself",
+    provenBy: [
+      at(
+        "git/disk/full-disk",
+        "gives an error that is tried again, and the next attempt begins where nothing is half done",
+      ),
+      at("webhooks/health", "is ready again by itself, and says both once"),
+      at(
+        "queue/sqlite-database",
+        "Whoever waits for a locked file too long is told so, all of a line at the same time, and may try again",
+      ),
+      at(
+        "queue/worker-faults",
+        "is waited for: what was paid is on record once, and the job ends as if nothing had been",
+      ),
+    ],
+  },
+  {
+    name: "out-of-order",
+    attack: "The webhook of an older push comes after the newer one's",
+    expected: "The newest head is reviewed, once",
+    provenBy: [
+      here("webhooks"),
+      at("e2e/check-runs", "that come twice and out of order lead to one review of the newest head"),
+    ],
+  },
+  {
+    name: "unknown-events",
+    attack: "Events and actions that nobody knows, without a body, an author or an installation",
+    expected: "Answered with 2xx, and nothing happens",
+    provenBy: [
+      here("webhooks"),
+      at(
+        "webhooks/decide",
+        "of the examples with any one field taken away, nulled or twisted is decided without failing",
+      ),
+    ],
+  },
+  {
+    name: "renamed-repository",
+    attack: "Redirects after a rename, an enterprise server, links of a list to another host",
+    expected: "Followed on the same host alone",
+    provenBy: [
+      at("github/client", "is followed on GitHub itself, with the token"),
+      at("github/client", "does not follow a link to another host"),
+      at("github/client", "works below the path of an enterprise server"),
+    ],
+  },
+  {
+    name: "oversized-payload",
+    attack: "Payloads beyond 25 MB, sent drop by drop, compressed, or as another type",
+    expected: "Refused with 413, 408 or 415",
+    provenBy: [here("web-server")],
+  },
+  {
+    name: "yaml-bombs",
+    attack: "Configuration that unfolds, with wrong types and huge globs",
+    expected: "The defaults, and one word about it",
+    provenBy: [here("patterns")],
+  },
+  {
+    name: "leaks",
+    attack: "Hundreds of jobs with random faults",
+    expected: "No folder, process or descriptor stays",
+    provenBy: [
+      at("git/many-faults", "leave no file, no descriptor, no work tree and no memory behind"),
+      at("e2e/soak", "leave no more behind than the first hundred did"),
+    ],
+  },
+  {
+    name: "log-injection",
+    attack: "Line feeds and escape sequences in titles, secrets in errors",
+    expected: "One line of JSON, without them",
+    provenBy: [here("secrets")],
+  },
+  {
+    name: "ssrf",
+    attack: "Addresses of the inner network in the pull request, the configuration and what the model says",
+    expected: "Never asked: GitHub, git and the model alone are",
+    provenBy: [here("egress")],
+  },
+];

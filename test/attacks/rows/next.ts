@@ -1,0 +1,233 @@
+import { at, here, type Listed } from "./row.ts";
+
+/** What comes next. */
+export const next: readonly Listed[] = [
+  {
+    name: "secondary-limit",
+    attack: "GitHub's secondary limit, with and without a time to wait; a thousand findings",
+    expected:
+      "Writes a second apart, 80 creations a minute and 500 an hour; waits as told or longer; other installations go on",
+    provenBy: [
+      at("github/pacing-limits", "keeps every limit to the second, whatever four processes ask for"),
+      at(
+        "reporters/publish-within-limits",
+        "as a review, after GitHub was asked which of them it does not take",
+      ),
+      at(
+        "github/pacing",
+        "is met by waits that double up to an hour, also by other processes and after restarts",
+      ),
+      at("github/pacing", "do not hold up those of another"),
+    ],
+  },
+  {
+    name: "primary-limit",
+    attack: "The hourly limit is used up",
+    expected: "The job waits until it is renewed, and others go on",
+    provenBy: [
+      at(
+        "jobs/parked-by-limits",
+        "a job that meets a used-up primary limit parks for 40 minutes and resumes, while others go on",
+      ),
+    ],
+  },
+  {
+    name: "token-expires",
+    attack: "A job takes longer than its token lives; a token is refused",
+    expected: "A new one is asked for, once, also for git",
+    provenBy: [
+      at("jobs/token-renewal", "goes on with a fresh one before GitHub refuses the old one"),
+      at("jobs/token-renewal", "lives for nearly an hour more, whenever a fetch begins"),
+      at("github/client", "is renewed once, and the call sent again, a write too"),
+    ],
+  },
+  {
+    name: "gone-mid-job",
+    attack:
+      "The pull request is closed, locked, a draft or gone, the App is taken away or may do less, all of it in the middle of a job",
+    expected: "It ends quietly with a reason, its check run is closed, and what was kept is deleted",
+    provenBy: [
+      at("e2e/check-runs", "and is closed has its check run called off, and is reviewed when it is reopened"),
+      at("e2e/check-runs", "and becomes a draft is told what was read and paid for while it was none"),
+      at(
+        "reporters/publish-over-http-closed",
+        "by locking the conversation is told with what opens it, and the check run holds everything",
+      ),
+      at("jobs/review-pull", "about a pull request that is gone is given up at once, and the log says so"),
+      at("jobs/purge", "nothing of it is left: neither jobs nor spending, notes nor mirrors"),
+    ],
+  },
+  {
+    name: "fork-deleted",
+    attack: "The fork or its branch is deleted",
+    expected: "The pull request is reviewed all the same",
+    provenBy: [
+      at("e2e/conformance-trust", "is reviewed like any other, also after its author has deleted the fork"),
+      at("git/checkout", "takes a commit by name when its branch was deleted"),
+    ],
+  },
+  {
+    name: "base-moved",
+    attack: "Another base, a base that moved on, histories with nothing in common",
+    expected: "The diff against the merge base, or a clear word",
+    provenBy: [
+      at("e2e/check-runs", "is not taken for read where it is to be merged now"),
+      at("git/checkout", "a history without a common ancestor"),
+    ],
+  },
+  {
+    name: "large-change",
+    attack: "More files and lines than GitHub's API shows",
+    expected: "All that is readable is reviewed, and the rest is named",
+    provenBy: [
+      at("e2e/conformance-size", "of 320 files is reviewed to the last one"),
+      at("e2e/conformance-size", "of 20 MB has its readable part reviewed, names the rest, and is not green"),
+    ],
+  },
+  {
+    name: "bombs",
+    attack: "Two megabytes that unfold into a diff of 200, a tree of 10^10 entries, a line of 100 MB",
+    expected: "Bounded memory and time, and an honest word",
+    provenBy: [here("bombs")],
+  },
+  {
+    name: "slow-patterns",
+    attack: "Patterns and globs that take for ever, texts that our own parsers could be slow at",
+    expected: "Everything ends in its time, and the process goes on answering",
+    provenBy: [here("patterns")],
+  },
+  {
+    name: "kinds-of-change",
+    attack:
+      "Renames, copies, modes, binaries, submodules, links, empty files, no last line feed, CR LF, BOM, UTF-16, Latin-1",
+    expected: "Parsed as git means them, comments on the right lines",
+    provenBy: [
+      at("git/workspace-oracle", "gives git's raw entries and line counts"),
+      at("git/workspace-oracle", "prints the patches that git prints, at any width"),
+      at("review/placement.property", "in repositories that nobody would write by hand"),
+      at("git/encodings", "reads the same in a patch, on either side, as in the file"),
+    ],
+  },
+  {
+    name: "odd-names",
+    attack: "Names with line feeds, tabs, quotes, decomposed letters, arrows, git's magic, options",
+    expected: "The right file, and no magic",
+    provenBy: [
+      at("git/hostile", "may be named like options and like git's magic"),
+      at("tools/odd-names", "are each listed, shown and covered"),
+      at(
+        "e2e/conformance-anchors",
+        "in files with blanks, quotes, other alphabets and signs of URLs in their names, all linked",
+      ),
+    ],
+  },
+  {
+    name: "header-lookalikes",
+    attack: "Changed lines that look like headers of a diff",
+    expected: "They are lines",
+    provenBy: [
+      at("diff/survey", "counts hunks whose lines look like hunk headers"),
+      at("review/placement.property", "in repositories that nobody would write by hand"),
+    ],
+  },
+  {
+    name: "hiding-attributes",
+    attack: "Attributes and ignore files that hide code from a diff, from a search or from GitHub's page",
+    expected: "It is reviewed all the same, and that it hides is a finding",
+    provenBy: [
+      here("hidden-characters"),
+      at("git/hostile", "cannot be hidden by attributes and ignore files"),
+    ],
+  },
+  {
+    name: "invisible-characters",
+    attack: "Bidirectional, tag and other invisible characters and look-alikes in the change",
+    expected: "Shown escaped to the model and to people, and a finding",
+    provenBy: [here("hidden-characters")],
+  },
+  {
+    name: "hidden-html",
+    attack: "HTML comments, nested, open-ended and in entities, and folded text in the description",
+    expected: "Shown as text that cannot close its fence",
+    provenBy: [here("hidden-text")],
+  },
+  {
+    name: "live-references",
+    attack: "Mentions, issue numbers, closing keywords and commits in what the model writes",
+    expected: "None of them is live",
+    provenBy: [here("output")],
+  },
+  {
+    name: "body-limits",
+    attack: "Bodies beyond GitHub's limits, hundreds of findings and annotations, fences within fences",
+    expected: "Cut where it harms nothing, all counted, and suggestions on their lines alone",
+    provenBy: [
+      at("reporters/bodies", "fits, however much was found"),
+      at("reporters/bodies", "is whole, wherever it was cut"),
+      at("reporters/render-comment", "has a suggestion whose fence no other kind of fence can end"),
+      at("reporters/publishing-ladder", "are sent fifty at a time"),
+    ],
+  },
+  {
+    name: "edited-comment",
+    attack: "A comment is edited after it was told of as a command; a push comes between command and review",
+    expected: "What was signed in the webhook counts, and the newest head is reviewed",
+    provenBy: [here("edited-comment")],
+  },
+  {
+    name: "forged-marker",
+    attack: "Our hidden markers in texts of people, in the description and in what the model writes",
+    expected: "Only what we wrote ourselves is believed",
+    provenBy: [here("forged-markers")],
+  },
+  {
+    name: "model-faults",
+    attack: "The model's endpoint answers 429 or 500, not at all, with half an answer or with HTML",
+    expected: "Bounded retries within the deadline, and an honest end",
+    provenBy: [
+      at("llm/openai", "are bounded, and tell that it may work later"),
+      at("llm/retry", "end in time as well: of tries that hang for five minutes, one is tried once more"),
+      at("e2e/fault-at-k", "ends as one in which none does, whichever call it is"),
+    ],
+  },
+  {
+    name: "malformed-json",
+    attack: "Arguments that are broken JSON, of the wrong types, cut off, or with __proto__ in them",
+    expected: "Mended where it is safe, told to the model, and an honest end where that does not help",
+    provenBy: [
+      at("llm/lenient-json", "means the same with what can be mended"),
+      at("agent/run-agent", "always gets answers and the run always ends, whatever it writes"),
+      at("e2e/conformance-model-faults", "k: once is told so, says it again, and the finding is delivered"),
+    ],
+  },
+  {
+    name: "tool-abuse",
+    attack:
+      "Unknown tools, wrong arguments, one call fifty times, a thousand at once, no end, places that do not exist",
+    expected: "Answers that say so, a limit that stops it, and findings without a place in the summary",
+    provenBy: [
+      at("agent/run-agent", "beyond the sixty-fourth are answered without being executed"),
+      at(
+        "agent/run-agent",
+        "that makes the same call fifty times in one turn gets one execution and fifty answers",
+      ),
+      at(
+        "e2e/stubborn-model",
+        "that calls unknown tools, writes broken JSON, asks for paths outside the repository and reports what is not there is told so, and goes on",
+      ),
+      at(
+        "e2e/stubborn-model",
+        "that never finishes is stopped by the limit of turns, and what it found is posted",
+      ),
+    ],
+  },
+  {
+    name: "cost-drain",
+    attack: "A hundred pushes a minute, a hundred pull requests, reviews asked for again and again",
+    expected: "Few reviews, and none beyond the limits of a day",
+    provenBy: [
+      here("abuse"),
+      at("e2e/superseded", "are at most two reviews that run to their end, and the newest head is reviewed"),
+    ],
+  },
+];
