@@ -1,0 +1,90 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { createLineIndex } from "../../src/diff/line-index.ts";
+import { parseFilePatch } from "../../src/diff/parse.ts";
+import { printDiff } from "../../src/diff/print.ts";
+import { renderHunks } from "../../src/diff/render.ts";
+import { surveyPatch } from "../../src/diff/survey.ts";
+import { AppError } from "../../src/errors.ts";
+import { PatchSplitter } from "../../src/git/patch-splitter.ts";
+import { randomHunk } from "../diff/random-hunk.ts";
+import { FUZZ_TIMEOUT_MS, fuzz, textOf } from "../support/fuzz.ts";
+
+const anything = textOf([
+  ...["diff --git a/file b/file\n", "--- a/file\n", "+++ b/file\n", "--- /dev/null\n", "index 0..1 100644\n"],
+  ...["rename from a\n", "new file mode 100644\n", "Binary files a and b differ\n", "GIT binary patch\n"],
+  ...["@@ -1 +1 @@\n", "@@ -1,3 +1,4 @@ f() {\n", "@@ -0,0 +1,2 @@", "@@@ -1 -1 +1 @@@\n", "@@ -", "@@", "@"],
+  ...[
+    "@@ -1,99999999999999999999 +1 @@\n",
+    "@@ -9007199254740993,1 +1,1 @@\n",
+    "@@ -1,1 +1,1 @@ @@ -2 +2 @@\n",
+  ],
+  ...["+", "-", " ", "\\", "\n", "\r\n", "\r", "\0", "\t", "+a\n", "-a\n", " a\n", "+--- a/x\n", "-++ b/x\n"],
+  ...["\\ No newline at end of file\n", "+@@ -1 +1 @@\n", "\u2028", "\ufeff", "\u202e", "💥", "\ud800"],
+]);
+
+/** A patch as git prints one, with something in it, as a hostile content or a broken stream would. */
+const damaged = fc
+  .tuple(fc.array(randomHunk, { minLength: 1, maxLength: 4 }), anything, fc.nat(1_000), fc.nat(30))
+  .map(([hunks, noise, at, cut]) => {
+    const text = printDiff({ header: ["--- a/file", "+++ b/file"], hunks });
+    const place = at % (text.length + 1);
+    return text.slice(0, place) + noise + text.slice(place + cut);
+  });
+
+describe("the diff parser", () => {
+  it(
+    "makes lines of any patch, in proportion to its length, and none twice",
+    () => {
+      fuzz({
+        values: fc.oneof(anything, damaged),
+        share: 0.6,
+        sizeOf: (patch) => patch.length,
+        run: (patch) => {
+          const diff = parseFilePatch(patch, "file", null);
+          createLineIndex(diff);
+          return { diff, survey: surveyPatch(patch), shown: renderHunks(diff.hunks) };
+        },
+        check({ diff }, patch) {
+          const lines = diff.hunks.flatMap((hunk) => hunk.lines);
+          expect(lines.length).toBeLessThanOrEqual(patch.split("\n").length);
+          expect(diff).toMatchObject({ path: "file", oldPath: null });
+        },
+      });
+    },
+    FUZZ_TIMEOUT_MS,
+  );
+
+  it(
+    "divides any stream into files or says what is wrong with it, wherever it comes in pieces",
+    () => {
+      fuzz({
+        values: fc.tuple(fc.oneof(anything, damaged), fc.integer({ min: 1, max: 5_000 })),
+        share: 0.4,
+        sizeOf: ([patch]) => patch.length,
+        mayThrow: (error) => error instanceof AppError && error.code === "git_failed",
+        run: ([patch, length]) => [split(patch, length), split(patch, patch.length)],
+        check([inPieces, atOnce], [patch]) {
+          expect(inPieces).toEqual(atOnce);
+          expect(patch.length === 0 || (atOnce?.length ?? 0) > 0).toBe(true);
+        },
+      });
+    },
+    FUZZ_TIMEOUT_MS,
+  );
+});
+
+/** The files of a stream that comes in pieces of so many bytes. */
+function split(patch: string, length: number): string[] {
+  const bytes = Buffer.from(patch);
+  const files: string[] = [];
+  const splitter = new PatchSplitter({
+    header: (header) => files.push(header.toString()),
+    body: (body) => {
+      files.push(`${files.pop()}${body.toString("latin1")}`);
+    },
+  });
+  for (let at = 0; at < bytes.length; at += length) splitter.push(bytes.subarray(at, at + length));
+  splitter.end();
+  return files;
+}
