@@ -5,6 +5,7 @@ import { createNotes } from "./sql-notes.ts";
 import { createPace } from "./sql-pace.ts";
 import { SqlQueue } from "./sql-queue.ts";
 import { createSpending } from "./sql-spending.ts";
+import { createTally } from "./sql-tally.ts";
 import { openSqliteDatabase } from "./sqlite-database.ts";
 import type { Stores } from "./stores.ts";
 
@@ -46,6 +47,7 @@ export function createStores(database: Database, options: StoreOptions): Stores 
     spending: createSpending(database),
     pace: createPace({ database, limits, now }),
     notes: createNotes(database, now),
+    tally: createTally(database),
     close: () => database.close(),
   };
 }

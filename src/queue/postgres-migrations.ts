@@ -95,4 +95,15 @@ export const postgresMigrations: readonly string[] = [
     at BIGINT NOT NULL
   );
   `,
+  `
+  CREATE TABLE tally (
+    installation BIGINT NOT NULL,
+    scope        TEXT NOT NULL,
+    name         TEXT NOT NULL,
+    repository   BIGINT NOT NULL,
+    at           BIGINT NOT NULL,
+    PRIMARY KEY (installation, scope, name)
+  );
+  CREATE INDEX tally_at ON tally (installation, scope, at);
+  `,
 ];

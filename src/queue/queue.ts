@@ -52,8 +52,8 @@ export interface Queue {
   /** Whether a job about this head waits or runs for the key, or ended as done: what was skipped may be due by now. */
   knows(serialKey: string, head: string): Promise<boolean>;
   /**
-   * Deletes all jobs of an installation that do not run, with their trajectories, and what it spent; of these repositories
-   * alone where they are named, by id. Returns how many of its jobs still run, which have to be asked for again.
+   * Deletes all jobs of an installation that do not run, with their trajectories, what it spent and what was counted; of these
+   * repositories alone where they are named, by id. Returns how many of its jobs still run, which have to be asked for again.
    */
   forget(installation: number, repositories: readonly number[] | null): Promise<{ running: number }>;
   /** Rejects when nothing can be stored: a full disk, a locked file, a database that is away. */
@@ -61,8 +61,8 @@ export interface Queue {
   /** Counts by state, and for how long the oldest job that may run has been waiting for a worker, in milliseconds. */
   stats(): Promise<{ jobs: Record<JobState, number>; oldestWaitingMs: number | null }>;
   /**
-   * Deletes deliveries, ended jobs with their trajectories and days of spending that are older than this; returns how many
-   * rows.
+   * Deletes deliveries, ended jobs with their trajectories, days of spending and what was counted against limits that are older
+   * than this; returns how many rows.
    */
   purge(olderThanMs: number): Promise<number>;
   close(): Promise<void>;

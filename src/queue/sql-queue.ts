@@ -145,7 +145,8 @@ export class SqlQueue implements Queue {
     for (const repository of repositories ?? [null]) {
       const of = { installation, repository };
       await this.#deleteJobs("forgetEntries", "forgetJobs", of);
-      await this.#database.run(statements.forgetSpending, of);
+      for (const kept of ["forgetSpending", "forgetTally"] as const)
+        await this.#database.run(statements[kept], of);
       const { rows } = await this.#database.run(statements.running, of);
       running += RunningRow.parse(rows[0]).jobs;
     }
@@ -174,7 +175,7 @@ export class SqlQueue implements Queue {
     const before = this.#now() - olderThanMs;
     const { run } = this.#database;
     let rows = (await run(statements.purgeSpending, { day: dayOf(before) })).changes;
-    for (const purge of ["purgeNotes", "purgeCreations"] as const)
+    for (const purge of ["purgeNotes", "purgeCreations", "purgeTally"] as const)
       rows += (await run(statements[purge], { before })).changes;
     rows += await inPortions(() => this.#alone(statements.purgeDeliveries, { before }));
     return rows + (await this.#deleteJobs("purgeEntries", "purgeJobs", { before }));

@@ -117,4 +117,16 @@ export const sqliteMigrations: readonly string[] = [
     at INTEGER NOT NULL
   ) STRICT;
   `,
+  `
+  -- What was done of that which has a limit: a person's commands of an hour, the reviews of a day.
+  CREATE TABLE tally (
+    installation INTEGER NOT NULL,
+    scope        TEXT NOT NULL,
+    name         TEXT NOT NULL,
+    repository   INTEGER NOT NULL,
+    at           INTEGER NOT NULL,
+    PRIMARY KEY (installation, scope, name)
+  ) STRICT, WITHOUT ROWID;
+  CREATE INDEX tally_at ON tally (installation, scope, at);
+  `,
 ];

@@ -90,6 +90,8 @@ export const statements = {
   forgetJobs: `DELETE FROM job WHERE id IN (${someToForget})`,
   forgetSpending: `DELETE FROM spending WHERE installation = :installation
     AND (repository = :repository OR :repository IS NULL)`,
+  forgetTally: `DELETE FROM tally WHERE installation = :installation
+    AND (repository = :repository OR :repository IS NULL)`,
   forgetClaims: "DELETE FROM last_claim WHERE installation = :installation",
   forgetPace: "DELETE FROM pace WHERE installation = :installation",
   forgetCreations: "DELETE FROM creation WHERE installation = :installation",
@@ -109,4 +111,5 @@ export const statements = {
   purgeSpending: "DELETE FROM spending WHERE day < :day",
   purgeNotes: "DELETE FROM note WHERE written_at < :before",
   purgeCreations: "DELETE FROM creation WHERE at < :before",
+  purgeTally: "DELETE FROM tally WHERE at < :before",
 } as const;

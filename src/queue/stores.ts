@@ -2,6 +2,7 @@ import type { Notes } from "./notes.ts";
 import type { Pace } from "./pace.ts";
 import type { Queue } from "./queue.ts";
 import type { Spending } from "./spending.ts";
+import type { Tally } from "./tally.ts";
 
 /** All that is kept in the database: one for every process of an App. */
 export interface Stores {
@@ -9,5 +10,6 @@ export interface Stores {
   spending: Spending;
   pace: Pace;
   notes: Notes;
+  tally: Tally;
   close(): Promise<void>;
 }

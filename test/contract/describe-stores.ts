@@ -7,6 +7,7 @@ import { describeQueue } from "./queue.ts";
 import { describeRecovery } from "./recovery.ts";
 import { describeSpending } from "./spending.ts";
 import type { StoresUnderTest } from "./stores.ts";
+import { describeTally } from "./tally.ts";
 
 /** All that the stores hold to, whichever database they are in. */
 export function describeStores(where: string, create: () => StoresUnderTest): void {
@@ -16,5 +17,6 @@ export function describeStores(where: string, create: () => StoresUnderTest): vo
   describe(`processes on the queue ${where}`, () => describeProcesses(create));
   describeSpending(`spending ${where}`, create);
   describe(`pacing ${where}`, () => describePace(create));
+  describe(`a tally ${where}`, () => describeTally(create));
   describe(`notes ${where}`, () => describeNotes(create));
 }
