@@ -7,7 +7,10 @@ import { requireGit } from "../git/git-version.ts";
 import { createCheckoutPull } from "../jobs/checkout-pull.ts";
 import { createJobHandler } from "../jobs/create-job-handler.ts";
 import { createGitHubAccess, gitAuthorization } from "../jobs/github-access.ts";
+import type { JobDependencies } from "../jobs/job-dependencies.ts";
 import { createPacings } from "../jobs/pacings.ts";
+import { perJob } from "../jobs/per-job.ts";
+import { createUsageLimits } from "../jobs/usage-limits.ts";
 import { createLogger, type Logger } from "../logger.ts";
 import type { Metrics } from "../metrics/metrics.ts";
 import type { RepositoryRef } from "../queue/job.ts";
@@ -19,7 +22,7 @@ import type { Stores } from "../queue/stores.ts";
 import { startWorker, type Worker } from "../queue/worker.ts";
 import { registerSecret } from "../secrets/live-secrets.ts";
 import { createHealth, type Health } from "../webhooks/health.ts";
-import { appIdentity, createProbot, installationAuth } from "../webhooks/probot.ts";
+import { appIdentity, createProbot, installationAuth, installationGrants } from "../webhooks/probot.ts";
 import { createModels } from "./create-model.ts";
 import { logDestination } from "./log-lines.ts";
 import { openUpkeep } from "./open-upkeep.ts";
@@ -80,13 +83,14 @@ export async function openApp(
   const { host, apiUrl, webUrl } = env.github;
   const requests = {
     mintToken,
+    granted: installationGrants(probot),
     userAgent: `hunkwise/${version}`,
     identity: async () => ({ id: credentials.id, slug: (await identity()).slug }),
     pacings,
     ...(metrics && { onRateLimit: metrics.rateLimit }),
   };
-  const jobs = createJobHandler({
-    github: createGitHubAccess({ apiUrl, ...requests }),
+  const { openJob } = createGitHubAccess({ apiUrl, ...requests });
+  const parts: Omit<JobDependencies, "github"> = {
     upkeep: openUpkeep({ env, credentials, stores, probot, ...requests }),
     checkout: createCheckoutPull({
       ...{ gitPath, dataFolder: env.dataDir, host, webUrl, network: networkOf(env), disk },
@@ -94,12 +98,14 @@ export async function openApp(
     }),
     spending: patientSpending(stores.spending, { queue, signal: stop, log }),
     ...{ dailyBudget: env.dailyBudget, now: Date.now },
+    usage: createUsageLimits({ tally: stores.tally, most: env.usageLimits, now: Date.now }),
     contentKey: contentKeyOf(credentials),
     models: connected?.models ?? null,
     modelsReady: async (signal) => connected?.ready(signal),
     ...{ webUrl, version, log },
     ...(metrics && { onPhase: metrics.phase }),
-  });
+  };
+  const jobs = perJob(openJob, (github) => createJobHandler({ github, ...parts }));
   if (connected === null) log.warn("No model is set up: reviews run on the built-in analyzers alone");
   const isDiskLow = async () => (await freeSpace(env.dataDir)).isLow;
   return {

@@ -83,7 +83,7 @@ function reconcile(
 }
 
 /** The port for whoever operates this; none where none is set. */
-async function startOperator({ host, metricsPort }: Env, { health, metrics, log }: App) {
+async function startOperator({ metricsHost: host, metricsPort }: Env, { health, metrics, log }: App) {
   if (metricsPort === null || !metrics) return undefined;
   const readQueue = async () => {
     const said = await health.readiness();

@@ -44,6 +44,13 @@ export interface Env {
   pricesFile: string | null;
   /** What the reviews of one installation may take on one calendar day (UTC); null: no limit. */
   dailyBudget: { tokens: number | null; costUsd: number | null };
+  /** How much may be asked of us; 0: no limit. */
+  usageLimits: {
+    /** Of one person. */
+    commandsAnHour: number;
+    pullReviewsADay: number;
+    installationReviewsADay: number;
+  };
   /** Absolute path. */
   dataDir: string;
   concurrency: number;
@@ -64,6 +71,8 @@ export interface Env {
   diskLimitBytes: number;
   /** Null: no metrics. */
   metricsPort: number | null;
+  /** Address on which they are served: by themselves for this machine alone. */
+  metricsHost: string;
   proxy: { https: string | null; http: string | null; no: string | null };
   caFile: string | null;
 }
@@ -93,6 +102,11 @@ export function readEnv(raw: RawEnv = processEnv()): Env {
       tokens: given.HUNKWISE_DAILY_TOKENS ?? null,
       costUsd: given.HUNKWISE_DAILY_COST_USD ?? null,
     },
+    usageLimits: {
+      commandsAnHour: given.HUNKWISE_PERSON_COMMANDS_PER_HOUR,
+      pullReviewsADay: given.HUNKWISE_PULL_REVIEWS_PER_DAY,
+      installationReviewsADay: given.HUNKWISE_INSTALLATION_REVIEWS_PER_DAY,
+    },
     dataDir: resolve(given.HUNKWISE_DATA_DIR ?? ".hunkwise"),
     concurrency: given.HUNKWISE_CONCURRENCY,
     pushWindowMs: Math.round(given.HUNKWISE_PUSH_WINDOW_SECONDS * 1_000),
@@ -105,6 +119,7 @@ export function readEnv(raw: RawEnv = processEnv()): Env {
     retentionMs: given.HUNKWISE_RETENTION_DAYS * 86_400_000,
     diskLimitBytes: Math.round(given.HUNKWISE_DISK_LIMIT_GB * 1_000_000_000),
     metricsPort: given.HUNKWISE_METRICS_PORT ?? null,
+    metricsHost: given.HUNKWISE_METRICS_HOST,
     proxy: {
       https: given.HTTPS_PROXY ?? null,
       http: given.HTTP_PROXY ?? null,

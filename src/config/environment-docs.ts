@@ -144,6 +144,21 @@ export const environmentDocs: readonly EnvironmentVariable[] = [
     what: "US dollars of all reviews of one installation on one day (UTC). Unset: no limit.",
   },
   {
+    name: "HUNKWISE_PERSON_COMMANDS_PER_HOUR",
+    default: "60",
+    what: "Commands, replies and re-runs of one person within an hour, in all repositories of an installation; further ones are left without an answer, and nothing is asked of GitHub or a model for them. `0`: no limit.",
+  },
+  {
+    name: "HUNKWISE_PULL_REVIEWS_PER_DAY",
+    default: "50",
+    what: "Reviews of one pull request on one day (UTC). The check run of a further one says why there is none; a push or a command on the next day has everything reviewed that came meanwhile. `0`: no limit.",
+  },
+  {
+    name: "HUNKWISE_INSTALLATION_REVIEWS_PER_DAY",
+    default: "1000",
+    what: "The same for all pull requests of one installation together. `0`: no limit.",
+  },
+  {
     name: "HUNKWISE_DATA_DIR",
     default: ".hunkwise",
     what: "Folder for the queue, mirrors of repositories and the App's credentials from the set-up page.",
@@ -193,6 +208,11 @@ export const environmentDocs: readonly EnvironmentVariable[] = [
     name: "HUNKWISE_METRICS_PORT",
     default: null,
     what: "Port for `/metrics`, `/healthz` and `/readyz` of this process, worker or server. Unset: none.",
+  },
+  {
+    name: "HUNKWISE_METRICS_HOST",
+    default: "127.0.0.1",
+    what: "Address on which that port listens. They ask nobody who they are: `0.0.0.0` is for a network of your own.",
   },
   {
     name: "DATABASE_URL",

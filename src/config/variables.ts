@@ -77,6 +77,7 @@ const postgresUrl = z
     must("an address like postgres://user:password@host:5432/database"),
   );
 
+const address = matching(/^[\w.:-]+$/, "an address to listen on");
 const bareKey = matching(/^[\x21-\x7e]+$/, "the bare key, without spaces or line breaks");
 const plainUrl = httpUrl("an http or https URL without user name and password", false);
 const proxyUrl = httpUrl("a URL like http://proxy.example.com:3128", true);
@@ -92,7 +93,7 @@ const Variables = z.object({
   ).optional(),
   GHE_PROTOCOL: oneOf(["https", "http"]).default("https"),
   GH_ORG: matching(/^[\w-]+$/, "the name of an organisation").optional(),
-  HOST: matching(/^[\w.:-]+$/, "an address to listen on").optional(),
+  HOST: address.optional(),
   PORT: whole(0, 65_535).default(3_000),
   WEBHOOK_PATH: matching(/^\/[\w./~-]*$/, "a path that begins with /")
     .refine((path) => !ownPaths.has(path), must("a path that the server does not use itself"))
@@ -114,6 +115,9 @@ const Variables = z.object({
   HUNKWISE_PRICES: readable.optional(),
   HUNKWISE_DAILY_TOKENS: whole(1_000, 999_999_999_999_999).optional(),
   HUNKWISE_DAILY_COST_USD: dollars.optional(),
+  HUNKWISE_PERSON_COMMANDS_PER_HOUR: whole(0, 1_000_000).default(60),
+  HUNKWISE_PULL_REVIEWS_PER_DAY: whole(0, 1_000_000).default(50),
+  HUNKWISE_INSTALLATION_REVIEWS_PER_DAY: whole(0, 1_000_000).default(1_000),
   HUNKWISE_DATA_DIR: text(),
   HUNKWISE_CONCURRENCY: whole(1, 64).default(2),
   HUNKWISE_PUSH_WINDOW_SECONDS: seconds(600).default(10),
@@ -125,6 +129,7 @@ const Variables = z.object({
   HUNKWISE_RETENTION_DAYS: whole(1, 3_650).default(30),
   HUNKWISE_DISK_LIMIT_GB: gigabytes.default(20),
   HUNKWISE_METRICS_PORT: whole(0, 65_535).optional(),
+  HUNKWISE_METRICS_HOST: address.default("127.0.0.1"),
   HUNKWISE_FALLBACK_MODEL: text(),
   HUNKWISE_FALLBACK_BASE_URL: plainUrl.optional(),
   HUNKWISE_FALLBACK_API_KEY: bareKey.optional(),

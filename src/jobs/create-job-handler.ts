@@ -30,6 +30,9 @@ export function createJobHandler(deps: JobDependencies): JobHandler {
 
 async function handle(job: ClaimedJob, tools: JobTools, deps: JobDependencies): Promise<Outcome> {
   const { task } = job;
+  // Before anything is asked of GitHub: whoever floods us shall not use up what it grants us.
+  if (!(await deps.usage.mayAsk(job)))
+    return { kind: "skipped", reason: "its author has asked too much this hour" };
   switch (task.kind) {
     case "review":
       return task.mode === "dry_run"

@@ -12,6 +12,7 @@ import type { Spending } from "../queue/spending.ts";
 import type { DayLimits } from "./day-budget.ts";
 import type { Phase } from "./timed.ts";
 import type { Upkeep } from "./upkeep.ts";
+import type { UsageLimits } from "./usage-limits.ts";
 
 /**
  * GitHub for jobs: each API acts on one repository with a token that reaches nothing else. `beforeWrite` is asked right before
@@ -70,6 +71,8 @@ export interface JobDependencies {
   upkeep?: Upkeep;
   /** Of each installation. */
   dailyBudget: DayLimits;
+  /** How much may be asked of us. */
+  usage: UsageLimits;
   /** A secret of a pull request, the same in each process: by it is remembered what was read. */
   contentKey(repository: RepositoryRef, pull: number): string;
   /** Told how long a phase of a review took that went well. For metrics. */

@@ -3,11 +3,13 @@ import type { Checkout } from "../../src/git/checkout.ts";
 import { createJobHandler } from "../../src/jobs/create-job-handler.ts";
 import type { DayLimits } from "../../src/jobs/day-budget.ts";
 import type { CheckoutRequest } from "../../src/jobs/job-dependencies.ts";
+import { createUsageLimits, type MostUsage } from "../../src/jobs/usage-limits.ts";
 import { forAllRoles, type Model } from "../../src/llm/model.ts";
 import type { NewJob } from "../../src/queue/job.ts";
 import { openSqliteStores } from "../../src/queue/open-stores.ts";
 import type { Queue } from "../../src/queue/queue.ts";
 import type { Spending } from "../../src/queue/spending.ts";
+import type { Tally } from "../../src/queue/tally.ts";
 import { startWorker, type Worker } from "../../src/queue/worker.ts";
 import { reviewJob } from "../contract/queue.ts";
 import { MemoryGitHub } from "../reporters/memory-github.ts";
@@ -21,6 +23,8 @@ export class WorkedQueue implements AsyncDisposable {
   readonly spending: Spending;
   readonly model: Model | null;
   dailyBudget: DayLimits = { tokens: null, costUsd: null };
+  most: MostUsage = { commandsAnHour: 0, pullReviewsADay: 0, installationReviewsADay: 0 };
+  readonly #tally: Tally;
   readonly log: { level: string; message: string }[] = [];
   /** Each checkout is a review that begins. */
   readonly checkouts: CheckoutRequest[] = [];
@@ -40,6 +44,7 @@ export class WorkedQueue implements AsyncDisposable {
     const stores = openSqliteStores(this.#folder.path, { now: () => this.#now() });
     this.queue = stores.queue;
     this.spending = stores.spending;
+    this.#tally = stores.tally;
     const sha = (branch: string) => this.#repo.git("rev-parse", branch);
     this.#repo.importCommits([
       { branch: "main", files: [["a.js", "export const a = 1;\n"]] },
@@ -134,6 +139,7 @@ export class WorkedQueue implements AsyncDisposable {
       modelsReady: async () => {},
       spending: this.spending,
       dailyBudget: this.dailyBudget,
+      usage: createUsageLimits({ tally: this.#tally, most: this.most, now: () => this.#now() }),
       contentKey: () => "key",
       now: () => this.#now(),
       webUrl: "https://github.example.com",
