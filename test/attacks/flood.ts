@@ -1,0 +1,169 @@
+import type { TrajectoryEntry } from "../../src/agent/trajectory.ts";
+import { AppError } from "../../src/errors.ts";
+import type { Permission } from "../../src/github/pull-request-api.ts";
+import { createJobHandler } from "../../src/jobs/create-job-handler.ts";
+import type { JobDependencies } from "../../src/jobs/job-dependencies.ts";
+import { createUsageLimits, type MostUsage } from "../../src/jobs/usage-limits.ts";
+import { forAllRoles } from "../../src/llm/model.ts";
+import { scriptedModel } from "../../src/llm/scripted.ts";
+import type { ClaimedJob } from "../../src/queue/job.ts";
+import { openSqliteStores } from "../../src/queue/open-stores.ts";
+import type { JobTools } from "../../src/queue/run-job.ts";
+import type { Stores } from "../../src/queue/stores.ts";
+import { decide } from "../../src/webhooks/decide.ts";
+import { MemoryGitHub } from "../reporters/memory-github.ts";
+import { TempFolder } from "../support/git-repo.ts";
+
+export const head = (n: number) => String(n).padStart(40, "0");
+const silent = { info: () => {}, warn: () => {}, error: () => {} };
+
+/**
+ * Webhooks, queue, limits and job handler of the product under a flood, with a clock that the test turns: a GitHub in memory,
+ * one for each pull request, and reviews that fail at their checkout, so that a review costs nothing but is begun.
+ */
+export class Flood implements AsyncDisposable {
+  /** Milliseconds since 1970: the morning of a day. */
+  time = Date.UTC(2026, 10, 22, 8);
+  /** Pull requests whose review was begun, in this order. */
+  readonly begun: string[] = [];
+  /** Who could be read or written for: each is a token and more requests. */
+  asked = 0;
+  /** Called before each checkout. */
+  beforeCheckout: () => void = () => {};
+  readonly model = scriptedModel([]);
+  readonly permissions = new Map<string, Permission>();
+  readonly #pulls = new Map<string, MemoryGitHub>();
+  readonly #folder = new TempFolder("flood");
+  readonly #stores: Stores;
+  readonly #most: MostUsage;
+  #comments = 5_000;
+
+  constructor(most: Partial<MostUsage> = {}) {
+    this.#most = { commandsAnHour: 60, pullReviewsADay: 50, installationReviewsADay: 1_000, ...most };
+    this.#stores = openSqliteStores(this.#folder.path, { now: () => this.time });
+  }
+
+  get queue() {
+    return this.#stores.queue;
+  }
+
+  github(pull = 7, installation = 1): MemoryGitHub {
+    const name = `${installation}/${pull}`;
+    const known = this.#pulls.get(name);
+    if (known) return known;
+    const github = new MemoryGitHub();
+    Object.assign(github.state, { number: pull, headSha: head(0) });
+    Object.assign(github, {
+      permissionOf: async (login: string) => {
+        github.calls.push("permissionOf");
+        return this.permissions.get(login) ?? "none";
+      },
+    });
+    this.#pulls.set(name, github);
+    return github;
+  }
+
+  /** A push to a pull request; reviewed when none has followed for ten seconds, or after a minute. */
+  push(n: number, pull = 7, installation = 1): Promise<number> {
+    this.github(pull, installation).state.headSha = head(n);
+    const pull_request = { number: pull, head: { sha: head(n) } };
+    return this.deliver("pull_request", { action: "synchronize", pull_request }, installation);
+  }
+
+  /** A comment in the conversation. Resolves to how many jobs follow from it. */
+  comment(login: string, body: string, over: { pull?: number; user?: object; via?: object | null } = {}) {
+    const { pull = 7, user = {}, via = null } = over;
+    const author = { login, type: "User", ...user };
+    const comment = { id: ++this.#comments, body, user: author, performed_via_github_app: via };
+    const issue = { number: pull, pull_request: {} };
+    return this.deliver("issue_comment", { action: "created", issue, comment, sender: author });
+  }
+
+  async deliver(event: string, payload: object, installation = 1): Promise<number> {
+    const repository = { id: 6 + installation, name: "shop", owner: { login: "octo" } };
+    const whole = { installation: { id: installation }, repository, ...payload };
+    const decision = decide(event, whole, { appSlug: "hunk-bot", appId: 7, pushWindowMs: 10_000 });
+    if ("ignored" in decision) return 0;
+    for (const job of decision.jobs) await this.queue.enqueue(job);
+    return decision.jobs.length;
+  }
+
+  /** Lets time pass, and the worker do all that is due. */
+  async pass(milliseconds: number): Promise<void> {
+    this.time += milliseconds;
+    for (let job = await this.#claim(); job; job = await this.#claim()) await this.#run(job);
+  }
+
+  /** How the check runs of a pull request ended, oldest first. */
+  checks(pull = 7, installation = 1): string[] {
+    return this.github(pull, installation).checks.map(({ history }) => {
+      const last = history.at(-1);
+      return last ? `${last.conclusion}: ${last.title}` : "";
+    });
+  }
+
+  /** What the last check run of a pull request says. */
+  lastWord(pull = 7): string {
+    return this.github(pull).checks.at(-1)?.history.at(-1)?.summary ?? "";
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#stores.close();
+    this.#folder.dispose();
+  }
+
+  #claim = () => this.queue.claim("worker", 60_000);
+
+  async #run(job: ClaimedJob): Promise<void> {
+    try {
+      await this.queue.complete(
+        job,
+        await createJobHandler(this.#dependencies(job)).handle(job, this.#tools(job)),
+      );
+    } catch (error) {
+      const again = error instanceof AppError && error.retryable;
+      if (again) await this.queue.release(job, 1_000, error.message);
+      else await this.queue.complete(job, { kind: "failed", reason: String(error) });
+    }
+  }
+
+  #tools(job: ClaimedJob): JobTools {
+    return {
+      signal: new AbortController().signal,
+      record: (entry: TrajectoryEntry) => this.queue.record(job, entry),
+      recorded: () => this.queue.trajectory(job.id),
+      stillOurs: async () => true,
+      isHeld: async () => true,
+    };
+  }
+
+  #dependencies({ task }: ClaimedJob): JobDependencies {
+    const { installation } = "repository" in task ? task.repository : { installation: 0 };
+    const number = "pull" in task ? task.pull : 0;
+    const access = async () => {
+      this.asked += 1;
+      return this.github(number, installation);
+    };
+    const now = () => this.time;
+    return {
+      github: {
+        repository: access,
+        pull: access,
+        writer: async () => ({ propose: async () => "" }),
+        organization: async () => async () => undefined,
+      },
+      checkout: async () => {
+        this.beforeCheckout();
+        this.begun.push(`${installation}/${number}`);
+        throw new AppError("too_large", "It shall cost nothing");
+      },
+      models: forAllRoles(this.model),
+      modelsReady: async () => {},
+      spending: this.#stores.spending,
+      dailyBudget: { tokens: null, costUsd: null },
+      usage: createUsageLimits({ tally: this.#stores.tally, most: this.#most, now }),
+      contentKey: () => "key",
+      ...{ now, webUrl: "https://github.example", version: "0", log: silent },
+    };
+  }
+}

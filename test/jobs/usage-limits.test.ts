@@ -1,0 +1,103 @@
+import { beforeEach, describe, expect, it } from "vitest";
+import { createUsageLimits, type MostUsage } from "../../src/jobs/usage-limits.ts";
+import type { ClaimedJob, Task } from "../../src/queue/job.ts";
+import type { TallyEntry, TallyLimit } from "../../src/queue/tally.ts";
+
+const repository = { installation: 1, id: 7, owner: "octo", name: "shop" };
+const noon = Date.UTC(2026, 10, 22, 12);
+const most = { commandsAnHour: 60, pullReviewsADay: 50, installationReviewsADay: 1_000 };
+const at = { repository, pull: 3, headSha: null };
+const review: Task = {
+  ...{ kind: "review", mode: "new", again: false, ...at, trigger: "event#3" },
+  ...{ thread: null, commentId: null, requestedBy: null },
+};
+
+let entered: { entry: TallyEntry; limits: readonly TallyLimit[] }[];
+let reached: (limits: readonly TallyLimit[]) => TallyLimit | null;
+beforeEach(() => {
+  entered = [];
+  reached = () => null;
+});
+
+const limitsOf = (over: Partial<MostUsage> = {}) =>
+  createUsageLimits({
+    tally: {
+      async enter(entry, limits) {
+        entered.push({ entry, limits });
+        return reached(limits);
+      },
+    },
+    most: { ...most, ...over },
+    now: () => noon,
+  });
+const jobOf = (task: Task): ClaimedJob => ({
+  ...{ id: "job-1", task, attempt: 1, fence: 1, deliveryId: null, createdAt: 0, startedAt: 0 },
+});
+
+describe("what is asked", () => {
+  it.each<[string, Task]>([
+    ["a review", { ...review, requestedBy: "Ada" }],
+    ["a dry run", { ...review, mode: "dry_run", requestedBy: "Ada" }],
+    ["a check run again", { ...review, again: true, requestedBy: "Ada" }],
+    [
+      "help",
+      { kind: "command", command: { name: "help" }, ...at, thread: null, commentId: 5, requestedBy: "Ada" },
+    ],
+    ["a reply", { kind: "reply", ...at, commentId: 5, thread: 4, author: "Ada", body: "Why?" }],
+  ])("of %s counts for whoever asks, by the hour", async (_, task) => {
+    expect(await limitsOf().mayAsk(jobOf(task))).toBe(true);
+    expect(entered).toEqual([
+      {
+        entry: { installation: 1, repository: 7, name: "job-1", at: noon },
+        limits: [{ scope: "person ada", most: 60, since: noon - 3_600_000 }],
+      },
+    ]);
+    reached = ([limit]) => limit ?? null;
+    expect(await limitsOf().mayAsk(jobOf(task))).toBe(false);
+  });
+
+  it.each<[string, Task]>([
+    ["an event", review],
+    ["a merge queue", { kind: "pass_check", repository, headSha: "a".repeat(40), reason: "" }],
+    ["reconciling", { kind: "reconcile", installation: 1, headSha: null }],
+    ["a purge", { kind: "purge", installation: 1, repositories: null, headSha: null }],
+  ])("by no person counts for nobody: %s", async (_, task) => {
+    reached = ([limit]) => limit ?? null;
+    expect(await limitsOf().mayAsk(jobOf(task))).toBe(true);
+    expect(entered).toEqual([]);
+  });
+});
+
+describe("a review", () => {
+  const of = { id: "job-1", repository, pull: 3, head: "b".repeat(40) };
+
+  it("counts for its pull request and its installation, since midnight, and once for each head", async () => {
+    await limitsOf().requireReview(of);
+    const since = Date.UTC(2026, 10, 22);
+    expect(entered).toEqual([
+      {
+        entry: { installation: 1, repository: 7, name: `job-1 ${of.head}`, at: noon },
+        limits: [
+          { scope: "pull 7#3", most: 50, since },
+          { scope: "installation", most: 1_000, since },
+        ],
+      },
+    ]);
+  });
+
+  it.each([
+    [0, "50 reviews a day are the limit of this pull request"],
+    [1, "1000 reviews a day are the limit of its installation"],
+  ])("beyond a limit is none, and says of which", async (nth, words) => {
+    reached = (limits) => limits[nth] ?? null;
+    await expect(limitsOf().requireReview(of)).rejects.toMatchObject({
+      ...{ code: "budget_spent", retryable: false, message: expect.stringContaining(words) },
+    });
+  });
+
+  it("is counted by no limit that is lifted", async () => {
+    await limitsOf({ pullReviewsADay: 0 }).requireReview(of);
+    await limitsOf({ pullReviewsADay: 0, installationReviewsADay: 0 }).requireReview(of);
+    expect(entered.map(({ limits }) => limits.map(({ scope }) => scope))).toEqual([["installation"]]);
+  });
+});
