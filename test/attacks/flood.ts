@@ -1,8 +1,8 @@
 import type { TrajectoryEntry } from "../../src/agent/trajectory.ts";
 import { AppError } from "../../src/errors.ts";
-import type { Permission } from "../../src/github/pull-request-api.ts";
+import type { FileProposal, Permission } from "../../src/github/pull-request-api.ts";
 import { createJobHandler } from "../../src/jobs/create-job-handler.ts";
-import type { JobDependencies } from "../../src/jobs/job-dependencies.ts";
+import type { CheckoutRequest, JobDependencies } from "../../src/jobs/job-dependencies.ts";
 import { createUsageLimits, type MostUsage } from "../../src/jobs/usage-limits.ts";
 import { forAllRoles } from "../../src/llm/model.ts";
 import { scriptedModel } from "../../src/llm/scripted.ts";
@@ -29,7 +29,10 @@ export class Flood implements AsyncDisposable {
   /** Who could be read or written for: each is a token and more requests. */
   asked = 0;
   /** Called before each checkout. */
-  beforeCheckout: () => void = () => {};
+  beforeCheckout: (request: CheckoutRequest) => void = () => {};
+  /** Files that were asked for, as "path at revision". */
+  readonly files: string[] = [];
+  readonly proposals: FileProposal[] = [];
   readonly model = scriptedModel([]);
   readonly permissions = new Map<string, Permission>();
   readonly #pulls = new Map<string, MemoryGitHub>();
@@ -54,6 +57,7 @@ export class Flood implements AsyncDisposable {
     const github = new MemoryGitHub();
     Object.assign(github.state, { number: pull, headSha: head(0) });
     Object.assign(github, {
+      fileAt: async (path: string, revision: string) => void this.files.push(`${path} at ${revision}`),
       permissionOf: async (login: string) => {
         github.calls.push("permissionOf");
         return this.permissions.get(login) ?? "none";
@@ -149,11 +153,16 @@ export class Flood implements AsyncDisposable {
       github: {
         repository: access,
         pull: access,
-        writer: async () => ({ propose: async () => "" }),
+        writer: async () => ({
+          propose: async (proposal) => {
+            this.proposals.push(proposal);
+            return "https://github.example/octo/shop/pull/8";
+          },
+        }),
         organization: async () => async () => undefined,
       },
-      checkout: async () => {
-        this.beforeCheckout();
+      checkout: async (request) => {
+        this.beforeCheckout(request);
         this.begun.push(`${installation}/${number}`);
         throw new AppError("too_large", "It shall cost nothing");
       },
