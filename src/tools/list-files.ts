@@ -1,11 +1,11 @@
 import { z } from "zod";
-import { createPathMatcher, MAX_DOUBLE_STARS } from "../diff/path-matcher.ts";
+import { createPathMatcher } from "../diff/path-matcher.ts";
 import type { TreeEntry } from "../git/workspace.ts";
 import { wholeNumber } from "./limits.ts";
 import { type Listing, renderListing, type SizedEntry } from "./render-listing.ts";
 import { resolveFolder } from "./resolve-path.ts";
 import { count } from "./show.ts";
-import { defineTool, type Executed, type ToolContext, ToolError } from "./tool.ts";
+import { defineTool, type Executed, type ToolContext } from "./tool.ts";
 
 /** Sizes are looked up one by one, so only so many entries get one. */
 const MAX_SIZES = 1_000;
@@ -44,11 +44,6 @@ function itemsOf(entry: TreeEntry, prefix: string): Item[] {
 function createSelector(input: Input, prefix: string): (item: Item) => boolean {
   const inverted = input.pattern?.startsWith("!") ?? false;
   const pattern = inverted ? input.pattern?.slice(1) : input.pattern;
-  if (pattern !== undefined && pattern.split("**").length - 1 > MAX_DOUBLE_STARS) {
-    throw new ToolError(
-      `the pattern holds '**' more than ${MAX_DOUBLE_STARS} times; name a directory instead`,
-    );
-  }
   const match = pattern === undefined ? undefined : createPathMatcher([pattern]);
   return ({ path, entry }) => {
     if (input.type !== "any" && (entry === null) !== (input.type === "directory")) return false;

@@ -7,6 +7,8 @@ export const MAX_RESULTS = 1_000;
 const MAX_CONTEXT = 20;
 const DEFAULT_CONTEXT = 2;
 const MAX_PATTERN = 2_000;
+const MAX_GLOB = 500;
+const MAX_TYPE = 50;
 
 /** Arguments of `search_in_files`. */
 export const SearchInput = z.strictObject({
@@ -15,9 +17,9 @@ export const SearchInput = z.strictObject({
     .min(1)
     .max(MAX_PATTERN)
     .describe("ripgrep's regex (no look-around, no back-references)."),
-  file_pattern: z.string().optional().describe("gitignore-style glob: '*.ts', 'src/**'."),
+  file_pattern: z.string().max(MAX_GLOB).optional().describe("gitignore-style glob: '*.ts', 'src/**'."),
   path: z.string().optional().describe("File, or folder to search below."),
-  file_type: z.string().optional().describe("ripgrep's type: py, ts, go ..."),
+  file_type: z.string().max(MAX_TYPE).optional().describe("ripgrep's type: py, ts, go ..."),
   context_lines: wholeNumber(0, MAX_CONTEXT)
     .default(DEFAULT_CONTEXT)
     .describe(`Lines around a match, up to ${MAX_CONTEXT}.`),
