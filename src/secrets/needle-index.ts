@@ -1,0 +1,172 @@
+import type { Reading } from "./reading.ts";
+
+/** One spelling of a secret that is looked for. */
+export interface Needle {
+  /** Its letters and digits, as in a reading. */
+  codes: Uint8Array;
+  /** How many of them in a row give it away; all of them where no part of it does. */
+  least: number;
+}
+
+/** Exclusive of `end`; UTF-16 units. */
+export interface Range {
+  start: number;
+  end: number;
+}
+
+interface Place {
+  needle: Needle;
+  at: number;
+}
+
+/** A range in a reading. `shift` is where the needle begins, or would begin, in it. */
+interface Match extends Range {
+  needle: Needle;
+  shift: number;
+}
+
+/**
+ * What stands in more secrets than this is no part of what makes them secret: the first claims of all tokens of one issuer. Without
+ * this limit a text full of it would be compared to each of them at every character.
+ */
+const MOST_SHARING = 4;
+
+/** How many spellings of secrets overlap at one place of a text. */
+const MOST_AT_ONCE = 8;
+
+/** Characters that are looked up at once. */
+const GRAM = 8;
+/** No spelling of fewer can be indexed. */
+export const SHORTEST_NEEDLE = GRAM;
+const FACTOR = 0x01000193;
+const factorOfOldest = Array.from({ length: GRAM }).reduce<number>(
+  (product) => Math.imul(product, FACTOR),
+  1,
+);
+const cellBits = 20;
+
+/**
+ * Finds many needles in one pass. Of each, a gram (eight characters) is kept at such distances that every part which gives it away holds
+ * one whole; where one shows up in a text, both are compared to the left and to the right of it.
+ */
+export class NeedleIndex {
+  readonly #places = new Map<number, Place[]>();
+  /** How many grams fall into each cell. */
+  #cells = new Uint16Array(0);
+  /** A bit a cell that has any, which settles most characters of a text; small enough to stay in the processor's cache. */
+  #occupied = new Uint32Array(0);
+
+  get isEmpty(): boolean {
+    return this.#places.size === 0;
+  }
+
+  add(needle: Needle): void {
+    if (this.#cells.length === 0) {
+      this.#cells = new Uint16Array(2 ** cellBits);
+      this.#occupied = new Uint32Array(2 ** cellBits / 32);
+    }
+    for (const { hash, at } of gramsOf(needle)) {
+      const places = this.#places.get(hash) ?? [];
+      if (places.length >= MOST_SHARING && isInParts(needle)) continue;
+      this.#places.set(hash, [...places, { needle, at }]);
+      this.#count(hash, 1);
+    }
+  }
+
+  remove(needle: Needle): void {
+    for (const { hash } of gramsOf(needle)) {
+      const places = this.#places.get(hash) ?? [];
+      const rest = places.filter((place) => place.needle !== needle);
+      if (rest.length === places.length) continue;
+      if (rest.length > 0) this.#places.set(hash, rest);
+      else this.#places.delete(hash);
+      this.#count(hash, -1);
+    }
+  }
+
+  #count(hash: number, more: 1 | -1): void {
+    const cell = cellOf(hash);
+    const count = (this.#cells[cell] ?? 0) + more;
+    this.#cells[cell] = count;
+    const bits = this.#occupied[cell >>> 5] ?? 0;
+    const bit = 1 << (cell & 31);
+    this.#occupied[cell >>> 5] = count === 0 ? bits & ~bit : bits | bit;
+  }
+
+  #mayKnow(hash: number): boolean {
+    const cell = cellOf(hash);
+    return (((this.#occupied[cell >>> 5] ?? 0) >>> (cell & 31)) & 1) !== 0;
+  }
+
+  /** Where needles stand in the text, in no order. With `firstOnly`, at most one of them. */
+  rangesIn(reading: Reading, firstOnly = false): Range[] {
+    const found = this.#find(reading, firstOnly);
+    if (found.length === 0) return found;
+    const { starts, ends } = reading.places();
+    return found.map(({ start, end }) => ({ start: starts[start] ?? 0, end: ends[end - 1] ?? 0 }));
+  }
+
+  /** In characters of the reading. */
+  #find(reading: Reading, firstOnly: boolean): Range[] {
+    const found: Match[] = [];
+    const { codes, length } = reading;
+    let hash = 0;
+    for (let end = 1; end <= length; end++) {
+      hash = (Math.imul(hash, FACTOR) + (codes[end - 1] ?? 0)) | 0;
+      const at = end - GRAM;
+      if (at < 0) continue;
+      if (at > 0) hash = (hash - Math.imul(factorOfOldest, codes[at - 1] ?? 0)) | 0;
+      if (!this.#mayKnow(hash)) continue;
+      found.push(...this.#matchesAt(reading, at, hash, found));
+      if (firstOnly && found.length > 0) break;
+    }
+    return found;
+  }
+
+  #matchesAt(reading: Reading, at: number, hash: number, before: readonly Match[]): Match[] {
+    const matches: Match[] = [];
+    for (const place of this.#places.get(hash) ?? []) {
+      const shift = at - place.at;
+      // What was found along this needle already is not compared again at each of its grams.
+      const isWithin = ({ needle, shift: other, end }: Match) =>
+        needle === place.needle && other === shift && at < end;
+      if (before.slice(-MOST_AT_ONCE).some(isWithin)) continue;
+      const match = matchAround(reading, at, place);
+      if (match) matches.push({ ...match, needle: place.needle, shift });
+    }
+    return matches;
+  }
+}
+
+function isInParts({ codes, least }: Needle): boolean {
+  return least < codes.length;
+}
+
+function cellOf(hash: number): number {
+  return Math.imul(hash ^ (hash >>> 15), 0x9e3779b1) >>> (32 - cellBits);
+}
+
+/** Each different one at its first place. */
+function gramsOf({ codes, least }: Needle): { hash: number; at: number }[] {
+  const grams = new Map<number, { hash: number; at: number }>();
+  const distance = least - GRAM + 1;
+  for (let at = 0; at + GRAM <= codes.length; at += distance) {
+    let hash = 0;
+    for (let index = at; index < at + GRAM; index++)
+      hash = (Math.imul(hash, FACTOR) + (codes[index] ?? 0)) | 0;
+    if (!grams.has(hash)) grams.set(hash, { hash, at });
+  }
+  return [...grams.values()];
+}
+
+/** The longest stretch of the needle around a gram that seems to be there, in characters of the reading; null if it is too short. */
+function matchAround({ codes, length }: Reading, at: number, place: Place): Range | null {
+  const { codes: wanted, least } = place.needle;
+  let start = at;
+  for (let index = place.at; start > 0 && index > 0 && codes[start - 1] === wanted[index - 1]; index--)
+    start--;
+  let end = at;
+  for (let index = place.at; end < length && index < wanted.length && codes[end] === wanted[index]; index++)
+    end++;
+  return end - start >= least ? { start, end } : null;
+}

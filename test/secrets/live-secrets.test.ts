@@ -1,0 +1,207 @@
+import { generateKeyPairSync } from "node:crypto";
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { holdsLiveSecret, registerSecret, withoutLiveSecrets } from "../../src/secrets/live-secrets.ts";
+import { seeded } from "../support/seeded.ts";
+
+const random = seeded(7);
+const letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
+const randomText = (length: number, alphabet = letters) =>
+  Array.from({ length }, () => alphabet[Math.floor(random() * alphabet.length)]).join("");
+
+const rsa = generateKeyPairSync("rsa", { modulusLength: 2048 }).privateKey;
+const pkcs8 = rsa.export({ type: "pkcs8", format: "pem" }) as string;
+const pkcs1 = rsa.export({ type: "pkcs1", format: "pem" }) as string;
+const tokenHeader = "eyJhbGciOiJSUzI1NiIsInR5cCI6IkpXVCJ9";
+const secrets = {
+  "a webhook secret": randomText(64, "0123456789abcdef"),
+  "a model's key": `sk-proj-${randomText(120)}`,
+  "a short token": `ghs_${randomText(36, letters.slice(0, 62))}`,
+  "a long token": `ghs_123456_${tokenHeader}.${randomText(140)}.${randomText(342)}`,
+  "a password": 'q8%Xz&"w2\\nK§e4/Rt\n7u=Y',
+};
+for (const secret of Object.values(secrets)) registerSecret(secret);
+registerSecret(pkcs8, { keep: true });
+
+const reversed = (text: string) => [...text].reverse().join("");
+const base64 = (text: string) => Buffer.from(text).toString("base64");
+const hex = (text: string) => Buffer.from(text).toString("hex");
+const spellings: Record<string, (text: string) => string> = {
+  "as it is": (text) => text,
+  "as JSON": (text) => JSON.stringify(text).slice(1, -1),
+  "as JSON within JSON": (text) => JSON.stringify(JSON.stringify(text)),
+  "in a URL": encodeURIComponent,
+  "with every character escaped for a URL": (text) => hex(text).replaceAll(/../g, "%$&"),
+  "as HTML entities": (text) => [...text].map((one) => `&#${one.codePointAt(0)};`).join(""),
+  "as escapes of a program": (text) => hex(text).replaceAll(/../g, "\\x$&"),
+  "as base64": base64,
+  "as base64, one byte in": (text) => base64(`x${text}y`),
+  "as base64, two bytes in": (text) => base64(`xy${text}`),
+  "as base64 for URLs": (text) => Buffer.from(text).toString("base64url"),
+  "as base64 of 76 characters a line": (text) => base64(text).replaceAll(/.{76}/g, "$&\r\n"),
+  "as hex": hex,
+  "as hex in capitals": (text) => hex(text).toUpperCase(),
+  "as hex with spaces": (text) => hex(text).replaceAll(/../g, "$& "),
+  "as numbers of bytes": (text) => Buffer.from(text).join(", "),
+  backwards: reversed,
+  "as base64 backwards": (text) => reversed(base64(text)),
+  "in capitals": (text) => text.toUpperCase(),
+  "one character a line": (text) => [...text].join("\n"),
+  "one character a line, in JSON": (text) => JSON.stringify([...text].join("\n")),
+  "with a list's mark before each": (text) => [...text].map((one) => `- ${one}\n`).join(""),
+  "with invisible characters": (text) => [...text].join("\u200b\u2060"),
+  "with full stops": (text) => [...text].join("."),
+  "in pieces of four": (text) => text.replaceAll(/.{4}/gs, "$& | "),
+  "with backticks": (text) => [...text].map((one) => `\`${one}\``).join(" "),
+};
+
+/** Its letters and digits in small letters. */
+const bare = (text: string) => text.toLowerCase().replaceAll(/[^a-z0-9]/g, "");
+const windows = (text: string, size: number) =>
+  Array.from({ length: Math.max(0, text.length - size + 1) }, (_, at) => text.slice(at, at + size));
+
+/** Words, symbols, code; never a long run that could be a secret. */
+const prose = fc
+  .array(fc.oneof(fc.lorem({ maxCount: 4 }), fc.string({ maxLength: 12, unit: "grapheme" })), {
+    maxLength: 12,
+  })
+  .map((parts) => parts.join(" "));
+
+function expectGone(before: string, hidden: string, after: string): void {
+  const text = `${before} ${hidden} ${after}`;
+  expect(holdsLiveSecret(text)).toBe(true);
+  const clean = withoutLiveSecrets(text);
+  expect(holdsLiveSecret(clean)).toBe(false);
+  expect(clean).toContain("[secret]");
+  const left = bare(clean);
+  // Twice as many hex digits as characters: less than twelve of these are no part of the promise.
+  const leak = windows(bare(hidden), 24).find((window) => left.includes(window));
+  expect(leak).toBeUndefined();
+  // The neighbours may agree with the secret by a character or two.
+  expect(clean.startsWith(before.slice(0, -8))).toBe(true);
+  expect(clean.endsWith(after.slice(8))).toBe(true);
+}
+
+describe("a live secret", () => {
+  describe.each(Object.entries(spellings))("%s", (_, spell) => {
+    it.each(Object.entries(secrets))("is found and taken out whatever stands around it: %s", (_, secret) => {
+      const body = secret.replace(/^.*?eyJ\w+\./, "");
+      fc.assert(
+        fc.property(prose, prose, (before, after) => expectGone(before, spell(body), after)),
+        { seed: 7, numRuns: 8 },
+      );
+    });
+  });
+
+  it("is found in every part of 16 characters, in every spelling", () => {
+    const long = Object.values(secrets).filter((secret) => secret.length >= 24 && /^[\w.-]+$/.test(secret));
+    const part = fc.constantFrom(...long).chain((secret) => {
+      const body = secret.replace(/^(.*?eyJ\w+\.|[a-z]+[-_]proj-|ghs_)/, "");
+      return fc.nat(body.length - 16).map((at) => body.slice(at, at + 16));
+    });
+    const spell = fc.constantFrom(...Object.values(spellings));
+    fc.assert(
+      fc.property(part, spell, prose, prose, (text, write, before, after) => {
+        expect(holdsLiveSecret(`${before} ${write(text)} ${after}`)).toBe(true);
+      }),
+      { seed: 7, numRuns: 1_500 },
+    );
+  });
+});
+
+describe("a private key", () => {
+  const jwk = rsa.export({ format: "jwk" });
+  it.each([
+    ["in the format it was given in", pkcs8],
+    ["in the format of its file", pkcs1],
+    ["without its first and last line", pkcs8.split("\n").slice(1, -2).join("\n")],
+    ["as JSON", JSON.stringify({ pkcs1 })],
+    ["in an environment file", pkcs1.replaceAll("\n", "\\n")],
+    ["as base64 of its file", base64(pkcs1)],
+    ["as hex of its file", hex(pkcs8)],
+    ["backwards", reversed(pkcs1)],
+    ["as its private exponent", jwk.d!],
+    ["as a prime", Buffer.from(jwk.p!, "base64url").toString("hex").replaceAll(/../g, "$&:")],
+    ["in three of its lines", pkcs8.split("\n").slice(12, 15).join("\n")],
+  ])("is found %s", (_, text) => {
+    expect(holdsLiveSecret(`It is\n${text}\n.`)).toBe(true);
+    // The first and last line, and what stands between the numbers, is the same in all keys.
+    const left = bare(withoutLiveSecrets(text).replaceAll("[secret]", ""));
+    expect(left.length).toBeLessThan(0.2 * bare(text).length);
+  });
+
+  it("does not make a secret of what every key begins with", () => {
+    const other = generateKeyPairSync("rsa", { modulusLength: 2048 });
+    for (const format of ["pkcs1", "pkcs8"] as const) {
+      const text = other.privateKey.export({ type: format, format: "pem" }) as string;
+      expect([text, base64(text), hex(text)].map(holdsLiveSecret)).toEqual([false, false, false]);
+    }
+    const text = other.publicKey.export({ type: "spki", format: "pem" }) as string;
+    expect(holdsLiveSecret(text)).toBe(false);
+  });
+
+  it("of another kind is found by its private part", () => {
+    for (const kind of ["ed25519", "ec"] as const) {
+      const { privateKey } =
+        kind === "ec" ? generateKeyPairSync("ec", { namedCurve: "P-256" }) : generateKeyPairSync("ed25519");
+      registerSecret(privateKey.export({ type: "pkcs8", format: "pem" }) as string);
+      const { d } = privateKey.export({ format: "jwk" });
+      expect(holdsLiveSecret(`d: ${d}`)).toBe(true);
+    }
+  });
+});
+
+describe("ordinary text", () => {
+  it.each(["not-needed", "EMPTY", "lm-studio", "sk-no-key-required", "Placeholder", "development"])(
+    "survives a secret that might be words: %s",
+    (secret) => {
+      registerSecret(secret, { keep: true });
+      const text = `A key is ${secret} here (${secret.toUpperCase()}).`;
+      expect(withoutLiveSecrets(text)).toBe(text);
+      expect(holdsLiveSecret(text)).toBe(false);
+    },
+  );
+
+  it("survives parts of a secret that is made of words", () => {
+    registerSecret("my company webhook secret for production 2026");
+    expect(withoutLiveSecrets("The webhook secret for production is missing.")).toContain(
+      "webhook secret for production",
+    );
+    expect(withoutLiveSecrets("my company webhook-secret for Production 2026!")).toBe("[secret]!");
+  });
+
+  it("survives what all tokens of an issuer begin with", () => {
+    expect(holdsLiveSecret(`ghs_123456_${tokenHeader}.`)).toBe(false);
+    expect(holdsLiveSecret("sk-proj-")).toBe(false);
+  });
+
+  it("loses a short secret alone, as it stands", () => {
+    registerSecret("Tr0ub4dor");
+    const forms = ["Tr0ub4dor", base64("xTr0ub4dorx").slice(1, -1), hex("Tr0ub4dor"), reversed("Tr0ub4dor")];
+    for (const form of forms) expect(holdsLiveSecret(`(${form})`), form).toBe(true);
+    const text = "tr0ub4DOR, and trouble for d or e";
+    expect(withoutLiveSecrets(`Tr0ub4dor ${text}`)).toBe(`[secret] ${text}`);
+  });
+});
+
+describe("what is replaced in a line of JSON", () => {
+  it("leaves JSON, however the secret is escaped in it", () => {
+    const secret = secrets["a password"];
+    const token = secrets["a short token"];
+    const texts = [
+      secret,
+      `\\${token}`,
+      `\n${token}\n`,
+      token.replaceAll(/./g, "\\$&"),
+      [...token].join("\\\\n"),
+    ];
+    const unicode = [...token].map((one) => `\\u${one.charCodeAt(0).toString(16).padStart(4, "0")}`).join("");
+    for (const text of [...texts, unicode, `\\${unicode}`]) {
+      const line = JSON.stringify({ a: text, b: JSON.stringify({ text }) });
+      expect(() => JSON.parse(withoutLiveSecrets(line)), line).not.toThrow();
+    }
+    expect(JSON.parse(withoutLiveSecrets(`{"a":"\\\\${unicode}","b":"${unicode}"}`))).toMatchObject({
+      b: "[secret]",
+    });
+  });
+});
