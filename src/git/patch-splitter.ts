@@ -14,11 +14,15 @@ const sectionStart = Buffer.from("diff --git ");
 
 /**
  * Splits a stream of patches at its sections. Inside a hunk the counts of its `@@` line decide what belongs to it, so
- * content that looks like a header cannot fool it.
+ * content that looks like a header cannot fool it. A line of content goes on in the pieces in which it comes, however long
+ * it is; no byte is looked at twice.
  */
 export class PatchSplitter {
   readonly #sink: PatchSink;
-  #rest: Buffer = Buffer.alloc(0);
+  /** The beginning of a line between hunks, the rest of which has not come yet. */
+  #open: Buffer[] = [];
+  /** Whether the last piece ended within a line of a hunk. */
+  #inLine = false;
   #header: Buffer[] = [];
   #inBody = false;
   #oldLeft = 0;
@@ -29,31 +33,59 @@ export class PatchSplitter {
   }
 
   push(chunk: Buffer): void {
-    const data = this.#rest.length > 0 ? Buffer.concat([this.#rest, chunk]) : chunk;
-    let lineStart = 0;
-    // Everything from here on belongs to the open hunks and has not been handed on yet.
-    let bodyStart = 0;
-    for (let end = data.indexOf(NEWLINE); end >= 0; end = data.indexOf(NEWLINE, lineStart)) {
-      const next = end + 1;
-      if (!this.#isHunkContent(data, lineStart)) {
-        if (this.#inBody && bodyStart < lineStart) this.#sink.body(data.subarray(bodyStart, lineStart));
-        this.#structural(data.subarray(lineStart, next));
-        bodyStart = this.#inBody ? lineStart : next;
-      }
-      lineStart = next;
+    let at = this.#finishOpenLine(chunk);
+    while (at < chunk.length) {
+      const end = this.#contentFrom(chunk, at);
+      if (end > at) this.#sink.body(chunk.subarray(at, end));
+      at = end;
+      if (at < chunk.length) at = this.#structuralFrom(chunk, at);
     }
-    if (this.#inBody && bodyStart < lineStart) this.#sink.body(data.subarray(bodyStart, lineStart));
-    this.#rest = data.subarray(lineStart);
   }
 
   end(): void {
-    if (this.#rest.length > 0 || this.#oldLeft > 0 || this.#newLeft > 0) throw broken("ends inside a hunk");
+    if (this.#open.length > 0 || this.#inLine || this.#oldLeft > 0 || this.#newLeft > 0)
+      throw broken("ends inside a hunk");
     this.#flushHeader();
   }
 
+  /** Takes the end of the line in which the last piece ended. Returns where the next one begins. */
+  #finishOpenLine(chunk: Buffer): number {
+    if (!this.#inLine && this.#open.length === 0) return 0;
+    const end = endOfLine(chunk, 0);
+    const isEnded = chunk[end - 1] === NEWLINE;
+    const piece = chunk.subarray(0, end);
+    if (this.#inLine) {
+      this.#inLine = !isEnded;
+      this.#sink.body(piece);
+    } else {
+      this.#open.push(piece);
+      if (isEnded) this.#structural(Buffer.concat(this.#open.splice(0)));
+    }
+    return end;
+  }
+
+  /** Where the lines of the open hunk end that begin here. */
+  #contentFrom(chunk: Buffer, start: number): number {
+    let at = start;
+    while (at < chunk.length && this.#isHunkContent(chunk[at])) {
+      at = endOfLine(chunk, at);
+      this.#inLine = chunk[at - 1] !== NEWLINE;
+    }
+    return at;
+  }
+
+  /** Takes one line that is no hunk's. Returns where the next one begins. */
+  #structuralFrom(chunk: Buffer, start: number): number {
+    const end = endOfLine(chunk, start);
+    const line = chunk.subarray(start, end);
+    if (line.at(-1) === NEWLINE) this.#structural(line);
+    // A copy: this piece's own would keep the whole.
+    else this.#open.push(Buffer.from(line));
+    return end;
+  }
+
   /** Counts the line off when it is one of a hunk. */
-  #isHunkContent(data: Buffer, at: number): boolean {
-    const first = data[at];
+  #isHunkContent(first: number | undefined): boolean {
     if (this.#oldLeft === 0 && this.#newLeft === 0) return this.#inBody && first === BACKSLASH;
     if (first === SPACE) {
       this.#oldLeft--;
@@ -69,6 +101,7 @@ export class PatchSplitter {
       this.#flushHeader();
       this.#inBody = true;
       this.#openHunk(line);
+      this.#sink.body(line);
       return;
     }
     if (line.subarray(0, sectionStart.length).equals(sectionStart)) {
@@ -89,6 +122,12 @@ export class PatchSplitter {
     if (this.#header.length > 0) this.#sink.header(Buffer.concat(this.#header));
     this.#header = [];
   }
+}
+
+/** The place behind the line feed, or behind the piece where there is none. */
+function endOfLine(chunk: Buffer, from: number): number {
+  const newline = chunk.indexOf(NEWLINE, from);
+  return newline < 0 ? chunk.length : newline + 1;
 }
 
 function broken(what: string): AppError {
