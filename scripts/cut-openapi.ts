@@ -21,6 +21,7 @@ const endpoints = [
   "POST /app/installations/{installation_id}/access_tokens",
   "POST /app-manifests/{code}/conversions",
   "GET /installation/repositories",
+  "DELETE /installation/token",
   "GET /rate_limit",
   `GET ${repository}`,
   `GET ${repository}/installation`,

@@ -4,17 +4,19 @@ import type { AppIdentity } from "../github/own-text.ts";
 import { createAppAccess } from "../jobs/app-access.ts";
 import type { GitHubAccessOptions } from "../jobs/github-access.ts";
 import type { Pacings } from "../jobs/pacings.ts";
+import type { Granted, MintToken } from "../jobs/tokens.ts";
 import type { Upkeep } from "../jobs/upkeep.ts";
 import type { Stores } from "../queue/stores.ts";
 import { decide, handlesEvent } from "../webhooks/decide.ts";
-import { appAuth, type createProbot, type InstallationAuth } from "../webhooks/probot.ts";
+import { appAuth, type createProbot } from "../webhooks/probot.ts";
 
 export interface UpkeepOptions {
   env: Env;
   credentials: AppCredentials;
   stores: Pick<Stores, "queue" | "notes">;
   probot: ReturnType<typeof createProbot>;
-  mintToken: InstallationAuth;
+  mintToken: MintToken;
+  granted: Granted;
   userAgent: string;
   /** Who the App is. */
   identity: () => Promise<AppIdentity>;
@@ -24,12 +26,13 @@ export interface UpkeepOptions {
 
 /** Composes what reconciling and purging work with. */
 export function openUpkeep(options: UpkeepOptions): Upkeep {
-  const { env, credentials, stores, probot, mintToken, userAgent, identity, pacings, onRateLimit } = options;
+  const { env, credentials, stores, probot, mintToken, granted, userAgent } = options;
+  const { identity, pacings, onRateLimit } = options;
   const { host, apiUrl } = env.github;
   return {
     access: createAppAccess({
       ...{ apiUrl, userAgent, identity, pacings },
-      ...{ appToken: appAuth(probot), mintToken },
+      ...{ appToken: appAuth(probot), mintToken, granted },
       ...(onRateLimit && { onRateLimit }),
     }),
     ...{ queue: stores.queue, notes: stores.notes },

@@ -43,6 +43,8 @@ const hardened: readonly (readonly [string, string])[] = [
   ["protocol.https.allow", "always"],
   ["transfer.bundleURI", "false"],
   ["fetch.writeCommitGraph", "false"],
+  // Beyond it git streams a file instead of holding it, and shows no diff of it: nobody reads so much.
+  ["core.bigFileThreshold", "20m"],
   // Housekeeping in the background would outlive the job and its lock.
   ["gc.auto", "0"],
   ["maintenance.auto", "false"],

@@ -6,6 +6,7 @@ import { refusalOf, toAppError, unreadableAnswer } from "./errors.ts";
 import { graphqlData, graphqlUrl, refuseLimited } from "./graphql.ts";
 import type { Pacing } from "./pacing.ts";
 import { type Headers, type RateLimitSeen, rateLimitSeen } from "./rate-limit.ts";
+import type { Reach } from "./reach.ts";
 import { type Call, createRequestPolicy } from "./request-policy.ts";
 import { createTransport } from "./transport.ts";
 import { unlessAborted } from "./unless-aborted.ts";
@@ -13,6 +14,8 @@ import { unlessAborted } from "./unless-aborted.ts";
 export interface GitHubClientOptions {
   /** Root of the REST API: `https://api.github.com`, or `https://HOST/api/v3` of an enterprise server. */
   baseUrl: string;
+  /** What may be sent; anything else is refused with an AppError, and nothing leaves. */
+  reach: Reach;
   /** The installation's token. `renew` asks for one that is no cached copy, because GitHub refused the last. */
   token: (options: { renew: boolean }) => Promise<string>;
   userAgent: string;
@@ -66,17 +69,17 @@ const silent = { debug() {}, info() {}, warn() {}, error() {} };
  * writes never, one fresh token after a 401.
  */
 export function createGitHubClient(options: GitHubClientOptions): GitHubClient {
-  const { baseUrl, pacing, signal, timeoutMs, fetch, clock = systemClock } = options;
+  const { baseUrl, reach, pacing, signal, timeoutMs, fetch, clock = systemClock } = options;
   const octokit = new Octokit({
     baseUrl,
     userAgent: options.userAgent,
     log: silent,
-    request: { fetch: createTransport({ baseUrl, timeoutMs, fetch, signal }) },
+    request: { fetch: createTransport({ baseUrl, reach, timeoutMs, fetch, signal }) },
   });
   const settle = createRequestPolicy({ clock, pacing, signal });
 
   octokit.hook.wrap("request", (request, parameters) => {
-    const call = nameOf(octokit, parameters, baseUrl);
+    const call = callOf(octokit, parameters, baseUrl);
     return settle(call, async (renew) => {
       // Minting is shared by all who wait for the same token: an abort ends the waiting and not the request.
       const token = await unlessAborted(options.token({ renew }), signal).catch((error: unknown) => {
@@ -89,6 +92,7 @@ export function createGitHubClient(options: GitHubClientOptions): GitHubClient {
       const answer = await told(request(parameters), options.onRateLimit);
       refuseCutOff(answer, call);
       if (call.graphql) refuseLimited(answer);
+      reach.learn?.(call, answer.data);
       return answer;
     });
   });
@@ -115,28 +119,31 @@ export function createGitHubClient(options: GitHubClientOptions): GitHubClient {
   };
 }
 
+type PlacedCall = Call & { method: string; path: string };
+const toGraphql = { method: "POST", path: "/graphql", creates: false, graphql: true } as const;
+
 /**
  * Every request of GraphQL is a POST: what it amounts to goes along with it, in options that are not sent. The mutations
  * there are change what stands and make nothing.
  */
 const graphqlCalls = {
-  query: { name: "GraphQL query", kind: "read", creates: false, graphql: true },
-  mutation: { name: "GraphQL mutation", kind: "write", creates: false, graphql: true, isHarmlessTwice: true },
-} as const satisfies Record<string, Call>;
+  query: { ...toGraphql, name: "GraphQL query", kind: "read" },
+  mutation: { ...toGraphql, name: "GraphQL mutation", kind: "write", isHarmlessTwice: true },
+} as const satisfies Record<string, PlacedCall>;
 type GraphqlKind = keyof typeof graphqlCalls;
 
-function nameOf(
+function callOf(
   octokit: Octokit,
   parameters: { method: string; url: string; request: object },
   baseUrl: string,
-): Call {
+): PlacedCall {
   const { graphql } = parameters.request as { graphql?: GraphqlKind };
   if (graphql) return graphqlCalls[graphql];
   const { method, url } = octokit.request.endpoint(parameters as Parameters<Octokit["request"]>[0] & object);
   const root = new URL(baseUrl).pathname.replace(/\/$/, "");
   const kind = method === "GET" || method === "HEAD" ? "read" : "write";
-  const name = `${method} ${new URL(url, baseUrl).pathname.slice(root.length)}`;
-  return { name, kind, creates: makesContent.has(method), graphql: false };
+  const path = new URL(url, baseUrl).pathname.slice(root.length);
+  return { name: `${method} ${path}`, method, path, kind, creates: makesContent.has(method), graphql: false };
 }
 
 /**

@@ -5,6 +5,7 @@ import type { GitHubClient } from "./client.ts";
 import { notGranted } from "./errors.ts";
 import type { AppIdentity } from "./own-text.ts";
 import type { Actor, OwnThread, ThreadComment } from "./pull-request-api.ts";
+import { resolvingMutation, threadsPerPage, threadsQuery } from "./thread-documents.ts";
 
 export interface ThreadsOf {
   client: GitHubClient;
@@ -13,35 +14,8 @@ export interface ThreadsOf {
   pull: number;
 }
 
-/** Half of what GitHub hands out at once: each thread brings its answers, and an answer has to fit the time of one request. */
-const perPage = 50;
 /** 10,000 threads: beyond it we would not know what already stands, and so post nothing. */
 const mostPages = 200;
-
-/** `databaseId` has 32 bits, which the ids of comments have outgrown: there GitHub answers with null. */
-const commentFields = "id fullDatabaseId body createdAt author { __typename login }";
-const query = `query ($owner: String!, $repo: String!, $pull: Int!, $after: String) {
-  repository(owner: $owner, name: $repo) {
-    pullRequest(number: $pull) {
-      reviewThreads(first: ${perPage}, after: $after) {
-        pageInfo { hasNextPage endCursor }
-        nodes {
-          id isResolved isOutdated path diffSide line startLine originalLine subjectType
-          resolvedBy { __typename login }
-          opening: comments(first: 1) {
-            nodes {
-              ${commentFields} url state
-              reactions(last: 20, content: THUMBS_DOWN, orderBy: { field: CREATED_AT, direction: ASC }) {
-                nodes { createdAt user { __typename login } }
-              }
-            }
-          }
-          latest: comments(last: 50) { nodes { ${commentFields} } }
-        }
-      }
-    }
-  }
-}`;
 
 /** Null when the account is gone, and for some accounts that are no person's. */
 const Account = z.object({ __typename: z.string(), login: z.string() }).nullable();
@@ -90,7 +64,7 @@ async function allThreads({ client, owner, repo, pull }: ThreadsOf): Promise<Thr
   const found: Thread[] = [];
   let after: string | null = null;
   for (let page = 0; page < mostPages; page++) {
-    const answer: z.infer<typeof Page> = await client.query(query, { owner, repo, pull, after }, Page);
+    const answer: z.infer<typeof Page> = await client.query(threadsQuery, { owner, repo, pull, after }, Page);
     const { nodes, pageInfo } = answer.repository.pullRequest.reviewThreads;
     found.push(...nodes);
     if (!pageInfo.hasNextPage) return found;
@@ -98,7 +72,7 @@ async function allThreads({ client, owner, repo, pull }: ThreadsOf): Promise<Thr
   }
   throw new AppError(
     "too_large",
-    `GitHub lists more than ${mostPages * perPage} threads of pull request ${pull}`,
+    `GitHub lists more than ${mostPages * threadsPerPage} threads of pull request ${pull}`,
   );
 }
 
@@ -157,9 +131,6 @@ function resolverOf(account: NonNullable<z.infer<typeof Account>>, app: AppIdent
   return isUs ? { login: account.login, kind: "us" } : actorOf(account, app);
 }
 
-const resolving = `mutation ($id: ID!) {
-  resolveReviewThread(input: { threadId: $id }) { thread { isResolved } }
-}`;
 const Resolved = z.object({
   resolveReviewThread: z.object({ thread: z.object({ isResolved: z.boolean() }).nullable() }).nullable(),
 });
@@ -167,7 +138,7 @@ const Resolved = z.object({
 /** Resolves a thread, which is resolved no more when it is asked for twice: an answer that was lost is asked for again. */
 export async function resolveThread(client: GitHubClient, id: string): Promise<void> {
   try {
-    await client.mutate(resolving, { id }, Resolved);
+    await client.mutate(resolvingMutation, { id }, Resolved);
   } catch (error) {
     const isForbidden = error instanceof AppError && error.code === "github_forbidden";
     if (!isForbidden || error.remedy !== undefined) throw error;

@@ -1,8 +1,11 @@
 import { Probot, ProbotOctokit } from "probot";
+import { z } from "zod";
 import type { AppCredentials, GitHubPlace } from "../config/env.ts";
 import { AppError } from "../errors.ts";
-import { refusalOf, toAppError } from "../github/errors.ts";
+import { refusalOf, toAppError, unreadableAnswer } from "../github/errors.ts";
+import { credentialsReach } from "../github/reaches.ts";
 import { createTransport } from "../github/transport.ts";
+import type { Granted, MintToken } from "../jobs/tokens.ts";
 import type { Logger } from "../logger.ts";
 import { registerSecret } from "../secrets/live-secrets.ts";
 
@@ -12,7 +15,7 @@ const silent = { debug() {}, info() {}, warn() {}, error() {} };
 
 /** An octokit without credentials. `timeoutMs` is for one request with its whole answer; default 30 s. */
 export function anonymousOctokit({ apiUrl: baseUrl }: GitHubPlace, timeoutMs?: number): ProbotOctokit {
-  const fetch = createTransport({ baseUrl, timeoutMs });
+  const fetch = createTransport({ baseUrl, reach: credentialsReach, timeoutMs });
   return new ProbotOctokit({ baseUrl, log: silent, request: { fetch }, ...plain });
 }
 
@@ -40,45 +43,59 @@ export function createProbot(
   const level = log.isLevelEnabled("info") ? "warn" : log.level;
   const quiet = log.child({}, { level });
   const baseUrl = github.apiUrl;
-  const transport = { fetch: createTransport({ baseUrl, timeoutMs }) };
+  const transport = { fetch: createTransport({ baseUrl, reach: credentialsReach, timeoutMs }) };
   return new Probot({ appId, privateKey, secret, baseUrl, request: transport, log: quiet, Octokit });
 }
 
-/**
- * The token reaches these repositories and no others: by id, or by name where only that is known. Where neither is given, it
- * reaches all of the installation.
- */
-type Reach =
-  | { repositoryIds?: readonly number[]; repositoryNames?: never }
-  | { repositoryNames: readonly string[]; repositoryIds?: never };
-
-export type TokenScope = Reach & {
-  /** Each must have been granted to the App; the token can do nothing else. */
-  permissions?: Readonly<Record<string, "read" | "write">> | undefined;
-  /** A new token, not the cached one: GitHub refused that. */
-  renew?: boolean;
-};
-
-/** A token of an installation, good for at least some minutes of the hour it lives. */
-export type InstallationAuth = (installation: number, scope: TokenScope) => Promise<string>;
-
-/** Mints tokens through Probot, which caches them. Rejects with an AppError of a `github_*` code. */
-export function installationAuth(probot: Probot): InstallationAuth {
-  return async (installation, { repositoryIds, repositoryNames, permissions, renew = false }) => {
+/** Mints tokens through Probot, which keeps them for some of their hour. Rejects with an AppError of a `github_*` code. */
+export function installationAuth(probot: Probot): MintToken {
+  return async (
+    installation,
+    { repositoryIds, repositoryNames, permissions, renew = false, own = false },
+  ) => {
     const octokit = await probot.auth();
+    const kept = {
+      ...(repositoryNames && { repositoryNames: [...repositoryNames] }),
+      ...(repositoryIds && { repositoryIds: [...repositoryIds] }),
+      ...{ permissions, refresh: renew },
+    };
+    const mint = (): Promise<unknown> =>
+      own
+        ? octokit
+            .request("POST /app/installations/{installation_id}/access_tokens", {
+              installation_id: installation,
+              ...(repositoryNames && { repositories: [...repositoryNames] }),
+              ...(repositoryIds && { repository_ids: [...repositoryIds] }),
+              permissions,
+            })
+            .then(({ data }) => data)
+        : octokit.auth({ type: "installation", installationId: installation, ...kept });
     try {
-      const options = {
-        ...(repositoryNames && { repositoryNames: [...repositoryNames] }),
-        ...(repositoryIds && { repositoryIds: [...repositoryIds] }),
-        ...(permissions && { permissions }),
-        refresh: renew,
-      };
-      const mint = () => octokit.auth({ type: "installation", installationId: installation, ...options });
       const { token } = (await againIfUnauthorized(mint)) as { token: string };
       registerSecret(token);
       return token;
     } catch (error) {
       throw toAppError(error, `POST /app/installations/${installation}/access_tokens`);
+    }
+  };
+}
+
+const Installation = z.object({ permissions: z.record(z.string(), z.string()) });
+
+/** What an installation grants the App. Rejects with an AppError of a `github_*` code. */
+export function installationGrants(probot: Probot): Granted {
+  return async (installation) => {
+    const octokit = await probot.auth();
+    const call = `GET /app/installations/${installation}`;
+    try {
+      const ask = () =>
+        octokit.request("GET /app/installations/{installation_id}", { installation_id: installation });
+      const { data } = await againIfUnauthorized(ask);
+      const { success, data: found } = Installation.safeParse(data);
+      if (!success) throw unreadableAnswer(call, "it names no permissions");
+      return found.permissions;
+    } catch (error) {
+      throw toAppError(error, call);
     }
   };
 }

@@ -21,6 +21,8 @@ function jwt(claims: Record<string, unknown>, options: { alg?: string; key?: str
   return `${signed}.${signature}`;
 }
 
+const jwtOfNow = () => jwt({ iat: now() - 30, exp: now() + 500, iss: scenario.app.id });
+
 describe("an App's JSON web token", () => {
   const claims = (changes: object = {}) => ({
     iat: now() - 30,
@@ -91,6 +93,23 @@ describe("an installation token", () => {
     expect((await call("GET /repos/octo-org/shop")).status).toBe(200);
     scenario.github.state.expireTokens();
     expect((await call("GET /repos/octo-org/shop")).status).toBe(401);
+  });
+
+  it("ends when its holder has it revoked, and that alone", async () => {
+    const { installation, github } = scenario;
+    const call = clientOf(github, installation);
+    const other = clientOf(github, installation);
+    expect((await call("DELETE /installation/token")).status).toBe(204);
+    expect((await call("GET /repos/octo-org/shop")).status).toBe(401);
+    expect((await call("DELETE /installation/token")).status).toBe(401);
+    expect((await other("GET /repos/octo-org/shop")).status).toBe(200);
+  });
+
+  it("that names no permission has all that were granted", async () => {
+    const call = clientOf(scenario.github, jwtOfNow());
+    const path = `POST /app/installations/${scenario.installation.id}/access_tokens`;
+    for (const asked of [{}, { permissions: {} }])
+      expect((await call(path, asked)).body.permissions).toMatchObject(scenario.installation.permissions);
   });
 
   it("sees its own repositories only", async () => {

@@ -4,6 +4,7 @@ import { createPacing } from "../../src/github/pacing.ts";
 import { createPullRequestApi } from "../../src/github/pull-request-client.ts";
 import { headOf, type Pull, type Review } from "../support/github-double/model.ts";
 import { createScenario, type Scenario } from "../support/github-double/scenario.ts";
+import { reachOfJob } from "../support/reach.ts";
 
 let scenario: Scenario;
 beforeAll(async () => {
@@ -40,6 +41,7 @@ function apiOf({ number }: Pull) {
   const { value } = github.state.issueToken(installation);
   const client = createGitHubClient({
     ...{ baseUrl: github.apiUrl, token: async () => value, userAgent: "test", pacing: createPacing() },
+    reach: reachOfJob({ owner: "octo-org", repo: "shop", id: scenario.repository.id }, number, app),
   });
   return createPullRequestApi({
     ...{ client, writing: client, owner: "octo-org", repo: "shop", pull: number, app },

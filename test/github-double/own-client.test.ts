@@ -6,6 +6,7 @@ import { createPullRequestApi } from "../../src/github/pull-request-client.ts";
 import { publicText } from "../../src/reporters/public-text.ts";
 import { headOf } from "../support/github-double/model.ts";
 import { createScenario, type Scenario } from "../support/github-double/scenario.ts";
+import { reachOfJob } from "../support/reach.ts";
 
 let scenario: Scenario;
 let api: PullRequestApi;
@@ -30,6 +31,7 @@ beforeAll(async () => {
   const clock = hastyClock();
   const client = createGitHubClient({
     baseUrl: github.apiUrl,
+    reach: reachOfJob({ owner: "octo-org", repo: "shop", id: scenario.repository.id }, 1, app),
     token: async () => github.state.issueToken(installation).value,
     userAgent: "hunkwise",
     pacing: createPacing(clock),

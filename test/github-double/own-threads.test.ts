@@ -6,6 +6,7 @@ import { publicText } from "../../src/reporters/public-text.ts";
 import { otherApp } from "../support/github-double/around.ts";
 import { headOf, type Pull, type ReviewComment } from "../support/github-double/model.ts";
 import { createScenario, type Scenario } from "../support/github-double/scenario.ts";
+import { reachOfJob } from "../support/reach.ts";
 
 let scenario: Scenario;
 beforeAll(async () => {
@@ -28,6 +29,7 @@ function apiOf({ number }: Pull) {
   const { github, installation, app } = scenario;
   const client = createGitHubClient({
     baseUrl: github.apiUrl,
+    reach: reachOfJob({ owner: "octo-org", repo: "shop", id: scenario.repository.id }, number, app),
     token: async () => github.state.issueToken(installation).value,
     userAgent: "test",
     pacing: createPacing({ now: () => 0, sleep: async () => {} }),

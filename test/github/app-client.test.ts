@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { createInstallationApi, type InstallationApi } from "../../src/github/app-client.ts";
 import { createGitHubClient } from "../../src/github/client.ts";
 import { createPacing } from "../../src/github/pacing.ts";
+import { lookingReach } from "../../src/github/reaches.ts";
 import { createScenario, type Scenario } from "../support/github-double/scenario.ts";
 
 let scenario: Scenario;
@@ -14,6 +15,7 @@ beforeAll(async () => {
   const token = github.state.issueToken(installation).value;
   const client = createGitHubClient({
     ...{ baseUrl: github.apiUrl, userAgent: "test", pacing: createPacing(), token: async () => token },
+    reach: lookingReach,
   });
   api = createInstallationApi(client, { id: app.id, slug: app.slug });
 });

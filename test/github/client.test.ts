@@ -4,6 +4,7 @@ import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { createGitHubClient } from "../../src/github/client.ts";
 import { createPacing } from "../../src/github/pacing.ts";
+import { anywhere } from "../support/reach.ts";
 import { clientFor, failure, fakeClock, host, useNock } from "./support.ts";
 
 useNock();
@@ -406,6 +407,7 @@ describe("a list", () => {
     const clock = fakeClock();
     const client = createGitHubClient({
       baseUrl: "https://ghe.test/api/v3",
+      reach: anywhere,
       token: async () => "t",
       userAgent: "x",
       pacing: createPacing(clock),

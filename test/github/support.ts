@@ -3,6 +3,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, expect } from "vitest";
 import { createGitHubClient, type GitHubClientOptions } from "../../src/github/client.ts";
 import { type Clock, createPacing } from "../../src/github/pacing.ts";
 import { createPullRequestApi } from "../../src/github/pull-request-client.ts";
+import { anywhere } from "../support/reach.ts";
 
 export const host = "https://api.github.test";
 export const app = { id: 4711, slug: "hunkwise" };
@@ -56,6 +57,7 @@ export function clientFor(over: Partial<GitHubClientOptions> = {}) {
   const clock = fakeClock();
   const client = createGitHubClient({
     baseUrl: host,
+    reach: anywhere,
     token: async () => "ghs_secret",
     userAgent: "hunkwise-test",
     pacing: createPacing(over.clock ?? clock),

@@ -6,6 +6,7 @@ import { endCheck, openIssue, otherApp, setStatus } from "../support/github-doub
 import type { Permissions, Pull } from "../support/github-double/model.ts";
 import { headOf } from "../support/github-double/model.ts";
 import { createScenario, type Scenario } from "../support/github-double/scenario.ts";
+import { reachOfJob } from "../support/reach.ts";
 
 let scenario: Scenario;
 beforeAll(async () => {
@@ -33,6 +34,7 @@ function apiOf(pull: number, permissions?: Permissions) {
   const token = github.state.issueToken(installation, permissions ? { permissions } : {}).value;
   const client = createGitHubClient({
     baseUrl: github.apiUrl,
+    reach: reachOfJob({ owner: "octo-org", repo: "shop", id: scenario.repository.id }, pull, app),
     token: async () => token,
     userAgent: "test",
     pacing: createPacing(),

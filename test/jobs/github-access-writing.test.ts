@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { AppError } from "../../src/errors.ts";
-import { createGitHubAccess, type MintToken } from "../../src/jobs/github-access.ts";
+import { createGitHubAccess } from "../../src/jobs/github-access.ts";
+import type { MintToken } from "../../src/jobs/tokens.ts";
 import { publicText } from "../../src/reporters/public-text.ts";
 import { failure, fakeClock } from "../github/support.ts";
 import type { Permissions, Repository } from "../support/github-double/model.ts";
@@ -47,8 +48,9 @@ function installed(name: string, permissions: Permissions, files = { "a.txt": "a
   };
   const access = createGitHubAccess({
     ...{ apiUrl: github.apiUrl, userAgent: "test", mintToken, clock },
+    granted: async () => installation.permissions,
     identity: async () => ({ id: app.id, slug: app.slug }),
-  });
+  }).openJob();
   const [owner = "", short = ""] = fullName(repository).split("/");
   const ref = { installation: installation.id, id: repository.id, owner, name: short };
   return { repository, installation, access, minted, clock, ref, signal: new AbortController().signal };

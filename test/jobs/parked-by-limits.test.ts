@@ -59,8 +59,9 @@ function access() {
     ...{ apiUrl: github.apiUrl, userAgent: "test", clock: time },
     identity: async () => app,
     mintToken: async (id) => github.state.issueToken(github.state.installations.get(id)!).value,
+    granted: async () => ({}),
     pacings: createPacings({ stores, clock: time }),
-  });
+  }).openJob();
 }
 
 /** Works off the queue with one worker that comments on the pull request of each job; resolves to when each was done. */

@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { createGitHubAccess, gitAuthorization, type MintToken } from "../../src/jobs/github-access.ts";
+import { createGitHubAccess, gitAuthorization } from "../../src/jobs/github-access.ts";
+import type { MintToken } from "../../src/jobs/tokens.ts";
 import { createLogger } from "../../src/logger.ts";
 import { publicText } from "../../src/reporters/public-text.ts";
 import { createProbot, installationAuth } from "../../src/webhooks/probot.ts";
@@ -33,10 +34,10 @@ const reference = () => ({
 const apiOf = (pull: number) => {
   const { github, app } = scenario;
   const access = createGitHubAccess({
-    ...{ apiUrl: github.apiUrl, userAgent: "test", mintToken },
+    ...{ apiUrl: github.apiUrl, userAgent: "test", mintToken, granted: async () => ({}) },
     identity: async () => app,
   });
-  return access.pull(reference(), pull, new AbortController().signal);
+  return access.openJob().pull(reference(), pull, new AbortController().signal);
 };
 const minted = () => scenario.github.requests.filter(({ path }) => path.endsWith("/access_tokens")).length;
 const refused = () => scenario.github.requests.filter(({ status }) => status === 401);

@@ -9,6 +9,7 @@ import { type PublishOutcome, publishReview } from "../../src/reporters/github-r
 import type { PlacedFinding } from "../../src/review/review-result.ts";
 import { headOf, type Permissions } from "../support/github-double/model.ts";
 import { createScenario, type Scenario } from "../support/github-double/scenario.ts";
+import { reachOfJob } from "../support/reach.ts";
 import { sampleFinding, sampleResult } from "./sample-result.ts";
 
 /** Lines of `a.txt` that changed; GitHub takes comments on these and on three lines around. */
@@ -72,16 +73,17 @@ export class HttpPublication implements AsyncDisposable {
 
   /** One attempt. */
   async publish(findings: readonly PlacedFinding[], trigger = "event"): Promise<PublishOutcome> {
-    const { github, pull, app, installation } = this.scenario;
+    const { github, repository, pull, app, installation } = this.scenario;
     const clock = impatient();
+    const here = { owner: "octo-org", repo: "shop", pull: pull.number, app };
     const client = createGitHubClient({
       baseUrl: github.apiUrl,
+      reach: reachOfJob({ ...here, id: repository.id }, pull.number, app),
       token: async () => github.state.issueToken(installation).value,
       userAgent: "hunkwise-test",
       pacing: createPacing(clock),
       clock,
     });
-    const here = { owner: "octo-org", repo: "shop", pull: pull.number, app };
     // What this installation may is what all of its tokens may.
     const api = createPullRequestApi({ ...here, client, writing: client });
     const result = sampleResult({ head_sha: headOf(pull), findings: [...findings] });

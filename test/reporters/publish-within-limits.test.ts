@@ -9,6 +9,7 @@ import type { PlacedFinding } from "../../src/review/review-result.ts";
 import { headOf, type Permissions } from "../support/github-double/model.ts";
 import { createScenario, type Scenario } from "../support/github-double/scenario.ts";
 import { memoryNotes, memoryPace } from "../support/memory-pace.ts";
+import { reachOfJob } from "../support/reach.ts";
 import { SimulatedTime } from "../support/simulated-time.ts";
 import { inline } from "./http-publication.ts";
 import { sampleResult } from "./sample-result.ts";
@@ -45,13 +46,14 @@ class LimitedGitHub {
   /** The pull request as jobs of a process see it. */
   api(pacings: Pacings) {
     const { time } = this;
-    const { github, app, installation, pull } = this.scenario;
+    const { github, app, installation, repository, pull } = this.scenario;
+    const here = { owner: "octo-org", repo: "shop", pull: pull.number, app };
     const client = createGitHubClient({
+      reach: reachOfJob({ ...here, id: repository.id }, pull.number, app),
       ...{ baseUrl: github.apiUrl, userAgent: "hunkwise-test", clock: time, fetch: time.fetch },
       token: async () => github.state.issueToken(installation).value,
       pacing: pacings(installation.id),
     });
-    const here = { owner: "octo-org", repo: "shop", pull: pull.number, app };
     return createPullRequestApi({ ...here, client, writing: client });
   }
 

@@ -6,7 +6,8 @@
  *   Server and without it. Each request is checked against GitHub's OpenAPI description, each answer too: a request
  *   GitHub would not take is refused in GitHub's words and recorded in `violations`; an answer that is not GitHub's
  *   throws here.
- * - Apps (JWT: RS256, issuer, expiry), installations, installation tokens with their repositories, permissions and end.
+ * - Apps (JWT: RS256, issuer, expiry), installations, installation tokens with their repositories, permissions and end,
+ *   also one that their holder brings about.
  * - Repositories are real bare ones: diffs, contents and commits come from git, also over smart HTTP at
  *   `/OWNER/NAME.git` with partial clones and `refs/pull/N/head`, after a check of the token. Former names redirect.
  * - Pull requests with forks, pushes, force pushes, drafts, labels; reviews (all or nothing), line, range and file

@@ -25,7 +25,7 @@ const basicPassword = (value: string) =>
 
 function tokenCaller(state: GitHubState, value: string): Caller {
   const token = state.tokens.get(value);
-  if (!token || token.expiresAt.getTime() <= Date.now()) throw badCredentials();
+  if (!token || token.revoked || token.expiresAt.getTime() <= Date.now()) throw badCredentials();
   if (token.installation.suspendedAt) throw new GitHubRefusal(403, "This installation has been suspended");
   return { kind: "installation", token };
 }

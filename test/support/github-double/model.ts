@@ -42,6 +42,8 @@ export interface Token {
   repositories: Repository[];
   permissions: Permissions;
   expiresAt: Date;
+  /** By whoever held it, before its end. */
+  revoked: boolean;
 }
 
 export interface Repository {

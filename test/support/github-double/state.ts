@@ -129,6 +129,7 @@ export class GitHubState {
       repositories: scope.repositories ?? installation.repositories,
       permissions: scope.permissions ?? installation.permissions,
       expiresAt: new Date(Date.now() + 60 * 60 * 1000),
+      revoked: false,
     };
     this.tokens.set(token.value, token);
     return token;

@@ -41,6 +41,10 @@ function scopeOf(installation: Installation, asked: TokenRequest): Repository[] 
   });
 }
 
+/** Where none is named, a token has all that there are. Nobody says so of an empty list: the worse is taken for true. */
+const namesAny = (permissions: Permissions | undefined): permissions is Permissions =>
+  Object.keys(permissions ?? {}).length > 0;
+
 function checkAsked(permissions: Permissions, installation: Installation): Permissions {
   for (const [name, access] of Object.entries(permissions)) {
     const granted = name === "metadata" ? "read" : installation.permissions[name];
@@ -105,7 +109,7 @@ export const apps: Endpoints = {
     const asked = (body ?? {}) as TokenRequest;
     const installation = installationOf(state, app, Number(path.installation_id));
     if (installation.suspendedAt) throw new GitHubRefusal(403, "This installation has been suspended");
-    const permissions = asked.permissions
+    const permissions = namesAny(asked.permissions)
       ? checkAsked(asked.permissions, installation)
       : installation.permissions;
     const token = state.issueToken(installation, { repositories: scopeOf(installation, asked), permissions });
@@ -128,6 +132,11 @@ export const apps: Endpoints = {
     ...listed(repositories, (one) => repositoryJson(state, one)),
     wrap: (page, total) => ({ total_count: total, repository_selection: "selected", repositories: page }),
   })),
+
+  "apps/revoke-installation-access-token": forToken((_, token) => {
+    token.revoked = true;
+    return { status: 204 };
+  }),
 
   "apps/list-webhook-deliveries": forApp(listDeliveries),
 

@@ -1,0 +1,70 @@
+import type { AppError } from "./errors.ts";
+
+/** A request as it is about to leave. */
+export interface Outgoing {
+  method: string;
+  url: URL;
+  /** As it is sent; null where there is none. */
+  body: string | null;
+}
+
+export interface EgressOptions {
+  /** The origins that may be reached, such as `https://api.github.com`. */
+  origins: readonly string[];
+  /** For one request with its whole answer and all redirects before it. */
+  timeoutMs: number;
+  /** How many redirects are followed, all of them to these origins. Default 0: each is refused. */
+  mostRedirects?: number;
+  /** Throws where a request may not leave. Asked for each one right before it does, those of redirects too. */
+  check?: ((request: Outgoing) => void) | undefined;
+  /** The error for what is refused here; `what` goes on after the name of the far side: "redirected ...". */
+  refuse: (what: string) => AppError;
+  /** Ends requests under way. */
+  signal?: AbortSignal | undefined;
+  /** Default: that of the machine. */
+  fetch?: typeof fetch | undefined;
+}
+
+/** Looked up at each call: a test may put its own in place later. */
+const machineFetch: typeof fetch = (input, init) => globalThis.fetch(input, init);
+
+/**
+ * The only way out of this program but git's, the database's and the proxy's: a `fetch` that reaches named origins and no
+ * other, wherever an answer sends it. Credentials go along with a redirect, and so would the code in a body: `fetch` itself
+ * takes away `authorization` alone, and only on the way to another origin. The time-out also covers the answer's body.
+ */
+export function createEgress(options: EgressOptions): typeof globalThis.fetch {
+  const { timeoutMs, mostRedirects = 0, check, refuse, fetch = machineFetch } = options;
+  const origins = new Set(options.origins.map((one) => new URL(one).origin));
+
+  return async (input, init = {}) => {
+    if (input instanceof Request)
+      throw new TypeError("An address and its options are wanted, and no Request");
+    const { method = "GET", body = null } = init;
+    if (body !== null && typeof body !== "string")
+      throw new TypeError("A body has to be text to be looked at");
+    const signals = [AbortSignal.timeout(timeoutMs), options.signal, init.signal];
+    const signal = AbortSignal.any(signals.filter((one) => one instanceof AbortSignal));
+    let url = new URL(input);
+    for (let hops = 0; hops <= mostRedirects; hops++) {
+      if (!origins.has(url.origin))
+        throw refuse(`sent us to another origin, ${url.origin}, which is refused`);
+      check?.({ method, url, body });
+      const response = await fetch(url, { ...init, redirect: "manual", signal });
+      if (!isRedirect.has(response.status)) return response;
+      await response.body?.cancel();
+      const location = mostRedirects > 0 && locationOf(response, method);
+      if (!location) throw refuse(`redirected a ${method} with ${response.status}, which cannot be followed`);
+      url = new URL(location, url);
+    }
+    throw refuse(`redirected ${url.pathname} in a circle`);
+  };
+}
+
+const isRedirect = new Set([301, 302, 303, 307, 308]);
+
+/** Undefined as well where it would make another request of this one. */
+function locationOf({ status, headers }: Response, method: string): string | undefined {
+  const keepsMethod = method === "GET" || method === "HEAD" || status >= 307;
+  return keepsMethod ? (headers.get("location") ?? undefined) : undefined;
+}

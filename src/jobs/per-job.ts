@@ -1,0 +1,24 @@
+import type { JobHandler } from "./create-job-handler.ts";
+import type { GitHubAccess } from "./job-dependencies.ts";
+
+/** GitHub for one job. */
+export interface JobGitHub extends GitHubAccess {
+  /** Ends what was minted for this job alone. Never rejects. */
+  end(): Promise<void>;
+}
+
+/** A handler that has each job done with a GitHub of its own, which ends with it, however that was. */
+export function perJob(openJob: () => JobGitHub, create: (github: GitHubAccess) => JobHandler): JobHandler {
+  async function during<T>(work: (handler: JobHandler) => Promise<T>): Promise<T> {
+    const github = openJob();
+    try {
+      return await work(create(github));
+    } finally {
+      await github.end();
+    }
+  }
+  return {
+    handle: (job, tools) => during((handler) => handler.handle(job, tools)),
+    giveUp: (job, reason, tools) => during((handler) => handler.giveUp(job, reason, tools)),
+  };
+}
