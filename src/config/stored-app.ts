@@ -1,5 +1,14 @@
 import { randomUUID } from "node:crypto";
-import { closeSync, fsyncSync, mkdirSync, openSync, readFileSync, renameSync, writeSync } from "node:fs";
+import {
+  closeSync,
+  existsSync,
+  fsyncSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  writeSync,
+} from "node:fs";
 import { join } from "node:path";
 import { z } from "zod";
 import { AppError, errorLine } from "../errors.ts";
@@ -48,6 +57,9 @@ function readStoredApp(dataDir: string): StoredApp | undefined {
     });
   }
 }
+
+/** Whether the App of this data folder is set up, by whichever process; its credentials are not looked at. */
+export const hasStoredApp = (dataDir: string): boolean => existsSync(fileIn(dataDir));
 
 /**
  * Stores the App for the next start, readable by this user alone.

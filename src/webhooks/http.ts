@@ -51,6 +51,11 @@ export interface RunningServer {
 
 const patientTimeouts: Timeouts = { headersMs: 10_000, requestMs: 30_000 };
 const longestCloseMs = 5_000;
+/**
+ * What strangers may hold at a time, whose signature is looked at last. GitHub sends a dozen headers of some hundred bytes, and a
+ * proxy adds as many; it opens a few connections.
+ */
+const most = { headerBytes: 16_384, headers: 100, connections: 500, requestsAConnection: 1_000 };
 
 /** Serves `handler`. @throws AppError `config_invalid` when the address cannot be had. */
 export async function listen(handler: Handler, options: ListenOptions): Promise<RunningServer> {
@@ -61,9 +66,13 @@ export async function listen(handler: Handler, options: ListenOptions): Promise<
       requestTimeout: requestMs,
       connectionsCheckingInterval: Math.min(1_000, headersMs / 2),
       keepAliveTimeout: 5_000,
+      maxHeaderSize: most.headerBytes,
     },
     (request, response) => void respond(handler, request, response, options.log),
   );
+  server.maxHeadersCount = most.headers;
+  server.maxConnections = most.connections;
+  server.maxRequestsPerSocket = most.requestsAConnection;
   const port = await bind(server, options);
   return { port, close: () => shut(server, options.closeGraceMs ?? longestCloseMs) };
 }

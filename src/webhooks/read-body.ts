@@ -5,6 +5,11 @@ import { Refusal } from "./http.ts";
 const largestBody = 25 * 1024 * 1024;
 /** Bodies are held before their signature can be checked, so strangers could fill the memory with many of them. */
 const mostHeld = 4 * largestBody;
+/**
+ * The beginning of each body, which counts for none of it: most webhooks are no larger, and come through while strangers hold the
+ * rest. There are as many at a time as connections (`http.ts`).
+ */
+const freeBytes = 256 * 1024;
 
 /** Reads bodies within a limit for each and one for all that are under way. */
 export function createBodyReader(): (request: IncomingMessage) => Promise<Buffer> {
@@ -14,11 +19,15 @@ export function createBodyReader(): (request: IncomingMessage) => Promise<Buffer
     const { promise, resolve, reject } = Promise.withResolvers<Buffer>();
     const chunks: Buffer[] = [];
     let size = 0;
+    let counted = 0;
     const onData = (chunk: Buffer) => {
       size += chunk.length;
-      held += chunk.length;
+      const more = Math.max(0, size - freeBytes) - counted;
+      counted += more;
+      held += more;
       if (size > largestBody) return reject(tooLarge());
-      if (held > mostHeld) return reject(new Refusal(503, "Too much at a time.", { "retry-after": "10" }));
+      if (more > 0 && held > mostHeld)
+        return reject(new Refusal(503, "Too much at a time.", { "retry-after": "10" }));
       chunks.push(chunk);
     };
     request.on("data", onData);
@@ -27,7 +36,7 @@ export function createBodyReader(): (request: IncomingMessage) => Promise<Buffer
     try {
       return await promise;
     } finally {
-      held -= size;
+      held -= counted;
       request.off("data", onData);
       // What is left of a refused body is read and thrown away, so that the client gets to see the answer.
       request.resume();

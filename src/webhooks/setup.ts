@@ -2,7 +2,7 @@ import { randomBytes, timingSafeEqual } from "node:crypto";
 import type { IncomingMessage } from "node:http";
 import { z } from "zod";
 import type { Env } from "../config/env.ts";
-import { type StoredApp, storeApp } from "../config/stored-app.ts";
+import { hasStoredApp, type StoredApp, storeApp } from "../config/stored-app.ts";
 import { errorLine } from "../errors.ts";
 import { toAppError } from "../github/errors.ts";
 import type { Logger } from "../logger.ts";
@@ -20,7 +20,7 @@ export interface SetupOptions {
 }
 
 export interface RunningSetup extends RunningServer {
-  /** Resolves when the App exists and its credentials are stored: close this server and start the real one. */
+  /** Resolves when the App exists and its credentials are stored, by whichever process: close this server and start the real one. */
   configured: Promise<void>;
 }
 
@@ -47,6 +47,11 @@ export async function startSetup({ env, log }: SetupOptions): Promise<RunningSet
   const page = createSetupPage(env, log, key, done.resolve);
   const handler: Handler = async (request, url) => {
     if (url.pathname === "/healthz") return { status: 200, body: "ok" };
+    // Another process on this data folder may have been faster: whoever comes later must not take the bot over.
+    if (hasStoredApp(env.dataDir)) {
+      done.resolve();
+      return gone;
+    }
     if (request.method !== "GET") return { status: 503, body: "The GitHub App is not set up yet." };
     if (url.pathname === "/") return redirect(`/probot${url.search}`);
     if (url.pathname === "/probot") return page.show(request, url.searchParams);
@@ -64,7 +69,6 @@ export async function startSetup({ env, log }: SetupOptions): Promise<RunningSet
 
 function createSetupPage(env: Env, log: Logger, key: string, onConfigured: () => void) {
   const states = new Set<string>();
-  let app: StoredApp | undefined;
 
   function newState(): string {
     const state = randomBytes(18).toString("base64url");
@@ -76,18 +80,17 @@ function createSetupPage(env: Env, log: Logger, key: string, onConfigured: () =>
 
   return {
     async show(request: IncomingMessage, query: URLSearchParams): Promise<Answer> {
-      if (app) return alreadyDone;
       if (!isLocal(request) && !same(query.get("key") ?? "", key)) return keyWanted;
       const home = addressOf(request);
       if (!home) return { status: 400, body: "The host header is missing or malformed." };
       const state = newState();
       const answer = formPage(env, home, query, state);
-      const setCookie = `${cookie}=${state}; HttpOnly; SameSite=Lax; Path=/probot; Max-Age=${stateSeconds}`;
+      const secure = home.startsWith("https:") ? "; Secure" : "";
+      const setCookie = `${cookie}=${state}; HttpOnly; SameSite=Lax; Path=/probot; Max-Age=${stateSeconds}${secure}`;
       return { ...answer, headers: { ...answer.headers, "set-cookie": setCookie } };
     },
 
     async complete(request: IncomingMessage, query: URLSearchParams): Promise<Answer> {
-      if (app) return alreadyDone;
       const state = query.get("state") ?? "";
       // Known here and known to this browser: otherwise somebody else's link would make the bot somebody else's.
       if (!states.delete(state) || !same(cookieOf(request, cookie) ?? "", state)) return startAgain;
@@ -99,8 +102,9 @@ function createSetupPage(env: Env, log: Logger, key: string, onConfigured: () =>
         log.error(converted.problem);
         return { status: 502, body: `${converted.problem} Open the set-up page and try again.` };
       }
+      // GitHub's answer took a while.
+      if (hasStoredApp(env.dataDir)) return gone;
       storeApp(env.dataDir, converted);
-      app = converted;
       log.info(
         `The GitHub App ${converted.html_url} is set up; its credentials are in ${env.dataDir}/app.json`,
       );
@@ -166,10 +170,8 @@ function addressForm(key: string | null): string {
 }
 
 const redirect = (location: string): Answer => ({ status: 302, body: "See there.", headers: { location } });
-const alreadyDone: Answer = {
-  status: 409,
-  body: "The GitHub App is set up. Restart Hunkwise if it does not by itself.",
-};
+/** As the server answers that comes now. */
+const gone: Answer = { status: 404, body: "Not found." };
 const startAgain: Answer = {
   status: 400,
   body: "This set-up was not started here. Open the set-up page again.",

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { parse } from "yaml";
 import type { Env, RawEnv } from "../../src/config/env.ts";
-import { readServerEnv } from "../../src/config/stored-app.ts";
+import { readServerEnv, storeApp } from "../../src/config/stored-app.ts";
 import { handledEvents } from "../../src/webhooks/decide.ts";
 import { type RunningSetup, startSetup } from "../../src/webhooks/setup.ts";
 import { logBook, newFolder, privateKey, smallServer, testEnv } from "./support.ts";
@@ -124,6 +124,7 @@ describe("the set-up page", () => {
     const { response, manifest } = await open(`/probot?key=${key}`, proxied);
     expect(response.status).toBe(200);
     expect(manifest.redirect_url).toBe("https://hunk.example.com/probot/setup");
+    expect(response.headers.get("set-cookie")).toMatch(/; HttpOnly; SameSite=Lax; .*; Secure$/);
     expect((await get("/probot", { via: "1.1 proxy" })).status).toBe(403);
   });
 });
@@ -145,10 +146,38 @@ describe("coming back from GitHub", () => {
     const { state, cookie } = await open();
     const other = await open();
     await get(`/probot/setup?code=abc123&state=${state}`, { cookie });
-    expect((await get("/probot")).status).toBe(409);
+    expect((await get("/probot")).status).toBe(404);
     const again = await get(`/probot/setup?code=def&state=${other.state}`, { cookie: other.cookie });
-    expect(again.status).toBe(409);
+    expect(again.status).toBe(404);
     expect(github.asked).toHaveLength(1);
+  });
+
+  it("is closed as well once another process has set the App up, and what it stored stands", async () => {
+    const { state, cookie } = await open();
+    const stored = { app_id: 5, private_key: privateKey, webhook_secret: "theirs", html_url: "http://x" };
+    storeApp(folder, stored);
+    expect((await get(`/probot/setup?code=abc123&state=${state}`, { cookie })).status).toBe(404);
+    expect((await get("/probot")).status).toBe(404);
+    expect((await get("/healthz")).status).toBe(200);
+    await setup.configured;
+    expect(github.asked).toEqual([]);
+    expect(readServerEnv(rawEnv()).app?.webhookSecret).toBe("theirs");
+  });
+
+  it("does not overwrite what another process stored while GitHub was asked", async () => {
+    const answer = conversion();
+    conversion = () => {
+      storeApp(folder, {
+        app_id: 5,
+        private_key: privateKey,
+        webhook_secret: "theirs",
+        html_url: "http://x",
+      });
+      return answer;
+    };
+    const { state, cookie } = await open();
+    expect((await get(`/probot/setup?code=abc123&state=${state}`, { cookie })).status).toBe(404);
+    expect(readServerEnv(rawEnv()).app?.webhookSecret).toBe("theirs");
   });
 
   it("is refused without a state that was issued here to this browser, and GitHub is not asked", async () => {
