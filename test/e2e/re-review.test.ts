@@ -55,7 +55,7 @@ describe.concurrent("pushes that do not touch a finding", veryPatient, () => {
         const said = { reviews: 1, comments: [`${path} RIGHT 24`], summaries: 1, check: "neutral" };
         expect(app.end()).toEqual(said);
         expect(app.reviewRequests).toHaveLength(pushes + 1);
-        expect(shownSince(app, 1)).not.toContain("+ const n24 = 0;");
+        expect(shownSince(app, 1)).not.toContain("+const n24 = 0;");
         expect(app.summary()).toContain("n24 is no longer 24");
 
         const above = Array.from({ length: 200 }, (_, n) => `const above${n} = ${n};`);

@@ -20,7 +20,7 @@ describe("a push while the head before it is reviewed", patient, () => {
         script: async (body) => {
           asked += 1;
           // The first review hangs in its turn until the push has long been there.
-          if (shows(body, "+ const n24 = 0;")) await gate.promise;
+          if (shows(body, "+const n24 = 0;")) await gate.promise;
           return turn(
             ...(shows(body, "const n24 = 24.5;")
               ? [finding({ line: 24, quote: "const n24 = 24.5;", title: "Twenty-four and a half is wrong" })]
