@@ -34,6 +34,10 @@ function code(): string[] {
   return [...own, join(root, "node_modules"), packages];
 }
 
-const ownProcess = ["/proc/sys/kernel/random/boot_id", "/proc/self/ns/pid", "/proc/self/stat"];
+/** Who this process is, and where the files are that it holds open. */
+const ownProcess = [
+  ...["/proc/sys/kernel/random/boot_id", "/proc/self/ns/pid", "/proc/self/stat"],
+  "/proc/self/fd/",
+];
 
 const wholeFolder = (path: string) => join(path, sep);
