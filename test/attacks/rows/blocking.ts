@@ -31,13 +31,13 @@ export const blocking: readonly Listed[] = [
     name: "one-review-a-head",
     attack: "Several events about one head within a moment, each with a delivery of its own",
     expected: "One review of that head",
-    provenBy: [here("webhooks")],
+    provenBy: [here("deliveries")],
   },
   {
     name: "slow-handler",
     attack: "A model that takes minutes",
     expected: "Every webhook is answered while it thinks",
-    provenBy: [here("webhooks")],
+    provenBy: [here("deliveries")],
   },
   {
     name: "killed-anywhere",

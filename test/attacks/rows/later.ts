@@ -40,7 +40,7 @@ export const later: readonly Listed[] = [
     attack: "The webhook of an older push comes after the newer one's",
     expected: "The newest head is reviewed, once",
     provenBy: [
-      here("webhooks"),
+      here("deliveries"),
       at("e2e/check-runs", "that come twice and out of order lead to one review of the newest head"),
     ],
   },

@@ -172,7 +172,7 @@ export const next: readonly Listed[] = [
     name: "edited-comment",
     attack: "A comment is edited after it was told of as a command; a push comes between command and review",
     expected: "What was signed in the webhook counts, and the newest head is reviewed",
-    provenBy: [here("edited-comment")],
+    provenBy: [here("deliveries")],
   },
   {
     name: "forged-marker",
