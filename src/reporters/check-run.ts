@@ -2,7 +2,7 @@ import { AppError, type ErrorCode, errorLine } from "../errors.ts";
 import type { CheckRunUpdate, RepositoryApi, StandingCheckRun } from "../github/pull-request-api.ts";
 import { isNoReview } from "./conclusions.ts";
 import { isAmbiguous, postOnce, type Sleep } from "./post-once.ts";
-import { publicText } from "./public-text.ts";
+import { publicPlain, publicText } from "./public-text.ts";
 import { checkRunKey } from "./standing.ts";
 
 type CheckApi = Pick<RepositoryApi, "findCheckRun" | "createCheckRun" | "updateCheckRun">;
@@ -108,7 +108,9 @@ export async function closeDoubledChecks(api: CheckApi, headSha: string, externa
   if (standing === undefined) return;
   const { completed, conclusion, title } = standing;
   const isKnown = completed && conclusion !== null && conclusions.has(conclusion);
-  const said = isKnown ? { conclusion: conclusion as Conclusion, title: publicText(title ?? "") } : calledOff;
+  const said = isKnown
+    ? { conclusion: conclusion as Conclusion, title: publicPlain(title ?? "") }
+    : calledOff;
   const update = { status: "completed", ...said, summary: doubled } as const;
   for (const { id, completed } of standing.doubles) if (!completed) await api.updateCheckRun(id, update);
 }
@@ -121,13 +123,13 @@ const conclusions = new Set<string>([
   "skipped",
   "cancelled",
 ] satisfies Conclusion[]);
-const calledOff = { conclusion: "cancelled", title: publicText("Called off") } as const;
+const calledOff = { conclusion: "cancelled", title: publicPlain("Called off") } as const;
 const doubled = publicText("Another worker of Hunkwise reviews this: its check run tells more.");
 
 /** What it says while the review goes on. */
 export const inProgress: CheckRunUpdate = {
   status: "in_progress",
-  title: publicText("Reviewing"),
+  title: publicPlain("Reviewing"),
   summary: publicText("Hunkwise is reading this change."),
 };
 

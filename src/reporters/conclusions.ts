@@ -2,7 +2,7 @@ import { atLeast, type Severity } from "../finding.ts";
 import type { CheckRunUpdate } from "../github/pull-request-api.ts";
 import type { ReviewResult } from "../review/review-result.ts";
 import { countBySeverity, outcomeOf, outcomeSentence, plural, thousands } from "./outcome.ts";
-import { publicText } from "./public-text.ts";
+import { publicPlain, publicText } from "./public-text.ts";
 import { droppedSections, figures, skippedSection, unreadSection } from "./render-figures.ts";
 import { details } from "./render-parts.ts";
 import { untrustedBlock } from "./render-untrusted.ts";
@@ -110,7 +110,7 @@ function completed(
   title: string,
   summary: string,
 ): CheckRunUpdate {
-  return { status: "completed", conclusion, title: publicText(title), summary: publicText(summary) };
+  return { status: "completed", conclusion, title: publicPlain(title), summary: publicText(summary) };
 }
 
 function foundWords(result: ReviewResult, found: readonly { severity: Severity }[], earlier: number): string {

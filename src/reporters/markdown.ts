@@ -1,7 +1,5 @@
 import type { Finding, Place } from "../finding.ts";
 import type { PlacedFinding, ReviewResult } from "../review/review-result.ts";
-import { escapeInvisible } from "../text/escape-invisible.ts";
-import { fence } from "../text/fence.ts";
 import { codeFrame, type SourceLines, suggestionDiff } from "./code-frame.ts";
 import { bySeverity } from "./order.ts";
 import {
@@ -16,7 +14,7 @@ import {
   unreadPlaces,
   usageSentence,
 } from "./outcome.ts";
-import { untrustedBlock, untrustedCode, untrustedLine } from "./render-untrusted.ts";
+import { untrustedBlock, untrustedCode, untrustedFence, untrustedLine } from "./render-untrusted.ts";
 import { doubtOf, effortSentence, noteBesideEvidence, noteOf, whyDropped } from "./second-look.ts";
 
 /** For one text of the model; a tool call takes less. */
@@ -63,9 +61,9 @@ function findingBlocks({ finding, placement }: PlacedFinding, source: SourceLine
     factsLine(finding),
     ...doubtBlock(finding),
     ...where,
-    fence(escapeInvisible(frameText(finding, source))),
+    untrustedFence(frameText(finding, source)),
     untrustedBlock(finding.body, MOST_BYTES),
-    ...(suggestion ? ["Suggestion:", fence(escapeInvisible(suggestion.join("\n")), "diff")] : []),
+    ...(suggestion ? ["Suggestion:", untrustedFence(suggestion.join("\n"), "diff")] : []),
     ...otherPlaces(finding),
     ...list(checkedLines(finding)),
   ];

@@ -3,7 +3,7 @@ import type { CheckAnnotation } from "../github/pull-request-api.ts";
 import { byteLength, cutAtLine, cutBytes } from "../text/cut.ts";
 import { escapeInvisible } from "../text/escape-invisible.ts";
 import { plural } from "./outcome.ts";
-import { publicText } from "./public-text.ts";
+import { publicPlain } from "./public-text.ts";
 import { doubtSentence, noteBesideEvidence, originWords } from "./second-look.ts";
 
 /** GitHub takes 64 KB, and no word on what happens at its edge. */
@@ -33,10 +33,10 @@ export function renderAnnotation(finding: Finding): CheckAnnotation {
     startLine: start_line ?? line,
     endLine: line,
     level: levels[severity],
-    title: publicText(headline),
+    title: publicPlain(headline),
     // GitHub takes none without a message.
-    message: publicText(plainBlock(`${doubt}\n\n${body}`, mostBytes) || headline),
-    details: publicText(`${details}\n\n${last}`),
+    message: publicPlain(plainBlock(`${doubt}\n\n${body}`, mostBytes) || headline),
+    details: publicPlain(`${details}\n\n${last}`),
   };
 }
 

@@ -4,16 +4,14 @@ import { formatMarker, stripMarkers } from "../ledger/marker.ts";
 import { byteLength } from "../text/cut.ts";
 import { escapeInvisible } from "../text/escape-invisible.ts";
 import { fence } from "../text/fence.ts";
+import { withoutCommands } from "../text/other-bots.ts";
 import type { PublicText } from "../text/public-text.ts";
 import { plural } from "./outcome.ts";
-import { publicText } from "./public-text.ts";
+import { mostBodyBytes, publicText } from "./public-text.ts";
 import { details, fitting } from "./render-parts.ts";
 import { findingLink, type LinkBase, otherPlaces, placeLink, severityBadge } from "./render-places.ts";
 import { untrustedBlock, untrustedLine } from "./render-untrusted.ts";
 import { doubtOf, noteBesideEvidence, noteOf, originWords } from "./second-look.ts";
-
-/** GitHub refuses more than 65,536 characters; in bytes, and with a margin, nothing can go wrong. */
-export const mostBodyBytes = 60_000;
 
 /** Of a comment, these parts may be evidence, a suggestion, other places and a note; the rest is the text's. */
 const evidenceShare = 1 / 4;
@@ -95,6 +93,8 @@ function suggestionBlock(finding: Finding, spot: Spot, maxBytes: number): Sugges
   if (byteLength(suggestion) > maxBytes) return { text: "", missing: "it is too long to be shown here" };
   if (stripMarkers(suggestion) !== suggestion)
     return { text: "", missing: "it holds what marks comments of Hunkwise" };
+  if (withoutCommands(suggestion) !== suggestion)
+    return { text: "", missing: "it holds what another bot may take for a command" };
   if (holdsHidden(finding, suggestion))
     return { text: "", missing: "it holds characters that nobody can see" };
   if (spot.kind === "line") return { text: fence(suggestion, "suggestion"), missing: "" };

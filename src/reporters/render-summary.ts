@@ -14,8 +14,9 @@ import {
   summaryOf,
   thousands,
 } from "./outcome.ts";
+import { mostBodyBytes } from "./public-text.ts";
 import type { ListedFinding, Places } from "./publication.ts";
-import { mostBodyBytes, renderFinding } from "./render-comment.ts";
+import { renderFinding } from "./render-comment.ts";
 import {
   droppedSections,
   figures,

@@ -1,22 +1,23 @@
-import { stripMarkers } from "../ledger/marker.ts";
-
-/** Does not show, and ends what GitHub would otherwise read as one word: `@` and a login, `#` and a number. */
-const breaker = "\u200b";
+import { breaker } from "../text/other-bots.ts";
+import { inertCode } from "./inert-code.ts";
 
 /** Backslash escapes that stay: what they hide has a meaning in Markdown. Any other only helps a text past a filter. */
 const keptEscapes = new Set("\\`*_{}[]()<>|~!&+=");
 
-/** Format characters but those that our own text or an emoji needs. */
-const invisible = /[[\p{Default_Ignorable_Code_Point}\p{Cf}\u2800\u2028\u2029]--[\u200b\u200d\ufe0f]]/v;
-
 const url = /(?:[a-z][a-z0-9+.-]{0,30}:\/\/|www\.)[^\s`<>|\\]*[^\s`<>|\\.,;:!?(){}'"*_~[\]]/iy;
+
+/** GitHub takes what stands between two of them for mathematics, which can hide text and cover it. */
+const dollars = /\$+(?:[\w.,]*\w)?/y;
+
+/** So many hexadecimal digits may name a commit: as few make a link to it, and no name has more. */
+const commitDigits = { least: 7, most: 64 };
 
 /** "block": a line of a text of its own. "phrase": a piece of a line of ours, so that emphasis could reach beyond it. */
 export type Setting = "block" | "phrase";
 
 /**
- * Neutralises one line of prose; code spans that begin and end on it stay as they are. Each character is looked at once:
- * linear in the length of the line. Applying it again changes nothing.
+ * Neutralises one line of prose in which nothing is hidden (`showHidden`); code spans that begin and end on it stay. Each
+ * character is looked at once: linear in the length of the line. Applying it again changes nothing.
  */
 export function neutraliseLine(line: string, setting: Setting): string {
   const scan: Scan = { text: line, at: 0, tail: "", bare: true, setting, closers: codeClosers(line) };
@@ -26,7 +27,7 @@ export function neutraliseLine(line: string, setting: Setting): string {
     out.push(written);
     scan.at += consumed;
     scan.tail = (scan.tail + written.slice(-3)).slice(-3);
-    scan.bare &&= /^[\s>*+\-.)\d]*$/.test(written);
+    scan.bare &&= !/[\p{L}`]/u.test(written);
   }
   return breakTableRule(out.join(""));
 }
@@ -36,7 +37,7 @@ interface Scan {
   at: number;
   /** The last three characters written. */
   tail: string;
-  /** Nothing but indentation, quote and list marks was written yet. */
+  /** Neither a letter nor code was written yet: indentation, and marks of quotes, lists and headings at most. */
   bare: boolean;
   setting: Setting;
   closers: (from: number, length: number) => number | undefined;
@@ -53,17 +54,33 @@ function next(scan: Scan): Piece {
   const sign = String.fromCodePoint(text.codePointAt(at) ?? 0);
   if (sign === "`") return codeOrTicks(scan);
   if (sign === "\\") return backslash(scan);
-  const startsWord = /[a-z]/i.test(sign) && !/[a-z0-9]/i.test(tail.at(-1) ?? "");
-  const address = startsWord ? webAddress(scan) : undefined;
-  return address ?? { written: plain(scan, sign, seenAt(text, at + sign.length)), consumed: sign.length };
+  if (sign === "$") return asCode(scan, matchAt(dollars, scan));
+  const startsWord = /[a-z0-9]/i.test(sign) && !/[a-z0-9]/i.test(tail.at(-1) ?? "");
+  const reference = startsWord ? asCode(scan, matchAt(url, scan) || commitAt(scan)) : undefined;
+  if (reference && reference.consumed > 0) return reference;
+  return { written: plain(scan, sign, seenAt(text, at + sign.length)), consumed: sign.length };
 }
 
-/** The character that will stand there when the text is written: escapes may go, and hidden signs come to light. */
+/** Empty where there is none. */
+function matchAt(pattern: RegExp, { text, at }: Scan): string {
+  pattern.lastIndex = at;
+  return pattern.exec(text)?.[0] ?? "";
+}
+
+/** A word that may be the name of a commit: empty where it is none. */
+function commitAt({ text, at }: Scan): string {
+  let end = at;
+  while (/[0-9a-f]/i.test(text[end] ?? "")) end++;
+  const isWhole = !/[a-z0-9]/i.test(text[end] ?? "");
+  const isCommit = isWhole && end - at >= commitDigits.least && end - at <= commitDigits.most;
+  return isCommit ? text.slice(at, end) : "";
+}
+
+/** The character that will stand there when the text is written: escapes may go. */
 function seenAt(text: string, at: number): string {
   const dropped = text[at] === "\\" && isNeedlessEscape(text[at + 1] ?? "");
   const sign = text.codePointAt(dropped ? at + 1 : at);
-  if (sign === undefined) return "";
-  return invisible.test(String.fromCodePoint(sign)) ? "U" : String.fromCodePoint(sign);
+  return sign === undefined ? "" : String.fromCodePoint(sign);
 }
 
 /** Behind a backslash that CommonMark would take away, and we do too. */
@@ -78,7 +95,7 @@ function plain(scan: Scan, sign: string, after: string): string {
   if (scan.setting === "phrase" && /[*_~|\]]/.test(sign)) return `\\${sign}`;
   if (sign === "@" && !/^[ \t\u200b]?$/.test(after)) return sign + breaker;
   if (sign === "#" && /\d/.test(after)) return sign + breaker;
-  return invisible.test(sign) ? codePoint(sign) : afterContext(scan, sign, after);
+  return afterContext(scan, sign, after);
 }
 
 /** Characters that mean something only behind certain others: `GH-1`, `www.`, `://`, and a command at a line's start. */
@@ -86,7 +103,7 @@ function afterContext({ tail, bare }: Scan, sign: string, after: string): string
   if (sign === "-" && /gh$/i.test(tail) && /\d/.test(after)) return sign + breaker;
   if (sign === "." && /www$/i.test(tail)) return breaker + sign;
   if (sign === "/" && tail.endsWith(":/")) return breaker + sign;
-  return sign === "/" && bare && /[a-z]/i.test(after) ? sign + breaker : sign;
+  return /[/.!]/.test(sign) && bare && /[a-z]/i.test(after) ? sign + breaker : sign;
 }
 
 function backslash({ text, at, setting }: Scan): Piece {
@@ -103,14 +120,11 @@ function codeOrTicks({ text, at, closers }: Scan): Piece {
   const closer = closers(end, length);
   if (closer === undefined) return { written: "\\`".repeat(length), consumed: length };
   const code = text.slice(at, closer + length);
-  return { written: stripMarkers(code), consumed: code.length };
+  return { written: inertCode(code), consumed: code.length };
 }
 
-/** An address as inline code: readable, copied with ease, and no link. */
-function webAddress({ text, at, tail }: Scan): Piece | undefined {
-  url.lastIndex = at;
-  const found = url.exec(text)?.[0];
-  if (found === undefined) return undefined;
+/** A reference as inline code: readable, copied with ease, and leading nowhere. */
+function asCode({ text, at, tail }: Scan, found: string): Piece {
   // Two runs of backticks that touch would be one longer run, and one behind a backslash none.
   const before = /[`\\]$/.test(tail) ? " " : "";
   const after = text[at + found.length] === "`" ? " " : "";
@@ -133,11 +147,6 @@ function codeClosers(text: string): Scan["closers"] {
     passed.set(length, next);
     return starts[next];
   };
-}
-
-/** A format character, such as one that turns the direction of writing, for a reader to see. */
-function codePoint(sign: string): string {
-  return `U+${(sign.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, "0")}`;
 }
 
 /**

@@ -1,13 +1,14 @@
-import { stripMarkers } from "../ledger/marker.ts";
 import { byteLength, cutAtLine } from "../text/cut.ts";
-import { escapeInvisible } from "../text/escape-invisible.ts";
+import { escapeInvisible, showHidden } from "../text/escape-invisible.ts";
 import { fence, inlineCode } from "../text/fence.ts";
+import { inertCode } from "./inert-code.ts";
 import { neutraliseLine } from "./render-untrusted-line.ts";
+import { shownLanguages } from "./shown-languages.ts";
 
 /**
  * Text that a model wrote, and that a pull request may have talked it into, made fit to be posted under our name. It
- * notifies nobody, refers to no issue, loads and links nothing, holds no HTML and no command of another bot. Lists, emphasis,
- * headings and code stay; what stands in code is not changed.
+ * notifies nobody, refers to no issue and no commit, loads and links nothing, hides nothing, holds no HTML, no mathematics and no
+ * command of another bot. Lists, emphasis, headings and code stay; of code, only what forges a marker or commands a bot is changed.
  *
  * It is not asked what GitHub takes for code: the text is written anew so that there is one answer. A fenced block starts
  * in the first column and its fence is longer than any inside; a code span begins and ends on one line; a backtick that
@@ -35,7 +36,12 @@ export function untrustedLine(text: string, maxBytes = 400): string {
 
 /** A path, a name or another piece of data as inline code. */
 export function untrustedCode(text: string): string {
-  return inlineCode(stripMarkers(escapeInvisible(text)));
+  return inlineCode(inertCode(escapeInvisible(text)));
+}
+
+/** Text of others as a block of code. */
+export function untrustedFence(text: string, info = ""): string {
+  return fence(inertCode(escapeInvisible(text.toWellFormed())), info);
 }
 
 interface OpenFence {
@@ -47,9 +53,6 @@ interface OpenFence {
 }
 
 const fenceStart = /^([ \t]*)(`{3,}|~{3,})(.*)$/s;
-
-/** Rendered by GitHub as something else than text, or, with a button to commit it, as a suggestion of ours. */
-const activeInfo = new Set(["suggestion", "mermaid", "math", "geojson", "topojson", "stl"]);
 
 function neutralise(text: string): string {
   const out: string[] = [];
@@ -79,7 +82,7 @@ function opening(line: string): OpenFence | undefined {
     character,
     length: marks.length,
     indent: indent.length,
-    info: activeInfo.has(language.toLowerCase()) ? "" : language,
+    info: shownLanguages.has(language.toLowerCase()) ? language : "",
     lines: [],
   };
 }
@@ -98,13 +101,10 @@ function dedent(line: string, indent: number): string {
 
 function written({ lines, info }: OpenFence): string {
   // A block without lines and one with a single empty line differ, and fence() takes a text.
-  return fence(stripMarkers(lines.map((line) => `${line}\n`).join("")), info);
+  return fence(inertCode(lines.map((line) => `${line}\n`).join("")), info);
 }
 
-/** One kind of line end, no lone surrogates, and no control characters but tabs. */
+/** One kind of line end, no lone surrogates, and nothing that does not show. */
 function normalise(text: string): string {
-  return text
-    .toWellFormed()
-    .replace(/\r\n?/g, "\n")
-    .replace(/[[\p{Cc}]--[\n\t]]/gv, "");
+  return showHidden(text.toWellFormed().replace(/\r\n?/g, "\n"));
 }

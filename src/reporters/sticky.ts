@@ -4,8 +4,7 @@ import { byteLength, cutBytes } from "../text/cut.ts";
 import type { PublicText } from "../text/public-text.ts";
 import type { Sleep } from "./post-once.ts";
 import { findSticky, postSummary, type StickyApi } from "./post-summary.ts";
-import { publicText } from "./public-text.ts";
-import { mostBodyBytes } from "./render-comment.ts";
+import { mostBodyBytes, publicText } from "./public-text.ts";
 import { untrustedCode } from "./render-untrusted.ts";
 
 /** What is remembered takes at most so much of a comment; the rest is for people. */

@@ -37,6 +37,32 @@ export function unescapeInvisible(text: string): string {
   });
 }
 
+/** Scripts in which a joiner between two letters changes how they are written. */
+const joined =
+  "[\\p{scx=Arab}\\p{scx=Beng}\\p{scx=Deva}\\p{scx=Gujr}\\p{scx=Guru}\\p{scx=Knda}\\p{scx=Mlym}\\p{scx=Orya}\\p{scx=Sinh}\\p{scx=Taml}\\p{scx=Telu}]";
+const emoji = "\\p{Extended_Pictographic}\\p{Emoji_Modifier}?\\uFE0F?";
+
+/** What is at its place in text that people read (the first group), or else a character that they do not see. */
+const seenOrHidden = new RegExp(
+  [
+    `(${emoji}(?:\\u200D${emoji})*`,
+    "[0-9#*]\\uFE0F\\u20E3",
+    `(?<=${joined})[\\u200C\\u200D](?=${joined})`,
+    // What keeps a name or a number from being a reference, as the renderer writes it.
+    "(?<=[@#\\/.!]|[Gg][Hh]-|[Ww]{3})\\u200B)",
+    "[[\\p{Default_Ignorable_Code_Point}\\p{Cf}\\p{Cc}\\u2800\\u2028\\u2029]--[\\n\\t]]",
+  ].join("|"),
+  "gv",
+);
+
+/**
+ * The same for text that nobody takes back and people read: what belongs into an emoji or a word stays, and so does what looks like
+ * an escape. Applying it again changes nothing. Linear in the length of the text.
+ */
+export function showHidden(text: string): string {
+  return text.replace(seenOrHidden, (found, seen: string | undefined) => seen ?? show(found));
+}
+
 /**
  * Undoes the escapes that {@link escapeInvisible} shows of `original`, and no others: for text that was written after
  * reading `original`. What else looks like an escape is code of its writer's own.

@@ -5,13 +5,9 @@ import { describe, expect, it } from "vitest";
 import { severities } from "../../src/finding.ts";
 import { parseMarker } from "../../src/ledger/marker.ts";
 import { reviewConclusion } from "../../src/reporters/conclusions.ts";
+import { mostBodyBytes } from "../../src/reporters/public-text.ts";
 import { byPlace, listed, type Routed, type Settled } from "../../src/reporters/publication.ts";
-import {
-  mostBodyBytes,
-  renderComment,
-  renderFinding,
-  type Spot,
-} from "../../src/reporters/render-comment.ts";
+import { renderComment, renderFinding, type Spot } from "../../src/reporters/render-comment.ts";
 import { renderSummaryComment } from "../../src/reporters/render-summary.ts";
 import {
   noAccount,

@@ -2,7 +2,8 @@ import { describe, expect, it } from "vitest";
 import type { Finding } from "../../src/finding.ts";
 import { codeHash } from "../../src/ledger/code-hash.ts";
 import { parseMarker } from "../../src/ledger/marker.ts";
-import { mostBodyBytes, renderComment, renderFinding } from "../../src/reporters/render-comment.ts";
+import { mostBodyBytes } from "../../src/reporters/public-text.ts";
+import { renderComment, renderFinding } from "../../src/reporters/render-comment.ts";
 import { placeLink } from "../../src/reporters/render-places.ts";
 import { sampleFinding, samplePlace } from "./sample-result.ts";
 

@@ -4,6 +4,7 @@ import { gfm, gfmHtml } from "micromark-extension-gfm";
 import { describe, expect, it } from "vitest";
 import { formatMarker, parseMarker } from "../../src/ledger/marker.ts";
 import { untrustedBlock, untrustedCode, untrustedLine } from "../../src/reporters/render-untrusted.ts";
+import { showHidden } from "../../src/text/escape-invisible.ts";
 
 /** What GitHub makes of Markdown, near enough: an implementation of its dialect that is not ours, with HTML allowed. */
 const html = (markdown: string) =>
@@ -42,6 +43,7 @@ function expectHarmless(markdown: string): void {
   const prose = proseOf(page);
   expect(prose, context).not.toMatch(/@[a-z0-9]/i);
   expect(prose, context).not.toMatch(/#\d|\bGH-\d/i);
+  expect(prose, context).not.toMatch(/(?<![a-z0-9])[0-9a-f]{7,40}(?![a-z0-9])|\$/i);
   expect(prose, context).not.toMatch(/:\/\/|www\./i);
   expect(
     markdown.split("\n").filter((line) => /^\s*\/[a-z]/i.test(line) && !page.includes("<pre>")),
@@ -89,6 +91,10 @@ const pieces = fc.constantFrom(
   "#",
   "1",
   "GH-",
+  "abc1234",
+  "0000000",
+  "$",
+  "$`",
   "gh-7",
   "octo/shop#3",
   "fixes ",
@@ -222,7 +228,16 @@ describe("text of a model", () => {
       "/approve\n- /merge\n> /close",
       "/\u200bapprove\n- /\u200bmerge\n> /\u200bclose",
     ],
-    ["a turned text", "a\u202eb", "aU+202Eb"],
+    ["a turned text", "a\u202eb", "a\\u{202E}b"],
+    ["hidden letters", "a\u{e0041}\u{e0042}b `c\u200bd`", "a\\u{E0041}\\u{E0042}b `c\\u{200B}d`"],
+    ["a commit", "Since abc1234, x@0123456789abcdef", "Since `abc1234`, x@\u200b`0123456789abcdef`"],
+    ["a formula", "$\\phantom{x}$ or $$", "`$`\\phantom{x}`$` or `$$`"],
+    ["commands without a slash", "!merge\n.deploy", "!\u200bmerge\n.\u200bdeploy"],
+    [
+      "a command in code, where bots read it as well",
+      "```sh\n/approve\n/usr/bin/env x\n// @dependabot rebase, @Test\n```",
+      "```sh\n/\u200bapprove\n/usr/bin/env x\n// @\u200bdependabot rebase, @Test\n```",
+    ],
     ["a lone backtick", "it`s @eve", "it\\`s @\u200beve"],
     ["a table", "| a |\n|---|", "| a |\n|--\\-|"],
   ])("loses %s", (_name, text, written) => {
@@ -231,6 +246,7 @@ describe("text of a model", () => {
 
   it.each([
     ["emphasis, headings and lists", "# Why\n\n- **first**\n  1. _second_\n\n> said"],
+    ["emoji, and words that need a joiner", "👩‍👩‍👧 ⚠️ 1️⃣ می‌خواهم"],
     ["a code span with anything in it", "Use `@Injectable() // #12 <b> https://x.test [a](b)` here"],
     ["a code span of two backticks", "``a ` @b``"],
     ["a fenced block", "```ts\n@Injectable()\n// fixes #1 <img> https://x.test\n\\@ &amp;\n```"],
@@ -247,8 +263,11 @@ describe("text of a model", () => {
           .join("")
           .replace(/[\r\n`]/g, "")
           .replace(/<!--/g, "")
+          // Not in the first column, where bots look for their commands.
+          .replace(/^\s*\//, "x/")
           .toWellFormed(),
       )
+      .map(showHidden)
       .filter((text) => /\S/.test(text));
     fc.assert(
       fc.property(code, (text) => {
@@ -269,7 +288,7 @@ describe("text of a model", () => {
     expect(block("- item\n  ```js\n  code\n@eve\n  ```")).toBe("- item\n```js\ncode\n@eve\n```");
   });
 
-  it.each(["suggestion", "Suggestion", "mermaid", "math", "geojson", "stl"])(
+  it.each(["suggestion", "Suggestion", "mermaid", "math", "geojson", "stl", "of-tomorrow"])(
     "has no block that GitHub makes something else of (%s)",
     (info) => {
       expect(block(`\`\`\`${info}\nx\n\`\`\``)).toBe("```\nx\n```");

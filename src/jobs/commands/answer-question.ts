@@ -10,6 +10,7 @@ import { runAnswerProcess } from "../../process/run-answer-process.ts";
 import { maxAttempts, type Outcome } from "../../queue/job.ts";
 import { jobFields } from "../../queue/run-job.ts";
 import { modelAnswer } from "../../reporters/render-answer.ts";
+import { untrustedLine } from "../../reporters/render-untrusted.ts";
 import { AnswerInput, AnswerResult, type AskedThread } from "../../review/answer/answer-input.ts";
 import { limitsOf } from "../../review/limits.ts";
 import { publicFault } from "../../review/model-fault.ts";
@@ -44,7 +45,7 @@ export async function answerQuestion(asked: Asked, question: string): Promise<Ou
     const isTold =
       error instanceof AppError && (error.code === "budget_spent" || error.code === "config_invalid");
     if (!isTold) throw error;
-    return answered(asked, `I cannot answer this: ${publicLine(error)}.`, error.message);
+    return answered(asked, `I cannot answer this: ${untrustedLine(publicLine(error), 600)}.`, error.message);
   }
 }
 

@@ -3,6 +3,7 @@ import type { Outcome, ReviewTask } from "../../queue/job.ts";
 import type { JobTools } from "../../queue/run-job.ts";
 import { currentLedger } from "../../reporters/current-ledger.ts";
 import { renderDryRun } from "../../reporters/render-dry-run.ts";
+import { untrustedLine } from "../../reporters/render-untrusted.ts";
 import type { JobDependencies } from "../job-dependencies.ts";
 import { loadConfig } from "../load-config.ts";
 import { type ReviewJob, reviewUnseen } from "../review-and-publish.ts";
@@ -35,7 +36,7 @@ export async function dryRun(job: ReviewJob, tools: JobTools, deps: JobDependenc
     return { kind: "done", reason: `${result.findings.length} would be posted` };
   } catch (error) {
     if (!(error instanceof AppError) || error.code !== "budget_spent") throw error;
-    return answered(asked, `Not reviewed: ${publicLine(error)}.`, error.message);
+    return answered(asked, `Not reviewed: ${untrustedLine(publicLine(error), 600)}.`, error.message);
   }
 }
 

@@ -3,11 +3,10 @@ import { AppError, publicLine } from "../../errors.ts";
 import type { PullRequest } from "../../github/pull-request-api.ts";
 import type { Outcome } from "../../queue/job.ts";
 import { plural } from "../../reporters/outcome.ts";
-import { publicText } from "../../reporters/public-text.ts";
-import { untrustedCode } from "../../reporters/render-untrusted.ts";
+import { publicPlain, publicText } from "../../reporters/public-text.ts";
+import { untrustedCode, untrustedFence, untrustedLine } from "../../reporters/render-untrusted.ts";
 import { cutAtLine } from "../../text/cut.ts";
-import { escapeInvisible } from "../../text/escape-invisible.ts";
-import { fence } from "../../text/fence.ts";
+import { inertMessage } from "../../text/inert-message.ts";
 import { addRule } from "./add-rule.ts";
 import { type Asked, answered, isAnswered, pageOf, requireOurs } from "./asked.ts";
 import { patchOf } from "./patch.ts";
@@ -65,11 +64,11 @@ async function proposalFor(
     const file = path ?? NEW_FILE;
     const before = texts.get(file) ?? null;
     const added = addRule(before, rule);
-    if (!added.ok) return { refused: `Not added: ${added.reason}.` };
+    if (!added.ok) return { refused: `Not added: ${untrustedLine(added.reason, 600)}.` };
     return { path: file, before, after: added.text, rule };
   } catch (error) {
     if (!(error instanceof AppError) || error.code !== "config_invalid") throw error;
-    return { refused: `Not added: ${publicLine(error)}.` };
+    return { refused: `Not added: ${untrustedLine(publicLine(error), 600)}.` };
   }
 }
 
@@ -88,11 +87,11 @@ async function propose(asked: Asked, { baseRef }: PullRequest, proposal: Proposa
       branch: `hunkwise/remember-${asking}`,
       base: baseRef,
       ...{ path, text: after },
-      title: publicText("Remember a rule for reviews"),
+      title: publicPlain("Remember a rule for reviews"),
       body: publicText(
         [
-          `${untrustedCode(by)} asked for this rule in [a comment](${linkOf(asked)}). Once this is merged, reviews of pull requests into ${untrustedCode(baseRef)} are told of it:`,
-          shown(rule),
+          `${untrustedCode(by)} asked for this rule in [a comment](${linkOf(asked)}). Once this is merged, reviews of pull requests into ${inertMessage(untrustedCode(baseRef))} are told of it:`,
+          inertMessage(untrustedFence(rule)),
         ].join("\n\n"),
       ),
     });
@@ -104,17 +103,13 @@ async function propose(asked: Asked, { baseRef }: PullRequest, proposal: Proposa
 }
 
 function patchAnswer({ path, before, after }: Proposal): string {
-  const patch = escapeInvisible(patchOf(path, before, after));
-  const { text, omittedLines } = cutAtLine(patch, MOST_PATCH_BYTES);
+  const { text, omittedLines } = cutAtLine(patchOf(path, before, after), MOST_PATCH_BYTES);
   return [
     `I may not propose this by myself: that takes the permission \`Contents: Read and write\`, which this installation has not granted. The patch of ${untrustedCode(path)}:`,
-    fence(text, "diff"),
+    untrustedFence(text, "diff"),
     ...(omittedLines > 0 ? [`It is too long to be shown whole: ${plural(omittedLines, "more line")}.`] : []),
   ].join("\n\n");
 }
-
-/** As code: it is shown as it was written, and does nothing. */
-const shown = (text: string) => fence(escapeInvisible(text));
 
 /** Comments on lines have a page of another name. */
 function linkOf(asked: Asked): string {

@@ -169,6 +169,7 @@ export class Commanded {
       modelsReady: async () => {},
       spending: this.#spending(),
       dailyBudget: { tokens: 1_000_000, costUsd: null },
+      usage: { mayAsk: async () => true, requireReview: async () => {} },
       contentKey: () => "key",
       now: () => Date.parse("2026-11-22T10:00:00Z"),
       webUrl: "https://github.example",
