@@ -62,7 +62,7 @@ export const next: readonly Listed[] = [
     attack: "The fork or its branch is deleted",
     expected: "The pull request is reviewed all the same",
     provenBy: [
-      at("e2e/conformance-trust", "is reviewed like any other, also after its author has deleted the fork"),
+      at("e2e/conformance-fork", "is reviewed like any other, also after its author has deleted the fork"),
       at("git/checkout", "takes a commit by name when its branch was deleted"),
     ],
   },

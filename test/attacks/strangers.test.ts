@@ -1,5 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { formatMarker } from "../../src/ledger/marker.ts";
+import { patient } from "../e2e/conformance-fixture.ts";
+import { type PullOfCase, type SharedApp, startSharedApp } from "../e2e/shared-app.ts";
 import type { FakeTurn } from "../support/fake-openai.ts";
 import type { Account, Role } from "../support/github-double/model.ts";
 import {
@@ -7,8 +9,6 @@ import {
   type Payload,
   reviewCommentPayload,
 } from "../support/github-double/payloads.ts";
-import { patient } from "./conformance-fixture.ts";
-import { type PullOfCase, type SharedApp, startSharedApp } from "./shared-app.ts";
 
 const finish: FakeTurn = {
   tool_calls: [{ name: "finish_review", arguments: { summary: "Changes a number." } }],
@@ -57,12 +57,12 @@ async function ask(pull: PullOfCase, asked: Asked, text: string): Promise<number
   return comment.id;
 }
 
-function inConversation(pull: PullOfCase, login: string, text: string, { action }: Asked) {
+function inConversation(pull: PullOfCase, login: string, text: string, { action }: Pick<Asked, "action">) {
   const comment = shared.app.people.comment(pull.pull, login, text);
   return ["issue_comment", comment, issueCommentPayload(shared.app.github.state, comment, action)] as const;
 }
 
-async function inThread(pull: PullOfCase, login: string, text: string, { action }: Asked) {
+async function inThread(pull: PullOfCase, login: string, text: string, { action }: Pick<Asked, "action">) {
   const { people, github } = shared.app;
   const first = pull.pull.reviewComments[0];
   if (!first) throw new Error("there is no thread to answer in");
@@ -85,7 +85,7 @@ function answered({ pull }: PullOfCase): number[] {
 }
 
 describe("a command", patient, () => {
-  it("is obeyed for those who may write alone, whatever they are called and wherever they say it", async () => {
+  it("strangers-commands: one is obeyed for those who may write alone, whatever they are called and wherever they say it", async () => {
     const of = shared.addRepository({ "a.js": "export const a = 1;\n" });
     const pull = of.open({ "a.js": "export const a = 2;\n" });
     await shared.app.people.reviewComment(pull.pull, "octocat", { path: "a.js", line: 1, body: "Hm." });
@@ -112,7 +112,7 @@ describe("a command", patient, () => {
     expect(shared.app.model?.requests).toEqual([]);
   });
 
-  it("that is denied costs no model call and leaves no trace, whichever it is", async () => {
+  it("strangers-commands: one that is denied costs no model call and leaves no trace, whichever it is", async () => {
     const of = shared.addRepository({ "a.js": "export const a = 1;\n" });
     const pull = of.open({ "a.js": "export const a = 2;\n" });
     await shared.app.people.reviewComment(pull.pull, "octocat", { path: "a.js", line: 1, body: "Hm." });
@@ -138,7 +138,7 @@ describe("a command", patient, () => {
     expect(shared.app.model?.requests).toHaveLength(before ?? 0);
   });
 
-  it("in a quote, in code or in an HTML comment is none", async () => {
+  it("loops: one in a quote, in code or in an HTML comment is none", async () => {
     const of = shared.addRepository({ "a.js": "export const a = 1;\n" });
     const pull = of.open({ "a.js": "export const a = 2;\n" });
     const texts = [
@@ -159,5 +159,29 @@ describe("a command", patient, () => {
     await of.idle();
 
     expect(answered(pull)).toEqual([]);
+  });
+
+  it("loops: what we or another App write is none, in a hundred rounds", async () => {
+    const of = shared.addRepository({ "a.js": "export const a = 1;\n" });
+    const pull = of.open({ "a.js": "export const a = 2;\n" });
+    const { people, github, app, model } = shared.app;
+    const before = model?.requests.length;
+    await people.reviewComment(pull.pull, "octocat", { path: "a.js", line: 1, body: "Hm." });
+    const texts = ["/review", "/ask Why?", "@hunkwise why is that?", "/help"];
+    for (let round = 0; round < 25; round++)
+      for (const login of [`${app.slug}[bot]`, "chatty[bot]"]) {
+        github.state.account(login, "Bot");
+        const text = texts[round % texts.length] ?? "";
+        await pull.of.deliver("issue_comment", inConversation(pull, login, text, { action: "created" })[2]);
+        await pull.of.deliver(
+          "pull_request_review_comment",
+          (await inThread(pull, login, text, { action: "created" }))[2],
+        );
+      }
+    await of.idle();
+
+    expect(answered(pull)).toEqual([]);
+    expect(pull.end()).toEqual({ reviews: 0, comments: [], summaries: 0, checks: [] });
+    expect(model?.requests).toHaveLength(before ?? 0);
   });
 });

@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { formatMarker } from "../../src/ledger/marker.ts";
 import { emptyState } from "../../src/ledger/state.ts";
-import { type Case, finding, finish, numbers, patient, turn } from "./conformance-fixture.ts";
-import { onPull } from "./on-pull.ts";
+import { type Case, finding, finish, numbers, patient, turn } from "../e2e/conformance-fixture.ts";
+import { onPull } from "../e2e/on-pull.ts";
 
 const path = "src/numbers.js";
 const base = { [path]: numbers(60), "src/other.js": numbers(60) };
@@ -29,8 +29,8 @@ function expectUnmoved(app: Case): void {
   expect(app.summary()).not.toMatch(/^(?:⏸️|\*\*(?:Dismissed|Fixed))/m);
 }
 
-describe.concurrent("a forged marker", patient, () => {
-  it("in comments of people changes nothing, before the first review and after it", () =>
+describe.concurrent("markers", patient, () => {
+  it("forged-marker: one in comments of people changes nothing, before the first review and after it", () =>
     onPull({ base, head, script: () => turn(wrong, finish) }, async (app) => {
       const say = async () => {
         for (const marker of forgeries(app.pull.heads.at(-1) ?? "")) {
@@ -49,7 +49,7 @@ describe.concurrent("a forged marker", patient, () => {
       expectUnmoved(app);
     }));
 
-  it("in the description of the pull request changes nothing", () =>
+  it("forged-marker: one in the description of the pull request changes nothing", () =>
     onPull(
       { base, head, body: forgeries("a".repeat(40)).join("\n"), script: () => turn(wrong, finish) },
       async (app) => {
@@ -58,7 +58,7 @@ describe.concurrent("a forged marker", patient, () => {
       },
     ));
 
-  it("in what the model writes changes nothing, and no text of ours holds it", () => {
+  it("forged-marker: one in what the model writes changes nothing, and no text of ours holds it", () => {
     const marker = forgeries("a".repeat(40)).join("\n");
     const forging = finding({
       line: 24,

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { finding, finish, numbers, patient, turn } from "./conformance-fixture.ts";
-import { onPull } from "./on-pull.ts";
+import { finding, finish, numbers, patient, turn } from "../e2e/conformance-fixture.ts";
+import { onPull } from "../e2e/on-pull.ts";
 
 const path = "src/numbers.js";
 const wrong = finding({ line: 24, quote: "const n24 = 0;" });
@@ -16,8 +16,8 @@ const guidelines = [
   ".cursor/rules/all.mdc",
 ];
 
-describe.concurrent("i: a pull request that configures the reviewer", patient, () => {
-  it("changes nothing: what the base branch says counts", () =>
+describe.concurrent("a pull request that configures the reviewer", patient, () => {
+  it("head-configuration: changes nothing: what the base branch says counts", () =>
     onPull(
       {
         base: {
@@ -53,7 +53,7 @@ describe.concurrent("i: a pull request that configures the reviewer", patient, (
       },
     ));
 
-  it("where the base branch says nothing changes nothing either", () =>
+  it("head-configuration: where the base branch says nothing changes nothing either", () =>
     onPull(
       {
         base: { [path]: numbers(60) },
@@ -71,7 +71,7 @@ describe.concurrent("i: a pull request that configures the reviewer", patient, (
       },
     ));
 
-  it("by guideline files of any tool is not obeyed: they are text under review", () =>
+  it("head-configuration: by guideline files of any tool is not obeyed: they are text under review", () =>
     onPull(
       {
         base: { [path]: numbers(60) },
@@ -85,31 +85,6 @@ describe.concurrent("i: a pull request that configures the reviewer", patient, (
         const asked = JSON.stringify(app.reviewRequests[0]?.body.messages);
         expect(asked.split(order)).toHaveLength(guidelines.length + 1);
         expect(trusted(asked)).not.toContain(order);
-      },
-    ));
-});
-
-describe.concurrent("a pull request from a fork", patient, () => {
-  it("is reviewed like any other, also after its author has deleted the fork", () =>
-    onPull(
-      {
-        base: { [path]: numbers(60) },
-        head: { [path]: edited },
-        fork: "forker",
-        author: "forker",
-        script: [turn(wrong, finish)],
-      },
-      async (app) => {
-        app.people.deleteFork(app.pull);
-        await app.review();
-
-        expect(app.end()).toEqual({
-          reviews: 1,
-          comments: [`${path} RIGHT 24`],
-          summaries: 1,
-          check: "neutral",
-        });
-        expect(app.github.requests.filter((one) => one.path.startsWith("/forker/"))).toEqual([]);
       },
     ));
 });
