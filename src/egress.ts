@@ -1,4 +1,5 @@
 import type { AppError } from "./errors.ts";
+import { holdsLiveSecret } from "./secrets/live-secrets.ts";
 
 /** A request as it is about to leave. */
 export interface Outgoing {
@@ -32,22 +33,23 @@ const machineFetch: typeof fetch = (input, init) => globalThis.fetch(input, init
  * The only way out of this program but git's, the database's and the proxy's: a `fetch` that reaches named origins and no
  * other, wherever an answer sends it. Credentials go along with a redirect, and so would the code in a body: `fetch` itself
  * takes away `authorization` alone, and only on the way to another origin. The time-out also covers the answer's body.
+ *
+ * Nothing that has a body may hold a secret of this process in it: whoever writes one takes them out, and here is the last look.
  */
 export function createEgress(options: EgressOptions): typeof globalThis.fetch {
   const { timeoutMs, mostRedirects = 0, check, refuse, fetch = machineFetch } = options;
   const origins = new Set(options.origins.map((one) => new URL(one).origin));
 
   return async (input, init = {}) => {
-    if (input instanceof Request)
-      throw new TypeError("An address and its options are wanted, and no Request");
-    const { method = "GET", body = null } = init;
-    if (body !== null && typeof body !== "string")
-      throw new TypeError("A body has to be text to be looked at");
+    const { method = "GET" } = init;
+    const body = textOf(input, init);
+    if (holdsLiveSecret(body ?? "")) throw refuse("was to be sent a secret of this server: nothing was sent");
     const signals = [AbortSignal.timeout(timeoutMs), options.signal, init.signal];
     const signal = AbortSignal.any(signals.filter((one) => one instanceof AbortSignal));
-    let url = new URL(input);
+    let url = new URL(String(input));
     for (let hops = 0; hops <= mostRedirects; hops++) {
-      if (!origins.has(url.origin))
+      // An address within this process (`blob:`) has the origin of another one.
+      if (!/^https?:$/.test(url.protocol) || !origins.has(url.origin))
         throw refuse(`sent us to another origin, ${url.origin}, which is refused`);
       check?.({ method, url, body });
       const response = await fetch(url, { ...init, redirect: "manual", signal });
@@ -59,6 +61,13 @@ export function createEgress(options: EgressOptions): typeof globalThis.fetch {
     }
     throw refuse(`redirected ${url.pathname} in a circle`);
   };
+}
+
+/** The body; null where there is none. Throws for what could not be looked at before it is sent. */
+function textOf(input: Parameters<typeof fetch>[0], { body = null }: RequestInit): string | null {
+  if (input instanceof Request) throw new TypeError("An address and its options are wanted, and no Request");
+  if (body === null || typeof body === "string") return body;
+  throw new TypeError("A body has to be text, to be looked at");
 }
 
 const isRedirect = new Set([301, 302, 303, 307, 308]);

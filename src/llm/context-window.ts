@@ -99,7 +99,6 @@ async function ask(
     const response = await fetch(`${root.href.replace(/\/+$/, "")}/${path}`, {
       headers: { ...Object.fromEntries(sent), "content-type": "application/json" },
       ...(body ? { method: "POST", body: JSON.stringify(body(model)) } : {}),
-      redirect: "error",
       signal: AbortSignal.any([signal, AbortSignal.timeout(LOOK_MS)]),
     });
     const answer: unknown = response.ok ? JSON.parse(await bounded(response)) : null;

@@ -1,4 +1,5 @@
 import OpenAI from "openai";
+import { createEgress } from "../egress.ts";
 import { AppError } from "../errors.ts";
 
 /** A deployment of Azure's classic API, which names it in the path and wants a version. */
@@ -55,7 +56,27 @@ export function createClient(options: EndpointOptions, url: URL): OpenAI {
     adminAPIKey: null,
     webhookSecret: null,
     logLevel: "off",
-    ...(options.fetch ? { fetch: options.fetch } : {}),
+    fetch: endpointFetch(url, options),
+  });
+}
+
+/** A gateway may send on to another path of its own. */
+const mostRedirects = 3;
+
+/**
+ * What everything sent to the endpoint goes through: it reaches that address and no other, wherever it sends us. The key goes
+ * along in a header that `fetch` would keep, and the code in the body.
+ */
+export function endpointFetch(
+  url: URL,
+  { timeoutMs, fetch }: Pick<EndpointOptions, "timeoutMs" | "fetch">,
+): typeof globalThis.fetch {
+  return createEgress({
+    ...{ origins: [url.origin], timeoutMs, mostRedirects, fetch },
+    refuse: (what) =>
+      new AppError("model_refused", `The model endpoint ${url.href} ${what}`, {
+        remedy: "Set OPENAI_BASE_URL to the address at which the endpoint itself answers.",
+      }),
   });
 }
 

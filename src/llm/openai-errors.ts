@@ -31,9 +31,10 @@ export function excerpt(text: string, hideKey: HideKey, length = 200): string {
  * repeat the key that it was sent.
  */
 export function toAppError(error: unknown, endpoint: Endpoint, signal: AbortSignal): AppError {
-  if (error instanceof AppError) return error;
+  const carried = error instanceof OpenAI.APIConnectionError ? error.cause : error;
+  if (carried instanceof AppError) return carried;
   if (signal.aborted || error instanceof OpenAI.APIUserAbortError) return abortedError();
-  if (error instanceof OpenAI.APIConnectionTimeoutError) {
+  if (error instanceof OpenAI.APIConnectionTimeoutError || isTimeout(error)) {
     const seconds = Math.round(endpoint.timeoutMs / 1_000);
     return new AppError("model_failed", `${endpoint.address} did not answer within ${seconds} s`, {
       retryable: true,
@@ -53,6 +54,9 @@ export function toAppError(error: unknown, endpoint: Endpoint, signal: AbortSign
   // Nothing a far side can cause: a fault of ours, which must not look like one of theirs.
   throw error;
 }
+
+/** The time was over in the middle of an answer. */
+const isTimeout = (error: unknown) => error instanceof Error && error.name === "TimeoutError";
 
 function connectionError(error: Error, { address }: Endpoint): AppError {
   const code = systemCode(error);

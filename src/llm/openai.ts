@@ -4,7 +4,13 @@ import { findContextTokens } from "./context-window.ts";
 import type { Model, ModelRequest, ModelTurn } from "./model.ts";
 import { readAnswer } from "./openai-answer.ts";
 import { adapted, type Sent } from "./openai-dialect.ts";
-import { accessHeaders, createClient, type EndpointOptions, endpointUrl } from "./openai-endpoint.ts";
+import {
+  accessHeaders,
+  createClient,
+  type EndpointOptions,
+  endpointFetch,
+  endpointUrl,
+} from "./openai-endpoint.ts";
 import {
   type Endpoint,
   factsOf,
@@ -105,7 +111,7 @@ export function createOpenAiModel(options: OpenAiOptions): OpenAiModel {
       ),
     findContextTokens: (signal) =>
       findContextTokens(
-        { url, model, headers: accessHeaders(options.apiKey, url), fetch: options.fetch ?? fetch },
+        { url, model, headers: accessHeaders(options.apiKey, url), fetch: endpointFetch(url, options) },
         signal,
       ),
   };

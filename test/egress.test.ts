@@ -1,0 +1,168 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { join, relative, resolve } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { createEgress, type EgressOptions, type Outgoing } from "../src/egress.ts";
+import { AppError } from "../src/errors.ts";
+import { registerSecret } from "../src/secrets/live-secrets.ts";
+
+const home = "https://api.example.com";
+
+/** A `fetch` that answers by address and notes what reached it. */
+function network(answers: Record<string, () => Response>) {
+  const asked: { url: string; init: RequestInit }[] = [];
+  const fetch = (async (input: URL, init: RequestInit) => {
+    asked.push({ url: input.href, init });
+    return answers[input.href]?.() ?? new Response("ok");
+  }) as unknown as typeof globalThis.fetch;
+  return { asked, fetch, urls: () => asked.map(({ url }) => url) };
+}
+
+const redirect = (status: number, location: string) => () =>
+  new Response(null, { status, headers: { location } });
+
+function egress(over: Partial<EgressOptions>) {
+  return createEgress({
+    ...{ origins: [home], timeoutMs: 10_000, mostRedirects: 2 },
+    refuse: (what) => new AppError("not_allowed", `The far side ${what}`),
+    ...over,
+  });
+}
+
+describe("a request", () => {
+  it("reaches the named origins alone", async () => {
+    const { fetch, urls } = network({});
+    const send = egress({ origins: [home, "http://127.0.0.1:1234/v1"], fetch });
+    await send(`${home}/a`);
+    await send("http://127.0.0.1:1234/other");
+    for (const elsewhere of [
+      ...["http://api.example.com/", "https://api.example.com:444/", "https://api.example.com.evil.test/"],
+      ...["https://api.example.com@evil.test/", "http://169.254.169.254/latest/meta-data", "http://[::1]/"],
+      ...["file:///etc/passwd", "data:text/plain,x", "http://127.0.0.1/v1", "blob:https://api.example.com/x"],
+    ])
+      await expect(send(elsewhere), elsewhere).rejects.toThrow("another origin");
+    expect(urls()).toEqual([`${home}/a`, "http://127.0.0.1:1234/other"]);
+  });
+
+  it("is looked at before it leaves, and again where a redirect leads", async () => {
+    const { fetch, urls } = network({ [`${home}/a`]: redirect(307, "/b") });
+    const seen: Outgoing[] = [];
+    const check = (one: Outgoing) => {
+      seen.push(one);
+      if (one.url.pathname === "/b") throw new AppError("not_allowed", "No");
+    };
+    const sent = egress({ fetch, check })(`${home}/a`, { method: "POST", body: "x" });
+    await expect(sent).rejects.toThrow("No");
+    expect(seen.map(({ method, url, body }) => `${method} ${url.pathname} ${body}`)).toEqual([
+      "POST /a x",
+      "POST /b x",
+    ]);
+    expect(urls()).toEqual([`${home}/a`]);
+  });
+
+  it("whose body nobody can look at is not sent", async () => {
+    const { fetch, asked } = network({});
+    const send = egress({ fetch });
+    await expect(send(home, { method: "POST", body: new Blob(["x"]) })).rejects.toThrow(TypeError);
+    await expect(send(new Request(home, { method: "POST", body: "x" }))).rejects.toThrow(TypeError);
+    expect(asked).toEqual([]);
+  });
+
+  it("that holds a secret of this process is not sent", async () => {
+    const { fetch, asked } = network({});
+    const secret = "whsec-7f3a9c2e51d84b06";
+    registerSecret(secret);
+    const forms = [secret, Buffer.from(secret).toString("base64"), secret.split("").join(" ")];
+    for (const form of forms) {
+      const sent = egress({ fetch })(home, { method: "POST", body: JSON.stringify({ body: form }) });
+      await expect(sent, form).rejects.toThrow("a secret of this server");
+      await expect(sent.catch(String), form).resolves.not.toContain(secret);
+    }
+    expect(asked).toEqual([]);
+  });
+});
+
+describe("a redirect", () => {
+  it.each([301, 302, 303, 307, 308])("to another origin is refused (%i)", async (status) => {
+    const { fetch, urls } = network({ [`${home}/a`]: redirect(status, "https://evil.test/") });
+    const headers = { authorization: "Bearer x", "api-key": "x" };
+    await expect(egress({ fetch })(`${home}/a`, { headers })).rejects.toThrow("https://evil.test");
+    expect(urls()).toEqual([`${home}/a`]);
+  });
+
+  it("within the origin is followed as often as was asked for", async () => {
+    const answers = { [`${home}/a`]: redirect(307, "/b"), [`${home}/b`]: redirect(308, `${home}/c`) };
+    const { fetch, asked, urls } = network(answers);
+    const init = { method: "POST", body: "x", headers: { "api-key": "k" } };
+    const answer = await egress({ fetch })(`${home}/a`, init);
+    expect(await answer.text()).toBe("ok");
+    expect(urls()).toEqual(["a", "b", "c"].map((path) => `${home}/${path}`));
+    expect(asked.at(-1)?.init).toMatchObject(init);
+    await expect(egress({ fetch, mostRedirects: 1 })(`${home}/a`, init)).rejects.toThrow("in a circle");
+    await expect(egress({ fetch, mostRedirects: 0 })(`${home}/a`, init)).rejects.toThrow(
+      "cannot be followed",
+    );
+  });
+
+  it("that would make another request of it, or leads nowhere, is refused", async () => {
+    const answers = {
+      [`${home}/a`]: redirect(302, "/b"),
+      [`${home}/c`]: () => new Response(null, { status: 302 }),
+    };
+    const { fetch } = network(answers);
+    await expect(egress({ fetch })(`${home}/a`, { method: "POST" })).rejects.toThrow("cannot be followed");
+    await expect(egress({ fetch })(`${home}/c`)).rejects.toThrow("cannot be followed");
+  });
+});
+
+describe("the time-out", () => {
+  const server = createServer((_, response) => {
+    // Never the end of it.
+    response.writeHead(200).write("the beginning");
+  });
+  beforeAll(() => new Promise<void>((done) => server.listen(0, "127.0.0.1", done)));
+  afterAll(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+
+  it("also ends an answer that never ends", async () => {
+    const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    const answer = await egress({ origins: [origin], timeoutMs: 200 })(origin);
+    await expect(answer.text()).rejects.toMatchObject({ name: "TimeoutError" });
+  });
+});
+
+describe("in the whole of the source", () => {
+  const src = resolve(import.meta.dirname, "../src");
+  const files = readdirSync(src, { withFileTypes: true, recursive: true })
+    .filter((entry) => entry.isFile() && entry.name.endsWith(".ts"))
+    .map((entry) => join(entry.parentPath, entry.name));
+  /** Without comments and without what is imported for its type alone. */
+  const code = (file: string) =>
+    readFileSync(file, "utf8")
+      .replace(/^\s*(?:\/\*|\*|\/\/).*$/gm, "")
+      .replace(/^import type [^;]*;|\btype \w+,?|\btypeof globalThis\.fetch\b/gm, "");
+  const withSuch = (pattern: RegExp) =>
+    files.filter((file) => pattern.test(code(file))).map((file) => relative(src, file));
+
+  it("nothing else fetches", () => {
+    expect(files.length).toBeGreaterThan(100);
+    expect(withSuch(/\bglobalThis\b|(?:=|\?\?|\|\|)\s*fetch\s*[;,)}]/)).toEqual(["egress.ts"]);
+    const calling = withSuch(/(?<![.\w#]|function )fetch\((?!\))/).filter((file) => file !== "egress.ts");
+    expect(calling).toEqual(["llm/context-window.ts"]);
+    // It calls what it was handed.
+    expect(code(join(src, "llm/context-window.ts"))).toContain("{ headers, model, fetch }: Place");
+  });
+
+  it("nothing opens a connection by other means, but for the command that delivers to this machine itself", () => {
+    const asks = [
+      /\b(?:request|get|Agent|ClientRequest)\b[^;]*from "node:https?"/,
+      /\{[^}]*\w[^}]*\} from "(?:node:)?(?:https|http2|net|tls|dgram|dns)(?:\/promises)?"/,
+      /from "(?:undici|ws|axios|got)"|new (?:WebSocket|EventSource|XMLHttpRequest)\b/,
+    ];
+    expect(withSuch(new RegExp(asks.map(({ source }) => source).join("|")))).toEqual(["cli/deliver-file.ts"]);
+    expect(code(join(src, "cli/deliver-file.ts"))).toMatch(/\brequest\(\{\s*\.\.\.\{ host: "127\.0\.0\.1"/);
+  });
+});
