@@ -4,6 +4,8 @@ import { createAstGrepAnalyzer } from "./ast-grep.ts";
 import { createBrokenDataAnalyzer } from "./broken-data.ts";
 import { createDebuggerLeftoversAnalyzer } from "./debugger-leftovers.ts";
 import { createFocusedTestsAnalyzer } from "./focused-tests.ts";
+import { createHiddenCharactersAnalyzer } from "./hidden-characters.ts";
+import { createHidingAttributesAnalyzer } from "./hiding-attributes.ts";
 import { createMergeMarkersAnalyzer } from "./merge-markers.ts";
 import { loadRules } from "./rule-file.ts";
 import { createSecretsAnalyzer } from "./secrets.ts";
@@ -28,6 +30,8 @@ export async function prepareAnalyzers(): Promise<void> {
 export function createAnalyzers(): Analyzer[] {
   return [
     createMergeMarkersAnalyzer(),
+    createHiddenCharactersAnalyzer(),
+    createHidingAttributesAnalyzer(),
     createDebuggerLeftoversAnalyzer(),
     createFocusedTestsAnalyzer(),
     createBrokenDataAnalyzer(),

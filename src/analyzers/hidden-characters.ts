@@ -1,0 +1,136 @@
+import type { Severity } from "../finding.ts";
+import { escapeInvisible } from "../text/escape-invisible.ts";
+import { fence } from "../text/fence.ts";
+import { addedLinesOf } from "./added-lines.ts";
+import type { AnalyzedFile, Analyzer, Candidate } from "./analyzer.ts";
+import { type HiddenKind, hiddenIn, type LineContext } from "./hidden-in-line.ts";
+import { mixedWord } from "./look-alikes.ts";
+import { isTestFile } from "./test-file.ts";
+
+interface Wording {
+  severity: Severity;
+  title: string;
+  /** What it does, and what to do instead. */
+  body: string;
+}
+
+const wordings: Record<HiddenKind, Wording> = {
+  bidirectional: {
+    severity: "high",
+    title: "Bidirectional controls show this line in another order than it runs",
+    body: "The line holds characters that turn the order of the text around them, so that code can look like a comment and the other way round (CVE-2021-42574). Remove them, or write them as escapes where a program needs them.",
+  },
+  "tag-characters": {
+    severity: "high",
+    title: "The line holds text in invisible tag characters",
+    body: "Tag characters print as nothing, and programs and language models read them all the same. Outside of the flags of a few regions nothing needs them: remove them.",
+  },
+  "variation-selectors": {
+    severity: "high",
+    title: "The line holds invisible variation selectors that select nothing",
+    body: "A variation selector changes the look of the character before it; where it cannot, it prints as nothing, and a run of them holds any data. Remove them.",
+  },
+  "blank-letters": {
+    severity: "high",
+    title: "The line holds a letter that prints as nothing",
+    body: "A Hangul filler is a letter without ink. A variable, a parameter or a key may have it for a name, and nobody sees that it is there. Remove it, or write it as an escape.",
+  },
+  "zero-width": {
+    severity: "medium",
+    title: "The line holds zero-width characters where nothing needs them",
+    body: "They print as nothing, so that two names, two keys or two addresses look the same and are not, and many of them in a row hold data. Remove them, or write them as escapes where a program needs them.",
+  },
+  "look-alikes": {
+    severity: "medium",
+    title: "A word mixes Latin letters with look-alikes of another script",
+    body: "The letters that are spelled out below look like Latin ones and are others, so this is another name than it seems to be. Type the word anew in Latin letters.",
+  },
+};
+
+const prose = /\.(?:md|mdx|markdown|rst|adoc|txt|html?|tex|org)$/i;
+const translated = /\.(?:po|pot|xlf|xliff|arb|strings|resx|ftl|srt|vtt|csv|tsv)$/i;
+/** Texts by language: `locales/fa.json`, `i18n/ar-EG.ts`, `values-iw/strings.xml`. */
+const byLanguage =
+  /(?:^|\/)(?:_?locales?|i18n|l10n|lang|translations?)\/(?:.*\.(?:json|ya?ml|properties|toml|xml|ini)|(?:.*\/)?[a-z]{2,3}(?:[-_][a-z]{2,4})*\.\w{1,4})$|\/values-[\w-]+\/[^/]*\.xml$/i;
+
+/** Characters of a line that are shown of it, and how many of them before what it hides. */
+const SHOWN = 160;
+const SHOWN_BEFORE = 40;
+/** Lines that are named besides the first. */
+const MORE = 10;
+
+/**
+ * Finds what a reader of a diff cannot see: text that is shown in another order, characters without ink, letters that look like
+ * others. One finding for each kind and file. Emoji, languages from right to left, joiners of Indic and Arabic scripts and
+ * variants of Chinese characters are ordinary.
+ */
+export function createHiddenCharactersAnalyzer(): Analyzer {
+  return {
+    name: "hidden-characters",
+    async analyze(file) {
+      const context = contextOf(file.path);
+      const byKind = new Map<HiddenKind, FoundLine[]>();
+      for (const { line, text: whole } of addedLinesOf(file)) {
+        // A byte order mark.
+        const text = line === 1 ? whole.replace(/^\ufeff/, "") : whole;
+        for (const { kind, at } of hiddenIn(text, context)) {
+          const known = byKind.get(kind);
+          if (known) known.push({ line, text, at });
+          else byKind.set(kind, [{ line, text, at }]);
+        }
+      }
+      return [...byKind].flatMap(([kind, lines]) => toCandidate(file, kind, lines));
+    },
+  };
+}
+
+function contextOf(path: string): LineContext {
+  const isText = [prose, translated, byLanguage].some((kind) => kind.test(path));
+  return { isText, isTest: isTestFile(path) };
+}
+
+interface FoundLine {
+  line: number;
+  text: string;
+  at: number;
+}
+
+function toCandidate(file: AnalyzedFile, kind: HiddenKind, [first, ...others]: FoundLine[]): Candidate[] {
+  if (!first) return [];
+  const { severity, title, body } = wordings[kind];
+  const more = others.length === 0 ? "" : `\n\nThe same holds for ${named(others)}.`;
+  return [
+    {
+      path: file.path,
+      line: first.line,
+      startLine: null,
+      severity,
+      category: "security",
+      title,
+      body: `${body}\n\n${fence(kind === "look-alikes" ? spelledWord(first) : shown(first), "text")}${more}`,
+      suggestion: null,
+      source: `hidden-characters/${kind}`,
+    },
+  ];
+}
+
+function named(lines: readonly FoundLine[]): string {
+  const numbers = lines.slice(0, MORE).map(({ line }) => line);
+  const rest = lines.length - numbers.length;
+  return `line${lines.length > 1 ? "s" : ""} ${numbers.join(", ")}${rest > 0 ? ` and ${rest} more` : ""}`;
+}
+
+/** The line around what it hides, with everything spelled out that has no ink. */
+function shown({ text, at }: FoundLine): string {
+  const start = Math.max(0, at - SHOWN_BEFORE);
+  const part = text.slice(start, start + SHOWN).toWellFormed();
+  return escapeInvisible(part).trim();
+}
+
+function spelledWord({ text }: FoundLine): string {
+  const found = mixedWord(text);
+  const spelled = found?.word.replace(/[^\w$]/gu, spell).slice(0, SHOWN);
+  return `${spelled} looks like ${found?.looksLike.slice(0, SHOWN)}`;
+}
+
+const spell = (letter: string) => `\\u{${(letter.codePointAt(0) ?? 0).toString(16).toUpperCase()}}`;

@@ -1,0 +1,83 @@
+import { mixedWord } from "./look-alikes.ts";
+
+/** The ways in which a line can read otherwise than it is. */
+export type HiddenKind =
+  | "bidirectional"
+  | "tag-characters"
+  | "variation-selectors"
+  | "blank-letters"
+  | "zero-width"
+  | "look-alikes";
+
+/** What kind of file a line stands in, which decides what is ordinary there. */
+export interface LineContext {
+  /** Prose, or texts in several languages. */
+  isText: boolean;
+  /** Tests hold odd characters as data. */
+  isTest: boolean;
+}
+
+/** Letters of scripts that are written from right to left. */
+const rightToLeft = /[\p{Script=Hebrew}\p{Script=Arabic}\p{Script=Syriac}\p{Script=Thaana}\p{Script=Nko}]/u;
+
+/** What opens a stretch whose order is not the one on the screen, the stretch, and what closes it (CVE-2021-42574). */
+const stretch =
+  /[\u202a\u202b\u202d\u202e]([^\u202a-\u202e\u2066-\u2069]*)\u202c?|[\u2066-\u2068]([^\u202a-\u202e\u2066-\u2069]*)\u2069?/g;
+const override = /^[\u202d\u202e]/;
+/** What code is made of, and no phrase within a stretch needs. */
+const codeSign = /["'`;{}=*/#\\]/;
+
+const tag = /[\u{e0000}-\u{e007f}]/u;
+/** Flags of England, Scotland and Wales: a black flag, tags, and the one that ends them. */
+const flag = /\u{1f3f4}[\u{e0030}-\u{e0039}\u{e0061}-\u{e007a}]{1,6}\u{e007f}/gu;
+
+/** Chooses one form of the Chinese character before it. */
+const ideographVariant = /(?<=\p{Ideographic})[\u{e0100}-\u{e01ef}]/gu;
+const selector = /[\u{e0100}-\u{e01ef}]|[\ufe00-\ufe0f]{2}|(?<=[A-Za-z0-9_$])[\ufe00-\ufe0f](?=[A-Za-z_$])/u;
+
+/** Letters without ink: names may consist of them. Two of them stand for what a syllable in old Hangul lacks. */
+const blankLetter =
+  /[\u3164\uffa0]|(?<![\u1100-\u11ff\ua960-\ua97f\ud7b0-\ud7ff])[\u115f\u1160](?![\u1100-\u11ff\ua960-\ua97f\ud7b0-\ud7ff])/u;
+
+const zeroWidthInWord =
+  /[A-Za-z0-9_$](?:[\u061c\u180e\u200b-\u200f\u2060-\u2064\u206a-\u206f\ufeff])+[A-Za-z0-9_$([=]/;
+/** So many of them spell something out. */
+const zeroWidthRun = /[\u200b-\u200d\u2060-\u2064\ufeff]{8}/;
+
+/** What a line hides, and where it begins. */
+export interface Hidden {
+  kind: HiddenKind;
+  at: number;
+}
+
+/** What a line of a file hides, at most one of each kind. Linear in its length. */
+export function hiddenIn(line: string, { isText, isTest }: LineContext): Hidden[] {
+  if (!/[^\t\n\r -~]/.test(line)) return [];
+  const plain = line.replace(flag, spaces).replace(ideographVariant, spaces);
+  const isData = isText || isTest;
+  const run = line.search(zeroWidthRun);
+  const found: Hidden[] = [
+    { kind: "bidirectional", at: reordered(line, isText) },
+    { kind: "tag-characters", at: plain.search(tag) },
+    { kind: "variation-selectors", at: isTest ? -1 : plain.search(selector) },
+    { kind: "blank-letters", at: isText ? -1 : line.search(blankLetter) },
+    { kind: "zero-width", at: run < 0 && !isData ? line.search(zeroWidthInWord) : run },
+    { kind: "look-alikes", at: isData ? -1 : (mixedWord(line)?.at ?? -1) },
+  ];
+  return found.filter(({ at }) => at >= 0);
+}
+
+const spaces = (text: string) => " ".repeat(text.length);
+
+/**
+ * Where controls change the order in which a line is shown; -1 where they may. Around words of a language that is written from
+ * right to left they are ordinary: in code as long as the stretch holds no code, in prose anywhere in the line.
+ */
+function reordered(line: string, isText: boolean): number {
+  for (const { 0: whole, 1: embedded, 2: isolated, index } of line.matchAll(stretch)) {
+    const inner = embedded ?? isolated ?? "";
+    if (isText && override.test(whole) && !rightToLeft.test(line)) return index;
+    if (!isText && (codeSign.test(inner) || !rightToLeft.test(inner))) return index;
+  }
+  return -1;
+}
