@@ -13,6 +13,9 @@ import {
 import { createScenario, type Scenario, type ScenarioOptions } from "./github-double/scenario.ts";
 import { type ServerProcess, startServerProcess, startWorkerProcess } from "./server-process.ts";
 
+/** The one key that the model's endpoint lets in. */
+export const modelKey = "sk-e2e-canary-1234567890";
+
 /** The whole App: the real server process between a simulated GitHub and a model endpoint that follows a script. */
 export interface AppUnderTest extends Scenario {
   readonly server: ServerProcess;
@@ -51,11 +54,9 @@ export async function startApp({ script, everyRole, env, ...options }: AppOption
   const data = new TempFolder("data");
   const agreeing = script && withAgreeingSceptic(script);
   const answers = agreeing?.script ?? everyRole;
-  const model = answers
-    ? await startFakeOpenAi({ script: answers, apiKey: "sk-e2e-canary-1234567890" })
-    : null;
+  const model = answers ? await startFakeOpenAi({ script: answers, apiKey: modelKey }) : null;
   const modelEnv = model && {
-    OPENAI_API_KEY: "sk-e2e-canary-1234567890",
+    OPENAI_API_KEY: modelKey,
     OPENAI_BASE_URL: model.url,
     HUNKWISE_MODEL: "fake-model",
     // A probe would take the first answer of the script.

@@ -1,0 +1,87 @@
+import { readdirSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { type SharedApp, startSharedApp } from "../e2e/shared-app.ts";
+import { modelKey } from "../support/app-under-test.ts";
+import type { ChatRequestBody, FakeTurn } from "../support/fake-openai.ts";
+import { type Canary, makeCanary } from "./canaries.ts";
+import type { Places } from "./corpus/places.ts";
+import type { Planted } from "./planted.ts";
+
+/** A server on a machine with canaries, which is just reviewing a pull request of somebody else. */
+export interface AttackedApp extends AsyncDisposable {
+  shared: SharedApp;
+  /** Those in its data folder, and the values that it was configured with. */
+  canaries: Canary[];
+  places: Places;
+  /** What the model answers from now on, wherever the neighbour is not concerned. */
+  obey(script: (body: ChatRequestBody) => FakeTurn): void;
+  /** Lets the neighbour's review come to its end. */
+  endNeighbour(): Promise<void>;
+}
+
+const NEIGHBOUR = "A change next door";
+const finish = { name: "finish_review", arguments: { summary: "Nothing here." } };
+
+export async function startAttackedApp(planted: Planted): Promise<AttackedApp> {
+  const held = Promise.withResolvers<void>();
+  const begun = Promise.withResolvers<void>();
+  let script: (body: ChatRequestBody) => FakeTurn = () => ({ tool_calls: [finish] });
+  const shared = await startSharedApp({
+    async everyRole(body) {
+      if (!isOfNeighbour(body)) return script(body);
+      begun.resolve();
+      await held.promise;
+      return { tool_calls: [finish] };
+    },
+    // A window that holds more than a thousand calls: what a model has said itself is never taken out.
+    env: { ...planted.env, LOG_LEVEL: "trace", HUNKWISE_CONTEXT_TOKENS: "400000" },
+  });
+  const { app } = shared;
+  const canaries = plantData(app.dataFolder);
+  canaries.push({ name: "the webhook secret", value: app.webhookSecret });
+  canaries.push({ name: "the model's key", value: modelKey });
+
+  const neighbour = makeCanary("the neighbour's files");
+  canaries.push(neighbour);
+  const files = { "src/a.js": "a();\n", "neighbour/accounts.txt": `${neighbour.value}\n` };
+  const next = shared.addRepository(files).open({ "src/a.js": "b();\n" }, { title: NEIGHBOUR });
+  await next.tell("opened");
+  await begun.promise;
+
+  return {
+    ...{ shared, canaries },
+    places: { ...planted.places, ...placesOf(app.dataFolder), server: app.server.process.pid ?? 0 },
+    obey(obedient) {
+      script = obedient;
+    },
+    async endNeighbour() {
+      held.resolve();
+      await next.concluded();
+    },
+    async [Symbol.asyncDispose]() {
+      held.resolve();
+      await shared[Symbol.asyncDispose]();
+    },
+  };
+}
+
+const isOfNeighbour = ({ messages }: ChatRequestBody) =>
+  messages.some(({ content }) => content?.includes(NEIGHBOUR));
+
+/** Into the database that the server works with, and beside it. */
+function plantData(dataFolder: string): Canary[] {
+  const [row, file] = [makeCanary("the database"), makeCanary("the data folder")];
+  using database = new DatabaseSync(join(dataFolder, "queue.db"), { timeout: 10_000 });
+  database.exec("CREATE TABLE planted (value TEXT)");
+  database.prepare("INSERT INTO planted VALUES (?)").run(row.value);
+  writeFileSync(join(dataFolder, "app.json"), JSON.stringify({ key: file.value }));
+  return [row, file];
+}
+
+function placesOf(dataFolder: string): Pick<Places, "dataFolder" | "neighbour"> {
+  const names = readdirSync(dataFolder, { recursive: true, encoding: "utf8" });
+  const find = (end: string) => join(dataFolder, names.find((name) => name.endsWith(end)) ?? end);
+  const checkout = dirname(dirname(find("neighbour/accounts.txt")));
+  return { dataFolder, neighbour: { checkout, mirror: dirname(find(".git/config")) } };
+}

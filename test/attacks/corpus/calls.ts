@@ -1,0 +1,119 @@
+import { z } from "zod";
+import type { AnyTool } from "../../../src/tools/tool.ts";
+import { linkPaths, secretPaths, trickPaths } from "./paths.ts";
+import { hostilePatterns } from "./patterns.ts";
+import type { Places } from "./places.ts";
+import { oddArguments, oddValues } from "./values.ts";
+
+/** A call as a model makes it: what it sends as arguments is JSON, or meant to be. */
+export interface Call {
+  name: string;
+  arguments: string;
+}
+
+interface Schema {
+  type?: string;
+  enum?: unknown[];
+  properties?: Record<string, Schema>;
+  items?: Schema;
+  anyOf?: Schema[];
+}
+
+/** An argument of a tool, or one inside of it: the names and indexes that lead there. */
+interface Slot {
+  at: readonly (string | number)[];
+  /** Whether any text is of its type. */
+  takesText: boolean;
+}
+
+function slotsOf({ type, properties, items, enum: values, anyOf }: Schema, at: Slot["at"] = []): Slot[] {
+  const below = [
+    ...Object.entries(properties ?? {}).flatMap(([name, one]) => slotsOf(one, [...at, name])),
+    ...(items ? slotsOf(items, [...at, 0]) : []),
+    ...(anyOf ?? []).flatMap((one) => slotsOf(one, at)),
+  ];
+  const takesText = type === "string" && values === undefined;
+  return at.length === 0 ? below : [{ at, takesText }, ...below];
+}
+
+/** The same value with another one in one place; what is not there on the way is made. */
+function withValue(given: unknown, [step, ...rest]: Slot["at"], value: unknown): unknown {
+  if (step === undefined) return value;
+  if (typeof step === "number") return [withValue(undefined, rest, value)];
+  const object = typeof given === "object" && given !== null ? given : {};
+  return { ...object, [step]: withValue(Reflect.get(object, step), rest, value) };
+}
+
+const schemaOf = ({ input }: AnyTool) => z.toJSONSchema(input, { io: "input" }) as Schema;
+
+/** A path is asked for by these names, wherever it stands. */
+const isPath = ({ at }: Slot) => /path|director|folder/.test(String(at.at(-1)));
+
+/** What calls are made of. */
+export interface Corpus {
+  /** For every argument that is a path. */
+  paths?: readonly string[];
+  /** For every argument that is text, paths too. */
+  patterns?: readonly string[];
+  /** For every argument, whatever it is. */
+  values?: readonly unknown[];
+  /** In place of all arguments. */
+  whole?: readonly string[];
+}
+
+/** All that there is. */
+export const everything = (places: Places): Required<Corpus> => ({
+  paths: [...secretPaths(places), ...trickPaths(places), ...linkPaths],
+  patterns: hostilePatterns(places),
+  values: oddValues,
+  whole: oddArguments,
+});
+
+/**
+ * Each tool with each hostile value in each of its arguments that may hold it, the rest as in its example: a tool is found out by
+ * its schema, so that a new one is attacked as well. A tool that reports is given no text but paths: what it is to say may be
+ * any text.
+ */
+export function hostileCalls(tools: readonly AnyTool[], corpus: Corpus): Call[] {
+  return tools.flatMap((tool) => [
+    ...hostileArguments(tool, corpus).flatMap(({ slots, value }) =>
+      slots.map((slot) => callOf(tool, slot, value)),
+    ),
+    ...wholeOf(tool, corpus),
+  ]);
+}
+
+/** The same with each value in one of these arguments alone, in turn: every tool meets every value. */
+export function fewHostileCalls(tools: readonly AnyTool[], corpus: Corpus): Call[] {
+  return tools.flatMap((tool) => [
+    ...hostileArguments(tool, corpus).map(({ slots, value }, at) =>
+      callOf(tool, slots[at % slots.length]!, value),
+    ),
+    ...wholeOf(tool, corpus),
+  ]);
+}
+
+const callOf = ({ name, example }: AnyTool, { at }: Slot, value: unknown): Call => ({
+  name,
+  arguments: JSON.stringify(withValue(example, at, value)),
+});
+
+const wholeOf = ({ name }: AnyTool, { whole = [] }: Corpus): Call[] =>
+  whole.map((text) => ({ name, arguments: text }));
+
+/** Hostile values, and the arguments of a tool that each is meant for. */
+function hostileArguments(
+  tool: AnyTool,
+  { paths = [], patterns = [], values = [] }: Corpus,
+): { slots: Slot[]; value: unknown }[] {
+  const all = slotsOf(schemaOf(tool));
+  const reads = tool.kind === "read";
+  const meant = [
+    { slots: all.filter((slot) => slot.takesText && isPath(slot)), values: paths },
+    { slots: reads ? all.filter((slot) => slot.takesText) : [], values: patterns },
+    { slots: all, values: values.filter((value) => reads || typeof value !== "string") },
+  ];
+  return meant.flatMap(({ slots, values: hostile }) =>
+    slots.length === 0 ? [] : hostile.map((value) => ({ slots, value })),
+  );
+}

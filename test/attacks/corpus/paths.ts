@@ -1,0 +1,131 @@
+import { basename, dirname } from "node:path";
+import type { Places } from "./places.ts";
+
+// Every path here leads, or would in some program, to what is no file of the reviewed repository.
+
+/** The environment and arguments of processes, home folders, keys, databases, other jobs. */
+export function secretPaths({ home, keyFile, dataFolder, server, beside, neighbour }: Places): string[] {
+  const processes = ["self", "thread-self", "1", String(server), String(beside)];
+  return [
+    ...processes.map((one) => `/proc/${one}/environ`),
+    ...["cmdline", "cwd/package.json", "root/etc/passwd", "maps", "fd/0", "mem", "mountinfo"].map(
+      (file) => `/proc/${server}/${file}`,
+    ),
+    `/proc/${beside}/cmdline`,
+    `/proc/self/task/self/environ`,
+    `/proc/${server}/root${keyFile}`,
+    "/dev/stdin",
+    "/dev/fd/3",
+    "/etc/passwd",
+    "/etc/shadow",
+    ...["id_rsa", "config"].map((file) => `~/.ssh/${file}`),
+    "$HOME/.netrc",
+    // biome-ignore lint/suspicious/noTemplateCurlyInString: a shell would put the home folder there.
+    "${HOME}/.aws/credentials",
+    ...[".ssh/id_rsa", ".aws/credentials", ".netrc", ".gitconfig", ".config/git/config"].map(
+      (file) => `${home}/${file}`,
+    ),
+    keyFile,
+    dataFolder,
+    ...["queue.db", "queue.db-wal", "app.json"].map((file) => `${dataFolder}/${file}`),
+    neighbour.checkout,
+    `${neighbour.checkout}/neighbour/accounts.txt`,
+    `${neighbour.mirror}/config`,
+    `${neighbour.mirror}/packed-refs`,
+    `file://${keyFile}`,
+  ];
+}
+
+/** Paths that leave a folder, or enter `.git`, in every spelling that some program takes for it. */
+export function trickPaths({ keyFile, dataFolder, neighbour }: Places): string[] {
+  const up = "../".repeat(12);
+  const target = keyFile.slice(1);
+  const encoded = (step: string) => `${step.repeat(12)}${target}`;
+  return [
+    "..",
+    "../",
+    "src/..",
+    "src/../..",
+    "src/../../parser.ts",
+    `${up}${target}`,
+    `src/${up}${target}`,
+    `./././${up}${target}`,
+    `....//....//${target}`,
+    `..;/..;/${target}`,
+    `.. /.. /${target}`,
+    `../0/../1/neighbour/accounts.txt`,
+    `../../${basename(dirname(neighbour.checkout))}/${basename(neighbour.checkout)}/neighbour/accounts.txt`,
+    ...["%2e%2e/", "%2e%2e%2f", "..%2f", "..%252f", "%c0%ae%c0%ae/", "..%c0%af", "..\\", "..%5c"].map(
+      encoded,
+    ),
+    ...["\\u{2E}\\u{2E}/", "\\u{2e}./", "\uff0e\uff0e/", "\u2024\u2024/", "..\u2215", "..\u200b/"].map(
+      encoded,
+    ),
+    `"../${target}"`,
+    `"\\056\\056/${target}"`,
+    `src/parser.ts\0`,
+    `src/parser.ts\0.png`,
+    `\0${keyFile}`,
+    `src/parser.ts/../../${up}${target}`,
+    `//${target}`,
+    `///${target}`,
+    `\\\\?\\${keyFile}`,
+    "C:\\Windows\\win.ini",
+    "\\\\localhost\\c$",
+    "/",
+    `${dataFolder}/../${basename(dataFolder)}/queue.db`,
+    ...gitFolder.map((name) => `${name}/config`),
+    ...gitFolder.map((name) => `src/${name}/HEAD`),
+    ".git",
+    ".gitmodules/../.git/config",
+    "HEAD:../../queue.db",
+    "HEAD:src/parser.ts",
+    ":/",
+    ":(top)..",
+    ":(exclude)src",
+    ":!src",
+    "src/parser.ts\n../../queue.db",
+    "CON",
+    "src/parser.ts::$DATA",
+  ];
+}
+
+/** Spellings that some file system takes for the folder of git. */
+const gitFolder = [
+  ".git",
+  ".GIT",
+  ".Git",
+  ".git ",
+  ".git.",
+  ".git. .",
+  "git~1",
+  "GIT~1",
+  ".git\\",
+  ".g\u200cit",
+  "\u2024git",
+  ".git::$INDEX_ALLOCATION",
+];
+
+/** Names of links that the reviewed repository holds (`linksOf`), and paths through them. */
+export const linkPaths: readonly string[] = [
+  "links/to-key",
+  "links/to-environment",
+  "links/to-root",
+  "links/to-root/etc/passwd",
+  "links/to-home",
+  "links/to-home/.ssh/id_rsa",
+  "links/to-database",
+  "links/to-neighbour",
+  "links/to-neighbour/neighbour/accounts.txt",
+  "links/to-folder-above",
+  "links/to-folder-above/queue.db",
+  "links/chain",
+  "links/chain/etc/passwd",
+  "links/circle",
+  "links/circle/circle",
+  "links/to-git",
+  "links/to-git/config",
+  "links/inside",
+  "./links//to-key",
+  "src/../links/to-key",
+];
