@@ -54,5 +54,15 @@ const looksCut = ({ type, source = "" }: Scalar) => type === "PLAIN" && /^-|,(\s
 function pieces(text: string): string[] {
   const lines = text.split("\n").map((line) => line.trim());
   const words = text.split(/[\s,]+/).filter((word) => word !== "-");
-  return [...lines, ...words, ...words.map((word) => word.replace(/^[-'"[\]]+|['"[\]]+$/g, ""))];
+  return [...lines, ...words, ...words.map(bareWord)];
 }
+
+/** A word without the dash, the quotes and the brackets around it. */
+function bareWord(word: string): string {
+  let [start, end] = [0, word.length];
+  while (start < end && `-${frame}`.includes(word.charAt(start))) start += 1;
+  while (end > start && frame.includes(word.charAt(end - 1))) end -= 1;
+  return word.slice(start, end);
+}
+
+const frame = "'\"[]";

@@ -9,8 +9,8 @@ const pairs: Record<string, string> = { "(": "()", ")": "()", "[": "[]", "]": "[
 const voidTags =
   /^(?:area|base|br|col|embed|hr|img|input|link|meta|param|source|track|wbr|!doctype|p|li|dt|dd|option|td|th|tr)$/;
 
-const tag = /<(\/?)([A-Za-z][\w:.-]*)((?:"[^"]*"|'[^']*'|[^"'<>])*)>|<(?=[A-Za-z/])/g;
-const leadingTag = /^\s*<(\/?)([A-Za-z][\w:.-]*)((?:"[^"]*"|'[^']*'|[^"'<>])*)>/gm;
+const tag = /<(\/?)([A-Za-z][\w:.-]*)(?![\w:.-])((?:"[^"]*"|'[^']*'|[^"'<>])*)>|<(?=[A-Za-z/])/g;
+const leadingTag = /^[^\S\n]*<(\/?)([A-Za-z][\w:.-]*)(?![\w:.-])((?:"[^"]*"|'[^']*'|[^"'<>])*)>/gm;
 
 /** Blocks of template engines: Go templates, Jinja and its kin. */
 const templateMark =

@@ -61,7 +61,8 @@ function indentedLines(lines: readonly string[], lexis: Lexis): BlockLine[] {
   return logicalLines(maskLines(lines, lexis)).map((at) => push(stack, widthOf(lines[at] ?? ""), at, 0));
 }
 
-const textHeader = /(?:^|[:\-?\s])\s*(?:[&!]\S+\s+)*[|>](?:[+-]?\d?|\d[+-])\s*(?:\s#.*)?$/;
+/** A tag or an anchor may stand in front, and ends with white space. */
+const textHeader = /(?<=^|[:\-?\s])[|>](?:[+-]?\d?|\d[+-])\s*(?:\s#.*)?$/;
 
 function yamlLines(lines: readonly string[]): BlockLine[] {
   const stack: Stack = [];
