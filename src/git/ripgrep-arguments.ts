@@ -10,6 +10,9 @@ export function ripgrepArguments(query: SearchQuery, path: string | undefined): 
     "--no-ignore",
     "--hidden",
     "--no-messages",
+    "--no-follow",
+    // What is larger is read by nobody; a line of 100 MB would be in memory twice.
+    "--max-filesize=20M",
     "--no-require-git",
     // Bytes as they are: a byte order mark must not make ripgrep transcode or shift the first line.
     "--encoding=none",

@@ -1,10 +1,12 @@
 import { isUtf8 } from "node:buffer";
-import { open } from "node:fs/promises";
+import { closeSync } from "node:fs";
 import { rgPath } from "@vscode/ripgrep";
 import { AppError } from "../errors.ts";
+import { openConfined } from "./confined-file.ts";
 import { BINARY_PROBE_BYTES, looksBinary } from "./decode.ts";
+import { fileStart } from "./file-start.ts";
 import { LineSplitter } from "./line-splitter.ts";
-import { nameBytes } from "./names.ts";
+import { decodeName, nameBytes } from "./names.ts";
 import { ownerVariable } from "./orphans.ts";
 import { ripgrepArguments } from "./ripgrep-arguments.ts";
 import { keyOf, MatchCollector, type RipgrepEvent } from "./ripgrep-json.ts";
@@ -26,12 +28,22 @@ export async function searchTree(
   signal: AbortSignal,
 ): Promise<SearchHits> {
   const target = targetOf(place.tree, query);
+  if (target.start !== undefined) requireNoLink(place.root, target.start);
   const args = ripgrepArguments(query, target.start);
   if (target.flat) args.splice(args.indexOf("--"), 0, "--max-depth=1");
   const { wants: allows = () => true } = query;
   const wants = (path: string) => target.covers(path) && isRegular(place.tree, path) && allows(path);
   if (query.mode === "content") return await searchLines(place, query, args, wants, signal);
   return await searchFiles(place, query, args, wants, signal);
+}
+
+/** Of what lies below a folder ripgrep follows no link, but it would follow one that it is sent to. */
+function requireNoLink(root: string, start: string): void {
+  try {
+    closeSync(openConfined(root, decodeName(Buffer.from(start)), { kind: "file or folder" }));
+  } catch {
+    throw new AppError("usage", `'${start}' cannot be searched: it is not in the checkout`);
+  }
 }
 
 interface Target {
@@ -91,15 +103,18 @@ async function searchLines(
   const ran = await ripgrep(place, args, signal, (chunk) => lines.push(chunk));
   const matches = collector.matches;
   const [first] = collector.unfinished;
-  if (first && !(await isBinary(place.root, first.path)))
+  if (first && !isBinary(place.root, first.path))
     for (const match of collector.unfinished) matches.push(match);
   return { mode: "content", matches, ...ran };
 }
 
-async function isBinary(root: string, key: string): Promise<boolean> {
-  await using handle = await open(Buffer.concat([Buffer.from(`${root}/`), nameBytes(key)]));
-  const { buffer, bytesRead } = await handle.read(Buffer.alloc(BINARY_PROBE_BYTES), 0, BINARY_PROBE_BYTES, 0);
-  return looksBinary(buffer.subarray(0, bytesRead));
+/** What cannot be read is no text either. */
+function isBinary(root: string, key: string): boolean {
+  try {
+    return looksBinary(fileStart(root, key, BINARY_PROBE_BYTES));
+  } catch {
+    return true;
+  }
 }
 
 /** Records are `PATH NUL` or `PATH NUL COUNT newline`. */

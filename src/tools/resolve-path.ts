@@ -1,14 +1,12 @@
 import { WITHHELD } from "../diff/filter.ts";
 import { isPathTooLong, MAX_PATH_BYTES } from "../diff/path-length.ts";
+import { pathFault } from "../git/confined-path.ts";
 import type { Ref, TreeEntry } from "../git/workspace.ts";
 import { unescapeInvisible } from "../text/escape-invisible.ts";
 import { didYouMean, nearMisses } from "./near-misses.ts";
 import { type ToolContext, ToolError } from "./tool.ts";
 
 const refs: readonly Ref[] = ["head", "base", "merge_base"];
-
-/** `.git` in any spelling that some file system takes for it. */
-const gitFolder = /^(\.git|git~1)[. ]*$/i;
 
 /** A given path as a key of tree listings; "" is the root. Says in words why a path is refused. */
 function toKey(given: string, root: string): string {
@@ -21,13 +19,15 @@ function toKey(given: string, root: string): string {
   }
   const relative = absolute ? given.slice(root.length) : given;
   const segments = relative.split("/").filter((segment) => segment !== "" && segment !== ".");
-  if (segments.includes("..")) {
+  const key = segments.join("/");
+  const fault = pathFault(key);
+  if (fault === "upwards") {
     throw new ToolError(`'${given}' holds '..'; give the path from the repository root without it`);
   }
-  if (segments.some((segment) => gitFolder.test(segment))) {
+  if (fault === "git") {
     throw new ToolError(`'${given}' is inside .git, which is no part of the reviewed files`);
   }
-  return segments.join("/");
+  return key;
 }
 
 function unquoted(given: string): string[] {

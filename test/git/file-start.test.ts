@@ -32,7 +32,7 @@ describe("how a file of a checkout begins", () => {
     mkdirSync(join(folder.path, "folder"));
     for (const [name, code] of [
       ["link", "ELOOP"],
-      ["folder", "EISDIR"],
+      ["folder", "not_allowed"],
       ["none", "ENOENT"],
       ["file/below", "ENOTDIR"],
     ] as const) {

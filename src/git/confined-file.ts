@@ -1,0 +1,75 @@
+import {
+  closeSync,
+  constants,
+  fstatSync,
+  openSync,
+  readlinkSync,
+  realpathSync,
+  type Stats,
+  statSync,
+} from "node:fs";
+import { AppError } from "../errors.ts";
+import { pathFault } from "./confined-path.ts";
+import { nameBytes } from "./names.ts";
+
+const { O_RDONLY, O_NOFOLLOW, O_NONBLOCK, O_NOCTTY } = constants;
+const SLASH = Buffer.from("/");
+
+export interface ConfinedOptions {
+  /** Default "file": a regular one. */
+  kind?: "file" | "file or folder";
+  /** The folder in which the system shows what a process holds open; where there is none, names are looked up once more. */
+  descriptors?: string;
+}
+
+/**
+ * Opens a file of a checkout for reading, and nothing else: whatever stands or is put there while we look (links at any
+ * depth, pipes, devices, folders), no byte from elsewhere is read. What was opened is judged, not what its name says. The
+ * caller closes the descriptor.
+ *
+ * Throws `not_allowed` for what is no such file, and the operating system's error for what is not there.
+ *
+ * @param root absolute path of the checkout; it may be reached by links itself
+ * @param key of the file in the tree, as `decodeName` has it
+ */
+export function openConfined(root: string, key: string, options: ConfinedOptions = {}): number {
+  const { kind = "file", descriptors = "/proc/self/fd" } = options;
+  const fault = pathFault(key);
+  if (fault !== undefined) throw outside(key, fault);
+  const [top, name] = [realpathSync.native(root, "buffer"), nameBytes(key)];
+  const place = Buffer.concat([top, SLASH, name]);
+  // Without O_NONBLOCK, opening a pipe would wait for somebody who writes to it.
+  const file = openSync(place, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
+  try {
+    const stats = fstatSync(file);
+    const isWanted = stats.isFile() || (kind === "file or folder" && stats.isDirectory());
+    if (!isWanted) throw outside(key, `no ${kind}`);
+    const real = realPlace(file, descriptors) ?? realName(place, stats);
+    // A link may also lead to what is withheld within the checkout, so that only the very place will do.
+    if (!real?.equals(place)) throw outside(key, "elsewhere");
+    return file;
+  } catch (error) {
+    closeSync(file);
+    throw error;
+  }
+}
+
+/** Where the system says that an open file is; undefined where it does not say. */
+function realPlace(file: number, descriptors: string): Buffer | undefined {
+  try {
+    return readlinkSync(`${descriptors}/${file}`, "buffer");
+  } catch {
+    return undefined;
+  }
+}
+
+/** The name without links, if what stands there now is what was opened. */
+function realName(place: Buffer, opened: Stats): Buffer | undefined {
+  const real = realpathSync.native(place, "buffer");
+  const stats = statSync(real);
+  return stats.ino === opened.ino && stats.dev === opened.dev ? real : undefined;
+}
+
+function outside(key: string, why: string): AppError {
+  return new AppError("not_allowed", `'${key}' is no file of the checkout: ${why}`);
+}

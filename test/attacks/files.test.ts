@@ -1,0 +1,308 @@
+import { execFileSync, spawn } from "node:child_process";
+import {
+  closeSync,
+  globSync,
+  lstatSync,
+  mkdirSync,
+  readFileSync,
+  renameSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
+import { createServer } from "node:net";
+import { join } from "node:path";
+import fc from "fast-check";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { openConfined } from "../../src/git/confined-file.ts";
+import { pathFault } from "../../src/git/confined-path.ts";
+import { fileStart } from "../../src/git/file-start.ts";
+import { openWorkspace } from "../../src/git/git-workspace.ts";
+import { openLocalRange } from "../../src/git/local-range.ts";
+import { GitRepo, gitPath, TempFolder } from "../support/git-repo.ts";
+
+const SECRET = "canary-of-a-neighbour";
+
+/** What a reader gives, or the word that it refuses with. */
+function attempt(read: () => Buffer): string {
+  try {
+    return read().toString();
+  } catch (error) {
+    return `refused ${(error as NodeJS.ErrnoException).code}`;
+  }
+}
+
+const start = (root: string, key: string) => attempt(() => fileStart(root, key, 100));
+
+/** As on a system that does not show what a process holds open. */
+function startWithoutProc(root: string, key: string): string {
+  return attempt(() => {
+    const file = openConfined(root, key, { descriptors: "/nowhere" });
+    try {
+      return readFileSync(file);
+    } finally {
+      closeSync(file);
+    }
+  });
+}
+
+describe.each([
+  ["by the descriptor", start],
+  ["by a second look, without /proc", startWithoutProc],
+])("a checkout with links in it, judged %s", (_, read) => {
+  let folder: TempFolder;
+  let root: string;
+  let secret: string;
+
+  beforeAll(() => {
+    folder = new TempFolder("files");
+    secret = join(folder.path, "secret");
+    root = join(folder.path, "tree");
+    mkdirSync(join(root, "a", "b"), { recursive: true });
+    mkdirSync(join(folder.path, "tree-neighbour"));
+    writeFileSync(secret, SECRET);
+    writeFileSync(join(folder.path, "tree-neighbour", "x"), SECRET);
+    writeFileSync(join(root, "a", "b", "file"), "plain");
+    writeFileSync(join(root, "withheld"), SECRET);
+    const links = {
+      absolute: secret,
+      relative: "../secret",
+      inside: "withheld",
+      "first-of-a-chain": "absolute",
+      folder: folder.path,
+      neighbour: "../tree-neighbour",
+      top: "/",
+      self: ".",
+      loop: "loop",
+      dangling: "nothing",
+      "a/b/up": "../../..",
+      environment: "/proc/self/environ",
+    };
+    for (const [name, target] of Object.entries(links)) symlinkSync(target, join(root, name));
+    symlinkSync(root, join(folder.path, "tree-link"));
+  });
+  afterAll(() => folder.dispose());
+
+  it("symlinks: a plain file is read, also where the checkout itself is reached by a link", () => {
+    expect(read(root, "a/b/file")).toBe("plain");
+    expect(read(join(folder.path, "tree-link"), "a/b/file")).toBe("plain");
+  });
+
+  it.each([
+    "absolute",
+    "relative",
+    "inside",
+    "first-of-a-chain",
+    "loop",
+    "dangling",
+    "environment",
+    "self",
+    "top",
+  ])("symlinks: the link '%s' is not followed", (name) => expect(read(root, name)).toBe("refused ELOOP"));
+
+  it.each([
+    "folder/secret",
+    "neighbour/x",
+    "top/etc/passwd",
+    "top/proc/self/environ",
+    "self/withheld",
+    "self/a/b/file",
+    "a/b/up/secret",
+    "folder/tree/a/b/file",
+  ])("symlinks: no folder on the way to '%s' may be one", (name) => {
+    expect(read(root, name)).toBe("refused not_allowed");
+  });
+});
+
+/** Some file system takes each for a way out of the repository or into `.git`. */
+const hardPaths = [
+  ...["..", "../secret", "a/../../secret", "a/..", "./../secret", "..\\secret", "a\\..\\..\\secret"],
+  ...["/etc/passwd", "//etc/passwd", "/proc/self/environ", "", "a\0b", "secret\0.txt", "\0"],
+  ...[".git", ".git/config", "a/.git/HEAD", ".GIT/config", ".Git", ".git.", ".git ", ".git. .", ".git/"],
+  ...["git~1/config", "GIT~1", "git~2", ".git::$INDEX_ALLOCATION/config", ".git:x", "a\\.git\\config"],
+  ...[".g\u200cit/config", ".git\u200d", "\ufeff.git", ".g\u202eit", "git~1."],
+];
+
+describe("the letters of a path", () => {
+  it.each(hardPaths)("symlinks: %j leads nowhere", (path) => {
+    using folder = new TempFolder("paths");
+    mkdirSync(join(folder.path, "tree", ".git"), { recursive: true });
+    for (const name of ["secret", "tree/.git/config", "tree/.git/HEAD"])
+      writeFileSync(join(folder.path, name), SECRET);
+    expect(pathFault(path)).toBeDefined();
+    expect(start(join(folder.path, "tree"), path)).toBe("refused not_allowed");
+  });
+
+  it("are those of files that have every right to be there", () => {
+    const plain = [
+      ".github/x",
+      ".gitignore",
+      "a/.gitattributes",
+      "x.git",
+      "..a",
+      "a..b/...",
+      "git~",
+      "-rf",
+      " ",
+    ];
+    expect(plain.filter((path) => pathFault(path) !== undefined)).toEqual([]);
+  });
+});
+
+describe.runIf(process.platform === "linux")("what is no regular file", () => {
+  it("symlinks: is not read and not waited for: a pipe, a socket, a device, a folder", async () => {
+    using folder = new TempFolder("files");
+    execFileSync("mkfifo", [join(folder.path, "pipe")]);
+    const server = createServer().listen(join(folder.path, "socket"));
+    await new Promise((resolve) => server.once("listening", resolve));
+    mkdirSync(join(folder.path, "folder"));
+    expect(start(folder.path, "pipe")).toBe("refused not_allowed");
+    expect(start(folder.path, "socket")).toMatch(/^refused ENXIO/);
+    expect(start(folder.path, "folder")).toBe("refused not_allowed");
+    expect(start("/dev", "zero")).toBe("refused not_allowed");
+    await new Promise((resolve) => server.close(resolve));
+  });
+});
+
+/** Puts a file and a link to the secret in each other's place, without a pause, by renaming. */
+const swapper = `
+  const { renameSync, symlinkSync, writeFileSync, mkdirSync, rmSync } = require("node:fs");
+  const [root, secret, outside] = process.argv.slice(1);
+  for (;;) {
+    symlinkSync(secret, root + "/draft"); renameSync(root + "/draft", root + "/leaf");
+    writeFileSync(root + "/draft", "plain"); renameSync(root + "/draft", root + "/leaf");
+    renameSync(root + "/folder", root + "/aside"); symlinkSync(outside, root + "/folder");
+    rmSync(root + "/folder"); renameSync(root + "/aside", root + "/folder");
+  }`;
+
+describe.runIf(process.platform === "linux")("a file that is swapped for a link while it is read", () => {
+  it("symlinks: is read as itself or not at all, at any moment", async () => {
+    using folder = new TempFolder("swap");
+    const [root, secret] = [join(folder.path, "tree"), join(folder.path, "leaf")];
+    mkdirSync(join(root, "folder"), { recursive: true });
+    writeFileSync(secret, SECRET);
+    writeFileSync(join(root, "folder", "leaf"), "plain");
+    writeFileSync(join(root, "leaf"), "plain");
+    const child = spawn(process.execPath, ["-e", swapper, root, secret, folder.path], { stdio: "ignore" });
+    const ended = new Promise((resolve) => child.once("close", resolve));
+    const seen: Record<string, Set<string>> = { guarded: new Set(), unguarded: new Set() };
+    try {
+      // Until each kind of moment was met, by a reader that falls for it too.
+      for (let round = 0; round < 200_000 && !(round > 3_000 && isAllSeen(seen)); round++) {
+        for (const name of ["leaf", "folder/leaf"]) {
+          seen.guarded?.add(`${name} ${start(root, name)}`);
+          seen.unguarded?.add(`${name} ${attempt(() => readFileSync(join(root, name)))}`);
+        }
+      }
+    } finally {
+      child.kill("SIGKILL");
+      await ended;
+    }
+    expect(seen.unguarded).toContain(`leaf ${SECRET}`);
+    expect(seen.unguarded).toContain(`folder/leaf ${SECRET}`);
+    expect([...(seen.guarded ?? [])].filter((one) => one.includes(SECRET))).toEqual([]);
+    expect(seen.guarded).toContain("leaf plain");
+    expect(seen.guarded).toContain("folder/leaf plain");
+  });
+});
+
+const isAllSeen = ({ guarded, unguarded }: Record<string, Set<string>>) =>
+  ["leaf", "folder/leaf"].every(
+    (name) => unguarded?.has(`${name} ${SECRET}`) && guarded?.has(`${name} plain`),
+  );
+
+/** Links and files in up to three folders, by any name of three. */
+const name = fc.constantFrom("a", "b", "c");
+const place = fc.array(name, { minLength: 1, maxLength: 3 }).map((names) => names.join("/"));
+const target = fc.constantFrom(".", "..", "a", "b/c", "../a", "../../secret", "/", "a/b", "../b/c");
+const entries = fc.array(fc.tuple(place, fc.option(target)), { minLength: 1, maxLength: 8 });
+
+describe("any arrangement of files, folders and links", () => {
+  it("symlinks: gives what stands in its place without a link on the way, and nothing else", () => {
+    const property = fc.property(
+      entries,
+      fc.array(place, { minLength: 3, maxLength: 6 }),
+      (arranged, asked) => {
+        using folder = new TempFolder("any");
+        const root = join(folder.path, "tree", "inner");
+        mkdirSync(root, { recursive: true });
+        writeFileSync(join(folder.path, "secret"), SECRET);
+        for (const [path, link] of arranged) put(root, path, link);
+        for (const path of [...asked, ...arranged.map(([one]) => one)]) {
+          const expected = isPlain(root, path) ? path : /^refused /;
+          for (const read of [start, startWithoutProc]) expect(read(root, path)).toMatch(expected);
+        }
+      },
+    );
+    fc.assert(property, { numRuns: 150, seed: 7 });
+  });
+});
+
+/** What cannot be put there is left out. */
+function put(root: string, path: string, link: string | null): void {
+  try {
+    mkdirSync(join(root, path, ".."), { recursive: true });
+    if (link === null) writeFileSync(join(root, path), path, { flag: "wx" });
+    else symlinkSync(link, join(root, path));
+  } catch {
+    // Something stands there.
+  }
+}
+
+/** The slow way: each folder is looked at without following it. */
+function isPlain(root: string, path: string): boolean {
+  const names = path.split("/");
+  try {
+    const above = names.slice(0, -1).map((_, at) => lstatSync(join(root, ...names.slice(0, at + 1))));
+    return above.every((one) => one.isDirectory()) && lstatSync(join(root, path)).isFile();
+  } catch {
+    return false;
+  }
+}
+
+describe("a search in a checkout into which links, pipes and strangers were put", () => {
+  it("symlinks: follows none, waits for none, and finds the files of the tree alone", async () => {
+    using repo = GitRepo.create({ bare: true });
+    using outside = new TempFolder("outside");
+    writeFileSync(join(outside.path, "plain.txt"), `needle ${SECRET}`);
+    const names = ["plain.txt", "swapped.txt", "folder/plain.txt", "piped.txt"];
+    repo.importCommits([{ branch: "main", files: names.map((path) => [path, "needle here\n"] as const) }]);
+    await using range = await openLocalRange({ repo: repo.dir, base: "main", head: "main", gitPath });
+    const { root } = range.place;
+    const away = (path: string) => renameSync(join(root, path), join(outside.path, path));
+    for (const path of ["swapped.txt", "folder", "piped.txt"]) away(path);
+    symlinkSync(join(outside.path, "plain.txt"), join(root, "swapped.txt"));
+    symlinkSync(outside.path, join(root, "folder"));
+    symlinkSync(outside.path, join(root, "stray-link"));
+    writeFileSync(join(root, "stray.txt"), `needle ${SECRET}`);
+    execFileSync("mkfifo", [join(root, "piped.txt")]);
+    await using workspace = openWorkspace(range.place);
+    const query = { pattern: "needle", contextLines: 0, maxResults: 50, mode: "content" } as const;
+    const flags = { fixedString: false, ignoreCase: false, wholeWord: false, invertMatch: false };
+    const search = (more: object) =>
+      workspace.search({ ...query, ...flags, ...more }, AbortSignal.timeout(30_000));
+    expect(await search({})).toMatchObject({ matches: [{ path: "plain.txt", text: "needle here" }] });
+    expect(await search({ maxResults: 1 })).toMatchObject({ matches: [{ path: "plain.txt" }] });
+    for (const path of ["swapped.txt", "folder", "folder/plain.txt", "piped.txt"])
+      await expect(search({ path })).rejects.toMatchObject({ code: "usage" });
+    for (const path of ["stray-link", "stray.txt"])
+      await expect(search({ path })).rejects.toThrow(/no file or folder/);
+  });
+});
+
+describe("the rooms that see a checkout", () => {
+  it("symlinks: read no file of it but through the one function", () => {
+    const rooms = "{agent,analyzers,diff,review,syntax,text,tools}";
+    const files = globSync(`src/${rooms}/**/*.ts`, { cwd: join(import.meta.dirname, "../..") });
+    const reading = files.filter((file) => /from "(?:node:)?fs/.test(readFileSync(file, "utf8")));
+    // Prompts and rules are our own.
+    const own = [
+      "src/analyzers/rule-file.ts",
+      "src/analyzers/rule-source.ts",
+      "src/review/prompts/prompts.ts",
+    ];
+    expect(reading.toSorted()).toEqual(own);
+    const opens = /import \{[^}]*\bopen(?:Sync)?\b[^}]*\} from "node:fs/;
+    const opening = globSync("src/git/**/*.ts").filter((file) => opens.test(readFileSync(file, "utf8")));
+    expect(opening).toEqual(["src/git/confined-file.ts"]);
+  });
+});
