@@ -1,5 +1,11 @@
 import { AppError } from "../errors.ts";
-import { type ListingPlace, listBlobs, listDifference, tooManyEntries } from "./object-listing.ts";
+import {
+  type ListingPlace,
+  listBlobs,
+  listDifference,
+  MAX_ENTRIES,
+  tooManyEntries,
+} from "./object-listing.ts";
 
 export interface CheckoutLimits {
   /** Files of the head's tree. */
@@ -12,7 +18,7 @@ export interface CheckoutLimits {
 
 /** Larger than any repository that people review in, smaller than what hurts a machine. */
 export const defaultLimits: CheckoutLimits = {
-  maxFiles: 500_000,
+  maxFiles: MAX_ENTRIES,
   maxBytes: 8 * 1024 ** 3,
   maxFileBytes: 200 * 1024 ** 2,
 };

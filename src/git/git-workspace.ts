@@ -7,7 +7,8 @@ import type { CheckoutPlace } from "./checkout-place.ts";
 import { decodeText, looksBinary, splitNul } from "./decode.ts";
 import { fileStart } from "./file-start.ts";
 import { isObjectName } from "./git-environment.ts";
-import { parseTree } from "./parse-changes.ts";
+import { listTree, MAX_LISTING_BYTES } from "./object-listing.ts";
+import { parseTreeEntry } from "./parse-changes.ts";
 import { Patches } from "./patches.ts";
 import { markerPath, quotePath } from "./quote-path.ts";
 import { searchTree } from "./ripgrep.ts";
@@ -23,11 +24,10 @@ import type {
   TreeEntry,
   Workspace,
 } from "./workspace.ts";
+import { isWritable } from "./writable.ts";
 
 /** Files beyond this size are not read: 20 MB. */
 export const MAX_BLOB_BYTES = 20 * 1024 * 1024;
-/** A listing of this size has about a million entries; what is larger is an attack. */
-const MAX_LISTING_BYTES = 128 * 1024 * 1024;
 
 /** Opens a checkout for reading. Dispose of it: it keeps one git process for reading blobs. */
 export function openWorkspace(place: CheckoutPlace): Workspace & AsyncDisposable {
@@ -59,8 +59,21 @@ class GitWorkspace implements Workspace, AsyncDisposable {
 
   tree(ref: Ref): Promise<ReadonlyMap<string, TreeEntry>> {
     const sha = ref === "merge_base" ? this.shas.mergeBase : this.shas[ref];
-    const args = ["ls-tree", "-r", "-z", "--full-tree", sha];
-    return twice(() => this.#once(sha, async () => parseTree(await this.#run("list the tree", args))));
+    return twice(() => this.#once(sha, () => this.#listTree(sha)));
+  }
+
+  /** Most entries of two revisions are the same, and are kept once. */
+  async #listTree(sha: string): Promise<Map<string, TreeEntry>> {
+    const { head } = this.shas;
+    const known = sha === head ? undefined : await this.tree("head").catch(() => undefined);
+    const entries = new Map<string, TreeEntry>();
+    await listTree({ git: this.#place, gitDir: this.#place.gitDir }, sha, (record) => {
+      const entry = parseTreeEntry(record);
+      const same = known?.get(entry.path);
+      const isSame = same?.oid === entry.oid && same.mode === entry.mode;
+      entries.set(isSame ? same.path : entry.path, isSame ? same : entry);
+    });
+    return entries;
   }
 
   async readBlob(oid: string): Promise<FileText> {
@@ -69,7 +82,19 @@ class GitWorkspace implements Workspace, AsyncDisposable {
   }
 
   async headStart(path: string, maxBytes: number): Promise<string> {
-    return decodeText(fileStart(this.root, path, maxBytes)).text;
+    const bytes = await this.#startOf(path, maxBytes);
+    return decodeText(bytes).text;
+  }
+
+  /** What no disk has room for in a name is not in the checkout, and is read from its blob like everything else. */
+  async #startOf(path: string, maxBytes: number): Promise<Buffer> {
+    try {
+      return fileStart(this.root, path, maxBytes);
+    } catch (error) {
+      const oid = isWritable(path) ? undefined : (await this.tree("head")).get(path)?.oid;
+      if (oid === undefined) throw error;
+      return (await this.#blobs.read(oid)).subarray(0, maxBytes);
+    }
   }
 
   linguistAttributes(paths: readonly string[]): Promise<ReadonlyMap<string, LinguistAttributes>> {

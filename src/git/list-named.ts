@@ -1,5 +1,8 @@
 import type { CheckoutPlace } from "./checkout-place.ts";
-import { parseTree } from "./parse-changes.ts";
+import { nameBytes } from "./names.ts";
+import { MAX_LISTING_BYTES } from "./object-listing.ts";
+import { parseTreeEntry } from "./parse-changes.ts";
+import { RecordSplitter } from "./record-splitter.ts";
 import { streamGit } from "./run-git.ts";
 import type { TreeEntry } from "./workspace.ts";
 
@@ -21,31 +24,24 @@ export async function listNamed(
   place: CheckoutPlace,
   { commit, names, max }: NamedQuery,
 ): Promise<Map<string, TreeEntry>> {
-  const found: string[] = [];
-  const isNamed = (record: string) =>
-    names.some((name) => record.endsWith(`/${name}`) || record.endsWith(`\t${name}`));
-  let rest = "";
+  const endings = names.flatMap((name) => ["/", "\t"].map((before) => nameBytes(before + name)));
+  const isNamed = (record: Buffer) => endings.some((one) => record.subarray(-one.length).equals(one));
+  const found = new Map<string, TreeEntry>();
+  const records = new RecordSplitter((record) => {
+    if (found.size >= max || !isNamed(record)) return;
+    const entry = parseTreeEntry(record);
+    found.set(entry.path, entry);
+  });
   await streamGit(
     {
       ...{ git: place, gitDir: place.gitDir, what: "list the tree" },
       args: ["ls-tree", "-r", "-z", "--full-tree", commit],
-      maxBytes: 1 << 30,
+      maxBytes: MAX_LISTING_BYTES,
     },
     (chunk) => {
-      // Latin-1 keeps one character a byte.
-      const records = (rest + chunk.toString("latin1")).split("\0");
-      rest = records.pop() ?? "";
-      found.push(...records.filter(isNamed));
-      return found.length >= max ? "stop" : undefined;
+      records.push(chunk);
+      return found.size >= max ? "stop" : undefined;
     },
   );
-  return parseTree(
-    Buffer.from(
-      found
-        .slice(0, max)
-        .map((record) => `${record}\0`)
-        .join(""),
-      "latin1",
-    ),
-  );
+  return found;
 }

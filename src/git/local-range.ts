@@ -3,10 +3,11 @@ import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { AppError } from "../errors.ts";
 import type { CheckoutPlace } from "./checkout-place.ts";
+import { defaultLimits, planCheckout, plannedBytes } from "./checkout-size.ts";
 import { discoverRepository, type LocalRepository } from "./discover-repository.ts";
 import type { Git } from "./git-environment.ts";
 import { mergeBase } from "./merge-base.ts";
-import { blobSizes, listBlobs, listOldSide } from "./object-listing.ts";
+import { blobSizes, listOldSide } from "./object-listing.ts";
 import { resolveRevision } from "./resolve-revision.ts";
 import { createScratchRepository } from "./scratch-repository.ts";
 import { makeTempFolder, removeFolder } from "./temp-folder.ts";
@@ -41,7 +42,7 @@ export interface LocalRange extends AsyncDisposable {
  * configures is run: a scratch repository borrows its objects, and the head is checked out beside it.
  *
  * Rejects with `repository_unavailable` (none here, or objects missing), `revision_unknown` (no such commit, no common
- * ancestor).
+ * ancestor), `too_large` (before a file is written).
  */
 export async function openLocalRange(options: LocalRangeOptions): Promise<LocalRange> {
   const folder = await makeTempFolder(resolve(options.tempDir ?? tmpdir()));
@@ -79,7 +80,7 @@ async function open(options: LocalRangeOptions, folder: string) {
     }),
   };
   const place: CheckoutPlace = { ...git, gitDir, root, shas };
-  await requireObjects(place, source, signal);
+  await requireReadable(place, source, signal);
   const [dirty] = await Promise.all([
     hasUncommittedChanges(git, source, join(folder, "status.git")),
     writeTree({ git, gitDir, root, indexFile: join(folder, "index"), sha: head.sha, settled: false, signal }),
@@ -87,22 +88,26 @@ async function open(options: LocalRangeOptions, folder: string) {
   return { place, dirty, names: { base: base.name, head: head.name } };
 }
 
-/** A partial clone may lack content that we must not fetch: the way to its remote is the owner's. */
-async function requireObjects(
+/**
+ * Refuses what would hurt the machine, before a file is written, and what cannot be read: a partial clone may lack content that
+ * we must not fetch, for the way to its remote is the owner's.
+ */
+async function requireReadable(
   place: CheckoutPlace,
   source: LocalRepository,
   signal: AbortSignal | undefined,
 ): Promise<void> {
-  const packs = await readdir(join(source.commonDir, "objects", "pack")).catch(() => []);
-  if (!packs.some((name) => name.endsWith(".promisor"))) return;
   const listing = { git: place, gitDir: place.gitDir, signal };
   const { head, base, mergeBase: ancestor } = place.shas;
-  const blobs = await Promise.all([
-    listBlobs(listing, head, Number.POSITIVE_INFINITY),
+  const plan = await planCheckout(listing, undefined, head, defaultLimits);
+  plannedBytes(plan, await blobSizes(listing, plan.come), defaultLimits);
+  const packs = await readdir(join(source.commonDir, "objects", "pack")).catch(() => []);
+  if (!packs.some((name) => name.endsWith(".promisor"))) return;
+  const oldSides = await Promise.all([
     listOldSide(listing, base, head),
     listOldSide(listing, ancestor, head),
   ]);
-  const needed = new Set(blobs.flat());
+  const needed = new Set([...plan.come, ...oldSides.flat()]);
   const missing = needed.size - (await blobSizes(listing, needed)).size;
   if (missing === 0) return;
   throw new AppError(

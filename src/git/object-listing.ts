@@ -1,6 +1,9 @@
 import { AppError } from "../errors.ts";
 import type { Git } from "./git-environment.ts";
+import { RecordSplitter } from "./record-splitter.ts";
 import { runGit, streamGit } from "./run-git.ts";
+
+const TAB = 9;
 
 /** Where to list, and how long that may take. */
 export interface ListingPlace {
@@ -18,28 +21,43 @@ export interface BlobChange {
 const SUBMODULE = "160000";
 const MISSING_MODE = "000000";
 
+/** Half a million entries with long paths; a listing that is larger is an attack, and all of it would have to be kept. */
+export const MAX_LISTING_BYTES = 96 * 1024 * 1024;
+/** Files of a tree, and files that differ between two. */
+export const MAX_ENTRIES = 500_000;
+
+/** Lists every entry of a commit's tree, as `ls-tree` prints it, without keeping one. Rejects with `too_large`. */
+export async function listTree(
+  place: ListingPlace,
+  sha: string,
+  onEntry: (record: Buffer) => void,
+  maxEntries = MAX_ENTRIES,
+): Promise<void> {
+  let entries = 0;
+  const records = new RecordSplitter((record) => {
+    entries += 1;
+    if (entries > maxEntries) throw tooManyEntries(maxEntries);
+    onEntry(record);
+  });
+  await streamListing(place, "list the tree", ["ls-tree", "-r", "-z", "--full-tree", sha], records);
+}
+
 /**
  * The blobs of a commit's tree, one for each path. Rejects with `too_large` beyond `maxEntries`, before the listing is
  * complete: a tree of a few hundred bytes may list ten thousand million files.
  */
-export async function listBlobs(place: ListingPlace, sha: string, maxEntries: number): Promise<string[]> {
+export async function listBlobs(
+  place: ListingPlace,
+  sha: string,
+  maxEntries = MAX_ENTRIES,
+): Promise<string[]> {
   const oids: string[] = [];
-  let rest = "";
-  let entries = 0;
-  await streamGit(
-    { ...place, what: "list the tree", args: ["ls-tree", "-r", "-z", "--full-tree", sha], maxBytes: 1 << 30 },
-    (chunk) => {
-      // Latin-1 keeps one character a byte; only mode and object name are looked at.
-      const records = (rest + chunk.toString("latin1")).split("\0");
-      rest = records.pop() ?? "";
-      entries += records.length;
-      if (entries > maxEntries) throw tooManyEntries(maxEntries);
-      for (const record of records) {
-        if (!record.startsWith(SUBMODULE)) oids.push(record.slice(12, record.indexOf("\t")));
-      }
-      return undefined;
-    },
-  );
+  const take = (record: Buffer) => {
+    const kind = record.toString("latin1", 0, SUBMODULE.length);
+    // "MODE blob OID<tab>PATH"
+    if (kind !== SUBMODULE) oids.push(record.toString("latin1", 12, record.indexOf(TAB)));
+  };
+  await listTree(place, sha, take, maxEntries);
   return oids;
 }
 
@@ -47,21 +65,34 @@ export function tooManyEntries(maxEntries: number): AppError {
   return new AppError("too_large", `The tree has more than ${maxEntries} files`);
 }
 
-/** What differs between two commits, blob by blob, without renames. */
+/** What differs between two commits, blob by blob, without renames. Rejects with `too_large`. */
 export async function listDifference(place: ListingPlace, from: string, to: string): Promise<BlobChange[]> {
   if (from === to) return [];
-  const { stdout } = await runGit({
-    ...place,
-    what: "compare trees",
-    args: ["diff-tree", "-r", "--raw", "-z", "--no-abbrev", "--no-renames", from, to, "--"],
-  });
-  const fields = stdout.toString("latin1").split("\0");
   const changes: BlobChange[] = [];
-  for (let at = 0; at + 1 < fields.length; at += 2) {
-    const [oldMode, newMode, oldOid, newOid] = (fields[at] ?? "").slice(1).split(" ");
+  let isPath = false;
+  // Of each change a record of modes and object names, and one of its path.
+  const records = new RecordSplitter((record) => {
+    isPath = !isPath;
+    if (!isPath) return;
+    if (changes.length >= MAX_ENTRIES) throw tooManyEntries(MAX_ENTRIES);
+    const [oldMode, newMode, oldOid, newOid] = record.toString("latin1", 1).split(" ");
     changes.push({ from: blobOf(oldMode, oldOid), to: blobOf(newMode, newOid) });
-  }
+  });
+  const args = ["diff-tree", "-r", "--raw", "-z", "--no-abbrev", "--no-renames", from, to, "--"];
+  await streamListing(place, "compare trees", args, records);
   return changes;
+}
+
+async function streamListing(
+  place: ListingPlace,
+  what: string,
+  args: readonly string[],
+  records: RecordSplitter,
+): Promise<void> {
+  await streamGit({ ...place, what, args, maxBytes: MAX_LISTING_BYTES }, (chunk) => {
+    records.push(chunk);
+    return undefined;
+  });
 }
 
 function blobOf(mode: string | undefined, oid: string | undefined): string | undefined {

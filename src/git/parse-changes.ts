@@ -12,6 +12,8 @@ const types: Record<string, ChangeType> = {
   T: "type_changed",
 };
 
+const [TAB, SPACE] = [9, 32];
+
 type RawEntry = Omit<Change, "additions" | "deletions">;
 
 /** Reads `diff-tree --raw --numstat -z`: all raw records, then one numstat record for each in the same order. */
@@ -55,19 +57,14 @@ function lineCount(text: string | undefined): number | null {
   return Number(text);
 }
 
-/** Reads `ls-tree -r -z`: "MODE TYPE OID<tab>PATH" each. */
-export function parseTree(output: Buffer): Map<string, TreeEntry> {
-  const entries = new Map<string, TreeEntry>();
-  for (const record of splitNul(output, decodeName)) {
-    const tab = record.indexOf("\t");
-    const path = record.slice(tab + 1);
-    entries.set(path, {
-      path,
-      mode: record.slice(0, 6),
-      oid: record.slice(record.lastIndexOf(" ", tab) + 1, tab),
-    });
-  }
-  return entries;
+/** Reads one record of `ls-tree -r -z`: "MODE TYPE OID<tab>PATH". Nothing of the record is kept. */
+export function parseTreeEntry(record: Buffer): TreeEntry {
+  const tab = record.indexOf(TAB);
+  return {
+    path: decodeName(record.subarray(tab + 1)),
+    mode: record.toString("latin1", 0, 6),
+    oid: record.toString("latin1", record.lastIndexOf(SPACE, tab) + 1, tab),
+  };
 }
 
 function unreadable(record: string | undefined): AppError {

@@ -1,5 +1,8 @@
+import { rm } from "node:fs/promises";
+import { AppError } from "../errors.ts";
 import type { Git } from "./git-environment.ts";
 import { runGit } from "./run-git.ts";
+import { writableTree } from "./writable-tree.ts";
 
 export interface WriteTreeOptions {
   git: Git;
@@ -17,14 +20,31 @@ export interface WriteTreeOptions {
 
 /**
  * Makes a folder hold a commit's files: no `.git` in it, no symlink, no submodule, nothing executed. What stands in the
- * way is overwritten.
+ * way is overwritten. Files that no disk takes (`isWritable`) are left out.
  */
 export async function writeTree(options: WriteTreeOptions): Promise<void> {
+  try {
+    await writeWhole(options);
+  } catch (error) {
+    const tree = isOfGit(error) ? await writablePart(options) : undefined;
+    if (tree === undefined) throw error;
+    // Of too deep a folder git dies with its lock in its hand.
+    await rm(`${options.indexFile}.lock`, { force: true });
+    await readTree({ ...options, sha: tree }, ["--reset", "-u"]);
+  }
+}
+
+async function writeWhole(options: WriteTreeOptions): Promise<void> {
   const overwriting = () => readTree(options, ["--reset", "-u"]);
   // A merge leaves unchanged files unlooked at, but refuses when a file to be changed is not as git left it.
   if (options.settled) await readTree(options, ["-m", "-u"]).catch(retryUnlessAborted(options, overwriting));
   else await overwriting();
 }
+
+const isOfGit = (error: unknown) => error instanceof AppError && error.code === "git_failed";
+
+const writablePart = ({ git, gitDir, signal, sha, indexFile }: WriteTreeOptions) =>
+  writableTree({ git, gitDir, signal }, sha, `${indexFile}.writable`);
 
 function retryUnlessAborted({ signal }: WriteTreeOptions, retry: () => Promise<void>) {
   return async (error: unknown): Promise<void> => {
