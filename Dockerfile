@@ -24,7 +24,9 @@ FROM node:24-bookworm-slim
 RUN apt-get update \
  && apt-get install -y --no-install-recommends git ca-certificates \
  && rm -rf /var/lib/apt/lists/* \
- && mkdir /data && chown node:node /data
+ # Nobody becomes somebody else here, also where the container is started without no-new-privileges.
+ && find / -xdev -type f -perm /6000 -exec chmod a-s {} + \
+ && mkdir -m 700 /data && chown node:node /data
 WORKDIR /app
 COPY --from=dependencies /app/node_modules ./node_modules
 COPY --from=build /app/dist ./dist
@@ -38,7 +40,9 @@ RUN cache=/app/node_modules/.cache/hunkwise && mkdir -p "$cache" && chown node "
  && chown -R root:root "$cache" && chmod -R a+rX,go-w "$cache"
 
 USER node
-ENV HOST=0.0.0.0 PORT=3000 HUNKWISE_DATA_DIR=/data
+# Nothing is written but /data and /tmp: start it with --read-only --tmpfs /tmp, --cap-drop ALL and --security-opt no-new-privileges,
+# as compose.yml does. Whether others reach its ports is said where they are published.
+ENV HOST=0.0.0.0 PORT=3000 HUNKWISE_METRICS_HOST=0.0.0.0 HUNKWISE_DATA_DIR=/data
 VOLUME /data
 EXPOSE 3000 9464
 # A worker has the port of the metrics alone, the set-up page the other one.

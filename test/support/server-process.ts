@@ -20,6 +20,12 @@ export interface ServerProcess extends AsyncDisposable {
   kill(): Promise<void>;
 }
 
+/** A program that starts another one, which it is given behind its own arguments. */
+export interface Sandbox {
+  command: readonly [string, ...string[]];
+  options: { uid?: number; gid?: number };
+}
+
 /** A start takes half a second of two cores; where many programs share them, that is far more time. */
 const PATIENCE_MS = 90_000;
 
@@ -27,8 +33,8 @@ const PATIENCE_MS = 90_000;
  * Starts `hunkwise serve` with nothing of this process's environment but PATH. Resolves when it listens, on a port that it
  * chose itself: with many servers at a time, a port that was free a moment ago may be taken.
  */
-export const startServerProcess = (env: Record<string, string>): Promise<ServerProcess> =>
-  startProcess("serve", env, /Listening on port (\d+)/);
+export const startServerProcess = (env: Record<string, string>, inside?: Sandbox): Promise<ServerProcess> =>
+  startProcess("serve", env, /Listening on port (\d+)/, inside);
 
 /** Starts `hunkwise worker` in the same way. Resolves when it looks for jobs. */
 export const startWorkerProcess = (env: Record<string, string>): Promise<ServerProcess> =>
@@ -38,8 +44,11 @@ async function startProcess(
   command: "serve" | "worker",
   env: Record<string, string>,
   sign: RegExp,
+  inside?: Sandbox,
 ): Promise<ServerProcess> {
-  const child = spawn(process.execPath, [entry, command], {
+  const [program, ...args] = [...(inside?.command ?? []), process.execPath, entry, command];
+  const child = spawn(program, args, {
+    ...inside?.options,
     env: {
       PATH: process.env.PATH ?? "",
       HOME: noHome,

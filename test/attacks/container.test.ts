@@ -1,0 +1,185 @@
+import { readFileSync } from "node:fs";
+import { join, resolve } from "node:path";
+import { afterAll, describe, expect, it } from "vitest";
+import { parse } from "yaml";
+import { withAgreeingSceptic } from "../support/agreeing-sceptic.ts";
+import { containerWith, runInside, whyNoContainer } from "../support/bubblewrap.ts";
+import { startFakeOpenAi } from "../support/fake-openai.ts";
+import { TempFolder } from "../support/git-repo.ts";
+import { deliver } from "../support/github-double/deliver.ts";
+import { pullRequestPayload } from "../support/github-double/payloads.ts";
+import { createScenario } from "../support/github-double/scenario.ts";
+import { startServerProcess } from "../support/server-process.ts";
+
+const root = resolve(import.meta.dirname, "../..");
+const read = (name: string) => readFileSync(join(root, name), "utf8");
+
+/** Instructions of a Dockerfile, comments left out and lines that go on joined. */
+function instructionsOf(text: string): string[] {
+  const lines = text
+    .replace(/^ *#.*\n/gm, "")
+    .replace(/\\\n/g, " ")
+    .split("\n");
+  return lines.map((line) => line.trim()).filter((line) => line !== "");
+}
+
+describe("the image", () => {
+  const all = instructionsOf(read("Dockerfile"));
+  const last = all.slice(all.findLastIndex((one) => one.startsWith("FROM ")));
+
+  it("runs as a user that is not root, and does nothing after it has become one", () => {
+    const users = last.filter((one) => one.startsWith("USER "));
+    expect(users).toEqual(["USER node"]);
+    const after = last.slice(last.indexOf("USER node") + 1).map((one) => one.split(" ")[0]);
+    expect(after).toEqual(["ENV", "VOLUME", "EXPOSE", "HEALTHCHECK", "CMD"]);
+  });
+
+  it("has no program that makes somebody else of who runs it", () => {
+    expect(last.join("\n")).toContain("find / -xdev -type f -perm /6000 -exec chmod a-s {} +");
+  });
+
+  it("gives code that runs to root, and data to its user alone", () => {
+    expect(last.filter((one) => /^(COPY|ADD)\b/.test(one) && /--(chown|chmod)/.test(one))).toEqual([]);
+    expect(last.join("\n")).toContain("mkdir -m 700 /data && chown node:node /data");
+    // What is compiled for its user is taken from it again.
+    expect(last.join("\n")).toMatch(
+      /chown node "\$cache".*chown -R root:root "\$cache" && chmod -R a\+rX,go-w "\$cache"/,
+    );
+  });
+
+  it("takes nothing from the network but packages, and holds no secret", () => {
+    expect(all.filter((one) => one.startsWith("ADD ") || /curl|wget|git clone/.test(one))).toEqual([]);
+    const told = all.filter((one) => /^(ENV|ARG|LABEL)\b/.test(one)).join("\n");
+    expect(told).not.toMatch(/KEY|SECRET|TOKEN|PASSWORD|DATABASE_URL|APP_ID/);
+    expect(read(".dockerignore").split("\n")[0]).toBe("*");
+    const taken = read(".dockerignore").match(/^!.*$/gm) ?? [];
+    expect(taken.filter((one) => /\.env|\.git|hunkwise|test|fixtures/.test(one))).toEqual([]);
+  });
+});
+
+interface Service {
+  read_only?: boolean;
+  tmpfs?: string[];
+  cap_drop?: string[];
+  security_opt?: string[];
+  mem_limit?: string;
+  pids_limit?: number;
+  volumes?: string[];
+  [other: string]: unknown;
+}
+
+describe("each container of compose.yml that runs Hunkwise", () => {
+  const { services }: { services: Record<string, Service> } = parse(read("compose.yml"), { merge: true });
+  const ours = Object.entries(services).filter(([, { build }]) => build !== undefined);
+
+  it("is one of two", () => expect(ours.map(([name]) => name)).toEqual(["hunkwise", "worker"]));
+
+  it.each(ours)("cannot change itself or become more than it is: %s", (_, service) => {
+    expect(service.read_only).toBe(true);
+    expect(service.cap_drop).toEqual(["ALL"]);
+    expect(service.security_opt).toEqual(["no-new-privileges:true"]);
+    const loosening = [
+      "privileged",
+      "cap_add",
+      "devices",
+      "user",
+      "pid",
+      "ipc",
+      "network_mode",
+      "userns_mode",
+    ];
+    expect(loosening.filter((key) => key in service)).toEqual([]);
+  });
+
+  it.each(ours)(
+    "writes to its data and a /tmp of limited size, where nothing is run from: %s",
+    (_, service) => {
+      const [tmp = "", ...others] = service.tmpfs ?? [];
+      expect(others).toEqual([]);
+      const [place, options = ""] = tmp.split(":");
+      expect(place).toBe("/tmp");
+      expect(options.split(",")).toEqual(expect.arrayContaining(["size=512m", "noexec", "nosuid", "nodev"]));
+      expect(service.volumes?.map((volume) => volume.split(":").at(-1))).toEqual(["/data"]);
+    },
+  );
+
+  it.each(ours)("has memory and processes that end somewhere: %s", (_, service) => {
+    expect(service.mem_limit).toMatch(/^[1-9]g$/);
+    expect(service.pids_limit).toBeLessThanOrEqual(1_024);
+  });
+
+  it("is beside a database that becomes no more than it is either", () => {
+    expect(services.postgres?.security_opt).toEqual(["no-new-privileges:true"]);
+  });
+});
+
+const finding = {
+  name: "report_finding",
+  arguments: {
+    ...{ path: "src/list.js", line: 1, quote: "export const first = (list) => list[1];", severity: "high" },
+    ...{
+      category: "correctness",
+      title: "The second is taken for the first",
+      body: "Lists begin at 0.",
+      confidence: 0.9,
+    },
+  },
+};
+
+describe("a server without a place to write but its data and /tmp, as nobody", () => {
+  const data = new TempFolder("container");
+  const reason = whyNoContainer(data.path);
+  const inside = containerWith(data.path);
+  afterAll(() => data.dispose());
+
+  it.skipIf(reason !== null)(
+    `is refused every other place${reason === null ? "" : ` (skipped: ${reason})`}`,
+    () => {
+      const script = `
+      import { writeFileSync, readFileSync } from "node:fs";
+      const places = ${JSON.stringify([root, join(root, "node_modules"), "/etc", "/usr/bin", "/var/tmp", "/home", data.path, "/tmp"])};
+      const writable = places.filter((place) => {
+        try { writeFileSync(place + "/probe", ""); return true; } catch { return false; }
+      });
+      const caps = readFileSync("/proc/self/status", "utf8").match(/^(CapEff|CapBnd|NoNewPrivs):.*$/gm);
+      console.log(JSON.stringify({ writable, uid: process.getuid(), caps }));`;
+      const { stdout, stderr } = runInside(inside, script);
+      expect(stderr).toBe("");
+      expect(JSON.parse(stdout)).toEqual({
+        writable: [data.path, "/tmp"],
+        uid: 1_000,
+        caps: ["CapEff:\t0000000000000000", "CapBnd:\t0000000000000000", "NoNewPrivs:\t1"],
+      });
+    },
+  );
+
+  it.skipIf(reason !== null)("makes a whole review all the same", async () => {
+    const turns = [
+      [finding],
+      [{ name: "finish_review", arguments: { summary: "It takes the first of a list." } }],
+    ];
+    const { script } = withAgreeingSceptic(turns.map((tool_calls) => ({ tool_calls })));
+    await using scenario = await createScenario({
+      base: { "src/list.js": "export const first = (list) => list[0];\n" },
+      head: { "src/list.js": "export const first = (list) => list[1];\n" },
+    });
+    const model = await startFakeOpenAi({ script, apiKey: "sk-container" });
+    const { github, pull, repository, webhookSecret: secret } = scenario;
+    const server = await startServerProcess(
+      {
+        ...{ ...scenario.env, HUNKWISE_DATA_DIR: data.path, HUNKWISE_RECONCILE_MINUTES: "0" },
+        ...{ OPENAI_API_KEY: "sk-container", OPENAI_BASE_URL: model.url, HUNKWISE_MODEL: "fake-model" },
+        ...{ HUNKWISE_PROTOCOL: "native", HUNKWISE_WRITE_GAP_SECONDS: "0" },
+      },
+      inside,
+    );
+    const payload = await pullRequestPayload(github.state, "opened", pull);
+    await deliver(github.state, "pull_request", payload, { url: server.webhookUrl, secret });
+    await github.until(() => repository.checkRuns.some(({ status }) => status === "completed"), 120_000);
+    await server.stop();
+    await model.close();
+    expect(pull.reviewComments.map(({ path, anchor }) => [path, anchor?.line])).toEqual([["src/list.js", 1]]);
+    expect(repository.checkRuns.map(({ conclusion }) => conclusion)).toEqual(["neutral"]);
+    expect(server.log()).not.toMatch(/EROFS|EACCES|EPERM|"level":"(warn|error)"/);
+  });
+});

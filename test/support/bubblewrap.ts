@@ -1,0 +1,55 @@
+import { spawnSync } from "node:child_process";
+import { chownSync } from "node:fs";
+import { resolve } from "node:path";
+import type { Sandbox } from "./server-process.ts";
+
+/** Nobody: what root starts runs as this user. */
+const nobody = 65_534;
+const root = resolve(import.meta.dirname, "../..");
+
+/**
+ * What a container of compose.yml is to a program: a root that cannot be written to, a /tmp of its own, one folder for data, a
+ * user that is not root, no capability, and no way to get one.
+ */
+export function containerWith(dataFolder: string): Sandbox {
+  const isRoot = process.getuid?.() === 0;
+  if (isRoot) chownSync(dataFolder, nobody, nobody);
+  return {
+    command: [
+      "bwrap",
+      ...["--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc", "--tmpfs", "/tmp"],
+      ...["--bind", dataFolder, dataFolder],
+      ...[
+        "--unshare-user",
+        "--unshare-pid",
+        "--unshare-ipc",
+        "--unshare-uts",
+        "--uid",
+        "1000",
+        "--gid",
+        "1000",
+      ],
+      ...["--cap-drop", "ALL", "--new-session", "--die-with-parent", "--"],
+    ],
+    options: isRoot ? { uid: nobody, gid: nobody } : {},
+  };
+}
+
+/** Runs a script of Node in there; resolves to what it printed. */
+export function runInside({ command, options }: Sandbox, script: string) {
+  const [program, ...args] = [...command, process.execPath, "--input-type=module", "--eval", script];
+  const { status, stdout, stderr } = spawnSync(program, args, { ...options, encoding: "utf8" });
+  return { status, stdout: stdout ?? "", stderr: stderr ?? "" };
+}
+
+/** Why no program can be run like that on this machine; null where it can. */
+export function whyNoContainer(dataFolder: string): string | null {
+  const seen = runInside(
+    containerWith(dataFolder),
+    `await import("node:fs").then(({ readFileSync }) => readFileSync(${JSON.stringify(`${root}/src/cli.ts`)}))`,
+  );
+  if (seen.status === 0) return null;
+  return seen.status === null
+    ? "bubblewrap is not installed"
+    : `bubblewrap cannot run here: ${seen.stderr.trim()}`;
+}
