@@ -7,6 +7,7 @@ import type { PostContext } from "./post-review.ts";
 import { publicText } from "./public-text.ts";
 import { isInvalid, refusalNotice } from "./refusal-notice.ts";
 import { untrustedLine } from "./render-untrusted.ts";
+import { requireHead } from "./require-head.ts";
 
 /** A sentence that was asked for; more would be a lecture. */
 const mostReasonBytes = 600;
@@ -27,8 +28,7 @@ export async function answerFixed(fixed: readonly FixedFinding[], context: PostC
   const waiting = fixed.filter(({ entry }) => entry.state !== "fixed" || !(entry.resolved || entry.isTheirs));
   const told = new Set<LedgerEntry>();
   if (waiting.length === 0) return { notices: [], told };
-  const { headSha } = await context.api.pull();
-  if (headSha !== context.headSha) throw new AppError("stale_head", `The head moved on to ${headSha}`);
+  await requireHead(context);
   const closed = new Map<"reply" | "resolve", string>();
   for (const one of waiting) {
     const isSaid = one.entry.state === "fixed" || (await attempt("reply", () => say(one, context), closed));

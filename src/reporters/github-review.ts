@@ -14,6 +14,7 @@ import { postSummary } from "./post-summary.ts";
 import { byPlace, type Routed, through } from "./publication.ts";
 import { refusalNotice } from "./refusal-notice.ts";
 import { heldFindings, renderSummary, renderSummaryComment, type SummaryInput } from "./render-summary.ts";
+import { requireHead } from "./require-head.ts";
 import { readAnnotated, readStanding, type Standing } from "./standing.ts";
 
 export interface PublishOptions {
@@ -86,6 +87,8 @@ async function publish(options: PublishOptions, pull: PullRequest): Promise<Publ
   const { api, result, trigger, sleep } = options;
   const context = contextOf(options);
   const { routes, standing } = await plan(options, context, pull);
+  // What stands was read in many requests, each of which may have waited for a limit.
+  await requireHead(context);
   const posted = await postFindings(routes, context, options);
   const account = accountOf(result, posted, standing.ledger, new Set(standing.mine.values()));
   const answered = await answerFixed(account.fixed, context);

@@ -1,4 +1,4 @@
-import { AppError, errorLine } from "../errors.ts";
+import { errorLine } from "../errors.ts";
 import type { Finding } from "../finding.ts";
 import type { InlineComment, PullRequestApi } from "../github/pull-request-api.ts";
 import { formatMarker } from "../ledger/marker.ts";
@@ -8,6 +8,7 @@ import { publicText } from "./public-text.ts";
 import { listed, type Outcome, type Place, type Routed, type Settled, type Waiting } from "./publication.ts";
 import { isInvalid, refusalNotice } from "./refusal-notice.ts";
 import { type CommentContext, renderComment } from "./render-comment.ts";
+import { requireHead } from "./require-head.ts";
 import { hasFinding, hasReview } from "./standing.ts";
 
 export interface PostContext extends CommentContext {
@@ -49,8 +50,7 @@ async function postWithoutRefused(
   context: PostContext,
   why: string,
 ): Promise<Outcome<ReviewPlace>> {
-  const { headSha } = await context.api.pull();
-  if (headSha !== context.headSha) throw new AppError("stale_head", `The head moved on to ${headSha}`);
+  await requireHead(context);
   const refused = listed(`GitHub refused its place (${why})`);
   try {
     const good = await acceptable(findings, context);
