@@ -73,7 +73,7 @@ const isKind = (kind: string): kind is Marker["kind"] => Object.hasOwn(versions,
 
 const markerLine = /^<!-- hunkwise:([a-z]{1,20}) v([1-9]\d{0,3}) (\{[^<>]*\}) -->$/;
 
-/** The marker as an HTML comment. Neither `--` nor an angle bracket can occur in its data. */
+/** The marker as an HTML comment. Neither `--` nor an angle bracket nor `@` can occur in its data. */
 export function formatMarker(marker: Marker): string {
   const { kind, ...data } = marker;
   const stored = marker.kind === "summary" ? { ...data, state: storedState(marker.state) } : data;

@@ -128,7 +128,7 @@ function asCode({ text, at, tail }: Scan, found: string): Piece {
   // Two runs of backticks that touch would be one longer run, and one behind a backslash none.
   const before = /[`\\]$/.test(tail) ? " " : "";
   const after = text[at + found.length] === "`" ? " " : "";
-  return { written: `${before}\`${found}\`${after}`, consumed: found.length };
+  return { written: `${before}\`${inertCode(found)}\`${after}`, consumed: found.length };
 }
 
 /** Finds the run of exactly `length` backticks that ends a code span begun before `from`. Asked with growing `from`. */

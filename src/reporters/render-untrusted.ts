@@ -31,7 +31,7 @@ export function untrustedBlock(text: string, maxBytes: number): string {
 export function untrustedLine(text: string, maxBytes = 400): string {
   const flat = normalise(text).replace(/\s+/g, " ").trim();
   const { text: head, omittedLines } = cutAtLine(flat, maxBytes);
-  return `${neutraliseLine(head, "phrase")}${omittedLines === 0 ? "" : "…"}`;
+  return neutraliseLine(omittedLines === 0 ? head : `${head}…`, "phrase");
 }
 
 /** A path, a name or another piece of data as inline code. */

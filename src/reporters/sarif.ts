@@ -3,7 +3,11 @@ import type { PlacedFinding, ReviewResult } from "../review/review-result.ts";
 import { anchorOf } from "./code-frame.ts";
 import { escapeUnseen } from "./json.ts";
 import { outcomeOf, outcomeSentence } from "./outcome.ts";
+import { untrustedBlock, untrustedLine } from "./render-untrusted.ts";
 import { doubtSentence, noteOf } from "./second-look.ts";
+
+/** Of what one finding says. */
+const MOST_BYTES = 60_000;
 
 /** SARIF 2.1.0 (OASIS), as GitHub code scanning and editors read it. Its names are the standard's. */
 const SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json";
@@ -114,7 +118,10 @@ function invocation(result: ReviewResult): Record<string, unknown> {
   ];
   return {
     executionSuccessful: outcomeOf(result) !== "partial",
-    toolExecutionNotifications: notes.map((text) => ({ level: "warning", message: { text } })),
+    toolExecutionNotifications: notes.map((text) => ({
+      level: "warning",
+      message: { text: withoutLinks(text) },
+    })),
   };
 }
 
@@ -129,8 +136,8 @@ function sarifResult({ finding, placement }: PlacedFinding, rules: readonly stri
     ruleIndex: rules.indexOf(ruleId),
     level: levels[finding.severity],
     message: {
-      text: `${finding.title}\n\n${note}${finding.body}`,
-      markdown: `**${finding.title}**\n\n${note}${finding.body}`,
+      text: withoutLinks(`${finding.title}\n\n${note}${finding.body}`),
+      markdown: `**${untrustedLine(finding.title)}**\n\n${untrustedBlock(`${note}${finding.body}`, MOST_BYTES)}`,
     },
     locations: [locationOf(finding)],
     ...relatedTo(finding),
@@ -146,6 +153,9 @@ function sarifResult({ finding, placement }: PlacedFinding, rules: readonly stri
     ...fixesOf(finding),
   };
 }
+
+/** Plain text may hold links all the same, as Markdown writes them (SARIF 2.1.0, 3.11.6). */
+const withoutLinks = (text: string) => text.replace(/\](?=\()/g, "] ");
 
 /** SARIF speaks of one version of a file; a removed line has no place in the version at head. */
 function locationOf(place: Omit<Place, "quote">): Location {
@@ -187,7 +197,7 @@ function fixesOf(finding: Finding): Pick<SarifResult, "fixes"> {
   return {
     fixes: [
       {
-        description: { text: finding.title },
+        description: { text: withoutLinks(finding.title) },
         artifactChanges: [
           {
             artifactLocation: { uri: uriOf(finding.path), uriBaseId: "SRCROOT" },

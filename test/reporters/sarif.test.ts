@@ -4,13 +4,14 @@ import { describe, expect, it } from "vitest";
 import type { Finding } from "../../src/finding.ts";
 import { renderSarif, toSarif } from "../../src/reporters/sarif.ts";
 import type { ReviewResult } from "../../src/review/review-result.ts";
+import { liveIn } from "../support/markdown-oracle.ts";
 import { sarifEssentials } from "../support/sarif-essentials.ts";
 import { lookedAtAgain, sampleFinding, samplePlace, sampleResult } from "./sample-result.ts";
 
 interface Run {
   results: {
     level: string;
-    message: { text: string };
+    message: { text: string; markdown: string };
     locations: { physicalLocation: { artifactLocation: { uri: string }; region?: unknown } }[];
     [name: string]: unknown;
   }[];
@@ -133,5 +134,12 @@ describe("the SARIF report", () => {
     );
     expect(text).not.toMatch(/[\u202e\u009b]/);
     expect(JSON.parse(text).runs[0].results[0].message.text).toContain("a\u202eb\u009b");
+  });
+
+  it("hands on nothing of a model's Markdown that does anything where it is shown", () => {
+    const hostile = "[x](https://evil.test) ![x](//evil.test) <img src=x> @octocat fixes #12";
+    const { message } = resultOf({ title: hostile, body: hostile });
+    expect(liveIn(message.markdown)).toEqual([]);
+    expect(message.text).not.toContain("](");
   });
 });

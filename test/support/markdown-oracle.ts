@@ -35,6 +35,10 @@ export function liveIn(markdown: string): string[] {
     ...elementsIn(page, new Set(formatting)),
     ...liveInProse(proseOf(page)),
     ...liveAsSource(markdown),
+    ...(page.replace(/<code[\s\S]*?<\/code>/g, "").match(/<!--/g) ?? []),
+    ...(page.match(/<(?:p|li|h[1-6])>\s*[/.!]\u200b?[a-z]/gi) ?? []).filter(
+      (found) => !found.includes("\u200b"),
+    ),
     ...forged,
   ];
 }
