@@ -1,0 +1,53 @@
+import { TempFolder } from "../support/git-repo.ts";
+import { type ServerProcess, startServerProcess } from "../support/server-process.ts";
+import { deliveryHeaders, privateKey, smallServer, webhookSecret } from "../webhooks/support.ts";
+
+export const webhooks = "/api/github/webhooks";
+export const health = "GET /healthz HTTP/1.1\r\nhost: x\r\n\r\n";
+
+export interface AttackedServer {
+  server: ServerProcess;
+  port: number;
+  /** Resolves to the exit code after SIGTERM. */
+  stop(): Promise<number | null>;
+}
+
+/** A real server process that listens on all addresses, before a GitHub that knows who the App is. */
+export async function startAttackedServer(): Promise<AttackedServer> {
+  const github = await smallServer(() => ({ status: 200, body: { slug: "hunk-bot", name: "Hunkwise" } }));
+  const folder = new TempFolder("web-server");
+  const server = await startServerProcess({
+    ...{ APP_ID: "7", PRIVATE_KEY: privateKey, WEBHOOK_SECRET: webhookSecret },
+    ...{ GHE_HOST: github.host, GHE_PROTOCOL: "http", HUNKWISE_DATA_DIR: folder.path },
+    ...{ HOST: "0.0.0.0", HUNKWISE_METRICS_PORT: "0", HUNKWISE_RECONCILE_MINUTES: "0" },
+  });
+  return {
+    server,
+    port: Number(URL.parse(server.url)?.port),
+    async stop() {
+      const code = await server.stop();
+      await github.close();
+      folder.dispose();
+      return code;
+    },
+  };
+}
+
+let deliveries = 0;
+/** Headers of a ping with a right signature. */
+export const headersOf = (body: string | Buffer) => deliveryHeaders(body, "ping", `web-${++deliveries}`);
+
+/** A request up to its body. */
+export const headOf = (path: string, headers: Record<string, string | number>, method = "POST") =>
+  [
+    `${method} ${path} HTTP/1.1`,
+    ...Object.entries({ host: "x", ...headers }).map((pair) => pair.join(": ")),
+    "",
+    "",
+  ].join("\r\n");
+
+/** A delivery that GitHub might have sent, answered with 200. */
+export function delivery(): string {
+  const body = '{"zen":"Design for failure."}';
+  return headOf(webhooks, { ...headersOf(body), "content-length": body.length }) + body;
+}

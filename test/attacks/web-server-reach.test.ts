@@ -1,0 +1,211 @@
+import { readFileSync } from "node:fs";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { TempFolder } from "../support/git-repo.ts";
+import { runCli } from "../support/run-cli.ts";
+import { privateKey, smallServer } from "../webhooks/support.ts";
+import {
+  type AttackedServer,
+  delivery,
+  headOf,
+  health,
+  startAttackedServer,
+  webhooks,
+} from "./attacked-server.ts";
+import { firstStatus, RawSocket } from "./raw-socket.ts";
+
+let attacked: AttackedServer;
+let port: number;
+beforeAll(async () => {
+  attacked = await startAttackedServer();
+  ({ port } = attacked);
+});
+afterAll(async () => expect(await attacked.stop()).toBe(0));
+
+const stillServes = async () => expect(await firstStatus(port, delivery())).toBe(200);
+
+describe("an address", () => {
+  it.each([
+    ["http://evil.example/healthz", 200],
+    ["//evil.example/healthz", 200],
+    ["/healthz/../healthz", 200],
+    ["/%2e%2e/healthz", 200],
+    [`/x/..${webhooks}`, 405],
+    ["/HEALTHZ", 404],
+    ["/healthz/", 404],
+    [`${webhooks}/`, 404],
+    [webhooks.toUpperCase(), 404],
+    ["/healthz%00", 404],
+    ["/%", 404],
+    ["/..%2f..%2fetc%2fpasswd", 404],
+    ["/../../../etc/passwd", 404],
+    ["/app.json", 404],
+    ["/.env", 404],
+    ["/metrics", 404],
+    ["http://[", 400],
+    ["http://x:99999999/", 400],
+    ["*", 404],
+  ])("%s is answered with %i, as a path of this server and nothing else", async (target, status) => {
+    expect(await firstStatus(port, `GET ${target} HTTP/1.1\r\nhost: x\r\n\r\n`)).toBe(status);
+  });
+
+  it.each(["GET", "HEAD", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "PROPFIND", "MKCOL"])(
+    "of the webhooks takes no %s",
+    async (method) => {
+      const raw = await RawSocket.open(port);
+      await raw.send(headOf(webhooks, { "x-canary": "canary-in-a-header", connection: "close" }, method));
+      const answer = await raw.closed();
+      expect(raw.statuses()).toEqual([405]);
+      expect(answer).not.toContain("canary-in-a-header");
+    },
+  );
+
+  it("is none to be connected to, nor an upgrade", async () => {
+    expect(await firstStatus(port, "CONNECT 127.0.0.1:22 HTTP/1.1\r\nhost: x\r\n\r\n")).toBe(0);
+    const upgrade = { connection: "Upgrade", upgrade: "websocket", "sec-websocket-version": 13 };
+    expect(await firstStatus(port, headOf(webhooks, upgrade, "GET"))).toBe(405);
+  });
+});
+
+describe("a connection", () => {
+  it("has its requests answered in their order, and a body is no request", async () => {
+    const raw = await RawSocket.open(port);
+    const smuggled = headOf("/nowhere", { "content-length": health.length }) + health;
+    await raw.send(health + delivery() + smuggled + headOf(webhooks, {}, "GET") + health);
+    expect(await raw.answered(5)).toEqual([200, 200, 404, 405, 200]);
+    raw.end();
+  });
+
+  it("carries a thousand requests and no more", async () => {
+    const raw = await RawSocket.open(port);
+    await raw.send(health.repeat(1_200));
+    const statuses = await raw.answered(1_200);
+    expect(statuses.slice(0, 1_000).every((status) => status === 200)).toBe(true);
+    expect(statuses.slice(1_000).every((status) => status === 503)).toBe(true);
+    raw.end();
+    await stillServes();
+  });
+
+  it("is refused while five hundred are open, of which each is served all the same", async () => {
+    const open: RawSocket[] = [];
+    for (let n = 0; n < 520; n++) open.push(await RawSocket.open(port));
+    const statuses = await Promise.all(
+      open.map(async (raw) => {
+        await raw.send(health);
+        return (await raw.answered())[0] ?? 0;
+      }),
+    );
+    const served = statuses.filter((status) => status === 200).length;
+    expect(served).toBeGreaterThan(490);
+    expect(served).toBeLessThanOrEqual(500);
+    for (const raw of open) raw.end();
+    let status = 0;
+    while (status === 0) status = await firstStatus(port, health);
+    expect(status).toBe(200);
+  });
+});
+
+describe("what is for others", () => {
+  it("is not there: no set-up page where there is an App, whoever asks and however", async () => {
+    for (const path of [
+      "/probot",
+      "/probot/setup",
+      "/probot?key=x",
+      "/probot/setup?code=a&state=b",
+      "/probot/",
+    ])
+      for (const method of ["GET", "POST", "HEAD"]) {
+        const cookie = { cookie: "hunkwise_setup=b", connection: "close" };
+        const raw = await RawSocket.open(port);
+        await raw.send(headOf(path, method === "POST" ? { ...cookie, "content-length": 0 } : cookie, method));
+        const answer = await raw.closed();
+        expect(raw.statuses()).toEqual([404]);
+        expect(answer).not.toMatch(/set-cookie|<form|manifest|state/i);
+      }
+  });
+
+  it("is there no longer once the App is set up, in the same process, and shows itself in nobody's frame", async () => {
+    const created = {
+      id: 41,
+      pem: privateKey,
+      webhook_secret: "from-github",
+      slug: "hunk-bot",
+      name: "Hunkwise",
+    };
+    const forge = await smallServer(() => ({
+      status: 200,
+      body: { ...created, html_url: `http://${forge.host}/apps/hunk-bot` },
+    }));
+    using data = new TempFolder("set-up");
+    const env = { GHE_HOST: forge.host, GHE_PROTOCOL: "http", HUNKWISE_DATA_DIR: data.path, PORT: "0" };
+    const { ended, seen, stop } = serving({ ...env, HOST: "127.0.0.1", HUNKWISE_RECONCILE_MINUTES: "0" });
+    const page = await seen(/Open (http:\/\/localhost:\d+) /);
+    const shown = await fetch(`${page}/probot`);
+    const policy = shown.headers.get("content-security-policy") ?? "";
+    for (const part of ["default-src 'none'", "frame-ancestors 'none'", "base-uri 'none'"])
+      expect(policy).toContain(part);
+    expect(policy).not.toMatch(/script-src|unsafe-eval|\*/);
+    const kept = ["x-content-type-options", "cache-control"].map((name) => shown.headers.get(name));
+    expect(kept).toEqual(["nosniff", "no-store"]);
+    const cookie = (shown.headers.get("set-cookie") ?? "").split(";")[0] ?? "";
+    const setup = `/probot/setup?code=abc&state=${cookie.split("=")[1]}`;
+    await fetch(page + setup, { headers: { cookie }, redirect: "manual" });
+
+    const address = `http://127.0.0.1:${await seen(/Listening on port (\d+)/)}`;
+    for (const path of ["/probot", setup, "/probot?key=x"]) {
+      const answer = await fetch(address + path, { headers: { cookie } });
+      expect([answer.status, await answer.text(), answer.headers.get("set-cookie")]).toEqual([
+        404,
+        "Not found.\n",
+        null,
+      ]);
+    }
+    expect(forge.asked.filter(({ url }) => url.includes("app-manifests"))).toHaveLength(1);
+    stop();
+    expect((await ended).code).toBe(0);
+    await forge.close();
+  });
+
+  it("is listened for on this machine alone, where it is for its operator", () => {
+    const own = /"metricsPort":(\d+)/.exec(attacked.server.log())?.[1];
+    expect(addressesOf(Number(own))).toEqual(["0100007F"]);
+    // The web server's own port, which `HOST` opened to all.
+    expect(addressesOf(port)).toEqual(["00000000"]);
+  });
+});
+
+/** A server process from its first line on. `seen` resolves to what a pattern's group finds in its log, rejects when it ended. */
+function serving(env: Record<string, string>) {
+  let log = "";
+  let stop = () => {};
+  const watchers = new Set<() => void>();
+  const ended = runCli(["serve"], {
+    env,
+    onStart(child) {
+      stop = () => void child.kill("SIGTERM");
+      child.stderr?.on("data", (chunk: Buffer) => {
+        log += chunk;
+        for (const look of watchers) look();
+      });
+    },
+  });
+  const seen = (sign: RegExp) =>
+    new Promise<string>((resolve, reject) => {
+      const look = () => {
+        const found = sign.exec(log)?.[1];
+        if (found !== undefined) resolve(found);
+      };
+      watchers.add(look);
+      look();
+      ended.then(() => reject(new Error(`It ended: ${log}`)), reject);
+    });
+  return { ended, seen, stop: () => stop() };
+}
+
+/** On which addresses somebody of this machine listens on a port, as Linux writes them. */
+function addressesOf(wanted: number): string[] {
+  const hex = wanted.toString(16).toUpperCase().padStart(4, "0");
+  const sockets = ["/proc/net/tcp", "/proc/net/tcp6"].flatMap((file) =>
+    readFileSync(file, "utf8").split("\n"),
+  );
+  return sockets.flatMap((line) => new RegExp(`^\\s*\\d+: (\\w+):${hex} \\w+:0000 0A`).exec(line)?.[1] ?? []);
+}
