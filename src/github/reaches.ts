@@ -160,7 +160,8 @@ export const lookingReach: Reach = onlyIf(
   ({ method, path }) =>
     method === "GET" &&
     isPlain(path) &&
-    (path === "/installation/repositories" || /^\/(repos\/[\w.-]+\/[\w.-]+|repositories\/\d+)\/./.test(path)),
+    (path === "/installation/repositories" ||
+      /^\/(repos\/[\w.-]+\/[\w.-]+|repositories\/\d+)\/(pulls|issues|commits)(\/|$)/.test(path)),
 );
 
 /** Becoming somebody: the App's name, its installations' tokens and what they may, the credentials of a new App. */
