@@ -61,7 +61,10 @@ async function main(): Promise<number> {
   const guards = (await allGuards()).filter(({ guard, row, file, test }) =>
     [guard, row, file, test].some((text) => text.toLowerCase().includes(words)),
   );
-  if (guards.length === 0) throw new Error(`no guard is about ${JSON.stringify(words)}`);
+  if (guards.length === 0) {
+    console.error(`No guard, row, file or test holds ${JSON.stringify(words)}.`);
+    return 1;
+  }
   const calledOff = new AbortController();
   for (const name of ["SIGINT", "SIGTERM"] as const)
     process.once(name, () => calledOff.abort(new Error(name)));

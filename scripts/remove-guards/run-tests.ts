@@ -39,7 +39,9 @@ const report = z.object({
   ),
 });
 
-const literally = (text: string) => text.replace(/[.*+?^${}()|[\]\\]/g, "\\$&");
+/** Matches the words in a full name, where a title of a group ends with " > ". */
+const literally = (words: string) =>
+  words.replace(/[.*+?^${}()|[\]\\]/g, "\\$&").replaceAll(" ", "(?: > | )");
 
 /** Runs the tests of one file whose full names hold any of the words, and ends them when the time is over. */
 export async function runTests(

@@ -4,7 +4,7 @@ import { type Lang, parse, type SgNode } from "@ast-grep/napi";
 export interface WrittenTest {
   /** Its own title, with the placeholders of `each` in it. */
   title: string;
-  /** The titles of its groups and its own, with blanks between, as `vitest -t` compares them. */
+  /** The titles of its groups and its own, with blanks between, as the reports of vitest join them. */
   fullName: string;
   /** What it says of being run, for itself and its groups: "it.runIf(long)". */
   modifiers: string[];

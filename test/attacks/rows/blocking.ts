@@ -66,27 +66,27 @@ export const blocking: readonly Listed[] = [
     name: "environment-by-tools",
     attack: "The model reads the environment, the process table and home folders with its tools",
     expected: "Refused, and nothing of it is said anywhere",
-    provenBy: [here("obedient-model")],
+    provenBy: [here("obedient-model"), here("reading")],
   },
   {
     name: "symlinks",
     attack:
       "Links in the tree to files and folders outside, chains of them, and files that are swapped for one while they are read",
     expected: "Refused",
-    provenBy: [here("obedient-model"), here("files")],
+    provenBy: [here("obedient-model"), here("reading"), here("files")],
   },
   {
     name: "path-tricks",
     attack:
       "Paths with .., from the root, percent-encoded, with NUL or backslashes, into .git in every spelling",
     expected: "Refused",
-    provenBy: [here("obedient-model")],
+    provenBy: [here("obedient-model"), here("reading")],
   },
   {
     name: "argv-injection",
     attack: "Patterns, paths and refs that read as options of git or ripgrep",
     expected: "They are data: no program is started and no file written",
-    provenBy: [here("obedient-model"), here("git")],
+    provenBy: [here("obedient-model"), here("reading"), here("git")],
   },
   {
     name: "foreign-protocols",

@@ -54,6 +54,7 @@ export const next: readonly Listed[] = [
         "by locking the conversation is told with what opens it, and the check run holds everything",
       ),
       at("jobs/review-pull", "about a pull request that is gone is given up at once, and the log says so"),
+      at("e2e/permissions", "(%s) while its pull request is read ends the review, once"),
       at("jobs/purge", "nothing of it is left: neither jobs nor spending, notes nor mirrors"),
     ],
   },
@@ -206,6 +207,7 @@ export const next: readonly Listed[] = [
       "Unknown tools, wrong arguments, one call fifty times, a thousand at once, no end, places that do not exist",
     expected: "Answers that say so, a limit that stops it, and findings without a place in the summary",
     provenBy: [
+      here("reading"),
       at("agent/run-agent", "beyond the sixty-fourth are answered without being executed"),
       at(
         "agent/run-agent",

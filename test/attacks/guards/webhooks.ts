@@ -1,0 +1,113 @@
+import type { Guard } from "../guard.ts";
+
+const attacks = "test/attacks/webhooks.test.ts";
+
+export const guards: readonly Guard[] = [
+  {
+    guard: "a webhook counts only with the right signature over its bytes",
+    row: "forged-signature",
+    file: "src/webhooks/receive.ts",
+    from: "if (!(await probot.webhooks.verify(text, signature))) throw",
+    to: "if (!(await probot.webhooks.verify(text, signature)) && text === signature) throw",
+    test: attacks,
+    title: "forged-signature: every example with a bad signature is refused, not parsed, and starts nothing",
+  },
+  {
+    guard: "nothing is parsed before its signature was checked",
+    row: "forged-signature",
+    file: "src/webhooks/receive.ts",
+    from: 'if (text === "") throw new Refusal(400, "The body is empty.");',
+    to: 'if (text === "") throw new Refusal(400, "The body is empty.");\n    JSON.parse(text);',
+    test: attacks,
+    title: "forged-signature: every example with a bad signature is refused, not parsed, and starts nothing",
+  },
+  {
+    guard: "a header that is no signature of SHA-256 is not compared with one",
+    row: "forged-signature",
+    file: "src/webhooks/receive.ts",
+    from: "/^sha256=[0-9a-f]{64}$/.test(signature)",
+    to: "signature !== null",
+    test: "test/webhooks/server.test.ts",
+    title: "with an empty signature is answered with 401 and stores nothing",
+  },
+  {
+    guard: "a server does not start without a webhook secret",
+    row: "secret-unset",
+    file: "src/config/env.ts",
+    from: "if (!webhookSecret) {",
+    to: "if (webhookSecret === null) {",
+    test: "test/config/env.test.ts",
+    title: "what is wrong is said in one line with its remedy: no webhook secret with a key alone",
+  },
+  {
+    guard: "the secret that Probot falls back to is none",
+    row: "secret-unset",
+    file: "src/config/env.ts",
+    from: 'if (webhookSecret === "development") {',
+    to: 'if (webhookSecret === "Development") {',
+    test: "test/config/env.test.ts",
+    title: "what is wrong is said in one line with its remedy: a guessable one",
+  },
+  {
+    guard: "a delivery that was stored starts nothing again",
+    row: "replayed-delivery",
+    file: "src/queue/sql-queue.ts",
+    from: "if (added.changes === 0) return false;",
+    to: "",
+    test: attacks,
+    title:
+      "replayed-delivery: one that comes fifty times at once, and fifty times after a restart, starts one job",
+  },
+  {
+    guard: "events about one pull request wait as one job",
+    row: "one-review-a-head",
+    file: "src/queue/sql-queue.ts",
+    from: "const waiting = job.coalesce ? await waitingOf(run, serialKey) : undefined;",
+    to: "const waiting = job.coalesce && job.priority > 99 ? await waitingOf(run, serialKey) : undefined;",
+    test: "test/queue/sqlite.test.ts",
+    title: "lets one run and one wait, however many arrive",
+  },
+  {
+    guard: "a head that was reviewed is not reviewed again",
+    row: "one-review-a-head",
+    file: "src/jobs/review-pull.ts",
+    from: "if (check.reviewed || isPublished)",
+    to: "if (isPublished)",
+    test: "test/jobs/review-pull.test.ts",
+    title:
+      "about a head that was reviewed has it reviewed no second time where check runs are not permitted either",
+  },
+  {
+    guard: "a webhook is answered when its job is stored, not when it is done",
+    row: "slow-handler",
+    file: "src/webhooks/inbox.ts",
+    from: "if (isNew) onAccepted();",
+    to: [
+      "if (isNew) onAccepted();",
+      "const open = async () => (await queue.stats()).jobs;",
+      "while ((await open()).active + (await open()).waiting > 0)",
+      "  await new Promise((done) => setTimeout(done, 50));",
+    ].join("\n"),
+    test: "test/attacks/deliveries.test.ts",
+    title: "slow-handler: every event is answered while the model thinks",
+  },
+  {
+    guard: "a review is of the head that GitHub shows, not of the one that an event names",
+    row: "out-of-order",
+    file: "src/jobs/review-pull.ts",
+    from: "const pull = await api.pull();",
+    to: "const shown = await api.pull();\n  const pull = { ...shown, headSha: task.headSha ?? shown.headSha };",
+    test: "test/jobs/review-pull.test.ts",
+    title: "about a head that is none any more is about the newest",
+  },
+  {
+    guard: "an event that nobody handles is answered",
+    row: "unknown-events",
+    file: "src/webhooks/receive.ts",
+    from: "if (!handledEvent(name, payload)) {",
+    to: 'if (name === "ping") {',
+    test: attacks,
+    title:
+      "unknown-events: events, actions and holes that nobody has seen yet are answered with 2xx and start nothing",
+  },
+];
