@@ -13,6 +13,9 @@ export function ripgrepArguments(query: SearchQuery, path: string | undefined): 
     "--no-follow",
     // What is larger is read by nobody; a line of 100 MB would be in memory twice.
     "--max-filesize=20M",
+    // A pattern of a few characters may unfold into a hundred megabytes, ripgrep's own limit, and take half a minute.
+    "--regex-size-limit=10M",
+    "--dfa-size-limit=30M",
     "--no-require-git",
     // Bytes as they are: a byte order mark must not make ripgrep transcode or shift the first line.
     "--encoding=none",
