@@ -27,7 +27,7 @@ const pure = [
   "test/tools/{definitions,diff-source,likely-definition,reporting,same-problems}.test.ts",
   "test/tools/report-{resolution,verdict}.test.ts",
   "test/reporters/!(publish-over-http*).test.ts",
-  "test/attacks/{moved-head,rows}.test.ts",
+  "test/attacks/{moved-head,rows,try-guard}.test.ts",
 ];
 
 /** Take a minute each, some in few lines; vitest takes the largest file for the longest where it remembers no earlier run. */

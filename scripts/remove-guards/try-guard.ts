@@ -61,7 +61,8 @@ export async function tryGuard(guard: Guard, root: string, signal: AbortSignal):
   }
 }
 
-function judge(guard: Guard, run: FileRun): [Verdict, string] {
+/** What the run of its test says of a guard that is gone, and why. */
+export function judge(guard: Guard, run: FileRun): [Verdict, string] {
   if (run.isOutOfTime) return ["endless", "did not end by itself"];
   const [test] = namedBy(guard, run);
   if (!test || test.status === "skipped") return ["CRASHED", firstLine(run.trouble)];

@@ -7,7 +7,7 @@ import type { Guard } from "./guard.ts";
 export async function allGuards(): Promise<Guard[]> {
   const files = globSync(join(import.meta.dirname, "guards/*.ts")).toSorted();
   const lists = files.map(async (file) => {
-    const { guards }: { guards?: readonly Guard[] } = await import(`./guards/${basename(file)}`);
+    const { guards }: { guards?: readonly Guard[] } = await import(`./guards/${basename(file, ".ts")}.ts`);
     if (!guards) throw new Error(`${file} exports no guards`);
     return guards;
   });
