@@ -9,6 +9,8 @@ const url = /(?:[a-z][a-z0-9+.-]{0,30}:\/\/|www\.)[^\s`<>|\\]*[^\s`<>|\\.,;:!?()
 /** GitHub takes what stands between two of them for mathematics, which can hide text and cover it. */
 const dollars = /\$+(?:[\w.,]*\w)?/y;
 
+const letters = /[a-z0-9]+/iy;
+
 /** So many hexadecimal digits may name a commit: as few make a link to it, and no name has more. */
 const commitDigits = { least: 7, most: 64 };
 
@@ -50,15 +52,21 @@ interface Piece {
 }
 
 function next(scan: Scan): Piece {
-  const { text, at, tail } = scan;
+  const { text, at } = scan;
   const sign = String.fromCodePoint(text.codePointAt(at) ?? 0);
   if (sign === "`") return codeOrTicks(scan);
   if (sign === "\\") return backslash(scan);
   if (sign === "$") return asCode(scan, matchAt(dollars, scan));
-  const startsWord = /[a-z0-9]/i.test(sign) && !/[a-z0-9]/i.test(tail.at(-1) ?? "");
-  const reference = startsWord ? asCode(scan, matchAt(url, scan) || commitAt(scan)) : undefined;
-  if (reference && reference.consumed > 0) return reference;
+  const word = /[a-z0-9]/i.test(sign) ? matchAt(letters, scan) : "";
+  if (word !== "") return wordOrReference(scan, word);
   return { written: plain(scan, sign, seenAt(text, at + sign.length)), consumed: sign.length };
+}
+
+/** A word is the same to all, but for what begins an address and for what is the name of a commit. */
+function wordOrReference(scan: Scan, word: string): Piece {
+  const startsHere = !/[a-z0-9]/i.test(scan.tail.at(-1) ?? "");
+  const reference = startsHere ? matchAt(url, scan) || commitIn(word) : "";
+  return reference === "" ? { written: word, consumed: word.length } : asCode(scan, reference);
 }
 
 /** Empty where there is none. */
@@ -68,12 +76,9 @@ function matchAt(pattern: RegExp, { text, at }: Scan): string {
 }
 
 /** A word that may be the name of a commit: empty where it is none. */
-function commitAt({ text, at }: Scan): string {
-  let end = at;
-  while (/[0-9a-f]/i.test(text[end] ?? "")) end++;
-  const isWhole = !/[a-z0-9]/i.test(text[end] ?? "");
-  const isCommit = isWhole && end - at >= commitDigits.least && end - at <= commitDigits.most;
-  return isCommit ? text.slice(at, end) : "";
+function commitIn(word: string): string {
+  const isCommit = word.length >= commitDigits.least && word.length <= commitDigits.most;
+  return isCommit && /^[0-9a-f]*$/i.test(word) ? word : "";
 }
 
 /** The character that will stand there when the text is written: escapes may go. */
