@@ -55,7 +55,7 @@ const longestCloseMs = 5_000;
  * What strangers may hold at a time, whose signature is looked at last. GitHub sends a dozen headers of some hundred bytes, and a
  * proxy adds as many; it opens a few connections.
  */
-const most = { headerBytes: 16_384, headers: 100, connections: 500, requestsAConnection: 1_000 };
+const most = { headerBytes: 16_384, connections: 500, requestsAConnection: 1_000 };
 
 /** Serves `handler`. @throws AppError `config_invalid` when the address cannot be had. */
 export async function listen(handler: Handler, options: ListenOptions): Promise<RunningServer> {
@@ -70,7 +70,6 @@ export async function listen(handler: Handler, options: ListenOptions): Promise<
     },
     (request, response) => void respond(handler, request, response, options.log),
   );
-  server.maxHeadersCount = most.headers;
   server.maxConnections = most.connections;
   server.maxRequestsPerSocket = most.requestsAConnection;
   const port = await bind(server, options);

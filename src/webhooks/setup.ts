@@ -131,8 +131,8 @@ async function convert(env: Env, code: string): Promise<StoredApp | { problem: s
 }
 
 function formPage(env: Env, home: string, query: URLSearchParams, state: string): Answer {
-  const given = query.get("address")?.trim().replace(/\/+$/, "") ?? "";
-  const address = /^https?:\/\/[\w.:-]+$/.test(given) ? given : home;
+  const [, given] = /^\s*(https?:\/\/[\w.:-]+)\/*\s*$/.exec(query.get("address") ?? "") ?? [];
+  const address = given ?? home;
   const webhook = env.webhookProxyUrl ?? `${address}${env.webhookPath}`;
   const addresses = { home: address, webhook, redirect: `${home}/probot/setup` };
   const unreachable = isLoopbackName(URL.parse(webhook)?.host ?? "");

@@ -1,0 +1,48 @@
+import type { IncomingMessage } from "node:http";
+import { PassThrough } from "node:stream";
+import { describe, expect, it } from "vitest";
+import { createBodyReader } from "../../src/webhooks/read-body.ts";
+
+const megabyte = 1024 * 1024;
+
+/** A request whose body has so many bytes by now, and no end. */
+function begun(bytes: number): PassThrough & IncomingMessage {
+  const request = Object.assign(new PassThrough(), { headers: {} }) as unknown as PassThrough &
+    IncomingMessage;
+  request.write(Buffer.alloc(bytes));
+  return request;
+}
+const untilRead = () => new Promise((resolve) => setImmediate(resolve));
+
+describe("bodies that are under way", () => {
+  it("hold a hundred megabytes at most, beside the beginning of each, which is let through", async () => {
+    const read = createBodyReader();
+    const held = Array.from({ length: 4 }, () => begun(25 * megabyte));
+    const reading = held.map((request) => read(request));
+    await untilRead();
+    await expect(read(begun(2 * megabyte))).rejects.toMatchObject({ answer: { status: 503 } });
+
+    const small = begun(200 * 1024);
+    const smallRead = read(small);
+    small.end();
+    expect(await smallRead).toHaveLength(200 * 1024);
+    for (const request of held) request.end();
+    expect((await Promise.all(reading)).map(({ length }) => length)).toEqual(Array(4).fill(25 * megabyte));
+  });
+
+  it("let go of what they hold, however they end", async () => {
+    const read = createBodyReader();
+    const cut = Array.from({ length: 4 }, () => begun(25 * megabyte));
+    const cutOff = cut.map((request) => read(request));
+    await untilRead();
+    for (const request of cut) request.destroy(new Error("the connection was closed"));
+    const ends = await Promise.allSettled(cutOff);
+    expect(ends.map(({ status }) => status)).toEqual(Array(4).fill("rejected"));
+    await expect(read(begun(26 * megabyte))).rejects.toMatchObject({ answer: { status: 413 } });
+
+    const next = begun(24 * megabyte);
+    const nextRead = read(next);
+    next.end();
+    expect(await nextRead).toHaveLength(24 * megabyte);
+  });
+});
