@@ -5,6 +5,9 @@ import { describeIssue, unknownKeys } from "./describe-issue.ts";
 
 type Path = readonly PropertyKey[];
 
+/** Faults of one kind whose lines are looked up, each of which takes a look through the file. */
+const mostTold = 20;
+
 /** A kind of configuration file. */
 export interface ConfigKind<Config> {
   schema: z.ZodType<Config>;
@@ -35,7 +38,7 @@ export function checkSchema<Config>(
   const { success, data, error } = schema.safeParse(value);
   if (success) return { config: data, problems: [] };
   const parts = { value, document, lines, schema };
-  const problems = error.issues.flatMap((issue) => problemsOf(issue, parts));
+  const problems = error.issues.slice(0, mostTold).flatMap((issue) => problemsOf(issue, parts));
   const config = schema.safeParse(without(value, error.issues)).data ?? fallback;
   return { config, problems };
 }
@@ -52,7 +55,7 @@ function problemsOf(
   { value, document, lines, schema }: CheckedParts,
 ): ConfigProblem[] {
   const unknown = unknownKeys(issue);
-  const paths = unknown ? unknown.map((key) => [...issue.path, key]) : [issue.path];
+  const paths = unknown ? unknown.slice(0, mostTold).map((key) => [...issue.path, key]) : [issue.path];
   return paths.map((path) => ({
     line: lineOf(path, document, lines),
     key: dotted(path),

@@ -20,10 +20,7 @@ export function findLostPlace(
   const keys = pairs.flatMap(({ pair: { key } }) =>
     isScalar(key) && key.range ? [{ start: key.range[0], end: key.range[1] }] : [],
   );
-  // A key that stands twice is an error as well, but none of its pairs is lost.
-  const faults = errors
-    .filter(({ code }) => code !== "DUPLICATE_KEY")
-    .map(({ pos: [start, end] }) => ({ start, end }));
+  const faults = errors.map(({ pos: [start, end] }) => ({ start, end }));
   const damaged = places.filter((place) => !isWhole(place, keys, faults, text)).map(({ start }) => start);
   const lost = [...damaged, ...unreadMentions(text, keys, faults, places)];
   return lost.length > 0 ? Math.min(...lost) : undefined;

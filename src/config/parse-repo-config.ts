@@ -79,7 +79,7 @@ interface Parsed {
 
 function parseText<Config extends WithPaths>(text: string, kind: ConfigKind<Config>): ParsedConfig<Config> {
   const lines = new LineCounter();
-  const options = { lineCounter: lines, prettyErrors: false, logLevel: "silent" } as const;
+  const options = { lineCounter: lines, prettyErrors: false, logLevel: "silent", uniqueKeys: false } as const;
   const several = parseAllDocuments(text, options);
   const documents: Document[] = several.length > 0 ? [...several] : [parseDocument(text, options)];
   const errors = documents.flatMap((document) => document.errors);
@@ -116,6 +116,7 @@ function readSettings<Config>(
 ): CheckedSettings<Config> {
   const broken = [
     ...errors.map(({ pos, message }) => problemAt(pos[0], lines, null, oneLine(message))),
+    ...walk.repeatedKeys.map((key) => problemAt(startOf(key), lines, null, "Map keys must be unique")),
     ...walk.strayAliases.map(({ alias, path }) =>
       problemAt(
         startOf(alias),
@@ -151,7 +152,7 @@ function findLoss(
 ): Unreadable | undefined {
   const lineAt = (offset: number) => lines.linePos(offset).line;
   const lost = findLostPlace(text, errors, walk, places);
-  const fault = errors.find(({ code }) => code !== "DUPLICATE_KEY");
+  const [fault] = errors;
   if (lost !== undefined && fault) return unreadable.brokenAt(lineAt(lost), oneLine(fault.message));
   const misread = lost ?? (/private/i.test(text) ? findMisread(documents, walk)[0] : undefined);
   if (misread !== undefined) return unreadable.misreadAt(lineAt(misread));

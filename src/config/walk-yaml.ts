@@ -10,6 +10,7 @@ import {
   isSeq,
   type Node,
   type Pair,
+  type Scalar,
 } from "yaml";
 
 export type Path = readonly (string | number)[];
@@ -30,11 +31,13 @@ export interface YamlWalk {
   /** What each alias stands for. Absent: for nothing, like `*.pem` without quotes. */
   targets: Map<Alias, Node>;
   strayAliases: { alias: Alias; path: Path }[];
+  /** Keys that their map has already. The parser's own search for them takes the square of a map's size. */
+  repeatedKeys: Scalar[];
 }
 
 /** Visits every node of a file, keys included; unlike `toJS` it loses no pair and follows no alias. */
 export function walkYaml(documents: readonly Document[]): YamlWalk {
-  const walk: YamlWalk = { pairs: [], targets: new Map(), strayAliases: [] };
+  const walk: YamlWalk = { pairs: [], targets: new Map(), strayAliases: [], repeatedKeys: [] };
   for (const [document, { contents }] of documents.entries()) {
     visit(contents, [], { walk, document, anchors: new Map() });
   }
@@ -60,9 +63,22 @@ function visit(node: unknown, path: Path, context: Visit): void {
   else if (isAlias(node)) visitAlias(node, path, context);
   else if (isNode(node)) {
     if ("anchor" in node && node.anchor) context.anchors.set(node.anchor, node);
-    if (isMap(node)) for (const pair of node.items) visitPair(pair, path, context);
+    if (isMap(node)) {
+      context.walk.repeatedKeys.push(...repeatedIn(node.items));
+      for (const pair of node.items) visitPair(pair, path, context);
+    }
     if (isSeq(node)) for (const [index, item] of node.items.entries()) visit(item, [...path, index], context);
   }
+}
+
+function repeatedIn(pairs: readonly Pair[]): Scalar[] {
+  const known = new Set<unknown>();
+  return pairs.flatMap(({ key }) => {
+    if (!isScalar(key)) return [];
+    const isRepeated = known.has(key.value);
+    known.add(key.value);
+    return isRepeated ? [key] : [];
+  });
 }
 
 function visitAlias(alias: Alias, path: Path, { walk, anchors }: Visit): void {
