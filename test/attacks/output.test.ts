@@ -30,6 +30,7 @@ const markup: [string, string][] = [
   ["a formula", "$\\phantom{x}$, $`\\color{white}{x}`$ and\n$$\nx\n$$\n```math\nx\n```"],
   ["a button", "```suggestion\nevil()\n```\n````Suggestion \nx\n````"],
   ["an end of the fence", "```\n```\n![x](//evil.test)\n```\n~~~\n```\n<img src=x>\n~~~"],
+  ["a fence within a fence", "~~~\n```\n<img src=x>\n~~~\n\n````\n```\n![x](//evil.test)\n````"],
   ["text in tags, joiners and variations", "a\u{e0041}\u{e0042}\u200d\u200c\ufe01\u{e0100}\u2060\u3164b"],
   ["text in another direction", "a\u202eb\u2066c\u200f `d\u202ee`"],
 ];

@@ -9,6 +9,7 @@ import { mostBodyBytes } from "../../src/reporters/public-text.ts";
 import { byPlace, listed, type Routed, type Settled } from "../../src/reporters/publication.ts";
 import { renderComment, renderFinding, type Spot } from "../../src/reporters/render-comment.ts";
 import { renderSummaryComment } from "../../src/reporters/render-summary.ts";
+import { untrustedBlock } from "../../src/reporters/render-untrusted.ts";
 import {
   noAccount,
   sampleDropped,
@@ -115,6 +116,26 @@ describe("the body of a comment", () => {
       }),
       { numRuns: long ? 200 : 15 },
     );
+  });
+
+  it.each([
+    ["emoji", "👩‍👩‍👧 😀é "],
+    ["code blocks", "```ts\nconst a = 1;\n```\n````\n```\n````\n"],
+    ["code spans and brackets", "`a` [b](c) ``d`` "],
+    ["what becomes longer", "@octocat \u202e#1 "],
+  ])("is whole at every size near a limit: %s", (_what, unit) => {
+    const all = sampleFinding({ title: unit, body: unit.repeat(1_500), suggestion: null });
+    for (let size = 3_000; size < 3_100; size += 9) {
+      const body = renderFinding(all, { kind: "line" }, base, size);
+      expect(Buffer.byteLength(body)).toBeLessThanOrEqual(size);
+      expect(body.isWellFormed()).toBe(true);
+      if (size === 3_045) expectWhole(body, 1);
+    }
+    for (const size of [65_536, 65_599]) {
+      const body = untrustedBlock(unit.repeat(9_000), size);
+      expect(Buffer.byteLength(body)).toBeLessThanOrEqual(size);
+      expect(Buffer.byteLength(body)).toBeGreaterThan(size * 0.8);
+    }
   });
 
   it("has room for its text beside the link of a path that takes thousands of characters to be written", () => {

@@ -72,6 +72,7 @@ describe("text of a model", () => {
     ["a link", "[docs](https://evil.test/?d=1).", "\\[docs](`https://evil.test/?d=1`)."],
     ["an image", "![x](https://evil.test/p.png)", "!\\[x](`https://evil.test/p.png`)"],
     ["a bare address", "See www.evil.test, or https://x.test.", "See `www.evil.test`, or `https://x.test`."],
+    ["the beginning of an address", "http://_ www._", "http:/\u200b/_ www\u200b._"],
     ["HTML", "<img src=x> a < b", "\\<img src=x> a \\< b"],
     ["a comment", "a <!-- hidden --> b", "a \\<!-- hidden --> b"],
     [
