@@ -64,7 +64,7 @@ describe("a rule that somebody wants to be remembered", () => {
 
   it("is shown in a patch where it does nothing", async () => {
     on.mayWriteContents = false;
-    await on.command({ name: "remember", rule });
+    await on.command({ name: "remember", rule: hostile.replace("\n", " ") });
     expectInert();
   });
 });
