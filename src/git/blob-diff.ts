@@ -29,6 +29,8 @@ export interface Sides {
   to?: string | undefined;
 }
 
+type Both = Record<keyof Sides, string>;
+
 /** git diffs a submodule as a file of one line. */
 export function submoduleHunk({ from, to }: Sides): Buffer {
   const line = (sign: string, oid: string | undefined) => (oid ? `${sign}Subproject commit ${oid}\n` : "");
@@ -36,18 +38,19 @@ export function submoduleHunk({ from, to }: Sides): Buffer {
 }
 
 /** The hunks between two blobs, without a header. Empty when the blobs are equal or binary. Rejects with `too_large`. */
-export async function blobHunks(place: CheckoutPlace, sides: Sides, contextLines: number): Promise<Buffer> {
-  const { from, to } = sides;
-  if ([from, to].some((oid) => oid !== undefined && !isObjectName(oid))) {
+export async function blobHunks(
+  place: CheckoutPlace,
+  { from, to }: Both,
+  contextLines: number,
+): Promise<Buffer> {
+  if (![from, to].every(isObjectName)) {
     throw new AppError("revision_unknown", "A blob is named by its full object name");
   }
-  const command = { git: place, gitDir: place.gitDir, what: "diff of two blobs", maxBytes: MAX_HUNKS_BYTES };
-  if (from === undefined || to === undefined) {
-    const { stdout } = await runGit({ ...command, args: ["cat-file", "blob", from ?? to ?? ""] });
-    return wholeFileHunk(stdout, from === undefined ? "+" : "-");
-  }
   const { stdout } = await runGit({
-    ...command,
+    git: place,
+    gitDir: place.gitDir,
+    what: "diff of two blobs",
+    maxBytes: MAX_HUNKS_BYTES,
     args: ["diff", `-U${contextLines}`, ...diffOptions, from, to, "--"],
   });
   const start = stdout.indexOf("\n@@ ");
@@ -55,7 +58,7 @@ export async function blobHunks(place: CheckoutPlace, sides: Sides, contextLines
 }
 
 /** The hunk of a file that comes or goes as a whole. Made of bytes: as texts, many short lines take many times the room. */
-function wholeFileHunk(content: Buffer, sign: "+" | "-"): Buffer {
+export function wholeFileHunk(content: Buffer, sign: "+" | "-"): Buffer {
   if (content.length === 0) return content;
   const isEnded = content.at(-1) === NEWLINE;
   let lines = isEnded ? 0 : 1;

@@ -6,14 +6,14 @@ import { streamGit } from "./run-git.ts";
 export interface ChangeSink {
   /** All raw records and all numstat records, as `-z` prints them. Comes once, before any patch; empty without a change. */
   listing(bytes: Buffer): void;
-  /** The patches of all files at `PATCH_CONTEXT`, in the pieces in which git prints them. */
-  patch(chunk: Buffer): void;
+  /** The patches of all files at `PATCH_CONTEXT`, in the pieces in which git prints them. "stop" ends git at once. */
+  patch(chunk: Buffer): "stop" | undefined;
 }
 
 /** Unchanged lines around each change, as GitHub shows it. */
 export const PATCH_CONTEXT = 3;
-/** A listing of this size has about half a million changes; what is larger is an attack. */
-const MAX_LISTING_BYTES = 128 * 1024 * 1024;
+/** A listing of this size has about a hundred thousand changes; what is larger is an attack. */
+const MAX_LISTING_BYTES = 32 * 1024 * 1024;
 
 /**
  * Compares merge base and head once for everything: what changed, how much, and the patches. To find renames and to count
@@ -36,10 +36,7 @@ export async function streamChange(
       maxBytes: Number.POSITIVE_INFINITY,
       signal,
     },
-    (chunk) => {
-      splitter.push(chunk);
-      return undefined;
-    },
+    (chunk) => splitter.push(chunk),
   );
   splitter.end();
 }
@@ -58,20 +55,17 @@ export class ChangeSplitter {
     this.#sink = sink;
   }
 
-  push(chunk: Buffer): void {
-    if (this.#isListed) {
-      this.#sink.patch(chunk);
-      return;
-    }
+  push(chunk: Buffer): "stop" | undefined {
+    if (this.#isListed) return this.#sink.patch(chunk);
     const isCut = chunk[0] === 0 && this.#pieces.at(-1)?.at(-1) === 0;
     const end = isCut ? 0 : chunk.indexOf(SEPARATOR) + 1;
     if (!isCut && end === 0) {
       this.#keep(chunk);
-      return;
+      return undefined;
     }
     this.#keep(chunk.subarray(0, end));
     this.end();
-    if (end + 1 < chunk.length) this.#sink.patch(chunk.subarray(end + 1));
+    return end + 1 < chunk.length ? this.#sink.patch(chunk.subarray(end + 1)) : undefined;
   }
 
   /** Without a change there is neither a listing nor a separator. */

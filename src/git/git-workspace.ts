@@ -50,7 +50,7 @@ class GitWorkspace implements Workspace, AsyncDisposable {
     this.shas = place.shas;
     this.#place = place;
     this.#blobs = new CatFile(place, place.gitDir, MAX_BLOB_BYTES);
-    this.#patches = new Patches(place);
+    this.#patches = new Patches(place, (oid) => this.#blobs.read(oid));
   }
 
   changes(): Promise<readonly Change[]> {

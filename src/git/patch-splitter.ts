@@ -1,10 +1,12 @@
 import { AppError } from "../errors.ts";
 
-/** One `diff --git` section. `bodyBytes` are the hunks; their bytes come through `onBody` while the section is open. */
+/** What a stream of patches is told to, section by section. No bytes given to it outlive the call. */
 export interface PatchSink {
   /** A section begins; `header` are its bytes up to the first hunk. */
   header(header: Buffer): void;
-  /** Bytes of the hunks of the section that was begun last. */
+  /** A hunk of this section begins, with its `@@` line. */
+  hunk(line: Buffer): void;
+  /** Further bytes of this hunk. */
   body(bytes: Buffer): void;
 }
 
@@ -101,7 +103,7 @@ export class PatchSplitter {
       this.#flushHeader();
       this.#inBody = true;
       this.#openHunk(line);
-      this.#sink.body(line);
+      this.#sink.hunk(line);
       return;
     }
     if (line.subarray(0, sectionStart.length).equals(sectionStart)) {

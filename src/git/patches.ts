@@ -1,37 +1,39 @@
 import { Lru } from "../diff/lru.ts";
 import { AppError } from "../errors.ts";
-import { blobHunks, type Sides, submoduleHunk } from "./blob-diff.ts";
+import { blobHunks, type Sides, submoduleHunk, wholeFileHunk } from "./blob-diff.ts";
 import { PATCH_CONTEXT, streamChange } from "./change-stream.ts";
 import type { CheckoutPlace } from "./checkout-place.ts";
 import { decodeText } from "./decode.ts";
 import { parseChanges } from "./parse-changes.ts";
 import { decodeHeader } from "./patch-header.ts";
-import { type PatchSink, PatchSplitter } from "./patch-splitter.ts";
+import { defaultPatchLimits, type PatchLimits, type Section, SectionCollector } from "./patch-sections.ts";
+import { PatchSplitter } from "./patch-splitter.ts";
 import type { Change } from "./workspace.ts";
 
-/** How many bytes of hunks are kept from the one pass over the whole patch. */
-const KEPT_BYTES = 32 * 1024 * 1024;
 const SUBMODULE_MODE = "160000";
-
-interface Section {
-  header: Buffer;
-  /** Null when it did not fit. */
-  body: Buffer | null;
-}
+/** Hunks at other widths, of files that were asked for last. */
+const KEPT_BYTES = 32 * 1024 * 1024;
 
 /** The change's patches. One git process prints all of them; other widths of context come file by file. */
 export class Patches {
   readonly #place: CheckoutPlace;
-  readonly #keptBytes: number;
+  readonly #limits: PatchLimits;
+  readonly #readBlob: (oid: string) => Promise<Buffer>;
   readonly #bodies: Lru<Buffer>;
   readonly #disposed = new AbortController();
   #changes: Promise<readonly Change[]> | undefined;
-  #sections: Promise<Map<string, Section[]>> | undefined;
+  #sections: Promise<Map<string, Section[] | "unread">> | undefined;
 
-  constructor(place: CheckoutPlace, keptBytes = KEPT_BYTES) {
+  /** @param readBlob gives a whole blob, more quickly than a git of its own would */
+  constructor(
+    place: CheckoutPlace,
+    readBlob: (oid: string) => Promise<Buffer>,
+    limits: Partial<PatchLimits> = {},
+  ) {
     this.#place = place;
-    this.#keptBytes = keptBytes;
-    this.#bodies = new Lru(keptBytes);
+    this.#readBlob = readBlob;
+    this.#limits = { ...defaultPatchLimits, ...limits };
+    this.#bodies = new Lru(Math.min(KEPT_BYTES, this.#limits.readBytes));
   }
 
   /** What changed, in git's order. There before the patches are. */
@@ -40,9 +42,17 @@ export class Patches {
     return this.#changes as Promise<readonly Change[]>;
   }
 
-  /** The file's patch as git prints it. A change of type has two sections: the old file goes, the new one comes. */
+  /**
+   * The file's patch as git prints it. A change of type has two sections: the old file goes, the new one comes. Rejects with
+   * `too_large` for a file behind those that could be read.
+   */
   async patch(change: Change, contextLines: number): Promise<string> {
     const sections = (await this.#allSections()).get(change.path);
+    if (sections === "unread")
+      throw new AppError(
+        "too_large",
+        `The change is so large that the patch of '${change.path}' was not read`,
+      );
     if (!sections) throw new AppError("git_failed", `There is no patch of '${change.path}'`);
     let patch = "";
     for (const section of sections) {
@@ -56,22 +66,29 @@ export class Patches {
     const sides = sidesOf(change, section);
     // Where a whole file comes or goes there are no unchanged lines to show, and a submodule has one line.
     const sameWidth = contextLines === PATCH_CONTEXT || !sides.from || !sides.to || sides.submodule;
-    if (sameWidth && section.body !== null) return section.body;
     // A section that printed no hunks has none at any width: binary, mode alone, a pure rename.
-    if (section.body?.length === 0) return section.body;
+    if (!section.hasHunks) return Buffer.alloc(0);
+    const printed = sameWidth ? section.hunks() : undefined;
+    if (printed !== undefined) return printed;
     if (sides.submodule) return submoduleHunk(sides);
     const width = sameWidth ? PATCH_CONTEXT : contextLines;
     const key = `${sides.from} ${sides.to} ${width}`;
     const known = this.#bodies.get(key);
     if (known) return known;
-    const body = await blobHunks(this.#place, sides, width);
+    const body = await this.#hunksOf(sides, width);
     this.#bodies.set(key, body, body.length);
     return body;
   }
 
-  #allSections(): Promise<Map<string, Section[]>> {
+  async #hunksOf({ from, to }: Sides, width: number): Promise<Buffer> {
+    if (from && to) return await blobHunks(this.#place, { from, to }, width);
+    const content = await this.#readBlob(from ?? to ?? "");
+    return wholeFileHunk(content, from ? "-" : "+");
+  }
+
+  #allSections(): Promise<Map<string, Section[] | "unread">> {
     if (this.#sections === undefined) this.#start();
-    return this.#sections as Promise<Map<string, Section[]>>;
+    return this.#sections as Promise<Map<string, Section[] | "unread">>;
   }
 
   /** Reads everything in one go. What fails is forgotten: what timed out may be asked for again. */
@@ -88,20 +105,23 @@ export class Patches {
     });
   }
 
-  async #readAll(onListed: (changes: readonly Change[]) => void): Promise<Map<string, Section[]>> {
+  async #readAll(onListed: (changes: readonly Change[]) => void): Promise<Map<string, Section[] | "unread">> {
     let changes: readonly Change[] = [];
-    const sections = new SectionCollector(this.#keptBytes);
+    const sections = new SectionCollector(this.#limits);
     const splitter = new PatchSplitter(sections);
     const sink = {
       listing: (bytes: Buffer) => {
         changes = parseChanges(bytes);
         onListed(changes);
       },
-      patch: (chunk: Buffer) => splitter.push(chunk),
+      patch: (chunk: Buffer) => {
+        splitter.push(chunk);
+        return sections.isFull ? ("stop" as const) : undefined;
+      },
     };
     await streamChange(this.#place, sink, this.#disposed.signal);
-    splitter.end();
-    return assign(changes, sections.end());
+    if (!sections.isFull) splitter.end();
+    return assign(changes, sections.end(), sections.isFull);
   }
 
   /** Ends a process that is still printing patches nobody will ask for. */
@@ -110,58 +130,21 @@ export class Patches {
   }
 }
 
-/** Keeps as many bytes of hunks as it may, and of each section its header. */
-class SectionCollector implements PatchSink {
-  readonly #sections: Section[] = [];
-  readonly #keptBytes: number;
-  #open: Buffer[] = [];
-  #kept = 0;
-
-  constructor(keptBytes: number) {
-    this.#keptBytes = keptBytes;
-  }
-
-  header(header: Buffer): void {
-    this.#close();
-    this.#sections.push({ header, body: Buffer.alloc(0) });
-  }
-
-  body(bytes: Buffer): void {
-    const last = this.#sections.at(-1);
-    if (!last?.body) return;
-    this.#kept += bytes.length;
-    if (this.#kept <= this.#keptBytes) {
-      // A copy: what git prints comes in large pieces, of which this one would keep the whole.
-      this.#open.push(Buffer.from(bytes));
-      return;
-    }
-    this.#kept -= bytes.length + this.#open.reduce((sum, one) => sum + one.length, 0);
-    this.#open = [];
-    last.body = null;
-  }
-
-  end(): Section[] {
-    this.#close();
-    return this.#sections;
-  }
-
-  #close(): void {
-    const last = this.#sections.at(-1);
-    if (last?.body) last.body = Buffer.concat(this.#open);
-    this.#open = [];
-  }
-}
-
 /** Sections come in the order of the raw records, two for a change of type. */
-function assign(changes: readonly Change[], sections: Section[]): Map<string, Section[]> {
-  const byPath = new Map<string, Section[]>();
+function assign(
+  changes: readonly Change[],
+  sections: Section[],
+  isCut: boolean,
+): Map<string, Section[] | "unread"> {
+  const byPath = new Map<string, Section[] | "unread">();
   let at = 0;
   for (const change of changes) {
     const count = change.type === "type_changed" ? 2 : 1;
-    byPath.set(change.path, sections.slice(at, at + count));
+    const isThere = at + count <= sections.length;
+    byPath.set(change.path, isThere || !isCut ? sections.slice(at, at + count) : "unread");
     at += count;
   }
-  if (at !== sections.length) {
+  if (!isCut && at !== sections.length) {
     throw new AppError("git_failed", `git printed ${sections.length} patches for ${changes.length} changes`);
   }
   return byPath;

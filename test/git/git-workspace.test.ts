@@ -1,6 +1,8 @@
 import { spawnSync } from "node:child_process";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import type { AppError } from "../../src/errors.ts";
+import { CatFile } from "../../src/git/cat-file.ts";
 import { MAX_BLOB_BYTES, openWorkspace } from "../../src/git/git-workspace.ts";
 import { type LocalRange, openLocalRange } from "../../src/git/local-range.ts";
 import { Patches } from "../../src/git/patches.ts";
@@ -77,12 +79,36 @@ describe("a patch", () => {
 
   it("is the same when the whole does not fit into memory and files are read one by one", async () => {
     const changes = await workspace.changes();
-    for (const keptBytes of [0, 300, 1200]) {
-      const thrifty = new Patches(range.place, keptBytes);
+    await using blobs = new CatFile(range.place, range.place.gitDir, 1e8);
+    for (const [plainBytes, packedBytes] of [
+      [0, 0],
+      [300, 0],
+      [0, 1200],
+      [300, 300],
+    ] as const) {
+      const thrifty = new Patches(range.place, (oid) => blobs.read(oid), { plainBytes, packedBytes });
       for (const change of changes) {
         for (const width of [3, 0, 7])
           expect(await thrifty.patch(change, width)).toBe(await workspace.patch(change, width));
       }
+    }
+  });
+
+  it("is refused behind those that could be read, which are whole", async () => {
+    const changes = await workspace.changes();
+    await using blobs = new CatFile(range.place, range.place.gitDir, 1e8);
+    for (const limits of [{ readBytes: 400 }, { hunks: 4 }]) {
+      const cut = new Patches(range.place, (oid) => blobs.read(oid), limits);
+      const read: string[] = [];
+      for (const change of changes) {
+        const patch = await cut.patch(change, 3).catch((error: AppError) => error.code);
+        if (patch === "too_large") continue;
+        expect(patch).toBe(await workspace.patch(change, 3));
+        read.push(change.path);
+      }
+      expect(read.length).toBeGreaterThan(0);
+      expect(read).toEqual(changes.slice(0, read.length).map(({ path }) => path));
+      expect(read.length).toBeLessThan(changes.length);
     }
   });
 

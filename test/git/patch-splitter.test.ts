@@ -4,11 +4,13 @@ import { PatchSplitter } from "../../src/git/patch-splitter.ts";
 /** The sections of patches that come in these pieces, each with its header and its hunks. */
 function split(...pieces: (string | Buffer)[]): { header: string; body: string }[] {
   const sections: { header: string; body: string }[] = [];
+  const add = (bytes: Buffer) => {
+    sections.at(-1)!.body += bytes.toString();
+  };
   const splitter = new PatchSplitter({
     header: (bytes) => sections.push({ header: bytes.toString(), body: "" }),
-    body: (bytes) => {
-      sections.at(-1)!.body += bytes.toString();
-    },
+    hunk: (line) => add(line),
+    body: (bytes) => add(bytes),
   });
   for (const piece of pieces) splitter.push(Buffer.from(piece as string));
   splitter.end();
@@ -48,11 +50,11 @@ describe("patches that git prints one after the other", () => {
   it("hand a line on as it comes, so that none has to be kept", () => {
     const piece = "x".repeat(1000);
     const given: number[] = [];
-    const splitter = new PatchSplitter({ header() {}, body: (bytes) => given.push(bytes.length) });
+    const splitter = new PatchSplitter({ header() {}, hunk() {}, body: (bytes) => given.push(bytes.length) });
     splitter.push(Buffer.from("diff --git a/a b/a\n@@ -0,0 +1 @@\n+"));
     for (let count = 0; count < 50; count++) splitter.push(Buffer.from(piece));
     splitter.push(Buffer.from("\n"));
     splitter.end();
-    expect(given.slice(2)).toEqual([...Array(50).fill(1000), 1]);
+    expect(given.slice(1)).toEqual([...Array(50).fill(1000), 1]);
   });
 });

@@ -1,0 +1,102 @@
+import { deflateSync, inflateSync } from "node:zlib";
+import type { PatchSink } from "./patch-splitter.ts";
+
+/** What one pass over all patches may come to, and what is kept of it in memory. */
+export interface PatchLimits {
+  /** Bytes of hunks that are kept as they are; beyond them, they are packed. */
+  plainBytes: number;
+  /** Packed bytes that are kept. */
+  packedBytes: number;
+  /** Bytes of hunks, and hunks, that are read at all. */
+  readBytes: number;
+  hunks: number;
+}
+
+/**
+ * What is larger than these takes seconds to look through and unfolded from very little: a change of thousands of everyday
+ * files has a tenth of it.
+ */
+export const defaultPatchLimits: PatchLimits = {
+  plainBytes: 16 * 1024 * 1024,
+  packedBytes: 16 * 1024 * 1024,
+  readBytes: 256 * 1024 * 1024,
+  hunks: 200_000,
+};
+
+/** What git printed of one file: what stands before its hunks, and the hunks. */
+export interface Section {
+  header: Buffer;
+  /** Whether it printed any hunks. */
+  hasHunks: boolean;
+  /** Undefined when they did not fit. */
+  hunks(): Buffer | undefined;
+}
+
+/** Keeps as many bytes of hunks as it may, and of each section its header. */
+export class SectionCollector implements PatchSink {
+  readonly #limits: PatchLimits;
+  readonly #sections: Section[] = [];
+  #header: Buffer | undefined;
+  #open: Buffer[] = [];
+  #openBytes = 0;
+  #readBytes = 0;
+  #hunks = 0;
+  #plainBytes = 0;
+  #packedBytes = 0;
+
+  constructor(limits: PatchLimits) {
+    this.#limits = limits;
+  }
+
+  /** Whether more came than is read; the section that was open then is left out. */
+  get isFull(): boolean {
+    return this.#readBytes > this.#limits.readBytes || this.#hunks > this.#limits.hunks;
+  }
+
+  header(header: Buffer): void {
+    this.#close();
+    // A copy: what git prints comes in large pieces, of which this one would keep the whole.
+    this.#header = Buffer.from(header);
+  }
+
+  hunk(line: Buffer): void {
+    this.#hunks += 1;
+    this.body(line);
+  }
+
+  body(bytes: Buffer): void {
+    this.#readBytes += bytes.length;
+    this.#openBytes += bytes.length;
+    if (this.#openBytes <= this.#limits.plainBytes) this.#open.push(Buffer.from(bytes));
+    else this.#open = [];
+  }
+
+  end(): Section[] {
+    if (!this.isFull) this.#close();
+    return this.#sections;
+  }
+
+  #close(): void {
+    const header = this.#header;
+    if (header === undefined) return;
+    this.#sections.push({ header, hasHunks: this.#openBytes > 0, hunks: this.#keep() });
+    this.#header = undefined;
+    this.#open = [];
+    this.#openBytes = 0;
+  }
+
+  #keep(): Section["hunks"] {
+    const bytes = Buffer.concat(this.#open);
+    if (bytes.length < this.#openBytes) return () => undefined;
+    if (this.#plainBytes + bytes.length <= this.#limits.plainBytes) {
+      this.#plainBytes += bytes.length;
+      return () => bytes;
+    }
+    if (this.#packedBytes >= this.#limits.packedBytes) return () => undefined;
+    // Whatever unfolded from little folds again.
+    const packed = deflateSync(bytes, { level: 1 });
+    if (this.#packedBytes + packed.length > this.#limits.packedBytes) return () => undefined;
+    this.#packedBytes += packed.length;
+    return () => inflateSync(packed);
+  }
+}
