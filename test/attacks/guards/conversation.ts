@@ -29,8 +29,8 @@ export const guards: readonly Guard[] = [
     file: "src/jobs/commands/asked.ts",
     from: "return !isBot(by) && (await hasWriteAccess(api, by));",
     to: "return !isBot(by);",
-    test: "test/attacks/strangers.test.ts",
-    title: "strangers-commands: one that is denied costs no model call and leaves no trace, whichever it is",
+    test: "test/jobs/commands/run-command.test.ts",
+    title: "of somebody who cannot write does nothing that can be seen, and asks no model: pause",
   },
   {
     guard: "a review is made for nobody who cannot write",
@@ -38,8 +38,8 @@ export const guards: readonly Guard[] = [
     file: "src/jobs/review-pull.ts",
     from: "if (!(await hasWriteAccess(api, task.requestedBy))) {",
     to: "if (task.requestedBy === task.trigger) {",
-    test: "test/attacks/strangers.test.ts",
-    title: "strangers-commands: one that is denied costs no model call and leaves no trace, whichever it is",
+    test: "test/attacks/abuse.test.ts",
+    title: "cost-drain: many strangers cost one question each, and no review or word",
   },
   {
     guard: "to read or to triage is not to write",
@@ -47,8 +47,8 @@ export const guards: readonly Guard[] = [
     file: "src/ledger/write-access.ts",
     from: 'permission === "admin" || permission === "write"',
     to: 'permission !== "none"',
-    test: "test/attacks/strangers.test.ts",
-    title: "strangers-commands: one that is denied costs no model call and leaves no trace, whichever it is",
+    test: "test/jobs/commands/run-command.test.ts",
+    title: "of somebody who cannot write does nothing that can be seen, and asks no model: pause",
   },
   {
     guard: "only people command",

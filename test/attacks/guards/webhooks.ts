@@ -68,11 +68,20 @@ export const guards: readonly Guard[] = [
     title: "lets one run and one wait, however many arrive",
   },
   {
-    guard: "a head that was reviewed is not reviewed again",
+    guard: "a head whose check run is concluded is not reviewed again",
     row: "one-review-a-head",
     file: "src/jobs/review-pull.ts",
     from: "if (check.reviewed || isPublished)",
     to: "if (isPublished)",
+    test: "test/jobs/review-pull.test.ts",
+    title: "about a head that was reviewed has it reviewed no second time",
+  },
+  {
+    guard: "a head whose summary was posted is not reviewed again where there are no check runs",
+    row: "one-review-a-head",
+    file: "src/jobs/review-pull.ts",
+    from: "if (check.reviewed || isPublished)",
+    to: "if (check.reviewed)",
     test: "test/jobs/review-pull.test.ts",
     title:
       "about a head that was reviewed has it reviewed no second time where check runs are not permitted either",

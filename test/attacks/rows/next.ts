@@ -163,6 +163,7 @@ export const next: readonly Listed[] = [
     attack: "Bodies beyond GitHub's limits, hundreds of findings and annotations, fences within fences",
     expected: "Cut where it harms nothing, all counted, and suggestions on their lines alone",
     provenBy: [
+      here("body-limits"),
       at("reporters/bodies", "fits, however much was found"),
       at("reporters/bodies", "is whole, wherever it was cut"),
       at("reporters/render-comment", "has a suggestion whose fence no other kind of fence can end"),
