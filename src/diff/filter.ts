@@ -21,6 +21,9 @@ export function isSkippedForSize(reason: string): boolean {
 /** Of text that git takes for binary: code that no diff shows. */
 export const TEXT_AS_BINARY = "text with NUL bytes";
 
+/** Of text beyond 20 MB, of which git shows no diff. */
+export const TOO_LARGE_FOR_DIFF = `${TOO_LARGE} (more than 20 MB)`;
+
 /** Whether nobody could read a skipped file although somebody may have written it by hand: no review of it is complete. */
 export function isUnreadable(reason: string): boolean {
   return isSkippedForSize(reason) || reason === TEXT_AS_BINARY;
@@ -72,12 +75,12 @@ function reasonBySize({ additions, deletions }: FilteredChange, paths: readonly 
 
 /**
  * Why a changed file is not reviewed, in a few words that people read; null for a reviewable one. `base` says what the base
- * knows of one of its paths; `isText` is asked of a file that git calls binary.
+ * knows of one of its paths; `hiddenText` is asked of a file that git calls binary: why nobody can read the text in it, or null.
  */
 export type Filter = (
   change: FilteredChange,
   base: (path: string) => BaseWord,
-  isText: () => Promise<boolean>,
+  hiddenText: () => Promise<string | null>,
 ) => Promise<string | null>;
 
 /**
@@ -88,20 +91,20 @@ export type Filter = (
 export function createFilter(patterns: PathPatterns): Filter {
   const isPrivate = createPrivacy(patterns.private);
   const ignored = createPathMatcher(patterns.ignore);
-  return async (change, base, isText) => {
+  return async (change, base, hiddenText) => {
     const paths = change.oldPath === null ? [change.path] : [change.path, change.oldPath];
     if (paths.some(isPrivate)) return WITHHELD;
     const configured = paths.map(ignored);
     if (configured.every(({ matched }) => matched)) return "ignored by configuration";
     const kind = reasonByKind(change);
-    const hidesText = kind === BINARY && (await isText());
-    if (kind && !hidesText) return kind;
+    const hidden = kind === BINARY ? await hiddenText() : null;
+    if (kind && hidden === null) return kind;
     const origins = paths.map((path, at) =>
       configured[at]?.takenBack ? null : reasonByOrigin(path, base(path)),
     );
     const [origin = null, before = origin] = await Promise.all(origins);
     if (origin !== null && before !== null) return origin;
-    return hidesText ? TEXT_AS_BINARY : reasonBySize(change, paths);
+    return hidden ?? reasonBySize(change, paths);
   };
 }
 

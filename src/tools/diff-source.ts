@@ -5,7 +5,9 @@ import {
   lastMode,
   OVERLONG_LINES,
   type PathPatterns,
+  TEXT_AS_BINARY,
   TOO_LARGE,
+  TOO_LARGE_FOR_DIFF,
 } from "../diff/filter.ts";
 import { Lru } from "../diff/lru.ts";
 import { parseFilePatch } from "../diff/parse.ts";
@@ -43,11 +45,18 @@ async function textualPatch(workspace: Workspace, change: Change, contextLines: 
   return change.type === "type_changed" ? patch.slice(patch.indexOf("\ndiff --git ") + 1) : patch;
 }
 
-/** What is no regular file any more, or cannot be read, is no text. */
-async function startsAsText(workspace: Workspace, { path, newMode }: Change): Promise<boolean> {
-  if (!newMode.startsWith("100")) return false;
+/** Why git shows no diff of a text; null for what is none: no regular file any more, or not to be read. */
+async function hiddenText(workspace: Workspace, { path, newMode, newOid }: Change): Promise<string | null> {
+  if (!newMode.startsWith("100")) return null;
   const start = await workspace.headStart(path, PROBED_BYTES).catch(() => "");
-  return readsAsText(start);
+  if (!readsAsText(start)) return null;
+  if (start.includes("\0")) return TEXT_AS_BINARY;
+  const isTooLarge = (error: unknown) => error instanceof AppError && error.code === "too_large";
+  // It may also have been binary before.
+  return workspace.readBlob(newOid).then(
+    () => TEXT_AS_BINARY,
+    (error) => (isTooLarge(error) ? TOO_LARGE_FOR_DIFF : TEXT_AS_BINARY),
+  );
 }
 
 const emptyDiff = (change: Change): FileDiff => ({
@@ -146,7 +155,7 @@ export function createDiffSource(
     base: BaseWords,
   ): Promise<ChangedFile> {
     const word = (path: string) => base.of(change, path);
-    const reason = (await skipReason(change, word, () => startsAsText(workspace, change))) ?? unreadable;
+    const reason = (await skipReason(change, word, () => hiddenText(workspace, change))) ?? unreadable;
     const diffBytes = hunks === 0 ? 0 : bytes + headingBytes(change.path);
     return {
       ...{ change, totalHunks: hunks, diffBytes },

@@ -32,11 +32,11 @@ const base = (attributes: BaseWord["attributes"] | undefined, header = false): B
 const silent = base(undefined);
 const filterBy = (patterns: PathPatterns) => {
   const filter = createFilter(patterns);
-  return (one: FilteredChange, word = silent, isText = false) =>
+  return (one: FilteredChange, word = silent, hiddenText: string | null = null) =>
     filter(
       one,
       () => word,
-      async () => isText,
+      async () => hiddenText,
     );
 };
 const same = { newOid: "1".repeat(40), additions: 0, deletions: 0 };
@@ -111,7 +111,9 @@ describe("createFilter", () => {
     const reasonOf = filterBy({ ignore: ["docs/"], private: ["keys/"] });
     const binary = { additions: null, deletions: null };
     const paths = ["a.js", "vendor/a.js", "docs/a.md", "keys/a.ts"];
-    const reasons = await Promise.all(paths.map((path) => reasonOf(change(path, binary), silent, true)));
+    const reasons = await Promise.all(
+      paths.map((path) => reasonOf(change(path, binary), silent, TEXT_AS_BINARY)),
+    );
     expect(reasons).toEqual([
       TEXT_AS_BINARY,
       "vendored",
