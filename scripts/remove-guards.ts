@@ -1,6 +1,7 @@
 /**
  * Takes away one guard of the product at a time, in a copy of the project, and has the test run that has to notice. Exits with
- * 1 when nobody noticed. `npm run test:guards -- --only WORDS` tries those alone whose guard, row, file or test holds the words.
+ * 1 when nobody noticed. `npm run test:guards -- --only WORDS` tries those alone whose guard, row, file or test holds the words;
+ * it may be given several times.
  */
 import { join } from "node:path";
 import { parseArgs } from "node:util";
@@ -56,10 +57,10 @@ function renderOutcome(outcome: Outcome): string {
 }
 
 async function main(): Promise<number> {
-  const { values } = parseArgs({ options: { only: { type: "string" } } });
-  const words = values.only?.toLowerCase() ?? "";
+  const { values } = parseArgs({ options: { only: { type: "string", multiple: true, default: [""] } } });
+  const words = values.only.map((one) => one.toLowerCase());
   const guards = (await allGuards()).filter(({ guard, row, file, test }) =>
-    [guard, row, file, test].some((text) => text.toLowerCase().includes(words)),
+    words.some((one) => [guard, row, file, test].join("\n").toLowerCase().includes(one)),
   );
   if (guards.length === 0) {
     console.error(`No guard, row, file or test holds ${JSON.stringify(words)}.`);

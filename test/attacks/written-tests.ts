@@ -66,10 +66,20 @@ export function isLeftOut({ modifiers }: WrittenTest): boolean {
 }
 
 const placeholder = /%[sdifjop#]|\$[\w.]+/;
+/** Characters that have to be the same where a placeholder stands for the others. */
+const enough = 8;
 
 /** Whether the words may be part of the test's full name, whatever its placeholders stand for. */
 export function mayBeNamed({ fullName }: WrittenTest, words: string): boolean {
   if (fullName.includes(words)) return true;
   const pieces = fullName.split(placeholder);
-  return pieces.length > 1 && pieces.some((piece) => piece.trim().length > 7 && words.includes(piece.trim()));
+  return pieces.length > 1 && pieces.some((piece) => overlap(piece.trim(), words) >= enough);
+}
+
+/** How much of a piece stands in the words: all of it, or its end at their beginning, or its beginning at their end. */
+function overlap(piece: string, words: string): number {
+  if (words.includes(piece)) return piece.length;
+  for (let length = Math.min(piece.length, words.length); length > 0; length -= 1)
+    if (words.startsWith(piece.slice(-length)) || words.endsWith(piece.slice(0, length))) return length;
+  return 0;
 }
