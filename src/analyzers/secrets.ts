@@ -1,3 +1,4 @@
+import { isMadeUpAddress, type LintMatch, lintSecrets, loadSecretlint } from "../secrets/secretlint.ts";
 import { extensionOf } from "../syntax/grammars.ts";
 import type { AnalyzedFile, Analyzer, Candidate } from "./analyzer.ts";
 import { lineAt, lineEnds } from "./line-ends.ts";
@@ -33,18 +34,6 @@ const secrets: Record<string, Secret> = {
   shopify: { what: "A Shopify key" },
 };
 
-/**
- * Never taken from secretlint: a comment of the change must not be able to switch the search off, and neither an AWS
- * account number nor the name of a key is a secret.
- */
-const ignoredRules = ["filter-comments"];
-const ignoredMessages = ["AWSAccountID", "AWSAccessKeyID"];
-
-const placeholderPassword =
-  /^(?:x+|\*+|\.+|pass(?:w(?:or)?d)?|pwd|pw|secret|changeme|test|admin|root|user(?:name)?|example|postgres|mysql|mongo|guest|tiger|token|(?=\w+$)\w*(?:your|placeholder).*|[<{[$%:].*)$/i;
-const localHost =
-  /^(?:localhost|127\.[\d.]+|0\.0\.0\.0|\[::1\]|[\w-]+|.*\.(?:local|localhost|test|internal|invalid)|(?:.*\.)?(?:example|host|domain|server)\.\w+)$/i;
-
 /** Finds credentials in added lines. Their text never becomes part of a finding. */
 export function createSecretsAnalyzer(): Analyzer {
   return {
@@ -53,12 +42,12 @@ export function createSecretsAnalyzer(): Analyzer {
     async analyze(file) {
       if (file.addedLines.size === 0 || extensionOf(file.path) === "p12") return [];
       const content = onlyAddedLines(file);
-      const messages = await lint(content, extensionOf(file.path));
+      const messages = await lintSecrets(content, extensionOf(file.path));
       const isSample = isTestFile(file.path) || isExample(file.path);
       const found = messages.filter(({ rule, start, end }) => {
         const secret = secrets[rule];
         if (isSample && secret?.expectedInSamples) return false;
-        return !(secret?.mayBePlaceholder && isPlaceholder(content.slice(start, end)));
+        return !(secret?.mayBePlaceholder && isMadeUpAddress(content.slice(start, end)));
       });
       const ends = lineEnds(content);
       return onePerLine(
@@ -74,49 +63,8 @@ function onlyAddedLines(file: AnalyzedFile): string {
   return file.text.split("\n").map(keep).join("\n");
 }
 
-interface Match {
-  rule: string;
-  start: number;
-  end: number;
-}
-
-const loadSecretlint = () =>
-  Promise.all([
-    import("@secretlint/core"),
-    import("@secretlint/secretlint-rule-preset-recommend"),
-    import("@secretlint/profiler"),
-  ]);
-
-async function lint(content: string, extension: string): Promise<Match[]> {
-  const [{ lintSource }, { rules }, { secretLintProfiler }] = await loadSecretlint();
-  // It would keep some eighty marks a file in the process's performance buffer, for ever.
-  secretLintProfiler.setEnabled(false);
-  const name = (id: string) => id.replace(/^.*secretlint-rule-/, "");
-  const taken = rules.filter((rule) => !ignoredRules.includes(name(rule.meta.id)));
-  const result = await lintSource({
-    // A name of our own: secretlint opens some files by their path, and this text is no file.
-    source: { filePath: `change.${extension}`, content, ext: `.${extension}`, contentType: "text" },
-    options: {
-      noPhysicFilePath: true,
-      maskSecrets: true,
-      config: { rules: taken.map((rule) => ({ id: rule.meta.id, rule })) },
-    },
-  });
-  return result.messages
-    .filter((message) => !ignoredMessages.includes(message.messageId))
-    .map((message) => ({ rule: name(message.ruleId), start: message.range[0], end: message.range[1] }));
-}
-
-/** `scheme://user:password@host` with a password that somebody made up, or on a machine that nobody else reaches. */
-function isPlaceholder(value: string): boolean {
-  const parts = /:\/\/[^:/@]*:([^@]*)@([^/:?#"'`\s]*)/.exec(value);
-  if (!parts) return false;
-  const [, password = "", host = ""] = parts;
-  return placeholderPassword.test(password) || localHost.test(host);
-}
-
 /** A cloud's key file is found as a whole: its line is the one that holds the key. */
-function placeOf(content: string, { rule, start }: Match): number {
+function placeOf(content: string, { rule, start }: LintMatch): number {
   return rule === "gcp" ? content.search(/"private_key"\s*:/) : start;
 }
 

@@ -1,21 +1,21 @@
-import { type Needle, NeedleIndex, type Range } from "./needle-index.ts";
+import { type Needle, NeedleIndex } from "./needle-index.ts";
+import { type Range, withoutRanges } from "./ranges.ts";
 import { readingsOf } from "./reading.ts";
-import { exactSpellings, mightBeWords, needlesOf } from "./spellings.ts";
-
-const censored = "[secret]";
+import { exactSpellings, mightBeWords, needlesOf, plainSpellings } from "./spellings.ts";
 
 interface LiveSecret {
   needles: readonly Needle[];
   /** Of one that is too short for the index. */
   exact: readonly string[];
+  plain: readonly string[];
 }
 
 /** Registered values that must not appear in any log line or public text, whoever writes it. */
 const keptSecrets = new Map<string, LiveSecret>();
 const passingSecrets = new Map<string, LiveSecret>();
 const index = new NeedleIndex();
-/** Of all short secrets, the longest first: one may hold another. */
-let exactTexts: string[] = [];
+let exactTexts: readonly string[] = [];
+let plainTexts: readonly string[] = [];
 
 /** Tokens live an hour and are many: the oldest are forgotten, and their form gives them away still. */
 const mostPassing = 100;
@@ -37,23 +37,21 @@ export function registerSecret(value: string, options: { keep: boolean } = { kee
   secrets.set(value, known ?? watched(value));
   const [oldest] = passingSecrets.keys();
   if (passingSecrets.size > mostPassing && oldest !== undefined) forget(oldest);
-  exactTexts = allExactTexts();
+  const all = [...keptSecrets.values(), ...passingSecrets.values()];
+  exactTexts = [...new Set(all.flatMap(({ exact }) => exact))];
+  plainTexts = [...new Set(all.flatMap(({ plain }) => plain))];
 }
 
 function watched(value: string): LiveSecret {
   const needles = needlesOf(value);
   for (const needle of needles) index.add(needle);
-  return { needles, exact: needles.length > 0 ? [] : exactSpellings(value) };
+  const exact = needles.length > 0 ? [] : exactSpellings(value);
+  return { needles, exact, plain: plainSpellings(value) };
 }
 
 function forget(value: string): void {
   for (const needle of passingSecrets.get(value)?.needles ?? []) index.remove(needle);
   passingSecrets.delete(value);
-}
-
-function allExactTexts(): string[] {
-  const texts = [...keptSecrets.values(), ...passingSecrets.values()].flatMap(({ exact }) => exact);
-  return [...new Set(texts)].sort((one, other) => other.length - one.length);
 }
 
 /** Whether a registered value stands in the text, in any spelling. Linear in its length. */
@@ -62,22 +60,28 @@ export function holdsLiveSecret(text: string): boolean {
   return !index.isEmpty && readingsOf(text).some((reading) => index.rangesIn(reading, true).length > 0);
 }
 
-/** `text` without any registered value. Linear in its length. */
-export function withoutLiveSecrets(text: string): string {
+/** Where registered values stand, in any spelling. Linear in the text's length. */
+export function liveSecretsIn(text: string): Range[] {
   const ranges = index.isEmpty ? [] : readingsOf(text).flatMap((reading) => index.rangesIn(reading));
-  let clean = ranges.length === 0 ? text : withoutRanges(text, ranges);
-  for (const exact of exactTexts) clean = clean.replaceAll(exact, censored);
-  return clean;
+  return [...ranges, ...exactTexts.flatMap((exact) => placesOf(exact, text))];
 }
 
-/** What overlaps or follows without a gap becomes one. */
-function withoutRanges(text: string, ranges: Range[]): string {
-  const pieces: string[] = [];
-  let kept = 0;
-  for (const { start, end } of ranges.toSorted((one, other) => one.start - other.start)) {
-    if (start > kept || pieces.length === 0) pieces.push(text.slice(kept, start), censored);
-    kept = Math.max(kept, end);
-  }
-  pieces.push(text.slice(kept));
-  return pieces.join("");
+/** `text` without any registered value. */
+export function withoutLiveSecrets(text: string): string {
+  return withoutRanges(text, liveSecretsIn(text));
+}
+
+/**
+ * Whether a registered value stands in the text as it is or as JSON writes it; of a key in lines, one of them is enough. Some
+ * hundred times as fast as a look for every spelling: for what is long and asked all the time.
+ */
+export function holdsPlainSecret(text: string): boolean {
+  return plainTexts.some((plain) => text.includes(plain));
+}
+
+function placesOf(wanted: string, text: string): Range[] {
+  const found: Range[] = [];
+  for (let at = text.indexOf(wanted); at >= 0; at = text.indexOf(wanted, at + wanted.length))
+    found.push({ start: at, end: at + wanted.length });
+  return found;
 }

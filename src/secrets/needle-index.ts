@@ -1,17 +1,13 @@
+import type { Range } from "./ranges.ts";
 import type { Reading } from "./reading.ts";
 
 /** One spelling of a secret that is looked for. */
 export interface Needle {
+  secret: string;
   /** Its letters and digits, as in a reading. */
   codes: Uint8Array;
   /** How many of them in a row give it away; all of them where no part of it does. */
   least: number;
-}
-
-/** Exclusive of `end`; UTF-16 units. */
-export interface Range {
-  start: number;
-  end: number;
 }
 
 interface Place {
@@ -26,7 +22,7 @@ interface Match extends Range {
 }
 
 /**
- * What stands in more secrets than this is no part of what makes them secret: the first claims of all tokens of one issuer. Without
+ * What stands in more secrets than this is no part of what makes them secret: the claims that all tokens of one issuer begin with. Without
  * this limit a text full of it would be compared to each of them at every character.
  */
 const MOST_SHARING = 4;
@@ -67,7 +63,7 @@ export class NeedleIndex {
     }
     for (const { hash, at } of gramsOf(needle)) {
       const places = this.#places.get(hash) ?? [];
-      if (places.length >= MOST_SHARING && isInParts(needle)) continue;
+      if (isCommon(places) && isInParts(needle)) continue;
       this.#places.set(hash, [...places, { needle, at }]);
       this.#count(hash, 1);
     }
@@ -125,7 +121,8 @@ export class NeedleIndex {
 
   #matchesAt(reading: Reading, at: number, hash: number, before: readonly Match[]): Match[] {
     const matches: Match[] = [];
-    for (const place of this.#places.get(hash) ?? []) {
+    const places = this.#places.get(hash) ?? [];
+    for (const place of isCommon(places) ? places.filter(({ needle }) => !isInParts(needle)) : places) {
       const shift = at - place.at;
       // What was found along this needle already is not compared again at each of its grams.
       const isWithin = ({ needle, shift: other, end }: Match) =>
@@ -138,6 +135,12 @@ export class NeedleIndex {
   }
 }
 
+function isCommon(places: readonly Place[]): boolean {
+  return (
+    places.length > MOST_SHARING && new Set(places.map(({ needle }) => needle.secret)).size > MOST_SHARING
+  );
+}
+
 function isInParts({ codes, least }: Needle): boolean {
   return least < codes.length;
 }
@@ -146,11 +149,11 @@ function cellOf(hash: number): number {
   return Math.imul(hash ^ (hash >>> 15), 0x9e3779b1) >>> (32 - cellBits);
 }
 
-/** Each different one at its first place. */
+/** Counted from the end, for secrets differ there if anywhere; each different one at its last place. */
 function gramsOf({ codes, least }: Needle): { hash: number; at: number }[] {
   const grams = new Map<number, { hash: number; at: number }>();
   const distance = least - GRAM + 1;
-  for (let at = 0; at + GRAM <= codes.length; at += distance) {
+  for (let at = codes.length - GRAM; at >= 0; at -= distance) {
     let hash = 0;
     for (let index = at; index < at + GRAM; index++)
       hash = (Math.imul(hash, FACTOR) + (codes[index] ?? 0)) | 0;

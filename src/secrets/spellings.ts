@@ -1,4 +1,5 @@
 import { type Needle, SHORTEST_NEEDLE } from "./needle-index.ts";
+import { isWordLike } from "./randomness.ts";
 import { plainCodes } from "./reading.ts";
 import { partsOf } from "./secret-parts.ts";
 
@@ -17,14 +18,18 @@ type Encoding = keyof typeof leastOf;
  */
 export function needlesOf(secret: string): Needle[] {
   if (plainCodes(secret).length < FEWEST_CODES) return [];
-  const inParts = secret.length >= LONG && !isWordy(secret);
+  const inParts = secret.length >= LONG && !isWordLike(secret);
   const { texts, bytes } = inParts ? partsOf(secret) : { texts: asJson(secret), bytes: [] };
   const written = [...texts.flatMap(spelled), ...bytes.flatMap(encoded)];
   const needles = new Map<string, Needle>();
+  const whole = plainCodes(secret);
+  // With the header that it shares with others, where all of it is there.
+  needles.set("whole", { secret, codes: whole, least: whole.length });
   for (const [encoding, text] of written) {
     const codes = plainCodes(text);
     const least = inParts ? Math.min(leastOf[encoding], codes.length) : codes.length;
-    if (codes.length >= SHORTEST_NEEDLE) needles.set(Buffer.from(codes).toString("latin1"), { codes, least });
+    if (codes.length >= SHORTEST_NEEDLE)
+      needles.set(Buffer.from(codes).toString("latin1"), { secret, codes, least });
   }
   return [...needles.values()];
 }
@@ -82,6 +87,14 @@ export function exactSpellings(secret: string): string[] {
   return [...new Set([...texts, ...base64, ...inUrls, hex, hex.toUpperCase()])];
 }
 
+/** A secret of several lines is known by each that no other has: not the first and the last of a key. */
+export function plainSpellings(secret: string): string[] {
+  const [first, ...rest] = secret.trim().split("\n");
+  const lines = rest.length > 2 ? rest.filter((line) => line.length >= 48) : [];
+  if (lines.length > 2 && first?.startsWith("-----BEGIN ")) return lines.slice(1);
+  return [...new Set([secret, JSON.stringify(secret).slice(1, -1)])];
+}
+
 export function reversed(text: string): string {
   return [...text].reverse().join("");
 }
@@ -99,10 +112,4 @@ export function mightBeWords(value: string): boolean {
     letters < FEWEST_LETTERS_OF_A_SECRET &&
     words.every((word) => /^(?:[a-z]*|[A-Z]*|[A-Z][a-z]*)$/.test(word))
   );
-}
-
-/** Whether most of a value are words: then parts of it may stand in other texts. In random letters and digits, runs this long are rare. */
-function isWordy(value: string): boolean {
-  const runs = value.match(/[A-Z]?[a-z]{4,}|[A-Z]{5,}/g) ?? [];
-  return runs.join("").length > 0.6 * value.length;
 }

@@ -1,7 +1,12 @@
 import { generateKeyPairSync } from "node:crypto";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { holdsLiveSecret, registerSecret, withoutLiveSecrets } from "../../src/secrets/live-secrets.ts";
+import {
+  holdsLiveSecret,
+  holdsPlainSecret,
+  registerSecret,
+  withoutLiveSecrets,
+} from "../../src/secrets/live-secrets.ts";
 import { seeded } from "../support/seeded.ts";
 
 const random = seeded(7);
@@ -148,6 +153,18 @@ describe("a private key", () => {
       const { d } = privateKey.export({ format: "jwk" });
       expect(holdsLiveSecret(`d: ${d}`)).toBe(true);
     }
+  });
+});
+
+describe("a quick look", () => {
+  it("finds a secret as it is and as JSON writes it, and a key by any of its lines", () => {
+    for (const secret of [...Object.values(secrets), pkcs8]) {
+      expect([secret, JSON.stringify({ a: `x${secret}y` })].map(holdsPlainSecret)).toEqual([true, true]);
+    }
+    expect(holdsPlainSecret(pkcs8.split("\n")[9]!)).toBe(true);
+    expect(holdsPlainSecret(`-----BEGIN PRIVATE KEY-----\n${pkcs8.split("\n")[1]!.slice(0, 40)}`)).toBe(
+      false,
+    );
   });
 });
 

@@ -1,0 +1,57 @@
+/** Where secretlint found a credential. */
+export interface LintMatch {
+  /** "github", "aws": the name of the rule without its package. */
+  rule: string;
+  /** UTF-16 units; the end is exclusive. */
+  start: number;
+  end: number;
+}
+
+/**
+ * Never taken from secretlint: a comment of a change must not be able to switch the search off, and neither an AWS
+ * account number nor the name of a key is a secret.
+ */
+const ignoredRules = ["filter-comments"];
+const ignoredMessages = ["AWSAccountID", "AWSAccessKeyID"];
+
+const placeholderPassword =
+  /^(?:x+|\*+|\.+|pass(?:w(?:or)?d)?|pwd|pw|secret|changeme|test|admin|root|user(?:name)?|example|postgres|mysql|mongo|guest|tiger|token|(?=\w+$)\w*(?:your|placeholder).*|[<{[$%:].*)$/i;
+const localHost =
+  /^(?:localhost|127\.[\d.]+|0\.0\.0\.0|\[::1\]|[\w-]+|.*\.(?:local|localhost|test|internal|invalid)|(?:.*\.)?(?:example|host|domain|server)\.\w+)$/i;
+
+/** It takes a moment, and is loaded where it is needed alone. */
+export const loadSecretlint = () =>
+  Promise.all([
+    import("@secretlint/core"),
+    import("@secretlint/secretlint-rule-preset-recommend"),
+    import("@secretlint/profiler"),
+  ]);
+
+/** What secretlint's recommended rules find in a text; `extension` of the file that it is, without a dot. */
+export async function lintSecrets(content: string, extension: string): Promise<LintMatch[]> {
+  const [{ lintSource }, { rules }, { secretLintProfiler }] = await loadSecretlint();
+  // It would keep some eighty marks a file in the process's performance buffer, for ever.
+  secretLintProfiler.setEnabled(false);
+  const name = (id: string) => id.replace(/^.*secretlint-rule-/, "");
+  const taken = rules.filter((rule) => !ignoredRules.includes(name(rule.meta.id)));
+  const result = await lintSource({
+    // A name of our own: secretlint opens some files by their path, and this text is no file.
+    source: { filePath: `change.${extension}`, content, ext: `.${extension}`, contentType: "text" },
+    options: {
+      noPhysicFilePath: true,
+      maskSecrets: true,
+      config: { rules: taken.map((rule) => ({ id: rule.meta.id, rule })) },
+    },
+  });
+  return result.messages
+    .filter((message) => !ignoredMessages.includes(message.messageId))
+    .map((message) => ({ rule: name(message.ruleId), start: message.range[0], end: message.range[1] }));
+}
+
+/** `scheme://user:password@host` with a password that somebody made up, or on a machine that nobody else reaches. */
+export function isMadeUpAddress(value: string): boolean {
+  const parts = /:\/\/[^:/@]*:([^@]*)@([^/:?#"'`\s]*)/.exec(value);
+  if (!parts) return false;
+  const [, password = "", host = ""] = parts;
+  return placeholderPassword.test(password) || localHost.test(host);
+}

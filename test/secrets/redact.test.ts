@@ -1,0 +1,93 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { registerSecret } from "../../src/secrets/live-secrets.ts";
+import { redactStrings, redactText, withoutSecrets } from "../../src/secrets/redact.ts";
+import { plantedSecrets, writeOut } from "../support/secret-corpus.ts";
+import { seeded } from "../support/seeded.ts";
+
+const random = seeded(11);
+const gitHubToken = writeOut("ghp_{base62:36}", random);
+const live = writeOut("{hex:48}", random);
+registerSecret(live);
+
+describe("what shows by its form to be a secret", () => {
+  it("is taken out of a line of JSON, also behind an escaped line end or a colour, and leaves JSON", () => {
+    for (const before of ["\n", "\t", "\r\n", "\u001b[31m", '"', "\\", "a\\n"]) {
+      const line = JSON.stringify({ message: `${before}${gitHubToken} ${before}` });
+      const clean = withoutSecrets(line);
+      expect(clean, line).not.toContain(gitHubToken);
+      expect(JSON.parse(clean)).toEqual({ message: `${before}[secret] ${before}` });
+    }
+  });
+
+  it("leaves JSON, whatever the secret is and wherever it stands", () => {
+    const texts = plantedSecrets(3).map(({ text }) => text);
+    const strings = fc.tuple(fc.constantFrom(...texts), fc.string({ unit: "binary-ascii" }), fc.string());
+    fc.assert(
+      fc.property(strings, ([text, before, after]) => {
+        const line = JSON.stringify({ a: `${before}${text}${after}`, b: { c: [text] } });
+        expect(Object.keys(JSON.parse(withoutSecrets(line)))).toEqual(["a", "b"]);
+      }),
+      { seed: 11, numRuns: 400 },
+    );
+  });
+
+  it("is not looked for twice: a text without secrets is not changed again", () => {
+    for (const { text } of plantedSecrets(4)) {
+      const clean = withoutSecrets(text);
+      expect(withoutSecrets(clean)).toBe(clean);
+    }
+  });
+});
+
+describe("a long text", () => {
+  const filler = "Some words about nothing, with `code(1)` among them.\n";
+
+  it("is redacted at every place of it, also where its pieces meet", async () => {
+    const places = [0, 16_000, 16_380, 30_000, 65_500, 120_000, 199_000];
+    const long = filler.repeat(4_000);
+    const tokens = places.map(() => writeOut("glpat-{base62:20}", random));
+    let text = "";
+    for (const [index, place] of places.entries())
+      text += `${long.slice(text.length, place)} ${tokens[index]} `;
+    const clean = await redactText(`${text}${filler}`);
+    expect(tokens.filter((token) => clean.includes(token))).toEqual([]);
+    expect(clean.replaceAll("[secret]", "").length).toBe(
+      text.length + filler.length - tokens.join("").length,
+    );
+  });
+
+  it("does not hold up other work while it is looked at", async () => {
+    const order: string[] = [];
+    const redacting = redactText(`${filler.repeat(8_000)}${live}`).then((clean) => {
+      order.push("redacted");
+      return clean;
+    });
+    setImmediate(() => order.push("other work"));
+    expect(await redacting).not.toContain(live);
+    expect(order).toEqual(["other work", "redacted"]);
+  });
+});
+
+describe("a structure", () => {
+  it("has every string of it redacted, but what must stay as it is", async () => {
+    const value = {
+      path: `src/${live}.ts`,
+      hashes: [live],
+      title: `It is ${live}`,
+      inner: { note: [gitHubToken, 1, null, true], path: { text: live } },
+    };
+    expect(await redactStrings(value, new Set(["path", "hashes"]))).toEqual({
+      path: `src/${live}.ts`,
+      hashes: [live],
+      title: "It is [secret]",
+      inner: { note: ["[secret]", 1, null, true], path: { text: "[secret]" } },
+    });
+  });
+
+  it("is found a secret in by secretlint where the table of forms has none", async () => {
+    const url = `https://deploy:${"correct-horse"}@git.corp.net/app.git`;
+    expect(withoutSecrets(url)).toBe(url);
+    expect(await redactText(url)).not.toContain("correct-horse");
+  });
+});
