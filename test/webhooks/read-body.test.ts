@@ -12,6 +12,8 @@ function begun(bytes: number): PassThrough & IncomingMessage {
   request.write(Buffer.alloc(bytes));
   return request;
 }
+/** A body is too long to be shown where it is not what was expected. */
+const lengthOf = async (body: Promise<Buffer>) => (await body).length;
 const untilRead = () => new Promise((resolve) => setImmediate(resolve));
 
 describe("bodies that are under way", () => {
@@ -20,12 +22,12 @@ describe("bodies that are under way", () => {
     const held = Array.from({ length: 4 }, () => begun(25 * megabyte));
     const reading = held.map((request) => read(request));
     await untilRead();
-    await expect(read(begun(2 * megabyte))).rejects.toMatchObject({ answer: { status: 503 } });
+    await expect(lengthOf(read(begun(2 * megabyte)))).rejects.toMatchObject({ answer: { status: 503 } });
 
     const small = begun(200 * 1024);
     const smallRead = read(small);
     small.end();
-    expect(await smallRead).toHaveLength(200 * 1024);
+    expect(await lengthOf(smallRead)).toBe(200 * 1024);
     for (const request of held) request.end();
     expect((await Promise.all(reading)).map(({ length }) => length)).toEqual(Array(4).fill(25 * megabyte));
   });
@@ -40,11 +42,11 @@ describe("bodies that are under way", () => {
     expect(ends.map(({ status }) => status)).toEqual(Array(4).fill("rejected"));
     const large = begun(26 * megabyte);
     large.end();
-    await expect(read(large)).rejects.toMatchObject({ answer: { status: 413 } });
+    await expect(lengthOf(read(large))).rejects.toMatchObject({ answer: { status: 413 } });
 
     const next = begun(24 * megabyte);
     const nextRead = read(next);
     next.end();
-    expect(await nextRead).toHaveLength(24 * megabyte);
+    expect(await lengthOf(nextRead)).toBe(24 * megabyte);
   });
 });
