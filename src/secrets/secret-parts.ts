@@ -1,4 +1,5 @@
 import { createPrivateKey, type KeyObject } from "node:crypto";
+import type { Range } from "./ranges.ts";
 
 /** What of a secret is secret: not the header that all keys of its kind share. */
 export interface SecretParts {
@@ -8,9 +9,14 @@ export interface SecretParts {
   bytes: Buffer[];
 }
 
+/** Whether it is a key in PEM, of which some lines are words. */
+export function isKey(secret: string): boolean {
+  return secret.includes("-----BEGIN ");
+}
+
 /** The parts whose appearance gives a secret away. */
 export function partsOf(secret: string): SecretParts {
-  if (secret.includes("-----BEGIN ")) return partsOfKey(secret);
+  if (isKey(secret)) return partsOfKey(secret);
   const body = secret.slice(endOfTokenHeader(secret));
   return { texts: [body.length >= 24 ? body : secret], bytes: [] };
 }
@@ -46,33 +52,40 @@ function parsed(pem: string): KeyObject | null {
   }
 }
 
-interface ByteRange {
-  start: number;
-  end: number;
-}
-
 /** Shorter ones are versions, exponents and names of algorithms. */
 const SHORTEST_NUMBER = 16;
-const tags = { number: 0x02, bits: 0x03, octets: 0x04 };
+const tags = { number: 0x02, bits: 0x03, octets: 0x04, sequence: 0x30 };
+const constructed = 0x20;
 
 /** Where in a DER structure the long numbers stand (X.690: tag, length, content). All else is the same in every key. */
-function secretRanges(der: Buffer, start = 0, end = der.length): ByteRange[] {
-  const ranges: ByteRange[] = [];
+function secretRanges(der: Buffer, start = 0, end = der.length): Range[] {
+  const ranges: Range[] = [];
   for (let at = start; at + 2 <= end; ) {
-    const tag = der.readUInt8(at);
-    const first = der.readUInt8(at + 1);
-    const sizeBytes = first < 0x80 ? 0 : first & 0x7f;
-    const size = sizeBytes === 0 ? first : der.readUIntBE(at + 2, sizeBytes);
-    const content = at + 2 + sizeBytes;
-    at = content + size;
-    const isNested =
-      (tag & 0x20) !== 0 ||
-      (tag === tags.octets && size > SHORTEST_NUMBER && [0x30, 0x04].includes(der.readUInt8(content)));
-    if (isNested) ranges.push(...secretRanges(der, content, at));
-    else if ([tags.number, tags.bits, tags.octets].includes(tag) && size >= SHORTEST_NUMBER)
-      ranges.push({ start: content, end: at });
+    const { tag, content, next } = elementAt(der, at);
+    const isLong = next - content >= SHORTEST_NUMBER;
+    if ((tag & constructed) !== 0 || (tag === tags.octets && isLong && holdsElement(der, content, next)))
+      ranges.push(...secretRanges(der, content, next));
+    else if (isLong && (tag === tags.number || tag === tags.bits || tag === tags.octets))
+      ranges.push({ start: content, end: next });
+    at = next;
   }
   return ranges;
+}
+
+function elementAt(der: Buffer, at: number): { tag: number; content: number; next: number } {
+  const first = der.readUInt8(at + 1);
+  const sizeBytes = first < 0x80 ? 0 : first & 0x7f;
+  const size = sizeBytes === 0 ? first : der.readUIntBE(at + 2, sizeBytes);
+  const content = at + 2 + sizeBytes;
+  return { tag: der.readUInt8(at), content, next: content + size };
+}
+
+/** Whether an octet string is one more structure. The numbers of small keys are octets themselves, and may begin like one. */
+function holdsElement(der: Buffer, start: number, end: number): boolean {
+  const first = der.readUInt8(start);
+  const second = der.readUInt8(start + 1);
+  if (first === tags.octets) return second === end - start - 2;
+  return first === tags.sequence && (second === 0x82 || second === 0x81 || second === end - start - 2);
 }
 
 /** The stretches of a PEM text that encode those numbers alone, with the line ends between. */

@@ -1,7 +1,7 @@
 import { type Needle, SHORTEST_NEEDLE } from "./needle-index.ts";
 import { isWordLike } from "./randomness.ts";
 import { plainCodes } from "./reading.ts";
-import { partsOf } from "./secret-parts.ts";
+import { isKey, partsOf } from "./secret-parts.ts";
 
 /** Letters and digits that a secret needs to have to be looked for in every spelling. */
 const FEWEST_CODES = 12;
@@ -18,7 +18,7 @@ type Encoding = keyof typeof leastOf;
  */
 export function needlesOf(secret: string): Needle[] {
   if (plainCodes(secret).length < FEWEST_CODES) return [];
-  const inParts = secret.length >= LONG && !isWordLike(secret);
+  const inParts = secret.length >= LONG && (isKey(secret) || !isWordLike(secret));
   const { texts, bytes } = inParts ? partsOf(secret) : { texts: asJson(secret), bytes: [] };
   const written = [...texts.flatMap(spelled), ...bytes.flatMap(encoded)];
   const needles = new Map<string, Needle>();

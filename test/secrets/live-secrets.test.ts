@@ -145,14 +145,17 @@ describe("a private key", () => {
     expect(holdsLiveSecret(text)).toBe(false);
   });
 
-  it("of another kind is found by its private part", () => {
-    for (const kind of ["ed25519", "ec"] as const) {
-      const { privateKey } =
-        kind === "ec" ? generateKeyPairSync("ec", { namedCurve: "P-256" }) : generateKeyPairSync("ed25519");
-      registerSecret(privateKey.export({ type: "pkcs8", format: "pem" }) as string);
-      const { d } = privateKey.export({ format: "jwk" });
-      expect(holdsLiveSecret(`d: ${d}`)).toBe(true);
+  it("of another kind is found by its private part, whatever bytes that begins with", () => {
+    const begins = ["", "04", "0420", "3020", "30"];
+    for (const start of begins) {
+      const seed = `${start}${randomText(64, "0123456789abcdef")}`.slice(0, 64);
+      const der = Buffer.from(`302e020100300506032b657004220420${seed}`, "hex");
+      registerSecret(`-----BEGIN PRIVATE KEY-----\n${der.toString("base64")}\n-----END PRIVATE KEY-----\n`);
+      expect(holdsLiveSecret(`d: ${Buffer.from(seed, "hex").toString("base64url")}`), start).toBe(true);
     }
+    const { privateKey } = generateKeyPairSync("ec", { namedCurve: "P-256" });
+    registerSecret(privateKey.export({ type: "pkcs8", format: "pem" }) as string);
+    expect(holdsLiveSecret(`d: ${privateKey.export({ format: "jwk" }).d}`)).toBe(true);
   });
 });
 
