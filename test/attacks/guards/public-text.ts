@@ -1,0 +1,78 @@
+import type { Guard } from "../guard.ts";
+
+const publicText = "test/reporters/public-text.test.ts";
+
+export const guards: Guard[] = [
+  {
+    guard: "a text that held a secret is rendered anew",
+    row: "secret-in-output",
+    file: "src/reporters/public-text.ts",
+    from: "clean = untrustedBlock(withoutSecrets(clean), maxBytes);",
+    to: "clean = withoutSecrets(clean).slice(0, maxBytes * untrustedBlock.length);",
+    test: publicText,
+    title: "a text with a secret does nothing where the secret takes the beginning of a fence with it",
+  },
+  {
+    guard: "Markdown is looked at for secrets last",
+    row: "secret-in-output",
+    file: "src/reporters/public-text.ts",
+    from: "if (isClean(written)) return",
+    to: "if (isClean(written) || written) return",
+    test: publicText,
+    title: "loses a value of ours, and what has the form of one",
+  },
+  {
+    guard: "plain text is looked at for secrets last",
+    row: "secret-in-output",
+    file: "src/reporters/public-text.ts",
+    from: "return withoutSecrets(written) as PublicText;",
+    to: "return written as PublicText;",
+    test: publicText,
+    title: "loses a value of ours, and what has the form of one",
+  },
+  {
+    guard: "markers are looked at for secrets",
+    row: "secret-in-output",
+    file: "src/reporters/public-text.ts",
+    from: "return isClean(formatMarker(clean)) ? clean : undefined;",
+    to: "return isClean(formatMarker(clean)) ? clean : marker;",
+    test: publicText,
+    title: "loses its marker where the secret reaches over several values",
+  },
+  {
+    guard: "nobody else makes text public",
+    row: "secret-in-output",
+    file: "src/reporters/remove-doubles.ts",
+    from: "const doubledReview = publicText(",
+    to: 'const doubledReview = ((text: string) => (publicText(""), text as import("../text/public-text.ts").PublicText))(',
+    test: "test/architecture.test.ts",
+    title: "make text public in one place alone",
+  },
+  {
+    guard: "a suggestion forges no marker",
+    row: "forged-marker",
+    file: "src/reporters/render-comment.ts",
+    from: "if (stripMarkers(suggestion) !== suggestion)",
+    to: "if (stripMarkers(suggestion) === null)",
+    test: "test/ledger/marker.test.ts",
+    title: "in what a model or a person wrote changes nothing of our comment",
+  },
+  {
+    guard: "code forges no marker",
+    row: "forged-marker",
+    file: "src/reporters/inert-code.ts",
+    from: "withoutCommands(stripMarkers(code))",
+    to: "withoutCommands(stripMarkers(code) && code)",
+    test: "test/reporters/render-untrusted.test.ts",
+    title: "forges no marker, in prose or in code",
+  },
+  {
+    guard: "a marker is the last line",
+    row: "forged-marker",
+    file: "src/ledger/marker.ts",
+    from: 'markerLine.exec(body.slice(body.lastIndexOf("\\n") + 1))',
+    to: 'new RegExp(markerLine, "m").exec(body)',
+    test: "test/ledger/marker.test.ts",
+    title: "a marker above the last line is none",
+  },
+];
