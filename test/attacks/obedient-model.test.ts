@@ -32,12 +32,17 @@ let net: Net;
 /** A value that the reviewed repository holds itself: whoever reads it may say it, so that every search must find it. */
 const bait = makeCanary("bait");
 
+/** In `npm test` tricks and patterns go to a third of the tools each, in turn; reading.test.ts has all of them meet all tools. */
+const long = process.env.HUNKWISE_LONG === "1";
+const inTurn = ({ name }: Call, at: number) =>
+  long || (at + readingTools.findIndex((tool) => tool.name === name)) % 3 === 0;
+
 function attackOn(places: Places) {
   const calls = {
     secrets: fewHostileCalls(readingTools, { paths: secretPaths(places) }),
-    tricks: fewHostileCalls(readingTools, { paths: trickPaths(places) }),
+    tricks: fewHostileCalls(readingTools, { paths: trickPaths(places) }).filter(inTurn),
     links: fewHostileCalls(readingTools, { paths: linkPaths }),
-    patterns: fewHostileCalls(readingTools, { patterns: hostilePatterns(places) }),
+    patterns: fewHostileCalls(readingTools, { patterns: hostilePatterns(places) }).filter(inTurn),
     unknown: unknownTools.map((name) => call(name, { path: "/proc/self/environ", command: "env" })),
     reports: fewHostileCalls(
       allTools.filter(({ kind }) => kind !== "read"),
@@ -46,6 +51,9 @@ function attackOn(places: Places) {
   };
   return { ...calls, all: Object.values(calls).flat() };
 }
+
+const thousand = () =>
+  Array.from({ length: 1_000 }, (_, at) => call("read_file_part", { file_path: `/proc/${at}/environ` }));
 
 const call = (name: string, given: Record<string, unknown>): Call => ({
   name,
@@ -61,7 +69,7 @@ const inTurns = (calls: readonly Call[]): Call[][] =>
 function turnsOf(role: string, loop: number): Call[][] {
   if (role === "finish_review") return inTurns(attack.all);
   const part = attack.all.filter((_, at) => at % 10 === loop % 10);
-  return role === "reply" ? [attack.all.slice(0, 1_000), ...inTurns(part)] : inTurns(part);
+  return role === "reply" ? [thousand(), ...inTurns(part)] : inTurns(part);
 }
 
 function ending(role: string, seen: Seen): Call[][] {
