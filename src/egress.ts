@@ -1,5 +1,4 @@
 import type { AppError } from "./errors.ts";
-import { holdsLiveSecret } from "./secrets/live-secrets.ts";
 
 /** A request as it is about to leave. */
 export interface Outgoing {
@@ -18,6 +17,8 @@ export interface EgressOptions {
   mostRedirects?: number;
   /** Throws where a request may not leave. Asked for each one right before it does, those of redirects too. */
   check?: ((request: Outgoing) => void) | undefined;
+  /** Whether a body holds a secret of this process, and so may not leave. */
+  holdsSecret: (body: string) => boolean;
   /** The error for what is refused here; `what` goes on after the name of the far side: "redirected ...". */
   refuse: (what: string) => AppError;
   /** Ends requests under way. */
@@ -37,13 +38,14 @@ const machineFetch: typeof fetch = (input, init) => globalThis.fetch(input, init
  * Nothing that has a body may hold a secret of this process in it: whoever writes one takes them out, and here is the last look.
  */
 export function createEgress(options: EgressOptions): typeof globalThis.fetch {
-  const { timeoutMs, mostRedirects = 0, check, refuse, fetch = machineFetch } = options;
+  const { timeoutMs, mostRedirects = 0, check, holdsSecret, refuse, fetch = machineFetch } = options;
   const origins = new Set(options.origins.map((one) => new URL(one).origin));
 
   return async (input, init = {}) => {
     const { method = "GET" } = init;
     const body = textOf(input, init);
-    if (holdsLiveSecret(body ?? "")) throw refuse("was to be sent a secret of this server: nothing was sent");
+    if (body !== null && holdsSecret(body))
+      throw refuse("was to be sent a secret of this server: nothing was sent");
     const signals = [AbortSignal.timeout(timeoutMs), options.signal, init.signal];
     const signal = AbortSignal.any(signals.filter((one) => one instanceof AbortSignal));
     let url = new URL(String(input));

@@ -5,7 +5,7 @@ import { join, relative, resolve } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { createEgress, type EgressOptions, type Outgoing } from "../src/egress.ts";
 import { AppError } from "../src/errors.ts";
-import { registerSecret } from "../src/secrets/live-secrets.ts";
+import { holdsLiveSecret, registerSecret } from "../src/secrets/live-secrets.ts";
 
 const home = "https://api.example.com";
 
@@ -25,6 +25,7 @@ const redirect = (status: number, location: string) => () =>
 function egress(over: Partial<EgressOptions>) {
   return createEgress({
     ...{ origins: [home], timeoutMs: 10_000, mostRedirects: 2 },
+    holdsSecret: holdsLiveSecret,
     refuse: (what) => new AppError("not_allowed", `The far side ${what}`),
     ...over,
   });
@@ -116,20 +117,38 @@ describe("a redirect", () => {
   });
 });
 
-describe("the time-out", () => {
-  const server = createServer((_, response) => {
-    // Never the end of it.
-    response.writeHead(200).write("the beginning");
+describe("over a real connection", () => {
+  const visited: string[] = [];
+  const elsewhere = createServer((request, response) => {
+    visited.push(request.url ?? "");
+    response.end();
   });
-  beforeAll(() => new Promise<void>((done) => server.listen(0, "127.0.0.1", done)));
+  const server = createServer((request, response) => {
+    if (request.url === "/away") response.writeHead(302, { location: originOf(elsewhere) }).end();
+    // Never the end of it.
+    else response.writeHead(200).write("the beginning");
+  });
+  const servers = [server, elsewhere];
+  const originOf = (one: typeof server) => `http://127.0.0.1:${(one.address() as AddressInfo).port}`;
+  beforeAll(async () => {
+    for (const one of servers) await new Promise<void>((done) => one.listen(0, "127.0.0.1", done));
+  });
   afterAll(() => {
-    server.closeAllConnections();
-    server.close();
+    for (const one of servers) {
+      one.closeAllConnections();
+      one.close();
+    }
   });
 
-  it("also ends an answer that never ends", async () => {
-    const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-    const answer = await egress({ origins: [origin], timeoutMs: 200 })(origin);
+  it("a redirect is followed by nobody else on the way", async () => {
+    const home = originOf(server);
+    await expect(egress({ origins: [home] })(`${home}/away`)).rejects.toThrow("another origin");
+    expect(visited).toEqual([]);
+  });
+
+  it("the time-out also ends an answer that never ends", async () => {
+    const home = originOf(server);
+    const answer = await egress({ origins: [home], timeoutMs: 200 })(home);
     await expect(answer.text()).rejects.toMatchObject({ name: "TimeoutError" });
   });
 });

@@ -1,5 +1,6 @@
 import { createEgress } from "../egress.ts";
 import { AppError } from "../errors.ts";
+import { holdsLiveSecret } from "../secrets/live-secrets.ts";
 import { callOf, type Reach } from "./reach.ts";
 
 /** A renamed repository answers with one. */
@@ -26,6 +27,8 @@ export function createTransport(options: TransportOptions): typeof globalThis.fe
   const root = new URL(baseUrl);
   const send = createEgress({
     ...{ origins: [baseUrl], timeoutMs, mostRedirects, fetch, signal },
+    // What leaves here becomes public: looked at for every spelling.
+    holdsSecret: holdsLiveSecret,
     check: (request) => reach.check(callOf(request, root.pathname)),
     refuse: (what) => new AppError("github_failed", `GitHub ${what}`),
   });

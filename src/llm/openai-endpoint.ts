@@ -1,6 +1,7 @@
 import OpenAI from "openai";
 import { createEgress } from "../egress.ts";
 import { AppError } from "../errors.ts";
+import { holdsPlainSecret } from "../secrets/live-secrets.ts";
 
 /** A deployment of Azure's classic API, which names it in the path and wants a version. */
 export interface AzureDeployment {
@@ -73,6 +74,8 @@ export function endpointFetch(
 ): typeof globalThis.fetch {
   return createEgress({
     ...{ origins: [url.origin], timeoutMs, mostRedirects, fetch },
+    // Long, and sent again with every turn: a look for each spelling would hold everything else up.
+    holdsSecret: holdsPlainSecret,
     refuse: (what) =>
       new AppError("model_refused", `The model endpoint ${url.href} ${what}`, {
         remedy: "Set OPENAI_BASE_URL to the address at which the endpoint itself answers.",

@@ -24,6 +24,7 @@ import {
 import { type Dialect, type ReasoningEffort, toRequestBody } from "./openai-request.ts";
 import { costOf, type PriceTable, priceOf } from "./pricing.ts";
 import { realSleep, withRetries } from "./retry.ts";
+import { withoutServerSecrets } from "./without-secrets.ts";
 
 export interface OpenAiOptions extends EndpointOptions {
   /** Of Azure the deployment's name, unless `azure` names it. */
@@ -77,7 +78,8 @@ export function createOpenAiModel(options: OpenAiOptions): OpenAiModel {
   const guard = (error: unknown, signal: AbortSignal) =>
     withoutKey(toAppError(error, endpoint, signal), hideKey);
 
-  async function send(request: ModelRequest, signal: AbortSignal): Promise<ModelTurn> {
+  async function send(asked: ModelRequest, signal: AbortSignal): Promise<ModelTurn> {
+    const request = withoutServerSecrets(asked);
     let sent: Sent = { request, dialect };
     for (;;) {
       const body = toRequestBody(model, sent.request, sent.dialect);

@@ -1,5 +1,5 @@
 import { once } from "node:events";
-import { createServer, type IncomingMessage, request, type ServerResponse } from "node:http";
+import { createServer, type IncomingMessage, request, type Server, type ServerResponse } from "node:http";
 import { type AddressInfo, connect, type Socket } from "node:net";
 
 /** The way out for programs that know no other: names that nobody but this proxy can resolve lead to ports of this machine. */
@@ -59,16 +59,15 @@ export async function startForwardProxy(): Promise<ForwardProxy> {
     sockets.add(socket);
     socket.on("close", () => sockets.delete(socket));
   });
-  server.listen(0, "127.0.0.1");
-  await once(server, "listening");
+  const started = await listening(server);
   return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    url: `http://127.0.0.1:${started.port}`,
     asked,
     route: routes.resolve,
     async [Symbol.asyncDispose]() {
+      // A tunnel is no connection of the server's any more.
       for (const socket of sockets) socket.destroy();
-      server.close();
-      await once(server, "close");
+      await started[Symbol.asyncDispose]();
     },
   };
 }
@@ -81,11 +80,23 @@ export async function startTrap(): Promise<{ port: number; visits: string[] } & 
     answer.end("caught");
   });
   server.on("connection", () => visits.push("a connection"));
+  return { ...(await listening(server)), visits };
+}
+
+/** A server that sends whoever asks somewhere else. */
+export async function startRedirector(
+  status: number,
+  location: string,
+): Promise<{ url: string } & AsyncDisposable> {
+  const started = await listening(createServer((_, answer) => answer.writeHead(status, { location }).end()));
+  return { ...started, url: `http://127.0.0.1:${started.port}` };
+}
+
+async function listening(server: Server): Promise<{ port: number } & AsyncDisposable> {
   server.listen(0, "127.0.0.1");
   await once(server, "listening");
   return {
     port: (server.address() as AddressInfo).port,
-    visits,
     async [Symbol.asyncDispose]() {
       server.closeAllConnections();
       server.close();

@@ -31,6 +31,8 @@ function clientWith(reach: Reach): { client: GitHubClient; left: string[] } {
   return { client, left };
 }
 
+const ours = { owner: "octo-org", repo: "shop", pull: 7 };
+
 /** Each of them asked for over octokit, as the product asks. */
 const hostile: [string, Record<string, unknown>?][] = [
   ...["APPROVE", "REQUEST_CHANGES", "approve", "PENDING", null, ["COMMENT"]].map(
@@ -117,11 +119,9 @@ const hostile: [string, Record<string, unknown>?][] = [
     "POST /graphql",
     { query: 'mutation { mergePullRequest(input: { pullRequestId: "P" }) { clientMutationId } }' },
   ],
-  ["POST /graphql", { query: "{ viewer { login } }" }],
-  [
-    "POST /graphql",
-    { query: `${threadsQuery} query B { viewer { login } }`, variables: {}, operationName: "B" },
-  ],
+  ["POST /graphql", { query: "{ viewer { login } }", variables: ours }],
+  ["POST /graphql", { query: `${threadsQuery} query B { viewer { login } }`, variables: ours }],
+  ["POST /graphql", { query: threadsQuery, variables: ours, operationName: "B" }],
   ["POST /graphql", { query: threadsQuery, variables: { owner: "octo-org", repo: "other", pull: 7 } }],
   ["POST /graphql", { query: threadsQuery, variables: { owner: "octo-org", repo: "shop", pull: 8 } }],
   ["POST /graphql", { query: resolvingMutation, variables: { id: "PRRT_of_another" } }],
@@ -221,21 +221,20 @@ describe("a model that obeys", () => {
     pull = of.open(head, { title: order, body: `${order}\n<!-- ${order} -->` });
     other = shared.app.people.createRepository("octo-org/other", files);
     of.installation.repositories.push(other);
-  });
+    shared.app.people.addCollaborator(of.repository, "ada", "write");
+    await pull.tell("opened");
+    await pull.concluded();
+    for (const command of [`/ask ${order}`, `/remember ${order}`, "/resolve"])
+      await pull.command("ada", command);
+    await of.idle();
+  }, patient.timeout);
   afterAll(() => shared[Symbol.asyncDispose]());
 
   it(
     "injected-actions: what reaches GitHub are comments on this pull request, and no approval",
     patient,
     async () => {
-      const { github, people } = shared.app;
-      people.addCollaborator(pull.of.repository, "ada", "write");
-      await pull.tell("opened");
-      await pull.concluded();
-      for (const command of [`/ask ${order}`, `/remember ${order}`, "/resolve"])
-        await pull.command("ada", command);
-      await pull.of.idle();
-
+      const { github } = shared.app;
       const number = pull.pull.number;
       const allowed = [
         `POST pulls/${number}/reviews`,

@@ -4,6 +4,7 @@ import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { createGitHubClient } from "../../src/github/client.ts";
 import { createPacing } from "../../src/github/pacing.ts";
+import { registerSecret } from "../../src/secrets/live-secrets.ts";
 import { anywhere } from "../support/reach.ts";
 import { clientFor, failure, fakeClock, host, useNock } from "./support.ts";
 
@@ -322,6 +323,23 @@ describe("an error", () => {
       "POST /repos/octo/shop/issues/7/comments got no answer from GitHub: ECONNRESET",
     );
     expect(inspect(error, { depth: 10, showHidden: true })).not.toContain("ghs_secret");
+  });
+});
+
+describe("a text that holds a secret of this server", () => {
+  it.each([
+    ["as it is", (secret: string) => secret],
+    ["as base64", (secret: string) => Buffer.from(`x${secret}`).toString("base64")],
+    ["backwards", (secret: string) => [...secret].reverse().join("")],
+    ["a character a line", (secret: string) => [...secret].join("\n")],
+  ])("%s is not sent, and nobody tries again", async (_, spell) => {
+    const secret = "whsec-0b5fd18c7e2a4963";
+    registerSecret(secret);
+    const { client, clock } = clientFor();
+    const error = await failure(client.rest.issues.createComment({ ...comment, body: spell(secret) }));
+    expect(error).toMatchObject({ code: "github_failed", retryable: false });
+    expect(error.message).toContain("a secret of this server");
+    expect(clock.naps).toEqual([]);
   });
 });
 

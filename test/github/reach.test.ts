@@ -157,11 +157,15 @@ describe("the second writer", () => {
     expect(isSent(reach, "POST /repos/octo/shop/pulls", pull)).toBe(true);
   });
 
+  it("leaves the branches and tags of others alone", () => {
+    const refs = ["refs/heads/main", `refs/tags/${branch}`, branch, `refs/heads/${branch}/../../main`];
+    for (const ref of refs)
+      expect(isSent(reach, "POST /repos/octo/shop/git/refs", { ref, sha: "a" }), ref).toBe(false);
+    const file = { branch: "main", message: "m", content: "" };
+    expect(isSent(reach, "PUT /repos/octo/shop/contents/.github/hunkwise.yml", file)).toBe(false);
+  });
+
   it.each([
-    ["POST /repos/octo/shop/git/refs", { ref: "refs/heads/main", sha: "a" }],
-    ["POST /repos/octo/shop/git/refs", { ref: `refs/tags/${branch}`, sha: "a" }],
-    ["POST /repos/octo/shop/git/refs", { ref: branch, sha: "a" }],
-    ["POST /repos/octo/shop/git/refs", { ref: "refs/heads/hunkwise/remember-7/../../main", sha: "a" }],
     ["PATCH /repos/octo/shop/git/refs/heads/main", { sha: "a", force: true }],
     ["DELETE /repos/octo/shop/git/refs/heads/main"],
     ["PUT /repos/octo/shop/contents/.github/workflows/ci.yml", { branch, message: "m", content: "" }],
