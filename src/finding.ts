@@ -86,3 +86,11 @@ export function atLeast(severity: Severity, threshold: Severity): boolean {
 export function holdsSecret({ source }: Pick<Finding, "source">): boolean {
   return source.startsWith("secrets/");
 }
+
+/**
+ * Whether no model decides about a finding: a program sees what hides from readers better than any of them, and whoever hides it
+ * may talk a model out of it.
+ */
+export function isUndisputed({ source }: Pick<Finding, "source">): boolean {
+  return source.startsWith("hidden-characters/") || source.startsWith("hiding-attributes/");
+}

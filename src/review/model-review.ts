@@ -1,5 +1,5 @@
 import type { StopReason } from "../agent/events.ts";
-import type { Finding } from "../finding.ts";
+import { type Finding, isUndisputed } from "../finding.ts";
 import { collectFindings } from "./collect-findings.ts";
 import { createIdentities } from "./fingerprint.ts";
 import { gather } from "./merge/gather.ts";
@@ -45,12 +45,13 @@ export async function reviewWithModel(run: ReviewRun): Promise<ModelReview> {
   const earlier = await readEarlier(run);
   const identify = identitiesOf(run, new Set(earlier.carried.map(({ finding }) => finding.id)));
   const withId = (finding: Finding) => ({ ...finding, id: identify(finding) });
+  const undisputed = gather([run.undisputed ?? []], identify);
   const found = gather([...passes.reviews.map(({ findings }) => findings), earlier.unpublished], identify);
   const stopReason = worstStop(passes.reviews.map((review) => review.stopReason).concat(passes.stops));
   const isOver = isModelLost(run, passes);
   const merged = isOver ? unmerged(passes, found) : await merge(run, passes, found, identify);
   const { findings, dropped, ledger } = await laterFindings(run, {
-    groups: merged.groups,
+    groups: joinEqual([...undisputed, ...merged.groups]),
     readBefore: [...passes.reviews.flatMap(({ readBefore }) => readBefore), ...merged.readBefore].map(withId),
     unpublished: new Set(earlier.unpublished.map(identify)),
     ...{ earlier, isOver },
@@ -85,7 +86,18 @@ function isModelLost({ deps }: ReviewRun, { reviews, stops }: Passes): boolean {
 }
 
 /** @param whyNot why nobody can be asked; null when somebody can */
-async function verify(run: ReviewRun, groups: readonly Group[], whyNot: string | null): Promise<Verified> {
+async function verify(run: ReviewRun, fresh: readonly Group[], whyNot: string | null): Promise<Verified> {
+  const sure = fresh.filter(([first]) => isUndisputed(first)).map(asOne);
+  const groups = fresh.filter(([first]) => !isUndisputed(first));
+  const { findings, dropped } = await verifyDisputed(run, groups, whyNot);
+  return { findings: [...sure, ...findings], dropped };
+}
+
+async function verifyDisputed(
+  run: ReviewRun,
+  groups: readonly Group[],
+  whyNot: string | null,
+): Promise<Verified> {
   if (run.input.config.effort === "low") return { findings: groups.map(asOne), dropped: [] };
   if (whyNot !== null)
     return { findings: groups.map((group) => unchecked(asOne(group), whyNot)), dropped: [] };

@@ -2,6 +2,7 @@ import { type Account, createAccount } from "../agent/account.ts";
 import type { Coverage } from "../agent/coverage.ts";
 import type { LoopEntry } from "../agent/trajectory.ts";
 import type { Candidate } from "../analyzers/analyzer.ts";
+import type { Finding } from "../finding.ts";
 import type { Commit } from "../git/workspace.ts";
 import type { Models } from "../llm/model.ts";
 import type { ChangedFile } from "../tools/tool.ts";
@@ -14,6 +15,8 @@ import type { ReviewInput } from "./review-input.ts";
 export interface ReadChange {
   files: readonly ChangedFile[];
   candidates: readonly Candidate[];
+  /** Those of them, as findings, that stand whatever a model thinks of them; none where left out. */
+  undisputed?: readonly Finding[];
   /** Of the whole change; loops that read parts of it report here. */
   coverage: Coverage;
   /** What of it earlier reviews have read. */

@@ -1,7 +1,7 @@
 import type { Coverage as CoverageCounter } from "../agent/coverage.ts";
 import type { Candidate } from "../analyzers/analyzer.ts";
 import { minimumSeverityAt } from "../config/repo-config.ts";
-import { atLeast, type Finding, severities } from "../finding.ts";
+import { atLeast, type Finding, isUndisputed, severities } from "../finding.ts";
 import type { ChangedFile } from "../tools/tool.ts";
 import type { AnchorFile } from "./anchor.ts";
 import { createAnchorFiles } from "./anchor-files.ts";
@@ -85,7 +85,9 @@ async function reviewFiles(parts: ReviewParts): Promise<ModelReview> {
     const change = { input, deps, files, known, anchorFile, isFirst: history.reviewed === null };
     return { ...review, ...(await laterFindingsOffline(change, review.findings)) };
   }
-  const run = await startRun(input, deps.models, deps, { files, candidates, coverage, known, anchorFile });
+  const undisputed = offline.filter(isUndisputed);
+  const change = { files, candidates, undisputed, coverage, known, anchorFile };
+  const run = await startRun(input, deps.models, deps, change);
   const review = await reviewWithModel(run);
   // Nobody has read anything that could change what was said of the whole.
   if (isEmpty || !files.some(({ change }) => known.hasNew(change.path)))
