@@ -5,6 +5,7 @@ import { AppError, type ErrorCode, errorLine } from "../errors.ts";
 import type { CheckoutPlace } from "../git/checkout-place.ts";
 import type { Models } from "../llm/model.ts";
 import { type Assignment, FromChild, type ProgressEvent, type ToChild } from "./messages.ts";
+import { redactFailure, redactOutcome } from "./redact-outcome.ts";
 import { type StartedReviewProcess, startReviewProcess } from "./start-review-process.ts";
 
 /** What the parent gives a review process to work with, whatever it is to do. */
@@ -36,31 +37,38 @@ export interface Assigned<Result> {
 const GRACE_MS = 60_000;
 
 /**
- * Has a child process without a secret do one piece of work, and answers its model turns. Rejects with `child_died`
+ * Has a child process without a secret do one piece of work, and answers its model turns. What it hands back was written by a model: no
+ * secret that this process knows, or that shows by its form, is left in it. Rejects with `child_died`
  * (retryable) when the process ends without a result, `aborted` when the signal fires.
  */
 export async function runInProcess<Result>(
-  assigned: Assigned<Result>,
+  { assignment, resultOf }: Assigned<Result>,
   options: ProcessOptions,
 ): Promise<Result> {
   options.signal.throwIfAborted();
+  const result = resultOf(await redactOutcome(await outcomeOf(assignment, options)));
+  if (result === undefined) throw died("did something else than it was asked for");
+  return result;
+}
+
+async function outcomeOf(assignment: Assignment, options: ProcessOptions): Promise<Outcome> {
   using started =
     options.started ?? startReviewProcess({ checkout: options.place.root, memoryMb: options.memoryMb });
   const ending = new AbortController();
   try {
-    return await converse(started, assigned, options, ending.signal);
+    return await converse(started, assignment, options, ending.signal);
   } finally {
     ending.abort();
   }
 }
 
-function converse<Result>(
+function converse(
   { child, ended: exited, lastWords }: StartedReviewProcess,
-  { assignment, resultOf }: Assigned<Result>,
+  assignment: Assignment,
   options: ProcessOptions,
   ended: AbortSignal,
-): Promise<Result> {
-  const { promise, resolve, reject } = Promise.withResolvers<Result>();
+): Promise<Outcome> {
+  const { promise, resolve, reject } = Promise.withResolvers<Outcome>();
   const deadline = setTimeout(
     () => reject(new AppError("child_died", "the review process did not end within its time limit")),
     assignment.input.limits.milliseconds + GRACE_MS,
@@ -74,12 +82,10 @@ function converse<Result>(
     if (!message.success)
       return reject(died(`sent a message of no known shape: ${z.prettifyError(message.error)}`));
     const { data } = message;
-    if (data.type === "failed") return reject(failureOf(data.error));
+    if (data.type === "failed") return reject(failureOf(redactFailure(data.error)));
     if (data.type !== "result" && data.type !== "answer")
       return void answer(child, data, assignment, options, ended).catch(reject);
-    const result = resultOf(data);
-    if (result === undefined) return reject(died("did something else than it was asked for"));
-    resolve(result);
+    resolve(data);
   });
   return promise.finally(() => {
     clearTimeout(deadline);

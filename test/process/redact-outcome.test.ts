@@ -1,0 +1,82 @@
+import { describe, expect, it } from "vitest";
+import { redactAnswer, redactFailure, redactReview } from "../../src/process/redact-outcome.ts";
+import { registerSecret } from "../../src/secrets/live-secrets.ts";
+import { sampleFinding, sampleResult } from "../reporters/sample-result.ts";
+import { writeOut } from "../support/secret-corpus.ts";
+import { seeded } from "../support/seeded.ts";
+
+const secret = writeOut("{hex:64}", seeded(5));
+registerSecret(secret);
+const backwards = [...secret].reverse().join("");
+
+const full = {
+  head_sha: "a".repeat(40),
+  summary: `The key is ${secret}`,
+  warnings: [`Read ${secret}`],
+  config_changes: [`key: ${secret}`],
+  dropped: [
+    {
+      id: "d",
+      path: "a.ts",
+      line: 1,
+      title: secret,
+      verdict: "refuted" as const,
+      reason: `because ${backwards}`,
+    },
+  ],
+  findings: [
+    {
+      finding: sampleFinding({
+        title: `Uses ${secret}`,
+        body: `It is ${Buffer.from(secret).toString("base64")}`,
+        quote: `const key = "${secret}";`,
+        suggestion: `const key = "${secret}";`,
+        verification_note: secret,
+        evidence: [{ path: "a.ts", start_line: 1, end_line: 1, note: secret }],
+        places: [{ path: "a.ts", side: "RIGHT", line: 3, start_line: null, quote: secret }],
+      }),
+      placement: { kind: "summary" as const, reason: secret },
+    },
+  ],
+};
+
+describe("what a review process hands back", () => {
+  it("holds no secret in any of its texts", async () => {
+    const text = JSON.stringify(await redactReview(sampleResult(full)));
+    for (const form of [secret, backwards, Buffer.from(secret).toString("base64")])
+      expect(text).not.toContain(form.slice(4, -4));
+  });
+
+  it("offers no code to commit that a secret was cut out of, and says so", async () => {
+    const { finding } = (await redactReview(sampleResult(full))).findings[0]!;
+    expect(finding.suggestion).toBeNull();
+    expect(finding.body).toMatch(
+      /\n\nA replacement for these lines was left out: there was a secret in it\.$/,
+    );
+  });
+
+  it("quotes nothing of lines that hold a secret, whose hash would help to guess it", async () => {
+    const { finding } = (await redactReview(sampleResult(full))).findings[0]!;
+    expect([finding.quote, finding.places[0]!.quote]).toEqual(["", ""]);
+  });
+
+  it("is the same where there is no secret, also in names that could be taken for one", async () => {
+    const like = { id: "f".repeat(40), path: "src/ghp_aB3dE6gH9jK2mN5pQ8sT1vW4yZ7bC0eF3hI6.ts" };
+    const result = sampleResult({
+      findings: [{ finding: sampleFinding(like), placement: { kind: "inline" } }],
+    });
+    expect(await redactReview(result)).toEqual(result);
+  });
+
+  it("is clean as an answer and as a failure too", async () => {
+    const answer = {
+      text: `It is ${secret}`,
+      model: "m",
+      stop_reason: "finished" as const,
+      usage: sampleResult().usage,
+    };
+    expect(await redactAnswer(answer)).toEqual({ ...answer, text: "It is [secret]" });
+    const failure = { code: "git_failed", message: `no ${secret}`, remedy: secret, retryable: true };
+    expect(redactFailure(failure)).toMatchObject({ message: "no [secret]", remedy: "[secret]" });
+  });
+});
