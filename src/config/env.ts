@@ -49,6 +49,8 @@ export interface Env {
     /** Of one person. */
     commandsAnHour: number;
     pullReviewsADay: number;
+    /** Of all pull requests of one author. */
+    authorReviewsADay: number;
     installationReviewsADay: number;
   };
   /** Absolute path. */
@@ -105,6 +107,7 @@ export function readEnv(raw: RawEnv = processEnv()): Env {
     usageLimits: {
       commandsAnHour: given.HUNKWISE_PERSON_COMMANDS_PER_HOUR,
       pullReviewsADay: given.HUNKWISE_PULL_REVIEWS_PER_DAY,
+      authorReviewsADay: given.HUNKWISE_AUTHOR_REVIEWS_PER_DAY,
       installationReviewsADay: given.HUNKWISE_INSTALLATION_REVIEWS_PER_DAY,
     },
     dataDir: resolve(given.HUNKWISE_DATA_DIR ?? ".hunkwise"),

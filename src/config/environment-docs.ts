@@ -154,6 +154,11 @@ export const environmentDocs: readonly EnvironmentVariable[] = [
     what: "Reviews of one pull request on one day (UTC). The check run of a further one says why there is none; a push or a command on the next day has everything reviewed that came meanwhile. `0`: no limit.",
   },
   {
+    name: "HUNKWISE_AUTHOR_REVIEWS_PER_DAY",
+    default: "300",
+    what: "The same for all pull requests that one person or bot opened, in all repositories of an installation. `0`: no limit.",
+  },
+  {
     name: "HUNKWISE_INSTALLATION_REVIEWS_PER_DAY",
     default: "1000",
     what: "The same for all pull requests of one installation together. `0`: no limit.",

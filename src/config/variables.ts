@@ -117,6 +117,7 @@ const Variables = z.object({
   HUNKWISE_DAILY_COST_USD: dollars.optional(),
   HUNKWISE_PERSON_COMMANDS_PER_HOUR: whole(0, 1_000_000).default(60),
   HUNKWISE_PULL_REVIEWS_PER_DAY: whole(0, 1_000_000).default(50),
+  HUNKWISE_AUTHOR_REVIEWS_PER_DAY: whole(0, 1_000_000).default(300),
   HUNKWISE_INSTALLATION_REVIEWS_PER_DAY: whole(0, 1_000_000).default(1_000),
   HUNKWISE_DATA_DIR: text(),
   HUNKWISE_CONCURRENCY: whole(1, 64).default(2),

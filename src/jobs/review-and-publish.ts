@@ -122,7 +122,7 @@ async function review(subject: Subject, tools: JobTools, deps: JobDependencies) 
   await openBudget(subject, deps);
   const { repository } = job.task;
   const { number, headSha: head, baseSha: base, baseRef } = pull;
-  await deps.usage.requireReview({ id: job.id, repository, pull: job.task.pull, head });
+  await deps.usage.requireReview({ id: job.id, repository, pull: number, head, author: pull.author });
   const wanted = { repository, pull: number, head, base, baseRef, signal: tools.signal };
   const checkout = await timed("fetch", deps, () => deps.checkout(wanted));
   try {

@@ -9,6 +9,8 @@ export interface MostUsage {
   commandsAnHour: number;
   /** Reviews of one pull request on a calendar day (UTC). */
   pullReviewsADay: number;
+  /** Reviews on such a day of all pull requests that one person opened, in all repositories of an installation. */
+  authorReviewsADay: number;
   /** Reviews of all pull requests of an installation on such a day. */
   installationReviewsADay: number;
 }
@@ -21,7 +23,17 @@ export interface UsageLimits {
    * Asked right before a review costs anything. Rejects with `budget_spent` beyond a limit, in words that everybody may read. A
    * job that comes back counts once for each head that it begins to review.
    */
-  requireReview(of: { id: string; repository: RepositoryRef; pull: number; head: string }): Promise<void>;
+  requireReview(of: ReviewToBegin): Promise<void>;
+}
+
+export interface ReviewToBegin {
+  /** Of the job. */
+  id: string;
+  repository: RepositoryRef;
+  pull: number;
+  head: string;
+  /** Login of whoever opened the pull request. */
+  author: string;
 }
 
 export interface UsageLimitsOptions {
@@ -34,7 +46,7 @@ export interface UsageLimitsOptions {
 const hourMs = 3_600_000;
 
 export function createUsageLimits({ tally, most, now }: UsageLimitsOptions): UsageLimits {
-  const { commandsAnHour, pullReviewsADay, installationReviewsADay } = most;
+  const { commandsAnHour, pullReviewsADay, authorReviewsADay, installationReviewsADay } = most;
   const enter = async (entry: TallyEntry, limits: readonly TallyLimit[]) => {
     const inForce = limits.filter((limit) => limit.most > 0);
     return inForce.length > 0 ? tally.enter(entry, inForce) : null;
@@ -50,18 +62,18 @@ export function createUsageLimits({ tally, most, now }: UsageLimitsOptions): Usa
       return (await enter(entry, [limit])) === null;
     },
 
-    async requireReview({ id, repository, pull, head }) {
+    async requireReview({ id, repository, pull, head, author }) {
       const at = now();
       const since = Date.parse(dayOf(at));
       const ofPull = { scope: `pull ${repository.id}#${pull}`, most: pullReviewsADay, since };
+      const ofAuthor = { scope: `author ${author.toLowerCase()}`, most: authorReviewsADay, since };
       const ofAll = { scope: "installation", most: installationReviewsADay, since };
       const entry = {
         ...{ installation: repository.installation, repository: repository.id, at },
         name: `${id} ${head}`,
       };
-      const reached = await enter(entry, [ofPull, ofAll]);
-      if (reached)
-        throw tooMany(reached, reached.scope === ofAll.scope ? "its installation" : "this pull request");
+      const reached = await enter(entry, [ofPull, ofAuthor, ofAll]);
+      if (reached) throw tooMany(reached);
     },
   };
 }
@@ -80,9 +92,16 @@ function askedBy(task: Task): { repository: RepositoryRef; login: string } | nul
   }
 }
 
-function tooMany({ most }: TallyLimit, whose: string): AppError {
+const owners = {
+  pull: "this pull request",
+  author: "the pull requests of its author",
+  installation: "its installation",
+};
+
+function tooMany({ scope, most }: TallyLimit): AppError {
+  const [kind] = scope.split(" ");
   return new AppError(
     "budget_spent",
-    `${most} reviews a day are the limit of ${whose}, and today's are used up; a push or a command after midnight (UTC) has everything reviewed that came meanwhile`,
+    `${most} reviews a day are the limit of ${owners[kind as keyof typeof owners]}, and today's are used up; a push or a command after midnight (UTC) has everything reviewed that came meanwhile`,
   );
 }

@@ -124,6 +124,17 @@ it("cost-drain: a hundred pull requests are no more reviews than an installation
   expect(times(100).filter((n) => flood.checks(n + 1)[0] === notReviewed)).toHaveLength(80);
 });
 
+it("cost-drain: one author's pull requests are no more reviews than one may have, and leave those of others alone", async () => {
+  start({ authorReviewsADay: 3 });
+  for (const n of times(10)) flood.github(n + 1).state.author = "Mallory";
+  for (const n of times(11)) await flood.push(n, n + 1);
+  await flood.pass(minute);
+
+  expect(flood.begun).toHaveLength(4);
+  expect(flood.begun).toContain("1/11");
+  expect(times(11).filter((n) => flood.checks(n + 1)[0] === notReviewed)).toHaveLength(7);
+});
+
 it("cost-drain: a review that is tried again counts once, and one of another head again", async () => {
   start({ pullReviewsADay: 2 });
   let faults = 4;

@@ -42,7 +42,10 @@ export class Flood implements AsyncDisposable {
   #comments = 5_000;
 
   constructor(most: Partial<MostUsage> = {}) {
-    this.#most = { commandsAnHour: 60, pullReviewsADay: 50, installationReviewsADay: 1_000, ...most };
+    this.#most = {
+      ...{ commandsAnHour: 60, pullReviewsADay: 50, authorReviewsADay: 300, installationReviewsADay: 1_000 },
+      ...most,
+    };
     this.#stores = openSqliteStores(this.#folder.path, { now: () => this.time });
   }
 

@@ -23,7 +23,12 @@ export class WorkedQueue implements AsyncDisposable {
   readonly spending: Spending;
   readonly model: Model | null;
   dailyBudget: DayLimits = { tokens: null, costUsd: null };
-  most: MostUsage = { commandsAnHour: 0, pullReviewsADay: 0, installationReviewsADay: 0 };
+  most: MostUsage = {
+    commandsAnHour: 0,
+    pullReviewsADay: 0,
+    authorReviewsADay: 0,
+    installationReviewsADay: 0,
+  };
   readonly #tally: Tally;
   readonly log: { level: string; message: string }[] = [];
   /** Each checkout is a review that begins. */

@@ -5,7 +5,9 @@ import type { TallyEntry, TallyLimit } from "../../src/queue/tally.ts";
 
 const repository = { installation: 1, id: 7, owner: "octo", name: "shop" };
 const noon = Date.UTC(2026, 10, 22, 12);
-const most = { commandsAnHour: 60, pullReviewsADay: 50, installationReviewsADay: 1_000 };
+const most = {
+  ...{ commandsAnHour: 60, pullReviewsADay: 50, authorReviewsADay: 300, installationReviewsADay: 1_000 },
+};
 const at = { repository, pull: 3, headSha: null };
 const review: Task = {
   ...{ kind: "review", mode: "new", again: false, ...at, trigger: "event#3" },
@@ -69,9 +71,9 @@ describe("what is asked", () => {
 });
 
 describe("a review", () => {
-  const of = { id: "job-1", repository, pull: 3, head: "b".repeat(40) };
+  const of = { id: "job-1", repository, pull: 3, head: "b".repeat(40), author: "Ada" };
 
-  it("counts for its pull request and its installation, since midnight, and once for each head", async () => {
+  it("counts for its pull request, its author and its installation, since midnight, and once for each head", async () => {
     await limitsOf().requireReview(of);
     const since = Date.UTC(2026, 10, 22);
     expect(entered).toEqual([
@@ -79,6 +81,7 @@ describe("a review", () => {
         entry: { installation: 1, repository: 7, name: `job-1 ${of.head}`, at: noon },
         limits: [
           { scope: "pull 7#3", most: 50, since },
+          { scope: "author ada", most: 300, since },
           { scope: "installation", most: 1_000, since },
         ],
       },
@@ -87,7 +90,8 @@ describe("a review", () => {
 
   it.each([
     [0, "50 reviews a day are the limit of this pull request"],
-    [1, "1000 reviews a day are the limit of its installation"],
+    [1, "300 reviews a day are the limit of the pull requests of its author"],
+    [2, "1000 reviews a day are the limit of its installation"],
   ])("beyond a limit is none, and says of which", async (nth, words) => {
     reached = (limits) => limits[nth] ?? null;
     await expect(limitsOf().requireReview(of)).rejects.toMatchObject({
@@ -97,7 +101,11 @@ describe("a review", () => {
 
   it("is counted by no limit that is lifted", async () => {
     await limitsOf({ pullReviewsADay: 0 }).requireReview(of);
-    await limitsOf({ pullReviewsADay: 0, installationReviewsADay: 0 }).requireReview(of);
-    expect(entered.map(({ limits }) => limits.map(({ scope }) => scope))).toEqual([["installation"]]);
+    await limitsOf({ pullReviewsADay: 0, authorReviewsADay: 0, installationReviewsADay: 0 }).requireReview(
+      of,
+    );
+    expect(entered.map(({ limits }) => limits.map(({ scope }) => scope))).toEqual([
+      ["author ada", "installation"],
+    ]);
   });
 });

@@ -37,7 +37,7 @@ const limits: Guard[] = [
     guard: "a review is begun only within the limits of a day",
     row: "cost-drain",
     file: "src/jobs/review-and-publish.ts",
-    from: "await deps.usage.requireReview({ id: job.id, repository, pull: job.task.pull, head });",
+    from: "await deps.usage.requireReview({ id: job.id, repository, pull: number, head, author: pull.author });",
     to: "",
     test: abuse,
     title: "cost-drain: a hundred pushes a minute are a review a minute, and none beyond those of a day",
@@ -46,8 +46,8 @@ const limits: Guard[] = [
     guard: "a pull request has so many reviews a day",
     row: "cost-drain",
     file: "src/jobs/usage-limits.ts",
-    from: "enter(entry, [ofPull, ofAll])",
-    to: "enter(entry, [ofAll])",
+    from: "enter(entry, [ofPull, ofAuthor, ofAll])",
+    to: "enter(entry, [ofAuthor, ofAll])",
     test: abuse,
     title:
       "cost-drain: reviews that many people ask for again and again are no more than a pull request may have",
@@ -56,11 +56,21 @@ const limits: Guard[] = [
     guard: "an installation has so many reviews a day",
     row: "cost-drain",
     file: "src/jobs/usage-limits.ts",
-    from: "enter(entry, [ofPull, ofAll])",
-    to: "enter(entry, [ofPull])",
+    from: "enter(entry, [ofPull, ofAuthor, ofAll])",
+    to: "enter(entry, [ofPull, ofAuthor])",
     test: abuse,
     title:
       "cost-drain: a hundred pull requests are no more reviews than an installation may have, and no other's",
+  },
+  {
+    guard: "whoever opens pull requests has so many reviews a day",
+    row: "cost-drain",
+    file: "src/jobs/usage-limits.ts",
+    from: "enter(entry, [ofPull, ofAuthor, ofAll])",
+    to: "enter(entry, [ofPull, ofAll])",
+    test: abuse,
+    title:
+      "cost-drain: one author's pull requests are no more reviews than one may have, and leave those of others alone",
   },
   {
     guard: "a job that comes back with another head counts again",
@@ -69,7 +79,8 @@ const limits: Guard[] = [
     from: `name: \`\${id} \${head}\``,
     to: "name: id",
     test: "test/jobs/usage-limits.test.ts",
-    title: "counts for its pull request and its installation, since midnight, and once for each head",
+    title:
+      "counts for its pull request, its author and its installation, since midnight, and once for each head",
   },
   {
     guard: "pushes in a row are one review",
