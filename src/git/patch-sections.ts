@@ -1,4 +1,4 @@
-import { deflateSync, inflateSync } from "node:zlib";
+import { FoldedBytes, type Kept } from "./folded-bytes.ts";
 import type { PatchSink } from "./patch-splitter.ts";
 
 /** What one pass over all patches may come to, and what is kept of it in memory. */
@@ -25,38 +25,40 @@ export const defaultPatchLimits: PatchLimits = {
 
 /** What git printed of one file: what stands before its hunks, and the hunks. */
 export interface Section {
-  header: Buffer;
+  /** In Latin-1, one character a byte. */
+  header: string;
   /** Whether it printed any hunks. */
   hasHunks: boolean;
   /** Undefined when they did not fit. */
-  hunks(): Buffer | undefined;
+  hunks: Kept;
 }
 
 /** Keeps as many bytes of hunks as it may, and of each section its header. */
 export class SectionCollector implements PatchSink {
   readonly #limits: PatchLimits;
   readonly #sections: Section[] = [];
-  #header: Buffer | undefined;
+  #header: string | undefined;
   #open: Buffer[] = [];
   #openBytes = 0;
   #readBytes = 0;
   #hunks = 0;
   #plainBytes = 0;
-  #packedBytes = 0;
+  readonly #folded: FoldedBytes;
 
   constructor(limits: PatchLimits) {
     this.#limits = limits;
+    this.#folded = new FoldedBytes(limits.packedBytes);
   }
 
-  /** Whether more came than is read; the section that was open then is left out. */
+  /** Whether more came than is read. */
   get isFull(): boolean {
     return this.#readBytes > this.#limits.readBytes || this.#hunks > this.#limits.hunks;
   }
 
   header(header: Buffer): void {
     this.#close();
-    // A copy: what git prints comes in large pieces, of which this one would keep the whole.
-    this.#header = Buffer.from(header);
+    // Text: a small buffer keeps the larger one that it was cut from.
+    this.#header = header.toString("latin1");
   }
 
   hunk(line: Buffer): void {
@@ -71,8 +73,9 @@ export class SectionCollector implements PatchSink {
     else this.#open = [];
   }
 
-  end(): Section[] {
-    if (!this.isFull) this.#close();
+  /** @param isCut whether the stream ended before its time: the section that was open is left out */
+  end(isCut: boolean): Section[] {
+    if (!isCut) this.#close();
     return this.#sections;
   }
 
@@ -85,18 +88,13 @@ export class SectionCollector implements PatchSink {
     this.#openBytes = 0;
   }
 
-  #keep(): Section["hunks"] {
+  #keep(): Kept {
     const bytes = Buffer.concat(this.#open);
     if (bytes.length < this.#openBytes) return () => undefined;
     if (this.#plainBytes + bytes.length <= this.#limits.plainBytes) {
       this.#plainBytes += bytes.length;
       return () => bytes;
     }
-    if (this.#packedBytes >= this.#limits.packedBytes) return () => undefined;
-    // Whatever unfolded from little folds again.
-    const packed = deflateSync(bytes, { level: 1 });
-    if (this.#packedBytes + packed.length > this.#limits.packedBytes) return () => undefined;
-    this.#packedBytes += packed.length;
-    return () => inflateSync(packed);
+    return this.#folded.keep(bytes);
   }
 }

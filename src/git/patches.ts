@@ -57,7 +57,7 @@ export class Patches {
     let patch = "";
     for (const section of sections) {
       const body = await this.#body(change, section, contextLines);
-      patch += decodeHeader(section.header, change) + decodeText(body).text;
+      patch += decodeHeader(Buffer.from(section.header, "latin1"), change) + decodeText(body).text;
     }
     return patch;
   }
@@ -119,9 +119,13 @@ export class Patches {
         return sections.isFull ? ("stop" as const) : undefined;
       },
     };
-    await streamChange(this.#place, sink, this.#disposed.signal);
-    if (!sections.isFull) splitter.end();
-    return assign(changes, sections.end(), sections.isFull);
+    const isCut = await streamChange(this.#place, sink, this.#disposed.signal).then(
+      () => sections.isFull,
+      // What came in time is read.
+      (error) => (changes.length > 0 && isTimeout(error)) || Promise.reject(error),
+    );
+    if (!isCut) splitter.end();
+    return assign(changes, sections.end(isCut), isCut);
   }
 
   /** Ends a process that is still printing patches nobody will ask for. */
@@ -129,6 +133,8 @@ export class Patches {
     this.#disposed.abort();
   }
 }
+
+const isTimeout = (error: unknown) => error instanceof AppError && error.code === "git_timeout";
 
 /** Sections come in the order of the raw records, two for a change of type. */
 function assign(
@@ -151,8 +157,7 @@ function assign(
 }
 
 function sidesOf(change: Change, section: Section): Sides & { submodule: boolean } {
-  const [, whole, wholeMode] =
-    /^(new|deleted) file mode (\d{6})$/m.exec(section.header.toString("latin1")) ?? [];
+  const [, whole, wholeMode] = /^(new|deleted) file mode (\d{6})$/m.exec(section.header) ?? [];
   return {
     from: whole === "new" ? undefined : change.oldOid,
     to: whole === "deleted" ? undefined : change.newOid,
