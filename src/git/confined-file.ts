@@ -8,8 +8,8 @@ import {
   type Stats,
   statSync,
 } from "node:fs";
+import { pathFault } from "../diff/path-fault.ts";
 import { AppError } from "../errors.ts";
-import { pathFault } from "./confined-path.ts";
 import { nameBytes } from "./names.ts";
 
 const { O_RDONLY, O_NOFOLLOW, O_NONBLOCK, O_NOCTTY } = constants;

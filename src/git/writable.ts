@@ -1,4 +1,4 @@
-import { pathFault } from "./confined-path.ts";
+import { pathFault } from "../diff/path-fault.ts";
 import { nameBytes } from "./names.ts";
 
 /** A name, and a path with the checkout's own in front, as far as Linux and macOS take them (NAME_MAX, PATH_MAX). */
