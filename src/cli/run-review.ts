@@ -7,6 +7,7 @@ import { PIPED_WIDTH, plainLine } from "../reporters/terminal-style.ts";
 import type { ProgressEvent } from "../review/progress.ts";
 import type { ReviewInput } from "../review/review-input.ts";
 import type { ReviewResult } from "../review/review-result.ts";
+import { registerSecret } from "../secrets/live-secrets.ts";
 import { type CommandIo, exitCodes } from "./command.ts";
 import { type ConnectedModels, createModels } from "./create-model.ts";
 import { exitCodeOf } from "./exit-code.ts";
@@ -60,6 +61,7 @@ export async function runReview(
 /** Of a model that was asked before, nothing is loaded or asked here. */
 async function connect({ model, pricesFile, modelFolder }: LocalEnv, io: CommandIo) {
   if (!model) return null;
+  for (const key of [model.apiKey, model.fallback?.apiKey]) if (key) registerSecret(key, { keep: true });
   const say = (text: string) => void warn(io, text);
   const connected = await createModels(model, { pricesFile, folder: modelFolder, warn: say });
   await connected.ready(io.signal);
