@@ -1,10 +1,14 @@
+import { realpathSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join, sep } from "node:path";
+import { join, resolve, sep } from "node:path";
 import { fileURLToPath } from "node:url";
 import { compiledCodeFolder } from "./compile-cache.ts";
 
 /** `src/`, or `dist/` once it is built, and the rules beside it. */
 const root = join(import.meta.dirname, "../..");
+
+/** Where temporary files go. A process with an environment of its own has to be told. */
+export const temporaryFolder = () => resolve(tmpdir());
 
 /**
  * Arguments that have Node itself refuse a review process every file but its own code, what it keeps in temporary folders
@@ -14,14 +18,14 @@ const root = join(import.meta.dirname, "../..");
  * @param readable absolute paths of folders
  */
 export function confinement(readable: readonly string[]): string[] {
-  const scratch = join(tmpdir(), "hunkwise-range-*");
-  const read = [...code(), ...ownProcess, scratch, ...readable.map(wholeFolder)];
+  const scratch = namesOf(temporaryFolder()).map((folder) => join(folder, "hunkwise-range-*"));
+  const read = [...code(), ...ownProcess, ...scratch, ...readable.flatMap(namesOf).map(wholeFolder)];
   return [
     "--permission",
     // Reviews run git and ripgrep, parse with native grammars, and watch in a thread whether the parent lives.
     ...["--allow-child-process", "--allow-addons", "--allow-worker", "--disable-warning=SecurityWarning"],
     ...read.map((path) => `--allow-fs-read=${path}`),
-    ...[scratch, wholeFolder(compiledCodeFolder)].map((path) => `--allow-fs-write=${path}`),
+    ...[...scratch, wholeFolder(compiledCodeFolder)].map((path) => `--allow-fs-write=${path}`),
   ];
 }
 
@@ -39,5 +43,8 @@ const ownProcess = [
   ...["/proc/sys/kernel/random/boot_id", "/proc/self/ns/pid", "/proc/self/stat"],
   "/proc/self/fd/",
 ];
+
+/** Where links lead to a folder, its real name too: what is opened there is asked for by that one (`git/confined-file.ts`). */
+const namesOf = (folder: string) => [...new Set([folder, realpathSync.native(folder)])];
 
 const wholeFolder = (path: string) => join(path, sep);

@@ -3,7 +3,7 @@ import { extname, join } from "node:path";
 import { ownerVariable } from "../git/orphans.ts";
 import { killGroup } from "../git/run-process.ts";
 import { compiledCodeVariable } from "./compile-cache.ts";
-import { confinement } from "./confinement.ts";
+import { confinement, temporaryFolder } from "./confinement.ts";
 import { yieldToServer } from "./yield-to-server.ts";
 
 /** A review process that loads what it needs while its parent still makes the checkout. Good for one review. */
@@ -29,15 +29,15 @@ const STDERR_BYTES = 2_000;
 const entry = join(import.meta.dirname, `review-process${extname(import.meta.filename)}`);
 
 /**
- * Starts a process whose environment says who started it and where compiled code lies and nothing else, that reads no file but
- * its code and the checkout; it yields the processor to others. Disposing of it kills it with everything it started.
+ * Starts a process whose environment says who started it, where compiled code lies and where temporary files go and nothing
+ * else, that reads no file but its code and the checkout; it yields the processor to others. Disposing of it kills it with everything it started.
  */
 export function startReviewProcess({
   checkout,
   memoryMb = DEFAULT_MEMORY_MB,
 }: StartOptions = {}): StartedReviewProcess {
   const child = fork(entry, [], {
-    env: { ...ownerVariable, ...compiledCodeVariable },
+    env: { ...ownerVariable, ...compiledCodeVariable, TMPDIR: temporaryFolder() },
     cwd: "/",
     execArgv: [`--max-old-space-size=${memoryMb}`, ...confinement(checkout === undefined ? [] : [checkout])],
     stdio: ["ignore", "ignore", "pipe", "ipc"],

@@ -1,7 +1,7 @@
 import { execFileSync } from "node:child_process";
 import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from "vitest";
 import { confinement } from "../../src/process/confinement.ts";
 import { startReviewProcess } from "../../src/process/start-review-process.ts";
 import { TempFolder } from "../support/git-repo.ts";
@@ -36,6 +36,7 @@ describe("a review process", () => {
     symlinkSync(join(data.path, "app.json"), join(data.path, "link"));
   });
   afterAll(() => data[Symbol.dispose]());
+  afterEach(() => void vi.unstubAllEnvs());
 
   it("is refused by Node whatever is neither code nor its checkout, whatever asks for it", () => {
     const outside = [
@@ -56,6 +57,31 @@ describe("a review process", () => {
       "inside",
       ...outside.map(() => "ERR_ACCESS_DENIED"),
     ]);
+  });
+
+  it("reads a checkout by its real name as well, where links lead to the data folder", () => {
+    using elsewhere = new TempFolder("links");
+    const link = join(elsewhere.path, "data");
+    symlinkSync(data.path, link);
+    const paths = [join(link, "checkouts", "0", "a.ts"), join(checkout, "a.ts"), join(data.path, "app.json")];
+
+    const tried = attempt(confinement([join(link, "checkouts", "0")]), paths);
+    expect(tried).toEqual(["inside", "inside", "ERR_ACCESS_DENIED"]);
+  });
+
+  it("has its scratch folders where its parent says, and may use them there", () => {
+    using scratch = new TempFolder("scratch");
+    const link = join(scratch.path, "link");
+    symlinkSync(data.path, link);
+    vi.stubEnv("TMPDIR", link);
+    mkdirSync(join(data.path, "hunkwise-range-1"));
+    writeFileSync(join(data.path, "hunkwise-range-1", "a"), "scratch");
+
+    const names = [link, data.path].map((folder) => join(folder, "hunkwise-range-1", "a"));
+    expect(attempt(confinement([]), names)).toEqual(["scratc", "scratc"]);
+    using started = startReviewProcess();
+    const environment = readFileSync(`/proc/${started.child.pid}/environ`, "utf8").split("\0");
+    expect(environment).toContain(`TMPDIR=${link}`);
   });
 
   it("is started like that", () => {

@@ -337,7 +337,7 @@ describe("a review process", () => {
     await expect(run(killer).result).rejects.toMatchObject({ code: "child_died", retryable: true });
   });
 
-  it("starts with nothing in its environment but whose child it is and where compiled code lies", async () => {
+  it("starts with nothing in its environment but whose child it is, where compiled code lies and temporary files go", async () => {
     let environment = "not read";
     const looker: Model = {
       name: "looker",
@@ -360,6 +360,7 @@ describe("a review process", () => {
     expect(names.filter((name) => !name?.startsWith("NODE_CHANNEL"))).toEqual([
       "HUNKWISE_OWNER",
       "NODE_COMPILE_CACHE",
+      "TMPDIR",
     ]);
   });
 });
