@@ -15,6 +15,7 @@ import { benchPlanning } from "./bench/planning.ts";
 import { benchQueue } from "./bench/queue.ts";
 import { benchReview } from "./bench/review.ts";
 import { type Bench, isOver, type Row, renderTable, renderValue } from "./bench/row.ts";
+import { benchSanitisers } from "./bench/sanitisers.ts";
 import { benchSearch } from "./bench/search-in-files.ts";
 import { benchBudget, benchTokens } from "./bench/tokens.ts";
 
@@ -32,6 +33,7 @@ const groups: Record<string, (bench: Bench) => Promise<void>> = {
   checkout: benchCheckout,
   queue: benchQueue,
   review: benchReview,
+  sanitisers: benchSanitisers,
 };
 
 function describeMachine(): string {

@@ -1,0 +1,213 @@
+import { hiddenIn } from "../../src/analyzers/hidden-in-line.ts";
+import { parseRepoConfig } from "../../src/config/parse-repo-config.ts";
+import { parseFilePatch } from "../../src/diff/parse.ts";
+import { createPathMatcher } from "../../src/diff/path-matcher.ts";
+import { surveyPatch } from "../../src/diff/survey.ts";
+import { commentText, commentTitle } from "../../src/ledger/comment-title.ts";
+import { parseMarker, stripMarkers } from "../../src/ledger/marker.ts";
+import { callsIn } from "../../src/llm/calls-in-text.ts";
+import { withoutThinking } from "../../src/llm/json-in-text.ts";
+import { readLenient } from "../../src/llm/lenient-json.ts";
+import { publicText } from "../../src/reporters/public-text.ts";
+import {
+  untrustedBlock,
+  untrustedCode,
+  untrustedFence,
+  untrustedLine,
+} from "../../src/reporters/render-untrusted.ts";
+import { holdsLiveSecret } from "../../src/secrets/live-secrets.ts";
+import { withoutSecrets } from "../../src/secrets/redact.ts";
+import { escapeInvisible, showHidden, unescapeInvisible } from "../../src/text/escape-invisible.ts";
+import { fence, inlineCode, wrapUntrusted } from "../../src/text/fence.ts";
+import { inertMessage } from "../../src/text/inert-message.ts";
+import { withoutCommands } from "../../src/text/other-bots.ts";
+import { writtenText } from "../../src/text/written-text.ts";
+import { parseCommand } from "../../src/webhooks/commands.ts";
+import type { Bench } from "./row.ts";
+
+/** Characters; the second text is twice as long as the first. */
+const LENGTH = 500_000;
+/** Of time(2n) over time(n): 2 is linear, 4 the square. */
+const MAX_GROWTH = 3;
+/** A run that takes less says nothing about growth, in milliseconds. */
+const TELLING = 5;
+const RUNS = 3;
+const MORE_ROUNDS = 5;
+/** Milliseconds. */
+const SLOW = 200;
+const NO_LIMIT = 10_000_000;
+
+/** What is repeated: what Markdown, HTML, JSON, diffs, secrets and Unicode have that may be read twice. */
+const units = [
+  ...[
+    "a",
+    " ",
+    "\n",
+    "\t",
+    "-",
+    "a-",
+    "0",
+    "f",
+    "/",
+    "/a",
+    "\\",
+    ".",
+    ",",
+    ":",
+    "é",
+    "💥",
+    "\u200b",
+    "😀\u200d",
+  ],
+  ...[
+    "`",
+    "`$",
+    "``` ",
+    "~~~\n",
+    "*a ",
+    "*a **b ",
+    "_a*",
+    "[",
+    "![",
+    "[a](",
+    "](",
+    "<",
+    "<a ",
+    "<!-- ",
+    "-->",
+    "&",
+  ],
+  ...[
+    "> ",
+    ">",
+    "- ",
+    "1. ",
+    "    a\n",
+    "# ",
+    "|",
+    "$",
+    "@",
+    "@a/",
+    "#1 ",
+    "GH-",
+    "www.",
+    "a://",
+    "fixes ",
+    "/a\n",
+  ],
+  ...[
+    "{",
+    "[[",
+    '{"a":',
+    '"',
+    '\\"',
+    "'",
+    '"\\',
+    "{a:",
+    "```json\n{",
+    "<think>",
+    "</think>",
+    "</",
+    "untrusted",
+  ],
+  ...["+", "-a\n", " a\n", "@@ -1 +1 @@\n", "\\ No newline\n", "@@ ", "glpat-", "://a:", "eyJaaaaaaaaaaaa."],
+  ...[
+    "-----BEGIN RSA PRIVATE KEY-----\n",
+    "password=",
+    "xAccountKey=",
+    "ghp_",
+    "AKIA",
+    "\u202e",
+    "\u2066",
+    "\u0430",
+  ],
+  ...["\u{e0041}", "\u{1f3f4}\u{e0067}", "\u{e0101}", "\ufe0f", "\u3164", "<!-- hunkwise:", "\\u{41}", "\r"],
+];
+
+const rule = { isText: false, isTest: false };
+const tools = new Set(["diff_file"]);
+const sanitisers: Record<string, (text: string) => unknown> = {
+  escapeInvisible,
+  unescapeInvisible,
+  showHidden,
+  fence,
+  inlineCode,
+  wrapUntrusted: (text) => wrapUntrusted("file", text),
+  writtenText,
+  withoutCommands,
+  inertMessage,
+  untrustedBlock: (text) => untrustedBlock(text, NO_LIMIT),
+  untrustedLine: (text) => untrustedLine(text, NO_LIMIT),
+  untrustedCode,
+  untrustedFence,
+  publicText,
+  parseMarker: (text) => parseMarker(`${text} -->`),
+  stripMarkers,
+  commentTitle,
+  commentText,
+  parseCommand: (text) => [parseCommand(text, "hunkwise"), parseCommand(`@hunkwise ${text}`, "hunkwise")],
+  readLenient,
+  callsIn: (text) => callsIn(withoutThinking(text), tools, {}),
+  parseFilePatch: (text) => parseFilePatch(`@@ -1 +1 @@\n${text}`, "a", null),
+  surveyPatch: (text) => surveyPatch(`@@ -1 +1 @@\n${text}`),
+  withoutSecrets,
+  holdsLiveSecret,
+  hiddenIn: (text) => hiddenIn(`a${text}`, rule),
+  createPathMatcher: (text) => createPathMatcher(["*a*a*b", `${text.slice(0, 100)}*b`])(text),
+  parseRepoConfig: (text) => parseRepoConfig(`paths:\n  private: ${text}`),
+};
+
+/** Whether what treats hostile text takes twice as long for twice as much of it, up to a megabyte of the worst we know. */
+export async function benchSanitisers(bench: Bench): Promise<void> {
+  bench.say(`treating ${units.length} kinds of hostile text of a megabyte`);
+  for (const [name, treat] of Object.entries(sanitisers)) {
+    const grown = units.map((unit) => growthOf(treat, unit));
+    const worst = grown.reduce((one, other) => (other.growth > one.growth ? other : one));
+    const slowest = Math.max(...grown.map(({ whole }) => whole));
+    bench.add({
+      what: `${name}, worst of all texts: ${JSON.stringify(worst.unit)}; a megabyte at most ${slowest.toFixed(0)} ms`,
+      ours: `${worst.whole.toFixed(1)} ms`,
+      reference: `${worst.half.toFixed(1)} ms`,
+      value: worst.growth,
+      unit: "x",
+      limit: MAX_GROWTH,
+    });
+  }
+}
+
+interface Growth {
+  unit: string;
+  half: number;
+  whole: number;
+  growth: number;
+}
+
+function growthOf(treat: (text: string) => unknown, unit: string): Growth {
+  const text = unit.repeat(Math.ceil((2 * LENGTH) / unit.length));
+  const [half, whole] = [text.slice(0, LENGTH), text.slice(0, 2 * LENGTH)];
+  // A letter behind it is what makes a pattern that is bound to an end begin again.
+  const treatHalf = () => treat(`${half}x`);
+  const treatWhole = () => treat(`${whole}x`);
+  let best = { unit, half: fastest(treatHalf), whole: fastest(treatWhole) };
+  // Garbage, or a compiler that gives up in between, costs one run and not all of them.
+  for (let round = 0; round < MORE_ROUNDS && best.whole > MAX_GROWTH * best.half; round++) {
+    best = {
+      unit,
+      half: fastest(treatHalf),
+      whole: Math.min(best.whole, fastest(treatWhole)),
+    };
+  }
+  return { ...best, growth: best.whole < TELLING ? 0 : best.whole / best.half };
+}
+
+/** The shortest of several runs, in milliseconds of the processor's time; of a slow one a single run tells enough. */
+function fastest(action: () => unknown): number {
+  let best = Number.POSITIVE_INFINITY;
+  for (let run = 0; run < RUNS && (run === 0 || best < SLOW); run++) {
+    const start = process.cpuUsage();
+    action();
+    const { user, system } = process.cpuUsage(start);
+    best = Math.min(best, (user + system) / 1_000);
+  }
+  return best;
+}
