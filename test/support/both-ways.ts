@@ -1,0 +1,107 @@
+import { chmodSync, existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect } from "vitest";
+import { checkout } from "../../src/git/checkout.ts";
+import type { CheckoutPlace } from "../../src/git/checkout-place.ts";
+import { openWorkspace } from "../../src/git/git-workspace.ts";
+import { openLocalRange } from "../../src/git/local-range.ts";
+import type { SearchQuery } from "../../src/git/workspace.ts";
+import { type Content, GitRepo, gitPath, TempFolder } from "./git-repo.ts";
+import { baseRef, PullRequestServer, pullRef } from "./pull-request-server.ts";
+
+/** A program that attacks start where they can: it says so in a file. */
+export class Sentinel implements Disposable {
+  readonly folder = new TempFolder("hostile");
+  /** Path of the program. */
+  readonly command = join(this.folder.path, "attack.sh");
+  readonly #said = join(this.folder.path, "executed");
+
+  constructor() {
+    writeFileSync(this.command, `#!/bin/sh\necho "$0 $*" >> '${this.#said}'\ncat\n`);
+    chmodSync(this.command, 0o755);
+  }
+
+  /** How it was started; "nothing ran" if it was not. */
+  get said(): string {
+    return existsSync(this.#said) ? readFileSync(this.#said, "utf8") : "nothing ran";
+  }
+
+  /** The file that it writes, for attacks that would write files themselves. */
+  get file(): string {
+    return this.#said;
+  }
+
+  forget(): void {
+    rmSync(this.#said, { force: true });
+  }
+
+  [Symbol.dispose](): void {
+    this.folder.dispose();
+  }
+}
+
+export const query: SearchQuery = {
+  pattern: "needle",
+  contextLines: 0,
+  maxResults: 100,
+  fixedString: true,
+  ignoreCase: false,
+  wholeWord: false,
+  invertMatch: false,
+  mode: "content",
+};
+
+/** Does all that a review does and returns what it saw. */
+export async function review(place: CheckoutPlace) {
+  await using workspace = openWorkspace(place);
+  const changes = await workspace.changes();
+  const patches: Record<string, string> = {};
+  for (const change of changes) patches[change.path] = await workspace.patch(change, 3);
+  for (const change of changes) await workspace.patch(change, 1);
+  const head = await workspace.tree("head");
+  const texts: Record<string, string> = {};
+  for (const { path, mode, oid } of head.values()) {
+    if (mode !== "160000") texts[path] = (await workspace.readBlob(oid)).text;
+  }
+  const hits = await workspace.search(query, AbortSignal.timeout(20_000));
+  await workspace.commits(10);
+  const found = hits.mode === "content" ? hits.matches.map((one) => one.path) : [];
+  return { changes, patches, texts, found };
+}
+
+/** The same pull request once from the command line and once through a server. */
+export async function bothWays(
+  sentinel: Sentinel,
+  base: Record<string, Content>,
+  head: Record<string, Content>,
+  check: (place: CheckoutPlace) => Promise<void>,
+  prepare: (repo: GitRepo) => void = () => {},
+): Promise<void> {
+  using repo = GitRepo.create();
+  const [baseSha = "", headSha = ""] = repo.importCommits([
+    { branch: "main", files: Object.entries(base) },
+    { branch: "topic", parents: ["main"], files: Object.entries(head) },
+  ]);
+  await using server = await PullRequestServer.start();
+  repo.git("push", "-q", server.repo.dir, "main", "topic", `${headSha}:${pullRef}`);
+  prepare(repo);
+  sentinel.forget();
+  {
+    await using range = await openLocalRange({ repo: repo.dir, base: "main", head: "topic", gitPath });
+    await check(range.place);
+  }
+  const mirror = await server.mirror();
+  const [wantedHead, wantedBase] = [
+    { sha: headSha, ref: pullRef },
+    { sha: baseSha, ref: baseRef },
+  ];
+  const { place, release } = await checkout({
+    mirror,
+    head: wantedHead,
+    base: wantedBase,
+    authorization: null,
+  });
+  await check(place);
+  await release();
+  expect(sentinel.said).toBe("nothing ran");
+}
