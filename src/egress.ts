@@ -13,14 +13,17 @@ export interface EgressOptions {
   origins: readonly string[];
   /** For one request with its whole answer and all redirects before it. */
   timeoutMs: number;
-  /** How many redirects are followed, all of them to these origins. Default 0: each is refused. */
-  mostRedirects?: number;
+  /** How many redirects are followed, all of them to these origins. */
+  mostRedirects: number;
   /** Throws where a request may not leave. Asked for each one right before it does, those of redirects too. */
   check?: ((request: Outgoing) => void) | undefined;
   /** Whether a body holds a secret of this process, and so may not leave. */
   holdsSecret: (body: string) => boolean;
-  /** The error for what is refused here; `what` goes on after the name of the far side: "redirected ...". */
-  refuse: (what: string) => AppError;
+  /**
+   * The error for what is refused here; `what` goes on after the name of the far side: "redirected ...". A remedy is given where
+   * it is no fault of the far side's.
+   */
+  refuse: (what: string, remedy?: string) => AppError;
   /** Ends requests under way. */
   signal?: AbortSignal | undefined;
   /** Default: that of the machine. */
@@ -38,14 +41,14 @@ const machineFetch: typeof fetch = (input, init) => globalThis.fetch(input, init
  * Nothing that has a body may hold a secret of this process in it: whoever writes one takes them out, and here is the last look.
  */
 export function createEgress(options: EgressOptions): typeof globalThis.fetch {
-  const { timeoutMs, mostRedirects = 0, check, holdsSecret, refuse, fetch = machineFetch } = options;
+  const { timeoutMs, mostRedirects, check, holdsSecret, refuse, fetch = machineFetch } = options;
   const origins = new Set(options.origins.map((one) => new URL(one).origin));
 
   return async (input, init = {}) => {
     const { method = "GET" } = init;
     const body = textOf(input, init);
     if (body !== null && holdsSecret(body))
-      throw refuse("was to be sent a secret of this server: nothing was sent");
+      throw refuse("was to be sent a secret of this server: nothing was sent", reportThis);
     const signals = [AbortSignal.timeout(timeoutMs), options.signal, init.signal];
     const signal = AbortSignal.any(signals.filter((one) => one instanceof AbortSignal));
     let url = new URL(String(input));
@@ -57,13 +60,15 @@ export function createEgress(options: EgressOptions): typeof globalThis.fetch {
       const response = await fetch(url, { ...init, redirect: "manual", signal });
       if (!isRedirect.has(response.status)) return response;
       await response.body?.cancel();
-      const location = mostRedirects > 0 && locationOf(response, method);
+      const location = locationOf(response, method, url);
       if (!location) throw refuse(`redirected a ${method} with ${response.status}, which cannot be followed`);
-      url = new URL(location, url);
+      url = location;
     }
     throw refuse(`redirected ${url.pathname} in a circle`);
   };
 }
+
+const reportThis = "Report this: it is a fault of Hunkwise, or somebody tried to misuse it";
 
 /** The body; null where there is none. Throws for what could not be looked at before it is sent. */
 function textOf(input: Parameters<typeof fetch>[0], { body = null }: RequestInit): string | null {
@@ -74,8 +79,9 @@ function textOf(input: Parameters<typeof fetch>[0], { body = null }: RequestInit
 
 const isRedirect = new Set([301, 302, 303, 307, 308]);
 
-/** Undefined as well where it would make another request of this one. */
-function locationOf({ status, headers }: Response, method: string): string | undefined {
+/** Where an answer sends us; null where that is nowhere, and where it would make another request of this one. */
+function locationOf({ status, headers }: Response, method: string, from: URL): URL | null {
   const keepsMethod = method === "GET" || method === "HEAD" || status >= 307;
-  return keepsMethod ? (headers.get("location") ?? undefined) : undefined;
+  const location = headers.get("location");
+  return keepsMethod && location !== null ? URL.parse(location, from) : null;
 }

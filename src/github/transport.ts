@@ -30,7 +30,7 @@ export function createTransport(options: TransportOptions): typeof globalThis.fe
     // What leaves here becomes public: looked at for every spelling.
     holdsSecret: holdsLiveSecret,
     check: (request) => reach.check(callOf(request, root.pathname)),
-    refuse: (what) => new AppError("github_failed", `GitHub ${what}`),
+    refuse: (what, remedy) => new AppError("github_failed", `GitHub ${what}`, remedy ? { remedy } : {}),
   });
   return async (input, init) => wholeAnswer(await send(input, init));
 }

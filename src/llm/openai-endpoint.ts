@@ -76,10 +76,8 @@ export function endpointFetch(
     ...{ origins: [url.origin], timeoutMs, mostRedirects, fetch },
     // Long, and sent again with every turn: a look for each spelling would hold everything else up.
     holdsSecret: holdsPlainSecret,
-    refuse: (what) =>
-      new AppError("model_refused", `The model endpoint ${url.href} ${what}`, {
-        remedy: "Set OPENAI_BASE_URL to the address at which the endpoint itself answers.",
-      }),
+    refuse: (what, remedy = "Set OPENAI_BASE_URL to the address at which the endpoint itself answers.") =>
+      new AppError("model_refused", `The model endpoint ${url.href} ${what}`, { remedy }),
   });
 }
 

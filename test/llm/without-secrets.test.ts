@@ -48,7 +48,10 @@ it("a request that holds one all the same is not sent", async () => {
     },
   });
   const body = JSON.stringify({ metadata: { note: secret } });
-  const refused = { code: "model_refused", message: expect.stringContaining("a secret of this server") };
+  const refused = {
+    ...{ code: "model_refused", message: expect.stringContaining("a secret of this server") },
+    remedy: expect.stringContaining("Report this"),
+  };
   await expect(send("https://model.example.com/v1/x", { method: "POST", body })).rejects.toMatchObject(
     refused,
   );
