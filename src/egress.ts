@@ -83,5 +83,5 @@ const isRedirect = new Set([301, 302, 303, 307, 308]);
 function locationOf({ status, headers }: Response, method: string, from: URL): URL | null {
   const keepsMethod = method === "GET" || method === "HEAD" || status >= 307;
   const location = headers.get("location");
-  return keepsMethod && location !== null ? URL.parse(location, from) : null;
+  return keepsMethod && location !== null ? URL.parse(location, from.href) : null;
 }
