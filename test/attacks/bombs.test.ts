@@ -1,0 +1,132 @@
+import { readdirSync } from "node:fs";
+import { describe, expect, it } from "vitest";
+import { checkout } from "../../src/git/checkout.ts";
+import { openWorkspace } from "../../src/git/git-workspace.ts";
+import { openLocalRange } from "../../src/git/local-range.ts";
+import { Patches } from "../../src/git/patches.ts";
+import { createDiffSource } from "../../src/tools/diff-source.ts";
+import { query } from "../support/both-ways.ts";
+import { type GitRepo, gitPath, TempFolder } from "../support/git-repo.ts";
+import { MemoryWatch } from "../support/memory-of.ts";
+import { PullRequestServer, pullRef } from "../support/pull-request-server.ts";
+import { type CliRun, runCli } from "../support/run-cli.ts";
+import { bombOfFiles, bombOfTrees, readableFiles } from "./bomb-repositories.ts";
+
+const long = process.env.HUNKWISE_LONG === "1";
+const MEGABYTE = 1024 * 1024;
+const MOST_MEGABYTES = 600;
+
+const open = (repo: GitRepo) => openLocalRange({ repo: repo.dir, base: "main", head: "topic", gitPath });
+
+/** Why each changed file is not read; null for those that are. */
+async function unread(repo: GitRepo): Promise<Record<string, string | null>> {
+  await using range = await open(repo);
+  await using workspace = openWorkspace(range.place);
+  const files = await createDiffSource(workspace, { ignore: [], private: [] }).files();
+  return Object.fromEntries(files.map(({ change, skipReason }) => [change.path, skipReason]));
+}
+
+describe("what unfolds from little", () => {
+  it("bombs: a tree of 10^10 files is refused before one is written, here and at a server", async () => {
+    using repo = bombOfTrees(10, 10);
+    const tooLarge = { code: "too_large", message: "The tree has more than 500000 files" };
+    await expect(open(repo)).rejects.toMatchObject(tooLarge);
+
+    await using server = await PullRequestServer.start();
+    repo.git("push", "-q", server.repo.dir, "main", `topic:${pullRef}`);
+    const mirror = await server.mirror();
+    const head = { sha: repo.sha("topic"), ref: pullRef };
+    const base = { sha: repo.sha("main"), ref: "refs/heads/main" };
+    await expect(checkout({ mirror, head, base, authorization: null })).rejects.toMatchObject(tooLarge);
+  });
+
+  it("bombs: of a path of 6,000 levels, of which git dies, it is said that it is not read, and the rest is", async () => {
+    using repo = bombOfTrees(6_000, 1);
+    const reasons = await unread(repo);
+    expect(Object.values(reasons)).toEqual(["path too long", null]);
+    expect(reasons["cart.py"]).toBeNull();
+  });
+
+  it("bombs: of a line beyond 20 MB it is said that it is not read, and the rest is", async () => {
+    using repo = bombOfFiles([["line.js", Buffer.alloc(21 * MEGABYTE, "x")]]);
+    expect(await unread(repo)).toEqual({ "cart.py": null, "line.js": "too large (more than 20 MB)" });
+    await using range = await open(repo);
+    await using workspace = openWorkspace(range.place);
+    const hits = await workspace.search({ ...query, pattern: "x" }, AbortSignal.timeout(30_000));
+    expect(hits).toMatchObject({ mode: "content", matches: [] });
+  });
+
+  it("bombs: of a diff beyond the limits the first files are read and the others are named", async () => {
+    using repo = bombOfFiles(readableFiles(60, 200_000));
+    await using range = await open(repo);
+    const readBlob = () => Promise.reject(new Error("nothing is read twice"));
+    const patches = new Patches(range.place, readBlob, { readBytes: 5_000_000, plainBytes: 1_000_000 });
+    const ends: string[] = [];
+    for (const change of await patches.changes())
+      ends.push(
+        await patches.patch(change, 3).then(
+          () => "read",
+          ({ code }) => code,
+        ),
+      );
+    expect(new Set(ends)).toEqual(new Set(["read", "too_large"]));
+    expect(ends.indexOf("too_large")).toBe(ends.lastIndexOf("read") + 1);
+    expect(ends.filter((end) => end === "read").length).toBeGreaterThan(20);
+  });
+});
+
+interface Review extends CliRun {
+  peakMegabytes: number;
+}
+
+/** A whole review from the command line, with all processes that it starts; nothing of it stays behind. */
+async function reviewed(repo: GitRepo): Promise<Review> {
+  using temporary = new TempFolder("bomb");
+  const begun = Date.now();
+  let watch: MemoryWatch | undefined;
+  const run = await runCli(["review", "--repo", repo.dir, "--base", "main", "--head", "topic"], {
+    env: { TMPDIR: temporary.path },
+    onStart({ pid }) {
+      watch = new MemoryWatch(pid ?? 0);
+    },
+  });
+  watch?.[Symbol.dispose]();
+  expect(readdirSync(temporary.path)).toEqual([]);
+  const peakMegabytes = Math.round((watch?.peakBytes ?? 0) / MEGABYTE);
+  console.log({ seconds: Math.round((Date.now() - begun) / 1000), peakMegabytes });
+  return { ...run, peakMegabytes };
+}
+
+describe.runIf(long)("a whole review of what unfolds", { timeout: 1_200_000 }, () => {
+  it.each([
+    ["a tree of 10^10 files", () => bombOfTrees(10, 10), /The tree has more than 500000 files/],
+    ["a path of 10,000 levels", () => bombOfTrees(10_000, 1), /not read: bomb\/a\/a\/a/],
+    [
+      "a line of 100 MB",
+      () => bombOfFiles([["line.js", Buffer.alloc(100_000_000, "x")]]),
+      /not read: line\.js \(too large \(more than 20 MB\)\)/,
+    ],
+    [
+      "a line of 19 MB, which git does show",
+      () => bombOfFiles([["line.js", "x".repeat(19_000_000)]]),
+      /not read: line\.js \(overlong lines\)/,
+    ],
+    [
+      "a diff of 200 MB in one file",
+      () => bombOfFiles([["rows.js", Buffer.from("const row = 1234567890;\n".repeat(8_500_000))]]),
+      /not read: rows\.js \(too large \(more than 20 MB\)\)/,
+    ],
+    ["a diff of 200 MB in 1,000 files", () => bombOfFiles(readableFiles(1_000, 200_000)), /1001 files/],
+    ["a diff of 200 MB in 20,000 files", () => bombOfFiles(readableFiles(20_000, 10_000)), /20001 files/],
+    [
+      "a diff of 300 MB in 1,500 files",
+      () => bombOfFiles(readableFiles(1_500, 200_000)),
+      /part-\d+\.py \(too large\)/,
+    ],
+  ])("bombs: %s takes bounded memory, and says what was not read", async (_, make, words) => {
+    using repo = make();
+    const { stdout, stderr, peakMegabytes } = await reviewed(repo);
+    expect(stdout + stderr).toMatch(words);
+    expect(peakMegabytes).toBeLessThan(MOST_MEGABYTES);
+  });
+});
