@@ -56,14 +56,14 @@ const organizationRepository = ".github";
  * nothing that changes anything but on the repository and pull request that it is about.
  */
 export function createGitHubAccess(options: GitHubAccessOptions): { openJob(): JobGitHub } {
-  const { apiUrl, userAgent, mintToken, clock = systemClock } = options;
+  const { apiUrl, userAgent, mintToken, granted, clock = systemClock } = options;
   const clientFor = clientsOf({ clock, ...options });
   const tokens: Tokens = {
     api: ofOne(createLeastTokens(publishing, { ...options, clock })),
     organization: () => organizationToken(mintToken),
   };
   const writing = createWritingTokens({
-    ...{ mintToken, clock },
+    ...{ mintToken, granted, clock },
     endToken: (token) => endToken(token, { apiUrl, userAgent }),
   });
   return {

@@ -53,7 +53,7 @@ export function createLeastTokens(
       if (!isRefused(error)) throw error;
       const least = grantedOf(wish, await granted(installation));
       // It is not for the permissions, then.
-      if (JSON.stringify(least) === JSON.stringify(permissions)) throw error;
+      if (samePermissions(least, permissions)) throw error;
       lesser.set(installation, { permissions: least, until: clock.now() + beliefMs });
       return mintToken(installation, { ...scope, permissions: least });
     }
@@ -69,6 +69,10 @@ function grantedOf(wish: Permissions, granted: Readonly<Record<string, string>>)
   });
   return both.length > 0 ? Object.fromEntries(both) : { metadata: "read" };
 }
+
+/** Of two that were made from one wish. */
+const samePermissions = (one: Permissions, other: Permissions) =>
+  JSON.stringify(one) === JSON.stringify(other);
 
 /** What resolving a thread and proposing a file take, and nothing else has. */
 const writing = { contents: "write", pull_requests: "write" } as const;
@@ -87,19 +91,23 @@ export interface WritingTokens {
 export function createWritingTokens(options: {
   mintToken: MintToken;
   endToken: (token: string) => Promise<void>;
+  granted: Granted;
   clock: Clock;
 }): { forJob(): WritingTokens } {
-  const { mintToken, endToken, clock } = options;
+  const { mintToken, endToken, granted, clock } = options;
   /** By installation, when it was refused. */
   const refusedAt = new Map<number, number>();
-  const refusal = () => notGranted("Writing to the repository", "contents=write");
+  const refusal = () => notGranted("Writing to the repository", "contents=write, pull_requests=write");
+  const isGranted = async (installation: number) =>
+    samePermissions(grantedOf(writing, await granted(installation)), writing);
 
   async function mint(installation: number, id: number): Promise<string> {
     if (clock.now() - (refusedAt.get(installation) ?? Number.NEGATIVE_INFINITY) < beliefMs) throw refusal();
     try {
       return await mintToken(installation, { repositoryIds: [id], permissions: writing, own: true });
     } catch (error) {
-      if (!isRefused(error)) throw error;
+      // Of a repository that is gone it says nothing about the others.
+      if (!isRefused(error) || (await isGranted(installation))) throw error;
       refusedAt.set(installation, clock.now());
       throw refusal();
     }

@@ -97,7 +97,11 @@ describe("a token that may write to the repository", () => {
       ended.push(token);
       return end(token);
     };
-    return { scopes, ended, writing: createWritingTokens({ mintToken, endToken, clock: fakeClock() }) };
+    const writing = createWritingTokens({
+      ...{ mintToken, endToken, clock: fakeClock() },
+      granted: async () => ({ contents: "write", pull_requests: "write" }),
+    });
+    return { scopes, ended, writing };
   }
 
   it("is minted for one job and one repository, when it is first needed", async () => {
@@ -119,6 +123,32 @@ describe("a token that may write to the repository", () => {
     await one.token(1, 7, true);
     await one.end();
     expect(ended).toEqual(["ghs_1", "ghs_3"]);
+  });
+
+  it("is asked for no more within an hour where it was not granted, and is where one repository alone is gone", async () => {
+    const clock = fakeClock();
+    const asked: (number | undefined)[] = [];
+    const grants = { contents: "read", pull_requests: "write" };
+    const mintToken: MintToken = async (_id, { repositoryIds }) => {
+      asked.push(repositoryIds?.[0]);
+      if (grants.contents === "read" || repositoryIds?.[0] === 7) throw refused();
+      return "ghs_1";
+    };
+    const endToken = async () => {};
+    const { token } = createWritingTokens({
+      mintToken,
+      endToken,
+      granted: async () => grants,
+      clock,
+    }).forJob();
+    for (const id of [7, 8])
+      expect(await failure(token(1, id, false))).toMatchObject({ code: "github_forbidden" });
+    expect(asked).toEqual([7]);
+
+    await clock.sleep(hour);
+    grants.contents = "write";
+    expect(await failure(token(1, 7, false))).toMatchObject({ code: "github_invalid" });
+    expect(await token(1, 8, false)).toBe("ghs_1");
   });
 
   it("that GitHub does not take back fails no job", async () => {
