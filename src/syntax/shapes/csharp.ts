@@ -83,7 +83,8 @@ export const csharp: Shape = {
     using_directive: (node) => [
       textOf(node)
         .replace(/^(global\s+)?using\s+(static\s+)?([\w.]+\s*=\s*)?/, "")
-        .replace(/\s*;$/, ""),
+        .replace(/;$/, "")
+        .trimEnd(),
     ],
   },
 };

@@ -17,8 +17,11 @@ const onTop =
       ? each(kind)(node)
       : [];
 
+/** In characters; matching a longer one takes time to its cube. */
+const longestReceiver = 200;
+
 const method: Finder = (node) => {
-  const receiver = textOf(node.field("receiver"));
+  const receiver = textOf(node.field("receiver")).slice(-longestReceiver);
   const container = /([\p{L}_][\p{L}\p{N}_]*)\s*(\[[^\]]*\])?\s*,?\s*\)$/u.exec(receiver)?.[1];
   return named("method")(node).map((one) => (container ? { ...one, container } : one));
 };

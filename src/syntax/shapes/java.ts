@@ -75,7 +75,8 @@ export const java: Shape = {
     import_declaration: (node) => [
       textOf(node)
         .replace(/^import\s+(static\s+)?/, "")
-        .replace(/\s*;$/, ""),
+        .replace(/;$/, "")
+        .trimEnd(),
     ],
   },
 };

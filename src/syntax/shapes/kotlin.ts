@@ -77,7 +77,8 @@ export const kotlin: Shape = {
     import_header: (node) => [
       textOf(node)
         .replace(/^import\s+/, "")
-        .replace(/\s+as\s+\w+$/, ""),
+        .replace(/\sas\s[\s\w]*$/, "")
+        .trimEnd(),
     ],
   },
 };
