@@ -74,11 +74,11 @@ export const kotlin: Shape = {
     "package_header.*": "import",
   },
   imports: {
-    import_header: (node) => [
-      textOf(node)
+    import_header: (node) => {
+      const [name = ""] = textOf(node)
         .replace(/^import\s+/, "")
-        .replace(/\sas\s[\s\w]*$/, "")
-        .trimEnd(),
-    ],
+        .split(/\sas\s/, 1);
+      return [name.trim()];
+    },
   },
 };
