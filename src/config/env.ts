@@ -181,10 +181,19 @@ export function programPath(): string {
 
 /** Values that must never stand in a log, a comment or a file. */
 export function secretsOf(env: Env): string[] {
-  const proxies = [env.proxy.https, env.proxy.http].map((url) => url && URL.parse(url)?.password);
-  const database = env.databaseUrl && URL.parse(env.databaseUrl)?.password;
+  const passwords = [env.databaseUrl, env.proxy.https, env.proxy.http].flatMap(passwordOf);
   const keys = [env.app?.privateKey, env.app?.webhookSecret, env.model?.apiKey, env.model?.fallback?.apiKey];
-  return [...keys, database, ...proxies].filter((value): value is string => Boolean(value));
+  return [...keys, ...passwords].filter((value): value is string => Boolean(value));
+}
+
+/** The password of an address, as it stands there and as it is. */
+function passwordOf(address: string | null): string[] {
+  const written = (address && URL.parse(address)?.password) || "";
+  try {
+    return [...new Set([written, decodeURIComponent(written)])];
+  } catch {
+    return [written];
+  }
 }
 
 /** Whether whoever runs this asked for stack traces. Never throws: it is asked while reporting an error. */

@@ -203,6 +203,14 @@ describe("the environment", () => {
     expect(secretsOf(readEnv({ OPENAI_API_KEY: "sk-1", ...fallback }))).toEqual(["sk-1", "sk-2"]);
   });
 
+  it("tells a password of an address as it is, too, and not only as addresses write it", () => {
+    const env = readEnv({
+      DATABASE_URL: "postgres://hunkwise:p%40ss%2Fw0rd@db/hunkwise",
+      HTTPS_PROXY: "http://me:100%zz@proxy:3128",
+    });
+    expect(secretsOf(env)).toEqual(["p%40ss%2Fw0rd", "p@ss/w0rd", "100%zz"]);
+  });
+
   it("of a local command ignores what is the server's", () => {
     expect(
       readLocalEnv({
