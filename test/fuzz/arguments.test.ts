@@ -34,6 +34,9 @@ const writtenJson = textOf([
   ...['{"calls": [', '"name":', '"arguments":', '"tool_calls"', '"function"', '"findings"', "{calls:"],
   ...[
     '"diff_file"',
+    '{"name": "diff_file", "arguments": {}}',
+    '<tool_call>{"name": "diff_file", "arguments": {"file_path": "a.ts"}}</tool_call>',
+    '{"calls": [{"name": "reply", "arguments": "{}"}]}',
     '"file_path"',
     '"a.ts"',
     '"__proto__":',
@@ -71,6 +74,7 @@ describe("the repair of arguments", () => {
         values: writtenJson,
         share: 0.4,
         sizeOf: (text) => text.length,
+        reaches: (value) => typeof value === "object" && value !== null && Object.keys(value).length > 0,
         run: (text) => readLenient(text),
         check(value, text) {
           // Valid JSON is read as it is; only what is JSON within JSON is read twice.
@@ -90,6 +94,7 @@ describe("the repair of arguments", () => {
         share: 0.3,
         sizeOf: (text) => text.length,
         mayThrow: (error) => error instanceof AppError && error.code === "model_failed",
+        reaches: ({ calls }) => calls.length > 0,
         run: (text) => {
           const { calls } = callsIn(withoutThinking(text), names, { isCut: false });
           const message = { content: text, tool_calls: [{ function: { name: "reply", arguments: text } }] };
@@ -112,6 +117,7 @@ describe("the repair of arguments", () => {
         share: 0.3,
         sizeOf: ({ sent }) => asJson(sent).length,
         mayThrow: (error) => error instanceof ToolError,
+        reaches: (input) => Object.keys(input as object).length > 1,
         run: ({ tool, sent }) => parseArguments(tool, sent),
         check(input) {
           expect(typeof input).toBe("object");

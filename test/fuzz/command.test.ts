@@ -52,6 +52,7 @@ describe("the command parser", () => {
       fuzz({
         values: comments,
         sizeOf: (comment) => comment.length,
+        reaches: ({ command }) => command?.name === "ask" && command.question.length > 0,
         run: (comment) => ({
           command: parseCommand(comment, "hunkwise"),
           withoutSlug: parseCommand(comment, null),

@@ -86,6 +86,7 @@ describe("the marker parser", () => {
       fuzz({
         values: fc.oneof(pieces, broken),
         sizeOf: (text) => text.length,
+        reaches: ({ read, stripped }) => read !== undefined && stripped.length > 0,
         run: (text) => ({
           read: parseMarker(text),
           stripped: stripMarkers(text),

@@ -32,6 +32,8 @@ export interface FuzzTarget<Value, Output> {
   check?: (output: Output, value: Value) => void;
   /** Whether an error is one that `run` declares. Without it there is none. */
   mayThrow?: (error: unknown) => boolean;
+  /** What some case has to come to, lest all of them be turned away at the door. Without it: some case has to end without an error. */
+  reaches?: (output: Output) => boolean;
   /** Characters of a value; without it those of its JSON. */
   sizeOf?: (value: Value) => number;
   /** The part of a target's time that this one gets, where a target consists of several. */
@@ -44,12 +46,18 @@ export interface FuzzTarget<Value, Output> {
  * of proportion to the size of its value.
  */
 export function fuzz<Value, Output>(target: FuzzTarget<Value, Output>): void {
-  const property = fc.property(target.values, (value) => tryOne(target, value));
-  const { failed, errorInstance, seed, counterexamplePath, counterexample } = fc.check(property, {
+  const { reaches = () => true } = target;
+  let reached = 0;
+  const property = fc.property(target.values, (value) => {
+    const ended = tryOne(target, value);
+    if (ended && reaches(ended.output)) reached += 1;
+  });
+  const { failed, numRuns, errorInstance, seed, counterexamplePath, counterexample } = fc.check(property, {
     seed: SEED,
     numRuns: Number.POSITIVE_INFINITY,
     interruptAfterTimeLimit: MILLISECONDS * (target.share ?? 1),
   });
+  if (!failed && reached === 0) throw new Error(`none of ${numRuns} cases came to what was to be looked at`);
   if (!failed) return;
   const shown = JSON.stringify(counterexample?.[0]) ?? "nothing";
   const cut = shown.length > SHOWN ? `${shown.slice(0, SHOWN)}... (${shown.length} characters)` : shown;
@@ -58,21 +66,24 @@ export function fuzz<Value, Output>(target: FuzzTarget<Value, Output>): void {
   });
 }
 
-function tryOne<Value, Output>(target: FuzzTarget<Value, Output>, value: Value): void {
+/** Undefined where it threw what it declares. */
+function tryOne<Value, Output>(
+  target: FuzzTarget<Value, Output>,
+  value: Value,
+): { output: Output } | undefined {
   const { run, check = () => {}, mayThrow = () => false, sizeOf = jsonLength } = target;
-  let output: Output | undefined;
-  let hasEnded = false;
+  let ended: { output: Output } | undefined;
   const attempt = () => {
     try {
-      output = run(value);
-      hasEnded = true;
+      ended = { output: run(value) };
     } catch (error) {
       if (!mayThrow(error)) throw error;
     }
   };
   const milliseconds = millisecondsOf(() => untilItHangs(attempt));
   if (milliseconds > WEIGHED_MS) requireProportion(attempt, sizeOf(value));
-  if (hasEnded) check(output as Output, value);
+  if (ended) check(ended.output, value);
+  return ended;
 }
 
 const jsonLength = (value: unknown) => JSON.stringify(value)?.length ?? 0;

@@ -1,0 +1,50 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { fuzz, textOf } from "../support/fuzz.ts";
+
+// Trying values that never fails would let every other test here pass.
+
+const brief = { values: textOf(["a", "b", "boom"]), sizeOf: (text: string) => text.length, share: 0.03 };
+const harmless = (text: string) => text.length;
+
+describe("trying values", () => {
+  it("lets pass what does as it should", () => {
+    expect(() => fuzz({ ...brief, run: harmless })).not.toThrow();
+  });
+
+  it("fails by the smallest value that throws what is not declared, and says how to bring it back", () => {
+    const run = (text: string) => {
+      if (text.includes("boom")) throw new RangeError("out of range");
+    };
+    expect(() => fuzz({ ...brief, run })).toThrow(/HUNKWISE_SEED=\d+, path .*out of range\n"boom"/s);
+    expect(() => fuzz({ ...brief, run, mayThrow: (error) => error instanceof RangeError })).not.toThrow();
+  });
+
+  it("fails by an output that is not what it should be", () => {
+    const check = (length: number) => expect(length).toBeLessThan(30);
+    expect(() => fuzz({ ...brief, run: harmless, check })).toThrow(/HUNKWISE_SEED/);
+  });
+
+  it("fails by what takes the square of its length", () => {
+    const run = (text: string) => {
+      let steps = 0;
+      for (let one = 0; one < text.length; one++)
+        for (let other = 0; other < text.length; other++) steps ^= text.charCodeAt(other);
+      return steps;
+    };
+    const long = {
+      values: fc.constant("a".repeat(8_000)),
+      sizeOf: (text: string) => text.length,
+      share: 0.03,
+    };
+    expect(() => fuzz({ ...long, run })).toThrow(/takes as long as \d+ walks/);
+  });
+
+  it("fails where no value comes to what is to be looked at", () => {
+    const refuse = () => {
+      throw new RangeError("always");
+    };
+    expect(() => fuzz({ ...brief, run: refuse, mayThrow: () => true })).toThrow(/none of \d+ cases/);
+    expect(() => fuzz({ ...brief, run: harmless, reaches: (length) => length < 0 })).toThrow(/none of/);
+  });
+});
