@@ -6,7 +6,7 @@ import { refusalOf, toAppError, unreadableAnswer } from "./errors.ts";
 import { graphqlData, graphqlUrl, refuseLimited } from "./graphql.ts";
 import type { Pacing } from "./pacing.ts";
 import { type Headers, type RateLimitSeen, rateLimitSeen } from "./rate-limit.ts";
-import type { Reach } from "./reach.ts";
+import { pathBelow, type Reach } from "./reach.ts";
 import { type Call, createRequestPolicy } from "./request-policy.ts";
 import { createTransport } from "./transport.ts";
 import { unlessAborted } from "./unless-aborted.ts";
@@ -140,9 +140,8 @@ function callOf(
   const { graphql } = parameters.request as { graphql?: GraphqlKind };
   if (graphql) return graphqlCalls[graphql];
   const { method, url } = octokit.request.endpoint(parameters as Parameters<Octokit["request"]>[0] & object);
-  const root = new URL(baseUrl).pathname.replace(/\/$/, "");
   const kind = method === "GET" || method === "HEAD" ? "read" : "write";
-  const path = new URL(url, baseUrl).pathname.slice(root.length);
+  const path = pathBelow(new URL(baseUrl).pathname, new URL(url, baseUrl));
   return { name: `${method} ${path}`, method, path, kind, creates: makesContent.has(method), graphql: false };
 }
 

@@ -39,10 +39,15 @@ export interface Rule {
 
 /** A request as seen from the REST API below `root`, which is a path. */
 export function callOf({ method, url, body }: Outgoing, root: string): GitHubCall {
+  const isGraphql = url.pathname === `${root.replace(/\/(v3\/?)?$/, "")}/graphql`;
+  const path = isGraphql ? "/graphql" : pathBelow(root, url);
+  return { method, path, query: url.search, body: parsed(body) };
+}
+
+/** A path of the REST API below `root`; of anything else the whole address, which no rule knows. */
+export function pathBelow(root: string, url: URL): string {
   const base = root.replace(/\/$/, "");
-  const path = url.pathname.startsWith(`${base}/`) ? url.pathname.slice(base.length) : url.pathname;
-  const isGraphql = url.pathname === `${base.replace(/\/v3$/, "")}/graphql`;
-  return { method, path: isGraphql ? "/graphql" : path, query: url.search, body: parsed(body) };
+  return url.pathname.startsWith(`${base}/`) ? url.pathname.slice(base.length) : url.href;
 }
 
 /** A body that is no JSON is none that any rule knows. */

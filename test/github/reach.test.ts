@@ -224,6 +224,9 @@ describe("others", () => {
 it("an enterprise server's paths are read below its root, and its GraphQL beside it", () => {
   const { path } = callTo("GET /repos/octo/shop/pulls/7", undefined, "/api/v3");
   expect(path).toBe("/repos/octo/shop/pulls/7");
+  // A page of that server.
+  const page = { method: "GET", url: new URL("https://github.test/repos/octo/shop/pulls"), body: null };
+  expect(() => job().reach.check(callOf(page, "/api/v3"))).toThrow("not sent");
   const url = new URL("https://github.test/api/graphql");
   expect(callOf({ method: "POST", url, body: null }, "/api/v3").path).toBe("/graphql");
 });
