@@ -74,8 +74,8 @@ describe("the repair of arguments", () => {
         values: writtenJson,
         share: 0.4,
         sizeOf: (text) => text.length,
-        reaches: (value) => typeof value === "object" && value !== null && Object.keys(value).length > 0,
         run: (text) => readLenient(text),
+        reaches: (value) => typeof value === "object" && value !== null && Object.keys(value).length > 0,
         check(value, text) {
           // Valid JSON is read as it is; only what is JSON within JSON is read twice.
           const strict = parsed(text);
@@ -94,13 +94,13 @@ describe("the repair of arguments", () => {
         share: 0.3,
         sizeOf: (text) => text.length,
         mayThrow: (error) => error instanceof AppError && error.code === "model_failed",
-        reaches: ({ calls }) => calls.length > 0,
         run: (text) => {
           const { calls } = callsIn(withoutThinking(text), names, { isCut: false });
           const message = { content: text, tool_calls: [{ function: { name: "reply", arguments: text } }] };
           readAnswer({ choices: [{ message }] }, new Set(), 0, (one) => one);
           return { calls, found: jsonIn(text, {}) };
         },
+        reaches: ({ calls }) => calls.length > 0,
         check({ calls }) {
           for (const call of calls) expect(typeof call.arguments).toBe("string");
         },
@@ -117,8 +117,8 @@ describe("the repair of arguments", () => {
         share: 0.3,
         sizeOf: ({ sent }) => asJson(sent).length,
         mayThrow: (error) => error instanceof ToolError,
-        reaches: (input) => Object.keys(input as object).length > 1,
         run: ({ tool, sent }) => parseArguments(tool, sent),
+        reaches: (input) => Object.keys(input as object).length > 1,
         check(input) {
           expect(typeof input).toBe("object");
           expect(({} as Record<string, unknown>).extra).toBeUndefined();

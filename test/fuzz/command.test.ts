@@ -52,12 +52,12 @@ describe("the command parser", () => {
       fuzz({
         values: comments,
         sizeOf: (comment) => comment.length,
-        reaches: ({ command }) => command?.name === "ask" && command.question.length > 0,
         run: (comment) => ({
           command: parseCommand(comment, "hunkwise"),
           withoutSlug: parseCommand(comment, null),
           toAnother: speaksToAnother(comment, "hunkwise"),
         }),
+        reaches: ({ command }) => command?.name === "ask" && command.question.length > 0,
         check({ command, withoutSlug, toAnother }) {
           if (command) expect(names).toContain(command.name);
           if (command) expect(toAnother).toBe(false);

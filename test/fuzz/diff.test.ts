@@ -52,12 +52,12 @@ describe("the diff parser", () => {
         values: fc.oneof(anything, damaged),
         share: 0.6,
         sizeOf: (patch) => patch.length,
-        reaches: ({ diff }) => diff.hunks.length > 1,
         run: (patch) => {
           const diff = parseFilePatch(patch, "file", null);
           createLineIndex(diff);
           return { diff, survey: surveyPatch(patch), shown: renderHunks(diff.hunks) };
         },
+        reaches: ({ diff }) => diff.hunks.length > 1,
         check({ diff }, patch) {
           const lines = diff.hunks.flatMap((hunk) => hunk.lines);
           expect(lines.length).toBeLessThanOrEqual(patch.split("\n").length);
@@ -75,9 +75,9 @@ describe("the diff parser", () => {
         values: fc.tuple(fc.oneof(stream, damaged, anything), fc.integer({ min: 1, max: 5_000 })),
         share: 0.4,
         sizeOf: ([patch]) => patch.length,
-        reaches: ([files]) => (files?.length ?? 0) > 1,
         mayThrow: (error) => error instanceof AppError && error.code === "git_failed",
         run: ([patch, length]) => [split(patch, length), split(patch, patch.length)],
+        reaches: ([files]) => (files?.length ?? 0) > 1,
         check([inPieces, atOnce], [patch]) {
           expect(inPieces).toEqual(atOnce);
           expect(atOnce?.join("")).toBe(Buffer.from(patch).toString("latin1"));

@@ -86,13 +86,13 @@ describe("the marker parser", () => {
       fuzz({
         values: fc.oneof(pieces, broken),
         sizeOf: (text) => text.length,
-        reaches: ({ read, stripped }) => read !== undefined && stripped.length > 0,
         run: (text) => ({
           read: parseMarker(text),
           stripped: stripMarkers(text),
           title: commentTitle(text),
           said: commentText(text),
         }),
+        reaches: ({ read, stripped }) => read !== undefined && stripped.length > 0,
         check({ read, stripped, said }, text) {
           if (read) expect(isWhole(read)).toEqual(read);
           if (read)
