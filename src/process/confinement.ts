@@ -1,4 +1,4 @@
-import { realpathSync } from "node:fs";
+import { existsSync, realpathSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve, sep } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -45,6 +45,10 @@ const ownProcess = [
 ];
 
 /** Where links lead to a folder, its real name too: what is opened there is asked for by that one (`git/confined-file.ts`). */
-const namesOf = (folder: string) => [...new Set([folder, realpathSync.native(folder)])];
+function namesOf(folder: string): string[] {
+  // What is not there has no other name.
+  const real = existsSync(folder) ? realpathSync.native(folder) : folder;
+  return [...new Set([folder, real])];
+}
 
 const wholeFolder = (path: string) => join(path, sep);

@@ -84,6 +84,12 @@ describe("a review process", () => {
     expect(environment).toContain(`TMPDIR=${link}`);
   });
 
+  it("is confined where there is no folder for temporary files, too", () => {
+    vi.stubEnv("TMPDIR", join(data.path, "missing"));
+    const tried = attempt(confinement([checkout]), [join(checkout, "a.ts"), join(data.path, "app.json")]);
+    expect(tried).toEqual(["inside", "ERR_ACCESS_DENIED"]);
+  });
+
   it("is started like that", () => {
     using started = startReviewProcess({ checkout });
 
