@@ -1,6 +1,6 @@
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { without } from "../../test/attacks/all-guards.ts";
+import { changesOf, without } from "../../test/attacks/all-guards.ts";
 import type { Guard } from "../../test/attacks/guard.ts";
 import { type FileRun, runTests, type TestRun } from "./run-tests.ts";
 
@@ -39,25 +39,27 @@ export function troubleOf(guard: Guard, run: FileRun): Pick<Outcome, "verdict" |
 
 /** Takes the guard away in a copy of the project, asks its test, and puts it back. */
 export async function tryGuard(guard: Guard, root: string, signal: AbortSignal): Promise<Outcome> {
-  const path = join(root, guard.file);
   const start = performance.now();
   const told = (verdict: Verdict, reason = ""): Outcome => ({
     ...{ guard, verdict, reason, seconds: (performance.now() - start) / 1000 },
   });
-  const source = await readFile(path, "utf8");
-  let changed: string;
+  const read = changesOf(guard).map(async (change) => {
+    const path = join(root, change.file);
+    return { path, change, source: await readFile(path, "utf8") };
+  });
+  const places = await Promise.all(read);
   try {
-    changed = without(guard, source);
+    const changed = places.map(({ path, change, source }) => ({ path, text: without(change, source) }));
+    for (const { path, text } of changed) await writeFile(path, text);
   } catch (error) {
     return told("NO GUARD", error instanceof Error ? error.message : String(error));
   }
-  await writeFile(path, changed);
   try {
     const run = await runTests(root, guard.test, [guard.title], { limitMs: 300_000, signal });
     const [verdict, reason] = judge(guard, run);
     return told(verdict, reason);
   } finally {
-    await writeFile(path, source);
+    for (const { path, source } of places) await writeFile(path, source);
   }
 }
 

@@ -1,7 +1,7 @@
 import { globSync } from "node:fs";
 import { stripTypeScriptTypes } from "node:module";
 import { basename, join } from "node:path";
-import type { Guard } from "./guard.ts";
+import type { Change, Guard } from "./guard.ts";
 
 /** Every guard that a file in `guards` lists, file by file. */
 export async function allGuards(): Promise<Guard[]> {
@@ -14,19 +14,23 @@ export async function allGuards(): Promise<Guard[]> {
   return (await Promise.all(lists)).flat();
 }
 
+/** All that is changed to take a guard away. */
+export const changesOf = (guard: Guard): readonly Change[] => [guard, ...(guard.also ?? [])];
+
 /**
- * The source without the guard.
+ * The source without what guards there.
  * @throws Error where what is to be replaced does not stand there exactly once, or what is left is no source
  */
-export function without({ guard, file, from, to }: Guard, source: string): string {
+export function without({ file, from, to }: Change, source: string): string {
+  const shown = from.slice(0, 60);
   const count = source.split(from).length - 1;
-  if (count !== 1) throw new Error(`${guard}: its text stands ${count} times in ${file}`);
-  if (from === to) throw new Error(`${guard}: nothing is taken away`);
+  if (count !== 1) throw new Error(`${shown}: its text stands ${count} times in ${file}`);
+  if (from === to) throw new Error(`${shown}: nothing is taken away`);
   const changed = source.replace(from, () => to);
   try {
     stripTypeScriptTypes(changed);
   } catch (error) {
-    throw new Error(`${guard}: what is left of ${file} cannot be read`, { cause: error });
+    throw new Error(`${shown}: what is left of ${file} cannot be read`, { cause: error });
   }
   return changed;
 }

@@ -81,7 +81,11 @@ function plantData(dataFolder: string): Canary[] {
 
 function placesOf(dataFolder: string): Pick<Places, "dataFolder" | "neighbour"> {
   const names = readdirSync(dataFolder, { recursive: true, encoding: "utf8" });
-  const find = (end: string) => join(dataFolder, names.find((name) => name.endsWith(end)) ?? end);
+  const find = (end: string) => {
+    const found = names.find((name) => name.endsWith(end));
+    if (found === undefined) throw new Error(`nothing in the data folder ends with ${end}`);
+    return join(dataFolder, found);
+  };
   const checkout = dirname(dirname(find("neighbour/accounts.txt")));
   return { dataFolder, neighbour: { checkout, mirror: dirname(find(".git/config")) } };
 }

@@ -8,7 +8,9 @@ import { withAgreeingSceptic } from "../support/agreeing-sceptic.ts";
 import { type AppUnderTest, startApp } from "../support/app-under-test.ts";
 import type { ChatRequestBody } from "../support/fake-openai.ts";
 import { anywhere } from "../support/reach.ts";
+import { fewHostileCalls } from "./corpus/calls.ts";
 import { type ForwardProxy, startForwardProxy, startRedirector, startTrap } from "./forward-proxy.ts";
+import { readingTools } from "./obedient-model.ts";
 
 const [githubHost, modelHost] = ["github.hunkwise.test:80", "model.hunkwise.test:80"];
 
@@ -57,28 +59,22 @@ function repositoryNaming(urls: readonly string[]): Record<string, string> {
 
 /** A model that has every address looked at, and writes all of them down. */
 function following(urls: readonly string[]) {
-  const tools = [
-    "read_file",
-    "search_code",
-    "list_files",
-    "fetch",
-    "http_request",
-    "web_fetch",
-    "read_definition",
-  ];
-  const calls: ToolCall[] = urls.flatMap((url) =>
-    tools.map((name) => ({
-      name,
-      arguments: name === "search_code" ? { pattern: url } : { path: url, url },
-    })),
+  const unknown = ["fetch", "http_request", "web_fetch"].map(
+    (name): ToolCall => ({ name, arguments: { url: urls[0] } }),
   );
+  const known = fewHostileCalls(readingTools, { patterns: urls }).map(
+    (call): ToolCall => ({ ...call, arguments: JSON.parse(call.arguments) as Record<string, unknown> }),
+  );
+  const calls = [...unknown, ...known];
   const text = urls.map((url) => `[look](${url}) ![](${url}) <img src="${url}"> ${url}`).join("\n");
   const said = finding({ line: 24, quote: "const n24 = 0;", title: "See there", body: text });
   const end = { ...finish, arguments: { summary: text } };
   return (body: ChatRequestBody) => {
     if (body.tools?.some((tool) => tool.function.name === "reply"))
       return turn({ name: "reply", arguments: { text } });
-    return body.messages.some(({ role }) => role === "tool") ? turn(said, end) : turn(...calls.slice(0, 60));
+    // No more than that are executed in a turn.
+    const done = 60 * body.messages.filter(({ role }) => role === "assistant").length;
+    return done >= calls.length ? turn(said, end) : turn(...calls.slice(done, done + 60));
   };
 }
 
@@ -133,7 +129,10 @@ describe("ssrf", () => {
       const seen = new Set(app.github.requests.map(({ operation }) => operation));
       expect(seen).toContain("git");
       expect(seen).toContain("pulls/create-review");
-      expect(app.reviewRequests.length + (app.model?.requests.length ?? 0)).toBeGreaterThan(2);
+      const answers = (app.model?.requests ?? []).map(
+        ({ body }) => body.messages.filter(({ role }) => role === "tool").length,
+      );
+      expect(Math.max(...answers)).toBeGreaterThan(60);
     },
   );
 });

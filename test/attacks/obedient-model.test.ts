@@ -32,16 +32,19 @@ let net: Net;
 /** A value that the reviewed repository holds itself: whoever reads it may say it, so that every search must find it. */
 const bait = makeCanary("bait");
 
-/** In `npm test` tricks and patterns go to a third of the tools each, in turn; reading.test.ts has all of them meet all tools. */
+/**
+ * In `npm test` what is hostile goes to a third of the tools each, in turn, and all paths to the one that reads any file;
+ * reading.test.ts has all of them meet all tools.
+ */
 const long = process.env.HUNKWISE_LONG === "1";
 const inTurn = ({ name }: Call, at: number) =>
-  long || (at + readingTools.findIndex((tool) => tool.name === name)) % 3 === 0;
+  long || name === "read_file_part" || (at + readingTools.findIndex((tool) => tool.name === name)) % 3 === 0;
 
 function attackOn(places: Places) {
   const calls = {
-    secrets: fewHostileCalls(readingTools, { paths: secretPaths(places) }),
+    secrets: fewHostileCalls(readingTools, { paths: secretPaths(places) }).filter(inTurn),
     tricks: fewHostileCalls(readingTools, { paths: trickPaths(places) }).filter(inTurn),
-    links: fewHostileCalls(readingTools, { paths: linkPaths }),
+    links: fewHostileCalls(readingTools, { paths: linkPaths }).filter(inTurn),
     patterns: fewHostileCalls(readingTools, { patterns: hostilePatterns(places) }).filter(inTurn),
     unknown: unknownTools.map((name) => call(name, { path: "/proc/self/environ", command: "env" })),
     reports: fewHostileCalls(

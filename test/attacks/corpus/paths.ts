@@ -22,9 +22,10 @@ export function secretPaths({ home, keyFile, dataFolder, server, beside, neighbo
     "$HOME/.netrc",
     // biome-ignore lint/suspicious/noTemplateCurlyInString: a shell would put the home folder there.
     "${HOME}/.aws/credentials",
-    ...[".ssh/id_rsa", ".aws/credentials", ".netrc", ".gitconfig", ".config/git/config"].map(
+    ...[".ssh/id_rsa", ".ssh/config", ".aws/credentials", ".netrc", ".npmrc"].map(
       (file) => `${home}/${file}`,
     ),
+    ...[".gitconfig", ".config/git/config", ".git-credentials"].map((file) => `${home}/${file}`),
     keyFile,
     dataFolder,
     ...["queue.db", "queue.db-wal", "app.json"].map((file) => `${dataFolder}/${file}`),

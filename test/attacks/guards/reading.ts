@@ -22,7 +22,32 @@ const pullRequest = "src/review/context/pull-request.ts";
 const question = "src/review/answer/question-messages.ts";
 const shown = "is shown as text";
 
+const orders = (guard: string, file: string, from: string, to: string): Guard => ({
+  ...{ guard, row: "injected-actions", file, from, to },
+  test: "test/attacks/same-review.test.ts",
+  title: "everywhere at once gets the same tools, instructions, targets and event as one without",
+});
+
 export const guards: readonly Guard[] = [
+  orders(
+    "No word of a title that has a review left out unless the configuration says so",
+    "src/jobs/skip-reason.ts",
+    "review.ignore_titles.find(",
+    '[...review.ignore_titles, "[skip review]"].find(',
+  ),
+  orders(
+    "No title among the instructions",
+    "src/review/context/first-messages.ts",
+    'role: "system", content: systemPrompt }',
+    // biome-ignore lint/suspicious/noTemplateCurlyInString: it is source text.
+    'role: "system", content: `${systemPrompt}\n${input.pull.title}` }',
+  ),
+  orders(
+    "No commit message outside of its fence",
+    pullRequest,
+    'wrapUntrusted("commit messages", cut(text, MAX_COMMITS_BYTES))',
+    "cut(text, MAX_COMMITS_BYTES)",
+  ),
   {
     guard: "Absolute paths outside of the checkout",
     row: "path-tricks",
