@@ -59,7 +59,7 @@ export const guards: readonly Guard[] = [
     from: "at: reordered(line, isText)",
     to: "at: Math.min(-1, reordered(line, isText))",
     test: characters,
-    title: "as a control within a string of Latin text",
+    title: "hidden characters are found as a control within a string of Latin text",
   },
   {
     guard: "tag characters are looked for",
@@ -68,7 +68,7 @@ export const guards: readonly Guard[] = [
     from: "at: plain.search(tag)",
     to: "at: Math.min(-1, plain.search(tag))",
     test: characters,
-    title: "as text in tags",
+    title: "hidden characters are found as text in tags",
   },
   {
     guard: "look-alikes are looked for",
@@ -77,7 +77,7 @@ export const guards: readonly Guard[] = [
     from: "if (others.length === 0 ||",
     to: "if (others.length >= 0 ||",
     test: characters,
-    title: "as a Cyrillic letter in a name",
+    title: "hidden characters are found as a Cyrillic letter in a name",
   },
   {
     guard: "no model takes back that characters are hidden, or that attributes hide code",
