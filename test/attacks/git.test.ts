@@ -203,9 +203,9 @@ describe("what git would run", () => {
           "trace2.normalTarget": sentinel.file,
           "submodule.recurse": "true",
         };
-        // Something checked out and then changed, so that git has a reason to filter when it looks for changes.
+        // Something checked out and then changed to as many bytes, so that git has to filter before it knows of a change.
         repo.git("checkout", "-qf", "main");
-        writeFileSync(join(repo.dir, "a.txt"), "dirty\n");
+        writeFileSync(join(repo.dir, "a.txt"), "dirty!\n");
         for (const [key, value] of Object.entries(settings)) repo.git("config", key, value);
         // An unguarded git falls for it.
         repo.bytes(["diff", "main", "topic"], "", [0, 128]);
