@@ -1,3 +1,4 @@
+import { mayNameCommit } from "../text/commit-name.ts";
 import { breaker } from "../text/other-bots.ts";
 import { inertCode } from "./inert-code.ts";
 
@@ -11,8 +12,8 @@ const dollars = /\$+(?:[\w.,]*\w)?/y;
 
 const letters = /[a-z0-9]+/iy;
 
-/** So many hexadecimal digits may name a commit: as few make a link to it, and no name has more. */
-const commitDigits = { least: 7, most: 64 };
+/** Its first and last part may each be the name of a commit; it reads better as a whole. */
+const uuid = /[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}(?![a-z0-9])/iy;
 
 /** "block": a line of a text of its own. "phrase": a piece of a line of ours, so that emphasis could reach beyond it. */
 export type Setting = "block" | "phrase";
@@ -65,7 +66,7 @@ function next(scan: Scan): Piece {
 /** A word is the same to all, but for what begins an address and for what is the name of a commit. */
 function wordOrReference(scan: Scan, word: string): Piece {
   const startsHere = !/[a-z0-9]/i.test(scan.tail.at(-1) ?? "");
-  const reference = startsHere ? matchAt(url, scan) || commitIn(word) : "";
+  const reference = startsHere ? matchAt(url, scan) || matchAt(uuid, scan) || commitIn(word) : "";
   return reference === "" ? { written: word, consumed: word.length } : asCode(scan, reference);
 }
 
@@ -77,8 +78,7 @@ function matchAt(pattern: RegExp, { text, at }: Scan): string {
 
 /** A word that may be the name of a commit: empty where it is none. */
 function commitIn(word: string): string {
-  const isCommit = word.length >= commitDigits.least && word.length <= commitDigits.most;
-  return isCommit && /^[0-9a-f]*$/i.test(word) ? word : "";
+  return mayNameCommit(word) ? word : "";
 }
 
 /** The character that will stand there when the text is written: escapes may go. */

@@ -47,22 +47,29 @@ export function untrustedFence(text: string, info = ""): string {
 interface OpenFence {
   character: string;
   length: number;
-  indent: number;
+  /** White space before it, or as much of it as the mark of a list item takes. */
+  indent: string;
   info: string;
   lines: string[];
 }
 
-const fenceStart = /^([ \t]*)(`{3,}|~{3,})(.*)$/s;
+/** A list item may begin with one. */
+const fenceStart = /^([ \t]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+)?)(`{3,}|~{3,})(.*)$/s;
+const fenceEnd = /^([ \t]*)(`{3,}|~{3,})[ \t]*$/;
 
 function neutralise(text: string): string {
   const out: string[] = [];
   let open: OpenFence | undefined;
+  let indent = "";
   for (const line of text.split("\n")) {
     if (open === undefined) {
       open = opening(line);
-      if (open === undefined) out.push(neutraliseLine(line, "block"));
+      if (open !== undefined) continue;
+      indent = sharedIndent(line, indent);
+      out.push(neutraliseLine(dedent(line, indent), "block"));
     } else if (closes(line, open)) {
       out.push(written(open));
+      ({ indent } = open);
       open = undefined;
     } else {
       open.lines.push(dedent(line, open.indent));
@@ -72,8 +79,17 @@ function neutralise(text: string): string {
   return out.join("\n");
 }
 
+/**
+ * By how much a line behind a block of code moves to the left, as the block did: the list that both stood in has ended there, and what
+ * is indented as in a list would be code. A line further left than the others ends it for those that follow.
+ */
+function sharedIndent(line: string, indent: string): string {
+  if (line.trim() === "" || line.startsWith(indent)) return indent;
+  return /^ */.exec(line)?.[0].slice(0, indent.length) ?? "";
+}
+
 function opening(line: string): OpenFence | undefined {
-  const [, indent = "", marks, info = ""] = fenceStart.exec(line) ?? [];
+  const [, before = "", marks, info = ""] = fenceStart.exec(line) ?? [];
   const character = marks?.[0];
   if (marks === undefined || character === undefined) return undefined;
   if (character === "`" && info.includes("`")) return undefined;
@@ -81,21 +97,22 @@ function opening(line: string): OpenFence | undefined {
   return {
     character,
     length: marks.length,
-    indent: indent.length,
+    indent: before.replace(/\S/g, " "),
     info: shownLanguages.has(language.toLowerCase()) ? language : "",
     lines: [],
   };
 }
 
 function closes(line: string, open: OpenFence): boolean {
-  const [, indent = "", marks = "", rest = ""] = fenceStart.exec(line) ?? [];
+  const [, indent = "", marks = ""] = fenceEnd.exec(line) ?? [];
   const isLongEnough = marks.startsWith(open.character) && marks.length >= open.length;
-  return isLongEnough && rest.trim() === "" && indent.length <= open.indent + 3;
+  return isLongEnough && indent.length <= open.indent.length + 3;
 }
 
-function dedent(line: string, indent: number): string {
+function dedent(line: string, indent: string): string {
+  if (line.startsWith(indent)) return line.slice(indent.length);
   let at = 0;
-  while (at < indent && line[at] === " ") at++;
+  while (at < indent.length && line[at] === " ") at++;
   return line.slice(at);
 }
 

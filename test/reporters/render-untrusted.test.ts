@@ -83,6 +83,16 @@ describe("text of a model", () => {
     ["a turned text", "a\u202eb", "a\\u{202E}b"],
     ["hidden letters", "a\u{e0041}\u{e0042}b `c\u200bd`", "a\\u{E0041}\\u{E0042}b `c\\u{200B}d`"],
     ["a commit", "Since abc1234, x@0123456789abcdef", "Since `abc1234`, x@\u200b`0123456789abcdef`"],
+    [
+      "a commit's whole name, whatever its digits are",
+      `${"1".repeat(40)}, ${"a".repeat(40)} or ${"0".repeat(64)}`,
+      `\`${"1".repeat(40)}\`, \`${"a".repeat(40)}\` or \`${"0".repeat(64)}\``,
+    ],
+    [
+      "a name that commits look like, as a whole",
+      "id 550e8400-e29b-41d4-a716-446655440000.",
+      "id `550e8400-e29b-41d4-a716-446655440000`.",
+    ],
     ["a formula", "$\\phantom{x}$ or $$", "`$`\\phantom{x}`$` or `$$`"],
     ["commands without a slash", "!merge\n.deploy", "!\u200bmerge\n.\u200bdeploy"],
     [
@@ -102,9 +112,35 @@ describe("text of a model", () => {
     ["a code span with anything in it", "Use `@Injectable() // #12 <b> https://x.test [a](b)` here"],
     ["a code span of two backticks", "``a ` @b``"],
     ["a fenced block", "```ts\n@Injectable()\n// fixes #1 <img> https://x.test\n\\@ &amp;\n```"],
+    [
+      "words and numbers of the digits of commits",
+      "A defaced facade of 1000000, 20261122 or 1732298400000 acceded.",
+    ],
     ["what is ordinary", "a_b * c, 50 % & more: {x} = y; C:\\dir | d ~ e!"],
   ])("keeps %s as it is", (_name, text) => {
     expect(block(text)).toBe(text);
+  });
+
+  it.each([
+    [
+      "text behind code in a list is no code",
+      "- a\n  - b\n\n    ```ts\n    x\n    ```\n\n    Then `f<T>` or g<T>.\n  - c\n    more\n- d",
+      "- a\n  - b\n\n```ts\nx\n```\n\nThen `f<T>` or g\\<T>.\n- c\n  more\n- d",
+    ],
+    [
+      "lists go on behind code",
+      "- a\n  - b\n    - c\n      ```\n      x\n      ```\n    - d\n      more\n  - e\n    - f",
+      "- a\n  - b\n    - c\n```\nx\n```\n- d\n  more\n- e\n  - f",
+    ],
+    ["code begins where its list item does", "1. ```ts\n   x\n   ```\n2. b < c", "```ts\nx\n```\n2. b \\< c"],
+    [
+      "code in tabs is moved as a whole",
+      "-\ta\n\n\t```go\n\tif x {\n\t\ty()\n\t}\n\t```\n\tb",
+      "-\ta\n\n```go\nif x {\n\ty()\n}\n```\nb",
+    ],
+  ])("moves code to the first column: %s", (_name, text, written) => {
+    expect(block(text)).toBe(written);
+    expect(block(written)).toBe(written);
   });
 
   it("keeps the code of every code span and fenced block, to the letter, but for words to bots", () => {

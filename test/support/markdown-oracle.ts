@@ -80,7 +80,10 @@ const references: [what: string, RegExp][] = [
   ["a mention", /@[a-z0-9]/i],
   ["an issue", /#\d|\bGH-\d/i],
   ["an address", /:\/\/|www\./i],
-  ["a commit", /(?<![a-z0-9])[0-9a-f]{7,40}(?![a-z0-9])/i],
+  [
+    "a commit",
+    /(?<![a-z0-9])(?:(?=[0-9]*[a-f])(?=[a-f]*[0-9])[0-9a-f]{7,39}|[0-9a-f]{40}|[0-9a-f]{64})(?![a-z0-9])/i,
+  ],
   ["a formula", /\$/],
   ["something hidden", /[[\p{Cf}\p{Default_Ignorable_Code_Point}]--[\u200b-\u200d\ufe0f]]/v],
 ];

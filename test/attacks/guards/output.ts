@@ -37,7 +37,7 @@ export const guards: Guard[] = [
   markup({
     guard: "addresses stand as code",
     file: line,
-    from: "matchAt(url, scan) || commitIn(word)",
+    from: "matchAt(url, scan) || matchAt(uuid, scan) || commitIn(word)",
     to: "commitIn(word)",
     test: "test/reporters/render-untrusted.test.ts",
     title: "text of a model loses a bare address",
@@ -132,7 +132,7 @@ export const guards: Guard[] = [
   references({
     guard: "names of commits stand as code",
     file: line,
-    from: "matchAt(url, scan) || commitIn(word)",
+    from: "matchAt(url, scan) || matchAt(uuid, scan) || commitIn(word)",
     to: "matchAt(url, scan)",
     title: "live-references: a commit is not alive",
   }),

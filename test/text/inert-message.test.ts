@@ -1,0 +1,22 @@
+import { describe, expect, it } from "vitest";
+import { inertMessage } from "../../src/text/inert-message.ts";
+
+const shown = (text: string) => inertMessage(text).replaceAll("\u200b", "|");
+
+describe("text that may become the message of a commit", () => {
+  it("names nobody, no issue and no commit, and keeps no check from running", () => {
+    expect(shown("@eve fixes #12, GH-3, abc1234 [skip ci]")).toBe(
+      "@|eve fixes #|12, GH-|3, abc123|4 [|skip ci]",
+    );
+  });
+
+  it("names no commit in full, whatever its digits are", () => {
+    for (const name of ["1".repeat(40), "a".repeat(40), "0".repeat(64)])
+      expect(inertMessage(name)).not.toMatch(/[0-9a-f]{7}/);
+  });
+
+  it("is the same where nothing means anything", () => {
+    const text = "A defaced facade: at most 1000000 rows since 20261122, a@ b # c, [draft]";
+    expect(inertMessage(text)).toBe(text);
+  });
+});
