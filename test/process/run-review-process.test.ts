@@ -178,7 +178,9 @@ describe("a review process", () => {
     const result = await run(null, {}, undefined, { place: one.place }).result;
 
     expect(result.findings.map(({ finding }) => finding.path)).toEqual(["total.js"]);
-    expect(result.warnings).toEqual(["The analyzers did not finish on 1 file: large.txt."]);
+    expect(result.coverage.files_skipped).toEqual([
+      { path: "large.txt", reason: expect.stringContaining("too large") },
+    ]);
   });
 
   it("counts what a configured minimum severity leaves out", async () => {
