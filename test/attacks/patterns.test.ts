@@ -58,7 +58,7 @@ describe("on a server", () => {
       while (!isOver) {
         const status = await other.tell("edited");
         events.push(status < 300 ? "answered" : `answered with ${status}`);
-        await setTimeout(20);
+        await setTimeout(150);
       }
     })();
     return {
