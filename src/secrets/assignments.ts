@@ -15,6 +15,25 @@ const goesOn = /[(){}[\]<>$]/;
 
 const fewestCharacters = 12;
 
+/** As in members, constants, paths, versions and names of algorithms: "body", "S3", "k8s", "pwd2Confirm", "17". A word has three letters. */
+const namePart = /^(?:[A-Z]*|[A-Z]?[a-z]+(?:[A-Z][a-z]{2,})*)(?:\d{1,4}(?:[a-z]|[A-Z][a-z]{2,})?)?$/;
+const word = /^(?:[A-Z]{3}|[A-Za-z][a-z]{2})/;
+const fewestParts = 3;
+
+/** The address of an account or a coin, which is shorter than a key, and what an issuer says is public. */
+const publicValue = /^(?:0x[\da-f]{40}$|pk_(?:test|live)_)/i;
+
+/** Whether code gives a name to the token or key, or something that everybody may know. */
+function isNoSecret(value: string): boolean {
+  if (publicValue.test(value)) return true;
+  const parts = value.split(/[-_./:]/);
+  return (
+    parts.length >= fewestParts &&
+    parts.every((part) => namePart.test(part)) &&
+    parts.some((part) => word.test(part))
+  );
+}
+
 /** Where a value stands that was given to a name like `password` and looks random. Linear in the text's length. */
 export function assignedSecretsIn(text: string): Range[] {
   if (!hints.test(text)) return [];
@@ -22,7 +41,7 @@ export function assignedSecretsIn(text: string): Range[] {
   for (const { 1: name = "", 3: value = "", indices } of text.matchAll(assignment)) {
     const [start, end] = indices?.[3] ?? [0, 0];
     if (!secretName.test(name.replaceAll("-", "_")) || goesOn.test(text.charAt(end))) continue;
-    if (looksRandom(value, fewestCharacters)) found.push({ start, end });
+    if (looksRandom(value, fewestCharacters) && !isNoSecret(value)) found.push({ start, end });
   }
   return found;
 }

@@ -40,6 +40,29 @@ describe("what shows by its form to be a secret", () => {
   });
 });
 
+describe("what is given to a token or a key", () => {
+  it.each([
+    ["a member", "apiKey: env.S3_KEY_V2,"],
+    ["a constant", "auth_key = AUTH_KEY_V2_X1"],
+    ["the name of a variable", '"apiKey": "S3_API_KEY_V2",'],
+    ["a page", 'nextPageToken: "page-2-of-17-v3",'],
+    ["a path", "secretKey: k8s/ns1/secretRef2"],
+    ["a way to encrypt", "encryption_key: aes-256-gcm-v2"],
+    ["the address of a coin", 'const token = "0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48";'],
+    ["a key that is public", "publicToken = pk_test_TYooMQauvdEDq54NiTphI7jx"],
+  ])("stays where it is %s", (_what, line) => {
+    expect(withoutSecrets(line)).toBe(line);
+  });
+
+  it.each([
+    "apiKey: 'q7-Zk_39xPv-Lm2wRt'",
+    'token = "550e8400-e29b-41d4-a716-446655440000"',
+    'private_key: "0x4c0883a69102937d6231471b5dbb6204fe5129617082792ae468d01a3f362318"',
+  ])("is taken out where it is random: %s", (line) => {
+    expect(withoutSecrets(line)).toContain("[secret]");
+  });
+});
+
 describe("a long text", () => {
   const filler = "Some words about nothing, with `code(1)` among them.\n";
 
