@@ -1,5 +1,6 @@
 import pino from "pino";
 import { AppError } from "./errors.ts";
+import { censored } from "./secrets/ranges.ts";
 import { withoutSecrets } from "./secrets/redact.ts";
 
 export type Logger = pino.Logger;
@@ -9,8 +10,6 @@ export type LogLevel = pino.LevelWithSilent;
 export interface LogDestination {
   write(line: string): void;
 }
-
-const censored = "[secret]";
 
 /** Field names that never hold anything but a secret, wherever they stand. */
 const secretFields = [

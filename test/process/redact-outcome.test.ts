@@ -1,7 +1,12 @@
 import { describe, expect, it } from "vitest";
+import { codeHash } from "../../src/ledger/code-hash.ts";
+import { parseMarker } from "../../src/ledger/marker.ts";
 import { redactAnswer, redactFailure, redactReview } from "../../src/process/redact-outcome.ts";
+import { renderComment } from "../../src/reporters/render-comment.ts";
+import { certainPairs } from "../../src/review/compare/certain-pairs.ts";
 import { registerSecret } from "../../src/secrets/live-secrets.ts";
 import { sampleFinding, sampleResult } from "../reporters/sample-result.ts";
+import { earlierFinding, facts } from "../review/compare/earlier-finding.ts";
 import { writeOut } from "../support/secret-corpus.ts";
 import { seeded } from "../support/seeded.ts";
 
@@ -58,6 +63,22 @@ describe("what a review process hands back", () => {
   it("quotes nothing of lines that hold a secret, whose hash would help to guess it", async () => {
     const { finding } = (await redactReview(sampleResult(full))).findings[0]!;
     expect([finding.quote, finding.places[0]!.quote]).toEqual(["", ""]);
+  });
+
+  it("is known again by the next review, though nothing of its lines was kept", async () => {
+    const { finding: written } = full.findings[0]!;
+    const { finding } = (await redactReview(sampleResult(full))).findings[0]!;
+    const commits = { headSha: full.head_sha, mergeBaseSha: "b".repeat(40) };
+    const context = { ...commits, repositoryUrl: "https://github.com/octo/shop", trigger: "event" };
+    const marker = parseMarker(renderComment(finding, { kind: "line" }, context));
+    if (marker?.kind !== "finding") throw new Error("no marker");
+    expect(JSON.stringify(marker)).not.toContain(codeHash(written.quote));
+    const { path, line, side } = finding;
+    const { id, code, category, symbol } = marker;
+    const earlier = earlierFinding({ id, code, category, symbol, path, line, side, title: finding.title });
+    const again = { ...written, title: "Said in other words" };
+    expect(certainPairs([again], [earlier], facts()).get(again)).toBe(earlier);
+    expect(certainPairs([again], [earlier], facts(new Set([earlier]))).get(again)).toBe(earlier);
   });
 
   it("is the same where there is no secret, also in names that could be taken for one", async () => {
