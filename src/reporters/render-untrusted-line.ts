@@ -138,6 +138,7 @@ function asCode({ text, at, tail }: Scan, found: string): Piece {
 
 /** Finds the run of exactly `length` backticks that ends a code span begun before `from`. Asked with growing `from`. */
 function codeClosers(text: string): Scan["closers"] {
+  if (!text.includes("`")) return () => undefined;
   const byLength = new Map<number, number[]>();
   for (const { 0: run, index } of text.matchAll(/`+/g)) {
     const known = byLength.get(run.length);

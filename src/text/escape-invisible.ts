@@ -42,7 +42,7 @@ const joined =
   "[\\p{scx=Arab}\\p{scx=Beng}\\p{scx=Deva}\\p{scx=Gujr}\\p{scx=Guru}\\p{scx=Knda}\\p{scx=Mlym}\\p{scx=Orya}\\p{scx=Sinh}\\p{scx=Taml}\\p{scx=Telu}]";
 const emoji = "\\p{Extended_Pictographic}\\p{Emoji_Modifier}?\\uFE0F?";
 
-/** What is at its place in text that people read (the first group), or else a character that they do not see. */
+/** What is at its place in text that people read (the first group), or else characters that they do not see. */
 const seenOrHidden = new RegExp(
   [
     `(${emoji}(?:\\u200D${emoji})*`,
@@ -50,7 +50,7 @@ const seenOrHidden = new RegExp(
     `(?<=${joined})[\\u200C\\u200D](?=${joined})`,
     // What keeps a name or a number from being a reference, as the renderer writes it.
     "(?<=[@#\\/.!]|[Gg][Hh]-|[Ww]{3})\\u200B)",
-    "[[\\p{Default_Ignorable_Code_Point}\\p{Cf}\\p{Cc}\\u2800\\u2028\\u2029]--[\\n\\t]]",
+    "[[\\p{Default_Ignorable_Code_Point}\\p{Cf}\\p{Cc}\\u2800\\u2028\\u2029]--[\\n\\t]]+",
   ].join("|"),
   "gv",
 );
@@ -60,7 +60,10 @@ const seenOrHidden = new RegExp(
  * an escape. Applying it again changes nothing. Linear in the length of the text.
  */
 export function showHidden(text: string): string {
-  return text.replace(seenOrHidden, (found, seen: string | undefined) => seen ?? show(found));
+  return text.replace(
+    seenOrHidden,
+    (found, seen: string | undefined) => seen ?? Array.from(found, show).join(""),
+  );
 }
 
 /**
