@@ -2,6 +2,7 @@ import pino from "pino";
 import { AppError } from "./errors.ts";
 import { censored } from "./secrets/ranges.ts";
 import { withoutSecrets } from "./secrets/redact.ts";
+import { escapeUnseen } from "./text/escape-unseen.ts";
 
 export type Logger = pino.Logger;
 export type LogLevel = pino.LevelWithSilent;
@@ -23,15 +24,12 @@ const secretFields = [
   "webhookSecret",
 ].flatMap((name) => [name, `*.${name}`, `*.*.${name}`]);
 
-/** Legal in JSON, but acted on by terminals or log viewers: delete, C1 controls, line separators, bidirectional marks. */
-const unsafeInTerminals = /[\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]/g;
-
 /** One line of JSON per event. Every line about a job carries `delivery`, `repo`, `pull`, `head` and `job` as child fields. */
 export function createLogger(level: LogLevel, destination: LogDestination = pino.destination(2)): Logger {
   const safe: LogDestination = {
     write: (line) => {
       const clean = withoutSecrets(line);
-      destination.write(clean.replace(unsafeInTerminals, escapeUnit));
+      destination.write(escapeUnseen(clean));
     },
   };
   return pino(
@@ -46,10 +44,6 @@ export function createLogger(level: LogLevel, destination: LogDestination = pino
     },
     safe,
   );
-}
-
-function escapeUnit(character: string): string {
-  return `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`;
 }
 
 /**

@@ -1,6 +1,6 @@
 import { AppError, errorLine } from "../errors.ts";
-import { escapeUnseen } from "../reporters/json.ts";
 import { plainLine } from "../reporters/terminal-style.ts";
+import { escapeUnseen } from "../text/escape-unseen.ts";
 import { callTool, definitions } from "./call-tool.ts";
 import { type CommandIo, exitCodes } from "./command.ts";
 import { loadLocalConfig } from "./local-config.ts";

@@ -8,6 +8,7 @@ import {
   StopReason,
   TotalUsage,
 } from "../review/review-result.ts";
+import { escapeUnseen } from "../text/escape-unseen.ts";
 import { noteOf } from "./second-look.ts";
 
 /**
@@ -93,15 +94,7 @@ export function toReviewJson(result: ReviewResult): ReviewJson {
   };
 }
 
-// JSON.stringify leaves these as they are, and a terminal or an editor that shows the file would obey them.
-const unseen = /[\u007f-\u009f\u00ad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]/g;
-
 /** The JSON text, indented, with a final line break; invisible characters are written as `\uXXXX`. */
 export function renderJson(result: ReviewResult): string {
   return `${escapeUnseen(JSON.stringify(toReviewJson(result), null, 2))}\n`;
-}
-
-/** Writes invisible characters of JSON text as escapes, which changes the text and not its value. */
-export function escapeUnseen(json: string): string {
-  return json.replace(unseen, (found) => `\\u${found.charCodeAt(0).toString(16).padStart(4, "0")}`);
 }

@@ -1,7 +1,7 @@
 import type { Finding, Place, Severity } from "../finding.ts";
 import type { PlacedFinding, ReviewResult } from "../review/review-result.ts";
+import { escapeUnseen } from "../text/escape-unseen.ts";
 import { anchorOf } from "./code-frame.ts";
-import { escapeUnseen } from "./json.ts";
 import { outcomeOf, outcomeSentence } from "./outcome.ts";
 import { untrustedBlock, untrustedLine } from "./render-untrusted.ts";
 import { doubtSentence, noteOf } from "./second-look.ts";

@@ -10,11 +10,6 @@ export function withoutSecrets(text: string): string {
   return withoutRanges(text, knownSecretsIn(text));
 }
 
-/** `text` without anything that shows by its form to be a secret. Linear in its length. */
-export function withoutSecretForms(text: string): string {
-  return withoutRanges(text, secretFormsIn(text));
-}
-
 function knownSecretsIn(text: string): Range[] {
   return [...liveSecretsIn(text), ...secretFormsIn(text)];
 }

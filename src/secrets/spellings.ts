@@ -67,7 +67,7 @@ function encoded(bytes: Buffer): Written[] {
  * Base64 works on groups of three bytes, so inside a longer text a value has three spellings. The first and the last
  * character of each may hold bits of the neighbours.
  */
-export function base64Cores(bytes: Buffer): string[] {
+function base64Cores(bytes: Buffer): string[] {
   return [0, 1, 2].map((offset) => {
     const text = Buffer.concat([Buffer.alloc(offset), bytes])
       .toString("base64")
