@@ -1,45 +1,46 @@
 import { readdirSync, readFileSync } from "node:fs";
 
-interface Sampled {
-  parent: number;
-  residentBytes: number;
-}
-
-/** What is resident of a process and of all below it, all together. Pages that they share count for each. 0 without /proc. */
-function residentBelow(root: number): number {
-  const all = new Map<number, Sampled>();
+/** Parents of all processes. */
+function parents(): Map<number, number> {
+  const found = new Map<number, number>();
   for (const name of readdirSync("/proc").filter((one) => /^\d+$/.test(one))) {
-    const sampled = sample(name);
-    if (sampled) all.set(Number(name), sampled);
-  }
-  const isBelow = (pid: number | undefined): boolean =>
-    pid !== undefined && pid > 1 && (pid === root || isBelow(all.get(pid)?.parent));
-  let bytes = 0;
-  for (const [pid, { residentBytes }] of all) if (isBelow(pid)) bytes += residentBytes;
-  return bytes;
-}
-
-function sample(pid: string): Sampled | undefined {
-  try {
-    const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
+    const stat = contentOf(`/proc/${name}/stat`);
     const [, parent] = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
-    const [, resident] = readFileSync(`/proc/${pid}/statm`, "utf8").split(" ");
-    return { parent: Number(parent), residentBytes: Number(resident) * 4096 };
+    found.set(Number(name), Number(parent));
+  }
+  return found;
+}
+
+/** What ended meanwhile has nothing to say. */
+function contentOf(path: string): string {
+  try {
+    return readFileSync(path, "utf8");
   } catch {
-    // It has ended.
-    return undefined;
+    return "";
   }
 }
 
-/** Watches a process and all below it; `peakBytes` is the most that was resident at one of its looks. */
+/** Memory of a process and of all below it, in bytes. What several of them share counts once (Pss). */
+function memoryBelow(root: number): number {
+  const all = parents();
+  const isBelow = (pid: number | undefined): boolean =>
+    pid !== undefined && pid > 1 && (pid === root || isBelow(all.get(pid)));
+  const kilobytes = [...all.keys()].filter(isBelow).map((pid) => {
+    const [, pss] = /^Pss:\s+(\d+) kB$/m.exec(contentOf(`/proc/${pid}/smaps_rollup`)) ?? [];
+    return Number(pss ?? 0);
+  });
+  return kilobytes.reduce((sum, one) => sum + one, 0) * 1024;
+}
+
+/** Watches a process and all below it; `peakBytes` is the most that they had at one of its looks. */
 export class MemoryWatch implements Disposable {
   peakBytes = 0;
   readonly #timer: NodeJS.Timeout;
 
   constructor(pid: number) {
     this.#timer = setInterval(() => {
-      this.peakBytes = Math.max(this.peakBytes, residentBelow(pid));
-    }, 15);
+      this.peakBytes = Math.max(this.peakBytes, memoryBelow(pid));
+    }, 100);
   }
 
   [Symbol.dispose](): void {
