@@ -20,7 +20,8 @@ export async function parseSource(path: string, text: string): Promise<Source | 
   return createTreeSource({ text, root, shape: shapes[grammar.language], hasKind });
 }
 
-const cppWords = /^\s*(class|namespace|template|public:|private:|using)\b|\b\w+::\w/m;
+/** Blanks alone in front: taken with line feeds, they would be taken again from each empty line on. */
+const cppWords = /^[ \t]*(class|namespace|template|public:|private:|using)\b|\b\w+::\w/m;
 
 /** Headers are C++ where they use its words. */
 function grammarFor(path: string, text: string): Grammar | null {

@@ -25,6 +25,7 @@ describe("a file that no tree is made for", () => {
 describe("a file that is hard on a parser", () => {
   it.each([
     ["thousands of names in one list", "a.py", `import ${"a,\n".repeat(3_000)}a`],
+    ["a header of empty lines", "a.h", "\n".repeat(290_000)],
     ["thousands of declarations", "a.c", "int a = b;\n".repeat(3_000)],
     ["thousands of functions", "a.js", "function a(b) {}\n".repeat(3_000)],
     ["broken syntax", "a.java", "class A { void f( { } @@ \n".repeat(100)],
