@@ -86,6 +86,9 @@ describe("the SQLite queue's file", () => {
         const old = { task: JSON.stringify(task), serialKey };
         add.run({ ...old, id: "old", state: "waiting" });
         add.run({ ...old, id: "ended", state: "done" });
+        // From the fourth on, whoever wrote a task wrote this beside it.
+        if (version >= 4)
+          database.exec("UPDATE job SET installation = 1, head = json_extract(task, '$.headSha')");
         database.exec(
           `INSERT INTO trajectory (job_id, fence, entry, created_at) VALUES ('ended', 1, '{}', 0)`,
         );
