@@ -70,6 +70,10 @@ describe("the SQLite queue's file", () => {
     expect(() => openSqliteQueue(folder)).toThrow(/schema 99, written by a newer Hunkwise/);
   });
 
+  /** From the fourth version on, whoever wrote a task wrote this beside it. */
+  const besideTasks = `UPDATE job SET installation = json_extract(task, '$.repository.installation'),
+    repository = json_extract(task, '$.repository.id'), head = json_extract(task, '$.headSha')`;
+
   it("of every earlier version is taken over with its jobs", async () => {
     for (const version of sqliteMigrations.keys()) {
       const place = join(folder, `schema-${version}`);
@@ -86,9 +90,7 @@ describe("the SQLite queue's file", () => {
         const old = { task: JSON.stringify(task), serialKey };
         add.run({ ...old, id: "old", state: "waiting" });
         add.run({ ...old, id: "ended", state: "done" });
-        // From the fourth on, whoever wrote a task wrote this beside it.
-        if (version >= 4)
-          database.exec("UPDATE job SET installation = 1, head = json_extract(task, '$.headSha')");
+        if (version >= 4) database.exec(besideTasks);
         database.exec(
           `INSERT INTO trajectory (job_id, fence, entry, created_at) VALUES ('ended', 1, '{}', 0)`,
         );
