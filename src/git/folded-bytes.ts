@@ -36,8 +36,7 @@ export class FoldedBytes {
   }
 
   #pack(group: Group): void {
-    // A copy: the result is a part of a larger piece, all of which would be kept.
-    group.packed = Buffer.from(deflateSync(Buffer.concat(group.pieces.splice(0)), { level: 1 }));
+    group.packed = joined([deflateSync(Buffer.concat(group.pieces.splice(0)), { level: 1 })]);
     this.#packedBytes += group.packed.length;
     this.#open = newGroup();
   }
@@ -48,6 +47,14 @@ export class FoldedBytes {
     this.#read = { group, bytes };
     return bytes;
   }
+}
+
+/** Pieces in memory of their own: other buffers share larger pieces, all of which each of them would keep. */
+export function joined(pieces: readonly Buffer[]): Buffer {
+  const whole = Buffer.allocUnsafeSlow(pieces.reduce((sum, piece) => sum + piece.length, 0));
+  let at = 0;
+  for (const piece of pieces) at += piece.copy(whole, at);
+  return whole;
 }
 
 const newGroup = (): Group => ({ pieces: [], length: 0, packed: undefined });

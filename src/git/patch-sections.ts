@@ -1,4 +1,4 @@
-import { FoldedBytes, type Kept } from "./folded-bytes.ts";
+import { FoldedBytes, joined, type Kept } from "./folded-bytes.ts";
 import type { PatchSink } from "./patch-splitter.ts";
 
 /** What one pass over all patches may come to, and what is kept of it in memory. */
@@ -17,8 +17,8 @@ export interface PatchLimits {
  * files has a tenth of it.
  */
 export const defaultPatchLimits: PatchLimits = {
-  plainBytes: 16 * 1024 * 1024,
-  packedBytes: 16 * 1024 * 1024,
+  plainBytes: 8 * 1024 * 1024,
+  packedBytes: 8 * 1024 * 1024,
   readBytes: 256 * 1024 * 1024,
   hunks: 200_000,
 };
@@ -89,7 +89,7 @@ export class SectionCollector implements PatchSink {
   }
 
   #keep(): Kept {
-    const bytes = Buffer.concat(this.#open);
+    const bytes = joined(this.#open);
     if (bytes.length < this.#openBytes) return () => undefined;
     if (this.#plainBytes + bytes.length <= this.#limits.plainBytes) {
       this.#plainBytes += bytes.length;
