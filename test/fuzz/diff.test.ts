@@ -92,7 +92,8 @@ describe("the diff parser", () => {
 function split(patch: string, length: number): string[] {
   const bytes = Buffer.from(patch);
   const files: string[] = [];
-  const add = (more: Buffer) => void files.push(`${files.pop()}${more.toString("latin1")}`);
+  // A hunk may come before any header: git writes none like that, and its bytes count all the same.
+  const add = (more: Buffer) => void files.push(`${files.pop() ?? ""}${more.toString("latin1")}`);
   const splitter = new PatchSplitter({
     header: (header) => files.push(header.toString("latin1")),
     hunk: add,
