@@ -1,4 +1,4 @@
-import { writeFileSync } from "node:fs";
+import { readdirSync, writeFileSync } from "node:fs";
 import { setPriority } from "node:os";
 
 /**
@@ -14,8 +14,19 @@ const NICENESS = 5;
 export function yieldToServer(pid: number | undefined): void {
   if (pid === undefined) return;
   attempt(() => setPriority(pid, NICENESS));
+  // Those it has by now; later ones take it over from the thread that starts them.
+  for (const thread of threadsOf(pid)) attempt(() => setPriority(thread, NICENESS));
   // A leader of a session shares the processor as one of many sessions; Linux then asks the session how nice it is (sched(7)).
   attempt(() => writeFileSync(`/proc/${pid}/autogroup`, String(NICENESS)));
+}
+
+/** Empty where the system shows none. */
+function threadsOf(pid: number): number[] {
+  try {
+    return readdirSync(`/proc/${pid}/task`).map(Number);
+  } catch {
+    return [];
+  }
 }
 
 function attempt(work: () => void): void {
