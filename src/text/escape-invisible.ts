@@ -48,8 +48,8 @@ const seenOrHidden = new RegExp(
     `(${emoji}(?:\\u200D${emoji})*`,
     "[0-9#*]\\uFE0F\\u20E3",
     `(?<=${joined})[\\u200C\\u200D](?=${joined})`,
-    // What keeps a name or a number from being a reference, as the renderer writes it.
-    "(?<=[@#\\/.!]|[Gg][Hh]-|[Ww]{3})\\u200B)",
+    // What keeps a name or a number from being a reference, as the renderer writes it; it may have put the word before into code.
+    "(?<=[@#\\/.!]|[Gg][Hh]`?-|[Ww]{3}`?)\\u200B)",
     "[[\\p{Default_Ignorable_Code_Point}\\p{Cf}\\p{Cc}\\u2800\\u2028\\u2029]--[\\n\\t]]+",
   ].join("|"),
   "gv",
