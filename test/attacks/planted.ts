@@ -77,7 +77,7 @@ function plantHome(home: string, plant: (name: string) => string): void {
     ".gitconfig": (value) => `[http]\n\textraHeader = X-Home: ${value}\n\tuserAgent = ${value}\n`,
     ".config/git/config": (value) => `[http]\n\textraHeader = X-Config: ${value}\n`,
     ".git-credentials": (value) => `http://octocat:${value}@127.0.0.1\n`,
-    ".npmrc": (value) => `//registry.npmjs.org/:_authToken=${value}\n`,
+    ".npmrc": (value) => `//npm.example.com/:_authToken=${value}\n`,
   };
   for (const [path, content] of Object.entries(files)) write(join(home, path), content(plant(path)));
 }
