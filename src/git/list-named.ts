@@ -1,8 +1,8 @@
 import type { CheckoutPlace } from "./checkout-place.ts";
+import { byNul, LineSplitter } from "./line-splitter.ts";
 import { nameBytes } from "./names.ts";
 import { MAX_LISTING_BYTES } from "./object-listing.ts";
 import { parseTreeEntry } from "./parse-changes.ts";
-import { RecordSplitter } from "./record-splitter.ts";
 import { streamGit } from "./run-git.ts";
 import type { TreeEntry } from "./workspace.ts";
 
@@ -27,11 +27,11 @@ export async function listNamed(
   const endings = names.flatMap((name) => ["/", "\t"].map((before) => nameBytes(before + name)));
   const isNamed = (record: Buffer) => endings.some((one) => record.subarray(-one.length).equals(one));
   const found = new Map<string, TreeEntry>();
-  const records = new RecordSplitter((record) => {
+  const records = new LineSplitter((record) => {
     if (found.size >= max || !isNamed(record)) return;
     const entry = parseTreeEntry(record);
     found.set(entry.path, entry);
-  });
+  }, byNul);
   await streamGit(
     {
       ...{ git: place, gitDir: place.gitDir, what: "list the tree" },

@@ -1,6 +1,6 @@
 import { AppError } from "../errors.ts";
 import type { Git } from "./git-environment.ts";
-import { RecordSplitter } from "./record-splitter.ts";
+import { byNul, LineSplitter } from "./line-splitter.ts";
 import { runGit, streamGit } from "./run-git.ts";
 
 const TAB = 9;
@@ -34,11 +34,11 @@ export async function listTree(
   maxEntries = MAX_ENTRIES,
 ): Promise<void> {
   let entries = 0;
-  const records = new RecordSplitter((record) => {
+  const records = new LineSplitter((record) => {
     entries += 1;
     if (entries > maxEntries) throw tooManyEntries(maxEntries);
     onEntry(record);
-  });
+  }, byNul);
   await streamListing(place, "list the tree", ["ls-tree", "-r", "-z", "--full-tree", sha], records);
 }
 
@@ -71,13 +71,13 @@ export async function listDifference(place: ListingPlace, from: string, to: stri
   const changes: BlobChange[] = [];
   let isPath = false;
   // Of each change a record of modes and object names, and one of its path.
-  const records = new RecordSplitter((record) => {
+  const records = new LineSplitter((record) => {
     isPath = !isPath;
     if (!isPath) return;
     if (changes.length >= MAX_ENTRIES) throw tooManyEntries(MAX_ENTRIES);
     const [oldMode, newMode, oldOid, newOid] = record.toString("latin1", 1).split(" ");
     changes.push({ from: blobOf(oldMode, oldOid), to: blobOf(newMode, newOid) });
-  });
+  }, byNul);
   const args = ["diff-tree", "-r", "--raw", "-z", "--no-abbrev", "--no-renames", from, to, "--"];
   await streamListing(place, "compare trees", args, records);
   return changes;
@@ -87,7 +87,7 @@ async function streamListing(
   place: ListingPlace,
   what: string,
   args: readonly string[],
-  records: RecordSplitter,
+  records: LineSplitter,
 ): Promise<void> {
   await streamGit({ ...place, what, args, maxBytes: MAX_LISTING_BYTES }, (chunk) => {
     records.push(chunk);

@@ -32,10 +32,11 @@ describe("trying values", () => {
         for (let other = 0; other < text.length; other++) steps ^= text.charCodeAt(other);
       return steps;
     };
+    // Ends with the first that is seen; a busy machine may hide some.
     const long = {
       values: fc.constant("a".repeat(9_000)),
       sizeOf: (text: string) => text.length,
-      share: 0.03,
+      share: 1,
     };
     expect(() => fuzz({ ...long, run })).toThrow(/takes as long as \d+ walks/);
   });
