@@ -1,4 +1,4 @@
-import { execFileSync, spawn } from "node:child_process";
+import { execFileSync, spawn, spawnSync } from "node:child_process";
 import {
   closeSync,
   globSync,
@@ -11,6 +11,7 @@ import {
 } from "node:fs";
 import { createServer } from "node:net";
 import { join } from "node:path";
+import { pathToFileURL } from "node:url";
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { pathFault } from "../../src/diff/path-fault.ts";
@@ -21,6 +22,7 @@ import { openLocalRange } from "../../src/git/local-range.ts";
 import { GitRepo, gitPath, TempFolder } from "../support/git-repo.ts";
 
 const SECRET = "canary-of-a-neighbour";
+const confinedFile = pathToFileURL(join(import.meta.dirname, "../../src/git/confined-file.ts")).href;
 
 /** What a reader gives, or the word that it refuses with. */
 function attempt(read: () => Buffer): string {
@@ -160,6 +162,21 @@ describe.runIf(process.platform === "linux")("what is no regular file", () => {
     expect(start(folder.path, "folder")).toBe("refused not_allowed");
     expect(start("/dev", "zero")).toBe("refused not_allowed");
     await new Promise((resolve) => server.close(resolve));
+  });
+
+  // In a process that can be ended: whoever waits in `open` hears of nothing.
+  it("symlinks: a pipe that nobody ever writes to is refused at once", () => {
+    using folder = new TempFolder("files");
+    execFileSync("mkfifo", [join(folder.path, "pipe")]);
+    const script = `
+      const { openConfined } = await import(${JSON.stringify(confinedFile)});
+      try { openConfined(process.argv[1], "pipe"); } catch ({ code }) { console.log("refused", code); }`;
+    const { signal, stdout } = spawnSync(
+      process.execPath,
+      ["--input-type=module", "-e", script, folder.path],
+      { encoding: "utf8", timeout: 30_000, killSignal: "SIGKILL" },
+    );
+    expect({ signal, stdout }).toEqual({ signal: null, stdout: "refused not_allowed\n" });
   });
 });
 

@@ -92,14 +92,14 @@ export const blocking: readonly Listed[] = [
     name: "foreign-protocols",
     attack: "ext::, file://, fd:: and ssh options as addresses of submodules, large files and clones",
     expected: "Nothing is fetched from there",
-    provenBy: [here("git")],
+    provenBy: [here("git"), here("git-layers")],
   },
   {
     name: "code-in-git",
     attack:
       "Hooks, a bare repository with fsmonitor in the tree, filters, diff and merge drivers by attributes, a hostile global configuration",
     expected: "Nothing runs",
-    provenBy: [here("git")],
+    provenBy: [here("git"), here("git-layers")],
   },
   {
     name: "submodules",

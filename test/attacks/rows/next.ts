@@ -114,6 +114,7 @@ export const next: readonly Listed[] = [
     attack: "Names with line feeds, tabs, quotes, decomposed letters, arrows, git's magic, options",
     expected: "The right file, and no magic",
     provenBy: [
+      here("git-layers"),
       at("git/hostile", "may be named like options and like git's magic"),
       at("tools/odd-names", "are each listed, shown and covered"),
       at(
@@ -150,7 +151,10 @@ export const next: readonly Listed[] = [
     name: "hidden-html",
     attack: "HTML comments, nested, open-ended and in entities, and folded text in the description",
     expected: "Shown as text that cannot close its fence",
-    provenBy: [here("hidden-text")],
+    provenBy: [
+      here("hidden-text"),
+      at("text/fence", "stands nowhere in the text, also where its author has guessed how it begins"),
+    ],
   },
   {
     name: "live-references",

@@ -1,0 +1,99 @@
+import { execFileSync } from "node:child_process";
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { checkout } from "../../src/git/checkout.ts";
+import { configVariables, hardenedConfig } from "../../src/git/git-environment.ts";
+import { runGit } from "../../src/git/run-git.ts";
+import { runProcess } from "../../src/git/run-process.ts";
+import { review, Sentinel } from "../support/both-ways.ts";
+import { GitRepo, gitPath, TempFolder } from "../support/git-repo.ts";
+import { baseRef, PullRequestServer, pullRef } from "../support/pull-request-server.ts";
+
+// Each layer alone, where git.test.ts has attacks meet all of them.
+
+/** Those that git runs when it fetches, writes an index, checks out or tidies up. */
+const hooks = ["reference-transaction", "post-index-change", "post-checkout", "pre-auto-gc", "post-merge"];
+
+describe("hooks that somebody has put into the folder of a mirror", () => {
+  it("code-in-git: are not run, neither by fetches nor by checkouts and reviews", async () => {
+    using sentinel = new Sentinel();
+    await using server = await PullRequestServer.start();
+    const { head, base } = server.publish();
+    const mirror = await server.mirror();
+    const folder = join(mirror.gitDir, "hooks");
+    mkdirSync(folder, { recursive: true });
+    for (const hook of hooks)
+      writeFileSync(join(folder, hook), readFileSync(sentinel.command), { mode: 0o755 });
+
+    const commits = { head: { sha: head, ref: pullRef }, base: { sha: base, ref: baseRef } };
+    const { place, release } = await checkout({ mirror, ...commits, authorization: null });
+    expect((await review(place)).changes.map(({ path }) => path)).toContain("old.txt");
+    await release();
+    expect(sentinel.said).toBe("nothing ran");
+
+    // A git that nobody told otherwise runs them there.
+    execFileSync(gitPath, ["--git-dir", mirror.gitDir, "update-ref", "refs/heads/x", head], {
+      stdio: "ignore",
+    });
+    expect(sentinel.said).toContain("reference-transaction prepared");
+  });
+});
+
+describe("a path that reads as a pattern of git", () => {
+  it.each([
+    [":(top)*", [":(top)*"]],
+    [":!x", [":!x"]],
+    [":(exclude)x", []],
+    ["*", []],
+    ["a[bc]", []],
+  ])("odd-names: %j is a name to every git that is started, whoever passes it on", async (path, found) => {
+    using repo = GitRepo.create();
+    using home = new TempFolder("home");
+    const names = [":(top)*", ":!x", "x", "ab", "ac"];
+    const [sha = ""] = repo.importCommits([
+      { branch: "main", files: names.map((name) => [name, `${name}\n`] as const) },
+    ]);
+    const { stdout } = await runGit({
+      git: { gitPath, emptyHome: home.path },
+      gitDir: join(repo.dir, ".git"),
+      what: "list changes",
+      args: ["log", "--format=", "--name-only", "-z", sha, "--", path],
+    });
+    expect(stdout.toString().split("\0").filter(Boolean)).toEqual(found);
+  });
+});
+
+describe("an address of another protocol", () => {
+  it.each(["file", "path", "ssh", "git", "ext", "fd"])(
+    "foreign-protocols: of the kind '%s' is refused by the configuration alone, where the variable of the same meaning is lost",
+    async (kind) => {
+      using sentinel = new Sentinel();
+      using repo = GitRepo.create({ bare: true });
+      using home = new TempFolder("home");
+      const { command } = sentinel;
+      const urls: Record<string, string> = {
+        file: `file://${repo.dir}`,
+        path: repo.dir,
+        ssh: "ssh://localhost:1/x",
+        git: "git://127.0.0.1:1/x",
+        ext: `ext::${command} %S x`,
+        fd: "fd::7",
+      };
+      const end = await runProcess({
+        program: gitPath,
+        args: ["ls-remote", urls[kind] ?? ""],
+        cwd: home.path,
+        // What is started in place of ssh says so.
+        env: { GIT_SSH_COMMAND: command, ...configVariables(hardenedConfig()) },
+        timeoutMs: 30_000,
+        onStdout: () => undefined,
+      });
+      expect(end).toMatchObject({
+        exitCode: 128,
+        stderr: expect.stringMatching(/transport '\w+' not allowed/),
+      });
+      expect(sentinel.said).toBe("nothing ran");
+    },
+  );
+});
