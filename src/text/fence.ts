@@ -40,9 +40,14 @@ export function wrapUntrusted(source: string, text: string): string {
   return `<untrusted id="${mark}" source="${label}">\n${shown}\n</untrusted id="${mark}">`;
 }
 
-function unusedMark(text: string): string {
-  const digest = createHash("sha256").update(text).digest("hex");
+/**
+ * The beginning of a digest of `text` that does not stand in it. Twelve digits are enough but for somebody who has tried out some
+ * 10^14 texts until one held its own; each four more cost them 65,536 times as much.
+ */
+export function unusedMark(text: string, digest = sha256(text)): string {
   let length = 12;
   while (length < digest.length && text.includes(digest.slice(0, length))) length += 4;
   return digest.slice(0, length);
 }
+
+const sha256 = (text: string) => createHash("sha256").update(text).digest("hex");

@@ -30,6 +30,24 @@ const allTexts = (github: MemoryGitHub): string[] => [
 const longest = (github: MemoryGitHub) =>
   Math.max(...allTexts(github).map((text) => Buffer.byteLength(text)));
 
+/** Numbers from the first on. */
+const count = (first: number, many: number) => Array.from({ length: many }, (_, at) => first + at);
+
+/** What a summary says of each finding: the lines of those that it names and of those that it holds, and how many it only counts. */
+function countedBy(text: string) {
+  const linesOf = (begin: RegExp) =>
+    text.split("\n").flatMap((line) => {
+      const [, at] = (begin.test(line) && /src\/a\.ts:(\d+)`/.exec(line)) || [];
+      return at === undefined ? [] : [Number(at)];
+    });
+  return {
+    heading: /^### Hunkwise: (.*)$/m.exec(text)?.[1],
+    titles: linesOf(/^- 🔴 High: /u),
+    more: Number(/^- and (\d+) more on their lines$/m.exec(text)?.[1]),
+    whole: linesOf(/^\*\*🔴 High: /u),
+  };
+}
+
 describe("too many findings, some of which are far too long,", () => {
   it("body-limits: make comments and a summary that GitHub takes, and all of them are counted", async () => {
     const github = new MemoryGitHub();
@@ -41,7 +59,9 @@ describe("too many findings, some of which are far too long,", () => {
     expect(inlineIds(github)).toHaveLength(20);
     expect(longest(github)).toBeGreaterThan(30_000);
     expect(longest(github)).toBeLessThanOrEqual(most);
-    expect(summary(github)).toContain("60");
+    expect(countedBy(summary(github))).toEqual({
+      ...{ heading: "60 high", titles: count(1, 12), more: 8, whole: count(21, 40) },
+    });
   });
 
   it("body-limits: make annotations that GitHub takes, fifty at a time, where comments are closed to us", async () => {

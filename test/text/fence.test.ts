@@ -1,7 +1,10 @@
+import { createHash } from "node:crypto";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { unescapeInvisible } from "../../src/text/escape-invisible.ts";
-import { fence, inlineCode, wrapUntrusted } from "../../src/text/fence.ts";
+import { fence, inlineCode, unusedMark, wrapUntrusted } from "../../src/text/fence.ts";
+
+const sha256Of = (text: string) => createHash("sha256").update(text).digest("hex");
 
 describe("fence", () => {
   it("fences with three backticks and names the language", () => {
@@ -52,5 +55,39 @@ describe("wrapUntrusted", () => {
     expect(wrapped).toContain("source=\"a 'name'\"");
     expect(wrapped).toContain("see\\u{E0049}␍\nme");
     expect(unescapeInvisible(wrapped)).toContain("see\u{E0049}\r\nme");
+  });
+});
+
+describe("the mark of a fence", () => {
+  /** Digits of which the text repeats up to 60 from the start, as if its author had tried out texts until one did. */
+  const attack = fc
+    .tuple(
+      fc.string({ unit: fc.constantFrom(..."0123456789abcdef"), minLength: 64, maxLength: 64 }),
+      fc.array(fc.oneof(fc.nat({ max: 60 }), fc.string()), { minLength: 1, maxLength: 6 }),
+    )
+    .map(([digest, parts]) => ({
+      digest,
+      text: parts.map((part) => (typeof part === "number" ? digest.slice(0, part) : part)).join("\n"),
+    }));
+
+  it("stands nowhere in the text, also where its author has guessed how it begins", () => {
+    let lengthened = 0;
+    const property = fc.property(attack, ({ digest, text }) => {
+      const mark = unusedMark(text, digest);
+      if (mark.length > 12) lengthened += 1;
+      return mark.length >= 12 && digest.startsWith(mark) && !text.includes(mark);
+    });
+    fc.assert(property, { seed: 7, numRuns: 300 });
+    expect(lengthened).toBeGreaterThan(100);
+  });
+
+  it("is no longer than it has to be", () => {
+    const digest = sha256Of("x");
+    const marks = [0, 11, 12, 15, 16, 59].map((digits) => unusedMark(digest.slice(0, digits), digest).length);
+    expect(marks).toEqual([12, 12, 16, 16, 20, 60]);
+  });
+
+  it("is of the text itself where nobody says otherwise", () => {
+    expect(unusedMark("x")).toBe(sha256Of("x").slice(0, 12));
   });
 });

@@ -139,6 +139,15 @@ export const guards: readonly Guard[] = [
     'const mark = unusedMark("");',
     `${toReviewer}closes no fence`,
   ),
+  {
+    guard: "A longer mark where a text holds the beginning of its own",
+    row: "hidden-html",
+    file: "src/text/fence.ts",
+    from: "while (length < digest.length && text.includes(digest.slice(0, length))) length += 4;",
+    to: "while (length < 12) length += 4;",
+    test: "test/text/fence.test.ts",
+    title: "stands nowhere in the text, also where its author has guessed how it begins",
+  },
   fence(
     "Characters in it that nobody sees",
     "src/text/fence.ts",

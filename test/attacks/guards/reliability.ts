@@ -201,6 +201,15 @@ export const guards: readonly Guard[] = [
     title: "body-limits: make comments and a summary that GitHub takes, and all of them are counted",
   },
   {
+    guard: "titles that are left out of a summary are counted",
+    row: "body-limits",
+    file: "src/reporters/render-summary.ts",
+    from: "const rest = posted.length - titles.length;",
+    to: "const rest = titles.length - titles.length;",
+    test: "test/attacks/body-limits.test.ts",
+    title: "body-limits: make comments and a summary that GitHub takes, and all of them are counted",
+  },
+  {
     guard: "a model that fails is asked a bounded number of times",
     row: "model-faults",
     file: "src/llm/retry.ts",
