@@ -130,3 +130,26 @@ export interface Workspace {
   /** Tracked files at head; rejects with `usage` and ripgrep's message when the pattern is broken. */
   search(query: SearchQuery, signal: AbortSignal): Promise<SearchHits>;
 }
+
+/** One file that differs from the head with which an editable workspace began. */
+export interface Edit {
+  path: string;
+  /** What stood there; null for a file that is new. */
+  before: TreeEntry | null;
+  /** What stands there now; null for a file that is gone. Modes are "100644" and "100755". */
+  after: { mode: string; bytes: Buffer } | null;
+}
+
+/**
+ * A workspace whose head can be changed: what is read of "head" is what was written. The two other revisions stay. Paths are keys
+ * as everywhere; regular files alone are written, and never `.git`.
+ */
+export interface EditableWorkspace extends Workspace {
+  /** The bytes of a file as it stands. Rejects with `usage` where there is none. */
+  read(path: string): Promise<Buffer>;
+  /** Puts a file there, whole or not at all. Without `mode` it keeps the one it had, or is an ordinary file. */
+  write(path: string, bytes: Buffer, options?: { mode?: "100644" | "100755" }): Promise<void>;
+  remove(path: string): Promise<void>;
+  /** All that differs from the head, in git's order. */
+  edits(): Promise<readonly Edit[]>;
+}

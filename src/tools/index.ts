@@ -44,3 +44,15 @@ export const mergingTools: readonly AnyTool[] = [joinFindings, reportFinding, fi
 
 /** How a review leaves the model. */
 export const reportingTools: readonly AnyTool[] = [reportFinding, finishReview];
+
+/** Offered where the repository has an index. */
+export const graphTools: readonly AnyTool[] = [];
+
+/** Offered where a run is recorded. */
+export const journalTools: readonly AnyTool[] = [];
+
+/** How a fix changes files. */
+export const changingTools: readonly AnyTool[] = [];
+
+/** Offered to a fix where the machine has a sandbox. */
+export const commandTools: readonly AnyTool[] = [];

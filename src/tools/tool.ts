@@ -1,7 +1,7 @@
 import { z } from "zod";
 import type { FileDiff } from "../diff/file-diff.ts";
 import type { Evidence, Finding, Place, Severity } from "../finding.ts";
-import type { Change, Shas, Workspace } from "../git/workspace.ts";
+import type { Change, EditableWorkspace, Shas, Workspace } from "../git/workspace.ts";
 
 /** Rendering for the model is cut at a line beyond this many bytes (UTF-8). */
 export const MAX_RENDERED_BYTES = 32 * 1024;
@@ -105,6 +105,73 @@ export interface ComparePort {
   same(pairs: readonly SamePair[]): { ok: true } | { ok: false; reason: string };
 }
 
+/** What `run_command` asks for. */
+export interface CommandRequest {
+  /** For `sh -c`. */
+  command: string;
+  /** A folder of the workspace by its path; "." is its root. */
+  folder: string;
+  timeoutMs: number;
+  /** All that its environment holds beside what the sandbox sets. */
+  env: Readonly<Record<string, string>>;
+}
+
+/** How a command ended. Of output beyond the limit head and tail are kept. */
+export interface CommandEnd {
+  stdout: string;
+  stderr: string;
+  /** 128 + number where a signal ended it. */
+  exitCode: number;
+  /** Why it was ended before its time; null when it came to an end by itself. */
+  ended: "timeout" | "memory" | "output" | "stopped" | null;
+  truncated: boolean;
+}
+
+/** Runs commands where they can do no harm. Only there where the machine has a sandbox. */
+export interface CommandPort {
+  run(request: CommandRequest, signal: AbortSignal): Promise<CommandEnd>;
+}
+
+/** A thing that the knowledge graph knows, and why it was found. */
+export interface GraphNode {
+  id: string;
+  kind: "file" | "symbol" | "commit" | "document" | "finding";
+  /** What people call it: a path, a name, the first line of a message. */
+  name: string;
+  path: string | null;
+  /** 1-indexed, inclusive. */
+  startLine: number | null;
+  endLine: number | null;
+  /** A few lines that tell what it is. */
+  excerpt: string;
+  score: number;
+}
+
+/** `from` does to `to` what the kind says. */
+export interface GraphEdge {
+  from: string;
+  to: string;
+  kind: "defines" | "calls" | "references" | "imports" | "tests" | "documents" | "changed" | "about";
+  /** Where in `from`'s file; 1-indexed. */
+  line: number | null;
+}
+
+export interface GraphAnswer {
+  nodes: readonly GraphNode[];
+  edges: readonly GraphEdge[];
+}
+
+/** Asks the knowledge graph of the repository, as it is at the head. */
+export interface GraphPort {
+  query(query: string, k: number, signal: AbortSignal): Promise<GraphAnswer>;
+}
+
+/** Where a piece of work is written down for people, beside what is recorded anyway. */
+export interface JournalPort {
+  /** Answers what was done with it, in one sentence. */
+  log(page: string, content: string): Promise<string>;
+}
+
 /** Told about every `-U3` hunk that was put in front of the model whole. Hunk numbers are 1-indexed. */
 export interface CoverageSink {
   serve(path: string, hunk: number): void;
@@ -128,6 +195,14 @@ export interface ToolContext {
   compare?: ComparePort;
   /** Only where a question is answered. */
   converse?: ConversePort;
+  /** Only where a fix is made: the files that may be changed. The reading tools see them as they stand. */
+  edit?: EditableWorkspace;
+  /** Only where commands can be run. */
+  commands?: CommandPort;
+  /** Only where the repository has an index. */
+  graph?: GraphPort;
+  /** Only where a run is recorded. */
+  journal?: JournalPort;
   /** True for paths that the configuration withholds from every model. */
   isPrivate(path: string): boolean;
 }
