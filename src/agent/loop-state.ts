@@ -12,6 +12,7 @@ import {
   type Spent,
   turnsLeft,
 } from "./limits.ts";
+import { createPlayback } from "./playback.ts";
 import { createRecorder, type Recorder } from "./recorder.ts";
 import { createRepeatCounter } from "./repeats.ts";
 import { createTokenEstimator, type TokenEstimator } from "./tokens.ts";
@@ -34,6 +35,8 @@ export interface LoopOptions {
   now(): number;
   /** What an earlier run of the same task recorded: its turns are not paid again. */
   replay?: readonly LoopEntry[];
+  /** Its turns are all there is: no model is asked, and they are taken whatever the conversation is by now. */
+  isPlayback?: boolean | undefined;
 }
 
 /** Longest answer asked for; what a reasoning model thinks counts as answer. */
@@ -73,7 +76,8 @@ export class LoopState {
 
   constructor(options: LoopOptions) {
     const { contextTokens } = options.model;
-    this.recorder = createRecorder(options.trajectory, options.loop, options.replay ?? []);
+    const create = options.isPlayback ? createPlayback : createRecorder;
+    this.recorder = create(options.trajectory, options.loop, options.replay ?? []);
     this.tools = new Map(options.tools.map((tool) => [tool.name, tool]));
     this.definitions = options.tools.map(toDefinition);
     this.room = {
@@ -132,6 +136,8 @@ export class LoopState {
     const interrupted = this.interrupted();
     // What an earlier run has paid for is no matter of limits.
     if (interrupted || this.recorder.has(this.turn + 1)) return interrupted;
+    const ended = this.recorder.endedBefore(this.turn + 1);
+    if (ended) return ended;
     const next = this.#nextPromptTokens();
     const stop = exceeded(limits, this.#spent(), next);
     if (stop) return stop;

@@ -1,9 +1,12 @@
 import { isDeepStrictEqual } from "node:util";
 import { AppError } from "../errors.ts";
 import type { Message, ModelTurn } from "../llm/model.ts";
+import { withoutSecrets } from "../secrets/redact.ts";
+import type { StopReason } from "./events.ts";
+import { WRAP_UP_TURNS } from "./nudges.ts";
 import type { LoopEntry, Trajectory } from "./trajectory.ts";
 
-type ToolResults = Extract<LoopEntry, { kind: "tool_results" }>["results"];
+export type ToolResults = Extract<LoopEntry, { kind: "tool_results" }>["results"];
 
 /** Writes a loop's trajectory, and goes along an earlier one of the same loop as long as the conversation is the same. */
 export interface Recorder {
@@ -13,8 +16,11 @@ export interface Recorder {
   has(turn: number): boolean;
   /** The earlier run's turn, or the answer to `ask`, which is durable before it is handed on. A fault is not recorded. */
   turn(turn: number, ask: () => Promise<ModelTurn | AppError>): Promise<ModelTurn | AppError>;
-  results(turn: number, results: ToolResults): Promise<void>;
-  stopped(reason: string): Promise<void>;
+  /** Notes answers. Of the turns that are left it resolves to what the loop goes by: the guess, or what an earlier run went by. */
+  results(turn: number, results: ToolResults, turnsLeft: number): Promise<number>;
+  stopped(reason: string, fault?: AppError | null): Promise<void>;
+  /** Why the loop ends before this turn, where the record says so; only a run that is played back goes by it. */
+  endedBefore(turn: number): StopReason | undefined;
 }
 
 /**
@@ -29,13 +35,15 @@ export function createRecorder(
   let ahead = newestCourse(earlier.filter((entry) => entry.loop === loop && entry.kind !== "stopped"));
   let first = true;
 
-  async function compareOrAppend(entry: LoopEntry): Promise<void> {
-    if (isDeepStrictEqual(ahead[0], entry)) {
+  async function compareOrAppend(entry: LoopEntry): Promise<LoopEntry> {
+    const [next] = ahead;
+    if (next && isSameStep(next, entry)) {
       ahead = ahead.slice(1);
-      return;
+      return next;
     }
     ahead = [];
     await trajectory.append(entry);
+    return entry;
   }
 
   return {
@@ -67,16 +75,41 @@ export function createRecorder(
       await trajectory.append({ kind: "turn", loop, turn, model });
       return model;
     },
-    results: (turn, results) => compareOrAppend({ kind: "tool_results", loop, turn, results }),
-    stopped: (reason) => trajectory.append({ kind: "stopped", loop, reason }),
+    async results(turn, results, turnsLeft) {
+      const taken = await compareOrAppend(resultsEntry(loop, turn, results, turnsLeft));
+      return (taken.kind === "tool_results" && taken.limitNear) || turnsLeft;
+    },
+    stopped: (reason, fault) => trajectory.append(stoppedEntry(loop, reason, fault)),
+    endedBefore: () => undefined,
   };
+}
+
+export function resultsEntry(loop: string, turn: number, results: ToolResults, turnsLeft: number): LoopEntry {
+  const near = turnsLeft <= WRAP_UP_TURNS ? { limitNear: turnsLeft } : {};
+  return { kind: "tool_results", loop, turn, results, ...near };
+}
+
+export function stoppedEntry(loop: string, reason: string, fault?: AppError | null): LoopEntry {
+  const why = fault ? { fault: { code: fault.code, message: withoutSecrets(fault.message) } } : {};
+  return { kind: "stopped", loop, reason, ...why };
+}
+
+/** How near a limit is hangs on the clock, and says nothing of whether two runs went the same way. */
+export function isSameStep(one: LoopEntry, other: LoopEntry): boolean {
+  return isDeepStrictEqual(withoutLimit(one), withoutLimit(other));
+}
+
+function withoutLimit(entry: LoopEntry): LoopEntry {
+  if (entry.kind !== "tool_results") return entry;
+  const { limitNear: _, ...step } = entry;
+  return step;
 }
 
 /**
  * A run that left an earlier one's course wrote its own steps behind it: a step written again replaces all from there on, and
  * a new task everything, for no turn before is an answer to it.
  */
-function newestCourse(entries: readonly LoopEntry[]): LoopEntry[] {
+export function newestCourse(entries: readonly LoopEntry[]): LoopEntry[] {
   const course: LoopEntry[] = [];
   for (const entry of entries) {
     if (isTask(entry)) course.length = 0;

@@ -48,7 +48,7 @@ export async function runAgent(input: AgentInput): Promise<AgentResult> {
 
   const modelError = stop instanceof AppError ? stop : null;
   const stopReason = stop instanceof AppError ? "model_error" : stop;
-  await state.recorder.stopped(stopReason);
+  await state.recorder.stopped(stopReason, modelError);
   input.emit({ type: "stopped", reason: stopReason });
   return { stopReason, messages: state.messages, usage: state.usage, turns: state.turn, modelError };
 }
@@ -79,14 +79,15 @@ async function takeTurn(input: AgentInput, state: LoopState): Promise<StopReason
   const interrupted = state.interrupted();
   // Cut off in the middle, these are not the answers that the calls have: a run that goes on must not find them.
   if (interrupted && !finished) return interrupted;
-  await state.recorder.results(
+  state.add(answers.map(({ callId, text }) => ({ role: "tool", callId, content: text })));
+  const turnsLeft = await state.recorder.results(
     state.turn,
     answers.map(({ callId, tool, text }) => ({ callId, tool, text })),
+    state.turnsLeft(),
   );
-  state.add(answers.map(({ callId, text }) => ({ role: "tool", callId, content: text })));
   if (finished) return "finished";
   if (repeats >= MAX_REPEATS) return "repeated_calls";
-  await speak(input, state);
+  await speak(input, state, turnsLeft);
   return undefined;
 }
 
@@ -141,8 +142,7 @@ function answerOptions(input: AgentInput, state: LoopState, turn: ModelTurn, rep
 }
 
 /** One message, where there is something to say: once that a limit is near, and what the task has to show. */
-async function speak({ tools, interject }: AgentInput, state: LoopState): Promise<void> {
-  const turnsLeft = state.turnsLeft();
+async function speak({ tools, interject }: AgentInput, state: LoopState, turnsLeft: number): Promise<void> {
   const isLimitNear = turnsLeft <= WRAP_UP_TURNS;
   const isTime = isLimitNear && turnsLeft > 0 && !state.wrappingUp;
   const interjection = (await interject?.({ turnsLeft, isLimitNear })) ?? null;

@@ -12,8 +12,16 @@ export type LoopEntry =
       loop: string;
       turn: number;
       results: { callId: string; tool: string; text: string }[];
+      /** How many turns a limit left after this one, where it was near: what the loop does next hangs on it. */
+      limitNear?: number | undefined;
     }
-  | { kind: "stopped"; loop: string; reason: string };
+  | {
+      kind: "stopped";
+      loop: string;
+      reason: string;
+      /** Of a model that failed. */
+      fault?: { code: string; message: string } | undefined;
+    };
 
 /**
  * A unit of a review whose loop finished: of which head, which changes it read (by their content hashes), what it found, and
@@ -47,6 +55,34 @@ export interface ToldEntry {
   told: unknown;
 }
 
+/** What a review was started with: with this and its turns it can be played back. */
+export interface StartEntry {
+  kind: "run";
+  /** Full object names. */
+  shas: { head: string; base: string; mergeBase: string };
+  /** The input of the review process. */
+  input: unknown;
+}
+
+/** A note for people that the run left, and what was answered to whoever left it. */
+export interface NoteEntry {
+  kind: "note";
+  page: string;
+  content: string;
+  answer: string;
+}
+
+/** Something that GitHub took from a job: posted, changed or removed. */
+export interface WroteEntry {
+  kind: "wrote";
+  /** "POST /repos/octo/shop/pulls/1/reviews" */
+  request: string;
+  /** GitHub's; null where it answers none. */
+  id: number | null;
+  /** Its page; null where it has none. */
+  url: string | null;
+}
+
 /**
  * What a job notes about itself between two attempts: which head it opened a check run for, of which head the turns are that
  * follow, what was told beside the code, and what the review of a head came to. A result is stored before it is published, so that a fault of the far side
@@ -55,6 +91,9 @@ export interface ToldEntry {
  */
 export type JobEntry =
   | ToldEntry
+  | StartEntry
+  | NoteEntry
+  | WroteEntry
   | { kind: "check_opened"; head: string; trigger: string }
   | { kind: "began"; head: string }
   | { kind: "result"; head: string; base: string; result: unknown; after?: string | null };

@@ -62,7 +62,7 @@ const ModelTurn = z.strictObject({
   extras: Extras,
 });
 
-const LoopEntry = z.discriminatedUnion("kind", [
+export const LoopEntry = z.discriminatedUnion("kind", [
   z.strictObject({ kind: z.literal("messages"), loop: z.string(), messages: z.array(Message) }),
   z.strictObject({ kind: z.literal("turn"), loop: z.string(), turn: z.int(), model: ModelTurn }),
   z.strictObject({
@@ -70,8 +70,14 @@ const LoopEntry = z.discriminatedUnion("kind", [
     loop: z.string(),
     turn: z.int(),
     results: z.array(z.strictObject({ callId: z.string(), tool: z.string(), text: z.string() })),
+    limitNear: z.int().optional(),
   }),
-  z.strictObject({ kind: z.literal("stopped"), loop: z.string(), reason: z.string() }),
+  z.strictObject({
+    kind: z.literal("stopped"),
+    loop: z.string(),
+    reason: z.string(),
+    fault: z.strictObject({ code: z.string(), message: z.string() }).optional(),
+  }),
 ]);
 
 const UnitEntry = z.strictObject({
@@ -102,6 +108,8 @@ export const ToChild = z.discriminatedUnion("type", [
     place: CheckoutPlace,
     assignment: Assignment,
     replay: z.array(LoopEntry),
+    /** Nothing but the turns of `replay` is there to answer. */
+    isPlayback: z.boolean(),
   }),
   z.strictObject({ type: z.literal("turn"), request: z.int(), turn: ModelTurn }),
   z.strictObject({ type: z.literal("turn_failed"), request: z.int(), error: Failure }),

@@ -21,7 +21,7 @@ const parent = createParentPort(send);
 
 type Start = Extract<ToChild, { type: "start" }>;
 
-async function work({ place, assignment, replay }: Start): Promise<void> {
+async function work({ place, assignment, replay, isPlayback }: Start): Promise<void> {
   await using workspace = openWorkspace(place);
   const { private: privatePaths, ignore } = assignment.input.config.paths;
   const deps = {
@@ -29,6 +29,7 @@ async function work({ place, assignment, replay }: Start): Promise<void> {
     diffs: createDiffSource(workspace, { ignore, private: privatePaths }),
     trajectory: parent.trajectory,
     replay,
+    isPlayback,
     isPrivate: createPrivacy(privatePaths),
     progress: parent.progress,
     // The parent ends this process when its work is no longer wanted.

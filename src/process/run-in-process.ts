@@ -16,6 +16,8 @@ export interface ProcessOptions {
   trajectory: Trajectory;
   /** What an earlier run recorded: as long as the conversation is the same, its turns are not paid again. */
   replay?: readonly LoopEntry[];
+  /** `replay` is played back as it stands, and no model is asked, whatever the conversation is by now. */
+  isPlayback?: boolean;
   onProgress: (event: ProgressEvent) => void;
   signal: AbortSignal;
   /** Heap limit of the process in megabytes. */
@@ -102,8 +104,8 @@ async function answer(
 ) {
   switch (message.type) {
     case "ready": {
-      const { place, replay = [] } = options;
-      return send(child, { type: "start", place, assignment, replay: [...replay] });
+      const { place, replay = [], isPlayback = false } = options;
+      return send(child, { type: "start", place, assignment, replay: [...replay], isPlayback });
     }
     case "progress":
       return options.onProgress(message.event);

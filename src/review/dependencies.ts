@@ -13,6 +13,8 @@ export interface ReviewDependencies {
   trajectory: Trajectory;
   /** What an earlier run of this review recorded. */
   replay: readonly LoopEntry[];
+  /** That run is played back: its turns are taken as they are, and no model is asked. */
+  isPlayback?: boolean;
   isPrivate(path: string): boolean;
   progress(event: ProgressEvent): void;
   signal: AbortSignal;

@@ -65,6 +65,7 @@ export async function runLoop(run: LoopRun, task: LoopTask): Promise<AgentResult
     account: task.account,
     trajectory: deps.trajectory,
     replay: replayOf(task.loop),
+    isPlayback: deps.isPlayback,
     signal: deps.signal,
     now: deps.now,
     ...(task.interject ? { interject: task.interject } : {}),

@@ -396,7 +396,10 @@ describe("a fault of the model", () => {
 
     expect(run.result).toMatchObject({ stopReason: "model_error", turns: 1, modelError: error });
     expect(run.reported).toEqual(["bug"]);
-    expect(run.entries.at(-1)).toEqual({ kind: "stopped", loop: "review", reason: "model_error" });
+    expect(run.entries.at(-1)).toEqual({
+      ...{ kind: "stopped", loop: "review", reason: "model_error" },
+      fault: { code: "model_rate_limited", message: "too fast" },
+    });
   });
 
   it("that is none of ours to explain is thrown as what it is", async () => {
