@@ -23,14 +23,14 @@ export interface ToolCallOptions {
   onCrash: (line: string) => Promise<void>;
 }
 
-/** Runs one tool as a review would, in a review of its own: nothing was read or reported before. */
+/** Runs one tool as a review would. */
 export async function callTool(
   name: string,
   args: string,
   range: OpenRange,
   { config, signal, onCrash }: ToolCallOptions,
 ): Promise<ToolResult> {
-  const context = await contextOf(range, config);
+  const context = await toolContext(range, config);
   const { result } = await registry.execute(name, args, context, {
     signal,
     onCrash: (tool, error) => void onCrash(`fault in ${tool}: ${errorLine(error)}`),
@@ -38,7 +38,11 @@ export async function callTool(
   return result;
 }
 
-async function contextOf({ workspace, names }: OpenRange, config: EffectiveConfig): Promise<ToolContext> {
+/** What the tools see of a range, in a review of its own: nothing was read or reported before. */
+export async function toolContext(
+  { workspace, names }: OpenRange,
+  config: EffectiveConfig,
+): Promise<ToolContext> {
   const diffs = createDiffSource(workspace, config.paths);
   const isPrivate = createPrivacy(config.paths.private);
   const files = await diffs.files();

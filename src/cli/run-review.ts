@@ -1,15 +1,10 @@
 import { type LocalEnv, readLocalEnv } from "../config/env.ts";
 import { AppError } from "../errors.ts";
 import type { Severity } from "../finding.ts";
-import { runReviewProcess } from "../process/run-review-process.ts";
 import type { StartedReviewProcess } from "../process/start-review-process.ts";
 import { PIPED_WIDTH, plainLine } from "../reporters/terminal-style.ts";
-import type { ProgressEvent } from "../review/progress.ts";
-import type { ReviewInput } from "../review/review-input.ts";
 import type { ReviewResult } from "../review/review-result.ts";
-import { registerSecret } from "../secrets/live-secrets.ts";
 import { type CommandIo, exitCodes } from "./command.ts";
-import { type ConnectedModels, createModels } from "./create-model.ts";
 import { exitCodeOf } from "./exit-code.ts";
 import { loadSources } from "./load-sources.ts";
 import { loadLocalConfig } from "./local-config.ts";
@@ -17,7 +12,7 @@ import { type OpenRange, openRange } from "./open-range.ts";
 import { requireWritable, wantsColour, write, writeOutput } from "./output.ts";
 import { createProgress } from "./progress.ts";
 import { type Format, renderResult } from "./render-result.ts";
-import { inputOf } from "./review-input.ts";
+import { connectModels, type ReviewedRange, type ReviewRangeOptions, reviewRange } from "./review-range.ts";
 import { openTrajectory } from "./trajectory-file.ts";
 import { useProxy } from "./use-proxy.ts";
 
@@ -49,23 +44,14 @@ export async function runReview(
   useProxy(env);
   await using range = await openRange({ ...values, signal: io.signal });
   const { config, notices } = await configOf(range, values, io);
-  const connected = await connect(env, io);
-  const input = inputOf(range.names.base, config, connected?.models ?? null);
-  const { reviewed, modelFault } = await reviewRange({ range, input, connected, started }, values, io);
+  const say = (text: string) => void warn(io, text);
+  const connected = await connectModels(env, { warn: say, signal: io.signal });
+  const options = { range, config, connected, started };
+  const { reviewed, modelFault } = await reviewWithProgress(options, values, io);
   if (modelFault !== null) await sayModelFault(modelFault, reviewed, values.format, io);
   const result = { ...reviewed, warnings: [...notices, ...reviewed.warnings] };
   await deliver(values, await render(result, range, values, io), io);
   return exitCodeOf(result, values["fail-on"] ?? config.check.threshold);
-}
-
-/** Of a model that was asked before, nothing is loaded or asked here. */
-async function connect({ model, pricesFile, modelFolder }: LocalEnv, io: CommandIo) {
-  if (!model) return null;
-  for (const key of [model.apiKey, model.fallback?.apiKey]) if (key) registerSecret(key, { keep: true });
-  const say = (text: string) => void warn(io, text);
-  const connected = await createModels(model, { pricesFile, folder: modelFolder, warn: say });
-  await connected.ready(io.signal);
-  return connected;
 }
 
 async function printDryRun(values: ReviewValues, env: LocalEnv, io: CommandIo): Promise<number> {
@@ -85,33 +71,16 @@ async function configOf(range: OpenRange, { repo }: ReviewValues, io: CommandIo)
   return loaded;
 }
 
-interface Reviewed {
-  range: OpenRange;
-  input: ReviewInput;
-  connected: ConnectedModels | null;
-  started: StartedReviewProcess | undefined;
-}
-
-async function reviewRange(
-  { range: { place }, input, connected, started }: Reviewed,
+async function reviewWithProgress(
+  options: Omit<ReviewRangeOptions, "trajectory" | "onProgress" | "signal">,
   values: ReviewValues,
   { stderr, signal }: CommandIo,
-): Promise<{ reviewed: ReviewResult; modelFault: string | null }> {
+): Promise<ReviewedRange> {
   await using record = await openTrajectory(values.trajectory);
   const { trajectory } = record;
   const progress = createProgress(stderr);
-  let modelFault: string | null = null;
-  const onProgress = (event: ProgressEvent) => {
-    // The review process is at work now, and this one has nothing to do until the first turn.
-    connected?.load().catch(() => {});
-    if (event.type === "model_failed") modelFault = event.error;
-    progress.handle(event);
-  };
   try {
-    const models = connected?.models ?? null;
-    const options = { place, input, models, trajectory, onProgress, signal, started };
-    const reviewed = await runReviewProcess(options);
-    return { reviewed, modelFault };
+    return await reviewRange({ ...options, trajectory, onProgress: progress.handle, signal });
   } finally {
     progress.end();
   }
