@@ -37,6 +37,23 @@ export async function openPostgresDatabase(url: string): Promise<Database> {
   }
 }
 
+/**
+ * Opens our schema for reading, and leaves it as it is.
+ * @throws AppError `database_unreachable`, also where there is nothing of ours yet.
+ */
+export async function readPostgresDatabase(url: string): Promise<Database> {
+  const database = new PostgresDatabase(url);
+  try {
+    const { rows } = await database.run("SELECT to_regclass('version') IS NOT NULL AS known");
+    if (!rows[0]?.known) throw unreachable(placeOf(url), "there is nothing of Hunkwise in it");
+    requireKnown(await stepsTaken(database.run), placeOf(url));
+    return database;
+  } catch (error) {
+    await database.close();
+    throw error;
+  }
+}
+
 export interface PostgresFacts {
   /** The server's own, as "18.4". */
   version: string;
@@ -186,18 +203,24 @@ async function migrate(database: Database, place: string): Promise<void> {
       await run("CREATE TABLE version (steps BIGINT NOT NULL)");
       await run("INSERT INTO version (steps) VALUES (0)");
     }
-    const taken = Number((await run("SELECT steps FROM version")).rows[0]?.steps);
+    const taken = await stepsTaken(run);
     const steps = postgresMigrations.length;
-    if (taken > steps) {
-      throw new AppError(
-        "database_unreachable",
-        `The database at ${place} has schema ${taken}, written by a newer Hunkwise`,
-        { remedy: `Start that version again, or name another database: this one knows schema ${steps}.` },
-      );
-    }
+    requireKnown(taken, place);
     for (const step of postgresMigrations.slice(taken)) await run(step);
     if (taken < steps) await run("UPDATE version SET steps = :steps", { steps });
   });
+}
+
+const stepsTaken = async (run: Run) => Number((await run("SELECT steps FROM version")).rows[0]?.steps);
+
+function requireKnown(taken: number, place: string): void {
+  const steps = postgresMigrations.length;
+  if (taken <= steps) return;
+  throw new AppError(
+    "database_unreachable",
+    `The database at ${place} has schema ${taken}, written by a newer Hunkwise`,
+    { remedy: `Start that version again, or name another database: this one knows schema ${steps}.` },
+  );
 }
 
 /** Constraints (class 23), values (22) and statements (42) that Postgres does not take; everything else may pass. */

@@ -106,4 +106,10 @@ export const postgresMigrations: readonly string[] = [
   );
   CREATE INDEX tally_at ON tally (installation, scope, at);
   `,
+  `
+  CREATE FUNCTION refuse_change() RETURNS trigger LANGUAGE plpgsql
+    AS 'BEGIN RAISE EXCEPTION ''a record is never changed''; END';
+  CREATE TRIGGER trajectory_is_append_only BEFORE UPDATE ON trajectory
+    FOR EACH ROW EXECUTE FUNCTION refuse_change();
+  `,
 ];

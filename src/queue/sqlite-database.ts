@@ -46,6 +46,28 @@ export function openSqliteDatabase(folder: string, options: { patienceMs?: numbe
   }
 }
 
+/**
+ * Opens `<folder>/queue.db` for reading alone.
+ * @throws AppError `data_folder_unusable`, also where there is no such file.
+ */
+export function readSqliteDatabase(folder: string): Database {
+  const file = join(resolve(folder), "queue.db");
+  let database: DatabaseSync | undefined;
+  try {
+    database = new DatabaseSync(file, { readOnly: true });
+    database.exec(`PRAGMA busy_timeout = ${defaultPatienceMs}`);
+    requireKnown(versionOf(database));
+    return new SqliteDatabase(database, file, defaultPatienceMs);
+  } catch (error) {
+    database?.close();
+    if (error instanceof AppError) throw error;
+    throw new AppError("data_folder_unusable", `Cannot read ${file}: ${errorLine(error)}`, {
+      remedy: "Name the data folder of the server in HUNKWISE_DATA_DIR.",
+      cause: error,
+    });
+  }
+}
+
 function configure(database: DatabaseSync): void {
   database.exec(`PRAGMA busy_timeout = ${defaultPatienceMs}`);
   database.exec("PRAGMA journal_mode = WAL");
@@ -58,20 +80,22 @@ function configure(database: DatabaseSync): void {
 
 function migrate(database: DatabaseSync): void {
   database.exec("BEGIN IMMEDIATE");
-  const version = Number(database.prepare("PRAGMA user_version").get()?.user_version ?? 0);
-  const known = sqliteMigrations.length;
-  if (version > known) {
-    throw new AppError(
-      "data_folder_unusable",
-      `queue.db has schema ${version}, written by a newer Hunkwise`,
-      {
-        remedy: `Start that version again, or move queue.db away: this one knows schema ${known}.`,
-      },
-    );
-  }
+  const version = versionOf(database);
+  requireKnown(version);
   for (const step of sqliteMigrations.slice(version)) database.exec(step);
-  database.exec(`PRAGMA user_version = ${known}`);
+  database.exec(`PRAGMA user_version = ${sqliteMigrations.length}`);
   database.exec("COMMIT");
+}
+
+const versionOf = (database: DatabaseSync) =>
+  Number(database.prepare("PRAGMA user_version").get()?.user_version ?? 0);
+
+function requireKnown(version: number): void {
+  const known = sqliteMigrations.length;
+  if (version <= known) return;
+  throw new AppError("data_folder_unusable", `queue.db has schema ${version}, written by a newer Hunkwise`, {
+    remedy: `Start that version again, or move queue.db away: this one knows schema ${known}.`,
+  });
 }
 
 /**

@@ -129,4 +129,9 @@ export const sqliteMigrations: readonly string[] = [
   ) STRICT, WITHOUT ROWID;
   CREATE INDEX tally_at ON tally (installation, scope, at);
   `,
+  `
+  -- What is on record stays as it was written, until it is deleted as a whole.
+  CREATE TRIGGER trajectory_is_append_only BEFORE UPDATE ON trajectory
+    BEGIN SELECT RAISE(ABORT, 'a record is never changed'); END;
+  `,
 ];

@@ -5,6 +5,7 @@ import { describePace } from "./pace.ts";
 import { describeProcesses } from "./processes.ts";
 import { describeQueue } from "./queue.ts";
 import { describeRecovery } from "./recovery.ts";
+import { describeRuns } from "./runs.ts";
 import { describeSpending } from "./spending.ts";
 import type { StoresUnderTest } from "./stores.ts";
 import { describeTally } from "./tally.ts";
@@ -15,6 +16,7 @@ export function describeStores(where: string, create: () => StoresUnderTest): vo
   describe(`fairness of the queue ${where}`, () => describeFairness(create));
   describe(`recovery of the queue ${where}`, () => describeRecovery(create));
   describe(`processes on the queue ${where}`, () => describeProcesses(create));
+  describe(`what is on record of runs ${where}`, () => describeRuns(create));
   describeSpending(`spending ${where}`, create);
   describe(`pacing ${where}`, () => describePace(create));
   describe(`a tally ${where}`, () => describeTally(create));

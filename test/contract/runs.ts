@@ -1,0 +1,131 @@
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import type { Database } from "../../src/queue/database.ts";
+import type { ClaimedJob } from "../../src/queue/job.ts";
+import { type OpenRuns, openRuns } from "../../src/queue/open-runs.ts";
+import { openPostgresDatabase } from "../../src/queue/postgres-database.ts";
+import { openSqliteDatabase } from "../../src/queue/sqlite-database.ts";
+import type { Stores } from "../../src/queue/stores.ts";
+import { commandJob, leaseMs, reviewJob } from "./jobs.ts";
+import type { StoresUnderTest } from "./stores.ts";
+
+const newest = Number.MAX_SAFE_INTEGER;
+const stopped = (reason: string) => ({ kind: "stopped", loop: "review", reason }) as const;
+const result = (head: string) => ({ kind: "result", head, base: "b", result: { summary: "{}" } }) as const;
+
+/** What is read of records, beside the processes that write them. */
+export function describeRuns(create: () => StoresUnderTest): void {
+  let underTest: StoresUnderTest;
+  let stores: Stores;
+  let runs: OpenRuns;
+  let time: number;
+
+  beforeEach(async () => {
+    time = 1_800_000_000_000;
+    underTest = create();
+    stores = await underTest.open({ now: () => time });
+    runs = await openRuns(await underTest.place());
+  });
+  afterEach(async () => {
+    await runs[Symbol.asyncDispose]();
+    await stores.close();
+    await underTest.remove();
+  });
+
+  async function claimed(): Promise<ClaimedJob> {
+    const job = await stores.queue.claim("worker", leaseMs);
+    if (!job) throw new Error("no job to claim");
+    return job;
+  }
+
+  it("lists runs newest first, page by page, with their task and what became of them", async () => {
+    await stores.queue.enqueue(reviewJob(1));
+    const first = await claimed();
+    time += 7_000;
+    await stores.queue.complete(first, { kind: "done", reason: "2 posted" });
+    const waits = await stores.queue.enqueue(commandJob(2, 5));
+    const page = await runs.before(newest, 1);
+    expect(page).toMatchObject([{ id: waits, state: "waiting", outcome: null, startedAt: null }]);
+    expect(await runs.before(page[0]?.seq ?? 0, 5)).toEqual([
+      {
+        ...{ seq: expect.any(Number), id: first.id, task: first.task, attempts: 1 },
+        ...{ state: "done", outcome: "done", reason: "2 posted" },
+        ...{ createdAt: time - 7_000, startedAt: time - 7_000, endedAt: time },
+      },
+    ]);
+  });
+
+  it("lists nothing that is about no repository, and nothing that another version stored", async () => {
+    const { queue } = stores;
+    const about = { kind: "reconcile", installation: 1, headSha: null } as const;
+    await queue.enqueue({ task: about, serialKey: "r", coalesce: false, priority: 0 });
+    const id = await queue.enqueue(reviewJob(1));
+    await queue.enqueue(reviewJob(2));
+    await change("UPDATE job SET task = '{' WHERE serial_key = '7#2'");
+    expect((await runs.before(newest, 9)).map((run) => run.id)).toEqual([id]);
+  });
+
+  it("finds a run by the beginning of its id, and takes nothing in it for a pattern", async () => {
+    const [id, other] = [await stores.queue.enqueue(reviewJob(1)), await stores.queue.enqueue(reviewJob(2))];
+    expect(await runs.named(id.slice(0, 12))).toMatchObject([{ id }]);
+    expect(await runs.named(other)).toMatchObject([{ id: other }]);
+    for (const none of ["%", "_", `${id.slice(0, 5)}%`, "'", "zzz", "ffffffffffff"])
+      expect(await runs.named(none), none).toEqual([]);
+  });
+
+  it("shows all that is on record in its order, with when and by which claim it was written", async () => {
+    await stores.queue.enqueue(reviewJob(1));
+    const first = await claimed();
+    await stores.queue.record(first, stopped("model_error"));
+    await stores.queue.release(first, 0, "down");
+    time += 500;
+    await stores.queue.record(await claimed(), stopped("finished"));
+    expect(await runs.entries(first.id)).toEqual([
+      { at: time - 500, claim: 1, entry: stopped("model_error") },
+      { at: time, claim: 2, entry: stopped("finished") },
+    ]);
+    expect(await runs.entries("nobody")).toEqual([]);
+  });
+
+  it("knows the last result, whatever texts look like one", async () => {
+    await stores.queue.enqueue(reviewJob(1));
+    const job = await claimed();
+    expect(await runs.result(job.id)).toBeUndefined();
+    await stores.queue.record(job, result("old"));
+    await stores.queue.record(job, result("new"));
+    await stores.queue.record(job, stopped('{"kind":"result"'));
+    expect(await runs.result(job.id)).toMatchObject({ claim: 1, entry: result("new") });
+  });
+
+  describe("a record", () => {
+    it("is never changed, whoever asks the database to", async () => {
+      await stores.queue.enqueue(reviewJob(1));
+      const job = await claimed();
+      await stores.queue.record(job, stopped("finished"));
+      await expect(change("UPDATE trajectory SET entry = '{}'")).rejects.toThrow("a record is never changed");
+      await expect(change("UPDATE trajectory SET created_at = 0")).rejects.toThrow("never changed");
+      expect(await runs.entries(job.id)).toMatchObject([{ at: time, entry: stopped("finished") }]);
+    });
+
+    it("goes with its run when that is deleted", async () => {
+      await stores.queue.enqueue(reviewJob(1));
+      const job = await claimed();
+      await stores.queue.record(job, stopped("finished"));
+      await stores.queue.complete(job, { kind: "done", reason: "" });
+      time += 10_000;
+      await stores.queue.purge(5_000);
+      expect([await runs.before(newest, 9), await runs.entries(job.id)]).toEqual([[], []]);
+    });
+  });
+
+  /** As somebody would who has the database and no regard for what writes to it. */
+  async function change(sql: string): Promise<void> {
+    const { databaseUrl, dataFolder } = await underTest.place();
+    const database: Database =
+      databaseUrl === null ? openSqliteDatabase(dataFolder) : await openPostgresDatabase(databaseUrl);
+    try {
+      await database.run(sql);
+    } finally {
+      await database.close();
+    }
+  }
+}
