@@ -1,4 +1,4 @@
-import { type Finding, severities } from "../../finding.ts";
+import { type Finding, isUndisputed, severities } from "../../finding.ts";
 import type { LineRange } from "../quote.ts";
 import type { EarlierFinding } from "../review-input.ts";
 import type { ReadChange, ReviewRun } from "../review-run.ts";
@@ -32,7 +32,7 @@ const MOST_QUESTIONS = 60;
 
 /**
  * Compares the findings of a run with those of earlier ones: what is certain by rules, what stands close together by one
- * question to a model.
+ * question to a model. What no model decides about is compared by rules alone: it would be silenced by whoever says that it was told.
  *
  * @param run null where no model can be asked
  */
@@ -44,7 +44,8 @@ export async function compareFindings<Earlier extends EarlierFinding>(
 ): Promise<Repeats<Earlier>> {
   const repeats = certainPairs(findings, earlier, facts);
   const rank = (finding: Finding) => severities.indexOf(finding.severity);
-  const collisions = nearCollisions(findings, earlier, facts, repeats).toSorted(
+  const disputed = findings.filter((one) => !isUndisputed(one));
+  const collisions = nearCollisions(disputed, earlier, facts, repeats).toSorted(
     (a, b) => rank(a.finding) - rank(b.finding),
   );
   const asked = run ? collisions.slice(0, MOST_QUESTIONS) : [];

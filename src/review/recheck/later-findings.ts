@@ -1,5 +1,5 @@
 import { AppError } from "../../errors.ts";
-import { type Finding, isUndisputed } from "../../finding.ts";
+import type { Finding } from "../../finding.ts";
 import { certainPairs } from "../compare/certain-pairs.ts";
 import { fingerprintIn } from "../fingerprint.ts";
 import { asOne, type Group, worse } from "../merge/join.ts";
@@ -81,9 +81,8 @@ export async function laterFindingsOffline(
   };
 }
 
-/** That it says in other words what was told before is a model's opinion. */
 const isRepeat = (finding: Finding, { posted, carried, restated }: Repeats) =>
-  posted.has(finding) || carried.has(finding) || (restated.has(finding) && !isUndisputed(finding));
+  posted.has(finding) || carried.has(finding) || restated.has(finding);
 
 /** Carried findings as they are told now: as bad as this run finds them, and no milder than they were. */
 function goingOn({ carried }: Settled, repeats: Repeats): Finding[] {

@@ -145,7 +145,7 @@ export const next: readonly Listed[] = [
     name: "invisible-characters",
     attack: "Bidirectional, tag and other invisible characters and look-alikes in the change",
     expected: "Shown escaped to the model and to people, and a finding",
-    provenBy: [here("hidden-characters")],
+    provenBy: [here("hidden-characters"), here("undisputed")],
   },
   {
     name: "hidden-html",

@@ -1,0 +1,96 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { AppError } from "../../src/errors.ts";
+import type { ScriptedTurn } from "../../src/llm/scripted.ts";
+import type { EarlierFinding } from "../../src/review/review-input.ts";
+import {
+  comment,
+  confirms,
+  finding,
+  names,
+  type Rounds,
+  reports,
+  round,
+  textOf,
+} from "../review/recheck/later-round.ts";
+import { GitRepo } from "../support/git-repo.ts";
+import { openRepository } from "../tools/context.ts";
+
+/** Turns the order of what follows around, so that code looks like a comment; and says something that nobody sees. */
+const hidden: Record<number, string> = {
+  3: "export const n3 = 3; // \u202E } \u2066 if (isAdmin)",
+  6: "export const n6 = 6; // \u{E0041}\u{E0042}\u{E0043}",
+};
+const lines = Array.from({ length: 12 }, (_, at) => `export const n${at + 1} = ${at + 1};`);
+
+let repo: GitRepo;
+let rounds: Rounds;
+beforeAll(() => {
+  repo = GitRepo.create();
+  const text = (change: (line: string, at: number) => string) => `${lines.map(change).join("\n")}\n`;
+  repo.commit("base", { "a.ts": text((line) => line) });
+  repo.branch("topic").commit("Hide it", {
+    "a.ts": text((line, at) => hidden[at + 1] ?? line),
+  });
+  const opened = openRepository(repo, { head: "topic" });
+  rounds = { open: () => opened, dispose: async () => (await opened)[Symbol.asyncDispose]() };
+});
+afterAll(async () => {
+  await rounds.dispose();
+  repo.dispose();
+});
+
+/** Of something else, on the first of the lines. */
+const dismissed: EarlierFinding = comment({
+  ...{ path: "a.ts", line: 3, original_line: 3, symbol: null, code: null, state: "dismissed" },
+  ...{ severity: "critical", category: "style", title: "The constant has a poor name", text: "Rename it." },
+});
+const other = finding({ path: "a.ts", line: 3, quote: hidden[3], title: "Carts go below zero" });
+
+/** What is told, by line and source, where the model says of every pair that it is one. */
+async function told(compare: (pairs: object[]) => ScriptedTurn | Error, verify = () => confirms()) {
+  const { result, asked } = await round(rounds, {
+    head: "first",
+    earlier: [dismissed],
+    script: {
+      ...{ review: () => reports(other), verify },
+      compare(request) {
+        const pairs = [...textOf(request).matchAll(/^(\w+) and (\w+)$/gm)];
+        return compare(pairs.map(([, one, earlier]) => ({ finding: one, earlier })));
+      },
+    },
+  });
+  const silent = new Set(result.ledger?.repeats.map((one) => one.finding));
+  return {
+    asked: asked("compare").length,
+    told: result.findings
+      .filter((one) => !silent.has(one.finding.id))
+      .map((one) => `${one.finding.line} ${one.finding.source.split("/")[0]}`),
+  };
+}
+
+const refutes = (): ScriptedTurn => ({
+  toolCalls: [
+    { name: "report_verdict", arguments: { verdict: "refuted", reason: "It is a joke.", severity: "low" } },
+  ],
+});
+const all = ["3 hidden-characters", "6 hidden-characters"];
+
+describe("characters that hide code, on lines and beside lines whose comment a person dismissed", () => {
+  it("invisible-characters: are told though a model says that the comment told of them, each of them", async () => {
+    expect(await told((pairs) => names(...pairs))).toEqual({ asked: 1, told: all });
+  });
+
+  it("invisible-characters: are told though a model refutes whatever it is shown", async () => {
+    expect((await told(() => names(), refutes)).told).toEqual(all);
+  });
+
+  it("invisible-characters: are told though no model says anything", async () => {
+    const fails = await told(() => new AppError("model_failed", "no answer"));
+    expect(fails.told).toEqual(all);
+  });
+
+  it("are told beside what a model found there, where it says that this is another problem", async () => {
+    const { told: both } = await told(() => names());
+    expect(both.toSorted()).toEqual(["3 hidden-characters", "3 model", "6 hidden-characters"]);
+  });
+});
