@@ -1,4 +1,3 @@
-import { AppError } from "../errors.ts";
 import {
   configVariables,
   type Git,
@@ -8,6 +7,7 @@ import {
   networkVariables,
 } from "./git-environment.ts";
 import { gitError } from "./git-error.ts";
+import { authorizationConfig, httpConfig, secretsOf } from "./remote-access.ts";
 import { runProcess } from "./run-process.ts";
 
 /** How far a fetch has come, for a person who waits. */
@@ -102,27 +102,9 @@ function fetchConfig(
   { url, byName }: FetchRequest,
   authorization: string | null,
 ): (readonly [string, string])[] {
-  const config: (readonly [string, string])[] = [
-    ...partialClone,
-    // git would take the header along to wherever it is sent (tried: to another host, too).
-    ["http.followRedirects", "false"],
-    ["http.lowSpeedLimit", "1000"],
-    ["http.lowSpeedTime", "60"],
-  ];
+  const config: (readonly [string, string])[] = [...partialClone, ...httpConfig];
   if (byName) config.push(["fetch.negotiationAlgorithm", "noop"]);
-  if (authorization === null) return config;
-  if (/[\r\n]/.test(authorization)) throw new AppError("usage", "An Authorization header has one line");
-  // Only this server gets the header.
-  config.push([`http.${new URL(url).origin}/.extraHeader`, `Authorization: ${authorization}`]);
-  return config;
-}
-
-/** Everything in which the credential could show: the header, what it is made of, and what that decodes to. */
-function secretsOf(authorization: string | null): string[] {
-  if (authorization === null) return [];
-  const value = authorization.split(" ").at(-1) ?? "";
-  const decoded = Buffer.from(value, "base64").toString("utf8");
-  return [authorization, value, decoded, decoded.slice(decoded.indexOf(":") + 1)];
+  return [...config, ...authorizationConfig(url, authorization)];
 }
 
 function progressReader(onProgress: FetchAccess["onProgress"]): ((text: string) => void) | undefined {
