@@ -7,6 +7,7 @@ import type {
   RepositoryWriter,
 } from "../github/pull-request-api.ts";
 import type { Models } from "../llm/model.ts";
+import type { StartedReviewProcess } from "../process/start-review-process.ts";
 import type { RepositoryRef } from "../queue/job.ts";
 import type { Spending } from "../queue/spending.ts";
 import type { DayLimits } from "./day-budget.ts";
@@ -62,6 +63,8 @@ export interface JobLog {
 export interface JobDependencies {
   github: GitHubAccess;
   checkout(request: CheckoutRequest): Promise<Checkout>;
+  /** Starts what reads the checkout in this folder; left out, a process of its own. */
+  startProcess?: (checkout: string) => StartedReviewProcess;
   /** Null reviews with the analyzers alone. */
   models: Models | null;
   /** Resolves once it is known what the models can do, and their facts hold. Rejects only when aborted. */

@@ -214,6 +214,7 @@ async function reviewIn(
   const result = await timed("review", deps, () =>
     runReviewProcess({
       ...{ place, input, models: watched?.models ?? null, replay: turns, signal },
+      started: deps.startProcess?.(place.root),
       trajectory: { append: record },
       onProgress: (event) => logProgress(event, job, deps.log),
     }),

@@ -15,6 +15,7 @@ import { reviewJob } from "../contract/queue.ts";
 import { MemoryGitHub } from "../reporters/memory-github.ts";
 import { placeOf } from "../support/checkout-place.ts";
 import { GitRepo, TempFolder } from "../support/git-repo.ts";
+import { startProcessHere } from "../support/process-here.ts";
 
 /** A worker with the real handlers on a real queue, before a GitHub in memory and a repository without a server. */
 export class WorkedQueue implements AsyncDisposable {
@@ -37,6 +38,8 @@ export class WorkedQueue implements AsyncDisposable {
   beforeCheckout: (nth: number) => void = () => {};
   /** Called before GitHub is asked anything at all, as when a token is minted. */
   beforeAccess: () => void = () => {};
+  /** Whether reviews have a process of their own, as they have where nobody tests. */
+  inOwnProcess = false;
   /** Called when a review was published. */
   tidy: () => Promise<void> = async () => {};
   readonly #folder = new TempFolder("jobs");
@@ -92,7 +95,7 @@ export class WorkedQueue implements AsyncDisposable {
       if (jobs.waiting === 0 && jobs.active === 0) return;
       // Never past a lease that a running job is prolonging by the clock.
       if (jobs.active === 0) this.pass(20_000);
-      await new Promise((resolve) => setTimeout(resolve, 2));
+      await new Promise((resolve) => setTimeout(resolve, jobs.active === 0 ? 2 : 10));
     }
   }
 
@@ -140,6 +143,7 @@ export class WorkedQueue implements AsyncDisposable {
         organization: async () => async () => undefined,
       },
       checkout: (request) => this.#checkout(request),
+      ...(this.inOwnProcess ? {} : { startProcess: startProcessHere }),
       models: this.model && forAllRoles(this.model),
       modelsReady: async () => {},
       spending: this.spending,

@@ -34,6 +34,7 @@ async function killedAttempt(
 
 describe("the check run of an event", () => {
   it("arrives after a review, for which nothing is asked that no model would read", async () => {
+    jobs.inOwnProcess = true;
     await jobs.queue.enqueue(jobs.event());
     await jobs.work();
 

@@ -120,6 +120,7 @@ async function readAndAnswer(
     };
     return await runAnswerProcess({
       ...{ place: checkout.place, input, models, signal },
+      started: deps.startProcess?.(checkout.place.root),
       trajectory: { append: record },
       replay: turns,
       onProgress: (event) => logProgress(event, asked),

@@ -30,6 +30,7 @@ function modelThat(...turns: (ScriptedTurn | Error)[]) {
 
 describe("a question", () => {
   it("in the conversation is answered there once, by the model, with a link to it", async () => {
+    on.inOwnProcess = true;
     const { model, shown } = modelThat(reply("The rate doubled: src/cart.js:1."));
     expect(await on.command(ask)).toMatchObject({ kind: "done" });
     // Delivered again, it costs nothing.

@@ -13,6 +13,7 @@ import { publicText } from "../../../src/reporters/public-text.ts";
 import { MemoryGitHub } from "../../reporters/memory-github.ts";
 import { placeOf } from "../../support/checkout-place.ts";
 import { GitRepo } from "../../support/git-repo.ts";
+import { startProcessHere } from "../../support/process-here.ts";
 
 const repository = { installation: 1, id: 7, owner: "octo", name: "shop" };
 
@@ -58,6 +59,8 @@ export class Commanded {
   mayWriteContents = true;
   /** False when another worker has the job. */
   isOurs = true;
+  /** Whether reviews and answers have a process of their own, as they have where nobody tests. */
+  inOwnProcess = false;
   checkouts = 0;
   spent = 0;
   readonly #repo: CommandedRepository;
@@ -165,6 +168,7 @@ export class Commanded {
         const held = await this.#repo.place();
         return { place: held.place, release: async () => held[Symbol.dispose](), tidy: async () => {} };
       },
+      ...(this.inOwnProcess ? {} : { startProcess: startProcessHere }),
       models: this.model && forAllRoles(this.model),
       modelsReady: async () => {},
       spending: this.#spending(),

@@ -1,0 +1,55 @@
+import { createPrivacy } from "../diff/filter.ts";
+import { AppError, publicLine } from "../errors.ts";
+import { openWorkspace } from "../git/git-workspace.ts";
+import { runAnswer } from "../review/answer/run-answer.ts";
+import { runReview } from "../review/run-review.ts";
+import { createDiffSource } from "../tools/diff-source.ts";
+import type { FromChild, ToChild } from "./messages.ts";
+import type { ParentPort } from "./parent-port.ts";
+
+type Start = Extract<ToChild, { type: "start" }>;
+export type Outcome = Extract<FromChild, { type: "result" | "answer" }>;
+
+/** What a review process is there for: reviews or answers a question, and resolves to what the parent is told of it. */
+export async function carryOut(
+  { place, assignment, replay }: Start,
+  parent: ParentPort,
+  signal: AbortSignal,
+): Promise<Outcome> {
+  await using workspace = openWorkspace(place);
+  const { private: privatePaths, ignore } = assignment.input.config.paths;
+  const deps = {
+    workspace,
+    diffs: createDiffSource(workspace, { ignore, private: privatePaths }),
+    trajectory: parent.trajectory,
+    replay,
+    isPrivate: createPrivacy(privatePaths),
+    progress: parent.progress,
+    signal,
+    now: Date.now,
+    startedAt: Date.now(),
+  };
+  if (assignment.kind === "answer") {
+    const { input } = assignment;
+    const answer = await runAnswer(input, { ...deps, models: parent.models(input.models) });
+    return { type: "answer", answer };
+  }
+  const { input } = assignment;
+  const result = await runReview(input, { ...deps, models: input.models && parent.models(input.models) });
+  return { type: "result", result };
+}
+
+/** What the parent is told of work that rejected. */
+export function failureOf(error: unknown, parent: Pick<ParentPort, "progress">): FromChild {
+  const known = error instanceof AppError;
+  // A fault of ours: its stack is for the log, not for people.
+  if (!known) parent.progress({ type: "crash", where: "review process", error: stackOf(error) });
+  const remedy = known ? (error.remedy ?? null) : null;
+  const message = known ? error.message : publicLine(error);
+  const retryable = known && error.retryable;
+  return { type: "failed", error: { code: known ? error.code : "child_died", message, remedy, retryable } };
+}
+
+function stackOf(error: unknown): string {
+  return error instanceof Error ? (error.stack ?? error.message) : String(error);
+}
