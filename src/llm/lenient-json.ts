@@ -60,11 +60,30 @@ function whole(text: string, options: LenientOptions): unknown {
 
 /** Undefined, which no JSON is, for what is not JSON. */
 function strict(text: string): unknown {
+  if (isTooDeep(text)) return undefined;
   try {
     return JSON.parse(text);
   } catch {
     return undefined;
   }
+}
+
+const code = { quote: 34, backslash: 92, open: [91, 123], close: [93, 125] } as const;
+
+/** The engine takes memory for each bracket that is open, and more than its share for a million of them. */
+function isTooDeep(text: string): boolean {
+  let depth = 0;
+  let inString = false;
+  for (let at = 0; at < text.length; at++) {
+    const char = text.charCodeAt(at);
+    if (char === code.quote) inString = !inString;
+    else if (inString && char === code.backslash) at += 1;
+    else if (inString) continue;
+    else if (char === code.open[0] || char === code.open[1]) depth += 1;
+    else if (char === code.close[0] || char === code.close[1]) depth -= 1;
+    if (depth > MAX_DEPTH) return true;
+  }
+  return false;
 }
 
 const withoutFence = (text: string) =>

@@ -67,4 +67,16 @@ describe("JSON as models write it", () => {
       }),
     );
   });
+
+  it("is none where it nests deeper than any call of a tool, however it opens", () => {
+    const nested = (depth: number) => `${'{"a":['.repeat(depth)}${"]}".repeat(depth)}`;
+    expect(readLenient(nested(32))).toEqual(JSON.parse(nested(32)));
+    expect(readLenient(nested(33))).toBeUndefined();
+    expect(readLenient("[".repeat(1_000_000))).toBeUndefined();
+  });
+
+  it("may hold any number of brackets in its strings", () => {
+    const value = { content: '"[{\\'.repeat(1_000) };
+    expect(readLenient(JSON.stringify(value))).toEqual(value);
+  });
 });
