@@ -13,6 +13,7 @@ import { startReviewProcess } from "../../src/process/start-review-process.ts";
 import type { ReviewInput } from "../../src/review/review-input.ts";
 import { placeOf } from "../support/checkout-place.ts";
 import { GitRepo, TempFolder } from "../support/git-repo.ts";
+import { startProcessHere } from "../support/process-here.ts";
 import { reviewInput } from "../support/review-input.ts";
 
 const before = "export function total(items) {\n  return items.reduce((sum, one) => sum + one, 0);\n}\n";
@@ -34,51 +35,58 @@ const reportReduce = {
 };
 const finish = { name: "finish_review", arguments: { summary: "Drops the initial value and adds sendAll." } };
 
+let repo: GitRepo;
+let place: CheckoutPlace;
+let placed: Disposable;
+
+beforeAll(async () => {
+  repo = GitRepo.create();
+  repo.commit("before", { "total.js": before });
+  repo.git("tag", "base");
+  repo.commit("after", { "total.js": after });
+  const one = await placeOf(repo, "base");
+  place = one.place;
+  placed = one;
+});
+
+afterAll(() => {
+  placed[Symbol.dispose]();
+  repo[Symbol.dispose]();
+});
+
+function run(
+  model: Model | null,
+  over: Partial<ReviewInput> = {},
+  signal = new AbortController().signal,
+  options: Partial<ReviewProcessOptions> = {},
+) {
+  const entries: LoopEntry[] = [];
+  const units: UnitEntry[] = [];
+  const events: ProgressEvent[] = [];
+  const result = runReviewProcess({
+    place,
+    input: reviewInput(model ? over : { models: null, ...over }),
+    models: model && forAllRoles(model),
+    trajectory: {
+      append: async (entry) => void (entry.kind === "unit" ? units.push(entry) : entries.push(entry)),
+    },
+    onProgress: (event) => events.push(event),
+    signal,
+    ...options,
+  });
+  return { result, entries, units, events };
+}
+
+/** The same without a process of its own: what goes to and fro is the same. */
+const runHere = (
+  model: Model | null,
+  over: Partial<ReviewInput> = {},
+  options: Partial<ReviewProcessOptions> = {},
+) => run(model, over, undefined, { started: startProcessHere(), ...options });
+
+const scripted = (...turns: ScriptedTurn[]) => scriptedModel(turns);
+
 describe("a review process", () => {
-  let repo: GitRepo;
-  let place: CheckoutPlace;
-  let placed: Disposable;
-
-  beforeAll(async () => {
-    repo = GitRepo.create();
-    repo.commit("before", { "total.js": before });
-    repo.git("tag", "base");
-    repo.commit("after", { "total.js": after });
-    const one = await placeOf(repo, "base");
-    place = one.place;
-    placed = one;
-  });
-
-  afterAll(() => {
-    placed[Symbol.dispose]();
-    repo[Symbol.dispose]();
-  });
-
-  function run(
-    model: Model | null,
-    over: Partial<ReviewInput> = {},
-    signal = new AbortController().signal,
-    options: Partial<ReviewProcessOptions> = {},
-  ) {
-    const entries: LoopEntry[] = [];
-    const units: UnitEntry[] = [];
-    const events: ProgressEvent[] = [];
-    const result = runReviewProcess({
-      place,
-      input: reviewInput(model ? over : { models: null, ...over }),
-      models: model && forAllRoles(model),
-      trajectory: {
-        append: async (entry) => void (entry.kind === "unit" ? units.push(entry) : entries.push(entry)),
-      },
-      onProgress: (event) => events.push(event),
-      signal,
-      ...options,
-    });
-    return { result, entries, units, events };
-  }
-
-  const scripted = (...turns: ScriptedTurn[]) => scriptedModel(turns);
-
   it("reviews with the parent's model and hands placed findings back", async () => {
     const { result, entries, events } = run(scripted({ toolCalls: [reportReduce, finish] }));
 
@@ -96,7 +104,7 @@ describe("a review process", () => {
 
   it("hands over what it has read and found, for a review that follows, and reads it no more", async () => {
     const history = { key: "", reviewed: null, carried: [], summary: "" };
-    const { result, units } = run(scripted({ toolCalls: [reportReduce, finish] }), { history });
+    const { result, units } = runHere(scripted({ toolCalls: [reportReduce, finish] }), { history });
     const { ledger, head_sha } = await result;
 
     expect(ledger).toMatchObject({ known_hunks: 0, reviewed: { unit: "change", hashes: { length: 1 } } });
@@ -112,8 +120,8 @@ describe("a review process", () => {
       },
     ]);
     const reviewed = ledger?.reviewed ?? null;
-    const again = await run(scripted(), { history: { ...history, reviewed, summary: "Adds sendAll." } })
-      .result;
+    const then = { ...history, reviewed, summary: "Adds sendAll." };
+    const again = await runHere(scripted(), { history: then }).result;
     expect(again).toMatchObject({
       summary: "Adds sendAll.",
       stop_reason: "finished",
@@ -131,6 +139,7 @@ describe("a review process", () => {
       trajectory: { append: async (entry) => void order.push(entry.kind) },
       onProgress: (event) => void (event.type === "tool" && order.push(`${event.tool} ${event.status}`)),
       signal: new AbortController().signal,
+      started: startProcessHere(),
     });
 
     expect(result.stop_reason).toBe("finished");
@@ -153,14 +162,7 @@ describe("a review process", () => {
     const token = `ghp_${"aB3dE5gH7jK9mN1pQ3sT5vX7zA9cE1gI3kM5".slice(0, 36)}`;
     other.commit("after", { "config.js": `export const token = "${token}";\n` });
     using one = await placeOf(other, "base");
-    const result = await runReviewProcess({
-      place: one.place,
-      input: reviewInput({ models: null }),
-      models: null,
-      trajectory: { append: async () => {} },
-      onProgress: () => {},
-      signal: new AbortController().signal,
-    });
+    const result = await runHere(null, {}, { place: one.place }).result;
 
     expect(result.findings.map(({ finding }) => finding.source)).toEqual([
       expect.stringMatching(/^secrets\//),
@@ -175,7 +177,7 @@ describe("a review process", () => {
     other.git("tag", "base");
     other.commit("after", { "large.txt": `${many}another\n`, "total.js": after });
     using one = await placeOf(other, "base");
-    const result = await run(null, {}, undefined, { place: one.place }).result;
+    const result = await runHere(null, {}, { place: one.place }).result;
 
     expect(result.findings.map(({ finding }) => finding.path)).toEqual(["total.js"]);
     expect(result.coverage.files_skipped).toEqual([
@@ -185,7 +187,7 @@ describe("a review process", () => {
 
   it("counts what a configured minimum severity leaves out", async () => {
     const { config } = reviewInput({ config: { minimum_severity: "critical" } });
-    const result = await run(null, { config }).result;
+    const result = await runHere(null, { config }).result;
 
     expect(result.findings).toEqual([]);
     expect(result.warnings).toEqual([expect.stringContaining("1 finding is milder")]);
@@ -212,7 +214,7 @@ describe("a review process", () => {
       }),
     ]);
 
-    const { result, events } = run(failing);
+    const { result, events } = runHere(failing);
 
     expect(await result).toMatchObject({
       stop_reason: "model_error",
@@ -226,7 +228,7 @@ describe("a review process", () => {
   });
 
   it("counts nothing as read by a model that never answered", async () => {
-    const result = await run(scriptedModel([new AppError("model_failed", "no answer")])).result;
+    const result = await runHere(scriptedModel([new AppError("model_failed", "no answer")])).result;
 
     expect(result).toMatchObject({
       stop_reason: "model_error",
@@ -245,25 +247,17 @@ describe("a review process", () => {
       },
     };
     const limits = { ...reviewInput().limits, milliseconds: 4_000 };
-    const result = await run(slow, { limits }).result;
+    const result = await runHere(slow, { limits }).result;
 
     expect(result).toMatchObject({ stop_reason: "time_limit", findings: [{ finding: { line: 2 } }] });
   });
 
   it("takes the turns of an earlier attempt over without asking the model again", async () => {
-    const first = run(scripted({ toolCalls: [reportReduce] }, { toolCalls: [finish] }));
+    const first = runHere(scripted({ toolCalls: [reportReduce] }, { toolCalls: [finish] }));
     await first.result;
     const model = scripted({ toolCalls: [finish] });
     const entries = first.entries.slice(0, 3);
-    const again = await runReviewProcess({
-      place,
-      input: reviewInput(),
-      models: forAllRoles(model),
-      trajectory: { append: async () => {} },
-      replay: entries,
-      onProgress: () => {},
-      signal: new AbortController().signal,
-    });
+    const again = await runHere(model, {}, { replay: entries }).result;
 
     expect(again).toMatchObject({ stop_reason: "finished", findings: [{ finding: { line: 2 } }] });
     expect(model.requests).toHaveLength(1);
@@ -274,10 +268,10 @@ describe("a review process", () => {
       ...scripted({ toolCalls: [finish] }),
       costOf: ({ promptTokens }) => promptTokens / 1_000,
     };
-    const { predicted } = await run(model).result;
+    const { predicted } = await runHere(model).result;
     expect(predicted?.prompt_tokens).toBeGreaterThan(0);
     expect(predicted?.cost_usd).toBe((predicted?.prompt_tokens ?? 0) / 1_000);
-    expect((await run(scripted({ toolCalls: [finish] })).result).predicted?.cost_usd).toBeNull();
+    expect((await runHere(scripted({ toolCalls: [finish] })).result).predicted?.cost_usd).toBeNull();
   });
 
   it("rejects when it is aborted, and leaves no process behind", async () => {
