@@ -22,7 +22,7 @@ const mayImport: Record<string, string[]> = {
   tools: ["git", "diff", "llm", "syntax", "analyzers"],
   agent: ["tools", "llm"],
   syntax: [],
-  sandbox: ["git", "tools", "process-identity"],
+  sandbox: ["git", "diff", "tools", "process-identity"],
   graph: ["git", "diff", "syntax", "tools"],
   analyzers: ["diff", "syntax"],
   config: ["diff"],

@@ -129,7 +129,7 @@ export async function runTool(
     if (error instanceof ToolStopped) return failure("error", `${tool.name} was stopped`, metadata);
     if (error instanceof ToolError) {
       const debug = error.debug === undefined ? {} : { debug: error.debug };
-      return failure("error", error.message, { ...metadata, ...debug });
+      return failure(error.status, error.message, { ...metadata, ...debug });
     }
     if (error instanceof AppError) return failure("error", error.line, metadata);
     options.onCrash?.(tool.name, error);

@@ -122,13 +122,21 @@ export interface CommandEnd {
   stderr: string;
   /** 128 + number where a signal ended it. */
   exitCode: number;
-  /** Why it was ended before its time; null when it came to an end by itself. */
-  ended: "timeout" | "memory" | "output" | "stopped" | null;
+  /** Which limit ended it before its time; null when it came to an end by itself. */
+  ended: "timeout" | "memory" | "files" | "output" | null;
+  /** Whether output was left out. */
   truncated: boolean;
+  /** Paths of the workspace that are different now, in order. */
+  changed: readonly string[];
+  /** In words, what it left and was not kept. */
+  notes: readonly string[];
 }
 
 /** Runs commands where they can do no harm. Only there where the machine has a sandbox. */
 export interface CommandPort {
+  /** What the maintainers let be run, by name: command lines for `sh -c`. */
+  readonly allowed: Readonly<Record<string, string>>;
+  /** Runs a command line, whether allowed or not. Rejects with `aborted`, or `child_died` where the sandbox breaks. */
   run(request: CommandRequest, signal: AbortSignal): Promise<CommandEnd>;
 }
 
@@ -172,6 +180,23 @@ export interface JournalPort {
   log(page: string, content: string): Promise<string>;
 }
 
+/** How files are changed. */
+export type EditPort = Pick<EditableWorkspace, "read" | "write" | "remove" | "edits">;
+
+/** What a fix says of what it did. */
+export interface FixReport {
+  /** As a commit message says it. */
+  summary: string;
+  /** By the names that the findings were given. */
+  repairs: readonly { finding: string; repaired: boolean; note: string }[];
+}
+
+/** Where a fix leaves its loop. */
+export interface FixPort {
+  /** Takes the report, or says what is missing in it. */
+  finish(report: FixReport): Promise<{ ok: true } | { ok: false; reason: string }>;
+}
+
 /** Told about every `-U3` hunk that was put in front of the model whole. Hunk numbers are 1-indexed. */
 export interface CoverageSink {
   serve(path: string, hunk: number): void;
@@ -196,7 +221,9 @@ export interface ToolContext {
   /** Only where a question is answered. */
   converse?: ConversePort;
   /** Only where a fix is made: the files that may be changed. The reading tools see them as they stand. */
-  edit?: EditableWorkspace;
+  edit?: EditPort;
+  /** Only where a fix is made: how it ends. */
+  fix?: FixPort;
   /** Only where commands can be run. */
   commands?: CommandPort;
   /** Only where the repository has an index. */
@@ -285,9 +312,12 @@ export interface Tool<Input = unknown, Output = unknown> {
 export class ToolError extends Error {
   override readonly name = "ToolError";
   readonly debug: ProgramRun | undefined;
-  constructor(message: string, debug?: ProgramRun) {
+  /** What the call comes to: "timeout" where what the tool ran took longer than it was given. */
+  readonly status: "error" | "timeout";
+  constructor(message: string, debug?: ProgramRun, status: "error" | "timeout" = "error") {
     super(message);
     this.debug = debug;
+    this.status = status;
   }
 }
 

@@ -1,0 +1,104 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { closeSync, openSync, statfsSync, writeFileSync } from "node:fs";
+import type { Readable } from "node:stream";
+import { KeptOutput } from "./kept-output.ts";
+import type { EarlyEnd, RunOrder } from "./messages.ts";
+import { endStrangers, memoryOf, spareMemory, strangers } from "./processes.ts";
+import { ROOM } from "./room.ts";
+
+/** How often is looked at what a command takes: in that time nobody gets much further than allowed. */
+const WATCH_MS = 50;
+const FILTER = `${ROOM}/etc/filter`;
+
+export interface Ran {
+  exitCode: number | null;
+  ended: EarlyEnd | null;
+  truncated: boolean;
+  stdout: Buffer;
+  stderr: Buffer;
+}
+
+/** Runs the command and ends all that it started. Resolves when none of it is left. */
+export async function runCommand(order: RunOrder, filter: Buffer): Promise<Ran> {
+  writeFileSync(FILTER, filter);
+  const filterFd = openSync(FILTER, "r");
+  // The fourth: the filter; the fifth: how it ended, as the wall's builder saw it. The command gets neither.
+  const stdio = ["ignore", "pipe", "pipe", filterFd, "pipe"] as const;
+  const child = spawn(order.program, order.args, { env: {}, cwd: "/", stdio: [...stdio] });
+  closeSync(filterFd);
+  const closed = new Promise<void>((resolve, reject) => {
+    child.once("error", reject);
+    // Daemons outlive the command, and hold on to its output.
+    child.once("exit", () => void endStrangers().catch(die));
+    child.once("close", () => resolve());
+  });
+  const out = new KeptOutput(order.keptBytes);
+  const err = new KeptOutput(order.keptBytes);
+  child.stdout?.on("data", (piece: Buffer) => out.push(piece));
+  child.stderr?.on("data", (piece: Buffer) => err.push(piece));
+  const status = statusOf(child);
+  const ended = await watch(order, () => out.total + err.total, closed);
+  return {
+    exitCode: exitCodeIn(status()),
+    ended,
+    truncated: out.truncated || err.truncated,
+    stdout: out.bytes(),
+    stderr: err.bytes(),
+  };
+}
+
+/** Ends the command where it goes beyond a limit, and says which. */
+async function watch(
+  order: RunOrder,
+  written: () => number,
+  closed: Promise<void>,
+): Promise<EarlyEnd | null> {
+  let ended: EarlyEnd | null = null;
+  const end = (why: EarlyEnd) => {
+    ended ??= why;
+    return endStrangers().catch(die);
+  };
+  const inTime = setTimeout(() => void end("timeout"), order.timeoutMs);
+  const look = setInterval(() => {
+    const why = excessOf(order, written());
+    if (why !== null) void end(why);
+  }, WATCH_MS);
+  try {
+    await closed;
+  } finally {
+    clearTimeout(inTime);
+    clearInterval(look);
+  }
+  await endStrangers();
+  return ended;
+}
+
+function excessOf(order: RunOrder, written: number): EarlyEnd | null {
+  if (written > order.outputBytes) return "output";
+  const { blocks, bfree, bsize, files, ffree } = statfsSync(ROOM);
+  if (files - ffree > order.files) return "files";
+  const left = order.memoryBytes - (blocks - bfree) * bsize;
+  if (memoryOf(strangers(), left) > left || spareMemory() < order.spareBytes) return "memory";
+  return null;
+}
+
+function die(error: unknown): never {
+  // With the first process of the room everything in it ends.
+  process.stderr.write(`${error}\n`);
+  process.exit(1);
+}
+
+function statusOf(child: ChildProcess): () => string {
+  let text = "";
+  const pipe = child.stdio[4] as Readable;
+  pipe.setEncoding("utf8").on("data", (piece: string) => {
+    text += piece;
+  });
+  return () => text;
+}
+
+/** Of a command that was started; otherwise nothing about its end stands there. */
+function exitCodeIn(status: string): number | null {
+  const [, code] = /"exit-code": *(\d+)/.exec(status) ?? [];
+  return code === undefined ? null : Number(code);
+}

@@ -1,0 +1,125 @@
+import { z } from "zod";
+import { shownBytes } from "../diff/render.ts";
+import { headAndTail } from "../text/head-and-tail.ts";
+import { allowedCommand } from "./allowed-command.ts";
+import { wholeNumber } from "./limits.ts";
+import { resolveFolder } from "./resolve-path.ts";
+import { count, showPath } from "./show.ts";
+import {
+  type CommandEnd,
+  defineTool,
+  type Executed,
+  type Rendered,
+  type ToolContext,
+  ToolError,
+} from "./tool.ts";
+
+const DEFAULT_SECONDS = 120;
+const MAX_SECONDS = 600;
+/** For the walls to be built and what was changed to be taken over. */
+const SETUP_MS = 120_000;
+const MAX_COMMAND = 2_000;
+const MAX_VALUE = 4_096;
+const MAX_VARIABLES = 50;
+/** Of the paths that a command changed, how many are named. */
+const NAMED = 20;
+/** Of the output that goes with a time-out. */
+const MAX_ERROR_BYTES = 16_384;
+
+const Input = z.strictObject({
+  command: z
+    .string()
+    .max(MAX_COMMAND)
+    .describe("Name or text of an allowed command; plain arguments may follow."),
+  working_dir: z.string().default("."),
+  timeout: wholeNumber(1, MAX_SECONDS).default(DEFAULT_SECONDS).describe(`Seconds, up to ${MAX_SECONDS}.`),
+  env: z
+    .record(
+      z.string().regex(/^[A-Za-z_][A-Za-z0-9_]{0,99}$/),
+      z
+        .string()
+        .max(MAX_VALUE)
+        .regex(/^[^\0]*$/),
+    )
+    .refine((env) => Object.keys(env).length <= MAX_VARIABLES, `at most ${MAX_VARIABLES} variables`)
+    .optional()
+    .describe("Further environment variables."),
+});
+type Input = z.infer<typeof Input>;
+
+interface Output {
+  stdout: string;
+  stderr: string;
+  exit_code: number;
+}
+
+/** Which limit ended it, in words; a time-out is an answer of its own. */
+const limits = {
+  memory: "It was ended: it took more memory than it may.",
+  files: "It was ended: it made more files than it may.",
+  output: "It was ended: it printed more than anybody reads.",
+};
+
+function noteOf({ ended, changed, notes }: CommandEnd): string {
+  const named = changed.slice(0, NAMED).map(showPath).join(", ");
+  const more = changed.length > NAMED ? `, and ${changed.length - NAMED} more` : "";
+  return [
+    ...(ended === null || ended === "timeout" ? [] : [limits[ended]]),
+    ...(changed.length > 0 ? [`It changed ${count(changed.length, "file")}: ${named}${more}.`] : []),
+    ...notes,
+  ].join(" ");
+}
+
+async function execute(input: Input, context: ToolContext, signal: AbortSignal): Promise<Executed<Output>> {
+  const { commands } = context;
+  if (!commands) throw new ToolError("no command can be run here: this machine has no sandbox");
+  const command = allowedCommand(input.command, commands.allowed);
+  const folder = (await resolveFolder(input.working_dir, context)) || ".";
+  const request = { command, folder, timeoutMs: input.timeout * 1_000, env: input.env ?? {} };
+  const end = await commands.run(request, signal);
+  const output = { stdout: end.stdout, stderr: end.stderr, exit_code: end.exitCode };
+  if (end.ended === "timeout") throw timedOut(input, output);
+  const note = noteOf(end);
+  return { output, truncated: end.truncated, ...(note === "" ? {} : { note }) };
+}
+
+function timedOut({ command, timeout }: Input, output: Output): ToolError {
+  const { text } = show(output, MAX_ERROR_BYTES);
+  const what = `'${command}' took longer than ${timeout} s and was ended, and nothing that it changed was kept`;
+  return new ToolError(
+    `${what}; give it more time or less to do. What it printed:\n${text}`,
+    undefined,
+    "timeout",
+  );
+}
+
+/** stderr gets what stdout leaves of the place, and at least half of it. */
+function show({ stdout, stderr }: Output, maxBytes: number): Rendered {
+  const room = maxBytes - 100;
+  const errors = headAndTail(stderr, room / 2, shownBytes);
+  const out = headAndTail(stdout, room - shownBytes(errors.text), shownBytes);
+  const parts = [out.text, ...(errors.text === "" ? [] : [`[stderr]\n${errors.text}`])].filter(
+    (one) => one !== "",
+  );
+  return { text: parts.join("\n") || "(no output)", truncated: out.truncated || errors.truncated };
+}
+
+function render(output: Output, _input: Input, maxBytes: number): Rendered {
+  const { text, truncated } = show(output, maxBytes);
+  return { text: `exit code ${output.exit_code}\n${text}`, truncated: truncated ?? false };
+}
+
+export const runCommand = defineTool<Input, Output>({
+  name: "run_command",
+  title: "Run a command",
+  description:
+    "Runs a command that the maintainers allow (like test, lint, build) on the files as they stand, without network, in a copy that is " +
+    "thrown away: of what it changes, files that git does not ignore are kept. Of long output head and tail.",
+  returns: "`{stdout, stderr, exit_code}`; 128 + number where a signal ended it.",
+  example: { command: "test", timeout: 300 },
+  kind: "change",
+  input: Input,
+  timeoutMs: MAX_SECONDS * 1_000 + SETUP_MS,
+  execute,
+  render,
+});

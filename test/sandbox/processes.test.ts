@@ -1,0 +1,112 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { ownTag } from "../../src/git/owner.ts";
+import { runInSandbox } from "../../src/sandbox/run-in-sandbox.ts";
+import { attack, leftProcesses, perl, sandboxFor, smallLimits } from "./sandbox.ts";
+
+const { sandbox, skipped } = await sandboxFor("that nothing of a command is left once it has ended");
+const mark = { MARK: ownTag };
+
+/** Resolves once a command with this mark runs. */
+const running = (words: string) =>
+  expect.poll(() => leftProcesses("nobody", words).length, { timeout: 30_000 }).toBeGreaterThan(0);
+
+describe.skipIf(!sandbox)(`of a command in the sandbox nothing is left${skipped}`, () => {
+  it("where it forks as often as it can", async () => {
+    const count = perl(
+      "while (defined(my $p = fork)) { $p or sleep 60; last if ++$n >= 500 } print $n; kill 9, -1",
+    );
+    const { text } = await attack(sandbox, count, { env: mark });
+    expect(Number(text)).toBeGreaterThan(10);
+    expect(Number(text)).toBeLessThan(smallLimits.processes);
+  });
+
+  it("where a fork bomb goes off", async () => {
+    const { ended } = await attack(sandbox, "bomb() { bomb | bomb & }; bomb; while :; do sleep 1; done", {
+      ...{ env: mark, timeoutMs: 1_500 },
+    });
+    expect(ended).toBe("timeout");
+  });
+
+  it("where it becomes a daemon: two forks, a session of its own, deaf to signals", async () => {
+    const daemon = perl(
+      `use POSIX; exit if fork; POSIX::setsid(); exit if fork; $SIG{$_} = "IGNORE" for keys %SIG; ` +
+        `open STDOUT, ">/dev/null"; open STDERR, ">/dev/null"; sleep 600`,
+    );
+    const { exitCode, ended } = await attack(sandbox, `${daemon}; echo done`, { env: mark });
+    expect([exitCode, ended]).toEqual([0, null]);
+  });
+
+  it("where it leaves somebody behind who holds on to its output", async () => {
+    const { text, exitCode, ended } = await attack(sandbox, "(sleep 600 & sleep 600 &) ; echo done", {
+      env: mark,
+    });
+    expect([text, exitCode, ended]).toEqual(["done\n", 0, null]);
+  });
+
+  it("where it does not want to end", async () => {
+    const deaf = "trap '' TERM INT HUP QUIT; (trap '' TERM; sleep 600) & while :; do sleep 600; done";
+    const { ended, exitCode } = await attack(sandbox, deaf, { env: mark, timeoutMs: 700 });
+    expect([ended, exitCode]).toEqual(["timeout", 137]);
+  });
+
+  it("where it kills everybody whom it sees", async () => {
+    const { exitCode, ended } = await attack(
+      sandbox,
+      `${perl("kill 9, -1")}; kill -9 1; echo alive; kill -9 $$`,
+    );
+    expect([exitCode, ended]).toEqual([137, null]);
+  });
+
+  it("where it takes all processor time", async () => {
+    const { exitCode } = await attack(sandbox, "while :; do :; done", { limits: { cpuSeconds: 1 } });
+    // SIGKILL or SIGXCPU.
+    expect([137, 152]).toContain(exitCode);
+  });
+
+  it("where whoever asked for it gives up", async () => {
+    const controller = new AbortController();
+    const run = runInSandbox(
+      sandbox!,
+      {
+        ...{ command: "sleep 600", folder: "", env: mark, files: [], timeoutMs: 60_000 },
+        ...{ limits: smallLimits, wants: () => [], longest: 0 },
+      },
+      controller.signal,
+    );
+    await running(`MARK=${ownTag}`);
+    controller.abort();
+    await expect(run).rejects.toMatchObject({ code: "aborted" });
+    expect(leftProcesses()).toEqual([]);
+  });
+
+  it("where whoever asked for it is killed", async () => {
+    const child = spawn(process.execPath, [join(import.meta.dirname, "run-and-wait.ts")], {
+      stdio: ["ignore", "pipe", "inherit"],
+    });
+    const [tag] = (await once(child.stdout.setEncoding("utf8"), "data")) as [string];
+    await running(`MARK=${tag.trim()}`);
+    child.kill("SIGKILL");
+    await expect.poll(() => leftProcesses(tag.trim()), { timeout: 20_000 }).toEqual([]);
+  });
+
+  it("where the first wall is killed", async () => {
+    const run = attack(sandbox, "sleep 600", { env: mark });
+    await running(`MARK=${ownTag}`);
+    const isRoom = (pid: string) => {
+      const text = (name: string) => readFileSync(`/proc/${pid}/${name}`, "latin1");
+      try {
+        return text("environ").includes(ownTag) && text("stat").split(" ")[3] === String(process.pid);
+      } catch {
+        return false;
+      }
+    };
+    const [first] = readdirSync("/proc").filter((name) => /^\d+$/.test(name) && isRoom(name));
+    process.kill(Number(first), "SIGKILL");
+    await expect(run).rejects.toMatchObject({ code: "child_died" });
+    await expect.poll(() => leftProcesses(), { timeout: 20_000 }).toEqual([]);
+  });
+});

@@ -1,0 +1,110 @@
+import { describe, expect, it } from "vitest";
+import { attack, perl, sandboxFor } from "./sandbox.ts";
+
+const { sandbox, skipped } = await sandboxFor(
+  "that a command gets no more memory, disk, processes and output than allowed",
+);
+const MIB = 1024 * 1024;
+
+describe.skipIf(!sandbox)(`a command in the sandbox takes no more than allowed${skipped}`, () => {
+  it("of the disk, with a file of 10 GB", async () => {
+    const limits = { filesBytes: 24 * MIB, fileBytes: 1024 * MIB };
+    const { text, exitCode } = await attack(
+      sandbox,
+      "dd if=/dev/zero of=big bs=1M count=10240 2>/dev/null; code=$?; stat -c %s big; exit $code",
+      { limits },
+    );
+    expect(exitCode).toBe(1);
+    expect(Number(text)).toBeLessThanOrEqual(24 * MIB);
+    expect(Number(text)).toBeGreaterThan(20 * MIB);
+  });
+
+  it("of the disk, with a file of 10 GB that is all holes", async () => {
+    const { text } = await attack(sandbox, "truncate -s 10G big; stat -c %s big", {
+      limits: { fileBytes: 8 * MIB },
+    });
+    expect(text).toMatch(/^File size limit exceeded|File too large/m);
+    expect(text).toMatch(/^0$/m);
+  });
+
+  it("of the disk, with small files without end", async () => {
+    const { ended, text } = await attack(
+      sandbox,
+      perl('mkdir "d"; for (my $n = 0; $n < 1e6; $n++) { open(F, ">", "d/$n") or die "$n: $!"; close F }'),
+    );
+    expect([ended, text]).toEqual(["files", ""]);
+  });
+
+  it("of the disk, in /tmp, /dev/shm and the workspace together", async () => {
+    const fill = (path: string) =>
+      `dd if=/dev/zero of=${path} bs=1M count=64 2>/dev/null; stat -c %s ${path}`;
+    const { text } = await attack(sandbox, ["/tmp/a", "/dev/shm/a", "a"].map(fill).join("; "), {
+      limits: { filesBytes: 24 * MIB, fileBytes: 64 * MIB },
+    });
+    const sizes = text.trim().split("\n").map(Number);
+    expect(sizes).toHaveLength(3);
+    expect(sizes.reduce((a, b) => a + b)).toBeLessThanOrEqual(24 * MIB);
+  });
+
+  it("of memory, with one process", async () => {
+    const { text, ended } = await attack(sandbox, perl('my $n = 4e9; my $x = "x" x $n; print "got it"'), {
+      limits: { memoryBytes: 96 * MIB },
+    });
+    expect([text, ended]).toEqual(["Out of memory!\n", null]);
+  });
+
+  it("of memory, with many processes that are each small", async () => {
+    const hold = perl('my $x = "x" x 2e7; print "."; sleep 600');
+    const { ended } = await attack(sandbox, `for i in 1 2 3 4 5 6 7 8; do ${hold} & done; wait`, {
+      limits: { memoryBytes: 120 * MIB },
+    });
+    expect(ended).toBe("memory");
+  });
+
+  it("of memory, with files and processes together", async () => {
+    const { ended } = await attack(
+      sandbox,
+      `dd if=/dev/zero of=/tmp/a bs=1M count=60 2>/dev/null; ${perl('my $x = "x" x 6e7; sleep 600')}`,
+      { limits: { memoryBytes: 110 * MIB, filesBytes: 80 * MIB, fileBytes: 80 * MIB } },
+    );
+    expect(ended).toBe("memory");
+  });
+
+  it("of memory that the machine does not have to spare", async () => {
+    const { ended } = await attack(sandbox, "sleep 600", { limits: { spareBytes: 2 ** 60 } });
+    expect(ended).toBe("memory");
+  });
+
+  it("of memory that processes share, counted once", async () => {
+    const share = perl(
+      'my $x = "x" x 4e7; fork; fork; fork; sleep 1; print length($x) == 4e7 ? "." : "!"; 1 while wait > 0',
+    );
+    const { text, ended } = await attack(sandbox, share, { limits: { memoryBytes: 200 * MIB } });
+    expect([text, ended]).toEqual(["........", null]);
+  });
+
+  it("of output, and head and tail of it are kept", async () => {
+    const { ended, outcome } = await attack(sandbox, "echo first; yes", { limits: { keptBytes: 1_000 } });
+    expect(ended).toBe("output");
+    expect(outcome.truncated).toBe(true);
+    expect(outcome.stdout.length).toBeLessThan(2_100);
+    expect(outcome.stdout.toString()).toMatch(
+      /^first\ny\n[\s\S]*\n\[\.\.\. \d+ bytes left out here \.\.\.\]\n[\s\S]*y\n/,
+    );
+  });
+
+  it("of output on both ways out", async () => {
+    const { ended } = await attack(sandbox, "yes >&2 & yes");
+    expect(ended).toBe("output");
+  });
+
+  it("of the processor, before others who want it", async () => {
+    const { text } = await attack(sandbox, "cut -d' ' -f19 /proc/self/stat; cat /proc/self/oom_score_adj");
+    expect(text).toBe("19\n1000\n");
+  });
+
+  it("of open files", async () => {
+    const { text } = await attack(sandbox, "ulimit -n; ulimit -c", { limits: { openFiles: 99 } });
+    expect(text).toBe("99\n0\n");
+  });
+});

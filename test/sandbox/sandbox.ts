@@ -1,0 +1,87 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { expect } from "vitest";
+import { ownTag } from "../../src/git/owner.ts";
+import { findSandbox } from "../../src/sandbox/find-sandbox.ts";
+import { limitsFor, type SandboxLimits } from "../../src/sandbox/limits.ts";
+import type { Sandbox } from "../../src/sandbox/room.ts";
+import { runInSandbox, type SandboxRun } from "../../src/sandbox/run-in-sandbox.ts";
+
+export const noSignal = new AbortController().signal;
+const nothing = { readable: [], hidden: [], searchPath: process.env.PATH ?? "", signal: noSignal };
+
+/** Small enough for a machine that is shared, and for a test that does not wait. */
+export const smallLimits: SandboxLimits = {
+  ...limitsFor(256),
+  processes: 64,
+  files: 3_000,
+  outputBytes: 4 * 1024 * 1024,
+  spareBytes: 0,
+};
+
+/** Says aloud what is not proven where a machine has no sandbox; answers the words for the titles of what is skipped. */
+export function whyUnproven(
+  found: Awaited<ReturnType<typeof findSandbox>>,
+  what: string,
+  say: (line: string) => void = console.warn,
+): string | null {
+  if (found.sandbox) return null;
+  say(`NOT PROVEN, because this machine has no sandbox: ${what}. ${found.why}. ${found.remedy}`);
+  return found.why;
+}
+
+/** The sandbox of this machine for a file of tests; null, and said aloud, where there is none. */
+export async function sandboxFor(what: string): Promise<{ sandbox: Sandbox | null; skipped: string }> {
+  const found = await findSandbox(nothing);
+  const why = whyUnproven(found, what);
+  return { sandbox: found.sandbox, skipped: why === null ? "" : ` (SKIPPED: ${why})` };
+}
+
+export interface Seen {
+  exitCode: number;
+  /** stdout, and stderr behind it. */
+  text: string;
+  ended: string | null;
+  outcome: Awaited<ReturnType<typeof runInSandbox>>;
+}
+
+type Over = Partial<Omit<SandboxRun, "limits">> & {
+  limits?: Partial<SandboxLimits>;
+  seen?: Partial<Sandbox>;
+};
+
+/** Runs a hostile command; fails where anything of it is left. */
+export async function attack(sandbox: Sandbox | null, command: string, over: Over = {}): Promise<Seen> {
+  if (!sandbox) throw new Error("a test that needs a sandbox was not skipped");
+  const { limits, seen, ...rest } = over;
+  const run: SandboxRun = {
+    ...{ command, folder: "", env: {}, files: [], timeoutMs: 20_000, wants: () => [], longest: 1_000_000 },
+    limits: { ...smallLimits, ...limits },
+    ...rest,
+  };
+  const outcome = await runInSandbox({ ...sandbox, ...seen }, run, noSignal);
+  expect(leftProcesses()).toEqual([]);
+  const text = outcome.stdout.toString() + outcome.stderr.toString();
+  return { exitCode: outcome.exitCode, text, ended: outcome.ended, outcome };
+}
+
+/** The processes of rooms that somebody with this tag has opened, and of commands in them whose environment has these words. */
+export function leftProcesses(tag = ownTag, words = `MARK=${tag}`): string[] {
+  return readdirSync("/proc")
+    .filter((name) => /^\d+$/.test(name) && Number(name) !== process.pid)
+    .filter((pid) => {
+      const environment = textOf(`/proc/${pid}/environ`);
+      return environment.includes(`HUNKWISE_OWNER=${tag}`) || environment.includes(words);
+    })
+    .map((pid) => textOf(`/proc/${pid}/cmdline`).replaceAll("\0", " ").slice(0, 200));
+}
+
+function textOf(path: string): string {
+  try {
+    return readFileSync(path, "latin1");
+  } catch {
+    return "";
+  }
+}
+
+/** A script of Perl as an argument of a shell. */
+export const perl = (script: string) => `perl -e '${script.replaceAll("'", "'\\''")}'`;
