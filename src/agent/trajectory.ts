@@ -83,6 +83,13 @@ export interface WroteEntry {
   url: string | null;
 }
 
+/** How a run ended: the last entry of a record that stands by itself. Of a job the queue knows it. */
+export interface EndedEntry {
+  kind: "ended";
+  outcome: string;
+  reason: string;
+}
+
 /**
  * What a job notes about itself between two attempts: which head it opened a check run for, of which head the turns are that
  * follow, what was told beside the code, and what the review of a head came to. A result is stored before it is published, so that a fault of the far side
@@ -94,6 +101,7 @@ export type JobEntry =
   | StartEntry
   | NoteEntry
   | WroteEntry
+  | EndedEntry
   | { kind: "check_opened"; head: string; trigger: string }
   | { kind: "began"; head: string }
   | { kind: "result"; head: string; base: string; result: unknown; after?: string | null };

@@ -1,5 +1,5 @@
 import { constants } from "node:fs";
-import { access, stat, writeFile } from "node:fs/promises";
+import { access, open, stat, writeFile } from "node:fs/promises";
 import { dirname } from "node:path";
 import { styleText } from "node:util";
 import { AppError, errorLine } from "../errors.ts";
@@ -46,6 +46,17 @@ export async function writeOutput(path: string, text: string): Promise<void> {
   await writeFile(path, text).catch((error: unknown) => {
     throw unwritable(error);
   });
+}
+
+/** The same for what holds code: readable by this user alone, also where the file was there before. */
+export async function writePrivate(path: string, text: string): Promise<void> {
+  try {
+    await using file = await open(path, "w", 0o600);
+    await file.chmod(0o600);
+    await file.writeFile(text);
+  } catch (error) {
+    throw unwritable(error);
+  }
 }
 
 function unwritable(error: unknown): AppError {

@@ -1,14 +1,17 @@
-import type { Trajectory } from "../agent/trajectory.ts";
 import type { LocalEnv } from "../config/env.ts";
 import type { EffectiveConfig } from "../config/repo-config.ts";
+import { errorLine } from "../errors.ts";
 import { runReviewProcess } from "../process/run-review-process.ts";
 import type { StartedReviewProcess } from "../process/start-review-process.ts";
+import { plural } from "../reporters/outcome.ts";
 import type { ProgressEvent } from "../review/progress.ts";
 import type { ReviewResult } from "../review/review-result.ts";
 import { registerSecret } from "../secrets/live-secrets.ts";
+import { withoutSecrets } from "../secrets/redact.ts";
 import { type ConnectedModels, createModels } from "./create-model.ts";
 import type { OpenRange } from "./open-range.ts";
 import { inputOf } from "./review-input.ts";
+import { openRunRecord, type RecordPlaces, type RunRecord } from "./run-record.ts";
 
 export interface ConnectOptions {
   /** Takes one line for whoever runs this. */
@@ -36,7 +39,8 @@ export interface ReviewRangeOptions {
   config: EffectiveConfig;
   /** Null for a review by the analyzers alone. */
   connected: ConnectedModels | null;
-  trajectory: Trajectory;
+  /** Where it leaves its record; left out, it leaves none. */
+  records?: RecordPlaces;
   onProgress(event: ProgressEvent): void;
   signal: AbortSignal;
   /** A process that has begun to load; it ends with the review. Without it one is started. */
@@ -49,9 +53,25 @@ export interface ReviewedRange {
   modelFault: string | null;
 }
 
-/** Reviews a local range in a process of its own. Rejects as `runReviewProcess` does. */
+/** Reviews a local range in a process of its own, on record from the first to the last. Rejects as `runReviewProcess` does. */
 export async function reviewRange(options: ReviewRangeOptions): Promise<ReviewedRange> {
-  const { range, config, connected, trajectory, signal, started } = options;
+  const { range, records = none } = options;
+  await using record = await openRunRecord(records, `${range.names.base}...${range.names.head}`);
+  try {
+    const outcome = await review(options, record);
+    const count = plural(outcome.reviewed.findings.length, "finding");
+    await record.append({ kind: "ended", outcome: "done", reason: count });
+    return outcome;
+  } catch (error) {
+    await record.append({ kind: "ended", outcome: "failed", reason: withoutSecrets(errorLine(error)) });
+    throw error;
+  }
+}
+
+const none: RecordPlaces = { repository: ".", folder: null, keepMs: 0 };
+
+async function review(options: ReviewRangeOptions, record: RunRecord): Promise<ReviewedRange> {
+  const { range, config, connected, signal, started } = options;
   let modelFault: string | null = null;
   const onProgress = (event: ProgressEvent) => {
     // The review process is at work now, and this one has nothing to do until the first turn.
@@ -61,8 +81,12 @@ export async function reviewRange(options: ReviewRangeOptions): Promise<Reviewed
   };
   const models = connected?.models ?? null;
   const input = inputOf(range.names.base, config, models);
+  const { place } = range;
+  await record.append({ kind: "run", shas: place.shas, input });
   const reviewed = await runReviewProcess({
-    ...{ place: range.place, input, models, trajectory, onProgress, signal, started },
+    ...{ place, input, models, trajectory: record, onProgress, signal, started },
   });
+  const { head, base } = place.shas;
+  await record.append({ kind: "result", head, base, result: reviewed });
   return { reviewed, modelFault };
 }

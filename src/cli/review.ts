@@ -30,8 +30,9 @@ const options = {
   trajectory: {
     type: "string",
     value: "FILE",
-    description: "write a record of the run, one JSON object a line",
+    description: "write the record of the run there as well, one JSON object a line",
   },
+  "no-record": { type: "boolean", description: "leave no record of the run (see hunkwise runs --help)" },
 } as const;
 
 export const review = defineCommand({
@@ -40,6 +41,8 @@ export const review = defineCommand({
   notes: [
     "Reviews the commits between the merge base of the two revisions and the head. Uncommitted changes are not reviewed, " +
       "and nothing is written to the repository. Its configuration is .github/hunkwise.yml as it stands at the base.",
+    "",
+    "What was read, found and paid stays on record for HUNKWISE_RETENTION_DAYS, for this user alone: hunkwise runs shows it.",
     "",
     "Without OPENAI_API_KEY and OPENAI_BASE_URL the built-in analyzers review alone, and the report says so.",
     "",

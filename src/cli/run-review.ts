@@ -13,7 +13,6 @@ import { requireWritable, wantsColour, write, writeOutput } from "./output.ts";
 import { createProgress } from "./progress.ts";
 import { type Format, renderResult } from "./render-result.ts";
 import { connectModels, type ReviewedRange, type ReviewRangeOptions, reviewRange } from "./review-range.ts";
-import { openTrajectory } from "./trajectory-file.ts";
 import { useProxy } from "./use-proxy.ts";
 
 /** The options of the command, as its help describes them. */
@@ -26,6 +25,7 @@ export interface ReviewValues {
   "fail-on": Severity | "never" | undefined;
   "dry-run": boolean;
   trajectory: string | undefined;
+  "no-record": boolean;
 }
 
 /**
@@ -46,8 +46,13 @@ export async function runReview(
   const { config, notices } = await configOf(range, values, io);
   const say = (text: string) => void warn(io, text);
   const connected = await connectModels(env, { warn: say, signal: io.signal });
-  const options = { range, config, connected, started };
-  const { reviewed, modelFault } = await reviewWithProgress(options, values, io);
+  const { runsFolder: folder, retentionMs: keepMs } = env;
+  const records = {
+    ...{ repository: values.repo, file: values.trajectory, keepMs },
+    folder: values["no-record"] ? null : folder,
+  };
+  const options = { range, config, connected, started, records };
+  const { reviewed, modelFault } = await reviewWithProgress(options, io);
   if (modelFault !== null) await sayModelFault(modelFault, reviewed, values.format, io);
   const result = { ...reviewed, warnings: [...notices, ...reviewed.warnings] };
   await deliver(values, await render(result, range, values, io), io);
@@ -72,15 +77,12 @@ async function configOf(range: OpenRange, { repo }: ReviewValues, io: CommandIo)
 }
 
 async function reviewWithProgress(
-  options: Omit<ReviewRangeOptions, "trajectory" | "onProgress" | "signal">,
-  values: ReviewValues,
+  options: Omit<ReviewRangeOptions, "onProgress" | "signal">,
   { stderr, signal }: CommandIo,
 ): Promise<ReviewedRange> {
-  await using record = await openTrajectory(values.trajectory);
-  const { trajectory } = record;
   const progress = createProgress(stderr);
   try {
-    return await reviewRange({ ...options, trajectory, onProgress: progress.handle, signal });
+    return await reviewRange({ ...options, onProgress: progress.handle, signal });
   } finally {
     progress.end();
   }

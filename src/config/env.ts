@@ -69,6 +69,8 @@ export interface Env {
   /** 0: GitHub is never asked for what was missed. */
   reconcileEveryMs: number;
   retentionMs: number;
+  /** A Logseq graph that takes notes of reviews; absolute path. Null: none does. */
+  logseqDir: string | null;
   /** Of all mirrors and checkouts together. */
   diskLimitBytes: number;
   /** Null: no metrics. */
@@ -87,7 +89,7 @@ export type RawEnv = Readonly<Record<string, string | undefined>>;
  * who could send the key to an address of theirs with it.
  * @throws AppError `config_invalid`: one line with cause and remedy for the first thing that is wrong.
  */
-export function readEnv(raw: RawEnv = processEnv()): Env {
+export function readEnv(raw: RawEnv = rawEnv()): Env {
   const given = parseVariables(raw);
   return {
     app: readApp(given),
@@ -120,6 +122,7 @@ export function readEnv(raw: RawEnv = processEnv()): Env {
     writeGapMs: Math.round(given.HUNKWISE_WRITE_GAP_SECONDS * 1_000),
     reconcileEveryMs: Math.round(given.HUNKWISE_RECONCILE_MINUTES * 60_000),
     retentionMs: given.HUNKWISE_RETENTION_DAYS * 86_400_000,
+    logseqDir: given.HUNKWISE_LOGSEQ_DIR ? resolve(given.HUNKWISE_LOGSEQ_DIR) : null,
     diskLimitBytes: Math.round(given.HUNKWISE_DISK_LIMIT_GB * 1_000_000_000),
     metricsPort: given.HUNKWISE_METRICS_PORT ?? null,
     metricsHost: given.HUNKWISE_METRICS_HOST,
@@ -133,9 +136,12 @@ export function readEnv(raw: RawEnv = processEnv()): Env {
 }
 
 /** What the commands need that work on a repository of this machine. */
-export interface LocalEnv extends Pick<Env, "model" | "pricesFile" | "proxy" | "caFile"> {
+export interface LocalEnv
+  extends Pick<Env, "model" | "pricesFile" | "proxy" | "caFile" | "retentionMs" | "logseqDir"> {
   /** Where it is kept what models can do; null where there is no such folder. Never in the repository that is reviewed. */
   modelFolder: string | null;
+  /** Where reviews leave their records; null where there is no such folder. */
+  runsFolder: string | null;
 }
 
 const localNames = new Set([
@@ -149,6 +155,7 @@ const localNames = new Set([
   ...["HUNKWISE_FALLBACK_MODEL", "HUNKWISE_FALLBACK_BASE_URL", "HUNKWISE_FALLBACK_API_KEY"],
   ...["AZURE_OPENAI_API_KEY", "AZURE_OPENAI_ENDPOINT", "AZURE_OPENAI_DEPLOYMENT", "OPENAI_API_VERSION"],
   ...["HUNKWISE_PROTOCOL", "HUNKWISE_REASONING_EFFORT", "HUNKWISE_CONTEXT_TOKENS", "HUNKWISE_PRICES"],
+  ...["HUNKWISE_RETENTION_DAYS", "HUNKWISE_LOGSEQ_DIR"],
   ...["HUNKWISE_DATA_DIR", "HTTPS_PROXY", "HTTP_PROXY", "NO_PROXY", "NODE_EXTRA_CA_CERTS"],
 ]);
 
@@ -157,13 +164,17 @@ const localNames = new Set([
  * `DATABASE_URL` for programs of its own.
  * @throws AppError `config_invalid`.
  */
-export function readLocalEnv(raw: RawEnv = processEnv()): LocalEnv {
+export function readLocalEnv(raw: RawEnv = rawEnv()): LocalEnv {
   const own = Object.fromEntries(Object.entries(raw).filter(([name]) => localNames.has(name.toUpperCase())));
-  const { model, pricesFile, proxy, caFile, dataDir } = readEnv(own);
+  const { model, pricesFile, proxy, caFile, retentionMs, logseqDir, dataDir } = readEnv(own);
   // Left out, the data folder would lie in the working directory, which is somebody's repository.
   const modelFolder = own.HUNKWISE_DATA_DIR?.trim() ? dataDir : cacheFolder();
-  return { model, pricesFile, proxy, caFile, modelFolder };
+  const runsFolder = modelFolder && runsIn(modelFolder);
+  return { model, pricesFile, proxy, caFile, retentionMs, logseqDir, modelFolder, runsFolder };
 }
+
+/** Where local reviews leave their records, in the folder that keeps what this user's commands find out. */
+export const runsIn = (folder: string): string => join(folder, "runs");
 
 /** Where a person's commands keep what can be found out again; null without a home. */
 export function cacheFolder(): string | null {
@@ -201,7 +212,8 @@ export function wantsStackTraces(): boolean {
   return ["debug", "trace"].includes(process.env.LOG_LEVEL?.trim() ?? "");
 }
 
-function processEnv(): RawEnv {
+/** The environment as it was given, with the file beside `package.json` below it. */
+export function rawEnv(): RawEnv {
   try {
     const file = readFileSync(resolve(import.meta.dirname, "../../.env"), "utf8");
     return { ...parseEnv(file), ...process.env };

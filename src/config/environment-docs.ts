@@ -202,7 +202,12 @@ export const environmentDocs: readonly EnvironmentVariable[] = [
   {
     name: "HUNKWISE_RETENTION_DAYS",
     default: "30",
-    what: "How long ended jobs are kept, with what the model said and read.",
+    what: "How long ended jobs and the records of local reviews are kept, with what the model said and read.",
+  },
+  {
+    name: "HUNKWISE_LOGSEQ_DIR",
+    default: null,
+    what: "Folder of a Logseq graph in which reviews leave their notes, each on a page. Without it no review is offered to leave any.",
   },
   {
     name: "HUNKWISE_DISK_LIMIT_GB",

@@ -1,4 +1,4 @@
-import { accessSync, constants } from "node:fs";
+import { accessSync, constants, statSync } from "node:fs";
 import { z } from "zod";
 import { AppError } from "../errors.ts";
 
@@ -51,6 +51,12 @@ const readable = z.string().refine((path) => {
     return false;
   }
 }, must("a file that this user can read"));
+const folder = z
+  .string()
+  .refine(
+    (path) => statSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false,
+    must("a folder that is there"),
+  );
 
 const dollars = z
   .string()
@@ -128,6 +134,7 @@ const Variables = z.object({
   HUNKWISE_WRITE_GAP_SECONDS: seconds(60).default(1),
   HUNKWISE_RECONCILE_MINUTES: minutes(1_440).default(60),
   HUNKWISE_RETENTION_DAYS: whole(1, 3_650).default(30),
+  HUNKWISE_LOGSEQ_DIR: folder.optional(),
   HUNKWISE_DISK_LIMIT_GB: gigabytes.default(20),
   HUNKWISE_METRICS_PORT: whole(0, 65_535).optional(),
   HUNKWISE_METRICS_HOST: address.default("127.0.0.1"),

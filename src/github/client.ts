@@ -1,5 +1,5 @@
 import { Octokit } from "@octokit/rest";
-import type { z } from "zod";
+import { z } from "zod";
 import { AppError } from "../errors.ts";
 import { type Clock, systemClock } from "./clock.ts";
 import { refusalOf, toAppError, unreadableAnswer } from "./errors.ts";
@@ -33,7 +33,19 @@ export interface GitHubClientOptions {
   fetch?: typeof fetch;
 }
 
-export type BeforeWrite = () => Promise<void>;
+/** May resolve to somebody who is told of the answer, where there is one. */
+export type BeforeWrite = () => Promise<AfterWrite | undefined>;
+export type AfterWrite = (written: Written) => Promise<void>;
+
+/** What GitHub made of a write. */
+export interface Written {
+  /** "POST /repos/octo/shop/pulls/1/reviews" */
+  request: string;
+  /** GitHub's id of what was written; null where it answers none. */
+  id: number | null;
+  /** Its page; null where it has none. */
+  url: string | null;
+}
 
 export interface GitHubClient {
   /** Typed endpoints; every call goes through the hooks below and rejects with an AppError alone. */
@@ -88,11 +100,12 @@ export function createGitHubClient(options: GitHubClientOptions): GitHubClient {
       // In place: octokit's own hooks, which run inside of this one, see these parameters and no copy.
       parameters.headers.authorization = `Bearer ${token}`;
       parameters.headers["x-github-api-version"] = "2022-11-28";
-      if (call.kind === "write") await options.beforeWrite?.();
+      const after = call.kind === "write" ? await options.beforeWrite?.() : undefined;
       const answer = await told(request(parameters), options.onRateLimit);
       refuseCutOff(answer, call);
       if (call.graphql) refuseLimited(answer);
       reach.learn?.(call, answer.data);
+      await after?.({ request: call.name, ...nameOf(answer.data) });
       return answer;
     });
   });
@@ -117,6 +130,13 @@ export function createGitHubClient(options: GitHubClientOptions): GitHubClient {
     query: (text, variables, shape) => graphql("query", text, variables, shape),
     mutate: (text, variables, shape) => graphql("mutation", text, variables, shape),
   };
+}
+
+const Named = z.object({ id: z.int(), html_url: z.string().nullish() });
+
+function nameOf(data: unknown): Omit<Written, "request"> {
+  const named = Named.safeParse(data).data;
+  return { id: named?.id ?? null, url: named?.html_url ?? null };
 }
 
 type PlacedCall = Call & { method: string; path: string };

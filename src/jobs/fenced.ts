@@ -1,5 +1,6 @@
 import { setTimeout } from "node:timers/promises";
 import { AppError, errorLine } from "../errors.ts";
+import type { AfterWrite, Written } from "../github/client.ts";
 import type { CheckRunUpdate, RepositoryApi } from "../github/pull-request-api.ts";
 import type { ClaimedJob } from "../queue/job.ts";
 import { type JobTools, jobFields } from "../queue/run-job.ts";
@@ -10,7 +11,8 @@ import type { GitHubAccess, JobDependencies } from "./job-dependencies.ts";
 type Fenced = Pick<JobDependencies, "github" | "log">;
 
 /**
- * Does a job's work with a GitHub on which nothing is written before the queue has said that the job is still this worker's. A
+ * Does a job's work with a GitHub on which nothing is written before the queue has said that the job is still this worker's, and
+ * where what was written goes on record. A
  * worker that was frozen meanwhile writes nothing more; where it was frozen between that answer and the write, GitHub gets
  * the write when it wakes, after another worker has written the same. It finds that out in the end, and takes its own away.
  */
@@ -21,7 +23,12 @@ export async function withFence<Deps extends Fenced, T>(
   work: (fenced: Deps) => Promise<T>,
   pause: (milliseconds: number) => Promise<unknown> = setTimeout,
 ): Promise<T> {
-  const fence = new Fence(tools);
+  const record = (written: Written) =>
+    tools.record({ kind: "wrote", ...written }).catch((err: unknown) => {
+      // It stands, and another worker finds it by its marker: nothing may be done as if it did not.
+      deps.log.warn({ ...jobFields(job), err, ...written }, `Written, and not on record: ${errorLine(err)}`);
+    });
+  const fence = new Fence(tools, record);
   try {
     return await work({ ...deps, github: fencedGitHub(deps.github, fence) });
   } finally {
@@ -32,21 +39,24 @@ export async function withFence<Deps extends Fenced, T>(
 /** Asked right before each write, when every wait for a limit is over. */
 class Fence {
   readonly #tools: Pick<JobTools, "isHeld" | "signal">;
+  readonly #record: AfterWrite;
   #hasWritten = false;
   /** The check runs that were to be made. */
   readonly checks: { head: string; externalId: string }[] = [];
 
-  constructor(tools: Pick<JobTools, "isHeld" | "signal">) {
+  constructor(tools: Pick<JobTools, "isHeld" | "signal">, record: AfterWrite) {
     this.#tools = tools;
+    this.#record = record;
   }
 
   /** Rejects where nothing may be written any more. */
-  readonly ask = async (): Promise<void> => {
+  readonly ask = async (): Promise<AfterWrite> => {
     const isHeld = await this.#tools.isHeld().catch((error: unknown) => {
       throw unknownHolder(error);
     });
     if (!isHeld) throw this.#whyNot();
     this.#hasWritten = true;
+    return this.#record;
   };
 
   /** Whether the last write may have come after the job was another worker's. Never rejects. */

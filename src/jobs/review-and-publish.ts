@@ -1,5 +1,5 @@
 import { z } from "zod";
-import type { TrajectoryEntry } from "../agent/trajectory.ts";
+import type { StartEntry, TrajectoryEntry } from "../agent/trajectory.ts";
 import { AppError, type ErrorCode, errorLine, publicLine } from "../errors.ts";
 import type { CheckoutPlace } from "../git/checkout-place.ts";
 import type { PullRequest, PullRequestApi } from "../github/pull-request-api.ts";
@@ -211,6 +211,7 @@ async function reviewIn(
     limits,
     models: deps.models && eachRole(deps.models, factsOf),
   };
+  await recordStart({ kind: "run", shas: place.shas, input }, subject, tools);
   const result = await timed("review", deps, () =>
     runReviewProcess({
       ...{ place, input, models: watched?.models ?? null, replay: turns, signal },
@@ -222,6 +223,13 @@ async function reviewIn(
   const outage = modelOutage(result, watched?.lastFault(), job.attempt >= maxAttempts);
   if (outage) throw outage;
   return result;
+}
+
+/** Once for all attempts that begin in the same way. */
+async function recordStart(start: StartEntry, { recorded }: Subject, { record }: JobTools): Promise<void> {
+  const written = JSON.stringify(start);
+  if (!recorded.some((entry) => entry.kind === "run" && JSON.stringify(entry) === written))
+    await record(start);
 }
 
 /** Faults of ours and of the model's provider are for whoever operates this, in full. */

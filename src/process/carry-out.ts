@@ -1,18 +1,19 @@
 import { createPrivacy } from "../diff/filter.ts";
 import { AppError, publicLine } from "../errors.ts";
 import { openWorkspace } from "../git/git-workspace.ts";
+import { openOverlay } from "../git/overlay-workspace.ts";
 import { runAnswer } from "../review/answer/run-answer.ts";
+import { runFix } from "../review/fix/run-fix.ts";
 import { runReview } from "../review/run-review.ts";
 import { createDiffSource } from "../tools/diff-source.ts";
-import type { FromChild, ToChild } from "./messages.ts";
+import type { FromChild, Outcome, ToChild } from "./messages.ts";
 import type { ParentPort } from "./parent-port.ts";
 
 type Start = Extract<ToChild, { type: "start" }>;
-export type Outcome = Extract<FromChild, { type: "result" | "answer" }>;
 
-/** What a review process is there for: reviews or answers a question, and resolves to what the parent is told of it. */
+/** What a review process is there for: reviews, answers a question or repairs findings, and resolves to what the parent is told of it. */
 export async function carryOut(
-  { place, assignment, replay }: Start,
+  { place, assignment, replay, isPlayback }: Start,
   parent: ParentPort,
   signal: AbortSignal,
 ): Promise<Outcome> {
@@ -23,6 +24,7 @@ export async function carryOut(
     diffs: createDiffSource(workspace, { ignore, private: privatePaths }),
     trajectory: parent.trajectory,
     replay,
+    isPlayback,
     isPrivate: createPrivacy(privatePaths),
     progress: parent.progress,
     signal,
@@ -33,6 +35,14 @@ export async function carryOut(
     const { input } = assignment;
     const answer = await runAnswer(input, { ...deps, models: parent.models(input.models) });
     return { type: "answer", answer };
+  }
+  if (assignment.kind === "fix") {
+    const { input } = assignment;
+    const files = openOverlay(workspace);
+    const diffsNow = () => createDiffSource(files, { ignore, private: privatePaths });
+    const models = parent.models(input.models);
+    const fix = await runFix(input, { ...deps, workspace: files, files, diffsNow, models });
+    return { type: "fix", fix };
   }
   const { input } = assignment;
   const result = await runReview(input, { ...deps, models: input.models && parent.models(input.models) });

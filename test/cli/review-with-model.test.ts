@@ -76,13 +76,13 @@ describe("a review with a model from the command line", () => {
     expect(stdout).toMatch(/Usage {5}3 requests, [\d,]+ prompt tokens/);
     expect(stderr).toMatch(/^\d:\d\d · reviewing/m);
 
-    const kinds = readFileSync(trajectory, "utf8")
+    const kinds: string[] = readFileSync(trajectory, "utf8")
       .trim()
       .split("\n")
       .map((line) => JSON.parse(line).kind);
     const review = ["messages", "turn", "tool_results", "turn", "tool_results", "stopped"];
     const secondLook = ["messages", "turn", "tool_results", "stopped"];
-    expect(kinds).toEqual([...review, ...secondLook]);
+    expect(kinds).toEqual(["record", "run", ...review, ...secondLook, "result", "ended"]);
     expect(statSync(trajectory).mode & 0o777).toBe(0o600);
     expect(fingerprintOf(faulty.dir)).toEqual(before);
   });

@@ -1,0 +1,126 @@
+import type { TrajectoryEntry } from "../agent/trajectory.ts";
+import { AppError } from "../errors.ts";
+import { PIPED_WIDTH } from "../reporters/terminal-style.ts";
+import { ReviewInput } from "../review/review-input.ts";
+import { redactStrings, redactText } from "../secrets/redact.ts";
+import { escapeUnseen } from "../text/escape-unseen.ts";
+import { type CommandIo, exitCodes } from "./command.ts";
+import { didYouMean } from "./nearest.ts";
+import { requireWritable, wantsColour, write, writePrivate } from "./output.ts";
+import { entryLine, headerLine } from "./run-file.ts";
+import { openRunSources, type RunFilter, type RunSources } from "./run-sources.ts";
+import { renderStory } from "./run-story.ts";
+import { renderRuns } from "./run-table.ts";
+
+export interface RunsValues {
+  repository: string | undefined;
+  pull: string | undefined;
+  limit: string;
+  format: "pretty" | "json";
+  output: string | undefined;
+}
+
+const actions = ["list", "show", "export"];
+
+/** Shows what runs left on record. Resolves to the exit code. */
+export async function runRuns(
+  action: string,
+  id: string | undefined,
+  values: RunsValues,
+  io: CommandIo,
+): Promise<number> {
+  if (!actions.includes(action)) {
+    throw new AppError("usage", `unknown action '${action}'`, {
+      remedy: didYouMean(action, actions) || `It is one of ${actions.join(", ")}.`,
+    });
+  }
+  if (action === "list" && id !== undefined) throw new AppError("usage", `unexpected argument '${id}'`);
+  await using sources = await openRunSources();
+  if (action === "list") return list(sources, values, io);
+  if (id === undefined) {
+    throw new AppError("usage", "ID is missing", { remedy: "See hunkwise runs for those on record." });
+  }
+  return action === "show" ? show(sources, id, values, io) : exportRun(sources, id, values, io);
+}
+
+async function list(sources: RunSources, values: RunsValues, { stdout }: CommandIo): Promise<number> {
+  const rows = await redactStrings(await sources.list(filterOf(values)), plainKeys);
+  const text =
+    values.format === "json"
+      ? `${escapeUnseen(JSON.stringify(rows, null, 2))}\n`
+      : renderRuns(rows, looks(stdout));
+  await write(stdout, text);
+  return exitCodes.clean;
+}
+
+async function show(
+  sources: RunSources,
+  id: string,
+  { format }: RunsValues,
+  { stdout }: CommandIo,
+): Promise<number> {
+  const { row, header, entries } = await sources.find(id);
+  const shown = async () => {
+    if (format === "pretty") return redactText(renderStory({ row, header, entries }, looks(stdout)));
+    const all = entries.map(({ at, entry }) => ({ ...withoutKey(entry), at: new Date(at).toISOString() }));
+    return `${escapeUnseen(JSON.stringify(await redactStrings({ run: row, entries: all }, plainKeys), null, 2))}\n`;
+  };
+  await write(stdout, await shown());
+  return exitCodes.clean;
+}
+
+/** By the key of a pull request whoever has it can tell whether code that he guesses was read. A replay needs it, nobody else does. */
+function withoutKey(entry: TrajectoryEntry): TrajectoryEntry {
+  const input = entry.kind === "run" ? ReviewInput.safeParse(entry.input).data : undefined;
+  if (entry.kind !== "run" || !input?.history) return entry;
+  return { ...entry, input: { ...input, history: { ...input.history, key: "" } } };
+}
+
+/** What means something only as it is. */
+const plainKeys = new Set([
+  "id",
+  "began_at",
+  "ended_at",
+  "at",
+  "kind",
+  "head",
+  "base",
+  "mergeBase",
+  "hashes",
+]);
+
+/** As it is: with a hole in it, a record could not be played back. */
+async function exportRun(
+  sources: RunSources,
+  id: string,
+  { output }: RunsValues,
+  io: CommandIo,
+): Promise<number> {
+  if (output !== undefined) await requireWritable(output);
+  const { header, entries } = await sources.find(id);
+  const text = [headerLine(header), ...entries.map(entryLine)].join("");
+  if (output === undefined) await write(io.stdout, text);
+  else {
+    await writePrivate(output, text);
+    await write(io.stderr, `written to ${output}\n`);
+  }
+  return exitCodes.clean;
+}
+
+const looks = (stdout: NodeJS.WriteStream) => ({
+  colour: wantsColour(stdout),
+  width: stdout.columns || PIPED_WIDTH,
+});
+
+function filterOf({ repository, pull, limit }: RunsValues): RunFilter {
+  return {
+    repository,
+    pull: pull === undefined ? undefined : wholeNumber("--pull", pull),
+    limit: wholeNumber("--limit", limit),
+  };
+}
+
+function wholeNumber(option: string, text: string): number {
+  if (/^[1-9]\d{0,8}$/.test(text)) return Number(text);
+  throw new AppError("usage", `${option} must be a whole number from 1, not '${text}'`);
+}

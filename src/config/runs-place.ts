@@ -1,0 +1,35 @@
+import { existsSync } from "node:fs";
+import { join, resolve } from "node:path";
+import { AppError } from "../errors.ts";
+import { type RawEnv, rawEnv } from "./env.ts";
+
+/** Where a server keeps what its runs left. */
+export interface RunsPlace {
+  /** Postgres; null: `queue.db` in the data folder. */
+  databaseUrl: string | null;
+  dataFolder: string;
+}
+
+/**
+ * The server whose environment this is; null where it is that of none. A developer's shell holds `DATABASE_URL` for programs of its
+ * own, and the working directory is somebody's repository, which may hold a database for whoever looks: each counts only beside
+ * something that says who we are. Nothing else of the environment is looked at, so that whatever is wrong with it keeps nobody from
+ * looking.
+ * @throws AppError `config_invalid`.
+ */
+export function readRunsPlace(raw: RawEnv = rawEnv()): RunsPlace | null {
+  const given = (name: string) => raw[name]?.trim() || null;
+  const [folder, app] = [given("HUNKWISE_DATA_DIR"), given("APP_ID")];
+  if (folder === null && app === null) return null;
+  const dataFolder = resolve(folder ?? ".hunkwise");
+  const isServer = app !== null || existsSync(join(dataFolder, "app.json"));
+  const databaseUrl = isServer ? given("DATABASE_URL") : null;
+  if (databaseUrl !== null && !/^postgres(ql)?:/.test(databaseUrl)) {
+    throw new AppError(
+      "config_invalid",
+      "DATABASE_URL must be an address like postgres://user:password@host:5432/database",
+    );
+  }
+  const hasFile = existsSync(join(dataFolder, "queue.db"));
+  return databaseUrl !== null || hasFile ? { databaseUrl, dataFolder } : null;
+}
