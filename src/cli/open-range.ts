@@ -26,7 +26,7 @@ export interface RangeOptions {
 }
 
 /** Where a change is usually merged into, best guess first. */
-const usualBases = ["origin/HEAD", "origin/main", "origin/master", "main", "master"];
+export const usualBases = ["origin/HEAD", "origin/main", "origin/master", "main", "master"];
 
 /**
  * Finds git, resolves both revisions and makes a checkout of the head. Rejects with `git_missing`, `git_too_old`,
@@ -74,7 +74,12 @@ async function openUsual(open: (base: string) => Promise<LocalRange>, head: stri
   // If the head is what is unknown, this says so.
   const range = await open(head);
   await range.dispose();
-  throw new AppError("usage", `no --base given, and there is none of ${usualBases.join(", ")}`, {
+  throw noUsualBase();
+}
+
+/** What is wrong where no base is named and none can be guessed. */
+export function noUsualBase(): AppError {
+  return new AppError("usage", `no --base given, and there is none of ${usualBases.join(", ")}`, {
     remedy: "Name what the change is to be merged into with --base.",
   });
 }

@@ -27,8 +27,11 @@ function faultOf(text: string): string {
   }
 }
 
+/** What of a tool its arguments depend on. */
+type Taking = Pick<AnyTool, "name" | "input">;
+
 /** What a caller sent as arguments, as the tool's input. Values that are null count as left out. */
-export function parseArguments(tool: AnyTool, sent: unknown): unknown {
+export function parseArguments(tool: Taking, sent: unknown): unknown {
   const given = toObject(tool.name, typeof sent === "string" ? fromJson(tool.name, sent) : sent);
   const present = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== null));
   const parsed = tool.input.safeParse(present);
@@ -38,7 +41,7 @@ export function parseArguments(tool: AnyTool, sent: unknown): unknown {
   );
 }
 
-function usage(tool: AnyTool): string {
+function usage(tool: Taking): string {
   const { properties = {}, required = [] } = z.toJSONSchema(tool.input, { io: "input" });
   const names = Object.keys(properties).map((name) => (required.includes(name) ? name : `${name}?`));
   return names.length === 0 ? "It takes no arguments." : `It takes: ${names.join(", ")}.`;

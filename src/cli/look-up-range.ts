@@ -1,0 +1,72 @@
+import { AppError } from "../errors.ts";
+import { createGit } from "../git/create-git.ts";
+import { discoverRepository, type LocalRepository } from "../git/discover-repository.ts";
+import type { Git } from "../git/git-environment.ts";
+import { type Revision, resolveRevision } from "../git/resolve-revision.ts";
+import { noUsualBase, usualBases } from "./open-range.ts";
+
+/** What the revisions of a range are at this moment. */
+export interface RangeNow {
+  source: LocalRepository;
+  /** What the base was asked for by: anything git takes for a commit. */
+  base: string;
+  baseSha: string;
+  headSha: string;
+}
+
+export interface RangeToLookUp {
+  repo: string;
+  /** Undefined: what a change in this repository is usually merged into. */
+  base: string | undefined;
+  head: string;
+}
+
+/**
+ * Resolves both revisions without making a checkout: some runs of git. Rejects with `repository_unavailable`, `revision_unknown`,
+ * and `usage` where no base is named and none can be guessed.
+ */
+export async function lookUpRange(git: Git, { repo, base, head }: RangeToLookUp): Promise<RangeNow> {
+  const source = await discoverRepository(git, repo);
+  const [from, to] = await Promise.all([
+    base === undefined ? resolveUsual(git, source) : resolve(git, source, base),
+    resolveRevision(git, source, head),
+  ]);
+  return { source, base: from.asked, baseSha: from.sha, headSha: to.sha };
+}
+
+/**
+ * Whether both revisions are still what they were: one run of git. False also where that takes more to tell, as for `:/words`, to
+ * which nothing can be added.
+ */
+export async function isStill(
+  git: Git,
+  { source, base, baseSha, headSha }: RangeNow,
+  head: string,
+): Promise<boolean> {
+  // What begins with a dash is an option to git.
+  if ([base, head].some((text) => text.startsWith("-"))) return false;
+  const { gitDir } = source;
+  const client = createGit({ git, baseDir: gitDir, gitDir, config: [["safe.directory", "*"]] });
+  const commits = [base, head].map((text) => `${text}^{commit}`);
+  const found = await client.raw(["rev-parse", ...commits]).catch(() => "");
+  return found === `${baseSha}\n${headSha}`;
+}
+
+async function resolve(
+  git: Git,
+  source: LocalRepository,
+  asked: string,
+): Promise<Revision & { asked: string }> {
+  return { ...(await resolveRevision(git, source, asked)), asked };
+}
+
+async function resolveUsual(git: Git, source: LocalRepository) {
+  for (const asked of usualBases) {
+    try {
+      return await resolve(git, source, asked);
+    } catch (error) {
+      if (!(error instanceof AppError) || error.code !== "revision_unknown") throw error;
+    }
+  }
+  throw noUsualBase();
+}

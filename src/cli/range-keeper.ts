@@ -1,0 +1,175 @@
+import { mkdir, mkdtemp } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import { programPath } from "../config/env.ts";
+import type { EffectiveConfig } from "../config/repo-config.ts";
+import { AppError } from "../errors.ts";
+import type { LocalRepository } from "../git/discover-repository.ts";
+import type { Git } from "../git/git-environment.ts";
+import { requireGit } from "../git/git-version.ts";
+import { makeTempFolder, removeFolder } from "../git/temp-folder.ts";
+import { hasUncommittedChanges } from "../git/uncommitted.ts";
+import type { ToolContext } from "../tools/tool.ts";
+import { toolContext } from "./call-tool.ts";
+import { loadLocalConfig } from "./local-config.ts";
+import { isStill, lookUpRange, type RangeNow } from "./look-up-range.ts";
+import { type OpenRange, openRange, type RangeOptions } from "./open-range.ts";
+
+/** What is said while the work tree has changes that no commit holds. */
+export const UNCOMMITTED =
+  "The work tree has uncommitted changes. They are not part of this: it shows commits alone.";
+
+/** A range with all that is made of it once. */
+export interface OpenedRange {
+  range: OpenRange;
+  config: EffectiveConfig;
+  /** What is wrong with the configuration, one line each. */
+  notices: readonly string[];
+  context: ToolContext;
+}
+
+export interface CurrentRange extends OpenedRange {
+  /** Whether the work tree has changes that no commit holds, looked at anew; null when that cannot be told. */
+  dirty: Promise<boolean | null>;
+}
+
+/** Keeps a range open for calls that come one after the other while somebody goes on committing. */
+export interface RangeKeeper extends AsyncDisposable {
+  /**
+   * Hands over the range as it is now; it stays as it is until `work` has ended. Opened anew only when one of its revisions has
+   * moved. Rejects as `openRange` does.
+   */
+  use<Result>(work: (current: CurrentRange) => Promise<Result>): Promise<Result>;
+}
+
+/** A range and how many are at work on it. */
+interface Held {
+  shas: string;
+  opened: Promise<OpenedRange>;
+  users: number;
+  /** Resolves when it was asked to end and its last user has. */
+  unused: PromiseWithResolvers<void>;
+  isOld: boolean;
+}
+
+/** @param options the signal ends what is being opened; work that was begun has to end by itself */
+export async function createRangeKeeper(options: RangeOptions): Promise<RangeKeeper> {
+  const folder = await makeTempFolder(resolve(tmpdir()));
+  const emptyHome = join(folder, "home");
+  await mkdir(emptyHome);
+  const held = new HeldRanges(options);
+  let git: Git | undefined;
+  let last: RangeNow | undefined;
+  let isClosed = false;
+  const lookUp = async (git: Git): Promise<RangeNow> => {
+    if (!last || !(await isStill(git, last, options.head))) last = await lookUpRange(git, options);
+    return last;
+  };
+  return {
+    async use(work) {
+      git ??= { gitPath: await gitPath(), emptyHome };
+      const now = await lookUp(git);
+      if (isClosed) throw new AppError("aborted", "the server is ending");
+      const mine = held.take(now);
+      const dirty = isDirty(git, now.source, folder);
+      try {
+        return await work({ ...(await mine.opened), dirty });
+      } finally {
+        // It writes to the folder that goes away with the last of them.
+        await dirty;
+        held.release(mine);
+      }
+    },
+    async [Symbol.asyncDispose]() {
+      isClosed = true;
+      await held.end();
+      await removeFolder(folder);
+    },
+  };
+}
+
+async function gitPath(): Promise<string> {
+  return (await requireGit({ searchPath: programPath() })).path;
+}
+
+/** Looks in a folder of its own, as several may look at once. */
+async function isDirty(git: Git, source: LocalRepository, folder: string): Promise<boolean | null> {
+  try {
+    const own = await mkdtemp(join(folder, "status-"));
+    const isChanged = await hasUncommittedChanges(git, source, join(own, "status.git"));
+    await removeFolder(own);
+    return isChanged;
+  } catch {
+    // Somebody may be writing the index at this moment.
+    return null;
+  }
+}
+
+class HeldRanges {
+  readonly #options: RangeOptions;
+  readonly #ending = new Set<Promise<void>>();
+  #current: Held | undefined;
+
+  constructor(options: RangeOptions) {
+    this.#options = options;
+  }
+
+  /** The range of these revisions. Whoever takes it has to release it. */
+  take(now: RangeNow): Held {
+    const shas = `${now.baseSha}..${now.headSha}`;
+    if (this.#current?.shas !== shas) {
+      this.#retire();
+      this.#current = this.#hold(shas, now.base);
+    }
+    this.#current.users += 1;
+    return this.#current;
+  }
+
+  release(held: Held): void {
+    held.users -= 1;
+    if (held.isOld && held.users === 0) held.unused.resolve();
+  }
+
+  /** Resolves when nobody is at work on any and all their files are gone. */
+  async end(): Promise<void> {
+    this.#retire();
+    await Promise.all(this.#ending);
+  }
+
+  #hold(shas: string, base: string): Held {
+    const opened = openWhole({ ...this.#options, base });
+    const held: Held = { shas, opened, users: 0, unused: Promise.withResolvers(), isOld: false };
+    // What could not be opened may be asked for again.
+    opened.catch(() => {
+      if (this.#current === held) this.#current = undefined;
+    });
+    return held;
+  }
+
+  #retire(): void {
+    const old = this.#current;
+    this.#current = undefined;
+    if (!old) return;
+    old.isOld = true;
+    if (old.users === 0) old.unused.resolve();
+    const ending = close(old).finally(() => this.#ending.delete(ending));
+    this.#ending.add(ending);
+  }
+}
+
+async function close({ opened, unused }: Held): Promise<void> {
+  await unused.promise;
+  const open = await opened.catch(() => null);
+  await open?.range[Symbol.asyncDispose]();
+}
+
+async function openWhole(options: RangeOptions): Promise<OpenedRange> {
+  const range = await openRange(options);
+  try {
+    const { config, notices } = await loadLocalConfig(range.workspace);
+    return { range, config, notices, context: await toolContext(range, config) };
+  } catch (error) {
+    await range[Symbol.asyncDispose]();
+    throw error;
+  }
+}

@@ -1,0 +1,87 @@
+import type { CallToolResult, StandardSchemaWithJSON, ToolAnnotations } from "@modelcontextprotocol/server";
+import { z } from "zod";
+import { byteLength } from "../text/cut.ts";
+import { escapeInvisible } from "../text/escape-invisible.ts";
+import type { ToolRun } from "./run-tool.ts";
+import { type AnyTool, MAX_RENDERED_BYTES } from "./tool.ts";
+
+/** A tool as an MCP server declares it. */
+export interface McpTool {
+  title: string;
+  description: string;
+  inputSchema: StandardSchemaWithJSON;
+  annotations: ToolAnnotations;
+}
+
+/**
+ * Structured content beyond this size is left out, and the text alone answers: it is cut at whole entries and names the call
+ * that goes on, whereas the output may list every file of a repository.
+ */
+export const MAX_STRUCTURED_BYTES = 2 * MAX_RENDERED_BYTES;
+
+/** A tool that reads, or changes, this repository alone. */
+export function toMcpTool(tool: AnyTool): McpTool {
+  return {
+    title: tool.title,
+    description: tool.description,
+    inputSchema: toMcpArguments(tool.input),
+    annotations: { title: tool.title, readOnlyHint: tool.kind === "read", openWorldHint: false },
+  };
+}
+
+/**
+ * The schema of a zod object without the bounds that zod states for every whole number. Arguments come through as they were sent: the
+ * tool's own check answers as it answers a model.
+ */
+export function toMcpArguments(input: z.ZodType): StandardSchemaWithJSON {
+  const { $schema: _, ...declared } = z.toJSONSchema(input, { io: "input" });
+  const withoutBounds = (_name: string, value: unknown) =>
+    typeof value === "number" && Math.abs(value) === Number.MAX_SAFE_INTEGER ? undefined : value;
+  const schema: Record<string, unknown> = JSON.parse(JSON.stringify(declared, withoutBounds));
+  return {
+    "~standard": {
+      version: 1,
+      vendor: "hunkwise",
+      validate: (value) => ({ value }),
+      jsonSchema: { input: () => schema, output: () => schema },
+    },
+  };
+}
+
+/**
+ * A call's answer with the text that a model reads, and the same as data where it is small enough.
+ *
+ * @param note a sentence that the answer carries beside its own
+ */
+export function toMcpResult({ result, text }: ToolRun, note?: string): CallToolResult {
+  const notes = [result.metadata.note, note].filter((one) => one !== undefined);
+  const metadata = notes.length === 0 ? result.metadata : { ...result.metadata, note: notes.join(" ") };
+  const structured = toStructured({ ...result, metadata });
+  return {
+    content: [{ type: "text", text: note === undefined ? text : `${text}\n(${note})` }],
+    ...(structured === undefined ? {} : { structuredContent: structured }),
+    ...(result.status === "success" ? {} : { isError: true }),
+  };
+}
+
+/** An error that no tool answered with. */
+export function toMcpError(error: string): CallToolResult {
+  return { content: [{ type: "text", text: `error: ${escapeInvisible(error)}` }], isError: true };
+}
+
+/**
+ * A value as structured content; undefined when it is too large. Many clients show a model this and not the text, so that what
+ * hides in it is spelled out here, too.
+ */
+function toStructured(value: object): Record<string, unknown> | undefined {
+  const shown = withoutHidden(value) as Record<string, unknown>;
+  return byteLength(JSON.stringify(shown)) > MAX_STRUCTURED_BYTES ? undefined : shown;
+}
+
+/** A value of JSON with every invisible character of its texts spelled out. */
+export function withoutHidden(value: unknown): unknown {
+  if (typeof value === "string") return escapeInvisible(value);
+  if (Array.isArray(value)) return value.map(withoutHidden);
+  if (typeof value !== "object" || value === null) return value;
+  return Object.fromEntries(Object.entries(value).map(([name, one]) => [name, withoutHidden(one)]));
+}

@@ -1,0 +1,136 @@
+import { existsSync, readdirSync } from "node:fs";
+import { dirname } from "node:path";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { createRangeKeeper, type OpenedRange, type RangeKeeper } from "../../src/cli/range-keeper.ts";
+import { GitRepo, TempFolder } from "../support/git-repo.ts";
+
+let folder: TempFolder;
+let repo: GitRepo;
+let keeper: RangeKeeper;
+
+beforeAll(() => {
+  folder = new TempFolder("keeper");
+  // Where ranges are opened, so that what is left of them is seen.
+  process.env.TMPDIR = folder.path;
+});
+afterAll(() => folder.dispose());
+
+beforeEach(async () => {
+  repo = GitRepo.create();
+  repo.commit("Start", { "a.ts": "export const a = 1;\n" });
+  repo.branch("topic");
+  repo.commit("Change", { "a.ts": "export const a = 2;\n" });
+  keeper = await open("main");
+});
+afterEach(async () => {
+  await keeper[Symbol.asyncDispose]();
+  repo.dispose();
+});
+
+const open = (base: string | undefined) =>
+  createRangeKeeper({ repo: repo.dir, base, head: "HEAD", signal: new AbortController().signal });
+const opened = (): Promise<OpenedRange> => keeper.use(async (current) => current);
+const messages = async ({ range }: OpenedRange) =>
+  (await range.workspace.commits(10)).map(({ message }) => message.split("\n")[0]);
+const folderOf = ({ range }: OpenedRange) => dirname(range.place.gitDir);
+const leftovers = () => readdirSync(folder.path).filter((name) => name.startsWith("hunkwise-range-"));
+
+describe("a kept range", () => {
+  it("stays open as long as its revisions stay", async () => {
+    const first = await opened();
+    const second = await opened();
+    expect(second.range).toBe(first.range);
+    expect(second.context).toBe(first.context);
+  });
+
+  it("is opened once for calls that come at the same time", async () => {
+    const [first, second] = await Promise.all([opened(), opened()]);
+    expect(second.range).toBe(first.range);
+  });
+
+  it("is opened anew after a commit, and the one before goes away", async () => {
+    const before = await opened();
+    repo.commit("More", { "b.ts": "export const b = 1;\n" });
+    const after = await opened();
+    expect(await messages(after)).toEqual(["More", "Change"]);
+    await keeper[Symbol.asyncDispose]();
+    expect([before, after].map((one) => existsSync(folderOf(one)))).toEqual([false, false]);
+  });
+
+  it("stays for whoever is at work on it, also after a commit", async () => {
+    let seen: unknown;
+    await keeper.use(async (before) => {
+      repo.commit("More", { "b.ts": "export const b = 1;\n" });
+      const after = await opened();
+      expect(folderOf(after)).not.toBe(folderOf(before));
+      seen = await before.range.workspace.search(
+        {
+          ...{ pattern: "a = 2", contextLines: 0, maxResults: 5, mode: "files_with_matches" },
+          ...{ fixedString: true, ignoreCase: false, wholeWord: false, invertMatch: false },
+        },
+        new AbortController().signal,
+      );
+    });
+    expect(seen).toMatchObject({ paths: ["a.ts"] });
+  });
+
+  it("follows the base, too, and takes its configuration from there", async () => {
+    expect((await opened()).context.isPrivate("secrets/key")).toBe(false);
+    repo.git("checkout", "--quiet", "main");
+    repo.commit("Hide", { ".github/hunkwise.yml": "paths:\n  private: [secrets/]\n" });
+    repo.git("checkout", "--quiet", "topic");
+    expect((await opened()).context.isPrivate("secrets/key")).toBe(true);
+  });
+
+  it("guesses the base as a review does, and says so where there is none", async () => {
+    await using guessing = await open(undefined);
+    await guessing.use(async ({ range }) => expect(range.names.base).toBe("main"));
+    repo.git("branch", "--move", "main", "trunk");
+    await expect(guessing.use(async () => {})).rejects.toMatchObject({ code: "usage" });
+  });
+
+  it("can be opened later where it could not be before", async () => {
+    await using late = await open("release");
+    await expect(late.use(async () => {})).rejects.toMatchObject({ code: "revision_unknown" });
+    repo.git("branch", "release", "main");
+    await late.use(async ({ range }) => expect(range.names.base).toBe("release"));
+  });
+
+  it("is as dirty as the work tree is at each call", async () => {
+    const dirty = () => keeper.use(async (current) => current.dirty);
+    expect(await dirty()).toBe(false);
+    repo.write({ "a.ts": "export const a = 3;\n" });
+    expect(await dirty()).toBe(true);
+    repo.commit("Three", { "a.ts": "export const a = 3;\n" });
+    expect(await dirty()).toBe(false);
+  });
+
+  it("leaves no file when it ends, not even of work that failed", async () => {
+    await opened();
+    await expect(
+      keeper.use(async () => {
+        throw new Error("broken");
+      }),
+    ).rejects.toThrow("broken");
+    expect(leftovers()).toHaveLength(2);
+    await keeper[Symbol.asyncDispose]();
+    expect(leftovers()).toEqual([]);
+  });
+
+  it("waits at its end for those at work, and lets nobody in any more", async () => {
+    const work = Promise.withResolvers<void>();
+    const begun = Promise.withResolvers<OpenedRange>();
+    const working = keeper.use(async (current) => {
+      begun.resolve(current);
+      await work.promise;
+      return existsSync(folderOf(current));
+    });
+    await begun.promise;
+    const ended = keeper[Symbol.asyncDispose]();
+    await expect(keeper.use(async () => {})).rejects.toMatchObject({ code: "aborted" });
+    work.resolve();
+    expect(await working).toBe(true);
+    await ended;
+    expect(leftovers()).toEqual([]);
+  });
+});
