@@ -9,19 +9,32 @@ const small = {
   after: "def total(prices):\n    return sum(prices)\n",
 };
 
+export const baseFiles = { "cart.py": small.before };
+
 /** A repository whose branch `topic` changes one file as people do, and brings others along. */
 export function bombOfFiles(files: Iterable<readonly [string, Content]>): GitRepo {
   const repo = GitRepo.create({ bare: true });
-  repo.importCommits([
-    { branch: "main", files: [["cart.py", small.before]] },
-    { branch: "topic", parents: ["main"], files: [["cart.py", small.after], ...files] },
-  ]);
+  repo.importCommits([{ branch: "main", files: Object.entries(baseFiles) }]);
+  addBombOfFiles(repo, files);
   return repo;
+}
+
+/** Makes the branch `topic` in a bare repository whose `main` holds `baseFiles`. */
+export function addBombOfFiles(repo: GitRepo, files: Iterable<readonly [string, Content]>): void {
+  repo.importCommits([{ branch: "topic", parents: ["main"], files: [["cart.py", small.after], ...files] }]);
 }
 
 /** The same with a folder `bomb` that is made of few trees: `levels` of them, each of which holds the one below `width` times. */
 export function bombOfTrees(levels: number, width: number): GitRepo {
-  const repo = bombOfFiles([["seed", "1\n"]]);
+  const repo = GitRepo.create({ bare: true });
+  repo.importCommits([{ branch: "main", files: Object.entries(baseFiles) }]);
+  addBombOfTrees(repo, levels, width);
+  return repo;
+}
+
+/** Makes the branch `topic` in a bare repository whose `main` holds `baseFiles`. */
+export function addBombOfTrees(repo: GitRepo, levels: number, width: number): void {
+  addBombOfFiles(repo, [["seed", "1\n"]]);
   const blob = repo.git("rev-parse", "topic:seed");
   let inner = { mode: "100644", oid: blob };
   for (let level = 0; level < levels; level++) {
@@ -37,7 +50,6 @@ export function bombOfTrees(levels: number, width: number): GitRepo {
   const tree = writeObject(repo, "tree", Buffer.concat(top));
   const commit = repo.git("commit-tree", tree, "-p", "main", "-m", "Unfold");
   repo.git("update-ref", "refs/heads/topic", commit);
-  return repo;
 }
 
 const entry = (mode: string, name: string, oid: string) =>

@@ -108,6 +108,8 @@ export interface Pull {
   createdAt: Date;
   updatedAt: Date;
   closedAt: Date | null;
+  /** GitHub gives up on its diff: it is beyond what any program would list. */
+  hasEndlessDiff?: boolean;
 }
 
 /** Something somebody wrote. `via` is the App that wrote it, null for people. */

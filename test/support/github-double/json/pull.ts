@@ -110,7 +110,7 @@ export async function fullPullJson(state: GitHubState, pull: Pull) {
   const base = await mergeBaseOf(pull, headOf(pull));
   const head = headOf(pull);
   const [numbers, commits] = await Promise.all([
-    git(gitDir, "diff", "--numstat", "-M", base, head),
+    pull.hasEndlessDiff ? "" : git(gitDir, "diff", "--numstat", "-M", base, head),
     git(gitDir, "rev-list", "--count", `${base}..${head}`),
   ]);
   const rows = numbers.split("\n").filter(Boolean);
