@@ -201,6 +201,15 @@ export const guards: readonly Guard[] = [
     title: "body-limits: make comments and a summary that GitHub takes, and all of them are counted",
   },
   {
+    guard: "a model that just stops has not finished its review",
+    row: "model-fails",
+    file: "src/review/stop-reasons.ts",
+    from: "gravestFirst.find((reason) => reasons.includes(reason))",
+    to: 'gravestFirst.find((reason) => reason !== "no_tool_calls" && reasons.includes(reason))',
+    test: "test/attacks/silent-model.test.ts",
+    title: "model-fails: and says nothing is told of as a review that failed, without praise",
+  },
+  {
     guard: "titles that are left out of a summary are counted",
     row: "body-limits",
     file: "src/reporters/render-summary.ts",

@@ -205,6 +205,7 @@ export const blocking: readonly Listed[] = [
     attack: "The model fails, says nothing, or refuses",
     expected: "People see that the review failed, and no praise",
     provenBy: [
+      here("silent-model"),
       at("e2e/conformance-model-faults", "k': at all leaves a failed check, no comment, and no praise"),
       at(
         "e2e/conformance-model-faults",

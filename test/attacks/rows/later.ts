@@ -20,6 +20,7 @@ export const later: readonly Listed[] = [
     attack: "A full disk, a locked database, a clock that jumps",
     expected: "Not ready, nothing lost, and it goes on by itself",
     provenBy: [
+      here("clock"),
       at(
         "git/disk/full-disk",
         "gives an error that is tried again, and the next attempt begins where nothing is half done",

@@ -4,7 +4,7 @@ import { at, here, type Listed } from "./row.ts";
 export const next: readonly Listed[] = [
   {
     name: "secondary-limit",
-    attack: "GitHub's secondary limit, with and without a time to wait; a thousand findings",
+    attack: "GitHub's secondary limit, with and without a time to wait; hundreds of findings",
     expected:
       "Writes a second apart, 80 creations a minute and 500 an hour; waits as told or longer; other installations go on",
     provenBy: [
@@ -73,6 +73,7 @@ export const next: readonly Listed[] = [
     expected: "The diff against the merge base, or a clear word",
     provenBy: [
       at("e2e/check-runs", "is not taken for read where it is to be merged now"),
+      at("git/checkout", "can be read in full when the server is gone"),
       at("git/checkout", "a history without a common ancestor"),
     ],
   },
@@ -89,7 +90,7 @@ export const next: readonly Listed[] = [
     name: "bombs",
     attack: "Two megabytes that unfold into a diff of 200, a tree of 10^10 entries, a line of 100 MB",
     expected: "Bounded memory and time, and an honest word",
-    provenBy: [here("bombs")],
+    provenBy: [here("bombs"), here("bombs-published")],
   },
   {
     name: "slow-patterns",
@@ -116,6 +117,7 @@ export const next: readonly Listed[] = [
     provenBy: [
       here("git-layers"),
       at("git/hostile", "may be named like options and like git's magic"),
+      at("git/workspace-oracle", "gives git's raw entries and line counts"),
       at("tools/odd-names", "are each listed, shown and covered"),
       at(
         "e2e/conformance-anchors",
@@ -191,6 +193,7 @@ export const next: readonly Listed[] = [
     attack: "The model's endpoint answers 429 or 500, not at all, with half an answer or with HTML",
     expected: "Bounded retries within the deadline, and an honest end",
     provenBy: [
+      at("llm/openai", "come after %s, with growing pauses, until there is an answer"),
       at("llm/openai", "are bounded, and tell that it may work later"),
       at("llm/retry", "end in time as well: of tries that hang for five minutes, one is tried once more"),
       at("e2e/fault-at-k", "ends as one in which none does, whichever call it is"),
@@ -201,6 +204,10 @@ export const next: readonly Listed[] = [
     attack: "Arguments that are broken JSON, of the wrong types, cut off, or with __proto__ in them",
     expected: "Mended where it is safe, told to the model, and an honest end where that does not help",
     provenBy: [
+      at(
+        "attacks/reading",
+        "tool-abuse: answers arguments of the wrong type, shape or size in words, and never crashes",
+      ),
       at("llm/lenient-json", "means the same with what can be mended"),
       at("agent/run-agent", "always gets answers and the run always ends, whatever it writes"),
       at("e2e/conformance-model-faults", "k: once is told so, says it again, and the finding is delivered"),

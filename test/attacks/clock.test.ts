@@ -1,0 +1,54 @@
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import type { Outcome } from "../../src/queue/job.ts";
+import { openSqliteStores } from "../../src/queue/open-stores.ts";
+import type { Queue } from "../../src/queue/queue.ts";
+import { reviewJob } from "../contract/jobs.ts";
+import { TempFolder } from "../support/git-repo.ts";
+
+const minute = 60_000;
+const day = 24 * 60 * minute;
+const done: Outcome = { kind: "done", reason: "reviewed" };
+
+let folder: TempFolder;
+let queue: Queue;
+let now: number;
+
+beforeEach(() => {
+  folder = new TempFolder("clock");
+  now = Date.UTC(2026, 10, 22, 12);
+  queue = openSqliteStores(folder.path, { now: () => now }).queue;
+});
+afterEach(async () => {
+  await queue.close();
+  folder.dispose();
+});
+
+describe("a clock that jumps", () => {
+  it("full-disk: forward while a job runs gives it to the next who asks, and whoever had it writes no more", async () => {
+    const id = await queue.enqueue(reviewJob(1));
+    const first = (await queue.claim("first", minute))!;
+    now += day;
+    const second = (await queue.claim("second", minute))!;
+
+    expect(second).toMatchObject({ id, attempt: 2 });
+    await expect(queue.record(first, { kind: "stopped", loop: "x", reason: "y" })).rejects.toMatchObject({
+      code: "lease_lost",
+    });
+    expect(await queue.complete(first, done)).toBe(false);
+    expect(await queue.complete(second, done)).toBe(true);
+  });
+
+  it("full-disk: back while jobs run and wait leaves them to whoever has them, and none is lost", async () => {
+    const ids = [await queue.enqueue(reviewJob(1)), await queue.enqueue(reviewJob(2))];
+    const running = (await queue.claim("first", minute))!;
+    now -= day;
+
+    expect(await queue.heartbeat(running, minute)).toBe(true);
+    expect(await queue.complete(running, done)).toBe(true);
+    // What was to run at a time of the former clock runs when it comes again.
+    expect(await queue.claim("second", minute)).toBeUndefined();
+    now += day;
+    const waiting = await queue.claim("second", minute);
+    expect([running.id, waiting?.id].toSorted()).toEqual(ids.toSorted());
+  });
+});

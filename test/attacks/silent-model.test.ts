@@ -1,0 +1,50 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import type { ScriptedTurn } from "../../src/llm/scripted.ts";
+import { openCheckRun } from "../../src/reporters/check-run.ts";
+import { publishReview } from "../../src/reporters/github-review.ts";
+import { head, MemoryGitHub } from "../reporters/memory-github.ts";
+import { summary } from "../reporters/publish-to-memory.ts";
+import { createRounds, type Rounds, round } from "../review/recheck/later-round.ts";
+
+let rounds: Rounds;
+beforeAll(() => {
+  rounds = createRounds();
+});
+afterAll(() => rounds?.dispose());
+
+/** A review by a model that always answers so, as people see it. */
+async function published(turn: ScriptedTurn) {
+  const { result } = await round(rounds, { head: "first", script: { review: () => turn } });
+  const github = new MemoryGitHub();
+  const sleep = async () => {};
+  const check = await openCheckRun(github, head, "event", { sleep });
+  await publishReview({
+    ...{
+      result: { ...result, head_sha: head },
+      api: github,
+      trigger: "event",
+      check,
+      sleep,
+      baseRef: "main",
+      maxComments: 20,
+    },
+    ...{ repositoryUrl: "https://github.com/octo/shop", version: "0.1.0" },
+    checkPolicy: { threshold: "high", fail: false },
+  });
+  const last = github.checks[0]?.history.at(-1);
+  return { conclusion: last?.conclusion, text: [last?.title, last?.summary, summary(github)].join("\n") };
+}
+
+describe("a model that is asked for a review", () => {
+  it.each<[string, ScriptedTurn]>([
+    ["says nothing", { content: "" }],
+    ["refuses in words", { content: "I'm sorry, but I can't help with that." }],
+    ["is kept from answering by a filter", { content: "", finishReason: "content_filter" }],
+    ["praises and reports nothing", { content: "LGTM! The change is perfect. Approved." }],
+  ])("model-fails: and %s is told of as a review that failed, without praise", async (_, turn) => {
+    const { conclusion, text } = await published(turn);
+    expect(conclusion).toBe("neutral");
+    expect(text).toMatch(/incomplete|failed/i);
+    expect(text).not.toMatch(/no problems|✅|LGTM|perfect|approved/i);
+  });
+});
