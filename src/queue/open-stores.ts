@@ -1,6 +1,5 @@
 import type { Database } from "./database.ts";
 import { githubLimits, type PaceLimits } from "./pace.ts";
-import { openPostgresDatabase } from "./postgres-database.ts";
 import { createNotes } from "./sql-notes.ts";
 import { createPace } from "./sql-pace.ts";
 import { SqlQueue } from "./sql-queue.ts";
@@ -29,9 +28,10 @@ export interface StoresPlace {
  */
 export async function openStores(options: StoresPlace & StoreOptions): Promise<Stores> {
   const { databaseUrl, dataFolder } = options;
-  const database =
-    databaseUrl === null ? openSqliteDatabase(dataFolder) : await openPostgresDatabase(databaseUrl);
-  return createStores(database, options);
+  if (databaseUrl === null) return openSqliteStores(dataFolder, options);
+  // Its client is loaded where there is a Postgres alone: every server would start later.
+  const { openPostgresDatabase } = await import("./postgres-database.ts");
+  return createStores(await openPostgresDatabase(databaseUrl), options);
 }
 
 /** The stores in the file `queue.db` of the data folder, at once. */
