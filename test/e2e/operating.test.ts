@@ -4,6 +4,7 @@ import { readFileSync } from "node:fs";
 import { connect } from "node:net";
 import { join, resolve } from "node:path";
 import { DatabaseSync } from "node:sqlite";
+import { setTimeout as sleep } from "node:timers/promises";
 import { promisify } from "node:util";
 import { describe, expect, it } from "vitest";
 import type { AppUnderTest } from "../support/app-under-test.ts";
@@ -96,7 +97,7 @@ describe("a server under an operator", patient, () => {
       seen.end();
       const refused = app.send("opened");
       const ready = async () => (await ask(app.server, "/readyz")).json() as Promise<{ reason?: string }>;
-      while ((await ready()).reason !== "locked");
+      while ((await ready()).reason !== "locked") await sleep(50);
       expect(await refused).toBe(503);
       unlock();
       await app.concluded();
