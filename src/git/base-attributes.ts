@@ -1,7 +1,7 @@
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { attributeValue, type LinguistAttributes } from "../diff/linguist.ts";
-import type { CheckoutPlace } from "./checkout-place.ts";
+import type { ObjectPlace } from "./checkout-place.ts";
 import { splitNul } from "./decode.ts";
 import { nameBytes } from "./names.ts";
 import { runGit } from "./run-git.ts";
@@ -34,7 +34,7 @@ const isTooDeep = (path: string) => segmentsOf(path).length > MAX_ATTRIBUTES_DEP
  * `.gitattributes` files alone. A symbolic link of that name is read as its target's path, which holds no rule.
  */
 export async function baseAttributes(
-  place: CheckoutPlace,
+  place: ObjectPlace,
   paths: readonly string[],
   timeoutMs = TIME_LIMIT_MS,
 ): Promise<Map<string, LinguistAttributes>> {
@@ -62,7 +62,7 @@ export async function baseAttributes(
 
 /** The base's `.gitattributes` files in all folders above the paths, as records for `update-index --index-info`. */
 async function attributeFiles(
-  place: CheckoutPlace,
+  place: ObjectPlace,
   paths: readonly string[],
   timeoutMs: number,
 ): Promise<Buffer[]> {
@@ -107,7 +107,7 @@ function foldersAbove(paths: readonly string[]): Set<string> {
 }
 
 interface IndexCommand {
-  git: CheckoutPlace;
+  git: ObjectPlace;
   gitDir: string;
   indexFile: string;
   timeoutMs: number;

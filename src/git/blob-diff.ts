@@ -1,5 +1,5 @@
 import { AppError } from "../errors.ts";
-import type { CheckoutPlace } from "./checkout-place.ts";
+import type { ObjectPlace } from "./checkout-place.ts";
 import { isObjectName } from "./git-environment.ts";
 import { runGit } from "./run-git.ts";
 
@@ -39,7 +39,7 @@ export function submoduleHunk({ from, to }: Sides): Buffer {
 
 /** The hunks between two blobs, without a header. Empty when the blobs are equal or binary. Rejects with `too_large`. */
 export async function blobHunks(
-  place: CheckoutPlace,
+  place: ObjectPlace,
   { from, to }: Both,
   contextLines: number,
 ): Promise<Buffer> {

@@ -1,6 +1,6 @@
 import { AppError } from "../errors.ts";
 import { diffOptions, renameOptions } from "./blob-diff.ts";
-import type { CheckoutPlace } from "./checkout-place.ts";
+import type { ObjectPlace } from "./checkout-place.ts";
 import { streamGit } from "./run-git.ts";
 
 export interface ChangeSink {
@@ -20,7 +20,7 @@ const MAX_LISTING_BYTES = 32 * 1024 * 1024;
  * lines git has to read every changed file; a second process would read them all again.
  */
 export async function streamChange(
-  place: CheckoutPlace,
+  place: ObjectPlace,
   sink: ChangeSink,
   signal?: AbortSignal | undefined,
 ): Promise<void> {

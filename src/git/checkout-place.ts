@@ -14,3 +14,6 @@ export const CheckoutPlace = z.strictObject({
   shas: z.strictObject({ head: z.string(), base: z.string(), mergeBase: z.string() }),
 });
 export type CheckoutPlace = z.infer<typeof CheckoutPlace>;
+
+/** What reading git's objects needs. Where nothing is checked out, `root` may name a folder under which people know the files. */
+export type ObjectPlace = Omit<CheckoutPlace, "root"> & { root?: string | undefined };

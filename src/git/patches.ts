@@ -2,7 +2,7 @@ import { Lru } from "../diff/lru.ts";
 import { AppError } from "../errors.ts";
 import { blobHunks, type Sides, submoduleHunk, wholeFileHunk } from "./blob-diff.ts";
 import { PATCH_CONTEXT, streamChange } from "./change-stream.ts";
-import type { CheckoutPlace } from "./checkout-place.ts";
+import type { ObjectPlace } from "./checkout-place.ts";
 import { decodeText } from "./decode.ts";
 import { parseChanges } from "./parse-changes.ts";
 import { decodeHeader } from "./patch-header.ts";
@@ -16,7 +16,7 @@ const KEPT_BYTES = 32 * 1024 * 1024;
 
 /** The change's patches. One git process prints all of them; other widths of context come file by file. */
 export class Patches {
-  readonly #place: CheckoutPlace;
+  readonly #place: ObjectPlace;
   readonly #limits: PatchLimits;
   readonly #readBlob: (oid: string) => Promise<Buffer>;
   readonly #bodies: Lru<Buffer>;
@@ -26,7 +26,7 @@ export class Patches {
 
   /** @param readBlob gives a whole blob, more quickly than a git of its own would */
   constructor(
-    place: CheckoutPlace,
+    place: ObjectPlace,
     readBlob: (oid: string) => Promise<Buffer>,
     limits: Partial<PatchLimits> = {},
   ) {

@@ -1,4 +1,3 @@
-import { BINARY_PROBE_BYTES } from "./decode.ts";
 import { decodeName } from "./names.ts";
 import type { LineMatch } from "./workspace.ts";
 
@@ -8,7 +7,7 @@ export const MAX_LINE_CHARS = 2000;
 /** Text in ripgrep's JSON: bytes in base64 where it is not UTF-8. */
 type Arbitrary = { text: string } | { bytes: string };
 
-interface LineEvent {
+export interface LineEvent {
   type: "match" | "context";
   data: { path: Arbitrary; lines: Arbitrary; line_number: number | null };
 }
@@ -16,7 +15,7 @@ interface LineEvent {
 export type RipgrepEvent =
   | { type: "begin"; data: { path: Arbitrary } }
   | LineEvent
-  | { type: "end"; data: { path: Arbitrary; binary_offset: number | null } }
+  | { type: "end" }
   | { type: "summary" };
 
 /** A line as it is decoded everywhere: UTF-8 or Latin-1. */
@@ -79,8 +78,7 @@ export interface CollectorOptions {
 
 /** Turns ripgrep's events into matches and says when it has enough. */
 export class MatchCollector {
-  /** Matches of files that were read to their end. */
-  readonly matches: LineMatch[] = [];
+  readonly #matches: LineMatch[] = [];
   readonly #options: CollectorOptions;
   #file: FileMatches | undefined;
 
@@ -91,37 +89,39 @@ export class MatchCollector {
   take(event: RipgrepEvent): "stop" | undefined {
     switch (event.type) {
       case "begin":
-        this.#begin(pathOf(event.data.path));
+        this.begin(pathOf(event.data.path));
         return undefined;
       case "match":
       case "context":
         this.#file?.add(event, !this.#isFull());
         return this.#isFull() && this.#file?.isCompleteAt(event.data.line_number ?? 0) ? "stop" : undefined;
       case "end":
-        this.#end(event.data.binary_offset);
-        return this.#isFull() ? "stop" : undefined;
+        return this.end();
       case "summary":
         return undefined;
     }
   }
 
-  /** Matches of the file in which the stream was stopped; whether it is binary, nobody has said yet. */
-  get unfinished(): readonly LineMatch[] {
-    return this.#file?.matches ?? [];
+  /** All that were found, those of a file in which the stream was stopped too. */
+  get matches(): LineMatch[] {
+    this.end();
+    return this.#matches;
   }
 
-  #begin(path: string): void {
+  /** The lines that follow are of this file. */
+  begin(path: string): void {
     this.#file = this.#options.wants(path) ? new FileMatches(path, this.#options.contextLines) : undefined;
   }
 
-  #end(binaryOffset: number | null): void {
-    const isText = binaryOffset === null || binaryOffset >= BINARY_PROBE_BYTES;
-    if (this.#file && isText) for (const match of this.#file.matches) this.matches.push(match);
+  /** No more lines follow of the file that was begun. */
+  end(): "stop" | undefined {
+    for (const match of this.#file?.matches ?? []) this.#matches.push(match);
     this.#file = undefined;
+    return this.#isFull() ? "stop" : undefined;
   }
 
   #isFull(): boolean {
-    return this.matches.length + (this.#file?.matches.length ?? 0) >= this.#options.maxResults;
+    return this.#matches.length + (this.#file?.matches.length ?? 0) >= this.#options.maxResults;
   }
 }
 

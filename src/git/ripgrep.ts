@@ -11,6 +11,8 @@ import { ownerVariable } from "./orphans.ts";
 import { ripgrepArguments } from "./ripgrep-arguments.ts";
 import { keyOf, MatchCollector, type RipgrepEvent } from "./ripgrep-json.ts";
 import { runProcess } from "./run-process.ts";
+import { folderOf, searchTarget } from "./search/search-target.ts";
+import { selectFiles } from "./search/select-files.ts";
 import type { SearchHits, SearchQuery, TreeEntry } from "./workspace.ts";
 
 /** What is searched: the checkout, and the tree that says which of its files count. */
@@ -32,9 +34,18 @@ export async function searchTree(
   const args = ripgrepArguments(query, target.start);
   if (target.flat) args.splice(args.indexOf("--"), 0, "--max-depth=1");
   const { wants: allows = () => true } = query;
-  const wants = (path: string) => target.covers(path) && isRegular(place.tree, path) && allows(path);
+  const isMeant = (path: string) => target.covers(path) && isRegular(place.tree, path) && allows(path);
+  const isOfType = await typeFilter(place.tree, query);
+  const wants = (path: string) => isMeant(path) && isOfType(path) && !isBinary(place.root, path);
   if (query.mode === "content") return await searchLines(place, query, args, wants, signal);
   return await searchFiles(place, query, args, wants, signal);
+}
+
+/** ripgrep forgets the type of a file whose name a glob matches. */
+async function typeFilter(tree: ReadonlyMap<string, TreeEntry>, { filePattern, fileType }: SearchQuery) {
+  if (filePattern === undefined || fileType === undefined) return () => true;
+  const ofType = new Set(await selectFiles([...tree.keys()], "", { fileType }));
+  return (path: string) => ofType.has(path);
 }
 
 /** Of what lies below a folder ripgrep follows no link, but it would follow one that it is sent to. */
@@ -55,27 +66,16 @@ interface Target {
   flat: boolean;
 }
 
-const folderOf = (key: string) => key.slice(0, Math.max(key.lastIndexOf("/"), 0));
-
 /**
  * Where ripgrep is sent, and which of the files there are meant. A file named outright would escape the glob and the type,
  * so its folder is searched instead.
  */
 function targetOf(tree: ReadonlyMap<string, TreeEntry>, query: SearchQuery): Target {
-  const key = (query.path ?? "").replace(/^(?:\.\/)+/, "").replace(/\/+$/, "");
-  if (key === "" || key === ".") return { start: undefined, covers: () => true, flat: false };
-  if (tree.has(key)) {
-    const isFiltered = query.filePattern !== undefined || query.fileType !== undefined;
-    const start = reachable(isFiltered ? folderOf(key) : key);
-    const flat = start !== key && start === folderOf(key);
-    return { ...sentTo(start), covers: (one) => one === key, flat };
-  }
-  const prefix = `${key}/`;
-  for (const one of tree.keys()) {
-    if (!one.startsWith(prefix)) continue;
-    return { ...sentTo(reachable(key)), covers: (other) => other.startsWith(prefix), flat: false };
-  }
-  throw new AppError("usage", `There is no file or folder '${key}' at head`);
+  const { key, isFile, covers } = searchTarget(tree, query);
+  const isFiltered = query.filePattern !== undefined || query.fileType !== undefined;
+  const start = reachable(isFile && isFiltered ? folderOf(key) : key);
+  const flat = isFile && start !== key && start === folderOf(key);
+  return { start: start === "" ? undefined : nameBytes(start).toString("utf8"), covers, flat };
 }
 
 /** The file or folder itself, or else the nearest folder around it, that has a name in UTF-8: arguments have no other. */
@@ -84,8 +84,6 @@ function reachable(key: string): string {
   while (!isUtf8(nameBytes(near))) near = folderOf(near);
   return near;
 }
-
-const sentTo = (key: string) => ({ start: key === "" ? undefined : nameBytes(key).toString("utf8") });
 
 function isRegular(tree: ReadonlyMap<string, TreeEntry>, path: string): boolean {
   return tree.get(path)?.mode.startsWith("100") ?? false;
@@ -100,12 +98,8 @@ async function searchLines(
 ): Promise<SearchHits> {
   const collector = new MatchCollector({ ...query, wants });
   const lines = new LineSplitter((line) => collector.take(JSON.parse(line.toString("utf8")) as RipgrepEvent));
-  const ran = await ripgrep(place, args, signal, (chunk) => lines.push(chunk));
-  const matches = collector.matches;
-  const [first] = collector.unfinished;
-  if (first && !isBinary(place.root, first.path))
-    for (const match of collector.unfinished) matches.push(match);
-  return { mode: "content", matches, ...ran };
+  const ran = await runRipgrep({ cwd: place.root, args, signal }, (chunk) => lines.push(chunk));
+  return { mode: "content", matches: collector.matches, ...ran };
 }
 
 /** What cannot be read is no text either. */
@@ -127,7 +121,7 @@ async function searchFiles(
 ): Promise<SearchHits> {
   const found: { path: string; count: number }[] = [];
   let rest = Buffer.alloc(0);
-  const ran = await ripgrep(place, args, signal, (chunk) => {
+  const ran = await runRipgrep({ cwd: place.root, args, signal }, (chunk) => {
     rest = Buffer.concat([rest, chunk]);
     for (let nul = rest.indexOf(0); nul >= 0; nul = rest.indexOf(0)) {
       const end = query.mode === "count" ? rest.indexOf(10, nul) : nul;
@@ -143,11 +137,17 @@ async function searchFiles(
   return { mode: "files_with_matches", paths: found.map(({ path }) => path), ...ran };
 }
 
+interface RipgrepRun {
+  /** Where the paths of its arguments begin; nowhere for what comes by its standard input. */
+  cwd?: string;
+  args: readonly string[];
+  input?: AsyncIterable<Buffer>;
+  signal: AbortSignal;
+}
+
 /** Runs ripgrep; `limited` when it was stopped before its end. Exit code 1 means "nothing found". */
-async function ripgrep(
-  place: SearchPlace,
-  args: readonly string[],
-  signal: AbortSignal,
+export async function runRipgrep(
+  { cwd = "/", args, input, signal }: RipgrepRun,
   onStdout: (chunk: Buffer) => "stop" | undefined,
 ): Promise<Pick<SearchHits, "limited" | "program">> {
   if (args.some((argument) => argument.includes("\0"))) {
@@ -156,8 +156,9 @@ async function ripgrep(
   const end = await runProcess({
     program: rgPath,
     args,
-    cwd: place.root,
+    cwd,
     env: ownerVariable,
+    input,
     signal,
     timeoutMs: TIMEOUT_MS,
     onStdout,

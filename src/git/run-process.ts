@@ -1,4 +1,6 @@
 import { type ChildProcess, spawn } from "node:child_process";
+import type { Writable } from "node:stream";
+import { pipeline } from "node:stream/promises";
 import { AppError } from "../errors.ts";
 
 export interface ProcessRequest {
@@ -8,7 +10,8 @@ export interface ProcessRequest {
   cwd: string;
   /** The whole environment: nothing is inherited. */
   env: Readonly<Record<string, string>>;
-  input?: string | Buffer | undefined;
+  /** What it reads; pieces are taken as fast as it reads them, and what they are rejected with is this call's end. */
+  input?: string | Buffer | AsyncIterable<Buffer> | undefined;
   signal?: AbortSignal | undefined;
   /** The process is killed this many milliseconds after its start, whatever it is doing. */
   timeoutMs: number;
@@ -104,7 +107,7 @@ export function runProcess(request: ProcessRequest): Promise<ProcessEnd> {
     });
     // A program that ends before it read its input breaks the pipe; its exit code says why.
     child.stdin?.on("error", () => {});
-    if (request.input !== undefined) child.stdin?.end(request.input);
+    if (child.stdin && request.input !== undefined) feed(child.stdin, request.input).catch(kill);
 
     const settle = () => {
       clearTimeout(timer);
@@ -121,6 +124,24 @@ export function runProcess(request: ProcessRequest): Promise<ProcessEnd> {
       else resolve({ exitCode, stderr, stopped });
     });
   });
+}
+
+/** Rejects with what the input itself was rejected with; who breaks the pipe says why by its exit code. */
+async function feed(stdin: Writable, input: string | Buffer | AsyncIterable<Buffer>): Promise<void> {
+  if (typeof input === "string" || Buffer.isBuffer(input)) {
+    stdin.end(input);
+    return;
+  }
+  let fault: unknown;
+  const pieces = async function* () {
+    try {
+      yield* input;
+    } catch (error) {
+      fault = error;
+    }
+  };
+  await pipeline(pieces, stdin).catch(() => {});
+  if (fault !== undefined) throw fault;
 }
 
 function timeoutError(request: ProcessRequest): AppError {

@@ -102,7 +102,7 @@ export interface Shas {
 }
 
 export interface Workspace {
-  /** Absolute path of the checkout of the head. */
+  /** Absolute path under which files may be named too: of the head's checkout, or of the repository where there is none. */
   readonly root: string;
   readonly shas: Shas;
   /** The change as git sees it, in git's order. Computed once. */
@@ -111,7 +111,9 @@ export interface Workspace {
   tree(ref: Ref): Promise<ReadonlyMap<string, TreeEntry>>;
   /** The content of a blob by object id; rejects with `too_large` beyond the size limit. */
   readBlob(oid: string): Promise<FileText>;
-  /** How a regular file of the head begins: the text of at most so many bytes. Read from the checkout, so it costs little. */
+  /** The same as it is stored: a text cannot tell its bytes once some of its lines were not UTF-8. */
+  readBytes(oid: string): Promise<Buffer>;
+  /** How a regular file of the head begins: the text of at most so many bytes, of a file of any size. */
   headStart(path: string, maxBytes: number): Promise<string>;
   /**
    * What the `.gitattributes` files of the base say about paths; the head's say nothing here. A path that is too deep to be

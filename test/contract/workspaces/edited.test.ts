@@ -1,0 +1,67 @@
+import fc from "fast-check";
+import { expect, it } from "vitest";
+import { openLocalRange } from "../../../src/git/local-range.ts";
+import { openObjects } from "../../../src/git/object-workspace.ts";
+import { openOverlay } from "../../../src/git/overlay-workspace.ts";
+import type { Change, TreeEntry } from "../../../src/git/workspace.ts";
+import { type GitRepo, gitPath } from "../../support/git-repo.ts";
+import { buildRepository } from "../../support/hostile-repository.ts";
+import { repositorySpec } from "../../support/repo-arbitrary.ts";
+import { editToBe } from "./edit-to-be.ts";
+
+const long = process.env.HUNKWISE_LONG === "1";
+
+/** Modes, names and sides of a change as git tells them, one record each. */
+const raw = (change: Change) =>
+  `:${change.oldMode} ${change.newMode} ${change.oldOid} ${change.newOid} ${change.type === "type_changed" ? "T" : change.type.charAt(0).toUpperCase()} ${change.path}`;
+
+const isPlain = (entry: TreeEntry | undefined) => entry === undefined || entry.mode.startsWith("100");
+
+it("an overlay edited to be a commit differs from the merge base as git says, and its patches make that commit", {
+  timeout: long ? 1_800_000 : 60_000,
+}, async () => {
+  let compared = 0;
+  const claim = fc.asyncProperty(repositorySpec, async (spec) => {
+    using made = buildRepository(spec);
+    await using range = await openLocalRange({ repo: made.repo.dir, base: "main", head: "topic", gitPath });
+    const { shas } = range.place;
+    await using wanted = openObjects(range.place);
+    await using below = openObjects({ ...range.place, shas: { ...shas, head: shas.mergeBase } });
+    const [head, before] = [await wanted.tree("head"), await below.tree("head")];
+    const paths = [...head.keys(), ...before.keys()];
+    // Links and submodules are not written.
+    if (!paths.every((path) => isPlain(head.get(path)) && isPlain(before.get(path)))) return;
+    const overlay = openOverlay(below);
+    await editToBe(overlay, wanted);
+    expect([...(await overlay.tree("head")).values()]).toEqual([...head.values()]);
+
+    const changes = await overlay.changes();
+    const told = ["diff", "--raw", "-z", "--no-renames", "--no-abbrev", shas.mergeBase, shas.head];
+    const fields = made.repo.bytes(told).toString("utf8").split("\0").slice(0, -1);
+    const records = fields.flatMap((field, at) => (at % 2 === 0 ? [`${field} ${fields[at + 1]}`] : []));
+    expect(changes.map(raw)).toEqual(records);
+
+    // A patch as text holds no bytes but those of UTF-8.
+    const sides = changes
+      .flatMap(({ oldOid, newOid }) => [oldOid, newOid])
+      .filter((oid) => !/^0+$/.test(oid));
+    const files = await Promise.all(sides.map((oid) => overlay.readBlob(oid)));
+    if (!files.every(({ binary, encoding }) => !binary && encoding === "utf8")) return;
+    for (const contextLines of [3, 0]) {
+      const patches = await Promise.all(changes.map((change) => overlay.patch(change, contextLines)));
+      expect(treeWith(made.repo, shas.mergeBase, patches.join(""))).toBe(
+        made.repo.git("rev-parse", `${shas.head}^{tree}`),
+      );
+    }
+    compared += 1;
+  });
+  await fc.assert(claim, { numRuns: long ? 300 : 12, ...(long ? {} : { seed: 20_261_124 }) });
+  expect(compared).toBeGreaterThan(long ? 60 : 2);
+});
+
+/** The tree that git makes of a commit and a patch. */
+function treeWith(repo: GitRepo, commit: string, patch: string): string {
+  repo.git("read-tree", commit);
+  if (patch !== "") repo.bytes(["apply", "--cached", "--unidiff-zero", "--whitespace=nowarn"], patch);
+  return repo.git("write-tree");
+}

@@ -1,0 +1,35 @@
+import { openWorkspace } from "../../../src/git/git-workspace.ts";
+import { type LocalRange, openLocalRange } from "../../../src/git/local-range.ts";
+import { openObjects } from "../../../src/git/object-workspace.ts";
+import { openOverlay } from "../../../src/git/overlay-workspace.ts";
+import type { Workspace } from "../../../src/git/workspace.ts";
+import { type GitRepo, gitPath } from "../../support/git-repo.ts";
+import { editToBe } from "./edit-to-be.ts";
+
+/** The workspaces through which `main..topic` can be read; the overlay is `draft`, edited to be as `topic`. */
+export const kinds = ["checkout", "objects", "overlay"] as const;
+export type Kind = (typeof kinds)[number];
+
+export interface OpenedWorkspaces extends AsyncDisposable {
+  of(kind: Kind): Workspace;
+}
+
+export async function openAll(repo: GitRepo): Promise<OpenedWorkspaces> {
+  const open = (head: string): Promise<LocalRange> =>
+    openLocalRange({ repo: repo.dir, base: "main", head, gitPath });
+  const [topic, draft] = [await open("topic"), await open("draft")];
+  const checkout = openWorkspace(topic.place);
+  // Under the checkout's name, so that answers which hold it are alike; nothing is read there.
+  const { root } = topic.place;
+  const objects = openObjects(topic.place);
+  const below = openObjects({ ...draft.place, root });
+  const overlay = openOverlay(below);
+  await editToBe(overlay, objects);
+  const all: Record<Kind, Workspace> = { checkout, objects, overlay };
+  return {
+    of: (kind) => all[kind],
+    async [Symbol.asyncDispose]() {
+      for (const one of [checkout, objects, below, topic, draft]) await one[Symbol.asyncDispose]();
+    },
+  };
+}

@@ -1,0 +1,76 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import type { Workspace } from "../../../src/git/workspace.ts";
+import type { GitRepo } from "../../support/git-repo.ts";
+import { toolsOn } from "../../tools/context.ts";
+import { type Call, oddCalls } from "./calls.ts";
+import { type Kind, kinds, type OpenedWorkspaces, openAll } from "./kinds.ts";
+import { createOddRepository } from "./odd-repository.ts";
+
+let repo: GitRepo;
+let opened: OpenedWorkspaces;
+
+beforeAll(async () => {
+  repo = createOddRepository();
+  opened = await openAll(repo);
+});
+afterAll(async () => {
+  await opened?.[Symbol.asyncDispose]();
+  repo?.dispose();
+});
+
+/** How alike a renamed file is, git alone reckons. */
+const withoutSimilarity = (text: string) => text.replaceAll(/similarity index \d+%(?:\n|\\n)/g, "");
+
+/** What a program and the model get from a call, but for how long it took and which program was run for it. */
+async function answer(workspace: Workspace, [tool, sent]: Call) {
+  const tools = toolsOn(workspace, { private: ["secrets/"] });
+  const { result, text } = await tools.run(tool, sent);
+  const { duration_ms, debug, ...metadata } = result.metadata;
+  expect(tools.crashes).toEqual([]);
+  return withoutSimilarity(JSON.stringify({ ...result, metadata, text }, null, 1));
+}
+
+const tools = [...new Set(oddCalls.map(([tool]) => tool))];
+
+/** What was committed no edit tells. */
+const isAnswered = (kind: Kind, tool: string) => kind !== "overlay" || tool !== "get_commit_messages";
+
+describe.each(kinds.slice(1))("%s", (kind) => {
+  it.each(tools.filter((tool) => isAnswered(kind, tool)))("answers %s as the checkout does", async (tool) => {
+    for (const call of oddCalls.filter(([name]) => name === tool)) {
+      const expected = await answer(opened.of("checkout"), call);
+      expect({ call, answer: await answer(opened.of(kind), call) }).toEqual({ call, answer: expected });
+    }
+  });
+});
+
+describe.each(kinds)("%s", (kind) => {
+  const search = (sent: Record<string, unknown>) =>
+    toolsOn(opened.of(kind)).output<{ file_path: string }[]>("search_in_files", sent);
+
+  it("searches what git calls text to its end", async () => {
+    const found = await search({ pattern: "needle behind", output_mode: "count" });
+    expect(found).toEqual([{ file_path: "late.txt", count: 1 }]);
+  });
+
+  it("searches only files that are of the type and match the glob", async () => {
+    expect(await search({ pattern: "needle", file_type: "py", file_pattern: "*.ts" })).toEqual([]);
+  });
+
+  it("reads the beginning of files of any size, and of nothing else", async () => {
+    expect(await opened.of(kind).headStart("latin.txt", 6)).toBe("café n");
+    await expect(opened.of(kind).headStart("module", 6)).rejects.toThrow();
+  });
+
+  it("gives the bytes that git keeps", async () => {
+    const { oid } = (await opened.of(kind).tree("head")).get("mixed.txt")!;
+    expect(await opened.of(kind).readBytes(oid)).toEqual(repo.bytes(["cat-file", "blob", oid]));
+  });
+
+  it("ends a search when it is aborted", async () => {
+    const query = { pattern: "x", contextLines: 0, maxResults: 1, fixedString: true, ignoreCase: false };
+    const rest = { wholeWord: false, invertMatch: false, mode: "content" } as const;
+    const search = opened.of(kind).search({ ...query, ...rest }, AbortSignal.abort());
+    await expect(search).rejects.toMatchObject({ code: "aborted" });
+  });
+});
