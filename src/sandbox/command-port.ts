@@ -1,18 +1,14 @@
-import type { EditableWorkspace } from "../git/workspace.ts";
 import type { CommandEnd, CommandPort, CommandRequest } from "../tools/tool.ts";
 import { ignoreRules } from "./ignored.ts";
 import type { SandboxLimits } from "./limits.ts";
 import type { Sandbox } from "./room.ts";
 import { runInSandbox } from "./run-in-sandbox.ts";
 import { askedFor, MAX_FILE_BYTES, takeOver, wantedFiles } from "./take-over.ts";
-import { sandboxPath, workspaceFiles } from "./workspace-files.ts";
+import { type CommandFiles, sandboxPath, workspaceFiles } from "./workspace-files.ts";
 
-export interface CommandPortOptions {
+export interface CommandPortOptions extends CommandFiles {
   sandbox: Sandbox;
   limits: SandboxLimits;
-  /** Whose files a command gets, and which gets what it changed. */
-  workspace: EditableWorkspace;
-  isPrivate: (path: string) => boolean;
   /** What the base's configuration lets be run, by name. */
   allowed: Readonly<Record<string, string>>;
 }
@@ -35,23 +31,26 @@ export function createCommandPort(options: CommandPortOptions): CommandPort {
 }
 
 async function runOn(
-  { sandbox, limits, workspace, isPrivate }: CommandPortOptions,
+  options: CommandPortOptions,
   { command, folder, timeoutMs, env }: CommandRequest,
   signal: AbortSignal,
 ): Promise<CommandEnd> {
-  const refusals = { isPrivate, isIgnored: await ignoreRules(workspace) };
+  const { sandbox, limits, isPrivate } = options;
+  const refusals = { isPrivate, isIgnored: await ignoreRules(options) };
+  const leftOut: string[] = [];
   const outcome = await runInSandbox(
     sandbox,
     {
       ...{ command, timeoutMs, env, limits },
       folder: folder === "." ? "" : sandboxPath(folder),
-      files: workspaceFiles(workspace, isPrivate, limits.filesBytes),
+      files: workspaceFiles(options, limits.filesBytes, (path) => leftOut.push(path)),
       wants: (left) => askedFor(wantedFiles(left, refusals)),
       longest: MAX_FILE_BYTES,
     },
     signal,
   );
-  const { changed, notes } = await takeOver(workspace, outcome, refusals);
+  const { changed, notes } = await takeOver(options, outcome, refusals);
+  if (leftOut.length > 0) notes.push(`Too large to be there: ${leftOut.slice(0, 5).join(", ")}.`);
   return {
     stdout: outcome.stdout.toString("utf8"),
     stderr: outcome.stderr.toString("utf8"),

@@ -1,5 +1,5 @@
 import { createPathMatcher } from "../diff/path-matcher.ts";
-import type { EditableWorkspace } from "../git/workspace.ts";
+import type { CommandFiles } from "./workspace-files.ts";
 
 /** Files of rules that are looked at; those in the folders nearest to the root. */
 const MAX_FILES = 200;
@@ -9,7 +9,7 @@ const NAME = ".gitignore";
  * Whether the repository says of a new file that it is no part of it: what builds and tests leave lying about. By the rules as they
  * stand before a command may change them; those of a folder before those of the folders above.
  */
-export async function ignoreRules(workspace: EditableWorkspace): Promise<(path: string) => boolean> {
+export async function ignoreRules({ workspace, edit }: CommandFiles): Promise<(path: string) => boolean> {
   const depth = (path: string) => path.split("/").length;
   const paths = [...(await workspace.tree("head")).values()]
     .filter(({ path, mode }) => mode.startsWith("100") && (path === NAME || path.endsWith(`/${NAME}`)))
@@ -19,7 +19,7 @@ export async function ignoreRules(workspace: EditableWorkspace): Promise<(path: 
   const files = await Promise.all(
     paths.map(async (path) => ({
       prefix: path.slice(0, -NAME.length),
-      match: createPathMatcher((await workspace.read(path)).toString("utf8").split("\n")),
+      match: createPathMatcher((await edit.read(path)).toString("utf8").split("\n")),
     })),
   );
   const nearestFirst = files.toReversed();

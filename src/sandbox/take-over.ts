@@ -1,8 +1,8 @@
 import { errorLine } from "../errors.ts";
 import { decodeName } from "../git/names.ts";
-import type { EditableWorkspace } from "../git/workspace.ts";
 import type { SandboxOutcome } from "./run-in-sandbox.ts";
 import type { LeftFile } from "./warden/messages.ts";
+import type { CommandFiles } from "./workspace-files.ts";
 
 /** More files, or more bytes, are no fix but a build: then none are taken over. */
 export const MAX_TAKEN_FILES = 500;
@@ -52,7 +52,7 @@ const isTooMuch = (wanted: readonly LeftFile[]) =>
  * was ended before its time nothing is taken over: its files may be half written.
  */
 export async function takeOver(
-  workspace: EditableWorkspace,
+  files: CommandFiles,
   outcome: SandboxOutcome,
   refusals: Refusals,
 ): Promise<TakenOver> {
@@ -70,10 +70,10 @@ export async function takeOver(
     const key = keyOf(path);
     const file = bytesOf.get(path);
     try {
-      if (kind === "gone") await workspace.remove(key);
+      if (kind === "gone") await files.edit.remove(key);
       else if (!file) throw new Error("it is too large");
-      else if (await isSame(workspace, key, kind, file.bytes, file.executable)) continue;
-      else await workspace.write(key, file.bytes, { mode: file.executable ? "100755" : "100644" });
+      else if (await isSame(files, key, kind, file.bytes, file.executable)) continue;
+      else await files.edit.write(key, file.bytes, { mode: file.executable ? "100755" : "100644" });
       changed.push(key);
     } catch (error) {
       notes.push(`'${key}' was not kept: ${errorLine(error)}.`);
@@ -83,7 +83,7 @@ export async function takeOver(
 }
 
 async function isSame(
-  workspace: EditableWorkspace,
+  { workspace, edit }: CommandFiles,
   key: string,
   kind: LeftFile["kind"],
   bytes: Buffer,
@@ -91,5 +91,5 @@ async function isSame(
 ): Promise<boolean> {
   if (kind === "new") return false;
   const mode = (await workspace.tree("head")).get(key)?.mode;
-  return executable === (mode === "100755") && bytes.equals(await workspace.read(key));
+  return executable === (mode === "100755") && bytes.equals(await edit.read(key));
 }

@@ -80,7 +80,7 @@ export function secondWall(seen: Seen, limits: SandboxLimits, { command, folder,
     ...["--remount-ro", "/dev", "--remount-ro", "/"],
     "--clearenv",
     ...Object.entries({ ...environment(seen), ...env }).flatMap(([name, value]) => ["--setenv", name, value]),
-    ...["--chdir", `/work/${folder}`, "--"],
+    ...["--chdir", folder === "" ? "/work" : `/work/${folder}`, "--"],
     ...limited(limits),
     ...["/bin/sh", "-c", command],
   ];

@@ -1,7 +1,17 @@
+import { AppError } from "../errors.ts";
 import { nameBytes } from "../git/names.ts";
-import type { EditableWorkspace, TreeEntry } from "../git/workspace.ts";
-import { ToolError } from "../tools/tool.ts";
+import type { TreeEntry, Workspace } from "../git/workspace.ts";
+import { type EditPort, ToolError } from "../tools/tool.ts";
 import type { PlacedFile } from "./run-in-sandbox.ts";
+
+/** The files that a command is run on. */
+export interface CommandFiles {
+  /** Which there are. */
+  workspace: Pick<Workspace, "tree" | "readBlob">;
+  /** Their bytes, and the door for those that a command changed. */
+  edit: EditPort;
+  isPrivate: (path: string) => boolean;
+}
 
 /** A path as the sandbox speaks of it: each character a byte of the name. */
 export const sandboxPath = (key: string): string => nameBytes(key).toString("latin1");
@@ -10,31 +20,38 @@ export const sandboxPath = (key: string): string => nameBytes(key).toString("lat
 const FILLED = 0.8;
 
 /**
- * The workspace for a command: every file as it stands, but none that the configuration withholds. Links are there too (they lead
- * nowhere that matters in a sandbox), submodules and git's own data are not.
+ * The files for a command, as they stand, but none that the configuration withholds. Links are there too (they lead nowhere that matters
+ * in a sandbox), submodules and git's own data are not. What is too large to be read is left out, and its path told.
  * @throws ToolError where they take more than the sandbox has room for
  */
 export async function* workspaceFiles(
-  workspace: EditableWorkspace,
-  isPrivate: (path: string) => boolean,
+  files: CommandFiles,
   filesBytes: number,
+  onLeftOut: (path: string) => void,
 ): AsyncGenerator<PlacedFile> {
   let left = filesBytes * FILLED;
-  for (const entry of (await workspace.tree("head")).values()) {
+  for (const entry of (await files.workspace.tree("head")).values()) {
     const { path, mode } = entry;
-    if (isPrivate(path) || !(mode.startsWith("100") || mode === "120000")) continue;
-    const bytes = await bytesOf(workspace, entry);
+    if (files.isPrivate(path) || !(mode.startsWith("100") || mode === "120000")) continue;
+    const bytes = await bytesOf(files, entry);
+    if (!bytes) {
+      onLeftOut(path);
+      continue;
+    }
     left -= bytes.length;
     if (left < 0)
-      throw new ToolError(
-        "the files of this repository are too many for the sandbox, so that no command can be run",
-      );
+      throw new ToolError("no command can be run: the files of this repository are too many for the sandbox");
     const kind = mode === "120000" || mode === "100755" ? mode : "100644";
     yield { path: sandboxPath(path), mode: kind, bytes };
   }
 }
 
-async function bytesOf(workspace: EditableWorkspace, { path, mode, oid }: TreeEntry): Promise<Buffer> {
-  if (mode !== "120000") return workspace.read(path);
-  return Buffer.from((await workspace.readBlob(oid)).text, "utf8");
+async function bytesOf({ workspace, edit }: CommandFiles, { path, mode, oid }: TreeEntry) {
+  if (mode === "120000") return Buffer.from((await workspace.readBlob(oid)).text, "utf8");
+  try {
+    return await edit.read(path);
+  } catch (error) {
+    if (error instanceof AppError && error.code === "too_large") return null;
+    throw error;
+  }
 }

@@ -11,6 +11,7 @@ import { reply } from "./reply.ts";
 import { reportFinding } from "./report-finding.ts";
 import { reportResolution } from "./report-resolution.ts";
 import { reportVerdict } from "./report-verdict.ts";
+import { runCommand } from "./run-command.ts";
 import { sameProblems } from "./same-problems.ts";
 import { searchInFiles } from "./search-in-files.ts";
 import type { AnyTool } from "./tool.ts";
@@ -55,4 +56,4 @@ export const journalTools: readonly AnyTool[] = [];
 export const changingTools: readonly AnyTool[] = [];
 
 /** Offered to a fix where the machine has a sandbox. */
-export const commandTools: readonly AnyTool[] = [];
+export const commandTools: readonly AnyTool[] = [runCommand];

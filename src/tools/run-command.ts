@@ -21,6 +21,7 @@ const SETUP_MS = 120_000;
 const MAX_COMMAND = 2_000;
 const MAX_VALUE = 4_096;
 const MAX_VARIABLES = 50;
+const VARIABLE = /^[A-Za-z_]\w{0,99}$/;
 /** Of the paths that a command changed, how many are named. */
 const NAMED = 20;
 /** Of the output that goes with a time-out. */
@@ -34,13 +35,9 @@ const Input = z.strictObject({
   working_dir: z.string().default("."),
   timeout: wholeNumber(1, MAX_SECONDS).default(DEFAULT_SECONDS).describe(`Seconds, up to ${MAX_SECONDS}.`),
   env: z
-    .record(
-      z.string().regex(/^[A-Za-z_][A-Za-z0-9_]{0,99}$/),
-      z
-        .string()
-        .max(MAX_VALUE)
-        .regex(/^[^\0]*$/),
-    )
+    .record(z.string(), z.string().max(MAX_VALUE))
+    .refine((env) => Object.keys(env).every((name) => VARIABLE.test(name)), "names are letters, digits and _")
+    .refine((env) => !Object.values(env).join("").includes("\0"), "no value can hold a NUL")
     .refine((env) => Object.keys(env).length <= MAX_VARIABLES, `at most ${MAX_VARIABLES} variables`)
     .optional()
     .describe("Further environment variables."),

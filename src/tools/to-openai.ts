@@ -21,6 +21,8 @@ const bounds = new Set(["minimum", "maximum", "minLength", "maxLength", "maxItem
 
 /** What of a schema says nothing to a model. Every request pays for the definitions. */
 function isNoise(name: string, value: unknown): boolean {
+  // Of names that may be any; not every provider knows the word.
+  if (name === "propertyNames") return true;
   if (name === "default") return value === false || (Array.isArray(value) && value.length === 0);
   return bounds.has(name) && typeof value === "number";
 }

@@ -1,0 +1,91 @@
+import { describe, expect, it } from "vitest";
+import { createCommandPort } from "../../../src/sandbox/command-port.ts";
+import {
+  changingTools,
+  commandTools,
+  graphTools,
+  journalTools,
+  readingTools,
+  reportingTools,
+} from "../../../src/tools/index.ts";
+import { runCommand } from "../../../src/tools/run-command.ts";
+import { runTool } from "../../../src/tools/run-tool.ts";
+import type { ToolContext } from "../../../src/tools/tool.ts";
+import { MemoryFiles } from "../../sandbox/memory-files.ts";
+import { sandboxFor, smallLimits } from "../../sandbox/sandbox.ts";
+
+/**
+ * What two documents ask of running commands: `execute` of the file system over backends (003), `run_command` of the tool system (002).
+ * Both are answered by run_command.
+ */
+const { sandbox, skipped } = await sandboxFor("that commands are run as two of the documents ask");
+const allowed = {
+  say: "echo",
+  fail: "echo out; echo err >&2; exit 3",
+  sleep: "echo begun; sleep",
+  where: "pwd; cat",
+  show: "printenv",
+};
+
+async function call(sent: Record<string, unknown>) {
+  const files = new MemoryFiles({ "sub/a.txt": "deep\n", "a.txt": "high\n" });
+  const { workspace, edit, isPrivate } = files;
+  const commands = createCommandPort({
+    sandbox: sandbox!,
+    limits: smallLimits,
+    allowed,
+    workspace,
+    edit,
+    isPrivate,
+  });
+  const context = { workspace: { ...workspace, root: "/repo" }, edit, isPrivate, commands };
+  return runTool(runCommand, sent, context as unknown as ToolContext);
+}
+
+describe.skipIf(!sandbox)(`document 003, file system over backends${skipped}`, () => {
+  it("execute: command", async () => {
+    const { result } = await call({ command: "fail" });
+    expect(result).toMatchObject({
+      status: "success",
+      output: { stdout: "out\n", stderr: "err\n", exit_code: 3 },
+    });
+  });
+
+  it("execute: timeout", async () => {
+    const { result } = await call({ command: "sleep 60", timeout: 2 });
+    expect(result).toMatchObject({ status: "timeout", error: expect.stringContaining("begun") });
+  });
+});
+
+describe.skipIf(!sandbox)(`document 002, tool system${skipped}`, () => {
+  it("run_command: command", async () => {
+    const { text } = await call({ command: "say hello" });
+    expect(text).toBe("exit code 0\nhello");
+  });
+
+  it("run_command: working_dir", async () => {
+    expect((await call({ command: "where a.txt" })).result).toMatchObject({
+      output: { stdout: "/work\nhigh\n" },
+    });
+    expect((await call({ command: "where a.txt", working_dir: "sub" })).result).toMatchObject({
+      output: { stdout: "/work/sub\ndeep\n" },
+    });
+  });
+
+  it("run_command: timeout", async () => {
+    expect((await call({ command: "sleep 0.1", timeout: 30 })).result).toMatchObject({ status: "success" });
+  });
+
+  it("run_command: env", async () => {
+    const { result } = await call({ command: "show DEBUG", env: { DEBUG: "1 $HOME" } });
+    expect(result).toMatchObject({ output: { stdout: "1 $HOME\n", exit_code: 0 } });
+  });
+});
+
+describe("where a backend cannot run commands", () => {
+  it("execute: is not among the tools", () => {
+    const groups = [readingTools, reportingTools, changingTools, graphTools, journalTools];
+    expect(groups.flat().map(({ name }) => name)).not.toContain("run_command");
+    expect(commandTools.map(({ name }) => name)).toEqual(["run_command"]);
+  });
+});

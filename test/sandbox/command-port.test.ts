@@ -1,0 +1,125 @@
+import { describe, expect, it } from "vitest";
+import { createCommandPort } from "../../src/sandbox/command-port.ts";
+import type { CommandRequest } from "../../src/tools/tool.ts";
+import { MemoryFiles } from "./memory-files.ts";
+import { noSignal, sandboxFor, smallLimits } from "./sandbox.ts";
+
+const { sandbox, skipped } = await sandboxFor(
+  "that commands run on the files of a fix, which get what was changed",
+);
+
+function run(files: MemoryFiles, command: string, over: Partial<CommandRequest> = {}) {
+  const port = createCommandPort({
+    ...{ sandbox: sandbox!, limits: smallLimits, allowed: {} },
+    ...{ workspace: files.workspace, edit: files.edit, isPrivate: files.isPrivate },
+  });
+  return port.run({ command, folder: ".", timeoutMs: 20_000, env: {}, ...over }, noSignal);
+}
+
+describe.skipIf(!sandbox)(`a command on the files of a fix${skipped}`, () => {
+  it("finds them as they stand, answers what it prints and how it ended", async () => {
+    const files = new MemoryFiles({ "a.txt": "one\n", "src/b.txt": "two\n" });
+    files.put("run.sh", "#!/bin/sh\necho ran $1\n", "100755");
+    files.put("link", "a.txt", "120000");
+    const end = await run(files, "cat ../a.txt b.txt ../link; ../run.sh $X >&2; exit 7", {
+      folder: "src",
+      env: { X: "it" },
+    });
+    expect(end).toEqual({
+      ...{ stdout: "one\ntwo\none\n", stderr: "ran it\n", exitCode: 7 },
+      ...{ ended: null, truncated: false, changed: [], notes: [] },
+    });
+  });
+
+  it("hands over what it changed, made and removed, and nothing that only looks different", async () => {
+    const files = new MemoryFiles({ "a.txt": "one\n", "b.txt": "two\n", "c.txt": "three\n", d: "a file" });
+    const end = await run(
+      files,
+      "echo 1 > a.txt; rm b.txt; touch c.txt; rm d; mkdir d; echo in > d/f; echo '#!' > new; chmod +x new",
+    );
+    expect(end.changed).toEqual(["a.txt", "b.txt", "d", "d/f", "new"]);
+    expect(files.texts()).toEqual({ "a.txt": "1\n", "c.txt": "three\n", "d/f": "in\n", new: "#!\n" });
+    expect(files.modeOf("new")).toBe("100755");
+  });
+
+  it("leaves out what the repository ignores, by the rules that stood there before", async () => {
+    const files = new MemoryFiles({
+      ".gitignore": "dist/\n*.log\n!keep.log\n",
+      "sub/.gitignore": "*.tmp\n!x.log\n",
+      "sub/old.tmp": "tracked\n",
+    });
+    const end = await run(
+      files,
+      "mkdir dist; echo 1 > dist/a; echo 2 > a.log; echo 3 > keep.log; cd sub; echo 4 > b.tmp; echo 5 > x.log; echo 6 > y.log; " +
+        "echo 7 > old.tmp; echo > ../.gitignore",
+    );
+    expect(end.changed).toEqual([".gitignore", "keep.log", "sub/old.tmp", "sub/x.log"]);
+  });
+
+  it("sees nothing that the configuration keeps private, and puts nothing there", async () => {
+    const files = new MemoryFiles({ "a.txt": "one\n", "secret/key": "hush\n" }, (path) =>
+      path.startsWith("secret/"),
+    );
+    const end = await run(files, "ls -R; mkdir -p secret; echo mine > secret/key; echo other > secret/new");
+    expect(end.stdout).not.toContain("key");
+    expect(end.changed).toEqual([]);
+    expect(files.texts()["secret/key"]).toBe("hush\n");
+  });
+
+  it("keeps nothing when it is ended before its time", async () => {
+    const files = new MemoryFiles({ "a.txt": "one\n" });
+    const end = await run(files, "echo half > a.txt; echo said; sleep 600", { timeoutMs: 2_000 });
+    expect(end).toMatchObject({ ended: "timeout", exitCode: 137, stdout: "said\n", changed: [] });
+    expect(end.notes).toEqual(["Nothing that it changed was kept."]);
+    expect(files.texts()).toEqual({ "a.txt": "one\n" });
+  });
+
+  it("keeps nothing when it makes more than any fix has", async () => {
+    const files = new MemoryFiles({ "a.txt": "one\n" });
+    const end = await run(
+      files,
+      "i=0; while [ $i -lt 600 ]; do echo > f$i; i=$((i+1)); done; echo two > a.txt",
+    );
+    expect(end.notes).toEqual(["It changed too many files: none of these changes were kept."]);
+    expect(files.texts()).toEqual({ "a.txt": "one\n" });
+  });
+
+  it("says of each file why it was not kept: links, large ones, those that a fix may not change", async () => {
+    const files = new MemoryFiles({ "a.txt": "one\n", "b.txt": "two\n" });
+    files.closed.add("b.txt");
+    const end = await run(files, "ln -sf /etc/passwd a.txt; echo x > b.txt; truncate -s 5M large; mkfifo p");
+    expect(end.changed).toEqual([]);
+    expect(end.notes.toSorted()).toEqual([
+      "'b.txt' was not kept: b.txt is no part of the fix.",
+      "'large' was not kept: it is too large.",
+      "2 links, pipes or other entries that are no regular files were left behind.",
+    ]);
+    expect(files.texts()).toEqual({ "a.txt": "one\n", "b.txt": "two\n" });
+  });
+
+  it("waits for the one before it", async () => {
+    const files = new MemoryFiles({ n: "0" });
+    const port = createCommandPort({
+      ...{ sandbox: sandbox!, limits: smallLimits, allowed: {} },
+      ...{ workspace: files.workspace, edit: files.edit, isPrivate: files.isPrivate },
+    });
+    const request = { command: "echo $(($(cat n) + 1)) > n", folder: ".", timeoutMs: 20_000, env: {} };
+    await Promise.all([1, 2, 3].map(() => port.run(request, noSignal)));
+    expect(files.texts()).toEqual({ n: "3\n" });
+  });
+
+  it("is not run where its files take more than the sandbox has", async () => {
+    const files = new MemoryFiles({ large: Buffer.alloc(smallLimits.filesBytes) });
+    await expect(run(files, "true")).rejects.toThrow("too many for the sandbox");
+  });
+
+  it("has names that are no text, byte for byte", async () => {
+    const files = new MemoryFiles({ "caf\\351": "latin\n" });
+    const end = await run(
+      files,
+      `for f in caf*; do cat "$f"; echo more >> "$f"; done; printf x > "$(printf 'n\\377')"`,
+    );
+    expect(end.stdout).toBe("latin\n");
+    expect(files.texts()).toEqual({ "caf\\351": "latin\nmore\n", "n\\377": "x" });
+  });
+});
