@@ -1,0 +1,109 @@
+import OpenAI from "openai";
+import { z } from "zod";
+import { AppError } from "../errors.ts";
+import { holdsPlainSecret, withoutLiveSecrets } from "../secrets/live-secrets.ts";
+import { createClient, type EndpointOptions, endpointUrl } from "./openai-endpoint.ts";
+import { type Endpoint, keyHider, toAppError } from "./openai-errors.ts";
+import { realSleep, withRetries } from "./retry.ts";
+
+export interface EmbeddingsOptions extends EndpointOptions {
+  /** Of Azure the deployment's name, unless `azure` names it. */
+  model: string;
+  /** Further tries after the first. */
+  maxRetries: number;
+  sleep?: (ms: number, signal: AbortSignal) => Promise<void>;
+  random?: () => number;
+  now?: () => number;
+}
+
+/** A model that makes vectors of texts. */
+export interface EmbeddingsModel {
+  /** The endpoint and the model: vectors of others cannot be compared with its own. */
+  readonly name: string;
+  /** One vector for each text, in their order; nothing is sent for none. Rejects with an AppError. */
+  embed(texts: readonly string[], signal: AbortSignal): Promise<{ vectors: Float32Array[]; tokens: number }>;
+}
+
+const Answer = z.looseObject({
+  data: z.array(z.looseObject({ index: z.int().min(0).nullish(), embedding: z.array(z.number()).min(1) })),
+  usage: z
+    .looseObject({ prompt_tokens: z.number().min(0) })
+    .nullish()
+    .catch(null),
+});
+
+/** Any endpoint that speaks OpenAI's `/embeddings`. Throws `config_invalid` for a bad address. */
+export function createOpenAiEmbeddings(options: EmbeddingsOptions): EmbeddingsModel {
+  const url = endpointUrl(options);
+  const { model, timeoutMs, maxRetries } = options;
+  const endpoint: Endpoint = { model, address: url.href, timeoutMs, hideKey: keyHider(options.apiKey) };
+  const client = createClient(options, url);
+  const retry = {
+    maxRetries,
+    sleep: options.sleep ?? realSleep,
+    random: options.random ?? Math.random,
+    now: options.now ?? (() => performance.now()),
+  };
+
+  async function send(input: string[], signal: AbortSignal) {
+    try {
+      // Named, since the client asks for base64 otherwise, which many servers do not know.
+      const raw: unknown = await client.embeddings.create(
+        { model, input, encoding_format: "float" },
+        { signal },
+      );
+      return readAnswer(raw, input, endpoint);
+    } catch (error) {
+      throw inOwnWords(error, endpoint, signal);
+    }
+  }
+
+  return {
+    name: `${model} ${url.href}`,
+    async embed(texts, signal) {
+      if (texts.length === 0) return { vectors: [], tokens: 0 };
+      // Whoever asks has taken secrets out; those of this server would be refused a moment later, with all the rest.
+      const input = texts.map((text) => (holdsPlainSecret(text) ? withoutLiveSecrets(text) : text));
+      return withRetries(() => send(input, signal), retry, signal);
+    },
+  };
+}
+
+function readAnswer(raw: unknown, input: readonly string[], endpoint: Endpoint) {
+  const answer = Answer.safeParse(raw);
+  if (!answer.success) throw unusable("is not one of an embeddings model", endpoint);
+  const { data, usage } = answer.data;
+  const vectors = new Array<Float32Array | undefined>(input.length);
+  for (const [at, { index, embedding }] of data.entries())
+    vectors[index ?? at] = Float32Array.from(embedding);
+  const [first] = vectors;
+  const isWhole = (one: Float32Array | undefined): one is Float32Array =>
+    one !== undefined && one.length === first?.length && one.every(Number.isFinite);
+  const whole = vectors.filter(isWhole);
+  if (whole.length !== input.length || data.length !== input.length)
+    throw unusable(`has not one vector for each of ${input.length} texts`, endpoint);
+  const characters = input.reduce((sum, text) => sum + text.length, 0);
+  return { vectors: whole, tokens: usage?.prompt_tokens ?? Math.ceil(characters / 3) };
+}
+
+const remedy =
+  "Check HUNKWISE_EMBEDDING_MODEL, which must be an embeddings model, and the endpoint that it is asked at.";
+
+const unusable = (what: string, { address }: Endpoint) =>
+  new AppError("model_failed", `The answer of ${address} ${what}`, { remedy });
+
+/** As faults of any model, with the variables named that these come from. */
+function inOwnWords(error: unknown, endpoint: Endpoint, signal: AbortSignal): AppError {
+  const { hideKey, address, model } = endpoint;
+  if (error instanceof OpenAI.APIError && error.status === 404)
+    return new AppError("model_refused", `${address} has no embeddings, or no model "${model}" (404)`, {
+      remedy,
+    });
+  const known = toAppError(error, endpoint, signal);
+  if (known.code === "aborted") return known;
+  return new AppError(known.code, hideKey(known.message), {
+    retryable: known.retryable,
+    remedy,
+    ...(known.retryAfterMs === undefined ? {} : { retryAfterMs: known.retryAfterMs }),
+  });
+}
