@@ -17,6 +17,16 @@ export const commands: readonly Entry[] = [
     load: async () => erase((await import("./review.ts")).review),
   },
   {
+    name: "runs",
+    summary: "list, show and export what is on record of runs",
+    load: async () => erase((await import("./runs.ts")).runs),
+  },
+  {
+    name: "replay",
+    summary: "play a recorded review back without a model and tell what differs",
+    load: async () => erase((await import("./replay.ts")).replay),
+  },
+  {
     name: "tool",
     summary: "run one of the reviewer's tools and print its result as JSON",
     load: async () => erase((await import("./tool.ts")).tool),

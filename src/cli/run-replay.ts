@@ -2,6 +2,7 @@ import type { LoopEntry, TrajectoryEntry } from "../agent/trajectory.ts";
 import { AppError } from "../errors.ts";
 import { recordedTurns } from "../jobs/attempts.ts";
 import { runReviewProcess } from "../process/run-review-process.ts";
+import type { StartedReviewProcess } from "../process/start-review-process.ts";
 import { PIPED_WIDTH } from "../reporters/terminal-style.ts";
 import { ReviewInput } from "../review/review-input.ts";
 import { ReviewResult } from "../review/review-result.ts";
@@ -30,10 +31,19 @@ export interface Replay {
   differences: Difference[];
 }
 
-/** Plays a recorded review back. Resolves to the exit code. */
-export async function runReplay(file: string, values: ReplayValues, io: CommandIo): Promise<number> {
+/**
+ * Plays a recorded review back. Resolves to the exit code.
+ *
+ * @param started what reviews; without it a process is started
+ */
+export async function runReplay(
+  file: string,
+  values: ReplayValues,
+  io: CommandIo,
+  started?: StartedReviewProcess,
+): Promise<number> {
   const record = await readRunFile(file);
-  const replay = await play(record, values, io);
+  const replay = await play(record, values, io, started);
   const width = io.stdout.columns || PIPED_WIDTH;
   const text =
     values.format === "json"
@@ -81,7 +91,12 @@ function resultOf(entries: readonly TrajectoryEntry[], { head, base }: Review["s
   return (last?.kind === "result" && ReviewResult.safeParse(last.result).data) || null;
 }
 
-async function play(record: RunFile, { repo }: ReplayValues, io: CommandIo): Promise<Replay> {
+async function play(
+  record: RunFile,
+  { repo }: ReplayValues,
+  io: CommandIo,
+  started: StartedReviewProcess | undefined,
+): Promise<Replay> {
   const { header } = record;
   const review = reviewIn(record);
   const { head, base } = review.shas;
@@ -91,7 +106,7 @@ async function play(record: RunFile, { repo }: ReplayValues, io: CommandIo): Pro
   const progress = createProgress(io.stderr);
   try {
     const today = await runReviewProcess({
-      ...{ place: range.place, input: review.input, models: null, signal: io.signal },
+      ...{ place: range.place, input: review.input, models: null, signal: io.signal, started },
       ...{ replay: review.turns, isPlayback: true, onProgress: progress.handle },
       trajectory: { append: async (entry) => void (entry.kind !== "unit" && turns.push(entry)) },
     });

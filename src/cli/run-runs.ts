@@ -36,11 +36,11 @@ export async function runRuns(
   }
   if (action === "list" && id !== undefined) throw new AppError("usage", `unexpected argument '${id}'`);
   await using sources = await openRunSources();
-  if (action === "list") return list(sources, values, io);
+  if (action === "list") return await list(sources, values, io);
   if (id === undefined) {
     throw new AppError("usage", "ID is missing", { remedy: "See hunkwise runs for those on record." });
   }
-  return action === "show" ? show(sources, id, values, io) : exportRun(sources, id, values, io);
+  return await (action === "show" ? show(sources, id, values, io) : exportRun(sources, id, values, io));
 }
 
 async function list(sources: RunSources, values: RunsValues, { stdout }: CommandIo): Promise<number> {

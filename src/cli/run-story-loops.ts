@@ -2,7 +2,7 @@ import type { LoopEntry } from "../agent/trajectory.ts";
 import type { ToolCall } from "../llm/model.ts";
 import { dollars, plural } from "../reporters/outcome.ts";
 import { plainLine, type Style } from "../reporters/terminal-style.ts";
-import { clip } from "../reporters/terminal-wrap.ts";
+import { clip, columns } from "../reporters/terminal-wrap.ts";
 
 /** Something on record, with when it was written: milliseconds since 1970. */
 export type Timed<Entry> = { at: number; entry: Entry };
@@ -73,17 +73,15 @@ function turnLines(
   );
 }
 
-/** The call takes what it needs of the line, up to two thirds where its answer is long, too. */
+/** Characters of an answer that are left at least, with the arrow: what was asked tells more. */
+const LEAST_ANSWER = 12;
+
 function callLine(call: ToolCall, answer: string | undefined, style: Style): string {
   const room = style.width - STORY_INDENT.length;
   const asked = plainLine(`${call.name} ${gist(call.arguments)}`.trimEnd());
-  const reply = answer === undefined ? "" : plainLine(answer);
-  const left = clip(
-    asked,
-    reply === "" ? room : Math.max(room - reply.length - 3, Math.floor((room * 2) / 3)),
-  );
-  const rest = room - left.length - 3;
-  return reply === "" || rest < 10 ? left : `${left} ${style.dim(`→ ${clip(reply, rest)}`)}`;
+  if (!answer) return clip(asked, room);
+  const left = clip(asked, room - Math.min(LEAST_ANSWER, answer.length + 3));
+  return `${left} ${style.dim(`→ ${clip(plainLine(answer), room - columns(left) - 3)}`)}`;
 }
 
 const telling = [

@@ -1,0 +1,28 @@
+import { Writable } from "node:stream";
+import type { CommandIo } from "../../src/cli/command.ts";
+
+export interface CapturedIo extends CommandIo {
+  printed(): string;
+  warned(): string;
+}
+
+/** What a command sees of a process, for commands that run within a test. */
+export function capturedIo(columns?: number): CapturedIo {
+  const [out, err] = [collector(columns), collector(columns)];
+  return {
+    ...{ stdout: out.stream, stderr: err.stream, signal: new AbortController().signal },
+    ...{ printed: out.text, warned: err.text },
+  };
+}
+
+function collector(columns: number | undefined) {
+  let text = "";
+  const stream = new Writable({
+    write(chunk, _, done) {
+      text += chunk;
+      done();
+    },
+  });
+  // As much of a terminal as those use who print.
+  return { stream: Object.assign(stream, { columns }) as unknown as NodeJS.WriteStream, text: () => text };
+}

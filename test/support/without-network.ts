@@ -1,0 +1,25 @@
+import { spawnSync } from "node:child_process";
+import { resolve } from "node:path";
+import { testGitEnvironment } from "./git-repo.ts";
+import { unsetVariables } from "./run-cli.ts";
+
+const wall = ["bwrap", "--dev-bind", "/", "/", "--unshare-user", "--unshare-net", "--die-with-parent", "--"];
+
+/** Why this machine can run nothing without a network; null where it can. */
+export function whyNoWall(): string | null {
+  const [program = "", ...args] = wall;
+  const { status, error, stderr } = spawnSync(program, [...args, "true"], { encoding: "utf8" });
+  if (status === 0) return null;
+  return error ? "bubblewrap is not installed" : `bubblewrap cannot run here: ${stderr.trim()}`;
+}
+
+/** Runs the command line where there is no network at all, not even a loopback that is up. */
+export function runWithoutNetwork(cli: readonly string[], env: Record<string, string> = {}) {
+  const [program = "", ...args] = wall;
+  const entry = resolve(import.meta.dirname, "../../src/cli.ts");
+  const { status, stdout, stderr } = spawnSync(program, [...args, process.execPath, entry, ...cli], {
+    encoding: "utf8",
+    env: { ...unsetVariables, ...testGitEnvironment, ...env },
+  });
+  return { code: status, stdout, stderr };
+}
