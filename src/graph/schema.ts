@@ -20,21 +20,22 @@ export const tables = {
   reference:
     "blob INTEGER NOT NULL, seq INTEGER NOT NULL, name TEXT NOT NULL, line INTEGER NOT NULL, role TEXT NOT NULL, " +
     "via TEXT NOT NULL, hint TEXT, within INTEGER, PRIMARY KEY (blob, seq)",
-  /** `imported` is the name there ("*" for all of it, "" for none), `local` the name here; `again` where it is exported again. */
+  /** `imported` is the name there ("*" for all of it, "" for none), `local` the name here; `again` where it is exported again; `stem` the last word of the specifier. */
   import:
     "blob INTEGER NOT NULL, seq INTEGER NOT NULL, specifier TEXT NOT NULL, imported TEXT NOT NULL, local TEXT NOT NULL, " +
-    "line INTEGER NOT NULL, again INTEGER NOT NULL, PRIMARY KEY (blob, seq)",
+    "line INTEGER NOT NULL, again INTEGER NOT NULL, stem TEXT NOT NULL, PRIMARY KEY (blob, seq)",
 } as const;
 
 const indexes = {
   definition_name: "definition (name)",
   reference_name: "reference (name, blob)",
   import_name: "import (imported)",
+  import_stem: "import (stem)",
 } as const;
 
 /** What words find: a definition or a section by the rowid `blob * 2^20 + seq`; what is found is read from there. */
 const words =
-  "USING fts5(name, text, content='', contentless_delete=1, detail=column, tokenize='unicode61 remove_diacritics 2')";
+  "USING fts5(name, text, content='', contentless_delete=1, tokenize='porter unicode61 remove_diacritics 2')";
 
 const commits = `
   CREATE TABLE IF NOT EXISTS commit_seen (sha TEXT PRIMARY KEY, author TEXT NOT NULL, date TEXT NOT NULL, message TEXT NOT NULL);
@@ -54,6 +55,17 @@ export function createTables(database: DatabaseSync, schema: "main" | "temp"): v
     database.exec(`CREATE INDEX IF NOT EXISTS ${schema}.${prefix(schema)}${name} ON ${prefix(schema)}${on}`);
   database.exec(`CREATE VIRTUAL TABLE IF NOT EXISTS ${schema}.${prefix(schema)}words ${words}`);
   if (schema === "main") database.exec(`${commits}; PRAGMA user_version = ${EXTRACTOR_VERSION}`);
+}
+
+/** Empties the file of all that an extractor of another version wrote. */
+export function dropTables(database: DatabaseSync): void {
+  const found = database.prepare("SELECT name FROM main.sqlite_schema WHERE type = 'table'").all();
+  const names = found.map(({ name }) => String(name));
+  // A virtual table takes those with it in which it keeps what it knows.
+  for (const name of names.filter((one) =>
+    [...Object.keys(tables), "words", "commit_seen", "commit_path"].includes(one),
+  ))
+    database.exec(`DROP TABLE main.${name}`);
 }
 
 /** Tables of both schemas stand side by side in queries: those of `temp` have a name of their own. */

@@ -1,3 +1,4 @@
+import type { SgNode } from "@ast-grep/napi";
 import { extensionOf, type Grammar, grammarOf, grammarsOf, loadAstGrep } from "./grammars.ts";
 import { createLayoutSource } from "./layout-source.ts";
 import { shapes } from "./shapes/all-shapes.ts";
@@ -10,14 +11,35 @@ import { isNestedTooDeep, isTooDeep, isWorthParsing } from "./worth-parsing.ts";
  * from the layout. Null for texts that nobody wrote by hand or that are too large ({@link isWorthParsing}), and for binaries.
  */
 export async function parseSource(path: string, text: string): Promise<Source | null> {
+  return (await parseText(path, text))?.source ?? null;
+}
+
+/** A text that was read, and its syntax tree where a parser read it. */
+export interface ParsedText {
+  source: Source;
+  tree: ParsedTree | null;
+}
+
+export interface ParsedTree {
+  root: SgNode;
+  /** The name ast-grep knows its grammar by. */
+  dialect: string;
+  /** Whether the grammar has nodes of a kind; to search for others is an error. */
+  hasKind(kind: string): boolean;
+}
+
+/** As {@link parseSource}, for those who look at the tree as well. */
+export async function parseText(path: string, text: string): Promise<ParsedText | null> {
   if (text.includes("\0") || !isWorthParsing(text)) return null;
   const grammar = grammarFor(path, text);
-  if (!grammar || isNestedTooDeep(text)) return createLayoutSource(path, text);
+  const byLayout = () => ({ source: createLayoutSource(path, text), tree: null });
+  if (!grammar || isNestedTooDeep(text)) return byLayout();
   const astGrep = await loadAstGrep();
   const root = astGrep.parse(grammar.dialect, text).root();
-  if (isTooDeep(root)) return createLayoutSource(path, text);
+  if (isTooDeep(root)) return byLayout();
   const hasKind = (kind: string) => astGrep.kind(grammar.dialect, kind) !== 0;
-  return createTreeSource({ text, root, shape: shapes[grammar.language], hasKind });
+  const source = createTreeSource({ text, root, shape: shapes[grammar.language], hasKind });
+  return { source, tree: { root, dialect: grammar.dialect, hasKind } };
 }
 
 /** Blanks alone in front: taken with line feeds, they would be taken again from each empty line on. */

@@ -162,6 +162,8 @@ export interface GraphEdge {
   kind: "defines" | "calls" | "references" | "imports" | "tests" | "documents" | "changed" | "about";
   /** Where in `from`'s file; 1-indexed. */
   line: number | null;
+  /** 0 to 1: how sure it is that this very thing is meant. What is less sure than not is left out. */
+  certainty: number;
 }
 
 export interface GraphAnswer {

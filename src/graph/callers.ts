@@ -1,0 +1,211 @@
+import { isCommonMember } from "./common-members.ts";
+import type { CallSite, SymbolPlace } from "./graph.ts";
+import type { DefinitionAt, Head, ReferenceAt } from "./head.ts";
+import { familyOf, type Modules } from "./modules.ts";
+import type { Names } from "./names.ts";
+import type { Value, Values } from "./values.ts";
+
+/** How sure a call is of its callee, by what the code says. */
+const certainties = {
+  /** The file itself defines it. */
+  own: 1,
+  imported: 0.97,
+  /** The receiver's type is known. */
+  typed: 0.92,
+  /** The type is known, but what runs may be another class's. */
+  dispatched: 0.6,
+  /** Nobody knows the receiver, but nothing else has a member of that name. */
+  only: 0.65,
+  /** Nor that, but the file imports the one that has it. */
+  known: 0.5,
+} as const;
+
+/** What makes an object is called by the name of its class. */
+const constructors: ReadonlySet<string> = new Set([
+  "constructor",
+  "__init__",
+  "__new__",
+  "initialize",
+  "__construct",
+]);
+
+/** What calls are understood with. */
+export interface CallGround {
+  head: Head;
+  names: Names;
+  values: Values;
+  modules: Modules;
+}
+
+/** Finds out which calls mean which definition. */
+export class Callers {
+  readonly #head: Head;
+  readonly #names: Names;
+  readonly #values: Values;
+  readonly #modules: Modules;
+
+  constructor({ head, names, values, modules }: CallGround) {
+    this.#head = head;
+    this.#names = names;
+    this.#values = values;
+    this.#modules = modules;
+  }
+
+  /** The definitions that a place names: one, or the signatures of one. */
+  at({ path, name, line }: SymbolPlace): DefinitionAt[] {
+    const all = this.#head.definitionsIn(path).filter((one) => one.name === name && one.kind !== "section");
+    const found = all.filter(({ end, docStart }) => docStart <= line && line <= end);
+    const headed = found.filter(({ signatureEnd }) => line <= signatureEnd);
+    const one = (headed.length > 0 ? headed : found).at(-1);
+    if (!one) return [];
+    const isSame = (other: DefinitionAt) => other.container === one.container && other.outer === one.outer;
+    return all.filter(
+      (other) => isSame(other) && (other === one || other.signatureEnd === other.end || isTwin(other, one)),
+    );
+  }
+
+  /** Calls of a definition, surest first. */
+  of(wanted: readonly DefinitionAt[], least: number): CallSite[] {
+    const [one] = wanted;
+    if (!one) return [];
+    const target = this.#targetOf(one);
+    const targets = new Set([...wanted, ...target.more].map(keyOf));
+    const names = this.#namesOf(target.name, one);
+    const sites = new Map<string, CallSite>();
+    for (const name of names)
+      for (const reference of this.#head.referencesTo(name, "call")) {
+        const certainty = this.certaintyOf(reference, { targets, one: target.one });
+        if (certainty < least) continue;
+        const key = `${reference.path}\0${reference.line}`;
+        if ((sites.get(key)?.certainty ?? 0) < certainty) sites.set(key, this.#siteOf(reference, certainty));
+      }
+    return [...sites.values()].sort(
+      (a, b) =>
+        b.certainty - a.certainty || (a.path < b.path ? -1 : Number(a.path > b.path)) || a.line - b.line,
+    );
+  }
+
+  #targetOf(one: DefinitionAt): { name: string; one: DefinitionAt; more: readonly DefinitionAt[] } {
+    if (one.container === null || !constructors.has(one.name)) return { name: one.name, one, more: [] };
+    const owner = this.#head.definitionsIn(one.path)[one.outer ?? -1];
+    return owner ? { name: owner.name, one: owner, more: [owner] } : { name: one.name, one, more: [] };
+  }
+
+  /** Under which names it is called: its own, those that imports give it, and `default`. */
+  #namesOf(name: string, { path }: DefinitionAt): Set<string> {
+    const names = new Set([name]);
+    const aliases = [...this.#head.importedAs(name), ...this.#head.importedAs("default")];
+    for (const alias of aliases) {
+      if (alias.local === "" || names.has(alias.local)) continue;
+      const near = alias.again ? alias.path === path : familyOf(alias.path) === familyOf(path);
+      const meaning = near ? this.#names.meaningOf(alias.path, alias.local) : null;
+      const isMeant =
+        meaning?.kind === "definitions" &&
+        meaning.found.some((one) => one.path === path && one.name === name);
+      if (isMeant || (alias.again && alias.path === path && alias.local !== "default"))
+        names.add(alias.local);
+    }
+    return names;
+  }
+
+  /** How sure it is that a reference means one of the targets; 0 where it means something else. */
+  certaintyOf(reference: ReferenceAt, wanted: { targets: ReadonlySet<string>; one: DefinitionAt }): number {
+    const { path, name, via, hint } = reference;
+    const { targets, one } = wanted;
+    if (familyOf(path) !== familyOf(one.path)) return 0;
+    if (via === "own") {
+      const own = this.#head.definitionsIn(path)[Number(hint)];
+      return own && targets.has(keyOf(own)) ? certainties.own : 0;
+    }
+    if (via === "member") return this.#ofMember(reference, wanted);
+    const meaning = this.#names.meaningOf(path, name);
+    if (meaning.kind !== "definitions" || !meaning.found.some((found) => targets.has(keyOf(found)))) return 0;
+    return certainties.imported * meaning.certainty;
+  }
+
+  /** What a call means, where the code says so; null where it is nothing of the repository, or nobody knows. */
+  meantBy({ path, name, via, hint }: ReferenceAt): { of: DefinitionAt; certainty: number } | null {
+    if (via === "own") {
+      const of = this.#head.definitionAt(path, Number(hint));
+      return of ? { of, certainty: certainties.own } : null;
+    }
+    if (via === "member") {
+      const object = this.#values.valueOf(path, hint ?? "?");
+      if (object.kind === "unknown" || object.kind === "foreign") return null;
+      const member = this.#memberOf(object, name);
+      return member.kind === "definition" ? { of: member.of, certainty: certainties.typed } : null;
+    }
+    const meaning = this.#names.meaningOf(path, name);
+    const [of] = meaning.kind === "definitions" ? meaning.found : [];
+    if (!of || meaning.kind !== "definitions") return null;
+    return { of, certainty: certainties.imported * meaning.certainty };
+  }
+
+  #ofMember(
+    reference: ReferenceAt,
+    { targets, one }: { targets: ReadonlySet<string>; one: DefinitionAt },
+  ): number {
+    const { path, name, hint } = reference;
+    const object = this.#values.valueOf(path, hint ?? "?");
+    if (object.kind === "foreign") return 0;
+    const member = object.kind === "unknown" ? object : this.#memberOf(object, name);
+    if (member.kind === "foreign") return 0;
+    if (member.kind !== "definition") return this.#guessed(reference, one);
+    if (targets.has(keyOf(member.of))) return certainties.typed;
+    return this.#overrides(one, member.of) ? certainties.dispatched : 0;
+  }
+
+  #memberOf(object: Value, name: string): Value {
+    const member = this.#values.memberOf(object, name);
+    if (name !== "constructor" || object.kind !== "instance") return member;
+    return { kind: "definition", of: object.of };
+  }
+
+  /** Whether a method does in its class what another one does in an interface or a class above. */
+  #overrides(one: DefinitionAt, other: DefinitionAt): boolean {
+    if (one.container === null || other.container === null || one.name !== other.name) return false;
+    const owner = this.#head
+      .definitionsIn(one.path)
+      .find((each) => each.name === one.container && each.end >= one.end);
+    return owner?.supers.some((parent) => {
+      const value = this.#values.valueOf(owner.path, `:${parent}`);
+      if (value.kind !== "instance") return false;
+      return this.#values.membersOf(value.of, one.name).found.some((found) => keyOf(found) === keyOf(other));
+    });
+  }
+
+  /** Nobody knows what the receiver is: only a name that nothing else has tells something. */
+  #guessed({ path, name }: ReferenceAt, one: DefinitionAt): number {
+    if (one.container === null || isCommonMember(name)) return 0;
+    const members = this.#head
+      .named(name)
+      .filter((each) => each.container !== null && familyOf(each.path) === familyOf(one.path));
+    const owners = new Set(members.map((each) => `${each.path}\0${each.container}`));
+    if (owners.size === 1) return certainties.only;
+    return owners.size <= 3 && this.#imports(path, one.path)
+      ? certainties.known
+      : certainties.only / (owners.size + 1);
+  }
+
+  #imports(path: string, other: string): boolean {
+    return this.#head
+      .importsIn(path)
+      .some(({ specifier }) => specifier !== "" && this.#modules.resolve(path, specifier).includes(other));
+  }
+
+  #siteOf({ path, line, within }: ReferenceAt, certainty: number): CallSite {
+    const around = within === null ? undefined : this.#head.definitionsIn(path)[within];
+    return {
+      ...{ path, line, certainty },
+      within: around
+        ? { name: around.name, container: around.container, startLine: around.start, endLine: around.end }
+        : null,
+    };
+  }
+}
+
+export const keyOf = ({ path, seq }: { path: string; seq: number }): string => `${path}\0${seq}`;
+
+/** Overloads stand directly beside what they are signatures of. */
+const isTwin = (a: DefinitionAt, b: DefinitionAt) =>
+  Math.abs(a.start - b.end) <= 2 || Math.abs(b.start - a.end) <= 2;

@@ -1,0 +1,89 @@
+import { chmodSync, closeSync, mkdirSync, openSync } from "node:fs";
+import { dirname } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { AppError, errorLine } from "../errors.ts";
+import type { EarlierFinding, Graph, GraphCommit, GraphSource, IndexReport, Nearest } from "./graph.ts";
+import { EXTRACTOR_VERSION } from "./graph.ts";
+import { indexSource } from "./index-source.ts";
+import { OpenedGraph } from "./opened-graph.ts";
+import { createTables, createViews, dropTables } from "./schema.ts";
+
+export interface GraphOptions {
+  /** Absolute path of the index, which is made where there is none. Null keeps all of it in memory. */
+  file: string | null;
+  source: GraphSource;
+  /**
+   * The file is only read, and what this head adds is forgotten with the connection: nothing of a pull request that nobody
+   * has accepted stays for the review of another one.
+   */
+  readOnly?: boolean;
+  /** History up to the head, newest first. */
+  commits?: readonly GraphCommit[];
+  findings?: readonly EarlierFinding[];
+  /** What finds texts by meaning; asked for once the tables are there. */
+  openNearest?: (database: DatabaseSync, writable: boolean) => Nearest;
+  threads?: number | undefined;
+  signal?: AbortSignal | undefined;
+}
+
+/** How long a connection waits for another one on the same file, in milliseconds. */
+const PATIENCE_MS = 10_000;
+
+/**
+ * Brings the index up to date with one head and opens it. Costs the blobs that no one indexed before.
+ *
+ * @throws AppError `data_folder_unusable` where the file cannot be used, `aborted`.
+ */
+export async function openGraph(options: GraphOptions): Promise<Graph> {
+  const { file, readOnly = false } = options;
+  const database =
+    file === null ? new DatabaseSync(":memory:", { allowExtension: true }) : openFile(file, readOnly);
+  try {
+    const start = performance.now();
+    if (file === null) createTables(database, "main");
+    createTables(database, "temp");
+    createViews(database);
+    const report: IndexReport = await indexSource(database, options, start);
+    const nearest = options.openNearest?.(database, !readOnly);
+    return new OpenedGraph(database, { ...options, nearest, report });
+  } catch (error) {
+    database.close();
+    throw error;
+  }
+}
+
+function openFile(file: string, readOnly: boolean): DatabaseSync {
+  let database: DatabaseSync | undefined;
+  try {
+    if (!readOnly) {
+      mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
+      closeSync(openSync(file, "a", 0o600));
+      chmodSync(file, 0o600);
+    }
+    database = new DatabaseSync(file, { readOnly, timeout: PATIENCE_MS, allowExtension: true });
+    database.exec("PRAGMA temp_store = MEMORY; PRAGMA cache_size = -65536");
+    if (!readOnly) prepareFile(database);
+    else if (versionOf(database) !== EXTRACTOR_VERSION) throw new Error("it was made by another version");
+    return database;
+  } catch (error) {
+    database?.close();
+    throw new AppError("data_folder_unusable", `Cannot use the index ${file}: ${errorLine(error)}`, {
+      remedy: "Delete the file: it is made again from the repository.",
+      cause: error,
+    });
+  }
+}
+
+/** Facts that another version extracted are of no use. */
+function prepareFile(database: DatabaseSync): void {
+  // What is lost in a power cut is extracted again; with a journal of its own a reader never meets half a write.
+  database.exec("PRAGMA journal_mode = DELETE; PRAGMA synchronous = NORMAL");
+  database.exec("BEGIN IMMEDIATE");
+  const version = versionOf(database);
+  if (version !== 0 && version !== EXTRACTOR_VERSION) dropTables(database);
+  createTables(database, "main");
+  database.exec("COMMIT");
+}
+
+const versionOf = (database: DatabaseSync) =>
+  Number(database.prepare("PRAGMA user_version").get()?.user_version ?? 0);

@@ -1,0 +1,236 @@
+import type { DatabaseSync } from "node:sqlite";
+import { kindRank } from "../tools/file-kind.ts";
+import type { EarlierFinding, GraphCommit, Nearest } from "./graph.ts";
+import type { DefinitionAt, Head } from "./head.ts";
+import { prefix, SEQ_BITS } from "./schema.ts";
+import { partsOf, queryWords, wordsOf } from "./words.ts";
+
+/** What a question is about, before any step through the graph. */
+export type Seed = { score: number } & (
+  | { kind: "symbol"; of: DefinitionAt }
+  | { kind: "file"; path: string }
+  | { kind: "commit"; of: GraphCommit }
+  | { kind: "finding"; of: EarlierFinding }
+);
+
+type Found = Seed extends infer One ? (One extends Seed ? Omit<One, "score"> : never) : never;
+
+/** What is searched. */
+export interface Searched {
+  database: DatabaseSync;
+  head: Head;
+  commits: readonly GraphCommit[];
+  findings: readonly EarlierFinding[];
+  nearest: Nearest | undefined;
+}
+
+/** What a question wants to know, by its words. */
+export interface Intent {
+  callers: boolean;
+  tests: boolean;
+  history: boolean;
+}
+
+const intents = {
+  callers: /\b(?:call(?:s|er|ers|ed)?|uses?|used by|invoke[sd]?|who)\b/i,
+  tests: /\b(?:tests?|tested|testing|specs?|covered|coverage)\b/i,
+  history:
+    /\b(?:decided?|decision|before|earlier|why|history|fixed|dismiss(?:ed)?|rejected|agreed|introduced|changed)\b/i,
+};
+
+export const intentOf = (query: string): Intent => ({
+  callers: intents.callers.test(query),
+  tests: intents.tests.test(query),
+  history: intents.history.test(query),
+});
+
+/** Longest question that is looked at. */
+const MAX_QUERY = 2_000;
+const MAX_WORDS = 24;
+/** Of each list. */
+const MAX_LISTED = 40;
+/** Reciprocal rank fusion: how much the first place of a list is worth more than the next ones (Cormack et al., 2009). */
+const RANK_OFFSET = 60;
+
+interface List {
+  weight: number;
+  found: readonly Found[];
+}
+
+/** Finds what a question is about: by names, words, paths, and by meaning where there is somebody who knows it. */
+export async function findSeeds(
+  searched: Searched,
+  query: string,
+  k: number,
+  signal: AbortSignal,
+): Promise<Seed[]> {
+  const { names, words } = queryWords(query.slice(0, MAX_QUERY));
+  const asked = words.slice(0, MAX_WORDS);
+  const history = intentOf(query).history ? 2 : 1;
+  const lists: List[] = [
+    { weight: 4, found: byName(searched, names.filter(isTelling)) },
+    {
+      weight: 1,
+      found: byName(
+        searched,
+        names.filter((name) => !isTelling(name) && asked.includes(name.toLowerCase())),
+        MAX_PLAIN,
+      ),
+    },
+    { weight: 1.5, found: byWords(searched, asked) },
+    { weight: 1, found: byPath(searched, names, asked) },
+    {
+      weight: 0.8 * history,
+      found: byText(searched.commits, asked, ({ message }) => message).map((of) => ({ kind: "commit", of })),
+    },
+    {
+      weight: history,
+      found: byText(searched.findings, asked, (one) => `${one.title} ${one.body} ${one.path}`).map((of) => ({
+        kind: "finding",
+        of,
+      })),
+    },
+    { weight: 1.5, found: await byMeaning(searched, query, k, signal) },
+  ];
+  return fuse(lists, k);
+}
+
+function fuse(lists: readonly List[], k: number): Seed[] {
+  const scores = new Map<string, { found: Found; score: number }>();
+  for (const { weight, found } of lists)
+    for (const [rank, one] of found.entries()) {
+      const key = keyOf(one);
+      const known = scores.get(key) ?? { found: one, score: 0 };
+      known.score += weight / (RANK_OFFSET + rank);
+      scores.set(key, known);
+    }
+  const best = [...scores.values()].sort((a, b) => b.score - a.score).slice(0, k);
+  return best.map(({ found, score }) => ({ ...found, score }) as Seed);
+}
+
+function keyOf(found: Found): string {
+  if (found.kind === "symbol") return `symbol ${found.of.path} ${found.of.seq}`;
+  if (found.kind === "file") return `file ${found.path}`;
+  return `${found.kind} ${found.kind === "commit" ? found.of.sha : found.of.id}`;
+}
+
+/** Whether a word of a question is a name by the look of it: `runGit`, `run_git`, `Type.method`, `HTTP2`. */
+const isTelling = (name: string) => /[_.:#$]|\p{Ll}\p{Lu}|\p{Lu}.*\p{Ll}.*\p{Lu}|\p{N}/u.test(name);
+/** A plain word that more definitions have is no name that somebody asks for. */
+const MAX_PLAIN = 3;
+
+/** Kinds of definitions, the likeliest to be asked for first. */
+const kinds = ["class", "interface", "function", "method", "type", "constant", "macro", "module", "variable"];
+
+/** Definitions whose name stands in the question, `Type.method` before others. */
+function byName({ head }: Searched, names: readonly string[], most = Number.POSITIVE_INFINITY): Found[] {
+  const found = names.flatMap((name) => {
+    const [last = "", container] = name.split(/[.:#]+/).toReversed();
+    const all = head.named(last);
+    return (all.length > most ? [] : all).map((of) => {
+      const isOf = container !== undefined && of.container === container;
+      const kind = kinds.indexOf(of.kind);
+      return { of, rank: [isOf ? 0 : 1, kindRank(of.path), kind < 0 ? 20 : kind, of.exported ? 0 : 1] };
+    });
+  });
+  const sorted = found
+    .filter(({ of }) => of.kind !== "section" && of.kind !== "test")
+    .sort((a, b) => compare(a.rank, b.rank));
+  return sorted.slice(0, MAX_LISTED).map(({ of }) => ({ kind: "symbol", of }));
+}
+
+function compare(left: readonly number[], right: readonly number[]): number {
+  const at = left.findIndex((value, index) => value !== right[index]);
+  return at < 0 ? 0 : (left[at] ?? 0) - (right[at] ?? 0);
+}
+
+/** Rows that are looked at before those of other heads fall out. */
+const MAX_ROWS = 400;
+
+/** Definitions and sections by their words: bm25, where a word of the name counts several of the text. */
+function byWords({ database, head }: Searched, words: readonly string[]): Found[] {
+  if (words.length === 0) return [];
+  const match = words.map((word) => `"${word.replaceAll('"', "")}"`).join(" OR ");
+  const rows = (["main", "temp"] as const).flatMap((schema) => {
+    const table = `${prefix(schema)}words`;
+    const sql = `SELECT rowid AS id, bm25(${table}, 8.0, 1.0) AS rank FROM ${schema}.${table}
+      WHERE ${table} MATCH ? AND (rowid >> ${SEQ_BITS}) IN (SELECT blob FROM temp.present) ORDER BY rank LIMIT ${MAX_ROWS}`;
+    return database.prepare(sql).all(match);
+  });
+  const scored = rows.flatMap(({ id, rank }) => {
+    const [blob, seq] = [Math.floor(Number(id) / 2 ** SEQ_BITS), Number(id) % 2 ** SEQ_BITS];
+    return head.pathsOf(blob).flatMap((path) => {
+      const of = head.definitionAt(path, seq);
+      return of ? [{ of, score: Number(rank) * matching(of, words) * worthOf(of) }] : [];
+    });
+  });
+  const sorted = scored.sort((a, b) => a.score - b.score);
+  return sorted.slice(0, MAX_LISTED).map(({ of }) => ({ kind: "symbol", of }));
+}
+
+/** What is named like the question, or lies in a file that is, counts more. */
+function matching({ name, path }: DefinitionAt, words: readonly string[]): number {
+  const own = new Set([...partsOf(name), ...partsOf(path)]);
+  return 1 + words.filter((word) => own.has(word)).length / words.length;
+}
+
+const worthOf = ({ kind, path }: DefinitionAt) =>
+  fileWorth(path) * (kind === "test" ? 0.6 : kind === "section" ? 1.2 : kind === "field" ? 0.7 : 1);
+
+const fileWorth = (path: string) => [1, 0.8, 1, 0.3][kindRank(path)] ?? 1;
+
+/** Files whose path is in the question, or has its words. */
+function byPath({ head }: Searched, names: readonly string[], words: readonly string[]): Found[] {
+  const wanted = new Set([...words, ...names.flatMap(partsOf)]);
+  const scored = [...head.files.keys()].flatMap((path) => {
+    const parts = head.pathParts(path);
+    const hits = parts.filter((part) => wanted.has(part)).length;
+    const last = partsOf(path.slice(path.lastIndexOf("/") + 1).replace(/\.[^.]*$/, ""));
+    const inName = last.filter((part) => wanted.has(part)).length;
+    return hits > 0
+      ? [{ path, score: (hits + 2 * inName) * (inName / Math.max(1, last.length) + 0.1) * fileWorth(path) }]
+      : [];
+  });
+  scored.sort((a, b) => b.score - a.score || a.path.length - b.path.length);
+  return scored.slice(0, MAX_LISTED).map(({ path }) => ({ kind: "file", path }));
+}
+
+/** Texts by their words, the rarer ones counting more. */
+function byText<One>(all: readonly One[], words: readonly string[], textOf: (one: One) => string): One[] {
+  if (all.length === 0 || words.length === 0) return [];
+  const texts = all.map((one) => ({ one, has: new Set(wordsOf(textOf(one)).split(" ")) }));
+  const weights = words.map((word) => {
+    const count = texts.filter(({ has }) => has.has(word)).length;
+    return count === 0 ? 0 : Math.log(1 + all.length / count);
+  });
+  const scored = texts.map(({ one, has }) => ({
+    one,
+    score: words.reduce((sum, word, at) => sum + (has.has(word) ? (weights[at] ?? 0) : 0), 0),
+  }));
+  const most = weights.reduce((sum, one) => sum + one, 0);
+  // One common word of a long question is no match.
+  return scored
+    .filter(({ score }) => score > most / 4)
+    .sort((a, b) => b.score - a.score)
+    .slice(0, MAX_LISTED)
+    .map(({ one }) => one);
+}
+
+async function byMeaning(
+  { nearest, head }: Searched,
+  query: string,
+  k: number,
+  signal: AbortSignal,
+): Promise<Found[]> {
+  if (!nearest) return [];
+  const chunks = await nearest.nearest(query, Math.max(2 * k, 10), signal);
+  return chunks.flatMap(({ oid, startLine, endLine }) =>
+    head.pathsWith(oid).map((path): Found => {
+      const inside = head
+        .definitionsIn(path)
+        .filter(({ start, end }) => start <= endLine && end >= startLine && start >= startLine - 2);
+      const [of] = inside;
+      return of ? { kind: "symbol", of } : { kind: "file", path };
+    }),
+  );
+}

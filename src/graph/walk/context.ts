@@ -1,0 +1,30 @@
+import type { Reduced } from "./reduced-tree.ts";
+import type { Notes } from "./scope.ts";
+
+/** What a walk carries with it. */
+export interface Context {
+  source: string;
+  notes: Notes;
+  text(node: Reduced): string;
+  /** The class that the code is a part of. */
+  owner: string | null;
+  /** Python: what a method calls its own object, and whether the code stands in a class but in none of its methods. */
+  self?: string;
+  isClassBody?: boolean;
+  /** What the function around answers, as far as it was seen. */
+  answers?: string[];
+}
+
+export function createContext(source: string, notes: Notes): Context {
+  return { source, notes, text: (node) => source.slice(node.from, node.to), owner: null };
+}
+
+/** Whether a value is all that is given: nothing but brackets and `await` stands around it. */
+export function isWhole(node: Reduced, value: Reduced, { source }: Context): boolean {
+  const before = source.slice(Math.max(node.from, value.from - 40), value.from);
+  const behind = source.slice(value.to, Math.min(node.to, value.to + 40));
+  return /(?:=>?|:=|return|^)\s*(?:await\s+|\(\s*)*$/.test(before) && /^[\s)!;,]*$/.test(behind);
+}
+
+export const childrenAfter = (node: Reduced, child: Reduced): Reduced[] =>
+  node.children.filter(({ from }) => from >= child.to);

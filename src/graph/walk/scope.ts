@@ -1,0 +1,113 @@
+import type { ImportFact, Walked } from "../facts.ts";
+
+/** What a name stands for within a scope. */
+export interface Binding {
+  line: number;
+  /** A type expression; null where nobody knows. */
+  type: string | null;
+  /** Whether the file defines it there (a function, a class), or only gives a value to a variable. */
+  defines: boolean;
+}
+
+/** Names that hold in a part of a file. The outermost scope holds what the file defines and imports. */
+export interface Scope {
+  names: Map<string, Binding>;
+  outer: Scope | null;
+}
+
+type Found = { [Key in keyof Walked]: Walked[Key][number][] };
+
+/** Keeps what a walk of a file finds. */
+export class Notes implements Walked {
+  readonly references: Found["references"] = [];
+  readonly imports: ImportFact[] = [];
+  readonly types: Found["types"] = [];
+  readonly supers: Found["supers"] = [];
+  readonly fields: Found["fields"] = [];
+  readonly top: Scope = { names: new Map(), outer: null };
+  readonly #imported = new Set<string>();
+
+  import(fact: ImportFact): void {
+    this.imports.push(fact);
+    if (fact.local !== "" && !fact.again) this.#imported.add(fact.local);
+  }
+
+  type(name: string, line: number, type: string | null): void {
+    if (type !== null && type !== "?" && type.length <= maximumType) this.types.push({ name, line, type });
+  }
+
+  /** A module that is used where it is loaded: it gets a name that no file gives. */
+  module(specifier: string, line: number): string {
+    const local = `$module_${this.imports.length}`;
+    this.import({ specifier, imported: "*", local, line, again: false });
+    return `=${local}`;
+  }
+
+  isImported(name: string): boolean {
+    return this.#imported.has(name);
+  }
+
+  /** A name that belongs to an object. */
+  member(name: string, line: number, role: "call" | "read" | "type", object: string): void {
+    const hint = object.length <= maximumType ? object : "?";
+    this.references.push({ name, line, role, via: "member", hint, declared: null });
+  }
+
+  /** A name that stands alone. What is a local variable is nobody's business. */
+  name(name: string, line: number, role: "call" | "read" | "type", scope: Scope): void {
+    const found = lookUp(name, scope);
+    if (found && found.scope.outer !== null) {
+      this.#local(name, line, role, found.binding);
+      return;
+    }
+    const via = this.#imported.has(name) ? "import" : found ? "own" : "free";
+    this.references.push({ name, line, role, via, hint: null, declared: found?.binding.line ?? null });
+  }
+
+  /** A function within a function is a definition; a variable that holds a method calls that method. */
+  #local(
+    name: string,
+    line: number,
+    role: "call" | "read" | "type",
+    { defines, type, line: declared }: Binding,
+  ) {
+    if (defines) {
+      this.references.push({ name, line, role, via: "own", hint: null, declared });
+      return;
+    }
+    const held = /^(.+)\.([\p{L}_$][\p{L}\p{N}_$]*)$/u.exec(type ?? "");
+    if (role === "call" && held?.[1] && held[2]) this.member(held[2], line, role, held[1]);
+  }
+
+  /** What a name is: a value of this file, or what is known of a local variable. */
+  typeOf(name: string, scope: Scope): string {
+    const found = lookUp(name, scope);
+    return found && found.scope.outer !== null ? (found.binding.type ?? "?") : `=${name}`;
+  }
+}
+
+/** Longer type expressions say nothing that anybody could follow. */
+const maximumType = 160;
+
+export function lookUp(name: string, from: Scope): { binding: Binding; scope: Scope } | null {
+  for (let scope: Scope | null = from; scope; scope = scope.outer) {
+    const binding = scope.names.get(name);
+    if (binding) return { binding, scope };
+  }
+  return null;
+}
+
+export const innerScope = (outer: Scope): Scope => ({ names: new Map(), outer });
+
+export function declare(
+  scope: Scope,
+  name: string,
+  line: number,
+  type: string | null,
+  defines = false,
+): void {
+  // What is declared twice is what it was first: most often a variable that is given another value of the same type.
+  const known = scope.names.get(name);
+  if (!known) scope.names.set(name, { line, type, defines });
+  else if (known.type === null) known.type = type;
+}

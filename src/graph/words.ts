@@ -1,0 +1,53 @@
+/** Words that stand everywhere and tell nothing apart. */
+const common = new Set(
+  "a an the of to in on at is are be was it its this that these those and or not no if else for from with by as do does how what where who why when which can i we you there here has have had will would should".split(
+    " ",
+  ),
+);
+
+const identifier = /[\p{L}\p{N}_$]+/gu;
+
+/**
+ * The words of a text as they are looked for: identifiers whole and taken apart (`parseURLPath` is also parse, url and path), in
+ * lower case, each once.
+ */
+export function wordsOf(text: string): string {
+  const words = new Set<string>();
+  for (const [word] of text.matchAll(identifier)) {
+    if (word.length > 60) continue;
+    const lower = word.toLowerCase();
+    if (lower.length > 1) words.add(lower);
+    for (const part of partsOf(word)) if (part.length > 1) words.add(part);
+  }
+  return [...words].join(" ");
+}
+
+/** `parseURLPath`, `parse_url_path` and `PARSE_URL_PATH` are parse, url, path. */
+export function partsOf(name: string): string[] {
+  return name
+    .replace(/(\p{Ll}|\p{N})(\p{Lu})/gu, "$1 $2")
+    .replace(/(\p{Lu})(\p{Lu}\p{Ll})/gu, "$1 $2")
+    .toLowerCase()
+    .split(/[^\p{L}\p{N}]+/u)
+    .filter(Boolean);
+}
+
+/** Words that say what somebody wants to know of a thing, and not of which. */
+const asking = new Set(
+  "call calls called caller callers use uses used user users tested covered find show list decided decision explain work works".split(
+    " ",
+  ),
+);
+
+/** What is asked: names as they were written, and the words that tell something. */
+export function queryWords(query: string): { names: string[]; words: string[] } {
+  const names = [
+    ...new Set(query.match(/[\p{L}_$][\p{L}\p{N}_$]*(?:[.:#]+[\p{L}_$][\p{L}\p{N}_$]*)*/gu) ?? []),
+  ];
+  const all = wordsOf(query)
+    .split(" ")
+    .filter((word) => word !== "" && !common.has(word));
+  const things = all.filter((word) => !asking.has(word));
+  const words = things.length > 0 ? things : all;
+  return { names: names.filter((name) => name.length > 1 && !common.has(name.toLowerCase())), words };
+}
