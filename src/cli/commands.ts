@@ -32,6 +32,11 @@ export const commands: readonly Entry[] = [
     load: async () => erase((await import("./tool.ts")).tool),
   },
   {
+    name: "mcp",
+    summary: "serve the reviewer's tools and the review to a coding agent, over the Model Context Protocol",
+    load: async () => erase((await import("./mcp.ts")).mcp),
+  },
+  {
     name: "serve",
     summary: "run the GitHub App: web server and worker in one process",
     load: async () => erase((await import("./serve.ts")).serve),

@@ -1,0 +1,122 @@
+import type { CallToolResult, McpServer, ServerContext } from "@modelcontextprotocol/server";
+import { z } from "zod";
+import { AppError } from "../errors.ts";
+import { startReviewProcess } from "../process/start-review-process.ts";
+import { ReviewJson } from "../reporters/json.ts";
+import { PIPED_WIDTH, plainLine } from "../reporters/terminal-style.ts";
+import type { ReviewResult } from "../review/review-result.ts";
+import { parseArguments } from "../tools/parse-arguments.ts";
+import { toMcpArguments, toMcpError, withoutHidden } from "../tools/to-mcp.ts";
+import { ToolError } from "../tools/tool.ts";
+import type { ConnectedModels } from "./create-model.ts";
+import { loadSources } from "./load-sources.ts";
+import { reportProgress } from "./mcp-progress.ts";
+import { type CurrentRange, type RangeKeeper, UNCOMMITTED } from "./range-keeper.ts";
+import { renderResult } from "./render-result.ts";
+import { reviewRange } from "./review-range.ts";
+import type { RecordPlaces } from "./run-record.ts";
+
+const ReviewArguments = z.strictObject({
+  offline: z
+    .boolean()
+    .default(false)
+    .describe("Ask no model: the built-in analyzers alone look at the change, in seconds and for nothing."),
+});
+
+export interface McpReviewOptions {
+  keeper: RangeKeeper;
+  /** The models of the environment; null where there are none. */
+  connect(): Promise<ConnectedModels | null>;
+  /** Where each review leaves its record. */
+  records: RecordPlaces;
+  /** Ends a review that runs. */
+  signal: AbortSignal;
+}
+
+export type McpReview = (args: unknown, context: ServerContext) => Promise<CallToolResult>;
+
+const description = [
+  "Reviews the whole change, as a pull request with these commits would be reviewed, and answers with findings, each on a line of the",
+  "change. Read-only; takes minutes and costs tokens where a model is configured. What is not committed is not reviewed. Mend what",
+  "is right, commit, and review again.",
+].join(" ");
+
+export function registerReview(server: McpServer, review: McpReview): void {
+  const config = {
+    title: "Review the change",
+    description,
+    inputSchema: toMcpArguments(ReviewArguments),
+    outputSchema: ReviewJson,
+    // Where a model is configured, code is sent to it.
+    annotations: { title: "Review the change", readOnlyHint: true, openWorldHint: true },
+  };
+  server.registerTool("review", config, review);
+}
+
+/** The review as a tool: one at a time, as each may spend up to the budget of the repository. */
+export function createMcpReview(options: McpReviewOptions): McpReview {
+  let isRunning = false;
+  return async (args, context) => {
+    if (isRunning) return toMcpError("a review is running already; wait for its answer");
+    isRunning = true;
+    try {
+      return await review(args, context, options);
+    } catch (error) {
+      if (error instanceof ToolError) return toMcpError(error.message);
+      if (error instanceof AppError) return toMcpError(error.line);
+      throw error;
+    } finally {
+      isRunning = false;
+    }
+  };
+}
+
+async function review(
+  args: unknown,
+  context: ServerContext,
+  { keeper, connect, records, signal: ending }: McpReviewOptions,
+): Promise<CallToolResult> {
+  const { offline } = ReviewArguments.parse(parseArguments({ name: "review", input: ReviewArguments }, args));
+  const signal = AbortSignal.any([ending, context.mcpReq.signal]);
+  // It loads its code while the range is opened.
+  using started = startReviewProcess();
+  return await keeper.use(async (current) => {
+    const connected = offline ? null : await connect();
+    using progress = reportProgress(context);
+    const { reviewed, modelFault } = await reviewRange({
+      ...{ range: current.range, config: current.config, connected, records, signal, started },
+      onProgress: progress.handle,
+    });
+    if (modelFault !== null && reviewed.usage.requests === 0 && reviewed.findings.length === 0) {
+      return toMcpError(`the model failed: ${modelFault}`);
+    }
+    return await answer(await withWarnings(reviewed, modelFault, current), current);
+  });
+}
+
+/** What whoever asked has to know beside the review itself. */
+async function withWarnings(
+  result: ReviewResult,
+  modelFault: string | null,
+  { notices, dirty }: CurrentRange,
+): Promise<ReviewResult> {
+  const warnings = [
+    ...((await dirty) ? [UNCOMMITTED] : []),
+    ...notices,
+    ...(modelFault === null ? [] : [`The model failed: ${plainLine(modelFault)}`]),
+    ...result.warnings,
+  ];
+  return { ...result, warnings };
+}
+
+/** As Markdown with the code around each finding, and as the document that `--format json` prints. */
+async function answer(result: ReviewResult, { range }: CurrentRange): Promise<CallToolResult> {
+  const found = result.findings.map(({ finding }) => finding);
+  const source = await loadSources(range.workspace, found);
+  const options = { range: range.names, source, colour: false, width: PIPED_WIDTH };
+  const document: unknown = JSON.parse(await renderResult("json", result, options));
+  return {
+    content: [{ type: "text", text: await renderResult("markdown", result, options) }],
+    structuredContent: withoutHidden(document) as Record<string, unknown>,
+  };
+}
