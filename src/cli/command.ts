@@ -1,3 +1,5 @@
+import type { StartedReviewProcess } from "../process/start-review-process.ts";
+
 /** A command declared as data: help, parsing and the types of its values come from the same object. */
 
 interface BooleanOption {
@@ -48,6 +50,8 @@ export interface CommandIo {
   stderr: NodeJS.WriteStream;
   /** Fires at the first SIGINT, SIGTERM or SIGHUP. */
   signal: AbortSignal;
+  /** Starts what reads the repository in a review; left out, a process of its own. */
+  startProcess?: () => StartedReviewProcess;
 }
 
 export interface Command<Options extends OptionSpecs = OptionSpecs> {

@@ -63,7 +63,7 @@ export const review = defineCommand({
   async run(values, _, io) {
     const { startReviewProcess } = await import("../process/start-review-process.ts");
     // It loads its code while this process loads its own and git makes the checkout.
-    using started = values["dry-run"] ? null : startReviewProcess();
+    using started = values["dry-run"] ? null : (io.startProcess ?? startReviewProcess)();
     const { runReview } = await import("./run-review.ts");
     return await runReview(values, io, started ?? undefined);
   },

@@ -1,6 +1,7 @@
 import { Writable } from "node:stream";
 import { complaintLine } from "../../src/cli/complaint.ts";
 import { runProgram } from "../../src/cli/program.ts";
+import { startProcessHere } from "./process-here.ts";
 import { unsetVariables } from "./run-cli.ts";
 
 export interface ProgramRun {
@@ -28,12 +29,13 @@ function collector() {
 }
 
 /**
- * Runs a command line within this process: the quick way for whatever does not depend on the environment, signals or real
+ * Runs a command line within this process, its review too: the quick way for whatever does not depend on the environment, signals or real
  * pipes. `runCli` starts the real thing.
  */
 export async function runHere(args: readonly string[]): Promise<ProgramRun> {
   const [stdout, stderr] = [collector(), collector()];
-  const io = { stdout: stdout.stream, stderr: stderr.stream, signal: new AbortController().signal };
+  const { signal } = new AbortController();
+  const io = { stdout: stdout.stream, stderr: stderr.stream, signal, startProcess: startProcessHere };
   const code = await runProgram(args, io).catch((error: unknown) => {
     stderr.stream.write(complaintLine(error));
     return 2;
