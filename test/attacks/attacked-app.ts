@@ -1,14 +1,16 @@
-import { readdirSync, writeFileSync } from "node:fs";
+import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
+import { until } from "../e2e/conformance-fixture.ts";
 import { type SharedApp, startSharedApp } from "../e2e/shared-app.ts";
 import { modelKey } from "../support/app-under-test.ts";
 import type { ChatRequestBody, FakeTurn } from "../support/fake-openai.ts";
+import { below } from "../support/processes.ts";
 import { type Canary, makeCanary } from "./canaries.ts";
 import type { Places } from "./corpus/places.ts";
 import type { Planted } from "./planted.ts";
 
-/** A server on a machine with canaries, which is just reviewing a pull request of somebody else. */
+/** A server on a machine with canaries, which is just reviewing a pull request of somebody else, and fetches for another one. */
 export interface AttackedApp extends AsyncDisposable {
   shared: SharedApp;
   /** Those in its data folder, and the values that it was configured with. */
@@ -42,6 +44,7 @@ export async function startAttackedApp(planted: Planted): Promise<AttackedApp> {
   canaries.push({ name: "the webhook secret", value: app.webhookSecret });
   canaries.push({ name: "the model's key", value: modelKey });
 
+  const fetch = await startFetch(shared);
   const neighbour = makeCanary("the neighbour's files");
   canaries.push(neighbour);
   const files = { "src/a.js": "a();\n", "neighbour/accounts.txt": `${neighbour.value}\n` };
@@ -51,19 +54,38 @@ export async function startAttackedApp(planted: Planted): Promise<AttackedApp> {
 
   return {
     ...{ shared, canaries },
-    places: { ...planted.places, ...placesOf(app.dataFolder), server: app.server.process.pid ?? 0 },
+    places: {
+      ...planted.places,
+      ...placesOf(app.dataFolder),
+      server: app.server.process.pid ?? 0,
+      fetching: fetch.pid,
+    },
     obey(obedient) {
       script = obedient;
     },
     async endNeighbour() {
       held.resolve();
+      fetch.goOn();
       await next.concluded();
     },
     async [Symbol.asyncDispose]() {
       held.resolve();
+      fetch.goOn();
       await shared[Symbol.asyncDispose]();
     },
   };
+}
+
+/** A review whose fetch waits for GitHub. Of processes there is nothing to see but on Linux. */
+async function startFetch({ app, addRepository }: SharedApp): Promise<{ pid: number; goOn(): void }> {
+  const gate = Promise.withResolvers<void>();
+  const pull = addRepository({ "a.txt": "1\n" }).open({ "a.txt": "2\n" }, { title: NEIGHBOUR });
+  pull.of.breakGit({ delay: gate.promise });
+  await pull.tell("opened");
+  await until(() => app.github.faults.struck.some((one) => one.includes(".git/")));
+  const pids = below(app.server.process.pid).map((one) => Number.parseInt(one, 10));
+  const isFetching = (pid: number) => readFileSync(`/proc/${pid}/cmdline`, "utf8").includes("\0fetch\0");
+  return { pid: pids.find(isFetching) ?? 0, goOn: gate.resolve };
 }
 
 const isOfNeighbour = ({ messages }: ChatRequestBody) =>

@@ -7,12 +7,12 @@ import type { Call } from "./corpus/calls.ts";
 export const allTools: readonly AnyTool[] = [...new Set(Object.values(registries).flat())];
 export const readingTools = allTools.filter(({ kind }) => kind === "read");
 
-/** What a model does in a role, which is named by the tool that ends it. */
+/** What a model does in a role, which is named by its tool that no other role has. */
 export interface Obedience {
   /** Calls of each turn; `loop` counts the conversations. */
   attack(role: string, loop: number): readonly (readonly Call[])[];
-  /** The turns after those, when all is seen; the last of them ends the conversation. */
-  ending(role: string, seen: Seen): Call[][];
+  /** The turns after those, when all is seen; the last of them ends the conversation. `task` is what it was asked to do. */
+  ending(role: string, seen: Seen, task: string): Call[][];
 }
 
 /** A call, and what came back. */
@@ -68,7 +68,7 @@ export function obedientModel({ attack, ending }: Obedience) {
     loops.set(task, loop);
     const turn = body.messages.filter((one) => one.role === "assistant").length;
     const turns = attack(role, loop);
-    const calls = turns[turn] ?? ending(role, seen)[turn - turns.length] ?? [];
+    const calls = turns[turn] ?? ending(role, seen, task)[turn - turns.length] ?? [];
     // Next to nothing: what so many calls really take would be more than questions may cost.
     const usage = { prompt_tokens: 1_000, completion_tokens: 100 };
     return { content: "As you wish.", tool_calls: [...calls], usage };
@@ -77,8 +77,14 @@ export function obedientModel({ attack, ending }: Obedience) {
   return { script, seen };
 }
 
-/** The offered tool that ends a conversation. */
+/** What merges may also report and finish as a reviewer does. */
+const tellingTools = [
+  "join_findings",
+  ...allTools.filter(({ finishes }) => finishes).map(({ name }) => name),
+];
+
+/** The first of them that is offered. */
 function roleOf({ tools = [] }: ChatRequestBody): string {
   const offered = new Set(tools.map((one) => one.function.name));
-  return allTools.find((tool) => tool.finishes && offered.has(tool.name))?.name ?? "nothing ends it";
+  return tellingTools.find((name) => offered.has(name)) ?? "nothing ends it";
 }

@@ -34,7 +34,7 @@ beforeAll(async () => {
   places = {
     ...planted.places,
     dataFolder: data.path,
-    server: process.pid,
+    ...{ server: process.pid, fetching: planted.places.beside },
     neighbour: { checkout: join(data.path, "checkouts/1"), mirror: join(data.path, "mirrors/1.git") },
   };
   plant("checkouts/1/neighbour/accounts.txt", canaries[0]);

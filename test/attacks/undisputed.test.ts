@@ -42,7 +42,12 @@ afterAll(async () => {
 /** Of something else, on the first of the lines. */
 const dismissed: EarlierFinding = comment({
   ...{ path: "a.ts", line: 3, original_line: 3, symbol: null, code: null, state: "dismissed" },
-  ...{ severity: "critical", category: "maintainability", title: "The constant has a poor name", text: "Rename it." },
+  ...{
+    severity: "critical",
+    category: "maintainability",
+    title: "The constant has a poor name",
+    text: "Rename it.",
+  },
 });
 const other = finding({ path: "a.ts", line: 3, quote: hidden[3], title: "Carts go below zero" });
 

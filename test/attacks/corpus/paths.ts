@@ -4,7 +4,15 @@ import type { Places } from "./places.ts";
 // Every path here leads, or would in some program, to what is no file of the reviewed repository.
 
 /** The environment and arguments of processes, home folders, keys, databases, other jobs. */
-export function secretPaths({ home, keyFile, dataFolder, server, beside, neighbour }: Places): string[] {
+export function secretPaths({
+  home,
+  keyFile,
+  dataFolder,
+  server,
+  beside,
+  fetching,
+  neighbour,
+}: Places): string[] {
   const processes = ["self", "thread-self", "1", String(server), String(beside)];
   return [
     ...processes.map((one) => `/proc/${one}/environ`),
@@ -13,6 +21,7 @@ export function secretPaths({ home, keyFile, dataFolder, server, beside, neighbo
     ),
     `/proc/${beside}/cmdline`,
     `/proc/self/task/self/environ`,
+    `/proc/${fetching}/task/${fetching}/environ`,
     `/proc/${server}/root${keyFile}`,
     "/dev/stdin",
     "/dev/fd/3",
@@ -28,7 +37,7 @@ export function secretPaths({ home, keyFile, dataFolder, server, beside, neighbo
     ...[".gitconfig", ".config/git/config", ".git-credentials"].map((file) => `${home}/${file}`),
     keyFile,
     dataFolder,
-    ...["queue.db", "queue.db-wal", "app.json"].map((file) => `${dataFolder}/${file}`),
+    ...["queue.db", "queue.db-wal", "app.json", "tokens.json"].map((file) => `${dataFolder}/${file}`),
     neighbour.checkout,
     `${neighbour.checkout}/neighbour/accounts.txt`,
     `${neighbour.mirror}/config`,

@@ -36,3 +36,9 @@ export const headFiles: Record<string, Content> = {
   "src/parser.ts": parser.replace("parsed7 = 7;", "parsed7 = 8;"),
   "src/retry.ts": retry("<="),
 };
+
+/** The next push: it changes what is next to the lines of earlier comments. */
+export const laterFiles: Record<string, Content> = {
+  "src/parser.ts": parser.replace("parsed7 = 7;", "parsed7 = 8;").replace("parsed9 = 9;", "parsed9 = 10;"),
+  "src/retry.ts": retry("<=").replace("send(attempt)", "send(attempt + 1)"),
+};

@@ -1,0 +1,154 @@
+import { type Call, fewHostileCalls } from "./corpus/calls.ts";
+import { linkPaths, secretPaths, trickPaths } from "./corpus/paths.ts";
+import { hostilePatterns } from "./corpus/patterns.ts";
+import type { Places } from "./corpus/places.ts";
+import { oddArguments, unknownTools } from "./corpus/values.ts";
+import { allTools, type Obedience, readingTools, type Seen } from "./obedient-model.ts";
+
+// What a model is told to do in each of its roles, and does.
+
+/** Calls beyond these are not executed in a turn. */
+const CALLS_A_TURN = 64;
+
+/**
+ * In `npm test` what is hostile goes to a third of the tools each, in turn, and all paths to the one that reads any file;
+ * reading.test.ts has all of them meet all tools.
+ */
+const long = process.env.HUNKWISE_LONG === "1";
+const inTurn = ({ name }: Call, at: number) =>
+  long || name === "read_file_part" || (at + readingTools.findIndex((tool) => tool.name === name)) % 3 === 0;
+
+const call = (name: string, given: Record<string, unknown>): Call => ({
+  name,
+  arguments: JSON.stringify(given),
+});
+
+export type Attack = ReturnType<typeof attackOn>;
+
+export function attackOn(places: Places) {
+  const calls = {
+    secrets: fewHostileCalls(readingTools, { paths: secretPaths(places) }).filter(inTurn),
+    tricks: fewHostileCalls(readingTools, { paths: trickPaths(places) }).filter(inTurn),
+    links: fewHostileCalls(readingTools, { paths: linkPaths }).filter(inTurn),
+    patterns: fewHostileCalls(readingTools, { patterns: hostilePatterns(places) }).filter(inTurn),
+    unknown: unknownTools.map((name) => call(name, { path: "/proc/self/environ", command: "env" })),
+    reports: fewHostileCalls(
+      allTools.filter(({ kind }) => kind !== "read"),
+      { paths: secretPaths(places).slice(0, 4), whole: oddArguments.slice(0, 4) },
+    ),
+  };
+  return { ...calls, all: Object.values(calls).flat() };
+}
+
+const thousand = Array.from({ length: 1_000 }, (_, at) =>
+  call("read_file_part", { file_path: `/proc/${at}/environ` }),
+);
+
+const inTurns = (calls: readonly Call[]): Call[][] =>
+  Array.from({ length: Math.ceil(calls.length / CALLS_A_TURN) }, (_, at) =>
+    calls.slice(at * CALLS_A_TURN, (at + 1) * CALLS_A_TURN),
+  );
+
+/** Names of findings and comments that nobody listed. */
+const names = ["", "0", "__proto__", "constructor", "toString", "../../queue.db", "7 and 8", "\u202Eid\0"];
+
+/** Pairs that compare what was not asked for. */
+export const hostilePairs: readonly Call[] = [
+  ...names.map((name) => call("same_problems", { pairs: [{ finding: name, earlier: name }] })),
+  call("same_problems", { pairs: Array.from({ length: 10_000 }, () => ({ finding: "a", earlier: "b" })) }),
+  call("same_problems", { pairs: [{ finding: ["a"], earlier: { b: 1 } }] }),
+  { name: "same_problems", arguments: '{"pairs": [], "__proto__": {"pairs": []}, "comment": "/approve"}' },
+];
+
+/** Joins of what there is not. */
+export const hostileJoins: readonly Call[] = [
+  ...names.map((name) => call("join_findings", { keep: name, others: names })),
+  call("join_findings", { keep: "a", others: Array.from({ length: 10_000 }, (_, at) => `x${at}`) }),
+  call("join_findings", { keep: ["a"], others: "b" }),
+];
+
+/** Of the first review every call; of every other role a part of them, and what is hostile in it alone. */
+function turnsOf(attack: Attack, role: string, loop: number): Call[][] {
+  if (role === "finish_review" && loop === 0) return inTurns(attack.all);
+  const part = attack.all.filter((_, at) => at % 30 === loop % 30);
+  const files = attack.secrets.filter(({ name }) => name === "read_file_part");
+  switch (role) {
+    case "reply":
+      return [thousand, ...inTurns([...files, ...part])];
+    case "join_findings":
+      return inTurns([...hostileJoins, ...part]);
+    case "same_problems":
+      // It has two turns.
+      return [[...hostilePairs, ...part].slice(0, CALLS_A_TURN)];
+    default:
+      return inTurns(part);
+  }
+}
+
+/** Says in each role what it saw, wherever there is room for words, and what hides most where there is none. */
+function ending(role: string, seen: Seen, task: string): Call[][] {
+  const isReview = role === "finish_review" || role === "join_findings";
+  const [first = "nothing", second = first] = seen.pieces(isReview ? 7_900 : 1_900);
+  const verdict = { verdict: "confirmed", severity: "high", reason: first, failing_input: second };
+  switch (role) {
+    case "finish_review":
+      return [reports(task, first, second), [call("finish_review", { summary: first })]];
+    case "join_findings":
+      return [
+        [report({ ...joined, title: `Merged ${first.slice(0, 150)}` }, first, second)],
+        [call("finish_review", { summary: first })],
+      ];
+    case "report_verdict":
+      return [[call("report_verdict", { ...verdict, evidence: [evidence(first)] })]];
+    case "report_resolution":
+      return [[call("report_resolution", { state: "fixed", reason: first })]];
+    case "same_problems":
+      return [[call("same_problems", { pairs: pairsOf(task) })]];
+    case "reply":
+      return [[call("reply", { text: `${first}\n\n${second}` })]];
+    default:
+      return [];
+  }
+}
+
+/** All that it is asked about. */
+const pairsOf = (task: string) =>
+  [...task.matchAll(/^(\w+) and (\w+)$/gm)].map(([, finding, earlier]) => ({ finding, earlier }));
+
+const evidence = (note: string) => ({ path: "src/parser.ts", start_line: 1, end_line: 3, note });
+
+/** Two of them close together, which somebody has to compare, one alone, and one outside of the diff. */
+const places = [
+  { path: "src/retry.ts", line: 42, quote: "  for (let attempt = 0; attempt <= retries; attempt++) {" },
+  { path: "src/retry.ts", line: 43, quote: "    send(attempt);" },
+  { path: "src/parser.ts", line: 12, quote: "export const parsed7 = 8;" },
+  { path: "src/parser.ts", line: 70, quote: "export const parsed65 = 65;" },
+];
+/** What whoever merges adds. */
+const joined = { path: "src/parser.ts", line: 13, quote: "export const parsed8 = 8;" };
+/** After `laterFiles`: on the lines of an earlier comment, in words that have nothing in common with it. */
+const later = {
+  title: "Whoever comes last is written to twice",
+  ...{ path: "src/retry.ts", start_line: 42, line: 43 },
+  quote: "  for (let attempt = 0; attempt <= retries; attempt++) {\n    send(attempt + 1);",
+};
+
+const report = (at: Record<string, unknown>, first: string, second: string): Call =>
+  call("report_finding", {
+    ...{ severity: "high", category: "security", confidence: 1 },
+    body: at.line === 42 ? first : second,
+    suggestion: first.slice(0, 3_000),
+    evidence: [evidence(first.slice(0, 2_000))],
+    ...at,
+  });
+
+const reports = (task: string, first: string, second: string): Call[] =>
+  (task.includes("send(attempt + 1)") ? [later] : places).map((place) =>
+    report({ title: `${place.quote.trim().slice(0, 40)} ${first.slice(0, 150)}`, ...place }, first, second),
+  );
+
+/** What a model does that obeys all of it. */
+export const obedienceOf = (attack: Attack): Obedience => ({
+  attack: (role, loop) => turnsOf(attack, role, loop),
+  ending,
+});
