@@ -159,6 +159,10 @@ conversation:
 check:
   threshold: high
   fail: false
+commands:
+  test: npm test
+  lint: npm run lint
+  build: null
 `;
 
 /** The same for a folder. */

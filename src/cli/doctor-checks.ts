@@ -129,6 +129,15 @@ async function checkModel(env: Env, signal: AbortSignal): Promise<Diagnosis> {
   return checkModels({ ...env, model: env.model }, signal);
 }
 
+/** Only fixes run commands, and they do without where they have to. */
+async function checkSandbox({ sandbox: { readable, hidden, memoryMb } }: Env, signal: AbortSignal) {
+  const { findSandbox } = await import("../sandbox/find-sandbox.ts");
+  const found = await findSandbox({ searchPath: programPath(), readable, hidden, signal });
+  if (!found.sandbox) return warn(`none: fixes run no commands, because ${found.why}`, found.remedy);
+  const folders = readable.length === 0 ? "" : `, beside /usr they read ${readable.join(", ")}`;
+  return ok(`commands run in bubblewrap with ${memoryMb} MB${folders}`);
+}
+
 /** Every check, in the order of the table. None of them rejects. */
 export const checks: readonly Check[] = [
   { name: "Node", run: async () => ok(process.versions.node) },
@@ -139,4 +148,5 @@ export const checks: readonly Check[] = [
   { name: "database", run: needsEnv(checkDatabase) },
   { name: "GitHub", run: needsEnv(checkGitHub) },
   { name: "model", run: needsEnv(checkModel) },
+  { name: "sandbox", run: needsEnv(checkSandbox) },
 ];

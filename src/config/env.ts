@@ -79,6 +79,14 @@ export interface Env {
   metricsHost: string;
   proxy: { https: string | null; http: string | null; no: string | null };
   caFile: string | null;
+  /** Of commands that a fix runs. */
+  sandbox: {
+    /** Absolute paths of folders that they may read. */
+    readable: readonly string[];
+    /** Absolute paths that they must not see, wherever they lie. */
+    hidden: readonly string[];
+    memoryMb: number;
+  };
 }
 
 export type RawEnv = Readonly<Record<string, string | undefined>>;
@@ -132,12 +140,23 @@ export function readEnv(raw: RawEnv = rawEnv()): Env {
       no: given.NO_PROXY ?? null,
     },
     caFile: given.NODE_EXTRA_CA_CERTS ? resolve(given.NODE_EXTRA_CA_CERTS) : null,
+    sandbox: {
+      readable: given.HUNKWISE_SANDBOX_READ ?? [],
+      hidden: placesOfSecrets(given),
+      memoryMb: given.HUNKWISE_SANDBOX_MEMORY_MB,
+    },
   };
+}
+
+/** The data folder, the key file, and the folder of the program, in which a `.env` may lie. */
+function placesOfSecrets({ HUNKWISE_DATA_DIR, PRIVATE_KEY_PATH }: Variables): string[] {
+  const named = [HUNKWISE_DATA_DIR ?? ".hunkwise", PRIVATE_KEY_PATH].filter((path) => path !== undefined);
+  return [...named.map((path) => resolve(path)), join(import.meta.dirname, "../..")];
 }
 
 /** What the commands need that work on a repository of this machine. */
 export interface LocalEnv
-  extends Pick<Env, "model" | "pricesFile" | "proxy" | "caFile" | "retentionMs" | "logseqDir"> {
+  extends Pick<Env, "model" | "pricesFile" | "proxy" | "caFile" | "retentionMs" | "logseqDir" | "sandbox"> {
   /** Where it is kept what models can do; null where there is no such folder. Never in the repository that is reviewed. */
   modelFolder: string | null;
   /** Where reviews leave their records; null where there is no such folder. */
@@ -156,6 +175,7 @@ const localNames = new Set([
   ...["AZURE_OPENAI_API_KEY", "AZURE_OPENAI_ENDPOINT", "AZURE_OPENAI_DEPLOYMENT", "OPENAI_API_VERSION"],
   ...["HUNKWISE_PROTOCOL", "HUNKWISE_REASONING_EFFORT", "HUNKWISE_CONTEXT_TOKENS", "HUNKWISE_PRICES"],
   ...["HUNKWISE_RETENTION_DAYS", "HUNKWISE_LOGSEQ_DIR"],
+  ...["HUNKWISE_SANDBOX_READ", "HUNKWISE_SANDBOX_MEMORY_MB"],
   ...["HUNKWISE_DATA_DIR", "HTTPS_PROXY", "HTTP_PROXY", "NO_PROXY", "NODE_EXTRA_CA_CERTS"],
 ]);
 
@@ -166,11 +186,11 @@ const localNames = new Set([
  */
 export function readLocalEnv(raw: RawEnv = rawEnv()): LocalEnv {
   const own = Object.fromEntries(Object.entries(raw).filter(([name]) => localNames.has(name.toUpperCase())));
-  const { model, pricesFile, proxy, caFile, retentionMs, logseqDir, dataDir } = readEnv(own);
+  const { dataDir, model, pricesFile, proxy, caFile, retentionMs, logseqDir, sandbox } = readEnv(own);
   // Left out, the data folder would lie in the working directory, which is somebody's repository.
   const modelFolder = own.HUNKWISE_DATA_DIR?.trim() ? dataDir : cacheFolder();
   const runsFolder = modelFolder && runsIn(modelFolder);
-  return { model, pricesFile, proxy, caFile, retentionMs, logseqDir, modelFolder, runsFolder };
+  return { model, pricesFile, proxy, caFile, retentionMs, logseqDir, sandbox, modelFolder, runsFolder };
 }
 
 /** Where local reviews leave their records, in the folder that keeps what this user's commands find out. */

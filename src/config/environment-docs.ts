@@ -225,6 +225,16 @@ export const environmentDocs: readonly EnvironmentVariable[] = [
     what: "Address on which that port listens. They ask nobody who they are: `0.0.0.0` is for a network of your own.",
   },
   {
+    name: "HUNKWISE_SANDBOX_READ",
+    default: null,
+    what: "Folders that commands of a fix may read beside /usr, separated by colons: tool chains like `/opt/node:/home/ci/.pyenv/versions/3.14`. The `bin` of each comes first on their PATH. No folder with secrets or sockets.",
+  },
+  {
+    name: "HUNKWISE_SANDBOX_MEMORY_MB",
+    default: "2048",
+    what: "Memory of one command, its processes and files together. Half of it is room for files.",
+  },
+  {
     name: "DATABASE_URL",
     default: null,
     what: "Postgres database for queue and records, `postgres://user:password@host:5432/database`. Unset: a file in the data folder.",

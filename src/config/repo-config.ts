@@ -5,6 +5,8 @@ import { Severity, severities } from "../finding.ts";
 export const Effort = z.enum(["low", "medium", "high"]);
 export type Effort = z.infer<typeof Effort>;
 
+const commandLine = z.string().min(1).max(500).nullable().default(null);
+
 /** `.github/hunkwise.yml`. Only keys that are honoured stand here; documentation and JSON Schema are made from it. */
 export const RepoConfig = z.strictObject({
   review: z
@@ -142,8 +144,24 @@ export const RepoConfig = z.strictObject({
     })
     .prefault({})
     .describe("The check run."),
+  commands: z
+    .strictObject({
+      test: commandLine.describe("How tests are run, e.g. `npm test`."),
+      lint: commandLine.describe("How the code is checked, e.g. `ruff check .`."),
+      build: commandLine.describe("How it is built, e.g. `go build ./...`."),
+    })
+    .prefault({})
+    .describe(
+      "What a fix may run to try itself out, in a sandbox without network, where the server has one. A shell takes them; plain arguments may follow.",
+    ),
 });
 export type RepoConfig = z.infer<typeof RepoConfig>;
+
+/** The commands that are named, by their names. */
+export const namedCommands = ({ commands }: Pick<RepoConfig, "commands">): Record<string, string> =>
+  Object.fromEntries(
+    Object.entries(commands).filter((entry): entry is [string, string] => entry[1] !== null),
+  );
 
 /** The mildest findings that are reported in a folder. */
 export const FolderSeverity = z.strictObject({

@@ -1,4 +1,5 @@
 import { accessSync, constants, statSync } from "node:fs";
+import { isAbsolute, normalize } from "node:path";
 import { z } from "zod";
 import { AppError } from "../errors.ts";
 
@@ -56,6 +57,15 @@ const folder = z
   .refine(
     (path) => statSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false,
     must("a folder that is there"),
+  );
+
+/** Absolute paths, separated by colons. */
+const folders = z
+  .string()
+  .transform((value) => value.split(":").filter((path) => path !== ""))
+  .refine(
+    (paths) => paths.every((path) => isAbsolute(path) && path === normalize(path) && path !== "/"),
+    must("absolute paths of folders, separated by colons, and not /"),
   );
 
 const dollars = z
@@ -141,6 +151,8 @@ const Variables = z.object({
   HUNKWISE_FALLBACK_MODEL: text(),
   HUNKWISE_FALLBACK_BASE_URL: plainUrl.optional(),
   HUNKWISE_FALLBACK_API_KEY: bareKey.optional(),
+  HUNKWISE_SANDBOX_READ: folders.optional(),
+  HUNKWISE_SANDBOX_MEMORY_MB: whole(128, 1_000_000).default(2_048),
   DATABASE_URL: postgresUrl.optional(),
   HTTPS_PROXY: proxyUrl.optional(),
   HTTP_PROXY: proxyUrl.optional(),

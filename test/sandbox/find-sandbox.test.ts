@@ -1,0 +1,101 @@
+import { chmodSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, describe, expect, it } from "vitest";
+import { checks } from "../../src/cli/doctor-checks.ts";
+import { readEnv } from "../../src/config/env.ts";
+import { findSandbox } from "../../src/sandbox/find-sandbox.ts";
+import { TempFolder } from "../support/git-repo.ts";
+import { noSignal, sandboxFor, whyUnproven } from "./sandbox.ts";
+
+const { sandbox, skipped } = await sandboxFor("that doctor tells of a sandbox that works");
+const folder = new TempFolder("find-sandbox");
+chmodSync(folder.path, 0o755);
+afterAll(() => folder.dispose());
+
+/** Where bubblewrap is a program that says this and ends with a fault. */
+function findWhereItSays(words: string) {
+  const program = join(folder.path, "bwrap");
+  writeFileSync(program, `#!/bin/sh\necho "bwrap: ${words}" >&2\nexit 1\n`);
+  chmodSync(program, 0o755);
+  return findSandbox({ searchPath: folder.path, readable: [], hidden: [], signal: noSignal });
+}
+
+describe("a machine without a sandbox", () => {
+  it("has no bubblewrap", async () => {
+    const found = await findSandbox({
+      searchPath: "/nowhere:relative",
+      readable: [],
+      hidden: [],
+      signal: noSignal,
+    });
+    expect(found).toMatchObject({ sandbox: null, why: "bubblewrap (bwrap) is not on PATH" });
+  });
+
+  it.each([
+    ["Unknown option --disable-userns", "Install bubblewrap 0.8 or newer"],
+    [
+      "No permissions to create new namespace, likely because the kernel does not allow it",
+      "Let users make namespaces",
+    ],
+    ["setting up uid map: Permission denied", "Let users make namespaces"],
+    ["Can't mount proc on /newroot/proc: Operation not permitted", "systempaths=unconfined"],
+    ["execvp /warden/node: Permission denied", "Let every user read the programs"],
+  ])("says why, and what to do: %s", async (words, remedy) => {
+    const found = await findWhereItSays(words);
+    expect(found).toMatchObject({ sandbox: null, why: expect.stringContaining(words) });
+    expect(found).toMatchObject({ remedy: expect.stringContaining(remedy) });
+  });
+
+  it("is told of aloud by tests that are skipped there", async () => {
+    const said: string[] = [];
+    const why = whyUnproven(await findWhereItSays("Unknown option --size"), "that walls hold", (line) =>
+      said.push(line),
+    );
+    expect(why).toContain("Unknown option --size");
+    expect(said).toEqual([
+      expect.stringMatching(/^NOT PROVEN, because this machine has no sandbox: that walls hold\. /),
+    ]);
+  });
+});
+
+describe("doctor", () => {
+  const check = checks.find(({ name }) => name === "sandbox");
+
+  it.skipIf(!sandbox)(`names what commands get${skipped}`, async () => {
+    const env = readEnv({ HUNKWISE_SANDBOX_READ: folder.path, HUNKWISE_SANDBOX_MEMORY_MB: "512" });
+    expect(await check?.run({ env }, noSignal)).toEqual({
+      state: "ok",
+      says: `commands run in bubblewrap with 512 MB, beside /usr they read ${folder.path}`,
+      remedy: null,
+    });
+  });
+
+  it("warns where a folder for commands is not there", async () => {
+    const env = readEnv({ HUNKWISE_SANDBOX_READ: "/nowhere/tools" });
+    expect(await check?.run({ env }, noSignal)).toMatchObject({
+      state: "warn",
+      says: expect.stringMatching(/^none: fixes run no commands, because .*/),
+    });
+  });
+});
+
+describe("the environment of commands", () => {
+  it("hides what the server keeps, wherever it lies", () => {
+    const { sandbox } = readEnv({ HUNKWISE_DATA_DIR: "/srv/data" });
+    expect(sandbox).toMatchObject({ readable: [], memoryMb: 2_048 });
+    expect(sandbox.hidden).toEqual(["/srv/data", join(import.meta.dirname, "../..")]);
+  });
+
+  it.each(["tools", "/", "/opt/../etc", "/opt/tools:x"])("names absolute folders alone, not %s", (value) => {
+    expect(() => readEnv({ HUNKWISE_SANDBOX_READ: value })).toThrow(
+      "HUNKWISE_SANDBOX_READ must be absolute paths",
+    );
+  });
+
+  it("may be several folders", () => {
+    expect(readEnv({ HUNKWISE_SANDBOX_READ: "/opt/node:/opt/go:" }).sandbox.readable).toEqual([
+      "/opt/node",
+      "/opt/go",
+    ]);
+  });
+});
