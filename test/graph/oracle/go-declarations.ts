@@ -1,4 +1,5 @@
 import { parser } from "@lezer/go";
+import { regroup } from "./go-precedence.ts";
 import { childOf, childrenOf, parseTree, type Syntax } from "./lezer-tree.ts";
 
 /** A function, a method, or a method of an interface. */
@@ -68,6 +69,7 @@ export function readGo(files: ReadonlyMap<string, string>): GoProgram {
 
   function readFile(path: string, text: string): GoFile {
     const tree = parseTree(parser, text);
+    regroup(tree);
     const clause = childOf(tree, "PackageClause");
     const name = (clause && childOf(clause, "DefName")?.text) ?? "";
     const folder = path.slice(0, path.lastIndexOf("/") + 1);

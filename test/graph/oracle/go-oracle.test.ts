@@ -58,11 +58,15 @@ func use(p Priced, v any) {
 	var x = Line{}
 	(&x).Price() //= calls Price
 	(*Cart).Total(nil) //= calls Total
+	if v == nil || !x.Price().same().Known(x) { //= calls Price, same, Known
+	}
 }
 `,
     "money/money.go": `package money
 type Money struct { cents int }
 func (m *Money) Add(o *Money) { m.cents += o.cents } //= def Add
+func (m *Money) same() *Money { return m } //= def same
+func (m *Money) Known(v any) bool { return m != nil } //= def Known
 func (m Money) Text() string { return text(m) } //= def Text
 func Of(cents int) func() { return nil } //= def Of
 func Map[A, B any](a []A) []B { return nil } //= def Map

@@ -9,7 +9,7 @@ import {
   variablesIn,
 } from "./go-declarations.ts";
 import { basic, type GoType, GoTypes, Names, none, unknown } from "./go-types.ts";
-import { childOf, childrenOf, type Syntax } from "./lezer-tree.ts";
+import { childOf, childrenOf, type Syntax, unreadLines } from "./lezer-tree.ts";
 import { CallTable, type Files, type Oracle, siteKey } from "./truth.ts";
 
 /** The callers in Go files, by a parser of its own and the types that declarations, fields and results have. */
@@ -22,7 +22,10 @@ export function createGoOracle(files: Files): Oracle {
     table,
     Map.groupBy(functions, ({ name }) => name),
   );
-  for (const file of program.files) walker.walkFile(file);
+  for (const file of program.files) {
+    walker.walkFile(file);
+    for (const line of unreadLines(file.tree)) table.unread({ path: file.path, line });
+  }
   const callables = functions.map(({ path, line, name, receiver }) => ({
     path,
     line,

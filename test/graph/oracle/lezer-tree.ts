@@ -61,3 +61,9 @@ export const childrenOf = (node: Syntax, ...kinds: string[]): Syntax[] =>
 /** What follows a child among its siblings. */
 export const after = (node: Syntax, child: Syntax): Syntax[] =>
   node.children.slice(node.children.indexOf(child) + 1);
+
+/** Lines around places where the parser could not go on, and may have taken what follows for something else. */
+export function unreadLines(node: Syntax): number[] {
+  const own = node.kind === "⚠" ? [-1, 0, 1, 2, 3].map((off) => node.line + off) : [];
+  return [...own, ...node.children.flatMap(unreadLines)];
+}

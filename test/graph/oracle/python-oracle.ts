@@ -19,6 +19,7 @@ export function createPythonOracle(files: Files): Oracle {
   const table = new CallTable();
   const named = Map.groupBy([...functions, ...classes], ({ name }) => name);
   const overriding = subclassesOf(classes, values);
+  for (const { path, unread } of parsed) for (const line of unread) table.unread({ path, line });
   for (const call of parsed.flatMap((file) => file.calls)) {
     const name = nameOf(call.callee);
     if (!name) continue;
@@ -39,7 +40,9 @@ export function createPythonOracle(files: Files): Oracle {
           : one.renamed
             ? (overriding.get(one.value) ?? [])
             : [];
-      for (const other of others) table.possible(keyOf(other), site);
+      // To make an object is to call what sets it up, which is written nowhere.
+      const made = one.is === "class" ? initializerOf(one.value, values) : [];
+      for (const other of [...others, ...made]) table.possible(keyOf(other), site);
     }
     // Nobody knows the object: every member of that name may be meant, and every function, should it be a module.
     if (meanings.some(({ is }) => is === "unknown"))
@@ -86,6 +89,11 @@ function subclassesOf(classes: readonly PythonClass[], values: PythonValues): Su
     for (const base of values.orderOf(cls).slice(1))
       if (base) found.set(base, (found.get(base) ?? new Set()).add(cls));
   return found;
+}
+
+function initializerOf(cls: PythonClass, values: PythonValues): PythonFunction[] {
+  const found = values.member({ is: "instance", value: cls }, "__init__");
+  return found.flatMap((one) => (one.is === "function" ? [one.value] : []));
 }
 
 /** Methods that may be meant in its place: those of subclasses. */

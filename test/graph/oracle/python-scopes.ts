@@ -1,5 +1,5 @@
 import { parser } from "@lezer/python";
-import { childOf, childrenOf, parseTree, type Syntax } from "./lezer-tree.ts";
+import { childOf, childrenOf, parseTree, type Syntax, unreadLines } from "./lezer-tree.ts";
 
 export interface PythonFunction {
   path: string;
@@ -62,12 +62,15 @@ export interface PythonFile {
   functions: PythonFunction[];
   classes: PythonClass[];
   calls: PythonCall[];
+  /** Lines that the parser could not make sense of. */
+  unread: readonly number[];
 }
 
 export function readPython(path: string, text: string): PythonFile {
   const scope = createScope("module", path, null);
-  const file: PythonFile = { path, scope, functions: [], classes: [], calls: [] };
-  visitAll(parseTree(parser, text).children, scope, file);
+  const tree = parseTree(parser, text);
+  const file: PythonFile = { path, scope, functions: [], classes: [], calls: [], unread: unreadLines(tree) };
+  visitAll(tree.children, scope, file);
   return file;
 }
 

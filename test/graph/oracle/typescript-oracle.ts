@@ -32,8 +32,16 @@ export function createTypeScriptOracle(files: Files): Oracle {
   const unknown = calls.filter((call) => meanings.get(call) === null && isMember(call.name));
   const byPlace = new Map(calls.map((call) => [placeKey(call.site.path, call.name.getStart()), call]));
 
+  /** What was put into an object or taken out of one under the same name may be it. */
+  function mayBe(call: Call, symbol: ts.Symbol): boolean {
+    const [declaration] = meanings.get(call)?.declarations ?? [];
+    const value = declaration && valueOf(declaration, checker);
+    return value !== null && value !== undefined && declaredOf(value, checker) === symbol;
+  }
+
   /** A member may be called through its interface or base class, and by what the compiler cannot tell. */
   function* possibleCalls({ callable, name, symbol }: Declared): Generator<Call> {
+    yield* calls.filter((call) => call.name.getText() === callable.name && mayBe(call, symbol));
     if (callable.container === null) return;
     for (const place of referencesTo(service, callable, name)) {
       const call = byPlace.get(place);
@@ -68,8 +76,9 @@ function hostOf(files: Files): ts.LanguageServiceHost {
     },
     getCompilationSettings: () => ({
       target: ts.ScriptTarget.ESNext,
-      module: ts.ModuleKind.NodeNext,
-      moduleResolution: ts.ModuleResolutionKind.NodeNext,
+      // Takes modules of both kinds without asking a `package.json`.
+      module: ts.ModuleKind.ESNext,
+      moduleResolution: ts.ModuleResolutionKind.Bundler,
       ...{ strict: true, skipLibCheck: true, noEmit: true, allowImportingTsExtensions: true, allowJs: true },
       jsx: ts.JsxEmit.Preserve,
       types: [],
@@ -156,13 +165,38 @@ const isMember = (name: ts.Node) => ts.isPropertyAccessExpression(name.parent) &
 /** What a name stands for, behind all imports; null where the compiler does not know. */
 function meaningOf(name: ts.Node, checker: ts.TypeChecker): ts.Symbol | null {
   const symbol = checker.getSymbolAtLocation(name);
-  if (!symbol) return null;
+  return symbol ? declaredOf(symbol, checker) : null;
+}
+
+function declaredOf(symbol: ts.Symbol, checker: ts.TypeChecker): ts.Symbol | null {
   const meant = symbol.flags & ts.SymbolFlags.Alias ? checker.getAliasedSymbol(symbol) : symbol;
   if (meant.declarations === undefined) return null;
+  const exported = meant.declarations.find(isExportedProperty);
+  const value = exported && valueOf(exported, checker);
+  if (value && value !== symbol) return declaredOf(value, checker);
   // A member of a generic type stands for that of its declaration.
   const [declaration] = meant.declarations;
   const declaredName = declaration && ts.getNameOfDeclaration(declaration);
   return (declaredName && checker.getSymbolAtLocation(declaredName)) ?? meant;
+}
+
+/** `module.exports = { name }` */
+function isExportedProperty({ parent }: ts.Node): boolean {
+  const assignment = parent && ts.isObjectLiteralExpression(parent) ? parent.parent : null;
+  return (
+    assignment !== null && ts.isBinaryExpression(assignment) && assignment.left.getText() === "module.exports"
+  );
+}
+
+/** What a property of an object or a variable taken out of one was given, where that is a name. */
+function valueOf(declaration: ts.Node, checker: ts.TypeChecker): ts.Symbol | null {
+  if (ts.isShorthandPropertyAssignment(declaration))
+    return checker.getShorthandAssignmentValueSymbol(declaration) ?? null;
+  if (ts.isPropertyAssignment(declaration) && ts.isIdentifier(declaration.initializer))
+    return checker.getSymbolAtLocation(declaration.initializer) ?? null;
+  if (!ts.isBindingElement(declaration)) return null;
+  const property = declaration.propertyName ?? declaration.name;
+  return checker.getTypeAtLocation(declaration.parent).getProperty(property.getText()) ?? null;
 }
 
 const placeKey = (path: string, start: number) => `${path}@${start}`;

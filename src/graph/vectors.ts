@@ -1,0 +1,161 @@
+import type { DatabaseSync } from "node:sqlite";
+import { reasonByName } from "../diff/skipped-names.ts";
+import { AppError, errorLine } from "../errors.ts";
+import { withoutSecrets } from "../secrets/redact.ts";
+import type { Embedder } from "./embed.ts";
+import { type Chunk, chunksToSend } from "./embed-chunks.ts";
+import { kindOf } from "./extract-facts.ts";
+import type { GraphFile, GraphSource, Nearest } from "./graph.ts";
+import { loadVectorExtension } from "./vectors-extension.ts";
+import { VectorStore } from "./vectors-store.ts";
+
+export interface VectorOptions {
+  embedder: Embedder;
+  /** The files of the head; private ones are not among them, so nothing of them is ever sent. */
+  source: GraphSource;
+  /** What one update may take; what is left then comes with the next one. */
+  maxTokens: number;
+  /** Takes one line for whoever operates this. */
+  warn(text: string): void;
+}
+
+/** What an update came to. */
+export interface VectorReport {
+  /** Blobs that have vectors now and had none before. */
+  embedded: number;
+  /** Blobs that are still without: the tokens were used up, or the endpoint failed. */
+  left: number;
+  tokens: number;
+}
+
+/** Finds parts of files by what they mean. Without sqlite-vec for this machine it finds nothing, and sends nothing. */
+export interface Vectors {
+  /** For `openGraph`: takes its place in the index. What a file that is only read lacks is forgotten with the connection. */
+  open(database: DatabaseSync, writable: boolean): Nearest;
+  /** Makes the vectors that are missing, as far as the tokens reach. Rejects only when aborted; what is done stays. */
+  update(signal: AbortSignal): Promise<VectorReport>;
+}
+
+/** Chunks of one request; endpoints take 2,048 texts and some 300,000 tokens. */
+const BATCH = 96;
+/** A question is words or a few lines. */
+const MAX_QUERY = 2_000;
+
+export function createVectors(options: VectorOptions): Vectors {
+  let stores: VectorStore[] = [];
+  return {
+    open(database, writable) {
+      stores = loadVectorExtension(database) ? storesIn(database, writable, options.embedder) : [];
+      return nearestIn(stores, options);
+    },
+    update: (signal) => update(stores, options, signal),
+  };
+}
+
+/** The last one is written to. */
+function storesIn(database: DatabaseSync, writable: boolean, { name }: Embedder): VectorStore[] {
+  const main = new VectorStore(database, "main");
+  if (writable) {
+    main.prepare(name);
+    return [main];
+  }
+  const own = new VectorStore(database, "temp");
+  own.prepare(name);
+  return main.holds(name) ? [main, own] : [own];
+}
+
+function nearestIn(stores: readonly VectorStore[], { embedder, warn }: VectorOptions): Nearest {
+  let isUsable = true;
+  return {
+    async nearest(query, k, signal) {
+      const filled = stores.filter((store) => store.holds(embedder.name));
+      const text = withoutSecrets(query.slice(0, MAX_QUERY)).trim();
+      if (!isUsable || filled.length === 0 || text === "") return [];
+      try {
+        const [vector] = (await embedder.embed([text], signal)).vectors;
+        if (!vector) return [];
+        const found = filled.flatMap((store) => store.nearest(vector, k));
+        return found.toSorted((a, b) => a.distance - b.distance).slice(0, k);
+      } catch (error) {
+        if (signal.aborted) throw error;
+        // Words alone answer as well, and at once: nobody waits for an endpoint that is away a second time.
+        isUsable = false;
+        warn(`Questions to the graph are answered by words alone: ${errorLine(error)}`);
+        return [];
+      }
+    },
+  };
+}
+
+async function update(
+  stores: readonly VectorStore[],
+  options: VectorOptions,
+  signal: AbortSignal,
+): Promise<VectorReport> {
+  const target = stores.at(-1);
+  if (!target) return { embedded: 0, left: 0, tokens: 0 };
+  const missing = wantedBlobs(options.source.files).filter(
+    (oid) => !stores.some((store) => store.knows(oid)),
+  );
+  const batch = new Batch(target, options, signal);
+  try {
+    for (const oid of missing) {
+      signal.throwIfAborted();
+      const text = await options.source.read(oid);
+      if (!(await batch.take(oid, text === null ? [] : await chunksToSend(text)))) break;
+    }
+    await batch.flush();
+  } catch (error) {
+    if (signal.aborted || !(error instanceof AppError)) throw error;
+    options.warn(`Parts of the repository are found by words alone: ${errorLine(error)}`);
+  }
+  return { embedded: batch.done, left: missing.length - batch.done, tokens: batch.tokens };
+}
+
+/** Code and documents, as far as a person wrote them. */
+function wantedBlobs(files: readonly GraphFile[]): string[] {
+  const wanted = files.filter(({ path }) => kindOf(path) !== null && reasonByName(path) === null);
+  return [...new Set(wanted.map(({ oid }) => oid))];
+}
+
+/** Blobs whose chunks go out together. */
+class Batch {
+  done = 0;
+  tokens = 0;
+  readonly #store: VectorStore;
+  readonly #options: VectorOptions;
+  readonly #signal: AbortSignal;
+  #waiting: { oid: string; chunks: readonly Chunk[] }[] = [];
+
+  constructor(store: VectorStore, options: VectorOptions, signal: AbortSignal) {
+    this.#store = store;
+    this.#options = options;
+    this.#signal = signal;
+  }
+
+  /** False where the tokens do not reach for it. */
+  async take(oid: string, chunks: readonly Chunk[]): Promise<boolean> {
+    const waiting = [...this.#waiting, { oid, chunks }].flatMap((one) => one.chunks);
+    if (this.tokens + estimateOf(waiting) > this.#options.maxTokens) return false;
+    this.#waiting.push({ oid, chunks });
+    if (waiting.length >= BATCH) await this.flush();
+    return true;
+  }
+
+  async flush(): Promise<void> {
+    const blobs = this.#waiting;
+    this.#waiting = [];
+    const texts = blobs.flatMap(({ chunks }) => chunks.map(({ text }) => text));
+    const { vectors, tokens } =
+      texts.length > 0 ? await this.#options.embedder.embed(texts, this.#signal) : { vectors: [], tokens: 0 };
+    this.tokens += tokens;
+    const left = vectors.values();
+    const withVector = (chunk: Chunk) => ({ ...chunk, vector: left.next().value as Float32Array });
+    this.#store.add(blobs.map(({ oid, chunks }) => ({ oid, chunks: chunks.map(withVector) })));
+    this.done += blobs.length;
+  }
+}
+
+/** Code has about three characters a token. */
+const estimateOf = (chunks: readonly Chunk[]) =>
+  Math.ceil(chunks.reduce((sum, { text }) => sum + text.length, 0) / 3);

@@ -1,0 +1,13 @@
+import { openGraph } from "../../../src/graph/open-graph.ts";
+import { sourceOfTexts } from "../../../src/graph/source.ts";
+import type { CallerFinder } from "./agreement.ts";
+import type { Files } from "./truth.ts";
+
+/** The knowledge graph over these files, held in memory. */
+export async function openGraphFinder(files: Files): Promise<CallerFinder & Disposable> {
+  const graph = await openGraph({ file: null, source: sourceOfTexts(files) });
+  return {
+    callersOf: ({ path, name, line }) => graph.callers({ path, name, line }),
+    [Symbol.dispose]: () => graph[Symbol.dispose](),
+  };
+}

@@ -1,0 +1,262 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { afterEach, describe, expect, it, onTestFinished } from "vitest";
+import type { GraphSource } from "../../src/graph/graph.ts";
+import { sourceOfTexts } from "../../src/graph/source.ts";
+import { createVectors, type VectorOptions } from "../../src/graph/vectors.ts";
+import { loadVectorExtension } from "../../src/graph/vectors-extension.ts";
+import { createOpenAiEmbeddings } from "../../src/llm/openai-embeddings.ts";
+import { registerSecret } from "../../src/secrets/live-secrets.ts";
+import {
+  type FakeEmbeddings,
+  type FakeEmbeddingsOptions,
+  startFakeEmbeddings,
+} from "../support/fake-embeddings.ts";
+
+const never = new AbortController().signal;
+const opened: DatabaseSync[] = [];
+afterEach(() => {
+  for (const database of opened.splice(0)) database.close();
+});
+
+/** An index with the files of one head. */
+function openIndex(source: GraphSource, file = ":memory:", readOnly = false): DatabaseSync {
+  const database = new DatabaseSync(file, { allowExtension: true, readOnly });
+  opened.push(database);
+  database.exec(
+    "CREATE TEMP TABLE present (path TEXT PRIMARY KEY, oid TEXT NOT NULL, blob INTEGER) WITHOUT ROWID",
+  );
+  const insert = database.prepare("INSERT INTO temp.present VALUES (?, ?, NULL)");
+  for (const { path, oid } of source.files) insert.run(path, oid);
+  return database;
+}
+
+function embedderAt(endpoint: FakeEmbeddings, model = "small") {
+  const retry = { timeoutMs: 5_000, maxRetries: 0 };
+  return createOpenAiEmbeddings({ apiKey: "test-key", baseUrl: endpoint.url, model, ...retry });
+}
+
+/** Vectors of these files at a real endpoint on this machine. */
+async function setUp(
+  texts: Record<string, string>,
+  more: Partial<VectorOptions> = {},
+  server: FakeEmbeddingsOptions = {},
+) {
+  const endpoint = await startFakeEmbeddings(server);
+  onTestFinished(() => endpoint[Symbol.asyncDispose]());
+  const source = sourceOfTexts(new Map(Object.entries(texts)));
+  const warnings: string[] = [];
+  const options: VectorOptions = {
+    ...{ embedder: embedderAt(endpoint), source, maxTokens: 100_000 },
+    warn: (text) => void warnings.push(text),
+    ...more,
+  };
+  const sent = () => endpoint.requests.flatMap(({ body }) => body.input);
+  return { endpoint, source, options, warnings, sent };
+}
+
+const temporaryFile = () => {
+  const folder = mkdtempSync(join(tmpdir(), "hunkwise-test-vectors-"));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  return join(folder, "index.db");
+};
+
+const shop = {
+  "src/cart.ts": "/** Adds discount vouchers to the basket. */\nexport const voucher = 1;\n",
+  "src/mail.ts": "/** Sends letters through the postal gateway. */\nexport const letters = 2;\n",
+  "docs/money.md": "# Rounding\n\nCents are rounded half to even.\n",
+  "package-lock.json": '{ "voucher": "basket discount" }',
+  "logo.svg": "<svg>basket</svg>",
+};
+
+const isThere = loadVectorExtension(new DatabaseSync(":memory:", { allowExtension: true }));
+if (!isThere) console.warn("NOT TESTED: vectors of a repository, for sqlite-vec cannot be loaded here");
+
+describe.skipIf(!isThere)("vectors of a repository", () => {
+  it("find the part of a file that means what is asked for, nearest first", async () => {
+    const { options, source } = await setUp(shop);
+    const vectors = createVectors(options);
+    const nearest = vectors.open(openIndex(source), true);
+
+    expect(await vectors.update(never)).toEqual({ embedded: 3, left: 0, tokens: expect.any(Number) });
+    const found = await nearest.nearest("a letter by postal gateway sends", 2, never);
+
+    const oid = source.files.find(({ path }) => path === "src/mail.ts")?.oid;
+    expect(found).toHaveLength(2);
+    expect(found[0]).toMatchObject({ oid, startLine: 1, endLine: 2 });
+    expect(found[0]!.distance).toBeLessThan(found[1]!.distance);
+  });
+
+  it("are made once for each content, whatever its path and head", async () => {
+    const file = temporaryFile();
+    const first = await setUp(shop);
+    const vectors = createVectors(first.options);
+    vectors.open(openIndex(first.source, file), true);
+    await vectors.update(never);
+
+    const texts = {
+      ...shop,
+      "moved/mail.ts": shop["src/mail.ts"],
+      "src/new.ts": "export const freight = 3;\n",
+    };
+    const source = sourceOfTexts(new Map(Object.entries(texts)));
+    const later = createVectors({ ...first.options, source });
+    later.open(openIndex(source, file), true);
+    const before = first.sent().length;
+
+    expect(await later.update(never)).toMatchObject({ embedded: 1, left: 0 });
+    expect(first.sent().slice(before)).toEqual(["export const freight = 3;"]);
+  });
+
+  it("leave no trace of a pull request in an index that is only read, and find its files all the same", async () => {
+    const file = temporaryFile();
+    const base = await setUp(shop);
+    const vectors = createVectors(base.options);
+    vectors.open(openIndex(base.source, file), true);
+    await vectors.update(never);
+
+    const texts = { ...shop, "src/evil.ts": "export const unicorn = 'voucher basket discount adds';\n" };
+    const source = sourceOfTexts(new Map(Object.entries(texts)));
+    const reading = createVectors({ ...base.options, source });
+    const nearest = reading.open(openIndex(source, file, true), false);
+    expect(await reading.update(never)).toMatchObject({ embedded: 1 });
+    const evil = source.files.find(({ path }) => path === "src/evil.ts")?.oid;
+    expect((await nearest.nearest("unicorn", 1, never))[0]?.oid).toBe(evil);
+
+    const all = createVectors({ ...base.options, source });
+    const again = all.open(openIndex(source, file), true);
+    expect((await again.nearest("unicorn", 9, never)).map(({ oid }) => oid)).not.toContain(evil);
+  });
+
+  it("of files that are not at the head are not found, however near they are", async () => {
+    const file = temporaryFile();
+    const many = Object.fromEntries(
+      Array.from({ length: 260 }, (_, at) => [`old/${at}.ts`, `export const basket = "voucher ${at}";\n`]),
+    );
+    const { options, source } = await setUp({ ...many, ...shop });
+    const vectors = createVectors(options);
+    vectors.open(openIndex(source, file), true);
+    await vectors.update(never);
+
+    const now = sourceOfTexts(new Map(Object.entries(shop)));
+    const nearest = createVectors({ ...options, source: now }).open(openIndex(now, file), true);
+    const found = await nearest.nearest("basket voucher", 3, never);
+
+    const present = new Set(now.files.map(({ oid }) => oid));
+    expect(found).toHaveLength(3);
+    expect(found.every(({ oid }) => present.has(oid))).toBe(true);
+  });
+
+  it("of another model are forgotten", async () => {
+    const file = temporaryFile();
+    const { options, source, endpoint } = await setUp(shop);
+    const vectors = createVectors(options);
+    vectors.open(openIndex(source, file), true);
+    await vectors.update(never);
+
+    const other = createVectors({ ...options, embedder: embedderAt(endpoint, "large") });
+    const nearest = other.open(openIndex(source, file), true);
+    expect(await nearest.nearest("basket", 3, never)).toEqual([]);
+    expect(await other.update(never)).toMatchObject({ embedded: 3 });
+  });
+
+  it("send no secret: neither one that shows by its form nor one of this server, nor a file with a private key", async () => {
+    const password = "Tr0ub4dor-and-3-horses";
+    registerSecret(password);
+    const token = `ghp_${"a1B2c3D4e5F6".repeat(3)}`;
+    const body = Array.from({ length: 6 }, () => `${"MIIEowIBAAKCAQEA7xk9Q2".repeat(2)}xyz`).join("\n");
+    const key = `-----BEGIN RSA PRIVATE KEY-----\n${body}\n-----END RSA PRIVATE KEY-----`;
+    const { options, source, sent } = await setUp({
+      "a.ts": `const token = "${token}";\nconst word = "${password}";\n`,
+      "key.ts": `export const key = \`${key}\`;\n`,
+    });
+    const vectors = createVectors(options);
+    const nearest = vectors.open(openIndex(source), true);
+    await vectors.update(never);
+    await nearest.nearest(`where is ${token} or ${password} used?`, 2, never);
+
+    const text = sent().join("\n");
+    expect(text).toContain("const token");
+    expect(text).toContain("where is [secret]");
+    for (const secret of [token, password, "MIIEowIBAAKCAQEA"]) expect(text).not.toContain(secret);
+  });
+
+  it("stop where the tokens are used up, and go on with the next update", async () => {
+    const texts = Object.fromEntries(
+      Array.from({ length: 4 }, (_, at) => [
+        `${at}.ts`,
+        `export const name${at} = "${"word ".repeat(60)}";\n`,
+      ]),
+    );
+    const { options, source, sent } = await setUp(texts, { maxTokens: 250 });
+    const vectors = createVectors(options);
+    vectors.open(openIndex(source), true);
+
+    expect(await vectors.update(never)).toMatchObject({ embedded: 2, left: 2 });
+    expect(sent()).toHaveLength(2);
+    expect(await vectors.update(never)).toMatchObject({ embedded: 2, left: 0 });
+  });
+
+  it("keep what is done where the endpoint fails in the middle, and warn", async () => {
+    const texts = Object.fromEntries(
+      Array.from({ length: 150 }, (_, at) => [`${at}.ts`, `export const name${at} = "some words";\n`]),
+    );
+    const server: FakeEmbeddingsOptions = { fault: (n) => (n === 1 ? { status: 500 } : null) };
+    const { options, source, warnings } = await setUp(texts, {}, server);
+    const vectors = createVectors(options);
+    vectors.open(openIndex(source), true);
+
+    expect(await vectors.update(never)).toMatchObject({ embedded: 96, left: 54 });
+    expect(warnings).toEqual([expect.stringContaining("found by words alone")]);
+    expect(await vectors.update(never)).toMatchObject({ embedded: 54, left: 0 });
+  });
+
+  it("ask an endpoint that is away once for all questions, and find nothing", async () => {
+    const { options, source, endpoint, warnings } = await setUp(
+      shop,
+      {},
+      { fault: (n) => (n > 0 ? "reset" : null) },
+    );
+    const vectors = createVectors(options);
+    const nearest = vectors.open(openIndex(source), true);
+    await vectors.update(never);
+
+    expect(await nearest.nearest("basket", 2, never)).toEqual([]);
+    expect(await nearest.nearest("letters", 2, never)).toEqual([]);
+    expect(endpoint.requests).toHaveLength(2);
+    expect(warnings).toEqual([expect.stringContaining("answered by words alone")]);
+  });
+
+  it("send nothing where sqlite-vec cannot be loaded", async () => {
+    const { options, source, sent } = await setUp(shop);
+    const database = new DatabaseSync(":memory:");
+    opened.push(database);
+    const vectors = createVectors(options);
+    const nearest = vectors.open(database, true);
+
+    expect(await vectors.update(never)).toEqual({ embedded: 0, left: 0, tokens: 0 });
+    expect(await nearest.nearest("basket", 2, never)).toEqual([]);
+    expect(sent()).toEqual([]);
+    expect(source.files).toHaveLength(5);
+  });
+
+  it("leave the door closed through which extensions come", async () => {
+    const { options, source } = await setUp(shop);
+    const database = openIndex(source);
+    createVectors(options).open(database, true);
+    expect(() => database.prepare("SELECT load_extension('x')").get()).toThrow(/not authorized/);
+  });
+
+  it("end an update that is aborted, and keep what is done", async () => {
+    const { options, source } = await setUp(shop);
+    const vectors = createVectors(options);
+    vectors.open(openIndex(source), true);
+    const ending = new AbortController();
+    ending.abort();
+
+    await expect(vectors.update(ending.signal)).rejects.toThrow();
+    expect(await vectors.update(never)).toMatchObject({ embedded: 3 });
+  });
+});
