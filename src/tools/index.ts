@@ -1,10 +1,14 @@
 import { changedFiles } from "./changed-files.ts";
+import { copyFile } from "./copy-file.ts";
+import { deleteFile } from "./delete-file.ts";
 import { diffFile } from "./diff-file.ts";
 import { diffFiles } from "./diff-files.ts";
+import { editFile } from "./edit-file.ts";
 import { finishReview } from "./finish-review.ts";
 import { getCommitMessages } from "./get-commit-messages.ts";
 import { joinFindings } from "./join-findings.ts";
 import { listFiles } from "./list-files.ts";
+import { moveFile } from "./move-file.ts";
 import { readDefinition } from "./read-definition.ts";
 import { readFilePart } from "./read-file-part.ts";
 import { reply } from "./reply.ts";
@@ -15,6 +19,7 @@ import { runCommand } from "./run-command.ts";
 import { sameProblems } from "./same-problems.ts";
 import { searchInFiles } from "./search-in-files.ts";
 import type { AnyTool } from "./tool.ts";
+import { writeFile } from "./write-file.ts";
 
 /** Always offered. */
 export const readingTools: readonly AnyTool[] = [
@@ -53,7 +58,7 @@ export const graphTools: readonly AnyTool[] = [];
 export const journalTools: readonly AnyTool[] = [];
 
 /** How a fix changes files. */
-export const changingTools: readonly AnyTool[] = [];
+export const changingTools: readonly AnyTool[] = [writeFile, editFile, copyFile, moveFile, deleteFile];
 
 /** Offered to a fix where the machine has a sandbox. */
 export const commandTools: readonly AnyTool[] = [runCommand];

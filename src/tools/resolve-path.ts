@@ -158,3 +158,30 @@ export async function resolveFileOrFolder(given: string, context: ToolContext): 
     ? (await resolveFile(given, "head", context)).path
     : resolveFolder(given, context);
 }
+
+/** Where a file is written: its key, and the file that stands there now. */
+export interface Target {
+  path: string;
+  entry: TreeEntry | null;
+}
+
+/** A place for a regular file at head, taken or free. Throws a ToolError that says what is in the way. */
+export async function resolveTarget(given: string, context: ToolContext): Promise<Target> {
+  const keys = pathKeys(given, context);
+  const tree = await context.workspace.tree("head");
+  const path = findKey(keys, tree) ?? keys[0];
+  refusePrivate(path, context);
+  const entry = tree.get(path) ?? null;
+  if (entry && !entry.mode.startsWith("100")) throw new ToolError(describeEntry(entry));
+  if (entry) return { path, entry };
+  if (holds(tree, path)) throw new ToolError(`'${given}' is a folder; give the path of a file`);
+  const parents = path.split("/").map((_, index, parts) => parts.slice(0, index).join("/"));
+  const blocking = parents.map((parent) => tree.get(parent)).find((one) => one !== undefined);
+  if (blocking) throw new ToolError(`no file can be written at '${path}': ${describeEntry(blocking)}`);
+  return { path, entry: null };
+}
+
+/** Whether there are files in a folder of the head; the root always counts. */
+export async function isFolder(key: string, context: ToolContext): Promise<boolean> {
+  return holds(await context.workspace.tree("head"), key);
+}

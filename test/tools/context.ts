@@ -3,16 +3,18 @@ import { openWorkspace } from "../../src/git/git-workspace.ts";
 import { openLocalRange } from "../../src/git/local-range.ts";
 import type { Workspace } from "../../src/git/workspace.ts";
 import { createDiffSource } from "../../src/tools/diff-source.ts";
-import { readingTools, reportingTools } from "../../src/tools/index.ts";
+import { changingTools, readingTools, reportingTools } from "../../src/tools/index.ts";
 import { createRegistry } from "../../src/tools/registry.ts";
 import type { ToolRun } from "../../src/tools/run-tool.ts";
-import type { ReportedFinding, ReportPort, ToolContext } from "../../src/tools/tool.ts";
+import type { EditPort, ReportedFinding, ReportPort, ToolContext } from "../../src/tools/tool.ts";
 import { type GitRepo, gitPath } from "../support/git-repo.ts";
 
 export interface ContextOptions {
   ignore?: string[];
   private?: string[];
   report?: Partial<ReportPort>;
+  /** Where a fix is made. */
+  edit?: EditPort;
 }
 
 /** Tools on a workspace, and what the review was told. */
@@ -30,7 +32,7 @@ export interface TestTools {
   error(tool: string, sent?: unknown): Promise<string>;
 }
 
-export const registry = createRegistry([...readingTools, ...reportingTools]);
+export const registry = createRegistry([...readingTools, ...reportingTools, ...changingTools]);
 
 function recordingPort(reported: ReportedFinding[], over: Partial<ReportPort> = {}): ReportPort {
   return {
@@ -64,6 +66,7 @@ export function toolsOn(workspace: Workspace, options: ContextOptions = {}): Tes
     diffs: createDiffSource(workspace, { ignore, private: hidden }),
     coverage: { serve: (path, hunk) => served.push(`${path}#${hunk}`) },
     report: recordingPort(reported, options.report),
+    ...(options.edit === undefined ? {} : { edit: options.edit }),
     isPrivate: createPrivacy(hidden),
   };
   const run = (tool: string, sent: unknown = {}) =>

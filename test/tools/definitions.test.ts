@@ -1,11 +1,12 @@
 import { join } from "node:path";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import { describe, expect, it } from "vitest";
-import { readingTools, reportingTools } from "../../src/tools/index.ts";
+import { changingTools, readingTools, reportingTools } from "../../src/tools/index.ts";
 import { parseArguments } from "../../src/tools/parse-arguments.ts";
 import { toDefinition } from "../../src/tools/to-openai.ts";
 
 const tools = [...readingTools, ...reportingTools];
+const all = [...tools, ...changingTools];
 const ajv = new Ajv2020({ strict: true, allowUnionTypes: true });
 const schemaOf = (name: string) => toDefinition(tools.find((tool) => tool.name === name)!).parameters;
 
@@ -25,12 +26,12 @@ describe("the definitions of the tools", () => {
     ]);
   });
 
-  it.each(tools)("$name is as it was agreed", async (tool) => {
+  it.each(all)("$name is as it was agreed", async (tool) => {
     const file = join(import.meta.dirname, "__toolsnaps__", `${tool.name}.json`);
     await expect(`${JSON.stringify(toDefinition(tool), null, 2)}\n`).toMatchFileSnapshot(file);
   });
 
-  it.each(tools)("$name has a closed schema that takes its own example", (tool) => {
+  it.each(all)("$name has a closed schema that takes its own example", (tool) => {
     const { parameters } = toDefinition(tool);
     const validate = ajv.compile(parameters);
     expect(parameters.additionalProperties).toBe(false);
@@ -39,7 +40,7 @@ describe("the definitions of the tools", () => {
     expect(() => parseArguments(tool, tool.example)).not.toThrow();
   });
 
-  it.each(tools)("$name takes null, by its schema and in fact, for what may be left out", (tool) => {
+  it.each(all)("$name takes null, by its schema and in fact, for what may be left out", (tool) => {
     const { parameters } = toDefinition(tool);
     const { properties, required } = parameters as { properties: object; required: string[] };
     const optional = Object.keys(properties).filter((name) => !required.includes(name));

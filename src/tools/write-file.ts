@@ -1,0 +1,105 @@
+import { z } from "zod";
+import { changedLines } from "./changed-lines.ts";
+import { editsOf } from "./edit-port.ts";
+import { type EditableText, requireText, toBytes, toEditable } from "./file-bytes.ts";
+import { isFolder, resolveTarget } from "./resolve-path.ts";
+import { count, showPath } from "./show.ts";
+import { defineTool, type ToolContext, ToolError } from "./tool.ts";
+import { WRITE_MODES, writeInto } from "./write-modes.ts";
+
+/** Characters of one call. */
+export const MAX_CONTENT = 500_000;
+
+const Input = z.strictObject({
+  path: z.string().describe("From the repository root."),
+  content: z.string().max(MAX_CONTENT).describe(`Up to ${MAX_CONTENT} characters.`),
+  mode: z.enum(WRITE_MODES).default("overwrite").describe("insert: before start_line."),
+  start_line: z.int().min(1).optional().describe("For insert and replace_lines, from 1."),
+  end_line: z.int().min(1).optional().describe("Last line to replace, inclusive; default start_line."),
+  create_dirs: z.boolean().default(true).describe("Make folders that are missing."),
+  backup: z.boolean().default(false).describe("Keep what was there as PATH.bak."),
+});
+type Input = z.infer<typeof Input>;
+
+export interface WrittenFile {
+  file_path: string;
+  created: boolean;
+  bytes: number;
+  total_lines: number;
+  backup_path: string | null;
+  /** The lines that are other than they were, numbered, with some around them. */
+  excerpt: string;
+}
+
+const NEW_FILE: EditableText = { raw: "", encoding: "utf8", lineEnd: "\n" };
+
+async function execute(input: Input, context: ToolContext) {
+  const files = editsOf(context);
+  requireText(input.content, "content");
+  const { path, entry } = await resolveTarget(input.path, context);
+  const isWhole = input.mode === "overwrite";
+  if (entry === null && !isWhole && input.mode !== "append")
+    throw new ToolError(`there is no file '${path}'; mode overwrite makes it`);
+  const folder = path.slice(0, Math.max(path.lastIndexOf("/"), 0));
+  if (!input.create_dirs && !(await isFolder(folder, context)))
+    throw new ToolError(`there is no folder '${folder}'; set create_dirs to make it`);
+  const before = entry && (await files.read(path));
+  const file = before ? toEditable(path, before) : NEW_FILE;
+  const after = writeInto(file, {
+    mode: input.mode,
+    content: input.content,
+    startLine: input.start_line,
+    endLine: input.end_line,
+  });
+  const backup = input.backup && before ? await keepBackup(path, before, context) : null;
+  await files.write(path, toBytes(after));
+  return {
+    output: outputOf(path, before === null, after, backup, isWhole ? "" : changedLines(file.raw, after)),
+  };
+}
+
+/** Puts what was there beside it, over an earlier backup. */
+async function keepBackup(path: string, bytes: Buffer, context: ToolContext): Promise<string> {
+  const target = await resolveTarget(`${path}.bak`, context);
+  await editsOf(context).write(target.path, bytes);
+  return target.path;
+}
+
+function outputOf(
+  file_path: string,
+  created: boolean,
+  raw: string,
+  backup_path: string | null,
+  excerpt: string,
+): WrittenFile {
+  const total_lines = raw === "" ? 0 : raw.split(/(?<=\n)/).length;
+  return { file_path, created, bytes: raw.length, total_lines, backup_path, excerpt };
+}
+
+function render(output: WrittenFile) {
+  const backup =
+    output.backup_path === null ? "" : `; what was there is kept as ${showPath(output.backup_path)}`;
+  const what = `${output.created ? "Made" : "Wrote"} ${showPath(output.file_path)}`;
+  const heading = `${what}, ${count(output.total_lines, "line")}, ${count(output.bytes, "byte")}${backup}.`;
+  return { text: output.excerpt === "" ? heading : `${heading}\n${output.excerpt}` };
+}
+
+export const writeFile = defineTool<Input, WrittenFile>({
+  name: "write_file",
+  title: "Write a file",
+  description:
+    "Makes a file or changes one by lines, whole or not at all. Line ends, encoding, mode and a missing line end at the end of an existing file are kept.",
+  returns:
+    "`file_path`, `created`, `bytes`, `total_lines`, `backup_path`, `excerpt` (the lines that changed as `12|text`, but for overwrite).",
+  example: {
+    path: "src/parser.ts",
+    content: "return null;\n",
+    mode: "replace_lines",
+    start_line: 12,
+    end_line: 14,
+  },
+  kind: "change",
+  input: Input,
+  execute,
+  render,
+});
