@@ -37,8 +37,8 @@ export interface AnswerOptions {
 }
 
 /**
- * Answers every call of a turn, in the order of the calls. Reading calls run together; then those that report, one after the
- * other; then those that finish, so that a finish sees what the same turn read and reported. Where a report failed nothing
+ * Answers every call of a turn, in the order of the calls. Reading calls run together; then those that report or change, one after
+ * the other; then those that finish, so that a finish sees what the same turn read and did. Where one of these failed nothing
  * finishes: the model has yet to read why, and the finding would be lost.
  */
 export async function answerCalls(calls: readonly ToolCall[], options: AnswerOptions): Promise<CallAnswer[]> {
@@ -47,9 +47,9 @@ export async function answerCalls(calls: readonly ToolCall[], options: AnswerOpt
   const toolOf = (call: ToolCall) => options.tools.get(call.name);
   const reads = calls.filter((call) => toolOf(call)?.kind === "read");
   const finishing = calls.filter((call) => toolOf(call)?.finishes);
-  const isReport = (call: ToolCall) => toolOf(call)?.kind === "report" && !finishing.includes(call);
+  const isDeed = (call: ToolCall) => isDoing(toolOf(call)) && !finishing.includes(call);
   let characters = 0;
-  let reportFailed = false;
+  let deedFailed = false;
 
   async function answer(call: ToolCall): Promise<void> {
     options.started(call);
@@ -57,7 +57,7 @@ export async function answerCalls(calls: readonly ToolCall[], options: AnswerOpt
     const { result, text, endsLoop } = refused === null ? await options.execute(call) : notRun(refused);
     options.finished(call, result);
     // A duplicate has failed when the call that it repeats has.
-    reportFailed ||= isReport(call) && result.status !== "success" && refused !== notExecuted.duplicate;
+    deedFailed ||= isDeed(call) && result.status !== "success" && refused !== notExecuted.duplicate;
     const noted =
       refused === null && options.repeats === MAX_REPEATS - 1 ? `${text}\n\n${REPEATED_NOTE}` : text;
     characters += noted.length;
@@ -73,11 +73,13 @@ export async function answerCalls(calls: readonly ToolCall[], options: AnswerOpt
   }
   for (const call of calls) if (!answers.has(call) && !finishing.includes(call)) await answer(call);
   for (const call of finishing) {
-    if (reportFailed) refusals.set(call, refusals.get(call) ?? notExecuted.reportRefused);
+    if (deedFailed) refusals.set(call, refusals.get(call) ?? notExecuted.reportRefused);
     await answer(call);
   }
   return calls.flatMap((call) => answers.get(call) ?? []);
 }
+
+const isDoing = (tool: AnyTool | undefined) => tool?.kind === "report" || tool?.kind === "change";
 
 /** Calls that are not executed, each with the reason. */
 function refusalsOf(calls: readonly ToolCall[], options: AnswerOptions): Map<ToolCall, string> {

@@ -37,6 +37,16 @@ export const commands: readonly Entry[] = [
     load: async () => erase((await import("./mcp.ts")).mcp),
   },
   {
+    name: "fix",
+    summary: "repair findings of a review, and print the patch",
+    load: async () => erase((await import("./fix.ts")).fix),
+  },
+  {
+    name: "graph",
+    summary: "ask what a repository knows: callers, tests, documents, commits",
+    load: async () => erase((await import("./graph.ts")).graph),
+  },
+  {
     name: "serve",
     summary: "run the GitHub App: web server and worker in one process",
     load: async () => erase((await import("./serve.ts")).serve),

@@ -10,7 +10,9 @@ import { createGitHubAccess, gitAuthorization } from "../jobs/github-access.ts";
 import type { JobDependencies } from "../jobs/job-dependencies.ts";
 import { createPacings } from "../jobs/pacings.ts";
 import { perJob } from "../jobs/per-job.ts";
+import { createPushBranch } from "../jobs/push-branch.ts";
 import { createUsageLimits } from "../jobs/usage-limits.ts";
+import { openLogseqVault } from "../journal/logseq-vault.ts";
 import { createLogger, type Logger } from "../logger.ts";
 import type { Metrics } from "../metrics/metrics.ts";
 import type { RepositoryRef } from "../queue/job.ts";
@@ -96,10 +98,12 @@ export async function openApp(
       ...{ gitPath, dataFolder: env.dataDir, host, webUrl, network: networkOf(env), disk },
       authorization: (repository) => gitAuthorization(mintToken, repository),
     }),
+    push: createPushBranch({ webUrl, network: networkOf(env) }),
     spending: patientSpending(stores.spending, { queue, signal: stop, log }),
     ...{ dailyBudget: env.dailyBudget, now: Date.now },
     usage: createUsageLimits({ tally: stores.tally, most: env.usageLimits, now: Date.now }),
     contentKey: contentKeyOf(credentials),
+    vault: env.logseqDir === null ? null : openLogseqVault(env.logseqDir),
     models: connected?.models ?? null,
     modelsReady: async (signal) => connected?.ready(signal),
     ...{ webUrl, version, log },

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import type { PullRequest } from "./pull-request-api.ts";
+import type { PullRequest, SourceBranch } from "./pull-request-api.ts";
 
 /*
  * The few fields of webhook payloads and answers that are read. The schemas ask for no more than that and hold no closed
@@ -10,6 +10,12 @@ const Account = z.object({ login: z.string().min(1).max(100), type: z.string().c
 const Id = z.int().positive();
 const Name = z.string().regex(/^[\w.-]{1,100}$/);
 const Sha = z.string().regex(/^[0-9a-f]{40}([0-9a-f]{24})?$/);
+
+/** Null where it is gone; what reads otherwise is not known either. */
+const SourceRepository = z
+  .object({ id: Id, name: Name, owner: z.object({ login: Name }) })
+  .nullish()
+  .catch(null);
 
 /** A pull request as payloads and the REST API both describe it. A deleted author is "ghost", as on GitHub's pages. */
 export const PullRequestShape = z
@@ -22,8 +28,9 @@ export const PullRequestShape = z
     state: z.enum(["open", "closed"]).catch("closed"),
     draft: z.boolean().nullish(),
     labels: z.array(z.object({ name: z.string() })).catch([]),
-    head: z.object({ sha: z.string() }),
-    base: z.object({ sha: z.string(), ref: z.string() }),
+    head: z.object({ sha: z.string(), ref: z.string().nullish(), repo: SourceRepository }),
+    base: z.object({ sha: z.string(), ref: z.string(), repo: SourceRepository }),
+    maintainer_can_modify: z.boolean().nullish(),
   })
   .transform(
     (pull): PullRequest => ({
@@ -37,8 +44,28 @@ export const PullRequestShape = z
       headSha: pull.head.sha,
       baseSha: pull.base.sha,
       baseRef: pull.base.ref,
+      source: sourceOf(pull),
     }),
   );
+
+interface Sourced {
+  head: { ref?: string | null | undefined; repo?: z.infer<typeof SourceRepository> };
+  base: { repo?: z.infer<typeof SourceRepository> };
+  maintainer_can_modify?: boolean | null | undefined;
+}
+
+function sourceOf({
+  head: { ref, repo },
+  base,
+  maintainer_can_modify: mayPush,
+}: Sourced): SourceBranch | null {
+  if (!ref || !repo || !base.repo) return null;
+  return {
+    ...{ owner: repo.owner.login, repo: repo.name, branch: ref },
+    isFork: repo.id !== base.repo.id,
+    maintainersMayPush: mayPush ?? false,
+  };
+}
 
 const Envelope = z.object({
   installation: z.object({ id: Id }),

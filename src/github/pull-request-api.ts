@@ -13,6 +13,18 @@ export interface PullRequest {
   headSha: string;
   baseSha: string;
   baseRef: string;
+  /** The branch that it comes from; null where its repository is gone, or GitHub does not say. */
+  source: SourceBranch | null;
+}
+
+export interface SourceBranch {
+  owner: string;
+  repo: string;
+  branch: string;
+  /** It is another repository than the one that it is to be merged into. */
+  isFork: boolean;
+  /** Of a fork: its owner lets maintainers push to the branch. */
+  maintainersMayPush: boolean;
 }
 
 /** An inline comment of a review. `startLine` is smaller than `line`. */

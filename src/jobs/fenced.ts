@@ -92,6 +92,7 @@ function fencedGitHub(github: GitHubAccess, fence: Fence): GitHubAccess {
     pull: async (repository, pull, signal) =>
       noting(await github.pull(repository, pull, signal, fence.ask), fence),
     writer: (repository, signal) => github.writer(repository, signal, fence.ask),
+    pushing: (repository, signal) => github.pushing(repository, signal, fence.ask),
   };
 }
 

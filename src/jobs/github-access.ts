@@ -112,6 +112,18 @@ function accessOf(
         ...place,
       });
     },
+    async pushing(repository, _signal, beforeWrite) {
+      const { slug } = await identity();
+      const login = `${slug}[bot]`;
+      return {
+        author: { name: login, email: `${login}@users.noreply.github.com` },
+        async authorization() {
+          const token = await tokens.writing(repository.installation, repository.id, false);
+          await beforeWrite?.();
+          return basic(token);
+        },
+      };
+    },
     async organization(repository, signal) {
       const there = { owner: repository.owner, repo: organizationRepository };
       const reach = filesReach({ ...there, id: null });
@@ -176,6 +188,7 @@ export async function gitAuthorization(
 ): Promise<string> {
   // A cached token may have less than a minute left, and git cannot ask for another in the middle of a fetch of ten.
   const scope = { repositoryIds: [id], permissions: reading, renew: true };
-  const token = await mintToken(installation, scope);
-  return `Basic ${Buffer.from(`x-access-token:${token}`).toString("base64")}`;
+  return basic(await mintToken(installation, scope));
 }
+
+const basic = (token: string) => `Basic ${Buffer.from(`x-access-token:${token}`).toString("base64")}`;

@@ -1,4 +1,5 @@
 import type { Checkout } from "../git/checkout.ts";
+import type { PushEnd } from "../git/push.ts";
 import type { BeforeWrite } from "../github/client.ts";
 import type {
   PullRequestApi,
@@ -6,14 +7,27 @@ import type {
   RepositoryApi,
   RepositoryWriter,
 } from "../github/pull-request-api.ts";
+import type { LogseqVault } from "../journal/logseq-vault.ts";
 import type { Models } from "../llm/model.ts";
 import type { StartedReviewProcess } from "../process/start-review-process.ts";
 import type { RepositoryRef } from "../queue/job.ts";
 import type { Spending } from "../queue/spending.ts";
 import type { DayLimits } from "./day-budget.ts";
+import type { BranchPush } from "./push-branch.ts";
 import type { Phase } from "./timed.ts";
 import type { Upkeep } from "./upkeep.ts";
 import type { UsageLimits } from "./usage-limits.ts";
+
+/** What a push takes. */
+export interface Pushing {
+  /** Whose commits are pushed: ours. */
+  author: { name: string; email: string };
+  /**
+   * Value of the Authorization header, of a token for this job alone; asked for right before the push. Rejects with
+   * `github_forbidden` where writing was not granted.
+   */
+  authorization(): Promise<string>;
+}
 
 /**
  * GitHub for jobs: each API acts on one repository with a token that reaches nothing else. `beforeWrite` is asked right before
@@ -37,6 +51,8 @@ export interface GitHubAccess {
     signal: AbortSignal,
     beforeWrite?: BeforeWrite,
   ): Promise<RepositoryWriter>;
+  /** For a command that pushes. */
+  pushing(repository: RepositoryRef, signal: AbortSignal, beforeWrite?: BeforeWrite): Promise<Pushing>;
   /** Reads the repository `.github` of the repository's owner, where an organisation keeps what holds for all of its own. */
   organization(repository: RepositoryRef, signal: AbortSignal): Promise<ReadFile>;
 }
@@ -63,6 +79,8 @@ export interface JobLog {
 export interface JobDependencies {
   github: GitHubAccess;
   checkout(request: CheckoutRequest): Promise<Checkout>;
+  /** Moves a branch on GitHub from one commit to another, or does nothing. */
+  push(request: BranchPush): Promise<PushEnd>;
   /** Starts what reads the checkout in this folder; left out, a process of its own. */
   startProcess?: (checkout: string) => StartedReviewProcess;
   /** Null reviews with the analyzers alone. */
@@ -70,6 +88,8 @@ export interface JobDependencies {
   /** Resolves once it is known what the models can do, and their facts hold. Rejects only when aborted. */
   modelsReady(signal: AbortSignal): Promise<void>;
   spending: Spending;
+  /** A Logseq graph that takes notes of reviews; left out or null, none are taken. */
+  vault?: LogseqVault | null;
   /** Left out where nothing but reviews is done. */
   upkeep?: Upkeep;
   /** Of each installation. */

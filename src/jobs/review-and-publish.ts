@@ -3,6 +3,7 @@ import type { StartEntry, TrajectoryEntry } from "../agent/trajectory.ts";
 import { AppError, type ErrorCode, errorLine, publicLine } from "../errors.ts";
 import type { CheckoutPlace } from "../git/checkout-place.ts";
 import type { PullRequest, PullRequestApi } from "../github/pull-request-api.ts";
+import { createJournal } from "../journal/journal.ts";
 import { isStanding, type Ledger } from "../ledger/entry.ts";
 import { eachRole, factsOf } from "../llm/model.ts";
 import type { ProgressEvent } from "../process/messages.ts";
@@ -217,12 +218,24 @@ async function reviewIn(
       ...{ place, input, models: watched?.models ?? null, replay: turns, signal },
       started: deps.startProcess?.(place.root),
       trajectory: { append: record },
+      journal: journalFor(subject, tools, deps),
       onProgress: (event) => logProgress(event, job, deps.log),
     }),
   );
   const outage = modelOutage(result, watched?.lastFault(), job.attempt >= maxAttempts);
   if (outage) throw outage;
   return result;
+}
+
+/** Undefined where no notes are taken: then the record of the run has all there is. */
+function journalFor({ job, recorded }: Subject, { record }: JobTools, { vault, log }: JobDependencies) {
+  if (!vault) return undefined;
+  const { repository, pull } = job.task;
+  return createJournal({
+    ...{ about: `${repository.owner}/${repository.name}#${pull}`, vault, record },
+    earlier: recorded.filter((entry) => entry.kind === "note"),
+    warn: (text) => log.warn(jobFields(job), text),
+  });
 }
 
 /** Once for all attempts that begin in the same way. */

@@ -37,5 +37,7 @@ function identityOf(body: string): string | undefined {
       return JSON.stringify([kind, marker.comment, marker.by]);
     case "answer":
       return JSON.stringify([kind, marker.comment]);
+    case "suggested":
+      return JSON.stringify([kind, marker.comment, marker.part]);
   }
 }

@@ -19,7 +19,9 @@ export type Marker =
   /** Our word in a finding's thread, or to a command in the conversation, that it is dismissed, and by whom. */
   | ({ kind: "dismissed" } & z.infer<typeof Dismissed>)
   /** Our answer to a comment: nobody is answered twice for one. */
-  | ({ kind: "answer" } & z.infer<typeof Answer>);
+  | ({ kind: "answer" } & z.infer<typeof Answer>)
+  /** A repair that was asked for in a comment, as suggestions: their review is part 0, each of them another. */
+  | ({ kind: "suggested" } & z.infer<typeof Suggested>);
 
 const Review = z.strictObject({ head: z.string(), trigger: z.string() });
 const FirstFinding = z.strictObject({
@@ -44,6 +46,7 @@ const FindingMark = z.strictObject({
 const Fixed = z.strictObject({ comment: z.int(), head: z.string() });
 const Dismissed = z.strictObject({ comment: z.int(), by: z.string() });
 const Answer = z.strictObject({ comment: z.int() });
+const Suggested = z.strictObject({ comment: z.int(), part: z.int() });
 
 /** Each kind's data by version, the oldest first; the last is the one that is written. */
 const versions: {
@@ -62,6 +65,7 @@ const versions: {
   fixed: [Fixed],
   dismissed: [Dismissed],
   answer: [Answer],
+  suggested: [Suggested],
 };
 
 /** The one summary comment stays the one also when a later version of Hunkwise wrote it. */

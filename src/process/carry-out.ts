@@ -13,7 +13,7 @@ type Start = Extract<ToChild, { type: "start" }>;
 
 /** What a review process is there for: reviews, answers a question or repairs findings, and resolves to what the parent is told of it. */
 export async function carryOut(
-  { place, assignment, replay, isPlayback }: Start,
+  { place, assignment, replay, isPlayback, takesNotes }: Start,
   parent: ParentPort,
   signal: AbortSignal,
 ): Promise<Outcome> {
@@ -25,6 +25,7 @@ export async function carryOut(
     trajectory: parent.trajectory,
     replay,
     isPlayback,
+    ...(takesNotes && { journal: parent.journal }),
     isPrivate: createPrivacy(privatePaths),
     progress: parent.progress,
     signal,

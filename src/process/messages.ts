@@ -3,6 +3,7 @@ import { CheckoutPlace } from "../git/checkout-place.ts";
 import { HASH_CHARACTERS } from "../ledger/reviewed.ts";
 import { modelRoles } from "../llm/model.ts";
 import { AnswerInput, AnswerResult } from "../review/answer/answer-input.ts";
+import { FixInput, FixResult } from "../review/fix/fix-input.ts";
 import { ProgressEvent } from "../review/progress.ts";
 import { ReviewInput } from "../review/review-input.ts";
 import { ReviewResult } from "../review/review-result.ts";
@@ -98,6 +99,7 @@ export type { ProgressEvent };
 const Assignment = z.discriminatedUnion("kind", [
   z.strictObject({ kind: z.literal("review"), input: ReviewInput }),
   z.strictObject({ kind: z.literal("answer"), input: AnswerInput }),
+  z.strictObject({ kind: z.literal("fix"), input: FixInput }),
 ]);
 export type Assignment = z.infer<typeof Assignment>;
 
@@ -110,10 +112,13 @@ export const ToChild = z.discriminatedUnion("type", [
     replay: z.array(LoopEntry),
     /** Nothing but the turns of `replay` is there to answer. */
     isPlayback: z.boolean(),
+    /** Notes for people are taken. */
+    takesNotes: z.boolean(),
   }),
   z.strictObject({ type: z.literal("turn"), request: z.int(), turn: ModelTurn }),
   z.strictObject({ type: z.literal("turn_failed"), request: z.int(), error: Failure }),
   z.strictObject({ type: z.literal("recorded"), number: z.int() }),
+  z.strictObject({ type: z.literal("noted"), number: z.int(), answer: z.string() }),
 ]);
 export type ToChild = z.infer<typeof ToChild>;
 
@@ -127,9 +132,14 @@ export const FromChild = z.discriminatedUnion("type", [
     role: z.enum(modelRoles),
     model: ModelRequest,
   }),
+  z.strictObject({ type: z.literal("note"), number: z.int(), page: z.string(), content: z.string() }),
   z.strictObject({ type: z.literal("record"), number: z.int(), entry: z.union([LoopEntry, UnitEntry]) }),
   z.strictObject({ type: z.literal("result"), result: ReviewResult }),
   z.strictObject({ type: z.literal("answer"), answer: AnswerResult }),
+  z.strictObject({ type: z.literal("fix"), fix: FixResult }),
   z.strictObject({ type: z.literal("failed"), error: Failure.extend({ retryable: z.boolean() }) }),
 ]);
 export type FromChild = z.infer<typeof FromChild>;
+
+/** What a piece of work came to. */
+export type Outcome = Extract<FromChild, { type: "result" | "answer" | "fix" }>;

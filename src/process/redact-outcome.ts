@@ -1,8 +1,9 @@
 import type { Finding } from "../finding.ts";
 import type { AnswerResult } from "../review/answer/answer-input.ts";
+import type { FixResult } from "../review/fix/fix-input.ts";
 import type { ReviewResult } from "../review/review-result.ts";
 import { redactStrings, withoutSecrets } from "../secrets/redact.ts";
-import type { FromChild } from "./messages.ts";
+import type { FromChild, Outcome } from "./messages.ts";
 
 /** What means something only as it is: places in the repository, fingerprints, object names, hashes of contents, names of rules. */
 const kept = new Set([
@@ -51,13 +52,21 @@ export async function redactAnswer(answer: AnswerResult): Promise<AnswerResult> 
   return redactStrings(answer, kept);
 }
 
-type Outcome = Extract<FromChild, { type: "result" | "answer" }>;
+/** A file with a hole in it must not be committed: the edits stay as they are, and `refusalsOf` refuses one that adds a secret. */
+async function redactFix({ edits, ...said }: FixResult): Promise<FixResult> {
+  return { ...(await redactStrings(said, kept)), edits };
+}
 
 /** The outcome of a review process as the rest of this process may know it. */
 export async function redactOutcome(outcome: Outcome): Promise<Outcome> {
-  return outcome.type === "result"
-    ? { ...outcome, result: await redactReview(outcome.result) }
-    : { ...outcome, answer: await redactAnswer(outcome.answer) };
+  switch (outcome.type) {
+    case "result":
+      return { ...outcome, result: await redactReview(outcome.result) };
+    case "answer":
+      return { ...outcome, answer: await redactAnswer(outcome.answer) };
+    case "fix":
+      return { ...outcome, fix: await redactFix(outcome.fix) };
+  }
 }
 
 type Failure = Extract<FromChild, { type: "failed" }>["error"];

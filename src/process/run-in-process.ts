@@ -4,7 +4,8 @@ import type { LoopEntry, Trajectory } from "../agent/trajectory.ts";
 import { AppError, type ErrorCode, errorLine } from "../errors.ts";
 import type { CheckoutPlace } from "../git/checkout-place.ts";
 import type { Models } from "../llm/model.ts";
-import { type Assignment, FromChild, type ProgressEvent, type ToChild } from "./messages.ts";
+import type { JournalPort } from "../tools/tool.ts";
+import { type Assignment, FromChild, type Outcome, type ProgressEvent, type ToChild } from "./messages.ts";
 import { redactFailure, redactOutcome } from "./redact-outcome.ts";
 import { type StartedReviewProcess, startReviewProcess } from "./start-review-process.ts";
 
@@ -18,6 +19,8 @@ export interface ProcessOptions {
   replay?: readonly LoopEntry[];
   /** `replay` is played back as it stands, and no model is asked, whatever the conversation is by now. */
   isPlayback?: boolean;
+  /** Takes notes for people; left out, none are offered to be left. */
+  journal?: JournalPort | undefined;
   onProgress: (event: ProgressEvent) => void;
   signal: AbortSignal;
   /** Heap limit of the process in megabytes. */
@@ -26,7 +29,6 @@ export interface ProcessOptions {
   started?: StartedReviewProcess | undefined;
 }
 
-type Outcome = Extract<FromChild, { type: "result" | "answer" }>;
 type Request = Exclude<FromChild, Outcome | { type: "failed" }>;
 
 export interface Assigned<Result> {
@@ -85,7 +87,7 @@ function converse(
       return reject(died(`sent a message of no known shape: ${z.prettifyError(message.error)}`));
     const { data } = message;
     if (data.type === "failed") return reject(failureOf(redactFailure(data.error)));
-    if (data.type !== "result" && data.type !== "answer")
+    if (data.type !== "result" && data.type !== "answer" && data.type !== "fix")
       return void answer(child, data, assignment, options, ended).catch(reject);
     resolve(data);
   });
@@ -105,13 +107,19 @@ async function answer(
   switch (message.type) {
     case "ready": {
       const { place, replay = [], isPlayback = false } = options;
-      return send(child, { type: "start", place, assignment, replay: [...replay], isPlayback });
+      const takesNotes = options.journal !== undefined;
+      return send(child, { type: "start", place, assignment, replay: [...replay], isPlayback, takesNotes });
     }
     case "progress":
       return options.onProgress(message.event);
     case "record":
       await options.trajectory.append(message.entry);
       return send(child, { type: "recorded", number: message.number });
+    case "note": {
+      const { number, page, content } = message;
+      if (!options.journal) throw died("left a note where none are taken");
+      return send(child, { type: "noted", number, answer: await options.journal.log(page, content) });
+    }
     case "request_turn":
       return send(child, await modelTurn(message, options, AbortSignal.any([options.signal, ended])));
   }

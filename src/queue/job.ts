@@ -16,6 +16,8 @@ export const Command = z.discriminatedUnion("name", [
   z.strictObject({ name: z.literal("pause") }),
   z.strictObject({ name: z.literal("resume") }),
   z.strictObject({ name: z.literal("remember"), rule: z.string() }),
+  /** The finding in whose thread it stands, or all. */
+  z.strictObject({ name: z.literal("fix"), all: z.boolean() }),
   z.strictObject({ name: z.literal("help") }),
 ]);
 export type Command = z.infer<typeof Command>;

@@ -12,6 +12,9 @@ import { requireHead } from "./require-head.ts";
 /** A sentence that was asked for; more would be a lecture. */
 const mostReasonBytes = 600;
 
+/** The head in which they are fixed, and where that is to be said. */
+export type FixedIn = Pick<PostContext, "api" | "headSha" | "sleep">;
+
 export interface Answered {
   /** What the maintainer should know, once for all threads: GitHub lets only Apps resolve that may write contents. */
   notices: string[];
@@ -24,7 +27,7 @@ export interface Answered {
  *
  * Rejects with `stale_head` when the pull request has moved on: what was seen to be fixed in its old head may be back.
  */
-export async function answerFixed(fixed: readonly FixedFinding[], context: PostContext): Promise<Answered> {
+export async function answerFixed(fixed: readonly FixedFinding[], context: FixedIn): Promise<Answered> {
   const waiting = fixed.filter(({ entry }) => entry.state !== "fixed" || !(entry.resolved || entry.isTheirs));
   const told = new Set<LedgerEntry>();
   if (waiting.length === 0) return { notices: [], told };
@@ -65,7 +68,7 @@ async function attempt(
   }
 }
 
-async function say({ entry, reason }: FixedFinding, { api, headSha, sleep }: PostContext): Promise<void> {
+async function say({ entry, reason }: FixedFinding, { api, headSha, sleep }: FixedIn): Promise<void> {
   const { comment } = entry;
   if (comment === null) return;
   const why = untrustedLine(reason, mostReasonBytes);

@@ -15,6 +15,10 @@ export const commandTable: readonly CommandHelp[] = [
     does: "answers a question about the change; in the thread of a finding, about the finding",
   },
   {
+    usage: "fix",
+    does: "in the thread of a finding: repairs it and pushes the repair to the branch; `/fix all` repairs all that are open",
+  },
+  {
     usage: "resolve",
     does: "dismisses the finding in whose thread it is written; in the conversation, all that are open",
   },

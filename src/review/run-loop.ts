@@ -14,6 +14,9 @@ export interface LoopRun extends Pick<ReviewRun, "models" | "account" | "replayO
   deps: Omit<ReviewDependencies, "models" | "startedAt">;
 }
 
+/** The same for a loop about one place of the change, that has read which files there are. */
+export interface PlaceRun extends LoopRun, Pick<ReviewRun, "files" | "anchorFile" | "timeLeft"> {}
+
 export interface LoopTask {
   /** Names the loop within the run: its turns are found again by it. */
   loop: string;
@@ -24,7 +27,10 @@ export interface LoopTask {
   /** True where all that it needs is in its messages: then there is nothing to read with. */
   isTold?: boolean;
   /** The ports through which this loop reports. */
-  ports: Pick<ToolContext, "report" | "judge" | "join" | "settle" | "compare" | "converse">;
+  ports: Pick<
+    ToolContext,
+    "report" | "judge" | "join" | "settle" | "compare" | "converse" | "journal" | "edit" | "fix"
+  >;
   /** Told what the model is shown of the change. */
   coverage: CoverageSink;
   /** Pays for it; what all loops share, or a part of that. */

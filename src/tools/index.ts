@@ -4,10 +4,13 @@ import { deleteFile } from "./delete-file.ts";
 import { diffFile } from "./diff-file.ts";
 import { diffFiles } from "./diff-files.ts";
 import { editFile } from "./edit-file.ts";
+import { finishFix } from "./finish-fix.ts";
 import { finishReview } from "./finish-review.ts";
 import { getCommitMessages } from "./get-commit-messages.ts";
+import { graphRagQuery } from "./graph-rag-query.ts";
 import { joinFindings } from "./join-findings.ts";
 import { listFiles } from "./list-files.ts";
+import { logWorkProduct } from "./log-work-product.ts";
 import { moveFile } from "./move-file.ts";
 import { readDefinition } from "./read-definition.ts";
 import { readFilePart } from "./read-file-part.ts";
@@ -52,13 +55,16 @@ export const mergingTools: readonly AnyTool[] = [joinFindings, reportFinding, fi
 export const reportingTools: readonly AnyTool[] = [reportFinding, finishReview];
 
 /** Offered where the repository has an index. */
-export const graphTools: readonly AnyTool[] = [];
+export const graphTools: readonly AnyTool[] = [graphRagQuery];
 
 /** Offered where a run is recorded. */
-export const journalTools: readonly AnyTool[] = [];
+export const journalTools: readonly AnyTool[] = [logWorkProduct];
 
 /** How a fix changes files. */
 export const changingTools: readonly AnyTool[] = [writeFile, editFile, copyFile, moveFile, deleteFile];
+
+/** How a fix ends. */
+export const fixingTools: readonly AnyTool[] = [finishFix];
 
 /** Offered to a fix where the machine has a sandbox. */
 export const commandTools: readonly AnyTool[] = [runCommand];

@@ -67,6 +67,11 @@ function named(request: string, rest: string): AskedFor | null {
       const rule = freeText(`${behind}\n${rest}`);
       return rule === "" ? null : { name, rule };
     }
+    case "fix": {
+      const words = wordsOf(behind);
+      const isUnderstood = words?.length === 0 || (words?.length === 1 && words[0] === "all");
+      return isUnderstood ? { name, all: words.length === 1 } : null;
+    }
     case "review":
       return reviewWith(wordsOf(behind));
     case "resolve":

@@ -156,6 +156,9 @@ export class Flood implements AsyncDisposable {
       github: {
         repository: access,
         pull: access,
+        pushing: async () => {
+          throw new Error("Nothing is to be pushed");
+        },
         writer: async () => ({
           propose: async (proposal) => {
             this.proposals.push(proposal);
@@ -164,6 +167,7 @@ export class Flood implements AsyncDisposable {
         }),
         organization: async () => async () => undefined,
       },
+      push: async () => ({ kind: "moved" }),
       checkout: async (request) => {
         this.beforeCheckout(request);
         this.begun.push(`${installation}/${number}`);

@@ -92,6 +92,9 @@ class Worker {
       writer: async () => {
         throw new Error("Nothing is to be written");
       },
+      pushing: async () => {
+        throw new Error("Nothing is to be pushed");
+      },
     };
     return { github, log: { info() {}, warn() {}, error() {} } };
   }

@@ -140,9 +140,13 @@ export class WorkedQueue implements AsyncDisposable {
         writer: async () => {
           throw new Error("Nothing is to be written");
         },
+        pushing: async () => {
+          throw new Error("Nothing is to be pushed");
+        },
         organization: async () => async () => undefined,
       },
       checkout: (request) => this.#checkout(request),
+      push: async () => ({ kind: "moved" }),
       ...(this.inOwnProcess ? {} : { startProcess: startProcessHere }),
       models: this.model && forAllRoles(this.model),
       modelsReady: async () => {},

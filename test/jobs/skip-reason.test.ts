@@ -14,6 +14,7 @@ const pull: PullRequest = {
   headSha: "h",
   baseSha: "b",
   baseRef: "release/2.0",
+  source: null,
 };
 const why = (review: object, over: Partial<PullRequest> = {}) =>
   skipReason(RepoConfig.parse({ review }), { ...pull, ...over });

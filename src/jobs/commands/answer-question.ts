@@ -1,26 +1,23 @@
 import type { StopReason } from "../../agent/events.ts";
 import type { TrajectoryEntry } from "../../agent/trajectory.ts";
-import type { RepoConfig } from "../../config/repo-config.ts";
 import { createPrivacy } from "../../diff/filter.ts";
 import { AppError, publicLine } from "../../errors.ts";
-import type { OwnThread, PullRequest } from "../../github/pull-request-api.ts";
+import type { PullRequest } from "../../github/pull-request-api.ts";
 import { eachRole, factsOf, type Models } from "../../llm/model.ts";
-import type { ProgressEvent } from "../../process/messages.ts";
 import { runAnswerProcess } from "../../process/run-answer-process.ts";
 import { maxAttempts, type Outcome } from "../../queue/job.ts";
-import { jobFields } from "../../queue/run-job.ts";
 import { modelAnswer } from "../../reporters/render-answer.ts";
 import { untrustedLine } from "../../reporters/render-untrusted.ts";
 import { AnswerInput, AnswerResult, type AskedThread } from "../../review/answer/answer-input.ts";
-import { limitsOf } from "../../review/limits.ts";
 import { publicFault } from "../../review/model-fault.ts";
 import type { Limits } from "../../review/review-input.ts";
-import { isRefusal, recordedTurns } from "../attempts.ts";
-import { DayBudget, withinDay } from "../day-budget.ts";
+import { recordedTurns } from "../attempts.ts";
+import { withinDay } from "../day-budget.ts";
 import { type FolderConfig, loadConfig, withFolders } from "../load-config.ts";
 import { toldOnce } from "../told.ts";
 import { watchModels } from "../watched-model.ts";
 import { type Asked, answered, react, say, whySilent } from "./asked.ts";
+import { budgetOf, limitsWithin, logProgress, ownThreads } from "./model-work.ts";
 import { askedThread } from "./question-thread.ts";
 
 /** Of one answer, within what the repository allows for a review. */
@@ -69,7 +66,7 @@ async function askModel({ asked, question, recorded, models }: Question): Promis
   if (turns.length === 0) await budget.require();
   await deps.modelsReady(tools.signal);
   const watched = watchModels(eachRole(models, (model) => budget.meter(model)));
-  const limits = async () => withinDay(limitsFor(config), await budget.left(), turns);
+  const limits = async () => withinDay(limitsWithin(most, config), await budget.left(), turns);
   const prepared = { pull, question, loaded, limits, models: watched.models, recorded, turns };
   const answer = await readAndAnswer(asked, prepared);
   if (answer === null) return answered(asked, WITHHELD, "it is about a private file");
@@ -130,43 +127,8 @@ async function readAndAnswer(
   }
 }
 
-/** Faults of ours and of the model's provider are for whoever operates this, in full. */
-function logProgress(event: ProgressEvent, { job, deps: { log } }: Asked): void {
-  if (event.type === "crash") log.error({ ...jobFields(job), ...event }, `Fault in ${event.where}`);
-  if (event.type === "model_failed") log.warn(jobFields(job), `The model failed: ${event.error}`);
-}
-
 async function threadOf(asked: Asked): Promise<AskedThread | null> {
   return asked.comment.thread === null ? null : askedThread(await ownThreads(asked), asked);
-}
-
-async function ownThreads({ api }: Asked): Promise<OwnThread[]> {
-  try {
-    return await api.ownThreads();
-  } catch (error) {
-    if (!isRefusal(error)) throw error;
-    return [];
-  }
-}
-
-function budgetOf({ job, deps }: Asked, { budget }: RepoConfig): DayBudget {
-  const { repository, pull } = job.task;
-  return new DayBudget({
-    ...{ spending: deps.spending, now: deps.now },
-    by: { installation: repository.installation, repository: repository.id, pull },
-    ofPull: { tokens: budget.day.tokens, costUsd: budget.day.cost_usd },
-    ofInstallation: deps.dailyBudget,
-  });
-}
-
-function limitsFor(config: RepoConfig): Limits {
-  const { turns, tokens, costUsd, milliseconds } = limitsOf(config);
-  return {
-    turns: Math.min(turns, most.turns),
-    tokens: Math.min(tokens, most.tokens),
-    milliseconds: Math.min(milliseconds, most.milliseconds),
-    costUsd,
-  };
 }
 
 const limits: Partial<Record<StopReason, string>> = {

@@ -3,6 +3,7 @@ import type { JobTools } from "../../queue/run-job.ts";
 import type { JobDependencies } from "../job-dependencies.ts";
 import { answerQuestion } from "./answer-question.ts";
 import { type Asked, mayWrite, react } from "./asked.ts";
+import { fix } from "./fix/fix.ts";
 import { help } from "./help.ts";
 import { pause, resume } from "./pause.ts";
 import { remember } from "./remember.ts";
@@ -34,6 +35,8 @@ export async function runCommand(job: CommandJob, tools: JobTools, deps: JobDepe
       return resume(asked);
     case "resolve":
       return resolve(asked);
+    case "fix":
+      return fix(asked, command.all);
     case "remember":
       return remember(asked, command.rule);
   }

@@ -59,7 +59,8 @@ export async function refusalsOf(edits: readonly FileEdit[], scope: FixScope): P
   return refusals;
 }
 
-function reasonByPath(path: string, { files, isPrivate }: FixScope): string | null {
+/** Why no edit of this file is taken; null where some may be. */
+export function reasonByPath(path: string, { files, isPrivate }: FixScope): string | null {
   const protection = protectionOf(path);
   if (protection !== null) return protection;
   if (isPrivate(path)) return "the configuration keeps it private";

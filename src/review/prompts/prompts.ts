@@ -28,3 +28,6 @@ export const recheckPrompt = prompt("recheck.md");
 
 /** Of whoever answers a person's question. */
 export const answerPrompt = prompt("answer.md");
+
+/** Of whoever repairs findings. */
+export const fixPrompt = prompt("fix.md");

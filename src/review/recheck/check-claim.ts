@@ -2,8 +2,7 @@ import { AppError, publicLine } from "../../errors.ts";
 import { settlingTools } from "../../tools/index.ts";
 import type { Settlement } from "../../tools/tool.ts";
 import { publicFault } from "../model-fault.ts";
-import type { ReviewRun } from "../review-run.ts";
-import { runLoop } from "../run-loop.ts";
+import { type PlaceRun, runLoop } from "../run-loop.ts";
 import { type OldClaim, oldClaimMessages } from "./claim.ts";
 
 const TURNS = 12;
@@ -18,7 +17,7 @@ export interface Checked extends Settlement {
 }
 
 /** Lets a loop of its own find out whether an earlier finding is fixed. */
-export async function checkClaim(run: ReviewRun, claim: OldClaim): Promise<Checked> {
+export async function checkClaim(run: PlaceRun, claim: OldClaim): Promise<Checked> {
   const messages = await firstMessages(run, claim);
   if (messages instanceof AppError) return unsure(publicLine(messages));
   let settlement: Settlement | null = null;
@@ -61,7 +60,7 @@ const unsure = (reason: string): Checked => ({
 });
 
 /** What cannot be read settles nothing: the fault is a value. */
-async function firstMessages(run: ReviewRun, claim: OldClaim) {
+async function firstMessages(run: PlaceRun, claim: OldClaim) {
   try {
     return await oldClaimMessages(run, claim);
   } catch (error) {

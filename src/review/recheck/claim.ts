@@ -6,7 +6,7 @@ import { showPath } from "../../tools/show.ts";
 import type { AnchorFile } from "../anchor.ts";
 import { recheckPrompt } from "../prompts/prompts.ts";
 import type { LineRange } from "../quote.ts";
-import type { ReviewRun } from "../review-run.ts";
+import type { PlaceRun } from "../run-loop.ts";
 import { changeAround } from "../verify/claim.ts";
 import { roomFor } from "../window.ts";
 import { type ClaimedSpot, codeNow } from "./code-now.ts";
@@ -24,7 +24,7 @@ export interface OldClaim extends ClaimedSpot {
 const MAX_TEXT_BYTES = 4_000;
 
 /** What the check of an earlier finding begins with: the code as it is now, what the change does there, and what was said. */
-export async function oldClaimMessages(run: ReviewRun, claim: OldClaim): Promise<Message[]> {
+export async function oldClaimMessages(run: PlaceRun, claim: OldClaim): Promise<Message[]> {
   const file = await run.anchorFile(claim.path);
   const sections = [
     ...(await codeNow(run, claim, file)),
@@ -37,12 +37,12 @@ export async function oldClaimMessages(run: ReviewRun, claim: OldClaim): Promise
   ];
 }
 
-async function changeOf(run: ReviewRun, { path, side, line, place }: OldClaim): Promise<string> {
+async function changeOf(run: PlaceRun, { path, side, line, place }: OldClaim): Promise<string> {
   const { text } = await changeAround(run, { path, side, line: place?.end ?? line ?? 1 });
   return text;
 }
 
-function whatWasSaid(run: ReviewRun, claim: OldClaim, file: AnchorFile | undefined): string {
+function whatWasSaid(run: PlaceRun, claim: OldClaim, file: AnchorFile | undefined): string {
   const { path, side, line, symbol, title, text, files } = claim;
   const room = roomFor(run.models.verify, MAX_TEXT_BYTES, 0.06);
   const at = line === null ? "" : `:${line}${side === "LEFT" ? " (removed)" : ""}`;

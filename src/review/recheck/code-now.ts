@@ -7,7 +7,7 @@ import { count, showPath } from "../../tools/show.ts";
 import type { ChangedFile } from "../../tools/tool.ts";
 import type { AnchorFile } from "../anchor.ts";
 import type { LineRange } from "../quote.ts";
-import type { ReviewRun } from "../review-run.ts";
+import type { PlaceRun } from "../run-loop.ts";
 import { definitionNamed, definitionOf } from "../symbols.ts";
 import { roomFor } from "../window.ts";
 
@@ -39,7 +39,7 @@ export interface ClaimedSpot {
  * @param file undefined where there is none at head
  */
 export async function codeNow(
-  run: ReviewRun,
+  run: PlaceRun,
   spot: ClaimedSpot,
   file: AnchorFile | undefined,
 ): Promise<string[]> {
@@ -75,7 +75,7 @@ function shownLines(definition: LineRange | null, place: LineRange): LineRange {
 }
 
 function codeSection(
-  { models }: ReviewRun,
+  { models }: PlaceRun,
   title: string,
   path: string,
   lines: readonly string[],
@@ -93,7 +93,7 @@ const isMoreThanDeclared = (definition: LineRange | null) =>
   definition !== null && definition.end > definition.start;
 
 /** A definition of the same name in another changed file: the comment's code may have moved there. */
-async function elsewhere(run: ReviewRun, { path, symbol }: ClaimedSpot): Promise<string> {
+async function elsewhere(run: PlaceRun, { path, symbol }: ClaimedSpot): Promise<string> {
   if (symbol === null) return "";
   const others = run.files.filter(({ change, reviewable }) => reviewable && change.path !== path);
   const newFirst = others.toSorted((a, b) => Number(isNew(b)) - Number(isNew(a)));
@@ -109,7 +109,7 @@ async function elsewhere(run: ReviewRun, { path, symbol }: ClaimedSpot): Promise
 
 const isNew = ({ change }: ChangedFile) => change.type === "added";
 
-function changedFiles({ files, models, deps }: ReviewRun): string {
+function changedFiles({ files, models, deps }: PlaceRun): string {
   const paths = files.flatMap(({ change: { path, oldPath, type } }) => {
     if ([path, oldPath ?? path].some(deps.isPrivate)) return [];
     return [`${showPath(path)}${oldPath === null ? "" : ` (was ${showPath(oldPath)})`}  ${type}`];

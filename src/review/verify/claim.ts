@@ -9,6 +9,7 @@ import { showPath } from "../../tools/show.ts";
 import { codeContext } from "../context/code-context.ts";
 import { verifyPrompt } from "../prompts/prompts.ts";
 import type { ReviewRun } from "../review-run.ts";
+import type { PlaceRun } from "../run-loop.ts";
 import { roomFor } from "../window.ts";
 import type { AddedLine } from "./siblings.ts";
 
@@ -75,7 +76,7 @@ export interface ChangeAround {
 type Spot = Pick<Finding, "path" | "side" | "line">;
 
 /** Hunks of the file, or parts of long ones, those nearest to the place first, as far as there is room; shown in their order. */
-export async function changeAround(run: ReviewRun, finding: Spot): Promise<ChangeAround> {
+export async function changeAround(run: PlaceRun, finding: Spot): Promise<ChangeAround> {
   const { files, deps, models } = run;
   const file = files.find(({ change }) => change.path === finding.path);
   if (!file?.reviewable) return { text: "", near: [] };

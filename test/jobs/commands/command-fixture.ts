@@ -1,9 +1,11 @@
 import type { TrajectoryEntry } from "../../../src/agent/trajectory.ts";
 import { AppError } from "../../../src/errors.ts";
 import type { Severity } from "../../../src/finding.ts";
+import type { PushEnd } from "../../../src/git/push.ts";
 import type { FileProposal } from "../../../src/github/pull-request-api.ts";
 import { createJobHandler } from "../../../src/jobs/create-job-handler.ts";
 import type { JobDependencies } from "../../../src/jobs/job-dependencies.ts";
+import type { BranchPush } from "../../../src/jobs/push-branch.ts";
 import { formatMarker } from "../../../src/ledger/marker.ts";
 import { forAllRoles, type Model } from "../../../src/llm/model.ts";
 import type { ClaimedJob, Command, Outcome, Task } from "../../../src/queue/job.ts";
@@ -38,7 +40,9 @@ export class CommandedRepository implements AsyncDisposable {
     this.base = this.#repo.git("rev-parse", "main");
   }
 
-  place = () => placeOf(this.#repo, this.base, this.head);
+  place = (head: string) => placeOf(this.#repo, this.base, head);
+
+  git = (...args: string[]) => this.#repo.git(...args);
 
   async [Symbol.asyncDispose](): Promise<void> {
     this.#repo.dispose();
@@ -54,6 +58,9 @@ export class Commanded {
   readonly files = new Map<string, string>();
   readonly organization = new Map<string, string>();
   readonly proposals: FileProposal[] = [];
+  readonly pushes: BranchPush[] = [];
+  /** What the server makes of a push. */
+  pushEnd: PushEnd = { kind: "pushed" };
   readonly log: string[] = [];
   model: Model | null = null;
   mayWriteContents = true;
@@ -162,10 +169,22 @@ export class Commanded {
         pull: async () => this.github,
         writer: async () => ({ propose: (proposal) => this.#propose(proposal) }),
         organization: async () => async (path) => this.organization.get(path),
+        pushing: async () => ({
+          author: { name: "hunkwise[bot]", email: "hunkwise[bot]@users.noreply.github.com" },
+          authorization: async () => {
+            if (!this.mayWriteContents) throw new AppError("github_forbidden", "not granted");
+            return "Basic eDp5";
+          },
+        }),
       },
-      checkout: async () => {
+      push: async (push) => {
+        this.pushes.push(push);
+        if (this.pushEnd.kind === "pushed") this.github.state.headSha = push.to;
+        return this.pushEnd;
+      },
+      checkout: async ({ head }) => {
         this.checkouts += 1;
-        const held = await this.#repo.place();
+        const held = await this.#repo.place(head);
         return { place: held.place, release: async () => held[Symbol.dispose](), tidy: async () => {} };
       },
       ...(this.inOwnProcess ? {} : { startProcess: startProcessHere }),

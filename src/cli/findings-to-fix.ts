@@ -1,0 +1,84 @@
+import { readFile } from "node:fs/promises";
+import { AppError, errorLine } from "../errors.ts";
+import { ReviewJson } from "../reporters/json.ts";
+import type { FixTarget } from "../review/fix/fix-input.ts";
+import { ReviewResult } from "../review/review-result.ts";
+import { localRunIds, runPath } from "./local-runs.ts";
+import { parseRunFile } from "./run-file.ts";
+
+export interface FindingQuery {
+  /** Of a finding, or "all". */
+  id: string;
+  /** What `review --format json` printed; undefined looks among the records of local reviews. */
+  file: string | undefined;
+  /** Where those are; null where none are kept. */
+  folder: string | null;
+  /** The commit that was reviewed, and is to be repaired. */
+  head: string;
+}
+
+type Found = Pick<
+  ReviewJson["findings"][number],
+  "id" | "path" | "side" | "line" | "title" | "body" | "evidence"
+>;
+
+/** The findings of a review of this head. Rejects with `usage` where there is no such review or no such finding. */
+export async function findingsToFix(query: FindingQuery): Promise<FixTarget[]> {
+  const { id, file, head } = query;
+  const found = file === undefined ? await recordedFindings(query) : await printedFindings(file, head);
+  const wanted = id === "all" ? found : found.filter((one) => one.id === id);
+  if (wanted.length > 0) return wanted.map(targetOf);
+  const ids = found.map((one) => one.id).join(", ");
+  const there = found.length === 0 ? "that review found nothing" : `its findings are ${ids}`;
+  throw new AppError("usage", `there is no finding '${id}' to repair: ${there}`);
+}
+
+async function printedFindings(file: string, head: string): Promise<Found[]> {
+  const text = await readFile(file, "utf8").catch((error: unknown) => {
+    throw new AppError("usage", `${file} cannot be read: ${errorLine(error)}`);
+  });
+  const parsed = ReviewJson.safeParse(jsonOf(text));
+  if (!parsed.success) {
+    throw new AppError("usage", `${file} is not what a review printed`, {
+      remedy: "Write it with hunkwise review --format json --output FILE.",
+    });
+  }
+  if (parsed.data.head_sha !== head) throw otherHead(parsed.data.head_sha, head);
+  return parsed.data.findings;
+}
+
+/** Of the newest review on record that was of this head. */
+async function recordedFindings({ folder, head }: FindingQuery): Promise<Found[]> {
+  const paths = folder === null ? [] : (await localRunIds(folder)).map((id) => runPath(folder, id));
+  for (const path of paths) {
+    const { entries } = parseRunFile(await readFile(path, "utf8"), path);
+    const last = entries.map(({ entry }) => entry).findLast((entry) => entry.kind === "result");
+    if (last?.head !== head) continue;
+    const { data } = ReviewResult.safeParse(last.result);
+    if (data) return data.findings.map(({ finding }) => finding);
+  }
+  throw new AppError("usage", `no review of ${head.slice(0, 12)} is on record`, {
+    remedy: "Run hunkwise review first, or name what it printed with --from.",
+  });
+}
+
+const otherHead = (reviewed: string, head: string) =>
+  new AppError("usage", `that review was of ${reviewed.slice(0, 12)}, and the head is ${head.slice(0, 12)}`, {
+    remedy: "Review the head first, or name the commit that was reviewed with --head.",
+  });
+
+function jsonOf(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+function targetOf({ id, path, side, line, title, body, evidence }: Found): FixTarget {
+  const files = [...new Set(evidence.map((one) => one.path).filter((file) => file !== path))];
+  return {
+    ...{ id, path, side, title, files, symbol: null, finding: body, conversation: [] },
+    ...{ line, original_line: line },
+  };
+}

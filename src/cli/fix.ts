@@ -1,0 +1,39 @@
+import { defineCommand } from "./command.ts";
+
+const options = {
+  repo: { type: "string", value: "DIR", description: "the repository", default: "." },
+  base: {
+    type: "string",
+    value: "REF",
+    description: "what the change is to be merged into; without it origin's default branch, main or master",
+  },
+  head: { type: "string", value: "REF", description: "the last commit of the change", default: "HEAD" },
+  finding: {
+    type: "string",
+    value: "ID",
+    description: "the finding to repair, or 'all'",
+    default: "all",
+  },
+  from: {
+    type: "string",
+    value: "FILE",
+    description:
+      "where the finding is: what review --format json printed; without it the last review on record",
+  },
+} as const;
+
+export const fix = defineCommand({
+  positionals: [],
+  options,
+  notes: [
+    "Has a model repair findings of a review, in a process that can write nothing, looks at the repair a second time, and " +
+      "prints it as a patch. Nothing is written to the repository: git apply does that.",
+    "",
+    "Exit code: 0 a patch was printed; 1 nothing was repaired, or the repair does what a fix may not do; 2 usage or failure.",
+  ],
+  examples: [
+    { command: "hunkwise review && hunkwise fix | git apply", says: "repairs what the last review found" },
+    { command: "hunkwise fix --finding 3f2a9c0d1e5b --base main", says: "shows the repair of one finding" },
+  ],
+  run: async (values, _, io) => (await import("./run-fix.ts")).runFixCommand(values, io),
+});

@@ -1,0 +1,104 @@
+import { pathFault } from "../../../diff/path-fault.ts";
+import type { CheckoutPlace } from "../../../git/checkout-place.ts";
+import { changedPaths, commitDiff } from "../../../git/commit-diff.ts";
+import { commitFiles } from "../../../git/commit-files.ts";
+import { filesAt } from "../../../git/files-at.ts";
+import { commitMessage } from "../../../reporters/render-fix.ts";
+import { type FileEdit, most, type Refusal, refusalsOf } from "../../../review/fix/check-edits.ts";
+import type { FixResult } from "../../../review/fix/fix-input.ts";
+
+/** A repair as it came out of the process that read hostile text. */
+export interface UncheckedFix {
+  fix: FixResult;
+  /** Of the head that was repaired. */
+  place: CheckoutPlace;
+  /** Files outside of the change that its findings are about, or name. */
+  named: readonly string[];
+  isPrivate(path: string): boolean;
+  author: { name: string; email: string };
+  /** Milliseconds since 1970; the same files at the same time are the same commit. */
+  at: number;
+  signal: AbortSignal;
+}
+
+export type CommittedFix =
+  /** There is nothing to be committed: no edits, or none that repair anything. */
+  | { kind: "none" }
+  | { kind: "refused"; refusals: readonly Refusal[] }
+  /** It stands beside the head, and no branch leads to it. */
+  | { kind: "committed"; commit: string };
+
+const MAX_FILE_BYTES = 20 * 1024 * 1024;
+const MAX_PATCH_BYTES = 512 * 1024;
+
+/** Judges a repair by what is there, whatever is said of it, and makes a commit of it. */
+export async function commitFix(unchecked: UncheckedFix): Promise<CommittedFix> {
+  const { fix, place, author, at, signal } = unchecked;
+  const isRepaired = fix.repairs.some(({ repaired, check }) => repaired && check?.state !== "present");
+  const edits = await editsOf(unchecked);
+  if (!isRepaired || edits.length === 0) return { kind: "none" };
+  const refusals = await refusalsOf(edits, await scopeOf(unchecked));
+  if (refusals.length > 0) return { kind: "refused", refusals };
+  const commit = await commitFiles({
+    ...{ ...repositoryOf(place), parent: place.shas.head, author, at, signal },
+    files: edits.map(({ path, after }) => ({
+      path,
+      after: after && { ...after, mode: plainMode(after.mode) },
+    })),
+    message: commitMessage(fix.summary),
+  });
+  return { kind: "committed", commit };
+}
+
+const repositoryOf = (place: CheckoutPlace) => ({ git: place, gitDir: place.gitDir });
+
+const plainMode = (mode: string) => (mode === "100755" ? "100755" : "100644");
+
+/** Each file with what stands there before; what is as it was is no edit. */
+async function editsOf({ fix: { edits }, place, signal }: UncheckedFix): Promise<FileEdit[]> {
+  // What will be refused for its path or for the number of files is not looked up.
+  const paths = edits.length > most.files ? [] : edits.map(({ path }) => path).filter(isPath);
+  const before = await filesOf(place, paths, signal);
+  return edits.flatMap(({ path, after }): FileEdit[] => {
+    const old = before.get(path) ?? null;
+    const now = after && { mode: after.mode, bytes: Buffer.from(after.base64, "base64") };
+    const isSame =
+      old === null || now === null ? old === now : old.mode === now.mode && old.bytes.equals(now.bytes);
+    return isSame ? [] : [{ path, before: old, after: now }];
+  });
+}
+
+const isPath = (path: string) => pathFault(path) === undefined;
+
+const filesOf = (place: CheckoutPlace, paths: readonly string[], signal: AbortSignal) =>
+  filesAt({ ...repositoryOf(place), commit: place.shas.head, paths, maxBytes: MAX_FILE_BYTES, signal });
+
+async function scopeOf({ place, named, isPrivate, signal }: UncheckedFix) {
+  const { mergeBase: from, head: to } = place.shas;
+  const changed = await changedPaths({ ...repositoryOf(place), from, to, signal });
+  return { files: new Set([...changed, ...named]), isPrivate };
+}
+
+type Committed = Pick<UncheckedFix, "place" | "signal">;
+
+/** What takes the head to a commit of ours, for people to read and for `git apply`. */
+export function patchTo(commit: string, { place, signal }: Committed): Promise<string> {
+  const { head: from } = place.shas;
+  const size = { contextLines: 3, maxBytes: MAX_PATCH_BYTES };
+  return commitDiff({ ...repositoryOf(place), ...size, from, to: commit, signal });
+}
+
+/** The same, file by file, beside what the pull request does to each. */
+export async function changesTo(commit: string, paths: readonly string[], { place, signal }: Committed) {
+  const { head, mergeBase } = place.shas;
+  const at = { ...repositoryOf(place), maxBytes: MAX_PATCH_BYTES, signal };
+  const texts = await filesOf(place, paths, signal);
+  return Promise.all(
+    paths.map(async (path) => ({
+      path,
+      fix: await commitDiff({ ...at, from: head, to: commit, contextLines: 0, path }),
+      change: await commitDiff({ ...at, from: mergeBase, to: head, contextLines: 3, path }),
+      text: texts.get(path)?.bytes.toString("utf8") ?? "",
+    })),
+  );
+}

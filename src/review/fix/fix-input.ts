@@ -1,0 +1,61 @@
+import { z } from "zod";
+import { stopReasons } from "../../agent/events.ts";
+import { EffectiveConfig } from "../../config/repo-config.ts";
+import { AskedThread } from "../answer/answer-input.ts";
+import { Limits, ReviewInput } from "../review-input.ts";
+import { TotalUsage } from "../review-result.ts";
+
+/** A finding that is to be repaired, as it was posted. */
+export const FixTarget = AskedThread.extend({
+  /** By which its repair is told: the id of its comment, or of the finding where it has none. */
+  id: z.string(),
+  title: z.string(),
+  symbol: z.string().nullable(),
+  /** Other files that were named as evidence; they may be changed too. */
+  files: z.array(z.string()),
+});
+export type FixTarget = z.infer<typeof FixTarget>;
+
+/** What is to be repaired in a change. */
+export const FixInput = z.strictObject({
+  targetBranch: z.string(),
+  /** Null for a local range. */
+  pull: z.strictObject({ number: z.int(), title: z.string(), body: z.string() }).nullable(),
+  targets: z.array(FixTarget).min(1),
+  config: EffectiveConfig,
+  limits: Limits,
+  models: ReviewInput.shape.models.unwrap(),
+});
+export type FixInput = z.infer<typeof FixInput>;
+
+/** What became of one finding. */
+export const Repair = z.strictObject({
+  id: z.string(),
+  /** Whether the model says that its edits repair it. */
+  repaired: z.boolean(),
+  /** One sentence: what was done, or why nothing was. Untrusted text. */
+  note: z.string(),
+  /** What a second look at the edited code found; null where none was made. */
+  check: z.strictObject({ state: z.enum(["fixed", "present", "unsure"]), reason: z.string() }).nullable(),
+});
+export type Repair = z.infer<typeof Repair>;
+
+/** A file as a fix leaves it. */
+export const EditedFile = z.strictObject({
+  path: z.string(),
+  /** Null for a file that goes. */
+  after: z.strictObject({ mode: z.enum(["100644", "100755"]), base64: z.base64() }).nullable(),
+});
+export type EditedFile = z.infer<typeof EditedFile>;
+
+export const FixResult = z.strictObject({
+  /** One for each target, in their order. */
+  repairs: z.array(Repair),
+  /** What the edits do, as the message of a commit would say it. Untrusted text; empty without edits. */
+  summary: z.string(),
+  edits: z.array(EditedFile),
+  model: z.string(),
+  stop_reason: z.enum(stopReasons),
+  usage: TotalUsage,
+});
+export type FixResult = z.infer<typeof FixResult>;

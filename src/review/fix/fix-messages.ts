@@ -1,0 +1,75 @@
+import { textBelowTitle } from "../../ledger/comment-title.ts";
+import type { Message } from "../../llm/model.ts";
+import { cutAtLine } from "../../text/cut.ts";
+import { wrapUntrusted } from "../../text/fence.ts";
+import { showPath } from "../../tools/show.ts";
+import type { AnchorFile } from "../anchor.ts";
+import { fixPrompt } from "../prompts/prompts.ts";
+import { codeNow } from "../recheck/code-now.ts";
+import type { PlaceRun } from "../run-loop.ts";
+import { changeAround } from "../verify/claim.ts";
+import { roomFor } from "../window.ts";
+import type { FixInput, FixTarget } from "./fix-input.ts";
+
+const MAX_BODY_BYTES = 4_000;
+const MAX_FINDING_BYTES = 6_000;
+const MAX_SAID_BYTES = 6_000;
+const SHORT_SHARE = 0.05;
+
+export interface FixRun extends PlaceRun {
+  input: FixInput;
+}
+
+/** A finding under the name by which the model speaks of it, with where its code is. */
+export interface NamedTarget {
+  name: string;
+  target: FixTarget;
+  file: AnchorFile | undefined;
+}
+
+/** What a fix begins with: of each finding what was said, and its code as it is now. */
+export async function fixMessages(run: FixRun, targets: readonly NamedTarget[]): Promise<Message[]> {
+  const { pull, targetBranch } = run.input;
+  const sections: string[] = [];
+  if (pull !== null) {
+    const text = cut(run, `${pull.title}\n\n${pull.body}`, MAX_BODY_BYTES);
+    sections.push(`# Pull request ${pull.number}\n${wrapUntrusted("title and description", text)}`);
+  }
+  for (const target of targets) sections.push(...(await targetSections(run, target)));
+  const names = targets.map(({ name }) => name).join(", ");
+  sections.push(`Repair ${names}. The change is to be merged into \`${targetBranch.replaceAll("`", "'")}\`.`);
+  return [
+    { role: "system", content: fixPrompt },
+    { role: "user", content: sections.filter((section) => section !== "").join("\n\n") },
+  ];
+}
+
+async function targetSections(run: FixRun, { name, target, file }: NamedTarget): Promise<string[]> {
+  const spot = spotOf(target);
+  const { text } = await changeAround(run, { ...target, line: spot.line ?? 1 });
+  const place = spot.line === null ? "" : `:${spot.line}${target.side === "LEFT" ? " (removed)" : ""}`;
+  const finding = cut(run, `${target.title}\n\n${textBelowTitle(target.finding)}`, MAX_FINDING_BYTES);
+  return [
+    `# ${name}: what was found at ${showPath(target.path)}${place}\n${wrapUntrusted("finding", finding)}`,
+    ...(await codeNow(run, spot, file)),
+    text,
+    conversationOf(run, target),
+  ];
+}
+
+/** Where a finding's code is, as far as it is known without reading. */
+export function spotOf({ path, side, line, original_line, symbol }: FixTarget) {
+  const place = line === null ? null : { start: line, end: line };
+  return { path, side, symbol, place, line: line ?? original_line };
+}
+
+function conversationOf(run: FixRun, { conversation }: FixTarget): string {
+  if (conversation.length === 0) return "";
+  const said = conversation.map(({ by, body }) => `${by} wrote:\n  ${body.replaceAll("\n", "\n  ")}`);
+  return `# What was said in its thread since\n${wrapUntrusted("conversation", cut(run, said.join("\n\n"), MAX_SAID_BYTES))}`;
+}
+
+function cut({ models }: FixRun, text: string, maxBytes: number): string {
+  const unix = text.replaceAll("\r\n", "\n");
+  return cutAtLine(unix, roomFor(models.review, maxBytes, SHORT_SHARE)).text;
+}

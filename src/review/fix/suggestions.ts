@@ -1,0 +1,78 @@
+import type { FileDiff, Hunk } from "../../diff/file-diff.ts";
+
+/** Lines of the head that a click replaces by others. */
+export interface LineSuggestion {
+  path: string;
+  /** 1-indexed, inclusive. */
+  start: number;
+  end: number;
+  /** None takes the lines away. */
+  lines: readonly string[];
+}
+
+/** A file that a fix changes, as it is told by two diffs. */
+export interface FixedFile {
+  path: string;
+  /** From the head to what the fix makes of it, without context. */
+  fix: FileDiff;
+  /** What the pull request does to it, with the context that GitHub shows; undefined for a file that it leaves alone. */
+  change: FileDiff | undefined;
+  /** Lines of the head. */
+  lines: readonly string[];
+}
+
+/**
+ * A fix as suggestions on lines of the pull request: GitHub takes one on lines that its diff shows in one hunk
+ * (https://docs.github.com/en/pull-requests/collaborating-with-pull-requests/reviewing-changes-in-pull-requests/commenting-on-a-pull-request).
+ * Null where a part of the fix has no such lines: half of a repair is none.
+ */
+export function suggestionsFor(files: readonly FixedFile[]): LineSuggestion[] | null {
+  const all: LineSuggestion[] = [];
+  for (const file of files) {
+    const found = suggestionsOf(file);
+    if (found === null) return null;
+    all.push(...found);
+  }
+  return all;
+}
+
+function suggestionsOf(file: FixedFile): LineSuggestion[] | null {
+  const { header, hunks } = file.fix;
+  // A file that comes, goes or changes its mode alone has no lines that could be replaced.
+  if (hunks.length === 0 || header.some((line) => /^(?:new|deleted) file/.test(line))) return null;
+  const found: LineSuggestion[] = [];
+  for (const hunk of hunks) {
+    const suggestion = suggestionOf(file, hunk, found.at(-1));
+    if (suggestion === null) return null;
+    // One that goes on where the last one ended takes its place.
+    if (found.at(-1)?.start === suggestion.start) found.pop();
+    found.push(suggestion);
+  }
+  return found;
+}
+
+function suggestionOf(
+  { path, change, lines }: FixedFile,
+  hunk: Hunk,
+  last: LineSuggestion | undefined,
+): LineSuggestion | null {
+  // A missing line feed at the end of a file cannot be said in a suggestion.
+  if (hunk.lines.some((line) => line.noNewline)) return null;
+  const added = hunk.lines.flatMap((line) => (line.kind === "added" ? [line.text] : []));
+  const range = { start: hunk.oldStart, end: hunk.oldStart + hunk.oldLines - 1 };
+  if (hunk.oldLines > 0) return isShown(change, range) ? { path, ...range, lines: added } : null;
+  // What is only added stands behind the line before it, or before the first.
+  const [before, behind] = [hunk.oldStart, hunk.oldStart + 1];
+  if (last?.end === before) return { ...last, lines: [...last.lines, ...added] };
+  if (before > 0 && isShown(change, { start: before, end: before }))
+    return { path, start: before, end: before, lines: [lines[before - 1] ?? "", ...added] };
+  if (behind <= lines.length && isShown(change, { start: behind, end: behind }))
+    return { path, start: behind, end: behind, lines: [...added, lines[behind - 1] ?? ""] };
+  return null;
+}
+
+function isShown(change: FileDiff | undefined, { start, end }: { start: number; end: number }): boolean {
+  return (change?.hunks ?? []).some(
+    ({ newStart, newLines }) => newStart <= start && end < newStart + newLines,
+  );
+}

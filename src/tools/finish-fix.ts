@@ -1,0 +1,52 @@
+import { z } from "zod";
+import { defineTool, ToolError } from "./tool.ts";
+
+const MAX_SUMMARY = 2_000;
+const MAX_NOTE = 600;
+
+const Input = z.strictObject({
+  summary: z
+    .string()
+    .max(MAX_SUMMARY)
+    .describe(
+      "What your edits do, as a commit message says it: a line, and more only where it is needed. Empty without edits.",
+    ),
+  findings: z
+    .array(
+      z.strictObject({
+        finding: z.string().describe("Its name, as it was given to you."),
+        repaired: z.boolean(),
+        note: z
+          .string()
+          .trim()
+          .min(1)
+          .max(MAX_NOTE)
+          .describe("One plain sentence: what you did, or why it is left to a person."),
+      }),
+    )
+    .min(1)
+    .describe("Each finding that you were given, once."),
+});
+type Input = z.infer<typeof Input>;
+
+export const finishFix = defineTool<Input, { finished: true }>({
+  name: "finish_fix",
+  title: "Finish the fix",
+  description:
+    "Ends the fix: says of each finding whether your edits repair it. Refused while one is not told of, or while something counts as repaired and nothing was changed.",
+  returns: "`{finished: true}`, or an error that says what is missing.",
+  example: {
+    summary: "Compare with < so that the first attempt counts",
+    findings: [{ finding: "F1", repaired: true, note: "src/retry.ts:42 compares with < now." }],
+  },
+  kind: "report",
+  finishes: true,
+  input: Input,
+  async execute({ summary, findings }, { fix }) {
+    if (!fix) throw new ToolError("there is nothing to fix here");
+    const answer = await fix.finish({ summary, repairs: findings });
+    if (!answer.ok) throw new ToolError(answer.reason);
+    return { output: { finished: true as const }, endsLoop: true };
+  },
+  render: () => ({ text: "The fix is finished." }),
+});

@@ -1,0 +1,172 @@
+import { afterAll, beforeEach, describe, expect, it } from "vitest";
+import { parseMarker } from "../../../src/ledger/marker.ts";
+import { type ScriptedTurn, scriptedModel } from "../../../src/llm/scripted.ts";
+import { Commanded, CommandedRepository } from "./command-fixture.ts";
+
+const repo = new CommandedRepository();
+afterAll(() => repo[Symbol.asyncDispose]());
+
+let on: Commanded;
+beforeEach(() => {
+  on = new Commanded(repo);
+});
+
+const call = (name: string, args: Record<string, unknown>): ScriptedTurn => ({
+  toolCalls: [{ name, arguments: args }],
+});
+const edit = (path = "src/cart.js", from = "rate = 2", to = "rate = 1.5") =>
+  call("edit_file", { path, old_string: from, new_string: to });
+const write = (path: string, content: string) => call("write_file", { path, content });
+const finish = (summary: string, ...repaired: boolean[]) =>
+  call("finish_fix", {
+    summary,
+    findings: (repaired.length > 0 ? repaired : [true]).map((one, at) => ({
+      ...{ finding: `F${at + 1}`, repaired: one },
+      note: one ? "The rate is right now." : "Nobody knows the rate.",
+    })),
+  });
+/** What the review of the commit that was pushed takes. */
+const reviewed = call("finish_review", { summary: "Charges the rate." });
+const look = (state: string) => call("report_resolution", { state, reason: "src/cart.js:1 says 1.5." });
+
+function modelThat(...turns: ScriptedTurn[]) {
+  const model = scriptedModel(turns);
+  on.model = model;
+  return model;
+}
+
+const fixIt = async (all = false) => {
+  const thread = await on.finding("f1");
+  const outcome = await on.command({ name: "fix", all }, { thread });
+  return { thread, outcome };
+};
+
+describe("a fix", () => {
+  it("is made, looked at, pushed to the branch it was made of, and told in the thread", async () => {
+    modelThat(edit(), finish("Charge the rate once"), look("fixed"), reviewed);
+    const { thread } = await fixIt();
+    const [push] = on.pushes;
+    expect(push).toMatchObject({ owner: "octo", name: "shop", branch: "change", from: repo.head });
+    expect(repo.git("diff", "--stat=80", repo.head, push?.to ?? "")).toContain("src/cart.js | 2 +-");
+    expect(repo.git("show", `${push?.to}:src/cart.js`)).toBe("export const rate = 1.5;");
+    expect(repo.git("log", "-1", "--format=%s|%an|%P", push?.to ?? "")).toBe(
+      `Charge the rate once|hunkwise[bot]|${repo.head}`,
+    );
+    const [told = "", settled = ""] = on.ours(thread);
+    expect(told).toContain(`Pushed ${push?.to}.`);
+    expect(told).toContain("The rate is right now.");
+    expect(told).toContain("A second look finds it repaired");
+    expect(parseMarker(told)).toEqual({ kind: "answer", comment: 9_001 });
+    expect(settled).toContain(`Fixed in ${push?.to.slice(0, 12)}`);
+    expect(on.github.thread(thread).resolvedBy?.kind).toBe("us");
+  });
+
+  it("is pushed once and paid for once, wherever the process ends", async () => {
+    const model = modelThat(edit(), finish("Charge the rate once"), look("fixed"), reviewed);
+    const thread = await on.finding("f1");
+    on.isOurs = false;
+    await expect(on.command({ name: "fix", all: false }, { thread })).rejects.toMatchObject({
+      code: "lease_lost",
+    });
+    expect(on.pushes).toEqual([]);
+    on.isOurs = true;
+    await on.command({ name: "fix", all: false }, { thread });
+    await on.command({ name: "fix", all: false }, { thread });
+    expect([on.pushes.length, on.ours(thread).length, model.requests.length]).toEqual([1, 2, 4]);
+  });
+
+  it("pushes nothing where the branch has moved on meanwhile", async () => {
+    modelThat(edit(), finish("Charge the rate once"), look("fixed"));
+    on.pushEnd = { kind: "moved" };
+    const { thread } = await fixIt();
+    expect(on.ours(thread)[0]).toContain("moved on while I worked, so **nothing was pushed**");
+  });
+
+  it.each([
+    ["a fork whose owner lets nobody push", { isFork: true, maintainersMayPush: false }, true],
+    ["an App that may not write", {}, false],
+  ])("stands as suggestions before %s", async (_, source, mayWrite) => {
+    modelThat(edit(), finish("Charge the rate once"), look("fixed"));
+    on.mayWriteContents = mayWrite;
+    Object.assign(on.github.state, { source: { ...on.github.state.source, ...source } });
+    const { thread } = await fixIt();
+    expect(on.pushes).toEqual([]);
+    const suggested = on.github.reviews.at(-1);
+    expect(suggested?.comments).toMatchObject([{ path: "src/cart.js", line: 1, startLine: null }]);
+    expect(suggested?.comments[0]?.body).toContain("```suggestion\nexport const rate = 1.5;\n```");
+    expect(on.ours(thread)[0]).toContain("as suggestions on the lines that it changes");
+  });
+
+  it("stands as a patch where suggestions cannot say all of it", async () => {
+    modelThat(edit(), write("test/cart.test.js", "test();\n"), finish("Charge it"), look("fixed"));
+    on.mayWriteContents = false;
+    const { thread } = await fixIt();
+    const [told = ""] = on.ours(thread);
+    expect(told).toContain("as a patch for `git apply`");
+    expect(told).toContain("+export const rate = 1.5;");
+    expect(told).toContain("+test();");
+  });
+
+  it("never touches what runs by itself: the model is told, and what it made all the same is refused", async () => {
+    const model = modelThat(
+      write(".github/workflows/ci.yml", "on: push\n"),
+      edit(),
+      finish("Charge the rate once"),
+      look("fixed"),
+      reviewed,
+    );
+    const { thread } = await fixIt();
+    expect(JSON.stringify(model.requests[1])).toContain(
+      "cannot be changed by a fix: it decides what runs in CI",
+    );
+    expect(repo.git("ls-tree", "-r", "--name-only", on.pushes[0]?.to ?? "")).not.toContain("workflows");
+    expect(on.ours(thread)[0]).toContain("Pushed");
+  });
+
+  it("is not pushed where a second look finds the fault still there", async () => {
+    modelThat(edit(), finish("Charge the rate once"), look("present"));
+    const { thread } = await fixIt();
+    expect(on.pushes).toEqual([]);
+    expect(on.ours(thread)[0]).toContain("**still there**");
+  });
+
+  it("leaves to people what the model leaves to them", async () => {
+    modelThat(finish("", false));
+    const { thread } = await fixIt();
+    expect(on.pushes).toEqual([]);
+    expect(on.ours(thread)[0]).toContain("Nothing was changed.");
+    expect(on.ours(thread)[0]).toContain("left to a person. Nobody knows the rate.");
+  });
+
+  it("of all repairs each finding that stands, the worst first, and none that was dismissed", async () => {
+    modelThat(edit(), finish("Charge the rate once", true, false), look("fixed"), reviewed);
+    const low = await on.finding("f-low", "low");
+    const high = await on.finding("f-high", "high");
+    const gone = await on.finding("f-gone", "critical");
+    on.github.personDownvotes(gone, "grace");
+    await on.command({ name: "fix", all: true });
+    const [told = ""] = on.said().filter((text) => text.includes("Pushed"));
+    expect(told.indexOf("f-high")).toBeLessThan(told.indexOf("f-low"));
+    expect(told).not.toContain("f-gone");
+    expect([high, low, gone].map((thread) => on.ours(thread).length)).toEqual([1, 0, 0]);
+  });
+
+  it("asks which one in the conversation, and says where there is none", async () => {
+    await on.command({ name: "fix", all: false });
+    expect(on.said()[0]).toContain("Which one?");
+    await on.command({ name: "fix", all: true }, { commentId: 9_002 });
+    expect(on.said()[1]).toContain("no model is configured");
+    modelThat();
+    await on.command({ name: "fix", all: true }, { commentId: 9_003 });
+    expect(on.said()[2]).toContain("No finding is open.");
+  });
+
+  it("is for people who can write", async () => {
+    modelThat(edit(), finish("Charge it"), look("fixed"));
+    const thread = await on.finding("f1");
+    expect(await on.command({ name: "fix", all: false }, { thread, by: "ada" })).toMatchObject({
+      kind: "skipped",
+    });
+    expect([on.pushes.length, on.checkouts]).toEqual([0, 0]);
+  });
+});
