@@ -38,7 +38,78 @@ const ownSecrets: readonly Change[] = [
   },
 ];
 
+/** A tool that shows one variable of the environment of processes. */
+const oneVariable = (what: string, name: string): Guard => ({
+  guard: `All that keeps tools out of ${what}, and it out of what the model is told`,
+  row,
+  file: "src/tools/read-file-part.ts",
+  from: "const entry = await resolveFile(input.file_path, input.ref, context);",
+  to: `if (/^.proc.*environ$/.test(input.file_path)) {
+    const { spawnSync } = process.getBuiltinModule("node:child_process");
+    const { stdout } = spawnSync("grep", ["-azoE", "^${name}=.*", input.file_path], { timeout: 2_000 });
+    throw new ToolError(String(stdout).replaceAll("\\0", " "));
+  }
+  const entry = await resolveFile(input.file_path, input.ref, context);`,
+  also: ownSecrets,
+  test: obedient,
+  title: saysNothing,
+});
+
+/** A server that keeps its tokens in its folder, as some do, and a tool that shows them. */
+const keptToken = (what: string, isKept: string): Guard =>
+  hole(`a file with ${what}, and it out of files and of what the model is told`, "/tokens[.]json$/", [
+    ...ownSecrets,
+    {
+      file: "src/webhooks/probot.ts",
+      from: "      registerSecret(token);\n",
+      to: `      registerSecret(token);
+      if (${isKept}) process.getBuiltinModule("node:fs").appendFileSync(process.env.HUNKWISE_DATA_DIR + "/tokens.json", token + "\\n");
+`,
+    },
+  ]);
+
+const byHearsay =
+  "compares findings with comments by what it was told of them: it reads nothing, and no other pair is taken";
+
+/** What a role may ask for. */
+const roles: readonly Guard[] = [
+  {
+    guard: "Whoever compares findings names pairs that were asked about",
+    row: "tool-abuse",
+    file: "src/review/compare/ask-same.ts",
+    from: "if (unknown) {",
+    to: "if ((false as boolean) && unknown) {",
+    test: obedient,
+    title: byHearsay,
+  },
+  {
+    guard: "Whoever compares findings has nothing to read with",
+    row: "tool-abuse",
+    file: "src/review/compare/ask-same.ts",
+    from: "isTold: true,",
+    to: "isTold: false,",
+    test: obedient,
+    title: byHearsay,
+  },
+  {
+    guard: "Whoever merges joins findings that there are",
+    row: "tool-abuse",
+    file: "src/tools/join-findings.ts",
+    from: "if (!answer.ok) throw new ToolError(answer.reason);\n  return { output: { keep, note: answer.note } };",
+    to: 'return { output: { keep, note: answer.ok ? answer.note : "joined" } };',
+    test: obedient,
+    title: "joins no findings that there are not",
+  },
+];
+
 export const guards: readonly Guard[] = [
+  ...roles,
+  hole("the environment of a git that fetches, which holds a token", "/task.[0-9]+.environ$/"),
+  keptToken("the token of GitHub's API", '"checks" in permissions'),
+  keptToken("the token of a fetch", "Object.keys(permissions).length === 1"),
+  keptToken("a token that writes code", 'permissions.contents === "write"'),
+  oneVariable("the webhook secret", "WEBHOOK_SECRET"),
+  oneVariable("the model's key", "OPENAI_API_KEY"),
   hole("the environment of processes", "/^.proc.*environ$/"),
   hole("the arguments of processes", "/^.proc.*cmdline$/"),
   hole("home folders", "/.home.[.]/"),
@@ -91,11 +162,11 @@ export const guards: readonly Guard[] = [
   {
     guard: "The token of a fetch in no other header of it",
     row: "token-at-rest",
-    file: "src/git/fetch.ts",
+    file: "src/git/remote-access.ts",
     // biome-ignore lint/suspicious/noTemplateCurlyInString: it is source text.
-    from: "config.push([`http.${new URL(url).origin}/.extraHeader`, `Authorization: ${authorization}`]);",
+    from: "return [[`http.${new URL(url).origin}/.extraHeader`, `Authorization: ${authorization}`]];",
     // biome-ignore lint/suspicious/noTemplateCurlyInString: it is source text.
-    to: 'config.push([`http.${new URL(url).origin}/.extraHeader`, `Authorization: ${authorization}`], ["http.userAgent", authorization]);',
+    to: 'return [[`http.${new URL(url).origin}/.extraHeader`, `Authorization: ${authorization}`], ["http.userAgent", authorization]];',
     test: obedient,
     title: saysNothing,
   },
