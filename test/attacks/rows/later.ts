@@ -100,4 +100,21 @@ export const later: readonly Listed[] = [
     expected: "Never asked: GitHub, git and the model alone are",
     provenBy: [here("egress")],
   },
+  {
+    name: "mcp-client",
+    attack:
+      "A client of `hunkwise mcp` that sends lines that are no message, one without an end, calls for other folders, or hundreds of them at once, and goes away in the middle",
+    expected:
+      "Errors that end nothing; a line without an end ends it; no file and no process is left, and no character that hides in a file reaches an agent unseen",
+    provenBy: [
+      at("cli/mcp-hostile", "goes on after lines that are no message, and says nothing but messages"),
+      at("cli/mcp-hostile", "answers each hostile call with an error, and the next sound one as ever"),
+      at("cli/mcp-hostile", "ends at a line without an end, saying so, and leaves nothing behind"),
+      at(
+        "cli/mcp-model",
+        "ends with the request that asked for it: the model is hung up on, and nothing runs on",
+      ),
+      at("cli/mcp", "sees what hides in a file, in the text and in the data"),
+    ],
+  },
 ];
