@@ -23,6 +23,9 @@ export interface SandboxRun extends Command {
   longest: number;
 }
 
+/** For putting the files there, and taking them. */
+const GRACE_MS = 100_000;
+
 /** One of the files that were wanted. */
 export interface TakenFile {
   path: string;
@@ -47,7 +50,9 @@ export async function runInSandbox(
   signal: AbortSignal,
 ): Promise<SandboxOutcome> {
   if (signal.aborted) throw new AppError("aborted", "Stopped before a command was run");
-  await using room = new Room(sandbox, run.limits, signal);
+  // The warden keeps the time; this is for one that does not.
+  const inTime = AbortSignal.any([signal, AbortSignal.timeout(run.timeoutMs + GRACE_MS)]);
+  await using room = new Room(sandbox, run.limits, inTime);
   for await (const { path, mode, bytes } of run.files) await room.send({ kind: "file", path, mode }, bytes);
   await room.send(orderFor(sandbox, run), filter());
   const { end, stdout, stderr } = await readEnd(room);

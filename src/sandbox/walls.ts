@@ -46,16 +46,7 @@ export function firstWall(
     ...hidingArguments(seen),
     ...["--ro-bind", node, "/warden/node", "--ro-bind", bwrap, "/warden/bwrap"],
     ...[...code].flatMap(([name, fd]) => ["--ro-bind-data", String(fd), `/warden/${name}`]),
-    ...[
-      "--size",
-      String(Math.round(filesBytes)),
-      "--tmpfs",
-      "/room",
-      "--remount-ro",
-      "/dev",
-      "--remount-ro",
-      "/",
-    ],
+    ...["--size", String(Math.round(filesBytes)), "--tmpfs", "/room"],
     ...["--clearenv", "--chdir", "/", "--"],
   ];
 }
@@ -68,17 +59,18 @@ export function secondWall(seen: Seen, limits: SandboxLimits, { command, folder,
   return [
     ...alone,
     // The filter of system calls, and how the command ended.
-    ...["--disable-userns", "--seccomp", "3", "--json-status-fd", "4"],
+    ...["--seccomp", "3", "--json-status-fd", "4"],
+    "--disable-userns",
     // The terminal of whoever runs this is not theirs to type on.
     "--new-session",
     ...systemArguments(),
     ...["passwd", "group", "hosts"].flatMap((name) => ["--ro-bind", `/room/etc/${name}`, `/etc/${name}`]),
     ...["--proc", "/proc", "--dev", "/dev", "--bind", "/room/shm", "/dev/shm"],
     ...["--bind", "/room/tmp", "/tmp", "--bind", "/room/work", "/work"],
+    // What is covered behind the first wall is covered here.
     ...namedArguments(seen.readable),
-    ...hidingArguments(seen),
-    ...["--remount-ro", "/dev", "--remount-ro", "/"],
-    "--clearenv",
+    ...["--remount-ro", "/dev"],
+    ...["--remount-ro", "/"],
     ...Object.entries({ ...environment(seen), ...env }).flatMap(([name, value]) => ["--setenv", name, value]),
     ...["--chdir", folder === "" ? "/work" : `/work/${folder}`, "--"],
     ...limited(limits),

@@ -64,15 +64,26 @@ export async function attack(sandbox: Sandbox | null, command: string, over: Ove
   return { exitCode: outcome.exitCode, text, ended: outcome.ended, outcome };
 }
 
-/** The processes of rooms that somebody with this tag has opened, and of commands in them whose environment has these words. */
-export function leftProcesses(tag = ownTag, words = `MARK=${tag}`): string[] {
+const environmentOf = (pid: string) => textOf(`/proc/${pid}/environ`);
+
+function pidsLeft(tag: string): string[] {
+  const words = [`HUNKWISE_OWNER=${tag}`, `MARK=${tag}`];
   return readdirSync("/proc")
     .filter((name) => /^\d+$/.test(name) && Number(name) !== process.pid)
-    .filter((pid) => {
-      const environment = textOf(`/proc/${pid}/environ`);
-      return environment.includes(`HUNKWISE_OWNER=${tag}`) || environment.includes(words);
-    })
-    .map((pid) => textOf(`/proc/${pid}/cmdline`).replaceAll("\0", " ").slice(0, 200));
+    .filter((pid) => words.some((one) => environmentOf(pid).includes(one)));
+}
+
+/** The processes of rooms that somebody with this tag has opened, and of commands in them that have it in their environment. */
+export const leftProcesses = (tag = ownTag): string[] =>
+  pidsLeft(tag).map((pid) => textOf(`/proc/${pid}/cmdline`).replaceAll("\0", " ").slice(0, 200));
+
+/** Whether a command with this mark runs. */
+export const isRunning = (tag: string): boolean =>
+  pidsLeft(tag).some((pid) => environmentOf(pid).includes(`MARK=${tag}`));
+
+/** Ends them, for a test that has found some. */
+export function endLeft(tag: string): void {
+  for (const pid of pidsLeft(tag)) process.kill(Number(pid), "SIGKILL");
 }
 
 function textOf(path: string): string {

@@ -28,7 +28,13 @@ describe.skipIf(!sandbox)(`of a command in the sandbox the kernel hears nothing 
     );
   });
 
-  it.each(Object.keys(absentCalls))("%s", (name) => expect(answers[name]).toBe(ENOSYS));
+  it.each([
+    ...["memfd_create", "memfd_secret", "shmget", "shmat", "msgget", "semget", "mq_open"],
+    ...["clone3", "setns", "mount", "umount2", "pivot_root", "move_mount", "open_tree", "fsopen"],
+    ...["fsconfig", "fsmount", "fspick", "mount_setattr", "ptrace", "process_vm_readv", "process_vm_writev"],
+    ...["pidfd_getfd", "kcmp", "keyctl", "add_key", "request_key", "bpf", "perf_event_open", "userfaultfd"],
+    ...["io_uring_setup", "io_uring_enter", "io_uring_register", "name_to_handle_at", "open_by_handle_at"],
+  ])("%s", (name) => expect(answers[name]).toBe(ENOSYS));
 });
 
 const headers = ["/usr/include/x86_64-linux-gnu/asm/unistd_64.h", "/usr/include/asm-generic/unistd.h"];

@@ -7,7 +7,7 @@ import { writeFileSync } from "node:fs";
 import { encodeFrame, type Frame, FrameReader } from "./frames.ts";
 import { findLeft, readLeft } from "./left-files.ts";
 import type { FromWarden, RunOrder, ToWarden } from "./messages.ts";
-import { endStrangers } from "./processes.ts";
+import { endStrangers, requireRoom } from "./processes.ts";
 import { furnish, Inventory } from "./room.ts";
 import { runCommand } from "./run-command.ts";
 
@@ -45,6 +45,7 @@ function fail(error: unknown): void {
   say({ kind: "fault", message: error instanceof Error ? error.message : String(error) });
 }
 
+requireRoom();
 // Where memory runs out, this and what it starts are the first to go.
 writeFileSync("/proc/self/oom_score_adj", "1000");
 furnish();

@@ -14,6 +14,14 @@ export function strangers(): number[] {
     .filter((pid) => !ours.has(pid));
 }
 
+/**
+ * Refuses to work where this is not the second process of a room of its own: elsewhere everybody else would be others, whom
+ * {@link endStrangers} kills.
+ */
+export function requireRoom(): void {
+  if (process.pid !== 2 || process.ppid !== 1) throw new Error("the warden is not in a room of its own");
+}
+
 /** Kills everybody else in the room, whatever they are to each other, until nobody is left. */
 export async function endStrangers(): Promise<void> {
   for (let waited = 0; waited < PATIENCE_MS; waited += POLL_MS) {

@@ -1,4 +1,5 @@
 import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
 import { closeSync, openSync, statfsSync, writeFileSync } from "node:fs";
 import type { Readable } from "node:stream";
 import { KeptOutput } from "./kept-output.ts";
@@ -26,21 +27,18 @@ export async function runCommand(order: RunOrder, filter: Buffer): Promise<Ran> 
   const stdio = ["ignore", "pipe", "pipe", filterFd, "pipe"] as const;
   const child = spawn(order.program, order.args, { env: {}, cwd: "/", stdio: [...stdio] });
   closeSync(filterFd);
-  const closed = new Promise<void>((resolve, reject) => {
-    child.once("error", reject);
-    // Daemons outlive the command, and hold on to its output.
-    child.once("exit", () => void endStrangers().catch(die));
-    child.once("close", () => resolve());
-  });
+  const closed = once(child, "close");
+  // Daemons outlive the command, and hold on to its output.
+  const ended = once(child, "exit").then(endStrangers);
   const out = new KeptOutput(order.keptBytes);
   const err = new KeptOutput(order.keptBytes);
   child.stdout?.on("data", (piece: Buffer) => out.push(piece));
   child.stderr?.on("data", (piece: Buffer) => err.push(piece));
   const status = statusOf(child);
-  const ended = await watch(order, () => out.total + err.total, closed);
+  const excess = await watch(order, () => out.total + err.total, Promise.all([ended, closed]));
   return {
     exitCode: exitCodeIn(status()),
-    ended,
+    ended: excess,
     truncated: out.truncated || err.truncated,
     stdout: out.bytes(),
     stderr: err.bytes(),
@@ -51,25 +49,24 @@ export async function runCommand(order: RunOrder, filter: Buffer): Promise<Ran> 
 async function watch(
   order: RunOrder,
   written: () => number,
-  closed: Promise<void>,
+  gone: Promise<unknown>,
 ): Promise<EarlyEnd | null> {
   let ended: EarlyEnd | null = null;
   const end = (why: EarlyEnd) => {
     ended ??= why;
     return endStrangers().catch(die);
   };
-  const inTime = setTimeout(() => void end("timeout"), order.timeoutMs);
+  const late = setTimeout(() => void end("timeout"), order.timeoutMs);
   const look = setInterval(() => {
     const why = excessOf(order, written());
     if (why !== null) void end(why);
   }, WATCH_MS);
   try {
-    await closed;
+    await gone;
   } finally {
-    clearTimeout(inTime);
+    clearTimeout(late);
     clearInterval(look);
   }
-  await endStrangers();
   return ended;
 }
 
