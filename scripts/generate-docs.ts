@@ -17,7 +17,7 @@ import { NestedConfig } from "../src/config/nested/nested-config.ts";
 import { defaultRepoConfig, RepoConfig } from "../src/config/repo-config.ts";
 import { MAX_REVIEWABLE_LINES } from "../src/diff/filter.ts";
 import { commandRules, renderCommandTable } from "../src/reporters/command-table.ts";
-import { changingTools, readingTools, reportingTools } from "../src/tools/index.ts";
+import { changingTools, journalTools, readingTools, reportingTools } from "../src/tools/index.ts";
 import { type AnyTool, MAX_RENDERED_BYTES } from "../src/tools/tool.ts";
 import { attacksPage } from "./attacks-page.ts";
 
@@ -107,6 +107,8 @@ function toolsPage(): string {
     ...readingTools.map(toolSection),
     "## Reporting",
     ...reportingTools.map(toolSection),
+    "Offered where reviews leave notes for people, on pages of a Logseq graph (`HUNKWISE_LOGSEQ_DIR`):",
+    ...journalTools.map(toolSection),
     "## Changing",
     "Offered to a fix alone, which works on files in memory: nothing on the disk is changed. Regular files are written and nothing else, never `.git`, never what a link leads to, never a private path.",
     ...changingTools.map(toolSection),

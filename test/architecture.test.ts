@@ -24,6 +24,7 @@ const mayImport: Record<string, string[]> = {
   syntax: [],
   sandbox: ["git", "diff", "tools", "process-identity"],
   graph: ["git", "diff", "syntax", "tools"],
+  journal: ["agent"],
   analyzers: ["diff", "syntax"],
   config: ["diff"],
   ledger: ["github"],
@@ -46,6 +47,7 @@ const mayImport: Record<string, string[]> = {
   queue: ["agent", "process-identity"],
   jobs: [
     "queue",
+    "journal",
     "git",
     "github",
     "graph",
@@ -76,7 +78,7 @@ const mayImport: Record<string, string[]> = {
       "git",
       "github",
     ],
-    ...["diff", "config", "logger", "index", "analyzers", "metrics", "process-identity", "graph", "sandbox"],
+    ...["diff", "config", "logger", "index", "analyzers", "metrics", "process-identity", "graph", "sandbox", "journal"],
   ],
 };
 

@@ -2,6 +2,7 @@ import { isDeepStrictEqual } from "node:util";
 import { isSameStep, newestCourse } from "../agent/recorder.ts";
 import type { LoopEntry } from "../agent/trajectory.ts";
 import type { PlacedFinding, ReviewResult } from "../review/review-result.ts";
+import type { RunHeader } from "./run-file.ts";
 
 /** What differs between a run on record and the same run played back today. Snake case: `--format json` prints it. */
 export type Difference =
@@ -29,6 +30,17 @@ export type Difference =
     }
   | { kind: "dropped"; id: string; path: string; line: number; title: string; change: "missing" | "new" }
   | { kind: "review"; field: string; recorded: string; today: string };
+
+/** What a replay came to. Snake case: `--format json` prints it. */
+export interface Replay {
+  run: RunHeader;
+  /** Of the loops played, their turns and the calls of tools in these. */
+  played: { loops: number; turns: number; calls: number };
+  /** Null where the run on record came to no result. */
+  recorded: ReviewResult | null;
+  today: ReviewResult;
+  differences: Difference[];
+}
 
 export interface Played {
   turns: readonly LoopEntry[];

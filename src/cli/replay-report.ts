@@ -1,8 +1,7 @@
 import { countBySeverity, plural } from "../reporters/outcome.ts";
 import { createStyle, plainLine, type Style } from "../reporters/terminal-style.ts";
 import { clip, wrap } from "../reporters/terminal-wrap.ts";
-import type { Difference } from "./replay-differences.ts";
-import type { Replay } from "./run-replay.ts";
+import type { Difference, Replay } from "./replay-differences.ts";
 
 /** What a replay came to, for people at a terminal. */
 export function renderReplay(replay: Replay, options: { colour: boolean; width: number }): string {

@@ -1,6 +1,9 @@
+import { basename, resolve } from "node:path";
 import type { LocalEnv } from "../config/env.ts";
 import type { EffectiveConfig } from "../config/repo-config.ts";
 import { errorLine } from "../errors.ts";
+import { createJournal } from "../journal/journal.ts";
+import { openLogseqVault } from "../journal/logseq-vault.ts";
 import { runReviewProcess } from "../process/run-review-process.ts";
 import type { StartedReviewProcess } from "../process/start-review-process.ts";
 import { plural } from "../reporters/outcome.ts";
@@ -41,6 +44,8 @@ export interface ReviewRangeOptions {
   connected: ConnectedModels | null;
   /** Where it leaves its record; left out, it leaves none. */
   records?: RecordPlaces;
+  /** Takes one line for whoever runs this. */
+  warn?(text: string): void;
   onProgress(event: ProgressEvent): void;
   signal: AbortSignal;
   /** A process that has begun to load; it ends with the review. Without it one is started. */
@@ -68,6 +73,17 @@ export async function reviewRange(options: ReviewRangeOptions): Promise<Reviewed
   }
 }
 
+function journalOf({ range, records, warn }: ReviewRangeOptions, record: RunRecord) {
+  if (!records?.logseqDir) return undefined;
+  return createJournal({
+    about: `${basename(resolve(records.repository))} ${range.names.base}...${range.names.head}`,
+    earlier: [],
+    record: (note) => record.append(note),
+    vault: openLogseqVault(records.logseqDir),
+    warn: (text) => warn?.(text),
+  });
+}
+
 const none: RecordPlaces = { repository: ".", folder: null, keepMs: 0 };
 
 async function review(options: ReviewRangeOptions, record: RunRecord): Promise<ReviewedRange> {
@@ -85,6 +101,7 @@ async function review(options: ReviewRangeOptions, record: RunRecord): Promise<R
   await record.append({ kind: "run", shas: place.shas, input });
   const reviewed = await runReviewProcess({
     ...{ place, input, models, trajectory: record, onProgress, signal, started },
+    journal: journalOf(options, record),
   });
   const { head, base } = place.shas;
   await record.append({ kind: "result", head, base, result: reviewed });

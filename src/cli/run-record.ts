@@ -14,6 +14,8 @@ export interface RecordPlaces {
   folder: string | null;
   /** How long they are kept there. */
   keepMs: number;
+  /** A Logseq graph that takes its notes; left out or null, none are taken. */
+  logseqDir?: string | null;
   /** A file of its own, named by whoever runs this. */
   file?: string | undefined;
 }

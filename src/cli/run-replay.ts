@@ -1,6 +1,7 @@
-import type { LoopEntry, TrajectoryEntry } from "../agent/trajectory.ts";
+import type { LoopEntry, NoteEntry, TrajectoryEntry } from "../agent/trajectory.ts";
 import { AppError } from "../errors.ts";
 import { recordedTurns } from "../jobs/attempts.ts";
+import { playedJournal } from "../journal/journal.ts";
 import { runReviewProcess } from "../process/run-review-process.ts";
 import type { StartedReviewProcess } from "../process/start-review-process.ts";
 import { PIPED_WIDTH } from "../reporters/terminal-style.ts";
@@ -11,24 +12,13 @@ import { type CommandIo, exitCodes } from "./command.ts";
 import { openRange } from "./open-range.ts";
 import { wantsColour, write } from "./output.ts";
 import { createProgress } from "./progress.ts";
-import { type Difference, differencesOf, type Played } from "./replay-differences.ts";
+import { differencesOf, type Played, type Replay } from "./replay-differences.ts";
 import { renderReplay } from "./replay-report.ts";
 import { type RunFile, type RunHeader, readRunFile } from "./run-file.ts";
 
 export interface ReplayValues {
   repo: string | undefined;
   format: "pretty" | "json";
-}
-
-/** What a replay came to. Snake case: `--format json` prints it. */
-export interface Replay {
-  run: RunHeader;
-  /** Of the loops played, their turns and the calls of tools in these. */
-  played: { loops: number; turns: number; calls: number };
-  /** Null where the run on record came to no result. */
-  recorded: ReviewResult | null;
-  today: ReviewResult;
-  differences: Difference[];
 }
 
 /**
@@ -108,6 +98,7 @@ async function play(
     const today = await runReviewProcess({
       ...{ place: range.place, input: review.input, models: null, signal: io.signal, started },
       ...{ replay: review.turns, isPlayback: true, onProgress: progress.handle },
+      journal: playedJournal(notesIn(record)),
       trajectory: { append: async (entry) => void (entry.kind !== "unit" && turns.push(entry)) },
     });
     const differences = differencesOf(review, { turns, result: today });
@@ -129,6 +120,9 @@ async function openRecorded({ pull }: RunHeader, options: Parameters<typeof open
     });
   }
 }
+
+const notesIn = ({ entries }: RunFile): NoteEntry[] =>
+  entries.flatMap(({ entry }) => (entry.kind === "note" ? [entry] : []));
 
 function countOf(entries: readonly LoopEntry[]): Replay["played"] {
   const turns = entries.filter((entry) => entry.kind === "turn");

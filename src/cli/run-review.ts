@@ -46,12 +46,12 @@ export async function runReview(
   const { config, notices } = await configOf(range, values, io);
   const say = (text: string) => void warn(io, text);
   const connected = await connectModels(env, { warn: say, signal: io.signal });
-  const { runsFolder: folder, retentionMs: keepMs } = env;
+  const { runsFolder: folder, retentionMs: keepMs, logseqDir } = env;
   const records = {
-    ...{ repository: values.repo, file: values.trajectory, keepMs },
+    ...{ repository: values.repo, file: values.trajectory, keepMs, logseqDir },
     folder: values["no-record"] ? null : folder,
   };
-  const options = { range, config, connected, started, records };
+  const options = { range, config, connected, started, records, warn: say };
   const { reviewed, modelFault } = await reviewWithProgress(options, io);
   if (modelFault !== null) await sayModelFault(modelFault, reviewed, values.format, io);
   const result = { ...reviewed, warnings: [...notices, ...reviewed.warnings] };

@@ -1,6 +1,7 @@
 import type { Trajectory } from "../agent/trajectory.ts";
 import { AppError, type ErrorCode } from "../errors.ts";
 import type { Model, ModelFacts, ModelRole, Models, ModelTurn } from "../llm/model.ts";
+import type { JournalPort } from "../tools/tool.ts";
 import type { FromChild, ProgressEvent, ToChild } from "./messages.ts";
 
 type Answer = Exclude<ToChild, { type: "start" }>;
@@ -9,6 +10,8 @@ type Answer = Exclude<ToChild, { type: "start" }>;
 export interface ParentPort {
   models(facts: Readonly<Record<ModelRole, ModelFacts>>): Models;
   trajectory: Trajectory;
+  /** Takes notes for people, where `takesNotes` said so. */
+  journal: JournalPort;
   progress(event: ProgressEvent): void;
   /** Hands an answer of the parent to whoever waits for it. */
   receive(message: Answer): void;
@@ -19,6 +22,7 @@ export function createParentPort(send: (message: FromChild) => void): ParentPort
   let count = 0;
   const turns = new Map<number, PromiseWithResolvers<ModelTurn>>();
   const records = new Map<number, PromiseWithResolvers<void>>();
+  const notes = new Map<number, PromiseWithResolvers<string>>();
 
   const model = (role: ModelRole, facts: ModelFacts): Model => ({
     ...facts,
@@ -56,9 +60,19 @@ export function createParentPort(send: (message: FromChild) => void): ParentPort
         return waiting.promise;
       },
     },
+    journal: {
+      log(page, content) {
+        const number = ++count;
+        const waiting = Promise.withResolvers<string>();
+        notes.set(number, waiting);
+        send({ type: "note", number, page, content });
+        return waiting.promise;
+      },
+    },
     progress: (event) => send({ type: "progress", event }),
     receive(message) {
       if (message.type === "recorded") return settle(records, message.number)?.resolve();
+      if (message.type === "noted") return settle(notes, message.number)?.resolve(message.answer);
       const waiting = settle(turns, message.request);
       if (message.type === "turn") return waiting?.resolve(message.turn);
       const { code, message: text, remedy } = message.error;

@@ -1,7 +1,7 @@
 import type { LoopEntry, Trajectory } from "../agent/trajectory.ts";
 import type { Workspace } from "../git/workspace.ts";
 import type { Models } from "../llm/model.ts";
-import type { DiffSource } from "../tools/tool.ts";
+import type { DiffSource, JournalPort } from "../tools/tool.ts";
 import type { ProgressEvent } from "./progress.ts";
 
 /** What a review works with; the process it runs in composes them. */
@@ -15,6 +15,8 @@ export interface ReviewDependencies {
   replay: readonly LoopEntry[];
   /** That run is played back: its turns are taken as they are, and no model is asked. */
   isPlayback?: boolean;
+  /** Left out where no notes are taken. */
+  journal?: JournalPort;
   isPrivate(path: string): boolean;
   progress(event: ProgressEvent): void;
   signal: AbortSignal;

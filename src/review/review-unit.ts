@@ -4,7 +4,7 @@ import type { AgentResult } from "../agent/run-agent.ts";
 import type { Candidate } from "../analyzers/analyzer.ts";
 import type { Finding } from "../finding.ts";
 import type { Message } from "../llm/model.ts";
-import { reportingTools } from "../tools/index.ts";
+import { journalTools, reportingTools } from "../tools/index.ts";
 import type { ChangedFile } from "../tools/tool.ts";
 import { collectFindings } from "./collect-findings.ts";
 import { firstMessages } from "./context/first-messages.ts";
@@ -81,8 +81,10 @@ async function newCandidates(
 /** Lets the model review a part of the change in one loop. Its findings stand whatever stopped the loop. */
 export async function reviewUnit(run: ReviewRun, unit: UnitTask, start: UnitStart): Promise<UnitReview> {
   const { input, deps, coverage: whole } = run;
-  const { diffs, progress } = deps;
+  const { diffs, progress, journal } = deps;
   const { files, window, account } = unit;
+  // A model that answers once is told of what it reports through alone.
+  const takesNotes = journal !== undefined && run.models.review.protocol !== "single-shot";
   const coverage = createReviewCoverage(files, whole, run.known);
   for (const { path, hunk } of start.shown) coverage.serve(path, hunk);
   const gate = createCoverageGate({ files, diffs, coverage, portionBytes: window.portionBytes });
@@ -96,8 +98,8 @@ export async function reviewUnit(run: ReviewRun, unit: UnitTask, start: UnitStar
     loop: unit.loop,
     role: "review",
     messages: withFocus(start.messages, unit.focus),
-    outlets: reportingTools,
-    ports: { report: collector },
+    outlets: takesNotes ? [...reportingTools, ...journalTools] : reportingTools,
+    ports: { report: collector, ...(journal && { journal }) },
     ...{ coverage, account },
     turns: input.limits.turns,
     tokens: unit.tokens,

@@ -18,9 +18,10 @@ const finding = {
   body: "The second call starts with what the first one left.",
 };
 const read = { name: "read_file_part", arguments: { file_path: "cart.py" } };
+const note = { name: "log_work_product", arguments: { content: "Read the one hunk there is." } };
 const script = [
   { tool_calls: [read, { name: "search_in_files", arguments: { pattern: "seen" } }] },
-  { tool_calls: [{ name: "report_finding", arguments: finding }] },
+  { tool_calls: [{ name: "report_finding", arguments: finding }, note] },
   { tool_calls: [{ name: "finish_review", arguments: { summary: "Counts what was seen." } }] },
 ];
 
@@ -38,7 +39,7 @@ beforeAll(async () => {
   fake = await startFakeOpenAi({ script: withAgreeingSceptic(script).script });
   env = {
     ...{ OPENAI_BASE_URL: fake.url, OPENAI_API_KEY: "test-key", HUNKWISE_MODEL: "fake-model" },
-    ...{ HUNKWISE_PROTOCOL: "native", HUNKWISE_DATA_DIR: folder.path },
+    ...{ HUNKWISE_PROTOCOL: "native", HUNKWISE_DATA_DIR: folder.path, HUNKWISE_LOGSEQ_DIR: folder.path },
   };
   file = join(folder.path, "run.jsonl");
   const args = ["review", "--repo", repo.dir, "--base", "main", "--trajectory", file];
@@ -81,7 +82,7 @@ describe("a recorded review", () => {
     expect({ code, stdout }).toEqual({
       code: 0,
       stdout: expect.stringMatching(
-        /^Run \d{8}-\d{6}-[0-9a-f]{6} · main\.\.\.topic\nPlayed back 2 loops, 4 turns, 5 calls; no model was asked\.\n\nThe same findings as on record: 1 high\.\n$/,
+        /^Run \d{8}-\d{6}-[0-9a-f]{6} · main\.\.\.topic\nPlayed back 2 loops, 4 turns, 6 calls; no model was asked\.\n\nThe same findings as on record: 1 high\.\n$/,
       ),
     });
   });
@@ -94,6 +95,13 @@ describe("a recorded review", () => {
     expect(today.findings).toEqual(recorded.findings);
     expect(today.findings).toMatchObject([{ finding: { title: finding.title, verification: "confirmed" } }]);
     expect(fake.requests.length).toBe(asked);
+  });
+
+  it("left its note in the Logseq graph once, which no replay adds to", () => {
+    const page = readFileSync(join(folder.path, "pages", "hunkwise-audit.md"), "utf8");
+    expect(page).toMatch(
+      /^- Hunkwise, `\S+ main\.\.\.topic`, \S+ \S+ UTC\n {2}```text\n {2}Read the one hunk there is\.\n {2}```\n$/,
+    );
   });
 
   it("is the same whether it was left in the data folder or exported from there", async () => {
