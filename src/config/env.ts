@@ -3,6 +3,7 @@ import { homedir } from "node:os";
 import { join, resolve } from "node:path";
 import { parseEnv } from "node:util";
 import { AppError } from "../errors.ts";
+import { type EmbeddingEnv, readEmbedding } from "./embedding-env.ts";
 import { type ModelEnv, missing, readModel } from "./model-env.ts";
 import { readPrivateKey, readPrivateKeyFile } from "./private-key.ts";
 import { type logLevels, parseVariables, type Variables } from "./variables.ts";
@@ -41,6 +42,8 @@ export interface Env {
   logLevel: (typeof logLevels)[number];
   /** Null: the analyzers review alone. */
   model: ModelEnv | null;
+  /** Null: the knowledge graph is searched by words alone. */
+  embedding: EmbeddingEnv | null;
   pricesFile: string | null;
   /** What the reviews of one installation may take on one calendar day (UTC); null: no limit. */
   dailyBudget: { tokens: number | null; costUsd: number | null };
@@ -99,6 +102,7 @@ export type RawEnv = Readonly<Record<string, string | undefined>>;
  */
 export function readEnv(raw: RawEnv = rawEnv()): Env {
   const given = parseVariables(raw);
+  const model = readModel(given);
   return {
     app: readApp(given),
     github: githubAt(given),
@@ -108,7 +112,8 @@ export function readEnv(raw: RawEnv = rawEnv()): Env {
     webhookPath: given.WEBHOOK_PATH,
     webhookProxyUrl: given.WEBHOOK_PROXY_URL ?? null,
     logLevel: given.LOG_LEVEL,
-    model: readModel(given),
+    model,
+    embedding: readEmbedding(given, model),
     pricesFile: given.HUNKWISE_PRICES ? resolve(given.HUNKWISE_PRICES) : null,
     dailyBudget: {
       tokens: given.HUNKWISE_DAILY_TOKENS ?? null,
@@ -156,7 +161,10 @@ function placesOfSecrets({ HUNKWISE_DATA_DIR, PRIVATE_KEY_PATH }: Variables): st
 
 /** What the commands need that work on a repository of this machine. */
 export interface LocalEnv
-  extends Pick<Env, "model" | "pricesFile" | "proxy" | "caFile" | "retentionMs" | "logseqDir" | "sandbox"> {
+  extends Pick<
+    Env,
+    "model" | "embedding" | "pricesFile" | "proxy" | "caFile" | "retentionMs" | "logseqDir" | "sandbox"
+  > {
   /** Where it is kept what models can do; null where there is no such folder. Never in the repository that is reviewed. */
   modelFolder: string | null;
   /** Where reviews leave their records; null where there is no such folder. */
@@ -172,6 +180,8 @@ const localNames = new Set([
     "HUNKWISE_SUMMARIZE_MODEL",
   ],
   ...["HUNKWISE_FALLBACK_MODEL", "HUNKWISE_FALLBACK_BASE_URL", "HUNKWISE_FALLBACK_API_KEY"],
+  ...["HUNKWISE_EMBEDDING_MODEL", "HUNKWISE_EMBEDDING_BASE_URL", "HUNKWISE_EMBEDDING_API_KEY"],
+  "HUNKWISE_EMBEDDING_TOKENS",
   ...["AZURE_OPENAI_API_KEY", "AZURE_OPENAI_ENDPOINT", "AZURE_OPENAI_DEPLOYMENT", "OPENAI_API_VERSION"],
   ...["HUNKWISE_PROTOCOL", "HUNKWISE_REASONING_EFFORT", "HUNKWISE_CONTEXT_TOKENS", "HUNKWISE_PRICES"],
   ...["HUNKWISE_RETENTION_DAYS", "HUNKWISE_LOGSEQ_DIR"],
@@ -186,11 +196,23 @@ const localNames = new Set([
  */
 export function readLocalEnv(raw: RawEnv = rawEnv()): LocalEnv {
   const own = Object.fromEntries(Object.entries(raw).filter(([name]) => localNames.has(name.toUpperCase())));
-  const { dataDir, model, pricesFile, proxy, caFile, retentionMs, logseqDir, sandbox } = readEnv(own);
+  const { dataDir, model, embedding, pricesFile, proxy, caFile, retentionMs, logseqDir, sandbox } =
+    readEnv(own);
   // Left out, the data folder would lie in the working directory, which is somebody's repository.
   const modelFolder = own.HUNKWISE_DATA_DIR?.trim() ? dataDir : cacheFolder();
   const runsFolder = modelFolder && runsIn(modelFolder);
-  return { model, pricesFile, proxy, caFile, retentionMs, logseqDir, sandbox, modelFolder, runsFolder };
+  return {
+    model,
+    embedding,
+    pricesFile,
+    proxy,
+    caFile,
+    retentionMs,
+    logseqDir,
+    sandbox,
+    modelFolder,
+    runsFolder,
+  };
 }
 
 /** Where local reviews leave their records, in the folder that keeps what this user's commands find out. */
@@ -213,7 +235,13 @@ export function programPath(): string {
 /** Values that must never stand in a log, a comment or a file. */
 export function secretsOf(env: Env): string[] {
   const passwords = [env.databaseUrl, env.proxy.https, env.proxy.http].flatMap(passwordOf);
-  const keys = [env.app?.privateKey, env.app?.webhookSecret, env.model?.apiKey, env.model?.fallback?.apiKey];
+  const keys = [
+    env.app?.privateKey,
+    env.app?.webhookSecret,
+    env.model?.apiKey,
+    env.model?.fallback?.apiKey,
+    env.embedding?.apiKey,
+  ];
   return [...keys, ...passwords].filter((value): value is string => Boolean(value));
 }
 

@@ -114,6 +114,26 @@ export const environmentDocs: readonly EnvironmentVariable[] = [
     what: "Key for it. Unset: at the same endpoint that of the others, at another one none.",
   },
   {
+    name: "HUNKWISE_EMBEDDING_MODEL",
+    default: null,
+    what: "Model that makes vectors of code, such as `text-embedding-3-small`, so that the knowledge graph also finds by meaning. Unset: by words alone, and no code is sent for it.",
+  },
+  {
+    name: "HUNKWISE_EMBEDDING_BASE_URL",
+    default: null,
+    what: "Endpoint of that model, which speaks OpenAI's embeddings. Unset: that of the reviews' model.",
+  },
+  {
+    name: "HUNKWISE_EMBEDDING_API_KEY",
+    default: null,
+    what: "Key for it. Unset: at the same endpoint that of the reviews' model, at another one none.",
+  },
+  {
+    name: "HUNKWISE_EMBEDDING_TOKENS",
+    default: "5000000",
+    what: "Tokens that one update of a repository's index may take; what is left follows with the next one.",
+  },
+  {
     name: "HUNKWISE_PROTOCOL",
     default: "auto",
     what: "How tools are spoken of with the model: `native`, `text`, `single-shot`, or `auto`, which finds out at the first use.",

@@ -128,6 +128,33 @@ describe("the environment", () => {
     expect(readEnv(own).model?.fallback).toMatchObject({ apiKey: "sk-2", baseUrl: null });
   });
 
+  it("names a model that makes vectors: at the same endpoint with its key, or at another one with none but its own", () => {
+    const raw = { OPENAI_API_KEY: "sk-1", HUNKWISE_EMBEDDING_MODEL: "vectors" };
+    expect(readEnv({ OPENAI_API_KEY: "sk-1" }).embedding).toBeNull();
+    const here = { name: "vectors", apiKey: "sk-1", baseUrl: null, azure: null, maxTokens: 5_000_000 };
+    expect(readEnv(raw).embedding).toEqual(here);
+    expect(readLocalEnv(raw).embedding).toEqual(here);
+    const elsewhere = { ...raw, HUNKWISE_EMBEDDING_BASE_URL: "http://localhost:8000/v1/" };
+    expect(readEnv(elsewhere).embedding).toMatchObject({ apiKey: null, baseUrl: "http://localhost:8000/v1" });
+    const own = { ...elsewhere, HUNKWISE_EMBEDDING_API_KEY: "sk-2", HUNKWISE_EMBEDDING_TOKENS: "1000" };
+    expect(readEnv(own).embedding).toMatchObject({ apiKey: "sk-2", maxTokens: 1_000 });
+    expect(secretsOf(readEnv(own))).toContain("sk-2");
+    const alone = { HUNKWISE_EMBEDDING_MODEL: "vectors", HUNKWISE_EMBEDDING_API_KEY: "sk-3" };
+    expect(readEnv(alone)).toMatchObject({ model: null, embedding: { apiKey: "sk-3", baseUrl: null } });
+  });
+
+  it("makes vectors at a deployment of Azure's own where the reviews' model is there", () => {
+    const raw = {
+      AZURE_OPENAI_ENDPOINT: "https://mine.openai.azure.com",
+      AZURE_OPENAI_API_KEY: "az-1",
+      AZURE_OPENAI_DEPLOYMENT: "chat",
+      OPENAI_API_VERSION: "2024-10-21",
+      HUNKWISE_EMBEDDING_MODEL: "vectors",
+    };
+    const azure = { deployment: "vectors", apiVersion: "2024-10-21" };
+    expect(readEnv(raw).embedding).toMatchObject({ name: "vectors", apiKey: "az-1", azure });
+  });
+
   it("names other models for other roles, how to speak with them and how long they think", () => {
     const raw = {
       OPENAI_API_KEY: "sk-1",
@@ -363,6 +390,16 @@ describe("what is wrong is said in one line with its remedy:", () => {
       { NODE_EXTRA_CA_CERTS: "/nowhere" },
       /^NODE_EXTRA_CA_CERTS must be a file/,
     ],
+    [
+      "an endpoint for vectors without a model",
+      { HUNKWISE_EMBEDDING_BASE_URL: "http://localhost:1/v1" },
+      /^HUNKWISE_EMBEDDING_MODEL is missing/,
+    ],
+    [
+      "a model for vectors without an endpoint",
+      { HUNKWISE_EMBEDDING_MODEL: "vectors" },
+      /^HUNKWISE_EMBEDDING_API_KEY is missing/,
+    ],
     ["a price file that is not there", { HUNKWISE_PRICES: "/nowhere" }, /^HUNKWISE_PRICES must be a file/],
   ])("%s", (_, raw, expected) => {
     const line = failure(raw);
@@ -374,6 +411,7 @@ describe("what is wrong is said in one line with its remedy:", () => {
     const secrets = {
       OPENAI_API_KEY: "sk-hidden value",
       HUNKWISE_FALLBACK_API_KEY: "sk-hidden value",
+      HUNKWISE_EMBEDDING_API_KEY: "sk-hidden value",
       PRIVATE_KEY: "hidden",
       DATABASE_URL: "mysql://u:hidden@h/d",
     };

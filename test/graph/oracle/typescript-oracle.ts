@@ -35,7 +35,7 @@ export function createTypeScriptOracle(files: Files): Oracle {
   /** What was put into an object or taken out of one under the same name may be it. */
   function mayBe(call: Call, symbol: ts.Symbol): boolean {
     const [declaration] = meanings.get(call)?.declarations ?? [];
-    const value = declaration && valueOf(declaration, checker);
+    const value = declaration && givenTo(declaration, checker);
     return value !== null && value !== undefined && declaredOf(value, checker) === symbol;
   }
 
@@ -172,7 +172,7 @@ function declaredOf(symbol: ts.Symbol, checker: ts.TypeChecker): ts.Symbol | nul
   const meant = symbol.flags & ts.SymbolFlags.Alias ? checker.getAliasedSymbol(symbol) : symbol;
   if (meant.declarations === undefined) return null;
   const exported = meant.declarations.find(isExportedProperty);
-  const value = exported && valueOf(exported, checker);
+  const value = exported && givenTo(exported, checker);
   if (value && value !== symbol) return declaredOf(value, checker);
   // A member of a generic type stands for that of its declaration.
   const [declaration] = meant.declarations;
@@ -189,7 +189,7 @@ function isExportedProperty({ parent }: ts.Node): boolean {
 }
 
 /** What a property of an object or a variable taken out of one was given, where that is a name. */
-function valueOf(declaration: ts.Node, checker: ts.TypeChecker): ts.Symbol | null {
+function givenTo(declaration: ts.Node, checker: ts.TypeChecker): ts.Symbol | null {
   if (ts.isShorthandPropertyAssignment(declaration))
     return checker.getShorthandAssignmentValueSymbol(declaration) ?? null;
   if (ts.isPropertyAssignment(declaration) && ts.isIdentifier(declaration.initializer))

@@ -1,0 +1,15 @@
+import type { EmbeddingEnv } from "../config/embedding-env.ts";
+import type { Embedder } from "../graph/embed.ts";
+import { registerSecret } from "../secrets/live-secrets.ts";
+
+/** For one try of a request. */
+const TIMEOUT_MS = 60_000;
+const MAX_RETRIES = 4;
+
+/** The model that makes vectors of code. Loads its client. Rejects with `config_invalid` for a bad address. */
+export async function createEmbedder({ name, apiKey, baseUrl, azure }: EmbeddingEnv): Promise<Embedder> {
+  if (apiKey) registerSecret(apiKey, { keep: true });
+  const { createOpenAiEmbeddings } = await import("../llm/openai-embeddings.ts");
+  const limits = { timeoutMs: TIMEOUT_MS, maxRetries: MAX_RETRIES };
+  return createOpenAiEmbeddings({ ...{ model: name, apiKey, baseUrl, azure }, ...limits });
+}
