@@ -2,7 +2,7 @@ import { isCommonMember } from "./common-members.ts";
 import type { CallSite, SymbolPlace } from "./graph.ts";
 import type { DefinitionAt, Head, ReferenceAt } from "./head.ts";
 import { familyOf, type Modules } from "./modules.ts";
-import type { Names } from "./names.ts";
+import type { Meaning, Names } from "./names.ts";
 import type { Value, Values } from "./values.ts";
 
 /** How sure a call is of its callee, by what the code says. */
@@ -91,20 +91,21 @@ export class Callers {
     return owner ? { name: owner.name, one: owner, more: [owner] } : { name: one.name, one, more: [] };
   }
 
-  /** Under which names it is called: its own, those that imports give it, and `default`. */
+  /** Under which names it is called: its own, and those that imports and exports give it on the way. */
   #namesOf(name: string, { path }: DefinitionAt): Set<string> {
+    const isMeant = (meaning: Meaning) =>
+      meaning.kind === "definitions" && meaning.found.some((one) => one.path === path && one.name === name);
     const names = new Set([name]);
-    const aliases = [...this.#head.importedAs(name), ...this.#head.importedAs("default")];
-    for (const alias of aliases) {
-      if (alias.local === "" || names.has(alias.local)) continue;
-      const near = alias.again ? alias.path === path : familyOf(alias.path) === familyOf(path);
-      const meaning = near ? this.#names.meaningOf(alias.path, alias.local) : null;
-      const isMeant =
-        meaning?.kind === "definitions" &&
-        meaning.found.some((one) => one.path === path && one.name === name);
-      if (isMeant || (alias.again && alias.path === path && alias.local !== "default"))
-        names.add(alias.local);
-    }
+    if (isMeant(this.#names.exportedOf([path], "default"))) names.add("default");
+    // What is added meanwhile is gone through as well.
+    for (const known of names)
+      for (const alias of this.#head.importedAs(known)) {
+        if (alias.local === "" || names.has(alias.local) || familyOf(alias.path) !== familyOf(path)) continue;
+        const meaning = alias.again
+          ? this.#names.exportedOf([alias.path], alias.local)
+          : this.#names.meaningOf(alias.path, alias.local);
+        if (isMeant(meaning)) names.add(alias.local);
+      }
     return names;
   }
 
@@ -167,10 +168,12 @@ export class Callers {
     const owner = this.#head
       .definitionsIn(one.path)
       .find((each) => each.name === one.container && each.end >= one.end);
-    return owner?.supers.some((parent) => {
-      const value = this.#values.valueOf(owner.path, `:${parent}`);
+    const parents = owner?.supers ?? [];
+    return parents.some((parent) => {
+      const value = this.#values.valueOf(one.path, `:${parent}`);
       if (value.kind !== "instance") return false;
-      return this.#values.membersOf(value.of, one.name).found.some((found) => keyOf(found) === keyOf(other));
+      const { found } = this.#values.membersOf(value.of, one.name);
+      return found.some((each) => keyOf(each) === keyOf(other));
     });
   }
 

@@ -1,5 +1,5 @@
 import type { DatabaseSync } from "node:sqlite";
-import { kindOf } from "./extract-facts.ts";
+import { extractFacts, kindOf } from "./extract-facts.ts";
 import { ExtractPool } from "./extract-pool.ts";
 import type { BlobFacts } from "./facts.ts";
 import type { GraphFile, GraphSource, IndexReport } from "./graph.ts";
@@ -68,13 +68,16 @@ async function extractAll(
   take: (one: Wanted, facts: BlobFacts | null) => void,
 ): Promise<void> {
   if (missing.length === 0) return;
-  await using pool = new ExtractPool(missing.length, { threads, signal });
+  await using pool = threads === 0 ? null : new ExtractPool(missing.length, { threads, signal });
   const left = missing.values();
   const reader = async () => {
     for (const one of left) {
       signal?.throwIfAborted();
       const text = await source.read(one.oid);
-      take(one, text === null ? null : await pool.extract(one.path, text));
+      take(
+        one,
+        text === null ? null : await (pool ? pool.extract(one.path, text) : extractFacts(one.path, text)),
+      );
     }
   };
   await Promise.all(Array.from({ length: Math.min(READING, missing.length) }, reader));

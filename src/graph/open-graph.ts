@@ -22,6 +22,7 @@ export interface GraphOptions {
   findings?: readonly EarlierFinding[];
   /** What finds texts by meaning; asked for once the tables are there. */
   openNearest?: (database: DatabaseSync, writable: boolean) => Nearest;
+  /** In which texts are parsed. 0: in this one, for texts that are trusted and few. Undefined: as many as there are cores. */
   threads?: number | undefined;
   signal?: AbortSignal | undefined;
 }

@@ -68,6 +68,7 @@ export async function findSeeds(
   const asked = words.slice(0, MAX_WORDS);
   const history = intentOf(query).history ? 2 : 1;
   const lists: List[] = [
+    { weight: 5, found: byWholePath(searched, query) },
     { weight: 4, found: byName(searched, names.filter(isTelling)) },
     {
       weight: 1,
@@ -179,7 +180,16 @@ const worthOf = ({ kind, path }: DefinitionAt) =>
 
 const fileWorth = (path: string) => [1, 0.8, 1, 0.3][kindRank(path)] ?? 1;
 
-/** Files whose path is in the question, or has its words. */
+/** Files that the question names: by the whole path, or by how it ends. */
+function byWholePath({ head }: Searched, query: string): Found[] {
+  const asked = (query.slice(0, MAX_QUERY).match(/[^\s"'`,;()?!]+\.\w{1,10}/g) ?? []).slice(0, MAX_WORDS);
+  const found = asked.flatMap((one) =>
+    head.files.has(one) ? [one] : [...head.files.keys()].filter((path) => path.endsWith(`/${one}`)),
+  );
+  return found.slice(0, MAX_LISTED).map((path) => ({ kind: "file", path }));
+}
+
+/** Files whose path has words of the question. */
 function byPath({ head }: Searched, names: readonly string[], words: readonly string[]): Found[] {
   const wanted = new Set([...words, ...names.flatMap(partsOf)]);
   const scored = [...head.files.keys()].flatMap((path) => {

@@ -1,0 +1,49 @@
+import { randomUUID } from "node:crypto";
+import type { CheckoutPlace } from "../git/checkout-place.ts";
+import { decodeText, splitNul } from "../git/decode.ts";
+import { runGit } from "../git/run-git.ts";
+import type { GraphCommit } from "./graph.ts";
+
+/** Commits that are known of a head: what is older is seldom asked for, and git takes time for each. */
+const MAX_COMMITS = 500;
+const TIMEOUT_MS = 20_000;
+/** Paths of one commit; what changed more was about none of them. */
+const MAX_PATHS = 100;
+const MAX_BYTES = 64 * 1024 * 1024;
+
+/** The last commits up to a head, newest first, each with the paths that it changed. Merges change nothing by themselves. */
+export async function readHistory(
+  place: Omit<CheckoutPlace, "shas" | "root">,
+  head: string,
+  signal?: AbortSignal,
+): Promise<GraphCommit[]> {
+  // Stands in front of each commit. Nobody can give a file this name beforehand.
+  const mark = randomUUID();
+  const args = [
+    ...["log", "-z", "--name-only", "--no-renames", `--max-count=${MAX_COMMITS}`, "--encoding=UTF-8"],
+    ...[
+      "--no-show-signature",
+      "--no-color",
+      `--format=tformat:${mark}%x00%H%x00%an%x00%aI%x00%B%x00`,
+      head,
+      "--",
+    ],
+  ];
+  const git = { gitPath: place.gitPath, emptyHome: place.emptyHome };
+  const { stdout } = await runGit({
+    ...{ git, gitDir: place.gitDir, what: "list commits", args, maxBytes: MAX_BYTES, timeoutMs: TIMEOUT_MS },
+    signal,
+  });
+  const commits: (GraphCommit & { paths: string[] })[] = [];
+  const fields = splitNul(stdout, (field) => decodeText(field).text);
+  for (let at = 0; at < fields.length; at++) {
+    const field = (fields[at] ?? "").replace(/^\n/, "");
+    if (field === mark) {
+      const [sha = "", author = "", date = "", message = ""] = fields.slice(at + 1, at + 5);
+      commits.push({ sha, author, date, message: message.replace(/\n+$/, ""), paths: [] });
+      at += 4;
+    } else if (field !== "" && (commits.at(-1)?.paths.length ?? MAX_PATHS) < MAX_PATHS)
+      commits.at(-1)?.paths.push(field);
+  }
+  return commits;
+}

@@ -1,0 +1,104 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import type { Graph } from "../../src/graph/graph.ts";
+import { goFiles, pythonFiles, rustFiles, typescriptFiles } from "./caller-samples.ts";
+import { callersOf, openTexts } from "./open-texts.ts";
+
+let graph: Graph;
+beforeAll(async () => {
+  graph = await openTexts({ ...typescriptFiles, ...pythonFiles, ...goFiles, ...rustFiles });
+});
+afterAll(() => graph[Symbol.dispose]());
+
+describe("callers in TypeScript", () => {
+  it("are found through imports, under another name, through a file that hands on, and through a module", () => {
+    expect(callersOf(graph, "parseRange")).toEqual([
+      "web/aliased.ts:3",
+      "web/direct.ts:3",
+      "web/handed-on.ts:3",
+      "web/module.ts:3",
+    ]);
+  });
+
+  it("are not those of a local variable or of another file's function of that name", () => {
+    expect(callersOf(graph, "format", "web/format.ts")).toEqual(["web/format.ts:3"]);
+  });
+
+  it("of a method are those on its class, as parameters, fields and results of functions tell", () => {
+    expect(callersOf(graph, "persist", "web/store.ts")).toEqual([
+      "web/uses-store.ts:14",
+      "web/uses-store.ts:4",
+      "web/uses-store.ts:5",
+      "web/uses-store.ts:8",
+    ]);
+  });
+
+  it("of a method of an interface's class are less sure than those of the interface", () => {
+    const [method] = graph.symbols("send").filter(({ path }) => path === "web/mailer.ts");
+    expect(graph.callers(method!)).toMatchObject([{ path: "web/uses-mailer.ts", line: 3, certainty: 0.6 }]);
+    const [signature] = graph.symbols("send").filter(({ path }) => path === "web/sender.ts");
+    expect(graph.callers(signature!)).toMatchObject([{ line: 3, certainty: 0.92 }]);
+  });
+
+  it("of a class are those that make an object of it, and of its constructor too", () => {
+    expect(callersOf(graph, "Store", "web/store.ts")).toEqual(["web/store.ts:8", "web/uses-store.ts:4"]);
+    expect(callersOf(graph, "constructor", "web/store.ts")).toEqual(
+      callersOf(graph, "Store", "web/store.ts"),
+    );
+  });
+
+  it("say which function they stand in", () => {
+    const [symbol] = graph.symbols("parseRange");
+    const direct = graph.callers(symbol!).find(({ path }) => path === "web/direct.ts");
+    expect(direct?.within).toEqual({ name: "direct", container: null, startLine: 2, endLine: 4 });
+  });
+});
+
+describe("callers in Python", () => {
+  it("are found through modules, packages, other names and what a function answers", () => {
+    expect(callersOf(graph, "helper")).toEqual(["app.py:10", "app.py:11", "app.py:12"]);
+    expect(callersOf(graph, "fetch_row")).toEqual(["pkg/store.py:12"]);
+  });
+
+  it("of an inherited method are those on the class that inherits it", () => {
+    expect(callersOf(graph, "shut")).toEqual(["app.py:9"]);
+  });
+
+  it("of a class are those of its name, wherever it was imported from", () => {
+    expect(callersOf(graph, "Shelf")).toEqual(["app.py:14", "app.py:7"]);
+  });
+
+  it("are not those of a parameter that is called like a method", () => {
+    const [symbol] = graph.symbols("fetch_row");
+    expect(graph.callers(symbol!, 0).some(({ path }) => path === "app.py")).toBe(false);
+  });
+});
+
+describe("callers in Go", () => {
+  it("are found in other files of the package and through its import", () => {
+    expect(callersOf(graph, "NewVault")).toEqual(["cmd/main.go:6", "vault/more.go:4"]);
+  });
+
+  it("of a method are known by composite literals, results, ranges and chains", () => {
+    expect(callersOf(graph, "Load")).toEqual([
+      "cmd/main.go:10",
+      "cmd/main.go:12",
+      "cmd/main.go:8",
+      "vault/more.go:5",
+    ]);
+  });
+});
+
+describe("callers in a language whose scopes nobody knows here", () => {
+  it("are surer in the same file than in the same folder", () => {
+    const [symbol] = graph.symbols("weigh_all");
+    expect(graph.callers(symbol!).map(({ path, certainty }) => [path, Math.round(certainty * 100)])).toEqual([
+      ["crate/src/scale.rs", 100],
+      ["crate/src/main.rs", 92],
+    ]);
+  });
+});
+
+it("knows nothing of a place where nothing is defined", () => {
+  expect(graph.callers({ path: "web/direct.ts", name: "absent", line: 1 })).toEqual([]);
+  expect(graph.symbols("absent")).toEqual([]);
+});

@@ -1,0 +1,17 @@
+import type { Graph, SymbolPlace } from "../../src/graph/graph.ts";
+import { type GraphOptions, openGraph } from "../../src/graph/open-graph.ts";
+import { sourceOfTexts } from "../../src/graph/source.ts";
+
+/** A graph in memory of these files. Dispose of it. */
+export const openTexts = (files: Record<string, string>, more: Partial<GraphOptions> = {}): Promise<Graph> =>
+  openGraph({ file: null, threads: 0, source: sourceOfTexts(new Map(Object.entries(files))), ...more });
+
+/** Calls of the only symbol of a name, or of the one in a file, as `path:line`. */
+export function callersOf(graph: Graph, name: string, path?: string): string[] {
+  const found = graph.symbols(name).filter((one) => path === undefined || one.path === path);
+  if (found.length !== 1) throw new Error(`${found.length} symbols are named ${name}`);
+  return graph
+    .callers(found[0] as SymbolPlace)
+    .map((one) => `${one.path}:${one.line}`)
+    .sort();
+}
