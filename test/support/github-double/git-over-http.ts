@@ -2,7 +2,8 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import { serveGit } from "../git-http.ts";
 import { callerOf, Moved, requirePermission, requireRepository, requireToken } from "./credentials.ts";
 import { GitHubRefusal } from "./errors.ts";
-import { fullName } from "./model.ts";
+import { fullName, type Repository } from "./model.ts";
+import { syncHead } from "./pull-branch.ts";
 import type { GitHubState } from "./state.ts";
 
 const gitPath = /^\/([^/]+)\/([^/]+?)\.git\/(info\/refs|git-upload-pack|git-receive-pack)$/;
@@ -36,7 +37,24 @@ export function answerGit(
     response.writeHead(error.status, headers).end(`${error.message}\n`);
     return;
   }
+  if (service === "git-receive-pack") response.on("finish", () => followPush(state, owner, name));
   serveGit(request, response, { root });
+}
+
+/** The pull requests of a branch have what was pushed to it as their head. */
+function followPush(state: GitHubState, owner: string, name: string): void {
+  const pushed = state.repository(owner, name);
+  for (const pull of pullsFrom(state, pushed)) syncHead(state, pull);
+}
+
+const pullsFrom = (state: GitHubState, source: Repository | undefined) =>
+  [...state.repositories.values()]
+    .flatMap(({ pulls }) => [...pulls.values()])
+    .filter((pull) => pull.headRepository === source && pull.state === "open");
+
+/** Whose token may push here: that of the repository itself, or of the one whose maintainers its owner lets push. */
+function letIn(state: GitHubState, source: Repository | undefined): Repository | undefined {
+  return pullsFrom(state, source).find(({ maintainersMayPush }) => maintainersMayPush)?.repository ?? source;
 }
 
 function authorize(
@@ -50,7 +68,8 @@ function authorize(
   if (!authorization) throw new GitHubRefusal(401, "No anonymous write access.", undefined, challenge);
   try {
     const token = requireToken(callerOf(state, authorization));
-    requireRepository(state, token, asked.owner, asked.name);
+    const target = asked.pushes ? letIn(state, repository) : repository;
+    requireRepository(state, token, target?.owner.login ?? asked.owner, target?.name ?? asked.name);
     requirePermission(token, [["contents", asked.pushes ? "write" : "read"]]);
   } catch (error) {
     if (!(error instanceof GitHubRefusal)) throw error;

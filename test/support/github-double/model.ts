@@ -100,6 +100,8 @@ export interface Pull {
   headRef: string;
   /** Where the head branch lives: the repository itself, a fork, or null when the fork was deleted. */
   headRepository: Repository | null;
+  /** Of a fork: whoever may push to the base repository may push to the head branch. */
+  maintainersMayPush?: boolean;
   /** Every head the pull request ever had, the current one last. */
   heads: string[];
   reviews: Review[];

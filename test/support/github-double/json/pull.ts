@@ -124,7 +124,7 @@ export async function fullPullJson(state: GitHubState, pull: Pull) {
     merged_by: null,
     comments: pull.comments.length,
     review_comments: pull.reviewComments.length,
-    maintainer_can_modify: false,
+    maintainer_can_modify: pull.maintainersMayPush ?? false,
     commits: Number(commits),
     additions: sum(0),
     deletions: sum(1),

@@ -1,0 +1,148 @@
+import { describe, expect, it } from "vitest";
+import type { ChatRequestBody } from "../support/fake-openai.ts";
+import type { ReviewComment } from "../support/github-double/model.ts";
+import { headOf } from "../support/github-double/model.ts";
+import { writePermissions } from "../support/github-double/scenario.ts";
+import { type Case, finding, finish, numbers, patient, type ToolCall, turn } from "./conformance-fixture.ts";
+import { onPull, type PullOptions } from "./on-pull.ts";
+
+const path = "src/numbers.js";
+const base = { [path]: numbers(60), ".github/workflows/ci.yml": "on: push\n" };
+const head = { [path]: numbers(60, { 24: "const n24 = 0;" }) };
+const wrong = finding({ line: 24, quote: "const n24 = 0;", title: "n24 is no longer 24 for its readers" });
+
+const edit: ToolCall = {
+  name: "edit_file",
+  arguments: { path, old_string: "n24 = 0", new_string: "n24 = 2 * 12" },
+};
+const finishFix: ToolCall = {
+  name: "finish_fix",
+  arguments: {
+    summary: "Count to 24 again, fixes #1 [skip ci] @everyone",
+    findings: [{ finding: "F1", repaired: true, note: "n24 is 24 again." }],
+  },
+};
+
+/** What people do while a repair is made, once. */
+const meanwhile: (() => void)[] = [];
+
+const offers = (body: ChatRequestBody, tool: string) =>
+  body.tools?.some((one) => one.function.name === tool) ?? false;
+
+/** Reviews with one finding as long as it is there, and repairs by these calls. */
+const repairing =
+  (...calls: ToolCall[]) =>
+  (body: ChatRequestBody) => {
+    if (offers(body, "finish_fix")) return turn(...calls, finishFix);
+    return JSON.stringify(body.messages).includes("+const n24 = 0;") ? turn(wrong, finish) : turn(finish);
+  };
+
+const options = {
+  base,
+  head,
+  script: repairing(edit),
+  permissions: writePermissions,
+  resolution: "fixed",
+} as const;
+
+async function askedFor(app: Case): Promise<ReviewComment> {
+  await app.review();
+  const [thread] = app.threads();
+  if (!thread) throw new Error("There is no finding");
+  await app.reply(thread, "octocat", "/fix");
+  await app.idle();
+  return thread;
+}
+
+const play = <Seen>(over: Partial<PullOptions>, run: (app: Case) => Promise<Seen>) =>
+  onPull({ ...options, ...over }, run);
+
+describe.concurrent("a fix that was asked for in a thread", patient, () => {
+  it("is pushed to the branch by git, told in the thread, and the thread is resolved", () =>
+    play({}, async (app) => {
+      const before = headOf(app.pull);
+      const thread = await askedFor(app);
+      const now = headOf(app.pull);
+      const { git } = app.repository;
+      expect(git.git("rev-parse", `${now}^`)).toBe(before);
+      expect(git.git("diff", "--name-only", before, now)).toBe(path);
+      expect(git.git("show", `${now}:${path}`)).toContain("const n24 = 2 * 12;");
+      const message = git.git("log", "-1", "--format=%an|%B", now);
+      expect(message).toMatch(/^hunkwise\[bot\]\|Count to 24 again/);
+      for (const live of ["#1", "[skip ci]", "@everyone"]) expect(message).not.toContain(live);
+      const told = app.replies();
+      expect(told[0]).toContain(`Pushed ${now}.`);
+      expect(told[0]).toContain("n24 is 24 again.");
+      expect(told[0]).toContain("A second look finds it repaired");
+      expect(told[1]).toContain(`Fixed in ${now.slice(0, 12)}`);
+      expect(app.resolvedBy(thread)).toBe("hunkwise[bot]");
+      expect(app.end()).toMatchObject({ check: "success" });
+    }));
+
+  it("pushes nothing where somebody pushed while it was made", () =>
+    play(
+      {
+        script: async (body) => {
+          if (offers(body, "finish_fix")) meanwhile.splice(0).forEach((push) => push());
+          return repairing(edit)(body);
+        },
+      },
+      async (app) => {
+        await app.review();
+        const [thread] = app.threads();
+        meanwhile.push(() => void app.people.push(app.pull, { "other.txt": "mine\n" }));
+        await app.reply(thread!, "octocat", "/fix");
+        await app.idle();
+        const now = headOf(app.pull);
+        expect(app.repository.git.git("log", "-1", "--format=%an", now)).not.toContain("hunkwise");
+        expect(app.repository.git.git("show", `${now}:${path}`)).toContain("const n24 = 0;");
+        expect(app.replies()[0]).toContain("moved on while I worked, so **nothing was pushed**");
+      },
+    ));
+
+  it("stands as a suggestion where the owner of a fork lets nobody push", () =>
+    play({ fork: "passer-by", author: "passer-by" }, async (app) => {
+      app.people.addCollaborator(app.repository, "octocat", "write");
+      const before = headOf(app.pull);
+      await askedFor(app);
+      expect(headOf(app.pull)).toBe(before);
+      const [suggested] = app.pull.reviewComments.filter(({ body }) => body.includes("```suggestion"));
+      expect(suggested).toMatchObject({ path, anchor: { side: "RIGHT", line: 24 } });
+      expect(suggested?.body).toContain("```suggestion\nconst n24 = 2 * 12;\n```");
+      expect(app.replies()[0]).toContain("its fork does not let maintainers push");
+    }));
+
+  it("is pushed to a fork whose owner lets maintainers push", () =>
+    play({ fork: "passer-by", author: "passer-by" }, async (app) => {
+      app.people.addCollaborator(app.repository, "octocat", "write");
+      app.pull.maintainersMayPush = true;
+      await askedFor(app);
+      expect(app.replies()[0]).toContain(`Pushed ${headOf(app.pull)}.`);
+      const { headRepository } = app.pull;
+      expect(headRepository?.git.git("show", `${app.pull.headRef}:${path}`)).toContain("2 * 12");
+    }));
+
+  it("never touches a workflow: the model is refused, and says so", () =>
+    play(
+      {
+        script: repairing({
+          name: "write_file",
+          arguments: { path: ".github/workflows/ci.yml", content: "on: pull_request_target\n" },
+        }),
+      },
+      async (app) => {
+        const before = headOf(app.pull);
+        await askedFor(app);
+        expect(headOf(app.pull)).toBe(before);
+        expect(app.replies()[0]).toContain("Nothing was changed.");
+      },
+    ));
+
+  it("stands as a suggestion where the installation has not granted writing", () =>
+    onPull({ base, head, script: repairing(edit), resolution: "fixed" }, async (app) => {
+      const before = headOf(app.pull);
+      await askedFor(app);
+      expect(headOf(app.pull)).toBe(before);
+      expect(app.replies()[0]).toContain("this installation has not granted `Contents: Read and write`");
+    }));
+});

@@ -1,0 +1,95 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { commitFix, type UncheckedFix } from "../../../src/jobs/commands/fix/commit-fix.ts";
+import type { EditedFile, FixResult } from "../../../src/review/fix/fix-input.ts";
+import { placeOf } from "../../support/checkout-place.ts";
+import { GitRepo } from "../../support/git-repo.ts";
+
+// The process that hands a repair over has read hostile text: all of it may be false.
+
+const repo = GitRepo.create();
+let held: Awaited<ReturnType<typeof placeOf>>;
+beforeAll(async () => {
+  repo.importCommits([
+    {
+      branch: "main",
+      files: [
+        ["src/cart.js", "export const rate = 1;\n"],
+        ["src/other.js", "other\n"],
+        ["run.sh", { mode: "100755", data: "true\n" }],
+      ],
+    },
+    {
+      branch: "change",
+      parents: ["main"],
+      files: [
+        ["src/cart.js", "export const rate = 2;\n"],
+        ["run.sh", { mode: "100755", data: "false\n" }],
+      ],
+    },
+  ]);
+  held = await placeOf(repo, "main", "change");
+});
+afterAll(() => {
+  held[Symbol.dispose]();
+  repo.dispose();
+});
+
+const file = (path: string, text: string, mode: "100644" | "100755" = "100644"): EditedFile => ({
+  path,
+  after: { mode, base64: Buffer.from(text).toString("base64") },
+});
+
+const commit = (edits: EditedFile[], over: Partial<FixResult> = {}) => {
+  const fix: FixResult = {
+    repairs: [{ id: "f1", repaired: true, note: "Done.", check: null }],
+    ...{ summary: "Charge it", edits, model: "m", stop_reason: "finished" },
+    usage: { requests: 1, prompt_tokens: 1, cached_tokens: 0, completion_tokens: 1, cost_usd: null },
+    ...over,
+  };
+  const unchecked: UncheckedFix = {
+    ...{ fix, place: held.place, named: [], isPrivate: () => false, at: 0 },
+    author: { name: "hunkwise[bot]", email: "hunkwise[bot]@users.noreply.github.com" },
+    signal: AbortSignal.timeout(30_000),
+  };
+  return commitFix(unchecked);
+};
+
+describe("what a process that may be hostile hands over as a repair", () => {
+  it("becomes a commit where it is one", async () => {
+    const made = await commit([
+      file("src/cart.js", "export const rate = 3;\n"),
+      file("run.sh", "exit 0\n", "100755"),
+    ]);
+    if (made.kind !== "committed") throw new Error(made.kind);
+    expect(repo.git("diff", "--name-only", "change", made.commit)).toBe("run.sh\nsrc/cart.js");
+    expect(repo.git("ls-tree", made.commit, "run.sh")).toMatch(/^100755/);
+  });
+
+  it.each([
+    [".github/workflows/ci.yml", "it decides what runs in CI"],
+    ["CODEOWNERS", "it says who has to approve what"],
+    ["src/other.js", "it is neither a file of the pull request nor a test"],
+    ["src/.git/hooks/pre-commit", "it is no path of a file in the repository"],
+    ["../outside.js", "it is no path of a file in the repository"],
+    ["/etc/passwd", "it is no path of a file in the repository"],
+    ["src/a\0.js", "it is no path of a file in the repository"],
+    ["src", "it is neither a file of the pull request nor a test"],
+  ])("is refused as a whole for %j", async (path, reason) => {
+    const made = await commit([file("src/cart.js", "export const rate = 3;\n"), file(path, "x\n")]);
+    expect(made).toMatchObject({ kind: "refused" });
+    expect(JSON.stringify(made)).toContain(reason);
+  });
+
+  it("is nothing where it changes nothing, or a second look finds the fault still there", async () => {
+    expect(await commit([file("src/cart.js", "export const rate = 2;\n")])).toEqual({ kind: "none" });
+    expect(await commit([{ path: "src/not-there.js", after: null }])).toEqual({ kind: "none" });
+    const check = { state: "present" as const, reason: "It is." };
+    const repairs = [{ id: "f1", repaired: true, note: "Done.", check }];
+    expect(await commit([file("src/cart.js", "3\n")], { repairs })).toEqual({ kind: "none" });
+  });
+
+  it("is refused unread where it is too much", async () => {
+    const many = Array.from({ length: 5_000 }, (_, n) => file(`test/t${n}.js`, "x\n"));
+    expect(await commit(many)).toMatchObject({ kind: "refused", refusals: [{ path: null }] });
+  });
+});
