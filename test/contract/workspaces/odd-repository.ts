@@ -16,7 +16,7 @@ const head: (readonly [string | Buffer, Content | null])[] = [
   ["src/new name.ts", `${code("moved") + code("more")}// moved\n`],
   ["gone.txt", null],
   ["mode.sh", { mode: "100755", data: "echo needle\n" }],
-  ["type", { mode: "120000", data: "src/a.ts" }],
+  ["type", { mode: "120000", data: "src/needle" }],
   ["module", { mode: "160000", data: "1".repeat(40) }],
   ["a-b.py", "needle = 1\nNEEDLE = 2\n"],
   ["a/b.py", "import os\nneedle = 3\nneedles\n"],
