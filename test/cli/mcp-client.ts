@@ -89,7 +89,13 @@ export function startRaw(options: ServerOptions): RawServer {
       child.stdin.write(isText ? line : JSON.stringify(line));
       child.stdin.write("\n");
     },
-    answerTo: (id) => new Promise((answered) => waiting.set(id, answered)),
+    answerTo: (id) =>
+      Promise.race([
+        new Promise<Record<string, unknown>>((answered) => waiting.set(id, answered)),
+        ended.then(({ stderr }) => {
+          throw new Error(`the server ended: ${stderr}`);
+        }),
+      ]),
     stdout: () => out,
     ended,
   };

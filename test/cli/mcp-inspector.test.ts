@@ -1,7 +1,7 @@
 import { spawn } from "node:child_process";
 import { resolve } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { readingTools } from "../../src/tools/index.ts";
+import { offered } from "../../src/cli/mcp-server.ts";
 import type { GitRepo } from "../support/git-repo.ts";
 import { TempFolder } from "../support/git-repo.ts";
 import { serverCommand } from "./mcp-client.ts";
@@ -60,7 +60,7 @@ describe("the inspector's command line", () => {
   it("lists every tool and finds none of the schemas broken", async () => {
     const { answer, complaints } = await inspect("tools/list", "--strict");
     const names = answer.tools.map((tool: { name: string }) => tool.name);
-    expect(names).toEqual([...readingTools.map(({ name }) => name), "review"]);
+    expect(names).toEqual([...offered.map(({ name }) => name), "review"]);
     // Warnings are about clients that know no null in what a tool answers.
     expect(complaints).toMatch(/^0 errors, \d+ warnings? across 1 tool\.$/m);
     expect(complaints).not.toContain("Path: inputSchema");
@@ -72,7 +72,7 @@ describe("the inspector's command line", () => {
   });
 
   it.runIf(isLong)("calls every reading tool", async () => {
-    expect(Object.keys(calls)).toEqual(readingTools.map(({ name }) => name));
+    expect(Object.keys(calls)).toEqual(offered.map(({ name }) => name));
     for (const [name, args] of Object.entries(calls)) {
       const { answer } = await callTool(name, args);
       expect({ name, answer }).toMatchObject({ name, answer: { structuredContent: { status: "success" } } });

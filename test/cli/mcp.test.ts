@@ -1,6 +1,6 @@
 import { readdirSync } from "node:fs";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { readingTools } from "../../src/tools/index.ts";
+import { offered } from "../../src/cli/mcp-server.ts";
 import type { GitRepo } from "../support/git-repo.ts";
 import { TempFolder } from "../support/git-repo.ts";
 import { runCli } from "../support/run-cli.ts";
@@ -55,14 +55,14 @@ describe("the SDK's client of `hunkwise mcp`", () => {
 
   it("lists every reading tool and the review, all of them read-only", async () => {
     const { tools } = await server.client.listTools();
-    expect(tools.map(({ name }) => name)).toEqual([...readingTools.map(({ name }) => name), "review"]);
+    expect(tools.map(({ name }) => name)).toEqual([...offered.map(({ name }) => name), "review"]);
     expect(tools.filter(({ annotations, title }) => !annotations?.readOnlyHint || !title)).toEqual([]);
     expect(tools.find(({ name }) => name === "review")?.outputSchema).toMatchObject({ type: "object" });
   });
 
   it("calls every one of them, and gets text and data, and the repository stays as it was", async () => {
     const before = fingerprintOf(repo.dir);
-    expect(Object.keys(calls)).toEqual(readingTools.map(({ name }) => name));
+    expect(Object.keys(calls)).toEqual(offered.map(({ name }) => name));
     for (const [name, { args, says, output }] of Object.entries(calls)) {
       const answer = await call(name, args);
       expect({ name, isError: answer.isError ?? false }).toEqual({ name, isError: false });
@@ -136,7 +136,7 @@ describe("the SDK's client of `hunkwise mcp`", () => {
     const negotiated = { versionNegotiation: { mode: { pin: "2026-07-28" } } } as const;
     await using modern = await connect({ repo: repo.dir, tmp: tmp.path }, negotiated);
     const { tools } = await modern.client.listTools();
-    expect(tools).toHaveLength(readingTools.length + 1);
+    expect(tools).toHaveLength(offered.length + 1);
     const answer = await modern.client.callTool({ name: "list_files", arguments: {} });
     expect(answer.structuredContent).toMatchObject({ output: expect.arrayContaining(["cart.py"]) });
   });
