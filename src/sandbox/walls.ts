@@ -22,7 +22,6 @@ const alone = [
   "--unshare-uts",
   "--unshare-cgroup-try",
   ...["--uid", USER, "--gid", USER, "--hostname", "sandbox"],
-  ...["--cap-drop", "ALL"],
 ];
 
 /**

@@ -1,4 +1,7 @@
+import { chmodSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { describe, expect, it } from "vitest";
+import { TempFolder } from "../support/git-repo.ts";
 import { attack, perl, sandboxFor } from "./sandbox.ts";
 
 const { sandbox, skipped } = await sandboxFor(
@@ -54,7 +57,7 @@ describe.skipIf(!sandbox)(`a command in the sandbox takes no more than allowed${
   });
 
   it("of memory, with many processes that are each small", async () => {
-    const hold = perl('my $x = "x" x 2e7; print "."; sleep 600');
+    const hold = perl('my $n = 2e7; my $x = "x" x $n; print "."; sleep 600');
     const { ended } = await attack(sandbox, `for i in 1 2 3 4 5 6 7 8; do ${hold} & done; wait`, {
       limits: { memoryBytes: 120 * MIB },
     });
@@ -64,8 +67,8 @@ describe.skipIf(!sandbox)(`a command in the sandbox takes no more than allowed${
   it("of memory, with files and processes together", async () => {
     const { ended } = await attack(
       sandbox,
-      `dd if=/dev/zero of=/tmp/a bs=1M count=60 2>/dev/null; ${perl('my $x = "x" x 6e7; sleep 600')}`,
-      { limits: { memoryBytes: 110 * MIB, filesBytes: 80 * MIB, fileBytes: 80 * MIB } },
+      `dd if=/dev/zero of=/tmp/a bs=1M count=120 2>/dev/null; ${perl('my $n = 6e7; my $x = "x" x $n; sleep 600')}`,
+      { limits: { memoryBytes: 150 * MIB, filesBytes: 140 * MIB, fileBytes: 140 * MIB } },
     );
     expect(ended).toBe("memory");
   });
@@ -80,7 +83,7 @@ describe.skipIf(!sandbox)(`a command in the sandbox takes no more than allowed${
 
   it("of memory that processes share, counted once", async () => {
     const share = perl(
-      'my $x = "x" x 4e7; fork; fork; fork; sleep 1; print length($x) == 4e7 ? "." : "!"; 1 while wait > 0',
+      'my $n = 4e7; my $x = "x" x $n; fork; fork; fork; sleep 1; print length($x) == 4e7 ? "." : "!"; 1 while wait > 0',
     );
     const { text, ended } = await attack(sandbox, share, { limits: { memoryBytes: 200 * MIB } });
     expect([text, ended]).toEqual(["........", null]);
@@ -110,7 +113,16 @@ describe.skipIf(!sandbox)(`a command in the sandbox takes no more than allowed${
   });
 
   it("of open files", async () => {
-    const { text } = await attack(sandbox, "ulimit -n; ulimit -c", { limits: { openFiles: 99 } });
-    expect(text).toBe("99\n0\n");
+    const { text } = await attack(sandbox, "ulimit -n", { limits: { openFiles: 99 } });
+    expect(text).toBe("99\n");
+  });
+
+  it("of what is kept of a process that breaks, whatever the server allows itself", async () => {
+    // Where the server's own limit is another one.
+    using folder = new TempFolder("sandbox-core");
+    const bwrap = join(folder.path, "bwrap");
+    writeFileSync(bwrap, '#!/bin/sh\nexec prlimit --core=1000000 -- bwrap "$@"\n', { mode: 0o755 });
+    chmodSync(folder.path, 0o755);
+    expect((await attack(sandbox, "ulimit -c", { seen: { bwrap } })).text).toBe("0\n");
   });
 });

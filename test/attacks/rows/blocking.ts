@@ -216,10 +216,20 @@ export const blocking: readonly Listed[] = [
   {
     name: "fix-sandbox",
     attack:
-      "Code of the repository that the fix command would run: network, fork bombs, large files, daemons, writing elsewhere",
-    expected: "It is contained, killed and cleaned up",
-    provenBy: [],
-    outOfScope: "No command runs code of a repository: there is no fix command yet",
+      "Code of the repository that a fix runs to try itself out: network, fork bombs, large files, daemons, writing elsewhere, reading secrets",
+    expected:
+      "It is contained, killed and cleaned up: two walls of bubblewrap, a filter of system calls and a warden between them; where a machine cannot build them, nothing is run",
+    provenBy: [
+      at("sandbox/network", "over TCP"),
+      at("sandbox/processes", "where a fork bomb goes off"),
+      at("sandbox/processes", "where whoever asked for it is killed"),
+      at("sandbox/resources", "of the disk, with a file of 10 GB"),
+      at("sandbox/privileges", "and writes to its three places alone"),
+      at("sandbox/secrets", "not the environment of the server, or of anybody"),
+      at("sandbox/system-calls", "lets %s do its own and nothing else"),
+      at("sandbox/left-behind", "links are never followed, wherever they lead"),
+      at("sandbox/command-port", "keeps nothing when it is ended before its time"),
+    ],
   },
   {
     name: "fix-pushes",
