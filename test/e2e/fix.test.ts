@@ -23,9 +23,6 @@ const finishFix: ToolCall = {
   },
 };
 
-/** What people do while a repair is made, once. */
-const meanwhile: (() => void)[] = [];
-
 const offers = (body: ChatRequestBody, tool: string) =>
   body.tools?.some((one) => one.function.name === tool) ?? false;
 
@@ -79,26 +76,27 @@ describe.concurrent("a fix that was asked for in a thread", patient, () => {
       expect(app.end()).toMatchObject({ check: "success" });
     }));
 
-  it("pushes nothing where somebody pushed while it was made", () =>
-    play(
-      {
-        script: async (body) => {
-          if (offers(body, "finish_fix")) meanwhile.splice(0).forEach((push) => push());
-          return repairing(edit)(body);
-        },
-      },
-      async (app) => {
-        await app.review();
-        const [thread] = app.threads();
-        meanwhile.push(() => void app.people.push(app.pull, { "other.txt": "mine\n" }));
-        await app.reply(thread!, "octocat", "/fix");
-        await app.idle();
-        const now = headOf(app.pull);
-        expect(app.repository.git.git("log", "-1", "--format=%an", now)).not.toContain("hunkwise");
-        expect(app.repository.git.git("show", `${now}:${path}`)).toContain("const n24 = 0;");
-        expect(app.replies()[0]).toContain("moved on while I worked, so **nothing was pushed**");
-      },
-    ));
+  it("pushes nothing where somebody pushed while it was made", () => {
+    let meanwhile = () => {};
+    const script = (body: ChatRequestBody) => {
+      if (offers(body, "finish_fix")) meanwhile();
+      return repairing(edit)(body);
+    };
+    return play({ script }, async (app) => {
+      await app.review();
+      const [thread] = app.threads();
+      meanwhile = () => {
+        meanwhile = () => {};
+        app.people.push(app.pull, { "other.txt": "mine\n" });
+      };
+      await app.reply(thread!, "octocat", "/fix");
+      await app.idle();
+      const now = headOf(app.pull);
+      expect(app.repository.git.git("log", "-1", "--format=%an", now)).not.toContain("hunkwise");
+      expect(app.repository.git.git("show", `${now}:${path}`)).toContain("const n24 = 0;");
+      expect(app.replies()[0]).toContain("moved on while I worked, so **nothing was pushed**");
+    });
+  });
 
   it("stands as a suggestion where the owner of a fork lets nobody push", () =>
     play({ fork: "passer-by", author: "passer-by" }, async (app) => {
