@@ -1,64 +1,79 @@
 import { dollars, thousands } from "../reporters/outcome.ts";
-import { createStyle, plainLine, type Style } from "../reporters/terminal-style.ts";
+import { createStyle, plainLine } from "../reporters/terminal-style.ts";
 import { clip, columns } from "../reporters/terminal-wrap.ts";
 import type { RunRow } from "./run-sources.ts";
 
+interface Column {
+  name: string;
+  /** Numbers stand on the right. */
+  isNumber?: true;
+  cell(row: RunRow): string;
+}
+
+const number = (value: number | null) => (value === null ? "" : thousands(value));
+
+/** Of the id of a server's run; the beginning tells them apart. */
+const ID_CHARACTERS = 13;
 const GAP = "  ";
 
-/** Runs as a table for people at a terminal; what is long gives way to what fits. */
+const run: Column = {
+  name: "RUN",
+  cell: ({ id, source }) => (source === "local" ? id : id.slice(0, ID_CHARACTERS)),
+};
+const began: Column = { name: "BEGAN (UTC)", cell: (row) => row.began_at.slice(0, 16).replace("T", " ") };
+const task: Column = { name: "TASK", cell: (row) => plainLine(row.task) };
+const of: Column = {
+  name: "OF",
+  cell: ({ pull, range, repository }) =>
+    plainLine(pull === null ? (range ?? repository) : `${repository}#${pull}`),
+};
+const state: Column = { name: "ENDED", cell: (row) => row.state };
+const found: Column = { name: "FOUND", isNumber: true, cell: (row) => number(row.findings) };
+const tokens: Column = { name: "TOKENS", isNumber: true, cell: (row) => number(row.tokens) };
+const cost: Column = {
+  name: "COST",
+  isNumber: true,
+  cell: (row) => (row.cost_usd === null ? "" : dollars(row.cost_usd)),
+};
+
+/** What gives way on a narrow terminal, first to last; an id of a local run tells when it began. */
+const dispensable = [began, tokens, cost];
+/** What a run is about may be cut down to this. */
+const LEAST_OF = 16;
+
+/** Runs as a table for people at a terminal. */
 export function renderRuns(
   rows: readonly RunRow[],
   { colour, width }: { colour: boolean; width: number },
 ): string {
   if (rows.length === 0) return "No run is on record.\n";
   const style = createStyle(colour, width);
-  const head = ["RUN", "BEGAN (UTC)", "TASK", "OF", "ENDED", "FOUND", "TOKENS", "COST"];
-  const table = [head, ...rows.map(cellsOf)];
-  const widths = head.map((_, column) => Math.max(...table.map((cells) => columns(cells[column] ?? ""))));
-  const used = widths.reduce((sum, one) => sum + one, 0) + GAP.length * (head.length - 1);
-  // What a run is about is the longest, and its end tells most.
-  widths[OF] = Math.max(12, (widths[OF] ?? 0) - Math.max(0, used - width));
-  const lines = table.map((cells, index) =>
-    rowLine(cells, widths, index === 0 ? style.dim : paintOf(cells, style)),
+  const widthOf = (column: Column) =>
+    Math.max(column.name.length, ...rows.map((row) => columns(column.cell(row))));
+  const shown = [run, began, task, of, state, found, tokens, cost].filter(
+    (column) => !column.isNumber || rows.some((row) => column.cell(row) !== ""),
   );
-  return `${lines.map((line) => line.trimEnd()).join("\n")}\n`;
-}
-
-const OF = 3;
-const ENDED = 4;
-const numeric = new Set([5, 6, 7]);
-/** Ids are told apart by this much. */
-const ID_CHARACTERS = 22;
-
-function cellsOf(row: RunRow): string[] {
-  const of = row.pull === null ? (row.range ?? row.repository) : `${row.repository}#${row.pull}`;
-  const number = (value: number | null) => (value === null ? "" : thousands(value));
-  return [
-    row.source === "local" ? row.id : row.id.slice(0, ID_CHARACTERS - 9),
-    row.began_at.slice(0, 16).replace("T", " "),
-    plainLine(row.task),
-    plainLine(of),
-    row.state,
-    number(row.findings),
-    number(row.tokens),
-    row.cost_usd === null ? "" : dollars(row.cost_usd),
-  ];
-}
-
-function rowLine(
-  cells: readonly string[],
-  widths: readonly number[],
-  paint: (text: string) => string,
-): string {
-  const padded = cells.map((cell, column) => {
-    const width = widths[column] ?? 0;
-    const text = clip(cell, width);
-    const space = " ".repeat(Math.max(0, width - columns(text)));
-    return numeric.has(column) ? space + text : text + space;
+  const besideOf = () =>
+    shown.reduce((sum, column) => sum + (column === of ? 0 : widthOf(column) + GAP.length), 0);
+  for (const column of dispensable) {
+    if (besideOf() + Math.min(widthOf(of), LEAST_OF) <= width) break;
+    if (shown.includes(column)) shown.splice(shown.indexOf(column), 1);
+  }
+  const ofWidth = Math.min(widthOf(of), Math.max(LEAST_OF, width - besideOf()));
+  const line = (cellOf: (column: Column) => string) =>
+    shown
+      .map((column) => padded(cellOf(column), column === of ? ofWidth : widthOf(column), column.isNumber))
+      .join(GAP)
+      .trimEnd();
+  const lines = rows.map((row) => {
+    const text = line((column) => column.cell(row));
+    return row.state === "failed" ? style.alarm(text) : text;
   });
-  return paint(padded.join(GAP).trimEnd());
+  return `${[style.dim(line(({ name }) => name)), ...lines].join("\n")}\n`;
 }
 
-function paintOf(cells: readonly string[], style: Style): (text: string) => string {
-  return cells[ENDED] === "failed" ? style.alarm : String;
+function padded(cell: string, width: number, isNumber = false): string {
+  const text = clip(cell, width);
+  const space = " ".repeat(Math.max(0, width - columns(text)));
+  return isNumber ? space + text : text + space;
 }

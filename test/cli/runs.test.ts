@@ -1,0 +1,232 @@
+import { existsSync, mkdirSync, readdirSync, statSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import type { LoopEntry } from "../../src/agent/trajectory.ts";
+import { localRunIds, newRunId, prepareRunsFolder } from "../../src/cli/local-runs.ts";
+import { openRunRecord } from "../../src/cli/run-record.ts";
+import { runRuns } from "../../src/cli/run-runs.ts";
+import type { RunRow, WholeRun } from "../../src/cli/run-sources.ts";
+import { renderStory } from "../../src/cli/run-story.ts";
+import { renderRuns } from "../../src/cli/run-table.ts";
+import { readRunsPlace } from "../../src/config/runs-place.ts";
+import { columns } from "../../src/reporters/terminal-wrap.ts";
+import { sampleResult } from "../reporters/sample-result.ts";
+import { capturedIo } from "../support/captured-io.ts";
+import { TempFolder } from "../support/git-repo.ts";
+import { runCli } from "../support/run-cli.ts";
+
+const day = 86_400_000;
+const at = new Date("2026-11-22T20:00:00Z");
+const row = (over: Partial<RunRow> = {}): RunRow => ({
+  ...{ id: "20261122-200000-0a1b2c", source: "local", task: "review", repository: "/src/shop", pull: null },
+  ...{ range: "main...topic", began_at: at.toISOString(), ended_at: null, state: "unfinished", reason: null },
+  ...{ findings: null, tokens: null, cost_usd: null },
+  ...over,
+});
+
+let folder: TempFolder;
+beforeEach(() => {
+  folder = new TempFolder("runs");
+});
+afterEach(() => folder.dispose());
+
+async function leave(time: Date, end: boolean, repository = "/src/shop"): Promise<void> {
+  const places = { repository, folder: join(folder.path, "runs"), keepMs: 30 * day };
+  await using record = await openRunRecord(places, "main...topic", () => time);
+  if (end) await record.append({ kind: "ended", outcome: "done", reason: "2 findings" });
+}
+
+describe("hunkwise runs", () => {
+  const run = (...args: string[]) => runCli(["runs", ...args], { env: { HUNKWISE_DATA_DIR: folder.path } });
+
+  it("lists what is on record, newest first, and of one repository where it is asked to", async () => {
+    await leave(at, true);
+    await leave(new Date(at.getTime() + 60_000), false, "/src/other");
+    const { code, stdout } = await run("list", "--format", "json");
+    expect(code).toBe(0);
+    expect(JSON.parse(stdout)).toMatchObject([
+      { repository: "/src/other", state: "unfinished", ended_at: null },
+      { repository: "/src/shop", state: "done", reason: "2 findings", range: "main...topic" },
+    ]);
+    const one = await run("--repository", "/src/shop", "--limit", "5");
+    expect(one.stdout.trimEnd().split("\n")).toHaveLength(2);
+    expect(one.stdout).toMatch(
+      /20261122-200000-\w{6} {2}2026-11-22 20:00 {2}review {2}main\.\.\.topic {2}done\n$/,
+    );
+  });
+
+  it("says what is wrong with what it is asked for, and what there is", async () => {
+    expect((await run()).stdout).toBe("No run is on record.\n");
+    const { code, stderr } = await run("show", "2026");
+    expect({ code, stderr }).toEqual({
+      code: 2,
+      stderr: expect.stringMatching(/no run has an id that begins with '2026'\. See hunkwise runs/),
+    });
+    const values = {
+      repository: undefined,
+      pull: undefined,
+      limit: "1",
+      format: "pretty",
+      output: undefined,
+    } as const;
+    await expect(runRuns("shwo", "x", values, capturedIo())).rejects.toMatchObject({
+      remedy: expect.stringContaining("Did you mean 'show'?"),
+    });
+  });
+});
+
+describe("the table of runs", () => {
+  it("fits the terminal, whatever a run is about, and keeps its columns", () => {
+    const long = row({
+      pull: 7,
+      repository: `octo/${"shop".repeat(30)}`,
+      state: "superseded",
+      tokens: 1_234_567,
+    });
+    for (const width of [80, 120]) {
+      const lines = renderRuns([row(), long], { colour: false, width }).trimEnd().split("\n");
+      expect(lines.filter((line) => columns(line) > width)).toEqual([]);
+      expect(lines[2]).toMatch(/ review {2}octo\/shop.*… {2}superseded/);
+      expect(new Set(lines.slice(1).map((line) => line.indexOf("  review  "))).size).toBe(1);
+    }
+    expect(renderRuns([long], { colour: false, width: 120 })).toMatch(/BEGAN.*TOKENS\n.* {2}1,234,567\n$/);
+  });
+
+  it("shows nothing of hostile names as it is", () => {
+    const text = renderRuns([row({ range: "main...\u001b[2Jx\u202e" })], { colour: false, width: 120 });
+    expect(text).not.toMatch(/[[\p{Cc}\p{Cf}]--[\n]]/v);
+  });
+});
+
+describe("the story of a run", () => {
+  const turn = (loop: string, name: string, given: object): LoopEntry =>
+    ({
+      ...{ kind: "turn", loop, turn: 1 },
+      model: {
+        ...{
+          content: "",
+          finishReason: "tool_calls",
+          toolCalls: [{ id: "1", name, arguments: JSON.stringify(given) }],
+        },
+        usage: { promptTokens: 900, cachedTokens: 0, completionTokens: 100, costUsd: 0.02 },
+      },
+    }) as const;
+  const result = sampleResult({
+    dropped: [
+      { id: "a", path: "a.ts", line: 3, title: "Off by one", verdict: "refuted", reason: "It is not." },
+    ],
+  });
+  const written: WholeRun["entries"][number]["entry"][] = [
+    turn("review", "read_file_part", { file_path: "src/\u001b[2Ja.ts" }),
+    {
+      kind: "tool_results",
+      loop: "review",
+      turn: 1,
+      results: [{ callId: "1", tool: "x", text: "a.ts, 9 lines\n1|" }],
+    } as const,
+    {
+      kind: "stopped",
+      loop: "review",
+      reason: "model_error",
+      fault: { code: "model_failed", message: "502" },
+    } as const,
+    turn("verify:f1", "report_verdict", { verdict: "refuted", reason: "Cannot happen." }),
+    { kind: "note", page: "log", content: "All read.", answer: "done" } as const,
+    {
+      kind: "wrote",
+      request: "POST /repos/o/n/pulls/7/reviews",
+      id: 5,
+      url: "https://github.com/o/n/pull/7#r5",
+    } as const,
+    { kind: "result", head: "h", base: "b", result } as const,
+  ];
+  const entries = written.map((entry, index) => ({ at: at.getTime() + index * 1_000, claim: 1, entry }));
+  const header = { kind: "record", format: 1, version: "0.1.0" } as const;
+  const { id, source, task, began_at } = row();
+  const story = (width: number) =>
+    renderStory(
+      {
+        row: row({ state: "failed", reason: "the model failed" }),
+        header: { ...header, ...{ id, source, task, began_at, repository: "o/n", pull: 7, range: null } },
+        entries,
+      },
+      { colour: false, width },
+    );
+
+  it("tells what was read, refuted, noted, posted, found and paid", () => {
+    const text = story(100);
+    for (const words of [
+      "failed: the model failed",
+      "review · 1 turn, 1,000 tokens, $0.0200",
+      "read_file_part src/\\u{1B}[2Ja.ts → a.ts, 9 lines",
+      "ended: model error, 502",
+      "report_verdict refuted Cannot happen.",
+      "All read.",
+      "POST /pulls/7/reviews  https://github.com/o/n/pull/7#r5",
+      "- refuted: a.ts:3 Off by one. It is not.",
+    ])
+      expect(text).toContain(words);
+  });
+
+  it("fits the terminal and moves no cursor", () => {
+    for (const width of [80, 120]) {
+      const lines = story(width).split("\n");
+      expect(lines.filter((line) => columns(line) > width)).toEqual([]);
+    }
+    expect(story(80)).not.toMatch(/[[\p{Cc}\p{Cf}]--[\n]]/v);
+  });
+});
+
+describe("the folder of local runs", () => {
+  it("is this user's alone, and keeps records as long as it is told, and nobody else's files at all", async () => {
+    const runs = join(folder.path, "runs");
+    await leave(new Date(at.getTime() - 31 * day), true);
+    await leave(new Date(at.getTime() - 29 * day), true);
+    writeFileSync(join(runs, "mine.jsonl"), "");
+    await leave(at, true);
+    expect((await localRunIds(runs)).map((id) => id.slice(0, 8))).toEqual(["20261122", "20261024"]);
+    expect(readdirSync(runs)).toContain("mine.jsonl");
+    const modes = [runs, join(runs, `${(await localRunIds(runs))[0]}.jsonl`)].map(
+      (path) => statSync(path).mode & 0o777,
+    );
+    expect(modes).toEqual([0o700, 0o600]);
+  });
+
+  it("holds five hundred records at most: the newest", async () => {
+    const runs = join(folder.path, "runs");
+    mkdirSync(runs);
+    for (let n = 0; n < 505; n++)
+      writeFileSync(join(runs, `${newRunId(new Date(at.getTime() + n * 1_000))}.jsonl`), "");
+    const all = await localRunIds(runs);
+    await prepareRunsFolder(runs, 30 * day, new Date(at.getTime() + 600_000));
+    expect(await localRunIds(runs)).toEqual(all.slice(0, 499));
+  });
+
+  it("that cannot be written costs nobody a review", async () => {
+    writeFileSync(join(folder.path, "file"), "");
+    const places = { repository: ".", folder: join(folder.path, "file", "runs"), keepMs: day };
+    await using record = await openRunRecord(places, "main...topic");
+    await expect(record.append({ kind: "ended", outcome: "done", reason: "" })).resolves.toBeUndefined();
+    expect(existsSync(places.folder)).toBe(false);
+  });
+});
+
+describe("the place of a server's runs", () => {
+  const data = () => ({ HUNKWISE_DATA_DIR: folder.path });
+
+  it("is none where the environment is that of no server, whatever else it holds", () => {
+    expect(readRunsPlace({})).toBeNull();
+    expect(readRunsPlace({ DATABASE_URL: "postgres://elsewhere/x" })).toBeNull();
+    expect(readRunsPlace({ ...data(), DATABASE_URL: "postgres://elsewhere/x" })).toBeNull();
+  });
+
+  it("is the file of the data folder, or the database of an App", () => {
+    writeFileSync(join(folder.path, "queue.db"), "");
+    expect(readRunsPlace(data())).toEqual({ databaseUrl: null, dataFolder: folder.path });
+    const url = "postgres://hunkwise@db/hunkwise";
+    expect(readRunsPlace({ ...data(), APP_ID: "1", DATABASE_URL: url })).toMatchObject({ databaseUrl: url });
+    expect(() => readRunsPlace({ ...data(), APP_ID: "1", DATABASE_URL: "mysql://x" })).toThrow(
+      /DATABASE_URL must be/,
+    );
+  });
+});
