@@ -10,6 +10,7 @@ import { TempFolder } from "../test/support/git-repo.ts";
 import { benchChangedFiles } from "./bench/changed-files.ts";
 import { benchCheckout } from "./bench/checkout.ts";
 import { benchDiffFile } from "./bench/diff-file.ts";
+import { benchGraph } from "./bench/graph.ts";
 import { openLargeChange } from "./bench/large-change.ts";
 import { benchPlanning } from "./bench/planning.ts";
 import { benchQueue } from "./bench/queue.ts";
@@ -31,6 +32,7 @@ const groups: Record<string, (bench: Bench) => Promise<void>> = {
   tokens: benchTokens,
   budget: benchBudget,
   checkout: benchCheckout,
+  graph: benchGraph,
   queue: benchQueue,
   review: benchReview,
   sanitisers: benchSanitisers,

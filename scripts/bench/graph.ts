@@ -1,0 +1,120 @@
+import { rmSync, statSync } from "node:fs";
+import { join } from "node:path";
+import { openWorkspace } from "../../src/git/git-workspace.ts";
+import { openLocalRange } from "../../src/git/local-range.ts";
+import type { Graph } from "../../src/graph/graph.ts";
+import { openGraph } from "../../src/graph/open-graph.ts";
+import { sourceOfWorkspace } from "../../src/graph/source.ts";
+import { GitRepo, gitPath } from "../../test/support/git-repo.ts";
+import { type Bench, plainRow } from "./row.ts";
+import { Dice, edited, pathOf, textOf } from "./source-text.ts";
+
+const FILES = 10_000;
+const LINES = 100;
+const CHANGED = 50;
+/** As the promise is: on two cores. */
+const THREADS = 2;
+
+/**
+ * The index of a repository of 10,000 files, a new head that changes 50 of them, and questions to it. CPU seconds stand beside: on a
+ * machine where something else runs they tell more than the clock.
+ */
+export async function benchGraph(bench: Bench): Promise<void> {
+  bench.say(`making a repository of ${FILES} files of about ${LINES} lines`);
+  const repo = createRepository(join(bench.temp, "graph-repository"));
+  const range = await openLocalRange({
+    ...{ repo: repo.dir, base: "main", head: "topic", gitPath, tempDir: bench.temp },
+  });
+  await using workspace = openWorkspace(range.place);
+  const file = join(bench.temp, "graph.db");
+  rmSync(file, { force: true });
+
+  bench.say("indexing it");
+  const first = await timed(async () => {
+    const source = await sourceOfWorkspace(workspace, () => false, "base");
+    return await openGraph({ file, source, threads: THREADS });
+  });
+  first.value[Symbol.dispose]();
+  requireAll(first.value, FILES);
+  bench.add(plainRow(`index of ${FILES} files`, first.seconds, "s", 60));
+  bench.add(plainRow("  of the time, CPU of all threads", first.cpuSeconds, "s", null));
+  bench.add(plainRow(`index of ${FILES} files, size`, statSync(file).size / 1024 ** 2, "MB", 500));
+
+  bench.say(`a new head with ${CHANGED} changed files, as for a pull request`);
+  await workspace.tree("head");
+  const next = await timed(async () => {
+    const source = await sourceOfWorkspace(workspace, () => false, "head");
+    return await openGraph({ file, source, threads: THREADS, readOnly: true });
+  });
+  using graph = next.value;
+  requireAll(graph, CHANGED);
+  bench.add(plainRow(`new head with ${CHANGED} changed files`, next.seconds, "s", 1));
+  bench.add(plainRow("  of the time, CPU of all threads", next.cpuSeconds, "s", null));
+  await benchQueries(graph, bench);
+  await range.dispose();
+}
+
+function createRepository(dir: string): GitRepo {
+  const repo = GitRepo.create({ dir });
+  const numbers = Array.from({ length: FILES }, (_, number) => number);
+  const text = (number: number) => linked(number, textOf(number, LINES));
+  repo.importCommits([
+    { branch: "main", files: numbers.map((number) => [pathOf(number), text(number)]) },
+    {
+      branch: "topic",
+      parents: ["main"],
+      files: numbers
+        .slice(0, CHANGED)
+        .map((at) => [pathOf(at * 190), edited(at * 190, text(at * 190), 3, at)]),
+    },
+  ]);
+  repo.git("checkout", "--quiet", "topic");
+  return repo;
+}
+
+/** With calls of functions of other files, so that there is something to follow. */
+function linked(number: number, text: string): string {
+  if (!pathOf(number).endsWith(".ts")) return text;
+  const own = `shared_${number}`;
+  const head = `export function ${own}(limit: number): number {\n  return limit;\n}\n`;
+  const others = [number - 4, number - 40].filter((other) => other >= 0 && pathOf(other).endsWith(".ts"));
+  const imports = others.map((other) => `import { shared_${other} } from "../../../${pathOf(other)}";\n`);
+  const calls = others.map((other) => `shared_${other}(${number});\n`);
+  return [...imports, head, text, ...calls].join("");
+}
+
+const QUESTIONS = 60;
+
+/** Questions of three kinds; the promise is about each, so the slowest of twenty counts. */
+async function benchQueries(graph: Graph, bench: Bench): Promise<void> {
+  const dice = new Dice(7);
+  const { signal } = new AbortController();
+  const times: number[] = [];
+  for (let at = 0; at < QUESTIONS; at++) {
+    const asked = [
+      `who calls shared_${dice.below(FILES / 4) * 4}?`,
+      `where is the ${dice.word()} of a ${dice.word()} tested?`,
+      `${dice.word()} ${dice.word()} ${dice.word()}`,
+    ][at % 3] as string;
+    const start = performance.now();
+    const { nodes } = await graph.query(asked, 5, signal);
+    times.push(performance.now() - start);
+    if (nodes.length === 0) throw new Error(`Nothing was found for '${asked}'`);
+  }
+  times.sort((a, b) => a - b);
+  bench.add(plainRow("query, median", times[QUESTIONS / 2] ?? 0, "ms", 50));
+  bench.add(plainRow("query, the slowest of twenty", times[Math.floor(QUESTIONS * 0.95)] ?? 0, "ms", 50));
+  const [symbol] = graph.symbols("shared_400");
+  if (!symbol || graph.callers(symbol).length === 0) throw new Error("The callers were not found");
+}
+
+function requireAll({ report }: Graph, parsed: number): void {
+  if (report.parsed !== parsed) throw new Error(`${report.parsed} files were read, not ${parsed}`);
+}
+
+async function timed<Value>(run: () => Promise<Value>) {
+  const [start, cpu] = [performance.now(), process.cpuUsage()];
+  const value = await run();
+  const { user, system } = process.cpuUsage(cpu);
+  return { value, seconds: (performance.now() - start) / 1_000, cpuSeconds: (user + system) / 1_000_000 };
+}
