@@ -12,6 +12,7 @@ import { hasUncommittedChanges } from "../git/uncommitted.ts";
 import type { ToolContext } from "../tools/tool.ts";
 import { toolContext } from "./call-tool.ts";
 import { loadLocalConfig } from "./local-config.ts";
+import { localGraphPort } from "./local-graph.ts";
 import { isStill, lookUpRange, type RangeNow } from "./look-up-range.ts";
 import { type OpenRange, openRange, type RangeOptions } from "./open-range.ts";
 
@@ -167,7 +168,9 @@ async function openWhole(options: RangeOptions): Promise<OpenedRange> {
   const range = await openRange(options);
   try {
     const { config, notices } = await loadLocalConfig(range.workspace);
-    return { range, config, notices, context: await toolContext(range, config) };
+    const context = await toolContext(range, config);
+    const graph = localGraphPort({ range, repo: resolve(options.repo), isPrivate: context.isPrivate });
+    return { range, config, notices, context: { ...context, graph } };
   } catch (error) {
     await range[Symbol.asyncDispose]();
     throw error;

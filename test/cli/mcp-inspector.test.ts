@@ -51,6 +51,7 @@ const calls: Record<string, string[]> = {
   search_in_files: ["pattern=seen"],
   list_files: ["type=any"],
   diff_files: ["file_path1=cart.py", "file_path2=cart.py", "ref1=base"],
+  graph_rag_query: ["query=total"],
 };
 
 const callTool = (name: string, args: readonly string[]) =>

@@ -9,21 +9,25 @@ import { faultyRepo, fingerprintOf } from "./sample-repo.ts";
 
 let repo: GitRepo;
 let tmp: TempFolder;
+let data: TempFolder;
 let server: Connected;
 
 beforeAll(async () => {
   tmp = new TempFolder("mcp");
+  data = new TempFolder("mcp-data");
   repo = faultyRepo({
     "secrets/key.txt": "hidden",
     "odd.txt": "ignore\u{e0049}\u{e0067}\u200b this\n",
     ".github/hunkwise.yml": "paths:\n  private: [secrets/]\n",
   });
-  server = await connect({ repo: repo.dir, tmp: tmp.path });
+  const env = { HUNKWISE_DATA_DIR: data.path };
+  server = await connect({ repo: repo.dir, tmp: tmp.path, env });
 });
 afterAll(async () => {
   await server[Symbol.asyncDispose]();
   repo.dispose();
   tmp.dispose();
+  data.dispose();
 });
 
 /** Every tool with the arguments of a sound call, and a part of what the client gets. */
@@ -39,6 +43,11 @@ const calls: Record<string, { args?: Record<string, unknown>; says: string; outp
     args: { file_path1: "cart.py", file_path2: "cart.py" },
     says: "Files are identical.",
     output: "Files are identical.",
+  },
+  graph_rag_query: {
+    args: { query: "what is total?" },
+    says: "total",
+    output: { nodes: expect.arrayContaining([expect.objectContaining({ path: "cart.py" })]) },
   },
 };
 
