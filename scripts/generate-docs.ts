@@ -17,7 +17,13 @@ import { NestedConfig } from "../src/config/nested/nested-config.ts";
 import { defaultRepoConfig, RepoConfig } from "../src/config/repo-config.ts";
 import { MAX_REVIEWABLE_LINES } from "../src/diff/filter.ts";
 import { commandRules, renderCommandTable } from "../src/reporters/command-table.ts";
-import { changingTools, journalTools, readingTools, reportingTools } from "../src/tools/index.ts";
+import {
+  changingTools,
+  commandTools,
+  journalTools,
+  readingTools,
+  reportingTools,
+} from "../src/tools/index.ts";
 import { type AnyTool, MAX_RENDERED_BYTES } from "../src/tools/tool.ts";
 import { attacksPage } from "./attacks-page.ts";
 
@@ -112,6 +118,8 @@ function toolsPage(): string {
     "## Changing",
     "Offered to a fix alone, which works on files in memory: nothing on the disk is changed. Regular files are written and nothing else, never `.git`, never what a link leads to, never a private path.",
     ...changingTools.map(toolSection),
+    "Offered to a fix where the machine has a sandbox and the base's configuration names `commands`:",
+    ...commandTools.map(toolSection),
   ].join("\n\n");
 }
 

@@ -15,9 +15,7 @@ const running = (tag: string) => expect.poll(() => isRunning(tag), { timeout: 30
 
 describe.skipIf(!sandbox)(`of a command in the sandbox nothing is left${skipped}`, () => {
   it("where it forks as often as it can", async () => {
-    const count = perl(
-      "while (defined(my $p = fork)) { $p or sleep 60; last if ++$n >= 500 } print $n; kill 9, -1",
-    );
+    const count = perl("while (defined(my $p = fork)) { $p or sleep 60; last if ++$n >= 500 } print $n");
     const { text } = await attack(sandbox, count, { env: mark });
     expect(Number(text)).toBeGreaterThan(10);
     expect(Number(text)).toBeLessThan(smallLimits.processes);
