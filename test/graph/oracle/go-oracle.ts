@@ -8,7 +8,8 @@ import {
   specsOf,
   variablesIn,
 } from "./go-declarations.ts";
-import { basic, type GoType, GoTypes, Names, none, unknown } from "./go-types.ts";
+import { basic, type GoType, Names, none, unknown } from "./go-type.ts";
+import { GoTypes } from "./go-types.ts";
 import { childOf, childrenOf, type Syntax, unreadLines } from "./lezer-tree.ts";
 import { CallTable, type Files, type Oracle, siteKey } from "./truth.ts";
 

@@ -1,4 +1,4 @@
-import type { PythonFile } from "./python-scopes.ts";
+import type { PythonFile } from "./python-bindings.ts";
 
 /** Finds the file that an import means. */
 export interface Modules {

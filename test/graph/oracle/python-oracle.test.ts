@@ -1,93 +1,15 @@
 import { describe, expect, it } from "vitest";
 import { misjudged } from "./marked-files.ts";
+import { methodsInPython, namesInPython } from "./marked-python.ts";
 import { createPythonOracle } from "./python-oracle.ts";
 
 /** A comment names what its line calls for certain, by the line on which that is marked as `def`. */
 describe("the oracle for Python", () => {
   it("follows names through scopes, imports and their aliases", () => {
-    const files = {
-      "shop/__init__.py": "from .cart import Cart as Cart\nfrom . import money as cash\n",
-      "shop/cart.py": `
-from .money import rounded as r, Money  # nothing
-class Cart:  #= def Cart
-    def total(self):  #= def total
-        return r(self.net())  #= calls rounded, net
-    def net(self) -> "Money":  #= def net
-        rounded = lambda x: x
-        rounded(1)
-        return Money(1)  #= calls Money
-`,
-      "shop/money.py": `
-def rounded(value):  #= def rounded
-    def inner():  #= def inner
-        return rounded(inner())  #= calls rounded, inner
-    return inner
-class Money:  #= def Money
-    @property
-    def cents(self):
-        return self
-    def plus(self, other: "Money | None"):  #= def plus
-        return self.cents.plus(other)  #= calls plus
-`,
-      "app.py": `
-import shop
-from shop.cart import *
-import shop.money
-import json
-def main(rounded, thing):
-    rounded(2)
-    thing.total()
-    json.net()
-    shop.cash.rounded(3)  #= calls rounded
-    shop.money.rounded(3)  #= calls rounded
-    cart = shop.Cart()  #= calls Cart
-    cart.total()  #= calls total
-    Cart().net().plus(None)  #= calls Cart, net, plus
-`,
-    };
-    expect(misjudged(createPythonOracle, files)).toEqual([]);
+    expect(misjudged(createPythonOracle, namesInPython)).toEqual([]);
   });
 
   it("knows methods of bases and of super, and leaves open what may be one of several", () => {
-    const files = {
-      "a.py": `
-from abc import ABC
-class Base(ABC):  #= def Base
-    def __init__(self, other):  #= def init
-        self.other = Helper()  #= calls Helper
-    def run(self):  #= def run
-        self.step()  #= calls step
-        self.other.help()  #= calls help
-        self.later.help()
-    def step(self):  #= def step
-        pass
-class Helper:  #= def Helper
-    def help(self):  #= def help
-        pass
-class Sub(Base):  #= def Sub
-    def __init__(self):
-        super().__init__(1)  #= calls init
-    def step(self):  #= def substep
-        super().step()  #= calls step
-        "text".help()
-    @classmethod
-    def make(cls):  #= def make
-        return cls()
-@Sub.make  #= calls make
-def decorated(x):
-    try:
-        y = Sub()  #= calls Sub
-    except Helper as error:
-        error.help()  #= calls help
-    if x:
-        y = Base(x)  #= calls Base
-    y.step()
-    with y as z, open("f") as f:
-        z.step()
-        f.help()
-    return [Helper() for Helper in x]
-`,
-    };
-    expect(misjudged(createPythonOracle, files)).toEqual([]);
+    expect(misjudged(createPythonOracle, methodsInPython)).toEqual([]);
   });
 });

@@ -1,13 +1,9 @@
 import type { Syntax } from "./lezer-tree.ts";
+import type { PythonCall, PythonClass, PythonFunction, Scope } from "./python-bindings.ts";
 import { indexModules } from "./python-modules.ts";
-import {
-  type PythonCall,
-  type PythonClass,
-  type PythonFunction,
-  readPython,
-  type Scope,
-} from "./python-scopes.ts";
-import { PythonValues, type Value } from "./python-values.ts";
+import { readPython } from "./python-scopes.ts";
+import type { Value } from "./python-value.ts";
+import { PythonValues } from "./python-values.ts";
 import { type Callable, type CallSite, CallTable, type Files, type Oracle, siteKey } from "./truth.ts";
 
 /** The callers in Python files, by a parser of its own and by what assignments, annotations and classes tell of types. */

@@ -1,21 +1,8 @@
 import { parser } from "@lezer/python";
 import { parseTree, type Syntax } from "./lezer-tree.ts";
+import type { Binding, PythonClass, PythonFunction, Scope } from "./python-bindings.ts";
 import type { Modules } from "./python-modules.ts";
-import type { Binding, PythonClass, PythonFile, PythonFunction, Scope } from "./python-scopes.ts";
-
-/** What an expression may be. `external` is surely nothing that the files define; of `unknown` nothing is known. */
-export type Value =
-  | { is: "module"; value: PythonFile }
-  | { is: "function"; value: PythonFunction; renamed: boolean }
-  | { is: "class"; value: PythonClass; renamed: boolean }
-  | { is: "instance"; value: PythonClass }
-  /** What follows a class in the order in which its bases are asked. */
-  | { is: "super"; value: PythonClass }
-  | { is: "external" }
-  | { is: "unknown" };
-
-const external: Value = { is: "external" };
-const unknown: Value = { is: "unknown" };
+import { classAround, distinct, external, renamed, returnsIn, unknown, type Value } from "./python-value.ts";
 
 /** Built-in functions whose results are objects of Python's own. */
 const plainResults = new Set(
@@ -151,20 +138,15 @@ export class PythonValues {
       }
       case "class":
       case "instance":
-        return this.#memberOf(object.value, name, this.orderOf(object.value), object.is === "instance");
+        return this.#memberOf(name, this.orderOf(object.value), object.is === "instance");
       case "super":
-        return this.#memberOf(object.value, name, this.orderOf(object.value).slice(1), true);
+        return this.#memberOf(name, this.orderOf(object.value).slice(1), true);
       default:
         return [object.is === "external" ? external : unknown];
     }
   }
 
-  #memberOf(
-    cls: PythonClass,
-    name: string,
-    order: readonly (PythonClass | null)[],
-    isInstance: boolean,
-  ): readonly Value[] {
+  #memberOf(name: string, order: readonly (PythonClass | null)[], isInstance: boolean): readonly Value[] {
     for (const one of order) {
       if (one === null) return [unknown];
       const bindings = [...(one.inner.bindings.get(name) ?? []), ...(one.attributes.get(name) ?? [])];
@@ -173,8 +155,8 @@ export class PythonValues {
         bindings.flatMap((binding) => this.#attribute(binding, one.inner, isInstance)),
       );
     }
-    const isOpen = order.some((one) => one?.inner.bindings.has("__getattr__"));
-    return [isOpen || cls === undefined ? unknown : external];
+    // What an object has beside may come from a class that is mixed in, or be put on it from outside.
+    return [isInstance ? unknown : external];
   }
 
   #attribute(binding: Binding, scope: Scope, isInstance: boolean): readonly Value[] {
@@ -254,37 +236,4 @@ export class PythonValues {
       one.is === "class" ? { is: "instance", value: one.value } : unknown,
     );
   }
-}
-
-/** Of another name than it was defined by. */
-const renamed = (value: Value): Value =>
-  value.is === "function" || value.is === "class" ? { ...value, renamed: true } : value;
-
-function classAround(scope: Scope): PythonClass | null {
-  for (let around: Scope | null = scope; around; around = around.parent) if (around.cls) return around.cls;
-  return null;
-}
-
-/** What a function's `return`s return; null for generators. */
-function returnsIn(fn: Syntax): Syntax[] | null {
-  const found: Syntax[] = [];
-  const search = (node: Syntax): boolean => {
-    if (node.kind === "YieldExpression" || node.kind === "YieldStatement") return false;
-    if (node.kind === "ReturnStatement" && node.children[1]) found.push(node.children[1]);
-    const inside = node.children.filter(
-      ({ kind }) => !/^(FunctionDefinition|ClassDefinition|Lambda.*)$/.test(kind),
-    );
-    return inside.every(search);
-  };
-  return fn.children.every(search) ? found : null;
-}
-
-function distinct(values: readonly Value[]): Value[] {
-  const seen = new Map<unknown, Value>();
-  for (const one of values) seen.set("value" in one ? `${one.is} ${keyOf(one)}` : one.is, one);
-  return [...seen.values()];
-}
-
-function keyOf(one: Exclude<Value, { is: "external" | "unknown" }>): string {
-  return one.is === "module" ? one.value.path : `${one.value.path}:${one.value.line}:${one.value.name}`;
 }

@@ -1,0 +1,122 @@
+import { existsSync, readdirSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import {
+  agreementOf,
+  compare,
+  describeAgreement,
+  precisionOf,
+  recallOf,
+  sampleCalled,
+  sampleUncalled,
+} from "./agreement.ts";
+import { createGoOracle } from "./go-oracle.ts";
+import { openGraphFinder } from "./graph-finder.ts";
+import { typesInGo } from "./marked-go.ts";
+import { methodsInPython, namesInPython } from "./marked-python.ts";
+import { filesBelow } from "./own-files.ts";
+import { createPythonOracle } from "./python-oracle.ts";
+import type { Files, Oracle } from "./truth.ts";
+import { createTypeScriptOracle } from "./typescript-oracle.ts";
+
+const isLong = Boolean(process.env.HUNKWISE_LONG);
+/** Symbols of a long run, and of the short one. */
+const SAMPLE = 200;
+const FEW = 60;
+const SEED = 8;
+
+/** Where callers agree for at least nine of ten symbols, and nothing is found for one of ten that has none. */
+async function expectAgreement(name: string, files: Files, create: (files: Files) => Oracle, size: number) {
+  const oracle = create(files);
+  using graph = await openGraphFinder(files);
+  const called = await compare(oracle, graph, sampleCalled(oracle, size, SEED));
+  const uncalled = await compare(oracle, graph, sampleUncalled(oracle, Math.ceil(size / 4), SEED));
+  if (isLong)
+    console.log(describeAgreement(name, called), "| not called:", describeAgreement(name, uncalled));
+  const differing = called.disagreements.map(
+    ({ callable, missed, wrong }) =>
+      `${callable.path}:${callable.line} ${callable.name} missed ${missed.slice(0, 3)} wrong ${wrong.slice(0, 3)}`,
+  );
+  expect(called.sampled, "symbols that are called").toBeGreaterThan(5);
+  expect(agreementOf(called), differing.join("\n")).toBeGreaterThanOrEqual(0.9);
+  expect(agreementOf(uncalled)).toBeGreaterThanOrEqual(0.9);
+}
+
+describe("callers that the graph finds", () => {
+  it("are those that the TypeScript language service finds in this repository's code", () =>
+    expectAgreement(
+      "TypeScript",
+      filesBelow(["src/diff", "src/text"], /\.ts$/),
+      createTypeScriptOracle,
+      FEW,
+    ));
+
+  it.each([
+    ["names in Python", namesInPython, createPythonOracle],
+    ["methods in Python", methodsInPython, createPythonOracle],
+    ["types in Go", typesInGo, createGoOracle],
+  ] as const)("are those that a parser of its own finds for %s", async (_, texts, create) => {
+    const files = new Map(Object.entries(texts));
+    const oracle = create(files);
+    using graph = await openGraphFinder(files);
+    const agreement = await compare(oracle, graph, sampleCalled(oracle, FEW, SEED));
+    // These files hold one of each difficulty: a graph may leave some out, and must hardly ever guess.
+    expect(precisionOf(agreement), JSON.stringify(agreement.disagreements)).toBeGreaterThanOrEqual(0.85);
+    expect(recallOf(agreement), JSON.stringify(agreement.disagreements)).toBeGreaterThanOrEqual(0.75);
+  });
+});
+
+/** The first folder that there is; a variable may name one, such as a checkout of a large project. */
+function sourcesOf(variable: string, places: readonly string[]): string | null {
+  const given = process.env[variable];
+  const found = [...(given ? [given] : []), ...places].find((place) => existsSync(place)) ?? null;
+  if (isLong && !found) console.warn(`NOT TESTED: set ${variable} to a folder with sources`);
+  return found;
+}
+
+const pythonPlaces = readdirSync("/usr/lib").filter((name) => /^python3\.\d+$/.test(name));
+const pythonFolder = sourcesOf(
+  "HUNKWISE_ORACLE_PYTHON",
+  pythonPlaces.map((name) => join("/usr/lib", name)),
+);
+const goFolder = sourcesOf("HUNKWISE_ORACLE_GO", ["/usr/local/go/src", "/usr/lib/go/src"]);
+
+/** Tests of tests, and what is a program of its own. */
+const beside =
+  /(^|\/)(site-packages|dist-packages|test|tests|testdata|idlelib|lib2to3|tkinter|encodings|turtle\.py)(\/|$)/;
+
+function sourcesBelow(folder: string, pattern: RegExp): Map<string, string> {
+  const all = filesBelow([], pattern, folder);
+  return new Map([...all].filter(([path]) => !beside.test(path)));
+}
+
+describe.skipIf(!isLong)("callers of two hundred symbols", () => {
+  it.each([
+    ["this repository", ["src"]],
+    ["openai", ["node_modules/openai/src"]],
+  ])(
+    "are those that the TypeScript language service finds in %s",
+    async (name, folders) => {
+      await expectAgreement(name, filesBelow(folders, /\.ts$/), createTypeScriptOracle, SAMPLE);
+    },
+    600_000,
+  );
+
+  it.skipIf(!pythonFolder)(
+    "are those that a parser of its own finds in Python's library",
+    async () => {
+      const files = sourcesBelow(pythonFolder ?? "", /\.py$/);
+      await expectAgreement("Python", files, createPythonOracle, SAMPLE);
+    },
+    600_000,
+  );
+
+  it.skipIf(!goFolder)(
+    "are those that a parser of its own finds in Go's library",
+    async () => {
+      const files = sourcesBelow(goFolder ?? "", /\.go$|^go\.mod$/);
+      await expectAgreement("Go", files, createGoOracle, SAMPLE);
+    },
+    600_000,
+  );
+});
