@@ -56,7 +56,11 @@ describe("hunkwise runs", () => {
   });
 
   it("says what is wrong with what it is asked for, and what there is", async () => {
-    expect((await run()).stdout).toBe("No run is on record.\n");
+    // Somebody's repository, with something in it for whoever looks.
+    mkdirSync(join(folder.path, ".hunkwise"));
+    writeFileSync(join(folder.path, ".hunkwise", "queue.db"), "hostile");
+    const here = await runCli(["runs"], { cwd: folder.path });
+    expect(here).toMatchObject({ code: 0, stdout: "No run is on record.\n", stderr: "" });
     const { code, stderr } = await run("show", "2026");
     expect({ code, stderr }).toEqual({
       code: 2,
