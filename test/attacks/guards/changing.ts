@@ -1,0 +1,50 @@
+import type { Guard } from "../guard.ts";
+
+const changing = "test/tools/changing.test.ts";
+const reading = "test/contract/workspaces/reading.test.ts";
+
+export const guards: Guard[] = [
+  {
+    guard: "nothing is written at a private path",
+    row: "tool-abuse",
+    file: "src/tools/resolve-path.ts",
+    from: "  refusePrivate(path, context);\n  const entry = tree.get(path) ?? null;",
+    to: "  const entry = tree.get(path) ?? null;",
+    test: changing,
+    title: "refuses a new private file, and changes nothing",
+  },
+  {
+    guard: "nothing is written through a link",
+    row: "symlinks",
+    file: "src/tools/resolve-path.ts",
+    from: '  if (entry && !entry.mode.startsWith("100")) throw new ToolError(describeEntry(entry));\n  if (entry) return',
+    to: "  if (entry) return",
+    also: [
+      {
+        file: "src/git/edit/require-writable.ts",
+        from: 'if (standing && !standing.mode.startsWith("100")) throw inTheWay(path, path);',
+        to: "",
+      },
+    ],
+    test: changing,
+    title: "refuses a link, and changes nothing",
+  },
+  {
+    guard: "nothing is written under a name that no disk takes, or that is git's",
+    row: "path-tricks",
+    file: "src/git/edit/require-writable.ts",
+    from: "if (!isWritable(path))",
+    to: "if (false as boolean)",
+    test: changing,
+    title: "refuses a name that no disk takes, and changes nothing",
+  },
+  {
+    guard: "what a link names is not searched where nothing is checked out",
+    row: "symlinks",
+    file: "src/git/search/files-to-search.ts",
+    from: 'mode.startsWith("100") && ',
+    to: 'mode !== "160000" && ',
+    test: reading,
+    title: "objects answers search_in_files as the checkout does",
+  },
+];
