@@ -192,7 +192,22 @@ describe("a pull request", () => {
       headSha: "h",
       baseSha: "b",
       baseRef: "main",
+      source: null,
     });
+  });
+
+  it("names the branch that it comes from, and whether maintainers may push to it", () => {
+    const [own, fork] = [7, 8].map((id) => ({ id, name: "shop", owner: { login: id === 7 ? "octo" : "ann" } }));
+    const from = (repo: unknown, over = {}) =>
+      PullRequestShape.parse({
+        ...{ ...pull, head: { sha: "h", ref: "topic", repo }, base: { ...pull.base, repo: own } },
+        ...over,
+      }).source;
+    const there = { repo: "shop", branch: "topic", maintainersMayPush: false };
+    expect(from(own)).toEqual({ ...there, owner: "octo", isFork: false });
+    expect(from(fork)).toEqual({ ...there, owner: "ann", isFork: true });
+    expect(from(fork, { maintainer_can_modify: true })).toMatchObject({ maintainersMayPush: true });
+    for (const gone of [null, undefined, { id: "x" }]) expect(from(gone)).toBeNull();
   });
 
   it("with values that GitHub did not have yet is still understood, and one that is not open is closed", () => {
