@@ -292,7 +292,6 @@ function commandsPage(): string {
     renderCommandTable(),
     "In the thread of a finding, a reply that asks something is answered, by name or without, where it is the pull request's author's or of somebody who can write. One that dismisses the finding (\"won't fix\", \"this is intended\") counts where somebody wrote it who can write; the author's counts for findings milder than `high`. Each comment is answered once, as it was when it was written, with at most ten answers in a thread and fifty on a pull request.",
     "`fix` edits files of the pull request, files that its findings name, and tests, and never what runs by itself: workflows, hooks, CODEOWNERS, lock files, package scripts. A second look judges each repair. It is pushed if the branch is still what was read; where a fork does not let maintainers push, or writing was not granted, it stands as suggestions or as a patch.",
-    "",
     "`fix`, `remember` and the resolving of threads take the permission `Contents: Read and write`. Without it the rule is shown as a patch, and threads of findings that are fixed or dismissed stay open; they count as fixed or dismissed all the same.",
   ].join("\n\n");
 }

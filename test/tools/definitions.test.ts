@@ -1,12 +1,18 @@
 import { join } from "node:path";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import { describe, expect, it } from "vitest";
-import { changingTools, journalTools, readingTools, reportingTools } from "../../src/tools/index.ts";
+import {
+  changingTools,
+  graphTools,
+  journalTools,
+  readingTools,
+  reportingTools,
+} from "../../src/tools/index.ts";
 import { parseArguments } from "../../src/tools/parse-arguments.ts";
 import { toDefinition } from "../../src/tools/to-openai.ts";
 
 const tools = [...readingTools, ...reportingTools];
-const all = [...tools, ...journalTools, ...changingTools];
+const all = [...tools, ...graphTools, ...journalTools, ...changingTools];
 const ajv = new Ajv2020({ strict: true, allowUnionTypes: true });
 const schemaOf = (name: string) => toDefinition(tools.find((tool) => tool.name === name)!).parameters;
 
