@@ -37,8 +37,12 @@ const PATIENCE_MS = 10_000;
  */
 export async function openGraph(options: GraphOptions): Promise<Graph> {
   const { file, readOnly = false } = options;
+  // Where Node confines a process it allows no extension, and refuses a connection that might load one.
+  const allowExtension = options.openNearest !== undefined;
   const database =
-    file === null ? new DatabaseSync(":memory:", { allowExtension: true }) : openFile(file, readOnly);
+    file === null
+      ? new DatabaseSync(":memory:", { allowExtension })
+      : openFile(file, readOnly, allowExtension);
   try {
     const start = performance.now();
     if (file === null) createTables(database, "main");
@@ -53,7 +57,7 @@ export async function openGraph(options: GraphOptions): Promise<Graph> {
   }
 }
 
-function openFile(file: string, readOnly: boolean): DatabaseSync {
+function openFile(file: string, readOnly: boolean, allowExtension: boolean): DatabaseSync {
   let database: DatabaseSync | undefined;
   try {
     if (!readOnly) {
@@ -61,7 +65,7 @@ function openFile(file: string, readOnly: boolean): DatabaseSync {
       closeSync(openSync(file, "a", 0o600));
       chmodSync(file, 0o600);
     }
-    database = new DatabaseSync(file, { readOnly, timeout: PATIENCE_MS, allowExtension: true });
+    database = new DatabaseSync(file, { readOnly, timeout: PATIENCE_MS, allowExtension });
     database.exec("PRAGMA temp_store = MEMORY; PRAGMA cache_size = -65536");
     if (!readOnly) prepareFile(database);
     else if (versionOf(database) !== EXTRACTOR_VERSION) throw new Error("it was made by another version");

@@ -1,6 +1,9 @@
+import { execFile } from "node:child_process";
 import { readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { GraphSource } from "../../src/graph/graph.ts";
 import { openGraph } from "../../src/graph/open-graph.ts";
@@ -82,6 +85,33 @@ describe("an index that is only read", () => {
     const { nodes } = await graph.query("c.ts", 5, new AbortController().signal);
     expect(nodes.map(({ path }) => path)).toContain("c.ts");
     expect(readFileSync(file).equals(before)).toBe(true);
+  });
+
+  it("can be read by a process that Node lets write nothing, and written by none such", async () => {
+    (await open(base))[Symbol.dispose]();
+    const root = join(import.meta.dirname, "../..");
+    const packages = fileURLToPath(import.meta.resolve("zod")).replace(/node_modules\/.*$/, "node_modules/*");
+    const readable = [`${root}/*`, packages, `${folder.path}/*`].map((path) => `--allow-fs-read=${path}`);
+    const confined = ["--permission", "--allow-addons", "--allow-worker", ...readable];
+    const script = `
+      const { openGraph } = await import(${JSON.stringify(join(root, "src/graph/open-graph.ts"))});
+      const { sourceOfTexts } = await import(${JSON.stringify(join(root, "src/graph/source.ts"))});
+      const source = sourceOfTexts(new Map(Object.entries(${JSON.stringify(changed)})));
+      const open = (readOnly) => openGraph({ file: ${JSON.stringify(file)}, source, readOnly, threads: 1 });
+      const refused = await open(false).then(() => null, (error) => error.message);
+      using graph = await open(true);
+      console.log(JSON.stringify({ report: graph.report, refused }));
+    `;
+    const { stdout } = await promisify(execFile)(process.execPath, [
+      ...confined,
+      "--input-type=module",
+      "-e",
+      script,
+    ]);
+    expect(JSON.parse(stdout)).toMatchObject({
+      report: { parsed: 1, known: 2 },
+      refused: expect.stringContaining("--allow-fs-write"),
+    });
   });
 
   it("is not taken where there is none", async () => {
