@@ -45,6 +45,12 @@ describe("the parts of a file that get a vector each", () => {
     expect(await chunksToSend("{}\n\n1, 2, 3\n")).toEqual([]);
   });
 
+  it("are none of a file in which a private key takes several lines: those behind it could not be told", async () => {
+    const body = Array.from({ length: 6 }, () => `${"MIIEowIBAAKCAQEA7xk9Q2".repeat(2)}xyz`).join("\n");
+    const key = `-----BEGIN RSA PRIVATE KEY-----\n${body}\n-----END RSA PRIVATE KEY-----`;
+    expect(await chunksToSend(`const key = \`${key}\`;\nconst other = 1;\n`)).toEqual([]);
+  });
+
   it("keep the lines of what stands behind a secret on one line", async () => {
     const chunks = await chunksToSend(`const key = "ghp_${"a1B2c3D4e5F6".repeat(3)}";\n\nconst other = 1;\n`);
     expect(chunks).toEqual([

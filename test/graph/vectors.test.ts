@@ -69,6 +69,7 @@ const shop = {
   "docs/money.md": "# Rounding\n\nCents are rounded half to even.\n",
   "package-lock.json": '{ "voucher": "basket discount" }',
   "logo.svg": "<svg>basket</svg>",
+  "vendor/theirs.js": "export const voucher = basket;\n",
 };
 
 const isThere = loadVectorExtension(new DatabaseSync(":memory:", { allowExtension: true }));
@@ -239,13 +240,14 @@ describe.skipIf(!isThere)("vectors of a repository", () => {
     expect(await vectors.update(never)).toEqual({ embedded: 0, left: 0, tokens: 0 });
     expect(await nearest.nearest("basket", 2, never)).toEqual([]);
     expect(sent()).toEqual([]);
-    expect(source.files).toHaveLength(5);
+    expect(source.files).toHaveLength(6);
   });
 
   it("leave the door closed through which extensions come", async () => {
     const { options, source } = await setUp(shop);
     const database = openIndex(source);
     createVectors(options).open(database, true);
+    expect(() => database.loadExtension("x")).toThrow(/not allowed/);
     expect(() => database.prepare("SELECT load_extension('x')").get()).toThrow(/not authorized/);
   });
 

@@ -78,7 +78,7 @@ function answer(
 
 /** A place for each word, by what it is spelled with. */
 function vectorOf(text: string, dimensions: number): number[] {
-  const vector = new Array<number>(dimensions).fill(0.001);
+  const vector = new Array<number>(dimensions).fill(-0.001);
   for (const word of text.toLowerCase().match(/\p{L}{3,}/gu) ?? []) {
     let hash = 7;
     for (const character of word) hash = (hash * 31 + character.charCodeAt(0)) % 10_007;
