@@ -1,8 +1,8 @@
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { attributeValue, type LinguistAttributes } from "../diff/linguist.ts";
+import { splitNul } from "../text/decode.ts";
 import type { ObjectPlace } from "./checkout-place.ts";
-import { splitNul } from "./decode.ts";
 import { nameBytes } from "./names.ts";
 import { runGit } from "./run-git.ts";
 import { makeTempFolder, removeFolder } from "./temp-folder.ts";

@@ -1,5 +1,5 @@
 import { AppError } from "../errors.ts";
-import { splitNul } from "./decode.ts";
+import { splitNul } from "../text/decode.ts";
 import { type Git, isObjectName } from "./git-environment.ts";
 import { decodeName, nameBytes } from "./names.ts";
 import { runGit } from "./run-git.ts";

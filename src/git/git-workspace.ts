@@ -1,5 +1,5 @@
+import { decodeText } from "../text/decode.ts";
 import type { CheckoutPlace } from "./checkout-place.ts";
-import { decodeText } from "./decode.ts";
 import { fileStart } from "./file-start.ts";
 import { ObjectWorkspace, twice } from "./object-workspace.ts";
 import { searchTree } from "./ripgrep.ts";

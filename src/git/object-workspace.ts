@@ -1,10 +1,10 @@
 import type { LinguistAttributes } from "../diff/linguist.ts";
 import { AppError } from "../errors.ts";
+import { decodeText, looksBinary, splitNul } from "../text/decode.ts";
 import { baseAttributes } from "./base-attributes.ts";
 import { blobHunks } from "./blob-diff.ts";
 import { CatFile } from "./cat-file.ts";
 import type { ObjectPlace } from "./checkout-place.ts";
-import { decodeText, looksBinary, splitNul } from "./decode.ts";
 import { isObjectName } from "./git-environment.ts";
 import { listTree, MAX_LISTING_BYTES } from "./object-listing.ts";
 import { parseTreeEntry } from "./parse-changes.ts";

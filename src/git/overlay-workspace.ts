@@ -1,6 +1,6 @@
 import type { LinguistAttributes } from "../diff/linguist.ts";
 import { AppError } from "../errors.ts";
-import { decodeText, looksBinary } from "./decode.ts";
+import { decodeText, looksBinary } from "../text/decode.ts";
 import { blobName } from "./edit/blob-name.ts";
 import { editedChanges } from "./edit/edited-changes.ts";
 import { comparisonPatch, editedPatch, type Side } from "./edit/edited-patch.ts";

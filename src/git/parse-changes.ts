@@ -1,5 +1,5 @@
 import { AppError } from "../errors.ts";
-import { splitNul } from "./decode.ts";
+import { splitNul } from "../text/decode.ts";
 import { decodeName } from "./names.ts";
 import type { Change, ChangeType, TreeEntry } from "./workspace.ts";
 

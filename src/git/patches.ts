@@ -1,9 +1,9 @@
 import { Lru } from "../diff/lru.ts";
 import { AppError } from "../errors.ts";
+import { decodeText } from "../text/decode.ts";
 import { blobHunks, type Sides, submoduleHunk, wholeFileHunk } from "./blob-diff.ts";
 import { PATCH_CONTEXT, streamChange } from "./change-stream.ts";
 import type { ObjectPlace } from "./checkout-place.ts";
-import { decodeText } from "./decode.ts";
 import { parseChanges } from "./parse-changes.ts";
 import { decodeHeader } from "./patch-header.ts";
 import { defaultPatchLimits, type PatchLimits, type Section, SectionCollector } from "./patch-sections.ts";

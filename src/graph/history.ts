@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import type { CheckoutPlace } from "../git/checkout-place.ts";
-import { decodeText, splitNul } from "../git/decode.ts";
 import { runGit } from "../git/run-git.ts";
+import { decodeText, splitNul } from "../text/decode.ts";
 import type { GraphCommit } from "./graph.ts";
 
 /** Commits that are known of a head: what is older is seldom asked for, and git takes time for each. */

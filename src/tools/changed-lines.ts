@@ -1,4 +1,4 @@
-import { decodeText } from "../git/decode.ts";
+import { decodeText } from "../text/decode.ts";
 import { takeLines, totalLines } from "./numbered-lines.ts";
 
 const MARGIN = 3;

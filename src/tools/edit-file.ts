@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { decodeText } from "../git/decode.ts";
+import { decodeText } from "../text/decode.ts";
 import { unescapeInvisible } from "../text/escape-invisible.ts";
 import { absentText } from "./absent-text.ts";
 import { changedLines } from "./changed-lines.ts";

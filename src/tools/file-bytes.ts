@@ -1,5 +1,5 @@
 import { isUtf8 } from "node:buffer";
-import { looksBinary } from "../git/decode.ts";
+import { looksBinary } from "../text/decode.ts";
 import { ToolError } from "./tool.ts";
 
 /**

@@ -1,5 +1,5 @@
+import { decodeText, looksBinary } from "../../text/decode.ts";
 import { submoduleHunk, wholeFileHunk } from "../blob-diff.ts";
-import { decodeText, looksBinary } from "../decode.ts";
 import { markerPath, quotePath } from "../quote-path.ts";
 import { lineHunks } from "./line-hunks.ts";
 

@@ -1,4 +1,4 @@
-import { looksBinary } from "../decode.ts";
+import { looksBinary } from "../../text/decode.ts";
 import { LineSplitter } from "../line-splitter.ts";
 import { runRipgrep } from "../ripgrep.ts";
 import { streamArguments } from "../ripgrep-arguments.ts";
