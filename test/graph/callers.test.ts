@@ -98,6 +98,17 @@ describe("callers in a language whose scopes nobody knows here", () => {
   });
 });
 
+it("takes no method of a string or a list that is written there for one of the repository", async () => {
+  using own = await openTexts({
+    "a.py":
+      'class Helper:\n    def assist(self):\n        pass\n\n"text".assist()\nf"{x}".assist()\n[1].assist()\n',
+    "a.ts":
+      'class Helper {\n  support() {}\n}\n"text".support();\n[first].support();\n`first`.support();\n',
+  });
+  expect(callersOf(own, "assist")).toEqual([]);
+  expect(callersOf(own, "support")).toEqual([]);
+});
+
 it("knows nothing of a place where nothing is defined", () => {
   expect(graph.callers({ path: "web/direct.ts", name: "absent", line: 1 })).toEqual([]);
   expect(graph.symbols("absent")).toEqual([]);

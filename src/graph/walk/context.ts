@@ -28,3 +28,7 @@ export function isWhole(node: Reduced, value: Reduced, { source }: Context): boo
 
 export const childrenAfter = (node: Reduced, child: Reduced): Reduced[] =>
   node.children.filter(({ from }) => from >= child.to);
+
+/** What a member belongs to where no name stands in front of it: a string, a number or a list written there is nobody's own. */
+export const literalType = ({ from }: Reduced, { source }: Context): string =>
+  /^(?:[rbfuRBFU]{0,2}["'`]|[[{\d])/.test(source.slice(from, from + 3)) ? ":builtin" : "?";

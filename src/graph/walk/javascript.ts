@@ -1,5 +1,5 @@
 import { after, typeOfAnnotation } from "../type-expression.ts";
-import { type Context, childrenAfter, isWhole } from "./context.ts";
+import { type Context, childrenAfter, isWhole, literalType } from "./context.ts";
 import { bindPattern, expressionOf, isHead, memberName } from "./javascript-expression.ts";
 import { importsOf, loadedFrom, loads } from "./javascript-imports.ts";
 import { childOf, type Reduced } from "./reduced-tree.ts";
@@ -313,7 +313,9 @@ function callOf(callee: Reduced, scope: Scope, context: Context): void {
 function walkMember(node: Reduced, scope: Scope, context: Context, role: "call" | "read" = "read"): void {
   const name = memberName(node, context);
   const [object] = node.children;
-  const type = object && isHead(node, object, context) ? expressionOf(object, scope, context) : "?";
+  const isKnown = object !== undefined && isHead(node, object, context);
+  const isBehind = object === undefined || object.from > node.from;
+  const type = isKnown ? expressionOf(object, scope, context) : isBehind ? literalType(node, context) : "?";
   // What is only read of an object is somebody's only where the object is a module or a class.
   if (name !== null && (role === "call" || type.startsWith("=")))
     context.notes.member(name, node.lastLine, role, type);

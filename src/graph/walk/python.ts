@@ -1,5 +1,5 @@
 import { after, typeOfAnnotation } from "../type-expression.ts";
-import { type Context, isWhole } from "./context.ts";
+import { type Context, isWhole, literalType } from "./context.ts";
 import { importsOf } from "./python-imports.ts";
 import { childOf, type Reduced } from "./reduced-tree.ts";
 import { declare, innerScope, type Scope } from "./scope.ts";
@@ -266,7 +266,8 @@ function walkMember(node: Reduced, scope: Scope, context: Context, role: "call" 
   const objects = node.children.slice(0, -1);
   const [object] = objects;
   if (name?.kind !== "identifier") return;
-  const type = object && object.from === node.from ? expressionOf(object, scope, context) : "?";
+  const isHead = object !== undefined && object.from === node.from;
+  const type = isHead ? expressionOf(object, scope, context) : literalType(node, context);
   if (role === "call" || type.startsWith("="))
     context.notes.member(context.text(name), name.line, role, type);
   walkAll(objects, scope, context);
