@@ -195,11 +195,11 @@ function byPath({ head }: Searched, names: readonly string[], words: readonly st
   const scored = [...head.files.keys()].flatMap((path) => {
     const parts = head.pathParts(path);
     const hits = parts.filter((part) => wanted.has(part)).length;
+    if (hits === 0) return [];
     const last = partsOf(path.slice(path.lastIndexOf("/") + 1).replace(/\.[^.]*$/, ""));
     const inName = last.filter((part) => wanted.has(part)).length;
-    return hits > 0
-      ? [{ path, score: (hits + 2 * inName) * (inName / Math.max(1, last.length) + 0.1) * fileWorth(path) }]
-      : [];
+    const score = (hits + 2 * inName) * (inName / Math.max(1, last.length) + 0.1) * fileWorth(path);
+    return [{ path, score }];
   });
   scored.sort((a, b) => b.score - a.score || a.path.length - b.path.length);
   return scored.slice(0, MAX_LISTED).map(({ path }) => ({ kind: "file", path }));
