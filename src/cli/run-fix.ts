@@ -52,7 +52,7 @@ export async function runFixCommand(values: FixValues, io: CommandIo): Promise<n
   for (const line of fix.repairs.map((one) => repairLine(one, targets))) await say(line);
   const named = targets.flatMap(({ path, files }) => [path, ...files]);
   const unchecked = { fix, place: range.place, named, isPrivate, author, at: 0, signal: io.signal };
-  return printPatch(unchecked, io, say);
+  return await printPatch(unchecked, io, say);
 }
 
 const noModel = () =>

@@ -234,8 +234,15 @@ export const blocking: readonly Listed[] = [
   {
     name: "fix-pushes",
     attack: "A fix that changes workflows, tags or other branches, or pushes by force",
-    expected: "Refused",
-    provenBy: [],
-    outOfScope: "Nothing is pushed to the branch of a pull request: there is no fix command yet",
+    expected:
+      "Refused by what the edits are, whatever is said of them; a push moves the one branch, and only from the commit that was read",
+    provenBy: [
+      at("review/fix/check-edits", "are refused in %s, also where the pull request changes it"),
+      at("review/fix/check-edits", "are judged by what a path means, however it is written"),
+      at("jobs/commands/commit-fix", "is refused as a whole for %j"),
+      at("git/push", "does nothing where the branch has moved on, or is gone"),
+      at("e2e/fix", "never touches a workflow: the model is refused, and says so"),
+      at("e2e/fix", "pushes nothing where somebody pushed while it was made"),
+    ],
   },
 ];

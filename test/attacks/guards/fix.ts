@@ -1,0 +1,101 @@
+import type { Guard } from "../guard.ts";
+
+const row = "fix-pushes";
+const check = "src/review/fix/check-edits.ts";
+const paths = "src/review/fix/protected-paths.ts";
+const edits = "test/review/fix/check-edits.test.ts";
+const job = "test/jobs/commands/fix.test.ts";
+
+export const guards: readonly Guard[] = [
+  {
+    ...{ row, file: paths, test: edits },
+    guard: "a fix changes no workflow",
+    from: "[/^\\.github\\/(?:workflows|actions)\\//, runsInCi],",
+    to: "",
+    title: "are refused in .github/actions/setup/test/action.yml",
+  },
+  {
+    ...{ row, file: paths, test: edits },
+    guard: "a fix does not change who approves",
+    from: '...["codeowners"].map((name) => [name, "it says who has to approve what"] as const),',
+    to: "",
+    title: "are refused in CODEOWNERS",
+  },
+  {
+    ...{ row, file: paths, test: edits },
+    guard: "a fix changes no file in any spelling of its name",
+    from: "const lower = path.toLowerCase();",
+    to: "const lower = path;",
+    title: "are judged by what a path means, however it is written",
+  },
+  {
+    ...{ row, file: check, test: edits },
+    guard: "a fix stays in the files of the pull request, and tests",
+    from: 'return "it is neither a file of the pull request nor a test";',
+    to: "return null;",
+    title: "are refused in any other file, and in one that is private",
+  },
+  {
+    ...{ row, file: check, test: edits },
+    guard: "a fix changes no mode",
+    from: 'return "it changes whether the file can be executed";',
+    to: "return null;",
+    title: "keep each file's mode, and are text",
+  },
+  {
+    ...{ row, file: check, test: edits },
+    guard: "a fix changes no package script",
+    from: '    return "it changes what a package program runs";',
+    to: "    return null;",
+    title: "leave alone what a package program runs and installs",
+  },
+  {
+    ...{ row, file: check, test: edits },
+    guard: "a fix brings no secret",
+    from: '(await redactText(text)) === text ? null : "it adds what looks like a secret"',
+    to: "text === null ? null : null",
+    title: "bring no secret and no character that nobody sees, but may leave what stands",
+  },
+  {
+    ...{ row, file: check, test: edits },
+    guard: "a fix is small",
+    from: "if (lines > most.lines) {",
+    to: "if (lines < 0) {",
+    title: "are small",
+  },
+  {
+    ...{ row, file: "src/jobs/commands/fix/commit-fix.ts", test: "test/jobs/commands/commit-fix.test.ts" },
+    guard: "what the process hands over is judged anew",
+    from: 'if (refusals.length > 0) return { kind: "refused", refusals };',
+    to: "",
+    title: 'is refused as a whole for ".github/workflows/ci.yml"',
+  },
+  {
+    ...{ row, file: "src/git/push.ts", test: "test/git/push.test.ts" },
+    guard: "a push goes from the commit that was read alone",
+    from: "`--force-with-lease=$",
+    to: '"--force", `--repo=$',
+    title: "does nothing where the branch has moved on, or is gone",
+  },
+  {
+    ...{ row, file: "src/jobs/commands/fix/land-fix.ts", test: job },
+    guard: "a fork is pushed to only where its owner allows it",
+    from: "if (source.isFork && !source.maintainersMayPush)",
+    to: "if (source.isFork && source.branch === '')",
+    title: "stands as suggestions before a fork whose owner lets nobody push",
+  },
+  {
+    ...{ row, file: "src/jobs/commands/fix/land-fix.ts", test: job },
+    guard: "a worker that has lost the job pushes nothing",
+    from: "  await requireOurs(asked);\n",
+    to: "",
+    title: "is pushed once and paid for once, wherever the process ends",
+  },
+  {
+    ...{ row, file: "src/reporters/render-fix.ts", test: "test/e2e/fix.test.ts" },
+    guard: "the message of a commit says nothing that GitHub acts on",
+    from: "publicPlain(inertMessage(short))",
+    to: "publicPlain(short)",
+    title: "is pushed to the branch by git, told in the thread, and the thread is resolved",
+  },
+];
