@@ -69,7 +69,7 @@ describe("a fix from the command line", () => {
     expect(stderr).toContain("second look: fixed: cart.py:1 makes none.");
     expect(`${code} ${stderr}`).toMatch(/^0 /);
     expect(stdout).toContain("+def total(items, seen=()):");
-    expect(fingerprintOf(repo.dir)).toBe(before);
+    expect(fingerprintOf(repo.dir)).toEqual(before);
     const checked = execFileSync("git", ["-C", repo.dir, "apply", "--check", "-"], { input: stdout });
     expect(String(checked)).toBe("");
   });
