@@ -78,7 +78,18 @@ const mayImport: Record<string, string[]> = {
       "git",
       "github",
     ],
-    ...["diff", "config", "logger", "index", "analyzers", "metrics", "process-identity", "graph", "sandbox", "journal"],
+    ...[
+      "diff",
+      "config",
+      "logger",
+      "index",
+      "analyzers",
+      "metrics",
+      "process-identity",
+      "graph",
+      "sandbox",
+      "journal",
+    ],
   ],
 };
 

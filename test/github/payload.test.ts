@@ -197,7 +197,11 @@ describe("a pull request", () => {
   });
 
   it("names the branch that it comes from, and whether maintainers may push to it", () => {
-    const [own, fork] = [7, 8].map((id) => ({ id, name: "shop", owner: { login: id === 7 ? "octo" : "ann" } }));
+    const [own, fork] = [7, 8].map((id) => ({
+      id,
+      name: "shop",
+      owner: { login: id === 7 ? "octo" : "ann" },
+    }));
     const from = (repo: unknown, over = {}) =>
       PullRequestShape.parse({
         ...{ ...pull, head: { sha: "h", ref: "topic", repo }, base: { ...pull.base, repo: own } },

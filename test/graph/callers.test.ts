@@ -102,8 +102,7 @@ it("takes no method of a string or a list that is written there for one of the r
   using own = await openTexts({
     "a.py":
       'class Helper:\n    def assist(self):\n        pass\n\n"text".assist()\nf"{x}".assist()\n[1].assist()\n',
-    "a.ts":
-      'class Helper {\n  support() {}\n}\n"text".support();\n[first].support();\n`first`.support();\n',
+    "a.ts": 'class Helper {\n  support() {}\n}\n"text".support();\n[first].support();\n`first`.support();\n',
   });
   expect(callersOf(own, "assist")).toEqual([]);
   expect(callersOf(own, "support")).toEqual([]);
