@@ -58,6 +58,7 @@ function isOfTheList(command: object): boolean {
   const { name, ...rest } = command as { name: string } & Record<string, unknown>;
   const keys = Object.keys(rest).toSorted().join();
   if (bare.has(name)) return keys === "";
+  if (name === "fix") return keys === "all" && typeof rest.all === "boolean";
   if (name === "ask") return keys === "question" && typeof rest.question === "string";
   if (name === "remember") return keys === "rule" && typeof rest.rule === "string";
   return (

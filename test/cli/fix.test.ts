@@ -1,5 +1,4 @@
 import { execFileSync } from "node:child_process";
-import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type ChatRequestBody, type FakeAnswer, startFakeOpenAi } from "../support/fake-openai.ts";
@@ -72,18 +71,5 @@ describe("a fix from the command line", () => {
     expect(fingerprintOf(repo.dir)).toEqual(before);
     const checked = execFileSync("git", ["-C", repo.dir, "apply", "--check", "-"], { input: stdout });
     expect(String(checked)).toBe("");
-  });
-
-  it("takes one finding of what a review printed, of the head that was reviewed alone", async () => {
-    const file = join(folder.path, "review.json");
-    await run(["review", "--fail-on", "never", "--format", "json", "--output", file]);
-    const none = await run(["fix", "--from", file, "--finding", "nothing"]);
-    expect(none.code).toBe(2);
-    expect(none.stderr).toMatch(/there is no finding 'nothing' to repair: its findings are \w+/);
-    const other = await run(["fix", "--from", file, "--head", "main"]);
-    expect([other.code, other.stderr]).toEqual([2, expect.stringContaining("that review was of")]);
-    writeFileSync(file, "{}");
-    const broken = await run(["fix", "--from", file]);
-    expect(broken.stderr).toContain("is not what a review printed");
   });
 });

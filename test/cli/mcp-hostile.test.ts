@@ -84,6 +84,8 @@ const hostileCalls: [unknown, unknown?][] = [
   ["review", { offline: true, repo: "/" }],
 ];
 
+const long = process.env.HUNKWISE_LONG === "1";
+
 describe("`hunkwise mcp` under hostile input", () => {
   it("goes on after lines that are no message, and says nothing but messages", async () => {
     await greeted();
@@ -104,9 +106,9 @@ describe("`hunkwise mcp` under hostile input", () => {
     expect(await ask(call("sound", "list_files", {}))).not.toHaveProperty("result.isError");
   });
 
-  it("answers a hundred calls at once", async () => {
+  it("answers many calls at once", async () => {
     await greeted();
-    const ids = Array.from({ length: 100 }, (_, at) => `one of many ${at}`);
+    const ids = Array.from({ length: long ? 100 : 20 }, (_, at) => `one of many ${at}`);
     const answers = await Promise.all(
       ids.map((id) => ask(call(id, "read_file_part", { file_path: "cart.py" }))),
     );
@@ -142,7 +144,7 @@ describe("`hunkwise mcp` under hostile input", () => {
     expect(leftovers()).toEqual([]);
   });
 
-  it("ends when nobody reads its answers any more", async () => {
+  it.runIf(long)("ends when nobody reads its answers any more", async () => {
     await greeted();
     server.child.stdout?.destroy();
     for (let at = 0; at < 20; at += 1) server.say(call(`unread ${at}`, "list_files", {}));

@@ -67,6 +67,8 @@ const asked = () => vi.waitFor(() => expect(fake.requests).not.toEqual([]), { ti
 const ended = (names: readonly string[]) =>
   vi.waitFor(() => expect(stillRunning(names)).toEqual([]), { timeout: 30_000 });
 
+const long = process.env.HUNKWISE_LONG === "1";
+
 describe("a review with a model over MCP", () => {
   it("answers with what the model found and what it took, and leaves a record", async () => {
     answers = [report, finish];
@@ -101,14 +103,14 @@ describe("a review with a model over MCP", () => {
     expect(await review()).toMatchObject({ structuredContent: { stop_reason: "finished" } });
   });
 
-  it("says why the model failed, where that is all there is to say", async () => {
+  it.runIf(long)("says why the model failed, where that is all there is to say", async () => {
     answers = [{ fault: "status", status: 401 }];
     const answer = await review();
     expect(answer.isError).toBe(true);
     expect(JSON.stringify(answer.content)).toMatch(/the model failed: .*refused the API key/);
   });
 
-  it("is stopped by a signal like everything else, and leaves nothing behind", async () => {
+  it.runIf(long)("is stopped by a signal like everything else, and leaves nothing behind", async () => {
     answers = [];
     const running = review();
     const refused = expect(running).rejects.toThrow();

@@ -215,11 +215,15 @@ describe("around a review", () => {
     expect(stderr).not.toMatch(/EPIPE|Error/);
   });
 
-  it("the trajectory is a file that only its owner reads, empty offline", async () => {
+  it("the trajectory is a file that only its owner reads, and offline it holds no turn", async () => {
     const file = join(folder.path, "run.jsonl");
     writeFileSync(file, "old", { mode: 0o644 });
     await review(sound, "--base", "main", "--trajectory", file);
     expect(statSync(file).mode & 0o777).toBe(0o600);
-    expect(readFileSync(file, "utf8")).toBe("");
+    const kinds = readFileSync(file, "utf8")
+      .trim()
+      .split("\n")
+      .map((line) => JSON.parse(line).kind);
+    expect(kinds).toEqual(["record", "run", "result", "ended"]);
   });
 });

@@ -86,34 +86,37 @@ describe.concurrent("a finding that stands is not said again", patient, () => {
     );
   });
 
-  it("f: while the same fault in the same code at another place is said, whichever the model reports first", () => {
-    const risky = ["  const parsed = JSON.parse(text);", "  return parsed.value;"];
-    const titles: Record<number, string> = {
-      12: "It may be null",
-      53: "Whoever sends a number has it crash",
-    };
-    // Critical, for only such a one is said of code that was read before.
-    const at = (line: number) =>
-      finding({ line, quote: "return parsed.value;", title: titles[line], severity: "critical" });
-    return onPull(
-      {
-        base,
-        head: { [path]: numbers(60, { 11: risky, 51: risky }) },
-        script: (_body, n) => (n === 0 ? turn(at(53), finish) : turn(at(12), at(53), finish)),
-      },
-      async (app) => {
-        await app.review();
-        await app.push({ "src/other.js": numbers(30, { 3: "const n3 = 0;" }) });
+  it.runIf(long)(
+    "f: while the same fault in the same code at another place is said, whichever the model reports first",
+    () => {
+      const risky = ["  const parsed = JSON.parse(text);", "  return parsed.value;"];
+      const titles: Record<number, string> = {
+        12: "It may be null",
+        53: "Whoever sends a number has it crash",
+      };
+      // Critical, for only such a one is said of code that was read before.
+      const at = (line: number) =>
+        finding({ line, quote: "return parsed.value;", title: titles[line], severity: "critical" });
+      return onPull(
+        {
+          base,
+          head: { [path]: numbers(60, { 11: risky, 51: risky }) },
+          script: (_body, n) => (n === 0 ? turn(at(53), finish) : turn(at(12), at(53), finish)),
+        },
+        async (app) => {
+          await app.review();
+          await app.push({ "src/other.js": numbers(30, { 3: "const n3 = 0;" }) });
 
-        expect(app.end()).toEqual({
-          reviews: 2,
-          comments: [`${path} RIGHT 53`, `${path} RIGHT 12`],
-          summaries: 1,
-          check: "neutral",
-        });
-      },
-    );
-  });
+          expect(app.end()).toEqual({
+            reviews: 2,
+            comments: [`${path} RIGHT 53`, `${path} RIGHT 12`],
+            summaries: 1,
+            check: "neutral",
+          });
+        },
+      );
+    },
+  );
 });
 
 describe.concurrent("a pull request without faults", patient, () => {

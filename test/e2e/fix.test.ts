@@ -6,6 +6,9 @@ import { writePermissions } from "../support/github-double/scenario.ts";
 import { type Case, finding, finish, numbers, patient, type ToolCall, turn } from "./conformance-fixture.ts";
 import { onPull, type PullOptions } from "./on-pull.ts";
 
+/** The others differ in what the job is told alone; test/jobs/commands has each of them. */
+const long = process.env.HUNKWISE_LONG === "1";
+
 const path = "src/numbers.js";
 const base = { [path]: numbers(60), ".github/workflows/ci.yml": "on: push\n" };
 const head = { [path]: numbers(60, { 24: "const n24 = 0;" }) };
@@ -110,7 +113,7 @@ describe.concurrent("a fix that was asked for in a thread", patient, () => {
       expect(app.replies()[0]).toContain("its fork does not let maintainers push");
     }));
 
-  it("is pushed to a fork whose owner lets maintainers push", () =>
+  it.runIf(long)("is pushed to a fork whose owner lets maintainers push", () =>
     play({ fork: "passer-by", author: "passer-by" }, async (app) => {
       app.people.addCollaborator(app.repository, "octocat", "write");
       app.pull.maintainersMayPush = true;
@@ -118,9 +121,10 @@ describe.concurrent("a fix that was asked for in a thread", patient, () => {
       expect(app.replies()[0]).toContain(`Pushed ${headOf(app.pull)}.`);
       const { headRepository } = app.pull;
       expect(headRepository?.git.git("show", `${app.pull.headRef}:${path}`)).toContain("2 * 12");
-    }));
+    }),
+  );
 
-  it("never touches a workflow: the model is refused, and says so", () =>
+  it.runIf(long)("never touches a workflow: the model is refused, and says so", () =>
     play(
       {
         script: repairing({
@@ -134,13 +138,15 @@ describe.concurrent("a fix that was asked for in a thread", patient, () => {
         expect(headOf(app.pull)).toBe(before);
         expect(app.replies()[0]).toContain("Nothing was changed.");
       },
-    ));
+    ),
+  );
 
-  it("stands as a suggestion where the installation has not granted writing", () =>
+  it.runIf(long)("stands as a suggestion where the installation has not granted writing", () =>
     onPull({ base, head, script: repairing(edit), resolution: "fixed" }, async (app) => {
       const before = headOf(app.pull);
       await askedFor(app);
       expect(headOf(app.pull)).toBe(before);
       expect(app.replies()[0]).toContain("this installation has not granted `Contents: Read and write`");
-    }));
+    }),
+  );
 });

@@ -110,7 +110,7 @@ describe.concurrent("an installation without the permission", patient, () => {
     expect(pull.end()).toEqual({ reviews: 0, comments: [], summaries: 0, checks: [] });
   });
 
-  it("for both has the log name them, after one try", async () => {
+  it.runIf(long)("for both has the log name them, after one try", async () => {
     const title = "No channel at all";
     const pull = opened(title, readable);
     await pull.tell("opened");

@@ -43,7 +43,7 @@ const comments = textOf([
   ...["why", "Does this hold", "is", "can you", "a", "1"],
 ]);
 
-const names = new Set(["ask", "remember", "review", "resolve", "pause", "resume", "help"]);
+const names = new Set(["ask", "remember", "review", "resolve", "pause", "resume", "fix", "help"]);
 
 describe("the command parser", () => {
   it(

@@ -36,6 +36,7 @@ describe("the pull request", () => {
       headSha: head,
       baseSha: "a".repeat(40),
       baseRef: "main",
+      source: null,
     });
   });
 

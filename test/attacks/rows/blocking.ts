@@ -241,7 +241,10 @@ export const blocking: readonly Listed[] = [
       at("review/fix/check-edits", "are judged by what a path means, however it is written"),
       at("jobs/commands/commit-fix", "is refused as a whole for %j"),
       at("git/push", "does nothing where the branch has moved on, or is gone"),
-      at("e2e/fix", "never touches a workflow: the model is refused, and says so"),
+      at(
+        "jobs/commands/fix",
+        "never touches what runs by itself: the model is told, and what it made all the same is refused",
+      ),
       at("e2e/fix", "pushes nothing where somebody pushed while it was made"),
     ],
   },

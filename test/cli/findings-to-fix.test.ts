@@ -1,0 +1,68 @@
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, describe, expect, it } from "vitest";
+import { findingsToFix } from "../../src/cli/findings-to-fix.ts";
+import { newRunId, runPath } from "../../src/cli/local-runs.ts";
+import { entryLine, headerLine } from "../../src/cli/run-file.ts";
+import { toReviewJson } from "../../src/reporters/json.ts";
+import { sampleFinding, sampleResult } from "../reporters/sample-result.ts";
+import { TempFolder } from "../support/git-repo.ts";
+
+const folder = new TempFolder("findings-to-fix");
+afterAll(() => folder.dispose());
+
+const head = "b".repeat(40);
+const reviewOf = (ids: readonly string[], head_sha = head) =>
+  sampleResult({
+    head_sha,
+    findings: ids.map((id) => ({ finding: sampleFinding({ id }), placement: { kind: "inline" as const } })),
+  });
+
+/** Leaves the record of a review, the later ones of a later hour. */
+function record(hour: number, ids: readonly string[], head_sha = head): void {
+  const began = new Date(Date.UTC(2026, 10, 22, hour));
+  const id = newRunId(began);
+  const header = headerLine({
+    ...{ kind: "record", format: 1, version: "0", id, source: "local", task: "review", repository: "." },
+    ...{ pull: null, range: "main...topic", began_at: began.toISOString() },
+  });
+  const result = reviewOf(ids, head_sha);
+  const entry = { kind: "result" as const, head: head_sha, base: "a".repeat(40), result };
+  writeFileSync(runPath(folder.path, id), header + entryLine({ at: 0, claim: 0, entry }));
+}
+
+const query = { id: "all", file: undefined, folder: folder.path, head };
+const idsOf = async (over: Partial<typeof query> = {}) =>
+  (await findingsToFix({ ...query, ...over })).map(({ id }) => id);
+
+describe("the findings to repair", () => {
+  it("are those of the newest review of the head that is on record", async () => {
+    await expect(idsOf()).rejects.toMatchObject({
+      code: "usage",
+      message: expect.stringContaining("on record"),
+    });
+    record(8, ["old"]);
+    record(9, ["f1", "f2"]);
+    record(10, ["other"], "c".repeat(40));
+    expect(await idsOf()).toEqual(["f1", "f2"]);
+    expect(await idsOf({ id: "f2" })).toEqual(["f2"]);
+    await expect(idsOf({ id: "f3" })).rejects.toMatchObject({
+      message: "there is no finding 'f3' to repair: its findings are f1, f2",
+    });
+  });
+
+  it("may be taken from what a review printed, of that head alone", async () => {
+    const file = join(folder.path, "review.json");
+    const from = (over: object = {}) => findingsToFix({ ...query, file, ...over });
+    writeFileSync(file, JSON.stringify(toReviewJson(reviewOf(["f1"]))));
+    expect(await from()).toMatchObject([{ id: "f1", path: "src/cart.ts", line: 6, side: "RIGHT" }]);
+    await expect(from({ head: "d".repeat(40) })).rejects.toMatchObject({
+      message: "that review was of bbbbbbbbbbbb, and the head is dddddddddddd",
+    });
+    for (const broken of ["{}", "no JSON", '{"findings": []}']) {
+      writeFileSync(file, broken);
+      await expect(from()).rejects.toThrow("is not what a review printed");
+    }
+    await expect(from({ file: join(folder.path, "none.json") })).rejects.toMatchObject({ code: "usage" });
+  });
+});
