@@ -61,8 +61,8 @@ export default defineConfig({
     testTimeout: 60_000,
     hookTimeout: 120_000,
     // Tests start real git, servers and child processes, and the end-to-end ones also wait for the writes that the App spaces
-    // out: one worker more than the two cores of CI fills those pauses.
-    maxWorkers: 3,
+    // out: two workers more than the two cores of CI fill those pauses.
+    maxWorkers: 4,
     // In this order, so that the longest files do not come last.
     projects: [
       { extends: true, test: { name: "a process each", include: ["test/**/*.test.ts"], exclude: pure } },
