@@ -52,7 +52,10 @@ describe("what unfolds from little", () => {
     expect(await unread(repo)).toEqual({ "cart.py": null, "line.js": "too large (more than 20 MB)" });
     await using range = await open(repo);
     await using workspace = openWorkspace(range.place);
-    const search = workspace.search({ ...query, pattern: "^x" }, AbortSignal.timeout(30_000));
+    const search = workspace.search(
+      { ...query, pattern: "^x", fixedString: false },
+      AbortSignal.timeout(30_000),
+    );
     await expect(search).resolves.toMatchObject({ mode: "content", matches: [] });
   });
 
