@@ -1,13 +1,8 @@
 import { defineCommand } from "./command.ts";
+import { rangeOptions } from "./range-options.ts";
 
 const options = {
-  repo: { type: "string", value: "DIR", description: "the repository", default: "." },
-  base: {
-    type: "string",
-    value: "REF",
-    description: "what the change is to be merged into; without it origin's default branch, main or master",
-  },
-  head: { type: "string", value: "REF", description: "the last commit of the change", default: "HEAD" },
+  ...rangeOptions,
   finding: {
     type: "string",
     value: "ID",

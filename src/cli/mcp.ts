@@ -1,18 +1,9 @@
 import { defineCommand } from "./command.ts";
-
-const options = {
-  repo: { type: "string", value: "DIR", description: "the repository", default: "." },
-  base: {
-    type: "string",
-    value: "REF",
-    description: "what the change is to be merged into; without it origin's default branch, main or master",
-  },
-  head: { type: "string", value: "REF", description: "the last commit of the change", default: "HEAD" },
-} as const;
+import { rangeOptions } from "./range-options.ts";
 
 export const mcp = defineCommand({
   positionals: [],
-  options,
+  options: rangeOptions,
   notes: [
     "Speaks the Model Context Protocol on standard input and output, for a coding agent that is to look at its own branch before " +
       "there is a pull request. Offers the tools that read the range, as the reviewer has them, and `review`, the whole review. " +
@@ -28,7 +19,7 @@ export const mcp = defineCommand({
   ],
   examples: [
     { command: "hunkwise mcp --base main", says: "for a client that starts it in the repository" },
-    { command: "hunkwise mcp --repo /work/shop --base origin/main", says: "for any other" },
+    { command: "hunkwise mcp --repo ../shop --base origin/main", says: "for any other" },
   ],
   run: async (values, _, io) => (await import("./serve-mcp.ts")).serveMcp(values, io),
 });

@@ -1,17 +1,12 @@
 import { severities } from "../finding.ts";
 import { defineCommand } from "./command.ts";
+import { rangeOptions } from "./range-options.ts";
 import { formats } from "./render-result.ts";
 
 const thresholds = [...severities, "never"] as const;
 
 const options = {
-  repo: { type: "string", value: "DIR", description: "the repository", default: "." },
-  base: {
-    type: "string",
-    value: "REF",
-    description: "what the change is to be merged into; without it origin's default branch, main or master",
-  },
-  head: { type: "string", value: "REF", description: "the last commit of the change", default: "HEAD" },
+  ...rangeOptions,
   format: {
     type: "string",
     value: "FORMAT",

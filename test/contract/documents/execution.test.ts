@@ -57,6 +57,9 @@ describe.skipIf(!sandbox)(`document 003, file system over backends${skipped}`, (
   });
 });
 
+/** Where the files stand for a command. */
+const inside = "/work";
+
 describe.skipIf(!sandbox)(`document 002, tool system${skipped}`, () => {
   it("run_command: command", async () => {
     const { text } = await call({ command: "say hello" });
@@ -65,10 +68,10 @@ describe.skipIf(!sandbox)(`document 002, tool system${skipped}`, () => {
 
   it("run_command: working_dir", async () => {
     expect((await call({ command: "where a.txt" })).result).toMatchObject({
-      output: { stdout: "/work\nhigh\n" },
+      output: { stdout: `${inside}\nhigh\n` },
     });
     expect((await call({ command: "where a.txt", working_dir: "sub" })).result).toMatchObject({
-      output: { stdout: "/work/sub\ndeep\n" },
+      output: { stdout: `${inside}/sub\ndeep\n` },
     });
   });
 
