@@ -1,6 +1,5 @@
-import { AppError } from "../errors.ts";
 import { splitNul } from "../text/decode.ts";
-import { type Git, isObjectName } from "./git-environment.ts";
+import { type Git, requireObjectNames } from "./git-environment.ts";
 import { decodeName, nameBytes } from "./names.ts";
 import { runGit } from "./run-git.ts";
 
@@ -19,7 +18,7 @@ export interface CommitDiff {
 
 /** What takes one commit to another, as a patch that `git apply` takes; renames are a file that goes and one that comes. */
 export async function commitDiff({ from, to, contextLines, path, ...rest }: CommitDiff): Promise<string> {
-  requireNames(from, to);
+  requireObjectNames(from, to);
   const options = [
     "-r",
     "-p",
@@ -47,12 +46,7 @@ export async function changedPaths({
   to,
   ...rest
 }: Pick<CommitDiff, "git" | "gitDir" | "from" | "to" | "signal">): Promise<string[]> {
-  requireNames(from, to);
+  requireObjectNames(from, to);
   const args = ["diff-tree", "-r", "-z", "--name-only", "--no-renames", from, to, "--"];
   return splitNul((await runGit({ ...rest, what: "compare commits", args })).stdout, decodeName);
-}
-
-function requireNames(...names: readonly string[]): void {
-  const bad = names.find((name) => !isObjectName(name));
-  if (bad !== undefined) throw new AppError("usage", `'${bad}' is not a full object name`);
 }

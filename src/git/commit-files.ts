@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pathFault } from "../diff/path-fault.ts";
 import { AppError } from "../errors.ts";
-import { type Git, isObjectName } from "./git-environment.ts";
+import { type Git, requireObjectNames } from "./git-environment.ts";
 import { nameBytes } from "./names.ts";
 import { runGit } from "./run-git.ts";
 
@@ -36,7 +36,7 @@ const GONE = "0".repeat(40);
  */
 export async function commitFiles(options: CommitFiles): Promise<string> {
   const { git, gitDir, parent, files, message, author, at, signal } = options;
-  if (!isObjectName(parent)) throw new AppError("usage", `'${parent}' is not a full object name`);
+  requireObjectNames(parent);
   const bad = files.find(({ path }) => pathFault(path) !== undefined);
   if (bad) throw new AppError("usage", `'${bad.path}' is no path of a file`);
   const folder = await mkdtemp(join(tmpdir(), "hunkwise-index-"));

@@ -1,5 +1,4 @@
-import { AppError } from "../errors.ts";
-import { type Git, isObjectName } from "./git-environment.ts";
+import { type Git, requireObjectNames } from "./git-environment.ts";
 import { nameBytes } from "./names.ts";
 import { parseTreeEntry } from "./parse-changes.ts";
 import { runGit } from "./run-git.ts";
@@ -25,7 +24,7 @@ export interface FileAt {
 /** A few files of a commit, byte for byte; those that are not there are left out. */
 export async function filesAt(request: FilesAt): Promise<Map<string, FileAt>> {
   const { git, gitDir, commit, paths, maxBytes, signal } = request;
-  if (!isObjectName(commit)) throw new AppError("usage", `'${commit}' is not a full object name`);
+  requireObjectNames(commit);
   const found = new Map<string, FileAt>();
   const place = { git, gitDir, signal };
   for (const path of paths) {

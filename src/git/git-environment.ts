@@ -1,4 +1,5 @@
 import { dirname } from "node:path";
+import { AppError } from "../errors.ts";
 import { ownerVariable } from "./orphans.ts";
 
 /** The git program and the empty folder that is its HOME. Every git process of this room is started with these two. */
@@ -100,4 +101,10 @@ const fullName = /^(?:[0-9a-f]{40}|[0-9a-f]{64})$/;
 /** Whether this is a full object name; nothing else may stand where git expects a revision. */
 export function isObjectName(text: string): boolean {
   return fullName.test(text);
+}
+
+/** Rejects with `usage` for anything but full object names. */
+export function requireObjectNames(...names: readonly string[]): void {
+  const bad = names.find((name) => !isObjectName(name));
+  if (bad !== undefined) throw new AppError("usage", `'${bad}' is not a full object name`);
 }

@@ -4,9 +4,9 @@ import {
   type Git,
   gitEnvironment,
   hardenedConfig,
-  isObjectName,
   type Network,
   networkVariables,
+  requireObjectNames,
 } from "./git-environment.ts";
 import { gitError } from "./git-error.ts";
 import { authorizationConfig, httpConfig, secretsOf } from "./remote-access.ts";
@@ -97,8 +97,7 @@ function refusalIn(report: string, ref: string): PushEnd | undefined {
 
 /** The full name of the branch, which neither git's options nor its refspecs can read as anything else. */
 function refOf({ branch, from, to }: PushRequest): string {
-  const bad = [from, to].find((name) => !isObjectName(name));
-  if (bad !== undefined) throw new AppError("usage", `'${bad}' is not a full object name`);
+  requireObjectNames(from, to);
   // https://git-scm.com/docs/git-check-ref-format
   const isName =
     !/[\s~^:?*[\\\p{Cc}]|\.\.|@\{|\/\/|\/$|\.$/u.test(branch) &&
