@@ -99,10 +99,7 @@ const refuse = async () => ({
 const nothingToReport = { report: refuse, finish: refuse };
 
 /** The files of the change, those that findings are about, and those that they name. */
-export function scopeOf(
-  { files, deps }: Pick<FixRun, "files" | "deps">,
-  targets: readonly NamedTarget[],
-): FixScope {
+function scopeOf({ files, deps }: Pick<FixRun, "files" | "deps">, targets: readonly NamedTarget[]): FixScope {
   const changed = files.map(({ change }) => change.path);
   const named = targets.flatMap(({ target }) => [target.path, ...target.files]);
   return { files: new Set([...changed, ...named]), isPrivate: deps.isPrivate };
