@@ -1,8 +1,8 @@
 import type { CommandEnd, CommandPort, CommandRequest } from "../tools/tool.ts";
 import { ignoreRules } from "./ignored.ts";
 import type { SandboxLimits } from "./limits.ts";
-import type { Sandbox } from "./room.ts";
 import { runInSandbox } from "./run-in-sandbox.ts";
+import type { Sandbox } from "./sandbox.ts";
 import { askedFor, MAX_FILE_BYTES, takeOver, wantedFiles } from "./take-over.ts";
 import { type CommandFiles, sandboxPath, workspaceFiles } from "./workspace-files.ts";
 

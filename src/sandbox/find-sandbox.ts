@@ -3,10 +3,10 @@ import { access } from "node:fs/promises";
 import { delimiter, isAbsolute, join } from "node:path";
 import { AppError, errorLine } from "../errors.ts";
 import { limitsFor } from "./limits.ts";
-import type { Sandbox } from "./room.ts";
 import { runInSandbox } from "./run-in-sandbox.ts";
+import type { Sandbox } from "./sandbox.ts";
 import { isKnownProcessor } from "./seccomp.ts";
-import type { Seen } from "./system-folders.ts";
+import { mountsOf, type Seen } from "./system-folders.ts";
 
 /** A sandbox that works here, or why there is none and what to do about it. */
 export type SandboxFound = { sandbox: Sandbox } | { sandbox: null; why: string; remedy: string };
@@ -44,7 +44,7 @@ export async function findSandbox({ searchPath, signal, ...seen }: FindOptions):
   if (!isKnownProcessor(process.arch)) return none(`there is none for ${process.arch}`, "Use x64 or arm64.");
   const bwrap = await findOnPath("bwrap", searchPath);
   if (bwrap === undefined) return none("bubblewrap (bwrap) is not on PATH", INSTALL);
-  const sandbox: Sandbox = { ...seen, bwrap, node: process.execPath };
+  const sandbox: Sandbox = { ...mountsOf(seen), bwrap, node: process.execPath };
   try {
     await proveIt(sandbox, signal);
     return { sandbox };

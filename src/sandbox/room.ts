@@ -6,16 +6,10 @@ import { ownerVariable } from "../git/orphans.ts";
 import { killProgram, programGroup } from "../git/run-process.ts";
 import { Answer } from "./answers.ts";
 import type { SandboxLimits } from "./limits.ts";
-import type { Seen } from "./system-folders.ts";
+import type { Sandbox } from "./sandbox.ts";
 import { firstWall } from "./walls.ts";
 import { encodeFrame, FrameReader } from "./warden/frames.ts";
 import type { ToWarden } from "./warden/messages.ts";
-
-/** The programs that walls are made of, by absolute paths, and what can be seen behind them. */
-export interface Sandbox extends Seen {
-  bwrap: string;
-  node: string;
-}
 
 /** Nobody. As root no limit of processes would hold, and files of root could be read. */
 const NOBODY = 65_534;
@@ -133,7 +127,7 @@ function start(sandbox: Sandbox, limits: SandboxLimits): ChildProcess {
   try {
     return spawn(
       sandbox.bwrap,
-      [...firstWall(sandbox, sandbox, limits, code), "/warden/node", `/warden/main${suffix}`],
+      [...firstWall(sandbox, limits, code), "/warden/node", `/warden/main${suffix}`],
       {
         cwd: "/",
         // What it starts has nothing of it; a server that is started later knows by it what a killed one left.

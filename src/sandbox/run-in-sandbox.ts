@@ -1,7 +1,8 @@
 import { AppError } from "../errors.ts";
 import type { End } from "./answers.ts";
 import type { SandboxLimits } from "./limits.ts";
-import { Room, type Sandbox } from "./room.ts";
+import { Room } from "./room.ts";
+import type { Sandbox } from "./sandbox.ts";
 import { isKnownProcessor, systemCallFilter } from "./seccomp.ts";
 import { type Command, secondWall } from "./walls.ts";
 import type { LeftFile, ToWarden } from "./warden/messages.ts";

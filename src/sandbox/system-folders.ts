@@ -1,5 +1,6 @@
 import { lstatSync, readlinkSync, statSync } from "node:fs";
 import { join } from "node:path";
+import type { Sandbox } from "./sandbox.ts";
 
 /** Where programs and their libraries lie. On most systems all but the first are links into it. */
 const folders = ["/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32"];
@@ -20,8 +21,15 @@ export interface Seen {
   hidden: readonly string[];
 }
 
+/** What walls take from the disk, as it is now. */
+export const mountsOf = (seen: Seen): Pick<Sandbox, "readable" | "system" | "hiding"> => ({
+  readable: [...seen.readable],
+  system: systemArguments(),
+  hiding: hidingArguments(seen),
+});
+
 /** Arguments of bubblewrap for the system's own folders. */
-export const systemArguments = (): string[] => [
+const systemArguments = (): string[] => [
   ...folders.flatMap(folderArguments),
   ...settings.flatMap((path) => ["--ro-bind-try", path, path]),
 ];
@@ -31,7 +39,7 @@ export const namedArguments = (readable: readonly string[]): string[] =>
   readable.flatMap((path) => ["--ro-bind", path, path]);
 
 /** Arguments that cover what lies in these folders and must not be seen: an empty folder, an empty file. */
-export function hidingArguments({ readable, hidden }: Seen): string[] {
+function hidingArguments({ readable, hidden }: Seen): string[] {
   const roots = [...folders, ...settings, ...readable];
   const within = hidden.filter((path) =>
     roots.some((root) => path === root || path.startsWith(join(root, "/"))),

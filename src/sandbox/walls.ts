@@ -1,5 +1,6 @@
 import type { SandboxLimits } from "./limits.ts";
-import { hidingArguments, namedArguments, type Seen, systemArguments } from "./system-folders.ts";
+import type { Sandbox } from "./sandbox.ts";
+import { namedArguments } from "./system-folders.ts";
 
 /** A user that is nobody in particular; what is in the room belongs to it. */
 const USER = "1000";
@@ -31,18 +32,17 @@ const alone = [
  * @param code descriptors that hold the warden's files, by their names
  */
 export function firstWall(
-  seen: Seen,
-  { bwrap, node }: { bwrap: string; node: string },
+  { bwrap, node, system, readable, hiding }: Sandbox,
   { filesBytes }: SandboxLimits,
   code: ReadonlyMap<string, number>,
 ): string[] {
   return [
     ...alone,
     "--die-with-parent",
-    ...systemArguments(),
+    ...system,
     ...["--proc", "/proc", "--dev", "/dev", "--dir", "/tmp"],
-    ...namedArguments(seen.readable),
-    ...hidingArguments(seen),
+    ...namedArguments(readable),
+    ...hiding,
     ...["--ro-bind", node, "/warden/node", "--ro-bind", bwrap, "/warden/bwrap"],
     ...[...code].flatMap(([name, fd]) => ["--ro-bind-data", String(fd), `/warden/${name}`]),
     ...["--size", String(Math.round(filesBytes)), "--tmpfs", "/room"],
@@ -54,7 +54,11 @@ export function firstWall(
  * Arguments of bubblewrap for the second wall, behind which the command runs. It sees neither the warden nor the room, but for the
  * three parts of it that can be written to, and can make no further walls: what is mounted behind one would have no limit.
  */
-export function secondWall(seen: Seen, limits: SandboxLimits, { command, folder, env }: Command): string[] {
+export function secondWall(
+  { system, readable }: Sandbox,
+  limits: SandboxLimits,
+  { command, folder, env }: Command,
+): string[] {
   return [
     ...alone,
     // The filter of system calls, and how the command ended.
@@ -62,22 +66,26 @@ export function secondWall(seen: Seen, limits: SandboxLimits, { command, folder,
     "--disable-userns",
     // The terminal of whoever runs this is not theirs to type on.
     "--new-session",
-    ...systemArguments(),
+    ...system,
     ...["passwd", "group", "hosts"].flatMap((name) => ["--ro-bind", `/room/etc/${name}`, `/etc/${name}`]),
     ...["--proc", "/proc", "--dev", "/dev", "--bind", "/room/shm", "/dev/shm"],
     ...["--bind", "/room/tmp", "/tmp", "--bind", "/room/work", "/work"],
     // What is covered behind the first wall is covered here.
-    ...namedArguments(seen.readable),
+    ...namedArguments(readable),
     ...["--remount-ro", "/dev"],
     ...["--remount-ro", "/"],
-    ...Object.entries({ ...environment(seen), ...env }).flatMap(([name, value]) => ["--setenv", name, value]),
+    ...Object.entries({ ...environment(readable), ...env }).flatMap(([name, value]) => [
+      "--setenv",
+      name,
+      value,
+    ]),
     ...["--chdir", folder === "" ? "/work" : `/work/${folder}`, "--"],
     ...limited(limits),
     ...["/bin/sh", "-c", command],
   ];
 }
 
-const environment = ({ readable }: Seen) => ({
+const environment = (readable: readonly string[]) => ({
   PATH: [...readable.map((folder) => `${folder}/bin`), "/usr/local/bin", "/usr/bin", "/bin"].join(":"),
   ...{ HOME: "/tmp", TMPDIR: "/tmp", LANG: "C.UTF-8" },
   // Nobody is there to answer a question or to look at colours.

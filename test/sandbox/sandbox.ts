@@ -3,8 +3,9 @@ import { expect } from "vitest";
 import { ownTag } from "../../src/git/owner.ts";
 import { findSandbox } from "../../src/sandbox/find-sandbox.ts";
 import { limitsFor, type SandboxLimits } from "../../src/sandbox/limits.ts";
-import type { Sandbox } from "../../src/sandbox/room.ts";
 import { runInSandbox, type SandboxRun } from "../../src/sandbox/run-in-sandbox.ts";
+import type { Sandbox } from "../../src/sandbox/sandbox.ts";
+import { mountsOf, type Seen as Visible } from "../../src/sandbox/system-folders.ts";
 
 export const noSignal = new AbortController().signal;
 const nothing = { readable: [], hidden: [], searchPath: process.env.PATH ?? "", signal: noSignal };
@@ -46,19 +47,21 @@ export interface Seen {
 
 type Over = Partial<Omit<SandboxRun, "limits">> & {
   limits?: Partial<SandboxLimits>;
-  seen?: Partial<Sandbox>;
+  seen?: Partial<Visible & Pick<Sandbox, "bwrap">>;
 };
 
 /** Runs a hostile command; fails where anything of it is left. */
 export async function attack(sandbox: Sandbox | null, command: string, over: Over = {}): Promise<Seen> {
   if (!sandbox) throw new Error("a test that needs a sandbox was not skipped");
-  const { limits, seen, ...rest } = over;
+  const { limits, seen = {}, ...rest } = over;
+  const { bwrap = sandbox.bwrap, ...visible } = seen;
+  const here = { ...sandbox, bwrap, ...mountsOf({ ...nothing, ...visible }) };
   const run: SandboxRun = {
     ...{ command, folder: "", env: {}, files: [], timeoutMs: 20_000, wants: () => [], longest: 1_000_000 },
     limits: { ...smallLimits, ...limits },
     ...rest,
   };
-  const outcome = await runInSandbox({ ...sandbox, ...seen }, run, noSignal);
+  const outcome = await runInSandbox(here, run, noSignal);
   expect(leftProcesses()).toEqual([]);
   const text = outcome.stdout.toString() + outcome.stderr.toString();
   return { exitCode: outcome.exitCode, text, ended: outcome.ended, outcome };

@@ -116,7 +116,7 @@ const flags: readonly Guard[] = [
   without(
     "what the server hides is covered",
     walls,
-    "    ...hidingArguments(seen),\n",
+    "    ...hiding,\n",
     "secrets",
     "not what the server hides, where it lies in such a folder",
   ),
