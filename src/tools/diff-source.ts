@@ -85,7 +85,8 @@ function createDiffCache(workspace: Workspace, keptLines: number): DiffSource["f
   }
 
   return async (change, contextLines) => {
-    const key = `${contextLines} ${change.path}`;
+    // A file that is edited meanwhile has one diff before and another one behind.
+    const key = JSON.stringify([contextLines, change]);
     const known = kept.get(key) ?? reading.get(key);
     if (known !== undefined) return known;
     const diff = read(change, contextLines, key).finally(() => reading.delete(key));
@@ -124,7 +125,10 @@ const unseen: Survey = { hunks: 0, bytes: 0, changes: [], unreadable: null };
 /** What stands around a file's hunks: `## `, its path and two line feeds. */
 const headingBytes = (path: string) => shownBytes(showPath(path)) + 5;
 
-/** The changed files of a workspace, read once, and their diffs, of which the last ones are kept. */
+/**
+ * The changed files of a workspace, read once and again when they were edited meanwhile, and their diffs, of which the last ones
+ * are kept.
+ */
 export function createDiffSource(
   workspace: Workspace,
   patterns: PathPatterns,
@@ -132,7 +136,7 @@ export function createDiffSource(
 ): DiffSource {
   const skipReason = createFilter(patterns);
   const isPrivate = createPrivacy(patterns.private);
-  let all: Promise<ChangedFile[]> | undefined;
+  let all: { of: readonly Change[]; files: Promise<ChangedFile[]> } | undefined;
   let warnings: readonly string[] = [];
 
   /** Not parsed yet: a change of a thousand files is looked at as a whole, but read file by file. */
@@ -164,8 +168,7 @@ export function createDiffSource(
     };
   }
 
-  async function lookAtAll(): Promise<ChangedFile[]> {
-    const changes = await workspace.changes();
+  async function lookAtAll(changes: readonly Change[]): Promise<ChangedFile[]> {
     // The patches come in while git is asked for the base's attributes.
     const [base, surveys] = await Promise.all([
       askBase(workspace, changes),
@@ -178,12 +181,14 @@ export function createDiffSource(
 
   return {
     fileDiff: createDiffCache(workspace, keptLines),
-    files() {
-      all ??= lookAtAll().catch((error: unknown) => {
-        all = undefined;
-        throw error;
+    async files() {
+      const changes = await workspace.changes();
+      if (all?.of !== changes) all = { of: changes, files: lookAtAll(changes) };
+      const mine = all;
+      mine.files.catch(() => {
+        if (all === mine) all = undefined;
       });
-      return all;
+      return mine.files;
     },
     warnings: () => warnings,
   };
