@@ -55,9 +55,11 @@ export interface ToldEntry {
   told: unknown;
 }
 
-/** What a review was started with: with this and its turns it can be played back. */
+/** What a review, an answer or a fix was started with: with this and its turns it can be played back. */
 export interface StartEntry {
   kind: "run";
+  /** Left out of a review. */
+  what?: "answer" | "fix";
   /** Full object names. */
   shas: { head: string; base: string; mergeBase: string };
   /** The input of the review process. */
@@ -72,10 +74,17 @@ export interface NoteEntry {
   answer: string;
 }
 
-/** Something that GitHub took from a job: posted, changed or removed. */
+/** Which comments of a review, on lines and files, hold which findings. */
+export interface PostedEntry {
+  kind: "posted";
+  /** Ids and pages are GitHub's, of the comments. */
+  comments: { finding: string; id: number; url: string }[];
+}
+
+/** Something that GitHub took from a job: posted, changed, removed or pushed. */
 export interface WroteEntry {
   kind: "wrote";
-  /** "POST /repos/octo/shop/pulls/1/reviews" */
+  /** "POST /repos/octo/shop/pulls/1/reviews", "resolveReviewThread PRRT_1", "push octo/shop topic" */
   request: string;
   /** GitHub's; null where it answers none. */
   id: number | null;
@@ -101,6 +110,7 @@ export type JobEntry =
   | StartEntry
   | NoteEntry
   | WroteEntry
+  | PostedEntry
   | EndedEntry
   | { kind: "check_opened"; head: string; trigger: string }
   | { kind: "began"; head: string }

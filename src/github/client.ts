@@ -39,7 +39,7 @@ export type AfterWrite = (written: Written) => Promise<void>;
 
 /** What GitHub made of a write. */
 export interface Written {
-  /** "POST /repos/octo/shop/pulls/1/reviews" */
+  /** "POST /repos/octo/shop/pulls/1/reviews", "resolveReviewThread PRRT_1" */
   request: string;
   /** GitHub's id of what was written; null where it answers none. */
   id: number | null;
@@ -105,7 +105,7 @@ export function createGitHubClient(options: GitHubClientOptions): GitHubClient {
       refuseCutOff(answer, call);
       if (call.graphql) refuseLimited(answer);
       reach.learn?.(call, answer.data);
-      await after?.({ request: call.name, ...nameOf(answer.data) });
+      await after?.({ request: writtenAs(call, parameters), ...nameOf(answer.data) });
       return answer;
     });
   });
@@ -137,6 +137,12 @@ const Named = z.object({ id: z.int(), html_url: z.string().nullish() });
 function nameOf(data: unknown): Omit<Written, "request"> {
   const named = Named.safeParse(data).data;
   return { id: named?.id ?? null, url: named?.html_url ?? null };
+}
+
+/** Of a mutation its own name and what it is about: all of them are the same request. */
+function writtenAs({ name, graphql }: Call, { query, variables }: Record<string, unknown>): string {
+  const [, mutation] = (graphql && /\{\s*(\w+)/.exec(String(query))) || [];
+  return mutation ? [mutation, ...Object.values(variables ?? {})].join(" ") : name;
 }
 
 type PlacedCall = Call & { method: string; path: string };

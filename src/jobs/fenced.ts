@@ -8,11 +8,11 @@ import { closeDoubledChecks } from "../reporters/check-run.ts";
 import { removeDoubles } from "../reporters/remove-doubles.ts";
 import type { GitHubAccess, JobDependencies } from "./job-dependencies.ts";
 
-type Fenced = Pick<JobDependencies, "github" | "log">;
+type Fenced = Pick<JobDependencies, "github" | "log"> & Partial<Pick<JobDependencies, "push" | "webUrl">>;
 
 /**
  * Does a job's work with a GitHub on which nothing is written before the queue has said that the job is still this worker's, and
- * where what was written goes on record. A
+ * where what was written goes on record, pushes too. A
  * worker that was frozen meanwhile writes nothing more; where it was frozen between that answer and the write, GitHub gets
  * the write when it wakes, after another worker has written the same. It finds that out in the end, and takes its own away.
  */
@@ -30,7 +30,9 @@ export async function withFence<Deps extends Fenced, T>(
     });
   const fence = new Fence(tools, record);
   try {
-    return await work({ ...deps, github: fencedGitHub(deps.github, fence) });
+    const { push } = deps;
+    const pushing = push && { push: recordedPush({ ...deps, push }, record) };
+    return await work({ ...deps, github: fencedGitHub(deps.github, fence), ...pushing });
   } finally {
     if (await fence.isLate()) await takeBack(fence, job, deps, pause);
   }
@@ -83,6 +85,22 @@ const unknownHolder = (cause: unknown) =>
         retryable: true,
         cause,
       });
+
+/** Who may push asks the fence itself: it is asked for the token that a push takes. */
+function recordedPush(
+  { push, webUrl = "" }: Pick<JobDependencies, "push"> & Partial<Pick<JobDependencies, "webUrl">>,
+  record: AfterWrite,
+): JobDependencies["push"] {
+  return async (request) => {
+    const end = await push(request);
+    const { owner, name, branch, to } = request;
+    if (end.kind === "pushed") {
+      const url = `${webUrl}/${owner}/${name}/commit/${to}`;
+      await record({ request: `push ${owner}/${name} ${branch}`, id: null, url });
+    }
+    return end;
+  };
+}
 
 function fencedGitHub(github: GitHubAccess, fence: Fence): GitHubAccess {
   return {

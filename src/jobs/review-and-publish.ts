@@ -1,5 +1,5 @@
 import { z } from "zod";
-import type { StartEntry, TrajectoryEntry } from "../agent/trajectory.ts";
+import type { TrajectoryEntry } from "../agent/trajectory.ts";
 import { AppError, type ErrorCode, errorLine, publicLine } from "../errors.ts";
 import type { CheckoutPlace } from "../git/checkout-place.ts";
 import type { PullRequest, PullRequestApi } from "../github/pull-request-api.ts";
@@ -22,6 +22,8 @@ import { earlierFindings, historyOf } from "./history.ts";
 import type { JobDependencies, JobLog } from "./job-dependencies.ts";
 import { type FolderConfig, withFolders } from "./load-config.ts";
 import { pullTextOf } from "./pull-text.ts";
+import { recordPosted } from "./record-posted.ts";
+import { recordStart } from "./record-start.ts";
 import { timed } from "./timed.ts";
 import { toldOnce } from "./told.ts";
 import { modelOutage, watchModels } from "./watched-model.ts";
@@ -212,7 +214,7 @@ async function reviewIn(
     limits,
     models: deps.models && eachRole(deps.models, factsOf),
   };
-  await recordStart({ kind: "run", shas: place.shas, input }, subject, tools);
+  await recordStart({ kind: "run", shas: place.shas, input }, recorded, tools);
   const result = await timed("review", deps, () =>
     runReviewProcess({
       ...{ place, input, models: watched?.models ?? null, replay: turns, signal },
@@ -238,13 +240,6 @@ function journalFor({ job, recorded }: Subject, { record }: JobTools, { vault, l
   });
 }
 
-/** Once for all attempts that begin in the same way. */
-async function recordStart(start: StartEntry, { recorded }: Subject, { record }: JobTools): Promise<void> {
-  const written = JSON.stringify(start);
-  if (!recorded.some((entry) => entry.kind === "run" && JSON.stringify(entry) === written))
-    await record(start);
-}
-
 /** Faults of ours and of the model's provider are for whoever operates this, in full. */
 function logProgress(event: ProgressEvent, job: ReviewJob, log: JobLog): void {
   if (event.type === "crash") log.error({ ...jobFields(job), ...event }, `Fault in ${event.where}`);
@@ -268,7 +263,7 @@ function configWarnings({ problems, inherited }: FolderConfig): string[] {
 const headLagMs = 5_000;
 
 async function publish(
-  { job, api, pull, trigger, loaded, check }: OpenSubject,
+  { job, api, pull, trigger, loaded, check, recorded }: OpenSubject,
   result: ReviewResult,
   tools: JobTools,
   deps: JobDependencies,
@@ -292,6 +287,12 @@ async function publish(
   if (kind !== "published") return { kind: "superseded", reason: outcome.reason };
   for (const notice of outcome.notices) log.warn(jobFields(job), notice);
   const { posted, annotated, listed, standing, dismissed, fixed } = outcome;
+  if (posted > 0) {
+    await recordPosted(api, result, recorded, tools).catch((err: unknown) => {
+      // It stands: nothing may be done as if it did not.
+      log.warn({ ...jobFields(job), err }, `Posted, and not on record where: ${errorLine(err)}`);
+    });
+  }
   const places = [`${posted} posted`, `${annotated} annotated`, `${listed} in the summary`];
   const others = [`${standing} standing`, `${dismissed} dismissed`, `${fixed} fixed`];
   return { kind: "done", reason: [...places, ...others].join(", ") };

@@ -114,6 +114,22 @@ describe("whoever may forbid a write", () => {
     expect(asked).toEqual([0, 1_000, 8_000]);
   });
 
+  it("is told of what was written, of a mutation its name and what it is about", async () => {
+    const told: unknown[] = [];
+    const { client } = clientFor({ beforeWrite: async () => async (written) => void told.push(written) });
+    nock(host).post("/x").reply(201, { id: 5, html_url: "https://github.com/x" });
+    nock(host)
+      .post("/graphql")
+      .reply(200, { data: { close: null } });
+    await client.request(write);
+    const mutation = "mutation ($id: ID!) {\n  close(input: { id: $id }) { id }\n}";
+    await client.mutate(mutation, { id: "PRRT_1" }, z.object({ close: z.null() }));
+    expect(told).toEqual([
+      { request: "POST /x", id: 5, url: "https://github.com/x" },
+      { request: "close PRRT_1", id: null, url: null },
+    ]);
+  });
+
   it("has nothing sent, and is told of as what it said", async () => {
     const said = new AppError("lease_lost", "another worker has this job now");
     const { client } = clientFor({ beforeWrite: () => Promise.reject(said) });

@@ -1,9 +1,11 @@
 import { describe, expect, it } from "vitest";
 import { AppError } from "../../src/errors.ts";
+import type { CheckoutPlace } from "../../src/git/checkout-place.ts";
 import type { BeforeWrite } from "../../src/github/client.ts";
 import type { PullRequestApi } from "../../src/github/pull-request-api.ts";
 import { withFence } from "../../src/jobs/fenced.ts";
 import type { GitHubAccess } from "../../src/jobs/job-dependencies.ts";
+import type { BranchPush } from "../../src/jobs/push-branch.ts";
 import type { ClaimedJob } from "../../src/queue/job.ts";
 import type { JobTools } from "../../src/queue/run-job.ts";
 import { openCheckRun } from "../../src/reporters/check-run.ts";
@@ -26,6 +28,16 @@ const job: ClaimedJob = {
     createdAt: 0,
     startedAt: 0,
   },
+};
+
+const web = "https://github.com";
+const topicPush = {
+  ...{ owner: "octo", name: "shop", branch: "topic", from: "a".repeat(40), to: "b".repeat(40) },
+  ...{ place: {} as CheckoutPlace, authorization: "basic", signal: new AbortController().signal },
+};
+const wrotePush = {
+  ...{ kind: "wrote", request: "push octo/shop topic", id: null },
+  url: `${web}/octo/shop/commit/${topicPush.to}`,
 };
 
 /** Before the fence is asked, as while it waits for GitHub's limits; between that and the request; and after its answer. */
@@ -65,7 +77,7 @@ class Worker {
         });
         return kind;
       };
-      return await withFence(job, this.#tools(), this.#dependencies(), work, sleep);
+      return await withFence(job, this.#tools(), this.dependencies(), work, sleep);
     } catch (error) {
       if (error instanceof AppError) return error.code;
       throw error;
@@ -81,7 +93,7 @@ class Worker {
     return { signal, isHeld, stillOurs: isHeld, record: async () => {}, recorded: async () => [] };
   }
 
-  #dependencies() {
+  dependencies() {
     // Once it has lost the lease, what it asks GitHub without a fence is answered at once.
     const current = (beforeWrite?: BeforeWrite) =>
       beforeWrite ? this.#freezing(this.#github, beforeWrite) : this.#github;
@@ -189,6 +201,26 @@ describe("the fence", () => {
       writes.toSorted(),
     );
     expect(worker.asked).toBe(writes.length + 1);
+  });
+
+  it.each([
+    [{ kind: "pushed" }, [{ ...wrotePush }]],
+    [{ kind: "moved" }, []],
+    [{ kind: "refused", reason: "protected" }, []],
+  ] as const)("puts a push on record that was taken, and none other: %j", async (end, recorded) => {
+    const entries: unknown[] = [];
+    const signal = new AbortController().signal;
+    const tools: JobTools = {
+      ...{ signal, isHeld: async () => true, stillOurs: async () => true, recorded: async () => [] },
+      record: async (entry) => void entries.push(entry),
+    };
+    const deps = {
+      ...new Worker(new MemoryGitHub()).dependencies(),
+      push: async (_: BranchPush) => end,
+      webUrl: web,
+    };
+    const pushed = await withFence(job, tools, deps, ({ push }) => push(topicPush));
+    expect({ pushed, entries }).toEqual({ pushed: end, entries: recorded });
   });
 
   it("lets nothing through when the job is lost before the first write", async () => {

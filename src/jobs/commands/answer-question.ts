@@ -14,6 +14,7 @@ import type { Limits } from "../../review/review-input.ts";
 import { recordedTurns } from "../attempts.ts";
 import { withinDay } from "../day-budget.ts";
 import { type FolderConfig, loadConfig, withFolders } from "../load-config.ts";
+import { recordStart } from "../record-start.ts";
 import { toldOnce } from "../told.ts";
 import { watchModels } from "../watched-model.ts";
 import { type Asked, answered, react, say, whySilent } from "./asked.ts";
@@ -115,9 +116,11 @@ async function readAndAnswer(
       ...{ targetBranch: baseRef, question: { by, body: question }, config, ...told },
       models: eachRole(models, factsOf),
     };
+    const { place } = checkout;
+    await recordStart({ kind: "run", what: "answer", shas: place.shas, input }, recorded, tools);
     return await runAnswerProcess({
-      ...{ place: checkout.place, input, models, signal },
-      started: deps.startProcess?.(checkout.place.root),
+      ...{ place, input, models, signal },
+      started: deps.startProcess?.(place.root),
       trajectory: { append: record },
       replay: turns,
       onProgress: (event) => logProgress(event, asked),
