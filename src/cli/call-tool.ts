@@ -6,21 +6,24 @@ import { createAnchorFiles } from "../review/anchor-files.ts";
 import { createCoverageGate, createReviewCoverage } from "../review/coverage-gate.ts";
 import { createFindingCollector } from "../review/finding-collector.ts";
 import { createDiffSource } from "../tools/diff-source.ts";
-import { readingTools, reportingTools } from "../tools/index.ts";
+import { graphTools, readingTools, reportingTools } from "../tools/index.ts";
 import { createRegistry } from "../tools/registry.ts";
 import type { ToolContext, ToolResult } from "../tools/tool.ts";
+import { KeptGraph } from "./kept-graph.ts";
 import type { OpenRange } from "./open-range.ts";
 
-const registry = createRegistry([...readingTools, ...reportingTools]);
+const registry = createRegistry([...readingTools, ...graphTools, ...reportingTools]);
 
 /** What a model is told about the tools. */
 export const definitions = (): ToolDefinition[] => registry.definitions();
 
 export interface ToolCallOptions {
   config: EffectiveConfig;
+  /** Absolute path of the repository's folder. */
+  repo: string;
   signal: AbortSignal;
-  /** Told about a fault of ours, which the result itself does not explain. */
-  onCrash: (line: string) => Promise<void>;
+  /** Takes one line for whoever runs this, such as a fault of ours, which the result itself does not explain. */
+  warn(line: string): void;
 }
 
 /** Runs one tool as a review would. */
@@ -28,13 +31,16 @@ export async function callTool(
   name: string,
   args: string,
   range: OpenRange,
-  { config, signal, onCrash }: ToolCallOptions,
+  { config, repo, signal, warn }: ToolCallOptions,
 ): Promise<ToolResult> {
   const context = await toolContext(range, config);
-  const { result } = await registry.execute(name, args, context, {
-    signal,
-    onCrash: (tool, error) => void onCrash(`fault in ${tool}: ${errorLine(error)}`),
-  });
+  await using graph = new KeptGraph({ range, repo, isPrivate: context.isPrivate, warn, makesVectors: false });
+  const { result } = await registry.execute(
+    name,
+    args,
+    { ...context, graph },
+    { signal, onCrash: (tool, error) => warn(`fault in ${tool}: ${errorLine(error)}`) },
+  );
   return result;
 }
 

@@ -129,6 +129,12 @@ async function checkModel(env: Env, signal: AbortSignal): Promise<Diagnosis> {
   return checkModels({ ...env, model: env.model }, signal);
 }
 
+async function checkVectors({ embedding }: Env, signal: AbortSignal): Promise<Diagnosis> {
+  if (embedding === null) return ok("none: the knowledge graph finds by words alone");
+  const { checkEmbedding } = await import("./check-embedding.ts");
+  return checkEmbedding(embedding, signal);
+}
+
 /** Only fixes run commands, and they do without where they have to. */
 async function checkSandbox({ sandbox: { readable, hidden, memoryMb } }: Env, signal: AbortSignal) {
   const { findSandbox } = await import("../sandbox/find-sandbox.ts");
@@ -148,5 +154,6 @@ export const checks: readonly Check[] = [
   { name: "database", run: needsEnv(checkDatabase) },
   { name: "GitHub", run: needsEnv(checkGitHub) },
   { name: "model", run: needsEnv(checkModel) },
+  { name: "vectors", run: needsEnv(checkVectors) },
   { name: "sandbox", run: needsEnv(checkSandbox) },
 ];

@@ -8,8 +8,8 @@ export const doctor = defineCommand({
   positionals: [],
   options: {},
   notes: [
-    "Checks Node, git, ripgrep, the environment, the data folder and its database, the App's credentials and the model. " +
-      "Each model is asked a small question or two, which costs a fraction of a cent.",
+    "Checks Node, git, ripgrep, the environment, the data folder and its database, the App's credentials, the models, and what " +
+      "runs commands. Each model is asked a small question or two, which costs a fraction of a cent.",
     "",
     "Exit code: 0 nothing failed, 1 something did.",
   ],

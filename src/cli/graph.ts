@@ -24,6 +24,9 @@ export const graph = defineCommand({
       "documents tell about it. The first question makes an index of the revision; the next ones read only what has changed. It is " +
       "kept in the data folder, one file for each repository, and may be deleted at any time.",
     "",
+    "Where HUNKWISE_EMBEDDING_MODEL names a model that makes vectors, it is sent the code once, and finds by meaning as well; " +
+      "HUNKWISE_EMBEDDING_TOKENS is what one question may take for that.",
+    "",
     "Connections that nobody can be sure of say how sure they are; what is less likely than not is left out. Files that the " +
       "configuration withholds (paths.private) are not indexed.",
     "",

@@ -1,29 +1,41 @@
 import { createHash } from "node:crypto";
 import { join } from "node:path";
-import { readLocalEnv } from "../config/env.ts";
+import { type LocalEnv, readLocalEnv } from "../config/env.ts";
 import { AppError } from "../errors.ts";
-import type { Graph } from "../graph/graph.ts";
+import type { Graph, GraphSource } from "../graph/graph.ts";
 import { readHistory } from "../graph/history.ts";
 import { openGraph } from "../graph/open-graph.ts";
 import { sourceOfWorkspace } from "../graph/source.ts";
-import type { GraphPort } from "../tools/tool.ts";
+import type { VectorReport, Vectors } from "../graph/vectors.ts";
 import type { OpenRange } from "./open-range.ts";
+import { useProxy } from "./use-proxy.ts";
 
 /** What the graph of a local range is made of. */
-export interface LocalGraph {
+export interface LocalGraphOptions {
   range: Pick<OpenRange, "place" | "workspace">;
-  /** The folder of the repository, which the index is known by. */
+  /** Absolute path of the repository's folder, which the index is known by. */
   repo: string;
   isPrivate(path: string): boolean;
+  /** Takes one line for whoever runs this. */
+  warn(text: string): void;
   signal: AbortSignal;
+}
+
+/** A graph, and what adds to it that others are asked for. */
+export interface LocalGraph extends Disposable {
+  graph: Graph;
+  /** Makes the vectors that are missing; null where no model for them is configured. Rejects only when aborted. */
+  embed(signal: AbortSignal): Promise<VectorReport | null>;
 }
 
 /**
  * Brings this user's index of a repository up to the head of a range and opens it. It lies in the folder where commands keep
  * what can be found out again, and in memory where there is none.
  */
-export async function openLocalGraph({ range, repo, isPrivate, signal }: LocalGraph): Promise<Graph> {
+export async function openLocalGraph(options: LocalGraphOptions): Promise<LocalGraph> {
+  const { range, repo, isPrivate, signal } = options;
   const { place, workspace } = range;
+  const env = readLocalEnv();
   const [source, commits] = await Promise.all([
     sourceOfWorkspace(workspace, isPrivate),
     readHistory(place, place.shas.head, signal).catch((error: unknown) => {
@@ -32,22 +44,33 @@ export async function openLocalGraph({ range, repo, isPrivate, signal }: LocalGr
       throw error;
     }),
   ]);
-  return await openGraph({ file: indexOf(repo), source, commits, signal });
+  const vectors = await vectorsOf(env, source, options);
+  const openNearest = vectors && { openNearest: vectors.open };
+  const graph = await openGraph({ file: indexOf(repo, env), source, commits, signal, ...openNearest });
+  return {
+    graph,
+    embed: async (until) => (vectors ? await vectors.update(until) : null),
+    [Symbol.dispose]: () => graph[Symbol.dispose](),
+  };
 }
 
-function indexOf(repo: string): string | null {
-  const { modelFolder } = readLocalEnv();
+/** Null where no model for them is configured: most of the code for it is not even loaded. */
+async function vectorsOf(
+  env: LocalEnv,
+  source: GraphSource,
+  { warn }: LocalGraphOptions,
+): Promise<Vectors | null> {
+  if (!env.embedding) return null;
+  useProxy(env);
+  const { createEmbedder } = await import("./create-embedder.ts");
+  const { createVectors } = await import("../graph/vectors.ts");
+  const { maxTokens } = env.embedding;
+  return createVectors({ embedder: await createEmbedder(env.embedding), source, maxTokens, warn });
+}
+
+/** Where this user's index of a repository lies; null where there is no folder to keep it in. */
+export function indexOf(repo: string, { modelFolder }: Pick<LocalEnv, "modelFolder">): string | null {
   if (modelFolder === null) return null;
   const name = createHash("sha256").update(repo).digest("hex").slice(0, 32);
   return join(modelFolder, "graphs", `${name}.db`);
-}
-
-/** Opens the graph when it is first asked, for each question anew: a command asks one. */
-export function localGraphPort(given: Omit<LocalGraph, "signal">): GraphPort {
-  return {
-    async query(query, k, signal) {
-      using graph = await openLocalGraph({ ...given, signal });
-      return await graph.query(query, k, signal);
-    },
-  };
 }

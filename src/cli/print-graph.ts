@@ -1,6 +1,9 @@
 import { resolve } from "node:path";
 import { createPrivacy } from "../diff/filter.ts";
 import { AppError } from "../errors.ts";
+import type { IndexReport } from "../graph/graph.ts";
+import type { VectorReport } from "../graph/vectors.ts";
+import { plural, thousands } from "../reporters/outcome.ts";
 import { createStyle, PIPED_WIDTH, plainLine, type Style } from "../reporters/terminal-style.ts";
 import { escapeUnseen } from "../text/escape-unseen.ts";
 import { graphEntries } from "../tools/render-graph.ts";
@@ -31,17 +34,27 @@ export async function printGraph(query: string, values: GraphValues, io: Command
   await using range = await openRange({ repo, base: head, head, signal: io.signal });
   const { config } = await loadLocalConfig(range.workspace);
   const isPrivate = createPrivacy(config.paths.private);
-  using graph = await openLocalGraph({ range, repo: resolve(repo), isPrivate, signal: io.signal });
-  const answer = await graph.query(query, k, io.signal);
-  const { files, parsed, milliseconds } = graph.report;
+  const warn = (text: string) => void write(io.stderr, `warning: ${plainLine(text)}\n`);
+  using opened = await openLocalGraph({ range, repo: resolve(repo), isPrivate, warn, signal: io.signal });
+  const vectors = await opened.embed(io.signal);
+  const answer = await opened.graph.query(query, k, io.signal);
   if (values.format === "json") await write(io.stdout, `${escapeUnseen(JSON.stringify(answer, null, 2))}\n`);
   else await write(io.stdout, renderAnswer(answer, createStyle(wantsColour(io.stdout), PIPED_WIDTH)));
-  if (parsed > 0 && values.format === "pretty")
-    await write(io.stderr, `Read ${parsed} of ${files} files in ${(milliseconds / 1000).toFixed(1)} s.\n`);
+  if (values.format === "pretty") await write(io.stderr, whatItTook(opened.graph.report, vectors));
   return answer.nodes.length > 0 ? exitCodes.clean : exitCodes.found;
 }
 
 const usage = (message: string) => new AppError("usage", message, { remedy: "See 'hunkwise graph --help'." });
+
+/** What was not known before; empty where all was. */
+function whatItTook({ files, parsed, milliseconds }: IndexReport, vectors: VectorReport | null): string {
+  const read =
+    parsed > 0 ? `Read ${parsed} of ${files} files in ${(milliseconds / 1000).toFixed(1)} s.\n` : "";
+  if (vectors === null || vectors.embedded + vectors.left === 0) return read;
+  const { embedded, left, tokens } = vectors;
+  const rest = left > 0 ? `; ${plural(left, "file")} left for the next time` : "";
+  return `${read}Vectors of ${plural(embedded, "file")} made with ${thousands(tokens)} tokens${rest}.\n`;
+}
 
 /** Paragraphs as the model reads them, harmless for a terminal, with heads that stand out. */
 export function renderAnswer(answer: GraphAnswer, style: Style): string {

@@ -1,3 +1,4 @@
+import { resolve } from "node:path";
 import { AppError, errorLine } from "../errors.ts";
 import { plainLine } from "../reporters/terminal-style.ts";
 import { escapeUnseen } from "../text/escape-unseen.ts";
@@ -32,9 +33,10 @@ export async function printTool(
   const args = readArguments(values.args);
   await using range = await openRange({ repo, base, head, signal: io.signal });
   const { config, notices } = await loadLocalConfig(range.workspace);
-  const say = (line: string) => write(io.stderr, `warning: ${plainLine(line)}\n`);
-  for (const notice of notices) await say(notice);
-  const result = await callTool(name, args, range, { config, signal: io.signal, onCrash: say });
+  const warn = (line: string) => void write(io.stderr, `warning: ${plainLine(line)}\n`);
+  for (const notice of notices) warn(notice);
+  const given = { config, repo: resolve(repo), signal: io.signal, warn };
+  const result = await callTool(name, args, range, given);
   io.signal.throwIfAborted();
   await write(io.stdout, `${escapeUnseen(JSON.stringify(result, null, 2))}\n`);
   return result.status === "success" ? exitCodes.clean : exitCodes.found;

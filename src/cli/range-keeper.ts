@@ -11,14 +11,19 @@ import { makeTempFolder, removeFolder } from "../git/temp-folder.ts";
 import { hasUncommittedChanges } from "../git/uncommitted.ts";
 import type { ToolContext } from "../tools/tool.ts";
 import { toolContext } from "./call-tool.ts";
+import { KeptGraph } from "./kept-graph.ts";
 import { loadLocalConfig } from "./local-config.ts";
-import { localGraphPort } from "./local-graph.ts";
 import { isStill, lookUpRange, type RangeNow } from "./look-up-range.ts";
 import { type OpenRange, openRange, type RangeOptions } from "./open-range.ts";
 
 /** What is said while the work tree has changes that no commit holds. */
 export const UNCOMMITTED =
   "The work tree has uncommitted changes. They are not part of this: it shows commits alone.";
+
+export interface KeeperOptions extends RangeOptions {
+  /** Takes one line for whoever runs this. */
+  warn?(text: string): void;
+}
 
 /** A range with all that is made of it once. */
 export interface OpenedRange {
@@ -27,6 +32,8 @@ export interface OpenedRange {
   /** What is wrong with the configuration, one line each. */
   notices: readonly string[];
   context: ToolContext;
+  /** What the context asks, opened when it is first asked. */
+  graph: KeptGraph;
 }
 
 export interface CurrentRange extends OpenedRange {
@@ -54,7 +61,7 @@ interface Held {
 }
 
 /** @param options the signal ends what is being opened; work that was begun has to end by itself */
-export async function createRangeKeeper(options: RangeOptions): Promise<RangeKeeper> {
+export async function createRangeKeeper(options: KeeperOptions): Promise<RangeKeeper> {
   const folder = await makeTempFolder(resolve(tmpdir()));
   const emptyHome = join(folder, "home");
   await mkdir(emptyHome);
@@ -107,11 +114,11 @@ async function isDirty(git: Git, source: LocalRepository, folder: string): Promi
 }
 
 class HeldRanges {
-  readonly #options: RangeOptions;
+  readonly #options: KeeperOptions;
   readonly #ending = new Set<Promise<void>>();
   #current: Held | undefined;
 
-  constructor(options: RangeOptions) {
+  constructor(options: KeeperOptions) {
     this.#options = options;
   }
 
@@ -161,16 +168,18 @@ class HeldRanges {
 async function close({ opened, unused }: Held): Promise<void> {
   await unused.promise;
   const open = await opened.catch(() => null);
+  await open?.graph[Symbol.asyncDispose]();
   await open?.range[Symbol.asyncDispose]();
 }
 
-async function openWhole(options: RangeOptions): Promise<OpenedRange> {
+async function openWhole({ warn = () => {}, ...options }: KeeperOptions): Promise<OpenedRange> {
   const range = await openRange(options);
   try {
     const { config, notices } = await loadLocalConfig(range.workspace);
     const context = await toolContext(range, config);
-    const graph = localGraphPort({ range, repo: resolve(options.repo), isPrivate: context.isPrivate });
-    return { range, config, notices, context: { ...context, graph } };
+    const about = { range, repo: resolve(options.repo), isPrivate: context.isPrivate };
+    const graph = new KeptGraph({ ...about, warn, makesVectors: true });
+    return { range, config, notices, graph, context: { ...context, graph } };
   } catch (error) {
     await range[Symbol.asyncDispose]();
     throw error;

@@ -37,7 +37,7 @@ export async function serveMcp(
   const warn = (text: string) => void write(io.stderr, `warning: ${clip(plainLine(text), MAX_WARNING)}\n`);
   const ending = new AbortController();
   const signal = AbortSignal.any([io.signal, ending.signal]);
-  await using keeper = await createRangeKeeper({ ...values, signal });
+  await using keeper = await createRangeKeeper({ ...values, warn, signal });
   const connect = () => connectModels(env, { warn, signal });
   const records = { repository: values.repo, folder: env.runsFolder, keepMs: env.retentionMs };
   const review = createMcpReview({ keeper, connect, records, signal });

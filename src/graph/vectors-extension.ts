@@ -1,5 +1,5 @@
 import { createRequire } from "node:module";
-import type { DatabaseSync } from "node:sqlite";
+import { DatabaseSync } from "node:sqlite";
 
 /**
  * Loads sqlite-vec into a connection that was opened with `allowExtension`, and closes that door again. False where there is no
@@ -15,6 +15,16 @@ export function loadVectorExtension(database: DatabaseSync): boolean {
     return false;
   } finally {
     closeDoor(database);
+  }
+}
+
+/** Whether this machine has it. */
+export function canFindByMeaning(): boolean {
+  const database = new DatabaseSync(":memory:", { allowExtension: true });
+  try {
+    return loadVectorExtension(database);
+  } finally {
+    database.close();
   }
 }
 

@@ -1,6 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { printGraph } from "../../src/cli/print-graph.ts";
+import { canFindByMeaning } from "../../src/graph/vectors-extension.ts";
 import { capturedIo } from "../support/captured-io.ts";
+import { startFakeEmbeddings } from "../support/fake-embeddings.ts";
 import { GitRepo, TempFolder } from "../support/git-repo.ts";
 import { runCli } from "../support/run-cli.ts";
 
@@ -22,14 +24,24 @@ afterAll(() => {
   data.dispose();
 });
 
+interface Asked {
+  k?: string;
+  format?: "pretty" | "json";
+  env?: Record<string, string>;
+}
+
 /** Within this process: each other one would load everything again. */
-async function ask(query: string, more: { k?: string; format?: "pretty" | "json" } = {}) {
-  vi.stubEnv("HUNKWISE_DATA_DIR", data.path);
+async function ask(query: string, { env = {}, ...more }: Asked = {}) {
+  for (const [name, value] of Object.entries({ HUNKWISE_DATA_DIR: data.path, ...env }))
+    vi.stubEnv(name, value);
   const io = capturedIo();
   const values = { repo: repo.dir, head: "HEAD", k: "5", format: "pretty" as const, ...more };
   const code = await printGraph(query, values, io).finally(() => vi.unstubAllEnvs());
   return { code, stdout: io.printed(), stderr: io.warned() };
 }
+
+const isThere = canFindByMeaning();
+if (!isThere) console.warn("NOT TESTED: questions by meaning, for sqlite-vec cannot be loaded here");
 
 describe("hunkwise graph", () => {
   it("prints who calls a function and says what it read, once", async () => {
@@ -60,4 +72,38 @@ describe("hunkwise graph", () => {
     await expect(ask("x", { k: "0" })).rejects.toMatchObject({ code: "usage" });
     await expect(ask(" ")).rejects.toThrow("QUERY is empty");
   });
+
+  it.skipIf(!isThere)(
+    "finds by meaning where a model makes vectors, and sends nothing that is withheld",
+    async () => {
+      await using endpoint = await startFakeEmbeddings();
+      const model = { HUNKWISE_EMBEDDING_MODEL: "small", HUNKWISE_EMBEDDING_API_KEY: "test-key" };
+      const env = { ...model, HUNKWISE_EMBEDDING_BASE_URL: endpoint.url };
+      // Words that the name of no symbol holds: the code around them says them.
+      const first = await ask("return limit", { env });
+      expect(first.stderr).toMatch(/^Vectors of 2 files made with [1-9]\d* tokens\.\n$/);
+      expect(first.stdout).toContain("symbol claimJob  src/queue.ts:1-3");
+
+      const sent = JSON.stringify(endpoint.requests.map(({ body }) => body.input));
+      expect(sent).toContain("claimJob(limit: number)");
+      expect(sent).not.toContain("secretPlan");
+      const before = endpoint.requests.length;
+      expect((await ask("return limit", { env })).stderr).toBe("");
+      expect(endpoint.requests.slice(before).map(({ body }) => body.input)).toEqual([["return limit"]]);
+    },
+  );
+
+  it.skipIf(!isThere)(
+    "answers by words where the model that makes vectors is away, and says so",
+    async () => {
+      const model = { HUNKWISE_EMBEDDING_MODEL: "other", HUNKWISE_EMBEDDING_API_KEY: "wrong" };
+      await using endpoint = await startFakeEmbeddings();
+      const { code, stdout, stderr } = await ask("who calls claimJob?", {
+        env: { ...model, HUNKWISE_EMBEDDING_BASE_URL: endpoint.url },
+      });
+      expect(code).toBe(0);
+      expect(stdout).toContain("called by runWorker");
+      expect(stderr).toMatch(/^warning: Parts of the repository are found by words alone: [^\n]+\n/);
+    },
+  );
 });

@@ -1,18 +1,26 @@
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { readingTools, reportingTools } from "../../src/tools/index.ts";
-import type { GitRepo } from "../support/git-repo.ts";
+import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
+import { graphTools, readingTools, reportingTools } from "../../src/tools/index.ts";
+import { type GitRepo, TempFolder } from "../support/git-repo.ts";
 import { runCli } from "../support/run-cli.ts";
 import { runHere } from "../support/run-program.ts";
 import { faultyRepo, fingerprintOf } from "./sample-repo.ts";
 
 let repo: GitRepo;
+let data: TempFolder;
 beforeAll(() => {
+  data = new TempFolder("tool-data");
+  // Where the graph's index goes.
+  vi.stubEnv("HUNKWISE_DATA_DIR", data.path);
   repo = faultyRepo({
     "secrets/key.txt": "hidden",
     ".github/hunkwise.yml": "paths:\n  private: [secrets/]\n",
   });
 });
-afterAll(() => repo.dispose());
+afterAll(() => {
+  vi.unstubAllEnvs();
+  repo.dispose();
+  data.dispose();
+});
 
 async function call(name: string, args?: unknown, ...more: string[]) {
   const given = args === undefined ? [] : ["--args", JSON.stringify(args)];
@@ -50,6 +58,10 @@ const calls: Record<string, { args?: object; answers: unknown }> = {
   search_in_files: { args: { pattern: "seen" }, answers: [{ file_path: "cart.py", line_number: 1 }, {}, {}] },
   list_files: { answers: expect.arrayContaining(["cart.py", "package-lock.json"]) },
   diff_files: { args: { file_path1: "cart.py", file_path2: "cart.py" }, answers: expect.anything() },
+  graph_rag_query: {
+    args: { query: "what is total?" },
+    answers: { nodes: expect.arrayContaining([expect.objectContaining({ path: "cart.py", name: "total" })]) },
+  },
   report_finding: { args: finding, answers: { path: "cart.py", line: 1, side: "RIGHT", start_line: null } },
 };
 
@@ -68,7 +80,7 @@ describe("hunkwise tool", () => {
   });
 
   it("knows a sound call of every tool there is but the one that cannot succeed alone", () => {
-    const names = [...readingTools, ...reportingTools].map((tool) => tool.name);
+    const names = [...readingTools, ...graphTools, ...reportingTools].map((tool) => tool.name);
     expect(names.filter((name) => !(name in calls))).toEqual(["finish_review"]);
   });
 
@@ -112,6 +124,6 @@ describe("hunkwise tool", () => {
     const { code, stdout } = await runCli(["tool", "--list"], { cwd: "/" });
     expect(code).toBe(0);
     const names = JSON.parse(stdout).map((tool: { name: string }) => tool.name);
-    expect(names).toEqual([...readingTools, ...reportingTools].map((tool) => tool.name));
+    expect(names).toEqual([...readingTools, ...graphTools, ...reportingTools].map((tool) => tool.name));
   });
 });

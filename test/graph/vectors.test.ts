@@ -6,7 +6,7 @@ import { afterEach, describe, expect, it, onTestFinished } from "vitest";
 import type { GraphSource } from "../../src/graph/graph.ts";
 import { sourceOfTexts } from "../../src/graph/source.ts";
 import { createVectors, type VectorOptions } from "../../src/graph/vectors.ts";
-import { loadVectorExtension } from "../../src/graph/vectors-extension.ts";
+import { canFindByMeaning } from "../../src/graph/vectors-extension.ts";
 import { createOpenAiEmbeddings } from "../../src/llm/openai-embeddings.ts";
 import { registerSecret } from "../../src/secrets/live-secrets.ts";
 import {
@@ -72,7 +72,7 @@ const shop = {
   "vendor/theirs.js": "export const voucher = basket;\n",
 };
 
-const isThere = loadVectorExtension(new DatabaseSync(":memory:", { allowExtension: true }));
+const isThere = canFindByMeaning();
 if (!isThere) console.warn("NOT TESTED: vectors of a repository, for sqlite-vec cannot be loaded here");
 
 describe.skipIf(!isThere)("vectors of a repository", () => {
