@@ -174,7 +174,8 @@ export async function resolveTarget(given: string, context: ToolContext): Promis
   const entry = tree.get(path) ?? null;
   if (entry && !entry.mode.startsWith("100")) throw new ToolError(describeEntry(entry));
   if (entry) return { path, entry };
-  if (holds(tree, path)) throw new ToolError(`'${given}' is a folder; give the path of a file`);
+  if (holds(tree, path) || given.endsWith("/"))
+    throw new ToolError(`'${given}' is a folder; give the path of a file`);
   const parents = path.split("/").map((_, index, parts) => parts.slice(0, index).join("/"));
   const blocking = parents.map((parent) => tree.get(parent)).find((one) => one !== undefined);
   if (blocking) throw new ToolError(`no file can be written at '${path}': ${describeEntry(blocking)}`);

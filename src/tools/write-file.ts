@@ -4,7 +4,7 @@ import { editsOf } from "./edit-port.ts";
 import { type EditableText, requireText, toBytes, toEditable } from "./file-bytes.ts";
 import { isFolder, resolveTarget } from "./resolve-path.ts";
 import { count, showPath } from "./show.ts";
-import { defineTool, type ToolContext, ToolError } from "./tool.ts";
+import { defineTool, type EditPort, type ToolContext, ToolError } from "./tool.ts";
 import { WRITE_MODES, writeInto } from "./write-modes.ts";
 
 /** Characters of one call. */
@@ -31,7 +31,7 @@ export interface WrittenFile {
   excerpt: string;
 }
 
-const NEW_FILE: EditableText = { raw: "", encoding: "utf8", lineEnd: "\n" };
+const NEW_FILE: EditableText = { raw: "", mark: "", encoding: "utf8", lineEnd: "\n" };
 
 async function execute(input: Input, context: ToolContext) {
   const files = editsOf(context);
@@ -51,29 +51,30 @@ async function execute(input: Input, context: ToolContext) {
     startLine: input.start_line,
     endLine: input.end_line,
   });
-  const backup = input.backup && before ? await keepBackup(path, before, context) : null;
-  await files.write(path, toBytes(after));
-  return {
-    output: outputOf(path, before === null, after, backup, isWhole ? "" : changedLines(file.raw, after)),
+  const backup = input.backup && before ? await resolveTarget(`${path}.bak`, context) : null;
+  const bytes = toBytes(file, after);
+  await files.write(path, bytes);
+  if (backup && before) await keepBackup(files, { path, before, backup: backup.path });
+  const output: WrittenFile = {
+    ...{ file_path: path, created: before === null, bytes: bytes.length },
+    total_lines: after === "" ? 0 : after.split(/(?<=\n)/).length,
+    backup_path: backup?.path ?? null,
+    excerpt: isWhole ? "" : changedLines(file.raw, after),
   };
+  return { output };
 }
 
-/** Puts what was there beside it, over an earlier backup. */
-async function keepBackup(path: string, bytes: Buffer, context: ToolContext): Promise<string> {
-  const target = await resolveTarget(`${path}.bak`, context);
-  await editsOf(context).write(target.path, bytes);
-  return target.path;
-}
-
-function outputOf(
-  file_path: string,
-  created: boolean,
-  raw: string,
-  backup_path: string | null,
-  excerpt: string,
-): WrittenFile {
-  const total_lines = raw === "" ? 0 : raw.split(/(?<=\n)/).length;
-  return { file_path, created, bytes: raw.length, total_lines, backup_path, excerpt };
+/** Puts what was there beside it, over an earlier backup; where that cannot be, the file is again as it was. */
+async function keepBackup(
+  files: EditPort,
+  { path, before, backup }: { path: string; before: Buffer; backup: string },
+): Promise<void> {
+  try {
+    await files.write(backup, before);
+  } catch (error) {
+    await files.write(path, before);
+    throw error;
+  }
 }
 
 function render(output: WrittenFile) {
@@ -88,7 +89,7 @@ export const writeFile = defineTool<Input, WrittenFile>({
   name: "write_file",
   title: "Write a file",
   description:
-    "Makes a file or changes one by lines, whole or not at all. Line ends, encoding, mode and a missing line end at the end of an existing file are kept.",
+    "Makes a file or changes one by lines, whole or not at all. Line ends, encoding and mode of an existing file are kept, and changed by lines a missing line end at its end.",
   returns:
     "`file_path`, `created`, `bytes`, `total_lines`, `backup_path`, `excerpt` (the lines that changed as `12|text`, but for overwrite).",
   example: {

@@ -16,7 +16,7 @@ export interface WriteRequest {
 /** The bytes of a file once something was written into it. Throws a ToolError for lines that are not there. */
 export function writeInto(file: EditableText, request: WriteRequest): string {
   const { mode } = request;
-  const content = encode(withLineEnds(request.content, file.lineEnd), file.encoding);
+  const content = encode(withLineEnds(request.content, file), file.encoding);
   if (mode === "overwrite") return content;
   const lines = linesOf(file.raw);
   if (mode === "append") return ended(file.raw, file.lineEnd) + content;

@@ -330,22 +330,6 @@ describe("copy_file, move_file and delete_file", () => {
   });
 });
 
-it("what was changed is in the diff at once, also of a file whose diff was read before", async () => {
-  const tools = open();
-  const seen = async () => {
-    const { diff } = await tools.output<{ diff: string }>("diff_file", { file_path: "a.txt" });
-    const changed = await tools.output<{ path: string }[]>("changed_files");
-    return [diff.includes("+ZWEI"), diff.includes("mode 100755"), changed.some(({ path }) => path === "b")];
-  };
-  expect(await seen()).toEqual([false, false, false]);
-  await tools.output("edit_file", { path: "a.txt", old_string: "two", new_string: "ZWEI" });
-  await tools.output("write_file", { path: "b", content: "b\n" });
-  expect(await seen()).toEqual([true, false, true]);
-  await tools.files.write("a.txt", await tools.bytes("a.txt"), { mode: "100755" });
-  await tools.output("delete_file", { path: "b" });
-  expect(await seen()).toEqual([true, true, false]);
-});
-
 it("no file is changed where nobody makes a fix", async () => {
   const tools = toolsOn(below);
   expect(await tools.error("write_file", { path: "a.txt", content: "x" })).toMatch(

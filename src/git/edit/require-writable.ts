@@ -1,4 +1,5 @@
 import { AppError } from "../../errors.ts";
+import { decodeName, nameBytes } from "../names.ts";
 import type { TreeEntry } from "../workspace.ts";
 import { isWritable } from "../writable.ts";
 
@@ -7,7 +8,9 @@ export const MAX_WRITTEN_BYTES = 5 * 1024 * 1024;
 
 /** Rejects with `not_allowed` or `too_large` what no edit may put there: each path is one of a regular file, or free. */
 export function requireWritable(path: string, bytes: Buffer, tree: ReadonlyMap<string, TreeEntry>): void {
-  if (!isWritable(path)) throw new AppError("not_allowed", `No file can be written at '${path}'`);
+  // Under a name that git tells otherwise, it would not be the file that was looked at.
+  if (!isWritable(path) || decodeName(nameBytes(path)) !== path)
+    throw new AppError("not_allowed", `No file can be written at '${path}'`);
   if (bytes.length > MAX_WRITTEN_BYTES)
     throw new AppError(
       "too_large",
