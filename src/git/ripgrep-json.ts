@@ -38,7 +38,7 @@ class FileMatches {
   readonly path: string;
   readonly matches: LineMatch[] = [];
   readonly #contextLines: number;
-  readonly #recent: { line: number; text: string }[] = [];
+  readonly #recent: { line: number; text: string; isLatin1: boolean }[] = [];
 
   constructor(path: string, contextLines: number) {
     this.path = path;
@@ -49,16 +49,20 @@ class FileMatches {
   add({ type, data }: LineEvent, wanted: boolean): void {
     const line = data.line_number ?? 0;
     const text = cutLine(lineOf(data.lines));
+    const isLatin1 = "bytes" in data.lines;
     for (let index = this.matches.length - 1; index >= 0; index--) {
       const match = this.matches[index];
       if (!match || line - match.line > this.#contextLines) break;
       match.after.push({ line, text });
+      match.hasLatin1 ||= isLatin1;
     }
     if (type === "match" && wanted) {
-      const before = this.#recent.filter((one) => line - one.line <= this.#contextLines);
-      this.matches.push({ path: this.path, line, text, before, after: [] });
+      const near = this.#recent.filter((one) => line - one.line <= this.#contextLines);
+      const before = near.map((one) => ({ line: one.line, text: one.text }));
+      const hasLatin1 = isLatin1 || near.some((one) => one.isLatin1);
+      this.matches.push({ path: this.path, line, text, before, after: [], hasLatin1 });
     }
-    this.#recent.push({ line, text });
+    this.#recent.push({ line, text, isLatin1 });
     if (this.#recent.length > this.#contextLines) this.#recent.shift();
   }
 

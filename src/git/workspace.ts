@@ -79,6 +79,8 @@ export interface LineMatch {
   text: string;
   before: { line: number; text: string }[];
   after: { line: number; text: string }[];
+  /** Whether a line of these is not UTF-8 and was decoded as Latin-1. */
+  hasLatin1: boolean;
 }
 
 /** How a program ended that was run for a call. `returnCode` is null when it was stopped on purpose. */

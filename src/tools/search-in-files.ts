@@ -1,5 +1,6 @@
 import { AppError } from "../errors.ts";
 import type { LineMatch, SearchHits, SearchQuery } from "../git/workspace.ts";
+import { LATIN1_NOTE } from "./encoding-note.ts";
 import { renderSearch } from "./render-search.ts";
 import { resolveFileOrFolder } from "./resolve-path.ts";
 import { gatherFacts, keepFacts } from "./search-facts.ts";
@@ -77,10 +78,17 @@ async function execute(input: SearchInput, context: ToolContext, signal: AbortSi
   const asked = { mayCount: input.max_results <= DEFAULT_RESULTS, mayParse: input.show_line_numbers };
   keepFacts(output, await gatherFacts(hits, query, asked, context, signal));
   const { command, returnCode: return_code, stderr } = hits.program;
-  const debug = { command, return_code, stderr };
-  if (!hits.limited) return { output, debug };
-  const note = `Stopped at ${input.max_results} results; there may be more. Narrow the search down or raise max_results (up to ${MAX_RESULTS}).`;
-  return { output, note, truncated: true, debug };
+  const notes = notesOf(hits, input);
+  return {
+    ...{ output, debug: { command, return_code, stderr }, truncated: hits.limited },
+    ...(notes.length === 0 ? {} : { note: notes.join(" ") }),
+  };
+}
+
+function notesOf(hits: SearchHits, { max_results: most }: SearchInput): string[] {
+  const stopped = `Stopped at ${most} results; there may be more. Narrow the search down or raise max_results (up to ${MAX_RESULTS}).`;
+  const hasLatin1 = hits.mode === "content" && hits.matches.some((match) => match.hasLatin1);
+  return [...(hits.limited ? [stopped] : []), ...(hasLatin1 ? [LATIN1_NOTE] : [])];
 }
 
 export const searchInFiles = defineTool<SearchInput, SearchOutput>({

@@ -108,6 +108,7 @@ describe("a search", () => {
             ...[1, 2, 3].map((number) => ({ line: 21 + number, text: `line ${number}` })),
             { line: 25, text: "needle again" },
           ],
+          hasLatin1: false,
         },
         {
           path: "src/b.ts",
@@ -118,6 +119,7 @@ describe("a search", () => {
             ...[1, 2, 3].map((number) => ({ line: 21 + number, text: `line ${number}` })),
           ],
           after: [{ line: 26, text: "end" }],
+          hasLatin1: false,
         },
       ],
     });

@@ -63,6 +63,17 @@ describe.each(kinds)("%s", (kind) => {
     expect(found).toEqual([{ file_path: "late.txt", count: 1 }]);
   });
 
+  it("says of lines that are not UTF-8 that they are decoded as Latin-1, of no others", async () => {
+    const noteOf = async (sent: Record<string, unknown>) => {
+      const { result } = await toolsOn(opened.of(kind)).run("search_in_files", sent);
+      return result.metadata.note ?? "";
+    };
+    const said = /^Not UTF-8; decoded as Latin-1/;
+    expect(await noteOf({ pattern: "^caf", path: "latin.txt", context_lines: 0 })).toMatch(said);
+    expect(await noteOf({ pattern: "^é needle", path: "mixed.txt", context_lines: 1 })).toMatch(said);
+    expect(await noteOf({ pattern: "^é needle", path: "mixed.txt", context_lines: 0 })).toBe("");
+  });
+
   it("searches only files that are of the type and match the glob", async () => {
     expect(await search({ pattern: "needle", file_type: "py", file_pattern: "*.ts" })).toEqual([]);
   });
