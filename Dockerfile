@@ -1,11 +1,11 @@
 # syntax=docker/dockerfile:1
 
-# --- build: compile TypeScript with the development dependencies
+# --- build: few files of the code and of most packages, made with the development dependencies
 FROM node:24-bookworm-slim AS build
 WORKDIR /app
 COPY package.json package-lock.json ./
 RUN npm ci
-COPY tsconfig.json tsconfig.build.json ./
+COPY scripts/build.ts scripts/bundle.ts ./scripts/
 COPY src ./src
 RUN npm run build
 

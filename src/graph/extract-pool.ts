@@ -1,5 +1,5 @@
 import { availableParallelism } from "node:os";
-import { extname } from "node:path";
+import { extname, join } from "node:path";
 import { Worker } from "node:worker_threads";
 import { AppError } from "../errors.ts";
 import type { BlobFacts } from "./facts.ts";
@@ -68,7 +68,7 @@ interface Waiting {
 }
 
 /** `extract-worker.ts`, or what it was compiled to. */
-const script = new URL(`./extract-worker${extname(import.meta.url)}`, import.meta.url);
+const script = join(import.meta.dirname, `extract-worker${extname(import.meta.filename)}`);
 
 class Thread {
   readonly #fileMs: number;

@@ -1,12 +1,10 @@
 import { type ChildProcess, spawn } from "node:child_process";
-import { resolve } from "node:path";
 import { Client, type ClientOptions } from "@modelcontextprotocol/client";
 import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
 import { compiledCodeVariable } from "../../src/process/compile-cache.ts";
+import { programEntry } from "../support/built-program.ts";
 import { noHome } from "../support/no-home.ts";
 import { unsetVariables } from "../support/run-cli.ts";
-
-export const entry = resolve(import.meta.dirname, "../../src/cli.ts");
 
 export interface ServerOptions {
   repo: string;
@@ -20,7 +18,7 @@ export interface ServerOptions {
 export function serverCommand({ repo, base = "main", tmp, env = {} }: ServerOptions) {
   return {
     command: process.execPath,
-    args: [entry, "mcp", "--repo", repo, "--base", base],
+    args: [programEntry, "mcp", "--repo", repo, "--base", base],
     env: {
       ...unsetVariables,
       ...{ PATH: process.env.PATH ?? "", HOME: noHome, TMPDIR: tmp, LC_ALL: "C.UTF-8" },

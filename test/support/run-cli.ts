@@ -1,10 +1,8 @@
 import { type ChildProcess, spawn } from "node:child_process";
-import { resolve } from "node:path";
 import { environmentDocs } from "../../src/config/environment-docs.ts";
 import { compiledCodeVariable } from "../../src/process/compile-cache.ts";
+import { programEntry } from "./built-program.ts";
 import { noHome } from "./no-home.ts";
-
-const entry = resolve(import.meta.dirname, "../../src/cli.ts");
 
 /** Every variable of ours as unset: a blank one also hides what a `.env` file beside package.json says. */
 export const unsetVariables: Record<string, string> = Object.fromEntries(
@@ -29,7 +27,7 @@ export interface CliOptions {
 
 /** Runs the real command line as a process of its own; resolves when it ended and its pipes are empty. */
 export function runCli(args: readonly string[], options: CliOptions = {}): Promise<CliRun> {
-  const child = spawn(process.execPath, [entry, ...args], {
+  const child = spawn(process.execPath, [programEntry, ...args], {
     cwd: options.cwd ?? process.cwd(),
     env: {
       ...unsetVariables,

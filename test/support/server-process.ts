@@ -1,10 +1,8 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { resolve } from "node:path";
 import { compiledCodeVariable } from "../../src/process/compile-cache.ts";
+import { programEntry } from "./built-program.ts";
 import { noHome } from "./no-home.ts";
-
-const entry = resolve(import.meta.dirname, "../../src/cli.ts");
 
 /** A process of the App, started as an operator would. */
 export interface ServerProcess extends AsyncDisposable {
@@ -46,7 +44,7 @@ async function startProcess(
   sign: RegExp,
   inside?: Sandbox,
 ): Promise<ServerProcess> {
-  const [program, ...args] = [...(inside?.command ?? []), process.execPath, entry, command];
+  const [program, ...args] = [...(inside?.command ?? []), process.execPath, programEntry, command];
   const child = spawn(program, args, {
     ...inside?.options,
     env: {

@@ -1,5 +1,5 @@
 import { spawnSync } from "node:child_process";
-import { resolve } from "node:path";
+import { programEntry } from "./built-program.ts";
 import { testGitEnvironment } from "./git-repo.ts";
 import { unsetVariables } from "./run-cli.ts";
 
@@ -16,8 +16,7 @@ export function whyNoWall(): string | null {
 /** Runs the command line where there is no network at all, not even a loopback that is up. */
 export function runWithoutNetwork(cli: readonly string[], env: Record<string, string> = {}) {
   const [program = "", ...args] = wall;
-  const entry = resolve(import.meta.dirname, "../../src/cli.ts");
-  const { status, stdout, stderr } = spawnSync(program, [...args, process.execPath, entry, ...cli], {
+  const { status, stdout, stderr } = spawnSync(program, [...args, process.execPath, programEntry, ...cli], {
     encoding: "utf8",
     env: { ...unsetVariables, ...testGitEnvironment, ...env },
   });
