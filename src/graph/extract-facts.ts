@@ -52,7 +52,7 @@ function walk({ root, dialect, hasKind }: ParsedTree, text: string): Walked | nu
   const own = walks[dialect];
   if (!own) return null;
   const notes = new Notes();
-  own.walk(reduceTree(root, own.kinds.filter(hasKind)), createContext(text, notes));
+  own.walk(reduceTree(root, own.kinds.filter(hasKind), text), createContext(text, notes));
   return notes;
 }
 

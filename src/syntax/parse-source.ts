@@ -37,9 +37,25 @@ export async function parseText(path: string, text: string): Promise<ParsedText 
   const astGrep = await loadAstGrep();
   const root = astGrep.parse(grammar.dialect, text).root();
   if (isTooDeep(root)) return byLayout();
-  const hasKind = (kind: string) => astGrep.kind(grammar.dialect, kind) !== 0;
+  const hasKind = kindsOf(grammar.dialect, astGrep.kind);
   const source = createTreeSource({ text, root, shape: shapes[grammar.language], hasKind });
   return { source, tree: { root, dialect: grammar.dialect, hasKind } };
+}
+
+/** Kinds that were asked for, by the dialect: each question to the parser costs as much as parsing a word does. */
+const knownKinds = new Map<string, Map<string, boolean>>();
+
+function kindsOf(dialect: string, number: (dialect: string, kind: string) => number) {
+  const known = knownKinds.get(dialect) ?? new Map<string, boolean>();
+  knownKinds.set(dialect, known);
+  return (kind: string): boolean => {
+    let has = known.get(kind);
+    if (has === undefined) {
+      has = number(dialect, kind) !== 0;
+      known.set(kind, has);
+    }
+    return has;
+  };
 }
 
 /** Blanks alone in front: taken with line feeds, they would be taken again from each empty line on. */

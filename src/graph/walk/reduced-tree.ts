@@ -1,4 +1,6 @@
+import { extentOf } from "../../syntax/extent.ts";
 import type { SgNode } from "../../syntax/grammars.ts";
+import { indexLines } from "../../syntax/line-index.ts";
 
 /** A node of one of the kinds that were asked for; its children are the nearest such nodes within it. */
 export interface Reduced {
@@ -14,31 +16,21 @@ export interface Reduced {
 
 /**
  * The tree of the nodes of some kinds alone. Each question to the parser's tree costs as much as parsing a line does, so it
- * is asked for all of them at once, and no node is asked for its children.
+ * is asked for all of them at once, by one selector, and no node is asked for its children or its lines.
  */
-export function reduceTree(root: SgNode, kinds: readonly string[]): Reduced {
-  const found = root.findAll({ rule: { any: kinds.map((kind) => ({ kind })) } });
-  const nodes = found.map((node): Reduced => {
-    const { start, end } = node.range();
+export function reduceTree(root: SgNode, kinds: readonly string[], text: string): Reduced {
+  const { lineAt } = indexLines(text);
+  const nodes = root.findAll({ rule: { kind: kinds.join(",") } }).map((node): Reduced => {
+    const { from, to } = extentOf(node);
     return {
       kind: String(node.kind()),
-      from: start.index,
-      to: end.index,
-      line: start.line + 1,
-      lastLine: end.line + 1,
-      children: [],
+      ...{ from, to, line: lineAt(from), lastLine: lineAt(to), children: [] },
     };
   });
   // What begins and ends with another one keeps its place behind it: the search enters a node after it was found.
   nodes.sort((a, b) => a.from - b.from || b.to - a.to);
-  const top: Reduced = {
-    kind: "",
-    from: 0,
-    to: Number.POSITIVE_INFINITY,
-    line: 1,
-    lastLine: 1,
-    children: [],
-  };
+  const none = { kind: "", from: 0, to: Number.POSITIVE_INFINITY, line: 1, lastLine: 1 };
+  const top: Reduced = { ...none, children: [] };
   const open = [top];
   for (const node of nodes) {
     while ((open.at(-1) as Reduced).to < node.to || (open.at(-1) as Reduced).to <= node.from) open.pop();
