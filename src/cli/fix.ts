@@ -9,6 +9,13 @@ const options = {
     description: "the finding to repair, or 'all'",
     default: "all",
   },
+  format: {
+    type: "string",
+    value: "FORMAT",
+    description: "patch, or json with the patch, how it was tried out and what a second look says",
+    choices: ["patch", "json"],
+    default: "patch",
+  },
   from: {
     type: "string",
     value: "FILE",
@@ -22,7 +29,8 @@ export const fix = defineCommand({
   options,
   notes: [
     "Has a model repair findings of a review, in a process that can write nothing, looks at the repair a second time, and " +
-      "prints it as a patch. Nothing is written to the repository: git apply does that.",
+      "prints it as a patch. Nothing is written to the repository: git apply does that. Where bubblewrap is installed, the " +
+      "model tries it out with the commands (test, lint, build) that the base's .github/hunkwise.yml names.",
     "",
     "Exit code: 0 a patch was printed; 1 nothing was repaired, or the repair does what a fix may not do; 2 usage or failure.",
   ],

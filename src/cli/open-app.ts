@@ -15,6 +15,7 @@ import { createUsageLimits } from "../jobs/usage-limits.ts";
 import { openLogseqVault } from "../journal/logseq-vault.ts";
 import { createLogger, type Logger } from "../logger.ts";
 import type { Metrics } from "../metrics/metrics.ts";
+import { createFixSandbox } from "../process/fix-sandbox.ts";
 import type { RepositoryRef } from "../queue/job.ts";
 import { openStores } from "../queue/open-stores.ts";
 import { githubLimits, noLimits } from "../queue/pace.ts";
@@ -99,6 +100,10 @@ export async function openApp(
       authorization: (repository) => gitAuthorization(mintToken, repository),
     }),
     push: createPushBranch({ webUrl, network: networkOf(env) }),
+    fixSandbox: createFixSandbox({
+      ...{ searchPath: programPath(), ...env.sandbox },
+      warn: (why, remedy) => log.warn(`Fixes run no commands: ${why}. ${remedy}`),
+    }),
     spending: patientSpending(stores.spending, { queue, signal: stop, log }),
     ...{ dailyBudget: env.dailyBudget, now: Date.now },
     usage: createUsageLimits({ tally: stores.tally, most: env.usageLimits, now: Date.now }),

@@ -1,15 +1,16 @@
-import { readLocalEnv } from "../config/env.ts";
+import { programPath, readLocalEnv } from "../config/env.ts";
 import { createPrivacy } from "../diff/filter.ts";
 import { AppError } from "../errors.ts";
-import { commitFix, patchTo, type UncheckedFix } from "../jobs/commands/fix/commit-fix.ts";
+import { commitFix, patchTo } from "../jobs/commands/fix/commit-fix.ts";
 import { eachRole, factsOf, type Models } from "../llm/model.ts";
+import { createFixSandbox, type FindFixSandbox } from "../process/fix-sandbox.ts";
 import { runFixProcess } from "../process/run-fix-process.ts";
 import { plainLine } from "../reporters/terminal-style.ts";
-import type { Refusal } from "../review/fix/check-edits.ts";
-import type { FixInput, FixResult, FixTarget, Repair } from "../review/fix/fix-input.ts";
+import type { FixInput, FixResult, FixTarget } from "../review/fix/fix-input.ts";
 import { limitsOf } from "../review/limits.ts";
 import { type CommandIo, exitCodes } from "./command.ts";
 import { findingsToFix } from "./findings-to-fix.ts";
+import { fixLines, type JudgedFix, toFixJson } from "./fix-report.ts";
 import { type LocalConfig, loadLocalConfig } from "./local-config.ts";
 import { type OpenRange, openRange } from "./open-range.ts";
 import { write } from "./output.ts";
@@ -22,6 +23,7 @@ export interface FixValues {
   base: string | undefined;
   head: string;
   finding: string;
+  format: "patch" | "json";
   from: string | undefined;
 }
 
@@ -35,24 +37,27 @@ export async function runFixCommand(values: FixValues, io: CommandIo): Promise<n
   await using range = await openRange({ ...values, signal: io.signal });
   const { config } = await loadLocalConfig(range.workspace);
   const isPrivate = createPrivacy(config.paths.private);
-  const query = {
-    id: values.finding,
-    file: values.from,
-    folder: env.runsFolder,
-    head: range.place.shas.head,
-  };
+  const head = range.place.shas.head;
+  const query = { id: values.finding, file: values.from, folder: env.runsFolder, head };
   const targets = (await findingsToFix(query)).filter(({ path }) => !isPrivate(path));
   const say = (text: string) => write(io.stderr, `${plainLine(text)}\n`);
-  const connected = await connectModels(env, {
-    warn: (text) => void say(`warning: ${text}`),
-    signal: io.signal,
-  });
+  const warn = (text: string) => void say(`warning: ${text}`);
+  const connected = await connectModels(env, { warn, signal: io.signal });
   if (connected === null) throw noModel();
-  const fix = await repair({ range, config, targets, models: connected.models }, io);
-  for (const line of fix.repairs.map((one) => repairLine(one, targets))) await say(line);
+  const findSandbox = createFixSandbox({
+    ...{ searchPath: programPath(), ...env.sandbox },
+    warn: (why, remedy) => warn(`no command can be run: ${why}. ${remedy}`),
+  });
+  const fix = await repair({ range, config, targets, models: connected.models, findSandbox }, io);
   const named = targets.flatMap(({ path, files }) => [path, ...files]);
   const unchecked = { fix, place: range.place, named, isPrivate, author, at: 0, signal: io.signal };
-  return await printPatch(unchecked, io, say);
+  const made = await commitFix(unchecked);
+  const patch = made.kind === "committed" ? await patchTo(made.commit, unchecked) : null;
+  const judged: JudgedFix = { fix, targets, head, made, patch };
+  for (const line of fixLines(judged)) await say(line);
+  if (values.format === "json") await write(io.stdout, `${JSON.stringify(toFixJson(judged), null, 2)}\n`);
+  else if (patch !== null) await write(io.stdout, patch);
+  return patch === null ? exitCodes.found : exitCodes.clean;
 }
 
 const noModel = () =>
@@ -64,17 +69,22 @@ interface Task extends Pick<LocalConfig, "config"> {
   range: OpenRange;
   targets: readonly FixTarget[];
   models: Models;
+  findSandbox: FindFixSandbox;
 }
 
-async function repair({ range, config, targets, models }: Task, io: CommandIo): Promise<FixResult> {
+async function repair(
+  { range, config, targets, models, findSandbox }: Task,
+  io: CommandIo,
+): Promise<FixResult> {
   const input: FixInput = {
     ...{ targetBranch: range.names.base, pull: null, targets: [...targets], config },
     ...{ limits: limitsOf(config), models: eachRole(models, factsOf) },
   };
+  const sandbox = await findSandbox(config, io.signal);
   const progress = createProgress(io.stderr);
   try {
     return await runFixProcess({
-      ...{ place: range.place, input, models, signal: io.signal, onProgress: progress.handle },
+      ...{ place: range.place, input, models, sandbox, signal: io.signal, onProgress: progress.handle },
       ...(io.startProcess && { started: io.startProcess() }),
       trajectory: { append: async () => {} },
     });
@@ -82,31 +92,3 @@ async function repair({ range, config, targets, models }: Task, io: CommandIo): 
     progress.end();
   }
 }
-
-function repairLine({ id, repaired, note, check }: Repair, targets: readonly FixTarget[]): string {
-  const title = targets.find((target) => target.id === id)?.title ?? id;
-  const how = repaired ? "repaired" : "left";
-  const looked = check === null ? "" : ` (second look: ${check.state}: ${check.reason})`;
-  return `${how}: ${title}: ${note}${looked}`;
-}
-
-async function printPatch(
-  unchecked: UncheckedFix,
-  io: CommandIo,
-  say: (text: string) => Promise<void>,
-): Promise<number> {
-  const made = await commitFix(unchecked);
-  switch (made.kind) {
-    case "none":
-      await say("Nothing was repaired.");
-      return exitCodes.found;
-    case "refused":
-      for (const refusal of made.refusals) await say(refusalLine(refusal));
-      return exitCodes.found;
-    case "committed":
-      await write(io.stdout, await patchTo(made.commit, unchecked));
-      return exitCodes.clean;
-  }
-}
-
-const refusalLine = ({ path, reason }: Refusal) => `refused: ${path === null ? "" : `${path}: `}${reason}`;

@@ -9,6 +9,7 @@ import type {
 } from "../github/pull-request-api.ts";
 import type { LogseqVault } from "../journal/logseq-vault.ts";
 import type { Models } from "../llm/model.ts";
+import type { FindFixSandbox } from "../process/fix-sandbox.ts";
 import type { StartedReviewProcess } from "../process/start-review-process.ts";
 import type { RepositoryRef } from "../queue/job.ts";
 import type { Spending } from "../queue/spending.ts";
@@ -83,6 +84,8 @@ export interface JobDependencies {
   push(request: BranchPush): Promise<PushEnd>;
   /** Starts what reads the checkout in this folder; left out, a process of its own. */
   startProcess?: (checkout: string) => StartedReviewProcess;
+  /** Left out, fixes run no commands. */
+  fixSandbox?: FindFixSandbox;
   /** Null reviews with the analyzers alone. */
   models: Models | null;
   /** Resolves once it is known what the models can do, and their facts hold. Rejects only when aborted. */

@@ -6,6 +6,7 @@ import { runAnswer } from "../review/answer/run-answer.ts";
 import { runFix } from "../review/fix/run-fix.ts";
 import { runReview } from "../review/run-review.ts";
 import { createDiffSource } from "../tools/diff-source.ts";
+import { fixCommands } from "./fix-commands.ts";
 import type { FromChild, Outcome, ToChild } from "./messages.ts";
 import type { ParentPort } from "./parent-port.ts";
 
@@ -38,11 +39,12 @@ export async function carryOut(
     return { type: "answer", answer };
   }
   if (assignment.kind === "fix") {
-    const { input } = assignment;
+    const { input, sandbox } = assignment;
     const files = openOverlay(workspace);
-    const diffsNow = () => createDiffSource(files, { ignore, private: privatePaths });
+    const diffs = createDiffSource(files, { ignore, private: privatePaths });
+    const commands = fixCommands(input, sandbox, { workspace: files, isPrivate: deps.isPrivate });
     const models = parent.models(input.models);
-    const fix = await runFix(input, { ...deps, workspace: files, files, diffsNow, models });
+    const fix = await runFix(input, { ...deps, workspace: files, files, diffs, commands, models });
     return { type: "fix", fix };
   }
   const { input } = assignment;

@@ -7,6 +7,7 @@ import { FixInput, FixResult } from "../review/fix/fix-input.ts";
 import { ProgressEvent } from "../review/progress.ts";
 import { ReviewInput } from "../review/review-input.ts";
 import { ReviewResult } from "../review/review-result.ts";
+import { FixSandbox } from "./fix-sandbox.ts";
 
 /**
  * The port between the two processes. Each side parses what the other sends: the review process has read hostile bytes,
@@ -99,7 +100,7 @@ export type { ProgressEvent };
 const Assignment = z.discriminatedUnion("kind", [
   z.strictObject({ kind: z.literal("review"), input: ReviewInput }),
   z.strictObject({ kind: z.literal("answer"), input: AnswerInput }),
-  z.strictObject({ kind: z.literal("fix"), input: FixInput }),
+  z.strictObject({ kind: z.literal("fix"), input: FixInput, sandbox: FixSandbox.nullable() }),
 ]);
 export type Assignment = z.infer<typeof Assignment>;
 

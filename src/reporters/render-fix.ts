@@ -11,6 +11,7 @@ import { plural } from "./outcome.ts";
 import { publicPlain, publicText } from "./public-text.ts";
 import { details } from "./render-parts.ts";
 import { untrustedCode, untrustedFence, untrustedLine } from "./render-untrusted.ts";
+import { triedWords } from "./tried-out.ts";
 
 const MAX_SUBJECT = 72;
 const NO_SUBJECT = "Repair what a review found";
@@ -42,6 +43,8 @@ export interface ToldFix {
     | { kind: "refused"; refusals: readonly Refusal[] }
     | { kind: "pushed"; commit: string }
     | { kind: "moved" }
+    | { kind: "settled" }
+    | { kind: "closed" }
     | { kind: "suggested"; why: string }
     | { kind: "patch"; why: string; patch: string };
 }
@@ -55,16 +58,23 @@ export function renderFix(told: ToldFix): (maxBytes: number) => string {
     const { fix, head } = told;
     const footer = `<sub>Repaired by ${untrustedCode(fix.model)} from the code at ${head.slice(0, 12)}.</sub>`;
     const lines = fix.repairs.map((repair) => repairLine(repair, told));
-    const before = [heading(told), lines.join("\n")];
+    const tried = isDone(told) && fix.edits.length > 0 ? triedLine(fix) : "";
+    const before = [heading(told), lines.join("\n"), tried].filter((part) => part !== "");
     const room = maxBytes - [...before, footer].reduce((sum, part) => sum + byteLength(part) + 2, 0);
     return [...before, patchBlock(told, room), footer].filter((part) => part !== "").join("\n\n");
   };
 }
 
-function heading({ end }: ToldFix): string {
+const triedLine = ({ tried_out: { commands, why_none } }: FixResult) =>
+  triedWords({ commands, why_none: why_none && untrustedLine(why_none, mostLineBytes) }, untrustedCode);
+
+/** Whether what was made came to be judged and told of. */
+const isDone = ({ end }: ToldFix) => !["refused", "moved", "settled", "closed"].includes(end.kind);
+
+function heading({ end, fix }: ToldFix): string {
   switch (end.kind) {
     case "none":
-      return "Nothing was changed.";
+      return fix.edits.length === 0 ? "Nothing was changed." : notApplied(fix);
     case "refused":
       return [
         "A repair was made and **not pushed**, because a fix may not do this:",
@@ -80,6 +90,10 @@ function heading({ end }: ToldFix): string {
       return `Pushed ${end.commit}.`;
     case "moved":
       return "The branch has moved on while I worked, so **nothing was pushed**. Ask again, and I begin with what it is now.";
+    case "settled":
+      return "This was settled while I worked, so **nothing was pushed**.";
+    case "closed":
+      return "The pull request was closed while I worked: nothing is pushed any more.";
     case "suggested":
       return `I may not push: ${untrustedLine(end.why, mostLineBytes)}. The repair stands as suggestions on the lines that it changes; they belong together.`;
     case "patch":
@@ -87,10 +101,16 @@ function heading({ end }: ToldFix): string {
   }
 }
 
-function repairLine({ id, repaired, note, check }: Repair, { titles, end }: ToldFix): string {
+function notApplied({ rounds }: FixResult): string {
+  const again = rounds > 1 ? ", also after another try" : "";
+  return `A repair was made and **not pushed**: a second look finds the fault still there${again}.`;
+}
+
+function repairLine({ id, repaired, note, check }: Repair, told: ToldFix): string {
+  const { titles } = told;
   const title = `**${untrustedLine(titles.get(id) || id, 200)}**`;
   const said = untrustedLine(note, mostLineBytes);
-  if (end.kind === "refused" || end.kind === "moved") return `- ${title}${said === "" ? "" : `: ${said}`}`;
+  if (!isDone(told)) return `- ${title}${said === "" ? "" : `: ${said}`}`;
   if (!repaired) return `- ${title}: left to a person. ${said === "" ? "I came to no end with it." : said}`;
   return `- ${title}: ${said}\n  ${checkWords(check)}`;
 }

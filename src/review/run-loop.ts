@@ -29,7 +29,17 @@ export interface LoopTask {
   /** The ports through which this loop reports. */
   ports: Pick<
     ToolContext,
-    "report" | "judge" | "join" | "settle" | "compare" | "converse" | "journal" | "edit" | "fix"
+    | "report"
+    | "judge"
+    | "join"
+    | "settle"
+    | "compare"
+    | "converse"
+    | "journal"
+    | "edit"
+    | "fix"
+    | "commands"
+    | "graph"
   >;
   /** Told what the model is shown of the change. */
   coverage: CoverageSink;
@@ -108,11 +118,11 @@ function usageOf({ promptTokens, cachedTokens, completionTokens, costUsd }: Usag
 
 const MAX_TARGET = 120;
 
-/** What a call is about, for people who watch: the path or pattern among its arguments. */
+/** What a call is about, for people who watch: the path, pattern or command among its arguments. */
 function target(text: string): string | null {
   try {
-    const { file_path, path, pattern, directory } = JSON.parse(text);
-    const about = [file_path, path, pattern, directory].find((value) => typeof value === "string");
+    const { file_path, path, pattern, directory, command } = JSON.parse(text);
+    const about = [file_path, path, pattern, directory, command].find((value) => typeof value === "string");
     return about === undefined ? null : about.slice(0, MAX_TARGET);
   } catch {
     return null;

@@ -3,6 +3,8 @@ import { defineTool, ToolError } from "./tool.ts";
 
 const MAX_SUMMARY = 2_000;
 const MAX_NOTE = 600;
+/** Before it is taken, somebody looks at each repair. */
+const TIMEOUT_MS = 20 * 60_000;
 
 const Input = z.strictObject({
   summary: z
@@ -33,7 +35,7 @@ export const finishFix = defineTool<Input, { finished: true }>({
   name: "finish_fix",
   title: "Finish the fix",
   description:
-    "Ends the fix: says of each finding whether your edits repair it. Refused while one is not told of, or while something counts as repaired and nothing was changed.",
+    "Ends the fix: says of each finding whether your edits repair it. Refused while one is not told of, or while something counts as repaired and nothing was changed, and once where a second look finds a fault still there.",
   returns: "`{finished: true}`, or an error that says what is missing.",
   example: {
     summary: "Compare with < so that the first attempt counts",
@@ -42,6 +44,7 @@ export const finishFix = defineTool<Input, { finished: true }>({
   kind: "report",
   finishes: true,
   input: Input,
+  timeoutMs: TIMEOUT_MS,
   async execute({ summary, findings }, { fix }) {
     if (!fix) throw new ToolError("there is nothing to fix here");
     const answer = await fix.finish({ summary, repairs: findings });

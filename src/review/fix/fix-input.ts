@@ -40,6 +40,28 @@ export const Repair = z.strictObject({
 });
 export type Repair = z.infer<typeof Repair>;
 
+/** A command that was run on exactly the files that a fix hands over. */
+export const CommandRun = z.strictObject({
+  /** As a shell takes it, with the variables that it was given in front. */
+  command: z.string(),
+  /** A folder of the repository; "." is its root. */
+  folder: z.string(),
+  /** 128 + number where a signal ended it. */
+  exit_code: z.int(),
+  /** Which limit ended it before its time; null when it came to an end by itself. */
+  ended: z.enum(["timeout", "memory", "files", "output"]).nullable(),
+});
+export type CommandRun = z.infer<typeof CommandRun>;
+
+/** How a fix was tried out. */
+export const TriedOut = z.strictObject({
+  /** Each command once, as it ended last. */
+  commands: z.array(CommandRun),
+  /** Why there is none, in words; null where there is one. */
+  why_none: z.string().nullable(),
+});
+export type TriedOut = z.infer<typeof TriedOut>;
+
 /** A file as a fix leaves it. */
 export const EditedFile = z.strictObject({
   path: z.string(),
@@ -54,6 +76,9 @@ export const FixResult = z.strictObject({
   /** What the edits do, as the message of a commit would say it. Untrusted text; empty without edits. */
   summary: z.string(),
   edits: z.array(EditedFile),
+  tried_out: TriedOut,
+  /** How often the model said that it was done; a second time where a second look had found a fault still there. 0: never. */
+  rounds: z.int(),
   model: z.string(),
   stop_reason: z.enum(stopReasons),
   usage: TotalUsage,

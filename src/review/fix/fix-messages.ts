@@ -1,7 +1,7 @@
 import { textBelowTitle } from "../../ledger/comment-title.ts";
 import type { Message } from "../../llm/model.ts";
 import { cutAtLine } from "../../text/cut.ts";
-import { wrapUntrusted } from "../../text/fence.ts";
+import { inlineCode, wrapUntrusted } from "../../text/fence.ts";
 import { showPath } from "../../tools/show.ts";
 import type { AnchorFile } from "../anchor.ts";
 import { fixPrompt } from "../prompts/prompts.ts";
@@ -27,8 +27,16 @@ export interface NamedTarget {
   file: AnchorFile | undefined;
 }
 
-/** What a fix begins with: of each finding what was said, and its code as it is now. */
-export async function fixMessages(run: FixRun, targets: readonly NamedTarget[]): Promise<Message[]> {
+/**
+ * What a fix begins with: of each finding what was said, and its code as it is now.
+ *
+ * @param commands what may be run, by name; empty where nothing can be
+ */
+export async function fixMessages(
+  run: FixRun,
+  targets: readonly NamedTarget[],
+  commands: Readonly<Record<string, string>>,
+): Promise<Message[]> {
   const { pull, targetBranch } = run.input;
   const sections: string[] = [];
   if (pull !== null) {
@@ -36,12 +44,19 @@ export async function fixMessages(run: FixRun, targets: readonly NamedTarget[]):
     sections.push(`# Pull request ${pull.number}\n${wrapUntrusted("title and description", text)}`);
   }
   for (const target of targets) sections.push(...(await targetSections(run, target)));
+  sections.push(commandsSection(commands));
   const names = targets.map(({ name }) => name).join(", ");
   sections.push(`Repair ${names}. The change is to be merged into \`${targetBranch.replaceAll("`", "'")}\`.`);
   return [
     { role: "system", content: fixPrompt },
     { role: "user", content: sections.filter((section) => section !== "").join("\n\n") },
   ];
+}
+
+/** They stand in the configuration of the base. */
+function commandsSection(commands: Readonly<Record<string, string>>): string {
+  const lines = Object.entries(commands).map(([name, line]) => `- ${name}: ${inlineCode(line)}`);
+  return lines.length === 0 ? "" : ["# What run_command runs", ...lines].join("\n");
 }
 
 async function targetSections(run: FixRun, { name, target, file }: NamedTarget): Promise<string[]> {

@@ -1,44 +1,45 @@
 import { createAccount } from "../../agent/account.ts";
 import type { StopReason } from "../../agent/events.ts";
-import { changingTools, fixingTools } from "../../tools/index.ts";
-import type { EditPort, FixReport, ToolContext } from "../../tools/tool.ts";
+import type { Edit } from "../../git/workspace.ts";
+import { changingTools, commandTools, fixingTools } from "../../tools/index.ts";
+import type { CommandPort, EditPort } from "../../tools/tool.ts";
 import { createAnchorFiles } from "../anchor-files.ts";
 import type { ReviewDependencies } from "../dependencies.ts";
-import { checkClaim } from "../recheck/check-claim.ts";
 import { runLoop } from "../run-loop.ts";
 import { totalUsage } from "../total-usage.ts";
 import { whoAnswered } from "../who-answered.ts";
 import type { FixScope } from "./check-edits.ts";
+import { createFinish, type Finished } from "./finish.ts";
 import type { EditedFile, FixInput, FixResult, Repair } from "./fix-input.ts";
-import { type FixRun, fixMessages, type NamedTarget, spotOf } from "./fix-messages.ts";
+import { type FixRun, fixMessages, type NamedTarget } from "./fix-messages.ts";
 import { scopedEdits } from "./scoped-edits.ts";
+import { createTriedCommands, type FixCommands } from "./tried-commands.ts";
 
 export interface FixDependencies extends ReviewDependencies {
   models: NonNullable<ReviewDependencies["models"]>;
-  /** The files that the fix changes; `workspace` sees them as they stand. */
+  /** The files that the fix changes; `workspace` and `diffs` see them as they stand. */
   files: EditPort;
-  /** The diff as it stands once files were changed. */
-  diffsNow(): ReviewDependencies["diffs"];
+  commands: FixCommands;
 }
 
-/** Of the time and the tokens, what is kept for looking at what was done. */
+/** Of the tokens, what is kept for looking at what was done. */
 const KEPT_FOR_CHECKS = 0.3;
+/** Of the time, what is kept for ending in order. */
+const KEPT_FOR_THE_END = 0.05;
 
 /**
- * Lets a model repair findings, and has a second look at each that it says it repaired: the same as at findings whose code a push
- * has changed, by somebody who does not know who changed it. Writes nothing: what comes of it are the files as they should be.
+ * Lets a model repair findings, try that out where commands can be run, and has a second look at each that it says it repaired; what
+ * that finds still there goes back to it once. Writes nothing: what comes of it are the files as they should be.
  */
 export async function runFix(input: FixInput, deps: FixDependencies): Promise<FixResult> {
   const run = await startFix(input, deps);
   const targets = await nameTargets(run, input);
-  const given = await repair(run, deps, targets);
-  const edits = await editedFiles(deps.files);
-  const repairs = await checked(run, deps, targets, edits.length === 0 ? none(given.report) : given.report);
+  const { finished, stopReason } = await repair(run, deps, targets);
   return {
-    ...{ repairs, edits },
-    summary: edits.length === 0 ? "" : (given.report?.summary ?? ""),
+    repairs: targets.map((target) => repairOf(target, finished)),
+    ...saidOf(finished),
     model: whoAnswered(deps.models.review.name, run.account.usage),
-    stop_reason: given.stopReason,
+    stop_reason: stopReason,
     usage: totalUsage(run.account.usage),
   };
 }
@@ -62,35 +63,31 @@ async function nameTargets(run: FixRun, { targets }: FixInput): Promise<NamedTar
   return named;
 }
 
-interface Given {
-  report: FixReport | null;
-  stopReason: StopReason;
-}
-
-async function repair(run: FixRun, deps: FixDependencies, targets: readonly NamedTarget[]): Promise<Given> {
+/** What the model said last of what it had done by then; null where it came to no end. */
+async function repair(
+  run: FixRun,
+  { files, commands }: FixDependencies,
+  targets: readonly NamedTarget[],
+): Promise<{ finished: Finished | null; stopReason: StopReason }> {
   const { limits } = run.input;
-  const edit = scopedEdits(deps.files, scopeOf(run, targets));
-  let report: FixReport | null = null;
-  const fix: NonNullable<ToolContext["fix"]> = {
-    async finish(given) {
-      const reason = await whyUnfinished(given, targets, deps.files);
-      if (reason !== null) return { ok: false, reason };
-      report = given;
-      return { ok: true };
-    },
-  };
-  const loop = await runLoop(run, {
-    ...{ loop: "fix", role: "review", messages: await fixMessages(run, targets) },
-    outlets: [...changingTools, ...fixingTools],
-    ports: { report: nothingToReport, edit, fix },
+  const edit = scopedEdits(files, scopeOf(run, targets));
+  const tried = createTriedCommands(commands, edit);
+  const fix = createFinish({ run, targets, files, tried });
+  const { stopReason } = await runLoop(run, {
+    ...{ loop: "fix", role: "review" },
+    messages: await fixMessages(run, targets, tried.port?.allowed ?? {}),
+    outlets: [...changingTools, ...(tried.port ? commandTools : []), ...fixingTools],
+    ports: { report: nothingToReport, edit, fix, ...commandsOf(tried.port) },
     coverage: { serve: () => {} },
     account: run.account,
     turns: limits.turns,
     tokens: limits.tokens * (1 - KEPT_FOR_CHECKS),
-    milliseconds: run.timeLeft() * (1 - KEPT_FOR_CHECKS),
+    milliseconds: run.timeLeft() * (1 - KEPT_FOR_THE_END),
   });
-  return { report, stopReason: loop.stopReason };
+  return { finished: fix.last(), stopReason };
 }
+
+const commandsOf = (commands: CommandPort | undefined) => (commands ? { commands } : {});
 
 const refuse = async () => ({
   ok: false as const,
@@ -105,65 +102,22 @@ function scopeOf({ files, deps }: Pick<FixRun, "files" | "deps">, targets: reado
   return { files: new Set([...changed, ...named]), isPrivate: deps.isPrivate };
 }
 
-async function whyUnfinished(
-  { summary, repairs }: FixReport,
-  targets: readonly NamedTarget[],
-  files: EditPort,
-): Promise<string | null> {
-  const names = targets.map(({ name }) => name);
-  const told = repairs.map(({ finding }) => finding);
-  const unknown = told.find((name, at) => !names.includes(name) || told.indexOf(name) !== at);
-  if (unknown !== undefined) return `'${unknown}' is none of ${names.join(", ")}, or was told twice`;
-  const missing = names.filter((name) => !told.includes(name));
-  if (missing.length > 0) return `say what became of ${missing.join(", ")}`;
-  const isEdited = (await files.edits()).length > 0;
-  const isRepaired = repairs.some(({ repaired }) => repaired);
-  if (isRepaired && !isEdited) return "nothing was changed, so nothing can be repaired: edit, or say why not";
-  if (isEdited && !isRepaired)
-    return "files were changed, but nothing is repaired: undo that, or say what it repairs";
-  return isEdited && summary.trim() === "" ? "say in `summary` what the edits do" : null;
+function repairOf({ name, target: { id } }: NamedTarget, finished: Finished | null): Repair {
+  const told = finished?.report.repairs.find(({ finding }) => finding === name);
+  const { repaired = false, note = "" } = told ?? {};
+  return { id, repaired, note, check: (repaired && finished?.checks.get(name)) || null };
 }
 
-/** Without edits nothing is repaired, whatever a loop that came to no end has said. */
-function none(report: FixReport | null): FixReport | null {
-  return report && { ...report, repairs: report.repairs.map((one) => ({ ...one, repaired: false })) };
+const NO_END = "the repair came to no end";
+
+function saidOf(finished: Finished | null): Pick<FixResult, "summary" | "edits" | "tried_out" | "rounds"> {
+  if (!finished) return { summary: "", edits: [], tried_out: { commands: [], why_none: NO_END }, rounds: 0 };
+  const { report, edits, tried, rounds } = finished;
+  const summary = edits.length === 0 ? "" : report.summary;
+  return { summary, edits: edits.map(editedFile), tried_out: tried, rounds };
 }
 
-async function editedFiles(files: EditPort): Promise<EditedFile[]> {
-  const edits = await files.edits();
-  return edits.map(({ path, after }) => ({
-    path,
-    after: after && { mode: after.mode as "100644" | "100755", base64: after.bytes.toString("base64") },
-  }));
-}
-
-/** Of each finding what became of it, with a second look at the code as it is now where it counts as repaired. */
-async function checked(
-  run: FixRun,
-  deps: FixDependencies,
-  targets: readonly NamedTarget[],
-  report: FixReport | null,
-): Promise<Repair[]> {
-  const diffs = deps.diffsNow();
-  const now: FixRun = {
-    ...run,
-    deps: { ...run.deps, diffs },
-    anchorFile: createAnchorFiles(deps.workspace, diffs),
-    files: await diffs.files(),
-  };
-  const repairs: Repair[] = [];
-  for (const { name, target } of targets) {
-    const told = report?.repairs.find(({ finding }) => finding === name);
-    const repaired = told?.repaired ?? false;
-    const check = repaired ? await look(now, name, target) : null;
-    repairs.push({ id: target.id, repaired, note: told?.note ?? "", check });
-  }
-  return repairs;
-}
-
-async function look(now: FixRun, name: string, target: NamedTarget["target"]): Promise<Repair["check"]> {
-  const { title, finding: text, files } = target;
-  const spot = { ...spotOf(target), place: null };
-  const { state, reason } = await checkClaim(now, { ...spot, title, text, files, loop: `fix:check:${name}` });
-  return { state, reason };
-}
+const editedFile = ({ path, after }: Edit): EditedFile => ({
+  path,
+  after: after && { mode: after.mode as "100644" | "100755", base64: after.bytes.toString("base64") },
+});

@@ -17,6 +17,7 @@ import {
   type ToldFix,
 } from "../../../reporters/render-fix.ts";
 import { untrustedLine } from "../../../reporters/render-untrusted.ts";
+import type { FixResult } from "../../../review/fix/fix-input.ts";
 import { suggestionsFor } from "../../../review/fix/suggestions.ts";
 import { splitLines } from "../../../text/cut.ts";
 import { isRefusal } from "../../attempts.ts";
@@ -40,11 +41,12 @@ export async function fix(asked: Asked, all: boolean): Promise<Outcome> {
   if (!all && comment.thread === null) return answered(asked, WHERE, "it names no finding");
   if (deps.models === null) return answered(asked, NO_MODEL, "there is no model to ask");
   const recorded = await tools.recorded();
+  const known = recordedFix(recorded);
   // What was made of an earlier head is landed there, or not at all.
-  const pull = atHead(await api.pull(), recordedFix(recorded)?.head);
-  if (pull.state === "closed") return { kind: "skipped", reason: "the pull request is closed" };
+  const pull = atHead(await api.pull(), known?.head);
+  if (pull.state === "closed" && !known) return { kind: "skipped", reason: "the pull request is closed" };
   const ledger = await currentLedger(api, pull);
-  const entries = wanted(ledger, all ? null : comment.thread);
+  const entries = known ? repairedBy(known.fix, ledger) : wanted(ledger, all ? null : comment.thread);
   if (entries.length === 0) return answered(asked, nothingToDo(all, ledger), "there is nothing to repair");
   try {
     return await repair({ asked, pull, entries, models: deps.models, recorded });
@@ -71,6 +73,10 @@ function wanted({ entries }: Ledger, thread: number | null): LedgerEntry[] {
     .toSorted((a, b) => severities.indexOf(a.severity) - severities.indexOf(b.severity))
     .slice(0, MOST);
 }
+
+/** What a repair on record is about, whatever became of it since: it may have been pushed. */
+const repairedBy = ({ repairs }: FixResult, { entries }: Ledger) =>
+  entries.filter((entry) => repairs.some(({ id }) => id === entry.id));
 
 function nothingToDo(all: boolean, { state }: Ledger): string {
   if (!all) return "No open finding of mine began this thread.";

@@ -3,15 +3,16 @@ import type { CheckoutPlace } from "../../../git/checkout-place.ts";
 import type { PullRequest, SourceBranch } from "../../../github/pull-request-api.ts";
 import type { LedgerEntry } from "../../../ledger/entry.ts";
 import { type Asked, requireOurs } from "../asked.ts";
+import { type Clear, lookBeforePush } from "./before-push.ts";
 import { type CommittedFix, commitFix } from "./commit-fix.ts";
 import type { MadeFix } from "./make-fix.ts";
 
 /** What became of a repair. */
 export type Landing =
   | Exclude<CommittedFix, { kind: "committed" }>
-  | { kind: "pushed"; commit: string }
   /** The branch has moved on meanwhile. */
   | { kind: "moved" }
+  | Clear
   /** It is right as far as we can tell, and we may not push it; in words why. */
   | { kind: "offered"; commit: string; why: string };
 
@@ -28,7 +29,8 @@ export interface Landed {
  * Pushes a repair to the pull request's branch, if the branch still is what was repaired. Done again it makes the same commit, and
  * finds it pushed.
  */
-export async function landFix({ asked, pull, place, entries, made }: Landed): Promise<Landing> {
+export async function landFix(landed: Landed): Promise<Landing> {
+  const { asked, pull, place, entries, made } = landed;
   const { deps, job, tools } = asked;
   const github = await deps.github.pushing(job.task.repository, tools.signal);
   const committed = await commitFix({
@@ -37,6 +39,8 @@ export async function landFix({ asked, pull, place, entries, made }: Landed): Pr
   });
   if (committed.kind !== "committed") return committed;
   const { commit } = committed;
+  const clear = await lookBeforePush(landed, commit);
+  if (clear) return clear;
   const target = targetOf(pull.source);
   if ("why" in target) return { kind: "offered", commit, why: target.why };
   await requireOurs(asked);

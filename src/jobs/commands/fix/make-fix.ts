@@ -11,6 +11,7 @@ import { FixInput, FixResult, type FixTarget } from "../../../review/fix/fix-inp
 import { recordedTurns } from "../../attempts.ts";
 import { withinDay } from "../../day-budget.ts";
 import { type FolderConfig, loadConfig, withFolders } from "../../load-config.ts";
+import { recordStart } from "../../record-start.ts";
 import { toldOnce } from "../../told.ts";
 import { watchModels } from "../../watched-model.ts";
 import type { Asked } from "../asked.ts";
@@ -18,7 +19,7 @@ import { budgetOf, limitsWithin, logProgress, ownThreads } from "../model-work.t
 import { askedThread } from "../question-thread.ts";
 
 /** Of one fix, within what the repository allows for a review. */
-const most = { turns: 60, tokens: 1_500_000, milliseconds: 15 * 60_000 };
+const most = { turns: 60, tokens: 1_500_000, milliseconds: 30 * 60_000 };
 
 /** What is to be repaired, and where. */
 export interface FixOrder {
@@ -35,6 +36,8 @@ export interface FixOrder {
 /** A repair as a model made it, on record. */
 export interface MadeFix {
   fix: FixResult;
+  /** An earlier attempt made it, and may have pushed it. */
+  isRecorded: boolean;
   isPrivate(path: string): boolean;
 }
 
@@ -58,7 +61,7 @@ export async function makeFix(order: FixOrder): Promise<MadeFix> {
   const folders = await withFolders(loaded, place);
   const isPrivate = createPrivacy(folders.config.paths.private);
   const known = recordedFix(recorded);
-  if (known?.head === pull.headSha) return { fix: known.fix, isPrivate };
+  if (known?.head === pull.headSha) return { fix: known.fix, isRecorded: true, isPrivate };
 
   const budget = budgetOf(asked, loaded.config);
   const turns = recordedTurns(recorded, pull.headSha);
@@ -68,18 +71,21 @@ export async function makeFix(order: FixOrder): Promise<MadeFix> {
   const watched = watchModels(eachRole(models, (model) => budget.meter(model)));
   const limits = withinDay(limitsWithin(most, loaded.config), await budget.left(), turns);
   const input = await inputOf(order, folders, limits, turns);
+  const { shas } = place;
+  await recordStart({ kind: "run", what: "fix", shas, input }, recorded, tools);
   const fix = await runFixProcess({
     ...{ place, input, models: watched.models, signal: tools.signal },
+    sandbox: (await deps.fixSandbox?.(folders.config, tools.signal)) ?? null,
     ...(deps.startProcess && { started: deps.startProcess(place.root) }),
     trajectory: { append: tools.record },
     replay: turns,
     onProgress: (event) => logProgress(event, asked),
   });
   const fault = watched.lastFault();
-  const isNothing = fix.edits.length === 0 && fix.repairs.every(({ note }) => note === "");
-  if (isNothing && fault?.retryable && job.attempt < maxAttempts) throw fault;
+  const isCut = fix.stop_reason === "model_error";
+  if (isCut && fault?.retryable && job.attempt < maxAttempts) throw fault;
   await tools.record({ kind: "result", head: pull.headSha, base: pull.baseSha, result: fix });
-  return { fix, isPrivate };
+  return { fix, isRecorded: false, isPrivate };
 }
 
 const Told = FixInput.pick({ pull: true, targets: true, limits: true });

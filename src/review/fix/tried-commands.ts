@@ -1,0 +1,57 @@
+import type { CommandEnd, CommandPort, CommandRequest, EditPort } from "../../tools/tool.ts";
+import { stateOf } from "./edits-state.ts";
+import type { CommandRun, TriedOut } from "./fix-input.ts";
+
+/** What runs commands on the files of a fix, which a command changes through `edit` alone; or why nothing does, for people. */
+export type FixCommands = { open(edit: EditPort): CommandPort } | { why: string };
+
+/** The commands of a fix, and how those ended that say something of it. */
+export interface TriedCommands {
+  /** Undefined where none can be run. */
+  port: CommandPort | undefined;
+  /** How commands ended that began with the files as they stand now. One that changed them says nothing of what it made. */
+  now(): Promise<TriedOut>;
+}
+
+const NOT_RUN = "none was called for on what was changed last";
+
+/**
+ * Keeps of each command on which files it was run.
+ *
+ * @param edit the files as a fix may change them
+ */
+export function createTriedCommands(commands: FixCommands, edit: EditPort): TriedCommands {
+  if ("why" in commands) {
+    return { port: undefined, now: async () => ({ commands: [], why_none: commands.why }) };
+  }
+  const { allowed, run } = commands.open(edit);
+  const runs: { on: string; how: CommandRun }[] = [];
+  const stateNow = async () => stateOf(await edit.edits());
+  return {
+    port: {
+      allowed,
+      async run(request, signal) {
+        const on = await stateNow();
+        const end = await run(request, signal);
+        runs.push({ on, how: runOf(request, end) });
+        return end;
+      },
+    },
+    async now() {
+      const state = await stateNow();
+      const newest = new Map(
+        runs.filter(({ on }) => on === state).map(({ how }) => [`${how.folder}\n${how.command}`, how]),
+      );
+      return { commands: [...newest.values()], why_none: newest.size === 0 ? NOT_RUN : null };
+    },
+  };
+}
+
+/** Variables that were given stand in front, as a shell takes them: a command may hang on them. */
+function runOf(
+  { command, folder, env }: CommandRequest,
+  { exitCode: exit_code, ended }: CommandEnd,
+): CommandRun {
+  const given = Object.entries(env).map(([name, value]) => `${name}=${JSON.stringify(value)} `);
+  return { command: given.join("") + command, folder, exit_code, ended };
+}
