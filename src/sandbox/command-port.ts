@@ -4,7 +4,7 @@ import type { SandboxLimits } from "./limits.ts";
 import { runInSandbox } from "./run-in-sandbox.ts";
 import type { Sandbox } from "./sandbox.ts";
 import { askedFor, MAX_FILE_BYTES, takeOver, wantedFiles } from "./take-over.ts";
-import { type CommandFiles, sandboxPath, workspaceFiles } from "./workspace-files.ts";
+import { type CommandFiles, folderName, workspaceFiles } from "./workspace-files.ts";
 
 export interface CommandPortOptions extends CommandFiles {
   sandbox: Sandbox;
@@ -42,7 +42,7 @@ async function runOn(
     sandbox,
     {
       ...{ command, timeoutMs, env, limits },
-      folder: folder === "." ? "" : sandboxPath(folder),
+      folder: folder === "." ? "" : folderName(folder),
       files: workspaceFiles(options, limits.filesBytes, (path) => leftOut.push(path)),
       wants: (left) => askedFor(wantedFiles(left, refusals)),
       longest: MAX_FILE_BYTES,

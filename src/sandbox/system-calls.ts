@@ -13,6 +13,8 @@ export const absentCalls = {
   ...{ clone3: [435, 435], setns: [308, 268], mount: [165, 40], umount2: [166, 39], pivot_root: [155, 41] },
   ...{ move_mount: [429, 429], open_tree: [428, 428], fsopen: [430, 430], fsconfig: [431, 431] },
   ...{ fsmount: [432, 432], fspick: [433, 433], mount_setattr: [442, 442] },
+  // What the kernel says of the machine, and what others on it do with files.
+  ...{ syslog: [103, 116], fanotify_init: [300, 262] },
   // Other processes.
   ...{ ptrace: [101, 117], process_vm_readv: [310, 270], process_vm_writev: [311, 271] },
   ...{ pidfd_getfd: [438, 438], kcmp: [312, 272] },

@@ -1,5 +1,5 @@
-import { lstatSync, readlinkSync, statSync } from "node:fs";
-import { join } from "node:path";
+import { existsSync, lstatSync, readlinkSync, realpathSync, statSync } from "node:fs";
+import { join, relative } from "node:path";
 import type { Sandbox } from "./sandbox.ts";
 
 /** Where programs and their libraries lie. On most systems all but the first are links into it. */
@@ -40,16 +40,26 @@ export const namedArguments = (readable: readonly string[]): string[] =>
 
 /** Arguments that cover what lies in these folders and must not be seen: an empty folder, an empty file. */
 function hidingArguments({ readable, hidden }: Seen): string[] {
-  const roots = [...folders, ...settings, ...readable];
-  const within = hidden.filter((path) =>
-    roots.some((root) => path === root || path.startsWith(join(root, "/"))),
-  );
-  return within.flatMap((path) => {
-    const facts = statSync(path, { throwIfNoEntry: false });
-    if (!facts) return [];
-    return facts.isDirectory() ? ["--tmpfs", path, "--remount-ro", path] : ["--ro-bind", "/dev/null", path];
-  });
+  // Links among the system's folders stay links behind the wall.
+  const system = [...folders, ...settings].filter((path) => existsSync(path) && !isLink(path));
+  const roots = [...system, ...readable.filter((path) => existsSync(path))];
+  return hidden
+    .filter((path) => existsSync(path))
+    .flatMap((path) => {
+      const real = realpathSync(path);
+      const cover = (at: string) =>
+        statSync(real).isDirectory() ? ["--tmpfs", at, "--remount-ro", at] : ["--ro-bind", "/dev/null", at];
+      return [...new Set(roots.flatMap((root) => placeWithin(root, real)))].flatMap(cover);
+    });
 }
+
+/** Under which name a path is seen in a folder that is shown under this one, whatever both are links to. */
+function placeWithin(root: string, real: string): string[] {
+  const way = relative(realpathSync(root), real);
+  return way === ".." || way.startsWith("../") ? [] : [join(root, way)];
+}
+
+const isLink = (path: string) => lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() === true;
 
 function folderArguments(path: string): string[] {
   const facts = lstatSync(path, { throwIfNoEntry: false });

@@ -9,8 +9,9 @@ const USER = "1000";
 export interface Command {
   /** For `sh -c`. */
   command: string;
-  /** A folder of the workspace by its name, each character a byte; "" is its root. */
+  /** A folder of the workspace by its name, which is text; "" is its root. */
   folder: string;
+  /** Names are letters, digits and _. */
   env: Readonly<Record<string, string>>;
 }
 
@@ -74,13 +75,11 @@ export function secondWall(
     ...namedArguments(readable),
     ...["--remount-ro", "/dev"],
     ...["--remount-ro", "/"],
-    ...Object.entries({ ...environment(readable), ...env }).flatMap(([name, value]) => [
-      "--setenv",
-      name,
-      value,
-    ]),
     ...["--chdir", folder === "" ? "/work" : `/work/${folder}`, "--"],
     ...limited(limits),
+    // Last of all: a variable can have each program load a file of the workspace, which would then run without limits.
+    "/usr/bin/env",
+    ...Object.entries({ ...environment(readable), ...env }).map(([name, value]) => `${name}=${value}`),
     ...["/bin/sh", "-c", command],
   ];
 }

@@ -1,3 +1,4 @@
+import { isUtf8 } from "node:buffer";
 import { AppError } from "../errors.ts";
 import { nameBytes } from "../git/names.ts";
 import type { TreeEntry, Workspace } from "../git/workspace.ts";
@@ -16,8 +17,20 @@ export interface CommandFiles {
 /** A path as the sandbox speaks of it: each character a byte of the name. */
 export const sandboxPath = (key: string): string => nameBytes(key).toString("latin1");
 
+/**
+ * The name of a folder as an argument of a program, which is text.
+ * @throws ToolError where it is none
+ */
+export function folderName(key: string): string {
+  const name = nameBytes(key);
+  if (!isUtf8(name)) throw new ToolError(`no command can be run in '${key}': its name is not UTF-8`);
+  return name.toString("utf8");
+}
+
 /** Of the files' bytes, how much may be there before a command has written any. */
 const FILLED = 0.8;
+/** Bytes that a file takes at least, and by which it grows. */
+const PAGE = 4_096;
 
 /**
  * The files for a command, as they stand, but none that the configuration withholds. Links are there too (they lead nowhere that matters
@@ -38,7 +51,7 @@ export async function* workspaceFiles(
       onLeftOut(path);
       continue;
     }
-    left -= bytes.length;
+    left -= Math.ceil(bytes.length / PAGE) * PAGE;
     if (left < 0)
       throw new ToolError("no command can be run: the files of this repository are too many for the sandbox");
     const kind = mode === "120000" || mode === "100755" ? mode : "100644";

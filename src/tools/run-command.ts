@@ -31,6 +31,7 @@ const Input = z.strictObject({
   command: z
     .string()
     .max(MAX_COMMAND)
+    .refine((command) => !command.includes("\0"), "no command can hold a NUL")
     .describe("Name or text of an allowed command; plain arguments may follow."),
   working_dir: z.string().default("."),
   timeout: wholeNumber(1, MAX_SECONDS).default(DEFAULT_SECONDS).describe(`Seconds, up to ${MAX_SECONDS}.`),

@@ -8,9 +8,9 @@ const { sandbox, skipped } = await sandboxFor(
   "that commands run on the files of a fix, which get what was changed",
 );
 
-function run(files: MemoryFiles, command: string, over: Partial<CommandRequest> = {}) {
+function run(files: MemoryFiles, command: string, over: Partial<CommandRequest> = {}, limits = smallLimits) {
   const port = createCommandPort({
-    ...{ sandbox: sandbox!, limits: smallLimits, allowed: {} },
+    ...{ sandbox: sandbox!, limits, allowed: {} },
     ...{ workspace: files.workspace, edit: files.edit, isPrivate: files.isPrivate },
   });
   return port.run({ command, folder: ".", timeoutMs: 20_000, env: {}, ...over }, noSignal);
@@ -111,6 +111,18 @@ describe.skipIf(!sandbox)(`a command on the files of a fix${skipped}`, () => {
   it("is not run where its files take more than the sandbox has", async () => {
     const files = new MemoryFiles({ large: Buffer.alloc(smallLimits.filesBytes) });
     await expect(run(files, "true")).rejects.toThrow("too many for the sandbox");
+  });
+
+  it("is not run where its files take more than the sandbox has, however small each is", async () => {
+    const files = new MemoryFiles(Object.fromEntries(Array.from({ length: 300 }, (_, n) => [`f${n}`, "x"])));
+    const limits = { ...smallLimits, filesBytes: 300 * 4_096 };
+    await expect(run(files, "true", {}, limits)).rejects.toThrow("too many for the sandbox");
+  });
+
+  it("is run in a folder of any name that is text", async () => {
+    const files = new MemoryFiles({ "grö ße/日/a": "a\n", "caf\\351/b": "b\n" });
+    expect((await run(files, "cat a", { folder: "grö ße/日" })).stdout).toBe("a\n");
+    await expect(run(files, "cat b", { folder: "caf\\351" })).rejects.toThrow("is not UTF-8");
   });
 
   it("has names that are no text, byte for byte", async () => {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { LeftFile } from "../../src/sandbox/warden/messages.ts";
-import { attack, sandboxFor } from "./sandbox.ts";
+import { attack, perl, sandboxFor } from "./sandbox.ts";
 
 const { sandbox, skipped } = await sandboxFor("that nothing a command leaves behind leads anywhere");
 const file = (path: string, text: string, mode: "100644" | "100755" | "120000" = "100644") => ({
@@ -79,6 +79,13 @@ b'; printf 2 > "$(printf 'caf\\351')"; mkdir -p .git/hooks sub/.git; echo 3 > .g
     const deep =
       "i=0; while [ $i -lt 400 ]; do mkdir aaaaaaaaaaaaaaaaaaaa; cd aaaaaaaaaaaaaaaaaaaa; i=$((i+1)); done; echo";
     expect(await leave(deep)).toMatchObject({ tooMany: true, taken: [] });
+  });
+
+  it("names that are too long together are not told", async () => {
+    const script =
+      'my $d = "."; for (1 .. 15) { $d .= "/" . "x" x 240; mkdir $d } chdir $d; for (1 .. 9_000) { open(F, ">", "f$_") or die $!; close F }';
+    const { outcome } = await attack(sandbox, perl(script), { limits: { files: 20_000 } });
+    expect([outcome.ended, outcome.tooMany]).toEqual([null, true]);
   });
 
   it("a folder that became a file, and a file that became a folder, are both told of", async () => {

@@ -8,6 +8,7 @@ const { sandbox, skipped } = await sandboxFor(
   "that a command gets no more memory, disk, processes and output than allowed",
 );
 const MIB = 1024 * 1024;
+const mmap = process.arch === "x64" ? 9 : 222;
 
 describe.skipIf(!sandbox)(`a command in the sandbox takes no more than allowed${skipped}`, () => {
   it("of the disk, with a file of 10 GB", async () => {
@@ -89,6 +90,23 @@ describe.skipIf(!sandbox)(`a command in the sandbox takes no more than allowed${
     expect([text, ended]).toEqual(["........", null]);
   });
 
+  it("of memory that the kernel keeps for them: tables of pages that hold nothing", async () => {
+    // A page read in each 2 MB of a mapping costs a table each, and is none that the process has in memory.
+    const tables = `my $n = 150_000; my $at = syscall(${mmap}, 0, $n << 21, 1, 0x4022, -1, 0); `;
+    const fill = 'for (my $i = 0; $i < $n; $i++) { unpack("P1", pack("Q", $at + ($i << 21))) } sleep 600';
+    const { ended } = await attack(sandbox, perl(tables + fill), { limits: { memoryBytes: 96 * MIB } });
+    expect(ended).toBe("memory");
+  });
+
+  it("of memory that the kernel keeps for them: messages that nobody takes", async () => {
+    const fill = perl(
+      "use Socket; my @all; for (1 .. 400) { socketpair(my $one, my $other, AF_UNIX, SOCK_STREAM, 0); push @all, $one, $other; " +
+        'for ($one, $other) { 1 while defined send($_, "x" x 32_768, MSG_DONTWAIT) } } sleep 600',
+    );
+    const { ended } = await attack(sandbox, fill, { limits: { memoryBytes: 96 * MIB } });
+    expect(ended).toBe("memory");
+  });
+
   it("of output, and head and tail of it are kept", async () => {
     const { ended, outcome } = await attack(sandbox, "echo first; yes", {
       limits: { keptBytes: 1_000 },
@@ -110,6 +128,11 @@ describe.skipIf(!sandbox)(`a command in the sandbox takes no more than allowed${
   it("of the processor, before others who want it", async () => {
     const { text } = await attack(sandbox, "cut -d' ' -f19 /proc/self/stat; cat /proc/self/oom_score_adj");
     expect(text).toBe("19\n1000\n");
+  });
+
+  it("whatever its environment has programs load: those that set the limits do not hear of it", async () => {
+    const { text } = await attack(sandbox, "true", { env: { LD_SHOW_AUXV: "1" } });
+    expect(text.match(/(?<=^AT_EXECFN: +)\S+/gm)).toEqual(["/bin/sh"]);
   });
 
   it("of open files", async () => {

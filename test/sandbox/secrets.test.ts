@@ -1,4 +1,4 @@
-import { chmodSync, mkdirSync, readlinkSync, writeFileSync } from "node:fs";
+import { chmodSync, mkdirSync, readlinkSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { TempFolder } from "../support/git-repo.ts";
@@ -93,6 +93,39 @@ describe.skipIf(!sandbox)(`a command in the sandbox sees nothing of the machine$
     expect(text).toContain(canary);
     expect(text).toContain("Read-only file system");
     expect(text).toContain(`${join(folder.path, "tools/bin")}:`);
+  });
+
+  it("not what the server hides under another name of its folder", async () => {
+    const named = join(folder.path, "named");
+    const elsewhere = join(folder.path, "elsewhere");
+    symlinkSync(join(folder.path, "tools"), named);
+    symlinkSync(join(folder.path, "tools/data"), elsewhere);
+    const readable = { readable: [named], hidden: [join(folder.path, "tools/data")] };
+    expect((await attack(sandbox, `cat ${named}/data/queue.db`, { seen: readable })).text).not.toContain(
+      canary,
+    );
+    const hidden = { readable: [join(folder.path, "tools")], hidden: [elsewhere] };
+    expect((await attack(sandbox, `cat ${database}`, { seen: hidden })).text).not.toContain(canary);
+  });
+
+  it("not what whoever started the server left open", async () => {
+    const bwrap = join(folder.path, "bwrap");
+    writeFileSync(
+      bwrap,
+      `#!/usr/bin/perl\n$^F = 255; open(my $left, "<", "${tool}"); exec "bwrap", @ARGV;\n`,
+      {
+        mode: 0o755,
+      },
+    );
+    const { text } = await attack(
+      sandbox,
+      "ls /proc/self/fd; for fd in /proc/self/fd/*; do readlink $fd; done",
+      {
+        seen: { bwrap },
+      },
+    );
+    expect(text).not.toContain("tool.txt");
+    expect(text.split("\n").slice(0, 4)).toEqual(["0", "1", "2", "3"]);
   });
 
   it("not what the server hides, where it lies in such a folder", async () => {

@@ -32,7 +32,18 @@ describe.skipIf(!sandbox)(`of a command in the sandbox the kernel hears nothing 
     ...["memfd_create", "memfd_secret", "shmget", "shmat", "msgget", "semget", "mq_open"],
     ...["clone3", "setns", "mount", "umount2", "pivot_root", "move_mount", "open_tree", "fsopen"],
     ...["fsconfig", "fsmount", "fspick", "mount_setattr", "ptrace", "process_vm_readv", "process_vm_writev"],
-    ...["pidfd_getfd", "kcmp", "keyctl", "add_key", "request_key", "bpf", "perf_event_open", "userfaultfd"],
+    ...[
+      "syslog",
+      "fanotify_init",
+      "pidfd_getfd",
+      "kcmp",
+      "keyctl",
+      "add_key",
+      "request_key",
+      "bpf",
+      "perf_event_open",
+      "userfaultfd",
+    ],
     ...["io_uring_setup", "io_uring_enter", "io_uring_register", "name_to_handle_at", "open_by_handle_at"],
   ])("%s", (name) => expect(answers[name]).toBe(ENOSYS));
 });

@@ -144,6 +144,7 @@ describe("run_command", () => {
     [{ command: "test", working_dir: "/etc" }, "outside the repository"],
     [{ command: "test", env: { "A=B": "x" } }, "invalid arguments"],
     [{ command: "test", env: { A: "x\0" } }, "invalid arguments"],
+    [{ command: "test 'a\0b'" }, "invalid arguments"],
     [{ command: "test", user: "root" }, "invalid arguments"],
   ])("refuses what makes no sense: %j", async (sent, words) => {
     const { asked, run } = toolThatEnds({});

@@ -15,6 +15,8 @@ import { placeOf, type Trace } from "./room.ts";
 /** What a command may leave behind and is still looked at; builds make many files. */
 const MAX_ENTRIES = 200_000;
 const MAX_PATH = 4_000;
+/** Of all names that are told, as JSON. */
+const MAX_TOLD_BYTES = 24 * 1024 * 1024;
 
 export interface Left {
   left: LeftFile[];
@@ -24,27 +26,56 @@ export interface Left {
 
 /** All that is not as it was put there. Only after everybody who could change it is gone: nothing is asked for twice here. */
 export function findLeft(before: ReadonlyMap<string, Trace>): Left {
-  const found: Left = { left: [], odd: 0, tooMany: false };
+  const found = new Found();
   const seen = new Set<string>();
-  const folders = [""];
   let entries = 0;
-  for (let folder = folders.pop(); folder !== undefined; folder = folders.pop()) {
-    for (const entry of entriesOf(folder)) {
-      const path = folder + entry.name.toString("latin1");
-      entries += 1;
-      if (entries > MAX_ENTRIES || path.length > MAX_PATH) return { ...found, tooMany: true };
-      // No part of the files, and nothing is ever taken from there.
-      if (entry.name.toString("latin1") === ".git") continue;
-      if (entry.isDirectory()) folders.push(`${path}/`);
-      else {
-        seen.add(path);
-        note(path, entry, before.get(path), found);
-      }
-    }
+  for (const { path, entry } of entriesBelow()) {
+    entries += 1;
+    if (entries > MAX_ENTRIES || path.length > MAX_PATH || found.isTooLong) return found.none();
+    if (entry.isDirectory()) continue;
+    const trace = before.get(path);
+    if (trace) seen.add(path);
+    note(path, entry, trace, found);
   }
   for (const path of before.keys())
-    if (!seen.has(path) && isGone(path)) found.left.push({ path, kind: "gone", bytes: 0 });
-  return found;
+    if (!seen.has(path) && isGone(path)) found.add({ path, kind: "gone", bytes: 0 });
+  return found.isTooLong ? found.none() : { left: found.left, odd: found.odd, tooMany: false };
+}
+
+/** All that lies in the workspace, but for git's own folders: they are no part of the files, and nothing is ever taken from there. */
+function* entriesBelow(): Generator<{ path: string; entry: Dirent<Buffer> }> {
+  const folders = [""];
+  for (let folder = folders.pop(); folder !== undefined; folder = folders.pop()) {
+    for (const entry of entriesOf(folder)) {
+      const name = entry.name.toString("latin1");
+      if (name === ".git") continue;
+      const path = folder + name;
+      yield { path, entry };
+      if (entry.isDirectory()) folders.push(`${path}/`);
+    }
+  }
+}
+
+/** What was found so far, and how much it takes to tell it. */
+class Found {
+  readonly left: LeftFile[] = [];
+  odd = 0;
+  #bytes = 0;
+
+  get isTooLong(): boolean {
+    return this.#bytes > MAX_TOLD_BYTES;
+  }
+
+  add(file: LeftFile): void {
+    if (this.isTooLong) return;
+    this.#bytes += Buffer.byteLength(JSON.stringify(file)) + 1;
+    this.left.push(file);
+  }
+
+  /** The answer where there is too much to be told. */
+  none(): Left {
+    return { left: [], odd: this.odd, tooMany: true };
+  }
 }
 
 function entriesOf(folder: string): Dirent<Buffer>[] {
@@ -58,11 +89,11 @@ function entriesOf(folder: string): Dirent<Buffer>[] {
   }
 }
 
-function note(path: string, entry: Dirent<Buffer>, before: Trace | undefined, found: Left): void {
+function note(path: string, entry: Dirent<Buffer>, before: Trace | undefined, found: Found): void {
   const { ino, ctimeNs, size } = lstatSync(placeOf(path), { bigint: true });
   if (before?.inode === ino && before.changedNs === ctimeNs) return;
   if (!entry.isFile()) found.odd += 1;
-  else found.left.push({ path, kind: before ? "changed" : "new", bytes: Number(size) });
+  else found.add({ path, kind: before ? "changed" : "new", bytes: Number(size) });
 }
 
 /** Whether nothing is there any more, or a folder. What cannot be seen is not gone. */

@@ -5,6 +5,7 @@
  */
 import { writeFileSync } from "node:fs";
 import { encodeFrame, type Frame, FrameReader } from "./frames.ts";
+import { closeInherited } from "./inherited.ts";
 import { findLeft, readLeft } from "./left-files.ts";
 import type { FromWarden, RunOrder, ToWarden } from "./messages.ts";
 import { endStrangers, requireRoom } from "./processes.ts";
@@ -46,6 +47,7 @@ function fail(error: unknown): void {
 }
 
 requireRoom();
+closeInherited();
 // Where memory runs out, this and what it starts are the first to go.
 writeFileSync("/proc/self/oom_score_adj", "1000");
 furnish();

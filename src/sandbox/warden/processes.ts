@@ -1,7 +1,6 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
 
-const PAGE = 4_096;
 const POLL_MS = 5;
 const PATIENCE_MS = 10_000;
 
@@ -41,29 +40,43 @@ function kill(pid: number): void {
   }
 }
 
+/** What a socket's two ends may hold of what nobody has taken yet (net.core.wmem_default, and what the kernel adds). */
+const SOCKET = 256 * 1_024;
+
 /**
- * Bytes that processes hold, not counting files. What they share is counted once; looking so closely takes long, so that it is
- * only done where counting it several times comes to more than `enough`.
+ * Bytes that processes hold, not counting files, and that the kernel holds for them: tables of pages, and what may wait in sockets.
+ * What they share is counted once; looking so closely takes long, so that it is only done where counting it several times comes to
+ * more than `enough`.
  */
 export function memoryOf(pids: readonly number[], enough: number): number {
-  const most = sum(pids.map(residentOf));
-  return most <= enough ? most : sum(pids.map(proportionOf));
+  const sockets = socketsOf(pids) * SOCKET;
+  const most = sum(pids.map(residentOf)) + sockets;
+  return most <= enough ? most : sum(pids.map(proportionOf)) + sockets;
+}
+
+/** Of the network that a command is in. Whoever came last is behind the second wall, once there is one. */
+function socketsOf(pids: readonly number[]): number {
+  const [, used] = /^sockets: used (\d+)$/m.exec(textOf(`/proc/${Math.max(...pids)}/net/sockstat`)) ?? [];
+  return Number(used ?? 0);
 }
 
 const sum = (numbers: readonly number[]) => numbers.reduce((total, one) => total + one, 0);
 
-/** Field 2 of statm: pages in memory. */
-const residentOf = (pid: number) => Number(textOf(`/proc/${pid}/statm`).split(" ")[1] ?? 0) * PAGE;
+/** What it has in memory, and what the tables take that say where. */
+const residentOf = (pid: number) =>
+  kilobytesIn(textOf(`/proc/${pid}/status`), /^Vm(?:RSS|PTE):\s+(\d+) kB$/gm);
 
 /** Its part of what is no file, in memory and swapped out; where the system does not say, all that it has in memory. */
 function proportionOf(pid: number): number {
   const text = textOf(`/proc/${pid}/smaps_rollup`);
   if (text === "") return residentOf(pid);
-  return (
-    sum([...text.matchAll(/^(?:Pss_Anon|Pss_Shmem|SwapPss): +(\d+) kB$/gm)].map(([, kb]) => Number(kb))) *
-    1_024
-  );
+  const tables = kilobytesIn(textOf(`/proc/${pid}/status`), /^VmPTE:\s+(\d+) kB$/gm);
+  return kilobytesIn(text, /^(?:Pss_Anon|Pss_Shmem|SwapPss): +(\d+) kB$/gm) + tables;
 }
+
+/** Bytes, of lines in kilobytes. */
+const kilobytesIn = (text: string, lines: RegExp) =>
+  sum([...text.matchAll(lines)].map(([, kb]) => Number(kb))) * 1_024;
 
 /** What programs could still be given without anything else being swapped out; without limit where the system does not say. */
 export function spareMemory(): number {
