@@ -1,4 +1,5 @@
 import { afterAll, beforeEach, describe, expect, it } from "vitest";
+import { AppError } from "../../../src/errors.ts";
 import { parseMarker } from "../../../src/ledger/marker.ts";
 import { type ScriptedTurn, scriptedModel } from "../../../src/llm/scripted.ts";
 import { Commanded, CommandedRepository } from "./command-fixture.ts";
@@ -82,6 +83,50 @@ describe("a fix", () => {
     expect(on.ours(thread)[0]).toContain("moved on while I worked, so **nothing was pushed**");
   });
 
+  it("is told as pushed where somebody pushed on it before it was told", async () => {
+    const model = modelThat(edit(), finish("Charge the rate once"), look("fixed"), reviewed);
+    const thread = await on.finding("f1");
+    const { reply } = on.github;
+    on.github.reply = () => Promise.reject(new AppError("github_failed", "It is away"));
+    await expect(on.command({ name: "fix", all: false }, { thread })).rejects.toThrow("It is away");
+    Object.assign(on.github, { reply });
+    const [{ to = "" } = {}] = on.pushes;
+    on.github.state.headSha = repo.git("commit-tree", `${to}^{tree}`, "-p", to, "-m", "Another one");
+    // By then a review of that push may have settled it.
+    on.github.personResolves(thread, "grace");
+    on.pushEnd = { kind: "moved" };
+    await on.command({ name: "fix", all: false }, { thread });
+    expect(on.ours(thread)[0]).toContain(`Pushed ${to}.`);
+    expect([on.pushes.length, model.requests.length]).toEqual([1, 4]);
+  });
+
+  it("is not told as pushed where the branch went another way since", async () => {
+    modelThat(edit(), finish("Charge the rate once"), look("fixed"));
+    const thread = await on.finding("f1");
+    on.isOurs = false;
+    await expect(on.command({ name: "fix", all: false }, { thread })).rejects.toThrow();
+    on.isOurs = true;
+    on.github.state.headSha = repo.git("commit-tree", `${repo.head}^{tree}`, "-p", repo.head, "-m", "Mine");
+    on.pushEnd = { kind: "moved" };
+    await on.command({ name: "fix", all: false }, { thread });
+    expect(on.ours(thread)[0]).toContain("**nothing was pushed**");
+  });
+
+  it.each([
+    ["its findings are settled", (thread: number) => on.github.personResolves(thread, "grace"), "settled"],
+    ["the pull request is closed", () => Object.assign(on.github.state, { state: "closed" }), "closed"],
+  ])("is not pushed where %s while it is made", async (_, meanwhile, word) => {
+    const thread = await on.finding("f1");
+    const turns = [edit(), finish("Charge the rate once"), look("fixed")];
+    on.model = scriptedModel((_request, n) => {
+      if (n === 2) meanwhile(thread);
+      return turns[n] ?? new Error("It was asked for more");
+    });
+    await on.command({ name: "fix", all: false }, { thread });
+    expect(on.pushes).toEqual([]);
+    expect(on.ours(thread)[0]).toContain(`was ${word} while I worked`);
+  });
+
   it.each([
     ["a fork whose owner lets nobody push", { isFork: true, maintainersMayPush: false }, true],
     ["an App that may not write", {}, false],
@@ -116,18 +161,42 @@ describe("a fix", () => {
       reviewed,
     );
     const { thread } = await fixIt();
-    expect(JSON.stringify(model.requests[1])).toContain(
-      "cannot be changed by a fix: it decides what runs in CI",
-    );
+    expect(JSON.stringify(model.requests[1])).toContain("cannot be changed by a fix: ");
     expect(repo.git("ls-tree", "-r", "--name-only", on.pushes[0]?.to ?? "")).not.toContain("workflows");
     expect(on.ours(thread)[0]).toContain("Pushed");
   });
 
-  it("is not pushed where a second look finds the fault still there", async () => {
-    modelThat(edit(), finish("Charge the rate once"), look("present"));
+  it("is sent back where a second look finds the fault still there, and pushed when it finds it gone", async () => {
+    modelThat(
+      ...[edit("src/cart.js", "rate = 2", "rate = 1.9"), finish("Charge the rate once"), look("present")],
+      ...[edit("src/cart.js", "rate = 1.9"), finish("Charge the rate once"), look("fixed"), reviewed],
+    );
+    const { thread } = await fixIt();
+    expect(repo.git("show", `${on.pushes[0]?.to}:src/cart.js`)).toBe("export const rate = 1.5;");
+    expect(on.ours(thread)[0]).toContain("A second look finds it repaired");
+  });
+
+  it("is not pushed where a second look finds the fault still there twice, and says why", async () => {
+    modelThat(
+      ...[edit(), finish("Charge the rate once"), look("present")],
+      ...[edit("src/cart.js", "rate = 1.5", "rate = 1.4"), finish("Charge it"), look("present")],
+    );
     const { thread } = await fixIt();
     expect(on.pushes).toEqual([]);
-    expect(on.ours(thread)[0]).toContain("**still there**");
+    const [told = ""] = on.ours(thread);
+    expect(told).toContain(
+      "**not pushed**: a second look finds the fault still there, also after another try.",
+    );
+    expect(told).toContain("A second look finds it **still there**:_ src/cart.js:1 says 1.5.");
+    expect(told).toContain("No command was run to try it out: the configuration of the base names none.");
+  });
+
+  it("says that no command was run where the base names some and there is no sandbox", async () => {
+    on.files.set(".github/hunkwise.yml", "commands: { test: npm test }\n");
+    const model = modelThat(edit(), finish("Charge the rate once"), look("fixed"), reviewed);
+    const { thread } = await fixIt();
+    expect(on.ours(thread)[0]).toContain("No command was run to try it out: there is no sandbox here");
+    expect(model.requests[0]?.tools.map(({ name }) => name)).not.toContain("run_command");
   });
 
   it("leaves to people what the model leaves to them", async () => {
