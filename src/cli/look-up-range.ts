@@ -46,10 +46,14 @@ export async function isStill(
   // What begins with a dash is an option to git.
   if ([base, head].some((text) => text.startsWith("-"))) return false;
   const { gitDir } = source;
-  const client = createGit({ git, baseDir: gitDir, gitDir, config: [["safe.directory", "*"]] });
   const commits = [base, head].map((text) => `${text}^{commit}`);
-  const found = await client.raw(["rev-parse", ...commits]).catch(() => "");
-  return found === `${baseSha}\n${headSha}`;
+  try {
+    const client = createGit({ git, baseDir: gitDir, gitDir, config: [["safe.directory", "*"]] });
+    return (await client.raw(["rev-parse", ...commits])) === `${baseSha}\n${headSha}`;
+  } catch {
+    // One of them is no more, or the repository is not.
+    return false;
+  }
 }
 
 async function resolve(

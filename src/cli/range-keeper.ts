@@ -1,3 +1,4 @@
+import { existsSync } from "node:fs";
 import { mkdir, mkdtemp } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
@@ -20,7 +21,15 @@ import { type OpenRange, openRange, type RangeOptions } from "./open-range.ts";
 export const UNCOMMITTED =
   "The work tree has uncommitted changes. They are not part of this: it shows commits alone.";
 
+/**
+ * A range is kept for half a day. After a whole one, ranges that nobody is known to read are removed (`removeAbandoned`), and
+ * systems tidy the folder for temporary files file by file.
+ */
+const KEPT_MS = 12 * 3_600_000;
+
 export interface KeeperOptions extends RangeOptions {
+  /** Milliseconds; injected by tests. */
+  now?: () => number;
   /** Takes one line for whoever runs this. */
   warn?(text: string): void;
 }
@@ -45,7 +54,7 @@ export interface CurrentRange extends OpenedRange {
 export interface RangeKeeper extends AsyncDisposable {
   /**
    * Hands over the range as it is now; it stays as it is until `work` has ended. Opened anew only when one of its revisions has
-   * moved. Rejects as `openRange` does.
+   * moved, its files are gone, or it is old. Rejects as `openRange` does.
    */
   use<Result>(work: (current: CurrentRange) => Promise<Result>): Promise<Result>;
 }
@@ -53,7 +62,10 @@ export interface RangeKeeper extends AsyncDisposable {
 /** A range and how many are at work on it. */
 interface Held {
   shas: string;
+  since: number;
   opened: Promise<OpenedRange>;
+  /** The folders that it is read from, once it is open. */
+  folders: readonly string[];
   users: number;
   /** Resolves when it was asked to end and its last user has. */
   unused: PromiseWithResolvers<void>;
@@ -64,7 +76,6 @@ interface Held {
 export async function createRangeKeeper(options: KeeperOptions): Promise<RangeKeeper> {
   const folder = await makeTempFolder(resolve(tmpdir()));
   const emptyHome = join(folder, "home");
-  await mkdir(emptyHome);
   const held = new HeldRanges(options);
   let git: Git | undefined;
   let last: RangeNow | undefined;
@@ -76,6 +87,8 @@ export async function createRangeKeeper(options: KeeperOptions): Promise<RangeKe
   return {
     async use(work) {
       git ??= { gitPath: await gitPath(), emptyHome };
+      // Somebody may have tidied it away.
+      await mkdir(emptyHome, { recursive: true });
       const now = await lookUp(git);
       if (isClosed) throw new AppError("aborted", "the server is ending");
       const mine = held.take(now);
@@ -115,22 +128,26 @@ async function isDirty(git: Git, source: LocalRepository, folder: string): Promi
 
 class HeldRanges {
   readonly #options: KeeperOptions;
+  readonly #now: () => number;
   readonly #ending = new Set<Promise<void>>();
   #current: Held | undefined;
 
   constructor(options: KeeperOptions) {
     this.#options = options;
+    this.#now = options.now ?? Date.now;
   }
 
   /** The range of these revisions. Whoever takes it has to release it. */
   take(now: RangeNow): Held {
     const shas = `${now.baseSha}..${now.headSha}`;
-    if (this.#current?.shas !== shas) {
-      this.#retire();
-      this.#current = this.#hold(shas, now.base);
-    }
+    if (this.#current && !(this.#current.shas === shas && this.#isFresh(this.#current))) this.#retire();
+    this.#current ??= this.#hold(shas, now.base);
     this.#current.users += 1;
     return this.#current;
+  }
+
+  #isFresh({ since, folders }: Held): boolean {
+    return this.#now() - since < KEPT_MS && folders.every((folder) => existsSync(folder));
   }
 
   release(held: Held): void {
@@ -146,11 +163,19 @@ class HeldRanges {
 
   #hold(shas: string, base: string): Held {
     const opened = openWhole({ ...this.#options, base });
-    const held: Held = { shas, opened, users: 0, unused: Promise.withResolvers(), isOld: false };
-    // What could not be opened may be asked for again.
-    opened.catch(() => {
-      if (this.#current === held) this.#current = undefined;
-    });
+    const held: Held = {
+      ...{ shas, since: this.#now(), opened, folders: [] },
+      ...{ users: 0, unused: Promise.withResolvers(), isOld: false },
+    };
+    opened.then(
+      ({ range: { place } }) => {
+        held.folders = [place.root, place.gitDir, place.emptyHome];
+      },
+      () => {
+        // What could not be opened may be asked for again.
+        if (this.#current === held) this.#current = undefined;
+      },
+    );
     return held;
   }
 

@@ -1,5 +1,5 @@
-import { existsSync, readdirSync } from "node:fs";
-import { dirname } from "node:path";
+import { existsSync, readdirSync, renameSync, rmSync } from "node:fs";
+import { dirname, join } from "node:path";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { createRangeKeeper, type OpenedRange, type RangeKeeper } from "../../src/cli/range-keeper.ts";
 import { GitRepo, TempFolder } from "../support/git-repo.ts";
@@ -80,6 +80,40 @@ describe("a kept range", () => {
     repo.commit("Hide", { ".github/hunkwise.yml": "paths:\n  private: [secrets/]\n" });
     repo.git("checkout", "--quiet", "topic");
     expect((await opened()).context.isPrivate("secrets/key")).toBe(true);
+  });
+
+  it("is opened anew where somebody has tidied its files away", async () => {
+    const before = await opened();
+    repo.write({ "a.ts": "export const a = 3;\n" });
+    for (const name of leftovers()) rmSync(join(folder.path, name), { recursive: true });
+    const after = await opened();
+    expect(folderOf(after)).not.toBe(folderOf(before));
+    expect(await after.range.workspace.headStart("a.ts", 100)).toBe("export const a = 2;\n");
+    expect(await keeper.use(async (current) => current.dirty)).toBe(true);
+  });
+
+  it("is opened anew when it is older than what others leave alone", async () => {
+    let now = 0;
+    const { signal } = new AbortController();
+    const options = { repo: repo.dir, base: "main", head: "HEAD", signal, now: () => now };
+    await using timed = await createRangeKeeper(options);
+    const rangeAt = (time: number) => {
+      now = time;
+      return timed.use(async ({ range }) => range);
+    };
+    const hours = 3_600_000;
+    const first = await rangeAt(0);
+    expect(await rangeAt(11 * hours)).toBe(first);
+    expect(await rangeAt(13 * hours)).not.toBe(first);
+  });
+
+  it("says that the repository is gone, and goes on when it is there again", async () => {
+    await opened();
+    const aside = `${repo.dir}-aside`;
+    renameSync(repo.dir, aside);
+    await expect(opened()).rejects.toMatchObject({ code: "repository_unavailable" });
+    renameSync(aside, repo.dir);
+    expect(await messages(await opened())).toEqual(["Change"]);
   });
 
   it("guesses the base as a review does, and says so where there is none", async () => {
