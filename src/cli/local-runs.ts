@@ -13,6 +13,13 @@ export function newRunId(now: Date): string {
   return `${day.replaceAll("-", "")}-${time.replaceAll(":", "")}-${randomBytes(3).toString("hex")}`;
 }
 
+/** When a run with such an id began, to the second: milliseconds since 1970. */
+export function runBegan(id: string): number {
+  const [, year, month, day, hour, minute, second] = /^(....)(..)(..)-(..)(..)(..)/.exec(id) ?? [];
+  const at = Date.parse(`${year}-${month}-${day}T${hour}:${minute}:${second}Z`);
+  return Number.isNaN(at) ? 0 : at;
+}
+
 export const runPath = (folder: string, id: string): string => join(folder, `${id}.jsonl`);
 
 /** Ids of the records in a folder, newest first; none where there is no such folder. */

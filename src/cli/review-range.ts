@@ -1,7 +1,6 @@
 import { basename, resolve } from "node:path";
 import type { LocalEnv } from "../config/env.ts";
 import type { EffectiveConfig } from "../config/repo-config.ts";
-import { errorLine } from "../errors.ts";
 import { createJournal } from "../journal/journal.ts";
 import { openLogseqVault } from "../journal/logseq-vault.ts";
 import { runReviewProcess } from "../process/run-review-process.ts";
@@ -10,11 +9,10 @@ import { plural } from "../reporters/outcome.ts";
 import type { ProgressEvent } from "../review/progress.ts";
 import type { ReviewResult } from "../review/review-result.ts";
 import { registerSecret } from "../secrets/live-secrets.ts";
-import { withoutSecrets } from "../secrets/redact.ts";
 import { type ConnectedModels, createModels } from "./create-model.ts";
 import type { OpenRange } from "./open-range.ts";
 import { inputOf } from "./review-input.ts";
-import { openRunRecord, type RecordPlaces, type RunRecord } from "./run-record.ts";
+import { onRecord, openRunRecord, type RecordPlaces, type RunRecord } from "./run-record.ts";
 
 export interface ConnectOptions {
   /** Takes one line for whoever runs this. */
@@ -62,15 +60,11 @@ export interface ReviewedRange {
 export async function reviewRange(options: ReviewRangeOptions): Promise<ReviewedRange> {
   const { range, records = none } = options;
   await using record = await openRunRecord(records, `${range.names.base}...${range.names.head}`);
-  try {
-    const outcome = await review(options, record);
-    const count = plural(outcome.reviewed.findings.length, "finding");
-    await record.append({ kind: "ended", outcome: "done", reason: count });
-    return outcome;
-  } catch (error) {
-    await record.append({ kind: "ended", outcome: "failed", reason: withoutSecrets(errorLine(error)) });
-    throw error;
-  }
+  return await onRecord(
+    record,
+    () => review(options, record),
+    ({ reviewed }) => plural(reviewed.findings.length, "finding"),
+  );
 }
 
 function journalOf({ range, records, warn }: ReviewRangeOptions, record: RunRecord) {

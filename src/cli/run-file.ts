@@ -1,9 +1,8 @@
-import { readFile } from "node:fs/promises";
+import { createReadStream } from "node:fs";
 import { z } from "zod";
-import type { TrajectoryEntry } from "../agent/trajectory.ts";
 import { AppError, errorLine } from "../errors.ts";
-import { LoopEntry } from "../process/messages.ts";
 import type { RecordedEntry } from "../queue/runs.ts";
+import { parseEntry } from "./run-entry.ts";
 
 /*
  * A record of a run that stands by itself: a file with one JSON object a line, the first of which says of what it is. What a local
@@ -11,7 +10,7 @@ import type { RecordedEntry } from "../queue/runs.ts";
  */
 
 /** The first line. Snake case: it leaves the process. */
-export const RunHeader = z.strictObject({
+export const RunHeader = z.object({
   kind: z.literal("record"),
   format: z.literal(1),
   /** Of Hunkwise. */
@@ -19,15 +18,17 @@ export const RunHeader = z.strictObject({
   id: z.string(),
   /** local: of a range on this machine. */
   source: z.enum(["server", "local"]),
-  /** "review", or what else was asked for: "ask". */
+  /** "review", or what else was asked for: "ask", "fix". */
   task: z.string(),
+  /** Who asked for it on GitHub; null for an event and for a local one. Left out by older versions. */
+  requested_by: z.string().nullable().default(null),
   /** "owner/name", or the folder of a local one. */
   repository: z.string(),
   pull: z.int().nullable(),
   /** The local range as it was named: "main...topic". */
   range: z.string().nullable(),
   /** ISO 8601. */
-  began_at: z.string(),
+  began_at: z.iso.datetime(),
 });
 export type RunHeader = z.infer<typeof RunHeader>;
 
@@ -36,22 +37,22 @@ export interface RunFile {
   entries: RecordedEntry[];
 }
 
-export const headerLine = (header: RunHeader): string => `${JSON.stringify(header)}\n`;
+export const headerLine = (header: z.input<typeof RunHeader>): string => `${JSON.stringify(header)}\n`;
 
 /** `at` in milliseconds since 1970. */
 export function entryLine({ at, claim, entry }: RecordedEntry): string {
   return `${JSON.stringify({ ...entry, at, claim })}\n`;
 }
 
-const loopKinds = new Set<unknown>(["messages", "turn", "tool_results", "stopped"]);
-const Stamp = z.looseObject({ kind: z.string(), at: z.number(), claim: z.int() });
+/** A record beyond this is none of ours. */
+const MOST_BYTES = 256_000_000;
 
 /**
  * Reads a record. Of a run that was killed the last line may be half a one, and is left out.
  * @throws AppError `usage`, naming the line that is none of a record.
  */
-export async function readRunFile(path: string): Promise<RunFile> {
-  const text = await readFile(path, "utf8").catch((error: unknown) => {
+export async function readRunFile(path: string, mostBytes = MOST_BYTES): Promise<RunFile> {
+  const text = await readText(path, mostBytes).catch((error: unknown) => {
     throw new AppError("usage", `the record cannot be read: ${errorLine(error)}`, {
       remedy: "Name a file that hunkwise runs export has written.",
       cause: error,
@@ -60,30 +61,58 @@ export async function readRunFile(path: string): Promise<RunFile> {
   return parseRunFile(text, path);
 }
 
+/** Also of a pipe, whose end nobody knows. */
+async function readText(path: string, mostBytes: number): Promise<string> {
+  const pieces: Buffer[] = [];
+  let bytes = 0;
+  for await (const piece of createReadStream(path)) {
+    pieces.push(piece);
+    bytes += piece.length;
+    if (bytes > mostBytes) throw new Error(`it is larger than ${mostBytes / 1_000_000} MB`);
+  }
+  return Buffer.concat(pieces).toString("utf8");
+}
+
+/** Its first line alone, which is short. Rejects where it is none of a record. */
+export async function readRunHeader(path: string): Promise<RunHeader> {
+  let start = "";
+  for await (const piece of createReadStream(path, { encoding: "utf8", end: LONGEST_HEADER })) start += piece;
+  return headerIn(wholeLines(start)[0] ?? "", path);
+}
+
+const LONGEST_HEADER = 64 * 1024;
+
 export function parseRunFile(text: string, path: string): RunFile {
   const [first = "", ...rest] = wholeLines(text);
-  const header = lineOf(first, path, 1, (value) => RunHeader.parse(value));
-  const entries = rest.map((line, index) => lineOf(line, path, index + 2, entryOf));
-  return { header, entries };
+  const entries = rest.map((line, index) => lineOf(line, path, index + 2, parseEntry));
+  return { header: headerIn(first, path), entries };
 }
+
+const headerIn = (line: string, path: string): RunHeader =>
+  lineOf(line, path, 1, (value) => RunHeader.parse(value));
 
 /** Every line ends with a line feed, so that what stands behind the last one was cut off. */
 const wholeLines = (text: string): string[] => text.split("\n").slice(0, -1);
 
-function entryOf(value: unknown): RecordedEntry {
-  const { at, claim, ...entry } = Stamp.parse(value);
-  // Of other kinds those who read them check what they need.
-  const checked = loopKinds.has(entry.kind) ? LoopEntry.parse(entry) : entry;
-  return { at, claim, entry: checked as unknown as TrajectoryEntry };
-}
-
 function lineOf<T>(line: string, path: string, number: number, parse: (value: unknown) => T): T {
   try {
-    return parse(JSON.parse(line));
+    return parse(shallow(JSON.parse(line)));
   } catch (error) {
     const why = error instanceof z.ZodError ? z.prettifyError(error).split("\n").join(" ") : errorLine(error);
     throw new AppError("usage", `${path}:${number} is no line of a record: ${why}`, {
       remedy: "Name a file that hunkwise runs export, or a review of this version, has written.",
     });
   }
+}
+
+/** What a run writes has a tenth of this; what goes through values by recursion would not come back from any depth. */
+const DEEPEST = 200;
+
+function shallow(value: unknown): unknown {
+  let level = [value];
+  for (let depth = 0; level.length > 0; depth++) {
+    if (depth > DEEPEST) throw new Error(`it is nested more than ${DEEPEST} deep`);
+    level = level.flatMap((one) => (typeof one === "object" && one !== null ? Object.values(one) : []));
+  }
+  return value;
 }

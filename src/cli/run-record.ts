@@ -2,6 +2,7 @@ import { type FileHandle, open } from "node:fs/promises";
 import { resolve } from "node:path";
 import type { TrajectoryEntry } from "../agent/trajectory.ts";
 import { AppError, errorLine } from "../errors.ts";
+import { withoutSecrets } from "../secrets/redact.ts";
 import { newRunId, prepareRunsFolder, runPath } from "./local-runs.ts";
 import { entryLine, headerLine, type RunHeader } from "./run-file.ts";
 import { programVersion } from "./version.ts";
@@ -20,6 +21,22 @@ export interface RecordPlaces {
   file?: string | undefined;
 }
 
+/** Does something that is on record from the first to the last, with why it ended: what `ended` says of what it came to. */
+export async function onRecord<Result>(
+  record: RunRecord,
+  work: () => Promise<Result>,
+  ended: (result: Result) => string,
+): Promise<Result> {
+  try {
+    const result = await work();
+    await record.append({ kind: "ended", outcome: "done", reason: ended(result) });
+    return result;
+  } catch (error) {
+    await record.append({ kind: "ended", outcome: "failed", reason: withoutSecrets(errorLine(error)) });
+    throw error;
+  }
+}
+
 /** The record of a run under way, which ends with it. */
 export interface RunRecord extends AsyncDisposable {
   /** Resolves when the entry is written: in a file that was named, for good. */
@@ -33,13 +50,19 @@ export interface RunRecord extends AsyncDisposable {
 export async function openRunRecord(
   { repository, folder, keepMs, file }: RecordPlaces,
   range: string,
-  now: () => Date = () => new Date(),
+  { task = "review", now = () => new Date() }: { task?: string; now?: () => Date } = {},
 ): Promise<RunRecord> {
   const began = now();
   const id = newRunId(began);
   const header: RunHeader = {
-    ...{ kind: "record", format: 1, version: programVersion(), id, source: "local", task: "review" },
-    ...{ repository: resolve(repository), pull: null, range, began_at: began.toISOString() },
+    ...{ kind: "record", format: 1, version: programVersion(), id, source: "local", task },
+    ...{
+      requested_by: null,
+      repository: resolve(repository),
+      pull: null,
+      range,
+      began_at: began.toISOString(),
+    },
   };
   const named = file === undefined ? null : await openNamed(file);
   await named?.appendFile(headerLine(header));

@@ -1,34 +1,35 @@
-import { readFile } from "node:fs/promises";
-import type { TrajectoryEntry } from "../agent/trajectory.ts";
+import { existsSync } from "node:fs";
 import { readLocalEnv } from "../config/env.ts";
 import { readRunsPlace } from "../config/runs-place.ts";
-import { AppError } from "../errors.ts";
+import { AppError, errorLine } from "../errors.ts";
 import type { Task } from "../queue/job.ts";
 import { type OpenRuns, openRuns } from "../queue/open-runs.ts";
 import type { RecordedEntry, StoredRun } from "../queue/runs.ts";
-import { ReviewResult } from "../review/review-result.ts";
-import { localRunIds, runPath } from "./local-runs.ts";
-import { parseRunFile, type RunFile, type RunHeader } from "./run-file.ts";
+import { localRunIds, runBegan, runPath } from "./local-runs.ts";
+import { figuresOf, type RunFigures } from "./run-figures.ts";
+import { type RunFile, type RunHeader, readRunFile, readRunHeader } from "./run-file.ts";
 import { programVersion } from "./version.ts";
 
 /** A run as the list shows it. Snake case: `--format json` prints it. */
-export interface RunRow {
+export interface RunRow extends RunFigures {
   id: string;
   source: "server" | "local";
+  /** "review", "ask", "fix" ... */
   task: string;
+  /** Who asked for it on GitHub; null for an event and for a local one. */
+  requested_by: string | null;
   repository: string;
   pull: number | null;
   range: string | null;
   /** ISO 8601; of a server's task, when it came. */
   began_at: string;
   ended_at: string | null;
-  /** waiting, running, done, skipped, superseded, failed; unfinished: cut off, or under way on this machine. */
+  /**
+   * waiting, running, done, skipped, superseded, failed; unfinished: cut off, or under way on this machine; unreadable: its file is no
+   * record, or not any more.
+   */
   state: string;
   reason: string | null;
-  /** Null where no review came to a result. */
-  findings: number | null;
-  tokens: number | null;
-  cost_usd: number | null;
 }
 
 export interface RunFilter {
@@ -90,29 +91,44 @@ async function localRows(folder: string | null, filter: RunFilter): Promise<RunR
   if (folder === null) return rows;
   for (const id of await localRunIds(folder)) {
     if (rows.length === filter.limit) break;
-    // Deleted meanwhile by a review that began, or none of ours: neither keeps the others from being listed.
-    const row = await wholeLocal(folder, id).then(
-      (whole) => whole.row,
-      () => null,
-    );
-    if (row && fits(row, filter)) rows.push(row);
+    rows.push(...(await localRow(folder, id, filter)));
   }
   return rows;
 }
 
-async function wholeLocal(folder: string, id: string): Promise<WholeRun> {
+/** None where it does not fit, or a review that began has deleted it meanwhile. */
+async function localRow(folder: string, id: string, filter: RunFilter): Promise<RunRow[]> {
   const path = runPath(folder, id);
-  const { header, entries } = parseRunFile(await readFile(path, "utf8"), path);
+  try {
+    return fits(await readRunHeader(path), filter) ? [rowOfLocal(await readRunFile(path))] : [];
+  } catch (error) {
+    const unreadable = unreadableRow(id, errorLine(error));
+    return existsSync(path) && fits(unreadable, filter) ? [unreadable] : [];
+  }
+}
+
+/** That there is one is worth knowing: whoever damaged a record might like nobody to. */
+const unreadableRow = (id: string, reason: string): RunRow => ({
+  ...{ id, source: "local", task: "", requested_by: null, repository: "", pull: null, range: null },
+  ...{ began_at: isoTime(runBegan(id)), ended_at: null, state: "unreadable", reason },
+  ...figuresOf([]),
+});
+
+async function wholeLocal(folder: string, id: string): Promise<WholeRun> {
+  const run = await readRunFile(runPath(folder, id));
+  return { ...run, row: rowOfLocal(run) };
+}
+
+function rowOfLocal({ header, entries }: RunFile): RunRow {
   const last = entries.at(-1);
   const end = last?.entry.kind === "ended" ? last.entry : null;
-  const row = {
+  return {
     ...aboutOf(header),
     ended_at: end && last ? isoTime(last.at) : null,
     state: end?.outcome ?? "unfinished",
     reason: end?.reason ?? null,
-    ...figuresOf(entries.findLast(({ entry }) => entry.kind === "result")?.entry),
+    ...figuresOf(entries),
   };
-  return { row, header, entries };
 }
 
 /** So many are asked for at a time where few of them may fit. */
@@ -125,7 +141,7 @@ async function serverRows(server: OpenRuns, filter: RunFilter): Promise<RunRow[]
     const page = await server.before(seq, PAGE);
     for (const run of page) {
       if (!fits(headerOf(run), filter)) continue;
-      rows.push(rowOf(run, (await server.result(run.id))?.entry));
+      rows.push(rowOf(run, await server.turnsAndResults(run.id)));
       if (rows.length === filter.limit) return rows;
     }
     const last = page.at(-1);
@@ -136,8 +152,7 @@ async function serverRows(server: OpenRuns, filter: RunFilter): Promise<RunRow[]
 
 async function wholeStored(server: OpenRuns, run: StoredRun): Promise<WholeRun> {
   const recorded = await server.entries(run.id);
-  const result = recorded.findLast(({ entry }) => entry.kind === "result")?.entry;
-  return { row: rowOf(run, result), header: headerOf(run), entries: [...recorded, ...endOf(run)] };
+  return { row: rowOf(run, recorded), header: headerOf(run), entries: [...recorded, ...endOf(run)] };
 }
 
 /** Of an ended job the queue knows how it ended; a record that stands by itself says so at its end. */
@@ -146,13 +161,13 @@ function endOf({ outcome, reason, endedAt, attempts }: StoredRun): RecordedEntry
   return [{ at: endedAt, claim: attempts, entry: { kind: "ended", outcome, reason: reason ?? "" } }];
 }
 
-function rowOf(run: StoredRun, result: TrajectoryEntry | undefined): RunRow {
+function rowOf(run: StoredRun, recorded: readonly RecordedEntry[]): RunRow {
   return {
     ...aboutOf(headerOf(run)),
     ended_at: run.endedAt === null ? null : isoTime(run.endedAt),
     state: run.outcome ?? (run.state === "active" ? "running" : run.state),
     reason: run.reason,
-    ...figuresOf(result),
+    ...figuresOf(recorded),
   };
 }
 
@@ -166,27 +181,26 @@ function headerOf({ id, task, createdAt }: StoredRun): RunHeader {
       id,
       source: "server",
       task: taskName(task),
+      requested_by: askedBy(task),
       repository,
     },
     ...{ pull: "pull" in task ? task.pull : null, range: null, began_at: isoTime(createdAt) },
   };
 }
 
-function aboutOf({ id, source, task, repository, pull, range, began_at }: RunHeader) {
-  return { id, source, task, repository, pull, range, began_at };
+function aboutOf({ id, source, task, requested_by, repository, pull, range, began_at }: RunHeader) {
+  return { id, source, task, requested_by, repository, pull, range, began_at };
+}
+
+function askedBy(task: Task): string | null {
+  if (task.kind === "reply") return task.author;
+  return "requestedBy" in task ? task.requestedBy : null;
 }
 
 function taskName(task: Task): string {
   if (task.kind === "command") return task.command.name;
   if (task.kind === "review" && task.mode === "dry_run") return "dry run";
   return task.kind.replaceAll("_", " ");
-}
-
-function figuresOf(entry: TrajectoryEntry | undefined): Pick<RunRow, "findings" | "tokens" | "cost_usd"> {
-  const result = entry?.kind === "result" ? ReviewResult.safeParse(entry.result).data : undefined;
-  if (!result) return { findings: null, tokens: null, cost_usd: null };
-  const { prompt_tokens, completion_tokens, cost_usd } = result.usage;
-  return { findings: result.findings.length, tokens: prompt_tokens + completion_tokens, cost_usd };
 }
 
 const isoTime = (at: number) => new Date(at).toISOString();

@@ -112,4 +112,16 @@ export const postgresMigrations: readonly string[] = [
   CREATE TRIGGER trajectory_is_append_only BEFORE UPDATE ON trajectory
     FOR EACH ROW EXECUTE FUNCTION refuse_change();
   `,
+  `
+  CREATE FUNCTION refuse_thinning() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN
+    IF (SELECT state FROM job WHERE id = OLD.job_id) = ''active'' THEN
+      RAISE EXCEPTION ''a record is never changed'';
+    END IF;
+    RETURN OLD;
+  END';
+  CREATE TRIGGER trajectory_stays_whole BEFORE DELETE ON trajectory
+    FOR EACH ROW EXECUTE FUNCTION refuse_thinning();
+  CREATE TRIGGER trajectory_is_not_emptied BEFORE TRUNCATE ON trajectory
+    FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
+  `,
 ];

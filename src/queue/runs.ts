@@ -33,6 +33,6 @@ export interface Runs {
   named(prefix: string): Promise<StoredRun[]>;
   /** All that is on record of one, oldest first. */
   entries(id: string): Promise<RecordedEntry[]>;
-  /** What its last attempt came to; undefined where none came to anything. */
-  result(id: string): Promise<RecordedEntry | undefined>;
+  /** Of that what a model answered and what attempts came to: what its figures are made of. */
+  turnsAndResults(id: string): Promise<RecordedEntry[]>;
 }

@@ -9,8 +9,8 @@ const before = `SELECT ${columns} FROM job WHERE repository IS NOT NULL AND seq 
 const named = `SELECT ${columns} FROM job WHERE repository IS NOT NULL AND id LIKE :pattern ORDER BY seq DESC LIMIT 2`;
 const ofJob = "SELECT fence, entry, created_at FROM trajectory WHERE job_id = :id";
 const entries = `${ofJob} ORDER BY number`;
-// As it is written, an entry begins with its kind. It is the last but for what was posted: few are looked at.
-const result = `${ofJob} AND entry LIKE '{"kind":"result"%' ORDER BY number DESC LIMIT 1`;
+// As it is written, an entry begins with its kind. What was read is the most of a record, and is left where it is.
+const turnsAndResults = `${ofJob} AND (entry LIKE '{"kind":"turn",%' OR entry LIKE '{"kind":"result",%') ORDER BY number`;
 
 const RunRow = z.object({
   seq: z.int(),
@@ -39,8 +39,8 @@ export function createRuns({ run }: Pick<Database, "run">): Runs {
     async entries(id) {
       return (await run(entries, { id })).rows.map(entryOf);
     },
-    async result(id) {
-      return (await run(result, { id })).rows.map(entryOf)[0];
+    async turnsAndResults(id) {
+      return (await run(turnsAndResults, { id })).rows.map(entryOf);
     },
   };
 }

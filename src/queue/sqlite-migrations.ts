@@ -134,4 +134,13 @@ export const sqliteMigrations: readonly string[] = [
   CREATE TRIGGER trajectory_is_append_only BEFORE UPDATE ON trajectory
     BEGIN SELECT RAISE(ABORT, 'a record is never changed'); END;
   `,
+  `
+  -- Nor is it written over by an entry of its number, or thinned out while its run is under way.
+  CREATE TRIGGER trajectory_keeps_its_numbers BEFORE INSERT ON trajectory
+    WHEN EXISTS (SELECT 1 FROM trajectory WHERE number = NEW.number)
+    BEGIN SELECT RAISE(ABORT, 'a record is never changed'); END;
+  CREATE TRIGGER trajectory_stays_whole BEFORE DELETE ON trajectory
+    WHEN (SELECT state FROM job WHERE id = OLD.job_id) = 'active'
+    BEGIN SELECT RAISE(ABORT, 'a record is never changed'); END;
+  `,
 ];

@@ -19,7 +19,14 @@ const day = 86_400_000;
 const at = new Date("2026-11-22T20:00:00Z");
 const row = (over: Partial<RunRow> = {}): RunRow => ({
   ...{ id: "20261122-200000-0a1b2c", source: "local", task: "review", repository: "/src/shop", pull: null },
-  ...{ range: "main...topic", began_at: at.toISOString(), ended_at: null, state: "unfinished", reason: null },
+  ...{
+    requested_by: null,
+    range: "main...topic",
+    began_at: at.toISOString(),
+    ended_at: null,
+    state: "unfinished",
+    reason: null,
+  },
   ...{ findings: null, tokens: null, cost_usd: null },
   ...over,
 });
@@ -32,7 +39,7 @@ afterEach(() => folder.dispose());
 
 async function leave(time: Date, end: boolean, repository = "/src/shop"): Promise<void> {
   const places = { repository, folder: join(folder.path, "runs"), keepMs: 30 * day };
-  await using record = await openRunRecord(places, "main...topic", () => time);
+  await using record = await openRunRecord(places, "main...topic", { now: () => time });
   if (end) await record.append({ kind: "ended", outcome: "done", reason: "2 findings" });
 }
 
@@ -53,6 +60,27 @@ describe("hunkwise runs", () => {
     expect(one.stdout).toMatch(
       /20261122-200000-\w{6} {2}2026-11-22 20:00 {2}review {2}main\.\.\.topic {2}done\n$/,
     );
+  });
+
+  it("lists a record that somebody damaged as one, and lets nobody take it for a whole one", async () => {
+    await leave(at, true);
+    const id = "20261122-210000-ffffff";
+    writeFileSync(join(folder.path, "runs", `${id}.jsonl`), "{}\n");
+    const { stdout } = await run("--format", "json");
+    expect(JSON.parse(stdout)).toMatchObject([
+      {
+        id,
+        state: "unreadable",
+        began_at: "2026-11-22T21:00:00.000Z",
+        reason: expect.stringContaining(":1 is no line"),
+      },
+      { state: "done" },
+    ]);
+    expect((await run("--repository", "/src/shop")).stdout).not.toContain(id);
+    expect(await run("show", id)).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining(":1 is no line"),
+    });
   });
 
   it("says what is wrong with what it is asked for, and what there is", async () => {
@@ -151,7 +179,11 @@ describe("the story of a run", () => {
     renderStory(
       {
         row: row({ state: "failed", reason: "the model failed" }),
-        header: { ...header, ...{ id, source, task, began_at, repository: "o/n", pull: 7, range: null } },
+        header: {
+          ...header,
+          ...{ id, source, task, began_at, repository: "o/n", pull: 7, range: null },
+          requested_by: "ann",
+        },
         entries,
       },
       { colour: false, width },

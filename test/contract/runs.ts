@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import type { LoopEntry } from "../../src/agent/trajectory.ts";
 import type { Database } from "../../src/queue/database.ts";
 import type { ClaimedJob } from "../../src/queue/job.ts";
 import { type OpenRuns, openRuns } from "../../src/queue/open-runs.ts";
@@ -10,6 +11,11 @@ import type { StoresUnderTest } from "./stores.ts";
 
 const newest = Number.MAX_SAFE_INTEGER;
 const stopped = (reason: string) => ({ kind: "stopped", loop: "review", reason }) as const;
+const usage = { promptTokens: 9, cachedTokens: 0, completionTokens: 1, costUsd: null };
+const turn = {
+  ...{ kind: "turn", loop: "review", turn: 1 },
+  model: { content: "", toolCalls: [], finishReason: "stop", usage },
+} as const satisfies LoopEntry;
 const result = (head: string) => ({ kind: "result", head, base: "b", result: { summary: "{}" } }) as const;
 
 /** What is read of records, beside the processes that write them. */
@@ -86,14 +92,15 @@ export function describeRuns(create: () => StoresUnderTest): void {
     expect(await runs.entries("nobody")).toEqual([]);
   });
 
-  it("knows the last result, whatever texts look like one", async () => {
+  it("hands out what was answered and come to without all that was read, whatever texts look like it", async () => {
     await stores.queue.enqueue(reviewJob(1));
     const job = await claimed();
-    expect(await runs.result(job.id)).toBeUndefined();
-    await stores.queue.record(job, result("old"));
+    expect(await runs.turnsAndResults(job.id)).toEqual([]);
+    await stores.queue.record(job, turn);
+    await stores.queue.record(job, stopped('{"kind":"result",'));
+    await stores.queue.record(job, { kind: "messages", loop: '{"kind":"turn",', messages: [] });
     await stores.queue.record(job, result("new"));
-    await stores.queue.record(job, stopped('{"kind":"result"'));
-    expect(await runs.result(job.id)).toMatchObject({ claim: 1, entry: result("new") });
+    expect(await runs.turnsAndResults(job.id)).toMatchObject([{ entry: turn }, { entry: result("new") }]);
   });
 
   describe("a record", () => {
@@ -104,6 +111,43 @@ export function describeRuns(create: () => StoresUnderTest): void {
       await expect(change("UPDATE trajectory SET entry = '{}'")).rejects.toThrow("a record is never changed");
       await expect(change("UPDATE trajectory SET created_at = 0")).rejects.toThrow("never changed");
       expect(await runs.entries(job.id)).toMatchObject([{ at: time, entry: stopped("finished") }]);
+    });
+
+    it("is not written over, given to another run or thinned out while its run is under way", async () => {
+      await stores.queue.enqueue(reviewJob(1));
+      const job = await claimed();
+      await stores.queue.record(job, stopped("finished"));
+      const other = await stores.queue.enqueue(reviewJob(2));
+      const values = `SELECT number, job_id, fence, '{}', created_at FROM trajectory`;
+      const into = "INTO trajectory (number, job_id, fence, entry, created_at)";
+      const attempts = [
+        `INSERT ${into} ${values}`,
+        `REPLACE ${into} ${values}`,
+        `INSERT ${into} ${values} WHERE true ON CONFLICT (number) DO UPDATE SET entry = excluded.entry`,
+        `INSERT ${into} OVERRIDING SYSTEM VALUE ${values} ON CONFLICT (number) DO UPDATE SET entry = '{}'`,
+        `UPDATE trajectory SET job_id = '${other}'`,
+        `UPDATE job SET id = 'another' WHERE id = '${job.id}'`,
+        "DELETE FROM trajectory",
+        "TRUNCATE trajectory",
+        "TRUNCATE job CASCADE",
+      ];
+      for (const attempt of attempts) await expect(change(attempt), attempt).rejects.toThrow();
+      expect(await runs.entries(job.id)).toMatchObject([{ at: time, entry: stopped("finished") }]);
+    });
+
+    it("takes nothing more from a worker that lost the run, nor once the run has ended or is gone", async () => {
+      await stores.queue.enqueue(reviewJob(1));
+      const late = await claimed();
+      await stores.queue.release(late, 0, "down");
+      const job = await claimed();
+      const refused = async (from: ClaimedJob) =>
+        expect(stores.queue.record(from, stopped("finished"))).rejects.toMatchObject({ code: "lease_lost" });
+      await refused(late);
+      await stores.queue.complete(job, { kind: "done", reason: "" });
+      await refused(job);
+      time += 10_000;
+      await stores.queue.purge(5_000);
+      await refused(job);
     });
 
     it("goes with its run when that is deleted", async () => {
