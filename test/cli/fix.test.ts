@@ -1,56 +1,72 @@
 import { execFileSync } from "node:child_process";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { FixJson } from "../../src/cli/fix-report.ts";
+import { sandboxFor } from "../sandbox/sandbox.ts";
 import { type ChatRequestBody, type FakeAnswer, startFakeOpenAi } from "../support/fake-openai.ts";
 import { type GitRepo, TempFolder } from "../support/git-repo.ts";
 import { runCli } from "../support/run-cli.ts";
 import { faultyRepo, fingerprintOf } from "./sample-repo.ts";
 
+const { sandbox, skipped } = await sandboxFor("that a fix on the command line runs the repository's tests");
+
+/** A test that fails as long as the fault is there, and leaves a file that nobody asked for. */
+const testScript = "echo x > report.txt; ! grep -n 'seen=.]' cart.py\n";
+
 let repo: GitRepo;
 let folder: TempFolder;
-beforeAll(() => {
-  repo = faultyRepo();
+beforeAll(async () => {
+  repo = faultyRepo({
+    ".github/hunkwise.yml": "commands: { test: sh test.sh }\n",
+    "test.sh": testScript,
+    ".gitignore": "report.txt\n",
+  });
   folder = new TempFolder("cli-fix");
+  await run(["review", "--fail-on", "never"], reviews);
 });
 afterAll(() => {
   repo.dispose();
   folder.dispose();
 });
 
-const turn = (name: string, args: Record<string, unknown>): FakeAnswer => ({
-  tool_calls: [{ name, arguments: args }],
+const turn = (...calls: [string, Record<string, unknown>][]): FakeAnswer => ({
+  tool_calls: calls.map(([name, args]) => ({ name, arguments: args })),
 });
+const offers = (body: ChatRequestBody, tool: string) =>
+  body.tools?.some((one) => one.function.name === tool) ?? false;
+
 const finding = {
   ...{ path: "cart.py", side: "RIGHT", line: 1, quote: "def total(items, seen=[]):", severity: "high" },
   ...{ category: "correctness", title: "The list is shared by all calls", body: "It is.", confidence: 0.9 },
 };
-const report = {
-  finding: "F1",
-  repaired: true,
-  note: "Each call begins with a list of its own.",
-};
+const verdict = { verdict: "confirmed", failing_input: "two calls", reason: "It is." };
 
-/** Reviews with one finding, repairs it in two turns, and finds it repaired. */
-function model() {
-  let [edited, found] = [false, false];
-  return (body: ChatRequestBody): FakeAnswer => {
-    const offers = (tool: string) => body.tools?.some((one) => one.function.name === tool) ?? false;
-    if (offers("report_resolution"))
-      return turn("report_resolution", { state: "fixed", reason: "cart.py:1 makes none." });
-    if (offers("report_verdict"))
-      return turn("report_verdict", { verdict: "confirmed", failing_input: "two calls", reason: "It is." });
-    if (!offers("finish_fix") && found) return turn("finish_review", { summary: "Counts." });
-    if (!offers("finish_fix")) {
-      found = true;
-      return turn("report_finding", finding);
-    }
-    if (edited) return turn("finish_fix", { summary: "Share no list", findings: [report] });
-    edited = true;
-    return turn("edit_file", { path: "cart.py", old_string: "seen=[]", new_string: "seen=()" });
-  };
+/** Reports one finding, and says that it is right. */
+const reviews = (body: ChatRequestBody): FakeAnswer =>
+  offers(body, "report_verdict")
+    ? turn(["report_verdict", verdict])
+    : turn(["report_finding", finding], ["finish_review", { summary: "Counts." }]);
+
+const report = { finding: "F1", repaired: true, note: "Each call begins with a list of its own." };
+const finish: [string, Record<string, unknown>] = [
+  "finish_fix",
+  { summary: "Share no list", findings: [report] },
+];
+const edit = (from: string, to: string): [string, Record<string, unknown>] => [
+  "edit_file",
+  { path: "cart.py", old_string: `seen=${from}`, new_string: `seen=${to}` },
+];
+
+/** Repairs by these turns; a second look answers in this way. */
+function repairs(turns: FakeAnswer[], state: string, reason = "cart.py:1 makes none.") {
+  let at = 0;
+  return (body: ChatRequestBody): FakeAnswer =>
+    offers(body, "report_resolution")
+      ? turn(["report_resolution", { state, reason }])
+      : (turns[at++] ?? turn(finish));
 }
 
-async function run(args: readonly string[], script = model()) {
+async function run(args: readonly string[], script: (body: ChatRequestBody) => FakeAnswer) {
   await using fake = await startFakeOpenAi({ script });
   const env = {
     ...{ OPENAI_BASE_URL: fake.url, OPENAI_API_KEY: "test-key", HUNKWISE_MODEL: "fake-model" },
@@ -61,15 +77,36 @@ async function run(args: readonly string[], script = model()) {
 
 describe("a fix from the command line", () => {
   it("prints what repairs the last review's findings as a patch that git takes, and writes nothing", async () => {
-    await run(["review", "--fail-on", "never"]);
     const before = fingerprintOf(repo.dir);
-    const { code, stdout, stderr } = await run(["fix"]);
+    const { code, stdout, stderr } = await run(
+      ["fix"],
+      repairs([turn(edit("[]", "()"), finish), turn(finish)], "fixed"),
+    );
     expect(stderr).toContain("repaired: The list is shared by all calls: Each call begins with a list");
     expect(stderr).toContain("second look: fixed: cart.py:1 makes none.");
+    expect(stderr).toContain("No command was run to try it out: ");
     expect(`${code} ${stderr}`).toMatch(/^0 /);
     expect(stdout).toContain("+def total(items, seen=()):");
     expect(fingerprintOf(repo.dir)).toEqual(before);
     const checked = execFileSync("git", ["-C", repo.dir, "apply", "--check", "-"], { input: stdout });
     expect(String(checked)).toBe("");
+  });
+});
+
+describe.skipIf(!sandbox)(`a fix that is tried out${skipped}`, () => {
+  it("runs the repository's tests in the sandbox, and says how they ended on what it hands over", async () => {
+    const test: [string, Record<string, unknown>] = ["run_command", { command: "test" }];
+    const { stdout, stderr } = await run(
+      ["fix", "--format", "json"],
+      repairs([turn(test), turn(edit("[]", "()"), test, finish)], "fixed"),
+    );
+    const told = FixJson.parse(JSON.parse(stdout));
+    expect(told.tried_out).toEqual({
+      commands: [{ command: "sh test.sh", folder: ".", exit_code: 0, ended: null }],
+      why_none: null,
+    });
+    expect(told.patch).toContain("+def total(items, seen=()):");
+    expect(told.patch).not.toContain("report.txt");
+    expect(stderr).toContain("Tried out on exactly these files: 'sh test.sh' ended with exit code 0.");
   });
 });
