@@ -46,7 +46,7 @@ export async function callTool(
 
 /** What the tools see of a range, in a review of its own: nothing was read or reported before. */
 export async function toolContext(
-  { workspace, names }: OpenRange,
+  { workspace, names, roots }: OpenRange,
   config: EffectiveConfig,
 ): Promise<ToolContext> {
   const diffs = createDiffSource(workspace, config.paths);
@@ -57,6 +57,7 @@ export async function toolContext(
   return {
     targetBranch: names.base,
     workspace,
+    alsoRoots: roots,
     diffs,
     coverage,
     report: createFindingCollector({

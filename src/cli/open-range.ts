@@ -1,3 +1,5 @@
+import { realpath } from "node:fs/promises";
+import { resolve } from "node:path";
 import { programPath } from "../config/env.ts";
 import { AppError } from "../errors.ts";
 import type { CheckoutPlace } from "../git/checkout-place.ts";
@@ -13,6 +15,8 @@ export interface OpenRange extends AsyncDisposable {
   place: CheckoutPlace;
   workspace: Workspace;
   names: RangeNames;
+  /** Where the repository's own files lie, by all names that its owner may give them. */
+  roots: readonly string[];
   /** The repository has changes that are not committed and therefore not part of the range. */
   dirty: boolean;
 }
@@ -47,6 +51,7 @@ export async function openRange({ repo, base, head, signal }: RangeOptions): Pro
       place: range.place,
       workspace,
       names: { ...range.names, commits: commitCount(commits.length) },
+      roots: await rootsOf(range.workTree, repo),
       dirty: range.dirty,
       [Symbol.asyncDispose]: dispose,
     };
@@ -54,6 +59,14 @@ export async function openRange({ repo, base, head, signal }: RangeOptions): Pro
     await dispose();
     throw error;
   }
+}
+
+/** git names the top folder without links; the folder that was named may lead there by one. */
+async function rootsOf(workTree: string | null, repo: string): Promise<string[]> {
+  if (workTree === null) return [];
+  const named = resolve(repo);
+  const isTop = (await realpath(named).catch(() => null)) === workTree;
+  return isTop ? [...new Set([workTree, named])] : [workTree];
 }
 
 /** More are not counted: reading them all would cost more than the number is worth. */

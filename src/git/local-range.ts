@@ -31,6 +31,8 @@ export interface LocalRange extends AsyncDisposable {
   readonly place: CheckoutPlace;
   /** Names for people: the branch or tag where the revision is one, else what was asked for. */
   readonly names: { base: string; head: string };
+  /** The top folder of the repository's work tree; null when it is bare. */
+  readonly workTree: string | null;
   /** Whether the work tree has changes of tracked files that no commit holds, so that the review does not see them. */
   readonly dirty: boolean;
   /** Removes the temporary folder. */
@@ -85,7 +87,7 @@ async function open(options: LocalRangeOptions, folder: string) {
     hasUncommittedChanges(git, source, join(folder, "status.git")),
     writeTree({ git, gitDir, root, indexFile: join(folder, "index"), sha: head.sha, settled: false, signal }),
   ]);
-  return { place, dirty, names: { base: base.name, head: head.name } };
+  return { place, dirty, workTree: source.workTree, names: { base: base.name, head: head.name } };
 }
 
 /**

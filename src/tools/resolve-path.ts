@@ -9,15 +9,16 @@ import { type ToolContext, ToolError } from "./tool.ts";
 const refs: readonly Ref[] = ["head", "base", "merge_base"];
 
 /** A given path as a key of tree listings; "" is the root. Says in words why a path is refused. */
-function toKey(given: string, root: string): string {
+function toKey(given: string, roots: readonly string[]): string {
   if (given.includes("\0")) throw new ToolError("the path holds a NUL character");
   const absolute = given.startsWith("/");
-  if (absolute && given !== root && !given.startsWith(`${root}/`)) {
+  const root = roots.find((one) => given === one || given.startsWith(`${one}/`));
+  if (absolute && root === undefined) {
     throw new ToolError(
       `'${given}' is outside the repository; give a path relative to its root, like 'src/a.ts'`,
     );
   }
-  const relative = absolute ? given.slice(root.length) : given;
+  const relative = root === undefined ? given : given.slice(root.length);
   const segments = relative.split("/").filter((segment) => segment !== "" && segment !== ".");
   const key = segments.join("/");
   const fault = pathFault(key);
@@ -47,12 +48,12 @@ function unquoted(given: string): string[] {
  */
 export function pathKeys(given: string, context: ToolContext): [string, ...string[]] {
   if (given.trim() === "") throw new ToolError("the path is empty; give it relative to the repository root");
-  const { root } = context.workspace;
+  const roots = [context.workspace.root, ...(context.alsoRoots ?? [])];
   const forms = new Set([given, unescapeInvisible(given), ...unquoted(given)]);
   // An escaped path is longer than the path, so that what is too long as it is may still be meant otherwise.
   const [key, ...others] = [...forms]
     .filter((form) => form !== "" && !isPathTooLong(form))
-    .map((form) => toKey(form, root));
+    .map((form) => toKey(form, roots));
   if (key === undefined) throw new ToolError(`the path is longer than ${MAX_PATH_BYTES} bytes`);
   return [key, ...others];
 }

@@ -209,6 +209,8 @@ export interface ToolContext {
   /** Branch or revision the change is to be merged into, as people call it. */
   targetBranch: string;
   workspace: Workspace;
+  /** Absolute paths under which whoever calls knows the repository, beside the workspace's own root. */
+  alsoRoots?: readonly string[];
   diffs: DiffSource;
   coverage: CoverageSink;
   report: ReportPort;

@@ -1,3 +1,5 @@
+import { symlinkSync } from "node:fs";
+import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { graphTools, readingTools, reportingTools } from "../../src/tools/index.ts";
 import { type GitRepo, TempFolder } from "../support/git-repo.ts";
@@ -104,6 +106,19 @@ describe("hunkwise tool", () => {
     const { code, result } = await call("read_file_part", { file_path: "secrets/key.txt" });
     expect(code).toBe(1);
     expect(result.error).toContain("withheld by configuration");
+  });
+
+  it("takes absolute paths of the repository, by each name that leads there", async () => {
+    const link = join(data.path, "link");
+    symlinkSync(repo.dir, link);
+    for (const folder of [repo.dir, link]) {
+      const sent = { file_path: join(folder, "cart.py") };
+      expect(await call("read_file_part", sent, "--repo", link)).toMatchObject({
+        result: { output: { file_path: "cart.py" } },
+      });
+    }
+    const secret = { file_path: join(link, "secrets/key.txt") };
+    expect(await call("read_file_part", secret, "--repo", link)).toMatchObject({ code: 1 });
   });
 
   it("exits with 2 and one line where there is nothing to run on", async () => {

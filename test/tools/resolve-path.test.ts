@@ -73,6 +73,15 @@ describe("resolveFile", () => {
     expect((await file(`${tools.workspace.root}//./src/parser.ts`)).path).toBe("src/parser.ts");
   });
 
+  it("accepts an absolute path inside the repository as whoever asks knows it, and none beside it", async () => {
+    const context = { ...tools.context, alsoRoots: ["/home/ada/shop"] };
+    const ask = (given: string) => resolveFile(given, "head", context);
+    expect((await ask("/home/ada/shop/src/parser.ts")).path).toBe("src/parser.ts");
+    await expect(ask("/home/ada/shop-other/src/parser.ts")).rejects.toThrow(/outside the repository/);
+    await expect(ask("/home/ada/shop/../shop/src/parser.ts")).rejects.toThrow(/holds '\.\.'/);
+    await expect(ask("/home/ada/shop/.git/config")).rejects.toThrow(/inside \.git/);
+  });
+
   it("finds what other revisions have", async () => {
     expect((await file("src/old.ts", "merge_base")).path).toBe("src/old.ts");
   });

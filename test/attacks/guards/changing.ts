@@ -48,6 +48,15 @@ export const guards: Guard[] = [
     title: "a name in other letters than git tells it in",
   },
   {
+    guard: "an absolute path is one below a folder that is known, not of one whose name begins alike",
+    row: "path-tricks",
+    file: "src/tools/resolve-path.ts",
+    from: "given.startsWith(`${one}/`)",
+    to: "given.startsWith(one)",
+    test: "test/tools/resolve-path.test.ts",
+    title: "accepts an absolute path inside the repository as whoever asks knows it, and none beside it",
+  },
+  {
     guard: "what a link names is not searched where nothing is checked out",
     row: "symlinks",
     file: "src/git/search/files-to-search.ts",
