@@ -51,6 +51,7 @@ export const guards: Guard[] = [
     guard: "an absolute path is one below a folder that is known, not of one whose name begins alike",
     row: "path-tricks",
     file: "src/tools/resolve-path.ts",
+    // biome-ignore lint/suspicious/noTemplateCurlyInString: source text
     from: "given.startsWith(`${one}/`)",
     to: "given.startsWith(one)",
     test: "test/tools/resolve-path.test.ts",
