@@ -1,10 +1,11 @@
 import type { RecordedEntry } from "../queue/runs.ts";
-import { duration, plural, thousands, usageSentence } from "../reporters/outcome.ts";
+import { duration, plural } from "../reporters/outcome.ts";
 import { createStyle, plainLine, type Style } from "../reporters/terminal-style.ts";
 import { clip, wrap } from "../reporters/terminal-wrap.ts";
-import { ReviewResult } from "../review/review-result.ts";
 import type { WholeRun } from "./run-sources.ts";
 import { clock, loopLines, STORY_INDENT, type Timed } from "./run-story-loops.ts";
+import { digestLines, paidLines } from "./run-story-paid.ts";
+import { toldBy } from "./run-story-result.ts";
 
 type Of<Kind extends RecordedEntry["entry"]["kind"]> = Extract<RecordedEntry["entry"], { kind: Kind }>;
 
@@ -12,18 +13,25 @@ type Of<Kind extends RecordedEntry["entry"]["kind"]> = Extract<RecordedEntry["en
 export function renderStory(run: WholeRun, options: { colour: boolean; width: number }): string {
   const style = createStyle(options.colour, options.width);
   const loops = Map.groupBy(loopEntries(run.entries), ({ entry }) => entry.loop);
+  const entries = run.entries.map(({ entry }) => entry);
+  const { asked, result } = toldBy(entries, style);
   const sections = [
-    headerLines(run, style),
+    [...headerLines(run, style), ...digestLines(entries, style)],
+    section("Asked", asked, style),
     ...[...loops].map(([loop, entries]) => loopLines(loop, entries, startOf(run), style)),
     noteLines(run, style),
+    section("Result", result, style),
     writtenLines(run, style),
-    outcomeLines(run, style),
+    paidLines(entries, style),
   ];
   return `${sections
     .filter((lines) => lines.length > 0)
     .map((lines) => lines.join("\n"))
     .join("\n\n")}\n`;
 }
+
+const section = (title: string, lines: string[], style: Style) =>
+  lines.length === 0 ? [] : [style.bold(title), ...lines];
 
 const startOf = ({ header }: WholeRun) => Date.parse(header.began_at);
 
@@ -49,6 +57,7 @@ function headerLines(run: WholeRun, style: Style): string[] {
     ...took,
     ...(attempts > 1 ? [plural(attempts, "attempt")] : []),
     ...(shas ? [`${shas.mergeBase.slice(0, 7)}..${shas.head.slice(0, 7)}`] : []),
+    ...(row.requested_by === null ? [] : [`asked for by ${row.requested_by}`]),
     `Hunkwise ${run.header.version}`,
   ];
   const end = `${row.state}${row.reason ? `: ${row.reason}` : ""}`;
@@ -83,28 +92,3 @@ function writtenLines(run: WholeRun, style: Style): string[] {
 }
 
 const LONGEST_ADDRESS = 160;
-
-function outcomeLines(run: WholeRun, style: Style): string[] {
-  const last = ofKind(run, "result").at(-1)?.entry.result;
-  const { data: result } = ReviewResult.safeParse(last);
-  if (!result) return [];
-  const found = result.findings.map(
-    ({ finding: { severity, path, line, title, verification, id }, placement }) => {
-      const checked = verification === "unverified" ? "" : `, ${verification}`;
-      return `- ${severity.toUpperCase()} ${path}:${line} ${title} (${id}, ${placement.kind}${checked})`;
-    },
-  );
-  const dropped = result.dropped.map(
-    ({ verdict, path, line, title, reason }) =>
-      `- ${verdict.replaceAll("_", " ")}: ${path}:${line} ${title}. ${reason}`,
-  );
-  const { hunks_served, hunks_total } = result.coverage;
-  const lines = [
-    `${plural(result.findings.length, "finding")}; ${thousands(hunks_served)} of ${plural(hunks_total, "hunk")} read; ` +
-      `${result.stop_reason.replaceAll("_", " ")}; ${usageSentence(result)}.`,
-    ...found,
-    ...dropped,
-    ...result.warnings.map((warning) => `- warning: ${warning}`),
-  ];
-  return [style.bold("Result"), ...lines.flatMap((line) => wrap(plainLine(line), style.width))];
-}

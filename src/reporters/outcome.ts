@@ -111,8 +111,8 @@ export function duration(milliseconds: number): string {
   return `${Math.floor(seconds / 60)} min ${Math.floor(seconds % 60)} s`;
 }
 
-/** What a review cost, or that nothing was spent. */
-export function usageSentence({ usage }: ReviewResult): string {
+/** What a review, an answer or a fix cost, or that nothing was spent. */
+export function usageSentence({ usage }: Pick<ReviewResult, "usage">): string {
   if (usage.requests === 0) return "no request to a model";
   const cached = usage.cached_tokens > 0 ? ` (${thousands(usage.cached_tokens)} of them cached)` : "";
   const cost = usage.cost_usd === null ? "price not known" : dollars(usage.cost_usd);

@@ -1,16 +1,13 @@
 import { existsSync, mkdirSync, readdirSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import type { LoopEntry } from "../../src/agent/trajectory.ts";
 import { localRunIds, newRunId, prepareRunsFolder } from "../../src/cli/local-runs.ts";
 import { openRunRecord } from "../../src/cli/run-record.ts";
 import { runRuns } from "../../src/cli/run-runs.ts";
-import type { RunRow, WholeRun } from "../../src/cli/run-sources.ts";
-import { renderStory } from "../../src/cli/run-story.ts";
+import type { RunRow } from "../../src/cli/run-sources.ts";
 import { renderRuns } from "../../src/cli/run-table.ts";
 import { readRunsPlace } from "../../src/config/runs-place.ts";
 import { columns } from "../../src/reporters/terminal-wrap.ts";
-import { sampleResult } from "../reporters/sample-result.ts";
 import { capturedIo } from "../support/captured-io.ts";
 import { TempFolder } from "../support/git-repo.ts";
 import { runCli } from "../support/run-cli.ts";
@@ -127,89 +124,6 @@ describe("the table of runs", () => {
   it("shows nothing of hostile names as it is", () => {
     const text = renderRuns([row({ range: "main...\u001b[2Jx\u202e" })], { colour: false, width: 120 });
     expect(text).not.toMatch(/[[\p{Cc}\p{Cf}]--[\n]]/v);
-  });
-});
-
-describe("the story of a run", () => {
-  const turn = (loop: string, name: string, given: object): LoopEntry =>
-    ({
-      ...{ kind: "turn", loop, turn: 1 },
-      model: {
-        ...{
-          content: "",
-          finishReason: "tool_calls",
-          toolCalls: [{ id: "1", name, arguments: JSON.stringify(given) }],
-        },
-        usage: { promptTokens: 900, cachedTokens: 0, completionTokens: 100, costUsd: 0.02 },
-      },
-    }) as const;
-  const result = sampleResult({
-    dropped: [
-      { id: "a", path: "a.ts", line: 3, title: "Off by one", verdict: "refuted", reason: "It is not." },
-    ],
-  });
-  const written: WholeRun["entries"][number]["entry"][] = [
-    turn("review", "read_file_part", { file_path: "src/\u001b[2Ja.ts" }),
-    {
-      kind: "tool_results",
-      loop: "review",
-      turn: 1,
-      results: [{ callId: "1", tool: "x", text: "a.ts, 9 lines\n1|" }],
-    } as const,
-    {
-      kind: "stopped",
-      loop: "review",
-      reason: "model_error",
-      fault: { code: "model_failed", message: "502" },
-    } as const,
-    turn("verify:f1", "report_verdict", { verdict: "refuted", reason: "Cannot happen." }),
-    { kind: "note", page: "log", content: "All read.", answer: "done" } as const,
-    {
-      kind: "wrote",
-      request: "POST /repos/o/n/pulls/7/reviews",
-      id: 5,
-      url: "https://github.com/o/n/pull/7#r5",
-    } as const,
-    { kind: "result", head: "h", base: "b", result } as const,
-  ];
-  const entries = written.map((entry, index) => ({ at: at.getTime() + index * 1_000, claim: 1, entry }));
-  const header = { kind: "record", format: 1, version: "0.1.0" } as const;
-  const { id, source, task, began_at } = row();
-  const story = (width: number) =>
-    renderStory(
-      {
-        row: row({ state: "failed", reason: "the model failed" }),
-        header: {
-          ...header,
-          ...{ id, source, task, began_at, repository: "o/n", pull: 7, range: null },
-          requested_by: "ann",
-        },
-        entries,
-      },
-      { colour: false, width },
-    );
-
-  it("tells what was read, refuted, noted, posted, found and paid", () => {
-    const text = story(100);
-    for (const words of [
-      "failed: the model failed",
-      "review · 1 turn, 1,000 tokens, $0.0200",
-      "read_file_part src/\\u{1B}[2Ja.ts → a.ts, 9 lines",
-      "ended: model error, 502",
-      "report_verdict refuted Cannot happen.",
-      "All read.",
-      "POST /pulls/7/reviews  https://github.com/o/n/pull/7#r5",
-      "- refuted: a.ts:3 Off by one. It is not.",
-    ])
-      expect(text).toContain(words);
-  });
-
-  it("fits the terminal and moves no cursor", () => {
-    for (const width of [80, 120]) {
-      const lines = story(width).split("\n");
-      expect(lines.filter((line) => columns(line) > width)).toEqual([]);
-    }
-    expect(story(80)).not.toMatch(/[[\p{Cc}\p{Cf}]--[\n]]/v);
   });
 });
 
