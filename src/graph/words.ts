@@ -7,23 +7,42 @@ const common = new Set(
 
 const identifier = /[\p{L}\p{N}_$]+/gu;
 
+/** Longer ones are no words. */
+const longestWord = 60;
+
 /**
  * The words of a text as they are looked for: identifiers whole and taken apart (`parseURLPath` is also parse, url and path), in
  * lower case, each once.
  */
 export function wordsOf(text: string): string {
   const words = new Set<string>();
-  for (const [word] of text.matchAll(identifier)) {
-    if (word.length > 60) continue;
-    const lower = word.toLowerCase();
-    if (lower.length > 1) words.add(lower);
-    for (const part of partsOf(word)) if (part.length > 1) words.add(part);
-  }
+  for (const word of text.match(identifier) ?? [])
+    if (word.length <= longestWord) for (const one of wordsIn(word)) words.add(one);
   return [...words].join(" ");
 }
 
+/** Identifiers that were taken apart, since the same ones stand in file after file; all are forgotten at so many. */
+const known = new Map<string, readonly string[]>();
+const MAX_KNOWN = 20_000;
+
+function wordsIn(identifier: string): readonly string[] {
+  let words = known.get(identifier);
+  if (!words) {
+    // One of its own: a part of a text keeps the whole text in memory.
+    const own = structuredClone(identifier);
+    words = [own.toLowerCase(), ...partsOf(own)].filter((one) => one.length > 1);
+    if (known.size >= MAX_KNOWN) known.clear();
+    known.set(own, words);
+  }
+  return words;
+}
+
+/** Words that are not to be taken apart. */
+const plain = /^[a-z]+$/;
+
 /** `parseURLPath`, `parse_url_path` and `PARSE_URL_PATH` are parse, url, path. */
 export function partsOf(name: string): string[] {
+  if (plain.test(name)) return [name];
   return name
     .replace(/(\p{Ll}|\p{N})(\p{Lu})/gu, "$1 $2")
     .replace(/(\p{Lu})(\p{Lu}\p{Ll})/gu, "$1 $2")

@@ -1,4 +1,5 @@
 import type { SgNode } from "@ast-grep/napi";
+import { type Extent, extentOf } from "./extent.ts";
 import { docStartOf, type LineIndex } from "./line-index.ts";
 import type { Found, Shape } from "./shape.ts";
 import type { Definition, DefinitionKind } from "./source.ts";
@@ -17,7 +18,7 @@ interface Candidate {
 
 /** The definitions that nodes of the right kinds hold, each after the one it lies in. */
 export function findDefinitions(nodes: readonly SgNode[], index: LineIndex, shape: Shape): Definition[] {
-  const candidates = nodes.flatMap((node) => candidateOf(node, index, shape) ?? []);
+  const candidates = candidatesOf(nodes, index, shape);
   candidates.sort((a, b) => a.at - b.at || b.to - a.to);
   const listed = shape.exportList?.(index.text) ?? new Set<string>();
   const open: { definition: Definition; to: number }[] = [];
@@ -47,7 +48,7 @@ function define(one: Candidate, found: Found, outer: Definition | null, file: Fi
   const { index, shape, listed } = file;
   const { start, end, from, to } = one;
   const { name, kind } = found;
-  const headEnd = found.body?.range().start.index ?? to;
+  const headEnd = found.body ? extentOf(found.body).from : to;
   const head = beforeName(index.text.slice(from, Math.min(headEnd, from + longestHead)), name);
   const isMember = outer !== null && classes.includes(outer.kind);
   const inInterface = outer?.kind === "interface" || isTraitOf(outer, index);
@@ -72,12 +73,22 @@ function isTraitOf(outer: Definition | null, { lines }: LineIndex): boolean {
   return / for /.test(lines.slice(outer.start - 1, last).join(" "));
 }
 
-function candidateOf(node: SgNode, index: LineIndex, shape: Shape): Candidate | null {
-  const found = shape.definitions[String(node.kind())]?.(node).filter(({ name }) => name !== "") ?? [];
-  if (found.length === 0) return null;
-  const { from, to } = extentOf(node, shape);
-  const [start, end] = [index.lineAt(from), index.lineAt(Math.max(from, to - 1))];
-  return { found, start, end, from, at: node.range().start.index, to };
+/** Nodes come in the order of the text, those that lie in another one behind it. */
+function candidatesOf(nodes: readonly SgNode[], index: LineIndex, shape: Shape): Candidate[] {
+  const around: { isRun: boolean; to: number }[] = [];
+  return nodes.flatMap((node) => {
+    const own = extentOf(node);
+    while ((around.at(-1)?.to ?? Number.POSITIVE_INFINITY) <= own.from) around.pop();
+    const isLocal = around.at(-1)?.isRun ?? false;
+    const all = shape.definitions[String(node.kind())]?.(node, isLocal) ?? [];
+    const found = all.filter(({ name }) => name !== "");
+    const [first] = found;
+    if (!first) return [];
+    around.push({ isRun: runs.includes(first.kind), to: own.to });
+    const { from, to } = reachOf(node, own, index, shape);
+    const [start, end] = [index.lineAt(from), index.lineAt(Math.max(from, to - 1))];
+    return [{ found, start, end, from, at: own.from, to }];
+  });
 }
 
 /** What stands in front of the name; the whole head where the name does not stand in it. */
@@ -98,28 +109,33 @@ function lastInk(text: string, from: number, to: number): number {
 const maximumAround = 100;
 
 /** From where to where a definition reaches, with what is around and in front of it and belongs to it. */
-function extentOf(node: SgNode, shape: Shape): { from: number; to: number } {
+function reachOf(node: SgNode, own: Extent, { lineAt, text }: LineIndex, shape: Shape): Extent {
   let outer = node;
-  let { start, end } = node.range();
+  let { from, to } = own;
   for (let level = 0; level < maximumAround; level++) {
     const around = outer.parent();
     const kind = String(around?.kind() ?? "");
-    if (!around || !(shape.wrappers.includes(kind) || shape.groups.includes(kind))) break;
-    const range = around.range();
-    if (shape.groups.includes(kind) && range.start.line !== start.line) break;
+    const isWrapper = shape.wrappers.includes(kind);
+    if (!around || !(isWrapper || shape.groups.includes(kind))) break;
+    const extent = extentOf(around);
+    if (shape.groups.includes(kind) && lineAt(extent.from) !== lineAt(from)) break;
     // What a group begins with may be followed by others, which do not belong to this one.
-    if (shape.wrappers.includes(kind) && range.end.line >= end.line && outer === node) end = range.end;
-    start = range.start;
+    if (isWrapper && lineAt(extent.to) >= lineAt(to) && outer === node) to = extent.to;
+    from = extent.from;
     outer = around;
   }
-  for (
-    let before = shape.attributes.length > 0 ? outer.prev() : null, left = maximumAround;
-    before && left > 0;
-    left--
-  ) {
-    if (!shape.attributes.includes(String(before.kind()))) break;
-    start = before.range().start;
+  return { from: withAttributes(outer, from, text, shape), to };
+}
+
+/** Where the attributes in front of a node begin, or the node itself. A question to what stands in front costs as much as one to what is around. */
+function withAttributes(node: SgNode, start: number, text: string, { attributes }: Shape): number {
+  let from = start;
+  const isFirst = /[;{}]\s*$/.test(text.slice(Math.max(0, start - 200), start));
+  let before = attributes.length > 0 && !isFirst ? node.prev() : null;
+  for (let left = maximumAround; before && left > 0; left--) {
+    if (!attributes.includes(String(before.kind()))) break;
+    from = extentOf(before).from;
     before = before.prev();
   }
-  return { from: start.index, to: end.index };
+  return from;
 }

@@ -12,8 +12,13 @@ export interface Found {
   container?: string;
 }
 
-/** Reads what a node of one kind defines; nothing where it defines nothing that is worth a name. */
-export type Finder = (node: SgNode) => readonly Found[];
+/**
+ * Reads what a node of one kind defines; nothing where it defines nothing that is worth a name.
+ *
+ * @param isLocal whether a function is the nearest definition around it: what it declares is its own then, and what is around the
+ *   node need not be asked for, which costs more than all else
+ */
+export type Finder = (node: SgNode, isLocal: boolean) => readonly Found[];
 
 /**
  * What a name is to the node around it. Beside the roles of references: `through` and `member` hand the question on to the
@@ -83,7 +88,7 @@ export interface Shape {
 export const textOf = (node: SgNode | null | undefined): string => (node ? shortText(node.text()) : "");
 
 /** A finder for nodes with a field `name`, and a body in the first of the fields that there is. */
-export function named(kind: DefinitionKind, ...bodies: string[]): Finder {
+export function named(kind: DefinitionKind, ...bodies: string[]): (node: SgNode) => readonly Found[] {
   return (node) => {
     const name = textOf(node.field("name"));
     return name ? [{ kind, name, body: firstField(node, bodies.length > 0 ? bodies : ["body"]) }] : [];

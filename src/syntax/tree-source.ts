@@ -60,14 +60,27 @@ export function createTreeSource(tree: Tree): Source {
 
 const lineOf = (node: SgNode) => node.range().start.line + 1;
 
-/** Nodes of these kinds in the order of the text. Kinds with an expression of their own have to match it. */
-function findKinds({ root, shape, hasKind }: Tree, kinds: readonly string[], regex?: string): SgNode[] {
-  const any = kinds.filter(hasKind).map((kind) => {
-    const head = regex ?? shape.heads?.[kind];
-    return head === undefined ? { kind } : { all: [{ kind }, { regex: head }] };
-  });
+/**
+ * Nodes of these kinds in the order of the text. Kinds with an expression of their own have to match it. All others are one selector:
+ * to read a rule of its own for each of them takes the parser longer than the search.
+ */
+function findKinds({ root, shape, text, hasKind }: Tree, kinds: readonly string[], regex?: string): SgNode[] {
+  const heads = shape.heads ?? {};
+  const known = kinds.filter(hasKind);
+  const plain = regex === undefined ? known.filter((kind) => heads[kind] === undefined) : [];
+  const headed = known.filter((kind) => !plain.includes(kind));
+  const any = [
+    ...(plain.length > 0 ? [{ kind: plain.join(",") }] : []),
+    ...headed.flatMap((kind) => {
+      const head = regex ?? heads[kind] ?? "";
+      return regex !== undefined || mayBegin(text, head) ? [{ kind, regex: head }] : [];
+    }),
+  ];
   return any.length > 0 ? root.findAll({ rule: { any } }) : [];
 }
+
+/** Whether a text holds what an expression for the beginning of a node asks for: most hold nothing of it, and no node is read. */
+const mayBegin = (text: string, head: string) => new RegExp(head.replace(/^\^/, ""), "m").test(text);
 
 function importsOf(tree: Tree): Import[] {
   const { shape } = tree;

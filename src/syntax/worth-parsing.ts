@@ -1,4 +1,5 @@
 import type { SgNode } from "@ast-grep/napi";
+import { extentOf } from "./extent.ts";
 
 /** A syntax tree takes up to 200 bytes for each character of dense code: beyond this a file costs too much memory. */
 const maximumCharacters = 300_000;
@@ -50,12 +51,12 @@ const innermostLevels = 8;
  */
 export function isTooDeep(root: SgNode): boolean {
   const text = root.text();
-  const first = root.range().start.index;
+  const first = extentOf(root).from;
   const tokens = tokensBefore(text);
   /** The most levels that a node may have, itself among them. */
   const levelsIn = (node: SgNode) => {
-    const { start, end } = node.range();
-    const count = (tokens[end.index - first] ?? 0) - (tokens[start.index - first] ?? 0);
+    const { from, to } = extentOf(node);
+    const count = (tokens[to - first] ?? 0) - (tokens[from - first] ?? 0);
     return levelsOfToken * count + innermostLevels;
   };
   if (levelsIn(root) <= maximumDepth) return false;

@@ -37,6 +37,42 @@ describe("the definitions of a file", () => {
     expect(await heads("Shop.cs")).toMatchObject({ Open: [17, 17], Shop: [8, 8] });
   });
 
+  it("name the value of a module as it names itself", async () => {
+    const { definitions } = await sourceOf(
+      "shop.cjs",
+      "module.exports = class Shop {\n  open() {}\n};\nmodule.exports = function () {};\nmodule.exports.close = function () {};\n",
+    );
+    expect(definitions.map(show)).toEqual([
+      "class Shop 1-3 +",
+      "method Shop.open 2-2 +",
+      "function exports 4-4 +",
+      "function close 5-5 +",
+    ]);
+  });
+
+  it("are the same whether a function or nothing stands around them", async () => {
+    const inside = await sourceOf(
+      "local.ts",
+      'test("all", () => {\n  const size = 1;\n  const run = () => size;\n  class Local {\n    held = () => run;\n  }\n  const kept = memo(() => run);\n});\n',
+    );
+    expect(inside.definitions.map(show)).toEqual([
+      "test all 1-8",
+      "function run 3-3",
+      "class Local 4-6",
+      "method Local.held 5-5",
+    ]);
+    const python = await sourceOf(
+      "local.py",
+      "def all():\n    size = 1\n    class Local:\n        size = 2\n        def run(self):\n            inner = 3\n",
+    );
+    expect(python.definitions.map(show)).toEqual([
+      "function all 1-6 +",
+      "class Local 3-6",
+      "field Local.size 4-4",
+      "method Local.run 5-6",
+    ]);
+  });
+
   it("enclose a line from the outermost to the innermost, and the comment above belongs to them", async () => {
     const source = await sourceOf("shop.ts", samples[0]?.text ?? "");
     const names = (line: number) => source.enclosing(line).map((one) => one.name);

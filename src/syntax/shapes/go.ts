@@ -1,10 +1,10 @@
 import type { SgNode } from "@ast-grep/napi";
-import { type Finder, named, type Shape, standsIn, stringText, textOf } from "../shape.ts";
+import { type Finder, type Found, named, type Shape, standsIn, stringText, textOf } from "../shape.ts";
 import type { DefinitionKind } from "../source.ts";
 
 const each =
-  (kind: DefinitionKind): Finder =>
-  (node) =>
+  (kind: DefinitionKind) =>
+  (node: SgNode): readonly Found[] =>
     node
       .fieldChildren("name")
       .filter((name) => name.isNamed())
@@ -12,8 +12,8 @@ const each =
 
 const onTop =
   (kind: DefinitionKind): Finder =>
-  (node) =>
-    standsIn(node, ["var_spec_list", "var_declaration", "const_declaration"], ["source_file"])
+  (node, isLocal) =>
+    !isLocal && standsIn(node, ["var_spec_list", "var_declaration", "const_declaration"], ["source_file"])
       ? each(kind)(node)
       : [];
 

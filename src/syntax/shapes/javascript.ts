@@ -24,13 +24,16 @@ function functionIn(value: SgNode | null): SgNode | null {
   return last.find((one) => functionKinds.includes(String(one.kind()))) ?? null;
 }
 
-const variable: Finder = (node) => {
-  const [name, value] = [node.field("name"), node.field("value")];
+const variable: Finder = (node, isLocal) => {
+  const value = node.field("value");
+  const kind = String(value?.kind() ?? "");
+  if (isLocal && kind !== "class" && !functionKinds.includes(kind)) return [];
+  const name = node.field("name");
   if (name?.kind() !== "identifier") return [];
   const run = functionIn(value);
   if (run && (value?.id() === run.id() || isTop(node)))
     return [{ kind: "function", name: name.text(), body: run.field("body") }];
-  if (value?.kind() === "class") return [{ kind: "class", name: name.text(), body: value.field("body") }];
+  if (kind === "class") return [{ kind: "class", name: name.text(), body: value?.field("body") ?? null }];
   if (!isTop(node)) return [];
   const isConstant = node.parent()?.field("kind")?.text() === "const";
   return [{ kind: isConstant ? "constant" : "variable", name: name.text(), body: value }];
@@ -87,6 +90,9 @@ const assigned: Finder = (node) => {
   if (left?.kind() !== "member_expression" || !right) return [];
   const kind = functionKinds.includes(String(right.kind())) ? "function" : "class";
   if (kind === "class" && right.kind() !== "class") return [];
+  // The value of the module is no member of it: it has the name that it gives itself.
+  if (left.text() === "module.exports")
+    return [{ kind, name: textOf(right.field("name")) || "exports", body: right.field("body") }];
   const name = textOf(left.field("property"));
   const owner = textOf(left.field("object")).replace(/\.prototype$/, "");
   const found: Found = { kind, name, body: right.field("body") };
@@ -152,7 +158,7 @@ export const javascript: Shape = {
   lineComment: /^\/\//,
   isExported: ({ name, head, inClass, inInterface, listed }) => {
     if (inClass || inInterface) return !name.startsWith("#") && !/\b(private|protected)\b/.test(head);
-    return /^\s*(@[\s\S]*)?export\b/.test(head) || /\bexports\b/.test(head) || listed.has(name);
+    return /^\s*(@[\s\S]*)?export\b/.test(head) || /\bexports\b|^\s*module\.$/.test(head) || listed.has(name);
   },
   exportList: (text) => {
     const lists = text.matchAll(

@@ -5,7 +5,8 @@ const passing = [
   ...["except_clause", "with_statement", "assignment"],
 ];
 
-const assignment: Finder = (node) => {
+const assignment: Finder = (node, isLocal) => {
+  if (isLocal) return [];
   const left = node.field("left");
   if (left?.kind() !== "identifier") return [];
   if (!standsIn(node, passing, ["module", "class_definition"])) return [];
@@ -17,8 +18,8 @@ const assignment: Finder = (node) => {
   return [{ kind: inClass ? "field" : isUpperCase(name) ? "constant" : "variable", name, body: right }];
 };
 
-const functionOrMethod: Finder = (node) => {
-  const inClass = standsIn(node, ["decorated_definition", ...passing], ["class_definition"]);
+const functionOrMethod: Finder = (node, isLocal) => {
+  const inClass = !isLocal && standsIn(node, ["decorated_definition", ...passing], ["class_definition"]);
   return named(inClass ? "method" : "function")(node);
 };
 
