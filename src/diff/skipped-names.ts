@@ -20,6 +20,11 @@ const lockFiles = new Set([
   ...[".terraform.lock.hcl", "Chart.lock", "buf.lock"],
 ]);
 
+const foldedLockFiles = new Set([...lockFiles].map((name) => name.toLowerCase()));
+
+/** Whether a name in lower case is that of a lock file on a machine that does not tell upper from lower case. */
+export const isLockFile = (name: string): boolean => foldedLockFiles.has(name);
+
 const folders = new Map([
   ...["node_modules", "bower_components", "jspm_packages", "elm-stuff"].map(
     (name) => [name, "vendored"] as const,

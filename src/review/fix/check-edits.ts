@@ -34,7 +34,7 @@ export interface Refusal {
 }
 
 /** A repair is small. What is larger was not asked for, and nobody reads it. */
-export const most = { files: 20, lines: 1_000, bytesOfFile: 1_000_000 } as const;
+export const most = { files: 20, lines: 1_000, bytes: 400_000, bytesOfFile: 1_000_000 } as const;
 
 /**
  * Why the edits of a fix may not become a commit; empty where they may. A model made them that read hostile text, so all is judged
@@ -46,15 +46,23 @@ export async function refusalsOf(edits: readonly FileEdit[], scope: FixScope): P
   }
   const refusals: Refusal[] = [];
   let lines = 0;
+  let bytes = 0;
   for (const edit of edits) {
     const changed = changedLines(edit);
-    lines += changed.added.length + changed.removed;
+    lines += changed.lines;
+    bytes += changed.bytes;
     const reason =
-      reasonByPath(edit.path, scope) ?? reasonByState(edit) ?? (await reasonByText(edit, changed.added));
+      reasonByPath(edit.path, scope) ??
+      (isTakenAway(edit) ? reasonToKeep(edit.path, scope) : null) ??
+      reasonByState(edit) ??
+      (await reasonByText(edit, changed.added));
     if (reason !== null) refusals.push({ path: edit.path, reason });
   }
   if (lines > most.lines) {
     refusals.push({ path: null, reason: `it changes ${lines} lines; a fix changes at most ${most.lines}` });
+  }
+  if (bytes > most.bytes) {
+    refusals.push({ path: null, reason: `it changes ${bytes} bytes; a fix changes at most ${most.bytes}` });
   }
   return refusals;
 }
@@ -68,8 +76,21 @@ export function reasonByPath(path: string, { files, isPrivate }: FixScope): stri
   return "it is neither a file of the pull request nor a test";
 }
 
+/** Why a file may not be taken away; null where it may. A test that nobody asked about is not repaired by that. */
+export function reasonToKeep(path: string, { files }: FixScope): string | null {
+  return files.has(path) ? null : "it is a test that the pull request leaves alone, and may not go";
+}
+
+/** A file of which nothing is left is gone as well. */
+const isTakenAway = ({ before, after }: FileEdit) =>
+  before !== null &&
+  before.bytes.length > 0 &&
+  (after === null || after.bytes.toString("utf8").trim() === "");
+
 function reasonByState({ before, after }: FileEdit): string | null {
   if (before !== null && !before.mode.startsWith("100")) return "it is a link or a submodule";
+  if (before !== null && before.bytes.length > most.bytesOfFile)
+    return `it was larger than ${most.bytesOfFile} bytes`;
   if (after === null) return null;
   if (after.mode !== (before?.mode ?? "100644")) return "it changes whether the file can be executed";
   if (after.bytes.length > most.bytesOfFile) return `it is larger than ${most.bytesOfFile} bytes`;
@@ -86,12 +107,28 @@ async function reasonByText(
   }
   const context = { isText: isExample(path), isTest: isTestFile(path) };
   if (added.some((line) => hiddenIn(line, context).length > 0)) return "it adds characters that nobody sees";
-  const text = [path, ...added].join("\n");
-  return (await redactText(text)) === text ? null : "it adds what looks like a secret";
+  return (await addsSecret(path, added, after)) ? "it adds what looks like a secret" : null;
 }
 
-/** Lines that are in one text more often than in the other, wherever they stand. */
-function changedLines({ before, after }: FileEdit): { added: string[]; removed: number } {
+/** A secret may have several lines, of which some stand there already: it is looked for in what is new, and in all of the file. */
+async function addsSecret(path: string, added: readonly string[], after: FileState): Promise<boolean> {
+  const text = [path, ...added].join("\n");
+  if ((await redactText(text)) !== text) return true;
+  const whole = after.bytes.toString("utf8");
+  const kept = { ...after, bytes: Buffer.from(await redactText(whole)) };
+  const secret = new Set(changedLines({ path, before: kept, after }).added);
+  return added.some((line) => secret.has(line));
+}
+
+interface Changed {
+  /** Lines that are in the new text more often than in the old one, wherever they stand. */
+  added: string[];
+  /** How many lines came and went, and how long they are together. */
+  lines: number;
+  bytes: number;
+}
+
+function changedLines({ before, after }: FileEdit): Changed {
   const counts = new Map<string, number>();
   for (const line of linesOf(before)) counts.set(line, (counts.get(line) ?? 0) + 1);
   const added = linesOf(after).filter((line) => {
@@ -99,42 +136,59 @@ function changedLines({ before, after }: FileEdit): { added: string[]; removed: 
     if (left > 0) counts.set(line, left - 1);
     return left === 0;
   });
-  return { added, removed: [...counts.values()].reduce((sum, count) => sum + count, 0) };
+  const changed: Changed = { added, lines: added.length, bytes: 0 };
+  for (const line of added) changed.bytes += Buffer.byteLength(line);
+  for (const [line, count] of counts) {
+    changed.lines += count;
+    changed.bytes += count * Buffer.byteLength(line);
+  }
+  return changed;
 }
 
 const linesOf = (state: FileState | null) => (state === null ? [] : state.bytes.toString("utf8").split("\n"));
 
-/** What of a package.json programs run, or fetch and run, without being asked. */
-const running = [
-  "scripts",
-  "bin",
-  "lint-staged",
-  "husky",
-  "simple-git-hooks",
-  "gypfile",
-  "pnpm",
-  "overrides",
-];
-const installed = [
-  "dependencies",
-  "devDependencies",
-  "optionalDependencies",
-  "peerDependencies",
-  "resolutions",
-];
+/** What of a package.json programs neither run nor fetch. */
+const harmless = new Set([
+  ...[
+    "description",
+    "keywords",
+    "homepage",
+    "bugs",
+    "license",
+    "author",
+    "contributors",
+    "funding",
+    "repository",
+  ],
+  ...["private", "type", "main", "module", "browser", "exports", "imports", "types", "typings", "files"],
+  ...["sideEffects", "engines"],
+]);
 
 function sameScripts(before: FileState | null, after: FileState): boolean {
   const [old, now] = [packageOf(before), packageOf(after)];
   if (now === undefined) return false;
-  return [...running, ...installed].every((key) => isDeepStrictEqual(old?.[key], now[key]));
+  const keys = new Set([...Object.keys(old ?? {}), ...Object.keys(now)]);
+  return [...keys].every((key) => harmless.has(key) || isDeepStrictEqual(old?.[key], now[key]));
 }
 
-/** Undefined for what is no JSON object. */
+/** Undefined for what is no JSON object, or says one thing twice: not all programs take the last word. */
 function packageOf(state: FileState | null): Record<string, unknown> | undefined {
   try {
-    const value: unknown = JSON.parse(state?.bytes.toString("utf8") ?? "");
-    return typeof value === "object" && value !== null ? (value as Record<string, unknown>) : undefined;
+    const text = state?.bytes.toString("utf8") ?? "";
+    const value: unknown = JSON.parse(text);
+    const isObject = typeof value === "object" && value !== null && !Array.isArray(value);
+    return isObject && keysIn(text) === keysOf(value) ? (value as Record<string, unknown>) : undefined;
   } catch {
     return undefined;
   }
+}
+
+/** How many keys are written in JSON text. */
+const keysIn = (text: string) => text.match(/"(?:[^"\\]|\\.)*"\s*:/g)?.length ?? 0;
+
+/** How many keys a value has, with those of all that is in it. */
+function keysOf(value: unknown): number {
+  if (typeof value !== "object" || value === null) return 0;
+  const own = Array.isArray(value) ? 0 : Object.keys(value).length;
+  return Object.values(value).reduce((sum, one) => sum + keysOf(one), own);
 }

@@ -1,5 +1,10 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { commitFix, type UncheckedFix } from "../../../src/jobs/commands/fix/commit-fix.ts";
+import {
+  changesTo,
+  commitFix,
+  patchTo,
+  type UncheckedFix,
+} from "../../../src/jobs/commands/fix/commit-fix.ts";
 import type { EditedFile, FixResult } from "../../../src/review/fix/fix-input.ts";
 import { placeOf } from "../../support/checkout-place.ts";
 import { GitRepo } from "../../support/git-repo.ts";
@@ -16,6 +21,9 @@ beforeAll(async () => {
         ["src/cart.js", "export const rate = 1;\n"],
         ["src/other.js", "other\n"],
         ["run.sh", { mode: "100755", data: "true\n" }],
+        ["CODEOWNERS", "* @octo\n"],
+        ["link", { mode: "120000", data: "src" }],
+        ["src/wide.js", `${"1,".repeat(1_200_000)}\n`],
       ],
     },
     {
@@ -24,6 +32,8 @@ beforeAll(async () => {
       files: [
         ["src/cart.js", "export const rate = 2;\n"],
         ["run.sh", { mode: "100755", data: "false\n" }],
+        ["src/huge.js", Buffer.alloc(20 * 1024 * 1024 + 1, "x\n")],
+        ["src/wide.js", "1\n2\n"],
       ],
     },
   ]);
@@ -87,6 +97,32 @@ describe("what a process that may be hostile hands over as a repair", () => {
     const check = { state: "present" as const, reason: "It is." };
     const repairs = [{ id: "f1", repaired: true, note: "Done.", check }];
     expect(await commit([file("src/cart.js", "3\n")], { repairs })).toEqual({ kind: "none" });
+  });
+
+  it.each([
+    ["src/other.js/deep/a.test.js", "src/other.js"],
+    ["CODEOWNERS/tests/a.test.js", "CODEOWNERS"],
+    ["link/a.test.js", "link"],
+  ])("is refused where it would put the folder of %j in the place of a file", async (path, gone) => {
+    const made = await commit([file("src/cart.js", "export const rate = 3;\n"), file(path, "x\n")]);
+    expect(made.kind).toBe("refused");
+    expect(JSON.stringify(made)).toContain(gone);
+  });
+
+  it("is refused where it takes away what nobody could look at", async () => {
+    expect(await commit([{ path: "src/huge.js", after: null }])).toMatchObject({
+      kind: "refused",
+      refusals: [{ path: null, reason: "it changes a file that is too large to be looked at" }],
+    });
+  });
+
+  it("is shown as a patch, however much the pull request itself does to the file", async () => {
+    const made = await commit([file("src/wide.js", "1\n3\n")]);
+    if (made.kind !== "committed") throw new Error(JSON.stringify(made));
+    const at = { place: held.place, signal: AbortSignal.timeout(30_000) };
+    expect(await patchTo(made.commit, at)).toContain("\n-2\n+3\n");
+    const [change] = await changesTo(made.commit, ["src/wide.js"], at);
+    expect(change).toMatchObject({ path: "src/wide.js", fix: expect.stringContaining("+3"), change: "" });
   });
 
   it("is refused unread where it is too much", async () => {

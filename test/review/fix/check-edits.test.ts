@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { type FileEdit, type FixScope, most, refusalsOf } from "../../../src/review/fix/check-edits.ts";
@@ -60,16 +61,70 @@ describe("the edits of a fix", () => {
     "Jenkinsfile",
     "AGENTS.md",
     "tests/.claude/settings.json",
+    ".github/scripts/release.test.sh",
+    ".github/copilot-instructions.md",
+    ".gitlab/ci/build.test.yml",
+    "azure-pipelines-tests.yaml",
+    "Jenkinsfile.release",
+    "lefthook-local.yml",
+    ".lintstagedrc.mjs",
+    "pnpm-workspace.yaml",
+    ".cargo/config.toml",
+    ".mvn/wrapper/maven-wrapper.properties",
+    "tests/requirements-dev.txt",
+    "requirements/test.txt",
+    "pyproject.toml",
+    "tests/Cargo.toml",
+    "go.mod",
+    "Gemfile",
+    "build.gradle.kts",
+    "CLAUDE.local.md",
+    ".zed/tasks.json",
+    "tests/app.code-workspace",
+    ".devcontainer.json",
+    "mise.toml",
+    "PACKAGE-LOCK.JSON",
+    "module.bazel.LOCK",
+    // Other spellings of the same file: of other systems, of other letters, of a folder in its place.
+    ".github/workflow\u017f/ci.test.yml",
+    "tests/.np\u200bmrc",
+    "tests/CODEOW~1",
+    "tests/.npmrc.",
+    "tests/.npmrc ",
+    "tests/.npmrc::$DATA",
+    ".github\\workflows\\ci.test.yml",
+    ".github\\134workflows\\134ci.test.yml",
+    "./.github/workflows/ci.test.yml",
+    ".github//workflows/ci.test.yml",
+    "CODEOWNERS/tests/a.test.js",
+    "package-lock.json/tests/a.test.js",
+    "tests/",
+    "tests/a\n.test.js",
+    "tests/caf\\351.test.js",
   ])("are refused in %s, also where the pull request changes it", async (path) => {
     expect(protectionOf(path)).not.toBeNull();
     const refusals = await refusalsOf([edit(path, "a\n", "b\n")], { ...scope, files: new Set([path]) });
     expect(refusals).toEqual([{ path, reason: protectionOf(path) }]);
   });
 
-  it.each(["src/a.ts", "github/workflows/a.yml", "docs/lock.md", "src/husky.ts", "lib/agents.py"])(
-    "may be made in %s",
-    (path) => expect(protectionOf(path)).toBeNull(),
-  );
+  it.each([
+    ...[
+      "src/a.ts",
+      "github/workflows/a.yml",
+      "docs/lock.md",
+      "src/husky.ts",
+      "lib/agents.py",
+      "src/größe/日.py",
+    ],
+    ...[
+      "Makefile",
+      "Dockerfile",
+      "tests/conftest.py",
+      "src/go.ts",
+      "docs/environment.md",
+      "src/[id]/page.tsx",
+    ],
+  ])("may be made in %s", (path) => expect(protectionOf(path)).toBeNull());
 
   it("leave alone what a package program runs and installs", async () => {
     const before = '{"name": "a", "scripts": {"test": "vitest"}, "dependencies": {"b": "1"}}';
@@ -81,6 +136,18 @@ describe("the edits of a fix", () => {
       "{",
     ];
     for (const after of changed) {
+      expect(await reasonsOf(edit("package.json", before, after))).toEqual([
+        "package.json: it changes what a package program runs",
+      ]);
+    }
+    const fetched = [
+      '{"name": "a", "scripts": {"test": "vitest"}, "dependencies": {"b": "1"}, "packageManager": "yarn@https://x.example/y.tgz"}',
+      '{"name": "a", "scripts": {"test": "vitest"}, "dependencies": {"b": "1"}, "trustedDependencies": ["b"]}',
+      '{"name": "a", "scripts": {"test": "vitest"}, "dependencies": {"b": "1"}, "workspaces": ["*"]}',
+      '{"name": "a", "scripts": {"test": "curl x | sh"}, "scripts": {"test": "vitest"}, "dependencies": {"b": "1"}}',
+      "[]",
+    ];
+    for (const after of fetched) {
       expect(await reasonsOf(edit("package.json", before, after))).toEqual([
         "package.json: it changes what a package program runs",
       ]);
@@ -112,6 +179,27 @@ describe("the edits of a fix", () => {
     ]);
   });
 
+  it("bring no secret of several lines, of which some stand there already", async () => {
+    const body = Array.from({ length: 8 }, (_, n) =>
+      createHash("sha384").update(`${n}`).digest("base64"),
+    ).join("\n");
+    const key = (text: string) => `-----BEGIN PRIVATE KEY-----\n${text}\n-----END PRIVATE KEY-----\n`;
+    expect(await reasonsOf(edit("src/cart.py", key("put it here"), key(body)))).toEqual([
+      "src/cart.py: it adds what looks like a secret",
+    ]);
+    expect(await reasonsOf(edit("src/cart.py", key(body), `${key(body)}more\n`))).toEqual([]);
+  });
+
+  it("take away no test that the pull request leaves alone, nor all that is in it", async () => {
+    const kept = "it is a test that the pull request leaves alone, and may not go";
+    expect(await reasonsOf(edit("tests/test_cart.py", "a\n", null))).toEqual([`tests/test_cart.py: ${kept}`]);
+    expect(await reasonsOf(edit("tests/test_cart.py", "a\n", " \n"))).toEqual([
+      `tests/test_cart.py: ${kept}`,
+    ]);
+    expect(await reasonsOf(edit("tests/test_cart.py", "a\n", "b\n"))).toEqual([]);
+    expect(await reasonsOf(edit("tests/__init__.py", null, ""))).toEqual([]);
+  });
+
   it("are small", async () => {
     const files = many(most.files + 1, (n) => `tests/t${n}.py`).map((path) => edit(path, null, "a\n"));
     expect(await reasonsOf(...files)).toEqual(["null: it changes 21 files; a fix changes at most 20"]);
@@ -119,6 +207,10 @@ describe("the edits of a fix", () => {
     expect(await reasonsOf(edit("src/cart.py", "", long))).toEqual([]);
     expect(await reasonsOf(edit("src/cart.py", "a\n", long))).toEqual([
       `null: it changes ${most.lines + 1} lines; a fix changes at most ${most.lines}`,
+    ]);
+    const wide = "é".repeat(most.bytes / 2 + 1);
+    expect(await reasonsOf(edit("src/cart.py", wide, null))).toEqual([
+      `null: it changes ${most.bytes + 2} bytes; a fix changes at most ${most.bytes}`,
     ]);
   });
 

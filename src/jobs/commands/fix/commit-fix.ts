@@ -1,4 +1,4 @@
-import { pathFault } from "../../../diff/path-fault.ts";
+import { AppError } from "../../../errors.ts";
 import type { CheckoutPlace } from "../../../git/checkout-place.ts";
 import { changedPaths, commitDiff } from "../../../git/commit-diff.ts";
 import { commitFiles } from "../../../git/commit-files.ts";
@@ -6,6 +6,7 @@ import { filesAt } from "../../../git/files-at.ts";
 import { commitMessage } from "../../../reporters/render-fix.ts";
 import { type FileEdit, most, type Refusal, refusalsOf } from "../../../review/fix/check-edits.ts";
 import type { FixResult } from "../../../review/fix/fix-input.ts";
+import { isPlainPath } from "../../../review/fix/plain-path.ts";
 
 /** A repair as it came out of the process that read hostile text. */
 export interface UncheckedFix {
@@ -29,13 +30,17 @@ export type CommittedFix =
   | { kind: "committed"; commit: string };
 
 const MAX_FILE_BYTES = 20 * 1024 * 1024;
-const MAX_PATCH_BYTES = 512 * 1024;
+/** Of what a fix changes, with three lines around: more than it may. */
+const MAX_PATCH_BYTES = 64 * 1024 * 1024;
+/** Of what the pull request does to a file. Nobody clicks through suggestions in a larger one. */
+const MAX_SHOWN_BYTES = 2 * 1024 * 1024;
 
 /** Judges a repair by what is there, whatever is said of it, and makes a commit of it. */
 export async function commitFix(unchecked: UncheckedFix): Promise<CommittedFix> {
   const { fix, place, author, at, signal } = unchecked;
   const isRepaired = fix.repairs.some(({ repaired, check }) => repaired && check?.state !== "present");
   const edits = await editsOf(unchecked);
+  if (edits === null) return { kind: "refused", refusals: [TOO_LARGE] };
   if (!isRepaired || edits.length === 0) return { kind: "none" };
   const refusals = await refusalsOf(edits, await scopeOf(unchecked));
   if (refusals.length > 0) return { kind: "refused", refusals };
@@ -47,18 +52,36 @@ export async function commitFix(unchecked: UncheckedFix): Promise<CommittedFix> 
     })),
     message: commitMessage(fix.summary),
   });
+  const besides = await changedBesides(commit, edits, unchecked);
+  if (besides.length > 0) return { kind: "refused", refusals: besides };
   return { kind: "committed", commit };
+}
+
+const TOO_LARGE: Refusal = { path: null, reason: "it changes a file that is too large to be looked at" };
+
+/** What a commit does beyond the edits that were judged: a file of git's gives way to a folder of its name. */
+async function changedBesides(
+  to: string,
+  edits: readonly FileEdit[],
+  { place, signal }: UncheckedFix,
+): Promise<Refusal[]> {
+  const judged = new Set(edits.map(({ path }) => path));
+  const changed = await changedPaths({ ...repositoryOf(place), from: place.shas.head, to, signal });
+  return changed
+    .filter((path) => !judged.has(path))
+    .map((path) => ({ path, reason: "it would go, because a file of the fix takes its place" }));
 }
 
 const repositoryOf = (place: CheckoutPlace) => ({ git: place, gitDir: place.gitDir });
 
 const plainMode = (mode: string) => (mode === "100755" ? "100755" : "100644");
 
-/** Each file with what stands there before; what is as it was is no edit. */
-async function editsOf({ fix: { edits }, place, signal }: UncheckedFix): Promise<FileEdit[]> {
+/** Each file with what stands there before; what is as it was is no edit. Null where one is too large. */
+async function editsOf({ fix: { edits }, place, signal }: UncheckedFix): Promise<FileEdit[] | null> {
   // What will be refused for its path or for the number of files is not looked up.
-  const paths = edits.length > most.files ? [] : edits.map(({ path }) => path).filter(isPath);
-  const before = await filesOf(place, paths, signal);
+  const paths = edits.length > most.files ? [] : edits.map(({ path }) => path).filter(isPlainPath);
+  const before = await unlessTooLarge(filesOf(place, paths, signal));
+  if (before === null) return null;
   return edits.flatMap(({ path, after }): FileEdit[] => {
     const old = before.get(path) ?? null;
     const now = after && { mode: after.mode, bytes: Buffer.from(after.base64, "base64") };
@@ -68,7 +91,14 @@ async function editsOf({ fix: { edits }, place, signal }: UncheckedFix): Promise
   });
 }
 
-const isPath = (path: string) => pathFault(path) === undefined;
+async function unlessTooLarge<Read>(read: Promise<Read>): Promise<Read | null> {
+  try {
+    return await read;
+  } catch (error) {
+    if (error instanceof AppError && error.code === "too_large") return null;
+    throw error;
+  }
+}
 
 const filesOf = (place: CheckoutPlace, paths: readonly string[], signal: AbortSignal) =>
   filesAt({ ...repositoryOf(place), commit: place.shas.head, paths, maxBytes: MAX_FILE_BYTES, signal });
@@ -88,16 +118,25 @@ export function patchTo(commit: string, { place, signal }: Committed): Promise<s
   return commitDiff({ ...repositoryOf(place), ...size, from, to: commit, signal });
 }
 
-/** The same, file by file, beside what the pull request does to each. */
+/** The same, file by file, beside what the pull request does to each; empty where that is too much to be shown. */
 export async function changesTo(commit: string, paths: readonly string[], { place, signal }: Committed) {
   const { head, mergeBase } = place.shas;
-  const at = { ...repositoryOf(place), maxBytes: MAX_PATCH_BYTES, signal };
+  const at = { ...repositoryOf(place), signal };
+  const shown = (path: string) =>
+    commitDiff({ ...at, from: mergeBase, to: head, contextLines: 3, path, maxBytes: MAX_SHOWN_BYTES });
   const texts = await filesOf(place, paths, signal);
   return Promise.all(
     paths.map(async (path) => ({
       path,
-      fix: await commitDiff({ ...at, from: head, to: commit, contextLines: 0, path }),
-      change: await commitDiff({ ...at, from: mergeBase, to: head, contextLines: 3, path }),
+      fix: await commitDiff({
+        ...at,
+        from: head,
+        to: commit,
+        contextLines: 0,
+        path,
+        maxBytes: MAX_PATCH_BYTES,
+      }),
+      change: (await unlessTooLarge(shown(path))) ?? "",
       text: texts.get(path)?.bytes.toString("utf8") ?? "",
     })),
   );
