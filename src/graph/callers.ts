@@ -1,8 +1,10 @@
+import { type CallGround, CallNames, keyOf } from "./call-names.ts";
 import { isCommonMember } from "./common-members.ts";
+import type { FactRole } from "./facts.ts";
 import type { CallSite, SymbolPlace } from "./graph.ts";
 import type { DefinitionAt, Head, ReferenceAt } from "./head.ts";
-import { familyOf, type Modules } from "./modules.ts";
-import type { Meaning, Names } from "./names.ts";
+import { familyOf, isPython, isScript, type Modules } from "./modules.ts";
+import type { Names } from "./names.ts";
 import type { Value, Values } from "./values.ts";
 
 /** How sure a call is of its callee, by what the code says. */
@@ -29,13 +31,8 @@ const constructors: ReadonlySet<string> = new Set([
   "__construct",
 ]);
 
-/** What calls are understood with. */
-export interface CallGround {
-  head: Head;
-  names: Names;
-  values: Values;
-  modules: Modules;
-}
+/** What makes an object in Python calls this of its class. */
+const setUp = "__init__";
 
 /** Finds out which calls mean which definition. */
 export class Callers {
@@ -43,12 +40,14 @@ export class Callers {
   readonly #names: Names;
   readonly #values: Values;
   readonly #modules: Modules;
+  readonly #callNames: CallNames;
 
   constructor({ head, names, values, modules }: CallGround) {
     this.#head = head;
     this.#names = names;
     this.#values = values;
     this.#modules = modules;
+    this.#callNames = new CallNames({ head, names, values, modules });
   }
 
   /** The definitions that a place names: one, or the signatures of one. */
@@ -70,19 +69,33 @@ export class Callers {
     if (!one) return [];
     const target = this.#targetOf(one);
     const targets = new Set([...wanted, ...target.more].map(keyOf));
-    const names = this.#namesOf(target.name, one);
-    const sites = new Map<string, CallSite>();
-    for (const name of names)
-      for (const reference of this.#head.referencesTo(name, "call")) {
-        const certainty = this.certaintyOf(reference, { targets, one: target.one });
-        if (certainty < least) continue;
-        const key = `${reference.path}\0${reference.line}`;
-        if ((sites.get(key)?.certainty ?? 0) < certainty) sites.set(key, this.#siteOf(reference, certainty));
-      }
-    return [...sites.values()].sort(
-      (a, b) =>
-        b.certainty - a.certainty || (a.path < b.path ? -1 : Number(a.path > b.path)) || a.line - b.line,
-    );
+    const names = this.#callNames.of(target.name, one);
+    const sites = new Sites(least, this.#head);
+    sites.add(this.#named(names, "call"), (each) => this.certaintyOf(each, { targets, one: target.one }));
+    // To set up the class above is to call it in JavaScript. In Python it is to call the method that is named there.
+    if (isScript(one.path) && target.one.kind === "class")
+      sites.add(this.#named(names, "super"), (each) => this.certaintyOf(each, { targets, one: target.one }));
+    if (isPython(one.path) && one.name === setUp)
+      sites.add(this.#named(this.#callNames.heirs(target.one, one), "super"), (each) =>
+        this.#ofSetUp(each, one),
+      );
+    return sites.all();
+  }
+
+  /** Where a definition is used and not called: as a value, as a type, as what a class extends. */
+  usesOf(wanted: readonly DefinitionAt[], least: number): CallSite[] {
+    const [one] = wanted;
+    if (!one) return [];
+    const targets = new Set(wanted.map(keyOf));
+    const names = this.#callNames.of(one.name, one);
+    const sites = new Sites(least, this.#head);
+    for (const role of ["read", "type"] as const)
+      sites.add(this.#named(names, role), (each) => this.certaintyOf(each, { targets, one }));
+    return sites.all();
+  }
+
+  #named(names: Iterable<string>, role: FactRole): ReferenceAt[] {
+    return [...names].flatMap((name) => this.#head.referencesTo(name, role));
   }
 
   #targetOf(one: DefinitionAt): { name: string; one: DefinitionAt; more: readonly DefinitionAt[] } {
@@ -91,22 +104,12 @@ export class Callers {
     return owner ? { name: owner.name, one: owner, more: [owner] } : { name: one.name, one, more: [] };
   }
 
-  /** Under which names it is called: its own, and those that imports and exports give it on the way. */
-  #namesOf(name: string, { path }: DefinitionAt): Set<string> {
-    const isMeant = (meaning: Meaning) =>
-      meaning.kind === "definitions" && meaning.found.some((one) => one.path === path && one.name === name);
-    const names = new Set([name]);
-    if (isMeant(this.#names.exportedOf([path], "default"))) names.add("default");
-    // What is added meanwhile is gone through as well.
-    for (const known of names)
-      for (const alias of this.#head.importedAs(known)) {
-        if (alias.local === "" || names.has(alias.local) || familyOf(alias.path) !== familyOf(path)) continue;
-        const meaning = alias.again
-          ? this.#names.exportedOf([alias.path], alias.local)
-          : this.#names.meaningOf(alias.path, alias.local);
-        if (isMeant(meaning)) names.add(alias.local);
-      }
-    return names;
+  /** `super().__init__()`, `Base.__init__(self)`: under the name of the class whose method that is, or that inherits it. */
+  #ofSetUp(reference: ReferenceAt, one: DefinitionAt): number {
+    const meant = this.meantBy(reference);
+    if (meant?.of.kind !== "class") return 0;
+    const { found } = this.#values.membersOf(meant.of, setUp);
+    return found.some((each) => keyOf(each) === keyOf(one)) ? certainties.typed : 0;
   }
 
   /** How sure it is that a reference means one of the targets; 0 where it means something else. */
@@ -195,6 +198,35 @@ export class Callers {
       .importsIn(path)
       .some(({ specifier }) => specifier !== "" && this.#modules.resolve(path, specifier).includes(other));
   }
+}
+
+/** Places that were found, one a line, each as sure as the surest of its calls. */
+class Sites {
+  readonly #least: number;
+  readonly #head: Head;
+  readonly #sites = new Map<string, CallSite>();
+
+  constructor(least: number, head: Head) {
+    this.#least = least;
+    this.#head = head;
+  }
+
+  add(references: readonly ReferenceAt[], certaintyOf: (reference: ReferenceAt) => number): void {
+    for (const reference of references) {
+      const certainty = certaintyOf(reference);
+      const key = `${reference.path}\0${reference.line}`;
+      if (certainty >= this.#least && (this.#sites.get(key)?.certainty ?? 0) < certainty)
+        this.#sites.set(key, this.#siteOf(reference, certainty));
+    }
+  }
+
+  /** Surest first. */
+  all(): CallSite[] {
+    return [...this.#sites.values()].sort(
+      (a, b) =>
+        b.certainty - a.certainty || (a.path < b.path ? -1 : Number(a.path > b.path)) || a.line - b.line,
+    );
+  }
 
   #siteOf({ path, line, within }: ReferenceAt, certainty: number): CallSite {
     const around = within === null ? undefined : this.#head.definitionsIn(path)[within];
@@ -206,8 +238,6 @@ export class Callers {
     };
   }
 }
-
-export const keyOf = ({ path, seq }: { path: string; seq: number }): string => `${path}\0${seq}`;
 
 /** Overloads stand directly beside what they are signatures of. */
 const isTwin = (a: DefinitionAt, b: DefinitionAt) =>

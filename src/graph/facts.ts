@@ -31,10 +31,13 @@ export interface DefinitionFact {
  */
 export type Via = "own" | "import" | "free" | "member";
 
+/** As a name is used; `super` where a class calls what sets up the one above it, under that one's name. */
+export type FactRole = ReferenceRole | "super";
+
 export interface ReferenceFact {
   name: string;
   line: number;
-  role: ReferenceRole;
+  role: FactRole;
   via: Via;
   hint: string | null;
   within: number | null;
@@ -44,7 +47,10 @@ export interface ImportFact {
   specifier: string;
   /** The name there: "*" for all of it, "default", "" where none is taken. */
   imported: string;
-  /** The name here. */
+  /**
+   * The name here. Of what is exported again also `export=` for a module that is one value (CommonJS), and `object.name` or
+   * `object.*` for what an object of this file holds.
+   */
   local: string;
   line: number;
   /** Whether it is exported again. */

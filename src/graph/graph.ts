@@ -2,7 +2,7 @@ import type { Commit } from "../git/workspace.ts";
 import type { GraphPort } from "../tools/tool.ts";
 
 /** Extracted facts change with this: an index of another version is made anew. */
-export const EXTRACTOR_VERSION = 1;
+export const EXTRACTOR_VERSION = 2;
 
 /** From which certainty on an edge is shown. */
 export const SHOWN_CERTAINTY = 0.5;

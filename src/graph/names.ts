@@ -41,9 +41,12 @@ export class Names {
   }
 
   #find(path: string, name: string, depth: number): Meaning {
-    const own = this.ownTop(path, name);
-    if (own.length > 0) return definitions(own);
     const imported = this.#head.importsIn(path).filter((one) => one.local === name && !one.again);
+    // `const name = require("…")` is a variable as well, and means what it was given.
+    const own = this.ownTop(path, name).filter(
+      ({ start, end }) => !imported.some(({ line }) => start <= line && line <= end),
+    );
+    if (own.length > 0) return definitions(own);
     for (const one of imported) {
       const meaning = this.#imported(path, one, depth);
       if (meaning.kind !== "unknown") return meaning;
@@ -69,10 +72,18 @@ export class Names {
     const targets = this.#modules.resolve(path, one.specifier);
     if (targets.length === 0) return foreign;
     if (one.imported !== "*") return this.exportedOf(targets, one.imported, depth + 1);
-    if (isScript(path) || isPython(path) || isGo(path)) return { kind: "modules", paths: targets };
+    if (isScript(path)) return this.#module(targets, depth + 1);
+    if (isPython(path) || isGo(path)) return { kind: "modules", paths: targets };
     // In other languages a name is imported by its path, and most often it is one of that file's.
     const found = targets.flatMap((target) => this.ownTop(target, one.local));
     return found.length > 0 ? definitions(found, 0.95) : { kind: "modules", paths: targets };
+  }
+
+  /** A module, or the one value that a module of CommonJS is. */
+  #module(targets: readonly string[], depth: number): Meaning {
+    const [target = ""] = targets;
+    const value = this.#givenAs(target, "export=", depth);
+    return value.kind === "unknown" ? { kind: "modules", paths: targets } : value;
   }
 
   /** What modules give under a name. */
@@ -85,19 +96,54 @@ export class Names {
   }
 
   #exported(path: string, name: string, depth: number): Meaning {
-    const again = this.#head.importsIn(path).filter((one) => one.again);
-    for (const one of again.filter(({ local }) => local === name && local !== "*")) {
-      if (one.specifier !== "") return this.#imported(path, one, depth);
-      return this.meaningOf(path, one.imported, depth + 1);
-    }
+    const given = this.#givenAs(path, name, depth);
+    if (given.kind !== "unknown") return given;
     const own = this.ownTop(path, name);
     if (own.length > 0) return definitions(own);
-    for (const one of again.filter(({ local }) => local === "*")) {
-      const targets = this.#modules.resolve(path, one.specifier);
-      const meaning = this.exportedOf(targets, name, depth + 1);
-      if (meaning.kind === "definitions") return meaning;
+    const spread = this.#spread(path, "*", name, depth);
+    if (spread.kind === "definitions") return spread;
+    if (isPython(path)) return this.#ofModule(path, name, depth);
+    if (!isScript(path) || name === "export=") return unknown;
+    const whole = this.#givenAs(path, "export=", depth);
+    // A module that is one value: its default to those who import it, and what it holds by its names.
+    return name === "default" || whole.kind === "unknown" ? whole : this.memberOf(whole, name, depth + 1);
+  }
+
+  /** What a file exports under a name by saying so. `object.name` is what an object of it holds. */
+  #givenAs(path: string, local: string, depth: number): Meaning {
+    if (depth > MAX_DEPTH) return unknown;
+    for (const one of this.#head.importsIn(path)) {
+      if (!one.again || one.local !== local || local === "*") continue;
+      return one.specifier === ""
+        ? this.meaningOf(path, one.imported, depth + 1)
+        : this.#imported(path, one, depth);
     }
-    return isPython(path) ? this.#ofModule(path, name, depth) : unknown;
+    return unknown;
+  }
+
+  /** What stands in a module or an object because all of another one was put there. */
+  #spread(path: string, local: string, name: string, depth: number): Meaning {
+    for (const one of this.#head.importsIn(path)) {
+      if (!one.again || one.local !== local) continue;
+      const whole: Meaning =
+        one.specifier === ""
+          ? this.meaningOf(path, one.imported, depth + 1)
+          : { kind: "modules", paths: this.#modules.resolve(path, one.specifier) };
+      const meaning = this.memberOf(whole, name, depth + 1);
+      if (meaning.kind === "definitions" || meaning.kind === "modules") return meaning;
+    }
+    return unknown;
+  }
+
+  /** What a module, or an object that is made of other names, holds under a name. */
+  memberOf(whole: Meaning, name: string, depth = 0): Meaning {
+    if (depth > MAX_DEPTH) return unknown;
+    if (whole.kind === "modules") return this.exportedOf(whole.paths, name, depth + 1);
+    if (whole.kind !== "definitions") return whole;
+    const object = whole.found.find(({ kind }) => kind === "constant" || kind === "variable");
+    if (!object) return unknown;
+    const given = this.#givenAs(object.path, `${object.name}.${name}`, depth);
+    return given.kind === "unknown" ? this.#spread(object.path, `${object.name}.*`, name, depth) : given;
   }
 
   /** Python: what a module imports it gives as well, and the modules of a folder are names of it. */

@@ -65,6 +65,9 @@ export function typeOfAnnotation(text: string): TypeExpression {
     .replace(/^(?:readonly|asserts \w+ is|[\w$]+ is|typeof|unique|abstract new|keyof)\s+/, "")
     .trim();
   if (bare.length > 300) return "?";
+  // The class itself, and not one of it.
+  const itself = /^(?:(?:\w+\.)?[Tt]ype\[\s*["']?([\w.]+)["']?\s*\])$/.exec(bare)?.[1];
+  if (itself !== undefined) return `=${itself.replaceAll(".", "::")}`;
   const parts = splitTop(bare, "|").filter(
     (one) => one !== "" && !/^(?:null|undefined|None|false)$/.test(one),
   );

@@ -23,6 +23,12 @@ const unknown: Value = { kind: "unknown" };
 /** Steps and definitions that one expression is followed through. */
 const MAX_DEPTH = 10;
 
+/** A type and a constant may have one name: where a value is asked for the constant is meant. */
+function valueIn(found: readonly DefinitionAt[]): Value {
+  const of = found.find(({ kind }) => kind !== "interface" && kind !== "type") ?? found[0];
+  return of ? { kind: "definition", of } : unknown;
+}
+
 const types: readonly string[] = ["class", "interface", "type", "extension"];
 const ofElements = /^(?:find|findLast|at|pop|shift|get|next|popleft|setdefault)$/;
 const ofCollections =
@@ -63,9 +69,7 @@ export class Values {
     const meaning = this.#meaningOf(path, name);
     if (meaning.kind !== "definitions")
       return base === "instance" && meaning.kind === "modules" ? unknown : meaning;
-    const [of] = meaning.found;
-    if (!of) return unknown;
-    if (base === "value") return { kind: "definition", of };
+    if (base === "value") return valueIn(meaning.found);
     const type = meaning.found.find(({ kind }) => types.includes(kind));
     return type ? { kind: "instance", of: type } : unknown;
   }
@@ -74,12 +78,8 @@ export class Values {
   #meaningOf(path: string, name: string): Meaning {
     const [head = "", ...rest] = name.split("::");
     // A parameter of a type stands for anything.
-    if (
-      rest.length === 0 &&
-      /^(?:[A-Z]\d?|T[A-Z]\w*)$/.test(head) &&
-      this.#names.ownTop(path, head).length === 0
-    )
-      return { kind: "unknown" };
+    const isParameter = rest.length === 0 && /^(?:[A-Z]\d?|T[A-Z][a-z]\w*)$/.test(head);
+    if (isParameter && this.#names.ownTop(path, head).length === 0) return { kind: "unknown" };
     let meaning = this.#names.meaningOf(path, head);
     if (meaning.kind === "foreign" || meaning.kind === "unknown") {
       // A class within a function or a test.
@@ -120,7 +120,8 @@ export class Values {
   }
 
   #elementOf(value: Value, depth: number): Value {
-    const own = value.kind === "definition" ? this.#heldBy(value.of, depth) : value;
+    const isNamed = value.kind === "instance" && value.of.kind === "type";
+    const own = value.kind === "definition" || isNamed ? this.#heldBy(value.of, depth) : value;
     return own.kind === "collection" ? own.of : own.kind === "foreign" ? foreign : unknown;
   }
 
@@ -147,9 +148,7 @@ export class Values {
         return ofCollections.test(name) ? { kind: "answers", value } : foreign;
       case "modules": {
         const meaning = this.#names.exportedOf(value.paths, name);
-        if (meaning.kind !== "definitions") return meaning;
-        const [of] = meaning.found;
-        return of ? { kind: "definition", of } : unknown;
+        return meaning.kind === "definitions" ? valueIn(meaning.found) : meaning;
       }
       case "instance":
       case "definition":
@@ -164,6 +163,11 @@ export class Values {
     const [of] = found;
     if (of) return { kind: "definition", of };
     if (depth > MAX_DEPTH) return unknown;
+    // Go: what is embedded is a field of its own name as well.
+    const embedded = isGo(value.of.path) && value.of.supers.find((one) => one.split("::").at(-1) === name);
+    if (embedded) return this.valueOf(value.of.path, `:${embedded}`, depth + 1);
+    const held = this.#namedIn(value, name);
+    if (held.kind !== "unknown") return held;
     if (value.kind === "definition" && !types.includes(value.of.kind)) {
       const held = this.#heldBy(value.of, depth);
       return held.kind === "unknown" ? unknown : this.memberOf(held, name, depth + 1);
@@ -171,6 +175,13 @@ export class Values {
     if (value.of.kind === "type" && value.of.type !== null)
       return this.memberOf(this.#heldBy(value.of, depth), name, depth + 1);
     return isOpen ? unknown : foreign;
+  }
+
+  /** What an object holds that is written as a list of names. */
+  #namedIn({ kind, of }: Value & { of: DefinitionAt }, name: string): Value {
+    if (kind !== "definition") return unknown;
+    const meaning = this.#names.memberOf({ kind: "definitions", found: [of], certainty: 1 }, name);
+    return meaning.kind === "definitions" ? valueIn(meaning.found) : meaning;
   }
 
   /** Members of a name, its own first, else those that it inherits. `isOpen`: there may be others that nobody sees. */
@@ -205,7 +216,8 @@ export class Values {
     const inside = all.filter(
       ({ path, start, end }) => path === owner.path && start >= owner.start && end <= owner.end,
     );
-    if (inside.length > 0) return inside;
+    // What stands beside a constant belongs to a type of the same name.
+    if (inside.length > 0 || owner.kind === "constant") return inside;
     const inModule = this.#head
       .definitionsIn(owner.path)
       .filter((one) => owner.kind === "module" && one.outer === owner.seq && one.name === name);

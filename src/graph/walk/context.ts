@@ -1,5 +1,5 @@
 import type { Reduced } from "./reduced-tree.ts";
-import type { Notes } from "./scope.ts";
+import type { Notes, Scope } from "./scope.ts";
 
 /** What a walk carries with it. */
 export interface Context {
@@ -13,9 +13,16 @@ export interface Context {
   isClassBody?: boolean;
   /** What the function around answers, as far as it was seen. */
   answers?: string[];
+  /** What the class around extends, and where that name is looked up. */
+  parent?: { node: Reduced; scope: Scope };
+  /** Goes on with the nodes below, whichever file of the language knows them. */
+  walkAll(nodes: readonly Reduced[], scope: Scope, context: Context): void;
 }
 
-export function createContext(source: string, notes: Notes): Context {
+/** What is known before a language's walk begins. */
+export type FirstContext = Omit<Context, "walkAll">;
+
+export function createContext(source: string, notes: Notes): FirstContext {
   return { source, notes, text: (node) => source.slice(node.from, node.to), owner: null };
 }
 

@@ -1,7 +1,8 @@
 import { after } from "../type-expression.ts";
-import type { Context } from "./context.ts";
-import { typeOfGo } from "./go-types.ts";
-import { childOf, type Reduced } from "./reduced-tree.ts";
+import type { Context, FirstContext } from "./context.ts";
+import { walkField, walkFunction, walkInterfaceMethod, walkType, walkVariables } from "./go-declarations.ts";
+import { expressionOf, shapeOf, valuesOf, walkMember } from "./go-expression.ts";
+import type { Reduced } from "./reduced-tree.ts";
 import { declare, innerScope, type Scope } from "./scope.ts";
 
 const blocks = [
@@ -35,7 +36,8 @@ export const goKinds: readonly string[] = [
 ];
 
 /** Finds what the names of a file of Go are bound to. */
-export function walkGo(tree: Reduced, context: Context): void {
+export function walkGo(tree: Reduced, first: FirstContext): void {
+  const context: Context = { ...first, walkAll };
   const { top } = context.notes;
   for (const node of tree.children) hoist(node, top, context);
   walkAll(tree.children, top, context);
@@ -75,10 +77,7 @@ const walks: Record<string, (node: Reduced, scope: Scope, context: Context) => v
   function_declaration: walkFunction,
   method_declaration: walkFunction,
   func_literal: walkFunction,
-  method_elem: (node, _scope, context) => {
-    const name = childOf(node, "field_identifier");
-    if (name) context.notes.type(context.text(name), name.line, typeOfGo(resultOf(node, context)));
-  },
+  method_elem: walkInterfaceMethod,
   short_var_declaration: walkShort,
   var_spec: walkVariables,
   const_spec: walkVariables,
@@ -103,120 +102,6 @@ function walk(node: Reduced, scope: Scope, context: Context): void {
   else walkAll(node.children, blocks.includes(node.kind) ? innerScope(scope) : scope, context);
 }
 
-function walkType(node: Reduced, scope: Scope, context: Context): void {
-  const [name, ...rest] = node.children;
-  if (!name) return;
-  const struct = childOf(node, "struct_type");
-  const embedded = (struct?.children ?? []).flatMap((field) =>
-    field.kind === "field_declaration" && !childOf(field, "field_identifier")
-      ? [
-          context
-            .text(field)
-            .replace(/^\*|[`"\s][\s\S]*$/g, "")
-            .replace(".", "::"),
-        ]
-      : [],
-  );
-  const inherited =
-    childOf(node, "interface_type")?.children.filter(({ kind }) => kind === "type_elem") ?? [];
-  const supers = [...embedded, ...inherited.map((one) => context.text(one).replace(".", "::"))].filter(
-    (one) => /^[\w:]+$/.test(one),
-  );
-  if (supers.length > 0) context.notes.supers.push({ name: context.text(name), line: name.line, supers });
-  if (!struct && !childOf(node, "interface_type"))
-    context.notes.type(context.text(name), name.line, typeOfGo(context.source.slice(name.to, node.to)));
-  walkAll(rest, scope, context);
-}
-
-function walkField(node: Reduced, scope: Scope, context: Context): void {
-  const names = node.children.filter(({ kind }) => kind === "field_identifier");
-  const last = names.at(-1);
-  const type = last
-    ? typeOfGo(context.source.slice(last.to, node.to).replace(/`[^`]*`\s*$|"[^"]*"\s*$/, ""))
-    : null;
-  for (const name of names) context.notes.type(context.text(name), name.line, type);
-  walkAll(
-    node.children.filter((one) => !names.includes(one)),
-    scope,
-    context,
-  );
-}
-
-/** What stands between the parameters and the body. */
-function resultOf(node: Reduced, { source }: Context): string {
-  const name = childOf(node, "identifier", "field_identifier");
-  const list = node.children.find(
-    ({ kind, from }) => kind === "parameter_list" && (!name || from >= name.to),
-  );
-  const body = childOf(node, "block");
-  return list ? source.slice(list.to, body?.from ?? node.to) : "";
-}
-
-function walkFunction(node: Reduced, scope: Scope, context: Context): void {
-  const inner = innerScope(scope);
-  const name = childOf(node, "identifier", "field_identifier");
-  for (const list of node.children.filter(
-    ({ kind }) => kind === "parameter_list" || kind === "type_parameter_list",
-  ))
-    for (const one of list.children) bindParameters(one, inner, context);
-  if (name && node.kind !== "func_literal")
-    context.notes.type(context.text(name), name.line, typeOfGo(resultOf(node, context)));
-  walkAll(
-    node.children.filter(
-      (one) => one !== name && one.kind !== "parameter_list" && one.kind !== "type_parameter_list",
-    ),
-    inner,
-    context,
-  );
-}
-
-function bindParameters(node: Reduced, scope: Scope, context: Context): void {
-  const names = node.children.filter(({ kind }) => kind === "identifier");
-  const last = names.at(-1);
-  const text = last ? context.source.slice(last.to, node.to).trim() : "";
-  const isMany = text.startsWith("...");
-  const type = after(typeOfGo(text.replace(/^\.\.\./, "")), isMany ? "@" : "");
-  for (const name of names) declare(scope, context.text(name), name.line, type);
-  walkAll(
-    node.children.filter((one) => !names.includes(one)),
-    scope,
-    context,
-  );
-}
-
-function walkVariables(node: Reduced, scope: Scope, context: Context): void {
-  const names = node.children.filter(({ kind }) => kind === "identifier");
-  const values = childOf(node, "expression_list");
-  const rest = node.children.filter((one) => !names.includes(one));
-  walkAll(rest, scope, context);
-  const last = names.at(-1);
-  const declared = last
-    ? context.source
-        .slice(last.to, values?.from ?? node.to)
-        .replace(/=\s*$/, "")
-        .trim()
-    : "";
-  for (const [at, name] of names.entries()) {
-    const value = values && valuesOf(values, context)[at];
-    const type = declared === "" ? (value ? expressionOf(value, scope, context) : null) : typeOfGo(declared);
-    declare(scope, context.text(name), name.line, type);
-    context.notes.type(context.text(name), name.line, type);
-  }
-}
-
-/** The parts of a list that stand whole between its commas; undefined for others. */
-function valuesOf(list: Reduced, { source }: Context): (Reduced | undefined)[] {
-  const values: (Reduced | undefined)[] = [];
-  let at = list.from;
-  for (const one of list.children) {
-    const before = source.slice(at, one.from).trim();
-    const next = /^\s*(?:,|$)/.test(source.slice(one.to, list.to));
-    values.push(before.replace(/^,/, "").trim() === "" && next ? one : undefined);
-    at = one.to;
-  }
-  return values;
-}
-
 function walkShort(node: Reduced, scope: Scope, context: Context): void {
   const [left, right] = node.children;
   if (!left || !right) return;
@@ -227,7 +112,8 @@ function walkShort(node: Reduced, scope: Scope, context: Context): void {
     if (name.kind !== "identifier") continue;
     const value = isOne ? (at === 0 ? values[0] : undefined) : values[at];
     const isRun = right.children.length === 1 && right.children[0]?.kind === "func_literal";
-    declare(scope, context.text(name), name.line, value ? expressionOf(value, scope, context) : null, isRun);
+    const type = value ? expressionOf(value, scope, context) : null;
+    declare(scope, context.text(name), name.line, type, isRun, value && shapeOf(value, scope, context));
   }
 }
 
@@ -238,14 +124,12 @@ function walkRange(node: Reduced, scope: Scope, context: Context): void {
     return;
   }
   walk(list, scope, context);
-  for (const [at, name] of left.children.entries())
-    if (name.kind === "identifier")
-      declare(
-        scope,
-        context.text(name),
-        name.line,
-        at === 1 ? after(expressionOf(list, scope, context), "[]") : null,
-      );
+  for (const [at, name] of left.children.entries()) {
+    if (name.kind !== "identifier") continue;
+    const type = at === 1 ? after(expressionOf(list, scope, context), "[]") : null;
+    const shape = at === 1 ? shapeOf(list, scope, context) : null;
+    declare(scope, context.text(name), name.line, type, false, shape);
+  }
 }
 
 function walkCall(node: Reduced, scope: Scope, context: Context): void {
@@ -256,50 +140,4 @@ function walkCall(node: Reduced, scope: Scope, context: Context): void {
     walkMember(callee, scope, context, "call");
   else if (callee) walk(callee, scope, context);
   walkAll(rest, scope, context);
-}
-
-function walkMember(node: Reduced, scope: Scope, context: Context, role: "call" | "read"): void {
-  const name = childOf(node, "field_identifier");
-  const [object] = node.children;
-  if (!name || !object) return;
-  const type = object !== name && object.from === node.from ? expressionOf(object, scope, context) : "?";
-  if (role === "call" || type.startsWith("="))
-    context.notes.member(context.text(name), name.line, role, type);
-  if (object !== name) walk(object, scope, context);
-}
-
-function expressionOf(node: Reduced, scope: Scope, context: Context): string {
-  const { text, notes } = context;
-  const [first] = node.children;
-  switch (node.kind) {
-    case "identifier":
-      return notes.typeOf(text(node), scope);
-    case "unary_expression":
-      return first && /^[&*]/.test(text(node)) ? expressionOf(first, scope, context) : "?";
-    case "selector_expression": {
-      const name = childOf(node, "field_identifier");
-      return name && first && first !== name && first.from === node.from
-        ? after(expressionOf(first, scope, context), `.${text(name)}`)
-        : "?";
-    }
-    case "composite_literal": {
-      const value = childOf(node, "literal_value");
-      return value ? typeOfGo(context.source.slice(node.from, value.from)) : "?";
-    }
-    case "call_expression":
-      return first?.from === node.from ? callOf(first, node, scope, context) : "?";
-    case "index_expression":
-      return first?.from === node.from ? after(expressionOf(first, scope, context), "[]") : "?";
-    case "type_assertion_expression":
-      return typeOfGo(/\.\(([^()]{1,200})\)$/.exec(text(node))?.[1] ?? "");
-    default:
-      return "?";
-  }
-}
-
-function callOf(callee: Reduced, call: Reduced, scope: Scope, context: Context): string {
-  const name = context.text(callee);
-  if (name === "new" || name === "make")
-    return typeOfGo(/^\w+\(([^,()]{1,200})/.exec(context.text(call))?.[1] ?? "");
-  return after(expressionOf(callee, scope, context), "()");
 }

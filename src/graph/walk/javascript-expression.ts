@@ -1,5 +1,5 @@
 import { after, typeOfAnnotation } from "../type-expression.ts";
-import type { Context } from "./context.ts";
+import { type Context, isWhole } from "./context.ts";
 import { importedBy } from "./javascript-imports.ts";
 import type { Reduced } from "./reduced-tree.ts";
 import { declare, lookUp, type Scope } from "./scope.ts";
@@ -23,6 +23,10 @@ export function expressionOf(node: Reduced, scope: Scope, context: Context): str
       return callOf(node, scope, context);
     case "new_expression":
       return first ? instanceOf(first, scope, context) : "?";
+    case "assignment_expression": {
+      const value = node.children.at(-1);
+      return value && isWhole(node, value, context) ? expressionOf(value, scope, context) : "?";
+    }
     case "as_expression":
       return typeOfAnnotation(/\sas\s+((?!const\b)[\s\S]{1,200})$/.exec(text(node))?.[1] ?? "unknown|any");
     default:
@@ -92,4 +96,14 @@ export function bindPattern(pattern: Reduced, type: string | null, scope: Scope,
     case "rest_pattern":
       for (const one of pattern.children) bindPattern(one, null, scope, context);
   }
+}
+
+/** What a pattern takes where nothing was given: `{ a = first() }`. */
+export function walkDefaults(pattern: Reduced, scope: Scope, context: Context): void {
+  const [first, ...rest] = pattern.children;
+  if (/assignment_pattern$/.test(pattern.kind)) {
+    if (first) walkDefaults(first, scope, context);
+    context.walkAll(rest, scope, context);
+  } else if (/^(?:pair|object|array|rest)_pattern$/.test(pattern.kind))
+    for (const one of pattern.children) walkDefaults(one, scope, context);
 }

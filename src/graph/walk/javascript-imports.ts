@@ -1,5 +1,6 @@
 import type { Context } from "./context.ts";
 import type { Reduced } from "./reduced-tree.ts";
+import type { Scope } from "./scope.ts";
 
 const from = /\bfrom\s*["']([^"'\n]{1,500})["']/;
 const bare = /^import\s*["']([^"'\n]{1,500})["']/;
@@ -70,10 +71,15 @@ export function loads(node: Reduced, { text }: Context): string | null {
 }
 
 /** Names that a loaded module gives: `const { a, b: c } = require("…")`. */
-export function loadedFrom(specifier: string, pattern: Reduced, { text, notes }: Context): void {
+export function loadedFrom(
+  specifier: string,
+  pattern: Reduced,
+  scope: Scope,
+  { text, notes }: Context,
+): void {
   const line = pattern.line;
   const add = (imported: string, local: string) =>
-    notes.import({ specifier, imported, local, line, again: false });
+    notes.importIn(scope, { specifier, imported, local, line, again: false });
   if (pattern.kind === "identifier") {
     add("*", text(pattern));
     return;

@@ -1,5 +1,6 @@
 import type { Context } from "./context.ts";
 import type { Reduced } from "./reduced-tree.ts";
+import type { Scope } from "./scope.ts";
 
 const bare = (text: string) =>
   text
@@ -9,7 +10,7 @@ const bare = (text: string) =>
     .trim();
 
 /** `import a.b`, `import a.b as c`, `from a import b as c`, `from a import *`. */
-export function importsOf(node: Reduced, { text, notes }: Context): void {
+export function importsOf(node: Reduced, scope: Scope, { text, notes }: Context): void {
   const statement = bare(text(node));
   const line = node.line;
   const given = /^from (\.*[\p{L}\p{N}_.]*) ?import (.+)$/u.exec(statement);
@@ -18,14 +19,15 @@ export function importsOf(node: Reduced, { text, notes }: Context): void {
     const [there = "", here] = one.split(" as ").map((word) => word.trim());
     if (given) {
       const local = here ?? there;
-      notes.import({ specifier: given[1] ?? "", imported: there, local, line, again: false });
+      notes.importIn(scope, { specifier: given[1] ?? "", imported: there, local, line, again: false });
     } else if (here !== undefined) {
-      notes.import({ specifier: there, imported: "*", local: here, line, again: false });
+      notes.importIn(scope, { specifier: there, imported: "*", local: here, line, again: false });
     } else {
       // `import a.b` gives `a`, and `a.b` is reached through it.
       const top = there.split(".")[0] ?? there;
-      notes.import({ specifier: top, imported: "*", local: top, line, again: false });
-      if (top !== there) notes.import({ specifier: there, imported: "", local: "", line, again: false });
+      notes.importIn(scope, { specifier: top, imported: "*", local: top, line, again: false });
+      if (top !== there)
+        notes.importIn(scope, { specifier: there, imported: "", local: "", line, again: false });
     }
   }
 }

@@ -1,14 +1,10 @@
 import { after, typeOfAnnotation } from "../type-expression.ts";
-import { type Context, isWhole, literalType } from "./context.ts";
-import { importsOf } from "./python-imports.ts";
+import { type Context, type FirstContext, isWhole } from "./context.ts";
+import { bind, comprehensionKinds, hoist, targetKinds } from "./python-bindings.ts";
+import { callOf, expressionOf, walkCall, walkMember } from "./python-calls.ts";
+import { parameterKinds, walkClass, walkFunction, walkLambda, walkTypes } from "./python-definitions.ts";
 import { childOf, type Reduced } from "./reduced-tree.ts";
-import { declare, innerScope, type Scope } from "./scope.ts";
-
-const comprehensions = [
-  ...["list_comprehension", "set_comprehension", "dictionary_comprehension", "generator_expression"],
-];
-const targets = ["identifier", "pattern_list", "tuple_pattern", "list_pattern", "list_splat_pattern"];
-const parameters = ["typed_parameter", "default_parameter", "typed_default_parameter"];
+import { innerScope, type Scope } from "./scope.ts";
 
 /** Nodes that tell what names are bound to. */
 export const pythonKinds: readonly string[] = [
@@ -17,58 +13,18 @@ export const pythonKinds: readonly string[] = [
   ...["assignment", "augmented_assignment", "named_expression", "for_statement", "for_in_clause"],
   ...["as_pattern", "as_pattern_target", "import_statement", "import_from_statement", "decorator", "type"],
   ...["keyword_argument", "return_statement", "except_clause", "global_statement", "with_item"],
-  ...[...comprehensions, ...targets.slice(1), ...parameters],
+  ...[...comprehensionKinds, ...targetKinds.slice(1), ...parameterKinds],
 ];
 
 /** Finds what the names of a file of Python are bound to. */
-export function walkPython(tree: Reduced, context: Context): void {
+export function walkPython(tree: Reduced, first: FirstContext): void {
+  const context: Context = { ...first, walkAll };
   hoist(tree.children, context.notes.top, context);
   walkAll(tree.children, context.notes.top, context);
 }
 
 function walkAll(nodes: readonly Reduced[], scope: Scope, context: Context): void {
   for (const node of nodes) walk(node, scope, context);
-}
-
-/** What is given a value anywhere in a function is a name of that function, and of the file where it is in none. */
-function hoist(nodes: readonly Reduced[], scope: Scope, context: Context): void {
-  for (const node of nodes) {
-    const [first] = node.children;
-    if (definitions.includes(node.kind)) {
-      if (first?.kind === "identifier") declare(scope, context.text(first), first.line, null, true);
-    } else if (imports.includes(node.kind)) importsOf(node, context);
-    else if (!closed.includes(node.kind)) {
-      hoistTargets(node, scope, context);
-      hoist(node.children, scope, context);
-    }
-  }
-}
-
-const definitions = ["function_definition", "class_definition"];
-const imports = ["import_statement", "import_from_statement"];
-/** Names of their own, or of somewhere else. */
-const closed = ["global_statement", "lambda", ...comprehensions];
-
-function hoistTargets(node: Reduced, scope: Scope, context: Context): void {
-  const [first] = node.children;
-  if (binds(node) && first && targets.includes(first.kind)) bind(first, null, scope, context);
-  const named = node.kind === "as_pattern" ? childOf(node, "as_pattern_target") : undefined;
-  if (named) bindAll(named, scope, context);
-}
-
-const binds = ({ kind }: Reduced) =>
-  kind === "assignment" ||
-  kind === "for_statement" ||
-  kind === "named_expression" ||
-  kind === "augmented_assignment";
-
-function bindAll(node: Reduced, scope: Scope, context: Context): void {
-  for (const one of node.children) bind(one, null, scope, context);
-}
-
-function bind(target: Reduced, type: string | null, scope: Scope, context: Context): void {
-  if (target.kind === "identifier") declare(scope, context.text(target), target.line, type);
-  else if (targets.includes(target.kind)) bindAll(target, scope, context);
 }
 
 const walks: Record<string, (node: Reduced, scope: Scope, context: Context) => void> = {
@@ -103,16 +59,8 @@ const walks: Record<string, (node: Reduced, scope: Scope, context: Context) => v
 function walk(node: Reduced, scope: Scope, context: Context): void {
   const own = walks[node.kind];
   if (own) own(node, scope, context);
-  else if (comprehensions.includes(node.kind)) walkComprehension(node, scope, context);
+  else if (comprehensionKinds.includes(node.kind)) walkComprehension(node, scope, context);
   else walkAll(node.children, scope, context);
-}
-
-function walkTypes(node: Reduced, scope: Scope, { notes, text }: Context): void {
-  const open = [...node.children];
-  for (let next = open.pop(); next; next = open.pop()) {
-    if (next.kind === "identifier") notes.name(text(next), next.line, "type", scope);
-    open.push(...next.children);
-  }
 }
 
 /** The elements are named behind what is done with them. */
@@ -174,119 +122,5 @@ function fieldOf({ children: [object, name], line }: Reduced, type: string | nul
   const { owner, text, notes } = context;
   if (owner === null || !object || !name || text(object) !== context.self || name.kind !== "identifier")
     return;
-  notes.fields.push({ name: text(name), container: owner, line, type: type === "?" ? null : type });
-}
-
-function walkFunction(node: Reduced, scope: Scope, context: Context): void {
-  const name = childOf(node, "identifier");
-  const list = childOf(node, "parameters");
-  const body = childOf(node, "block");
-  const annotation = childOf(node, "type");
-  // Names of a class are not those of its methods.
-  const inner = innerScope(context.isClassBody ? (scope.outer ?? scope) : scope);
-  const isMethod = context.isClassBody === true;
-  const first = list?.children[0];
-  const self = isMethod && first?.kind === "identifier" ? context.text(first) : context.self;
-  const answers: string[] = [];
-  const { isClassBody: _, ...plain } = context;
-  const within: Context = { ...plain, answers, ...(self === undefined ? {} : { self }) };
-  for (const [at, one] of (list?.children ?? []).entries()) {
-    const isSelf = isMethod && at === 0 && one.kind === "identifier" && context.owner !== null;
-    bindParameter(one, isSelf ? `:${context.owner}` : null, inner, context);
-  }
-  if (annotation) walkTypes(annotation, scope, context);
-  hoist(body?.children ?? [], inner, within);
-  walkAll(body?.children ?? [], inner, within);
-  const type = annotation
-    ? typeOfAnnotation(context.text(annotation))
-    : (answers.find((one) => one !== "?") ?? null);
-  if (name) context.notes.type(context.text(name), name.line, type);
-}
-
-function bindParameter(node: Reduced, type: string | null, scope: Scope, context: Context): void {
-  const [first, ...rest] = node.children;
-  if (node.kind === "identifier") declare(scope, context.text(node), node.line, type);
-  else if (parameters.includes(node.kind) && first) {
-    const annotation = childOf(node, "type");
-    const own = annotation ? typeOfAnnotation(context.text(annotation)) : null;
-    if (first.kind === "identifier") declare(scope, context.text(first), first.line, own);
-    else bindAll(first, scope, context);
-    walkAll(rest, scope.outer ?? scope, context);
-  } else bindAll(node, scope, context);
-}
-
-function walkLambda(node: Reduced, scope: Scope, context: Context): void {
-  const inner = innerScope(scope);
-  const list = childOf(node, "lambda_parameters");
-  for (const one of list?.children ?? []) bindParameter(one, null, inner, context);
-  walkAll(
-    node.children.filter((one) => one !== list),
-    inner,
-    context,
-  );
-}
-
-function walkClass(node: Reduced, scope: Scope, context: Context): void {
-  const name = childOf(node, "identifier");
-  const heads = childOf(node, "argument_list")?.children ?? [];
-  const supers = heads.filter(
-    ({ kind }) => kind === "identifier" || kind === "attribute" || kind === "subscript",
-  );
-  const names = supers.map((one) =>
-    context
-      .text(one)
-      .replace(/\[[\s\S]*/, "")
-      .replaceAll(".", "::"),
-  );
-  if (name && names.length > 0)
-    context.notes.supers.push({ name: context.text(name), line: name.line, supers: names });
-  walkAll(heads, scope, context);
-  const inner = innerScope(scope);
-  const body = childOf(node, "block")?.children ?? [];
-  const owner = name ? context.text(name) : null;
-  hoist(body, inner, context);
-  walkAll(body, inner, { ...context, owner, isClassBody: true });
-}
-
-function walkCall(node: Reduced, scope: Scope, context: Context): void {
-  const [callee, ...rest] = node.children;
-  if (callee && callee.from === node.from) callOf(callee, scope, context);
-  else if (callee) walk(callee, scope, context);
-  walkAll(rest, scope, context);
-}
-
-function callOf(callee: Reduced, scope: Scope, context: Context): void {
-  if (callee.kind === "identifier") context.notes.name(context.text(callee), callee.line, "call", scope);
-  else if (callee.kind === "attribute") walkMember(callee, scope, context, "call");
-  else walk(callee, scope, context);
-}
-
-function walkMember(node: Reduced, scope: Scope, context: Context, role: "call" | "read"): void {
-  const name = node.children.at(-1);
-  const objects = node.children.slice(0, -1);
-  const [object] = objects;
-  if (name?.kind !== "identifier") return;
-  const isHead = object !== undefined && object.from === node.from;
-  const type = isHead ? expressionOf(object, scope, context) : literalType(node, context);
-  if (role === "call" || type.startsWith("="))
-    context.notes.member(context.text(name), name.line, role, type);
-  walkAll(objects, scope, context);
-}
-
-function expressionOf(node: Reduced, scope: Scope, context: Context): string {
-  const { text, notes, owner } = context;
-  const [first] = node.children;
-  if (node.kind === "identifier")
-    return text(node) === "cls" && owner !== null ? `:${owner}` : notes.typeOf(text(node), scope);
-  if (!first || first.from !== node.from) return "?";
-  if (node.kind === "attribute") {
-    const name = node.children.at(-1);
-    return name && name !== first ? after(expressionOf(first, scope, context), `.${text(name)}`) : "?";
-  }
-  if (node.kind === "subscript") return after(expressionOf(first, scope, context), "[]");
-  if (node.kind !== "call") return "?";
-  if (text(first) === "super") return owner === null ? "?" : `^${owner}`;
-  // `cls()` makes one of its own.
-  if (text(first) === "cls" && owner !== null) return `:${owner}`;
-  return after(expressionOf(first, scope, context), "()");
+  notes.field({ name: text(name), container: owner, line, type });
 }

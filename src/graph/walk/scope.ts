@@ -1,4 +1,4 @@
-import type { ImportFact, Walked } from "../facts.ts";
+import type { FactRole, ImportFact, Walked } from "../facts.ts";
 
 /** What a name stands for within a scope. */
 export interface Binding {
@@ -7,13 +7,22 @@ export interface Binding {
   type: string | null;
   /** Whether the file defines it there (a function, a class), or only gives a value to a variable. */
   defines: boolean;
+  /** Of what is imported within a function: as what the file's imports know it. */
+  imported?: string;
+  /** Types of its fields, or of those of its elements, where its type has no name. */
+  shape?: Shape;
 }
+
+export type Shape = ReadonlyMap<string, string>;
 
 /** Names that hold in a part of a file. The outermost scope holds what the file defines and imports. */
 export interface Scope {
   names: Map<string, Binding>;
   outer: Scope | null;
 }
+
+/** How a name is used. */
+export type UseRole = Extract<FactRole, "call" | "read" | "type" | "super">;
 
 type Found = { [Key in keyof Walked]: Walked[Key][number][] };
 
@@ -26,14 +35,41 @@ export class Notes implements Walked {
   readonly fields: Found["fields"] = [];
   readonly top: Scope = { names: new Map(), outer: null };
   readonly #imported = new Set<string>();
+  readonly #fields = new Map<string, Found["fields"][number]>();
 
   import(fact: ImportFact): void {
     this.imports.push(fact);
     if (fact.local !== "" && !fact.again) this.#imported.add(fact.local);
   }
 
+  /** What is imported within a function holds there alone: another name of the file may be called so. */
+  importIn(scope: Scope, fact: ImportFact): void {
+    const { local } = fact;
+    if (scope.outer === null || local === "" || local === "*") {
+      this.import(fact);
+      return;
+    }
+    const isFree = !this.top.names.has(local) && !this.#imported.has(local);
+    const imported = isFree ? local : `$${local}_${this.imports.length}`;
+    this.import({ ...fact, local: imported });
+    scope.names.set(local, { line: fact.line, type: `=${imported}`, defines: false, imported });
+  }
+
   type(name: string, line: number, type: string | null): void {
     if (type !== null && type !== "?" && type.length <= maximumType) this.types.push({ name, line, type });
+  }
+
+  /** A field that an assignment declares; of several the first whose type is known. */
+  field(field: Found["fields"][number]): void {
+    const type = field.type === "?" ? null : field.type;
+    const key = `${field.container}.${field.name}`;
+    const known = this.#fields.get(key);
+    if (known) known.type ??= type;
+    else {
+      const added = { ...field, type };
+      this.#fields.set(key, added);
+      this.fields.push(added);
+    }
   }
 
   /** A module that is used where it is loaded: it gets a name that no file gives. */
@@ -48,13 +84,13 @@ export class Notes implements Walked {
   }
 
   /** A name that belongs to an object. */
-  member(name: string, line: number, role: "call" | "read" | "type", object: string): void {
+  member(name: string, line: number, role: UseRole, object: string): void {
     const hint = object.length <= maximumType ? object : "?";
     this.references.push({ name, line, role, via: "member", hint, declared: null });
   }
 
   /** A name that stands alone. What is a local variable is nobody's business. */
-  name(name: string, line: number, role: "call" | "read" | "type", scope: Scope): void {
+  name(name: string, line: number, role: UseRole, scope: Scope): void {
     const found = lookUp(name, scope);
     if (found && found.scope.outer !== null) {
       this.#local(name, line, role, found.binding);
@@ -65,12 +101,12 @@ export class Notes implements Walked {
   }
 
   /** A function within a function is a definition; a variable that holds a method calls that method. */
-  #local(
-    name: string,
-    line: number,
-    role: "call" | "read" | "type",
-    { defines, type, line: declared }: Binding,
-  ) {
+  #local(name: string, line: number, role: UseRole, binding: Binding): void {
+    const { defines, type, line: declared, imported } = binding;
+    if (imported !== undefined) {
+      this.references.push({ name: imported, line, role, via: "import", hint: null, declared: null });
+      return;
+    }
     if (defines) {
       this.references.push({ name, line, role, via: "own", hint: null, declared });
       return;
@@ -82,7 +118,10 @@ export class Notes implements Walked {
   /** What a name is: a value of this file, or what is known of a local variable. */
   typeOf(name: string, scope: Scope): string {
     const found = lookUp(name, scope);
-    return found && found.scope.outer !== null ? (found.binding.type ?? "?") : `=${name}`;
+    if (!found || found.scope.outer === null) return `=${name}`;
+    const { type, defines } = found.binding;
+    // A class within a function is found by its name where the file has no other one of that name.
+    return type ?? (defines && !this.top.names.has(name) && !this.#imported.has(name) ? `=${name}` : "?");
   }
 }
 
@@ -105,9 +144,10 @@ export function declare(
   line: number,
   type: string | null,
   defines = false,
+  shape?: Shape | null,
 ): void {
   // What is declared twice is what it was first: most often a variable that is given another value of the same type.
   const known = scope.names.get(name);
-  if (!known) scope.names.set(name, { line, type, defines });
+  if (!known) scope.names.set(name, { line, type, defines, ...(shape ? { shape } : {}) });
   else if (known.type === null) known.type = type;
 }

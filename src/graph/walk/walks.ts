@@ -1,4 +1,4 @@
-import type { Context } from "./context.ts";
+import type { FirstContext } from "./context.ts";
 import { goKinds, walkGo } from "./go.ts";
 import { javascriptKinds, walkJavascript } from "./javascript.ts";
 import { pythonKinds, walkPython } from "./python.ts";
@@ -6,7 +6,7 @@ import type { Reduced } from "./reduced-tree.ts";
 
 interface Walk {
   kinds: readonly string[];
-  walk(tree: Reduced, context: Context): void;
+  walk(tree: Reduced, context: FirstContext): void;
 }
 
 const javascript: Walk = { kinds: javascriptKinds, walk: walkJavascript };
