@@ -22,6 +22,7 @@ const options = {
     description:
       "where the finding is: what review --format json printed; without it the last review on record",
   },
+  "no-record": { type: "boolean", description: "leave no record of the run (see hunkwise runs --help)" },
 } as const;
 
 export const fix = defineCommand({

@@ -5,6 +5,7 @@ import { commitFix, patchTo } from "../jobs/commands/fix/commit-fix.ts";
 import { eachRole, factsOf, type Models } from "../llm/model.ts";
 import { createFixSandbox, type FindFixSandbox } from "../process/fix-sandbox.ts";
 import { runFixProcess } from "../process/run-fix-process.ts";
+import { plural } from "../reporters/outcome.ts";
 import { plainLine } from "../reporters/terminal-style.ts";
 import type { FixInput, FixResult, FixTarget } from "../review/fix/fix-input.ts";
 import { limitsOf } from "../review/limits.ts";
@@ -16,6 +17,7 @@ import { type OpenRange, openRange } from "./open-range.ts";
 import { write } from "./output.ts";
 import { createProgress } from "./progress.ts";
 import { connectModels } from "./review-range.ts";
+import { onRecord, openRunRecord, type RunRecord } from "./run-record.ts";
 import { useProxy } from "./use-proxy.ts";
 
 export interface FixValues {
@@ -25,6 +27,7 @@ export interface FixValues {
   finding: string;
   format: "patch" | "json";
   from: string | undefined;
+  "no-record": boolean;
 }
 
 /** Whose the commit is of which the patch is made; nobody sees it. */
@@ -48,7 +51,11 @@ export async function runFixCommand(values: FixValues, io: CommandIo): Promise<n
     ...{ searchPath: programPath(), ...env.sandbox },
     warn: (why, remedy) => warn(`no command can be run: ${why}. ${remedy}`),
   });
-  const fix = await repair({ range, config, targets, models: connected.models, findSandbox }, io);
+  const folder = values["no-record"] ? null : env.runsFolder;
+  const records = { repository: values.repo, folder, keepMs: env.retentionMs };
+  await using record = await openRunRecord(records, rangeName(range), { task: "fix" });
+  const task: Task = { range, config, targets, models: connected.models, findSandbox, record };
+  const fix = await onRecord(record, () => repair(task, io), repairedCount);
   const named = targets.flatMap(({ path, files }) => [path, ...files]);
   const unchecked = { fix, place: range.place, named, isPrivate, author, at: 0, signal: io.signal };
   const made = await commitFix(unchecked);
@@ -60,6 +67,11 @@ export async function runFixCommand(values: FixValues, io: CommandIo): Promise<n
   return patch === null ? exitCodes.found : exitCodes.clean;
 }
 
+const rangeName = ({ names }: OpenRange) => `${names.base}...${names.head}`;
+
+const repairedCount = ({ repairs }: FixResult) =>
+  `${repairs.filter(({ repaired }) => repaired).length} of ${plural(repairs.length, "finding")} repaired`;
+
 const noModel = () =>
   new AppError("usage", "there is no model to repair anything", {
     remedy: "Set OPENAI_API_KEY or OPENAI_BASE_URL; hunkwise doctor checks them.",
@@ -70,10 +82,11 @@ interface Task extends Pick<LocalConfig, "config"> {
   targets: readonly FixTarget[];
   models: Models;
   findSandbox: FindFixSandbox;
+  record: RunRecord;
 }
 
 async function repair(
-  { range, config, targets, models, findSandbox }: Task,
+  { range, config, targets, models, findSandbox, record }: Task,
   io: CommandIo,
 ): Promise<FixResult> {
   const input: FixInput = {
@@ -81,13 +94,18 @@ async function repair(
     ...{ limits: limitsOf(config), models: eachRole(models, factsOf) },
   };
   const sandbox = await findSandbox(config, io.signal);
+  const { place } = range;
+  await record.append({ kind: "run", what: "fix", shas: place.shas, input });
   const progress = createProgress(io.stderr);
   try {
-    return await runFixProcess({
-      ...{ place: range.place, input, models, sandbox, signal: io.signal, onProgress: progress.handle },
+    const fix = await runFixProcess({
+      ...{ place, input, models, sandbox, signal: io.signal, onProgress: progress.handle },
       ...(io.startProcess && { started: io.startProcess() }),
-      trajectory: { append: async () => {} },
+      trajectory: record,
     });
+    const { head, base } = place.shas;
+    await record.append({ kind: "result", head, base, result: fix });
+    return fix;
   } finally {
     progress.end();
   }

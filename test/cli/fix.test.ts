@@ -66,11 +66,13 @@ function repairs(turns: FakeAnswer[], state: string, reason = "cart.py:1 makes n
       : (turns[at++] ?? turn(finish));
 }
 
+const records = () => ({ HUNKWISE_DATA_DIR: join(folder.path, "data") });
+
 async function run(args: readonly string[], script: (body: ChatRequestBody) => FakeAnswer) {
   await using fake = await startFakeOpenAi({ script });
   const env = {
     ...{ OPENAI_BASE_URL: fake.url, OPENAI_API_KEY: "test-key", HUNKWISE_MODEL: "fake-model" },
-    ...{ HUNKWISE_PROTOCOL: "native", HUNKWISE_DATA_DIR: join(folder.path, "data") },
+    ...{ HUNKWISE_PROTOCOL: "native", ...records() },
   };
   return await runCli([...args, "--repo", repo.dir, "--base", "main"], { env });
 }
@@ -86,6 +88,7 @@ describe("a fix from the command line", () => {
     expect(stderr).toContain("second look: fixed: cart.py:1 makes none.");
     expect(stderr).toContain("No command was run to try it out: ");
     expect(`${code} ${stderr}`).toMatch(/^0 /);
+    expect((await runCli(["runs"], { env: records() })).stdout).toMatch(/fix +main\.\.\.topic +done/);
     expect(stdout).toContain("+def total(items, seen=()):");
     expect(fingerprintOf(repo.dir)).toEqual(before);
     const checked = execFileSync("git", ["-C", repo.dir, "apply", "--check", "-"], { input: stdout });
