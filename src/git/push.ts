@@ -10,6 +10,7 @@ import {
 } from "./git-environment.ts";
 import { gitError } from "./git-error.ts";
 import { authorizationConfig, httpConfig, secretsOf } from "./remote-access.ts";
+import { runGit } from "./run-git.ts";
 import { runProcess } from "./run-process.ts";
 
 export interface PushRequest {
@@ -44,6 +45,7 @@ const DEFAULT_TIMEOUT_MS = 120_000;
 export async function pushCommit(request: PushRequest): Promise<PushEnd> {
   const { git, network, url, authorization, from, to } = request;
   const ref = refOf(request);
+  await requireDescendant(request);
   let report = "";
   const end = await runProcess({
     program: git.gitPath,
@@ -75,6 +77,20 @@ export async function pushCommit(request: PushRequest): Promise<PushEnd> {
   const refusal = refusalIn(report, ref);
   if (refusal === undefined) throw gitError("push", end, secretsOf(authorization));
   return refusal;
+}
+
+/** The lease says where the branch is, and lets it go anywhere: what stood on it has to stay. Rejects with `usage` where it would not. */
+async function requireDescendant({ git, gitDir, from, to, signal }: PushRequest): Promise<void> {
+  const args = ["merge-base", "--is-ancestor", from, to];
+  const { exitCode } = await runGit({
+    git,
+    gitDir,
+    what: "compare commits",
+    args,
+    expectedExits: [0, 1],
+    signal,
+  });
+  if (exitCode === 1) throw new AppError("usage", `${to} does not go on from ${from}`);
 }
 
 /** As GitHub says it of a repository that the token may read, or may not even see. */

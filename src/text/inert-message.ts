@@ -1,8 +1,9 @@
 import { mayNameCommit } from "./commit-name.ts";
 import { breaker } from "./other-bots.ts";
 
-/** Names, issues, and what keeps checks from being run. */
-const before = /@(?=[a-z0-9])|#(?=\d)|\bGH-(?=\d)|\[(?=(?:skip|ci|no|actions)[ -](?:ci|skip|actions)\])/gi;
+/** Names; issues, also of trackers that are told of what repairs them; and words in brackets that keep checks from being run. */
+const before =
+  /@(?=[a-z0-9])|#(?=\d)|\bGH-(?=\d)|(?<=\b(?:close[sd]?|fix(?:e[sd])?|resolve[sd]?|complete[sd]?|implement(?:s|ed)?):? )(?!(?:utf|sha|iso|rfc|cve|aes)-)[a-z][a-z0-9]{0,9}-(?=\d)|\[(?=[^\][\n]{0,40}(?<![a-z])(?:skip|no)(?![a-z])[^\][\n]{0,40}\])/gi;
 
 const words = /[a-z0-9]{7,}/gi;
 

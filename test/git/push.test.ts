@@ -62,6 +62,16 @@ describe("a push", () => {
     reset();
   });
 
+  it("takes nothing away that stood on the branch, also of the commit it goes from", async () => {
+    const beside = server.repo.git("commit-tree", "-m", "Beside", `${head}^{tree}`).trim();
+    server.repo.git("update-ref", "refs/pull/9/head", beside);
+    await mirror.fetchCommits([{ sha: beside, ref: "refs/pull/9/head" }], "no_files", {
+      authorization: null,
+    });
+    await expect(push(beside)).rejects.toMatchObject({ code: "usage" });
+    expect(tip()).toBe(head);
+  });
+
   it("says why the server did not take it", async () => {
     const hook = join(server.repo.dir, "hooks/pre-receive");
     mkdirSync(dirname(hook), { recursive: true });
