@@ -13,7 +13,10 @@ const Sha = z.string().regex(/^[0-9a-f]{40}([0-9a-f]{24})?$/);
 
 /** Null where it is gone; what reads otherwise is not known either. */
 const SourceRepository = z
-  .object({ id: Id, name: Name, owner: z.object({ login: Name }) })
+  .object({
+    ...{ id: Id, name: Name, owner: z.object({ login: Name }) },
+    default_branch: z.string().nullish().catch(null),
+  })
   .nullish()
   .catch(null);
 
@@ -63,6 +66,7 @@ function sourceOf({
   return {
     ...{ owner: repo.owner.login, repo: repo.name, branch: ref },
     isFork: repo.id !== base.repo.id,
+    isDefault: repo.id === base.repo.id && ref === base.repo.default_branch,
     maintainersMayPush: mayPush ?? false,
   };
 }

@@ -23,6 +23,8 @@ export interface SourceBranch {
   branch: string;
   /** It is another repository than the one that it is to be merged into. */
   isFork: boolean;
+  /** It is what others start from and what is released: the default branch of the repository that it is to be merged into. */
+  isDefault: boolean;
   /** Of a fork: its owner lets maintainers push to the branch. */
   maintainersMayPush: boolean;
 }

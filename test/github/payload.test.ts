@@ -201,6 +201,7 @@ describe("a pull request", () => {
       id,
       name: "shop",
       owner: { login: id === 7 ? "octo" : "ann" },
+      default_branch: "main",
     }));
     const from = (repo: unknown, over = {}) =>
       PullRequestShape.parse({
@@ -208,8 +209,10 @@ describe("a pull request", () => {
         ...over,
       }).source;
     const there = { repo: "shop", branch: "topic", maintainersMayPush: false };
-    expect(from(own)).toEqual({ ...there, owner: "octo", isFork: false });
-    expect(from(fork)).toEqual({ ...there, owner: "ann", isFork: true });
+    expect(from(own)).toEqual({ ...there, owner: "octo", isFork: false, isDefault: false });
+    expect(from(fork)).toEqual({ ...there, owner: "ann", isFork: true, isDefault: false });
+    const main = (repo: unknown) => from(repo, { head: { sha: "h", ref: "main", repo } });
+    expect([main(own)?.isDefault, main(fork)?.isDefault]).toEqual([true, false]);
     expect(from(fork, { maintainer_can_modify: true })).toMatchObject({ maintainersMayPush: true });
     for (const gone of [null, undefined, { id: "x" }]) expect(from(gone)).toBeNull();
   });

@@ -63,7 +63,14 @@ export class MemoryGitHub implements PullRequestApi {
     headSha: head,
     baseSha: "a".repeat(40),
     baseRef: "main",
-    source: { owner: "octo", repo: "shop", branch: "change", isFork: false, maintainersMayPush: false },
+    source: {
+      owner: "octo",
+      repo: "shop",
+      branch: "change",
+      isFork: false,
+      isDefault: false,
+      maintainersMayPush: false,
+    },
   };
   readonly reviews: (OwnText & { comments: (InlineComment & { id: number })[] })[] = [];
   readonly fileComments: (OwnText & { path: string })[] = [];

@@ -31,11 +31,12 @@ const rules: readonly (readonly [reason: string, names: RegExp])[] = [
 
 /** The same for folders with all that is in them: of the root where their pattern has no other place. */
 const folders: readonly (readonly [reason: string, path: RegExp])[] = [
+  ["it decides what runs in CI, with the rights of the repository", /^\.github\/(?:workflows|actions)\//],
+  ["it configures the repository on GitHub", /^\.github\//],
   [
     "it decides what runs in CI, with the rights of the repository",
-    /^\.github\/(?:workflows|actions|scripts)\/|^\.(?:circleci|buildkite|woodpecker|teamcity|gitea|forgejo|gitlab|gitlab-ci|semaphore|harness|tekton|azuredevops|azure-pipelines|jenkins|drone|dagger)\//,
+    /^\.(?:circleci|buildkite|woodpecker|teamcity|gitea|forgejo|gitlab|gitlab-ci|semaphore|harness|tekton|azuredevops|azure-pipelines|jenkins|drone|dagger)\//,
   ],
-  ["it configures the repository on GitHub", /^\.github\//],
   [
     "it names what is fetched and run when packages are installed",
     /(?:^|\/)requirements\/[^/]+\.(?:txt|in)$/,

@@ -130,6 +130,7 @@ describe("a fix", () => {
   it.each([
     ["a fork whose owner lets nobody push", { isFork: true, maintainersMayPush: false }, true],
     ["an App that may not write", {}, false],
+    ["the default branch of the repository", { branch: "main", isDefault: true }, true],
   ])("stands as suggestions before %s", async (_, source, mayWrite) => {
     modelThat(edit(), finish("Charge the rate once"), look("fixed"));
     on.mayWriteContents = mayWrite;

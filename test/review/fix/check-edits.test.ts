@@ -86,7 +86,7 @@ describe("the edits of a fix", () => {
     "PACKAGE-LOCK.JSON",
     "module.bazel.LOCK",
     // Other spellings of the same file: of other systems, of other letters, of a folder in its place.
-    ".github/workflow\u017f/ci.test.yml",
+    "tests/codeowner\u017f",
     "tests/.np\u200bmrc",
     "tests/CODEOW~1",
     "tests/.npmrc.",

@@ -63,6 +63,8 @@ export async function landFix(landed: Landed): Promise<Landing> {
 /** The branch to push to, or in words why there is none. */
 function targetOf(source: SourceBranch | null): SourceBranch | { why: string } {
   if (source === null) return { why: "the repository that it comes from is not there any more" };
+  if (source.isDefault)
+    return { why: `\`${source.branch}\` is the default branch, to which only people push` };
   if (source.isFork && !source.maintainersMayPush)
     return { why: "its fork does not let maintainers push to the branch" };
   return source;
