@@ -12,6 +12,8 @@ export interface OwnIds {
   checkRuns: Set<number>;
   /** Node ids. */
   threads: Set<string>;
+  /** Of the App's bot among the accounts: one, once a text of ours was seen. */
+  accounts: Set<number>;
 }
 
 export const noOwnIds = (): OwnIds => ({
@@ -20,8 +22,12 @@ export const noOwnIds = (): OwnIds => ({
   comments: new Set(),
   checkRuns: new Set(),
   threads: new Set(),
+  accounts: new Set(),
 });
 
+const Written = z.object({
+  user: z.object({ id: z.int(), login: z.string(), type: z.literal("Bot") }),
+});
 const CheckRun = z.object({ id: z.int(), app: z.object({ id: z.int() }) });
 const CheckRuns = z.object({ check_runs: z.array(z.unknown()) });
 const Thread = z.object({
@@ -41,9 +47,18 @@ const Threads = z.object({
 /** Notes what an answer shows to be ours; `path` is below the repository, or `/graphql`. Everything else is passed over. */
 export function learnOwn(own: OwnIds, app: AppIdentity, pull: number, path: string, data: unknown): void {
   const texts = textsAt(own, pull, path);
-  if (texts) for (const { id } of ownAmong(Array.isArray(data) ? data : [data], app)) texts.add(id);
+  const items = Array.isArray(data) ? data : [data];
+  if (texts) for (const { id } of ownAmong(items, app)) texts.add(id);
+  if (texts) learnAccount(own, app, items);
   if (/^(check-runs|commits\/[^/]+\/check-runs)$/.test(path)) learnCheckRuns(own, app, data);
   if (path === "/graphql") learnThreads(own, app, data);
+}
+
+function learnAccount({ accounts }: OwnIds, { slug }: AppIdentity, items: readonly unknown[]): void {
+  for (const item of items) {
+    const user = Written.safeParse(item).data?.user;
+    if (user?.login.toLowerCase() === `${slug}[bot]`.toLowerCase()) accounts.add(user.id);
+  }
 }
 
 /** Both lists and what was just made are answered at these paths. */

@@ -11,6 +11,7 @@ import { filesReach, proposingReach, pullReach, repositoryReach, resolvingReach 
 import { createRepositoryApi } from "../github/repository-client.ts";
 import { createRepositoryWriter } from "../github/repository-writer.ts";
 import type { RepositoryRef } from "../queue/job.ts";
+import type { Pushing } from "./job-dependencies.ts";
 import { createPacings, type Pacings } from "./pacings.ts";
 import type { JobGitHub } from "./per-job.ts";
 import {
@@ -114,9 +115,8 @@ function accessOf(
     },
     async pushing(repository, _signal, beforeWrite) {
       const { slug } = await identity();
-      const login = `${slug}[bot]`;
       return {
-        author: { name: login, email: `${login}@users.noreply.github.com` },
+        author: authorOf(`${slug}[bot]`, own),
         async authorization() {
           const token = await tokens.writing(repository.installation, repository.id, false);
           await beforeWrite?.();
@@ -131,6 +131,12 @@ function accessOf(
       return async (path) => (await readFile(client, there, path))?.text;
     },
   };
+}
+
+/** GitHub shows a commit as its account's by this address, which begins with the account's id; without it, by the name alone. */
+function authorOf(login: string, { accounts }: OwnIds): Pushing["author"] {
+  const [id] = accounts;
+  return { name: login, email: `${id === undefined ? "" : `${id}+`}${login}@users.noreply.github.com` };
 }
 
 const placeOf = ({ owner, name, id }: RepositoryRef): Place => ({ owner, repo: name, id });

@@ -65,6 +65,20 @@ describe("a job on a pull request may", () => {
   });
 });
 
+describe("of an App's account, a job", () => {
+  it("knows the id by what it has read to be of its bot, and nobody else's", () => {
+    const { reach, own } = job();
+    const learn = (user: unknown) =>
+      reach.learn?.(callTo("GET /repos/octo/shop/pulls/7/comments"), [{ id: 5, user }]);
+    learn({ id: 1, login: "another[bot]", type: "Bot" });
+    learn({ id: 2, login: `${app.slug}[bot]`, type: "User" });
+    learn({ id: 3, login: "octocat", type: "User" });
+    expect([...own.accounts]).toEqual([]);
+    learn({ ...bot, id: 4 });
+    expect([...own.accounts]).toEqual([4]);
+  });
+});
+
 describe("of what stands on GitHub, a job may change", () => {
   const changes: [keyof OwnIds, string, string, string, unknown][] = [
     ["comments", "issues/7/comments", "PATCH issues/comments/5", "DELETE issues/comments/5", { body: "b" }],
