@@ -21,14 +21,18 @@ const NO_SUBJECT = "Repair what a review found";
  * model wrote. https://docs.github.com/en/actions/managing-workflow-runs/skipping-workflow-runs
  */
 export function commitMessage(summary: string): string {
-  const line = (summary.split("\n", 1)[0] ?? "")
+  const written = (summary.split("\n", 1)[0] ?? "")
     .replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, " ")
     .replace(/\S*:\/\/\S*/g, "")
     .replace(/\*{3}[^*]*\*{3}/g, "")
     .replace(/\s+/g, " ")
+    // What git melts into another commit, and what its editor takes for a comment.
+    .replace(/^(?:(?:fixup|squash|amend)!|[#;\s])+/i, "")
     .trim();
+  // Before it is cut or broken up: half a secret, or one with something in it, would not be seen.
+  const line = publicPlain(written);
   const short = line.length > MAX_SUBJECT ? `${line.slice(0, MAX_SUBJECT - 1).toWellFormed()}…` : line;
-  const plain = publicPlain(inertMessage(short));
+  const plain = inertMessage(short);
   return /[\p{L}\p{N}]/u.test(plain) ? plain : NO_SUBJECT;
 }
 
