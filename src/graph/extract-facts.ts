@@ -42,17 +42,21 @@ export async function extractFacts(path: string, text: string): Promise<BlobFact
   if (kind === "package.json" || kind === "go.mod")
     return { ...nothing(text), package: packageOf(kind, text) };
   if (kind === "document") return { ...nothing(text), definitions: documentFacts(text) };
-  const parsed = await parseText(pathFor(kind, extensionOf(path)), text);
+  const parsed = await parseText(
+    pathFor(kind, extensionOf(path)),
+    text,
+    (dialect) => walks[dialect]?.kinds ?? [],
+  );
   if (!parsed) return null;
   const { source, tree } = parsed;
   return factsOf(text, source, (tree && walk(tree, text)) ?? walkedByCalls(source, text));
 }
 
-function walk({ root, dialect, hasKind }: ParsedTree, text: string): Walked | null {
+function walk({ located, dialect }: ParsedTree, text: string): Walked | null {
   const own = walks[dialect];
   if (!own) return null;
   const notes = new Notes();
-  own.walk(reduceTree(root, own.kinds.filter(hasKind), text), createContext(text, notes));
+  own.walk(reduceTree(located(), new Set(own.kinds), text), createContext(text, notes));
   return notes;
 }
 

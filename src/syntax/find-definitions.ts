@@ -1,5 +1,6 @@
 import type { SgNode } from "@ast-grep/napi";
 import { type Extent, extentOf } from "./extent.ts";
+import type { Located } from "./find-nodes.ts";
 import { docStartOf, type LineIndex } from "./line-index.ts";
 import type { Found, Shape } from "./shape.ts";
 import type { Definition, DefinitionKind } from "./source.ts";
@@ -17,7 +18,7 @@ interface Candidate {
 }
 
 /** The definitions that nodes of the right kinds hold, each after the one it lies in. */
-export function findDefinitions(nodes: readonly SgNode[], index: LineIndex, shape: Shape): Definition[] {
+export function findDefinitions(nodes: readonly Located[], index: LineIndex, shape: Shape): Definition[] {
   const candidates = candidatesOf(nodes, index, shape);
   candidates.sort((a, b) => a.at - b.at || b.to - a.to);
   const listed = shape.exportList?.(index.text) ?? new Set<string>();
@@ -74,18 +75,17 @@ function isTraitOf(outer: Definition | null, { lines }: LineIndex): boolean {
 }
 
 /** Nodes come in the order of the text, those that lie in another one behind it. */
-function candidatesOf(nodes: readonly SgNode[], index: LineIndex, shape: Shape): Candidate[] {
+function candidatesOf(nodes: readonly Located[], index: LineIndex, shape: Shape): Candidate[] {
   const around: { isRun: boolean; to: number }[] = [];
-  return nodes.flatMap((node) => {
-    const own = extentOf(node);
+  return nodes.flatMap((own) => {
     while ((around.at(-1)?.to ?? Number.POSITIVE_INFINITY) <= own.from) around.pop();
     const isLocal = around.at(-1)?.isRun ?? false;
-    const all = shape.definitions[String(node.kind())]?.(node, isLocal) ?? [];
+    const all = shape.definitions[own.kind]?.(own.node, isLocal) ?? [];
     const found = all.filter(({ name }) => name !== "");
     const [first] = found;
     if (!first) return [];
     around.push({ isRun: runs.includes(first.kind), to: own.to });
-    const { from, to } = reachOf(node, own, index, shape);
+    const { from, to } = reachOf(own, index, shape);
     const [start, end] = [index.lineAt(from), index.lineAt(Math.max(from, to - 1))];
     return [{ found, start, end, from, at: own.from, to }];
   });
@@ -109,8 +109,8 @@ function lastInk(text: string, from: number, to: number): number {
 const maximumAround = 100;
 
 /** From where to where a definition reaches, with what is around and in front of it and belongs to it. */
-function reachOf(node: SgNode, own: Extent, { lineAt, text }: LineIndex, shape: Shape): Extent {
-  let outer = node;
+function reachOf(own: Located, { lineAt, text }: LineIndex, shape: Shape): Extent {
+  let outer = own.node;
   let { from, to } = own;
   for (let level = 0; level < maximumAround; level++) {
     const around = outer.parent();
@@ -120,7 +120,7 @@ function reachOf(node: SgNode, own: Extent, { lineAt, text }: LineIndex, shape: 
     const extent = extentOf(around);
     if (shape.groups.includes(kind) && lineAt(extent.from) !== lineAt(from)) break;
     // What a group begins with may be followed by others, which do not belong to this one.
-    if (isWrapper && lineAt(extent.to) >= lineAt(to) && outer === node) to = extent.to;
+    if (isWrapper && lineAt(extent.to) >= lineAt(to) && outer === own.node) to = extent.to;
     from = extent.from;
     outer = around;
   }

@@ -1,6 +1,7 @@
-import type { SgNode } from "@ast-grep/napi";
+import { type Located, locateKinds } from "./find-nodes.ts";
 import { extensionOf, type Grammar, grammarOf, grammarsOf, loadAstGrep } from "./grammars.ts";
 import { createLayoutSource } from "./layout-source.ts";
+import { once } from "./ranges.ts";
 import { shapes } from "./shapes/all-shapes.ts";
 import type { Source } from "./source.ts";
 import { createTreeSource } from "./tree-source.ts";
@@ -21,15 +22,23 @@ export interface ParsedText {
 }
 
 export interface ParsedTree {
-  root: SgNode;
   /** The name ast-grep knows its grammar by. */
   dialect: string;
-  /** Whether the grammar has nodes of a kind; to search for others is an error. */
-  hasKind(kind: string): boolean;
+  /** Nodes of the kinds that were asked for beside, among others. */
+  located(): readonly Located[];
 }
 
-/** As {@link parseSource}, for those who look at the tree as well. */
-export async function parseText(path: string, text: string): Promise<ParsedText | null> {
+/**
+ * As {@link parseSource}, for those who look at the tree as well.
+ *
+ * @param beside kinds of nodes that are asked for, by the dialect: they are found together with those of the definitions, since
+ *   each node that is handed over costs as much as parsing some words does
+ */
+export async function parseText(
+  path: string,
+  text: string,
+  beside: (dialect: string) => readonly string[] = () => [],
+): Promise<ParsedText | null> {
   if (text.includes("\0") || !isWorthParsing(text)) return null;
   const grammar = grammarFor(path, text);
   const byLayout = () => ({ source: createLayoutSource(path, text), tree: null });
@@ -38,8 +47,16 @@ export async function parseText(path: string, text: string): Promise<ParsedText 
   const root = astGrep.parse(grammar.dialect, text).root();
   if (isTooDeep(root)) return byLayout();
   const hasKind = kindsOf(grammar.dialect, astGrep.kind);
-  const source = createTreeSource({ text, root, shape: shapes[grammar.language], hasKind });
-  return { source, tree: { root, dialect: grammar.dialect, hasKind } };
+  const { dialect, language } = grammar;
+  const shape = shapes[language];
+  const asked = beside(dialect);
+  const all = new Set([...asked, ...Object.keys(shape.definitions)].filter(hasKind));
+  const located = once(() => locateKinds(root, all));
+  const source = createTreeSource({
+    ...{ text, root, shape, hasKind },
+    located: asked.length > 0 ? located : undefined,
+  });
+  return { source, tree: { dialect, located } };
 }
 
 /** Kinds that were asked for, by the dialect: each question to the parser costs as much as parsing a word does. */

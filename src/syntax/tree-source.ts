@@ -1,5 +1,6 @@
 import type { SgNode } from "@ast-grep/napi";
 import { findDefinitions } from "./find-definitions.ts";
+import { findKinds, isHeaded, type Located, locate } from "./find-nodes.ts";
 import { firstIndex } from "./first-index.ts";
 import { indexLines, shortText } from "./line-index.ts";
 import { definitionsAt, once, tellingLiterals, within } from "./ranges.ts";
@@ -23,6 +24,8 @@ export interface Tree {
   shape: Shape;
   /** Whether the tree's dialect has nodes of a kind; to search for others is an error. */
   hasKind(kind: string): boolean;
+  /** Nodes of the kinds of all definitions, where they are found for somebody else as well. */
+  located?: (() => readonly Located[]) | undefined;
 }
 
 const stringKinds = [
@@ -34,9 +37,7 @@ const stringKinds = [
 export function createTreeSource(tree: Tree): Source {
   const { shape, text } = tree;
   const table = slotTableOf(shape);
-  const definitions = once(() =>
-    findDefinitions(findKinds(tree, Object.keys(shape.definitions)), indexLines(text), shape),
-  );
+  const definitions = once(() => findDefinitions(definingNodes(tree), indexLines(text), shape));
   const calls = once(() => callsOf(tree, table));
   const imports = once(() => importsOf(tree));
   const literals = once(() =>
@@ -58,29 +59,16 @@ export function createTreeSource(tree: Tree): Source {
   };
 }
 
-const lineOf = (node: SgNode) => node.range().start.line + 1;
-
-/**
- * Nodes of these kinds in the order of the text. Kinds with an expression of their own have to match it. All others are one selector:
- * to read a rule of its own for each of them takes the parser longer than the search.
- */
-function findKinds({ root, shape, text, hasKind }: Tree, kinds: readonly string[], regex?: string): SgNode[] {
-  const heads = shape.heads ?? {};
-  const known = kinds.filter(hasKind);
-  const plain = regex === undefined ? known.filter((kind) => heads[kind] === undefined) : [];
-  const headed = known.filter((kind) => !plain.includes(kind));
-  const any = [
-    ...(plain.length > 0 ? [{ kind: plain.join(",") }] : []),
-    ...headed.flatMap((kind) => {
-      const head = regex ?? heads[kind] ?? "";
-      return regex !== undefined || mayBegin(text, head) ? [{ kind, regex: head }] : [];
-    }),
-  ];
-  return any.length > 0 ? root.findAll({ rule: { any } }) : [];
+function definingNodes(tree: Tree): readonly Located[] {
+  const { shape, text, located } = tree;
+  if (!located) return findKinds(tree, Object.keys(shape.definitions)).map(locate);
+  return located().filter(({ kind, from, to }) => {
+    const head = shape.heads?.[kind];
+    return shape.definitions[kind] !== undefined && (head === undefined || isHeaded(text, head, from, to));
+  });
 }
 
-/** Whether a text holds what an expression for the beginning of a node asks for: most hold nothing of it, and no node is read. */
-const mayBegin = (text: string, head: string) => new RegExp(head.replace(/^\^/, ""), "m").test(text);
+const lineOf = (node: SgNode) => node.range().start.line + 1;
 
 function importsOf(tree: Tree): Import[] {
   const { shape } = tree;

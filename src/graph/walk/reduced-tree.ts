@@ -1,5 +1,4 @@
-import { extentOf } from "../../syntax/extent.ts";
-import type { SgNode } from "../../syntax/grammars.ts";
+import type { Located } from "../../syntax/find-nodes.ts";
 import { indexLines } from "../../syntax/line-index.ts";
 
 /** A node of one of the kinds that were asked for; its children are the nearest such nodes within it. */
@@ -14,19 +13,12 @@ export interface Reduced {
   children: Reduced[];
 }
 
-/**
- * The tree of the nodes of some kinds alone. Each question to the parser's tree costs as much as parsing a line does, so it
- * is asked for all of them at once, by one selector, and no node is asked for its children or its lines.
- */
-export function reduceTree(root: SgNode, kinds: readonly string[], text: string): Reduced {
+/** The tree of the nodes of some kinds alone. */
+export function reduceTree(located: readonly Located[], kinds: ReadonlySet<string>, text: string): Reduced {
   const { lineAt } = indexLines(text);
-  const nodes = root.findAll({ rule: { kind: kinds.join(",") } }).map((node): Reduced => {
-    const { from, to } = extentOf(node);
-    return {
-      kind: String(node.kind()),
-      ...{ from, to, line: lineAt(from), lastLine: lineAt(to), children: [] },
-    };
-  });
+  const nodes = located.flatMap(({ kind, from, to }): Reduced[] =>
+    kinds.has(kind) ? [{ kind, from, to, line: lineAt(from), lastLine: lineAt(to), children: [] }] : [],
+  );
   // What begins and ends with another one keeps its place behind it: the search enters a node after it was found.
   nodes.sort((a, b) => a.from - b.from || b.to - a.to);
   const none = { kind: "", from: 0, to: Number.POSITIVE_INFINITY, line: 1, lastLine: 1 };
