@@ -144,9 +144,16 @@ export const guards: readonly Guard[] = [
   },
   {
     ...{ row, file: "src/jobs/commands/fix/land-fix.ts", test: job },
+    guard: "nothing is pushed for whoever may not write any more",
+    from: "if (!(await mayWrite(asked))) return",
+    to: "if (asked.by === '' && !(await mayWrite(asked))) return",
+    title: "is not pushed for whoever may not write any more when it is made",
+  },
+  {
+    ...{ row, file: "src/jobs/commands/fix/land-fix.ts", test: job },
     guard: "nothing is pushed to what is released",
-    from: "if (source.isDefault) return",
-    to: "if (source.branch === '') return",
+    from: "if (source.isDefault)",
+    to: "if (source.isDefault && source.branch === '')",
     title: "stands as suggestions before the default branch of the repository",
   },
   {

@@ -117,12 +117,14 @@ describe("what a process that may be hostile hands over as a repair", () => {
   });
 
   it("is shown as a patch, however much the pull request itself does to the file", async () => {
-    const made = await commit([file("src/wide.js", "1\n3\n")]);
+    // Edits that change nothing lead nowhere, wherever they are said to be.
+    const made = await commit([file("src/wide.js", "1\n3\n"), { path: "../outside.js", after: null }]);
     if (made.kind !== "committed") throw new Error(JSON.stringify(made));
     const at = { place: held.place, signal: AbortSignal.timeout(30_000) };
     expect(await patchTo(made.commit, at)).toContain("\n-2\n+3\n");
-    const [change] = await changesTo(made.commit, ["src/wide.js"], at);
-    expect(change).toMatchObject({ path: "src/wide.js", fix: expect.stringContaining("+3"), change: "" });
+    expect(await changesTo(made.commit, at)).toMatchObject([
+      { path: "src/wide.js", fix: expect.stringContaining("+3"), change: "" },
+    ]);
   });
 
   it("is refused unread where it is too much", async () => {

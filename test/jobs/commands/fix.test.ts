@@ -143,6 +143,18 @@ describe("a fix", () => {
     expect(on.ours(thread)[0]).toContain("as suggestions on the lines that it changes");
   });
 
+  it("is not pushed for whoever may not write any more when it is made", async () => {
+    const thread = await on.finding("f1");
+    const turns = [edit(), finish("Charge the rate once"), look("fixed")];
+    on.model = scriptedModel((_request, n) => {
+      if (n === 2) on.github.permissions.set("grace", "read");
+      return turns[n] ?? new Error("It was asked for more");
+    });
+    await on.command({ name: "fix", all: false }, { thread });
+    expect(on.pushes).toEqual([]);
+    expect(on.ours(thread)[0]).toContain("whoever asked for it may not write here any more");
+  });
+
   it("stands as a patch where suggestions cannot say all of it", async () => {
     modelThat(edit(), write("test/cart.test.js", "test();\n"), finish("Charge it"), look("fixed"));
     on.mayWriteContents = false;

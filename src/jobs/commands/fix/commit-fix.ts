@@ -119,8 +119,9 @@ export function patchTo(commit: string, { place, signal }: Committed): Promise<s
 }
 
 /** The same, file by file, beside what the pull request does to each; empty where that is too much to be shown. */
-export async function changesTo(commit: string, paths: readonly string[], { place, signal }: Committed) {
+export async function changesTo(commit: string, { place, signal }: Committed) {
   const { head, mergeBase } = place.shas;
+  const paths = await changedPaths({ ...repositoryOf(place), from: head, to: commit, signal });
   const at = { ...repositoryOf(place), signal };
   const shown = (path: string) =>
     commitDiff({ ...at, from: mergeBase, to: head, contextLines: 3, path, maxBytes: MAX_SHOWN_BYTES });

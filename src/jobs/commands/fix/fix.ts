@@ -139,9 +139,8 @@ async function endOf(landed: Landed, landing: Landing): Promise<ToldFix["end"]> 
 }
 
 async function suggest(landed: Landed, commit: string): Promise<boolean> {
-  const { asked, place, made } = landed;
-  const paths = made.fix.edits.map(({ path }) => path);
-  const changes = await changesTo(commit, paths, { place, signal: asked.tools.signal });
+  const { asked, place } = landed;
+  const changes = await changesTo(commit, { place, signal: asked.tools.signal });
   const files = changes.map(({ path, fix: fixed, change, text }) => ({
     path,
     fix: parseFilePatch(fixed, path, null),

@@ -2,7 +2,7 @@ import { AppError } from "../../../errors.ts";
 import type { CheckoutPlace } from "../../../git/checkout-place.ts";
 import type { PullRequest, SourceBranch } from "../../../github/pull-request-api.ts";
 import type { LedgerEntry } from "../../../ledger/entry.ts";
-import { type Asked, requireOurs } from "../asked.ts";
+import { type Asked, mayWrite, requireOurs } from "../asked.ts";
 import { type Clear, lookBeforePush } from "./before-push.ts";
 import { type CommittedFix, commitFix } from "./commit-fix.ts";
 import type { MadeFix } from "./make-fix.ts";
@@ -43,6 +43,7 @@ export async function landFix(landed: Landed): Promise<Landing> {
   if (clear) return clear;
   const target = targetOf(pull.source);
   if ("why" in target) return { kind: "offered", commit, why: target.why };
+  if (!(await mayWrite(asked))) return { kind: "offered", commit, why: NO_LONGER };
   await requireOurs(asked);
   try {
     const { owner, repo: name, branch } = target;
@@ -59,6 +60,8 @@ export async function landFix(landed: Landed): Promise<Landing> {
     return { kind: "offered", commit, why: "this installation has not granted `Contents: Read and write`" };
   }
 }
+
+const NO_LONGER = "whoever asked for it may not write here any more";
 
 /** The branch to push to, or in words why there is none. */
 function targetOf(source: SourceBranch | null): SourceBranch | { why: string } {
