@@ -1,10 +1,13 @@
 import { describe, expect, it } from "vitest";
+import { sandboxFor } from "../sandbox/sandbox.ts";
 import type { ChatRequestBody } from "../support/fake-openai.ts";
 import type { ReviewComment } from "../support/github-double/model.ts";
 import { headOf } from "../support/github-double/model.ts";
 import { writePermissions } from "../support/github-double/scenario.ts";
 import { type Case, finding, finish, numbers, patient, type ToolCall, turn } from "./conformance-fixture.ts";
 import { onPull, type PullOptions } from "./on-pull.ts";
+
+const { sandbox, skipped } = await sandboxFor("that a fix runs the tests of a pull request");
 
 /** The others differ in what the job is told alone; test/jobs/commands has each of them. */
 const long = process.env.HUNKWISE_LONG === "1";
@@ -68,6 +71,8 @@ describe.concurrent("a fix that was asked for in a thread", patient, () => {
       expect(git.git("diff", "--name-only", before, now)).toBe(path);
       expect(git.git("show", `${now}:${path}`)).toContain("const n24 = 2 * 12;");
       const message = git.git("log", "-1", "--format=%an|%B", now);
+      const { id } = app.app.bot;
+      expect(git.git("log", "-1", "--format=%ae", now)).toBe(`${id}+hunkwise[bot]@users.noreply.github.com`);
       expect(message).toMatch(/^hunkwise\[bot\]\|Count to 24 again/);
       for (const live of ["#1", "[skip ci]", "@everyone"]) expect(message).not.toContain(live);
       const told = app.replies();
@@ -78,6 +83,26 @@ describe.concurrent("a fix that was asked for in a thread", patient, () => {
       expect(app.resolvedBy(thread)).toBe("hunkwise[bot]");
       expect(app.end()).toMatchObject({ check: "success" });
     }));
+
+  it.skipIf(!sandbox)(
+    `is tried out in the sandbox by what the base names, and says how that ended${skipped}`,
+    () => {
+      const script = repairing(edit, { name: "run_command", arguments: { command: "test" } });
+      // It begins with the files as they are then, and finds neither network nor secret.
+      const test = `grep -q '2 . 12' ${path} && ! env | grep -E 'HUNKWISE|TOKEN|KEY' && exit 7\n`;
+      const config = "commands: { test: sh test.sh }\n";
+      return play(
+        { script, base: { ...base, ".github/hunkwise.yml": config, "test.sh": test } },
+        async (app) => {
+          await askedFor(app);
+          expect(app.replies()[0]).toContain(`Pushed ${headOf(app.pull)}.`);
+          expect(app.replies()[0]).toContain(
+            "Tried out on exactly these files: `sh test.sh` ended with exit code 7.",
+          );
+        },
+      );
+    },
+  );
 
   it("pushes nothing where somebody pushed while it was made", () => {
     let meanwhile = () => {};
