@@ -88,6 +88,15 @@ b'; printf 2 > "$(printf 'caf\\351')"; mkdir -p .git/hooks sub/.git; echo 3 > .g
     expect([outcome.ended, outcome.tooMany]).toEqual([null, true]);
   });
 
+  it.each([
+    ["below a link", [file("d", "/dev", "120000"), file("d/x", "x")]],
+    ["outside of the workspace", [file("../tmp/x", "x")]],
+  ])("nothing is put %s, whatever a repository says", async (_, hostile) => {
+    await expect(attack(sandbox, "true", { files: hostile })).rejects.toThrow(
+      "is no folder of the workspace",
+    );
+  });
+
   it("a folder that became a file, and a file that became a folder, are both told of", async () => {
     const seen = await leave("rm -r sub; echo x > sub; rm a.txt; mkdir a.txt; echo y > a.txt/b");
     expect(seen.said).toEqual(["gone a.txt", "gone sub/run.sh", "new a.txt/b", "new sub"]);

@@ -1,4 +1,4 @@
-import { chmodSync, lstatSync, mkdirSync, symlinkSync, writeFileSync } from "node:fs";
+import { chmodSync, lstatSync, mkdirSync, realpathSync, symlinkSync, writeFileSync } from "node:fs";
 
 /** Everything that can be written to, on one file system of limited size. */
 export const ROOM = "/room";
@@ -53,7 +53,11 @@ export class Inventory {
 
   #makeFolder(path: string): void {
     if (this.#made.has(path)) return;
-    mkdirSync(placeOf(path), { recursive: true });
+    const place = placeOf(path);
+    mkdirSync(place, { recursive: true });
+    // A repository can hold a link and files that are said to lie below it.
+    if (!realpathSync.native(place, "buffer").equals(place))
+      throw new Error(`'${path}' is no folder of the workspace`);
     this.#made.add(path);
   }
 }

@@ -57,6 +57,12 @@ export const guards: readonly Guard[] = [
     ...{ test: tests("left-behind"), title: "names that are too long together are not told" },
   },
   {
+    ...{ guard: "no file is put behind a link", row, file: "src/sandbox/warden/room.ts" },
+    from: "if (!realpathSync.native(place",
+    to: "if (path === '' && !realpathSync.native(place",
+    ...{ test: tests("left-behind"), title: "nothing is put below a link, whatever a repository says" },
+  },
+  {
     ...{ guard: "small files count by what they take", row, file: "src/sandbox/workspace-files.ts" },
     from: "Math.ceil(bytes.length / PAGE) * PAGE",
     to: "bytes.length",
