@@ -97,6 +97,10 @@ function reasonByState({ before, after }: FileEdit): string | null {
   return after.bytes.includes(0) ? "it is binary" : null;
 }
 
+/** What moves the pen of a terminal, so that a line reads otherwise; but for tabs, pages, and the end of a line. */
+// biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
+const controls = /[\0-\x08\x0b\x0e-\x1f\x7f-\x9f]|\r(?!$)/;
+
 async function reasonByText(
   { path, before, after }: FileEdit,
   added: readonly string[],
@@ -106,7 +110,8 @@ async function reasonByText(
     return "it changes what a package program runs";
   }
   const context = { isText: isExample(path), isTest: isTestFile(path) };
-  if (added.some((line) => hiddenIn(line, context).length > 0)) return "it adds characters that nobody sees";
+  if (added.some((line) => controls.test(line) || hiddenIn(line, context).length > 0))
+    return "it adds characters that nobody sees";
   return (await addsSecret(path, added, after)) ? "it adds what looks like a secret" : null;
 }
 

@@ -48,7 +48,23 @@ function suggestionsOf(file: FixedFile): LineSuggestion[] | null {
     if (found.at(-1)?.start === suggestion.start) found.pop();
     found.push(suggestion);
   }
-  return found;
+  const shown = found.map((suggestion) => asShown(suggestion, file.lines));
+  return shown.every((one) => one !== null) ? shown : null;
+}
+
+/** What nobody sees, or not as what it is. */
+const unseen = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u;
+
+/** GitHub keeps a file's line ends: they are not part of a suggestion. Null where it would change them, or hold what does not show. */
+function asShown(suggestion: LineSuggestion, lines: readonly string[]): LineSuggestion | null {
+  const { start, end } = suggestion;
+  const all = [...lines.slice(start - 1, end), ...suggestion.lines];
+  const returns = all.filter((line) => line.endsWith("\r")).length;
+  if (returns > 0 && returns < all.length) return null;
+  const plain = suggestion.lines.map((line) => line.replace(/\r$/, ""));
+  return plain.some((line) => unseen.test(line.replaceAll("\t", "")))
+    ? null
+    : { ...suggestion, lines: plain };
 }
 
 function suggestionOf(

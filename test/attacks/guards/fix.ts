@@ -109,6 +109,20 @@ export const guards: readonly Guard[] = [
   },
   {
     ...{ row, file: check, test: edits },
+    guard: "a fix brings nothing that moves the pen of a terminal",
+    from: "controls.test(line) || ",
+    to: "",
+    title: "bring no secret and no character that nobody sees, but may leave what stands",
+  },
+  {
+    ...{ row, file: "src/review/fix/suggestions.ts", test: "test/review/fix/suggestions.test.ts" },
+    guard: "a suggestion holds nothing that does not show",
+    from: 'unseen.test(line.replaceAll("\\t", ""))',
+    to: "unseen.test('')",
+    title: 'is none where it does not show: "a\\u001b[31m"',
+  },
+  {
+    ...{ row, file: check, test: edits },
     guard: "a fix is small",
     from: "if (lines > most.lines) {",
     to: "if (lines < 0) {",

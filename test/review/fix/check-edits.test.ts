@@ -177,6 +177,12 @@ describe("the edits of a fix", () => {
     expect(await reasonsOf(edit("src/cart.py", "a\n", 'a = "\u202e;x"\n'))).toEqual([
       "src/cart.py: it adds characters that nobody sees",
     ]);
+    for (const line of ["a\u001b[2K", "a\rb", "a\b", "a\u009b2K"]) {
+      expect(await reasonsOf(edit("src/cart.py", "a\n", `${line}\n`))).toEqual([
+        "src/cart.py: it adds characters that nobody sees",
+      ]);
+    }
+    expect(await reasonsOf(edit("src/cart.py", "a\r\n", "\tb\r\n\f\r\n"))).toEqual([]);
   });
 
   it("bring no secret of several lines, of which some stand there already", async () => {

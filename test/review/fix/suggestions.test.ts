@@ -58,6 +58,23 @@ describe("a fix as suggestions", () => {
     expect(suggestionsFor([{ ...file, fix: { ...file.fix, hunks: [] } }])).toBeNull();
   });
 
+  it("has the line ends of the file, which GitHub keeps, and is none where it would change them", () => {
+    using repo = GitRepo.create();
+    const crlf = (...lines: string[]) => lines.map((line) => `${line}\r`);
+    const kept = versions(repo, crlf("1", "2"), crlf("1", "two"), crlf("1", "zwei", "3"));
+    expect(suggestionsFor([kept])).toEqual([{ path, start: 2, end: 2, lines: ["zwei", "3"] }]);
+    expect(suggestionsFor([versions(repo, crlf("1"), crlf("one"), ["eins"])])).toBeNull();
+    expect(suggestionsFor([versions(repo, ["1"], ["one"], crlf("eins"))])).toBeNull();
+  });
+
+  it.each(["a\u001b[31m", "a\u200bb", "a\u000bb", "a\u2028b"])(
+    "is none where it does not show: %j",
+    (line) => {
+      using repo = GitRepo.create();
+      expect(suggestionsFor([versions(repo, ["1"], ["one"], [line])])).toBeNull();
+    },
+  );
+
   it("makes of the head what the fix makes of it, wherever it is one", () => {
     using repo = GitRepo.create();
     const lines = fc.array(fc.constantFrom("a", "b", "c"), { minLength: 1, maxLength: 8 });
