@@ -1,0 +1,54 @@
+import { describe, expect, it } from "vitest";
+import { defaultRepoConfig, type RepoConfig } from "../../src/config/repo-config.ts";
+import { fixCommands } from "../../src/process/fix-commands.ts";
+import { createFixSandbox, FixSandbox } from "../../src/process/fix-sandbox.ts";
+import { noSignal, sandboxFor } from "../sandbox/sandbox.ts";
+
+const { sandbox, skipped } = await sandboxFor("that a server keeps the sandbox that it found");
+
+const naming: RepoConfig = {
+  ...defaultRepoConfig,
+  commands: { test: "npm test", lint: null, build: null },
+};
+
+function finder(searchPath = process.env.PATH ?? "") {
+  const said: string[] = [];
+  const find = createFixSandbox({
+    ...{ searchPath, readable: [], hidden: [], memoryMb: 512 },
+    warn: (why, remedy) => said.push(`${why}: ${remedy}`),
+  });
+  return { find: (config: RepoConfig) => find(config, noSignal), said };
+}
+
+describe("the sandbox for the commands of a fix", () => {
+  it("is not looked for where the configuration names no command", async () => {
+    const { find, said } = finder("/nowhere");
+    expect([await find(defaultRepoConfig), said]).toEqual([null, []]);
+  });
+
+  it("is none where the machine has none, which is said each time, with what to do", async () => {
+    const { find, said } = finder("/nowhere");
+    expect([await find(naming), await find(naming)]).toEqual([null, null]);
+    expect(said).toEqual(
+      Array(2).fill(expect.stringContaining("bubblewrap (bwrap) is not on PATH: Install")),
+    );
+  });
+
+  it.skipIf(!sandbox)(`is found once, and goes to another process as it is${skipped}`, async () => {
+    const { find, said } = finder();
+    const found = await find(naming);
+    expect(await find(naming)).toBe(found);
+    expect(FixSandbox.parse(JSON.parse(JSON.stringify(found)))).toEqual(found);
+    expect([found?.memoryMb, said]).toEqual([512, []]);
+  });
+});
+
+describe("the commands of a fix", () => {
+  const files = { workspace: { tree: async () => new Map(), readBlob: async () => ({}) as never } };
+  const of = (config: RepoConfig) => fixCommands({ config }, null, { ...files, isPrivate: () => false });
+
+  it("are none, in words, where nothing is named or nothing can be run", () => {
+    expect(of(defaultRepoConfig)).toEqual({ why: "the configuration of the base names none" });
+    expect(of(naming)).toEqual({ why: "there is no sandbox here to run one in" });
+  });
+});
