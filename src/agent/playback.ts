@@ -1,6 +1,6 @@
 import { AppError, type ErrorCode } from "../errors.ts";
 import type { Message } from "../llm/model.ts";
-import { stopReasons } from "./events.ts";
+import type { StopReason } from "./events.ts";
 import { newestCourse, type Recorder, resultsEntry, stoppedEntry } from "./recorder.ts";
 import type { LoopEntry, Trajectory } from "./trajectory.ts";
 
@@ -46,11 +46,20 @@ export function createPlayback(
     },
     stopped: (reason, fault) => trajectory.append(stoppedEntry(loop, reason, fault)),
     endedBefore(turn) {
-      if (turns.has(turn) || end?.kind !== "stopped" || end.reason === "model_error") return undefined;
-      return stopReasons.find((reason) => reason === end.reason);
+      if (turns.has(turn) || end?.kind !== "stopped") return undefined;
+      return fromOutside.find((reason) => reason === end.reason);
     },
   };
 }
+
+/** Ends that no turn brings about. Where a turn did, and is not on record, the record is not whole. */
+const fromOutside = [
+  "turn_limit",
+  "token_limit",
+  "cost_limit",
+  "time_limit",
+  "aborted",
+] as const satisfies readonly StopReason[];
 
 /** A loop's steps by their turns. */
 function stepsOf(course: readonly LoopEntry[]) {

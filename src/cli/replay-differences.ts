@@ -1,24 +1,32 @@
-import { isDeepStrictEqual } from "node:util";
 import { isSameStep, newestCourse } from "../agent/recorder.ts";
 import type { LoopEntry } from "../agent/trajectory.ts";
-import type { PlacedFinding, ReviewResult } from "../review/review-result.ts";
+import { endDifferences } from "./replay-ends.ts";
+import { firstDifference, type TextDifference } from "./replay-text.ts";
+import type { WorkEnd } from "./replay-work.ts";
 import type { RunHeader } from "./run-file.ts";
 
 /** What differs between a run on record and the same run played back today. Snake case: `--format json` prints it. */
 export type Difference =
   /** What the model was told at the beginning of a loop. */
-  | { kind: "task"; loop: string; recorded: string; today: string }
+  | ({ kind: "task"; loop: string } & TextDifference)
+  /** What a tool answered; null where the record has no answer. */
   | {
       kind: "answer";
       loop: string;
       turn: number;
       tool: string;
       arguments: string;
-      recorded: string;
+      recorded: string | null;
       today: string;
     }
+  /** missing: the loop goes on today where the record has no such turn. unplayed: today the loop does not get that far. */
+  | { kind: "turn"; loop: string; turn: number; change: "missing" | "unplayed" }
   /** Of a loop that only one of them has, the other reason is null. */
   | { kind: "loop"; loop: string; recorded: string | null; today: string | null }
+  | EndDifference;
+
+/** What differs in what came of it. */
+export type EndDifference =
   | {
       kind: "finding";
       id: string;
@@ -29,40 +37,42 @@ export type Difference =
       fields: string[];
     }
   | { kind: "dropped"; id: string; path: string; line: number; title: string; change: "missing" | "new" }
-  | { kind: "review"; field: string; recorded: string; today: string };
+  /** Some other part of what a review, an answer or a fix came to. */
+  | { kind: "result"; field: string; recorded: string; today: string };
 
 /** What a replay came to. Snake case: `--format json` prints it. */
 export interface Replay {
   run: RunHeader;
+  /** Of Hunkwise, today. */
+  version: string;
+  what: WorkEnd["what"];
   /** Of the loops played, their turns and the calls of tools in these. */
   played: { loops: number; turns: number; calls: number };
   /** Null where the run on record came to no result. */
-  recorded: ReviewResult | null;
-  today: ReviewResult;
+  recorded: WorkEnd["result"] | null;
+  today: WorkEnd["result"];
   differences: Difference[];
 }
 
 export interface Played {
   turns: readonly LoopEntry[];
-  result: ReviewResult | null;
+  end: WorkEnd | null;
 }
 
 /** Compares step by step, and then what came of it. Nothing that hangs on the clock is looked at. */
 export function differencesOf(recorded: Played, today: Played): Difference[] {
-  return [
-    ...loopDifferences(recorded.turns, today.turns),
-    ...resultDifferences(recorded.result, today.result),
-  ];
+  return [...loopDifferences(recorded, today), ...endDifferences(recorded.end, today.end)];
 }
 
-function loopDifferences(recorded: readonly LoopEntry[], today: readonly LoopEntry[]): Difference[] {
-  const [then, now] = [recorded, today].map((entries) => Map.groupBy(entries, ({ loop }) => loop));
+function loopDifferences(recorded: Played, today: Played): Difference[] {
+  const [then, now] = [recorded, today].map(({ turns }) => Map.groupBy(turns, ({ loop }) => loop));
   const names = new Set([...(then?.keys() ?? []), ...(now?.keys() ?? [])]);
   return [...names].flatMap((loop) => {
     const [before, after] = [then?.get(loop) ?? [], now?.get(loop) ?? []];
     return [
       ...stepDifferences(loop, courseOf(before), courseOf(after)),
-      ...endDifference(loop, before, after),
+      ...turnDifferences(loop, before, after),
+      ...endDifference(loop, [before, after], recorded.end !== null),
     ];
   });
 }
@@ -88,101 +98,58 @@ function answerDifferences(loop: string, before: readonly LoopEntry[], entry: Lo
   const { turn, results } = entry;
   const then = before.find((one) => one.kind === "tool_results" && one.turn === turn);
   const asked = before.find((one) => one.kind === "turn" && one.turn === turn);
-  if (then?.kind !== "tool_results" || asked?.kind !== "turn") return [];
-  return results.flatMap(({ callId, tool, text }, index) => {
-    const was = then.results[index]?.text ?? "";
-    if (was === text) return [];
+  // A run that was killed while its tools worked has the turn, and nothing behind it.
+  if (asked?.kind !== "turn" || asked === before.at(-1)) return [];
+  return results.flatMap(({ callId, tool, text }, index): Difference[] => {
+    const was = then?.kind === "tool_results" ? then.results[index]?.text : undefined;
+    if (was !== undefined && comparable(tool, was) === comparable(tool, text)) return [];
     const call = asked.model.toolCalls.find(({ id }) => id === callId);
     const about = { kind: "answer", loop, turn, tool, arguments: call?.arguments ?? "" } as const;
-    return [{ ...about, ...firstDifference(was, text) }];
+    if (was === undefined) return [{ ...about, recorded: null, today: text.split("\n", 1)[0] ?? "" }];
+    const { recorded, today } = firstDifference(was, text);
+    return [{ ...about, recorded, today }];
   });
 }
 
-function endDifference(
+/** Of a command its exit code alone: what it prints tells times, names of temporary files and the like. */
+const comparable = (tool: string, text: string) => (tool === "run_command" ? text.split("\n", 1)[0] : text);
+
+/** Where the turns are not those on record: one was lost or taken out of it, or today the loop ends earlier. */
+function turnDifferences(
   loop: string,
   before: readonly LoopEntry[],
   after: readonly LoopEntry[],
 ): Difference[] {
-  const [recorded, today] = [before, after].map((entries) => {
-    const end = entries.findLast(({ kind }) => kind === "stopped");
-    return end?.kind === "stopped" ? end.reason : entries.length > 0 ? "cut off" : null;
-  });
-  return recorded === today ? [] : [{ kind: "loop", loop, recorded: recorded ?? null, today: today ?? null }];
-}
-
-/** The first line of two texts that is not the same. */
-function firstDifference(recorded: string, today: string): { recorded: string; today: string } {
-  const [then, now] = [recorded.split("\n"), today.split("\n")];
-  const at = then.findIndex((line, index) => line !== now[index]);
-  const index = at < 0 ? then.length : at;
-  return { recorded: then[index] ?? "", today: now[index] ?? "" };
-}
-
-function resultDifferences(recorded: ReviewResult | null, today: ReviewResult | null): Difference[] {
-  if (!recorded || !today) return [];
-  const reviewed = (["merge_base_sha", "mode", "stop_reason", "summary"] as const).flatMap((field) =>
-    recorded[field] === today[field]
-      ? []
-      : [{ kind: "review", field, ...firstDifference(recorded[field], today[field]) } as const],
-  );
-  const [read, readNow] = [coverageOf(recorded), coverageOf(today)];
-  const coverage =
-    read === readNow ? [] : [{ kind: "review", field: "coverage", recorded: read, today: readNow } as const];
+  const [then, now] = [turnsOf(before), turnsOf(after)];
+  if (then.length === 0 || after.length === 0) return [];
+  const next = now.length + 1;
+  const [end, endNow] = [endOf(before), endOf(after)];
+  // A loop that goes on where the record has no turn ends as if the model had failed.
+  const goesOn = endNow === "model_error" && end !== undefined && end !== "model_error";
+  const isMissing = !then.includes(next) && (goesOn || then.some((turn) => turn > next));
+  const unplayed = then.filter((turn) => !now.includes(turn)).slice(0, 1);
   return [
-    ...findingDifferences(recorded.findings, today.findings),
-    ...droppedDifferences(recorded, today),
-    ...reviewed,
-    ...coverage,
+    ...(isMissing ? [{ kind: "turn", loop, turn: next, change: "missing" } as const] : []),
+    ...unplayed.map((turn) => ({ kind: "turn", loop, turn, change: "unplayed" }) as const),
   ];
 }
 
-const coverageOf = ({ coverage: { hunks_served, hunks_total } }: ReviewResult) =>
-  `${hunks_served} of ${hunks_total} hunks read`;
+const turnsOf = (entries: readonly LoopEntry[]) =>
+  courseOf(entries).flatMap((entry) => (entry.kind === "turn" ? [entry.turn] : []));
 
-function findingDifferences(
-  recorded: readonly PlacedFinding[],
-  today: readonly PlacedFinding[],
+function endOf(entries: readonly LoopEntry[]): string | undefined {
+  const end = entries.findLast(({ kind }) => kind === "stopped");
+  return end?.kind === "stopped" ? end.reason : undefined;
+}
+
+/** Of a run that came to nothing the last loops are cut off, which is no difference: today they are played as far as they went. */
+function endDifference(
+  loop: string,
+  [before, after]: [readonly LoopEntry[], readonly LoopEntry[]],
+  isWhole: boolean,
 ): Difference[] {
-  const left = [...today];
-  const gone = recorded.flatMap((placed) => {
-    const index = left.findIndex(({ finding }) => finding.id === placed.finding.id);
-    const now = index < 0 ? undefined : left.splice(index, 1)[0];
-    const fields = now ? changedFields(placed, now) : [];
-    if (now && fields.length === 0) return [];
-    return [findingDifference(placed, now ? "changed" : "missing", fields)];
-  });
-  return [...gone, ...left.map((placed) => findingDifference(placed, "new", []))];
-}
-
-function changedFields(one: PlacedFinding, other: PlacedFinding): string[] {
-  const fields = Object.keys(one.finding) as (keyof PlacedFinding["finding"])[];
-  const changed: string[] = fields.filter(
-    (field) => !isDeepStrictEqual(one.finding[field], other.finding[field]),
-  );
-  return isDeepStrictEqual(one.placement, other.placement) ? changed : [...changed, "placement"];
-}
-
-function findingDifference(
-  { finding: { id, path, line, title } }: PlacedFinding,
-  change: "missing" | "new" | "changed",
-  fields: string[],
-): Difference {
-  return { kind: "finding", id, path, line, title, change, fields };
-}
-
-function droppedDifferences(recorded: ReviewResult, today: ReviewResult): Difference[] {
-  const lacks = (all: ReviewResult["dropped"], one: ReviewResult["dropped"][number]) =>
-    !all.some(({ id, verdict }) => id === one.id && verdict === one.verdict);
-  const differing = (
-    all: ReviewResult["dropped"],
-    than: ReviewResult["dropped"],
-    change: "missing" | "new",
-  ) =>
-    all
-      .filter((one) => lacks(than, one))
-      .map(({ id, path, line, title }) => ({ kind: "dropped", id, path, line, title, change }) as const);
-  return [
-    ...differing(recorded.dropped, today.dropped, "missing"),
-    ...differing(today.dropped, recorded.dropped, "new"),
-  ];
+  const cutOff = (entries: readonly LoopEntry[]) => (entries.length > 0 ? "cut off" : null);
+  const [recorded, today] = [endOf(before) ?? cutOff(before), endOf(after) ?? cutOff(after)];
+  const isCut = !isWhole && recorded === "cut off";
+  return recorded === today || isCut ? [] : [{ kind: "loop", loop, recorded, today }];
 }

@@ -1,20 +1,22 @@
-import type { LoopEntry, NoteEntry, TrajectoryEntry } from "../agent/trajectory.ts";
+import type { LoopEntry, NoteEntry } from "../agent/trajectory.ts";
+import { programPath, readLocalEnv } from "../config/env.ts";
 import { AppError } from "../errors.ts";
-import { recordedTurns } from "../jobs/attempts.ts";
 import { playedJournal } from "../journal/journal.ts";
-import { runReviewProcess } from "../process/run-review-process.ts";
+import { createFixSandbox } from "../process/fix-sandbox.ts";
 import type { StartedReviewProcess } from "../process/start-review-process.ts";
-import { PIPED_WIDTH } from "../reporters/terminal-style.ts";
-import { ReviewInput } from "../review/review-input.ts";
-import { ReviewResult } from "../review/review-result.ts";
-import { withoutSecrets } from "../secrets/redact.ts";
+import { PIPED_WIDTH, plainLine } from "../reporters/terminal-style.ts";
+import { redactStrings, redactText } from "../secrets/redact.ts";
+import { escapeUnseen } from "../text/escape-unseen.ts";
 import { type CommandIo, exitCodes } from "./command.ts";
 import { openRange } from "./open-range.ts";
 import { wantsColour, write } from "./output.ts";
 import { createProgress } from "./progress.ts";
-import { differencesOf, type Played, type Replay } from "./replay-differences.ts";
+import { differencesOf, type Replay } from "./replay-differences.ts";
 import { renderReplay } from "./replay-report.ts";
+import { playWork, workIn } from "./replay-work.ts";
 import { type RunFile, type RunHeader, readRunFile } from "./run-file.ts";
+import { plainKeys } from "./run-runs.ts";
+import { programVersion } from "./version.ts";
 
 export interface ReplayValues {
   repo: string | undefined;
@@ -22,9 +24,9 @@ export interface ReplayValues {
 }
 
 /**
- * Plays a recorded review back. Resolves to the exit code.
+ * Plays a recorded review, answer or fix back. Resolves to the exit code.
  *
- * @param started what reviews; without it a process is started
+ * @param started what does it; without it a process is started
  */
 export async function runReplay(
   file: string,
@@ -34,51 +36,15 @@ export async function runReplay(
 ): Promise<number> {
   const record = await readRunFile(file);
   const replay = await play(record, values, io, started);
-  const width = io.stdout.columns || PIPED_WIDTH;
-  const text =
-    values.format === "json"
-      ? `${JSON.stringify(replay, null, 2)}\n`
-      : renderReplay(replay, { colour: wantsColour(io.stdout), width });
-  await write(io.stdout, withoutSecrets(text));
+  await write(io.stdout, await rendered(replay, values, io));
   return replay.differences.length > 0 ? exitCodes.found : exitCodes.clean;
 }
 
-/** What a record holds of the review that is to be played back: the last one, where a push began it anew. */
-interface Review extends Played {
-  shas: { head: string; base: string; mergeBase: string };
-  input: ReviewInput;
-}
-
-function reviewIn({ header, entries: recorded }: RunFile): Review {
-  const entries = recorded.map(({ entry }) => entry);
-  const start = entries.findLast((entry) => entry.kind === "run");
-  if (start?.kind !== "run") {
-    throw new AppError("usage", `run ${header.id} holds no review`, {
-      remedy: "Of other tasks hunkwise runs show tells what was done.",
-    });
-  }
-  const input = ReviewInput.safeParse(start.input);
-  if (!input.success) {
-    throw new AppError(
-      "usage",
-      `run ${header.id} is of version ${header.version}, whose reviews began otherwise`,
-      {
-        remedy: "Replay it with that version.",
-      },
-    );
-  }
-  const { shas } = start;
-  return {
-    shas,
-    input: input.data,
-    turns: recordedTurns(entries, shas.head),
-    result: resultOf(entries, shas),
-  };
-}
-
-function resultOf(entries: readonly TrajectoryEntry[], { head, base }: Review["shas"]): ReviewResult | null {
-  const last = entries.findLast((one) => one.kind === "result" && one.head === head && one.base === base);
-  return (last?.kind === "result" && ReviewResult.safeParse(last.result).data) || null;
+async function rendered(replay: Replay, { format }: ReplayValues, { stdout }: CommandIo): Promise<string> {
+  if (format === "json")
+    return `${escapeUnseen(JSON.stringify(await redactStrings(replay, plainKeys), null, 2))}\n`;
+  const width = stdout.columns || PIPED_WIDTH;
+  return redactText(renderReplay(replay, { colour: wantsColour(stdout), width }));
 }
 
 async function play(
@@ -88,25 +54,38 @@ async function play(
   started: StartedReviewProcess | undefined,
 ): Promise<Replay> {
   const { header } = record;
-  const review = reviewIn(record);
-  const { head, base } = review.shas;
+  const recorded = workIn(record);
+  const { head, base } = recorded.shas;
   const folder = repo ?? (header.source === "local" ? header.repository : ".");
   await using range = await openRecorded(header, { repo: folder, base, head, signal: io.signal });
   const turns: LoopEntry[] = [];
   const progress = createProgress(io.stderr);
   try {
-    const today = await runReviewProcess({
-      ...{ place: range.place, input: review.input, models: null, signal: io.signal, started },
-      ...{ replay: review.turns, isPlayback: true, onProgress: progress.handle },
-      journal: playedJournal(notesIn(record)),
-      trajectory: { append: async (entry) => void (entry.kind !== "unit" && turns.push(entry)) },
-    });
-    const differences = differencesOf(review, { turns, result: today });
-    return { run: header, played: countOf(turns), recorded: review.result, today, differences };
+    const today = await playWork(
+      recorded,
+      {
+        ...{ place: range.place, signal: io.signal, started, onProgress: progress.handle },
+        journal: playedJournal(notesIn(record)),
+        trajectory: { append: async (entry) => void (entry.kind !== "unit" && turns.push(entry)) },
+      },
+      findSandbox(io),
+    );
+    return {
+      ...{ run: header, version: programVersion(), what: today.what, played: countOf(turns) },
+      ...{ recorded: recorded.end?.result ?? null, today: today.result },
+      differences: differencesOf(recorded, { turns, end: today }),
+    };
   } finally {
     progress.end();
   }
 }
+
+const findSandbox = ({ stderr }: CommandIo) =>
+  createFixSandbox({
+    ...{ searchPath: programPath(), ...readLocalEnv().sandbox },
+    warn: (why, remedy) =>
+      void write(stderr, plainLine(`warning: no command can be run: ${why}. ${remedy}`).concat("\n")),
+  });
 
 async function openRecorded({ pull }: RunHeader, options: Parameters<typeof openRange>[0]) {
   try {

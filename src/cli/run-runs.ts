@@ -1,7 +1,7 @@
+import { z } from "zod";
 import type { TrajectoryEntry } from "../agent/trajectory.ts";
 import { AppError } from "../errors.ts";
 import { PIPED_WIDTH } from "../reporters/terminal-style.ts";
-import { ReviewInput } from "../review/review-input.ts";
 import { redactStrings, redactText } from "../secrets/redact.ts";
 import { escapeUnseen } from "../text/escape-unseen.ts";
 import { type CommandIo, exitCodes } from "./command.ts";
@@ -71,13 +71,16 @@ async function show(
 
 /** By the key of a pull request whoever has it can tell whether code that he guesses was read. A replay needs it, nobody else does. */
 function withoutKey(entry: TrajectoryEntry): TrajectoryEntry {
-  const input = entry.kind === "run" ? ReviewInput.safeParse(entry.input).data : undefined;
-  if (entry.kind !== "run" || !input?.history) return entry;
-  return { ...entry, input: { ...input, history: { ...input.history, key: "" } } };
+  if (entry.kind !== "run") return entry;
+  // Looked for by its place alone: what another version began with is no input of this one, and holds a key as well.
+  const { data: input } = WithKey.safeParse(entry.input);
+  return input ? { ...entry, input: { ...input, history: { ...input.history, key: "" } } } : entry;
 }
 
-/** What means something only as it is. */
-const plainKeys = new Set([
+const WithKey = z.looseObject({ history: z.looseObject({ key: z.unknown() }) });
+
+/** What means something only as it is, of runs and replays. */
+export const plainKeys: ReadonlySet<string> = new Set([
   "id",
   "began_at",
   "ended_at",

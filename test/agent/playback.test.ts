@@ -95,6 +95,17 @@ describe("a run that is played back", () => {
     expect(played.result.stopReason).toBe("finished");
   });
 
+  it("stops at a turn that was taken out of the record, and names it, although the loop ended by itself", async () => {
+    const recorded = await runLoop(turns, { limits });
+    const entries = recorded.entries.filter((entry) => !("turn" in entry && entry.turn === 4));
+    const { result, model } = await playBack({ ...recorded, entries });
+    expect(model.requests).toEqual([]);
+    expect(result).toMatchObject({
+      ...{ stopReason: "model_error", turns: 3 },
+      modelError: { message: "The record has no turn 4 of review" },
+    });
+  });
+
   it("stops at a loop that is not on record, and names it", async () => {
     const recorded = await runLoop(turns, { limits });
     const { result, model } = await playBack(recorded, { loop: "verify:1" });

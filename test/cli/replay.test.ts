@@ -130,7 +130,9 @@ describe("a replay that goes another way", () => {
     );
     const { code, stdout } = await replayed(path);
     expect(code).toBe(1);
-    expect(stdout).toMatch(/- review: the model is told something else\n {4}then {3}You read a pull/);
+    expect(stdout).toMatch(
+      /- review: the model is told something else, from line 1 on, 1 line for 1\n {4}then {3}You read a pull/,
+    );
   });
 
   it("tells of findings that are missing, new or others by now", async () => {

@@ -80,6 +80,20 @@ describe("hunkwise runs", () => {
     });
   });
 
+  it("shows nobody the key of a pull request, whichever version began a review with it", async () => {
+    const places = { repository: ".", folder: join(folder.path, "runs"), keepMs: 30 * day };
+    const shas = { head: "a".repeat(40), base: "b".repeat(40), mergeBase: "b".repeat(40) };
+    {
+      await using record = await openRunRecord(places, "main...topic", { now: () => at });
+      const input = { of: "another version", history: { key: "the-key", more: 1 } };
+      await record.append({ kind: "run", shas, input });
+    }
+    const { stdout } = await run("show", "2026", "--format", "json");
+    expect(stdout).not.toContain("the-key");
+    expect(JSON.parse(stdout).entries).toMatchObject([{ input: { history: { key: "", more: 1 } } }]);
+    expect((await run("export", "2026")).stdout).toContain("the-key");
+  });
+
   it("says what is wrong with what it is asked for, and what there is", async () => {
     // Somebody's repository, with something in it for whoever looks.
     mkdirSync(join(folder.path, ".hunkwise"));

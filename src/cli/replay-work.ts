@@ -1,0 +1,123 @@
+import type { LoopEntry, TrajectoryEntry } from "../agent/trajectory.ts";
+import { AppError } from "../errors.ts";
+import { recordedTurns } from "../jobs/attempts.ts";
+import { eachRole, type Models } from "../llm/model.ts";
+import type { FindFixSandbox } from "../process/fix-sandbox.ts";
+import { runAnswerProcess } from "../process/run-answer-process.ts";
+import { runFixProcess } from "../process/run-fix-process.ts";
+import type { ProcessOptions } from "../process/run-in-process.ts";
+import { runReviewProcess } from "../process/run-review-process.ts";
+import { AnswerInput, AnswerResult } from "../review/answer/answer-input.ts";
+import { FixInput, FixResult } from "../review/fix/fix-input.ts";
+import { ReviewInput } from "../review/review-input.ts";
+import { ReviewResult } from "../review/review-result.ts";
+import type { RunFile, RunHeader } from "./run-file.ts";
+
+/** What a review, an answer or a fix came to. */
+export type WorkEnd =
+  | { what: "review"; result: ReviewResult }
+  | { what: "answer"; result: AnswerResult }
+  | { what: "fix"; result: FixResult };
+
+type WorkInput =
+  | { what: "review"; input: ReviewInput }
+  | { what: "answer"; input: AnswerInput }
+  | { what: "fix"; input: FixInput };
+
+/** What a record holds of the work that is to be played back: the last of it, where a push began it anew. */
+export interface RecordedWork {
+  shas: { head: string; base: string; mergeBase: string };
+  work: WorkInput;
+  turns: readonly LoopEntry[];
+  /** Null where it came to nothing. */
+  end: WorkEnd | null;
+}
+
+/** @throws AppError `usage` where there is no such work on record, or of a version that began it otherwise. */
+export function workIn({ header, entries: recorded }: RunFile): RecordedWork {
+  const entries = recorded.map(({ entry }) => entry);
+  const start = entries.findLast((entry) => entry.kind === "run");
+  if (start?.kind !== "run") {
+    throw new AppError("usage", `run ${header.id} holds no review, answer or fix`, {
+      remedy: "Of other tasks hunkwise runs show tells what was done.",
+    });
+  }
+  const { shas, what = "review" } = start;
+  const work = inputOf(what, start.input);
+  if (!work) throw otherVersion(header);
+  return { shas, work, turns: recordedTurns(entries, shas.head), end: endIn(entries, what, shas) };
+}
+
+function inputOf(what: WorkInput["what"], input: unknown): WorkInput | undefined {
+  switch (what) {
+    case "review": {
+      const { data } = ReviewInput.safeParse(input);
+      return data && { what, input: data };
+    }
+    case "answer": {
+      const { data } = AnswerInput.safeParse(input);
+      return data && { what, input: data };
+    }
+    case "fix": {
+      const { data } = FixInput.safeParse(input);
+      return data && { what, input: data };
+    }
+  }
+}
+
+const otherVersion = ({ id, version }: RunHeader) =>
+  new AppError("usage", `run ${id} is of version ${version}, whose work began otherwise`, {
+    remedy: "Replay it with that version.",
+  });
+
+function endIn(
+  entries: readonly TrajectoryEntry[],
+  what: WorkEnd["what"],
+  { head, base }: RecordedWork["shas"],
+): WorkEnd | null {
+  const last = entries.findLast((one) => one.kind === "result" && one.head === head && one.base === base);
+  if (last?.kind !== "result") return null;
+  switch (what) {
+    case "review": {
+      const { data } = ReviewResult.safeParse(last.result);
+      return data ? { what, result: data } : null;
+    }
+    case "answer": {
+      const { data } = AnswerResult.safeParse(last.result);
+      return data ? { what, result: data } : null;
+    }
+    case "fix": {
+      const { data } = FixResult.safeParse(last.result);
+      return data ? { what, result: data } : null;
+    }
+  }
+}
+
+/** Does the work on record once more, by the turns on record. A fix runs its commands again, in a sandbox. */
+export async function playWork(
+  { work, turns }: RecordedWork,
+  options: Omit<ProcessOptions, "models" | "replay" | "isPlayback">,
+  findSandbox: FindFixSandbox,
+): Promise<WorkEnd> {
+  const played = { ...options, replay: turns, isPlayback: true };
+  switch (work.what) {
+    case "review":
+      return { ...work, result: await runReviewProcess({ ...played, input: work.input, models: null }) };
+    case "answer": {
+      const models = silent(work.input.models);
+      return { ...work, result: await runAnswerProcess({ ...played, input: work.input, models }) };
+    }
+    case "fix": {
+      const models = silent(work.input.models);
+      const sandbox = await findSandbox(work.input.config, options.signal);
+      return { ...work, result: await runFixProcess({ ...played, input: work.input, models, sandbox }) };
+    }
+  }
+}
+
+/** Models whose answers are on record: whoever asks one all the same is refused. */
+const silent = (facts: FixInput["models"]): Models =>
+  eachRole(facts, (one) => ({
+    ...one,
+    respond: () => Promise.reject(new AppError("model_failed", "no model is asked in a replay")),
+  }));
