@@ -16,13 +16,13 @@ async function main(argv: readonly string[], signal: AbortSignal): Promise<numbe
     await write(process.stdout, contextUsage);
     return 0;
   }
-  const { repos, output, atLeast } = options;
+  const { repos, graphs, output, atLeast } = options;
   if (output !== null) await requireWritable(output);
   const result = await runContext({
     cases: await loadCases(options.cases, options.only),
     needed: await readNeededFile(options.needed),
     say: (line) => void process.stderr.write(`${line}\n`),
-    ...{ repos, signal },
+    ...{ repos, graphs, signal },
   });
   await write(process.stdout, renderContext(result));
   if (output !== null) await writeOutput(output, contextMarkdown(result));

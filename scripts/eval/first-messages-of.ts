@@ -1,9 +1,13 @@
+import { join, resolve } from "node:path";
 import { loadLocalConfig } from "../../src/cli/local-config.ts";
-import { openRange } from "../../src/cli/open-range.ts";
+import { type OpenRange, openRange } from "../../src/cli/open-range.ts";
 import { inputOf } from "../../src/cli/review-input.ts";
 import { createPrivacy } from "../../src/diff/filter.ts";
 import { AppError } from "../../src/errors.ts";
+import { openGraph } from "../../src/graph/open-graph.ts";
+import { sourceOfWorkspace } from "../../src/graph/source.ts";
 import { forAllRoles, type Message, type Model } from "../../src/llm/model.ts";
+import { ReviewGraph } from "../../src/process/review-graph.ts";
 import { createAnchorFiles } from "../../src/review/anchor-files.ts";
 import { findCandidates } from "../../src/review/candidates.ts";
 import { createReviewCoverage } from "../../src/review/coverage-gate.ts";
@@ -35,11 +39,34 @@ const model: Model = {
   respond: () => Promise.reject(new AppError("model_failed", "no model is asked here")),
 };
 
+export interface FirstMessagesOptions {
+  repos: string | null;
+  /** Folder in which the indexes of the cases lie; one that is missing is made. Null: reviews without a graph. */
+  graphs: string | null;
+  signal: AbortSignal;
+}
+
+interface GraphOptions extends Pick<OpenRange, "place" | "workspace"> {
+  isPrivate(path: string): boolean;
+  graphs: string | null;
+  signal: AbortSignal;
+}
+
+/** As a server has it: an index of what the change is to be merged into, made beforehand. */
+async function graphOf(one: EvalCase, options: GraphOptions): Promise<ReviewGraph | null> {
+  const { place, workspace, isPrivate, graphs, signal } = options;
+  if (graphs === null) return null;
+  const file = join(resolve(graphs), `${one.name}.db`);
+  const source = await sourceOfWorkspace(workspace, isPrivate, "base");
+  (await openGraph({ file, source, signal }))[Symbol.dispose]();
+  const onCrash = (error: string) => void process.stderr.write(`${one.name}: ${error}\n`);
+  return new ReviewGraph({ place, workspace, file, isPrivate, earlier: [], onCrash, signal });
+}
+
 /** Makes the first messages of all units of a case as a review would send them. */
 export async function firstMessagesOf(
   one: EvalCase,
-  repos: string | null,
-  signal: AbortSignal,
+  { repos, graphs, signal }: FirstMessagesOptions,
 ): Promise<FirstMessages> {
   await using repository = await openCaseRepository(one, repos);
   await using range = await openRange({ ...repository, signal });
@@ -58,12 +85,18 @@ export async function firstMessagesOf(
     now: Date.now,
     startedAt: Date.now(),
   };
+  await using graph = await graphOf(one, { ...range, isPrivate: deps.isPrivate, graphs, signal });
   const { candidates } = await findCandidates(files, deps);
   const coverage = createReviewCoverage(files);
   const anchorFile = createAnchorFiles(workspace, diffs);
   const began = performance.now();
   const known = createKnown(files, null, diffs);
-  const run = await startRun(input, models, deps, { files, candidates, coverage, known, anchorFile });
+  const run = await startRun(
+    input,
+    models,
+    { ...deps, ...(graph && { graph }) },
+    { files, candidates, coverage, known, anchorFile },
+  );
   const { units } = await planReview(run);
   const messages: Message[][] = [];
   for (const unit of units) {

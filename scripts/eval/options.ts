@@ -21,6 +21,8 @@ export interface ContextOptions {
   only: string[];
   /** File that names more lines that cases need. */
   needed: string | null;
+  /** Where the indexes of graphs lie; null: none are made use of. */
+  graphs: string | null;
   output: string | null;
   /** Cases that must show all; null: for information. */
   atLeast: number | null;
@@ -49,6 +51,7 @@ Tells for each case whether the lines that one has to see are in the first messa
 
   --cases DIR         a folder for each case, each with a case.json and a known.json
   --repos DIR         repositories of the cases: NAME (prepared) or owner+name (bare clone)
+  --graphs DIR        indexes of the repositories' graphs, made where they are missing; without, reviews have none
   --only NAME,...     these cases alone
   --needed FILE       JSON with more lines that cases need: {"NAME": [{"file", "lines", "at"}]}
   --output FILE.md    the table as Markdown, without a line of the cases' code
@@ -97,13 +100,19 @@ export function parseEvalOptions(argv: readonly string[]): EvalOptions | null {
 
 /** Null: help was asked for. Throws `usage`. */
 export function parseContextOptions(argv: readonly string[]): ContextOptions | null {
-  const options = { ...shared, needed: { type: "string" }, "at-least": { type: "string" } } as const;
+  const options = {
+    ...shared,
+    needed: { type: "string" },
+    graphs: { type: "string" },
+    "at-least": { type: "string" },
+  } as const;
   const values = withUsage(() => parseArgs({ args: [...argv], options }).values);
   if (values.help) return null;
   const atLeast = values["at-least"];
   return {
     ...commonOf(values),
     needed: values.needed ?? null,
+    graphs: values.graphs ?? null,
     atLeast: atLeast === undefined ? null : countOf("--at-least", atLeast),
   };
 }

@@ -24,6 +24,7 @@ export interface ContextRow {
 export interface ContextRun {
   cases: readonly EvalCase[];
   repos: string | null;
+  graphs: string | null;
   needed: NeededFile;
   say(line: string): void;
   signal: AbortSignal;
@@ -53,7 +54,7 @@ export async function runContext(run: ContextRun): Promise<ContextResult> {
 
 async function rowOf(one: EvalCase, run: ContextRun): Promise<ContextRow> {
   const { messages = firstMessagesOf } = run;
-  const { units, milliseconds } = await messages(one, run.repos, run.signal);
+  const { units, milliseconds } = await messages(one, run);
   const all = units.map(readShownLines);
   const more = run.needed[one.name] ?? [];
   const sum = (pick: (one: (typeof all)[number]) => number) =>

@@ -1,4 +1,4 @@
-import type { StartedReviewProcess } from "../process/start-review-process.ts";
+import type { StartedReviewProcess, StartOptions } from "../process/start-review-process.ts";
 
 /** A command declared as data: help, parsing and the types of its values come from the same object. */
 
@@ -51,7 +51,7 @@ export interface CommandIo {
   /** Fires at the first SIGINT, SIGTERM or SIGHUP. */
   signal: AbortSignal;
   /** Starts what reads the repository in a review; left out, a process of its own. */
-  startProcess?: () => StartedReviewProcess;
+  startProcess?: (options?: StartOptions) => StartedReviewProcess;
 }
 
 export interface Command<Options extends OptionSpecs = OptionSpecs> {

@@ -1,5 +1,3 @@
-import { createHash } from "node:crypto";
-import { join } from "node:path";
 import { type LocalEnv, readLocalEnv } from "../config/env.ts";
 import { AppError } from "../errors.ts";
 import type { Graph, GraphSource } from "../graph/graph.ts";
@@ -7,6 +5,7 @@ import { readHistory } from "../graph/history.ts";
 import { openGraph } from "../graph/open-graph.ts";
 import { sourceOfWorkspace } from "../graph/source.ts";
 import type { VectorReport, Vectors } from "../graph/vectors.ts";
+import { localIndex } from "./local-index.ts";
 import type { OpenRange } from "./open-range.ts";
 import { useProxy } from "./use-proxy.ts";
 
@@ -46,7 +45,7 @@ export async function openLocalGraph(options: LocalGraphOptions): Promise<LocalG
   ]);
   const vectors = await vectorsOf(env, source, options);
   const openNearest = vectors && { openNearest: vectors.open };
-  const graph = await openGraph({ file: indexOf(repo, env), source, commits, signal, ...openNearest });
+  const graph = await openGraph({ file: localIndex(repo, env), source, commits, signal, ...openNearest });
   return {
     graph,
     embed: async (until) => (vectors ? await vectors.update(until) : null),
@@ -66,11 +65,4 @@ async function vectorsOf(
   const { createVectors } = await import("../graph/vectors.ts");
   const { maxTokens } = env.embedding;
   return createVectors({ embedder: await createEmbedder(env.embedding), source, maxTokens, warn });
-}
-
-/** Where this user's index of a repository lies; null where there is no folder to keep it in. */
-export function indexOf(repo: string, { modelFolder }: Pick<LocalEnv, "modelFolder">): string | null {
-  if (modelFolder === null) return null;
-  const name = createHash("sha256").update(repo).digest("hex").slice(0, 32);
-  return join(modelFolder, "graphs", `${name}.db`);
 }

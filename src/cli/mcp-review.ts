@@ -1,5 +1,6 @@
 import type { CallToolResult, McpServer, ServerContext } from "@modelcontextprotocol/server";
 import { z } from "zod";
+import { readLocalEnv } from "../config/env.ts";
 import { AppError } from "../errors.ts";
 import { startReviewProcess } from "../process/start-review-process.ts";
 import { ReviewJson } from "../reporters/json.ts";
@@ -10,6 +11,7 @@ import { toMcpArguments, toMcpError, withoutHidden } from "../tools/to-mcp.ts";
 import { ToolError } from "../tools/tool.ts";
 import type { ConnectedModels } from "./create-model.ts";
 import { loadSources } from "./load-sources.ts";
+import { presentIndex } from "./local-index.ts";
 import { reportProgress } from "./mcp-progress.ts";
 import { type CurrentRange, type RangeKeeper, UNCOMMITTED } from "./range-keeper.ts";
 import { renderResult } from "./render-result.ts";
@@ -79,12 +81,13 @@ async function review(
   const { offline } = ReviewArguments.parse(parseArguments({ name: "review", input: ReviewArguments }, args));
   const signal = AbortSignal.any([ending, context.mcpReq.signal]);
   // It loads its code while the range is opened.
-  using started = startReviewProcess();
+  const graphIndex = presentIndex(records.repository, readLocalEnv());
+  using started = startReviewProcess({ graphIndex });
   return await keeper.use(async (current) => {
     const connected = offline ? null : await connect();
     using progress = reportProgress(context);
     const { reviewed, modelFault } = await reviewRange({
-      ...{ range: current.range, config: current.config, connected, records, signal, started },
+      ...{ range: current.range, config: current.config, connected, graphIndex, records, signal, started },
       onProgress: progress.handle,
     });
     if (modelFault !== null && reviewed.usage.requests === 0 && reviewed.findings.length === 0) {

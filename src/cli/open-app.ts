@@ -7,6 +7,7 @@ import { requireGit } from "../git/git-version.ts";
 import { createCheckoutPull } from "../jobs/checkout-pull.ts";
 import { createJobHandler } from "../jobs/create-job-handler.ts";
 import { createGitHubAccess, gitAuthorization } from "../jobs/github-access.ts";
+import { IndexKeeper } from "../jobs/index-keeper.ts";
 import type { JobDependencies } from "../jobs/job-dependencies.ts";
 import { createPacings } from "../jobs/pacings.ts";
 import { perJob } from "../jobs/per-job.ts";
@@ -93,12 +94,14 @@ export async function openApp(
     ...(metrics && { onRateLimit: metrics.rateLimit }),
   };
   const { openJob } = createGitHubAccess({ apiUrl, ...requests });
+  const indexes = new IndexKeeper({ log });
   const parts: Omit<JobDependencies, "github"> = {
     upkeep: openUpkeep({ env, credentials, stores, probot, ...requests }),
     checkout: createCheckoutPull({
       ...{ gitPath, dataFolder: env.dataDir, host, webUrl, network: networkOf(env), disk },
       authorization: (repository) => gitAuthorization(mintToken, repository),
     }),
+    ...(env.usesGraph && { indexes }),
     push: createPushBranch({ webUrl, network: networkOf(env) }),
     fixSandbox: createFixSandbox({
       ...{ searchPath: programPath(), ...env.sandbox },
@@ -128,7 +131,7 @@ export async function openApp(
         ...(metrics && { watch: watchFor(metrics) }),
       });
     },
-    close: () => within(closingMs, [disk.close(), stores.close()]),
+    close: () => within(closingMs, [disk.close(), stores.close(), indexes.close()]),
   };
 }
 

@@ -40,6 +40,8 @@ export interface ReviewRangeOptions {
   config: EffectiveConfig;
   /** Null for a review by the analyzers alone. */
   connected: ConnectedModels | null;
+  /** Absolute path of the index of the repository's graph, which is only read; left out or null, there is none. */
+  graphIndex?: string | null;
   /** Where it leaves its record; left out, it leaves none. */
   records?: RecordPlaces;
   /** Takes one line for whoever runs this. */
@@ -81,7 +83,7 @@ function journalOf({ range, records, warn }: ReviewRangeOptions, record: RunReco
 const none: RecordPlaces = { repository: ".", folder: null, keepMs: 0 };
 
 async function review(options: ReviewRangeOptions, record: RunRecord): Promise<ReviewedRange> {
-  const { range, config, connected, signal, started } = options;
+  const { range, config, connected, graphIndex = null, signal, started } = options;
   let modelFault: string | null = null;
   const onProgress = (event: ProgressEvent) => {
     // The review process is at work now, and this one has nothing to do until the first turn.
@@ -90,11 +92,13 @@ async function review(options: ReviewRangeOptions, record: RunRecord): Promise<R
     options.onProgress(event);
   };
   const models = connected?.models ?? null;
-  const input = inputOf(range.names.base, config, models);
+  const graph = graphIndex === null ? {} : { graph: true };
+  const input = { ...inputOf(range.names.base, config, models), ...graph };
   const { place } = range;
   await record.append({ kind: "run", shas: place.shas, input });
   const reviewed = await runReviewProcess({
     ...{ place, input, models, trajectory: record, onProgress, signal, started },
+    graphIndex,
     journal: journalOf(options, record),
   });
   const { head, base } = place.shas;

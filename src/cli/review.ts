@@ -57,8 +57,11 @@ export const review = defineCommand({
   ],
   async run(values, _, io) {
     const { startReviewProcess } = await import("../process/start-review-process.ts");
+    const { readLocalEnv } = await import("../config/env.ts");
+    const { presentIndex } = await import("./local-index.ts");
     // It loads its code while this process loads its own and git makes the checkout.
-    using started = values["dry-run"] ? null : (io.startProcess ?? startReviewProcess)();
+    const graphIndex = presentIndex(values.repo, readLocalEnv());
+    using started = values["dry-run"] ? null : (io.startProcess ?? startReviewProcess)({ graphIndex });
     const { runReview } = await import("./run-review.ts");
     return await runReview(values, io, started ?? undefined);
   },

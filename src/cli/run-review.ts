@@ -8,6 +8,7 @@ import { type CommandIo, exitCodes } from "./command.ts";
 import { exitCodeOf } from "./exit-code.ts";
 import { loadSources } from "./load-sources.ts";
 import { loadLocalConfig } from "./local-config.ts";
+import { presentIndex } from "./local-index.ts";
 import { type OpenRange, openRange } from "./open-range.ts";
 import { requireWritable, wantsColour, write, writeOutput } from "./output.ts";
 import { createProgress } from "./progress.ts";
@@ -51,7 +52,8 @@ export async function runReview(
     ...{ repository: values.repo, file: values.trajectory, keepMs, logseqDir },
     folder: values["no-record"] ? null : folder,
   };
-  const options = { range, config, connected, started, records, warn: say };
+  const graphIndex = presentIndex(values.repo, env);
+  const options = { range, config, connected, started, graphIndex, records, warn: say };
   const { reviewed, modelFault } = await reviewWithProgress(options, io);
   if (modelFault !== null) await sayModelFault(modelFault, reviewed, values.format, io);
   const result = { ...reviewed, warnings: [...notices, ...reviewed.warnings] };

@@ -72,6 +72,8 @@ export interface Env {
   /** 0: GitHub is never asked for what was missed. */
   reconcileEveryMs: number;
   retentionMs: number;
+  /** The server indexes repositories, and their reviews ask the knowledge graph. */
+  usesGraph: boolean;
   /** A Logseq graph that takes notes of reviews; absolute path. Null: none does. */
   logseqDir: string | null;
   /** Of all mirrors and checkouts together. */
@@ -135,6 +137,7 @@ export function readEnv(raw: RawEnv = rawEnv()): Env {
     writeGapMs: Math.round(given.HUNKWISE_WRITE_GAP_SECONDS * 1_000),
     reconcileEveryMs: Math.round(given.HUNKWISE_RECONCILE_MINUTES * 60_000),
     retentionMs: given.HUNKWISE_RETENTION_DAYS * 86_400_000,
+    usesGraph: given.HUNKWISE_GRAPH === "on",
     logseqDir: given.HUNKWISE_LOGSEQ_DIR ? resolve(given.HUNKWISE_LOGSEQ_DIR) : null,
     diskLimitBytes: Math.round(given.HUNKWISE_DISK_LIMIT_GB * 1_000_000_000),
     metricsPort: given.HUNKWISE_METRICS_PORT ?? null,

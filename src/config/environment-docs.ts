@@ -225,6 +225,11 @@ export const environmentDocs: readonly EnvironmentVariable[] = [
     what: "How long ended jobs and the records of local reviews are kept, with what the model said and read.",
   },
   {
+    name: "HUNKWISE_GRAPH",
+    default: "on",
+    what: "`on` indexes each repository after its reviews, so that the next ones know callers by more than names, earlier commits, and may ask the knowledge graph (`graph_rag_query`). `off` indexes nothing and reads no index.",
+  },
+  {
     name: "HUNKWISE_LOGSEQ_DIR",
     default: null,
     what: "Folder of a Logseq graph in which reviews leave their notes, each on a page. Without it no review is offered to leave any.",

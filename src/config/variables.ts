@@ -146,6 +146,7 @@ const Variables = z.object({
   HUNKWISE_WRITE_GAP_SECONDS: seconds(60).default(1),
   HUNKWISE_RECONCILE_MINUTES: minutes(1_440).default(60),
   HUNKWISE_RETENTION_DAYS: whole(1, 3_650).default(30),
+  HUNKWISE_GRAPH: oneOf(["on", "off"]).default("on"),
   HUNKWISE_LOGSEQ_DIR: folder.optional(),
   HUNKWISE_DISK_LIMIT_GB: gigabytes.default(20),
   HUNKWISE_METRICS_PORT: whole(0, 65_535).optional(),

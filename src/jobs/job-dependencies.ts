@@ -10,6 +10,7 @@ import type {
 import type { LogseqVault } from "../journal/logseq-vault.ts";
 import type { Models } from "../llm/model.ts";
 import type { FindFixSandbox } from "../process/fix-sandbox.ts";
+import type { IndexTask } from "../process/index-messages.ts";
 import type { StartedReviewProcess } from "../process/start-review-process.ts";
 import type { RepositoryRef } from "../queue/job.ts";
 import type { Spending } from "../queue/spending.ts";
@@ -93,6 +94,8 @@ export interface JobDependencies {
   spending: Spending;
   /** A Logseq graph that takes notes of reviews; left out or null, none are taken. */
   vault?: LogseqVault | null;
+  /** Indexes repositories for later reviews; left out, none are, and no review reads an index. */
+  indexes?: { update(task: IndexTask): void };
   /** Left out where nothing but reviews is done. */
   upkeep?: Upkeep;
   /** Of each installation. */

@@ -24,6 +24,7 @@ import { type FolderConfig, withFolders } from "./load-config.ts";
 import { pullTextOf } from "./pull-text.ts";
 import { recordPosted } from "./record-posted.ts";
 import { recordStart } from "./record-start.ts";
+import { indexTask, reviewIndex } from "./review-index.ts";
 import { timed } from "./timed.ts";
 import { toldOnce } from "./told.ts";
 import { modelOutage, watchModels } from "./watched-model.ts";
@@ -133,7 +134,11 @@ async function review(subject: Subject, tools: JobTools, deps: JobDependencies) 
     const loaded = await withFolders(subject.loaded, place);
     const result = await reviewIn(place, { ...subject, loaded }, tools, deps);
     const warnings = [...configWarnings(loaded), ...result.warnings];
-    return { result: { ...result, warnings }, tidy: checkout.tidy };
+    const tidy = async (signal: AbortSignal) => {
+      await checkout.tidy(signal);
+      if (deps.models) deps.indexes?.update(indexTask(place, loaded.config.paths.private));
+    };
+    return { result: { ...result, warnings }, tidy };
   } finally {
     await checkout.release();
   }
@@ -206,11 +211,13 @@ async function reviewIn(
   });
   const telling = { about, shape: Told, recorded, turns };
   const { text, limits } = await (watched ? toldOnce(telling, tools, tell) : tell());
+  const graphIndex = deps.models && deps.indexes ? reviewIndex(place, recorded, turns.length > 0) : null;
   const input: ReviewInput = {
     targetBranch: pull.baseRef,
     pull: text,
     history: historyFor(subject, deps),
     config: loaded.config,
+    ...(graphIndex !== null && { graph: true }),
     limits,
     models: deps.models && eachRole(deps.models, factsOf),
   };
@@ -218,7 +225,7 @@ async function reviewIn(
   const result = await timed("review", deps, () =>
     runReviewProcess({
       ...{ place, input, models: watched?.models ?? null, replay: turns, signal },
-      started: deps.startProcess?.(place.root),
+      ...{ graphIndex, started: deps.startProcess?.(place.root) },
       trajectory: { append: record },
       journal: journalFor(subject, tools, deps),
       onProgress: (event) => logProgress(event, job, deps.log),

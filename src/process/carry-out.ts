@@ -3,18 +3,21 @@ import { AppError, publicLine } from "../errors.ts";
 import { openWorkspace } from "../git/git-workspace.ts";
 import { openOverlay } from "../git/overlay-workspace.ts";
 import { runAnswer } from "../review/answer/run-answer.ts";
+import type { ReviewDependencies } from "../review/dependencies.ts";
 import { runFix } from "../review/fix/run-fix.ts";
+import type { ReviewInput } from "../review/review-input.ts";
 import { runReview } from "../review/run-review.ts";
 import { createDiffSource } from "../tools/diff-source.ts";
 import { fixCommands } from "./fix-commands.ts";
 import type { FromChild, Outcome, ToChild } from "./messages.ts";
 import type { ParentPort } from "./parent-port.ts";
+import { ReviewGraph } from "./review-graph.ts";
 
 type Start = Extract<ToChild, { type: "start" }>;
 
 /** What a review process is there for: reviews, answers a question or repairs findings, and resolves to what the parent is told of it. */
 export async function carryOut(
-  { place, assignment, replay, isPlayback, takesNotes }: Start,
+  { place, assignment, replay, isPlayback, takesNotes, graphIndex }: Start,
   parent: ParentPort,
   signal: AbortSignal,
 ): Promise<Outcome> {
@@ -48,8 +51,18 @@ export async function carryOut(
     return { type: "fix", fix };
   }
   const { input } = assignment;
-  const result = await runReview(input, { ...deps, models: input.models && parent.models(input.models) });
+  await using graph = graphIndex === null ? null : openReviewGraph(graphIndex, input, { ...deps, place });
+  const models = input.models && parent.models(input.models);
+  const result = await runReview(input, { ...deps, models, ...(graph && { graph }) });
   return { type: "result", result };
+}
+
+type GraphParts = Pick<ReviewDependencies, "workspace" | "isPrivate" | "progress" | "signal"> &
+  Pick<Start, "place">;
+
+function openReviewGraph(file: string, { pull }: ReviewInput, { progress, ...parts }: GraphParts) {
+  const onCrash = (error: string) => progress({ type: "crash", where: "graph", error });
+  return new ReviewGraph({ ...parts, file, earlier: pull?.earlier ?? [], onCrash });
 }
 
 /** What the parent is told of work that rejected. */

@@ -10,6 +10,14 @@ const root = join(import.meta.dirname, "../..");
 /** Where temporary files go. A process with an environment of its own has to be told. */
 export const temporaryFolder = () => resolve(tmpdir());
 
+/** What a process may open beside the checkout; absolute paths. */
+export interface MoreToOpen {
+  /** Files that it may read. */
+  files?: readonly string[];
+  /** Folders in which it may write. */
+  writable?: readonly string[];
+}
+
 /**
  * Arguments that have Node itself refuse a review process every file but its own code, what it keeps in temporary folders
  * of ours, and the checkouts given here. A wall behind those of the tools: a fault in one of them then reads nothing of the server.
@@ -17,15 +25,25 @@ export const temporaryFolder = () => resolve(tmpdir());
  *
  * @param readable absolute paths of folders
  */
-export function confinement(readable: readonly string[]): string[] {
+export function confinement(
+  readable: readonly string[],
+  { files = [], writable = [] }: MoreToOpen = {},
+): string[] {
   const scratch = namesOf(temporaryFolder()).map((folder) => join(folder, "hunkwise-range-*"));
-  const read = [...code(), ...ownProcess, ...scratch, ...readable.flatMap(namesOf).map(wholeFolder)];
+  const read = [
+    ...code(),
+    ...ownProcess,
+    ...scratch,
+    ...[...readable, ...writable].flatMap(namesOf).map(wholeFolder),
+  ];
   return [
     "--permission",
     // Reviews run git and ripgrep, parse with native grammars, and watch in a thread whether the parent lives.
     ...["--allow-child-process", "--allow-addons", "--allow-worker", "--disable-warning=SecurityWarning"],
-    ...read.map((path) => `--allow-fs-read=${path}`),
-    ...[...scratch, wholeFolder(compiledCodeFolder)].map((path) => `--allow-fs-write=${path}`),
+    ...[...read, ...files.flatMap(namesOf)].map((path) => `--allow-fs-read=${path}`),
+    ...[...scratch, wholeFolder(compiledCodeFolder), ...writable.flatMap(namesOf).map(wholeFolder)].map(
+      (path) => `--allow-fs-write=${path}`,
+    ),
   ];
 }
 

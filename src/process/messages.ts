@@ -115,6 +115,8 @@ export const ToChild = z.discriminatedUnion("type", [
     isPlayback: z.boolean(),
     /** Notes for people are taken. */
     takesNotes: z.boolean(),
+    /** Absolute path of the index of the repository's graph, which is only read; null where there is none. */
+    graphIndex: z.string().nullable(),
   }),
   z.strictObject({ type: z.literal("turn"), request: z.int(), turn: ModelTurn }),
   z.strictObject({ type: z.literal("turn_failed"), request: z.int(), error: Failure }),

@@ -21,6 +21,8 @@ export interface ProcessOptions {
   isPlayback?: boolean;
   /** Takes notes for people; left out, none are offered to be left. */
   journal?: JournalPort | undefined;
+  /** Absolute path of the index of the repository's graph, which is only read; left out or null, there is none. */
+  graphIndex?: string | null | undefined;
   onProgress: (event: ProgressEvent) => void;
   signal: AbortSignal;
   /** Heap limit of the process in megabytes. */
@@ -57,7 +59,12 @@ export async function runInProcess<Result>(
 
 async function outcomeOf(assignment: Assignment, options: ProcessOptions): Promise<Outcome> {
   using started =
-    options.started ?? startReviewProcess({ checkout: options.place.root, memoryMb: options.memoryMb });
+    options.started ??
+    startReviewProcess({
+      checkout: options.place.root,
+      graphIndex: options.graphIndex,
+      memoryMb: options.memoryMb,
+    });
   const ending = new AbortController();
   try {
     return await converse(started, assignment, options, ending.signal);
@@ -106,9 +113,10 @@ async function answer(
 ) {
   switch (message.type) {
     case "ready": {
-      const { place, replay = [], isPlayback = false } = options;
+      const { place, replay = [], isPlayback = false, graphIndex = null } = options;
       const takesNotes = options.journal !== undefined;
-      return send(child, { type: "start", place, assignment, replay: [...replay], isPlayback, takesNotes });
+      const how = { replay: [...replay], isPlayback, takesNotes, graphIndex };
+      return send(child, { type: "start", place, assignment, ...how });
     }
     case "progress":
       return options.onProgress(message.event);

@@ -18,6 +18,8 @@ export interface StartedReviewProcess extends Disposable {
 export interface StartOptions {
   /** The folder it may read besides temporary ones of ours. */
   checkout?: string;
+  /** The one file beside it that it may read: the index of the repository's graph. */
+  graphIndex?: string | null | undefined;
   /** Of its heap. */
   memoryMb?: number | undefined;
 }
@@ -26,7 +28,8 @@ const DEFAULT_MEMORY_MB = 512;
 /** What is kept of the last words of a dying process. */
 const STDERR_BYTES = 2_000;
 
-const entry = join(import.meta.dirname, `review-process${extname(import.meta.filename)}`);
+/** What such a process does. */
+type Entry = "review-process" | "index-process";
 
 /**
  * Starts a process whose environment says who started it, where compiled code lies and where temporary files go and nothing
@@ -34,12 +37,25 @@ const entry = join(import.meta.dirname, `review-process${extname(import.meta.fil
  */
 export function startReviewProcess({
   checkout,
+  graphIndex,
   memoryMb = DEFAULT_MEMORY_MB,
 }: StartOptions = {}): StartedReviewProcess {
-  const child = fork(entry, [], {
+  const files = graphIndex ? [graphIndex] : [];
+  const walls = confinement(checkout === undefined ? [] : [checkout], { files });
+  return startConfined("review-process", walls, memoryMb);
+}
+
+/** The same for one that brings an index up to date: it reads what git hands it, and writes to one folder. */
+export function startIndexProcess(folder: string): StartedReviewProcess {
+  return startConfined("index-process", confinement([], { writable: [folder] }), DEFAULT_MEMORY_MB);
+}
+
+function startConfined(entry: Entry, walls: readonly string[], memoryMb: number): StartedReviewProcess {
+  const file = join(import.meta.dirname, `${entry}${extname(import.meta.filename)}`);
+  const child = fork(file, [], {
     env: { ...ownerVariable, ...compiledCodeVariable, TMPDIR: temporaryFolder() },
     cwd: "/",
-    execArgv: [`--max-old-space-size=${memoryMb}`, ...confinement(checkout === undefined ? [] : [checkout])],
+    execArgv: [`--max-old-space-size=${memoryMb}`, ...walls],
     stdio: ["ignore", "ignore", "pipe", "ipc"],
     // A group of its own, so that git and ripgrep below it end with it.
     detached: true,

@@ -2,6 +2,7 @@ import type { LoopEntry, Trajectory } from "../agent/trajectory.ts";
 import type { Workspace } from "../git/workspace.ts";
 import type { Models } from "../llm/model.ts";
 import type { DiffSource, JournalPort } from "../tools/tool.ts";
+import type { KnownGraph } from "./known-graph.ts";
 import type { ProgressEvent } from "./progress.ts";
 
 /** What a review works with; the process it runs in composes them. */
@@ -17,6 +18,8 @@ export interface ReviewDependencies {
   isPlayback?: boolean;
   /** Left out where no notes are taken. */
   journal?: JournalPort;
+  /** What is known of the repository; left out, nothing is. */
+  graph?: KnownGraph;
   isPrivate(path: string): boolean;
   progress(event: ProgressEvent): void;
   signal: AbortSignal;

@@ -105,6 +105,8 @@ export const ReviewInput = z.strictObject({
   /** Null where nothing is remembered: a local range. */
   history: History.nullable(),
   config: EffectiveConfig,
+  /** It has the repository's graph; left out, it has none. */
+  graph: z.boolean().optional(),
   limits: Limits,
   /** Null reviews with the analyzers alone. */
   models: z.strictObject({ review: ModelFacts, verify: ModelFacts, summarize: ModelFacts }).nullable(),

@@ -9,6 +9,7 @@ import type { ChangedFile } from "../tools/tool.ts";
 import type { AnchorFile } from "./anchor.ts";
 import type { ReviewDependencies } from "./dependencies.ts";
 import type { KnownChange } from "./known/known-change.ts";
+import type { OpenedGraph } from "./known-graph.ts";
 import type { ReviewInput } from "./review-input.ts";
 
 /** What a review by a model has before its first loop. */
@@ -29,6 +30,8 @@ export interface ReviewRun extends ReadChange {
   input: ReviewInput;
   deps: ReviewDependencies;
   models: Models;
+  /** What is known of the repository; null where nothing is. */
+  graph: OpenedGraph | null;
   commits: readonly Commit[];
   /** Nothing that was read is remembered: everything is new. */
   isFirst: boolean;
@@ -53,6 +56,7 @@ export async function startRun(
   return {
     ...{ input, deps, models },
     ...change,
+    graph: (await deps.graph?.open()) ?? null,
     commits: await deps.workspace.commits(COMMITS),
     isFirst: !input.history?.reviewed,
     account: createAccount(input.limits),

@@ -4,7 +4,7 @@ import type { AgentResult } from "../agent/run-agent.ts";
 import type { Candidate } from "../analyzers/analyzer.ts";
 import type { Finding } from "../finding.ts";
 import type { Message } from "../llm/model.ts";
-import { journalTools, reportingTools } from "../tools/index.ts";
+import { graphTools, journalTools, reportingTools } from "../tools/index.ts";
 import type { ChangedFile } from "../tools/tool.ts";
 import { collectFindings } from "./collect-findings.ts";
 import { firstMessages } from "./context/first-messages.ts";
@@ -57,6 +57,7 @@ export async function startUnit(
     input: run.input,
     shas: workspace.shas,
     allFiles: run.files,
+    graph: run.graph,
     known: countKnown(run.files, run.known) > 0 ? run.known : null,
     commits: run.commits,
     candidates: await newCandidates(run, new Set(files.map(({ change }) => change.path))),
@@ -80,11 +81,12 @@ async function newCandidates(
 
 /** Lets the model review a part of the change in one loop. Its findings stand whatever stopped the loop. */
 export async function reviewUnit(run: ReviewRun, unit: UnitTask, start: UnitStart): Promise<UnitReview> {
-  const { input, deps, coverage: whole } = run;
+  const { input, deps, graph, coverage: whole } = run;
   const { diffs, progress, journal } = deps;
   const { files, window, account } = unit;
   // A model that answers once is told of what it reports through alone.
-  const takesNotes = journal !== undefined && run.models.review.protocol !== "single-shot";
+  const isAsking = run.models.review.protocol !== "single-shot";
+  const more = [...(graph && isAsking ? graphTools : []), ...(journal && isAsking ? journalTools : [])];
   const coverage = createReviewCoverage(files, whole, run.known);
   for (const { path, hunk } of start.shown) coverage.serve(path, hunk);
   const gate = createCoverageGate({ files, diffs, coverage, portionBytes: window.portionBytes });
@@ -98,8 +100,8 @@ export async function reviewUnit(run: ReviewRun, unit: UnitTask, start: UnitStar
     loop: unit.loop,
     role: "review",
     messages: withFocus(start.messages, unit.focus),
-    outlets: takesNotes ? [...reportingTools, ...journalTools] : reportingTools,
-    ports: { report: collector, ...(journal && { journal }) },
+    outlets: [...reportingTools, ...more],
+    ports: { report: collector, ...(journal && { journal }), ...(graph && { graph }) },
     ...{ coverage, account },
     turns: input.limits.turns,
     tokens: unit.tokens,

@@ -24,6 +24,8 @@ import { withCheckedSuggestion } from "./suggestion.ts";
 /** One review from a checkout to placed findings: the pipeline both edges share. */
 export async function runReview(input: ReviewInput, deps: ReviewDependencies): Promise<ReviewResult> {
   deps.progress({ type: "phase", phase: "context" });
+  // Others read what changed meanwhile; whoever asks is told what went wrong.
+  if (deps.models) deps.graph?.open().catch(() => {});
   const files = await deps.diffs.files();
   deps.progress({ type: "phase", phase: "analyzers" });
   const { candidates, findings: offline, unfinished } = await findCandidates(files, deps);

@@ -131,6 +131,7 @@ describe("first messages as reviews send them", () => {
       cases: all,
       repos,
       needed: {},
+      graphs: null,
       say: () => {},
       signal: new AbortController().signal,
     });

@@ -68,6 +68,8 @@ export async function startApp({ script, everyRole, env, ...options }: AppOption
     HUNKWISE_WRITE_GAP_SECONDS: "0",
     // Nobody has missed anything, but where a test is about that.
     HUNKWISE_RECONCILE_MINUTES: "0",
+    // What indexes after each review is a process of its own.
+    HUNKWISE_GRAPH: "off",
   };
   const serverEnv = { ...scenario.env, HUNKWISE_DATA_DIR: data.path, ...soon, ...modelEnv, ...env };
   let server = await startServerProcess(serverEnv);

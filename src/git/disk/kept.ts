@@ -1,7 +1,7 @@
 import { readdir, readFile, stat, writeFile } from "node:fs/promises";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { readState, stateFile } from "../slot-state.ts";
-import { placesAt, repositoriesIn, slotsIn } from "./places.ts";
+import { graphFolder, placesAt, repositoriesIn, slotsIn } from "./places.ts";
 
 /** A mirror or a checkout, and what it costs to keep it. */
 export interface Kept {
@@ -74,10 +74,11 @@ export async function noteUse(gitDir: string): Promise<void> {
   await writeFile(useNote(gitDir), String(bytes)).catch(() => {});
 }
 
-/** What a mirror takes on the disk. Its packs are measured; the rest are small files, which are counted. */
+/** What a mirror takes on the disk. Its packs and its index are measured; the rest are small files, which are counted. */
 export async function mirrorBytes(gitDir: string): Promise<number> {
   const names = await readdir(gitDir, { recursive: true }).catch(() => []);
-  const packs = names.filter((name) => name.startsWith(join("objects", "pack", "")));
+  const large = [join("objects", "pack", ""), join(basename(graphFolder(gitDir)), "")];
+  const packs = names.filter((name) => large.some((folder) => name.startsWith(folder)));
   const sizes = packs.map((name) =>
     stat(join(gitDir, name)).then(
       ({ size }) => size,

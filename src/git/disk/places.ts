@@ -23,6 +23,11 @@ export function placesAt(dataFolder: string, path: string): RepositoryPlaces {
   };
 }
 
+/** Holds the index of the repository's graph, and goes away with its mirror. */
+export const graphFolder = (gitDir: string) => join(gitDir, "hunkwise-graph");
+/** The index in it. */
+export const graphIndex = (gitDir: string) => join(graphFolder(gitDir), "index.db");
+
 /** The lock of whoever writes to a mirror. */
 export const mirrorLock = (gitDir: string) => join(gitDir, "hunkwise.pid");
 /** The lock of whoever uses a checkout, and the mirror it was made from. */

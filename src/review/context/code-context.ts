@@ -5,6 +5,7 @@ import { wrapUntrusted } from "../../text/fence.ts";
 import type { DiffSource } from "../../tools/tool.ts";
 import { beforePieces, bodyPieces } from "./bodies.ts";
 import { calleePieces } from "./callees.ts";
+import { callerFiles, knownCalls } from "./callers.ts";
 import { type Changed, changedDefinitions } from "./changed.ts";
 import { documentedWords, documentPieces, isDocument } from "./documentation.ts";
 import { keyPieces, keyWords } from "./keys.ts";
@@ -112,13 +113,14 @@ async function findPieces(
   const names = namesToLookUp(code);
   const hits = await search(parts, names, code, files, timeLeft);
   const paths = [...new Set(code.map(({ path }) => path))];
-  const lookup = await lookUp(names, paths, hits, files, timeLeft);
+  const calls = knownCalls(code, parts.graph, files);
+  const lookup = await lookUp(names, paths, hits, files, timeLeft, callerFiles(code, calls));
   return [
     ...bodyPieces(changed),
     ...beforePieces(changed),
     ...calleePieces(code, lookup),
     ...memberPieces(code, lookup, shown),
-    ...usePieces(code, lookup, shown),
+    ...usePieces(code, lookup, shown, calls),
     ...producerPieces(code, lookup),
     ...consumerPieces(code, lookup),
     ...(await keyPieces(code, hits, files, shown)),

@@ -1,8 +1,10 @@
+import { shownBytes } from "../../diff/render.ts";
 import type { Message } from "../../llm/model.ts";
 import { systemPrompt } from "../prompts/prompts.ts";
 import { candidatesSection } from "./candidates-section.ts";
 import { codeContext } from "./code-context.ts";
 import { diffSection } from "./diff-section.ts";
+import { earlierCommitsSection } from "./earlier-commits.ts";
 import { guidelinesSection } from "./guidelines.ts";
 import { overviewSection, unitSection } from "./overview.ts";
 import type { MessageParts } from "./parts.ts";
@@ -18,6 +20,9 @@ export type { MessageParts } from "./parts.ts";
 export async function firstMessages(parts: MessageParts): Promise<Message[]> {
   const { input, files, candidates, commits } = parts;
   const diff = await diffSection(parts);
+  const code = await codeContext(parts, diff.shown);
+  // What the code leaves of its room: the whole never grows by it.
+  const earlier = earlierCommitsSection(parts, parts.contextBytes - shownBytes(code));
   const sections = [
     taskSection(parts),
     settingsSection(parts),
@@ -27,7 +32,8 @@ export async function firstMessages(parts: MessageParts): Promise<Message[]> {
     unitSection(parts),
     candidatesSection(candidates, files),
     annotationsSection(input, files),
-    await codeContext(parts, diff.shown),
+    earlier,
+    code,
     diff.text,
   ];
   return [

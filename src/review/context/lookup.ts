@@ -17,6 +17,8 @@ export interface Lookup {
   /** In the order of files that were worth most, then of lines. */
   definitions(name: string): readonly Place[];
   mentions(name: string): readonly Mention[];
+  /** The file at a path, where it was looked at. */
+  file(path: string): CodeFile | undefined;
 }
 
 /** Files parsed for one first message. */
@@ -32,6 +34,7 @@ const CHANGED_WORTH = 1_000;
  * Parses the files with hits, those first that promise most: rare names, near the change. Stops at the time limit.
  *
  * @param names each with what finding it is worth
+ * @param known what reading further files is worth, by their paths
  */
 export async function lookUp(
   names: ReadonlyMap<string, number>,
@@ -39,18 +42,21 @@ export async function lookUp(
   hits: WordHits,
   files: RepositoryFiles,
   timeLeft: () => number,
+  known: ReadonlyMap<string, number> = new Map(),
 ): Promise<Lookup> {
   const definitions = new Map<string, Place[]>();
   const mentions = new Map<string, Mention[]>();
   const wanted = new Set(names.keys());
+  const seen = new Map<string, CodeFile>();
   let room = MAX_CHARACTERS;
-  for (const path of inOrder(names, changedPaths, hits).slice(0, MAX_PARSED)) {
+  for (const path of inOrder(names, changedPaths, hits, known).slice(0, MAX_PARSED)) {
     if (timeLeft() <= 0 || room <= 0) break;
     const text = await files.read(path, "head");
     room -= text?.lines.reduce((sum, line) => sum + line.length + 1, 0) ?? 0;
     const parsed = await parseFile(text);
     if (parsed === null) continue;
     const { code: file, source } = parsed;
+    seen.set(path, file);
     for (const definition of file.definitions)
       if (wanted.has(definition.name)) put(definitions, definition.name, { file, definition });
     for (const { name, line, role } of source.references(wanted)) put(mentions, name, { file, line, role });
@@ -58,6 +64,7 @@ export async function lookUp(
   return {
     definitions: (name) => definitions.get(name) ?? [],
     mentions: (name) => mentions.get(name) ?? [],
+    file: (path) => seen.get(path),
   };
 }
 
@@ -71,8 +78,10 @@ function inOrder(
   names: ReadonlyMap<string, number>,
   changedPaths: readonly string[],
   hits: WordHits,
+  known: ReadonlyMap<string, number>,
 ): string[] {
-  const worth = new Map<string, number>(changedPaths.map((path) => [path, CHANGED_WORTH]));
+  const worth = new Map<string, number>(known);
+  for (const path of changedPaths) worth.set(path, CHANGED_WORTH);
   for (const [name, weight] of names) {
     const paths = new Set(hits.of(name).map(({ path }) => path));
     for (const path of paths)

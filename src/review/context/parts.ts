@@ -2,6 +2,7 @@ import type { Candidate } from "../../analyzers/analyzer.ts";
 import type { Commit, Shas, Workspace } from "../../git/workspace.ts";
 import type { ChangedFile, CoverageSink, DiffSource } from "../../tools/tool.ts";
 import type { KnownChange } from "../known/known-change.ts";
+import type { OpenedGraph } from "../known-graph.ts";
 import type { ReviewInput } from "../review-input.ts";
 
 /** What messages about a change are made of. */
@@ -18,6 +19,8 @@ export interface ContextParts {
   diffs: DiffSource;
   coverage: CoverageSink;
   isPrivate(path: string): boolean;
+  /** What is known of the repository; null where nothing is. */
+  graph: OpenedGraph | null;
   signal: AbortSignal;
   /** Milliseconds. */
   now(): number;

@@ -2,6 +2,7 @@ import { isTestFile } from "../../analyzers/test-file.ts";
 import { definitionsAt } from "../../syntax/ranges.ts";
 import type { Definition } from "../../syntax/source.ts";
 import { fullName } from "../../tools/definition-name.ts";
+import { type KnownCalls, SURE } from "./callers.ts";
 import type { Changed } from "./changed.ts";
 import { closeness, imports, isSameFolder } from "./closeness.ts";
 import { type CodeFile, definitionAt, isRun } from "./code-file.ts";
@@ -27,10 +28,14 @@ const REPEATED = 0.3;
 const AMBIGUOUS = 3;
 
 /** The places that use what changed: its callers, users of a type or constant, readers of a field; and the tests of it. */
-export function usePieces(changed: readonly Changed[], lookup: Lookup, shown: ShownLines): Piece[] {
+export function usePieces(
+  changed: readonly Changed[],
+  lookup: Lookup,
+  shown: ShownLines,
+  callsOf: (one: Changed) => KnownCalls,
+): Piece[] {
   return changed.flatMap((one) => {
-    const names = namesOf(one);
-    const groups = names.flatMap((name) => groupsOf(one, name, lookup, shown));
+    const groups = groupsOf(one, lookup, shown, callsOf(one));
     const tests = groups.filter(({ file }) => isTestFile(file.path));
     const code = groups.filter(({ file }) => !isTestFile(file.path));
     return [...ranked(code, one, "caller", CALLER), ...ranked(tests, one, "test", TEST)];
@@ -69,25 +74,57 @@ interface Group {
   lines: number[];
   /** 0 to 1: how likely it is that this very definition is meant. */
   fit: number;
+  /** How sure the graph is of it; null where the place itself tells. */
+  certainty: number | null;
 }
 
-function groupsOf(one: Changed, name: string, lookup: Lookup, shown: ShownLines): Group[] {
-  const containers = new Set(lookup.definitions(name).map(({ definition }) => definition.container));
-  const least = containers.size > AMBIGUOUS || isCommonName(name) ? 1 : 0;
+/** A place that uses a definition. */
+interface Use extends Omit<Mention, "role"> {
+  name: string;
+  fit: number;
+  certainty: number | null;
+}
+
+function groupsOf(one: Changed, lookup: Lookup, shown: ShownLines, calls: KnownCalls): Group[] {
   const groups = new Map<string, Group>();
-  for (const mention of lookup.mentions(name)) {
-    const { file, line } = mention;
-    if (!isUse(one, mention) || shown.has(file, line) || isWithin(one, mention)) continue;
-    const fit = fitOf(one, mention, lookup);
-    if (fit < least || fit === 0) continue;
+  const mentioned = namesOf(one).flatMap((name) => usesOf(one, name, lookup, calls));
+  for (const use of [...mentioned, ...unmentioned(one, mentioned, lookup, calls)]) {
+    const { file, line, name, fit, certainty } = use;
+    if (shown.has(file, line) || isWithin(one, use)) continue;
     const around = functionAround(file, line);
-    const key = `${file.path} ${around?.start ?? `line ${Math.ceil(line / 20)}`}`;
-    const group = groups.get(key) ?? { name, file, around, lines: [], fit };
+    const key = `${name} ${file.path} ${around?.start ?? `line ${Math.ceil(line / 20)}`}`;
+    const group = groups.get(key) ?? { name, file, around, lines: [], fit, certainty };
     if (group.lines.at(-1) !== line) group.lines.push(line);
-    group.fit = Math.max(group.fit, fit);
+    if (fit > group.fit) Object.assign(group, { fit, certainty });
     groups.set(key, group);
   }
   return [...groups.values()];
+}
+
+/** Where a name stands that means it, as far as the place tells, and the graph. */
+function usesOf(one: Changed, name: string, lookup: Lookup, calls: KnownCalls): Use[] {
+  const containers = new Set(lookup.definitions(name).map(({ definition }) => definition.container));
+  const least = containers.size > AMBIGUOUS || isCommonName(name) ? 1 : 0;
+  return lookup.mentions(name).flatMap((mention) => {
+    const { file, line, role } = mention;
+    if (!isUse(one, mention)) return [];
+    // The graph's doubt takes nothing away: what it cannot follow, names and files often tell all the same.
+    const fit = role === "call" && calls.isSure(file.path, line) ? 1 : fitOf(one, mention, lookup);
+    return fit === 0 || fit < least ? [] : [{ file, line, name, fit, certainty: null }];
+  });
+}
+
+/** Calls that only the graph has found: under another name, or in a file where the name was not looked for. */
+function unmentioned(one: Changed, known: readonly Use[], lookup: Lookup, { likely }: KnownCalls): Use[] {
+  const [name] = namesOf(one);
+  if (name === undefined) return [];
+  const places = new Set(known.map(({ file, line }) => `${line} ${file.path}`));
+  return likely.flatMap(({ path, line, certainty }) => {
+    const file = lookup.file(path);
+    if (!file || places.has(`${line} ${path}`)) return [];
+    if (certainty < SURE && isCommonName(name)) return [];
+    return [{ file, line, name, certainty, fit: certainty >= SURE ? 1 : certainty }];
+  });
 }
 
 /** Whether a mention uses it: what makes an object is called, what has a common name is at least not just read. */
@@ -100,7 +137,7 @@ function isUse(one: Changed, { role }: Mention): boolean {
   return role === "call" || !(isCalledOnly || constructors.has(one.name));
 }
 
-function isWithin({ path, after }: Changed, { file, line }: Mention): boolean {
+function isWithin({ path, after }: Changed, { file, line }: Pick<Mention, "file" | "line">): boolean {
   return (
     after !== null && file.path === path && line >= after.definition.start && line <= after.definition.end
   );
@@ -153,7 +190,7 @@ function likelyTest(path: string, test: string): number {
 const first = ({ lines }: Group) => lines[0] ?? 0;
 
 function pieceOf(group: Group, kind: "caller" | "test", score: number): Piece {
-  const { file, around, lines, name } = group;
+  const { file, around, lines, name, certainty } = group;
   const uses = lines.slice(0, MAX_USES);
   const more =
     lines.length > uses.length ? `, also on ${lines.slice(MAX_USES, MAX_USES + 8).join(", ")}` : "";
@@ -165,10 +202,15 @@ function pieceOf(group: Group, kind: "caller" | "test", score: number): Piece {
     extent: around && { start: around.start, end: around.end },
     line: uses[0] ?? 1,
     subject: name,
-    title: `uses ${name}${where}${more}`,
+    title: `uses ${name}${where}${more}${sureness(certainty)}`,
     score,
     mayBeCut: false,
   };
+}
+
+/** Said of what is likely and no more. */
+function sureness(certainty: number | null): string {
+  return certainty !== null && certainty < SURE ? `, ${Math.round(certainty * 100)} % sure` : "";
 }
 
 function rangesAround({ file, around }: Group, lines: readonly number[]): Range[] {

@@ -115,6 +115,7 @@ function codeAround(run: ReviewRun, { path }: Finding, near: readonly FileDiff[]
       shas: workspace.shas,
       allFiles: run.files,
       files: run.files.filter(({ change }) => change.path === path),
+      graph: run.graph,
       commits: [],
       candidates: [],
       coverage: { serve: () => {} },

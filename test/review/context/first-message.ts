@@ -45,6 +45,7 @@ export async function firstMessageIn(repo: GitRepo, options: MessageOptions = {}
     shas: workspace.shas,
     allFiles,
     known: null,
+    graph: null,
     files: allFiles.filter(options.unit ?? (() => true)),
     commits: await workspace.commits(20),
     candidates: options.candidates ?? [],

@@ -1,0 +1,63 @@
+import { errorLine } from "../errors.ts";
+import type { IndexReport, IndexTask } from "../process/index-messages.ts";
+import { runIndexProcess } from "../process/run-index-process.ts";
+import type { JobLog } from "./job-dependencies.ts";
+
+export interface IndexKeeperOptions {
+  log: JobLog;
+  /** Injected by tests. */
+  run?: (task: IndexTask, options: { signal: AbortSignal }) => Promise<IndexReport>;
+}
+
+/**
+ * Brings the indexes of repositories up to date when their reviews are over, one at a time and beside the jobs: nobody waits for it,
+ * and what it could not do follows with the next review.
+ */
+export class IndexKeeper {
+  readonly #log: JobLog;
+  readonly #run: NonNullable<IndexKeeperOptions["run"]>;
+  readonly #ending = new AbortController();
+  /** By index, in the order in which they were asked for. */
+  readonly #waiting = new Map<string, IndexTask>();
+  #running: Promise<void> | undefined;
+
+  constructor({ log, run = runIndexProcess }: IndexKeeperOptions) {
+    this.#log = log;
+    this.#run = run;
+  }
+
+  /** Of a repository that waits for its turn already, the newest commit counts. */
+  update(task: IndexTask): void {
+    if (this.#ending.signal.aborted) return;
+    this.#waiting.set(task.file, task);
+    this.#running ??= this.#runAll();
+  }
+
+  async #runAll(): Promise<void> {
+    for (const [file, task] of this.#waiting) {
+      if (this.#ending.signal.aborted) break;
+      this.#waiting.delete(file);
+      await this.#runOne(task);
+    }
+    this.#running = undefined;
+  }
+
+  /** Never rejects: a review is not worse for what the next one lacks. */
+  async #runOne(task: IndexTask): Promise<void> {
+    const { signal } = this.#ending;
+    const { file, sha } = task;
+    try {
+      const { files, parsed, milliseconds } = await this.#run(task, { signal });
+      if (parsed > 0) this.#log.info({ file, sha, files, parsed, milliseconds }, "Index brought up to date");
+    } catch (err) {
+      if (!signal.aborted)
+        this.#log.warn({ file, sha, err }, `Index not brought up to date: ${errorLine(err)}`);
+    }
+  }
+
+  /** Resolves once nothing is being indexed any more, and nothing will be. */
+  async close(): Promise<void> {
+    this.#ending.abort();
+    await this.#running;
+  }
+}

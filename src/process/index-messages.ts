@@ -1,0 +1,34 @@
+import { z } from "zod";
+
+/** The port between a server and the process that brings the index of a repository up to date. */
+
+/** To it: everything that it needs, and nothing of any pull request. */
+export const IndexTask = z.strictObject({
+  gitPath: z.string(),
+  gitDir: z.string(),
+  emptyHome: z.string(),
+  /** Full object name of the tip of the base branch. */
+  sha: z.string(),
+  /** Absolute path of the index. */
+  file: z.string(),
+  /** Globs of paths that are not indexed. */
+  privatePaths: z.array(z.string()),
+});
+export type IndexTask = z.infer<typeof IndexTask>;
+
+export const IndexReport = z.strictObject({
+  files: z.int(),
+  parsed: z.int(),
+  known: z.int(),
+  skipped: z.int(),
+  milliseconds: z.number(),
+});
+export type IndexReport = z.infer<typeof IndexReport>;
+
+/** From it. */
+export const IndexAnswer = z.discriminatedUnion("type", [
+  z.strictObject({ type: z.literal("ready") }),
+  z.strictObject({ type: z.literal("done"), report: IndexReport }),
+  z.strictObject({ type: z.literal("failed"), error: z.string() }),
+]);
+export type IndexAnswer = z.infer<typeof IndexAnswer>;
