@@ -52,6 +52,7 @@ export class Head {
   readonly #pathsOf = new Map<number, string[]>();
   readonly #pathsWith = new Map<string, string[]>();
   readonly #parts = new Map<string, readonly string[]>();
+  #byPart: ReadonlyMap<string, readonly string[]> | undefined;
   readonly #definitionsOf: StatementSync;
   readonly #named: StatementSync;
   readonly #referencesTo: StatementSync;
@@ -74,20 +75,12 @@ export class Head {
     const both = (table: string, where: string, order = "blob, seq") =>
       database.prepare(`SELECT * FROM all_${table} WHERE ${where} ORDER BY ${order}`);
     this.#definitionsOf = both("definition", "blob = ?");
-    this.#named = both("definition", "name = ? AND blob IN (SELECT blob FROM temp.present)");
-    this.#referencesTo = both(
-      "reference",
-      "name = ? AND role = ? AND blob IN (SELECT blob FROM temp.present)",
-    );
+    this.#named = both("definition", "name = ?");
+    this.#referencesTo = both("reference", "name = ? AND role = ?");
     this.#referencesOf = both("reference", "blob = ?");
     this.#importsOf = both("import", "blob = ?");
-    this.#naming = database.prepare(
-      "SELECT DISTINCT blob, specifier FROM all_import WHERE stem = ? AND blob IN (SELECT blob FROM temp.present)",
-    );
-    this.#importing = both(
-      "import",
-      "imported = ? AND local <> ? AND blob IN (SELECT blob FROM temp.present)",
-    );
+    this.#naming = database.prepare("SELECT DISTINCT blob, specifier FROM all_import WHERE stem = ?");
+    this.#importing = both("import", "imported = ? AND local <> ?");
   }
 
   definitionsIn(path: string): readonly DefinitionAt[] {
@@ -120,6 +113,12 @@ export class Head {
     return known;
   }
 
+  /** Paths that a word is a part of, once for each time. */
+  pathsNaming(word: string): readonly string[] {
+    this.#byPart ??= pathsByPart(this);
+    return this.#byPart.get(word) ?? [];
+  }
+
   importsIn(path: string): readonly ImportAt[] {
     const blob = this.files.get(path);
     if (blob === undefined || blob === null) return [];
@@ -135,14 +134,14 @@ export class Head {
   named(name: string): readonly DefinitionAt[] {
     let known = this.#byName.get(name);
     if (!known) {
-      known = this.#at(this.#named.all(name).slice(0, MAX_PLACES), definitionOf);
+      known = this.#at(this.#named.iterate(name), definitionOf);
       this.#byName.set(name, known);
     }
     return known;
   }
 
   referencesTo(name: string, role: string): ReferenceAt[] {
-    return this.#at(this.#referencesTo.all(name, role).slice(0, MAX_PLACES), referenceOf);
+    return this.#at(this.#referencesTo.iterate(name, role), referenceOf);
   }
 
   referencesIn(path: string): ReferenceAt[] {
@@ -153,22 +152,43 @@ export class Head {
 
   /** Files that import a name under another one. */
   importedAs(name: string): (ImportAt & { path: string })[] {
-    return this.#at(this.#importing.all(name, name).slice(0, MAX_PLACES), importOf);
+    return this.#at(this.#importing.iterate(name, name), importOf);
   }
 
   /** Imports that name something by its last word: `b` of `./a/b.js` and of `a.b`. */
   importsNaming(stem: string): { path: string; specifier: string }[] {
-    const rows = this.#naming.all(stem).slice(0, MAX_PLACES);
-    return this.#at(rows, ({ specifier }) => ({ specifier: String(specifier) }));
+    return this.#at(this.#naming.iterate(stem), ({ specifier }) => ({ specifier: String(specifier) }));
   }
 
   pathsOf(blob: number): readonly string[] {
     return this.#pathsOf.get(blob) ?? [];
   }
 
-  #at<Fact>(rows: readonly Row[], read: (row: Row) => Fact): (Fact & { path: string })[] {
-    return rows.flatMap((row) => this.pathsOf(Number(row.blob)).map((path) => ({ ...read(row), path })));
+  /** Those of other heads are left out here: to have the database look each blob up is to look up all of them. */
+  #at<Fact>(rows: Iterable<Row>, read: (row: Row) => Fact): (Fact & { path: string })[] {
+    const found: (Fact & { path: string })[] = [];
+    let left = MAX_PLACES;
+    for (const row of rows) {
+      const paths = this.pathsOf(Number(row.blob));
+      if (paths.length === 0) continue;
+      const fact = read(row);
+      for (const path of paths) found.push({ ...fact, path });
+      left -= 1;
+      if (left === 0) break;
+    }
+    return found;
   }
+}
+
+function pathsByPart(head: Head): Map<string, string[]> {
+  const found = new Map<string, string[]>();
+  for (const path of head.files.keys())
+    for (const part of head.pathParts(path)) {
+      const known = found.get(part);
+      if (known) known.push(path);
+      else found.set(part, [path]);
+    }
+  return found;
 }
 
 const text = (value: SQLOutputValue | undefined) =>
@@ -176,7 +196,7 @@ const text = (value: SQLOutputValue | undefined) =>
 const number = (value: SQLOutputValue | undefined) =>
   value === null || value === undefined ? null : Number(value);
 
-function definitionOf(row: Row): Omit<DefinitionAt, "path"> {
+export function definitionOf(row: Row): Omit<DefinitionAt, "path"> {
   const supers = text(row.supers);
   return {
     blob: Number(row.blob),

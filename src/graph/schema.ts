@@ -28,7 +28,7 @@ export const tables = {
 
 const indexes = {
   definition_name: "definition (name)",
-  reference_name: "reference (name, blob)",
+  reference_name: "reference (name, role)",
   import_name: "import (imported)",
   import_stem: "import (stem)",
 } as const;

@@ -1,8 +1,8 @@
 import type { DatabaseSync } from "node:sqlite";
 import { kindRank } from "../tools/file-kind.ts";
+import { byWords, fileWorth } from "./by-words.ts";
 import type { EarlierFinding, GraphCommit, Nearest } from "./graph.ts";
 import type { DefinitionAt, Head } from "./head.ts";
-import { prefix, SEQ_BITS } from "./schema.ts";
 import { partsOf, queryWords, wordsOf } from "./words.ts";
 
 /** What a question is about, before any step through the graph. */
@@ -78,7 +78,12 @@ export async function findSeeds(
         MAX_PLAIN,
       ),
     },
-    { weight: 1.5, found: byWords(searched, asked) },
+    {
+      weight: 1.5,
+      found: byWords(searched.database, searched.head, asked)
+        .slice(0, MAX_LISTED)
+        .map((of) => ({ kind: "symbol", of })),
+    },
     { weight: 1, found: byPath(searched, names, asked) },
     {
       weight: 0.8 * history,
@@ -145,41 +150,6 @@ function compare(left: readonly number[], right: readonly number[]): number {
   return at < 0 ? 0 : (left[at] ?? 0) - (right[at] ?? 0);
 }
 
-/** Rows that are looked at before those of other heads fall out. */
-const MAX_ROWS = 400;
-
-/** Definitions and sections by their words: bm25, where a word of the name counts several of the text. */
-function byWords({ database, head }: Searched, words: readonly string[]): Found[] {
-  if (words.length === 0) return [];
-  const match = words.map((word) => `"${word.replaceAll('"', "")}"`).join(" OR ");
-  const rows = (["main", "temp"] as const).flatMap((schema) => {
-    const table = `${prefix(schema)}words`;
-    const sql = `SELECT rowid AS id, bm25(${table}, 8.0, 1.0) AS rank FROM ${schema}.${table}
-      WHERE ${table} MATCH ? AND (rowid >> ${SEQ_BITS}) IN (SELECT blob FROM temp.present) ORDER BY rank LIMIT ${MAX_ROWS}`;
-    return database.prepare(sql).all(match);
-  });
-  const scored = rows.flatMap(({ id, rank }) => {
-    const [blob, seq] = [Math.floor(Number(id) / 2 ** SEQ_BITS), Number(id) % 2 ** SEQ_BITS];
-    return head.pathsOf(blob).flatMap((path) => {
-      const of = head.definitionAt(path, seq);
-      return of ? [{ of, score: Number(rank) * matching(of, words) * worthOf(of) }] : [];
-    });
-  });
-  const sorted = scored.sort((a, b) => a.score - b.score);
-  return sorted.slice(0, MAX_LISTED).map(({ of }) => ({ kind: "symbol", of }));
-}
-
-/** What is named like the question, or lies in a file that is, counts more. */
-function matching({ name, path }: DefinitionAt, words: readonly string[]): number {
-  const own = new Set([...partsOf(name), ...partsOf(path)]);
-  return 1 + words.filter((word) => own.has(word)).length / words.length;
-}
-
-const worthOf = ({ kind, path }: DefinitionAt) =>
-  fileWorth(path) * (kind === "test" ? 0.6 : kind === "section" ? 1.2 : kind === "field" ? 0.7 : 1);
-
-const fileWorth = (path: string) => [1, 0.8, 1, 0.3][kindRank(path)] ?? 1;
-
 /** Files that the question names: by the whole path, or by how it ends. */
 function byWholePath({ head }: Searched, query: string): Found[] {
   const asked = (query.slice(0, MAX_QUERY).match(/[^\s"'`,;()?!]+\.\w{1,10}/g) ?? []).slice(0, MAX_WORDS);
@@ -192,14 +162,14 @@ function byWholePath({ head }: Searched, query: string): Found[] {
 /** Files whose path has words of the question. */
 function byPath({ head }: Searched, names: readonly string[], words: readonly string[]): Found[] {
   const wanted = new Set([...words, ...names.flatMap(partsOf)]);
-  const scored = [...head.files.keys()].flatMap((path) => {
-    const parts = head.pathParts(path);
-    const hits = parts.filter((part) => wanted.has(part)).length;
-    if (hits === 0) return [];
+  const hits = new Map<string, number>();
+  for (const word of wanted)
+    for (const path of head.pathsNaming(word)) hits.set(path, (hits.get(path) ?? 0) + 1);
+  const scored = [...hits].map(([path, count]) => {
     const last = partsOf(path.slice(path.lastIndexOf("/") + 1).replace(/\.[^.]*$/, ""));
     const inName = last.filter((part) => wanted.has(part)).length;
-    const score = (hits + 2 * inName) * (inName / Math.max(1, last.length) + 0.1) * fileWorth(path);
-    return [{ path, score }];
+    const score = (count + 2 * inName) * (inName / Math.max(1, last.length) + 0.1) * fileWorth(path);
+    return { path, score };
   });
   scored.sort((a, b) => b.score - a.score || a.path.length - b.path.length);
   return scored.slice(0, MAX_LISTED).map(({ path }) => ({ kind: "file", path }));
