@@ -10,6 +10,7 @@ import {
 } from "../../../src/tools/index.ts";
 import { runCommand } from "../../../src/tools/run-command.ts";
 import { runTool } from "../../../src/tools/run-tool.ts";
+import { toDefinition } from "../../../src/tools/to-openai.ts";
 import type { ToolContext } from "../../../src/tools/tool.ts";
 import { MemoryFiles } from "../../sandbox/memory-files.ts";
 import { sandboxFor, smallLimits } from "../../sandbox/sandbox.ts";
@@ -76,7 +77,9 @@ describe.skipIf(!sandbox)(`document 002, tool system${skipped}`, () => {
   });
 
   it("run_command: timeout", async () => {
-    expect((await call({ command: "sleep 0.1", timeout: 30 })).result).toMatchObject({ status: "success" });
+    const { result } = await call({ command: "sleep 60", timeout: 1 });
+    expect(result).toMatchObject({ status: "timeout", error: expect.stringMatching(/\b1 s\b/) });
+    expect(toDefinition(runCommand).parameters).toMatchObject({ properties: { timeout: { default: 120 } } });
   });
 
   it("run_command: env", async () => {

@@ -132,9 +132,12 @@ describe("grep of the tool system", () => {
   });
 
   it("grep: context_lines", async () => {
-    const sent = { pattern: "def run", context_lines: 1 };
-    const [match] = await tools.reading().output<SearchMatch[]>("search_in_files", sent);
-    expect(match?.match_context).toBe("1-class Agent:\n2:    def run(self):\n3-        return hello()");
+    const contextOf = async (context_lines: number) => {
+      const sent = { pattern: "line 20$", path: "src/app.py", context_lines };
+      return (await tools.reading().output<SearchMatch[]>("search_in_files", sent))[0]?.match_context;
+    };
+    expect(await contextOf(0)).toBe("20:line 20");
+    expect(await contextOf(1)).toBe("19-line 19\n20:line 20\n21-line 21");
   });
 
   it("grep: max_results", async () => {
