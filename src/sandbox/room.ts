@@ -16,6 +16,8 @@ const NOBODY = 65_534;
 /** How long a room may take to end by itself before it is made to. */
 const PATIENCE_MS = 5_000;
 const STDERR_KEPT = 8_192;
+/** Bytes of the words between head and tail of an output. */
+const OF_A_GAP = 200;
 
 const wardenFolder = join(import.meta.dirname, "warden");
 const suffix = extname(import.meta.filename);
@@ -36,7 +38,8 @@ export class Room implements AsyncDisposable {
   #stderr = "";
   #drained: PromiseWithResolvers<void> | null = null;
 
-  constructor(sandbox: Sandbox, limits: SandboxLimits, signal: AbortSignal) {
+  /** @param longest bytes of a file that will be asked for */
+  constructor(sandbox: Sandbox, limits: SandboxLimits, longest: number, signal: AbortSignal) {
     this.#signal = signal;
     this.#child = start(sandbox, limits);
     const { stdin, stderr } = this.#child;
@@ -55,7 +58,7 @@ export class Room implements AsyncDisposable {
     });
     void this.#closed.then(() => this.#drained?.resolve());
     signal.addEventListener("abort", this.#close, { once: true });
-    this.#replies = this.#read(limits);
+    this.#replies = this.#read(limits, longest);
   }
 
   /** Resolves once there is place for more. */
@@ -108,8 +111,8 @@ export class Room implements AsyncDisposable {
     if (this.#signal.aborted) throw new AppError("aborted", "Stopped while a command was running");
   }
 
-  async *#read({ fileBytes }: SandboxLimits): AsyncGenerator<Reply> {
-    const reader = new FrameReader(fileBytes + 1);
+  async *#read({ keptBytes }: SandboxLimits, longest: number): AsyncGenerator<Reply> {
+    const reader = new FrameReader(Math.max(longest + 1, 2 * keptBytes + OF_A_GAP));
     for await (const piece of this.#child.stdout ?? []) {
       for (const { header, body } of reader.push(piece)) yield { answer: Answer.parse(header), body };
     }

@@ -53,7 +53,7 @@ export async function runInSandbox(
   if (signal.aborted) throw new AppError("aborted", "Stopped before a command was run");
   // The warden keeps the time; this is for one that does not.
   const inTime = AbortSignal.any([signal, AbortSignal.timeout(run.timeoutMs + GRACE_MS)]);
-  await using room = new Room(sandbox, run.limits, inTime);
+  await using room = new Room(sandbox, run.limits, run.longest, inTime);
   for await (const { path, mode, bytes } of run.files) await room.send({ kind: "file", path, mode }, bytes);
   await room.send(orderFor(sandbox, run), filter());
   const { end, stdout, stderr } = await readEnd(room);

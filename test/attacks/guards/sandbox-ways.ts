@@ -57,6 +57,20 @@ export const guards: readonly Guard[] = [
     ...{ test: tests("left-behind"), title: "names that are too long together are not told" },
   },
   {
+    ...{ guard: "a warden that was taken over hands out what was asked for alone", row },
+    file: "src/sandbox/run-in-sandbox.ts",
+    from: "!asked.delete(answer.path)",
+    to: "!answer.path",
+    ...{ test: tests("taken-over"), title: "is not believed that says a file that nobody asked for" },
+  },
+  {
+    ...{ guard: "a warden that was taken over says no more than anybody holds", row },
+    file: "src/sandbox/room.ts",
+    from: "Math.max(longest + 1, 2 * keptBytes + OF_A_GAP)",
+    to: "Math.max(longest + 1, 2 * keptBytes + OF_A_GAP) * 100",
+    ...{ test: tests("taken-over"), title: "is not believed that says more output than was asked for" },
+  },
+  {
     ...{ guard: "no file is put behind a link", row, file: "src/sandbox/warden/room.ts" },
     from: "if (!realpathSync.native(place",
     to: "if (path === '' && !realpathSync.native(place",
