@@ -6,7 +6,7 @@ const root = join(import.meta.dirname, "..");
 const source = join(root, "src");
 
 /** Files that are started by their name: the program itself, its other processes and its threads. */
-const entries = ["cli", "process/review-process", "graph/extract-worker"];
+const entries = ["cli", "process/review-process", "process/index-process", "graph/extract-worker"];
 
 /** What goes into a sandbox as the one file that it is. */
 const alone = "sandbox/warden/main";

@@ -30,20 +30,18 @@ export function confinement(
   { files = [], writable = [] }: MoreToOpen = {},
 ): string[] {
   const scratch = namesOf(temporaryFolder()).map((folder) => join(folder, "hunkwise-range-*"));
+  const more = writable.flatMap(namesOf).map(wholeFolder);
   const read = [
-    ...code(),
-    ...ownProcess,
-    ...scratch,
-    ...[...readable, ...writable].flatMap(namesOf).map(wholeFolder),
+    ...[...code(), ...ownProcess, ...scratch, ...more],
+    ...readable.flatMap(namesOf).map(wholeFolder),
+    ...files.flatMap(namesOf),
   ];
   return [
     "--permission",
     // Reviews run git and ripgrep, parse with native grammars, and watch in a thread whether the parent lives.
     ...["--allow-child-process", "--allow-addons", "--allow-worker", "--disable-warning=SecurityWarning"],
-    ...[...read, ...files.flatMap(namesOf)].map((path) => `--allow-fs-read=${path}`),
-    ...[...scratch, wholeFolder(compiledCodeFolder), ...writable.flatMap(namesOf).map(wholeFolder)].map(
-      (path) => `--allow-fs-write=${path}`,
-    ),
+    ...read.map((path) => `--allow-fs-read=${path}`),
+    ...[...scratch, ...more, wholeFolder(compiledCodeFolder)].map((path) => `--allow-fs-write=${path}`),
   ];
 }
 
