@@ -24,7 +24,10 @@ export const FixJson = z.strictObject({
     }),
   ),
   tried_out: TriedOut,
+  /** Why it is refused. */
   refusals: z.array(z.strictObject({ path: z.string().nullable(), reason: z.string() })),
+  /** What the model tried to change and was kept from. */
+  kept_from: FixResult.shape.refused,
   ...FixResult.pick({ model: true, stop_reason: true, usage: true }).shape,
 });
 export type FixJson = z.infer<typeof FixJson>;
@@ -42,7 +45,7 @@ export interface JudgedFix {
 const outcomes = { none: "none", refused: "refused", committed: "patch" } as const;
 
 export function toFixJson({ fix, targets, head, made, patch }: JudgedFix): FixJson {
-  const { summary, tried_out, model, stop_reason, usage } = fix;
+  const { summary, tried_out, refused: kept_from, model, stop_reason, usage } = fix;
   const refusals = made.kind === "refused" ? made.refusals : [];
   const findings = fix.repairs.map(({ check: second_look, ...repair }) => {
     const { path, title } = targetOf(targets, repair.id);
@@ -50,7 +53,13 @@ export function toFixJson({ fix, targets, head, made, patch }: JudgedFix): FixJs
   });
   return {
     ...{ head_sha: head, outcome: outcomes[made.kind], patch, summary, findings, tried_out },
-    ...{ refusals: refusals.map(({ path, reason }) => ({ path, reason })), model, stop_reason, usage },
+    ...{
+      refusals: refusals.map(({ path, reason }) => ({ path, reason })),
+      kept_from,
+      model,
+      stop_reason,
+      usage,
+    },
   };
 }
 
@@ -59,6 +68,7 @@ export function fixLines({ fix, targets, made }: JudgedFix): string[] {
   return [
     ...fix.repairs.map((repair) => repairLine(repair, targets)),
     ...(fix.edits.length > 0 ? [triedWords(fix.tried_out, (text) => `'${text}'`)] : []),
+    ...fix.refused.map((one) => `kept from ${one.path}: ${one.reason}`),
     ...(made.kind === "refused" ? made.refusals.map(refusalLine) : []),
     ...(made.kind === "none" ? [whyNone(fix)] : []),
   ];

@@ -63,11 +63,26 @@ export function renderFix(told: ToldFix): (maxBytes: number) => string {
     const footer = `<sub>Repaired by ${untrustedCode(fix.model)} from the code at ${head.slice(0, 12)}.</sub>`;
     const lines = fix.repairs.map((repair) => repairLine(repair, told));
     const tried = isDone(told) && fix.edits.length > 0 ? triedLine(fix) : "";
-    const before = [heading(told), lines.join("\n"), tried].filter((part) => part !== "");
+    const before = [heading(told), lines.join("\n"), keptFrom(fix), tried].filter((part) => part !== "");
     const room = maxBytes - [...before, footer].reduce((sum, part) => sum + byteLength(part) + 2, 0);
     return [...before, patchBlock(told, room), footer].filter((part) => part !== "").join("\n\n");
   };
 }
+
+function refusalLines(refusals: readonly Refusal[]): string[] {
+  const lines = refusals.slice(0, mostRefusals).map(({ path, reason }) => {
+    const where = path === null ? "" : `${untrustedCode(path)}: `;
+    return `- ${where}${untrustedLine(reason, mostLineBytes)}.`;
+  });
+  const more = refusals.length - lines.length;
+  return more > 0 ? [...lines, `- and ${more} more`] : lines;
+}
+
+/** What a model has tried to change and was kept from, whatever it says of it. */
+const keptFrom = ({ refused }: FixResult) =>
+  refused.length === 0
+    ? ""
+    : ["I was kept from changing what a fix may not change:", ...refusalLines(refused)].join("\n");
 
 const triedLine = ({ tried_out: { commands, why_none } }: FixResult) =>
   triedWords({ commands, why_none: why_none && untrustedLine(why_none, mostLineBytes) }, untrustedCode);
@@ -82,13 +97,7 @@ function heading({ end, fix }: ToldFix): string {
     case "refused":
       return [
         "A repair was made and **not pushed**, because a fix may not do this:",
-        ...end.refusals
-          .slice(0, mostRefusals)
-          .map(
-            ({ path, reason }) =>
-              `- ${path === null ? "" : `${untrustedCode(path)}: `}${untrustedLine(reason, mostLineBytes)}.`,
-          ),
-        ...(end.refusals.length > mostRefusals ? [`- and ${end.refusals.length - mostRefusals} more`] : []),
+        ...refusalLines(end.refusals),
       ].join("\n");
     case "pushed":
       return `Pushed ${end.commit}.`;

@@ -1,5 +1,8 @@
 import type { TriedOut } from "../review/fix/fix-input.ts";
 
+/** Of commands that are named, and of the characters of each: its arguments are a model's. */
+const most = { commands: 8, characters: 300 };
+
 const limits = {
   timeout: "it took too long",
   memory: "it took too much memory",
@@ -13,11 +16,14 @@ const limits = {
  * @param code shows what a model or a repository wrote, as the place takes it
  */
 export function triedWords({ commands, why_none }: TriedOut, code: (text: string) => string): string {
-  const ends = commands.map(({ command, folder, exit_code, ended }) => {
-    const where = folder === "." ? "" : ` in ${code(folder)}`;
+  const shown = (text: string) =>
+    code(text.length > most.characters ? `${text.slice(0, most.characters).toWellFormed()}…` : text);
+  const ends = commands.slice(0, most.commands).map(({ command, folder, exit_code, ended }) => {
+    const where = folder === "." ? "" : ` in ${shown(folder)}`;
     const why = ended === null ? "" : ` (${limits[ended]})`;
-    return `${code(command)}${where} ended with exit code ${exit_code}${why}`;
+    return `${shown(command)}${where} ended with exit code ${exit_code}${why}`;
   });
+  if (commands.length > ends.length) ends.push(`and ${commands.length - ends.length} more`);
   if (ends.length > 0) return `Tried out on exactly these files: ${ends.join("; ")}.`;
   return `No command was run to try it out: ${why_none ?? "nobody says why"}.`;
 }

@@ -12,7 +12,7 @@ const judged = (over: Partial<JudgedFix> = {}, fix: Partial<FixResult> = {}): Ju
     repairs: [
       { id: "f1", repaired: true, note: "It makes one.", check: { state: "present", reason: "It is." } },
     ],
-    ...{ summary: "Share no list", model: "m", stop_reason: "finished", rounds: 2 },
+    ...{ summary: "Share no list", model: "m", stop_reason: "finished", rounds: 2, refused: [] },
     edits: [{ path: "cart.py", after: { mode: "100644", base64: "" } }],
     tried_out: {
       commands: [{ command: "pytest -q", folder: "api", exit_code: 137, ended: "timeout" }],
@@ -48,7 +48,10 @@ describe("what a fix on the command line tells", () => {
     const refusals = [{ path: "CODEOWNERS", reason: "it says who has to approve what" }];
     const refused = judged({ made: { kind: "refused", refusals } });
     expect(fixLines(refused).at(-1)).toBe("refused: CODEOWNERS: it says who has to approve what");
-    expect(toFixJson(refused)).toMatchObject({ outcome: "refused", patch: null, refusals });
+    expect(toFixJson(refused)).toMatchObject({ outcome: "refused", patch: null, refusals, kept_from: [] });
+    const kept = judged({}, { refused: refusals });
+    expect(fixLines(kept)).toContain("kept from CODEOWNERS: it says who has to approve what");
+    expect(toFixJson(kept)).toMatchObject({ outcome: "none", refusals: [], kept_from: refusals });
   });
 
   it("says that it came to no end, and nothing of commands, where nothing was changed", () => {

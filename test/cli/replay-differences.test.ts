@@ -109,7 +109,8 @@ describe("what differs between a record and its replay", () => {
   it("is each file of a fix that is another one, and what became of each finding", () => {
     const fix = (over: Partial<FixResult>): Played => {
       const used = { requests: 1, prompt_tokens: 1, cached_tokens: 0, completion_tokens: 1, cost_usd: null };
-      const rest = { summary: "", rounds: 1, model: "m", stop_reason: "finished", usage: used } as const;
+      const counts = { rounds: 1, refused: [] };
+      const rest = { summary: "", ...counts, model: "m", stop_reason: "finished", usage: used } as const;
       const tried_out = { commands: [], why_none: String(over.repairs?.length) };
       return {
         turns: [],
@@ -156,19 +157,16 @@ describe("the report of a replay", () => {
     ...{ task: "review", requested_by: null, repository: "o/n", pull: 7, range: null },
     began_at: "2026-11-22T20:00:00.000Z",
   };
-  const report = (differences: Difference[], over: Partial<Replay> = {}) =>
-    renderReplay(
-      {
-        ...{ run: about, version: "0.1.0", what: "review", played: { loops: 1, turns: 2, calls: 2 } },
-        ...{ recorded: sampleResult(), today: sampleResult(), differences },
-        ...over,
-      },
-      { colour: false, width: 80 },
-    );
+  const report = (differences: Difference[], version = "0.1.0") => {
+    const played = { loops: 1, turns: 2, calls: 2 };
+    const work = { what: "review", played, recorded: sampleResult(), today: sampleResult() } as const;
+    const replay = { run: about, version, works: [{ ...work, differences }] };
+    return renderReplay(replay, { colour: false, width: 80 });
+  };
 
   it("says by which version a run was recorded where that is another one", () => {
     expect(report([])).not.toContain("version");
-    expect(report([], { version: "0.2.0" }).replaceAll("\n", " ")).toContain(
+    expect(report([], "0.2.0").replaceAll("\n", " ")).toContain(
       "Recorded by version 0.1.0, played by 0.2.0.",
     );
   });

@@ -66,7 +66,7 @@ const fix: FixResult = {
     { id: "101", repaired: true, note: "Compares.", check: { state: "fixed", reason: "It compares." } },
     { id: "102", repaired: false, note: `Nobody knows how. ${escapes}`, check: null },
   ],
-  ...{ summary: "Compare", rounds: 1, ...ended },
+  ...{ summary: "Compare", rounds: 1, refused: [], ...ended },
   edits: [
     { path: "src/cart.ts", after: { mode: "100644", base64: "" } },
     { path: `${escapes}old.ts`, after: null },
@@ -132,6 +132,17 @@ describe("the story of a run", () => {
       "second looks at the repair 1 turn",
     ])
       expect(text).toContain(words);
+  });
+
+  it("of a fix that a review followed tells what both came to, in their order", () => {
+    const after: TrajectoryEntry[] = [
+      ...fixing,
+      { kind: "run", shas, input: {} },
+      turn("review", "finish_review", {}),
+      { kind: "result", head: "i", base: "b", result: sampleResult({ findings: [] }) },
+    ];
+    const text = oneLine(story(after));
+    expect(text).toMatch(/Asked - src\/cart\.ts:6 Assigns .* 1 of 2 findings repaired;.* Result 0 findings;/);
   });
 
   it("of a result that nobody can read any more tells all the rest", () => {

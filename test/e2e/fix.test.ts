@@ -162,6 +162,7 @@ describe.concurrent("a fix that was asked for in a thread", patient, () => {
         await askedFor(app);
         expect(headOf(app.pull)).toBe(before);
         expect(app.replies()[0]).toContain("Nothing was changed.");
+        expect(app.replies()[0]).toContain("- `.github/workflows/ci.yml`: it ");
       },
     ),
   );

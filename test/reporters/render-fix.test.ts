@@ -39,7 +39,7 @@ const told = (end: ToldFix["end"], over: Partial<FixResult> = {}): string =>
   renderFix({
     fix: {
       repairs: [{ id: "f1", repaired: true, note: "Done.", check: { state: "fixed", reason: "a.ts:1 is." } }],
-      ...{ summary: "Start at 1", model: "m", stop_reason: "finished", rounds: 1 },
+      ...{ summary: "Start at 1", model: "m", stop_reason: "finished", rounds: 1, refused: [] },
       edits: [{ path: "a.ts", after: null }],
       tried_out: {
         commands: [{ command: "npm test", folder: ".", exit_code: 0, ended: null }],
@@ -90,6 +90,22 @@ describe("what is told of a fix", () => {
       expect(one).not.toMatch(/^(?:#|\/approve)/m);
       expect(bare(one)).not.toMatch(/@octo|<(?!\/?sub>)/);
     }
+  });
+
+  it("has room for a few commands of a line or two, however many a model has called for", () => {
+    const commands = Array.from({ length: 900 }, (_, at) => ({
+      ...{ command: `npm test ${at} ${"x".repeat(1_900)}`, folder: ".", exit_code: 1, ended: null },
+    }));
+    const text = told(pushed, { tried_out: { commands, why_none: null } });
+    expect(text).toContain("and 892 more");
+    expect(text.length).toBeLessThan(5_000);
+  });
+
+  it("says what the model was kept from, whatever it says of it", () => {
+    const refused = [{ path: ".github/workflows/ci.yml", reason: "it decides what runs in CI" }];
+    expect(told({ kind: "none" }, { refused, edits: [] })).toContain(
+      "I was kept from changing what a fix may not change:\n- `.github/workflows/ci.yml`: it decides what runs in CI.",
+    );
   });
 
   it.each([

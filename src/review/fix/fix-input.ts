@@ -76,6 +76,8 @@ export const FixResult = z.strictObject({
   /** What the edits do, as the message of a commit would say it. Untrusted text; empty without edits. */
   summary: z.string(),
   edits: z.array(EditedFile),
+  /** Files that the model was kept from changing, and why. */
+  refused: z.array(z.strictObject({ path: z.string().nullable(), reason: z.string() })),
   tried_out: TriedOut,
   /** How often the model said that it was done; a second time where a second look had found a fault still there. 0: never. */
   rounds: z.int(),

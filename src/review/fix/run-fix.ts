@@ -8,10 +8,11 @@ import type { ReviewDependencies } from "../dependencies.ts";
 import { runLoop } from "../run-loop.ts";
 import { totalUsage } from "../total-usage.ts";
 import { whoAnswered } from "../who-answered.ts";
-import type { FixScope } from "./check-edits.ts";
+import type { FixScope, Refusal } from "./check-edits.ts";
 import { createFinish, type Finished } from "./finish.ts";
 import type { EditedFile, FixInput, FixResult, Repair } from "./fix-input.ts";
 import { type FixRun, fixMessages, type NamedTarget } from "./fix-messages.ts";
+import { notingRefusals } from "./refused-edits.ts";
 import { scopedEdits } from "./scoped-edits.ts";
 import { createTriedCommands, type FixCommands } from "./tried-commands.ts";
 
@@ -34,10 +35,11 @@ const KEPT_FOR_THE_END = 0.05;
 export async function runFix(input: FixInput, deps: FixDependencies): Promise<FixResult> {
   const run = await startFix(input, deps);
   const targets = await nameTargets(run, input);
-  const { finished, stopReason } = await repair(run, deps, targets);
+  const { finished, refused, stopReason } = await repair(run, deps, targets);
   return {
     repairs: targets.map((target) => repairOf(target, finished)),
     ...saidOf(finished),
+    refused,
     model: whoAnswered(deps.models.review.name, run.account.usage),
     stop_reason: stopReason,
     usage: totalUsage(run.account.usage),
@@ -63,15 +65,23 @@ async function nameTargets(run: FixRun, { targets }: FixInput): Promise<NamedTar
   return named;
 }
 
-/** What the model said last of what it had done by then; null where it came to no end. */
+interface Repaired {
+  /** What the model said last of what it had done by then; null where it came to no end. */
+  finished: Finished | null;
+  refused: Refusal[];
+  stopReason: StopReason;
+}
+
 async function repair(
   run: FixRun,
   { files, commands }: FixDependencies,
   targets: readonly NamedTarget[],
-): Promise<{ finished: Finished | null; stopReason: StopReason }> {
+): Promise<Repaired> {
   const { limits } = run.input;
-  const edit = scopedEdits(files, scopeOf(run, targets));
-  const tried = createTriedCommands(commands, edit);
+  const scope = scopeOf(run, targets);
+  const scoped = scopedEdits(files, scope);
+  const tried = createTriedCommands(commands, scoped);
+  const { edit, refused } = notingRefusals(scoped, scope);
   const fix = createFinish({ run, targets, files, tried });
   const { stopReason } = await runLoop(run, {
     ...{ loop: "fix", role: "review" },
@@ -84,7 +94,7 @@ async function repair(
     tokens: limits.tokens * (1 - KEPT_FOR_CHECKS),
     milliseconds: run.timeLeft() * (1 - KEPT_FOR_THE_END),
   });
-  return { finished: fix.last(), stopReason };
+  return { finished: fix.last(), refused: refused(), stopReason };
 }
 
 const commandsOf = (commands: CommandPort | undefined) => (commands ? { commands } : {});

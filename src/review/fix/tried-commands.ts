@@ -14,6 +14,7 @@ export interface TriedCommands {
 }
 
 const NOT_RUN = "none was called for on what was changed last";
+const BROKEN = "the sandbox could not run it";
 
 /**
  * Keeps of each command on which files it was run.
@@ -25,6 +26,7 @@ export function createTriedCommands(commands: FixCommands, edit: EditPort): Trie
     return { port: undefined, now: async () => ({ commands: [], why_none: commands.why }) };
   }
   const { allowed, run } = commands.open(edit);
+  let brokenOn: string | null = null;
   const runs: { on: string; how: CommandRun }[] = [];
   const stateNow = async () => stateOf(await edit.edits());
   return {
@@ -32,7 +34,10 @@ export function createTriedCommands(commands: FixCommands, edit: EditPort): Trie
       allowed,
       async run(request, signal) {
         const on = await stateNow();
-        const end = await run(request, signal);
+        const end = await run(request, signal).catch((error: unknown) => {
+          brokenOn = on;
+          throw error;
+        });
         runs.push({ on, how: runOf(request, end) });
         return end;
       },
@@ -42,7 +47,8 @@ export function createTriedCommands(commands: FixCommands, edit: EditPort): Trie
       const newest = new Map(
         runs.filter(({ on }) => on === state).map(({ how }) => [`${how.folder}\n${how.command}`, how]),
       );
-      return { commands: [...newest.values()], why_none: newest.size === 0 ? NOT_RUN : null };
+      if (newest.size > 0) return { commands: [...newest.values()], why_none: null };
+      return { commands: [], why_none: brokenOn === state ? BROKEN : NOT_RUN };
     },
   };
 }

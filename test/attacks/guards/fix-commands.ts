@@ -28,7 +28,7 @@ export const guards: readonly Guard[] = [
     title: "lets no command and no reason be more than text",
   },
   {
-    ...{ row: "fix-pushes", file: "src/review/fix/finish.ts", test: loop },
+    ...{ row: "fix-pushes", file: "src/review/fix/finish.ts", test: "test/review/fix/second-look.test.ts" },
     guard: "what a second look says is data to whoever repairs",
     from: 'wrapUntrusted("second look", wrong.join("\\n"))',
     to: 'wrong.join("\\n")',

@@ -53,7 +53,7 @@ const commit = (edits: EditedFile[], over: Partial<FixResult> = {}) => {
   const fix: FixResult = {
     repairs: [{ id: "f1", repaired: true, note: "Done.", check: null }],
     ...{ summary: "Charge it", edits, model: "m", stop_reason: "finished" },
-    ...{ tried_out: { commands: [], why_none: "none is named" }, rounds: 1 },
+    ...{ tried_out: { commands: [], why_none: "none is named" }, refused: [], rounds: 1 },
     usage: { requests: 1, prompt_tokens: 1, cached_tokens: 0, completion_tokens: 1, cost_usd: null },
     ...over,
   };

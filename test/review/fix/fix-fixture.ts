@@ -1,0 +1,100 @@
+import { RepoConfig } from "../../../src/config/repo-config.ts";
+import { openOverlay } from "../../../src/git/overlay-workspace.ts";
+import { forAllRoles, type ModelRequest } from "../../../src/llm/model.ts";
+import { type ScriptedTurn, scriptedModel } from "../../../src/llm/scripted.ts";
+import type { FixInput, FixTarget } from "../../../src/review/fix/fix-input.ts";
+import { runFix } from "../../../src/review/fix/run-fix.ts";
+import type { FixCommands } from "../../../src/review/fix/tried-commands.ts";
+import { createDiffSource } from "../../../src/tools/diff-source.ts";
+import type { CommandEnd, CommandRequest, EditPort } from "../../../src/tools/tool.ts";
+import { GitRepo } from "../../support/git-repo.ts";
+import { openRepository } from "../../tools/context.ts";
+
+/** A finding as it was posted. */
+export const target: FixTarget = {
+  ...{ id: "f1", path: "cart.ts", side: "RIGHT", line: 1, original_line: 1, symbol: null, files: [] },
+  ...{ title: "The rate is wrong", finding: "It is twice what it was.", conversation: [] },
+};
+
+const input = (targets: FixTarget[]): FixInput => ({
+  ...{ targetBranch: "main", pull: null, targets, config: RepoConfig.parse({}) },
+  limits: { turns: 20, tokens: 300_000, costUsd: null, milliseconds: 60_000 },
+  models: forAllRoles({ name: "scripted", contextTokens: 128_000, protocol: "native" }),
+});
+
+export const call = (name: string, args: Record<string, unknown>): ScriptedTurn => ({
+  toolCalls: [{ name, arguments: args }],
+});
+export const edit = (from: string, to: string, path = "cart.ts") =>
+  call("edit_file", { path, old_string: `rate = ${from}`, new_string: `rate = ${to}` });
+export const run = (command = "test", more: Record<string, unknown> = {}) =>
+  call("run_command", { command, ...more });
+export const finish = (...repaired: boolean[]) =>
+  call("finish_fix", {
+    summary: "Charge it once",
+    findings: (repaired.length > 0 ? repaired : [true]).map((one, at) => ({
+      ...{ finding: `F${at + 1}`, repaired: one, note: one ? "It is right." : "Nobody knows." },
+    })),
+  });
+export const look = (state: "fixed" | "present" | "unsure", reason = "cart.ts:1 says so.") =>
+  call("report_resolution", { state, reason });
+
+/** Commands that end as it is said here, beside what each asked for. */
+export function commandsThat(
+  end: (request: CommandRequest, edit: EditPort) => Promise<Partial<CommandEnd>> = async () => ({}),
+) {
+  const asked: CommandRequest[] = [];
+  const commands: FixCommands = {
+    open: (files) => ({
+      allowed: { test: "npm test", lint: "npm run lint" },
+      async run(request) {
+        asked.push(request);
+        const how = { exitCode: 0, ended: null, truncated: false, changed: [], notes: [] };
+        return { stdout: "", stderr: "", ...how, ...(await end(request, files)) };
+      },
+    }),
+  };
+  return { asked, commands };
+}
+
+export const nothing: FixCommands = { why: "there is no sandbox here to run one in" };
+
+/** A repository with a change in one line, which models repair by the turns that they are given. */
+export class FixedRepository implements AsyncDisposable {
+  readonly #repo = GitRepo.create();
+  readonly #opened: ReturnType<typeof openRepository>;
+
+  constructor() {
+    this.#repo.commit("base", {
+      "cart.ts": "export const rate = 1;\n",
+      "other.ts": "export const other = 1;\n",
+    });
+    this.#repo.branch("topic");
+    this.#repo.commit("head", { "cart.ts": "export const rate = 2;\n" });
+    this.#opened = openRepository(this.#repo);
+  }
+
+  fix = async (turns: ScriptedTurn[], commands: FixCommands = nothing, targets = [target]) => {
+    const model = scriptedModel(turns);
+    const files = openOverlay((await this.#opened).workspace);
+    const result = await runFix(input(targets), {
+      ...{ workspace: files, files, diffs: createDiffSource(files, { ignore: [], private: [] }) },
+      ...{ models: forAllRoles(model), commands, trajectory: { append: async () => {} }, replay: [] },
+      ...{ isPrivate: () => false, progress: () => {}, signal: new AbortController().signal },
+      ...{ now: Date.now, startedAt: Date.now() },
+    });
+    const texts = result.edits.map(({ path, after }) => [
+      path,
+      after && Buffer.from(after.base64, "base64").toString(),
+    ]);
+    return { result, requests: model.requests, texts: Object.fromEntries(texts) as Record<string, string> };
+  };
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await (await this.#opened)[Symbol.asyncDispose]();
+    this.#repo.dispose();
+  }
+}
+
+/** The newest answer that a request shows the model. */
+export const answered = (request: ModelRequest | undefined) => request?.messages.at(-1)?.content ?? "";

@@ -1,0 +1,68 @@
+import { afterAll, describe, expect, it } from "vitest";
+import { answered, edit, FixedRepository, finish, look, nothing, target } from "./fix-fixture.ts";
+
+const repo = new FixedRepository();
+afterAll(() => repo[Symbol.asyncDispose]());
+const { fix } = repo;
+
+describe("a fix in which a second look finds the fault still there", () => {
+  it("is sent back once with the reason, and judged again by the code as it is then", async () => {
+    const { result, requests, texts } = await fix([
+      edit("2", "1.5"),
+      finish(),
+      look("present", "cart.ts:1 is one and a half."),
+      edit("1.5", "1"),
+      finish(),
+      look("fixed"),
+    ]);
+    expect(answered(requests[3])).toContain("F1: cart.ts:1 is one and a half.");
+    expect(answered(requests[3])).toContain('source="second look"');
+    expect(answered(requests[5])).toContain("1|export const rate = 1;");
+    expect(result).toMatchObject({ rounds: 2, stop_reason: "finished" });
+    expect(result.repairs).toMatchObject([{ repaired: true, check: { state: "fixed" } }]);
+    expect(texts).toEqual({ "cart.ts": "export const rate = 1;\n" });
+  });
+
+  it("ends after another try, whatever that comes to", async () => {
+    const { result, requests } = await fix([
+      ...[edit("2", "1.5"), finish(), look("present")],
+      ...[edit("1.5", "1.4"), finish(), look("present", "It is still more than 1.")],
+    ]);
+    expect([requests.length, result.rounds, result.stop_reason]).toEqual([6, 2, "finished"]);
+    expect(result.repairs[0]?.check).toEqual({ state: "present", reason: "It is still more than 1." });
+  });
+
+  it("is not looked at again where nothing was changed since", async () => {
+    const { result, requests } = await fix([edit("2", "1.5"), finish(), look("present"), finish()]);
+    expect([requests.length, result.rounds]).toEqual([4, 2]);
+    expect(result.repairs[0]?.check?.state).toBe("present");
+  });
+
+  it("takes back what it cannot repair, and leaves it to a person", async () => {
+    const { result } = await fix([
+      ...[edit("2", "1.5"), finish(), look("present"), edit("1.5", "2"), finish(false)],
+    ]);
+    expect(result).toMatchObject({ edits: [], summary: "", rounds: 2 });
+    expect(result.repairs).toEqual([{ id: "f1", repaired: false, note: "Nobody knows.", check: null }]);
+  });
+
+  it("counts for nothing what it edited after that and never told of", async () => {
+    const { result, texts } = await fix([...[edit("2", "1.5"), finish(), look("present"), edit("1.5", "9")]]);
+    expect(result.stop_reason).toBe("model_error");
+    expect(texts).toEqual({ "cart.ts": "export const rate = 1.5;\n" });
+    expect(result.repairs[0]?.check?.state).toBe("present");
+  });
+
+  it("looks again at what was repaired before, when other edits follow", async () => {
+    const other = { ...target, id: "f2", title: "The rate is no number" };
+    const { result } = await fix(
+      [
+        ...[edit("2", "1.5"), finish(true, true), look("fixed"), look("present")],
+        ...[edit("1.5", "1"), finish(true, true), look("present", "It is back."), look("fixed")],
+      ],
+      nothing,
+      [target, other],
+    );
+    expect(result.repairs.map(({ check }) => check?.state)).toEqual(["present", "fixed"]);
+  });
+});
