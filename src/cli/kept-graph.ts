@@ -1,11 +1,17 @@
 import { errorLine } from "../errors.ts";
-import type { GraphAnswer, GraphPort } from "../tools/tool.ts";
+import { type GraphAnswer, type GraphPort, ToolError } from "../tools/tool.ts";
 import { type LocalGraph, type LocalGraphOptions, openLocalGraph } from "./local-graph.ts";
 
 export interface KeptGraphOptions extends Omit<LocalGraphOptions, "signal"> {
   /** Vectors that are missing are made while it is open; else those that are there are made use of. */
   makesVectors: boolean;
+  /** How long somebody who asks waits while the index is being made, in milliseconds; less than the tool's own limit. */
+  patienceMs?: number;
 }
+
+const PATIENCE_MS = 20_000;
+/** Clients kill a server that takes longer to end; an index that is not whole goes on with the next one. */
+const END_MS = 1_000;
 
 /**
  * The graph of a range, opened when it is first asked and kept until the range goes. Whoever asks waits for no vectors: they are
@@ -24,13 +30,18 @@ export class KeptGraph implements GraphPort, AsyncDisposable {
     this.#open = open;
   }
 
-  /** Rejects as `openLocalGraph` does, and is tried anew the next time; with the signal's reason once that has fired. */
+  /**
+   * Rejects with a ToolError while the index is being made for longer than somebody waits, with the signal's reason once that has
+   * fired, and as `openLocalGraph` does, which is tried anew the next time.
+   */
   async query(query: string, k: number, signal: AbortSignal): Promise<GraphAnswer> {
     signal.throwIfAborted();
     this.#opened ??= this.#openNow();
     // Whoever gives up leaves the index to be made for those who ask next.
-    const { graph } = await unlessAborted(this.#opened, signal);
-    return await graph.query(query, k, signal);
+    const { patienceMs = PATIENCE_MS } = this.#options;
+    const opened = await unlessAborted(within(patienceMs, this.#opened), signal);
+    if (!opened) throw new ToolError("The index of this repository is being made. Ask again in a moment.");
+    return await opened.graph.query(query, k, signal);
   }
 
   #openNow(): Promise<LocalGraph> {
@@ -53,10 +64,21 @@ export class KeptGraph implements GraphPort, AsyncDisposable {
   /** Ends what is being made. Nobody may be asking any more. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.#ending.abort();
+    await within(END_MS, this.#close());
+  }
+
+  async #close(): Promise<void> {
     const opened = await this.#opened?.catch(() => undefined);
     await this.#embedding;
     opened?.[Symbol.dispose]();
   }
+}
+
+/** Undefined where it takes longer. */
+async function within<Value>(milliseconds: number, promise: Promise<Value>): Promise<Value | undefined> {
+  const { promise: over, resolve } = Promise.withResolvers<undefined>();
+  const timer = setTimeout(resolve, milliseconds);
+  return await Promise.race([promise, over]).finally(() => clearTimeout(timer));
 }
 
 function unlessAborted<Value>(promise: Promise<Value>, signal: AbortSignal): Promise<Value> {

@@ -13,10 +13,11 @@ interface Faults {
   opening?: (time: number) => Promise<void>;
   embedding?: (signal: AbortSignal) => Promise<VectorReport | null>;
   makesVectors?: boolean;
+  patienceMs?: number;
 }
 
 /** A kept graph whose index is not there, and what becomes of it. */
-function keep({ opening, embedding, makesVectors = true }: Faults = {}) {
+function keep({ opening, embedding, makesVectors = true, patienceMs = 60_000 }: Faults = {}) {
   const told: string[] = [];
   let times = 0;
   const open: typeof openLocalGraph = async ({ signal }) => {
@@ -37,7 +38,7 @@ function keep({ opening, embedding, makesVectors = true }: Faults = {}) {
     isPrivate: () => false,
     warn: (text: string) => told.push(text),
   };
-  return { kept: new KeptGraph({ ...about, makesVectors }, open), told };
+  return { kept: new KeptGraph({ ...about, makesVectors, patienceMs }, open), told };
 }
 
 describe("a kept graph", () => {
@@ -103,6 +104,23 @@ describe("a kept graph", () => {
     expect(await second).toEqual(none);
     expect(told).toEqual(["opens", "embeds"]);
     await kept[Symbol.asyncDispose]();
+  });
+
+  it("tells whoever waited long enough that the index is being made, and goes on making it", async () => {
+    const gate = Promise.withResolvers<void>();
+    const { kept, told } = keep({ opening: () => gate.promise, patienceMs: 1 });
+    await expect(kept.query("a", 5, never)).rejects.toThrow("is being made. Ask again");
+    gate.resolve();
+    await new Promise(setImmediate);
+    expect(told).toEqual(["opens", "embeds"]);
+    await kept[Symbol.asyncDispose]();
+  });
+
+  it("does not keep its server from ending while the index is being made", async () => {
+    const { kept, told } = keep({ opening: () => new Promise(() => {}), patienceMs: 1 });
+    await expect(kept.query("a", 5, never)).rejects.toThrow("is being made");
+    await kept[Symbol.asyncDispose]();
+    expect(told).toEqual(["opens"]);
   });
 
   it("is opened anew where it could not be before", async () => {
