@@ -17,6 +17,8 @@ export interface ExtractAnswer {
 
 /** Files that are with one thread at a time: enough that it never waits, few enough to be held in memory. */
 const AHEAD = 4;
+/** Files that take about as long as a thread takes to begin: it loads the parser and all that reads its trees. */
+const WORTH_A_THREAD = 40;
 /** Threads beyond this are slower than the database takes facts. */
 const MAX_THREADS = 4;
 
@@ -38,7 +40,7 @@ export class ExtractPool implements AsyncDisposable {
   /** @param files how many are to come, at most */
   constructor(files: number, { threads, signal, fileMs = FILE_MS }: PoolOptions) {
     const wanted = threads ?? Math.min(MAX_THREADS, availableParallelism());
-    const count = Math.max(1, Math.min(wanted, Math.ceil(files / AHEAD)));
+    const count = Math.max(1, Math.min(wanted, Math.ceil(files / WORTH_A_THREAD)));
     this.#threads = Array.from({ length: count }, () => new Thread(fileMs, () => this.#waiting.shift()?.()));
     signal?.addEventListener("abort", () => void this[Symbol.asyncDispose](), { once: true });
   }

@@ -68,10 +68,8 @@ export class Head {
     this.database = database;
     const rows = database.prepare("SELECT path, oid, blob FROM temp.present ORDER BY path").all();
     this.files = new Map(rows.map(({ path, blob }) => [String(path), blob === null ? null : Number(blob)]));
-    for (const [path, blob] of this.files)
-      if (blob !== null) this.#pathsOf.set(blob, [...(this.#pathsOf.get(blob) ?? []), path]);
-    for (const { path, oid } of rows)
-      this.#pathsWith.set(String(oid), [...(this.#pathsWith.get(String(oid)) ?? []), String(path)]);
+    for (const [path, blob] of this.files) if (blob !== null) add(this.#pathsOf, blob, path);
+    for (const { path, oid } of rows) add(this.#pathsWith, String(oid), String(path));
     const both = (table: string, where: string, order = "blob, seq") =>
       database.prepare(`SELECT * FROM all_${table} WHERE ${where} ORDER BY ${order}`);
     this.#definitionsOf = both("definition", "blob = ?");
@@ -182,13 +180,14 @@ export class Head {
 
 function pathsByPart(head: Head): Map<string, string[]> {
   const found = new Map<string, string[]>();
-  for (const path of head.files.keys())
-    for (const part of head.pathParts(path)) {
-      const known = found.get(part);
-      if (known) known.push(path);
-      else found.set(part, [path]);
-    }
+  for (const path of head.files.keys()) for (const part of head.pathParts(path)) add(found, part, path);
   return found;
+}
+
+function add<Key>(map: Map<Key, string[]>, key: Key, value: string): void {
+  const known = map.get(key);
+  if (known) known.push(value);
+  else map.set(key, [value]);
 }
 
 const text = (value: SQLOutputValue | undefined) =>

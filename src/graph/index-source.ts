@@ -35,10 +35,12 @@ export async function indexSource(
   const knownBefore = known.size;
   await extractAll(missing, { source, threads, signal }, (one, facts) => writer.add(one, facts));
   writer.flush();
-  const insert = database.prepare("INSERT INTO temp.present VALUES (?, ?, ?)");
-  database.exec("BEGIN");
-  for (const { path, oid, kind } of kinds) insert.run(path, oid, known.get(`${oid} ${kind}`) ?? null);
-  database.exec("COMMIT");
+  const present = kinds.map(({ path, oid, kind }) => [path, oid, known.get(`${oid} ${kind}`) ?? null]);
+  database
+    .prepare(
+      "INSERT INTO temp.present SELECT value ->> 0, value ->> 1, value ->> 2 FROM json_each(?) ORDER BY 1",
+    )
+    .run(JSON.stringify(present));
   return {
     files: kinds.length,
     parsed: missing.length,
@@ -48,15 +50,14 @@ export async function indexSource(
   };
 }
 
-/** Numbers of the blobs among these whose facts are known. */
+/** Numbers of the blobs among these whose facts are known: asked for at once, since ten thousand questions take half a second. */
 function knownBlobs(database: DatabaseSync, wanted: ReadonlyMap<string, Wanted>): Map<string, number> {
-  const known = new Map<string, number>();
-  const find = database.prepare("SELECT id FROM main.blob WHERE oid = ? AND kind = ?");
-  for (const [key, { oid, kind }] of wanted) {
-    const id = find.get(oid, kind)?.id;
-    if (id !== undefined) known.set(key, Number(id));
-  }
-  return known;
+  const oids = new Set([...wanted.values()].map(({ oid }) => oid));
+  const found = database
+    .prepare("SELECT oid, kind, blob.id FROM json_each(?) JOIN main.blob ON oid = value")
+    .all(JSON.stringify([...oids]));
+  const all = found.map(({ oid, kind, id }) => [`${oid} ${kind}`, Number(id)] as const);
+  return new Map(all.filter(([key]) => wanted.has(key)));
 }
 
 /** Texts that are read ahead of the threads. */
