@@ -91,10 +91,13 @@ const environment = (readable: readonly string[]) => ({
   ...{ CI: "true", TERM: "dumb", NO_COLOR: "1" },
 });
 
-/** Sets the limits that the system keeps, and lets everybody else on the machine go first. */
+/**
+ * Sets the limits that the system keeps, and lets everybody else on the machine go first. A core of one byte is none, and the one size
+ * with which none is handed to a program of the machine either, which would run outside of all walls (core(5), fs/coredump.c).
+ */
 function limited({ fileBytes, processes, openFiles, cpuSeconds, memoryBytes }: SandboxLimits): string[] {
   return [
-    ...["/usr/bin/nice", "-n", "19", "/usr/bin/prlimit", "--core=0"],
+    ...["/usr/bin/nice", "-n", "19", "/usr/bin/prlimit", "--core=1"],
     `--fsize=${Math.round(fileBytes)}`,
     `--nproc=${processes}`,
     `--nofile=${openFiles}`,

@@ -146,6 +146,7 @@ describe.skipIf(!sandbox)(`a command in the sandbox takes no more than allowed${
     const bwrap = join(folder.path, "bwrap");
     writeFileSync(bwrap, '#!/bin/sh\nexec prlimit --core=1000000 -- bwrap "$@"\n', { mode: 0o755 });
     chmodSync(folder.path, 0o755);
-    expect((await attack(sandbox, "ulimit -c", { seen: { bwrap } })).text).toBe("0\n");
+    const asked = "prlimit --core --noheadings --raw -o SOFT,HARD";
+    expect((await attack(sandbox, asked, { seen: { bwrap } })).text).toBe("1 1\n");
   });
 });

@@ -53,6 +53,7 @@ export async function refusalsOf(edits: readonly FileEdit[], scope: FixScope): P
     bytes += changed.bytes;
     const reason =
       reasonByPath(edit.path, scope) ??
+      reasonByOthers(edit, edits) ??
       (isTakenAway(edit) ? reasonToKeep(edit.path, scope) : null) ??
       reasonByState(edit) ??
       (await reasonByText(edit, changed.added));
@@ -74,6 +75,15 @@ export function reasonByPath(path: string, { files, isPrivate }: FixScope): stri
   if (isPrivate(path)) return "the configuration keeps it private";
   if (files.has(path) || isTestFile(path)) return null;
   return "it is neither a file of the pull request nor a test";
+}
+
+/** Only the last of several edits of a file would stand, and of a file and its folder the last one as well. */
+function reasonByOthers(edit: FileEdit, edits: readonly FileEdit[]): string | null {
+  const isSame = (other: FileEdit) => other !== edit && other.path === edit.path;
+  const isBelow = (other: FileEdit) => edit.after !== null && other.path.startsWith(`${edit.path}/`);
+  return edits.some((other) => isSame(other) || isBelow(other))
+    ? "it is changed twice, or by a file below it"
+    : null;
 }
 
 /** Why a file may not be taken away; null where it may. A test that nobody asked about is not repaired by that. */

@@ -123,6 +123,13 @@ export const guards: readonly Guard[] = [
   },
   {
     ...{ row, file: check, test: edits },
+    guard: "a fix has one edit for each path",
+    from: "reasonByOthers(edit, edits) ??",
+    to: "",
+    title: "are one for each path, and none stands in the way of another",
+  },
+  {
+    ...{ row, file: check, test: edits },
     guard: "a fix is small",
     from: "if (lines > most.lines) {",
     to: "if (lines < 0) {",

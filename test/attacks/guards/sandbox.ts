@@ -95,7 +95,7 @@ const flags: readonly Guard[] = [
   without(
     "nothing is kept of a process that breaks",
     walls,
-    ', "--core=0"',
+    ', "--core=1"',
     "resources",
     "of what is kept of a process that breaks, whatever the server allows itself",
   ),

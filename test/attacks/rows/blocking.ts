@@ -222,6 +222,8 @@ export const blocking: readonly Listed[] = [
     provenBy: [
       at("sandbox/network", "over TCP"),
       at("sandbox/processes", "where a fork bomb goes off"),
+      at("sandbox/secrets", "not what whoever started the server left open"),
+      at("sandbox/taken-over", "is not believed that says %s"),
       at("sandbox/processes", "where whoever asked for it is killed"),
       at("sandbox/resources", "of the disk, with a file of 10 GB"),
       at("sandbox/privileges", "and writes to its three places alone"),
@@ -240,6 +242,7 @@ export const blocking: readonly Listed[] = [
       at("review/fix/check-edits", "are refused in %s, also where the pull request changes it"),
       at("review/fix/check-edits", "are judged by what a path means, however it is written"),
       at("jobs/commands/commit-fix", "is refused as a whole for %j"),
+      at("jobs/commands/commit-fix", "is refused where it would put the folder of %j in the place of a file"),
       at("git/push", "does nothing where the branch has moved on, or is gone"),
       at(
         "jobs/commands/fix",

@@ -66,9 +66,7 @@ describe("the edits of a fix", () => {
     ".gitlab/ci/build.test.yml",
     "azure-pipelines-tests.yaml",
     "Jenkinsfile.release",
-    "lefthook-local.yml",
-    ".lintstagedrc.mjs",
-    "pnpm-workspace.yaml",
+    ...["lefthook-local.yml", ".lintstagedrc.mjs", "pnpm-workspace.yaml"],
     ".cargo/config.toml",
     ".mvn/wrapper/maven-wrapper.properties",
     "tests/requirements-dev.txt",
@@ -89,9 +87,7 @@ describe("the edits of a fix", () => {
     "tests/codeowner\u017f",
     "tests/.np\u200bmrc",
     "tests/CODEOW~1",
-    "tests/.npmrc.",
-    "tests/.npmrc ",
-    "tests/.npmrc::$DATA",
+    ...["tests/.npmrc.", "tests/.npmrc ", "tests/.npmrc::$DATA"],
     ".github\\workflows\\ci.test.yml",
     ".github\\134workflows\\134ci.test.yml",
     "./.github/workflows/ci.test.yml",
@@ -204,6 +200,20 @@ describe("the edits of a fix", () => {
     ]);
     expect(await reasonsOf(edit("tests/test_cart.py", "a\n", "b\n"))).toEqual([]);
     expect(await reasonsOf(edit("tests/__init__.py", null, ""))).toEqual([]);
+  });
+
+  it("are one for each path, and none stands in the way of another", async () => {
+    const twice = "it is changed twice, or by a file below it";
+    const first = edit("tests/test_cart.py", "a\n", "b\n");
+    expect(await reasonsOf(first, edit("tests/test_cart.py", "a\n", "c\n"))).toEqual(
+      Array(2).fill(`tests/test_cart.py: ${twice}`),
+    );
+    expect(await reasonsOf(edit("tests/test_cart.py/tests/a.py", null, "a\n"), first)).toEqual([
+      `tests/test_cart.py: ${twice}`,
+    ]);
+    expect(
+      await reasonsOf(edit("src/cart.py", "a\n", null), edit("src/cart.py/tests/a.py", null, "a\n")),
+    ).toEqual([]);
   });
 
   it("are small", async () => {
