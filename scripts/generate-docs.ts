@@ -20,6 +20,7 @@ import { commandRules, renderCommandTable } from "../src/reporters/command-table
 import {
   changingTools,
   commandTools,
+  graphTools,
   journalTools,
   readingTools,
   reportingTools,
@@ -111,6 +112,8 @@ function toolsPage(): string {
     'Try one: `hunkwise tool diff_file --repo . --base main --args \'{"file_path":"src/a.ts"}\'`.',
     "## Reading",
     ...readingTools.map(toolSection),
+    "Offered where the repository has an index: over MCP and on the command line always, in reviews once a server has made one (`HUNKWISE_GRAPH`) or `hunkwise graph` was asked:",
+    ...graphTools.map(toolSection),
     "## Reporting",
     ...reportingTools.map(toolSection),
     "Offered where reviews leave notes for people, on pages of a Logseq graph (`HUNKWISE_LOGSEQ_DIR`):",
