@@ -58,10 +58,10 @@ export interface SymbolPlace {
   line: number;
 }
 
-/** A place where a symbol is called. */
+/** A place where a symbol is called or used. */
 export interface CallSite {
   path: string;
-  /** Where the callee's name stands. */
+  /** Where the symbol's name stands. */
   line: number;
   /** 0 to 1: how certain it is that this very symbol is meant. */
   certainty: number;
@@ -85,6 +85,8 @@ export interface Graph extends GraphPort, Disposable {
   readonly report: IndexReport;
   /** Calls of a symbol, surest first; empty where there is no such symbol. */
   callers(symbol: SymbolPlace, leastCertainty?: number): readonly CallSite[];
+  /** Where a symbol is used without being called: as a value, as a type, by what extends it. Surest first. */
+  uses(symbol: SymbolPlace, leastCertainty?: number): readonly CallSite[];
   /** Every definition of a name at the head. */
   symbols(name: string): readonly SymbolPlace[];
 }

@@ -49,6 +49,10 @@ export class OpenedGraph implements Graph {
     return this.#callers.of(this.#callers.at(symbol), leastCertainty);
   }
 
+  uses(symbol: SymbolPlace, leastCertainty = SHOWN_CERTAINTY): readonly CallSite[] {
+    return this.#callers.usesOf(this.#callers.at(symbol), leastCertainty);
+  }
+
   symbols(name: string): readonly SymbolPlace[] {
     const found = this.#head.named(name).filter(({ kind }) => kind !== "section");
     return found.map(({ path, signatureEnd }) => ({ path, name, line: signatureEnd }));

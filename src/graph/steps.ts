@@ -1,7 +1,8 @@
 import { fileKindOf } from "../tools/file-kind.ts";
+import type { GraphEdge } from "../tools/tool.ts";
 import { AnswerBuilder, commitNode, fileId, fileNode, findingNode, nodeOf, symbolNode } from "./answer.ts";
 import type { Callers } from "./callers.ts";
-import { type EarlierFinding, type GraphCommit, SHOWN_CERTAINTY } from "./graph.ts";
+import { type CallSite, type EarlierFinding, type GraphCommit, SHOWN_CERTAINTY } from "./graph.ts";
 import type { DefinitionAt, Head } from "./head.ts";
 import type { Modules } from "./modules.ts";
 import type { Intent, Seed } from "./search.ts";
@@ -49,12 +50,13 @@ export class Steps {
     const id = this.answer.node(symbolNode(of, score));
     this.answer.edge(this.answer.node(fileNode(of.path, score * FADING)), "defines", id, of.start, 1);
     this.#callersOf(of, id, score);
+    this.#usersOf(of, id, score);
     this.#calledBy(of, id, score);
     this.#pathHistory(of.path, score, of);
   }
 
   #callersOf(of: DefinitionAt, id: string, score: number): void {
-    const { callers, head } = this.#ground;
+    const { callers } = this.#ground;
     const sites = callers.of(
       callers.at({ path: of.path, name: of.name, line: of.signatureEnd }),
       SHOWN_CERTAINTY,
@@ -73,15 +75,33 @@ export class Steps {
       },
     ] as const;
     for (const { of: group, kind, most } of groups)
-      for (const { path, line, certainty, within } of group.slice(0, most)) {
-        const around =
-          within &&
-          head.definitionsIn(path).find((one) => one.start === within.startLine && one.name === within.name);
-        const node = around
-          ? symbolNode(around, score * FADING * certainty)
-          : fileNode(path, score * FADING * certainty);
-        this.answer.edge(this.answer.node(node), kind, id, line, certainty);
-      }
+      for (const site of group.slice(0, most)) this.#site(site, kind, id, score);
+  }
+
+  /** Where it is used and not called: types, constants, functions that are handed on. */
+  #usersOf(of: DefinitionAt, id: string, score: number): void {
+    const { callers } = this.#ground;
+    const place = { path: of.path, name: of.name, line: of.signatureEnd };
+    const sites = callers.usesOf(callers.at(place), SHOWN_CERTAINTY);
+    for (const site of sites.slice(0, this.#intent.callers ? MANY : FEW))
+      this.#site(site, "references", id, score);
+  }
+
+  /** An edge from the definition around a place, or from its file. */
+  #site(
+    { path, line, certainty, within }: CallSite,
+    kind: GraphEdge["kind"],
+    id: string,
+    score: number,
+  ): void {
+    const around =
+      within &&
+      this.#ground.head
+        .definitionsIn(path)
+        .find((one) => one.start === within.startLine && one.name === within.name);
+    const worth = score * FADING * certainty;
+    const node = around ? symbolNode(around, worth) : fileNode(path, worth);
+    this.answer.edge(this.answer.node(node), kind, id, line, certainty);
   }
 
   /** What it calls itself, as far as it is part of the repository. */

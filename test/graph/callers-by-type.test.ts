@@ -79,7 +79,14 @@ func run(site Site, routes Routes, any interface{}) {
 		route.Go()
 	}
 	(*TLSRoute).Reset(nil)
+	switch found := any.(type) {
+	case *TLSRoute:
+		found.Reset()
+	}
+	pick[Site](nil)
 }
+
+func pick[T any](list []T) {}
 `,
     "a_test.go": `package app
 
@@ -99,5 +106,6 @@ func TestRun() {
 `,
   });
   expect(callersOf(graph, "Go")).toEqual(["a.go:13", "a.go:15", "a.go:18", "a_test.go:12", "a_test.go:8"]);
-  expect(callersOf(graph, "Reset")).toEqual(["a.go:20", "a_test.go:14"]);
+  expect(callersOf(graph, "Reset")).toEqual(["a.go:20", "a.go:23", "a_test.go:14"]);
+  expect(callersOf(graph, "pick")).toEqual(["a.go:25"]);
 });

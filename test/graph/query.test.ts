@@ -56,6 +56,26 @@ describe("a question", () => {
     expect(found).toContainEqual(["src/queue.ts", "defines", "claimJob", 2]);
   });
 
+  it("where a constant or a type is used is answered with what refers to it", async () => {
+    using own = await openTexts({
+      "src/limits.ts": "export const MAX_JOBS = 5;\nexport interface Limits {\n  jobs: number;\n}\n",
+      "src/pool.ts":
+        'import { type Limits, MAX_JOBS } from "./limits.ts";\n\nexport function fill(limits: Limits) {\n  return Math.min(limits.jobs, MAX_JOBS);\n}\n',
+      "app/main.py": "from conf import SIZE, Shape\n\ndef area(shape: Shape):\n    return SIZE\n",
+      "app/conf.py": "SIZE = 4\n\nclass Shape:\n    pass\n",
+      "go/conf.go": "package conf\n\nconst Most = 3\n\ntype Kind struct{}\n",
+      "go/uses.go": "package conf\n\nfunc limit(kind Kind) int {\n\treturn Most\n}\n",
+    });
+    const of = async (name: string) =>
+      edges(await own.query(`where is ${name} used?`, 1, new AbortController().signal));
+    expect(await of("MAX_JOBS")).toContainEqual(["fill", "references", "MAX_JOBS", 4]);
+    expect(await of("Limits")).toContainEqual(["fill", "references", "Limits", 3]);
+    expect(await of("SIZE")).toContainEqual(["area", "references", "SIZE", 4]);
+    expect(await of("Shape")).toContainEqual(["area", "references", "Shape", 3]);
+    expect(await of("Most")).toContainEqual(["limit", "references", "Most", 4]);
+    expect(await of("Kind")).toContainEqual(["limit", "references", "Kind", 3]);
+  });
+
   it("where a function is tested is answered with the tests", async () => {
     expect(edges(await ask("where is claimJob tested?", 1))).toContainEqual([
       ...["takes the oldest", "tests", "claimJob", 4],

@@ -2,8 +2,9 @@ import { after } from "../type-expression.ts";
 import type { Context, FirstContext } from "./context.ts";
 import { walkField, walkFunction, walkInterfaceMethod, walkType, walkVariables } from "./go-declarations.ts";
 import { expressionOf, shapeOf, valuesOf, walkMember } from "./go-expression.ts";
+import { typeOfGo } from "./go-types.ts";
 import type { Reduced } from "./reduced-tree.ts";
-import { declare, innerScope, type Scope } from "./scope.ts";
+import { declare, innerScope, type Scope, type UseRole } from "./scope.ts";
 
 const blocks = [
   ...["block", "if_statement", "for_statement", "expression_switch_statement", "type_switch_statement"],
@@ -13,7 +14,7 @@ const lists = ["parameter_declaration", "variadic_parameter_declaration"];
 
 /** Nodes that tell what names are bound to. */
 export const goKinds: readonly string[] = [
-  ...["identifier", "field_identifier", "type_identifier", "call_expression", "argument_list"],
+  ...["identifier", "field_identifier", "type_identifier", "call_expression"],
   ...["selector_expression", "function_declaration", "method_declaration", "func_literal", "parameter_list"],
   ...["short_var_declaration", "expression_list", "assignment_statement", "var_spec", "const_spec"],
   ...["range_clause", "import_spec", "composite_literal", "qualified_type", "type_spec", "field_declaration"],
@@ -84,6 +85,9 @@ const walks: Record<string, (node: Reduced, scope: Scope, context: Context) => v
   range_clause: walkRange,
   call_expression: walkCall,
   selector_expression: (node, scope, context) => walkMember(node, scope, context, "read"),
+  qualified_type: (node, _scope, context) => walkQualified(node, "type", context),
+  type_conversion_expression: walkConversion,
+  type_switch_statement: walkTypeSwitch,
   composite_literal: (node, scope, context) => walkAll(node.children, scope, context),
   keyed_element: (node, scope, context) => {
     // A key is most often the name of a field.
@@ -114,6 +118,41 @@ function walkShort(node: Reduced, scope: Scope, context: Context): void {
     const isRun = right.children.length === 1 && right.children[0]?.kind === "func_literal";
     const type = value ? expressionOf(value, scope, context) : null;
     declare(scope, context.text(name), name.line, type, isRun, value && shapeOf(value, scope, context));
+  }
+}
+
+/** `package.Type` */
+function walkQualified(node: Reduced, role: UseRole, { notes, text }: Context): void {
+  const [owner = "", name = ""] = text(node).split(".");
+  notes.member(name, node.line, role, `=${owner}`);
+}
+
+/** A function that is given its types is called: `name[Type](value)`. */
+function walkConversion(node: Reduced, scope: Scope, context: Context): void {
+  const [first, ...rest] = node.children;
+  const isCall = first?.from === node.from && context.source[first.to] === "[";
+  if (isCall && first.kind === "qualified_type") walkQualified(first, "call", context);
+  else if (isCall && first.kind === "type_identifier")
+    context.notes.name(context.text(first), first.line, "call", scope);
+  else if (first) walk(first, scope, context);
+  walkAll(rest, scope, context);
+}
+
+/** `switch name := value.(type)`: in a case of one type the name is of it. */
+function walkTypeSwitch(node: Reduced, scope: Scope, context: Context): void {
+  const inner = innerScope(scope);
+  const cases = node.children.filter(({ kind }) => kind === "type_case");
+  const name = /^switch\s+(?:[^{]{0,200};\s*)?([\p{L}_][\p{L}\p{N}_]*)\s*:=/u.exec(context.text(node))?.[1];
+  for (const one of node.children) {
+    if (!cases.includes(one)) {
+      // The name is given there, and not read.
+      if (name === undefined || context.text(one) !== name) walk(one, inner, context);
+      continue;
+    }
+    const own = innerScope(inner);
+    const type = /^case\s+([^:,]{1,200}):/.exec(context.text(one))?.[1];
+    if (name !== undefined) declare(own, name, one.line, type === undefined ? null : typeOfGo(type));
+    walkAll(one.children, own, context);
   }
 }
 

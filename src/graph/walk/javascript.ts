@@ -31,6 +31,7 @@ export const javascriptKinds: readonly string[] = [
   ...["jsx_self_closing_element", "return_statement", "type_alias_declaration"],
   ...[
     "assignment_expression",
+    "nested_type_identifier",
     "enum_declaration",
     "enum_body",
     "internal_module",
@@ -96,6 +97,14 @@ const walks: Record<string, (node: Reduced, scope: Scope, context: Context) => v
   shorthand_property_identifier: (node, scope, { notes, text }) =>
     notes.name(text(node), node.line, "read", scope),
   type_identifier: (node, scope, { notes, text }) => notes.name(text(node), node.line, "type", scope),
+  nested_type_identifier: (node, scope, { notes, text }) => {
+    // `module.Type`
+    const [owner = "", ...rest] = text(node).split(/\s*\.\s*/);
+    const name = rest.pop();
+    if (name === undefined) return;
+    notes.member(name, node.lastLine, "type", [notes.typeOf(owner, scope), ...rest].join("."));
+    notes.name(owner, node.line, "read", scope);
+  },
   catch_clause: (node, scope, context) => {
     const inner = innerScope(scope);
     const [pattern, ...rest] = node.children;

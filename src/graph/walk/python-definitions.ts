@@ -1,6 +1,7 @@
 import { typeOfAnnotation } from "../type-expression.ts";
 import type { Context } from "./context.ts";
 import { bindAll, hoist } from "./python-bindings.ts";
+import { expressionOf } from "./python-calls.ts";
 import { childOf, type Reduced } from "./reduced-tree.ts";
 import { declare, innerScope, type Scope } from "./scope.ts";
 
@@ -11,11 +12,17 @@ export const parameterKinds: readonly string[] = [
 ];
 
 /** Names that an annotation is made of. */
-export function walkTypes(node: Reduced, scope: Scope, { notes, text }: Context): void {
+export function walkTypes(node: Reduced, scope: Scope, context: Context): void {
+  const { notes, text } = context;
   const open = [...node.children];
   for (let next = open.pop(); next; next = open.pop()) {
+    const [first] = next.children;
+    const last = next.children.at(-1);
     if (next.kind === "identifier") notes.name(text(next), next.line, "type", scope);
-    open.push(...next.children);
+    if (next.kind === "attribute" && first && last && first !== last) {
+      notes.member(text(last), last.line, "type", expressionOf(first, scope, context));
+      open.push(first);
+    } else open.push(...next.children);
   }
 }
 

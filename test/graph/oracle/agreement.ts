@@ -41,7 +41,8 @@ export function sampleUncalled(oracle: Oracle, size: number, seed: number): Call
   );
 }
 
-function draw<Value>(values: readonly Value[], size: number, seed: number): Value[] {
+/** So many of them, the same ones for each seed. */
+export function draw<Value>(values: readonly Value[], size: number, seed: number): Value[] {
   const random = seeded(seed);
   const left = [...values];
   for (let at = left.length - 1; at > 0; at--) {

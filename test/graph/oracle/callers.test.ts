@@ -5,6 +5,7 @@ import {
   agreementOf,
   compare,
   describeAgreement,
+  draw,
   precisionOf,
   recallOf,
   sampleCalled,
@@ -17,7 +18,8 @@ import { methodsInPython, namesInPython } from "./marked-python.ts";
 import { filesBelow } from "./own-files.ts";
 import { createPythonOracle } from "./python-oracle.ts";
 import type { Files, Oracle } from "./truth.ts";
-import { createTypeScriptOracle } from "./typescript-oracle.ts";
+import { createService, createTypeScriptOracle } from "./typescript-oracle.ts";
+import { createTypeScriptUses } from "./typescript-uses.ts";
 
 const isLong = Boolean(process.env.HUNKWISE_LONG);
 /** Symbols of a long run, and of the short one. */
@@ -42,14 +44,26 @@ async function expectAgreement(name: string, files: Files, create: (files: Files
   expect(agreementOf(uncalled)).toBeGreaterThanOrEqual(0.9);
 }
 
+/** Where types and constants are used agrees for at least nine of ten. */
+async function expectUses(name: string, files: Files, oracle: Oracle, size: number) {
+  using graph = await openGraphFinder(files, "uses");
+  // The service takes long to find what refers to one thing: it is asked for no more than are compared.
+  const drawn = { ...oracle, callables: draw(oracle.callables, size, SEED) };
+  const uses = await compare(oracle, graph, sampleCalled(drawn, size, SEED));
+  if (isLong) console.log(describeAgreement(`${name}, uses`, uses));
+  expect(uses.sampled, "types and constants that are used").toBeGreaterThan(5);
+  expect(agreementOf(uses), JSON.stringify(uses.disagreements)).toBeGreaterThanOrEqual(0.9);
+}
+
 describe("callers that the graph finds", () => {
+  const own = filesBelow(["src/diff", "src/text"], /\.ts$/);
+  const service = createService(own);
+
   it("are those that the TypeScript language service finds in this repository's code", () =>
-    expectAgreement(
-      "TypeScript",
-      filesBelow(["src/diff", "src/text"], /\.ts$/),
-      createTypeScriptOracle,
-      FEW,
-    ));
+    expectAgreement("TypeScript", own, (files) => createTypeScriptOracle(files, service), FEW));
+
+  it("and what uses its types and constants are those of that service as well", () =>
+    expectUses("TypeScript", own, createTypeScriptUses(own, service), FEW));
 
   it.each([
     ["names in Python", namesInPython, createPythonOracle],
@@ -97,7 +111,10 @@ describe.skipIf(!isLong)("callers of two hundred symbols", () => {
   ])(
     "are those that the TypeScript language service finds in %s",
     async (name, folders) => {
-      await expectAgreement(name, filesBelow(folders, /\.ts$/), createTypeScriptOracle, SAMPLE);
+      const files = filesBelow(folders, /\.ts$/);
+      const service = createService(files);
+      await expectAgreement(name, files, (all) => createTypeScriptOracle(all, service), SAMPLE);
+      await expectUses(name, files, createTypeScriptUses(files, service), SAMPLE);
     },
     600_000,
   );

@@ -2,7 +2,7 @@ import { ts } from "@ts-morph/common";
 import { type Callable, type CallSite, type Files, type Oracle, siteKey } from "./truth.ts";
 
 /** Below which the files are held; nothing lies there on the disk. */
-const root = "/oracle/";
+export const root = "/oracle/";
 
 interface Declared {
   callable: Callable;
@@ -20,8 +20,7 @@ interface Call {
  * The callers as the TypeScript language service knows them. Types of packages are unknown to it, so that calls through them are
  * only possible ones.
  */
-export function createTypeScriptOracle(files: Files): Oracle {
-  const service = ts.createLanguageService(hostOf(files), ts.createDocumentRegistry());
+export function createTypeScriptOracle(files: Files, service = createService(files)): Oracle {
   const program = service.getProgram()!;
   const checker = program.getTypeChecker();
   const sources = [...files.keys()].map((path) => ({ path, source: program.getSourceFile(root + path)! }));
@@ -65,6 +64,9 @@ export function createTypeScriptOracle(files: Files): Oracle {
   };
 }
 
+export const createService = (files: Files): ts.LanguageService =>
+  ts.createLanguageService(hostOf(files), ts.createDocumentRegistry());
+
 function hostOf(files: Files): ts.LanguageServiceHost {
   const textOf = (name: string) => (name.startsWith(root) ? files.get(name.slice(root.length)) : undefined);
   return {
@@ -97,12 +99,12 @@ function libraryText(name: string): string | undefined {
   return name.startsWith(root) || !/\/lib\.[\w.]+\.d\.ts$/.test(name) ? undefined : ts.sys.readFile(name);
 }
 
-function walk(node: ts.Node, visit: (node: ts.Node) => void): void {
+export function walk(node: ts.Node, visit: (node: ts.Node) => void): void {
   visit(node);
   ts.forEachChild(node, (child) => walk(child, visit));
 }
 
-const lineOf = (node: ts.Node): number => {
+export const lineOf = (node: ts.Node): number => {
   const source = node.getSourceFile();
   return source.getLineAndCharacterOfPosition(node.getStart(source)).line + 1;
 };
@@ -146,14 +148,14 @@ function callsIn(source: ts.SourceFile, path: string): Call[] {
   return calls;
 }
 
-function calleeOf(node: ts.Node): ts.Node | null {
+export function calleeOf(node: ts.Node): ts.Node | null {
   if (ts.isCallExpression(node) || ts.isNewExpression(node) || ts.isDecorator(node)) return node.expression;
   if (ts.isTaggedTemplateExpression(node)) return node.tag;
   if (ts.isJsxOpeningElement(node) || ts.isJsxSelfClosingElement(node)) return node.tagName;
   return null;
 }
 
-function nameIn(callee: ts.Node): ts.Node | null {
+export function nameIn(callee: ts.Node): ts.Node | null {
   if (ts.isParenthesizedExpression(callee) || ts.isNonNullExpression(callee))
     return nameIn(callee.expression);
   if (ts.isPropertyAccessExpression(callee)) return callee.name;
