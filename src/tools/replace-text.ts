@@ -1,5 +1,9 @@
 import { unescapeInvisible } from "../text/escape-invisible.ts";
 import { type EditableText, encode, plainText } from "./file-bytes.ts";
+import { ToolError } from "./tool.ts";
+
+/** More than a workspace takes, which says itself what is too much for it: 16 MB. */
+const MAX_BYTES = 16 * 1024 * 1024;
 
 export interface TextReplacement {
   old: string;
@@ -18,7 +22,7 @@ export interface ReplacedText {
 
 /**
  * A file with one text in place of another, found whatever its lines end with. Line ends stay as they were: of a line that comes
- * anew it is that of the one before. Undefined where the text is in the file in none of its spellings.
+ * anew it is that of the one before. Throws a ToolError where the file would become too large. Undefined where the text is in the file in none of its spellings.
  */
 export function replaceText(
   file: EditableText,
@@ -30,10 +34,17 @@ export function replaceText(
     if (parts.length === 1) continue;
     const occurrences = parts.length - 1;
     const replaced = all ? occurrences : 1;
-    const raw = rejoin(file, parts, { from, to: encode(text, encoding), replaced });
+    const to = encode(text, encoding);
+    requireRoom(file.raw.length + replaced * (to.length - from.length));
+    const raw = rejoin(file, parts, { from, to, replaced });
     return { raw, replaced, left: occurrences - replaced };
   }
   return undefined;
+}
+
+/** A long text in place of a short one that stands there a million times takes more than any memory. */
+function requireRoom(bytes: number): void {
+  if (bytes > MAX_BYTES) throw new ToolError(`the file would have ${bytes} bytes, more than ${MAX_BYTES}`);
 }
 
 /** What is looked for, in a file's bytes, and the text that is put there. Lines of both end with line feeds. */

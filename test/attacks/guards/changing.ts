@@ -48,6 +48,15 @@ export const guards: Guard[] = [
     title: "a name in other letters than git tells it in",
   },
   {
+    guard: "an edit makes of a file no more than memory holds",
+    row: "tool-abuse",
+    file: "src/tools/replace-text.ts",
+    from: "if (bytes > MAX_BYTES)",
+    to: "if (bytes < 0)",
+    test: "test/tools/changing-odd-files.test.ts",
+    title: "what would multiply a file beyond what is written",
+  },
+  {
     guard: "an absolute path is one below a folder that is known, not of one whose name begins alike",
     row: "path-tricks",
     file: "src/tools/resolve-path.ts",
