@@ -45,6 +45,11 @@ export interface Replay {
   run: RunHeader;
   /** Of Hunkwise, today. */
   version: string;
+  /** Each piece of work on record: a fix is followed by a review. */
+  works: WorkReplay[];
+}
+
+export interface WorkReplay {
   what: WorkEnd["what"];
   /** Of the loops played, their turns and the calls of tools in these. */
   played: { loops: number; turns: number; calls: number };

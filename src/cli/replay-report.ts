@@ -2,7 +2,7 @@ import { countBySeverity, plural } from "../reporters/outcome.ts";
 import { createStyle, plainLine, type Style } from "../reporters/terminal-style.ts";
 import { clip, wrap } from "../reporters/terminal-wrap.ts";
 import { ReviewResult } from "../review/review-result.ts";
-import type { Difference, Replay } from "./replay-differences.ts";
+import type { Difference, Replay, WorkReplay } from "./replay-differences.ts";
 import { fromWhereTheyPart } from "./replay-text.ts";
 
 /** Differences that people are shown; a program gets all of them. */
@@ -11,27 +11,36 @@ const MOST_SHOWN = 40;
 /** What a replay came to, for people at a terminal. */
 export function renderReplay(replay: Replay, options: { colour: boolean; width: number }): string {
   const style = createStyle(options.colour, options.width);
-  const { run, version, played, differences } = replay;
+  const { run, version, works } = replay;
   const place = run.pull === null ? (run.range ?? "") : `${run.repository}#${run.pull}`;
-  const facts = [plural(played.loops, "loop"), plural(played.turns, "turn"), plural(played.calls, "call")];
-  const others = run.version === version ? "" : ` Recorded by version ${run.version}, played by ${version}.`;
-  const left = differences.length - MOST_SHOWN;
+  const others =
+    run.version === version
+      ? []
+      : wrap(plainLine(`Recorded by version ${run.version}, played by ${version}.`), style.width);
   const lines = [
     style.bold(plainLine(`Run ${run.id} · ${place}`)),
-    ...wrap(plainLine(`Played back ${facts.join(", ")}; no model was asked.${others}`), style.width).map(
-      style.dim,
-    ),
-    "",
-    ...verdict(replay, style),
-    ...differences.slice(0, MOST_SHOWN).flatMap((one) => ["", ...differenceLines(one, style)]),
-    ...(left > 0 ? ["", style.dim(`and ${plural(left, "difference")} more; --format json has all`)] : []),
+    ...others.map(style.dim),
+    ...works.flatMap((work, index) => [...(index > 0 ? [""] : []), ...workLines(work, style)]),
   ];
   return `${lines.join("\n")}\n`;
 }
 
+function workLines(work: WorkReplay, style: Style): string[] {
+  const { what, played, differences } = work;
+  const facts = [plural(played.loops, "loop"), plural(played.turns, "turn"), plural(played.calls, "call")];
+  const left = differences.length - MOST_SHOWN;
+  return [
+    ...wrap(`Played the ${what} back: ${facts.join(", ")}; no model was asked.`, style.width).map(style.dim),
+    "",
+    ...verdict(work, style),
+    ...differences.slice(0, MOST_SHOWN).flatMap((one) => ["", ...differenceLines(one, style)]),
+    ...(left > 0 ? ["", style.dim(`and ${plural(left, "difference")} more; --format json has all`)] : []),
+  ];
+}
+
 const ends = { review: "findings", answer: "answer", fix: "repair" };
 
-function verdict({ what, recorded, today, differences }: Replay, style: Style): string[] {
+function verdict({ what, recorded, today, differences }: WorkReplay, style: Style): string[] {
   const came = cameTo(today);
   const count = plural(differences.length, "difference");
   const words = `The same ${ends[what]} as on record`;
@@ -47,7 +56,7 @@ function verdict({ what, recorded, today, differences }: Replay, style: Style): 
 }
 
 /** The findings of a review, by their number; of other work nothing. */
-function cameTo(today: Replay["today"]): string {
+function cameTo(today: WorkReplay["today"]): string {
   const { data } = ReviewResult.safeParse(today);
   return data ? countBySeverity(data.findings.map(({ finding }) => finding)) || "none" : "";
 }

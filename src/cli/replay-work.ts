@@ -24,7 +24,7 @@ type WorkInput =
   | { what: "answer"; input: AnswerInput }
   | { what: "fix"; input: FixInput };
 
-/** What a record holds of the work that is to be played back: the last of it, where a push began it anew. */
+/** What a record holds of one piece of work. */
 export interface RecordedWork {
   shas: { head: string; base: string; mergeBase: string };
   work: WorkInput;
@@ -33,19 +33,32 @@ export interface RecordedWork {
   end: WorkEnd | null;
 }
 
-/** @throws AppError `usage` where there is no such work on record, or of a version that began it otherwise. */
-export function workIn({ header, entries: recorded }: RunFile): RecordedWork {
+/**
+ * The work on record: of each kind the last, where a push began it anew. A fix is followed by a review.
+ * @throws AppError `usage` where there is none, or of a version that began it otherwise.
+ */
+export function worksIn({ header, entries: recorded }: RunFile): RecordedWork[] {
   const entries = recorded.map(({ entry }) => entry);
-  const start = entries.findLast((entry) => entry.kind === "run");
-  if (start?.kind !== "run") {
+  const starts = new Map(
+    entries.flatMap((entry) => (entry.kind === "run" ? [[entry.what ?? "review", entry] as const] : [])),
+  );
+  if (starts.size === 0) {
     throw new AppError("usage", `run ${header.id} holds no review, answer or fix`, {
       remedy: "Of other tasks hunkwise runs show tells what was done.",
     });
   }
-  const { shas, what = "review" } = start;
-  const work = inputOf(what, start.input);
-  if (!work) throw otherVersion(header);
-  return { shas, work, turns: recordedTurns(entries, shas.head), end: endIn(entries, what, shas) };
+  return [...starts].map(([what, { shas, input }]) => {
+    const work = inputOf(what, input);
+    if (!work) throw otherVersion(header);
+    const turns = recordedTurns(entries, shas.head).filter(({ loop }) => workOf(loop) === what);
+    return { shas, work, turns, end: endIn(entries, what, shas) };
+  });
+}
+
+/** Which work a loop is part of, by its name: "fix:check:F1". */
+function workOf(loop: string): WorkEnd["what"] {
+  const [name] = loop.split(":", 1);
+  return name === "fix" || name === "answer" ? name : "review";
 }
 
 function inputOf(what: WorkInput["what"], input: unknown): WorkInput | undefined {

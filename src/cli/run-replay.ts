@@ -11,9 +11,9 @@ import { type CommandIo, exitCodes } from "./command.ts";
 import { openRange } from "./open-range.ts";
 import { wantsColour, write } from "./output.ts";
 import { createProgress } from "./progress.ts";
-import { differencesOf, type Replay } from "./replay-differences.ts";
+import { differencesOf, type Replay, type WorkReplay } from "./replay-differences.ts";
 import { renderReplay } from "./replay-report.ts";
-import { playWork, workIn } from "./replay-work.ts";
+import { playWork, type RecordedWork, worksIn } from "./replay-work.ts";
 import { type RunFile, type RunHeader, readRunFile } from "./run-file.ts";
 import { plainKeys } from "./run-runs.ts";
 import { programVersion } from "./version.ts";
@@ -24,20 +24,22 @@ export interface ReplayValues {
 }
 
 /**
- * Plays a recorded review, answer or fix back. Resolves to the exit code.
+ * Plays recorded reviews, answers and fixes back. Resolves to the exit code.
  *
- * @param started what does it; without it a process is started
+ * @param start starts what does it; without it that is a process for each
  */
 export async function runReplay(
   file: string,
   values: ReplayValues,
   io: CommandIo,
-  started?: StartedReviewProcess,
+  start?: () => StartedReviewProcess,
 ): Promise<number> {
   const record = await readRunFile(file);
-  const replay = await play(record, values, io, started);
+  const works: WorkReplay[] = [];
+  for (const recorded of worksIn(record)) works.push(await play({ record, recorded, values, io, start }));
+  const replay = { run: record.header, version: programVersion(), works };
   await write(io.stdout, await rendered(replay, values, io));
-  return replay.differences.length > 0 ? exitCodes.found : exitCodes.clean;
+  return works.some(({ differences }) => differences.length > 0) ? exitCodes.found : exitCodes.clean;
 }
 
 async function rendered(replay: Replay, { format }: ReplayValues, { stdout }: CommandIo): Promise<string> {
@@ -47,31 +49,33 @@ async function rendered(replay: Replay, { format }: ReplayValues, { stdout }: Co
   return redactText(renderReplay(replay, { colour: wantsColour(stdout), width }));
 }
 
-async function play(
-  record: RunFile,
-  { repo }: ReplayValues,
-  io: CommandIo,
-  started: StartedReviewProcess | undefined,
-): Promise<Replay> {
+interface Playing {
+  record: RunFile;
+  recorded: RecordedWork;
+  values: ReplayValues;
+  io: CommandIo;
+  start: (() => StartedReviewProcess) | undefined;
+}
+
+async function play({ record, recorded, values, io, start }: Playing): Promise<WorkReplay> {
   const { header } = record;
-  const recorded = workIn(record);
   const { head, base } = recorded.shas;
-  const folder = repo ?? (header.source === "local" ? header.repository : ".");
-  await using range = await openRecorded(header, { repo: folder, base, head, signal: io.signal });
+  const repo = values.repo ?? (header.source === "local" ? header.repository : ".");
+  await using range = await openRecorded(header, { repo, base, head, signal: io.signal });
   const turns: LoopEntry[] = [];
   const progress = createProgress(io.stderr);
   try {
     const today = await playWork(
       recorded,
       {
-        ...{ place: range.place, signal: io.signal, started, onProgress: progress.handle },
+        ...{ place: range.place, signal: io.signal, started: start?.(), onProgress: progress.handle },
         journal: playedJournal(notesIn(record)),
         trajectory: { append: async (entry) => void (entry.kind !== "unit" && turns.push(entry)) },
       },
       findSandbox(io),
     );
     return {
-      ...{ run: header, version: programVersion(), what: today.what, played: countOf(turns) },
+      ...{ what: today.what, played: countOf(turns) },
       ...{ recorded: recorded.end?.result ?? null, today: today.result },
       differences: differencesOf(recorded, { turns, end: today }),
     };
@@ -103,7 +107,7 @@ async function openRecorded({ pull }: RunHeader, options: Parameters<typeof open
 const notesIn = ({ entries }: RunFile): NoteEntry[] =>
   entries.flatMap(({ entry }) => (entry.kind === "note" ? [entry] : []));
 
-function countOf(entries: readonly LoopEntry[]): Replay["played"] {
+function countOf(entries: readonly LoopEntry[]): WorkReplay["played"] {
   const turns = entries.filter((entry) => entry.kind === "turn");
   return {
     loops: new Set(entries.map(({ loop }) => loop)).size,

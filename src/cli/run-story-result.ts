@@ -12,10 +12,10 @@ import { ReviewResult } from "../review/review-result.ts";
 const Asked = z.object(AnswerInput.pick({ question: true, thread: true }).shape);
 const ToRepair = z.object(FixInput.pick({ targets: true }).shape);
 
-/** What a run was asked, where somebody asked in words; and what it came to. */
+/** What people asked of a run in words, and all that it came to: a fix is followed by a review. */
 export interface Told {
   asked: string[];
-  result: string[];
+  results: string[][];
 }
 
 /**
@@ -24,24 +24,26 @@ export interface Told {
  * @param entries all that is on record, in its order
  */
 export function toldBy(entries: readonly TrajectoryEntry[], style: Style): Told {
-  const start = entries.findLast((entry) => entry.kind === "run");
-  const { result } = entries.findLast((entry) => entry.kind === "result") ?? {};
-  const review = ReviewResult.safeParse(result).data;
-  if (review) return { asked: [], result: reviewLines(review, pagesOf(entries), style) };
-  const answer = AnswerResult.safeParse(result).data;
-  const fix = FixResult.safeParse(result).data;
-  const { question, thread } = Asked.safeParse(start?.input).data ?? {};
-  const { targets = [] } = ToRepair.safeParse(start?.input).data ?? {};
-  return {
-    asked: question
-      ? wrapped(`${question.by}${thread ? ` on ${thread.path}` : ""}: ${question.body}`, style)
-      : targets.flatMap(({ path, line, title }) => wrapped(`- ${path}:${line ?? "?"} ${title}`, style)),
-    result: answer
-      ? answerLines(answer, style)
-      : fix
-        ? fixLines(fix, new Map(targets.map(({ id, title }) => [id, title])), style)
-        : [],
-  };
+  const start = entries.findLast((entry) => entry.kind === "run" && entry.what !== undefined);
+  const input = start?.kind === "run" ? start.input : undefined;
+  const { question, thread } = Asked.safeParse(input).data ?? {};
+  const { targets = [] } = ToRepair.safeParse(input).data ?? {};
+  const titles = new Map(targets.map(({ id, title }) => [id, title]));
+  const pages = pagesOf(entries);
+  const came = new Map<string, string[]>();
+  for (const entry of entries) {
+    if (entry.kind !== "result") continue;
+    const review = ReviewResult.safeParse(entry.result).data;
+    const answer = AnswerResult.safeParse(entry.result).data;
+    const fix = FixResult.safeParse(entry.result).data;
+    if (review) came.set("review", reviewLines(review, pages, style));
+    if (answer) came.set("answer", answerLines(answer, style));
+    if (fix) came.set("fix", fixLines(fix, titles, style));
+  }
+  const asked = question
+    ? wrapped(`${question.by}${thread ? ` on ${thread.path}` : ""}: ${question.body}`, style)
+    : targets.flatMap(({ path, line, title }) => wrapped(`- ${path}:${line ?? "?"} ${title}`, style));
+  return { asked, results: [...came.values()] };
 }
 
 const wrapped = (text: string, { width }: Style) => wrap(plainLine(text), width);

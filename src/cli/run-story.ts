@@ -14,13 +14,13 @@ export function renderStory(run: WholeRun, options: { colour: boolean; width: nu
   const style = createStyle(options.colour, options.width);
   const loops = Map.groupBy(loopEntries(run.entries), ({ entry }) => entry.loop);
   const entries = run.entries.map(({ entry }) => entry);
-  const { asked, result } = toldBy(entries, style);
+  const { asked, results } = toldBy(entries, style);
   const sections = [
     [...headerLines(run, style), ...digestLines(entries, style)],
     section("Asked", asked, style),
     ...[...loops].map(([loop, entries]) => loopLines(loop, entries, startOf(run), style)),
     noteLines(run, style),
-    section("Result", result, style),
+    ...results.map((lines) => section("Result", lines, style)),
     writtenLines(run, style),
     paidLines(entries, style),
   ];

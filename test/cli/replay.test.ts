@@ -70,7 +70,7 @@ function altered(change: (line: Line, text: string) => Line | string | null): st
 async function replayed(path: string, values: { repo?: string; format?: "pretty" | "json" } = {}) {
   const io = capturedIo();
   const given = { repo: values.repo, format: values.format ?? "pretty" };
-  const code = await runReplay(path, given, io, startProcessHere());
+  const code = await runReplay(path, given, io, startProcessHere);
   return { code, stdout: io.printed() };
 }
 
@@ -82,7 +82,7 @@ describe("a recorded review", () => {
     expect({ code, stdout }).toEqual({
       code: 0,
       stdout: expect.stringMatching(
-        /^Run \d{8}-\d{6}-[0-9a-f]{6} · main\.\.\.topic\nPlayed back 2 loops, 4 turns, 6 calls; no model was asked\.\n\nThe same findings as on record: 1 high\.\n$/,
+        /^Run \d{8}-\d{6}-[0-9a-f]{6} · main\.\.\.topic\nPlayed the review back: 2 loops, 4 turns, 6 calls; no model was asked\.\n\nThe same findings as on record: 1 high\.\n$/,
       ),
     });
   });
@@ -90,7 +90,7 @@ describe("a recorded review", () => {
   it("asks no model when it is replayed, and comes to the very findings on record", async () => {
     const { code, stdout } = await replayed(file, { format: "json" });
     expect(code).toBe(0);
-    const { recorded, today, differences } = JSON.parse(stdout);
+    const [{ recorded, today, differences }] = JSON.parse(stdout).works;
     expect(differences).toEqual([]);
     expect(today.findings).toEqual(recorded.findings);
     expect(today.findings).toMatchObject([{ finding: { title: finding.title, verification: "confirmed" } }]);

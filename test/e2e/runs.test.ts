@@ -2,7 +2,9 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { runReplay } from "../../src/cli/run-replay.ts";
 import { capturedIo } from "../support/captured-io.ts";
+import type { ChatRequestBody } from "../support/fake-openai.ts";
 import { TempFolder } from "../support/git-repo.ts";
+import { writePermissions } from "../support/github-double/scenario.ts";
 import { startProcessHere } from "../support/process-here.ts";
 import { runCli } from "../support/run-cli.ts";
 import { runWithoutNetwork, whyNoWall } from "../support/without-network.ts";
@@ -46,6 +48,7 @@ describe("the record of a server's review", patient, () => {
       expect(stdout).toMatch(/report_verdict \w+ confirmed/);
       expect(stdout).toMatch(/POST \/pulls\/1\/reviews {2}http\S+#pullrequestreview-\d+\n/);
       expect(stdout).toMatch(/POST \/issues\/1\/comments {2}http\S+#issuecomment-\d+\n/);
+      expect(stdout).toMatch(/\(\w+, inline, confirmed\)\n {2}http\S+#discussion_r\d+\n/);
       expect(stdout).toMatch(/2 requests, [\d,]+ prompt tokens/);
 
       using folder = new TempFolder("runs");
@@ -56,7 +59,7 @@ describe("the record of a server's review", patient, () => {
         });
         const io = capturedIo();
         const values = { repo: repository.git.dir, format: "pretty" } as const;
-        expect(await runReplay(file, values, io, startProcessHere()), io.printed()).toBe(0);
+        expect(await runReplay(file, values, io, startProcessHere), io.printed()).toBe(0);
         expect(io.printed()).toContain("The same findings as on record: 1 high.");
         if (row !== second || wall !== null) continue;
         const { code, stdout: walled } = runWithoutNetwork(["replay", file, "--repo", repository.git.dir]);
@@ -64,4 +67,66 @@ describe("the record of a server's review", patient, () => {
       }
       expect(model?.requests.length).toBe(asked);
     }));
+});
+
+const isOffered = (body: ChatRequestBody, tool: string) =>
+  body.tools?.some((one) => one.function.name === tool) ?? false;
+
+const edit = {
+  ...{ path: "src/numbers.js", old_string: "two = 3", new_string: "two = 1 + 1" },
+};
+const repaired = { summary: "Two is two", findings: [{ finding: "F1", repaired: true, note: "It is two." }] };
+
+function answering(body: ChatRequestBody) {
+  if (isOffered(body, "reply"))
+    return turn({ name: "reply", arguments: { text: "Because **two** is not." } });
+  if (isOffered(body, "finish_fix"))
+    return turn({ name: "edit_file", arguments: edit }, { name: "finish_fix", arguments: repaired });
+  return JSON.stringify(body.messages).includes("+export const two = 3;")
+    ? turn(wrongTwo, finish)
+    : turn(finish);
+}
+
+describe("the record of what people asked for", patient, () => {
+  it("tells who asked what, what was answered, repaired and pushed, and replays to the same without a model", () =>
+    onPull(
+      { base, head, script: answering, permissions: writePermissions, resolution: "fixed" },
+      async (app) => {
+        await app.review();
+        const [thread] = app.threads();
+        if (!thread) throw new Error("There is no finding");
+        await app.comment("octocat", "/ask Why is two wrong?");
+        await app.reply(thread, "octocat", "/fix");
+        await app.idle();
+        const { dataFolder, repository, model } = app;
+        const asked = model?.requests.length;
+        const env = { HUNKWISE_DATA_DIR: dataFolder };
+        const of = ["--repository", `octo-org/${repository.name}`];
+        const { stdout } = await runCli(["runs", ...of, "--format", "json"], { env });
+        const rows: Row[] = JSON.parse(stdout);
+        const told: Record<string, [story: RegExp, played: RegExp]> = {
+          ask: [
+            /Asked\noctocat: Why is two wrong\?[\s\S]*Answered; finished;[\s\S]*Because \*\*two\*\* is not\./,
+            /The same answer as on record\./,
+          ],
+          fix: [
+            /- src\/numbers\.js:2 Two is not three[\s\S]*1 of 1 finding repaired;[\s\S]*0 findings;[\s\S]*push octo-org\/\S+ \S+ {2}http\S+\/commit\/[0-9a-f]{40}\n[\s\S]*second looks at the repair/,
+            /The same repair as on record\.[\s\S]*The same findings as on record: none\./,
+          ],
+        };
+        using folder = new TempFolder("runs");
+        for (const [task, [story, played]] of Object.entries(told)) {
+          const row = rows.find((one) => one.task === task);
+          expect(row).toMatchObject({ state: "done", requested_by: "octocat", tokens: expect.any(Number) });
+          expect((await runCli(["runs", "show", row?.id ?? ""], { env })).stdout).toMatch(story);
+          const file = join(folder.path, `${row?.id}.jsonl`);
+          await runCli(["runs", "export", row?.id ?? "", "--output", file], { env });
+          const io = capturedIo();
+          const values = { repo: repository.git.dir, format: "pretty" } as const;
+          expect(await runReplay(file, values, io, startProcessHere), io.printed()).toBe(0);
+          expect(io.printed()).toMatch(played);
+        }
+        expect(model?.requests.length).toBe(asked);
+      },
+    ));
 });
