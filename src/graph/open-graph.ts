@@ -6,6 +6,7 @@ import type { EarlierFinding, Graph, GraphCommit, GraphSource, IndexReport, Near
 import { EXTRACTOR_VERSION } from "./graph.ts";
 import { indexSource } from "./index-source.ts";
 import { OpenedGraph } from "./opened-graph.ts";
+import { forgetOld } from "./retention.ts";
 import { createTables, createViews, dropTables } from "./schema.ts";
 
 export interface GraphOptions {
@@ -25,6 +26,8 @@ export interface GraphOptions {
   /** In which texts are parsed. 0: in this one, for texts that are trusted and few. Undefined: as many as there are cores. */
   threads?: number | undefined;
   signal?: AbortSignal | undefined;
+  /** Texts of other heads whose facts the file keeps in any case. */
+  leastKept?: number;
 }
 
 /** How long a connection waits for another one on the same file, in milliseconds. */
@@ -49,6 +52,7 @@ export async function openGraph(options: GraphOptions): Promise<Graph> {
     createTables(database, "temp");
     createViews(database);
     const report: IndexReport = await indexSource(database, options, start);
+    if (file !== null && !readOnly) forgetOld(database, options.leastKept);
     const nearest = options.openNearest?.(database, !readOnly);
     return new OpenedGraph(database, { ...options, nearest, report });
   } catch (error) {

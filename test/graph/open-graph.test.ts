@@ -75,7 +75,68 @@ describe("an index in a file", () => {
   });
 });
 
+describe("an index of many heads", () => {
+  const text = (at: number) => `export function one${at}() {}\n`;
+  const headOf = (at: number) => ({ ...base, [`f${at}.ts`]: text(at), [`g${at}.ts`]: `${text(at)}//\n` });
+  const openHead = async (at: number) => {
+    const source = sourceOfTexts(new Map(Object.entries(headOf(at))));
+    using graph = await openGraph({ file, threads: 0, source, leastKept: 4 });
+    return { parsed: graph.report.parsed, callers: callersOf(graph, "first") };
+  };
+  const rows = (table: string) => {
+    using database = new DatabaseSync(file, { readOnly: true });
+    return Number(database.prepare(`SELECT count(*) AS count FROM ${table}`).get()?.count);
+  };
+
+  it("forgets what was indexed first where other heads have more texts than it may keep, and reads it again", async () => {
+    for (let at = 0; at < 6; at++) await openHead(at);
+    // Four texts of the last head, four of others.
+    expect(rows("blob")).toBe(8);
+    expect(rows("definition")).toBe(7);
+    expect(rows("words")).toBe(7);
+    expect(await openHead(4)).toEqual({ parsed: 0, callers: ["b.ts:2"] });
+    expect(await openHead(0)).toEqual({ parsed: 2, callers: ["b.ts:2"] });
+  });
+
+  it("gives the number of what it forgot to nothing else", async () => {
+    await openHead(0);
+    using other = await open(headOf(5));
+    for (let at = 1; at < 5; at++) await openHead(at);
+    const found = other.symbols("one5").map(({ path }) => path);
+    expect(found.filter((path) => !/^[fg]5\.ts$/.test(path))).toEqual([]);
+    expect(other.symbols("one4")).toEqual([]);
+  });
+
+  it("loses nothing to one that only reads", async () => {
+    for (let at = 0; at < 3; at++) await openHead(at);
+    const before = rows("blob");
+    using graph = await openGraph({
+      ...{ file, threads: 0, readOnly: true, leastKept: 0 },
+      source: sourceOfTexts(new Map(Object.entries(base))),
+    });
+    expect(graph.report.known).toBe(2);
+    expect(rows("blob")).toBe(before);
+  });
+});
+
+it("knows a text by the kind of its name as well", async () => {
+  const same = "# title\nexport function first() {}\n";
+  (await open({ "note.md": same }))[Symbol.dispose]();
+  using graph = await open({ "note.md": same, "note.ts": same.slice(2) });
+  expect(graph.symbols("first").map(({ path }) => path)).toEqual(["note.ts"]);
+  using both = await open({ "note.md": base["a.ts"], "note.ts": base["a.ts"] });
+  expect(both.symbols("first").map(({ path }) => path)).toEqual(["note.ts"]);
+});
+
 describe("an index that is only read", () => {
+  it("is not taken where another version wrote it", async () => {
+    (await open(base))[Symbol.dispose]();
+    const old = new DatabaseSync(file);
+    old.exec("PRAGMA user_version = 99");
+    old.close();
+    await expect(open(base, { readOnly: true })).rejects.toMatchObject({ code: "data_folder_unusable" });
+  });
+
   it("keeps nothing of what a head adds, byte for byte, and answers with it all the same", async () => {
     (await open(base))[Symbol.dispose]();
     const before = readFileSync(file);
