@@ -106,16 +106,25 @@ function endIn(
   }
 }
 
-/** Does the work on record once more, by the turns on record. A fix runs its commands again, in a sandbox. */
+export interface PlayOptions extends Omit<ProcessOptions, "models" | "replay" | "isPlayback" | "graphIndex"> {
+  /** In which a fix runs its commands once more. */
+  findSandbox: FindFixSandbox;
+  /** The index of the repository's graph, for a review that had one; null where there is none. */
+  index: string | null;
+}
+
+/** Does the work on record once more, by the turns on record. */
 export async function playWork(
   { work, turns }: RecordedWork,
-  options: Omit<ProcessOptions, "models" | "replay" | "isPlayback">,
-  findSandbox: FindFixSandbox,
+  { findSandbox, index, ...options }: PlayOptions,
 ): Promise<WorkEnd> {
   const played = { ...options, replay: turns, isPlayback: true };
   switch (work.what) {
-    case "review":
-      return { ...work, result: await runReviewProcess({ ...played, input: work.input, models: null }) };
+    case "review": {
+      const graphIndex = work.input.graph ? index : null;
+      const { input } = work;
+      return { ...work, result: await runReviewProcess({ ...played, input, graphIndex, models: null }) };
+    }
     case "answer": {
       const models = silent(work.input.models);
       return { ...work, result: await runAnswerProcess({ ...played, input: work.input, models }) };

@@ -8,6 +8,7 @@ import { PIPED_WIDTH, plainLine } from "../reporters/terminal-style.ts";
 import { redactStrings, redactText } from "../secrets/redact.ts";
 import { escapeUnseen } from "../text/escape-unseen.ts";
 import { type CommandIo, exitCodes } from "./command.ts";
+import { presentIndex } from "./local-index.ts";
 import { openRange } from "./open-range.ts";
 import { wantsColour, write } from "./output.ts";
 import { createProgress } from "./progress.ts";
@@ -65,15 +66,12 @@ async function play({ record, recorded, values, io, start }: Playing): Promise<W
   const turns: LoopEntry[] = [];
   const progress = createProgress(io.stderr);
   try {
-    const today = await playWork(
-      recorded,
-      {
-        ...{ place: range.place, signal: io.signal, started: start?.(), onProgress: progress.handle },
-        journal: playedJournal(notesIn(record)),
-        trajectory: { append: async (entry) => void (entry.kind !== "unit" && turns.push(entry)) },
-      },
-      findSandbox(io),
-    );
+    const today = await playWork(recorded, {
+      ...{ place: range.place, signal: io.signal, started: start?.(), onProgress: progress.handle },
+      journal: playedJournal(notesIn(record)),
+      trajectory: { append: async (entry) => void (entry.kind !== "unit" && turns.push(entry)) },
+      ...{ findSandbox: findSandbox(io), index: presentIndex(repo, readLocalEnv()) },
+    });
     return {
       ...{ what: today.what, played: countOf(turns) },
       ...{ recorded: recorded.end?.result ?? null, today: today.result },
