@@ -61,6 +61,8 @@ describe("a question", () => {
       "src/limits.ts": "export const MAX_JOBS = 5;\nexport interface Limits {\n  jobs: number;\n}\n",
       "src/pool.ts":
         'import { type Limits, MAX_JOBS } from "./limits.ts";\n\nexport function fill(limits: Limits) {\n  return Math.min(limits.jobs, MAX_JOBS);\n}\n',
+      "src/generic.ts":
+        'import type * as limits from "./limits.ts";\n\nexport function some<T extends limits.Limits, U = T>(given: T) {}\n',
       "app/main.py": "from conf import SIZE, Shape\n\ndef area(shape: Shape):\n    return SIZE\n",
       "app/conf.py": "SIZE = 4\n\nclass Shape:\n    pass\n",
       "go/conf.go": "package conf\n\nconst Most = 3\n\ntype Kind struct{}\n",
@@ -70,6 +72,7 @@ describe("a question", () => {
       edges(await own.query(`where is ${name} used?`, 1, new AbortController().signal));
     expect(await of("MAX_JOBS")).toContainEqual(["fill", "references", "MAX_JOBS", 4]);
     expect(await of("Limits")).toContainEqual(["fill", "references", "Limits", 3]);
+    expect(await of("Limits")).toContainEqual(["some", "references", "Limits", 3]);
     expect(await of("SIZE")).toContainEqual(["area", "references", "SIZE", 4]);
     expect(await of("Shape")).toContainEqual(["area", "references", "Shape", 3]);
     expect(await of("Most")).toContainEqual(["limit", "references", "Most", 4]);

@@ -39,6 +39,8 @@ export function walkFunction(node: Reduced, scope: Scope, context: Context, hint
     const hint = doc.parameters.get(context.text(one)) ?? (at === 0 ? hints.first : undefined);
     bindParameter(one, hint, inner, context);
   }
+  const generic = childOf(node, "type_parameters");
+  if (generic) context.walkAll([generic], scope, context);
   const rest = childrenAfter(node, parameters);
   const annotation = rest.find(({ kind }) => kind === "type_annotation");
   const answers: string[] = [];

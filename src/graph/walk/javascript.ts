@@ -77,7 +77,7 @@ function hoistVariable(node: Reduced, scope: Scope, context: Context): void {
 const walks: Record<string, (node: Reduced, scope: Scope, context: Context) => void> = {
   import_statement: () => {},
   jsx_closing_element: () => {},
-  type_parameters: () => {},
+  type_parameters: walkTypeParameters,
   export_statement: (node, scope, context) => {
     importsOf(node, context);
     walkAll(node.children, scope, context);
@@ -196,6 +196,18 @@ function walkAssignment(node: Reduced, scope: Scope, context: Context): void {
     return;
   const type = isValue ? expressionOf(value, scope, context) : null;
   context.notes.field({ name, container: context.owner, line: node.line, type });
+}
+
+/** `<Name extends Type = Type>`: its own names are those of nothing else. */
+function walkTypeParameters(node: Reduced, scope: Scope, context: Context): void {
+  const isNamed = ({ from, to }: Reduced) =>
+    /[<,]\s*(?:const\s+)?$/.test(context.source.slice(Math.max(node.from, from - 30), from)) &&
+    /^\s*(?:extends\b|[=,>])/.test(context.source.slice(to, to + 30));
+  walkAll(
+    node.children.filter((one) => one.kind !== "type_identifier" || !isNamed(one)),
+    scope,
+    context,
+  );
 }
 
 function walkForEach(node: Reduced, scope: Scope, context: Context): void {
