@@ -108,7 +108,7 @@ function toolsPage(): string {
     "# Tools",
     `The tools through which a model reads a change and reports what it finds. "Changed" always means what the merge base and the head differ in, as GitHub shows it.`,
     `Every call answers \`{status, output | error, metadata}\`: \`status\` is \`"success"\`, \`"error"\` or \`"timeout"\`; \`error\` says what is wrong and what to try; \`metadata\` holds \`duration_ms\`, \`truncated\`, and \`next\`, the call that continues. The model reads a rendering of at most ${MAX_RENDERED_BYTES / 1024} KiB in which invisible and control characters are spelled out (\`\\u{200B}\`, \`␍\` for a carriage return); \`output\` holds the raw text.`,
-    "Paths are relative to the repository root and separated by `/`. What is not required may be left out or be null. Symbolic links are not followed, and paths that the configuration keeps private are withheld from every tool.",
+    "Paths are relative to the repository root, or absolute and inside of it, and separated by `/`. What is not required may be left out or be null. Symbolic links are not followed, and paths that the configuration keeps private are withheld from every tool.",
     'Try one: `hunkwise tool diff_file --repo . --base main --args \'{"file_path":"src/a.ts"}\'`.',
     "## Reading",
     ...readingTools.map(toolSection),
