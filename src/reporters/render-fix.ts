@@ -46,7 +46,8 @@ export interface ToldFix {
     | { kind: "none" }
     | { kind: "refused"; refusals: readonly Refusal[] }
     | { kind: "pushed"; commit: string }
-    | { kind: "moved" }
+    /** `mayHaveStood`: an earlier attempt may have pushed it, and somebody has taken it away again. */
+    | { kind: "moved"; mayHaveStood: boolean }
     | { kind: "settled" }
     | { kind: "closed" }
     | { kind: "suggested"; why: string }
@@ -101,8 +102,10 @@ function heading({ end, fix }: ToldFix): string {
       ].join("\n");
     case "pushed":
       return `Pushed ${end.commit}.`;
-    case "moved":
-      return "The branch has moved on while I worked, so **nothing was pushed**. Ask again, and I begin with what it is now.";
+    case "moved": {
+      const what = end.mayHaveStood ? "and the repair is **not in it**" : "so **nothing was pushed**";
+      return `The branch has moved on while I worked, ${what}. Ask again, and I begin with what it is now.`;
+    }
     case "settled":
       return "This was settled while I worked, so **nothing was pushed**.";
     case "closed":

@@ -110,7 +110,7 @@ describe("what is told of a fix", () => {
 
   it.each([
     ["refused", { kind: "refused", refusals: [] }],
-    ["moved", { kind: "moved" }],
+    ["moved", { kind: "moved", mayHaveStood: false }],
     ["settled", { kind: "settled" }],
     ["closed", { kind: "closed" }],
   ] as const)("says nothing of how it was tried out where it is %s", (_, end) => {

@@ -109,7 +109,7 @@ describe("a fix", () => {
     on.github.state.headSha = repo.git("commit-tree", `${repo.head}^{tree}`, "-p", repo.head, "-m", "Mine");
     on.pushEnd = { kind: "moved" };
     await on.command({ name: "fix", all: false }, { thread });
-    expect(on.ours(thread)[0]).toContain("**nothing was pushed**");
+    expect(on.ours(thread)[0]).toContain("moved on while I worked, and the repair is **not in it**");
   });
 
   it.each([

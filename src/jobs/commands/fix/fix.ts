@@ -131,6 +131,7 @@ async function settle({ asked, entries, made }: Landed, headSha: string): Promis
 
 /** What may not be pushed stands as suggestions where all of it can, and else as a patch. */
 async function endOf(landed: Landed, landing: Landing): Promise<ToldFix["end"]> {
+  if (landing.kind === "moved") return { ...landing, mayHaveStood: landed.made.isRecorded };
   if (landing.kind !== "offered") return landing;
   const { why, commit } = landing;
   if (await suggest(landed, commit)) return { kind: "suggested", why };
