@@ -27,12 +27,11 @@ export function byWords(database: DatabaseSync, head: Head, words: readonly stri
 
 function rowsOf(database: DatabaseSync, schema: "main" | "temp", words: readonly string[]) {
   const table = `${prefix(schema)}words`;
-  const counting = database.prepare(
-    `SELECT count(*) AS rows FROM (SELECT 1 FROM ${schema}.${table} WHERE ${table} MATCH ? LIMIT ?)`,
-  );
+  const holding = `FROM ${schema}.${table} WHERE ${table} MATCH ?
+    AND EXISTS (SELECT 1 FROM temp.present WHERE blob = ${table}.rowid >> ${SEQ_BITS})`;
+  const counting = database.prepare(`SELECT count(*) AS rows FROM (SELECT 1 ${holding} LIMIT ?)`);
   const count = (expression: string, most: number) => Number(counting.get(expression, most)?.rows ?? 0);
-  const found = `SELECT rowid AS id, bm25(${table}, 8.0, 1.0) AS rank FROM ${schema}.${table}
-    WHERE ${table} MATCH ? AND (rowid >> ${SEQ_BITS}) IN (SELECT blob FROM temp.present) ORDER BY rank LIMIT ${MAX_ROWS}`;
+  const found = `SELECT rowid AS id, bm25(${table}, 8.0, 1.0) AS rank ${holding} ORDER BY rank LIMIT ${MAX_ROWS}`;
   return database
     .prepare(
       `SELECT definition.*, rank FROM (${found}) JOIN ${schema}.${prefix(schema)}definition AS definition
