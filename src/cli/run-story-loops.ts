@@ -7,9 +7,13 @@ import { clip, columns } from "../reporters/terminal-wrap.ts";
 /** Something on record, with when it was written: milliseconds since 1970. */
 export type Timed<Entry> = { at: number; entry: Entry };
 
-/** What one loop asked for and was answered, turn by turn. `start` is when the run began, in milliseconds since 1970. */
+/**
+ * What one loop asked for and was answered, turn by turn. `start` is when the run began, in milliseconds since 1970.
+ *
+ * @param name of the loop, with what it is about
+ */
 export function loopLines(
-  loop: string,
+  name: string,
   entries: readonly Timed<LoopEntry>[],
   start: number,
   style: Style,
@@ -38,7 +42,8 @@ export function loopLines(
     plural(tokens, "token"),
     ...(cost === null ? [] : [dollars(cost)]),
   ];
-  return [`${style.bold(plainLine(loop))}${style.dim(` · ${paid.join(", ")}`)}`, ...lines];
+  const took = ` · ${paid.join(", ")}`;
+  return [`${style.bold(clip(plainLine(name), style.width - columns(took)))}${style.dim(took)}`, ...lines];
 }
 
 /** The first line of each answer, by turn and call: ids come again in other turns. */
@@ -97,6 +102,21 @@ const telling = [
 ];
 const saying = ["title", "reason", "summary", "content", "name"];
 
+const places = new Set(["file_path", "path", "directory"]);
+
+/** Columns of a path: what tells one from the other is at its end. */
+const LONGEST_PATH = 44;
+
+function ending(path: string): string {
+  const [...characters] = path;
+  let used = 1;
+  const from = characters.findLastIndex((one) => {
+    used += columns(one);
+    return used > LONGEST_PATH;
+  });
+  return from < 0 ? path : `…${characters.slice(from + 1).join("")}`;
+}
+
 /** What a call is about, without the names of its arguments. */
 function gist(text: string): string {
   try {
@@ -105,7 +125,8 @@ function gist(text: string): string {
     const words = [...telling, ...saying].flatMap((key) => {
       const value = given[key];
       if (typeof value !== "string" || value === "") return [];
-      return [key === "path" && typeof line === "number" ? `${value}:${line}` : value];
+      if (!places.has(key)) return [value];
+      return [ending(key === "path" && typeof line === "number" ? `${value}:${line}` : value)];
     });
     return words.length > 0 ? words.join(" ") : text === "{}" ? "" : text;
   } catch {

@@ -48,6 +48,18 @@ export function toldBy(entries: readonly TrajectoryEntry[], style: Style): Told 
 
 const wrapped = (text: string, { width }: Style) => wrap(plainLine(text), width);
 
+/** Titles of all that reviews found, also of what did not stand a second look, by the ids of findings. */
+export function titlesIn(entries: readonly TrajectoryEntry[]): ReadonlyMap<string, string> {
+  const reviews = entries.flatMap((entry) =>
+    entry.kind === "result" ? (ReviewResult.safeParse(entry.result).data ?? []) : [],
+  );
+  return new Map(
+    reviews.flatMap(({ findings, dropped }) =>
+      [...findings.map(({ finding }) => finding), ...dropped].map(({ id, title }) => [id, title] as const),
+    ),
+  );
+}
+
 /** Where each finding stands on GitHub. */
 function pagesOf(entries: readonly TrajectoryEntry[]): ReadonlyMap<string, string> {
   const posted = entries.flatMap((entry) => (entry.kind === "posted" ? entry.comments : []));

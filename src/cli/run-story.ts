@@ -5,7 +5,7 @@ import { clip, wrap } from "../reporters/terminal-wrap.ts";
 import type { WholeRun } from "./run-sources.ts";
 import { clock, loopLines, STORY_INDENT, type Timed } from "./run-story-loops.ts";
 import { digestLines, paidLines } from "./run-story-paid.ts";
-import { toldBy } from "./run-story-result.ts";
+import { titlesIn, toldBy } from "./run-story-result.ts";
 
 type Of<Kind extends RecordedEntry["entry"]["kind"]> = Extract<RecordedEntry["entry"], { kind: Kind }>;
 
@@ -15,10 +15,11 @@ export function renderStory(run: WholeRun, options: { colour: boolean; width: nu
   const loops = Map.groupBy(loopEntries(run.entries), ({ entry }) => entry.loop);
   const entries = run.entries.map(({ entry }) => entry);
   const { asked, results } = toldBy(entries, style);
+  const titles = titlesIn(entries);
   const sections = [
     [...headerLines(run, style), ...digestLines(entries, style)],
     section("Asked", asked, style),
-    ...[...loops].map(([loop, entries]) => loopLines(loop, entries, startOf(run), style)),
+    ...[...loops].map(([loop, steps]) => loopLines(nameOf(loop, titles), steps, startOf(run), style)),
     noteLines(run, style),
     ...results.map((lines) => section("Result", lines, style)),
     writtenLines(run, style),
@@ -32,6 +33,12 @@ export function renderStory(run: WholeRun, options: { colour: boolean; width: nu
 
 const section = (title: string, lines: string[], style: Style) =>
   lines.length === 0 ? [] : [style.bold(title), ...lines];
+
+/** A second look is named after its finding. */
+function nameOf(loop: string, titles: ReadonlyMap<string, string>): string {
+  const title = titles.get(loop.slice(loop.indexOf(":") + 1));
+  return title === undefined ? loop : `${loop} ${title}`;
+}
 
 const startOf = ({ header }: WholeRun) => Date.parse(header.began_at);
 

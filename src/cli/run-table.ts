@@ -38,6 +38,7 @@ const cost: Column = {
 
 /** What gives way on a narrow terminal, first to last; an id of a local run tells when it began. */
 const dispensable = [began, tokens, cost];
+const alarming = new Set(["failed", "unreadable"]);
 /** What a run is about may be cut down to this. */
 const LEAST_OF = 16;
 
@@ -67,7 +68,7 @@ export function renderRuns(
       .trimEnd();
   const lines = rows.map((row) => {
     const text = line((column) => column.cell(row));
-    return row.state === "failed" ? style.alarm(text) : text;
+    return alarming.has(row.state) ? style.alarm(text) : text;
   });
   return `${[style.dim(line(({ name }) => name)), ...lines].join("\n")}\n`;
 }

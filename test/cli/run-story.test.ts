@@ -102,6 +102,7 @@ describe("the story of a run", () => {
     "review · 1 turn, 1,000 tokens, $0.0200",
     "read_file_part src/\\u{1B}[2J\\u{202E}\\u{E0041}a.ts → a.ts, 9 lines",
     "ended: model error, 502",
+    "verify:f1 The condition assigns instead of comparing · 1 turn, 1,000 tokens",
     "report_verdict refuted Cannot happen.",
     "Notes 0:05 log All read.",
     `(f1, inline) ${page}#discussion_r6`,
@@ -111,6 +112,12 @@ describe("the story of a run", () => {
     "second looks at findings 1 turn, 1,000 tokens, $0.0200 in all 2 turns, 2,000 tokens, $0.0400",
   ])("of a review tells: %s", (words) => {
     expect(oneLine(story(review))).toContain(words);
+  });
+
+  it("shows of a long path its end, which tells one file from the other", () => {
+    const path = `${"packages/".repeat(20)}changed.ts`;
+    const [, line] = story([turn("review", "read_file_part", { file_path: path })], 80).split("\n\n");
+    expect(line).toMatch(/read_file_part …\S{20,33}changed\.ts$/);
   });
 
   it("of an answer tells what was asked, by whom, and what was said", () => {
