@@ -117,7 +117,7 @@ describe("the story of a run", () => {
   it("shows of a long path its end, which tells one file from the other", () => {
     const path = `${"packages/".repeat(20)}changed.ts`;
     const [, line] = story([turn("review", "read_file_part", { file_path: path })], 80).split("\n\n");
-    expect(line).toMatch(/read_file_part …\S{20,33}changed\.ts$/);
+    expect(line).toMatch(/read_file_part …\S{20,33}changed\.ts$/m);
   });
 
   it("of an answer tells what was asked, by whom, and what was said", () => {
