@@ -15,11 +15,10 @@ export function forgetOld(database: DatabaseSync, leastKept = LEAST_KEPT): numbe
   const present = count("SELECT count(DISTINCT blob) AS count FROM temp.present");
   const surplus = count("SELECT count(*) AS count FROM main.blob") - present - Math.max(present, leastKept);
   if (surplus <= 0) return 0;
-  // The last number is given to no other blob: another connection may have it still.
+  // The newest stay: a new blob gets the number behind the last one, and another connection may know it still.
   const old = database
     .prepare(
-      `SELECT id FROM main.blob WHERE id < (SELECT max(id) FROM main.blob)
-       AND id NOT IN (SELECT blob FROM temp.present WHERE blob IS NOT NULL) ORDER BY id LIMIT ?`,
+      `SELECT id FROM main.blob WHERE id NOT IN (SELECT blob FROM temp.present WHERE blob IS NOT NULL) ORDER BY id LIMIT ?`,
     )
     .all(surplus);
   const facts = Object.keys(tables).filter((name) => name !== "blob");

@@ -244,4 +244,40 @@ export const next: readonly Listed[] = [
       at("e2e/superseded", "are at most two reviews that run to their end, and the newest head is reviewed"),
     ],
   },
+  {
+    name: "poisoned-index",
+    attack:
+      "A pull request wants its own text in the index that other reviews ask, an index that is not its own, or names of files that are withheld",
+    expected:
+      "What a head adds is forgotten with its review; an answer tells of that head alone; a file of another version is made anew or refused",
+    provenBy: [
+      at(
+        "graph/open-graph",
+        "keeps nothing of what a head adds, byte for byte, and answers with it all the same",
+      ),
+      at("graph/open-graph", "answers of a head what that head has, whatever was indexed before"),
+      at("graph/open-graph", "is made anew where another version wrote it"),
+      at("graph/open-graph", "is not taken where another version wrote it"),
+      at("graph/open-graph", "gives the number of what it forgot to nothing else"),
+      at("graph/source", "holds no private file, no link and no submodule"),
+    ],
+  },
+  {
+    name: "forged-record",
+    attack:
+      "A record is written over or thinned out, or a file of one is handed on with options for commits, endless or deep lines, turns taken out and escape sequences",
+    expected: "The database refuses; a file is refused by its line; a replay names what is missing; nothing printed moves a cursor or holds a secret",
+    provenBy: [
+      at("cli/run-file", "is left alone where it has no end"),
+      at("cli/run-file", "is refused where its first line says nothing of it"),
+      at("cli/run-story", "fits the terminal and moves no cursor, whatever was read and answered"),
+      at("cli/replay", "takes secrets out of what it prints, in whatever form"),
+      at("cli/replay-differences", "moves no cursor, whatever stands in the record"),
+      at("cli/runs", "shows nobody the key of a pull request, whichever version began a review with it"),
+      at(
+        "agent/playback",
+        "stops at a turn that was taken out of the record, and names it, although the loop ended by itself",
+      ),
+    ],
+  },
 ];
