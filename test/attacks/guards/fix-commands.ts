@@ -1,7 +1,7 @@
 import type { Guard } from "../guard.ts";
 
 const loop = "test/review/fix/run-fix.test.ts";
-const job = "test/jobs/commands/fix.test.ts";
+const meanwhile = "test/jobs/commands/fix-meanwhile.test.ts";
 const told = "test/reporters/render-fix.test.ts";
 const before = "src/jobs/commands/fix/before-push.ts";
 
@@ -9,7 +9,7 @@ export const guards: readonly Guard[] = [
   {
     ...{ row: "fix-sandbox", file: "src/review/fix/run-fix.ts", test: loop },
     guard: "a command changes no more than the model may",
-    from: "createTriedCommands(commands, edit)",
+    from: "createTriedCommands(commands, scoped)",
     to: "createTriedCommands(commands, files)",
     title: "lets a command change no more than the model may",
   },
@@ -35,14 +35,14 @@ export const guards: readonly Guard[] = [
     title: "is sent back once with the reason, and judged again by the code as it is then",
   },
   {
-    ...{ row: "fix-pushes", file: before, test: job },
+    ...{ row: "fix-pushes", file: before, test: meanwhile },
     guard: "nothing is pushed that was settled meanwhile",
     from: 'standing.has(id)) ? null : { kind: "settled" }',
     to: "standing.has(id)) ? null : null",
     title: "is not pushed where its findings are settled while it is made",
   },
   {
-    ...{ row: "fix-pushes", file: before, test: job },
+    ...{ row: "fix-pushes", file: before, test: meanwhile },
     guard: "nothing is pushed to a pull request that was closed meanwhile",
     from: 'if (now.state === "closed") return { kind: "closed" };',
     to: "",

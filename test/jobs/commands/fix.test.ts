@@ -1,8 +1,8 @@
 import { afterAll, beforeEach, describe, expect, it } from "vitest";
-import { AppError } from "../../../src/errors.ts";
 import { parseMarker } from "../../../src/ledger/marker.ts";
 import { type ScriptedTurn, scriptedModel } from "../../../src/llm/scripted.ts";
 import { Commanded, CommandedRepository } from "./command-fixture.ts";
+import { edit, finish, look, reviewed, write } from "./fix-turns.ts";
 
 const repo = new CommandedRepository();
 afterAll(() => repo[Symbol.asyncDispose]());
@@ -11,24 +11,6 @@ let on: Commanded;
 beforeEach(() => {
   on = new Commanded(repo);
 });
-
-const call = (name: string, args: Record<string, unknown>): ScriptedTurn => ({
-  toolCalls: [{ name, arguments: args }],
-});
-const edit = (path = "src/cart.js", from = "rate = 2", to = "rate = 1.5") =>
-  call("edit_file", { path, old_string: from, new_string: to });
-const write = (path: string, content: string) => call("write_file", { path, content });
-const finish = (summary: string, ...repaired: boolean[]) =>
-  call("finish_fix", {
-    summary,
-    findings: (repaired.length > 0 ? repaired : [true]).map((one, at) => ({
-      ...{ finding: `F${at + 1}`, repaired: one },
-      note: one ? "The rate is right now." : "Nobody knows the rate.",
-    })),
-  });
-/** What the review of the commit that was pushed takes. */
-const reviewed = call("finish_review", { summary: "Charges the rate." });
-const look = (state: string) => call("report_resolution", { state, reason: "src/cart.js:1 says 1.5." });
 
 function modelThat(...turns: ScriptedTurn[]) {
   const model = scriptedModel(turns);
@@ -81,50 +63,6 @@ describe("a fix", () => {
     on.pushEnd = { kind: "moved" };
     const { thread } = await fixIt();
     expect(on.ours(thread)[0]).toContain("moved on while I worked, so **nothing was pushed**");
-  });
-
-  it("is told as pushed where somebody pushed on it before it was told", async () => {
-    const model = modelThat(edit(), finish("Charge the rate once"), look("fixed"), reviewed);
-    const thread = await on.finding("f1");
-    const { reply } = on.github;
-    on.github.reply = () => Promise.reject(new AppError("github_failed", "It is away"));
-    await expect(on.command({ name: "fix", all: false }, { thread })).rejects.toThrow("It is away");
-    Object.assign(on.github, { reply });
-    const [{ to = "" } = {}] = on.pushes;
-    on.github.state.headSha = repo.git("commit-tree", `${to}^{tree}`, "-p", to, "-m", "Another one");
-    // By then a review of that push may have settled it.
-    on.github.personResolves(thread, "grace");
-    on.pushEnd = { kind: "moved" };
-    await on.command({ name: "fix", all: false }, { thread });
-    expect(on.ours(thread)[0]).toContain(`Pushed ${to}.`);
-    expect([on.pushes.length, model.requests.length]).toEqual([1, 4]);
-  });
-
-  it("is not told as pushed where the branch went another way since", async () => {
-    modelThat(edit(), finish("Charge the rate once"), look("fixed"));
-    const thread = await on.finding("f1");
-    on.isOurs = false;
-    await expect(on.command({ name: "fix", all: false }, { thread })).rejects.toThrow();
-    on.isOurs = true;
-    on.github.state.headSha = repo.git("commit-tree", `${repo.head}^{tree}`, "-p", repo.head, "-m", "Mine");
-    on.pushEnd = { kind: "moved" };
-    await on.command({ name: "fix", all: false }, { thread });
-    expect(on.ours(thread)[0]).toContain("moved on while I worked, and the repair is **not in it**");
-  });
-
-  it.each([
-    ["its findings are settled", (thread: number) => on.github.personResolves(thread, "grace"), "settled"],
-    ["the pull request is closed", () => Object.assign(on.github.state, { state: "closed" }), "closed"],
-  ])("is not pushed where %s while it is made", async (_, meanwhile, word) => {
-    const thread = await on.finding("f1");
-    const turns = [edit(), finish("Charge the rate once"), look("fixed")];
-    on.model = scriptedModel((_request, n) => {
-      if (n === 2) meanwhile(thread);
-      return turns[n] ?? new Error("It was asked for more");
-    });
-    await on.command({ name: "fix", all: false }, { thread });
-    expect(on.pushes).toEqual([]);
-    expect(on.ours(thread)[0]).toContain(`was ${word} while I worked`);
   });
 
   it.each([
