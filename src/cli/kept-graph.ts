@@ -77,7 +77,7 @@ export class KeptGraph implements GraphPort, AsyncDisposable {
 /** Undefined where it takes longer. */
 async function within<Value>(milliseconds: number, promise: Promise<Value>): Promise<Value | undefined> {
   const { promise: over, resolve } = Promise.withResolvers<undefined>();
-  const timer = setTimeout(resolve, milliseconds);
+  const timer = setTimeout(() => resolve(undefined), milliseconds);
   return await Promise.race([promise, over]).finally(() => clearTimeout(timer));
 }
 

@@ -1,3 +1,4 @@
+import { existsSync } from "node:fs";
 import { errorLine } from "../errors.ts";
 import type { IndexReport, IndexTask } from "../process/index-messages.ts";
 import { runIndexProcess } from "../process/run-index-process.ts";
@@ -5,7 +6,8 @@ import type { JobLog } from "./job-dependencies.ts";
 
 export interface IndexKeeperOptions {
   log: JobLog;
-  /** Injected by tests. */
+  /** Both injected by tests. */
+  isThere?: (file: string) => boolean;
   run?: (task: IndexTask, options: { signal: AbortSignal }) => Promise<IndexReport>;
 }
 
@@ -16,19 +18,25 @@ export interface IndexKeeperOptions {
 export class IndexKeeper {
   readonly #log: JobLog;
   readonly #run: NonNullable<IndexKeeperOptions["run"]>;
+  readonly #isThere: (file: string) => boolean;
   readonly #ending = new AbortController();
+  /** The commit that each index was brought up to last. */
+  readonly #done = new Map<string, string>();
   /** By index, in the order in which they were asked for. */
   readonly #waiting = new Map<string, IndexTask>();
   #running: Promise<void> | undefined;
 
-  constructor({ log, run = runIndexProcess }: IndexKeeperOptions) {
+  constructor({ log, isThere = existsSync, run = runIndexProcess }: IndexKeeperOptions) {
     this.#log = log;
+    this.#isThere = isThere;
     this.#run = run;
   }
 
   /** Of a repository that waits for its turn already, the newest commit counts. */
   update(task: IndexTask): void {
-    if (this.#ending.signal.aborted) return;
+    // Most reviews of a repository have the same base.
+    const isDone = this.#done.get(task.file) === task.sha && this.#isThere(task.file);
+    if (this.#ending.signal.aborted || isDone) return;
     this.#waiting.set(task.file, task);
     this.#running ??= this.#runAll();
   }
@@ -48,6 +56,7 @@ export class IndexKeeper {
     const { file, sha } = task;
     try {
       const { files, parsed, milliseconds } = await this.#run(task, { signal });
+      this.#done.set(file, sha);
       if (parsed > 0) this.#log.info({ file, sha, files, parsed, milliseconds }, "Index brought up to date");
     } catch (err) {
       if (!signal.aborted)

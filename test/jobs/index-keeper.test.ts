@@ -14,6 +14,7 @@ function keep() {
   const log = (_: object, message: string) => void logged.push(message);
   const keeper = new IndexKeeper({
     log: { info: log, warn: log, error: log },
+    isThere: (file) => file !== "/gone",
     run: (one, { signal }) => {
       const end = Promise.withResolvers<IndexReport>();
       runs.push({ task: one, signal, end });
@@ -51,6 +52,26 @@ describe("the keeper of indexes", () => {
     await endRun();
     await endRun();
     expect(runs.map((one) => one.task.sha)).toEqual(["1", "4"]);
+  });
+
+  it("starts nothing for a commit that it was brought up to last, but for one that failed", async () => {
+    const { keeper, runs, endRun } = keep();
+    keeper.update(task("/a", "1"));
+    await endRun(new Error("no disk"));
+    keeper.update(task("/a", "1"));
+    await endRun();
+    keeper.update(task("/a", "1"));
+    expect(runs).toHaveLength(2);
+    keeper.update(task("/a", "2"));
+    expect(runs).toHaveLength(3);
+  });
+
+  it("makes an index anew that went away with its mirror", async () => {
+    const { keeper, runs, endRun } = keep();
+    keeper.update(task("/gone", "1"));
+    await endRun();
+    keeper.update(task("/gone", "1"));
+    expect(runs).toHaveLength(2);
   });
 
   it("goes on after a failure, which it tells of", async () => {

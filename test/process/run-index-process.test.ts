@@ -31,6 +31,7 @@ beforeAll(async () => {
   for (const name of ["remote.origin.promisor", "remote.origin.partialclonefilter"])
     repo.git("--git-dir", mirror, "config", "--unset", name);
   bring("src/queue.ts");
+  bring("vault/plan.ts");
   const emptyHome = join(folder.path, "home");
   mkdirSync(emptyHome);
   const { path: gitPath } = await requireGit({ searchPath: programPath() });

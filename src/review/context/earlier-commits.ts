@@ -19,16 +19,15 @@ const MAX_CHANGED = 30;
  * knows none. Merges say nothing.
  */
 export function earlierCommitsSection(
-  { graph, files, isPrivate }: Pick<ContextParts, "graph" | "files" | "isPrivate">,
+  { graph, files }: Pick<ContextParts, "graph" | "files">,
   maxBytes: number,
 ): string {
-  const paths = files
-    .filter(({ reviewable }) => reviewable)
-    .map(({ change }) => change.oldPath ?? change.path);
-  const shown = paths.filter((path) => !isPrivate(path));
-  const commits = lastOf(shown, graph?.commits ?? []);
+  // What is withheld is not reviewable.
+  const read = files.filter(({ reviewable }) => reviewable);
+  const paths = read.map(({ change }) => change.oldPath ?? change.path);
+  const commits = lastOf(paths, graph?.commits ?? []);
   if (commits.length === 0) return "";
-  const wanted = new Set(shown);
+  const wanted = new Set(paths);
   const lines = commits.map((commit) => lineOf(commit, wanted));
   const intro =
     "They may say why the code was as it was, newest first; get_commit_messages has the change's own.";

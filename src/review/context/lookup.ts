@@ -23,6 +23,8 @@ export interface Lookup {
 
 /** Files parsed for one first message. */
 const MAX_PARSED = 60;
+/** Files parsed beside them, because somebody knows that they are of use. */
+const MAX_KNOWN = 8;
 /** Characters of these files together: a second's work. */
 const MAX_CHARACTERS = 1_500_000;
 /** A file of tests tells less. */
@@ -49,7 +51,8 @@ export async function lookUp(
   const wanted = new Set(names.keys());
   const seen = new Map<string, CodeFile>();
   let room = MAX_CHARACTERS;
-  for (const path of inOrder(names, changedPaths, hits, known).slice(0, MAX_PARSED)) {
+  const byNames = inOrder(names, changedPaths, hits).slice(0, MAX_PARSED);
+  for (const path of [...byNames, ...bestOf(known, byNames)]) {
     if (timeLeft() <= 0 || room <= 0) break;
     const text = await files.read(path, "head");
     room -= text?.lines.reduce((sum, line) => sum + line.length + 1, 0) ?? 0;
@@ -68,6 +71,13 @@ export async function lookUp(
   };
 }
 
+/** Files beside those that the names lead to: they displace none of them. */
+function bestOf(known: ReadonlyMap<string, number>, others: readonly string[]): string[] {
+  const more = [...known].filter(([path]) => !others.includes(path) && !isTestFile(path));
+  more.sort(([a, x], [b, y]) => y - x || (a < b ? -1 : 1));
+  return more.slice(0, MAX_KNOWN).map(([path]) => path);
+}
+
 function put<Value>(map: Map<string, Value[]>, key: string, value: Value): void {
   const values = map.get(key);
   if (values) values.push(value);
@@ -78,10 +88,8 @@ function inOrder(
   names: ReadonlyMap<string, number>,
   changedPaths: readonly string[],
   hits: WordHits,
-  known: ReadonlyMap<string, number>,
 ): string[] {
-  const worth = new Map<string, number>(known);
-  for (const path of changedPaths) worth.set(path, CHANGED_WORTH);
+  const worth = new Map<string, number>(changedPaths.map((path) => [path, CHANGED_WORTH]));
   for (const [name, weight] of names) {
     const paths = new Set(hits.of(name).map(({ path }) => path));
     for (const path of paths)
