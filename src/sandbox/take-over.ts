@@ -1,6 +1,6 @@
 import { errorLine } from "../errors.ts";
 import { decodeName } from "../git/names.ts";
-import type { SandboxOutcome } from "./run-in-sandbox.ts";
+import type { SandboxOutcome, TakenFile } from "./run-in-sandbox.ts";
 import type { LeftFile } from "./warden/messages.ts";
 import type { CommandFiles } from "./workspace-files.ts";
 
@@ -9,6 +9,9 @@ export const MAX_TAKEN_FILES = 500;
 export const MAX_TAKEN_BYTES = 16 * 1024 * 1024;
 /** Of one file. */
 export const MAX_FILE_BYTES = 4 * 1024 * 1024;
+
+/** What is told of files that were not kept as they are. */
+const MAX_NOTES = 20;
 
 export interface Refusals {
   isPrivate(path: string): boolean;
@@ -66,30 +69,39 @@ export async function takeOver(
     return { changed, notes: ["It changed too many files: none of these changes were kept.", ...notes] };
   }
   const bytesOf = new Map(taken.map((file) => [file.path, file]));
-  for (const { path, kind } of wanted) {
-    const key = keyOf(path);
-    const file = bytesOf.get(path);
+  for (const one of wanted) {
+    const key = keyOf(one.path);
     try {
-      if (kind === "gone") await files.edit.remove(key);
-      else if (!file) throw new Error("it is too large");
-      else if (await isSame(files, key, kind, file.bytes, file.executable)) continue;
-      else await files.edit.write(key, file.bytes, { mode: file.executable ? "100755" : "100644" });
-      changed.push(key);
+      const kept = await keep(files, one, bytesOf.get(one.path));
+      if (kept.isChanged) changed.push(key);
+      if (!kept.isWhole) notes.push(`Of '${key}' only its bytes count, not whether it can be executed.`);
     } catch (error) {
       notes.push(`'${key}' was not kept: ${errorLine(error)}.`);
     }
   }
-  return { changed: changed.toSorted(), notes };
+  return { changed: changed.toSorted(), notes: fewOf(notes) };
 }
 
-async function isSame(
+/** Whether a file is different now, and whether all of it was kept: no fix may change whether a file can be executed. */
+async function keep(
   { workspace, edit }: CommandFiles,
-  key: string,
-  kind: LeftFile["kind"],
-  bytes: Buffer,
-  executable: boolean,
-): Promise<boolean> {
-  if (kind === "new") return false;
-  const mode = (await workspace.tree("head")).get(key)?.mode;
-  return executable === (mode === "100755") && bytes.equals(await edit.read(key));
+  { path, kind }: LeftFile,
+  file: TakenFile | undefined,
+): Promise<{ isChanged: boolean; isWhole: boolean }> {
+  const key = keyOf(path);
+  if (kind === "gone") {
+    await edit.remove(key);
+    return { isChanged: true, isWhole: true };
+  }
+  if (!file) throw new Error("it is too large");
+  const before = kind === "changed" ? (await workspace.tree("head")).get(key) : undefined;
+  const isWhole = file.executable === (before?.mode === "100755");
+  const isChanged = !before || !file.bytes.equals(await edit.read(key));
+  if (isChanged) await edit.write(key, file.bytes);
+  return { isChanged, isWhole };
 }
+
+const fewOf = (notes: readonly string[]) =>
+  notes.length > MAX_NOTES
+    ? [...notes.slice(0, MAX_NOTES), `And so on, of ${notes.length} in all.`]
+    : [...notes];

@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { shownBytes } from "../diff/render.ts";
+import { cutLine } from "../text/cut.ts";
 import { headAndTail } from "../text/head-and-tail.ts";
 import { allowedCommand } from "./allowed-command.ts";
 import { wholeNumber } from "./limits.ts";
@@ -24,6 +25,8 @@ const MAX_VARIABLES = 50;
 const VARIABLE = /^[A-Za-z_]\w{0,99}$/;
 /** Of the paths that a command changed, how many are named. */
 const NAMED = 20;
+/** Of what is said of files, whose names a command chooses. */
+const MAX_NOTE_BYTES = 8_192;
 /** Of the output that goes with a time-out. */
 const MAX_ERROR_BYTES = 16_384;
 
@@ -61,11 +64,12 @@ const limits = {
 function noteOf({ ended, changed, notes }: CommandEnd): string {
   const named = changed.slice(0, NAMED).map(showPath).join(", ");
   const more = changed.length > NAMED ? `, and ${changed.length - NAMED} more` : "";
-  return [
+  const all = [
     ...(ended === null || ended === "timeout" ? [] : [limits[ended]]),
     ...(changed.length > 0 ? [`It changed ${count(changed.length, "file")}: ${named}${more}.`] : []),
     ...notes,
   ].join(" ");
+  return cutLine(all, MAX_NOTE_BYTES);
 }
 
 async function execute(input: Input, context: ToolContext, signal: AbortSignal): Promise<Executed<Output>> {

@@ -39,7 +39,22 @@ describe.skipIf(!sandbox)(`a command on the files of a fix${skipped}`, () => {
     );
     expect(end.changed).toEqual(["a.txt", "b.txt", "d", "d/f", "new"]);
     expect(files.texts()).toEqual({ "a.txt": "1\n", "c.txt": "three\n", "d/f": "in\n", new: "#!\n" });
-    expect(files.modeOf("new")).toBe("100755");
+  });
+
+  it("keeps what can be executed as it was, because no fix may change that", async () => {
+    const files = new MemoryFiles({ "a.txt": "one\n" });
+    files.put("run.sh", "exit 0\n", "100755");
+    const end = await run(files, "chmod +x a.txt; echo 'exit 1' > run.sh; echo '#!' > new; chmod +x new");
+    expect(end.changed).toEqual(["new", "run.sh"]);
+    expect(["a.txt", "run.sh", "new"].map((path) => files.modeOf(path))).toEqual([
+      "100644",
+      "100755",
+      "100644",
+    ]);
+    expect(end.notes.toSorted()).toEqual([
+      "Of 'a.txt' only its bytes count, not whether it can be executed.",
+      "Of 'new' only its bytes count, not whether it can be executed.",
+    ]);
   });
 
   it("leaves out what the repository ignores, by the rules that stood there before", async () => {
@@ -95,6 +110,14 @@ describe.skipIf(!sandbox)(`a command on the files of a fix${skipped}`, () => {
       "2 links, pipes or other entries that are no regular files were left behind.",
     ]);
     expect(files.texts()).toEqual({ "a.txt": "one\n", "b.txt": "two\n" });
+  });
+
+  it("tells no more of what was not kept than anybody reads", async () => {
+    const files = new MemoryFiles({});
+    Object.assign(files.edit, { write: () => Promise.reject(new Error("no")) });
+    const end = await run(files, "for n in $(seq 100); do echo > f$n; done");
+    expect(end.notes).toHaveLength(21);
+    expect(end.notes.at(-1)).toBe("And so on, of 100 in all.");
   });
 
   it("waits for the one before it", async () => {

@@ -56,7 +56,7 @@ export class MemoryFiles implements CommandFiles {
     },
     write: async (path: string, bytes: Buffer, options: { mode?: "100644" | "100755" } = {}) => {
       this.#require(path);
-      this.put(path, bytes, options.mode);
+      this.put(path, bytes, options.mode ?? this.#files.get(path)?.mode);
     },
     remove: async (path: string) => {
       this.#require(path);

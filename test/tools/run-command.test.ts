@@ -119,6 +119,16 @@ describe("run_command", () => {
     expect(result.metadata.truncated).toBe(true);
   });
 
+  it("shows what was printed, whatever it says of files with long names", async () => {
+    const paths = Array.from({ length: 30 }, (_, n) => `${n}${"/x".repeat(2_000)}`);
+    const notes = paths.map((path) => `'${path}' was not kept.`);
+    const { text } = await toolThatEnds({ stdout: "printed\n", changed: paths, notes }).run({
+      command: "test",
+    });
+    expect(Buffer.byteLength(text)).toBeLessThanOrEqual(MAX_RENDERED_BYTES);
+    expect(text).toMatch(/^exit code 0\nprinted\n\(It changed 30 files: 0\/x/);
+  });
+
   it("shows the beginning of one endless line", async () => {
     const { text } = await toolThatEnds({ stdout: "x".repeat(100_000) }).run({ command: "test" });
     expect(text).toMatch(/^exit code 0\nx{2000}… \[98000 more characters of this line\]$/);

@@ -71,6 +71,15 @@ export const guards: readonly Guard[] = [
     ...{ test: tests("taken-over"), title: "is not believed that says more output than was asked for" },
   },
   {
+    ...{ guard: "a command makes nothing that can be executed", row, file: "src/sandbox/take-over.ts" },
+    from: "await edit.write(key, file.bytes);",
+    to: 'await edit.write(key, file.bytes, { mode: file.executable ? "100755" : "100644" });',
+    ...{
+      test: tests("command-port"),
+      title: "keeps what can be executed as it was, because no fix may change that",
+    },
+  },
+  {
     ...{ guard: "no file is put behind a link", row, file: "src/sandbox/warden/room.ts" },
     from: "if (!realpathSync.native(place",
     to: "if (path === '' && !realpathSync.native(place",
