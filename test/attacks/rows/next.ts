@@ -260,13 +260,20 @@ export const next: readonly Listed[] = [
       at("graph/open-graph", "is not taken where another version wrote it"),
       at("graph/open-graph", "gives the number of what it forgot to nothing else"),
       at("graph/source", "holds no private file, no link and no submodule"),
+      at("process/review-graph", "leaves nothing of the change in the index"),
+      at("process/run-index-process", "can write to the folder of its index alone"),
+      at(
+        "process/run-index-process",
+        "indexes what the mirror has of the base, and nothing that is missing or withheld",
+      ),
     ],
   },
   {
     name: "forged-record",
     attack:
       "A record is written over or thinned out, or a file of one is handed on with options for commits, endless or deep lines, turns taken out and escape sequences",
-    expected: "The database refuses; a file is refused by its line; a replay names what is missing; nothing printed moves a cursor or holds a secret",
+    expected:
+      "The database refuses; a file is refused by its line; a replay names what is missing; nothing printed moves a cursor or holds a secret",
     provenBy: [
       at("cli/run-file", "is left alone where it has no end"),
       at("cli/run-file", "is refused where its first line says nothing of it"),
