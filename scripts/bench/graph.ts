@@ -5,6 +5,7 @@ import { openLocalRange } from "../../src/git/local-range.ts";
 import type { Graph } from "../../src/graph/graph.ts";
 import { openGraph } from "../../src/graph/open-graph.ts";
 import { sourceOfWorkspace } from "../../src/graph/source.ts";
+import { keepCompiledCode } from "../../src/process/compile-cache.ts";
 import { GitRepo, gitPath } from "../../test/support/git-repo.ts";
 import { type Bench, plainRow } from "./row.ts";
 import { Dice, edited, pathOf, textOf } from "./source-text.ts";
@@ -20,6 +21,8 @@ const THREADS = 2;
  * machine where something else runs they tell more than the clock.
  */
 export async function benchGraph(bench: Bench): Promise<void> {
+  // As the program does.
+  keepCompiledCode();
   bench.say(`making a repository of ${FILES} files of about ${LINES} lines`);
   const repo = createRepository(join(bench.temp, "graph-repository"));
   const range = await openLocalRange({

@@ -6,7 +6,7 @@ import { partsOf } from "./words.ts";
 import { expressionFor } from "./words-expression.ts";
 
 /** Rows that are looked at before those of other heads fall out. */
-const MAX_ROWS = 400;
+const MAX_ROWS = 200;
 /** Rows that are enough to choose from. */
 const ENOUGH_ROWS = 100;
 

@@ -3,22 +3,19 @@ export type CountRows = (expression: string, most: number) => number;
 
 /** Words that more definitions have are in the way: each row that is found is ranked, which takes time. */
 const FREQUENT = 1_500;
-/** As many rows are ranked whatever the words are. */
-const FEW_ROWS = 4_000;
 /** Of the frequent ones so many are told apart, the rarest first. */
 const MAX_FREQUENT = 4;
 
 /**
- * The expression of FTS5 that finds what is to be ranked for some words. Where few rows hold any of them it is all of these. Of frequent
- * words it asks for those rows that a ranking would put first: with one of the words in the name and the others anywhere; where there
- * are less than `wanted`, for ever more.
+ * The expression of FTS5 that finds what is to be ranked for some words. Where none is frequent it is all rows that hold any of them.
+ * Of frequent words it asks for those rows that a ranking would put first: with one of the words in the name and the others anywhere;
+ * where there are less than `wanted`, for ever more.
  */
 export function expressionFor(words: readonly string[], count: CountRows, wanted: number): string {
   const quoted = [...new Set(words)].map((word) => `"${word.replaceAll('"', "")}"`);
   const counted = quoted
-    .map((word) => ({ word, rows: count(word, FEW_ROWS) }))
+    .map((word) => ({ word, rows: count(word, FREQUENT + 1) }))
     .sort((a, b) => a.rows - b.rows);
-  if (counted.reduce((sum, { rows }) => sum + rows, 0) < FEW_ROWS) return any(quoted);
   const rare = counted.filter(({ rows }) => rows <= FREQUENT).map(({ word }) => word);
   const frequent = counted.filter(({ rows }) => rows > FREQUENT).map(({ word }) => word);
   if (frequent.length === 0) return any(quoted);
