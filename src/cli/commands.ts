@@ -23,7 +23,7 @@ export const commands: readonly Entry[] = [
   },
   {
     name: "replay",
-    summary: "play a recorded review back without a model and tell what differs",
+    summary: "play a recorded run back without a model and tell what differs",
     load: async () => erase((await import("./replay.ts")).replay),
   },
   {

@@ -19,8 +19,9 @@ export const replay = defineCommand({
     },
   },
   notes: [
-    "Reviews the same commits once more with the recorded turns in place of a model, and tells where today's tools, prompts " +
-      "and findings differ from those on record. Nothing is asked of a model, nothing is fetched, and nothing is written.",
+    "Reviews the same commits once more (or answers, or repairs, as the record has it) with the recorded turns in place of a model, and " +
+      "tells where today's tools, prompts and results differ from those on record. Nothing is asked of a model, nothing is fetched, and " +
+      "nothing is written. The commands of a fix are run again, in a sandbox.",
     "",
     "The repository has to hold the commits. Those of a pull request come with git fetch origin pull/NUMBER/head.",
     "",

@@ -23,7 +23,7 @@ export const runs = defineCommand({
     output: { type: "string", value: "FILE", description: "for export: write there instead of printing" },
   },
   notes: [
-    "What runs left on record: what was read, searched, found, refuted, posted and paid. Those are listed of reviews on this machine, " +
+    "What runs left on record: what was read, searched, found, refuted, posted and paid. Those are listed of reviews and fixes on this machine, " +
       "and where the environment is that of a server (an App, or DATABASE_URL beside HUNKWISE_DATA_DIR) of all its tasks. " +
       "Nothing is changed by looking.",
     "",

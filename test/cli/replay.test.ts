@@ -124,6 +124,17 @@ describe("a replay that goes another way", () => {
     );
   });
 
+  it("takes secrets out of what it prints, in whatever form", async () => {
+    const secret = ["ghp", "x7Qm2RtKp9LsVb4NcYw8ZdHf3GjTa6EuXq1B"].join("_");
+    const path = altered((_, text) => text.replace("seen.append(items)", `seen = ${secret}`));
+    for (const format of ["pretty", "json"] as const) {
+      const { code, stdout } = await replayed(path, { format });
+      expect(code).toBe(1);
+      expect(stdout).toContain("seen.append(items)");
+      expect(stdout).not.toContain(secret.slice(4, 20));
+    }
+  });
+
   it("tells that the model was told something else", async () => {
     const path = altered((line, text) =>
       line.loop === "review" ? text.replace("You review", "You read") : text,
