@@ -96,16 +96,16 @@ describe("lines that end otherwise than the others of their file", () => {
   });
 });
 
-describe("a call that is refused changes nothing", () => {
+describe("a changing tool", () => {
   it.each([
     [
-      "no backup of a file that becomes too large",
+      "a file that becomes too large, and its backup",
       "write_file",
       { path: "large.txt", content: "y".repeat(400_000), mode: "append", backup: true },
       /more than 5242880/,
     ],
     [
-      "no file whose backup no disk takes",
+      "a file whose backup no disk takes",
       "write_file",
       { path: longName, content: "new\n", backup: true },
       /No file can be written at 'n+\.bak'/,
@@ -132,7 +132,7 @@ describe("a call that is refused changes nothing", () => {
       { path: ".g\\342\\200\\214it/config", content: "x" },
       /No file can be written/,
     ],
-  ])("%s", async (_, tool, sent, message) => {
+  ])("refuses %s, and changes nothing", async (_, tool, sent, message) => {
     const tools = open();
     expect(await tools.error(tool, sent)).toMatch(message);
     expect(await tools.paths()).toEqual([]);

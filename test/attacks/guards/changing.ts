@@ -45,7 +45,7 @@ export const guards: Guard[] = [
     from: " || decodeName(nameBytes(path)) !== path",
     to: "",
     test: "test/tools/changing-odd-files.test.ts",
-    title: "a name in other letters than git tells it in",
+    title: "refuses a name in other letters than git tells it in, and changes nothing",
   },
   {
     guard: "an edit makes of a file no more than memory holds",
@@ -54,7 +54,7 @@ export const guards: Guard[] = [
     from: "if (bytes > MAX_BYTES)",
     to: "if (bytes < 0)",
     test: "test/tools/changing-odd-files.test.ts",
-    title: "what would multiply a file beyond what is written",
+    title: "refuses what would multiply a file beyond what is written, and changes nothing",
   },
   {
     guard: "an absolute path is one below a folder that is known, not of one whose name begins alike",
