@@ -1,5 +1,6 @@
-import type { GoFile, GoFunction, GoNamed, GoPackage, GoProgram, GoVariable } from "./go-declarations.ts";
-import { basic, basics, type GoType, mayBeOurs, Names, none, unknown } from "./go-type.ts";
+import type { GoFile, GoNamed, GoPackage, GoProgram, GoVariable } from "./go-declarations.ts";
+import { genericNames, type Member, memberOf, pointerType } from "./go-members.ts";
+import { basic, basics, type GoType, Names, none, unknown } from "./go-type.ts";
 import { childOf, childrenOf, type Syntax } from "./lezer-tree.ts";
 
 /** Tells types as the compiler would, as far as the files say. */
@@ -218,89 +219,14 @@ export class GoTypes {
     return { is: "function", results: () => this.resultsOf(method.node, method.file, given) };
   }
 
+  memberOf(type: GoType, name: string): Member {
+    return memberOf(this, type, name);
+  }
+
   #inPackage(own: GoPackage, name: string): GoType {
     const file = [own.functions.get(name)?.[0], own.types.get(name), own.variables.get(name)].find(
       Boolean,
     )?.file;
     return file ? this.#nameAt(name, file, none) : unknown;
   }
-
-  /** What a selector finds: methods (several where platforms have one each) or a field, of the type or of what it embeds. */
-  memberOf(type: GoType, name: string): Member {
-    let level: GoType[] = [type];
-    for (let depth = 0; depth < 6 && level.length > 0; depth++) {
-      const next: GoType[] = [];
-      for (const one of level) {
-        const bare = one.is === "pointer" ? one.of : one;
-        const methods = bare.is === "named" ? bare.named.methods.get(name) : undefined;
-        if (methods && bare.is === "named")
-          return { methods, field: null, given: receiverNames(bare, methods[0]!), open: false };
-        const inner = this.underlying(bare);
-        if (inner.is === "outside" || inner.is === "unknown" || inner.is === "type")
-          return {
-            methods: [],
-            field: null,
-            given: null,
-            open: inner.is !== "outside" || mayBeOurs(inner.name),
-          };
-        if (inner.is !== "literal") continue;
-        const { field, embedded } = this.#fieldOf(inner, name);
-        if (field) return { methods: [], field, given: null, open: false };
-        next.push(...embedded);
-      }
-      level = next;
-    }
-    return { methods: [], field: null, given: null, open: false };
-  }
-
-  #fieldOf({ node, file, given }: Extract<GoType, { is: "literal" }>, name: string) {
-    const body = childOf(node, "StructBody", "InterfaceBody");
-    const embedded: GoType[] = [];
-    for (const one of body?.children ?? []) {
-      const fields = one.kind === "FieldDecl" ? childrenOf(one, "FieldName") : [];
-      const type = one.children.findLast(({ kind }) => kind !== "String" && kind !== "Tag") ?? null;
-      if (fields.some(({ text }) => text === name))
-        return { field: this.typeAt(type, file, given), embedded };
-      if (fields.length > 0 || /^([{};,]|MethodElem)$/.test(one.kind)) continue;
-      const own = one.kind === "FieldDecl" ? this.typeAt(type, file, given) : this.typeAt(one, file, given);
-      if (type && (type.text.replace(/^.*\./, "") || "") === name) return { field: own, embedded };
-      embedded.push(own);
-    }
-    return { field: null, embedded };
-  }
-}
-
-export interface Member {
-  methods: readonly GoFunction[];
-  field: GoType | null;
-  given: Names | null;
-  /** Whether it may be a method of ours that nobody can tell. */
-  open: boolean;
-}
-
-const pointerType = ({ type }: { type: GoType }): GoType => ({
-  is: "type",
-  type: { is: "pointer", of: type },
-});
-
-/** A function's own type parameters, of which nothing is known. */
-function genericNames({ node }: GoFunction): Names {
-  const names = new Names();
-  const list = childOf(node, "TypeParams");
-  for (const one of list ? childrenOf(list, "TypeParam") : [])
-    for (const { kind, text } of one.children) if (kind === "TypeName") names.set(text, () => unknown);
-  return names;
-}
-
-/** The type parameters as the method calls them. */
-function receiverNames({ named, given }: Extract<GoType, { is: "named" }>, { node }: GoFunction): Names {
-  if (node.kind === "MethodElem") return given;
-  const names = new Names(given);
-  const type = childOf(childOf(node, "Parameters")!, "Parameter")?.children.at(-1);
-  const list = /\[(.*)\]/.exec(type?.text ?? "")?.[1]?.split(",") ?? [];
-  for (const [at, name] of list.entries()) {
-    const own = given.get(named.parameters[at] ?? "");
-    names.set(name.trim(), () => own ?? unknown);
-  }
-  return names;
 }

@@ -1,6 +1,7 @@
 import { parser } from "@lezer/python";
 import { childOf, childrenOf, parseTree, type Syntax, unreadLines } from "./lezer-tree.ts";
-import type { Binding, PythonClass, PythonFile, Scope } from "./python-bindings.ts";
+import type { PythonFile, Scope } from "./python-bindings.ts";
+import { asMember, assign, bind, bindNames, bindTargets, splitBy } from "./python-targets.ts";
 
 export function readPython(path: string, text: string): PythonFile {
   const scope = createScope("module", path, null);
@@ -12,11 +13,6 @@ export function readPython(path: string, text: string): PythonFile {
 
 function createScope(kind: Scope["kind"], path: string, parent: Scope | null): Scope {
   return { kind, path, parent, bindings: new Map(), stars: [], elsewhere: new Map(), cls: null };
-}
-
-function bind(scope: Scope, name: string, binding: Binding): void {
-  const owner = scope.elsewhere.get(name) ?? scope;
-  owner.bindings.set(name, [...(owner.bindings.get(name) ?? []), binding]);
 }
 
 const visitAll = (nodes: readonly Syntax[], scope: Scope, file: PythonFile) => {
@@ -37,21 +33,6 @@ const visitComprehension: Visit = (node, scope, file) => {
   bindTargets(node.children, inner);
   visitAll(node.children, inner, file);
 };
-
-/** Names between `for` and `in`. */
-function bindTargets(nodes: readonly Syntax[], scope: Scope): void {
-  let isTarget = false;
-  for (const node of nodes) {
-    if (node.kind === "for") isTarget = true;
-    else if (node.kind === "in") isTarget = false;
-    else if (isTarget) bindNames(node, scope);
-  }
-}
-
-function bindNames(node: Syntax, scope: Scope): void {
-  if (node.kind === "VariableName") bind(scope, node.text, { kind: "unknown" });
-  if (node.kind !== "MemberExpression") for (const child of node.children) bindNames(child, scope);
-}
 
 const visitFunction = (node: Syntax, scope: Scope, file: PythonFile, decorators: readonly string[] = []) => {
   const name = childOf(node, "VariableName");
@@ -129,64 +110,12 @@ const visitDecorated: Visit = (node, scope, file) => {
   }
 };
 
-/** A decorator's dotted name stands in the tree part by part. */
-function asMember(parts: readonly Syntax[]): Syntax {
-  return parts
-    .filter(({ kind }) => kind !== ".")
-    .reduce((object, name) => {
-      const children = [object, { ...name, kind: "PropertyName" }];
-      return {
-        kind: "MemberExpression",
-        text: `${object.text}.${name.text}`,
-        line: object.line,
-        children,
-        parent: null,
-      };
-    });
-}
-
 const visitAssignment: Visit = (node, scope, file) => {
   const parts = splitBy(node.children, "AssignOp");
   const value = parts.length > 1 ? (parts.at(-1) ?? []) : [];
   for (const target of parts.length > 1 ? parts.slice(0, -1) : parts) assign(target, value, scope);
   visitAll(node.children, scope, file);
 };
-
-function splitBy(nodes: readonly Syntax[], kind: string): Syntax[][] {
-  const parts: Syntax[][] = [[]];
-  for (const node of nodes) {
-    if (node.kind === kind) parts.push([]);
-    else parts.at(-1)!.push(node);
-  }
-  return parts;
-}
-
-function assign(target: readonly Syntax[], value: readonly Syntax[], scope: Scope): void {
-  const [first, ...rest] = target;
-  const type = rest.find(({ kind }) => kind === "TypeDef")?.children.at(-1);
-  const isOne = rest.every(({ kind }) => kind === "TypeDef") && value.length <= 1;
-  const given: Binding =
-    isOne && type
-      ? { kind: "typed", value: type, scope }
-      : isOne && value[0]
-        ? { kind: "value", value: value[0], scope }
-        : { kind: "unknown" };
-  const [object, , attribute] = first?.kind === "MemberExpression" ? first.children : [];
-  const owner = object?.kind === "VariableName" && attribute ? receiverOf(object.text, scope) : null;
-  if (owner && attribute)
-    owner.attributes.set(attribute.text, [...(owner.attributes.get(attribute.text) ?? []), given]);
-  else if (isOne && first?.kind === "VariableName") bind(scope, first.text, given);
-  else for (const one of target) if (one.kind !== "TypeDef") bindNames(one, scope);
-}
-
-/** The class whose object a name is in a method. */
-function receiverOf(name: string, scope: Scope): PythonClass | null {
-  for (let around: Scope | null = scope; around; around = around.parent) {
-    const self = around.bindings.get(name)?.find(({ kind }) => kind === "self");
-    if (self?.kind === "self") return self.value;
-  }
-  return null;
-}
 
 const visitWith: Visit = (node, scope, file) => {
   const kind = node.kind === "WithStatement" ? "entered" : "instance";
