@@ -1,6 +1,6 @@
 import { isSameStep, newestCourse } from "../agent/recorder.ts";
 import type { LoopEntry } from "../agent/trajectory.ts";
-import { endDifferences } from "./replay-ends.ts";
+import { type EndDifference, endDifferences } from "./replay-ends.ts";
 import { firstDifference, type TextDifference } from "./replay-text.ts";
 import type { WorkEnd } from "./replay-work.ts";
 import type { RunHeader } from "./run-file.ts";
@@ -24,21 +24,6 @@ export type Difference =
   /** Of a loop that only one of them has, the other reason is null. */
   | { kind: "loop"; loop: string; recorded: string | null; today: string | null }
   | EndDifference;
-
-/** What differs in what came of it. */
-export type EndDifference =
-  | {
-      kind: "finding";
-      id: string;
-      path: string;
-      line: number;
-      title: string;
-      change: "missing" | "new" | "changed";
-      fields: string[];
-    }
-  | { kind: "dropped"; id: string; path: string; line: number; title: string; change: "missing" | "new" }
-  /** Some other part of what a review, an answer or a fix came to. */
-  | { kind: "result"; field: string; recorded: string; today: string };
 
 /** What a replay came to. Snake case: `--format json` prints it. */
 export interface Replay {

@@ -2,9 +2,23 @@ import { isDeepStrictEqual } from "node:util";
 import type { AnswerResult } from "../review/answer/answer-input.ts";
 import type { FixResult, Repair } from "../review/fix/fix-input.ts";
 import type { PlacedFinding, ReviewResult } from "../review/review-result.ts";
-import type { EndDifference } from "./replay-differences.ts";
 import { firstDifference } from "./replay-text.ts";
 import type { WorkEnd } from "./replay-work.ts";
+
+/** What differs in what came of a run. Snake case: `--format json` of a replay prints it. */
+export type EndDifference =
+  | {
+      kind: "finding";
+      id: string;
+      path: string;
+      line: number;
+      title: string;
+      change: "missing" | "new" | "changed";
+      fields: string[];
+    }
+  | { kind: "dropped"; id: string; path: string; line: number; title: string; change: "missing" | "new" }
+  /** Some other part of what a review, an answer or a fix came to. */
+  | { kind: "result"; field: string; recorded: string; today: string };
 
 /** What differs in what two runs came to; nothing where one of them came to nothing. */
 export function endDifferences(recorded: WorkEnd | null, today: WorkEnd | null): EndDifference[] {
