@@ -103,6 +103,7 @@ describe("first messages as reviews send them", () => {
   const temp = new TempFolder("eval-context");
   const [cases, repos] = [join(temp.path, "cases"), join(temp.path, "repos")];
   let result: ContextResult;
+  let withGraph: ContextResult;
 
   beforeAll(async () => {
     mkdirSync(repos, { recursive: true });
@@ -127,14 +128,11 @@ describe("first messages as reviews send them", () => {
     all.push({ ...(await loadOne(cases, "cart")) });
     writeCase(cases, "cart", { "known.json": { known: [] } });
     all.push(await loadOne(cases, "cart"));
-    result = await runContext({
-      cases: all,
-      repos,
-      needed: {},
-      graphs: null,
-      say: () => {},
-      signal: new AbortController().signal,
-    });
+    const run = { repos, needed: {}, say: () => {}, signal: new AbortController().signal };
+    result = await runContext({ ...run, cases: all, graphs: null });
+    const graphs = join(temp.path, "graphs");
+    mkdirSync(graphs);
+    withGraph = await runContext({ ...run, cases: all.slice(0, 1), graphs });
   });
   afterAll(() => temp.dispose());
 
@@ -143,6 +141,13 @@ describe("first messages as reviews send them", () => {
     expect(result.rows[0]).toMatchObject({ needed: 2, shown: 2, missing: [], units: 1, namesContext: true });
     expect(result.rows[0]?.diffCharacters).toBeGreaterThan(100);
     expect(result.rows[0]?.contextCharacters).toBeGreaterThan(50);
+  });
+
+  it("show as much with the repository's graph, and what came before", () => {
+    expect(withGraph.failed).toEqual([]);
+    const [before, after] = [result.rows[0], withGraph.rows[0]];
+    expect(after).toMatchObject({ shown: 2, contextCharacters: before?.contextCharacters });
+    expect(after?.characters).toBeGreaterThan(before?.characters ?? Number.POSITIVE_INFINITY);
   });
 
   it("do not show a line that has nothing to do with it, and the report names it", () => {
