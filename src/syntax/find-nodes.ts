@@ -1,11 +1,22 @@
 import type { SgNode } from "@ast-grep/napi";
 import { type Extent, extentOf } from "./extent.ts";
-import type { Tree } from "./tree-source.ts";
+import type { Shape } from "./shape.ts";
 
 /** A node with what was asked of it once. */
 export interface Located extends Extent {
   node: SgNode;
   kind: string;
+}
+
+/** A syntax tree and what is needed to read it. */
+export interface Tree {
+  text: string;
+  root: SgNode;
+  shape: Shape;
+  /** Whether the tree's dialect has nodes of a kind; to search for others is an error. */
+  hasKind(kind: string): boolean;
+  /** Nodes of the kinds of all definitions, where they are found for somebody else as well. */
+  located?: (() => readonly Located[]) | undefined;
 }
 
 export const locate = (node: SgNode): Located => ({ node, kind: String(node.kind()), ...extentOf(node) });

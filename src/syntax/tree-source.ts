@@ -1,10 +1,10 @@
 import type { SgNode } from "@ast-grep/napi";
 import { findDefinitions } from "./find-definitions.ts";
-import { findKinds, isHeaded, type Located, locate } from "./find-nodes.ts";
+import { findKinds, isHeaded, type Located, locate, type Tree } from "./find-nodes.ts";
 import { firstIndex } from "./first-index.ts";
 import { indexLines, shortText } from "./line-index.ts";
 import { definitionsAt, once, tellingLiterals, within } from "./ranges.ts";
-import type { Shape, Slot } from "./shape.ts";
+import type { Slot } from "./shape.ts";
 import {
   calleeOf,
   callKinds,
@@ -16,17 +16,6 @@ import {
   stepAt,
 } from "./slots.ts";
 import type { Call, Import, Reference, ReferenceRole, Source } from "./source.ts";
-
-/** A syntax tree and what is needed to read it. */
-export interface Tree {
-  text: string;
-  root: SgNode;
-  shape: Shape;
-  /** Whether the tree's dialect has nodes of a kind; to search for others is an error. */
-  hasKind(kind: string): boolean;
-  /** Nodes of the kinds of all definitions, where they are found for somebody else as well. */
-  located?: (() => readonly Located[]) | undefined;
-}
 
 const stringKinds = [
   ...["string_fragment", "string_content", "string_literal_content", "multiline_string_fragment"],
