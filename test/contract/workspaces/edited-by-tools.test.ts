@@ -145,10 +145,11 @@ it("whatever the changing tools do, the reading tools then answer as in a checko
     tally.edits += edited.length;
     tally.pages += pages.flat().length;
   });
+  // To make a failure smaller takes longer than to find it.
   await fc.assert(claim, {
-    numRuns: long ? 300 : 3,
-    ...(long ? {} : { seed: 20_261_125, endOnFailure: true }),
+    ...{ numRuns: long ? 100 : 3, endOnFailure: true },
+    ...(long ? {} : { seed: 20_261_125 }),
   });
-  expect(tally.edits).toBeGreaterThan(long ? 300 : 4);
-  expect(tally.pages).toBeGreaterThan(long ? 200 : 2);
+  expect(tally.edits).toBeGreaterThan(long ? 100 : 4);
+  expect(tally.pages).toBeGreaterThan(long ? 60 : 2);
 });
