@@ -4,7 +4,7 @@ import { ReviewJson } from "../reporters/json.ts";
 import type { FixTarget } from "../review/fix/fix-input.ts";
 import { ReviewResult } from "../review/review-result.ts";
 import { localRunIds, runPath } from "./local-runs.ts";
-import { parseRunFile } from "./run-file.ts";
+import { readRunFile } from "./run-file.ts";
 
 export interface FindingQuery {
   /** Of a finding, or "all". */
@@ -51,7 +51,8 @@ async function printedFindings(file: string, head: string): Promise<Found[]> {
 async function recordedFindings({ folder, head }: FindingQuery): Promise<Found[]> {
   const paths = folder === null ? [] : (await localRunIds(folder)).map((id) => runPath(folder, id));
   for (const path of paths) {
-    const { entries } = parseRunFile(await readFile(path, "utf8"), path);
+    // One that is damaged, or gone by now, is no review of this head; hunkwise runs tells of it.
+    const { entries } = await readRunFile(path).catch(() => ({ entries: [] }));
     const last = entries.map(({ entry }) => entry).findLast((entry) => entry.kind === "result");
     if (last?.head !== head) continue;
     const { data } = ReviewResult.safeParse(last.result);

@@ -1,4 +1,4 @@
-import { writeFileSync } from "node:fs";
+import { symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
 import { findingsToFix } from "../../src/cli/findings-to-fix.ts";
@@ -49,6 +49,13 @@ describe("the findings to repair", () => {
     await expect(idsOf({ id: "f3" })).rejects.toMatchObject({
       message: "there is no finding 'f3' to repair: its findings are f1, f2",
     });
+  });
+
+  it("are found behind records that somebody damaged, or that a review which began has deleted", async () => {
+    record(9, ["f1", "f2"]);
+    writeFileSync(runPath(folder.path, newRunId(new Date(Date.UTC(2026, 10, 22, 11)))), "{}\n");
+    symlinkSync("gone", runPath(folder.path, newRunId(new Date(Date.UTC(2026, 10, 22, 12)))));
+    expect(await idsOf()).toEqual(["f1", "f2"]);
   });
 
   it("may be taken from what a review printed, of that head alone", async () => {
