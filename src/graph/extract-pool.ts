@@ -18,8 +18,8 @@ export interface ExtractAnswer {
 
 /** Files that are with one thread at a time: enough that it never waits, few enough to be held in memory. */
 const AHEAD = 4;
-/** Files that take about as long as a thread takes to begin: it loads the parser and all that reads its trees. */
-const WORTH_A_THREAD = 40;
+/** Files that take longer than a thread takes to begin: it loads the parser and all that reads its trees, and its first files are slow. */
+const WORTH_A_THREAD = 60;
 /** Threads beyond this are slower than the database takes facts. */
 const MAX_THREADS = 4;
 
