@@ -1,4 +1,5 @@
 import { type CallGround, CallNames, keyOf } from "./call-names.ts";
+import { Sites } from "./call-sites.ts";
 import { isCommonMember } from "./common-members.ts";
 import type { FactRole } from "./facts.ts";
 import type { CallSite, SymbolPlace } from "./graph.ts";
@@ -30,6 +31,9 @@ const constructors: ReadonlySet<string> = new Set([
   "initialize",
   "__construct",
 ]);
+
+/** Places of a name from which on some may have been left out. */
+const MANY = 2_000;
 
 /** What makes an object in Python calls this of its class. */
 const setUp = "__init__";
@@ -71,12 +75,16 @@ export class Callers {
     const targets = new Set([...wanted, ...target.more].map(keyOf));
     const names = this.#callNames.of(target.name, one);
     const sites = new Sites(least, this.#head);
-    sites.add(this.#named(names, "call"), (each) => this.certaintyOf(each, { targets, one: target.one }));
+    sites.add(this.#named(names, "call", one), (each) =>
+      this.certaintyOf(each, { targets, one: target.one }),
+    );
     // To set up the class above is to call it in JavaScript. In Python it is to call the method that is named there.
     if (isScript(one.path) && target.one.kind === "class")
-      sites.add(this.#named(names, "super"), (each) => this.certaintyOf(each, { targets, one: target.one }));
+      sites.add(this.#named(names, "super", one), (each) =>
+        this.certaintyOf(each, { targets, one: target.one }),
+      );
     if (isPython(one.path) && one.name === setUp)
-      sites.add(this.#named(this.#callNames.heirs(target.one, one), "super"), (each) =>
+      sites.add(this.#named(this.#callNames.heirs(target.one, one), "super", one), (each) =>
         this.#ofSetUp(each, one),
       );
     return sites.all();
@@ -90,12 +98,16 @@ export class Callers {
     const names = this.#callNames.of(one.name, one);
     const sites = new Sites(least, this.#head);
     for (const role of ["read", "type"] as const)
-      sites.add(this.#named(names, role), (each) => this.certaintyOf(each, { targets, one }));
+      sites.add(this.#named(names, role, one), (each) => this.certaintyOf(each, { targets, one }));
     return sites.all();
   }
 
-  #named(names: Iterable<string>, role: FactRole): ReferenceAt[] {
-    return [...names].flatMap((name) => this.#head.referencesTo(name, role));
+  #named(names: ReadonlySet<string>, role: FactRole, { path }: DefinitionAt): ReferenceAt[] {
+    const found = [...names].flatMap((name) => this.#head.referencesTo(name, role));
+    if (found.length < MANY) return found;
+    // Of a name that stands everywhere not every place is looked at: those in its own file are.
+    const own = this.#head.referencesIn(path).filter((one) => one.role === role && names.has(one.name));
+    return [...found, ...own];
   }
 
   #targetOf(one: DefinitionAt): { name: string; one: DefinitionAt; more: readonly DefinitionAt[] } {
@@ -197,45 +209,6 @@ export class Callers {
     return this.#head
       .importsIn(path)
       .some(({ specifier }) => specifier !== "" && this.#modules.resolve(path, specifier).includes(other));
-  }
-}
-
-/** Places that were found, one a line, each as sure as the surest of its calls. */
-class Sites {
-  readonly #least: number;
-  readonly #head: Head;
-  readonly #sites = new Map<string, CallSite>();
-
-  constructor(least: number, head: Head) {
-    this.#least = least;
-    this.#head = head;
-  }
-
-  add(references: readonly ReferenceAt[], certaintyOf: (reference: ReferenceAt) => number): void {
-    for (const reference of references) {
-      const certainty = certaintyOf(reference);
-      const key = `${reference.path}\0${reference.line}`;
-      if (certainty >= this.#least && (this.#sites.get(key)?.certainty ?? 0) < certainty)
-        this.#sites.set(key, this.#siteOf(reference, certainty));
-    }
-  }
-
-  /** Surest first. */
-  all(): CallSite[] {
-    return [...this.#sites.values()].sort(
-      (a, b) =>
-        b.certainty - a.certainty || (a.path < b.path ? -1 : Number(a.path > b.path)) || a.line - b.line,
-    );
-  }
-
-  #siteOf({ path, line, within }: ReferenceAt, certainty: number): CallSite {
-    const around = within === null ? undefined : this.#head.definitionsIn(path)[within];
-    return {
-      ...{ path, line, certainty },
-      within: around
-        ? { name: around.name, container: around.container, startLine: around.start, endLine: around.end }
-        : null,
-    };
   }
 }
 

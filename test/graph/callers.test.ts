@@ -108,6 +108,17 @@ it("takes no method of a string or a list that is written there for one of the r
   expect(callersOf(own, "support")).toEqual([]);
 });
 
+it("finds the calls in a definition's own file, however many others have its name", async () => {
+  const others = Object.fromEntries(
+    Array.from({ length: 50 }, (_, at) => [
+      `a${at}.ts`,
+      `declare const z: () => void;\n${"z();\n".repeat(90)}`,
+    ]),
+  );
+  using own = await openTexts({ ...others, "z.ts": "function z() {}\nz();\n" });
+  expect(callersOf(own, "z", "z.ts")).toEqual(["z.ts:2"]);
+});
+
 it("knows nothing of a place where nothing is defined", () => {
   expect(graph.callers({ path: "web/direct.ts", name: "absent", line: 1 })).toEqual([]);
   expect(graph.symbols("absent")).toEqual([]);
