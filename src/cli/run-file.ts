@@ -82,7 +82,7 @@ export async function readRunHeader(path: string): Promise<RunHeader> {
 
 const LONGEST_HEADER = 64 * 1024;
 
-export function parseRunFile(text: string, path: string): RunFile {
+function parseRunFile(text: string, path: string): RunFile {
   const [first = "", ...rest] = wholeLines(text);
   const entries = rest.map((line, index) => lineOf(line, path, index + 2, parseEntry));
   return { header: headerIn(first, path), entries };
