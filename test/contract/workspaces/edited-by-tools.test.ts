@@ -95,11 +95,14 @@ async function pagesOf(change: Change, files: EditableWorkspace, tools: TestTool
   const isText = texts.every(({ binary, encoding }) => !binary && encoding === "utf8");
   const modes = [change.oldMode, change.newMode].filter((mode) => mode !== "000000");
   if (!isText || !modes.every((mode) => mode.startsWith("100"))) return null;
+  const undivided = (await files.patch(change, 1)).match(/^@@ /gm)?.length ?? 0;
   const pages: string[] = [];
   for (let at = 1, total = 1; at <= total; at += 1) {
     const sent = { file_path: change.path, context_lines: 1, start_hunk: at, end_hunk: at };
     const page = await tools.output<FileDiffOutput>("diff_file", sent);
     total = page.total_hunks;
+    // A part of a hunk that is divided has not all that git wants to see around it.
+    if (total > undivided) return null;
     if (total > 0) pages.push(page.diff);
   }
   return pages;
