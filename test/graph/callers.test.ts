@@ -110,10 +110,7 @@ it("takes no method of a string or a list that is written there for one of the r
 
 it("finds the calls in a definition's own file, however many others have its name", async () => {
   const others = Object.fromEntries(
-    Array.from({ length: 50 }, (_, at) => [
-      `a${at}.ts`,
-      `function z() {} // ${at}\n${"z();\n".repeat(90)}`,
-    ]),
+    Array.from({ length: 50 }, (_, at) => [`a${at}.ts`, `function z() {} // ${at}\n${"z();\n".repeat(90)}`]),
   );
   using own = await openTexts({ ...others, "z.ts": "function z() {}\nz();\n" });
   expect(callersOf(own, "z", "z.ts")).toEqual(["z.ts:2"]);
