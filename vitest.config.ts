@@ -1,3 +1,4 @@
+import { globSync } from "node:fs";
 import { join } from "node:path";
 import { defineConfig } from "vitest/config";
 import { BaseSequencer } from "vitest/node";
@@ -33,6 +34,27 @@ const pure = [
   "test/attacks/{moved-head,rows,try-guard}.test.ts",
 ];
 
+/**
+ * Tests that start some programs: what their process grows by makes each start dearer, which costs them less than loading the
+ * code for each file. Like those of pure code they leave nothing behind.
+ */
+const shared = [
+  "test/{contract,github,github-double,graph,jobs,journal,metrics,queue,sandbox,secrets}/**/*.test.ts",
+  "test/cli/*.test.ts",
+];
+/** What sets variables of its process, takes over its network, or starts a database. */
+const ownProcess = [
+  "test/cli/{graph,mcp*,range-keeper,tool}.test.ts",
+  "test/contract/workspaces/{edited,edited-by-tools,generated}.test.ts",
+  "test/github/{client,client-limits,pacing,pull-request-client,review-threads}.test.ts",
+  "test/graph/oracle/callers.test.ts",
+  "test/jobs/{github-access,github-access-writing,parked-by-limits,token-renewal,tokens}.test.ts",
+  "test/queue/postgres.test.ts",
+  "test/sandbox/secrets.test.ts",
+];
+
+const sharedFiles = globSync(shared, { cwd: import.meta.dirname, exclude: ownProcess });
+
 /** Take a minute each, some in few lines; vitest takes the largest file for the longest where it remembers no earlier run. */
 const longest = [
   "kill",
@@ -65,7 +87,17 @@ export default defineConfig({
     maxWorkers: 4,
     // In this order, so that the longest files do not come last.
     projects: [
-      { extends: true, test: { name: "a process each", include: ["test/**/*.test.ts"], exclude: pure } },
+      {
+        extends: true,
+        test: {
+          ...{ name: "a process each", include: ["test/**/*.test.ts"] },
+          exclude: [...pure, ...sharedFiles],
+        },
+      },
+      {
+        extends: true,
+        test: { name: "shared", include: sharedFiles, exclude: pure, isolate: false },
+      },
       { extends: true, test: { name: "pure", include: pure, isolate: false } },
     ],
   },

@@ -4,7 +4,7 @@ import { seeded } from "../support/seeded.ts";
 import { patient } from "./conformance-fixture.ts";
 import { type KillableApp, type Moment, startKillableApp } from "./kills.ts";
 
-/** Every step and 200 random moments take hours of a machine; `npm test` takes twelve, the same at each run. */
+/** Every step and 200 random moments take hours of a machine; `npm test` takes eight, the same at each run. */
 const long = process.env.HUNKWISE_LONG === "1";
 
 /** A job whose worker dies at every one of five attempts is given up: so many deaths it survives. */
@@ -25,7 +25,7 @@ async function killAll(app: KillableApp, plans: readonly (readonly Moment[])[], 
 }
 
 const databases = {
-  SQLite: { kills: 8, environment: async () => ({}) },
+  SQLite: { kills: 4, environment: async () => ({}) },
   Postgres: {
     kills: 4,
     environment: async () => ({ DATABASE_URL: await (await sharedPostgres()).createDatabase() }),

@@ -18,6 +18,7 @@ const wrongTwo = finding({ line: 2, quote: "export const two = 3;", title: "Two 
 const wrongOne = finding({ line: 1, quote: "export const one = 7;", title: "One is not seven" });
 const finish = { name: "finish_review", arguments: { summary: "Changes numbers." } };
 const wall = whyNoWall();
+const isLong = process.env.HUNKWISE_LONG === "1";
 
 interface Row {
   id: string;
@@ -88,45 +89,48 @@ function answering(body: ChatRequestBody) {
 }
 
 describe("the record of what people asked for", patient, () => {
-  it("tells who asked what, what was answered, repaired and pushed, and replays to the same without a model", () =>
-    onPull(
-      { base, head, script: answering, permissions: writePermissions, resolution: "fixed" },
-      async (app) => {
-        await app.review();
-        const [thread] = app.threads();
-        if (!thread) throw new Error("There is no finding");
-        await app.comment("octocat", "/ask Why is two wrong?");
-        await app.reply(thread, "octocat", "/fix");
-        await app.idle();
-        const { dataFolder, repository, model } = app;
-        const asked = model?.requests.length;
-        const env = { HUNKWISE_DATA_DIR: dataFolder };
-        const of = ["--repository", `octo-org/${repository.name}`];
-        const { stdout } = await runCli(["runs", ...of, "--format", "json"], { env });
-        const rows: Row[] = JSON.parse(stdout);
-        const told: Record<string, [story: RegExp, played: RegExp]> = {
-          ask: [
-            /Asked\noctocat: Why is two wrong\?[\s\S]*Answered; finished;[\s\S]*Because \*\*two\*\* is not\./,
-            /The same answer as on record\./,
-          ],
-          fix: [
-            /- src\/numbers\.js:2 Two is not three[\s\S]*1 of 1 finding repaired;[\s\S]*0 findings;[\s\S]*push octo-org\/\S+ \S+ {2}http\S+\/commit\/[0-9a-f]{40}\n[\s\S]*second looks at the repair/,
-            /The same repair as on record\.[\s\S]*The same findings as on record: none\./,
-          ],
-        };
-        using folder = new TempFolder("runs");
-        for (const [task, [story, played]] of Object.entries(told)) {
-          const row = rows.find((one) => one.task === task);
-          expect(row).toMatchObject({ state: "done", requested_by: "octocat", tokens: expect.any(Number) });
-          expect((await runCli(["runs", "show", row?.id ?? ""], { env })).stdout).toMatch(story);
-          const file = join(folder.path, `${row?.id}.jsonl`);
-          await runCli(["runs", "export", row?.id ?? "", "--output", file], { env });
-          const io = capturedIo();
-          const values = { repo: repository.git.dir, format: "pretty" } as const;
-          expect(await runReplay(file, values, io, startProcessHere), io.printed()).toBe(0);
-          expect(io.printed()).toMatch(played);
-        }
-        expect(model?.requests.length).toBe(asked);
-      },
-    ));
+  it.runIf(isLong)(
+    "tells who asked what, what was answered, repaired and pushed, and replays to the same without a model",
+    () =>
+      onPull(
+        { base, head, script: answering, permissions: writePermissions, resolution: "fixed" },
+        async (app) => {
+          await app.review();
+          const [thread] = app.threads();
+          if (!thread) throw new Error("There is no finding");
+          await app.comment("octocat", "/ask Why is two wrong?");
+          await app.reply(thread, "octocat", "/fix");
+          await app.idle();
+          const { dataFolder, repository, model } = app;
+          const asked = model?.requests.length;
+          const env = { HUNKWISE_DATA_DIR: dataFolder };
+          const of = ["--repository", `octo-org/${repository.name}`];
+          const { stdout } = await runCli(["runs", ...of, "--format", "json"], { env });
+          const rows: Row[] = JSON.parse(stdout);
+          const told: Record<string, [story: RegExp, played: RegExp]> = {
+            ask: [
+              /Asked\noctocat: Why is two wrong\?[\s\S]*Answered; finished;[\s\S]*Because \*\*two\*\* is not\./,
+              /The same answer as on record\./,
+            ],
+            fix: [
+              /- src\/numbers\.js:2 Two is not three[\s\S]*1 of 1 finding repaired;[\s\S]*0 findings;[\s\S]*push octo-org\/\S+ \S+ {2}http\S+\/commit\/[0-9a-f]{40}\n[\s\S]*second looks at the repair/,
+              /The same repair as on record\.[\s\S]*The same findings as on record: none\./,
+            ],
+          };
+          using folder = new TempFolder("runs");
+          for (const [task, [story, played]] of Object.entries(told)) {
+            const row = rows.find((one) => one.task === task);
+            expect(row).toMatchObject({ state: "done", requested_by: "octocat", tokens: expect.any(Number) });
+            expect((await runCli(["runs", "show", row?.id ?? ""], { env })).stdout).toMatch(story);
+            const file = join(folder.path, `${row?.id}.jsonl`);
+            await runCli(["runs", "export", row?.id ?? "", "--output", file], { env });
+            const io = capturedIo();
+            const values = { repo: repository.git.dir, format: "pretty" } as const;
+            expect(await runReplay(file, values, io, startProcessHere), io.printed()).toBe(0);
+            expect(io.printed()).toMatch(played);
+          }
+          expect(model?.requests.length).toBe(asked);
+        },
+      ),
+  );
 });
