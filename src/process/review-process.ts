@@ -1,15 +1,10 @@
 /** The review process: waits for its start message, reviews or answers a question, and hands back what came of it. */
 import { prepareAnalyzers } from "../analyzers/all-analyzers.ts";
-import { keepProgramsInThisGroup, killGroup } from "../git/run-process.ts";
 import { carryOut, failureOf } from "./carry-out.ts";
 import { keepCompiledCodeNow } from "./compile-cache.ts";
+import { liveForParent } from "./live-for-parent.ts";
 import { type FromChild, ToChild } from "./messages.ts";
 import { createParentPort } from "./parent-port.ts";
-import { watchParent } from "./watch-parent.ts";
-
-// The parent kills the group: git and ripgrep end with this process however it ends.
-keepProgramsInThisGroup();
-watchParent();
 
 const send = (message: FromChild) => process.send?.(message);
 const parent = createParentPort(send);
@@ -24,19 +19,13 @@ async function work(start: Extract<ToChild, { type: "start" }>): Promise<void> {
 }
 
 const fail = (error: unknown) => send(failureOf(error, parent));
+liveForParent(fail);
 
 process.on("message", (raw) => {
   const message = ToChild.parse(raw);
   if (message.type !== "start") return parent.receive(message);
   void work(message).catch(fail);
 });
-// Without a parent there is nobody to answer, and nobody to end a process that hangs.
-process.on("disconnect", () => {
-  killGroup(process, "SIGKILL");
-  process.exit(1);
-});
-process.on("uncaughtException", fail);
-process.on("unhandledRejection", fail);
 
 send({ type: "ready" });
 void prepareAnalyzers();
