@@ -4,6 +4,7 @@
  */
 import pc from "picocolors";
 import { printPullRequest } from "../test/support/github-double/print-pull-request.ts";
+import { adviceOn } from "./demo-advice.ts";
 import { planted } from "./demo-faults.ts";
 import { startDemo } from "./demo-run.ts";
 
@@ -50,8 +51,10 @@ const others = places.filter((place) => !known.has(place));
 say(pc.bold(`${found.length} of ${planted.length} planted faults were found on their lines`));
 for (const fault of planted)
   say(`  ${found.includes(fault) ? pc.green("✓") : pc.dim("–")} ${fault.path}: ${fault.what}`);
-if (found.length < planted.length && !withModel)
-  say("  What no rule can see takes a model: set OPENAI_API_KEY and run this again.");
+const { title = "", summary = "" } = scenario.repository.checkRuns.at(-1)?.output ?? {};
+const check = { title: title ?? "", summary: summary ?? "" };
+for (const line of adviceOn({ found: found.length, planted: planted.length, withModel, check }))
+  say(`  ${line}`);
 say(
   others.length === 0
     ? "No comment stands anywhere else."

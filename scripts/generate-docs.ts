@@ -160,6 +160,10 @@ instructions:
     text: Every migration must be reversible and must not lock a large table.
 effort: medium
 minimum_severity: low
+rules:
+  debugger-leftovers: off
+  secrets/github:
+    off: ["test/fixtures/**"]
 max_comments: 40
 language: null
 budget:
@@ -221,6 +225,12 @@ function fallbackOf(path: string, fallback: unknown): string {
   return path.includes("[]") ? "required" : "";
 }
 
+const ENVIRONMENT_RULES = `Variables come from the environment, then from the file \`.env\` beside Hunkwise's own \`package.json\`; a \`.env\` in the current folder is never read.
+
+- An empty variable counts as unset, and commands and the log name it.
+- \`hunkwise doctor\` reports every wrong variable at once, and names that look like one of these but are none. \`hunkwise serve\` logs such names, and refuses wrong values.
+- A relative \`HUNKWISE_DATA_DIR\` starts at the folder of \`package.json\`, so that every command means the same folder. Other relative paths start at the folder of \`.env\` if they are set there, else at the current folder.`;
+
 const NESTED_RULES = `A folder of the base branch may have a file of its own, for what is in it; \`.hunkwise.yaml\` will do, too. It holds the keys below alone, and how it joins with the others is always the same:
 
 - Patterns are relative to the folder. As in \`.gitignore\`, one without a slash (or with one at its end alone) matches at any depth below it.
@@ -272,6 +282,7 @@ function configurationPage(): string {
     GENERATED,
     "# Configuration",
     "## Environment",
+    ENVIRONMENT_RULES,
     environmentTable(),
     "## Repository: `.github/hunkwise.yml`",
     "Read from the base branch of a pull request, never from its head; `.github/hunkwise.yaml` will do, too. A repository without one has that of its organisation: the same file in the repository named `.github`. Every key may be left out. What is broken in it falls back to its default, and the review says which key in which line is at fault; a file that may hide what is private is refused, and the check run says so. A pull request that changes it is told what would change once it is merged. `hunkwise config check` checks it and the files of all folders beforehand, `hunkwise config show` prints what holds.",

@@ -27,15 +27,8 @@ function abortOnSignals(): { signal: AbortSignal; exitCode: () => number | null 
   return { signal: controller.signal, exitCode: () => received };
 }
 
-/** Stack traces are for whoever set LOG_LEVEL=debug; everybody else gets the line. */
-async function complaint(error: unknown): Promise<string> {
-  const { complaintLine } = await import("./cli/complaint.ts");
-  const { wantsStackTraces } = await import("./config/env.ts");
-  const stack = wantsStackTraces() && error instanceof Error ? `${error.stack}\n` : "";
-  return complaintLine(error) + stack;
-}
-
 // Nothing but the errors is imported statically: an old Node has to get as far as its complaint.
+const complaint = async (error: unknown) => (await import("./cli/complaint.ts")).complaint(error);
 const output = () => import("./cli/output.ts");
 
 /** A fault nobody waited for. Node's own exit code 1 would read as "a finding". */

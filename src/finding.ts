@@ -69,7 +69,8 @@ export const Finding = z.strictObject({
   evidence: z.array(Evidence),
   /** "model", or the analyzer and rule that found it: "ast-grep/py-mutable-default". */
   source: z.string(),
-  verification: z.enum(["unverified", "confirmed", "uncertain"]),
+  /** `not_judged`: a rule matched, and the model that was to judge it never did. */
+  verification: z.enum(["unverified", "confirmed", "uncertain", "not_judged"]),
   /** What the second look says: the input on which it goes wrong, what stayed open, or why nobody looked. */
   verification_note: z.string().nullable(),
   /** Where else the change has the same problem. */
@@ -87,10 +88,26 @@ export function holdsSecret({ source }: Pick<Finding, "source">): boolean {
   return source.startsWith("secrets/");
 }
 
+/** Analyzers whose findings are certain: a program knows these things better than any model. */
+const certainAnalyzers = [
+  "secrets",
+  "merge-markers",
+  "hidden-characters",
+  "hiding-attributes",
+  "broken-data",
+] as const;
+
 /**
- * Whether no model decides about a finding: a program sees what hides from readers better than any of them, and whoever hides it
- * may talk a model out of it.
+ * Whether a finding is certain. It is published whatever a model says, because a pull request can talk a model into anything: no
+ * model drops it, joins it to another one, lowers its severity or calls it fixed. Only people dismiss it or switch its rule off.
+ *
+ * @param source null for a comment of an older version, which does not tell what found it
  */
-export function isUndisputed({ source }: Pick<Finding, "source">): boolean {
-  return source.startsWith("hidden-characters/") || source.startsWith("hiding-attributes/");
+export function isCertain({ source }: { source: string | null }): boolean {
+  return source !== null && certainAnalyzers.some((analyzer) => source.startsWith(`${analyzer}/`));
+}
+
+/** Whether no model has a say in a finding: it is certain, or the model that was to judge it never did. */
+export function isUndisputed({ source, verification }: Pick<Finding, "source" | "verification">): boolean {
+  return isCertain({ source }) || verification === "not_judged";
 }

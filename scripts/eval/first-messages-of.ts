@@ -9,7 +9,7 @@ import { sourceOfWorkspace } from "../../src/graph/source.ts";
 import { forAllRoles, type Message, type Model } from "../../src/llm/model.ts";
 import { ReviewGraph } from "../../src/process/review-graph.ts";
 import { createAnchorFiles } from "../../src/review/anchor-files.ts";
-import { findCandidates } from "../../src/review/candidates.ts";
+import { findCandidates, ruleMatches } from "../../src/review/candidates.ts";
 import { createReviewCoverage } from "../../src/review/coverage-gate.ts";
 import type { ReviewDependencies } from "../../src/review/dependencies.ts";
 import { createKnown } from "../../src/review/known/known-change.ts";
@@ -86,7 +86,7 @@ export async function firstMessagesOf(
     startedAt: Date.now(),
   };
   await using graph = await graphOf(one, { ...range, isPrivate: deps.isPrivate, graphs, signal });
-  const { candidates } = await findCandidates(files, deps);
+  const candidates = await findCandidates(files, deps);
   const coverage = createReviewCoverage(files);
   const anchorFile = createAnchorFiles(workspace, diffs);
   const began = performance.now();
@@ -95,7 +95,7 @@ export async function firstMessagesOf(
     input,
     models,
     { ...deps, ...(graph && { graph }) },
-    { files, candidates, coverage, known, anchorFile },
+    { files, candidates, matches: ruleMatches(candidates.findings), coverage, known, anchorFile },
   );
   const { units } = await planReview(run);
   const messages: Message[][] = [];

@@ -1,10 +1,12 @@
 import { AppError } from "../errors.ts";
+import type { Masking } from "../llm/masked-request.ts";
 import type { Message, ModelTurn } from "../llm/model.ts";
-import { runTool, unknownTool } from "../tools/run-tool.ts";
+import { refusedCall, runTool, unknownTool } from "../tools/run-tool.ts";
 import type { ToolContext } from "../tools/tool.ts";
 import { type AnswerOptions, answerCalls, MAX_REPEATS } from "./answer-calls.ts";
 import type { AgentEvent, StopReason } from "./events.ts";
 import { type LoopOptions, LoopState } from "./loop-state.ts";
+import { unmaskCall } from "./masked-call.ts";
 import { noCallsNudge, WRAP_UP_TURNS, wrapUpNudge } from "./nudges.ts";
 import type { Totals } from "./totals.ts";
 
@@ -17,6 +19,8 @@ export interface Interjection {
 
 export interface AgentInput extends LoopOptions {
   context: ToolContext;
+  /** How what the model is shown is masked; left out where it is not. */
+  masking?: Masking;
   emit(event: AgentEvent): void;
   /** Asked after every turn that did not end the loop. `turnsLeft` is a guess from what the turns before took. */
   interject?(state: { turnsLeft: number; isLimitNear: boolean }): Promise<Interjection | null>;
@@ -115,7 +119,7 @@ function asValue(error: unknown): AppError {
 }
 
 function answerOptions(input: AgentInput, state: LoopState, turn: ModelTurn, repeats: number): AnswerOptions {
-  const { context, emit } = input;
+  const { context, emit, masking } = input;
   const onCrash = (tool: string, error: unknown) =>
     emit({ type: "tool_crashed", turn: state.turn, tool, error: String(error) });
   return {
@@ -123,10 +127,15 @@ function answerOptions(input: AgentInput, state: LoopState, turn: ModelTurn, rep
     tools: state.tools,
     repeats,
     ...state.room,
-    async execute({ name, arguments: sent }) {
-      const tool = state.tools.get(name);
-      if (!tool) return unknownTool(name, [...state.tools.keys()]);
-      return runTool(tool, sent, context, { signal: state.signal, onCrash });
+    async execute(call) {
+      const tool = state.tools.get(call.name);
+      if (!tool) return unknownTool(call.name, [...state.tools.keys()]);
+      const given = masking
+        ? await unmaskCall(call, tool, state.messages, masking)
+        : { arguments: call.arguments, note: null };
+      if ("refused" in given) return refusedCall(given.refused);
+      const run = await runTool(tool, given.arguments, context, { signal: state.signal, onCrash });
+      return given.note === null ? run : { ...run, text: `${run.text} ${given.note}` };
     },
     started: (call) =>
       emit({

@@ -38,8 +38,21 @@ export interface UnitEntry {
   summary?: string | undefined;
 }
 
+/**
+ * Which numbers were given to the masks of secrets, by salted hashes of the values: noted before the first request that shows them
+ * leaves. Whoever goes on with the run reads by it what its recorded turns quote.
+ */
+export interface MasksEntry {
+  kind: "masks";
+  /** Each piece of work of a run, and each head, counts by itself. */
+  work: "review" | "answer" | "fix";
+  head: string;
+  salt: string;
+  numbers: Record<string, number>;
+}
+
 /** What a review notes down while it runs. */
-export type RunEntry = LoopEntry | UnitEntry;
+export type RunEntry = LoopEntry | UnitEntry | MasksEntry;
 
 /** What a model was told beside the code, and with which limits. It is good for another attempt while `about` is the same. */
 export interface ToldEntry {
@@ -117,6 +130,10 @@ export type JobEntry =
   | { kind: "result"; head: string; base: string; result: unknown; after?: string | null };
 
 export type TrajectoryEntry = RunEntry | JobEntry;
+
+/** Whether an entry is a step of a loop. */
+export const isLoopEntry = (entry: TrajectoryEntry): entry is LoopEntry =>
+  "loop" in entry && entry.kind !== "unit";
 
 /** Append-only. Resolves when the entry is durable. */
 export interface Trajectory {

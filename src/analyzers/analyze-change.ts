@@ -46,8 +46,12 @@ export async function analyzeChange(
   const all = { signal, timeLimit, analyzers, onCrash };
   const candidates: Candidate[][] = [];
   const unfinished: UnfinishedFile[] = [];
-  for (const file of files.filter(isReadable)) {
+  for (const file of files) {
     signal.throwIfAborted();
+    if (!isReadable(file)) {
+      unfinished.push({ path: file.path, analyzers: analyzers.map(({ name }) => name) });
+      continue;
+    }
     const one = await analyzeFile(file, all);
     candidates.push(one.candidates);
     if (one.missing.length > 0) unfinished.push({ path: file.path, analyzers: one.missing });

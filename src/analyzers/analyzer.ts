@@ -24,6 +24,8 @@ export interface Candidate {
   suggestion: string | null;
   /** "ast-grep/py-mutable-default": the analyzer and its rule. */
   source: string;
+  /** All lines of what was found, if there are more than it is told at: its id depends on their text. */
+  extent?: { start: number; end: number };
 }
 
 /** Pure: no network, no repository code, no file system but its own rules. */

@@ -1,4 +1,7 @@
-import type { Analyzer } from "./analyzer.ts";
+import { loadAstGrep } from "../syntax/grammars.ts";
+import { isWorthParsing } from "../syntax/worth-parsing.ts";
+import type { AnalyzedFile, Analyzer, Candidate } from "./analyzer.ts";
+import { ruleGrammarOf } from "./languages.ts";
 import { javaScriptExtensions, type LinePattern, matchLines } from "./line-pattern.ts";
 import { isTestFile } from "./test-file.ts";
 
@@ -70,6 +73,43 @@ const patterns: readonly LinePattern[] = [
 export function createFocusedTestsAnalyzer(): Analyzer {
   return {
     name: "focused-tests",
-    analyze: async (file) => (isTestFile(file.path) ? matchLines("focused-tests", file, patterns) : []),
+    async analyze(file) {
+      if (!isTestFile(file.path)) return [];
+      return withoutNodeTest(file, await matchLines("focused-tests", file, patterns));
+    },
   };
+}
+
+/** `only` of node:test keeps no other test from running, unless node is started with --test-only. */
+async function withoutNodeTest(file: AnalyzedFile, found: Candidate[]): Promise<Candidate[]> {
+  if (!found.some(isFocus) || !file.text.includes("node:test")) return found;
+  const names = await nodeTestNames(file);
+  const rows = file.text.split("\n");
+  const nameOn = (line: number) => /\w+/.exec(rows[line - 1] ?? "")?.[0] ?? "";
+  return found.filter((one) => !isFocus(one) || !names.has(nameOn(one.line)));
+}
+
+const isFocus = (one: Candidate) => one.source === "focused-tests/javascript-only";
+
+const module = `["']node:test["']`;
+const imports = {
+  any: [
+    { kind: "import_statement", regex: `${module}\\)?;?$` },
+    { kind: "variable_declarator", regex: `=\\s*(?:require|\\(?await\\s+import)\\(\\s*${module}` },
+  ],
+};
+
+/** The names by which a file knows node:test and what it takes from it. */
+async function nodeTestNames({ path, text }: AnalyzedFile): Promise<Set<string>> {
+  const grammar = ruleGrammarOf(path);
+  if (!grammar || !isWorthParsing(text)) return new Set();
+  const astGrep = await loadAstGrep();
+  const nodes = astGrep.parse(grammar.dialect, text).root().findAll({ rule: imports });
+  return new Set(nodes.flatMap((node) => boundNames(node.text())));
+}
+
+/** `test`, `it` and `suite` of `import test, { describe as it, suite } from …` and `{ test, describe: it, suite } = …`. */
+function boundNames(declaration: string): string[] {
+  const bindings = declaration.replace(/^import\s/, "").split(/\sfrom\b|=/, 1)[0] ?? "";
+  return bindings.split(/[{},]/).flatMap((binding) => /\w+$/.exec(binding.trim())?.[0] ?? []);
 }

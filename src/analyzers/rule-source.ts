@@ -7,13 +7,16 @@ import { broken, parsed, RuleFile } from "./rule-file.ts";
 
 /** Rules as people write them. Reviews read the lists that are made of them. */
 
-const ValidCase = z.strictObject({ name: z.string(), code: z.string() });
-
-const InvalidCase = z.strictObject({
+const ValidCase = z.strictObject({
   name: z.string(),
+  /** The code has types, which the grammar of JavaScript does not read. */
+  typescript: z.literal(true).optional(),
+  code: z.string(),
+});
+
+const InvalidCase = ValidCase.extend({
   /** 1-indexed line of `code` that the finding must stand on. */
   line: z.int().min(1),
-  code: z.string(),
   /** The whole `code` after the suggestion was applied; given exactly for rules with a `fix`. */
   fixed: z.string().optional(),
 });

@@ -34,38 +34,47 @@ const secrets: Record<string, Secret> = {
   shopify: { what: "A Shopify key" },
 };
 
-/** Finds credentials in added lines. Their text never becomes part of a finding. */
+/**
+ * Finds credentials that an added line is a part of: the whole text is looked at, because a change may put the body of a key between
+ * lines that were there before. Their text never becomes part of a finding.
+ */
 export function createSecretsAnalyzer(): Analyzer {
   return {
     name: "secrets",
     prepare: loadSecretlint,
     async analyze(file) {
       if (file.addedLines.size === 0 || extensionOf(file.path) === "p12") return [];
-      const content = onlyAddedLines(file);
-      const messages = await lintSecrets(content, extensionOf(file.path));
+      const { text } = file;
+      const messages = await lintSecrets(text, extensionOf(file.path));
       const isSample = isTestFile(file.path) || isExample(file.path);
       const found = messages.filter(({ rule, start, end }) => {
         const secret = secrets[rule];
         if (isSample && secret?.expectedInSamples) return false;
-        return !(secret?.mayBePlaceholder && isMadeUpAddress(content.slice(start, end)));
+        return !(secret?.mayBePlaceholder && isMadeUpAddress(text.slice(start, end)));
       });
-      const ends = lineEnds(content);
+      const ends = lineEnds(text);
       return onePerLine(
-        found.map((match) => toCandidate(file, match.rule, lineAt(ends, placeOf(content, match)))),
+        found.flatMap((match) => {
+          const extent = extentOf(text, match, ends);
+          const line = addedLineIn(extent, file);
+          return line === undefined ? [] : [{ ...toCandidate(file, match.rule, line), extent }];
+        }),
       );
     },
   };
 }
 
-/** The text with every line that the change did not add emptied, so that places stay what they are. */
-function onlyAddedLines(file: AnalyzedFile): string {
-  const keep = (line: string, index: number) => (file.addedLines.has(index + 1) ? line : "");
-  return file.text.split("\n").map(keep).join("\n");
+/** The lines of a credential. A cloud's key file is found as a whole: its line is the one that holds the key. */
+function extentOf(text: string, { rule, start, end }: LintMatch, ends: ReturnType<typeof lineEnds>) {
+  const key = rule === "gcp" ? text.search(/"private_key"\s*:/) : -1;
+  const [first, last] = key < 0 ? [start, end - 1] : [key, key];
+  return { start: lineAt(ends, first), end: lineAt(ends, last) };
 }
 
-/** A cloud's key file is found as a whole: its line is the one that holds the key. */
-function placeOf(content: string, { rule, start }: LintMatch): number {
-  return rule === "gcp" ? content.search(/"private_key"\s*:/) : start;
+/** The first line of a credential that the change added. */
+function addedLineIn({ start, end }: { start: number; end: number }, { addedLines }: AnalyzedFile) {
+  for (let line = start; line <= end; line++) if (addedLines.has(line)) return line;
+  return undefined;
 }
 
 /** One credential can fit several rules. */

@@ -1,6 +1,8 @@
 import { stat } from "node:fs/promises";
+import { distance } from "fastest-levenshtein";
 import { cacheFolder, type Env, type ModelEnv } from "../config/env.ts";
 import { abilityOf } from "../llm/adaptive-model.ts";
+import { ModelAbsent } from "../llm/faults.ts";
 import { openKnownModels } from "../llm/known-models.ts";
 import { type ModelProbe, probeModel, protocolFor } from "../llm/probe.ts";
 import { duration, thousands } from "../reporters/outcome.ts";
@@ -9,19 +11,50 @@ import { type Diagnosis, fail, ok } from "./diagnosis.ts";
 
 /** Asks each model of the environment once, and the one that stands in, what it can do, and says how it will be spoken with. Rejects for a bad address. */
 export async function checkModels(env: ModelledEnv, signal: AbortSignal): Promise<Diagnosis> {
-  const { name, verifyName, summarizeName, fallback } = env.model;
+  const { name, verifyName, summarizeName, fallback, azure } = env.model;
+  const named = new Map([
+    [summarizeName, "HUNKWISE_SUMMARIZE_MODEL"],
+    [verifyName, "HUNKWISE_VERIFY_MODEL"],
+  ]);
+  named.delete(name);
+  const variables = [[name, azure ? "AZURE_OPENAI_DEPLOYMENT" : "HUNKWISE_MODEL"] as const, ...named];
   const diagnoses: Diagnosis[] = [];
-  for (const one of new Set([name, verifyName, summarizeName])) diagnoses.push(await check(env, one, signal));
-  if (fallback) diagnoses.push(asFallback(await check({ ...env, model: fallback }, fallback.name, signal)));
+  for (const [one, variable] of variables) diagnoses.push(await check(env, one, variable, signal));
+  if (fallback) {
+    const standing = { ...env, model: fallback };
+    diagnoses.push(asFallback(await check(standing, fallback.name, "HUNKWISE_FALLBACK_MODEL", signal)));
+  }
   const worst = diagnoses.find(({ state }) => state === "fail") ?? diagnoses[0];
   return { state: "ok", remedy: null, ...worst, says: diagnoses.map(({ says }) => says).join("; ") };
 }
 
+/** Names shown of a provider that may have hundreds. */
+const MOST_NAMES = 8;
+
+/** Those first that are written like the one that is wrong, which some endpoints list and refuse. */
+function oneOf(listed: readonly string[] | null, wrong: string): string {
+  if (listed === null) return "a model of this endpoint, which has no list of them";
+  const models = listed.filter((name) => name !== wrong);
+  if (models.length === 0) return "another model: this endpoint lists no other";
+  const near = models.toSorted((a, b) => distance(a, wrong) - distance(b, wrong)).slice(0, MOST_NAMES);
+  const more = models.length > near.length ? ` and ${models.length - near.length} more` : "";
+  return `a model of this endpoint: ${near.join(", ")}${more}`;
+}
+
 type ModelledEnv = Env & { model: ModelEnv };
 
-async function check(env: ModelledEnv, name: string, signal: AbortSignal): Promise<Diagnosis> {
+/** @param variable the one that names it */
+async function check(
+  env: ModelledEnv,
+  name: string,
+  variable: string,
+  signal: AbortSignal,
+): Promise<Diagnosis> {
   const model = await createModel(env.model, env.pricesFile, { name, maxRetries: 0 });
   const probe = await probeModel(model, signal);
+  if (probe.error instanceof ModelAbsent) {
+    return { ...fail(probe.error), remedy: `Set ${variable} to ${oneOf(probe.models, name)}.` };
+  }
   if (probe.error) return fail(probe.error);
   await keep(env, name, probe);
   return diagnosed(env.model, name, probe);
@@ -30,9 +63,10 @@ async function check(env: ModelledEnv, name: string, signal: AbortSignal): Promi
 /** What is to be done is said in the names of the other models' variables. */
 const asFallback = ({ state, says, remedy }: Diagnosis): Diagnosis => ({
   ...{ state, says: `to stand in for it: ${says}` },
-  remedy:
-    remedy &&
-    "Check HUNKWISE_FALLBACK_MODEL, HUNKWISE_FALLBACK_BASE_URL and HUNKWISE_FALLBACK_API_KEY, or unset them.",
+  remedy: remedy?.startsWith("Set HUNKWISE_FALLBACK_")
+    ? remedy
+    : remedy &&
+      "Check HUNKWISE_FALLBACK_MODEL, HUNKWISE_FALLBACK_BASE_URL and HUNKWISE_FALLBACK_API_KEY, or unset them.",
 });
 
 function diagnosed(env: ModelEnv, name: string, probe: ModelProbe): Diagnosis {

@@ -71,5 +71,12 @@ export function defineCommand<const Options extends OptionSpecs>(
   return command;
 }
 
-/** Exit codes of the command line. */
-export const exitCodes = { clean: 0, found: 1, failed: 2 } as const;
+/**
+ * Exit codes of the command line.
+ *
+ * - `clean`: nothing was found at or above the threshold
+ * - `found`: something was
+ * - `failed`: wrong usage, or something is not set up
+ * - `incomplete`: the change was not reviewed, or only partly
+ */
+export const exitCodes = { clean: 0, found: 1, failed: 2, incomplete: 3 } as const;

@@ -1,3 +1,4 @@
+import { wantsStackTraces } from "../config/env.ts";
 import { AppError, errorLine } from "../errors.ts";
 import { escapeInvisible } from "../text/escape-invisible.ts";
 
@@ -5,6 +6,12 @@ import { escapeInvisible } from "../text/escape-invisible.ts";
 export function complaintLine(error: unknown): string {
   const text = escapeInvisible(wholeLine(error).replaceAll(/\s*\n\s*/g, " "));
   return `hunkwise: ${text}${/[.?!]$/.test(text) ? "" : "."}\n`;
+}
+
+/** The same with a stack trace for whoever set LOG_LEVEL=debug. */
+export function complaint(error: unknown): string {
+  const stack = wantsStackTraces() && error instanceof Error ? `${error.stack}\n` : "";
+  return complaintLine(error) + stack;
 }
 
 /** With the last words of a process that died: here whoever reads is who runs it. */

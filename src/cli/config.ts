@@ -6,16 +6,21 @@ export const config = defineCommand({
     {
       name: "FILE",
       description:
-        "for check: the file; without it .github/hunkwise.yml and all .hunkwise.yml of the folders",
+        "for check: the file; without it the repository's .github/hunkwise.yml and all .hunkwise.yml of its folders",
       required: false,
     },
   ],
   options: {
-    repo: { type: "string", value: "DIR", description: "for show: the repository", default: "." },
+    repo: {
+      type: "string",
+      value: "DIR",
+      description: "for check and show: any folder of the repository",
+      default: ".",
+    },
     base: {
       type: "string",
       value: "REF",
-      description: "for show: the revision that counts; without it origin's default branch, main or master",
+      description: "for show: the revision that counts; without it as for review",
     },
     format: {
       type: "string",
@@ -33,7 +38,7 @@ export const config = defineCommand({
     "Exit code: 0 all is well, 1 check found something wrong, 2 usage or failure.",
   ],
   examples: [
-    { command: "hunkwise config check", says: "the files in the current folder" },
+    { command: "hunkwise config check", says: "the files of the repository here" },
     { command: "hunkwise config schema > hunkwise.schema.json", says: "for editors" },
     { command: "hunkwise config show --base main", says: "what holds for pull requests into main" },
   ],

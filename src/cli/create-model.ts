@@ -33,6 +33,8 @@ export interface ModelOptions {
   pricesFile: string | null;
   /** Where it is kept what models can do; null keeps nothing. */
   folder: string | null;
+  /** For a command that ends with its review: see `AdaptiveOptions`. Circuits open and close in silence then. */
+  forOneRun?: boolean;
   /** Takes one line for whoever operates this. */
   warn(text: string): void;
   /**
@@ -40,6 +42,8 @@ export interface ModelOptions {
    * that it failed with. A refusal by an open circuit is one too. For metrics.
    */
   onRequest?: (model: string, end: RequestEnd) => void;
+  /** Told of each model that has to be asked what it can do, right before. */
+  onProbe?: ((model: string) => void) | undefined;
 }
 
 /**
@@ -89,22 +93,28 @@ interface Parts {
   prices: Prices;
   known: KnownModels;
   circuits: Circuits;
+  forOneRun: boolean;
   onRequest(model: string, end: RequestEnd): void;
+  onProbe(model: string): void;
   warn(text: string): void;
 }
 
-async function partsFor({ pricesFile, folder, warn, onRequest }: ModelOptions): Promise<Parts> {
+async function partsFor(options: ModelOptions): Promise<Parts> {
+  const { pricesFile, folder, warn, onRequest, onProbe, forOneRun = false } = options;
+  // A circuit outlives a review of the server; of a command the fault itself is told, at its end.
+  const warnOfCircuit = forOneRun ? () => {} : warn;
   return {
     prices: await pricesOf(pricesFile),
     known: openKnownModels(folder),
-    circuits: openCircuits({ now: () => performance.now(), random: Math.random, warn }),
+    circuits: openCircuits({ now: () => performance.now(), random: Math.random, warn: warnOfCircuit }),
     onRequest: onRequest ?? (() => {}),
-    warn,
+    onProbe: onProbe ?? (() => {}),
+    ...{ warn, forOneRun },
   };
 }
 
 function connectTo(env: ModelEnv, name: string, parts: Parts): Connected {
-  const { prices, known, circuits, onRequest, warn } = parts;
+  const { prices, known, circuits, onRequest, onProbe, warn, forOneRun } = parts;
   const { native, load } = lateModel(env, name, prices);
   const key = keyOf(env, name);
   const guarded = observed(circuits.guard(native, env.baseUrl), onRequest);
@@ -112,7 +122,7 @@ function connectTo(env: ModelEnv, name: string, parts: Parts): Connected {
     native: withOwnExtras(guarded, key.slice(0, EXTRAS_KEY_CHARACTERS)),
     protocol: env.protocol,
     contextIsConfigured: env.contextIsConfigured,
-    ...{ key, known, singleShot, warn },
+    ...{ key, known, singleShot, forOneRun, warn, onProbe },
   });
   return { model, load };
 }

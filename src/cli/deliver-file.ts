@@ -3,6 +3,7 @@ import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { Agent, type IncomingMessage, request } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { addAbortSignal } from "node:stream";
 import { text } from "node:stream/consumers";
 import type { AppCredentials, Env } from "../config/env.ts";
 import { readServerEnv } from "../config/stored-app.ts";
@@ -14,17 +15,21 @@ import { openStores } from "../queue/open-stores.ts";
 import { plainLine } from "../reporters/terminal-style.ts";
 import { decide } from "../webhooks/decide.ts";
 import type { DecideOptions } from "../webhooks/decision.ts";
+import { eventNames } from "../webhooks/event-names.ts";
 import { listen } from "../webhooks/http.ts";
 import { createInbox } from "../webhooks/inbox.ts";
 import { appIdentity, createProbot } from "../webhooks/probot.ts";
 import { createReceiver } from "../webhooks/receive.ts";
 import { type CommandIo, exitCodes } from "./command.ts";
+import { didYouMean } from "./nearest.ts";
 import { write } from "./output.ts";
 import { useProxy } from "./use-proxy.ts";
 
 export interface DeliveryOptions {
   event: string | undefined;
   delivery: string | undefined;
+  /** Id of the installation that the payload is to be of. */
+  installation: string | undefined;
 }
 
 interface Delivery {
@@ -35,13 +40,19 @@ interface Delivery {
 
 /** Delivers a stored payload to the app and says what became of it. Resolves to the exit code. */
 export async function deliverFile(file: string, options: DeliveryOptions, io: CommandIo): Promise<number> {
-  const { event, delivery: id = randomUUID() } = options;
+  const { event, delivery: id = randomUUID(), installation } = options;
   if (event === undefined) {
     throw new AppError("usage", "--event is missing", {
       remedy: "Name it, for example --event pull_request.",
     });
   }
-  const delivery = { id, event, body: await readPayload(file) };
+  if (!eventNames.includes(event)) throw unknownEvent(event);
+  const payload = await readPayload(file, io.signal);
+  const delivery = {
+    id,
+    event,
+    body: installation === undefined ? payload : installed(payload, installation),
+  };
   const env = readServerEnv();
   if (env.app) return deliver(delivery, env, env.app, env.dataDir, io);
   await write(io.stderr, "no App credentials: the delivery goes into a queue that is thrown away\n");
@@ -101,9 +112,31 @@ async function slugOf(
   }
 }
 
-async function readPayload(file: string): Promise<string> {
-  const content = await (file === "-" ? text(process.stdin) : readFile(file, "utf8")).catch(
+function unknownEvent(event: string): AppError {
+  const action = event.includes(".") ? "The action is in the payload." : "";
+  const meant = didYouMean(event.split(".")[0] ?? "", eventNames);
+  return new AppError("usage", `GitHub has no event '${event}'`, {
+    remedy: [meant, action].filter(Boolean).join(" ") || "Name it as the header x-github-event does.",
+  });
+}
+
+/** The payload as a delivery to an App: examples and those of a repository's own webhooks have no installation. */
+function installed(payload: string, installation: string): string {
+  const id = Number(installation);
+  if (!/^\d{1,15}$/.test(installation) || id === 0) {
+    throw new AppError("usage", `--installation must be a whole number, not '${installation}'`, {
+      remedy:
+        "Take it from the address of the installation's settings on GitHub; any number will do without an App.",
+    });
+  }
+  return JSON.stringify({ ...(JSON.parse(payload) as object), installation: { id } });
+}
+
+async function readPayload(file: string, signal: AbortSignal): Promise<string> {
+  const input = () => text(addAbortSignal(signal, process.stdin));
+  const content = await (file === "-" ? input() : readFile(file, { encoding: "utf8", signal })).catch(
     (error: unknown) => {
+      signal.throwIfAborted();
       throw new AppError("usage", `the payload cannot be read: ${errorLine(error)}`, {
         remedy: "Name a file with the payload as JSON.",
         cause: error,
@@ -153,9 +186,15 @@ function post(
   return promise.then(async (answer) => ({ status: answer.statusCode ?? 0, body: await text(answer) }));
 }
 
+const addInstallation =
+  "Deliveries to an App name its installation. Give this one the id of yours with --installation ID.";
+
 function outcome({ id, event, body }: Delivery, options: DecideOptions): string[] {
   const decision = decide(event, JSON.parse(body), options);
-  if ("ignored" in decision) return [`ignored: ${plainLine(decision.ignored)}`];
+  if ("ignored" in decision) {
+    const lacks = /installation/.test(decision.ignored);
+    return [`ignored: ${plainLine(decision.ignored)}`, ...(lacks ? [addInstallation] : [])];
+  }
   return [`delivery ${plainLine(id)}`, ...decision.jobs.map(jobLine)];
 }
 

@@ -1,36 +1,52 @@
-import { access, constants, mkdtemp, rm, stat, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { dirname, join } from "node:path";
-import { type Env, programPath } from "../config/env.ts";
-import { readServerEnv } from "../config/stored-app.ts";
-import { AppError, errorLine } from "../errors.ts";
+import { stat } from "node:fs/promises";
+import { join } from "node:path";
+import { type Env, type InspectedEnv, programPath } from "../config/env.ts";
+import { inspectServerEnv } from "../config/stored-app.ts";
+import { AppError } from "../errors.ts";
 import { duration } from "../reporters/outcome.ts";
 import { type Diagnosis, fail, ok, warn } from "./diagnosis.ts";
-
-/** The environment, or why it cannot be used. */
-export type Environment = { env: Env } | { env: null; error: unknown };
+import { requireRipgrep, requireTempFolder, tryDataFolder } from "./require-workable.ts";
+import { useProxy } from "./use-proxy.ts";
 
 interface Check {
   name: string;
-  run(environment: Environment, signal: AbortSignal): Promise<Diagnosis>;
+  run(environment: InspectedEnv, signal: AbortSignal): Promise<Diagnosis | readonly Diagnosis[]>;
 }
 
-/** The environment as a server reads it; a broken one is a diagnosis like any other. */
-export function readEnvironment(): Environment {
-  try {
-    return { env: readServerEnv() };
-  } catch (error) {
-    return { env: null, error };
-  }
+/** The environment as a server reads it; what is wrong with it is a diagnosis like any other. */
+export function readEnvironment(): InspectedEnv {
+  const read = inspectServerEnv();
+  if (!concerns(read, network)) useProxy(read.env);
+  return read;
 }
 
-/** A check that needs the environment is skipped, with a word, where that is broken. */
+/** Variables by what they are about. */
+const network = /^(HTTPS?_PROXY|NO_PROXY|NODE_EXTRA_CA_CERTS)$/;
+const data = /^HUNKWISE_DATA_DIR$/;
+const database = /^(DATABASE_URL|HUNKWISE_DATA_DIR)$/;
+const github = /^(APP_ID|PRIVATE_KEY|PRIVATE_KEY_PATH|WEBHOOK_SECRET|GHE_.*|HUNKWISE_DATA_DIR)$/;
+const model =
+  /^(AZURE_)?OPENAI_|^HUNKWISE_(MODEL|VERIFY_MODEL|SUMMARIZE_MODEL|FALLBACK_.*|PROTOCOL|REASONING_EFFORT|CONTEXT_TOKENS|PRICES)$/;
+const vectors = /^(AZURE_)?OPENAI_|^HUNKWISE_EMBEDDING_/;
+const sandbox = /^HUNKWISE_SANDBOX_/;
+
+const concerns = ({ faults }: InspectedEnv, ...about: readonly RegExp[]) =>
+  faults.find(({ variable }) => about.some((pattern) => pattern.test(variable)));
+
+/** A check that is skipped, with a word, if something is wrong with its own variables. */
 const needsEnv =
-  (check: (env: Env, signal: AbortSignal) => Promise<Diagnosis>): Check["run"] =>
+  (check: (env: Env, signal: AbortSignal) => Promise<Diagnosis>, ...about: readonly RegExp[]): Check["run"] =>
   async (environment, signal) => {
-    if (!environment.env) return { state: "warn", says: "not checked without the environment", remedy: null };
+    const fault = concerns(environment, ...about);
+    if (fault) return { state: "warn", says: `not checked before ${fault.variable} is right`, remedy: null };
     return check(environment.env, signal).catch(fail);
   };
+
+async function checkEnvironment({ env, faults }: InspectedEnv): Promise<readonly Diagnosis[]> {
+  const notices = env.notices.map((notice) => warn(notice, "Correct it in the environment or in .env."));
+  const all = [...faults.map(fail), ...notices];
+  return all.length > 0 ? all : [ok("read")];
+}
 
 async function checkGit(): Promise<Diagnosis> {
   const { requireGit } = await import("../git/git-version.ts");
@@ -38,39 +54,15 @@ async function checkGit(): Promise<Diagnosis> {
   return ok(`${version} at ${path}`);
 }
 
-/** Searches a file, because a program that is there need not run on this machine. */
 async function checkRipgrep(signal: AbortSignal): Promise<Diagnosis> {
-  const { searchTree } = await import("../git/ripgrep.ts");
-  const root = await mkdtemp(join(tmpdir(), "hunkwise-doctor-"));
-  try {
-    await writeFile(join(root, "a.txt"), "needle\n");
-    const tree = new Map([["a.txt", { path: "a.txt", mode: "100644", oid: "0".repeat(40) }]]);
-    const flags = { fixedString: true, ignoreCase: false, wholeWord: false, invertMatch: false };
-    const query = { pattern: "needle", contextLines: 0, maxResults: 1, mode: "count", ...flags } as const;
-    const hits = await searchTree({ root, tree }, query, signal);
-    if (hits.mode === "count" && hits.counts.length === 1) return ok("searches");
-    throw new AppError("git_failed", "ripgrep did not find what is there", {
-      remedy: "Install Hunkwise again: the binary of @vscode/ripgrep seems to be damaged.",
-    });
-  } finally {
-    await rm(root, { recursive: true, force: true });
-  }
+  await requireTempFolder();
+  await requireRipgrep(signal);
+  return ok("searches");
 }
 
 async function checkDataFolder({ dataDir }: Env): Promise<Diagnosis> {
-  const there = await stat(dataDir).catch(() => null);
-  if (there && !there.isDirectory()) throw unusable(dataDir, "it is not a folder");
-  const folder = there ? dataDir : dirname(dataDir);
-  await access(folder, constants.W_OK | constants.X_OK).catch((error: unknown) => {
-    throw unusable(dataDir, errorLine(error));
-  });
-  return ok(there ? dataDir : `${dataDir}, to be created`);
-}
-
-function unusable(folder: string, why: string): AppError {
-  return new AppError("data_folder_unusable", `Cannot use the data folder ${folder}: ${why}`, {
-    remedy: "Make it a folder this user may write to, or name another one in HUNKWISE_DATA_DIR.",
-  });
+  const state = await tryDataFolder(dataDir);
+  return ok(state === "there" ? dataDir : `${dataDir}, to be created`);
 }
 
 /** Looks at a database that is there and creates none. */
@@ -149,11 +141,11 @@ export const checks: readonly Check[] = [
   { name: "Node", run: async () => ok(process.versions.node) },
   { name: "git", run: () => checkGit().catch(fail) },
   { name: "ripgrep", run: (_, signal) => checkRipgrep(signal).catch(fail) },
-  { name: "environment", run: async (read) => (read.env ? ok("read") : fail(read.error)) },
-  { name: "data folder", run: needsEnv(checkDataFolder) },
-  { name: "database", run: needsEnv(checkDatabase) },
-  { name: "GitHub", run: needsEnv(checkGitHub) },
-  { name: "model", run: needsEnv(checkModel) },
-  { name: "vectors", run: needsEnv(checkVectors) },
-  { name: "sandbox", run: needsEnv(checkSandbox) },
+  { name: "environment", run: checkEnvironment },
+  { name: "data folder", run: needsEnv(checkDataFolder, data) },
+  { name: "database", run: needsEnv(checkDatabase, database) },
+  { name: "GitHub", run: needsEnv(checkGitHub, github, network) },
+  { name: "model", run: needsEnv(checkModel, model, network) },
+  { name: "vectors", run: needsEnv(checkVectors, vectors, network) },
+  { name: "sandbox", run: needsEnv(checkSandbox, sandbox) },
 ];

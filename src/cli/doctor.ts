@@ -1,3 +1,4 @@
+import { once } from "node:events";
 import { createStyle, plainLine, type Style } from "../reporters/terminal-style.ts";
 import { wrap } from "../reporters/terminal-wrap.ts";
 import { type CommandIo, defineCommand, exitCodes } from "./command.ts";
@@ -24,12 +25,16 @@ async function runDoctor(_values: unknown, _positionals: readonly string[], io: 
   const { checks, readEnvironment } = await import("./doctor-checks.ts");
   const style = createStyle(wantsColour(io.stdout), io.stdout.columns || 100);
   const environment = readEnvironment();
+  // A check that waits for a far side need not hear of it.
+  const stopped = once(io.signal, "abort");
   let failed = false;
   for (const { name, run } of checks) {
-    const diagnosis = await run(environment, io.signal);
+    const found = await Promise.race([run(environment, io.signal), stopped]);
     io.signal.throwIfAborted();
-    failed ||= diagnosis.state === "fail";
-    await write(io.stdout, row(name, diagnosis, style));
+    for (const diagnosis of [found].flat() as Diagnosis[]) {
+      failed ||= diagnosis.state === "fail";
+      await write(io.stdout, row(name, diagnosis, style));
+    }
   }
   return failed ? exitCodes.found : exitCodes.clean;
 }

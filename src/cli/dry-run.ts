@@ -9,6 +9,7 @@ import { dollars, plural, thousands } from "../reporters/outcome.ts";
 import { plainLine, WIDEST } from "../reporters/terminal-style.ts";
 import { wrap } from "../reporters/terminal-wrap.ts";
 import { createAnchorFiles } from "../review/anchor-files.ts";
+import { ruleMatches } from "../review/candidates.ts";
 import { createReviewCoverage } from "../review/coverage-gate.ts";
 import type { ReviewDependencies } from "../review/dependencies.ts";
 import { createKnown } from "../review/known/known-change.ts";
@@ -113,7 +114,8 @@ async function openRun(range: OpenRange, config: EffectiveConfig, env: LocalEnv)
   };
   return startRun(inputOf(range.names.base, config, null), models, deps, {
     files,
-    candidates: [],
+    candidates: { findings: [], silenced: [], unfinished: [] },
+    matches: ruleMatches([]),
     coverage: createReviewCoverage(files),
     known: createKnown(files, null, diffs),
     anchorFile: createAnchorFiles(workspace, diffs),

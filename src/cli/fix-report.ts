@@ -75,9 +75,11 @@ export function fixLines({ fix, targets, made }: JudgedFix): string[] {
 }
 
 function repairLine({ id, repaired, note, check }: Repair, targets: readonly FixTarget[]): string {
-  const how = repaired ? "repaired" : "left";
+  const how = repaired ? "repaired" : "not repaired";
+  const { path, line, title } = targetOf(targets, id);
+  const place = line === null ? path : `${path}:${line}`;
   const looked = check === null ? "" : ` (second look: ${check.state}: ${check.reason})`;
-  return `${how}: ${targetOf(targets, id).title}: ${note || "it came to no end"}${looked}`;
+  return `${how}: ${place} ${title}: ${note || "the model stopped without a result"}${looked}`;
 }
 
 const refusalLine = ({ path, reason }: Refusal) => `refused: ${path === null ? "" : `${path}: `}${reason}`;
@@ -89,4 +91,4 @@ function whyNone({ edits, rounds }: FixResult): string {
 }
 
 const targetOf = (targets: readonly FixTarget[], id: string) =>
-  targets.find((target) => target.id === id) ?? { path: "", title: id };
+  targets.find((target) => target.id === id) ?? { path: "", line: null, title: id };

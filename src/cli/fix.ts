@@ -36,7 +36,10 @@ export const fix = defineCommand({
     "Exit code: 0 a patch was printed; 1 nothing was repaired, or the repair does what a fix may not do; 2 usage or failure.",
   ],
   examples: [
-    { command: "hunkwise review && hunkwise fix | git apply", says: "repairs what the last review found" },
+    {
+      command: "hunkwise review; hunkwise fix | git apply --allow-empty",
+      says: "reviews and repairs what was found (';' and not '&&': a review with findings exits with 1)",
+    },
     { command: "hunkwise fix --finding 3f2a9c0d1e5b --base main", says: "shows the repair of one finding" },
   ],
   run: async (values, _, io) => (await import("./run-fix.ts")).runFixCommand(values, io),

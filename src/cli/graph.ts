@@ -22,7 +22,8 @@ export const graph = defineCommand({
   notes: [
     "Asks the knowledge graph of a repository: who calls a function, which tests touch it, what a file imports, which commits and " +
       "documents tell about it. The first question makes an index of the revision; the next ones read only what has changed. It is " +
-      "kept in the data folder, one file for each repository, and may be deleted at any time.",
+      "kept in the data folder, one file for each repository, and may be deleted at any time. Reviews on this machine use it from " +
+      "then on, and make none themselves.",
     "",
     "Where HUNKWISE_EMBEDDING_MODEL names a model that makes vectors, it is sent the code once, and finds by meaning as well; " +
       "HUNKWISE_EMBEDDING_TOKENS is what one question may take for that.",
@@ -33,7 +34,7 @@ export const graph = defineCommand({
     "Exit code: 0 something was found, 1 nothing was, 2 usage or failure.",
   ],
   examples: [
-    { command: `hunkwise graph "who calls parseRange?"`, says: "callers, and what it calls itself" },
+    { command: `hunkwise graph "who calls runReview?"`, says: "callers, and what it calls itself" },
     {
       command: `hunkwise graph --head topic "where is Queue.claim tested?"`,
       says: "tests of a method, on a branch",

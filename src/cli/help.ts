@@ -22,7 +22,7 @@ function optionRow([name, spec]: [string, OptionSpec]): [string, string] {
 /** Help of the whole program. */
 export function programHelp(): string {
   return [
-    "Reviews pull requests: few comments, each true, on the right line.",
+    "Reviews pull requests: few comments, on the right line.",
     "",
     "Usage: hunkwise COMMAND [OPTIONS]",
     "",

@@ -25,10 +25,11 @@ export async function loadLocalConfig(workspace: Workspace): Promise<LocalConfig
   return { config: nested.config, path: root.path, notices };
 }
 
-/** Private paths hold also where they stand wrongly, and of a whole file the message says what counts. */
+/** Private paths hold also where they stand wrongly, an unknown key and an entry of a list have no default, and of a whole file the message says what counts. */
 function effectOf({ key, message }: ConfigProblem): string {
-  const isTold = (key !== null && isPrivateName(key)) || message.startsWith("does not count");
-  return isTold ? "" : ". Its default holds";
+  if (key === null) return message.includes("count") ? "" : ". The defaults hold";
+  if (isPrivateName(key) || message.startsWith("is not known")) return "";
+  return key.includes("[") ? ". The entry is ignored" : ". Its default holds";
 }
 
 /** "FILE:3: review.drafts must be true or false", as editors and terminals jump to it. */

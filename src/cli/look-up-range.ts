@@ -1,9 +1,8 @@
-import { AppError } from "../errors.ts";
 import { createGit } from "../git/create-git.ts";
 import { discoverRepository, type LocalRepository } from "../git/discover-repository.ts";
 import type { Git } from "../git/git-environment.ts";
-import { type Revision, resolveRevision } from "../git/resolve-revision.ts";
-import { noUsualBase, usualBases } from "./open-range.ts";
+import { resolveEnds } from "../git/resolve-revision.ts";
+import { usualBase } from "./open-range.ts";
 
 /** What the revisions of a range are at this moment. */
 export interface RangeNow {
@@ -16,22 +15,19 @@ export interface RangeNow {
 
 export interface RangeToLookUp {
   repo: string;
-  /** Undefined: what a change in this repository is usually merged into. */
+  /** Undefined: `usualBase`. */
   base: string | undefined;
   head: string;
 }
 
 /**
- * Resolves both revisions without making a checkout: some runs of git. Rejects with `repository_unavailable`, `revision_unknown`,
- * and `usage` where no base is named and none can be guessed.
+ * Resolves both revisions without making a checkout: some runs of git. Rejects with `repository_unavailable` or
+ * `revision_unknown`.
  */
 export async function lookUpRange(git: Git, { repo, base, head }: RangeToLookUp): Promise<RangeNow> {
   const source = await discoverRepository(git, repo);
-  const [from, to] = await Promise.all([
-    base === undefined ? resolveUsual(git, source) : resolve(git, source, base),
-    resolveRevision(git, source, head),
-  ]);
-  return { source, base: from.asked, baseSha: from.sha, headSha: to.sha };
+  const ends = await resolveEnds(git, source, { base: base ?? usualBase(), head });
+  return { source, base: ends.base.asked, baseSha: ends.base.sha, headSha: ends.head.sha };
 }
 
 /**
@@ -54,23 +50,4 @@ export async function isStill(
     // One of them is no more, or the repository is not.
     return false;
   }
-}
-
-async function resolve(
-  git: Git,
-  source: LocalRepository,
-  asked: string,
-): Promise<Revision & { asked: string }> {
-  return { ...(await resolveRevision(git, source, asked)), asked };
-}
-
-async function resolveUsual(git: Git, source: LocalRepository) {
-  for (const asked of usualBases) {
-    try {
-      return await resolve(git, source, asked);
-    } catch (error) {
-      if (!(error instanceof AppError) || error.code !== "revision_unknown") throw error;
-    }
-  }
-  throw noUsualBase();
 }

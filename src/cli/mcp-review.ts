@@ -4,16 +4,17 @@ import { readLocalEnv } from "../config/env.ts";
 import { AppError } from "../errors.ts";
 import { startReviewProcess } from "../process/start-review-process.ts";
 import { ReviewJson } from "../reporters/json.ts";
-import { PIPED_WIDTH, plainLine } from "../reporters/terminal-style.ts";
+import { plainLine, WIDEST } from "../reporters/terminal-style.ts";
 import type { ReviewResult } from "../review/review-result.ts";
 import { parseArguments } from "../tools/parse-arguments.ts";
-import { toMcpArguments, toMcpError, withoutHidden } from "../tools/to-mcp.ts";
+import { toMcpArguments, toMcpError, toMcpOutput, withoutHidden } from "../tools/to-mcp.ts";
 import { ToolError } from "../tools/tool.ts";
 import type { ConnectedModels } from "./create-model.ts";
 import { loadSources } from "./load-sources.ts";
 import { presentIndex } from "./local-index.ts";
 import { reportProgress } from "./mcp-progress.ts";
 import { type CurrentRange, type RangeKeeper, UNCOMMITTED } from "./range-keeper.ts";
+import { emptyNotice } from "./range-notices.ts";
 import { renderResult } from "./render-result.ts";
 import { reviewRange } from "./review-range.ts";
 import type { RecordPlaces } from "./run-record.ts";
@@ -48,7 +49,7 @@ export function registerReview(server: McpServer, review: McpReview): void {
     title: "Review the change",
     description,
     inputSchema: toMcpArguments(ReviewArguments),
-    outputSchema: ReviewJson,
+    outputSchema: toMcpOutput(ReviewJson),
     // Where a model is configured, code is sent to it.
     annotations: { title: "Review the change", readOnlyHint: true, openWorldHint: true },
   };
@@ -90,9 +91,6 @@ async function review(
       ...{ range: current.range, config: current.config, connected, graphIndex, records, signal, started },
       onProgress: progress.handle,
     });
-    if (modelFault !== null && reviewed.usage.requests === 0 && reviewed.findings.length === 0) {
-      return toMcpError(`the model failed: ${modelFault}`);
-    }
     return await answer(await withWarnings(reviewed, modelFault, current), current);
   });
 }
@@ -101,10 +99,12 @@ async function review(
 async function withWarnings(
   result: ReviewResult,
   modelFault: string | null,
-  { notices, dirty }: CurrentRange,
+  { range, notices, dirty }: CurrentRange,
 ): Promise<ReviewResult> {
+  const empty = emptyNotice(range);
   const warnings = [
     ...((await dirty) ? [UNCOMMITTED] : []),
+    ...(empty === null ? [] : [empty]),
     ...notices,
     ...(modelFault === null ? [] : [`The model failed: ${plainLine(modelFault)}`]),
     ...result.warnings,
@@ -112,14 +112,17 @@ async function withWarnings(
   return { ...result, warnings };
 }
 
-/** As Markdown with the code around each finding, and as the document that `--format json` prints. */
+/**
+ * As text with the code around each finding, and as the document that `--format json` prints. Not as Markdown, in which names are
+ * escaped (`find\_user`): agents take them over as they stand.
+ */
 async function answer(result: ReviewResult, { range }: CurrentRange): Promise<CallToolResult> {
   const found = result.findings.map(({ finding }) => finding);
   const source = await loadSources(range.workspace, found);
-  const options = { range: range.names, source, colour: false, width: PIPED_WIDTH };
+  const options = { range: range.names, source, colour: false, width: WIDEST };
   const document: unknown = JSON.parse(await renderResult("json", result, options));
   return {
-    content: [{ type: "text", text: await renderResult("markdown", result, options) }],
+    content: [{ type: "text", text: await renderResult("pretty", result, options) }],
     structuredContent: withoutHidden(document) as Record<string, unknown>,
   };
 }

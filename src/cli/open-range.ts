@@ -1,11 +1,11 @@
 import { realpath } from "node:fs/promises";
 import { resolve } from "node:path";
-import { programPath } from "../config/env.ts";
-import { AppError } from "../errors.ts";
+import { ciTargetBranch, programPath } from "../config/env.ts";
 import type { CheckoutPlace } from "../git/checkout-place.ts";
 import { requireGit } from "../git/git-version.ts";
 import { openWorkspace } from "../git/git-workspace.ts";
-import { type LocalRange, openLocalRange } from "../git/local-range.ts";
+import { openLocalRange, type Parent } from "../git/local-range.ts";
+import type { BaseChoice } from "../git/resolve-revision.ts";
 import type { Workspace } from "../git/workspace.ts";
 import { plural } from "../reporters/outcome.ts";
 import type { RangeNames } from "../reporters/terminal.ts";
@@ -19,18 +19,37 @@ export interface OpenRange extends AsyncDisposable {
   roots: readonly string[];
   /** The repository has changes that are not committed and therefore not part of the range. */
   dirty: boolean;
+  /** How many commits of the base the head lacks, where the head has none of its own; else 0. */
+  behind: number;
+  /** Whether the commit before the head is there, if both ends are one commit. */
+  parent: Parent;
 }
 
 export interface RangeOptions {
   repo: string;
-  /** Undefined: what a change in this repository is usually merged into. */
+  /** Undefined: `usualBase`. */
   base: string | undefined;
   head: string;
   signal: AbortSignal;
 }
 
 /** Where a change is usually merged into, best guess first. */
-export const usualBases = ["origin/HEAD", "origin/main", "origin/master", "main", "master"];
+const usualBases = ["origin/HEAD", "origin/main", "origin/master", "main", "master"];
+
+/**
+ * What a change is compared with if nobody names a base. In CI that is the target branch of the pull request and nothing else: a
+ * review against another branch would be one of other commits.
+ */
+export function usualBase(): BaseChoice {
+  const target = ciTargetBranch();
+  if (target === null) {
+    const complaint = `no --base given, and there is none of ${usualBases.join(", ")}`;
+    return { names: usualBases, complaint };
+  }
+  const name = `origin/${target.branch}`;
+  const complaint = `no --base given, and there is no ${name}, which ${target.variable} names`;
+  return { names: [name], complaint };
+}
 
 /**
  * Finds git, resolves both revisions and makes a checkout of the head. Rejects with `git_missing`, `git_too_old`,
@@ -38,8 +57,7 @@ export const usualBases = ["origin/HEAD", "origin/main", "origin/master", "main"
  */
 export async function openRange({ repo, base, head, signal }: RangeOptions): Promise<OpenRange> {
   const { path: gitPath } = await requireGit({ searchPath: programPath() });
-  const open = (against: string) => openLocalRange({ repo, base: against, head, gitPath, signal });
-  const range = base === undefined ? await openUsual(open, head) : await open(base);
+  const range = await openLocalRange({ repo, base: base ?? usualBase(), head, gitPath, signal });
   const workspace = openWorkspace(range.place);
   const dispose = async () => {
     await workspace[Symbol.asyncDispose]();
@@ -53,6 +71,8 @@ export async function openRange({ repo, base, head, signal }: RangeOptions): Pro
       names: { ...range.names, commits: commitCount(commits.length) },
       roots: await rootsOf(range.workTree, repo),
       dirty: range.dirty,
+      behind: range.behind,
+      parent: range.parent,
       [Symbol.asyncDispose]: dispose,
     };
   } catch (error) {
@@ -74,25 +94,4 @@ const MOST_COMMITS = 1_000;
 
 function commitCount(found: number): string {
   return found > MOST_COMMITS ? `over ${plural(MOST_COMMITS, "commit")}` : plural(found, "commit");
-}
-
-async function openUsual(open: (base: string) => Promise<LocalRange>, head: string): Promise<LocalRange> {
-  for (const base of usualBases) {
-    try {
-      return await open(base);
-    } catch (error) {
-      if (!(error instanceof AppError) || error.code !== "revision_unknown") throw error;
-    }
-  }
-  // If the head is what is unknown, this says so.
-  const range = await open(head);
-  await range.dispose();
-  throw noUsualBase();
-}
-
-/** What is wrong where no base is named and none can be guessed. */
-export function noUsualBase(): AppError {
-  return new AppError("usage", `no --base given, and there is none of ${usualBases.join(", ")}`, {
-    remedy: "Name what the change is to be merged into with --base.",
-  });
 }

@@ -2,7 +2,9 @@ import { constants } from "node:fs";
 import { access, open, stat, writeFile } from "node:fs/promises";
 import { dirname } from "node:path";
 import { styleText } from "node:util";
+import { givenColumns } from "../config/env.ts";
 import { AppError, errorLine } from "../errors.ts";
+import { PIPED_WIDTH } from "../reporters/terminal-style.ts";
 
 /**
  * Writes and waits until the text has left the process, so that ending it loses nothing. A reader that went away
@@ -29,6 +31,11 @@ export function ignoreClosedPipes(...streams: NodeJS.WriteStream[]): void {
 /** Whether colours are wanted: on a terminal that has them, as NO_COLOR and FORCE_COLOR say. Node knows the rules. */
 export function wantsColour(stream: NodeJS.WriteStream): boolean {
   return styleText("red", "x", { stream }) !== "x";
+}
+
+/** How wide a text may be: as wide as the terminal, else what COLUMNS says. Code is cut on a terminal only. */
+export function widthsOf({ columns }: NodeJS.WriteStream): { width: number; codeWidth: number | undefined } {
+  return { width: columns || givenColumns() || PIPED_WIDTH, codeWidth: columns || undefined };
 }
 
 /** Rejects with `usage` when `path` cannot be written, before anything was spent on what shall stand there. */

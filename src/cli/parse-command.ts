@@ -20,6 +20,7 @@ function stringValue(command: string, token: OptionToken, spec: OptionSpec): str
   if (value === undefined || (!inlineValue && value.length > 1 && value.startsWith("-"))) {
     throw usage(command, `${rawName} needs a value`);
   }
+  if (value === "") throw new AppError("usage", `${rawName} is empty; is the variable set?`);
   if (spec.type === "string" && spec.choices && !spec.choices.includes(value)) {
     throw usage(
       command,

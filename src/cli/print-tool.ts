@@ -2,11 +2,15 @@ import { resolve } from "node:path";
 import { AppError, errorLine } from "../errors.ts";
 import { plainLine } from "../reporters/terminal-style.ts";
 import { escapeUnseen } from "../text/escape-unseen.ts";
+import { unknownTool } from "../tools/run-tool.ts";
+import type { ToolResult } from "../tools/tool.ts";
 import { callTool, definitions } from "./call-tool.ts";
 import { type CommandIo, exitCodes } from "./command.ts";
 import { loadLocalConfig } from "./local-config.ts";
+import { didYouMean } from "./nearest.ts";
 import { openRange } from "./open-range.ts";
 import { write } from "./output.ts";
+import { rangeNotices } from "./range-notices.ts";
 
 /** The options of the command, as its help describes them. */
 export interface ToolValues {
@@ -29,16 +33,26 @@ export async function printTool(
   }
   const { repo, base, head } = values;
   if (name === undefined) throw usage("NAME is missing", "See 'hunkwise tool --list'.");
-  if (base === undefined) throw usage("--base is missing", "Name what the change is to be merged into.");
+  const known = definitions().map((one) => one.name);
+  // The same answer as a model gets, and before anybody is asked for a base that would not help.
+  if (!known.includes(name)) {
+    const meant = didYouMean(name, known);
+    if (meant) await write(io.stderr, `${meant}\n`);
+    return printResult(unknownTool(name, known).result, io);
+  }
   const args = readArguments(values.args);
   await using range = await openRange({ repo, base, head, signal: io.signal });
   const { config, notices } = await loadLocalConfig(range.workspace);
   const warn = (line: string) => void write(io.stderr, `warning: ${plainLine(line)}\n`);
-  for (const notice of notices) warn(notice);
+  for (const notice of [...rangeNotices(range, repo, "read"), ...notices]) warn(notice);
   const given = { config, repo: resolve(repo), signal: io.signal, warn };
   const result = await callTool(name, args, range, given);
   io.signal.throwIfAborted();
-  await write(io.stdout, `${escapeUnseen(JSON.stringify(result, null, 2))}\n`);
+  return printResult(result, io);
+}
+
+async function printResult(result: ToolResult, { stdout }: CommandIo): Promise<number> {
+  await write(stdout, `${escapeUnseen(JSON.stringify(result, null, 2))}\n`);
   return result.status === "success" ? exitCodes.clean : exitCodes.found;
 }
 

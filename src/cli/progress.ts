@@ -21,6 +21,9 @@ const phaseWords = {
 
 type Phase = keyof typeof phaseWords;
 
+/** What a run tells, and that before it a model is asked what it can do. */
+type ShownEvent = ProgressEvent | { type: "probe"; model: string };
+
 /** How many of the parts of a phase are done. */
 interface Share {
   done: number;
@@ -29,6 +32,8 @@ interface Share {
 
 /** What is known about a run; folded from its events, so that display and meaning stay apart. */
 export interface ProgressState {
+  /** The model that is asked what it can do, before the first phase. */
+  probed: string | null;
   phase: Phase | null;
   /** Of all loops together. */
   turn: number;
@@ -44,6 +49,7 @@ export interface ProgressState {
 }
 
 export const noProgress: ProgressState = {
+  probed: null,
   phase: null,
   turn: 0,
   units: null,
@@ -56,8 +62,10 @@ export const noProgress: ProgressState = {
 };
 
 /** The state after an event. Pure. */
-export function advance(state: ProgressState, event: ProgressEvent): ProgressState {
+export function advance(state: ProgressState, event: ShownEvent): ProgressState {
   switch (event.type) {
+    case "probe":
+      return { ...state, probed: plainLine(event.model) };
     case "phase":
       return { ...state, phase: event.phase, activity: "" };
     case "turn":
@@ -96,8 +104,8 @@ export function statusLine(state: ProgressState, elapsedMs: number): string {
 }
 
 /** "reviewing 3/12 units", "checking each finding 2/7" */
-function phaseWord({ phase, units, verdicts }: ProgressState): string {
-  if (phase === null) return "starting";
+function phaseWord({ probed, phase, units, verdicts }: ProgressState): string {
+  if (phase === null) return probed === null ? "starting" : `asking ${probed} what it can do`;
   const word = phaseWords[phase];
   if (phase === "review" && isSeveral(units)) return `${word} ${units.done}/${units.total} units`;
   if (phase === "verifying" && verdicts) return `${word} ${verdicts.done}/${verdicts.total}`;
@@ -107,7 +115,7 @@ function phaseWord({ phase, units, verdicts }: ProgressState): string {
 const isSeveral = (share: Share | null): share is Share => share !== null && share.total > 1;
 
 export interface Progress {
-  handle(event: ProgressEvent): void;
+  handle(event: ShownEvent): void;
   /** Takes the live line away. Nothing is shown afterwards. */
   end(): void;
 }
@@ -117,7 +125,7 @@ export function createProgress(stream: NodeJS.WriteStream, now: () => number = D
   return stream.isTTY ? liveProgress(stream, now) : plainProgress(stream, now);
 }
 
-function crashLine(event: ProgressEvent): string | null {
+function crashLine(event: ShownEvent): string | null {
   return event.type === "crash" ? `fault in ${plainLine(event.where)}: ${plainLine(event.error)}\n` : null;
 }
 
@@ -149,7 +157,7 @@ function plainProgress(stream: NodeJS.WriteStream, now: () => number): Progress 
       state = advance(state, event);
       const crash = crashLine(event);
       if (crash) stream.write(crash);
-      if (event.type !== "phase" && now() - last < SPARSE_MS) return;
+      if (event.type !== "phase" && event.type !== "probe" && now() - last < SPARSE_MS) return;
       last = now();
       stream.write(`${statusLine(state, last - began)}\n`);
     },

@@ -5,7 +5,7 @@ import { join, resolve } from "node:path";
 import { programPath } from "../config/env.ts";
 import type { EffectiveConfig } from "../config/repo-config.ts";
 import { AppError } from "../errors.ts";
-import type { LocalRepository } from "../git/discover-repository.ts";
+import { discoverRepository, type LocalRepository } from "../git/discover-repository.ts";
 import type { Git } from "../git/git-environment.ts";
 import { requireGit } from "../git/git-version.ts";
 import { makeTempFolder, removeFolder } from "../git/temp-folder.ts";
@@ -19,7 +19,7 @@ import { type OpenRange, openRange, type RangeOptions } from "./open-range.ts";
 
 /** What is said while the work tree has changes that no commit holds. */
 export const UNCOMMITTED =
-  "The work tree has uncommitted changes. They are not part of this: it shows commits alone.";
+  "The work tree has uncommitted changes. They are not part of this: it shows only commits. Commit them to have them seen.";
 
 /**
  * A range is kept for half a day. After a whole one, ranges that nobody is known to read are removed (`removeAbandoned`), and
@@ -72,24 +72,35 @@ interface Held {
   isOld: boolean;
 }
 
-/** @param options the signal ends what is being opened; work that was begun has to end by itself */
+/**
+ * Rejects with `repository_unavailable` where there is no repository, and as `requireGit` does; revisions may still come.
+ *
+ * @param options the signal ends what is being opened; work that was begun has to end by itself
+ */
 export async function createRangeKeeper(options: KeeperOptions): Promise<RangeKeeper> {
+  const { path: gitPath } = await requireGit({ searchPath: programPath() });
   const folder = await makeTempFolder(resolve(tmpdir()));
   const emptyHome = join(folder, "home");
+  const git: Git = { gitPath, emptyHome };
+  try {
+    await mkdir(emptyHome);
+    await discoverRepository(git, options.repo);
+  } catch (error) {
+    await removeFolder(folder);
+    throw error;
+  }
   const held = new HeldRanges(options);
-  let git: Git | undefined;
   let last: RangeNow | undefined;
   let isClosed = false;
-  const lookUp = async (git: Git): Promise<RangeNow> => {
+  const lookUp = async (): Promise<RangeNow> => {
     if (!last || !(await isStill(git, last, options.head))) last = await lookUpRange(git, options);
     return last;
   };
   return {
     async use(work) {
-      git ??= { gitPath: await gitPath(), emptyHome };
       // Somebody may have tidied it away.
       await mkdir(emptyHome, { recursive: true });
-      const now = await lookUp(git);
+      const now = await lookUp();
       if (isClosed) throw new AppError("aborted", "the server is ending");
       const mine = held.take(now);
       const dirty = isDirty(git, now.source, folder);
@@ -107,10 +118,6 @@ export async function createRangeKeeper(options: KeeperOptions): Promise<RangeKe
       await removeFolder(folder);
     },
   };
-}
-
-async function gitPath(): Promise<string> {
-  return (await requireGit({ searchPath: programPath() })).path;
 }
 
 /** Looks in a folder of its own, as several may look at once. */

@@ -1,6 +1,6 @@
-import type { LoopEntry, TrajectoryEntry } from "../agent/trajectory.ts";
+import type { LoopEntry, MasksEntry, TrajectoryEntry } from "../agent/trajectory.ts";
 import { AppError } from "../errors.ts";
-import { recordedTurns } from "../jobs/attempts.ts";
+import { recordedMasks, recordedTurns } from "../jobs/attempts.ts";
 import { eachRole, type Models } from "../llm/model.ts";
 import type { FindFixSandbox } from "../process/fix-sandbox.ts";
 import { runAnswerProcess } from "../process/run-answer-process.ts";
@@ -29,6 +29,7 @@ export interface RecordedWork {
   shas: { head: string; base: string; mergeBase: string };
   work: WorkInput;
   turns: readonly LoopEntry[];
+  masks: readonly MasksEntry[];
   /** Null where it came to nothing. */
   end: WorkEnd | null;
 }
@@ -51,7 +52,7 @@ export function worksIn({ header, entries: recorded }: RunFile): RecordedWork[] 
     const work = inputOf(what, input);
     if (!work) throw otherVersion(header);
     const turns = recordedTurns(entries, shas.head).filter(({ loop }) => workOf(loop) === what);
-    return { shas, work, turns, end: endIn(entries, what, shas) };
+    return { shas, work, turns, masks: recordedMasks(entries), end: endIn(entries, what, shas) };
   });
 }
 
@@ -106,7 +107,8 @@ function endIn(
   }
 }
 
-export interface PlayOptions extends Omit<ProcessOptions, "models" | "replay" | "isPlayback" | "graphIndex"> {
+export interface PlayOptions
+  extends Omit<ProcessOptions, "models" | "replay" | "masks" | "isPlayback" | "graphIndex"> {
   /** In which a fix runs its commands once more. */
   findSandbox: FindFixSandbox;
   /** The index of the repository's graph, for a review that had one; null where there is none. */
@@ -115,10 +117,10 @@ export interface PlayOptions extends Omit<ProcessOptions, "models" | "replay" | 
 
 /** Does the work on record once more, by the turns on record. */
 export async function playWork(
-  { work, turns }: RecordedWork,
+  { work, turns, masks }: RecordedWork,
   { findSandbox, index, ...options }: PlayOptions,
 ): Promise<WorkEnd> {
-  const played = { ...options, replay: turns, isPlayback: true };
+  const played = { ...options, replay: turns, masks, isPlayback: true };
   switch (work.what) {
     case "review": {
       const graphIndex = work.input.graph ? index : null;

@@ -17,20 +17,24 @@ import { onRecord, openRunRecord, type RecordPlaces, type RunRecord } from "./ru
 export interface ConnectOptions {
   /** Takes one line for whoever runs this. */
   warn(text: string): void;
+  /** Told of each model that has to be asked what it can do, right before. */
+  onProbe?: (model: string) => void;
   signal: AbortSignal;
 }
 
 /**
  * The models of the environment, ready to be asked; null where there is none and the analyzers review alone. Of a model that was
- * asked before, nothing is loaded or asked here.
+ * asked before, nothing is loaded or asked here. One that cannot be asked fails the requests of this run at once, with that fault.
  */
 export async function connectModels(
-  { model, pricesFile, modelFolder }: LocalEnv,
-  { warn, signal }: ConnectOptions,
+  { model, pricesFile, modelFolder, notices }: LocalEnv,
+  { warn, onProbe, signal }: ConnectOptions,
 ): Promise<ConnectedModels | null> {
+  for (const notice of notices) warn(notice);
   if (!model) return null;
   for (const key of [model.apiKey, model.fallback?.apiKey]) if (key) registerSecret(key, { keep: true });
-  const connected = await createModels(model, { pricesFile, folder: modelFolder, warn });
+  const options = { pricesFile, folder: modelFolder, forOneRun: true, warn, onProbe };
+  const connected = await createModels(model, options);
   await connected.ready(signal);
   return connected;
 }
@@ -61,7 +65,9 @@ export interface ReviewedRange {
 /** Reviews a local range in a process of its own, on record from the first to the last. Rejects as `runReviewProcess` does. */
 export async function reviewRange(options: ReviewRangeOptions): Promise<ReviewedRange> {
   const { range, records = none } = options;
-  await using record = await openRunRecord(records, `${range.names.base}...${range.names.head}`);
+  await using record = await openRunRecord(records, `${range.names.base}...${range.names.head}`, {
+    warn: options.warn,
+  });
   return await onRecord(
     record,
     () => review(options, record),
@@ -80,7 +86,7 @@ function journalOf({ range, records, warn }: ReviewRangeOptions, record: RunReco
   });
 }
 
-const none: RecordPlaces = { repository: ".", folder: null, keepMs: 0 };
+const none: RecordPlaces = { repository: ".", folder: undefined, keepMs: 0 };
 
 async function review(options: ReviewRangeOptions, record: RunRecord): Promise<ReviewedRange> {
   const { range, config, connected, graphIndex = null, signal, started } = options;

@@ -10,9 +10,8 @@ const options = {
   format: {
     type: "string",
     value: "FORMAT",
-    description: "how to print",
+    description: "how to print; without it as the ending of --output says (.json, .md, .sarif), else pretty",
     choices: formats,
-    default: "pretty",
   },
   output: { type: "string", value: "FILE", description: "write the result there instead of printing it" },
   "fail-on": {
@@ -20,6 +19,10 @@ const options = {
     value: "SEVERITY",
     description: "exit 1 at a finding as severe as this; without it as the configuration says, else high",
     choices: thresholds,
+  },
+  "require-model": {
+    type: "boolean",
+    description: "for a gate: exit 2 if no model is configured, 3 if none answered",
   },
   "dry-run": { type: "boolean", description: "print what would be reviewed and what it costs; ask no model" },
   trajectory: {
@@ -41,13 +44,16 @@ export const review = defineCommand({
     "",
     "Without OPENAI_API_KEY and OPENAI_BASE_URL the built-in analyzers review alone, and the report says so.",
     "",
-    "Exit code: 0 clean, 1 a finding at or above --fail-on, 2 usage, failure, or a review that is only partial.",
+    "Exit code: 0 clean, 1 findings at or above the threshold, 2 usage or set-up, 3 not reviewed or only partly; " +
+      "1 wins over 3.",
+    "If a model is configured and did not judge a match of a rule, the match alone ends with 3 and not with 1. " +
+      "Findings that are certain, such as secrets, count in any case.",
   ],
   examples: [
     { command: "hunkwise review", says: "the checked-out branch against the default branch" },
     { command: "hunkwise review --base HEAD~3 --fail-on never", says: "the last three commits, for reading" },
     {
-      command: "hunkwise review --base main --format sarif --output review.sarif",
+      command: "hunkwise review --base main --output review.sarif",
       says: "for code scanning",
     },
     {

@@ -1,18 +1,20 @@
-import { readFile } from "node:fs/promises";
-import { basename } from "node:path";
+import { lstat, readFile } from "node:fs/promises";
+import { basename, join, relative } from "node:path";
 import { stringify } from "yaml";
 import { isNestedName, rootPaths } from "../config/config-files.ts";
 import { wholeFile } from "../config/config-problem.ts";
+import { programPath } from "../config/env.ts";
 import { nestedConfigSchema, repoConfigSchema } from "../config/json-schema.ts";
 import { parseRepoConfig } from "../config/load-repo-config.ts";
 import { checkNested } from "../config/nested/check-nested.ts";
 import type { FileProblem } from "../config/nested/merge-nested.ts";
 import { parseNestedConfig } from "../config/nested/nested-config.ts";
 import { AppError, errorLine } from "../errors.ts";
+import { requireGit } from "../git/git-version.ts";
+import { listWorkingFiles } from "../git/working-files.ts";
 import { plural } from "../reporters/outcome.ts";
 import { plainLine } from "../reporters/terminal-style.ts";
 import { type CommandIo, exitCodes } from "./command.ts";
-import { findNestedFiles } from "./find-nested-files.ts";
 import { loadLocalConfig, problemLine } from "./local-config.ts";
 import { didYouMean } from "./nearest.ts";
 import { openRange } from "./open-range.ts";
@@ -41,7 +43,7 @@ export async function runConfig(
   }
   switch (action) {
     case "check":
-      return check(file, io);
+      return check(file, values, io);
     case "schema":
       return schema(values, io);
     case "show":
@@ -53,8 +55,9 @@ export async function runConfig(
   }
 }
 
-async function check(named: string | undefined, io: CommandIo): Promise<number> {
-  const { problems, valid } = named === undefined ? await checkHere() : await checkFile(named);
+async function check(named: string | undefined, { repo }: ConfigValues, io: CommandIo): Promise<number> {
+  const { problems, valid } =
+    named === undefined ? await checkRepository(repo, io.signal) : await checkFile(named, io.signal);
   const lines = problems.map((problem) => plainLine(problemLine(problem.file, problem)));
   await write(io.stdout, `${(problems.length > 0 ? lines : valid).join("\n")}\n`);
   return problems.length > 0 ? exitCodes.found : exitCodes.clean;
@@ -67,51 +70,81 @@ interface Checked {
 }
 
 /** A file by its name: a nested one has other keys. */
-async function checkFile(file: string): Promise<Checked> {
-  const text = (await readText(file, false)) ?? "";
+async function checkFile(file: string, signal: AbortSignal): Promise<Checked> {
+  const text = (await readText(file, signal)) ?? notThere(file);
   const { problems } = isNestedName(basename(file)) ? parseNestedConfig(text) : parseRepoConfig(text);
   return { problems: problems.map((problem) => ({ file, ...problem })), valid: [`${file} is valid.`] };
 }
 
-/** The file of the current folder, and the nested ones below it. */
-async function checkHere(): Promise<Checked> {
-  const root = await rootFile();
+/** The file of the repository, and those of its folders. They are named as seen from the current folder. */
+async function checkRepository(repo: string, signal: AbortSignal): Promise<Checked> {
+  const { path: gitPath } = await requireGit({ searchPath: programPath() });
+  const { workTree, paths } = await listWorkingFiles(repo, { gitPath, signal });
+  const shown = (file: string) => relative(process.cwd(), join(workTree, file));
+  const read = (file: string) => readText(join(workTree, file), signal);
+  const root = await rootFile(read);
   const own = root === null ? [] : parseRepoConfig(root.text).problems;
-  const { files, others } = await findNestedFiles(".");
+  const others: string[] = [];
   const texts = new Map<string, string>();
-  for (const file of files) texts.set(file, (await readText(file, false)) ?? "");
-  const here = root === null ? `There is no ${usualFile} here: the defaults hold.` : `${root.file} is valid.`;
+  for (const file of paths.filter(isNestedName).toSorted()) {
+    const stats = await lstat(join(workTree, file)).catch(() => null);
+    if (stats && !stats.isFile()) others.push(file);
+    const text = stats?.isFile() ? await read(file) : null;
+    if (text !== null) texts.set(file, text);
+  }
+  const problems: FileProblem[] = [
+    ...own.map((problem) => ({ file: root?.file ?? usualFile, ...problem })),
+    ...others.map((file) => ({ file, ...wholeFile("is not a regular file") })),
+    ...byFile(checkNested(texts)),
+  ];
   const count = plural(texts.size, "nested file");
   return {
-    problems: [
-      ...own.map((problem) => ({ file: root?.file ?? usualFile, ...problem })),
-      ...others.map((file) => ({ file, ...wholeFile("is not a regular file") })),
-      ...checkNested(texts),
+    problems: problems.map((problem) => ({ ...problem, file: shown(problem.file) })),
+    valid: [
+      root === null
+        ? `There is no ${usualFile} in ${workTree}: the defaults hold.`
+        : `${shown(root.file)} is valid.`,
+      ...(texts.size > 0 ? [`${count} ${texts.size === 1 ? "is" : "are"} valid, too.`] : []),
     ],
-    valid: [here, ...(texts.size > 0 ? [`${count} ${texts.size === 1 ? "is" : "are"} valid, too.`] : [])],
   };
 }
 
-async function rootFile(): Promise<{ file: string; text: string } | null> {
+/** File by file, each from its beginning: what is wrong with files and with how they join are found one after the other. */
+const byFile = (problems: readonly FileProblem[]) =>
+  [...Map.groupBy(problems, ({ file }) => file).values()].flatMap((one) =>
+    one.toSorted((a, b) => (a.line ?? 0) - (b.line ?? 0)),
+  );
+
+async function rootFile(
+  read: (file: string) => Promise<string | null>,
+): Promise<{ file: string; text: string } | null> {
   for (const file of rootPaths) {
-    const text = await readText(file, true);
+    const text = await read(file);
     if (text !== null) return { file, text };
   }
   return null;
 }
 
-/** Null when there is none and that is in order. */
-async function readText(file: string, mayLack: boolean): Promise<string | null> {
+/** Null when there is none. */
+async function readText(file: string, signal: AbortSignal): Promise<string | null> {
   try {
-    return await readFile(file, "utf8");
+    return await readFile(file, { encoding: "utf8", signal });
   } catch (error) {
-    if (mayLack && (error as NodeJS.ErrnoException).code === "ENOENT") return null;
-    throw new AppError("usage", `the configuration cannot be read: ${errorLine(error)}`, {
-      remedy: "Name a file that exists and that you may read.",
-      cause: error,
-    });
+    signal.throwIfAborted();
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return null;
+    throw unreadable(errorLine(error), error);
   }
 }
+
+function notThere(file: string): never {
+  throw unreadable(`there is no file '${file}'`);
+}
+
+const unreadable = (why: string, cause?: unknown) =>
+  new AppError("usage", `the configuration cannot be read: ${why}`, {
+    remedy: "Name a file that exists and that you may read.",
+    cause,
+  });
 
 async function schema({ nested }: ConfigValues, io: CommandIo): Promise<number> {
   const printed = nested ? nestedConfigSchema() : repoConfigSchema();

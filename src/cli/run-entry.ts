@@ -1,6 +1,6 @@
 import { z } from "zod";
 import type { TrajectoryEntry } from "../agent/trajectory.ts";
-import { LoopEntry } from "../process/messages.ts";
+import { LoopEntry, MasksEntry } from "../process/messages.ts";
 
 /*
  * What may stand on a line of a record that stands by itself. Whoever hands such a file on may have changed it: what is read of an entry
@@ -32,7 +32,7 @@ const JobEntry = z.discriminatedUnion("kind", [
   z.looseObject({ ...kind("result"), head: z.string(), base: z.string(), result: z.unknown() }),
 ]);
 
-const Entry = z.discriminatedUnion("kind", [LoopEntry, JobEntry]);
+const Entry = z.discriminatedUnion("kind", [LoopEntry, MasksEntry, JobEntry]);
 
 /** What JavaScript can say as a date. */
 const LATEST = 8.64e15;

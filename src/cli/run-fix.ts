@@ -9,6 +9,7 @@ import { plural } from "../reporters/outcome.ts";
 import { plainLine } from "../reporters/terminal-style.ts";
 import type { FixInput, FixResult, FixTarget } from "../review/fix/fix-input.ts";
 import { limitsOf } from "../review/limits.ts";
+import type { ProgressEvent } from "../review/progress.ts";
 import { type CommandIo, exitCodes } from "./command.ts";
 import { findingsToFix } from "./findings-to-fix.ts";
 import { fixLines, type JudgedFix, toFixJson } from "./fix-report.ts";
@@ -51,12 +52,17 @@ export async function runFixCommand(values: FixValues, io: CommandIo): Promise<n
     ...{ searchPath: programPath(), ...env.sandbox },
     warn: (why, remedy) => warn(`no command can be run: ${why}. ${remedy}`),
   });
-  const folder = values["no-record"] ? null : env.runsFolder;
+  const folder = values["no-record"] ? undefined : env.runsFolder;
   const records = { repository: values.repo, folder, keepMs: env.retentionMs };
-  await using record = await openRunRecord(records, rangeName(range), { task: "fix" });
-  const task: Task = { range, config, targets, models: connected.models, findSandbox, record };
+  await using record = await openRunRecord(records, rangeName(range), { task: "fix", warn });
+  let modelFault: string | null = null;
+  const onProgress = (event: ProgressEvent) => {
+    if (event.type === "model_failed") modelFault ??= event.error;
+  };
+  const task: Task = { range, config, targets, models: connected.models, findSandbox, record, onProgress };
   const fix = await onRecord(record, () => repair(task, io), repairedCount);
   const named = targets.flatMap(({ path, files }) => [path, ...files]);
+  if (modelFault !== null) warn(`The model failed: ${modelFault}`);
   const unchecked = { fix, place: range.place, named, isPrivate, author, at: 0, signal: io.signal };
   const made = await commitFix(unchecked);
   const patch = made.kind === "committed" ? await patchTo(made.commit, unchecked) : null;
@@ -83,10 +89,11 @@ interface Task extends Pick<LocalConfig, "config"> {
   models: Models;
   findSandbox: FindFixSandbox;
   record: RunRecord;
+  onProgress(event: ProgressEvent): void;
 }
 
 async function repair(
-  { range, config, targets, models, findSandbox, record }: Task,
+  { range, config, targets, models, findSandbox, record, onProgress }: Task,
   io: CommandIo,
 ): Promise<FixResult> {
   const input: FixInput = {
@@ -97,9 +104,13 @@ async function repair(
   const { place } = range;
   await record.append({ kind: "run", what: "fix", shas: place.shas, input });
   const progress = createProgress(io.stderr);
+  const follow = (event: ProgressEvent) => {
+    onProgress(event);
+    progress.handle(event);
+  };
   try {
     const fix = await runFixProcess({
-      ...{ place, input, models, sandbox, signal: io.signal, onProgress: progress.handle },
+      ...{ place, input, models, sandbox, signal: io.signal, onProgress: follow },
       ...(io.startProcess && { started: io.startProcess() }),
       trajectory: record,
     });

@@ -1,5 +1,5 @@
 import { type FileHandle, open } from "node:fs/promises";
-import { resolve } from "node:path";
+import { dirname, resolve } from "node:path";
 import type { TrajectoryEntry } from "../agent/trajectory.ts";
 import { AppError, errorLine } from "../errors.ts";
 import { withoutSecrets } from "../secrets/redact.ts";
@@ -11,8 +11,8 @@ import { programVersion } from "./version.ts";
 export interface RecordPlaces {
   /** Of the repository, whose folder the record names. */
   repository: string;
-  /** The folder of all of them; null for none. */
-  folder: string | null;
+  /** The folder of all of them; null if there is no place for one, undefined if no record is wanted. */
+  folder: string | null | undefined;
   /** How long they are kept there. */
   keepMs: number;
   /** A Logseq graph that takes its notes; left out or null, none are taken. */
@@ -43,14 +43,21 @@ export interface RunRecord extends AsyncDisposable {
   append(entry: TrajectoryEntry): Promise<void>;
 }
 
+export interface RecordOptions {
+  task?: string;
+  now?: () => Date;
+  /** Takes one line for whoever runs this. */
+  warn?: ((text: string) => void) | undefined;
+}
+
 /**
- * Begins a record. What cannot be left in the folder of all records is not left: a review that was paid for is worth more.
+ * Begins a record. What cannot be left in the folder of all records is warned of: a review that was paid for is worth more.
  * @throws AppError `usage` where the named file cannot be written.
  */
 export async function openRunRecord(
   { repository, folder, keepMs, file }: RecordPlaces,
   range: string,
-  { task = "review", now = () => new Date() }: { task?: string; now?: () => Date } = {},
+  { task = "review", now = () => new Date(), warn }: RecordOptions = {},
 ): Promise<RunRecord> {
   const began = now();
   const id = newRunId(began);
@@ -66,7 +73,7 @@ export async function openRunRecord(
   };
   const named = file === undefined ? null : await openNamed(file);
   await named?.appendFile(headerLine(header));
-  const kept = await keep(folder, keepMs, header);
+  const kept = await keep(folder, keepMs, header, warn);
   return {
     async append(entry) {
       const line = entryLine({ at: now().getTime(), claim: 1, entry });
@@ -87,8 +94,16 @@ interface Kept {
   close(): Promise<void>;
 }
 
-async function keep(folder: string | null, keepMs: number, header: RunHeader): Promise<Kept> {
+async function keep(
+  folder: RecordPlaces["folder"],
+  keepMs: number,
+  header: RunHeader,
+  warn: RecordOptions["warn"],
+): Promise<Kept> {
   let file: FileHandle | null = null;
+  const notKept = (why: string) =>
+    warn?.(`no record of this run is kept: ${why}. Set HUNKWISE_DATA_DIR to a folder that you may write to.`);
+  if (folder === null) notKept("there is no home folder");
   const attempt = async (work: () => Promise<unknown>) => {
     try {
       await work();
@@ -96,10 +111,11 @@ async function keep(folder: string | null, keepMs: number, header: RunHeader): P
       // A folder that is read-only or full. Half a record would pass for a whole one: nothing follows on a gap.
       await file?.close().catch(() => {});
       file = null;
+      notKept(`${dirname(folder ?? "")} cannot be written`);
     }
   };
   await attempt(async () => {
-    if (folder === null) return;
+    if (!folder) return;
     await prepareRunsFolder(folder, keepMs, new Date(header.began_at));
     // Appending, so that nothing that stands there is ever written over.
     file = await open(runPath(folder, header.id), "ax", 0o600);

@@ -1,16 +1,16 @@
-import type { LoopEntry, NoteEntry } from "../agent/trajectory.ts";
+import { isLoopEntry, type LoopEntry, type NoteEntry } from "../agent/trajectory.ts";
 import { programPath, readLocalEnv } from "../config/env.ts";
 import { AppError } from "../errors.ts";
 import { playedJournal } from "../journal/journal.ts";
 import { createFixSandbox } from "../process/fix-sandbox.ts";
 import type { StartedReviewProcess } from "../process/start-review-process.ts";
-import { PIPED_WIDTH, plainLine } from "../reporters/terminal-style.ts";
+import { plainLine } from "../reporters/terminal-style.ts";
 import { redactStrings, redactText } from "../secrets/redact.ts";
 import { escapeUnseen } from "../text/escape-unseen.ts";
 import { type CommandIo, exitCodes } from "./command.ts";
 import { presentIndex } from "./local-index.ts";
 import { openRange } from "./open-range.ts";
-import { wantsColour, write } from "./output.ts";
+import { wantsColour, widthsOf, write } from "./output.ts";
 import { createProgress } from "./progress.ts";
 import { differencesOf, type Replay, type WorkReplay } from "./replay-differences.ts";
 import { renderReplay } from "./replay-report.ts";
@@ -46,7 +46,7 @@ export async function runReplay(
 async function rendered(replay: Replay, { format }: ReplayValues, { stdout }: CommandIo): Promise<string> {
   if (format === "json")
     return `${escapeUnseen(JSON.stringify(await redactStrings(replay, plainKeys), null, 2))}\n`;
-  const width = stdout.columns || PIPED_WIDTH;
+  const { width } = widthsOf(stdout);
   return redactText(renderReplay(replay, { colour: wantsColour(stdout), width }));
 }
 
@@ -69,7 +69,7 @@ async function play({ record, recorded, values, io, start }: Playing): Promise<W
     const today = await playWork(recorded, {
       ...{ place: range.place, signal: io.signal, started: start?.(), onProgress: progress.handle },
       journal: playedJournal(notesIn(record)),
-      trajectory: { append: async (entry) => void (entry.kind !== "unit" && turns.push(entry)) },
+      trajectory: { append: async (entry) => void (isLoopEntry(entry) && turns.push(entry)) },
       ...{ findSandbox: findSandbox(io), index: presentIndex(repo, readLocalEnv()) },
     });
     return {

@@ -1,12 +1,11 @@
 import { z } from "zod";
 import type { TrajectoryEntry } from "../agent/trajectory.ts";
 import { AppError } from "../errors.ts";
-import { PIPED_WIDTH } from "../reporters/terminal-style.ts";
 import { redactStrings, redactText } from "../secrets/redact.ts";
 import { escapeUnseen } from "../text/escape-unseen.ts";
 import { type CommandIo, exitCodes } from "./command.ts";
 import { didYouMean } from "./nearest.ts";
-import { requireWritable, wantsColour, write, writePrivate } from "./output.ts";
+import { requireWritable, wantsColour, widthsOf, write, writePrivate } from "./output.ts";
 import { entryLine, headerLine } from "./run-file.ts";
 import { openRunSources, type RunFilter, type RunSources } from "./run-sources.ts";
 import { renderStory } from "./run-story.ts";
@@ -48,7 +47,8 @@ async function list(sources: RunSources, values: RunsValues, { stdout }: Command
   const text =
     values.format === "json"
       ? `${escapeUnseen(JSON.stringify(rows, null, 2))}\n`
-      : renderRuns(rows, looks(stdout));
+      : // A pipe has no right edge at which a table would have to be cut.
+        renderRuns(rows, { ...looks(stdout), width: stdout.columns || Number.POSITIVE_INFINITY });
   await write(stdout, text);
   return exitCodes.clean;
 }
@@ -112,7 +112,7 @@ async function exportRun(
 
 const looks = (stdout: NodeJS.WriteStream) => ({
   colour: wantsColour(stdout),
-  width: stdout.columns || PIPED_WIDTH,
+  width: widthsOf(stdout).width,
 });
 
 function filterOf({ repository, pull, limit }: RunsValues): RunFilter {

@@ -9,12 +9,14 @@ import { startServer } from "../webhooks/server.ts";
 import { startSetup } from "../webhooks/setup.ts";
 import { type CommandIo, exitCodes } from "./command.ts";
 import { type App, openApp, openLog, untilAborted } from "./open-app.ts";
+import { requireNextStart, requireWorkable } from "./require-workable.ts";
 import { useProxy } from "./use-proxy.ts";
 
 /** The web server and a worker, after the set-up page where there is no App yet. Resolves when a signal ended it. */
 export async function runServer({ signal }: CommandIo): Promise<number> {
   const first = readServerEnv();
-  const log = openLog(first);
+  const log = openServerLog(first);
+  await requireWorkable(first, signal);
   const env = first.app ? first : await setUp(first, log, signal);
   if (signal.aborted) return exitCodes.clean;
   if (!env.app) throw noApp();
@@ -26,8 +28,16 @@ export async function runServer({ signal }: CommandIo): Promise<number> {
 export async function runWorker({ signal }: CommandIo): Promise<number> {
   const env = readServerEnv();
   if (!env.app) throw noApp();
-  await work(env, await openApp(env, env.app, openLog(env), signal), signal);
+  const log = openServerLog(env);
+  await requireWorkable(env, signal);
+  await work(env, await openApp(env, env.app, log, signal), signal);
   return exitCodes.clean;
+}
+
+function openServerLog(env: Env): Logger {
+  const log = openLog(env);
+  for (const notice of env.notices) log.warn(notice);
+  return log;
 }
 
 async function work(env: Env, app: App, signal: AbortSignal): Promise<void> {
@@ -96,6 +106,7 @@ async function startOperator({ metricsHost: host, metricsPort }: Env, { health, 
 /** Serves the set-up page until the App exists, and answers the environment with it. */
 async function setUp(env: Env, log: Logger, signal: AbortSignal): Promise<Env> {
   useProxy(env);
+  await requireNextStart(env);
   const page = await startSetup({ env, log });
   await Promise.race([page.configured, untilAborted(signal)]);
   await page.close();

@@ -1,4 +1,5 @@
 import { existsSync } from "node:fs";
+import { resolve } from "node:path";
 import { readLocalEnv } from "../config/env.ts";
 import { readRunsPlace } from "../config/runs-place.ts";
 import { AppError, errorLine } from "../errors.ts";
@@ -83,7 +84,9 @@ function notOne(id: string, count: number): AppError {
 }
 
 const fits = (row: Pick<RunRow, "repository" | "pull">, { repository, pull }: RunFilter) =>
-  (repository === undefined || row.repository.toLowerCase() === repository.toLowerCase()) &&
+  (repository === undefined ||
+    row.repository.toLowerCase() === repository.toLowerCase() ||
+    row.repository === resolve(repository)) &&
   (pull === undefined || row.pull === pull);
 
 async function localRows(folder: string | null, filter: RunFilter): Promise<RunRow[]> {

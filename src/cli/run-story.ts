@@ -1,3 +1,4 @@
+import { isLoopEntry } from "../agent/trajectory.ts";
 import type { RecordedEntry } from "../queue/runs.ts";
 import { duration, plural } from "../reporters/outcome.ts";
 import { createStyle, plainLine, type Style } from "../reporters/terminal-style.ts";
@@ -43,7 +44,7 @@ function nameOf(loop: string, titles: ReadonlyMap<string, string>): string {
 const startOf = ({ header }: WholeRun) => Date.parse(header.began_at);
 
 const loopEntries = (entries: readonly RecordedEntry[]) =>
-  entries.flatMap(({ at, entry }) => ("loop" in entry && entry.kind !== "unit" ? [{ at, entry }] : []));
+  entries.flatMap(({ at, entry }) => (isLoopEntry(entry) ? [{ at, entry }] : []));
 
 function ofKind<Kind extends RecordedEntry["entry"]["kind"]>(run: WholeRun, kind: Kind): Timed<Of<Kind>>[] {
   return run.entries.flatMap(({ at, entry }) =>

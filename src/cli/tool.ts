@@ -1,10 +1,9 @@
 import { defineCommand } from "./command.ts";
+import { rangeOptions } from "./range-options.ts";
 
 const options = {
   list: { type: "boolean", description: "print the definitions of all tools as JSON" },
-  repo: { type: "string", value: "DIR", description: "the repository", default: "." },
-  base: { type: "string", value: "REF", description: "what the change is to be merged into" },
-  head: { type: "string", value: "REF", description: "the last commit of the change", default: "HEAD" },
+  ...rangeOptions,
   args: { type: "string", value: "JSON", description: "the arguments of the call", default: "{}" },
 } as const;
 
@@ -14,11 +13,11 @@ export const tool = defineCommand({
   notes: [
     "Prints the result as JSON: status, output or error, metadata.",
     "",
-    "Exit code: 0 success; 1 the tool answered with an error, is unknown or refused its arguments; 2 no repository, no " +
-      "base, or --args is not JSON.",
+    "Exit code: 0 success; 1 no such tool, or the tool answered with an error or refused its arguments; 2 usage or set-up: " +
+      "no repository, no base, or --args is not JSON.",
   ],
   examples: [
-    { command: "hunkwise tool changed_files --base main", says: "what a branch changes" },
+    { command: "hunkwise tool changed_files", says: "what a branch changes" },
     {
       command: `hunkwise tool read_file_part --base main --args '{"file_path": "README.md", "end_line": 20}'`,
       says: "the beginning of a file",

@@ -1,6 +1,7 @@
 import http from "node:http";
 import type { Env } from "../config/env.ts";
 import { AppError } from "../errors.ts";
+import { rememberProxies } from "../proxies.ts";
 
 /** Sends this process's requests, `fetch` included, through the proxies of the environment. git gets them by itself. */
 export function useProxy({ proxy }: Pick<Env, "proxy">): void {
@@ -12,6 +13,7 @@ export function useProxy({ proxy }: Pick<Env, "proxy">): void {
       remedy: "Use a current Node 24, or unset HTTPS_PROXY and HTTP_PROXY.",
     });
   }
+  rememberProxies(proxy);
   setGlobalProxy({
     ...(proxy.https === null ? {} : { https_proxy: proxy.https }),
     ...(proxy.http === null ? {} : { http_proxy: proxy.http }),

@@ -22,7 +22,7 @@ export interface CheckedSettings<Config> {
 }
 
 /**
- * Holds a document without errors against the schema. Where a key is wrong its default holds, and the others count. Throws
+ * Holds a document without errors against the schema. Where a key is wrong its default holds, a wrong entry of a list is left out, and the others count. Throws
  * where the document has more aliases than the parser resolves.
  */
 export function checkSchema<Config>(
@@ -81,11 +81,17 @@ function valueAt(value: unknown, path: Path): unknown {
   return path.reduce<unknown>((inner, part) => (inner as Record<PropertyKey, unknown> | null)?.[part], value);
 }
 
+/** The entry of a list in which a path ends, because what an entry holds has no defaults; the path itself outside of lists. */
+function entryOf(path: Path): Path {
+  const index = path.findLastIndex((part) => typeof part === "number");
+  return index < 0 ? path : path.slice(0, index + 1);
+}
+
 /** A copy without the values that the issues are about; of one that lacks something, the thing that lacks it goes. */
 function without(value: unknown, issues: readonly z.core.$ZodIssue[]): unknown {
   const copy = structuredClone(value);
   const paths = issues.flatMap(
-    (issue) => unknownKeys(issue)?.map((key) => [...issue.path, key]) ?? [issue.path],
+    (issue) => unknownKeys(issue)?.map((key) => [...issue.path, key]) ?? [entryOf(issue.path)],
   );
   const gone = paths.map((path) => (valueAt(value, path) === undefined ? path.slice(0, -1) : path));
   // Later elements of a list first: taking one out moves those behind it.

@@ -1,5 +1,5 @@
 import type { ModelEnv } from "./model-env.ts";
-import { missing } from "./model-env.ts";
+import { missing } from "./variable-fault.ts";
 import type { Variables } from "./variables.ts";
 
 /** The model that makes vectors of code, and where it is asked. */

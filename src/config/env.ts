@@ -1,11 +1,15 @@
 import { readFileSync } from "node:fs";
 import { homedir } from "node:os";
-import { join, resolve } from "node:path";
+import { isAbsolute, join, resolve } from "node:path";
 import { parseEnv } from "node:util";
+import { z } from "zod";
 import { AppError } from "../errors.ts";
+import { dataFolder, ownFolder } from "./data-folder.ts";
 import { type EmbeddingEnv, readEmbedding } from "./embedding-env.ts";
-import { type ModelEnv, missing, readModel } from "./model-env.ts";
+import { noticesOf } from "./env-notices.ts";
+import { type ModelEnv, readModel } from "./model-env.ts";
 import { readPrivateKey, readPrivateKeyFile } from "./private-key.ts";
+import { missing, requireNone, VariableFault } from "./variable-fault.ts";
 import { type logLevels, parseVariables, type Variables } from "./variables.ts";
 
 export { environmentDocs } from "./environment-docs.ts";
@@ -92,6 +96,8 @@ export interface Env {
     hidden: readonly string[];
     memoryMb: number;
   };
+  /** What a person should know of the variables though they are valid, one line each: empty ones, and names that nobody reads. */
+  notices: readonly string[];
 }
 
 export type RawEnv = Readonly<Record<string, string | undefined>>;
@@ -100,13 +106,52 @@ export type RawEnv = Readonly<Record<string, string | undefined>>;
  * Reads the environment; without an argument that of the process, on top of the `.env` file beside Hunkwise's own
  * `package.json`. A `.env` of the working directory is never read: `hunkwise review` runs inside repositories of others,
  * who could send the key to an address of theirs with it.
- * @throws AppError `config_invalid`: one line with cause and remedy for the first thing that is wrong.
+ * @throws AppError `config_invalid`: one line with cause and remedy for all that is wrong.
  */
 export function readEnv(raw: RawEnv = rawEnv()): Env {
-  const given = parseVariables(raw);
-  const model = readModel(given);
+  const { env, faults } = inspectEnv(raw);
+  requireNone(faults);
+  return env;
+}
+
+/** What `read` gives; null where it throws, which counts as a fault of the variable. */
+type Attempt = <T>(variable: string, read: () => T) => T | null;
+
+/** The environment without what is wrong in it. */
+export interface InspectedEnv {
+  env: Env;
+  /** One for each variable at most. */
+  faults: VariableFault[];
+}
+
+/** Reads the environment as `readEnv` does, and goes on beyond faults. */
+export function inspectEnv(raw: RawEnv = rawEnv()): InspectedEnv {
+  const { given, faults } = parseVariables(raw);
+  const attempt: Attempt = (variable, read) => {
+    try {
+      return read();
+    } catch (error) {
+      const fault = faultOf(variable, error);
+      // A wrong value was left out, and is missing now.
+      if (!faults.some((one) => one.variable === fault.variable)) faults.push(fault);
+      return null;
+    }
+  };
+  const app = readApp(given, attempt);
+  const model = attempt("OPENAI_BASE_URL", () => readModel(given));
+  const embedding = attempt("HUNKWISE_EMBEDDING_MODEL", () => readEmbedding(given, model));
+  return { env: { ...settingsOf(given), app, model, embedding, notices: noticesOf(raw) }, faults };
+}
+
+function faultOf(variable: string, error: unknown): VariableFault {
+  if (error instanceof VariableFault) return error;
+  if (!(error instanceof AppError)) throw error;
+  const { message, remedy = "", cause } = error;
+  return new VariableFault(variable, message, { remedy, cause });
+}
+
+function settingsOf(given: Variables): Omit<Env, "app" | "model" | "embedding" | "notices"> {
   return {
-    app: readApp(given),
     github: githubAt(given),
     organization: given.GH_ORG ?? null,
     host: given.HOST ?? null,
@@ -114,8 +159,6 @@ export function readEnv(raw: RawEnv = rawEnv()): Env {
     webhookPath: given.WEBHOOK_PATH,
     webhookProxyUrl: given.WEBHOOK_PROXY_URL ?? null,
     logLevel: given.LOG_LEVEL,
-    model,
-    embedding: readEmbedding(given, model),
     pricesFile: given.HUNKWISE_PRICES ? resolve(given.HUNKWISE_PRICES) : null,
     dailyBudget: {
       tokens: given.HUNKWISE_DAILY_TOKENS ?? null,
@@ -127,7 +170,7 @@ export function readEnv(raw: RawEnv = rawEnv()): Env {
       authorReviewsADay: given.HUNKWISE_AUTHOR_REVIEWS_PER_DAY,
       installationReviewsADay: given.HUNKWISE_INSTALLATION_REVIEWS_PER_DAY,
     },
-    dataDir: resolve(given.HUNKWISE_DATA_DIR ?? ".hunkwise"),
+    dataDir: dataFolder(given.HUNKWISE_DATA_DIR),
     concurrency: given.HUNKWISE_CONCURRENCY,
     pushWindowMs: Math.round(given.HUNKWISE_PUSH_WINDOW_SECONDS * 1_000),
     databaseUrl: given.DATABASE_URL ?? null,
@@ -158,15 +201,23 @@ export function readEnv(raw: RawEnv = rawEnv()): Env {
 
 /** The data folder, the key file, and the folder of the program, in which a `.env` may lie. */
 function placesOfSecrets({ HUNKWISE_DATA_DIR, PRIVATE_KEY_PATH }: Variables): string[] {
-  const named = [HUNKWISE_DATA_DIR ?? ".hunkwise", PRIVATE_KEY_PATH].filter((path) => path !== undefined);
-  return [...named.map((path) => resolve(path)), join(import.meta.dirname, "../..")];
+  const key = PRIVATE_KEY_PATH === undefined ? [] : [resolve(PRIVATE_KEY_PATH)];
+  return [dataFolder(HUNKWISE_DATA_DIR), ...key, ownFolder];
 }
 
 /** What the commands need that work on a repository of this machine. */
 export interface LocalEnv
   extends Pick<
     Env,
-    "model" | "embedding" | "pricesFile" | "proxy" | "caFile" | "retentionMs" | "logseqDir" | "sandbox"
+    | "model"
+    | "embedding"
+    | "pricesFile"
+    | "proxy"
+    | "caFile"
+    | "retentionMs"
+    | "logseqDir"
+    | "sandbox"
+    | "notices"
   > {
   /** Where it is kept what models can do; null where there is no such folder. Never in the repository that is reviewed. */
   modelFolder: string | null;
@@ -199,32 +250,26 @@ const localNames = new Set([
  */
 export function readLocalEnv(raw: RawEnv = rawEnv()): LocalEnv {
   const own = Object.fromEntries(Object.entries(raw).filter(([name]) => localNames.has(name.toUpperCase())));
-  const { dataDir, model, embedding, pricesFile, proxy, caFile, retentionMs, logseqDir, sandbox } =
-    readEnv(own);
-  // Left out, the data folder would lie in the working directory, which is somebody's repository.
+  const { dataDir, ...env } = readEnv(own);
+  // The server's own folder need not be one in which whoever reviews may write.
   const modelFolder = own.HUNKWISE_DATA_DIR?.trim() ? dataDir : cacheFolder();
   const runsFolder = modelFolder && runsIn(modelFolder);
-  return {
-    model,
-    embedding,
-    pricesFile,
-    proxy,
-    caFile,
-    retentionMs,
-    logseqDir,
-    sandbox,
-    modelFolder,
-    runsFolder,
-  };
+  const { model, embedding, pricesFile, proxy, caFile, retentionMs, logseqDir, sandbox, notices } = env;
+  const read = { model, embedding, pricesFile, proxy, caFile, retentionMs, logseqDir, sandbox, notices };
+  return { ...read, modelFolder, runsFolder };
 }
 
 /** Where local reviews leave their records, in the folder that keeps what this user's commands find out. */
 export const runsIn = (folder: string): string => join(folder, "runs");
 
-/** Where a person's commands keep what can be found out again; null without a home. */
+/**
+ * Where a person's commands keep what can be found out again; null without a home. An empty or relative HOME is none: it would lead
+ * into the current folder, which is often the repository under review.
+ */
 export function cacheFolder(): string | null {
   try {
-    return join(homedir(), ".cache", "hunkwise");
+    const home = homedir();
+    return isAbsolute(home) ? join(home, ".cache", "hunkwise") : null;
   } catch {
     return null;
   }
@@ -233,6 +278,39 @@ export function cacheFolder(): string | null {
 /** PATH, on which git is looked for. */
 export function programPath(): string {
   return process.env.PATH ?? "";
+}
+
+/** COLUMNS, where that is a width a text can have; null elsewhere. */
+export function givenColumns(raw: RawEnv = process.env): number | null {
+  const columns = Number(raw.COLUMNS);
+  return Number.isInteger(columns) && columns >= 20 ? columns : null;
+}
+
+/** What git takes for the name of a branch (git check-ref-format), and cannot read as anything else. */
+const BranchName = z
+  .string()
+  .max(255)
+  .regex(/^(?![-/.])(?!.*(?:\.\.|\/\/|\/\.|@\{))[^\s\p{C}~^:?*[\\]+(?<![/.])$/u);
+
+/**
+ * The branch into which a CI system says that this change is to be merged, and the variable that says so; null outside of a pull
+ * request.
+ * @throws AppError `config_invalid` if that is no name of a branch.
+ */
+export function ciTargetBranch(raw: RawEnv = process.env): { variable: string; branch: string } | null {
+  for (const variable of ["GITHUB_BASE_REF", "CI_MERGE_REQUEST_TARGET_BRANCH_NAME"]) {
+    const branch = raw[variable]?.trim() ?? "";
+    if (branch === "") continue;
+    if (BranchName.safeParse(branch).success) return { variable, branch };
+    throw new AppError(
+      "config_invalid",
+      `${variable} is '${branch.slice(0, 100)}', which is no name of a branch`,
+      {
+        remedy: "Unset it, or name what the change is to be merged into with --base.",
+      },
+    );
+  }
+  return null;
 }
 
 /** Values that must never stand in a log, a comment or a file. */
@@ -263,21 +341,43 @@ export function wantsStackTraces(): boolean {
   return ["debug", "trace"].includes(process.env.LOG_LEVEL?.trim() ?? "");
 }
 
-/** The environment as it was given, with the file beside `package.json` below it. */
-export function rawEnv(): RawEnv {
+/**
+ * The environment as it was given, with the `.env` of a folder below it: that beside `package.json`. Paths in that file are relative to
+ * its folder; those of the environment itself to the current one, as for every program.
+ */
+export function rawEnv(folder = ownFolder): RawEnv {
   try {
-    const file = readFileSync(resolve(import.meta.dirname, "../../.env"), "utf8");
-    return { ...parseEnv(file), ...process.env };
+    const file = parseEnv(readFileSync(join(folder, ".env"), "utf8"));
+    for (const name of pathNames) if (file[name]?.trim()) file[name] = resolve(folder, file[name].trim());
+    return { ...file, ...process.env };
   } catch {
     return process.env;
   }
 }
 
-function readApp(given: Variables): AppCredentials | null {
-  const { APP_ID: id, PRIVATE_KEY: key, PRIVATE_KEY_PATH: path, WEBHOOK_SECRET: webhookSecret } = given;
-  if (id === undefined && !key && !path) return null;
-  if (id === undefined) throw missing("APP_ID", "Take it from the App's settings page");
-  if (!key && !path) throw missing("PRIVATE_KEY", "Set it, or PRIVATE_KEY_PATH to the App's PEM file");
+const pathNames = ["PRIVATE_KEY_PATH", "HUNKWISE_PRICES", "HUNKWISE_LOGSEQ_DIR", "NODE_EXTRA_CA_CERTS"];
+
+function readApp(given: Variables, attempt: Attempt): AppCredentials | null {
+  const { APP_ID, PRIVATE_KEY, PRIVATE_KEY_PATH } = given;
+  if (APP_ID === undefined && !PRIVATE_KEY && !PRIVATE_KEY_PATH) return null;
+  const id = attempt("APP_ID", () => {
+    if (APP_ID === undefined) throw missing("APP_ID", "Take it from the App's settings page");
+    return APP_ID;
+  });
+  const privateKey = attempt("PRIVATE_KEY", () => readKey(given));
+  const webhookSecret = attempt("WEBHOOK_SECRET", () => readWebhookSecret(given));
+  return id !== null && privateKey !== null && webhookSecret !== null
+    ? { id, privateKey, webhookSecret }
+    : null;
+}
+
+function readKey({ PRIVATE_KEY: key, PRIVATE_KEY_PATH: path }: Variables): string {
+  if (key) return readPrivateKey(key, "PRIVATE_KEY");
+  if (path) return readPrivateKeyFile(path);
+  throw missing("PRIVATE_KEY", "Set it, or PRIVATE_KEY_PATH to the App's PEM file");
+}
+
+function readWebhookSecret({ WEBHOOK_SECRET: webhookSecret }: Variables): string {
   if (!webhookSecret) {
     throw missing(
       "WEBHOOK_SECRET",
@@ -285,12 +385,11 @@ function readApp(given: Variables): AppCredentials | null {
     );
   }
   if (webhookSecret === "development") {
-    throw new AppError("config_invalid", 'WEBHOOK_SECRET is "development", which everybody can guess', {
+    throw new VariableFault("WEBHOOK_SECRET", 'WEBHOOK_SECRET is "development", which everybody can guess', {
       remedy: "Enter another one in the App's settings and here, at best of `openssl rand -hex 32`.",
     });
   }
-  const privateKey = key ? readPrivateKey(key, "PRIVATE_KEY") : readPrivateKeyFile(path ?? "");
-  return { id, privateKey, webhookSecret };
+  return webhookSecret;
 }
 
 function githubAt({ GHE_HOST: host, GHE_PROTOCOL: protocol }: Variables): GitHubPlace {

@@ -186,7 +186,7 @@ export const environmentDocs: readonly EnvironmentVariable[] = [
   {
     name: "HUNKWISE_DATA_DIR",
     default: ".hunkwise",
-    what: "Folder for the queue, mirrors of repositories and the App's credentials from the set-up page.",
+    what: "Folder for the queue, mirrors of repositories and the App's credentials from the set-up page. A relative path starts at the folder of Hunkwise's `package.json`, wherever a command is run.",
   },
   { name: "HUNKWISE_CONCURRENCY", default: "2", what: "Jobs one worker runs at a time." },
   {

@@ -1,5 +1,5 @@
-import { AppError } from "../errors.ts";
 import { defaultContextTokens, defaultModel } from "./environment-docs.ts";
+import { missing, VariableFault } from "./variable-fault.ts";
 import type { effortNames, protocolNames, Variables } from "./variables.ts";
 
 export interface ModelEnv {
@@ -81,7 +81,7 @@ function atOpenAi(given: Variables): Endpoint | null {
 
 function atAzure(given: Variables, address: string): Endpoint {
   if (given.OPENAI_BASE_URL) {
-    throw new AppError("config_invalid", "OPENAI_BASE_URL and AZURE_OPENAI_ENDPOINT are both set", {
+    throw new VariableFault("OPENAI_BASE_URL", "OPENAI_BASE_URL and AZURE_OPENAI_ENDPOINT are both set", {
       remedy: "Unset the one that is not meant.",
     });
   }
@@ -100,7 +100,3 @@ function atAzure(given: Variables, address: string): Endpoint {
 }
 
 const withoutSlash = (address: string) => address.replace(/\/+$/, "");
-
-export function missing(name: string, remedy: string): AppError {
-  return new AppError("config_invalid", `${name} is missing`, { remedy: `${remedy}.` });
-}

@@ -95,7 +95,9 @@ function parseText<Config extends WithPaths>(text: string, kind: ConfigKind<Conf
     ...places.flatMap((place) => problemOf(place, lines)),
     ...settings.problems,
   ];
-  const problems = distinct(found).slice(0, mostProblems);
+  const problems = distinct(found)
+    .slice(0, mostProblems)
+    .toSorted((a, b) => (a.line ?? 0) - (b.line ?? 0));
   return { config, problems, ...(lost && { unreadable: lost }) };
 }
 

@@ -5,6 +5,12 @@ import { Severity, severities } from "../finding.ts";
 export const Effort = z.enum(["low", "medium", "high"]);
 export type Effort = z.infer<typeof Effort>;
 
+/** Whether one rule is off: everywhere, or in files that match a pattern. */
+const RuleSwitch = z.union([
+  z.literal("off"),
+  z.strictObject({ off: z.array(z.string().min(1)).min(1).describe("gitignore-style patterns") }),
+]);
+
 const commandLine = z.string().min(1).max(500).nullable().default(null);
 
 /** `.github/hunkwise.yml`. Only keys that are honoured stand here; documentation and JSON Schema are made from it. */
@@ -67,6 +73,12 @@ export const RepoConfig = z.strictObject({
     "`low`: one pass. `medium`: each finding is then checked by a second, sceptical look. `high`: several passes that look for different kinds of faults, then the second look.",
   ),
   minimum_severity: Severity.default("low").describe("Milder findings are not reported."),
+  rules: z
+    .record(z.string().min(1).max(100), RuleSwitch)
+    .default({})
+    .describe(
+      "Rules of the analyzers that are switched off. The key is a rule as findings name it (`secrets/github`, `ast-grep/py-eval`), the same without its analyzer (`py-eval`), or an analyzer (`focused-tests`). The value is `off`, or `off:` with patterns of the files in which the rule is off.",
+    ),
   max_comments: z
     .int()
     .min(0)

@@ -1,6 +1,7 @@
 import { existsSync } from "node:fs";
-import { join, resolve } from "node:path";
+import { join } from "node:path";
 import { AppError } from "../errors.ts";
+import { dataFolder as dataFolderOf } from "./data-folder.ts";
 import { type RawEnv, rawEnv } from "./env.ts";
 
 /** Where a server keeps what its runs left. */
@@ -12,17 +13,14 @@ export interface RunsPlace {
 
 /**
  * The server whose environment this is; null where it is that of none. A developer's shell holds `DATABASE_URL` for programs of its
- * own, and the working directory is somebody's repository, which may hold a database for whoever looks: each counts only beside
- * something that says who we are. Nothing else of the environment is looked at, so that whatever is wrong with it keeps nobody from
- * looking.
+ * own, so that it counts only beside an App. Nothing else of the environment is looked at, so that whatever is wrong with it keeps
+ * nobody from looking.
  * @throws AppError `config_invalid`.
  */
 export function readRunsPlace(raw: RawEnv = rawEnv()): RunsPlace | null {
   const given = (name: string) => raw[name]?.trim() || null;
-  const [folder, app] = [given("HUNKWISE_DATA_DIR"), given("APP_ID")];
-  if (folder === null && app === null) return null;
-  const dataFolder = resolve(folder ?? ".hunkwise");
-  const isServer = app !== null || existsSync(join(dataFolder, "app.json"));
+  const dataFolder = dataFolderOf(given("HUNKWISE_DATA_DIR") ?? undefined);
+  const isServer = given("APP_ID") !== null || existsSync(join(dataFolder, "app.json"));
   const databaseUrl = isServer ? given("DATABASE_URL") : null;
   if (databaseUrl !== null && !/^postgres(ql)?:/.test(databaseUrl)) {
     throw new AppError(

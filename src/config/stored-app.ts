@@ -7,12 +7,15 @@ import {
   openSync,
   readFileSync,
   renameSync,
+  rmSync,
   writeSync,
 } from "node:fs";
 import { join } from "node:path";
 import { z } from "zod";
 import { AppError, errorLine } from "../errors.ts";
-import { type Env, type RawEnv, readEnv } from "./env.ts";
+import { leftBehind } from "./data-folder.ts";
+import { type Env, type InspectedEnv, inspectEnv, type RawEnv, rawEnv } from "./env.ts";
+import { requireNone, VariableFault } from "./variable-fault.ts";
 
 /** What the set-up page received from GitHub. */
 export const StoredApp = z.object({
@@ -31,12 +34,36 @@ const fileIn = (dataDir: string) => join(dataDir, "app.json");
  * @throws AppError `config_invalid`.
  */
 export function readServerEnv(raw?: RawEnv): Env {
-  const env = raw ? readEnv(raw) : readEnv();
-  if (env.app) return env;
-  const stored = readStoredApp(env.dataDir);
-  if (!stored) return env;
-  const { app_id: id, private_key: privateKey, webhook_secret: webhookSecret } = stored;
-  return { ...env, app: { id, privateKey, webhookSecret } };
+  const { env, faults } = inspectServerEnv(raw);
+  requireNone(faults);
+  return env;
+}
+
+/** Reads the environment as `readServerEnv` does, and goes on beyond faults. */
+export function inspectServerEnv(raw: RawEnv = rawEnv()): InspectedEnv {
+  const { env, faults } = inspectEnv(raw);
+  const lost = leftBehind(raw.HUNKWISE_DATA_DIR?.trim());
+  if (lost !== null) faults.push(dataLeftBehind(lost, env.dataDir));
+  if (env.app || faults.some(({ variable }) => ofApp.has(variable))) return { env, faults };
+  try {
+    return { env: { ...env, app: appOf(readStoredApp(env.dataDir)) }, faults };
+  } catch (error) {
+    if (!(error instanceof AppError)) throw error;
+    const { message, remedy = "", cause } = error;
+    return { env, faults: [...faults, new VariableFault("HUNKWISE_DATA_DIR", message, { remedy, cause })] };
+  }
+}
+
+const ofApp = new Set(["APP_ID", "PRIVATE_KEY", "PRIVATE_KEY_PATH", "WEBHOOK_SECRET"]);
+
+const appOf = (stored: StoredApp | undefined): Env["app"] =>
+  stored ? { id: stored.app_id, privateKey: stored.private_key, webhookSecret: stored.webhook_secret } : null;
+
+function dataLeftBehind(folder: string, now: string): VariableFault {
+  const message = `There is data of Hunkwise in ${folder}, but the data folder is ${now}`;
+  return new VariableFault("HUNKWISE_DATA_DIR", message, {
+    remedy: `Set HUNKWISE_DATA_DIR=${folder} or move that folder to ${now}; if it is not yours, start from another folder.`,
+  });
 }
 
 function readStoredApp(dataDir: string): StoredApp | undefined {
@@ -76,7 +103,17 @@ export function storeApp(dataDir: string, app: StoredApp): void {
     closeSync(handle);
     renameSync(half, file);
   } catch (error) {
+    discard(half);
     throw unusable(file, error);
+  }
+}
+
+/** A half-written file holds a part of the key. */
+function discard(file: string): void {
+  try {
+    rmSync(file, { force: true });
+  } catch {
+    // The folder is gone, and the file with it.
   }
 }
 

@@ -1,7 +1,7 @@
 import { accessSync, constants, statSync } from "node:fs";
 import { isAbsolute, normalize } from "node:path";
 import { z } from "zod";
-import { AppError } from "../errors.ts";
+import { VariableFault } from "./variable-fault.ts";
 
 export const protocolNames = ["auto", "native", "text", "single-shot"] as const;
 export const effortNames = ["minimal", "low", "medium", "high"] as const;
@@ -96,7 +96,10 @@ const postgresUrl = z
   );
 
 const address = matching(/^[\w.:-]+$/, "an address to listen on");
-const bareKey = matching(/^[\x21-\x7e]+$/, "the bare key, without spaces or line breaks");
+const bareKey = z
+  .string()
+  .regex(/^[\s\x21-\x7e]+$/, { error: () => "holds characters that no key has" })
+  .regex(/^\S+$/, must("the bare key, without spaces or line breaks"));
 const plainUrl = httpUrl("an http or https URL without user name and password", false);
 const proxyUrl = httpUrl("a URL like http://proxy.example.com:3128", true);
 
@@ -168,23 +171,32 @@ const Variables = z.object({
 });
 export type Variables = z.infer<typeof Variables>;
 
+/** What of the variables is right, and what is wrong with the others. */
+export interface ParsedVariables {
+  given: Variables;
+  faults: VariableFault[];
+}
+
 /**
- * The variables by themselves, each checked. Blank values count as unset, because compose files pass unset variables on
- * as empty ones; surrounding white space is no part of a value.
- * @throws AppError `config_invalid` with one line for the first wrong one.
+ * The variables by themselves, each checked; a wrong one is left out. Blank values count as unset, because compose files pass unset
+ * variables on as empty ones; surrounding white space is no part of a value.
  */
-export function parseVariables(raw: Readonly<Record<string, string | undefined>>): Variables {
-  const given = Object.keys(Variables.shape).flatMap((name) => {
+export function parseVariables(raw: Readonly<Record<string, string | undefined>>): ParsedVariables {
+  const entries = Object.keys(Variables.shape).flatMap((name) => {
     // Proxies are known in both spellings, and tools of all sorts set the small one.
     const value = (raw[name] ?? (name.endsWith("_PROXY") ? raw[name.toLowerCase()] : undefined))?.trim();
     return value ? [[name, value] as const] : [];
   });
-  const result = Variables.safeParse(Object.fromEntries(given));
-  if (result.success) return result.data;
-  const issue = result.error.issues[0];
-  const name = String(issue?.path[0]);
-  const value = secretNames.has(name) ? "" : `, not ${JSON.stringify(Object.fromEntries(given)[name])}`;
-  throw new AppError("config_invalid", `${name} ${issue?.message}${value}`, {
-    remedy: "Correct it in the environment or in .env.",
+  const values = new Map(entries);
+  const { success, data, error } = Variables.safeParse(Object.fromEntries(values));
+  if (success) return { given: data, faults: [] };
+  const issues = new Map(error.issues.map((issue) => [String(issue.path[0]), issue.message]));
+  const faults = [...issues].map(([name, message]) => {
+    const value = secretNames.has(name) ? "" : `, not ${JSON.stringify(values.get(name))}`;
+    return new VariableFault(name, `${name} ${message}${value}`, {
+      remedy: "Correct it in the environment or in .env.",
+    });
   });
+  const right = entries.filter(([name]) => !issues.has(name));
+  return { given: Variables.parse(Object.fromEntries(right)), faults };
 }

@@ -22,11 +22,9 @@ const anyOwner = [["safe.directory", "*"]] as const;
 /** Finds the repository that a folder belongs to. Rejects with `repository_unavailable` when there is none. */
 export async function discoverRepository(git: Git, folder: string): Promise<LocalRepository> {
   const baseDir = resolve(folder);
-  const isFolder = await stat(baseDir).then(
-    (stats) => stats.isDirectory(),
-    () => false,
-  );
-  if (!isFolder) throw noRepository(folder, "There is no folder");
+  const stats = await stat(baseDir).catch(() => null);
+  if (stats === null) throw noRepository(`There is no folder '${folder}'`);
+  if (!stats.isDirectory()) throw noRepository(`'${folder}' is a file, not a folder`);
   const gitDir = (await looksBare(baseDir)) ? baseDir : undefined;
   const client = createGit({ git, baseDir, gitDir, config: anyOwner });
   const asked = [
@@ -38,7 +36,7 @@ export async function discoverRepository(git: Git, folder: string): Promise<Loca
   const answer = await client
     .raw(["rev-parse", "--path-format=absolute", ...asked, "--show-object-format"])
     .catch(() => {
-      throw noRepository(folder, "There is no git repository at");
+      throw noRepository(`There is no git repository at '${folder}'`);
     });
   const [commonDir = "", ownDir = "", inWorkTree, shallow, objectFormat] = answer.split("\n");
   return {
@@ -58,8 +56,8 @@ async function looksBare(folder: string): Promise<boolean> {
   return Boolean(parts[0]?.isFile() && parts[1]?.isDirectory() && parts[2]?.isDirectory());
 }
 
-function noRepository(folder: string, what: string): AppError {
-  return new AppError("repository_unavailable", `${what} '${folder}'`, {
+function noRepository(message: string): AppError {
+  return new AppError("repository_unavailable", message, {
     remedy: "Name a folder inside of a git repository with --repo",
   });
 }

@@ -8,7 +8,8 @@ import { discoverRepository, type LocalRepository } from "./discover-repository.
 import type { Git } from "./git-environment.ts";
 import { mergeBase } from "./merge-base.ts";
 import { blobSizes, listOldSide } from "./object-listing.ts";
-import { resolveRevision } from "./resolve-revision.ts";
+import { type BaseChoice, resolveEnds, resolveFirst } from "./resolve-revision.ts";
+import { runGit } from "./run-git.ts";
 import { createScratchRepository } from "./scratch-repository.ts";
 import { makeTempFolder, removeFolder } from "./temp-folder.ts";
 import { hasUncommittedChanges } from "./uncommitted.ts";
@@ -17,8 +18,8 @@ import { writeTree } from "./write-tree.ts";
 export interface LocalRangeOptions {
   /** Any folder of a repository, or a bare repository. */
   repo: string;
-  /** What the change is to be merged into: anything git takes for a commit. */
-  base: string;
+  /** What the change is to be merged into: anything git takes for a commit, or several to choose from. */
+  base: string | BaseChoice;
   head: string;
   /** Absolute path of git. */
   gitPath: string;
@@ -26,6 +27,9 @@ export interface LocalRangeOptions {
   tempDir?: string | undefined;
   signal?: AbortSignal | undefined;
 }
+
+/** `none`: the head is the first commit; `cut_off`: the clone is shallow and lacks it. */
+export type Parent = "present" | "none" | "cut_off";
 
 export interface LocalRange extends AsyncDisposable {
   readonly place: CheckoutPlace;
@@ -35,6 +39,10 @@ export interface LocalRange extends AsyncDisposable {
   readonly workTree: string | null;
   /** Whether the work tree has changes of tracked files that no commit holds, so that the review does not see them. */
   readonly dirty: boolean;
+  /** How many commits of the base the head lacks, where the head has none of its own; else 0. */
+  readonly behind: number;
+  /** Whether the commit before the head is there, looked for only if both ends are one commit. */
+  readonly parent: Parent;
   /** Removes the temporary folder. */
   dispose(): Promise<void>;
 }
@@ -64,10 +72,7 @@ async function open(options: LocalRangeOptions, folder: string) {
   const [gitDir, root] = [join(folder, "repository.git"), join(folder, "head")];
   await Promise.all([mkdir(git.emptyHome), mkdir(root)]);
   const source = await discoverRepository(git, options.repo);
-  const [base, head] = await Promise.all([
-    resolveRevision(git, source, options.base),
-    resolveRevision(git, source, options.head),
-  ]);
+  const { base, head } = await resolveEnds(git, source, options);
   await createScratchRepository(gitDir, source, { headSha: head.sha, attributes: true });
   const shas = {
     head: head.sha,
@@ -83,11 +88,32 @@ async function open(options: LocalRangeOptions, folder: string) {
   };
   const place: CheckoutPlace = { ...git, gitDir, root, shas };
   await requireReadable(place, source, signal);
-  const [dirty] = await Promise.all([
+  const [dirty, behind, parent] = await Promise.all([
     hasUncommittedChanges(git, source, join(folder, "status.git")),
+    commitsBehind(place, signal),
+    base.sha === head.sha ? parentOf(git, source, head.sha) : ("present" as const),
     writeTree({ git, gitDir, root, indexFile: join(folder, "index"), sha: head.sha, settled: false, signal }),
   ]);
-  return { place, dirty, workTree: source.workTree, names: { base: base.name, head: head.name } };
+  const names = { base: base.name, head: head.name };
+  return { place, dirty, behind, parent, workTree: source.workTree, names };
+}
+
+async function parentOf(git: Git, source: LocalRepository, sha: string): Promise<Parent> {
+  if ((await resolveFirst(git, source, [`${sha}~1`])) !== null) return "present";
+  return source.shallow ? "cut_off" : "none";
+}
+
+async function commitsBehind(place: CheckoutPlace, signal: AbortSignal | undefined): Promise<number> {
+  const { base, head, mergeBase: ancestor } = place.shas;
+  if (ancestor !== head || base === head) return 0;
+  const { stdout } = await runGit({
+    git: place,
+    gitDir: place.gitDir,
+    what: "rev-list",
+    args: ["rev-list", "--count", base, `^${head}`],
+    signal,
+  });
+  return Number(stdout.toString("latin1"));
 }
 
 /**

@@ -1,5 +1,6 @@
 import { AppError } from "../errors.ts";
 import { type Git, isObjectName } from "./git-environment.ts";
+import { SHALLOW_REMEDY } from "./resolve-revision.ts";
 import { runGit } from "./run-git.ts";
 
 export interface MergeBaseOptions {
@@ -25,9 +26,7 @@ export async function mergeBase(options: MergeBaseOptions): Promise<string> {
   });
   const sha = stdout.toString("latin1").trim();
   if (exitCode === 0 && isObjectName(sha)) return sha;
-  const remedy = options.shallow
-    ? "The clone is shallow: run git fetch --unshallow, or fetch with more depth"
-    : "Name a base that the head was branched off from";
+  const remedy = options.shallow ? SHALLOW_REMEDY : "Name a base that the head was branched off from";
   throw new AppError(
     "revision_unknown",
     `${base.slice(0, 12)} and ${head.slice(0, 12)} have no common ancestor`,

@@ -1,4 +1,4 @@
-import { redactText } from "../secrets/redact.ts";
+import type { Masks, ScannedText } from "../secrets/masks.ts";
 
 /** A part of a file that gets a vector of its own. Lines are 1-indexed and inclusive. */
 export interface Chunk {
@@ -17,14 +17,10 @@ const MAX_CHUNKS = 80;
 /** A longer line tells no more. */
 const MAX_LINE = 400;
 
-/**
- * The parts of a file that may be sent out: without a secret that is known or shows by its form. None where taking one out took
- * line ends with it, as a private key does: the lines behind it could no longer be told.
- */
-export async function chunksToSend(text: string): Promise<Chunk[]> {
-  const clean = await redactText(text);
-  const lines = clean.split("\n");
-  return lines.length === text.split("\n").length ? chunksOf(lines) : [];
+/** The parts of a file that may be sent out: without its secrets, and without those that another file gave away. */
+export function chunksToSend(text: ScannedText, masks: Masks): Chunk[] {
+  const clean = masks.forPeople(masks.mask(text));
+  return chunksOf(clean.split("\n"));
 }
 
 /** Consecutive parts, divided where something new begins: at a line without indentation, behind an empty one at best. */

@@ -62,13 +62,9 @@ export async function openGraph(options: GraphOptions): Promise<Graph> {
 }
 
 function openFile(file: string, readOnly: boolean, allowExtension: boolean): DatabaseSync {
+  if (!readOnly) makeFile(file);
   let database: DatabaseSync | undefined;
   try {
-    if (!readOnly) {
-      mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
-      closeSync(openSync(file, "a", 0o600));
-      chmodSync(file, 0o600);
-    }
     database = new DatabaseSync(file, { readOnly, timeout: PATIENCE_MS, allowExtension });
     database.exec("PRAGMA temp_store = MEMORY; PRAGMA cache_size = -65536");
     if (!readOnly) prepareFile(database);
@@ -78,6 +74,19 @@ function openFile(file: string, readOnly: boolean, allowExtension: boolean): Dat
     database?.close();
     throw new AppError("data_folder_unusable", `Cannot use the index ${file}: ${errorLine(error)}`, {
       remedy: "Delete the file: it is made again from the repository.",
+      cause: error,
+    });
+  }
+}
+
+function makeFile(file: string): void {
+  try {
+    mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
+    closeSync(openSync(file, "a", 0o600));
+    chmodSync(file, 0o600);
+  } catch (error) {
+    throw new AppError("data_folder_unusable", `The index ${file} cannot be written: ${errorLine(error)}`, {
+      remedy: "Set HUNKWISE_DATA_DIR to a folder that you may write to.",
       cause: error,
     });
   }

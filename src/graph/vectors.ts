@@ -1,7 +1,7 @@
 import type { DatabaseSync } from "node:sqlite";
 import { reasonByName } from "../diff/skipped-names.ts";
 import { AppError, errorLine } from "../errors.ts";
-import { withoutSecrets } from "../secrets/redact.ts";
+import { Masks, type ScannedText } from "../secrets/masks.ts";
 import type { Embedder } from "./embed.ts";
 import { type Chunk, chunksToSend } from "./embed-chunks.ts";
 import { kindOf } from "./extract-facts.ts";
@@ -43,12 +43,13 @@ const MAX_QUERY = 2_000;
 
 export function createVectors(options: VectorOptions): Vectors {
   let stores: VectorStore[] = [];
+  const masks = new Masks();
   return {
     open(database, writable) {
       stores = loadVectorExtension(database) ? storesIn(database, writable, options.embedder) : [];
-      return nearestIn(stores, options);
+      return nearestIn(stores, options, masks);
     },
-    update: (signal) => update(stores, options, signal),
+    update: (signal) => update(stores, options, masks, signal),
   };
 }
 
@@ -64,12 +65,13 @@ function storesIn(database: DatabaseSync, writable: boolean, { name }: Embedder)
   return main.holds(name) ? [main, own] : [own];
 }
 
-function nearestIn(stores: readonly VectorStore[], { embedder, warn }: VectorOptions): Nearest {
+function nearestIn(stores: readonly VectorStore[], { embedder, warn }: VectorOptions, masks: Masks): Nearest {
   let isUsable = true;
   return {
     async nearest(query, k, signal) {
       const filled = stores.filter((store) => store.holds(embedder.name));
-      const text = withoutSecrets(query.slice(0, MAX_QUERY)).trim();
+      const asked = masks.forPeople(masks.mask(await masks.learn(query)));
+      const text = asked.slice(0, MAX_QUERY).trim();
       if (!isUsable || filled.length === 0 || text === "") return [];
       try {
         const [vector] = (await embedder.embed([text], signal)).vectors;
@@ -90,6 +92,7 @@ function nearestIn(stores: readonly VectorStore[], { embedder, warn }: VectorOpt
 async function update(
   stores: readonly VectorStore[],
   options: VectorOptions,
+  masks: Masks,
   signal: AbortSignal,
 ): Promise<VectorReport> {
   const target = stores.at(-1);
@@ -99,10 +102,12 @@ async function update(
   );
   const batch = new Batch(target, options, signal);
   try {
+    const found = await learned(missing, options, masks, signal);
     for (const oid of missing) {
       signal.throwIfAborted();
       const text = await options.source.read(oid);
-      if (!(await batch.take(oid, text === null ? [] : await chunksToSend(text)))) break;
+      const ranges = found.get(oid) ?? [];
+      if (!(await batch.take(oid, text === null ? [] : chunksToSend({ text, ranges }, masks)))) break;
     }
     await batch.flush();
   } catch (error) {
@@ -110,6 +115,23 @@ async function update(
     options.warn(`Parts of the repository are found by words alone: ${errorLine(error)}`);
   }
   return { embedded: batch.done, left: missing.length - batch.done, tokens: batch.tokens };
+}
+
+/** Where the secrets of blobs stand. All are read before anything is sent: a value may stand in one that does not show it. */
+async function learned(
+  oids: readonly string[],
+  { source }: VectorOptions,
+  masks: Masks,
+  signal: AbortSignal,
+): Promise<Map<string, ScannedText["ranges"]>> {
+  const found = new Map<string, ScannedText["ranges"]>();
+  for (const oid of oids) {
+    signal.throwIfAborted();
+    const text = await source.read(oid);
+    const { ranges } = text === null ? { ranges: [] } : await masks.learn(text);
+    if (ranges.length > 0) found.set(oid, ranges);
+  }
+  return found;
 }
 
 /** Code and documents, as far as a person wrote them. */

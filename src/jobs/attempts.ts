@@ -1,4 +1,4 @@
-import type { LoopEntry, TrajectoryEntry } from "../agent/trajectory.ts";
+import { isLoopEntry, type LoopEntry, type MasksEntry, type TrajectoryEntry } from "../agent/trajectory.ts";
 import { AppError, type ErrorCode, errorLine } from "../errors.ts";
 import type { PullRequest, RepositoryApi } from "../github/pull-request-api.ts";
 import type { Ledger } from "../ledger/entry.ts";
@@ -124,6 +124,10 @@ export function recordedTurns(recorded: readonly TrajectoryEntry[], head: string
   let present = head;
   return recorded.filter((entry): entry is LoopEntry => {
     if (entry.kind === "began") present = entry.head;
-    return "loop" in entry && entry.kind !== "unit" && present === head;
+    return isLoopEntry(entry) && present === head;
   });
 }
+
+/** Which numbers the masks of secrets have in this run, of each of its heads. */
+export const recordedMasks = (recorded: readonly TrajectoryEntry[]): MasksEntry[] =>
+  recorded.filter((entry) => entry.kind === "masks");

@@ -32,9 +32,9 @@ export function earlierFindings(
 }
 
 function earlierFinding(entry: LedgerEntry, isPrivate: (path: string) => boolean): EarlierFinding {
-  const { comment, id, path, side, line, severity, category, symbol, code, state } = entry;
+  const { comment, id, path, side, line, severity, category, symbol, code, source, state } = entry;
   return {
-    ...{ comment, id, path, side, line, severity, category, symbol, code, state },
+    ...{ comment, id, path, side, line, severity, category, symbol, code, source, state },
     start_line: entry.startLine,
     original_line: entry.originalLine,
     files: entry.files.filter((file) => !isPrivate(file)).slice(0, most.files),

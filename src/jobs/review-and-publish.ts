@@ -9,6 +9,7 @@ import { eachRole, factsOf } from "../llm/model.ts";
 import type { ProgressEvent } from "../process/messages.ts";
 import { runReviewProcess } from "../process/run-review-process.ts";
 import { type ClaimedJob, maxAttempts, type Outcome, type ReviewTask } from "../queue/job.ts";
+import { nextTry } from "../queue/next-try.ts";
 import { type JobTools, jobFields } from "../queue/run-job.ts";
 import type { CheckRun } from "../reporters/check-run.ts";
 import { failedConclusion, withheldConclusion } from "../reporters/conclusions.ts";
@@ -16,7 +17,7 @@ import { type PublishOptions, publishReview } from "../reporters/github-review.t
 import { limitsOf } from "../review/limits.ts";
 import { type History, Limits, PullText, type ReviewInput } from "../review/review-input.ts";
 import type { ReviewResult } from "../review/review-result.ts";
-import { publishedReview, recordedResult, recordedTurns } from "./attempts.ts";
+import { publishedReview, recordedMasks, recordedResult, recordedTurns } from "./attempts.ts";
 import { DayBudget, withinDay } from "./day-budget.ts";
 import { earlierFindings, historyOf } from "./history.ts";
 import type { JobDependencies, JobLog } from "./job-dependencies.ts";
@@ -187,6 +188,9 @@ async function openBudget(
   return budget;
 }
 
+/** How long after a review the queue may take to settle its job. */
+const settlingMs = 30_000;
+
 const Told = z.strictObject({ text: PullText, limits: Limits });
 
 /** Its configuration says what the folders keep from a model. */
@@ -225,13 +229,16 @@ async function reviewIn(
   const result = await timed("review", deps, () =>
     runReviewProcess({
       ...{ place, input, models: watched?.models ?? null, replay: turns, signal },
+      masks: recordedMasks(recorded),
       ...{ graphIndex, started: deps.startProcess?.(place.root) },
       trajectory: { append: record },
       journal: journalFor(subject, tools, deps),
       onProgress: (event) => logProgress(event, job, deps.log),
     }),
   );
-  const outage = modelOutage(result, watched?.lastFault(), job.attempt >= maxAttempts);
+  // The queue decides a moment later than this: what it may not try again by then is published now.
+  const clock = { now: () => deps.now() + settlingMs, random: () => 0 };
+  const outage = modelOutage(watched?.lastFault(), (error) => nextTry(job, error, clock) !== undefined);
   if (outage) throw outage;
   return result;
 }

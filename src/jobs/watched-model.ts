@@ -1,6 +1,5 @@
 import { AppError } from "../errors.ts";
 import { eachRole, factsOf, type Model, type Models } from "../llm/model.ts";
-import type { ReviewResult } from "../review/review-result.ts";
 
 /** The models of a review, and the fault because of which something of it is missing. */
 export interface WatchedModels {
@@ -33,25 +32,22 @@ function weightOf(fault: AppError | undefined): number {
 }
 
 /**
- * The error to end a job's attempt with when the model failed it: one that may pass is tried again from the trajectory, and
- * a model that never answered has reviewed nothing. Undefined when there is something to publish.
+ * The error to end a job's attempt with because the model failed it; undefined if there is something to publish. While the job is
+ * tried again, nothing is published: the next attempt goes on from the trajectory. Once it is not, what was found is published, by
+ * the model or, if it never answered, by the analyzers.
+ *
+ * @param isTriedAgain whether the queue would try the job again after this error
  */
 export function modelOutage(
-  { stop_reason, usage }: ReviewResult,
   fault: AppError | undefined,
-  isLastAttempt: boolean,
+  isTriedAgain: (outage: AppError) => boolean,
 ): AppError | undefined {
-  const isUnheard = stop_reason === "model_error";
-  // Where the model was lost after the reading, second looks are missing: worth another try, which pays for nothing twice.
-  if (!isUnheard && (fault?.retryable !== true || isLastAttempt)) return undefined;
-  // What was found before the day's budget ran out is published; where nothing was, there is no review.
-  if (fault?.code === "budget_spent") return usage.requests > 0 ? undefined : fault;
-  const passes = fault?.retryable === true && !isLastAttempt;
-  if (!passes && usage.requests > 0) return undefined;
+  if (fault?.retryable !== true) return undefined;
   // The provider's own words are for the log; people are told the kind of fault.
-  return new AppError(fault?.code ?? "model_failed", "The model could not be reached or did not answer", {
-    retryable: fault?.retryable ?? false,
-    ...(fault?.retryAfterMs === undefined ? {} : { retryAfterMs: fault.retryAfterMs }),
-    ...(fault ? { cause: fault } : {}),
+  const outage = new AppError(fault.code, "The model could not be reached or did not answer", {
+    retryable: true,
+    ...(fault.retryAfterMs === undefined ? {} : { retryAfterMs: fault.retryAfterMs }),
+    cause: fault,
   });
+  return isTriedAgain(outage) ? outage : undefined;
 }

@@ -35,12 +35,14 @@ export interface LedgerEntry {
   /** Where the line was when the comment was made; null on a file. */
   originalLine: number | null;
   severity: Severity;
-  /** Null in comments of older versions, as the next three. */
+  /** Null in comments of older versions, as the next four. */
   category: Category | null;
   /** The definition that its code stands in. */
   symbol: string | null;
   /** Hash of its code without white space. */
   code: string | null;
+  /** The rule that found it, or "model". */
+  source: string | null;
   /** Other files that were named as evidence. */
   files: readonly string[];
   title: string;

@@ -30,7 +30,7 @@ const FirstFinding = z.strictObject({
   head: z.string(),
   trigger: z.string(),
 });
-const FindingMark = z.strictObject({
+const SecondFinding = z.strictObject({
   id: z.string(),
   severity: Severity,
   category: Category.nullable(),
@@ -43,6 +43,10 @@ const FindingMark = z.strictObject({
   head: z.string(),
   trigger: z.string(),
 });
+const FindingMark = SecondFinding.extend({
+  /** The rule that found it, or "model"; null in comments of older versions. */
+  source: z.string().nullable(),
+});
 const Fixed = z.strictObject({ comment: z.int(), head: z.string() });
 const Dismissed = z.strictObject({ comment: z.int(), by: z.string() });
 const Answer = z.strictObject({ comment: z.int() });
@@ -54,7 +58,11 @@ const versions: {
 } = {
   review: [Review],
   finding: [
-    FirstFinding.transform((data) => ({ ...data, category: null, symbol: null, code: null, files: [] })),
+    FirstFinding.transform((data) => ({
+      ...data,
+      ...{ category: null, symbol: null, code: null, source: null, files: [] },
+    })),
+    SecondFinding.transform((data) => ({ ...data, source: null })),
     FindingMark,
   ],
   summary: [

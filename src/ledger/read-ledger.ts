@@ -99,7 +99,7 @@ async function entryOfThread(thread: OwnThread, judges: Judges): Promise<LedgerE
       url,
     },
     ...said(marker, body),
-    ...(await standingOf(thread, marker.severity, judges)),
+    ...(await standingOf(thread, marker, judges)),
     isTheirs: isTheirs(thread),
     replies: thread.replies.filter(({ author }) => author.kind === "person").map((reply) => reply.body),
   };
@@ -135,15 +135,24 @@ function findingIn(body: string): FindingMarker | undefined {
   return marker?.kind === "finding" ? marker : undefined;
 }
 
-const said = ({ id, severity, category, symbol, code, files }: FindingMarker, body: string) => ({
-  ...{ id, severity, category, symbol, code, files },
+const said = ({ id, severity, category, symbol, code, source, files }: FindingMarker, body: string) => ({
+  ...{ id, severity, category, symbol, code, source, files },
   ...{ title: commentTitle(body), text: commentText(body) },
 });
 
 /** Of a deleted comment its finding's id is all that is left; only who may write to the repository can have deleted it. */
 const deletedEntry = (id: string): LedgerEntry => ({
   ...{ id, comment: null, path: "", side: "RIGHT", line: null, startLine: null, originalLine: null },
-  ...{ severity: "low", category: null, symbol: null, code: null, files: [], title: "", text: "" },
+  ...{
+    severity: "low",
+    category: null,
+    symbol: null,
+    code: null,
+    source: null,
+    files: [],
+    title: "",
+    text: "",
+  },
   ...{ thread: null, resolved: false, isTheirs: true, replies: [], url: "" },
   ...dismissed("deleted", null, null),
 });

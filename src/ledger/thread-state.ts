@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
-import type { Severity } from "../finding.ts";
+import { isCertain } from "../finding.ts";
 import type { OwnThread, ThreadComment } from "../github/pull-request-api.ts";
-import { isSamePerson, type MayDismiss } from "./dismissal-rights.ts";
+import { type Dismissible, isSamePerson, type MayDismiss } from "./dismissal-rights.ts";
 import type { Dismissal, LedgerEntry } from "./entry.ts";
 import { type Marker, parseMarker } from "./marker.ts";
 import { acknowledges, dismisses } from "./words.ts";
@@ -28,11 +28,11 @@ export const dismissed = (how: Dismissal["how"], by: string | null, at: string |
  * What became of the finding in a thread. Our own last word in it counts first, while nobody contradicts it: people resolve
  * threads also because we said that it is fixed. Then who resolved it, thumbs down and replies, and whether its code has changed.
  */
-export async function standingOf(thread: OwnThread, severity: Severity, judges: Judges): Promise<Standing> {
+export async function standingOf(thread: OwnThread, finding: Dismissible, judges: Judges): Promise<Standing> {
   return (
     ourWord(thread) ??
-    (await resolvedByPerson(thread, severity, judges)) ??
-    (await saidDismissal(thread, severity, judges)) ??
+    (await resolvedByPerson(thread, finding, judges)) ??
+    (await saidDismissal(thread, finding, judges)) ??
     (thread.outdated ? outdated : open)
   );
 }
@@ -43,18 +43,20 @@ export const isTheirs = (thread: OwnThread): boolean =>
 
 /**
  * Resolved after its code has changed: fixed, where nobody has said that it stays. Resolved as it was: dismissed. GitHub lets only
- * people with write access resolve, and the author: they may not put aside alone what is severe.
+ * people with write access resolve, and the author: they may not put aside alone what is severe. Authors may delete their accounts,
+ * so what is certain is not dismissed by somebody without a name.
  */
 async function resolvedByPerson(
   thread: OwnThread,
-  severity: Severity,
+  finding: Dismissible,
   judges: Judges,
 ): Promise<Standing | undefined> {
   if (!wasResolvedByPerson(thread)) return undefined;
-  if (thread.outdated) return (await saidDismissal(thread, severity, judges)) ?? fixed;
+  if (thread.outdated) return (await saidDismissal(thread, finding, judges)) ?? fixed;
   const by = thread.resolvedBy?.login ?? null;
   const isAuthor = by !== null && isSamePerson(by, judges.author);
-  if (isAuthor && !(await judges.mayDismiss(by, severity))) return undefined;
+  if (isAuthor && !(await judges.mayDismiss(by, finding))) return undefined;
+  if (by === null && isCertain(finding)) return undefined;
   return dismissed("resolved", by, null);
 }
 
@@ -104,7 +106,7 @@ const longReply = 1_000;
 /** The newest thumb down or dismissing reply of somebody who may. */
 async function saidDismissal(
   { replies, downvotes }: OwnThread,
-  severity: Severity,
+  finding: Dismissible,
   { mayDismiss }: Judges,
 ): Promise<Standing | undefined> {
   const said: { how: Dismissal["how"]; by: string; at: string }[] = downvotes.map((one) => {
@@ -118,7 +120,7 @@ async function saidDismissal(
   }
   said.sort((a, b) => Date.parse(b.at) - Date.parse(a.at));
   for (const { how, by, at } of said) {
-    if (await mayDismiss(by, severity)) return dismissed(how, by, at);
+    if (await mayDismiss(by, finding)) return dismissed(how, by, at);
   }
   return undefined;
 }

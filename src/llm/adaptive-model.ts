@@ -18,6 +18,13 @@ export interface AdaptiveOptions {
   key: string;
   known: KnownModels;
   singleShot: SingleShotTools;
+  /**
+   * For a process that ends with what it asks for: a model that could not be asked what it can do is not asked again, every request
+   * rejects with the fault of that question, and nobody is warned of what the requests will tell.
+   */
+  forOneRun?: boolean;
+  /** Told when the model has to be asked what it can do, right before. */
+  onProbe?: (model: string) => void;
   /** Takes one line for whoever operates this. */
   warn(text: string): void;
 }
@@ -33,7 +40,7 @@ const PROBE_MS = 120_000;
 
 /** Speaks with a model by the protocol that is configured, or by the best one that it was found able to. */
 export function createAdaptiveModel(options: AdaptiveOptions): AdaptiveModel {
-  const { native, known, key, warn } = options;
+  const { native, known, key, warn, forOneRun = false } = options;
   const speaking: Record<Protocol, Model> = {
     native,
     text: withTextProtocol(native),
@@ -43,6 +50,7 @@ export function createAdaptiveModel(options: AdaptiveOptions): AdaptiveModel {
   let told: number | null = null;
   let settled = options.protocol !== "auto";
   let probing: Promise<void> | undefined;
+  let givenUp: AppError | null = null;
   const contextTokens = () => (options.contextIsConfigured ? null : told) ?? native.contextTokens;
 
   function settle(ability: Ability): void {
@@ -54,10 +62,12 @@ export function createAdaptiveModel(options: AdaptiveOptions): AdaptiveModel {
   async function findOut(): Promise<void> {
     const ability = await known.recall(key);
     if (ability) return settle(ability);
+    options.onProbe?.(native.name);
     const found = await probed(native);
     if (found instanceof AppError) {
-      // The circuit has said so, once.
-      if (found instanceof ModelUnavailable) return;
+      if (forOneRun) givenUp = found;
+      // The requests will tell, or the circuit has said so, once.
+      if (forOneRun || found instanceof ModelUnavailable) return;
       warn(`${native.name} could not be asked what it can do, and is taken to call tools: ${found.line}`);
       return;
     }
@@ -84,13 +94,14 @@ export function createAdaptiveModel(options: AdaptiveOptions): AdaptiveModel {
     },
     costOf: (usage) => native.costOf?.(usage) ?? null,
     async ready(signal) {
-      if (settled) return;
+      if (settled || givenUp) return;
       probing ??= findOut().finally(() => {
         probing = undefined;
       });
       await unlessAborted(probing, signal);
     },
     async respond(request, signal) {
+      if (givenUp) throw givenUp;
       try {
         return await speaking[protocol].respond(request, signal);
       } catch (error) {

@@ -6,6 +6,9 @@ export class ToolsRefused extends AppError {}
 /** No answer came from the endpoint, whichever model was asked for: there is no connection, or it was cut. */
 export class EndpointUnreachable extends AppError {}
 
+/** Nothing listens at an address of this machine. Some seconds of retries do not change that; a job that comes back later may find it started. */
+export class NothingListens extends EndpointUnreachable {}
+
 /** The endpoint answers, and has no such model. */
 export class ModelAbsent extends AppError {}
 
@@ -15,7 +18,7 @@ export class ModelUnavailable extends AppError {
     super("model_unavailable", message, {
       retryable: true,
       retryAfterMs,
-      remedy: "It is asked again by itself; until then HUNKWISE_FALLBACK_MODEL can stand in.",
+      remedy: "Try again later, or let HUNKWISE_FALLBACK_MODEL stand in.",
       ...(cause ? { cause } : {}),
     });
   }

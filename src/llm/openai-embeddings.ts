@@ -1,6 +1,7 @@
 import OpenAI from "openai";
 import { z } from "zod";
 import { AppError } from "../errors.ts";
+import { failedProxy } from "../proxies.ts";
 import { holdsPlainSecret, withoutLiveSecrets } from "../secrets/live-secrets.ts";
 import { createClient, type EndpointOptions, endpointUrl } from "./openai-endpoint.ts";
 import { type Endpoint, keyHider, toAppError } from "./openai-errors.ts";
@@ -101,9 +102,10 @@ function inOwnWords(error: unknown, endpoint: Endpoint, signal: AbortSignal): Ap
     });
   const known = toAppError(error, endpoint, signal);
   if (known.code === "aborted") return known;
+  const own = failedProxy(error, new URL(address)) ? known.remedy : undefined;
   return new AppError(known.code, hideKey(known.message), {
     retryable: known.retryable,
-    remedy,
+    remedy: own ?? remedy,
     ...(known.retryAfterMs === undefined ? {} : { retryAfterMs: known.retryAfterMs }),
   });
 }

@@ -1,6 +1,7 @@
 import OpenAI from "openai";
 import { AppError } from "../errors.ts";
-import { EndpointUnreachable, ModelAbsent, ToolsRefused } from "./faults.ts";
+import { failedProxy } from "../proxies.ts";
+import { EndpointUnreachable, ModelAbsent, NothingListens, ToolsRefused } from "./faults.ts";
 import { abortedError } from "./retry.ts";
 
 /** What error messages may name of the endpoint, and what they may not. */
@@ -60,15 +61,28 @@ const isTimeout = (error: unknown) => error instanceof Error && error.name === "
 
 function connectionError(error: Error, { address }: Endpoint): AppError {
   const code = systemCode(error);
-  return new EndpointUnreachable(
-    "model_failed",
-    `Cannot reach the model endpoint ${address}${code ? ` (${code})` : ""}`,
-    {
-      retryable: true,
-      remedy: "Check OPENAI_BASE_URL, and that the server runs and can be reached from here.",
-    },
-  );
+  const url = new URL(address);
+  const proxy = failedProxy(error, url);
+  const isLocal = code === "ECONNREFUSED" && isLoopback(proxy?.url ?? address);
+  const Fault = isLocal ? NothingListens : EndpointUnreachable;
+  if (proxy) {
+    const message = `Cannot reach the proxy ${proxy.url} (${proxy.variable}) on the way to the model endpoint ${address}`;
+    const remedy = `Check it, or list ${url.hostname} in NO_PROXY.`;
+    return new Fault("model_failed", message, { retryable: true, remedy });
+  }
+  const message = `Cannot reach the model endpoint ${address}${code ? ` (${code})` : ""}`;
+  return new Fault("model_failed", message, { retryable: true, remedy: remedyFor(url, isLocal) });
 }
+
+function remedyFor({ hostname }: URL, isLocal: boolean): string {
+  if (hostname === "api.openai.com") return "Check the network or set HTTPS_PROXY.";
+  return isLocal
+    ? "Start the server there, or check OPENAI_BASE_URL."
+    : "Check OPENAI_BASE_URL, and that the server runs and can be reached from here.";
+}
+
+const isLoopback = (address: string) =>
+  /^(localhost|127(\.\d+){3}|\[::1\])$/.test(URL.parse(address)?.hostname ?? "");
 
 function systemCode(error: unknown, depth = 0): string | null {
   if (!(error instanceof Error) || depth > 4) return null;
@@ -178,8 +192,9 @@ export function toolsRefused({ status, message }: Refusal, { address, hideKey }:
 function accessError({ status, code }: Refusal, { model, address }: Endpoint, told: string): AppError | null {
   // What the far side says of a bad key repeats parts of it.
   if (status === 401) {
+    const isAzure = /\.azure\.(com|us|cn)$/.test(URL.parse(address)?.hostname ?? "");
     return new AppError("model_unauthorized", `${address} refused the API key (401)`, {
-      remedy: "Set OPENAI_API_KEY to a valid key.",
+      remedy: `Set ${isAzure ? "AZURE_OPENAI_API_KEY" : "OPENAI_API_KEY"} to a valid key.`,
     });
   }
   if (status === 403) {

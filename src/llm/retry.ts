@@ -1,5 +1,6 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { AppError } from "../errors.ts";
+import { NothingListens } from "./faults.ts";
 
 /** First pause before a retry; doubles with each further one. */
 const BASE_PAUSE_MS = 500;
@@ -40,6 +41,7 @@ export async function withRetries<T>(
       return await attempt();
     } catch (error) {
       if (!(error instanceof AppError) || !error.retryable || retries >= options.maxRetries) throw error;
+      if (error instanceof NothingListens) throw error;
       if ((error.retryAfterMs ?? 0) > MAX_ASKED_PAUSE_MS) throw error;
       const wait = pauseMs(error.retryAfterMs, retries, options.random());
       if (options.now() + wait > end) throw error;

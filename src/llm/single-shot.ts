@@ -59,8 +59,8 @@ function findingsForm(
   return {
     rule: [
       "# Your answer",
-      `${NO_TOOLS}Answer with one JSON object and nothing else: {"findings": [...], "summary": "..."}. ` +
-        "`findings` is empty where you found nothing; `summary` says in a few sentences what the change does and how it stands. " +
+      `${NO_TOOLS}Answer with one JSON object and nothing else: {"findings": [...], "rejected": [{"candidate": "...", "reason": "..."}], "summary": "..."}. ` +
+        "`findings` is empty if you found nothing; `rejected` names each rule match that is no fault, with the reason; `summary` says in a few sentences what the change does and how it stands. " +
         "When a finding is refused, answer again with that finding alone, corrected; when more is shown, with what is new.",
       `A finding: ${description} Its JSON Schema: ${shortSchema(parameters)}`,
     ].join("\n\n"),
@@ -68,17 +68,17 @@ function findingsForm(
       if (calls.some(({ name }) => name !== report && name !== finish)) return writtenCalls(calls);
       const findings = calls.filter(({ name }) => name === report).map(argumentsOf);
       const end = calls.find(({ name }) => name === finish);
-      const summary = end && readLenientObject(end.arguments)?.summary;
-      return JSON.stringify({ findings, ...(summary === undefined ? {} : { summary }) });
+      const { summary, rejected } = (end && readLenientObject(end.arguments)) ?? {};
+      return JSON.stringify({ findings, rejected, summary });
     },
     read(value) {
       if (!isObject(value) || !Array.isArray(value.findings)) return null;
-      const { findings, summary } = value;
+      const { findings, rejected, summary } = value;
       const said =
         typeof summary === "string" && summary.trim() !== "" ? summary : "The model gave no summary.";
       return [
         ...findings.map((finding) => ({ name: report, arguments: JSON.stringify(finding) })),
-        { name: finish, arguments: JSON.stringify({ summary: said }) },
+        { name: finish, arguments: JSON.stringify({ summary: said, rejected }) },
       ];
     },
   };

@@ -1,35 +1,46 @@
+import type { RunEntry } from "../agent/trajectory.ts";
 import { createPrivacy } from "../diff/filter.ts";
 import { AppError, publicLine } from "../errors.ts";
 import { openWorkspace } from "../git/git-workspace.ts";
 import { openOverlay } from "../git/overlay-workspace.ts";
+import { createMasking } from "../llm/masked-request.ts";
 import { runAnswer } from "../review/answer/run-answer.ts";
 import type { ReviewDependencies } from "../review/dependencies.ts";
 import { runFix } from "../review/fix/run-fix.ts";
 import type { ReviewInput } from "../review/review-input.ts";
 import { runReview } from "../review/run-review.ts";
+import { Masks } from "../secrets/masks.ts";
 import { createDiffSource } from "../tools/diff-source.ts";
 import { fixCommands } from "./fix-commands.ts";
+import { learningCommands, learningEdits, learningGraph, learningWorkspace } from "./learning-workspace.ts";
+import { forPeople, journalForPeople, withoutMasks } from "./masked-outcome.ts";
 import type { FromChild, Outcome, ToChild } from "./messages.ts";
-import type { ParentPort } from "./parent-port.ts";
+import type { ParentPort, RecordMasks } from "./parent-port.ts";
 import { ReviewGraph } from "./review-graph.ts";
 
 type Start = Extract<ToChild, { type: "start" }>;
 
 /** What a review process is there for: reviews, answers a question or repairs findings, and resolves to what the parent is told of it. */
 export async function carryOut(
-  { place, assignment, replay, isPlayback, takesNotes, graphIndex }: Start,
+  { place, assignment, replay, masks: earlier, isPlayback, takesNotes, graphIndex }: Start,
   parent: ParentPort,
   signal: AbortSignal,
 ): Promise<Outcome> {
-  await using workspace = openWorkspace(place);
+  await using checkout = openWorkspace(place);
+  const about = { work: assignment.kind, head: place.shas.head };
+  const masks = new Masks(earlier.filter(({ work, head }) => work === about.work && head === about.head));
+  const masking = createMasking(masks);
+  const record: RecordMasks = (numbers) => parent.trajectory.append({ kind: "masks", ...about, ...numbers });
+  const workspace = learningWorkspace(checkout, masks);
   const { private: privatePaths, ignore } = assignment.input.config.paths;
   const deps = {
     workspace,
     diffs: createDiffSource(workspace, { ignore, private: privatePaths }),
-    trajectory: parent.trajectory,
+    trajectory: { append: (entry: RunEntry) => parent.trajectory.append(withoutMasks(entry, masks)) },
     replay,
+    masking,
     isPlayback,
-    ...(takesNotes && { journal: parent.journal }),
+    ...(takesNotes && { journal: journalForPeople(parent.journal, masks) }),
     isPrivate: createPrivacy(privatePaths),
     progress: parent.progress,
     signal,
@@ -38,23 +49,33 @@ export async function carryOut(
   };
   if (assignment.kind === "answer") {
     const { input } = assignment;
-    const answer = await runAnswer(input, { ...deps, models: parent.models(input.models) });
-    return { type: "answer", answer };
+    const answer = await runAnswer(input, { ...deps, models: parent.models(input.models, masking, record) });
+    return forPeople({ type: "answer", answer }, masks);
   }
   if (assignment.kind === "fix") {
     const { input, sandbox } = assignment;
-    const files = openOverlay(workspace);
+    const overlay = openOverlay(checkout);
+    const files = learningEdits(overlay, masks);
     const diffs = createDiffSource(files, { ignore, private: privatePaths });
-    const commands = fixCommands(input, sandbox, { workspace: files, isPrivate: deps.isPrivate });
-    const models = parent.models(input.models);
+    // Commands are given files that nobody reads: what they say is learned.
+    const commands = learningCommands(
+      fixCommands(input, sandbox, { workspace: overlay, isPrivate: deps.isPrivate }),
+      masks,
+    );
+    const models = parent.models(input.models, masking, record);
     const fix = await runFix(input, { ...deps, workspace: files, files, diffs, commands, models });
-    return { type: "fix", fix };
+    return forPeople({ type: "fix", fix }, masks);
   }
   const { input } = assignment;
-  await using graph = graphIndex === null ? null : openReviewGraph(graphIndex, input, { ...deps, place });
-  const models = input.models && parent.models(input.models);
-  const result = await runReview(input, { ...deps, models, ...(graph && { graph }) });
-  return { type: "result", result };
+  await using graph =
+    graphIndex === null ? null : openReviewGraph(graphIndex, input, { ...deps, workspace: checkout, place });
+  const models = input.models && parent.models(input.models, masking, record);
+  const result = await runReview(input, {
+    ...deps,
+    models,
+    ...(graph && { graph: learningGraph(graph, workspace) }),
+  });
+  return forPeople({ type: "result", result }, masks);
 }
 
 type GraphParts = Pick<ReviewDependencies, "workspace" | "isPrivate" | "progress" | "signal"> &

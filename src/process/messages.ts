@@ -92,6 +92,15 @@ const UnitEntry = z.strictObject({
   summary: z.string().optional(),
 });
 
+/** Numbers that were given to masks of secrets. */
+export const MasksEntry = z.strictObject({
+  kind: z.literal("masks"),
+  work: z.enum(["review", "answer", "fix"]),
+  head: z.string(),
+  salt: z.string(),
+  numbers: z.record(z.string(), z.int().min(1)),
+});
+
 const Failure = z.strictObject({ code: z.string(), message: z.string(), remedy: z.string().nullable() });
 
 export type { ProgressEvent };
@@ -111,6 +120,8 @@ export const ToChild = z.discriminatedUnion("type", [
     place: CheckoutPlace,
     assignment: Assignment,
     replay: z.array(LoopEntry),
+    /** The masks of the same run, oldest first. */
+    masks: z.array(MasksEntry),
     /** Nothing but the turns of `replay` is there to answer. */
     isPlayback: z.boolean(),
     /** Notes for people are taken. */
@@ -136,7 +147,11 @@ export const FromChild = z.discriminatedUnion("type", [
     model: ModelRequest,
   }),
   z.strictObject({ type: z.literal("note"), number: z.int(), page: z.string(), content: z.string() }),
-  z.strictObject({ type: z.literal("record"), number: z.int(), entry: z.union([LoopEntry, UnitEntry]) }),
+  z.strictObject({
+    type: z.literal("record"),
+    number: z.int(),
+    entry: z.union([LoopEntry, UnitEntry, MasksEntry]),
+  }),
   z.strictObject({ type: z.literal("result"), result: ReviewResult }),
   z.strictObject({ type: z.literal("answer"), answer: AnswerResult }),
   z.strictObject({ type: z.literal("fix"), fix: FixResult }),

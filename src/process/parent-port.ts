@@ -1,14 +1,23 @@
-import type { Trajectory } from "../agent/trajectory.ts";
+import type { RunEntry, Trajectory } from "../agent/trajectory.ts";
 import { AppError, type ErrorCode } from "../errors.ts";
-import type { Model, ModelFacts, ModelRole, Models, ModelTurn } from "../llm/model.ts";
+import type { Masking } from "../llm/masked-request.ts";
+import type { Model, ModelFacts, ModelRequest, ModelRole, Models, ModelTurn } from "../llm/model.ts";
+import type { MaskNumbers } from "../secrets/masks.ts";
 import type { JournalPort } from "../tools/tool.ts";
 import type { FromChild, ProgressEvent, ToChild } from "./messages.ts";
 
 type Answer = Exclude<ToChild, { type: "start" }>;
 
+/** Puts numbers that were given to masks on record. */
+export type RecordMasks = (numbers: MaskNumbers) => Promise<void>;
+
 /** The parent as the review process sees it: model turns, durable records and progress, all over one channel. */
 export interface ParentPort {
-  models(facts: Readonly<Record<ModelRole, ModelFacts>>): Models;
+  /**
+   * The one way from here to a model. What a request says leaves with its secrets masked, after the numbers of new masks are
+   * on record.
+   */
+  models(facts: Readonly<Record<ModelRole, ModelFacts>>, masking: Masking, record: RecordMasks): Models;
   trajectory: Trajectory;
   /** Takes notes for people, where `takesNotes` said so. */
   journal: JournalPort;
@@ -24,42 +33,54 @@ export function createParentPort(send: (message: FromChild) => void): ParentPort
   const records = new Map<number, PromiseWithResolvers<void>>();
   const notes = new Map<number, PromiseWithResolvers<string>>();
 
-  const model = (role: ModelRole, facts: ModelFacts): Model => ({
-    ...facts,
-    respond(request, signal) {
-      const number = ++count;
-      const waiting = Promise.withResolvers<ModelTurn>();
-      turns.set(number, waiting);
-      // The loop must not wait for an answer that no longer counts; the parent's request ends with this process.
-      const abort = () =>
-        settle(turns, number)?.reject(new AppError("aborted", "The model turn was aborted"));
-      if (signal.aborted) abort();
-      signal.addEventListener("abort", abort, { once: true });
-      send({
-        type: "request_turn",
-        request: number,
-        role,
-        model: { ...request, messages: [...request.messages], tools: [...request.tools] },
-      });
-      return waiting.promise;
-    },
-  });
+  function ask(role: ModelRole, request: ModelRequest, signal: AbortSignal): Promise<ModelTurn> {
+    const number = ++count;
+    const waiting = Promise.withResolvers<ModelTurn>();
+    turns.set(number, waiting);
+    // The loop must not wait for an answer that no longer counts; the parent's request ends with this process.
+    const abort = () => settle(turns, number)?.reject(new AppError("aborted", "The model turn was aborted"));
+    if (signal.aborted) abort();
+    signal.addEventListener("abort", abort, { once: true });
+    send({
+      type: "request_turn",
+      request: number,
+      role,
+      model: { ...request, messages: [...request.messages], tools: [...request.tools] },
+    });
+    return waiting.promise;
+  }
+
+  function append(entry: RunEntry): Promise<void> {
+    const number = ++count;
+    const waiting = Promise.withResolvers<void>();
+    records.set(number, waiting);
+    send({ type: "record", number, entry });
+    return waiting.promise;
+  }
+
+  function maskedModels(
+    facts: Readonly<Record<ModelRole, ModelFacts>>,
+    masking: Masking,
+    record: RecordMasks,
+  ): Models {
+    let recorded: Promise<unknown> = Promise.resolve();
+    const model = (role: ModelRole): Model => ({
+      ...facts[role],
+      async respond(request, signal) {
+        const masked = await masking.request(request);
+        const fresh = masking.masks.takeFresh();
+        // A number that another loop has just put on record is waited for as well.
+        if (fresh) recorded = Promise.all([recorded, record(fresh)]);
+        await recorded;
+        return ask(role, masked, signal);
+      },
+    });
+    return { review: model("review"), verify: model("verify"), summarize: model("summarize") };
+  }
 
   return {
-    models: (facts) => ({
-      review: model("review", facts.review),
-      verify: model("verify", facts.verify),
-      summarize: model("summarize", facts.summarize),
-    }),
-    trajectory: {
-      append(entry) {
-        const number = ++count;
-        const waiting = Promise.withResolvers<void>();
-        records.set(number, waiting);
-        send({ type: "record", number, entry });
-        return waiting.promise;
-      },
-    },
+    models: maskedModels,
+    trajectory: { append },
     journal: {
       log(page, content) {
         const number = ++count;

@@ -7,7 +7,7 @@ import type { FromChild, Outcome } from "./messages.ts";
 
 /** What means something only as it is: places in the repository, fingerprints, object names, hashes of contents, names of rules. */
 const kept = new Set([
-  ...["path", "id", "finding", "hashes", "head_sha", "base_sha", "merge_base_sha", "source"],
+  ...["path", "id", "finding", "hashes", "head_sha", "base_sha", "merge_base_sha", "source", "rule"],
   ...["model", "stop_reason", "mode", "kind", "severity", "category", "side", "verdict", "verification"],
 ]);
 

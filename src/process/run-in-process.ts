@@ -1,6 +1,6 @@
 import type { ChildProcess } from "node:child_process";
 import { z } from "zod";
-import type { LoopEntry, Trajectory } from "../agent/trajectory.ts";
+import type { LoopEntry, MasksEntry, Trajectory } from "../agent/trajectory.ts";
 import { AppError, type ErrorCode, errorLine } from "../errors.ts";
 import type { CheckoutPlace } from "../git/checkout-place.ts";
 import type { Models } from "../llm/model.ts";
@@ -17,6 +17,8 @@ export interface ProcessOptions {
   trajectory: Trajectory;
   /** What an earlier run recorded: as long as the conversation is the same, its turns are not paid again. */
   replay?: readonly LoopEntry[];
+  /** The masks of the earlier run, which its turns quote; left out, there are none. */
+  masks?: readonly MasksEntry[];
   /** `replay` is played back as it stands, and no model is asked, whatever the conversation is by now. */
   isPlayback?: boolean;
   /** Takes notes for people; left out, none are offered to be left. */
@@ -113,9 +115,9 @@ async function answer(
 ) {
   switch (message.type) {
     case "ready": {
-      const { place, replay = [], isPlayback = false, graphIndex = null } = options;
+      const { place, replay = [], masks = [], isPlayback = false, graphIndex = null } = options;
       const takesNotes = options.journal !== undefined;
-      const how = { replay: [...replay], isPlayback, takesNotes, graphIndex };
+      const how = { replay: [...replay], masks: [...masks], isPlayback, takesNotes, graphIndex };
       return send(child, { type: "start", place, assignment, ...how });
     }
     case "progress":

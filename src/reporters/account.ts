@@ -6,9 +6,10 @@ import { unfinishedSummary } from "../review/stop-reasons.ts";
 import { summaryOf } from "./outcome.ts";
 import type { Places } from "./publication.ts";
 
-/** An earlier finding that this review saw to be fixed. */
+/** An earlier finding that is held against nobody any more: it is fixed, or it is not reported any more. */
 export interface FixedFinding {
   entry: LedgerEntry;
+  state: "fixed" | "withdrawn";
   /** What shows it, in one sentence of a model. */
   reason: string;
 }
@@ -39,8 +40,9 @@ export function accountOf(
 ): Account {
   const repeated = new Set(standing.map(({ entry }) => entry));
   const fixed = (update?.resolutions ?? []).flatMap(({ comment, state, reason }) => {
-    const entry = state === "fixed" ? entries.find((one) => one.comment === comment) : undefined;
-    return entry && !repeated.has(entry) && mayBeFixed(entry) ? [{ entry, reason }] : [];
+    if (!isSettled(state)) return [];
+    const entry = entries.find((one) => one.comment === comment);
+    return entry && !repeated.has(entry) && mayBeFixed(entry) ? [{ entry, state, reason }] : [];
   });
   const seenFixed = new Set(fixed.map(({ entry }) => entry));
   const isOwn = ({ comment }: LedgerEntry) => comment !== null && own.has(comment);
@@ -56,6 +58,9 @@ export function accountOf(
     fixedCount: fixedBefore.length + fixed.length + settled.length,
   };
 }
+
+const isSettled = (state: LedgerUpdate["resolutions"][number]["state"]): state is FixedFinding["state"] =>
+  state === "fixed" || state === "withdrawn";
 
 /**
  * Whether our word that it is fixed counts. Not in a thread in which a person took part, nor where GitHub does not tell whether
@@ -115,7 +120,7 @@ function untoldFiles(
   entries: readonly LedgerEntry[],
   told: ReadonlySet<LedgerEntry>,
 ): string[] {
-  const fixed = new Set(resolutions.filter(({ state }) => state === "fixed").map(({ comment }) => comment));
+  const fixed = new Set(resolutions.filter(({ state }) => isSettled(state)).map(({ comment }) => comment));
   const untold = entries.filter(
     (entry) =>
       entry.comment !== null &&

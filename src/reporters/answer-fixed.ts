@@ -68,11 +68,12 @@ async function attempt(
   }
 }
 
-async function say({ entry, reason }: FixedFinding, { api, headSha, sleep }: FixedIn): Promise<void> {
+async function say({ entry, state, reason }: FixedFinding, { api, headSha, sleep }: FixedIn): Promise<void> {
   const { comment } = entry;
   if (comment === null) return;
   const why = untrustedLine(reason, mostReasonBytes);
-  const words = `Fixed in ${headSha.slice(0, 12)}${why === "" ? "." : `: ${why}`}`;
+  const what = state === "fixed" ? "Fixed in" : "No longer reported as of";
+  const words = `${what} ${headSha.slice(0, 12)}${why === "" ? "." : `: ${why}`}`;
   const marker = formatMarker({ kind: "fixed", comment, head: headSha });
   const stands = async () => {
     const thread = (await api.ownThreads()).find((one) => one.comment === comment);

@@ -1,7 +1,7 @@
-import { atLeast, type Severity } from "../finding.ts";
+import { atLeast, type Finding, type Severity } from "../finding.ts";
 import type { CheckRunUpdate } from "../github/pull-request-api.ts";
 import type { ReviewResult } from "../review/review-result.ts";
-import { countBySeverity, outcomeOf, outcomeSentence, plural, thousands } from "./outcome.ts";
+import { countBySeverity, isUnanswered, outcomeOf, outcomeSentence, plural, thousands } from "./outcome.ts";
 import { publicPlain, publicText } from "./public-text.ts";
 import { droppedSections, figures, skippedSection, unreadSection } from "./render-figures.ts";
 import { details } from "./render-parts.ts";
@@ -22,14 +22,17 @@ const failedTitle = "The review failed";
 const notReviewedTitle = "Not reviewed";
 
 /** Whether a check run with this title says why there was no review. */
-export const isNoReview = (title: string) => title === failedTitle || title === notReviewedTitle;
+export const isNoReview = (title: string) => title.startsWith(failedTitle) || title === notReviewedTitle;
+
+/** A finding as the conclusion counts it. */
+type HeldFinding = Pick<Finding, "severity"> & Partial<Pick<Finding, "verification">>;
 
 /** What a conclusion takes into account besides the result. */
 export interface AroundConclusion {
   /** Stands below the figures: the summary, where it has no other place. */
   text?: string;
   /** The findings of this review that are held against the change; left out: all of them. */
-  found?: readonly { severity: Severity }[];
+  found?: readonly HeldFinding[];
   /** Findings of earlier reviews that this one does not repeat and nobody has settled. */
   open?: readonly { severity: Severity }[];
   /** How many of the pull request's findings are fixed by now. */
@@ -47,13 +50,15 @@ export function reviewConclusion(
   const { text = "", open: earlier = [] } = around;
   const found = around.found ?? result.findings.map(({ finding }) => finding);
   const { threshold } = policy;
-  const counts = ({ severity }: { severity: Severity }) =>
-    threshold !== "never" && atLeast(severity, threshold);
+  // What no model judged keeps the check from being green, and never turns it red.
+  const counts = ({ severity, verification }: HeldFinding) =>
+    threshold !== "never" && verification !== "not_judged" && atLeast(severity, threshold);
   const open = [...found, ...earlier].filter(counts);
   const outcome = outcomeOf(result);
   const isGreen = outcome === "complete" && open.length === 0;
   const conclusion = open.length > 0 && policy.fail ? "failure" : isGreen ? "success" : "neutral";
-  const state = { complete: "", offline: "Analyzers only: ", partial: "Incomplete review: " }[outcome];
+  const states = { complete: "", offline: "Analyzers only: ", partial: "Incomplete review: " };
+  const state = isUnanswered(result) ? `${failedTitle}. Analyzers only: ` : states[outcome];
   const parts = [
     outcome === "complete" ? "" : `**${outcomeSentence(result)}.**`,
     open.length > 0 ? `${plural(open.length, "finding")} at or above the threshold "${threshold}".` : "",
@@ -113,11 +118,21 @@ function completed(
   return { status: "completed", conclusion, title: publicPlain(title), summary: publicText(summary) };
 }
 
-function foundWords(result: ReviewResult, found: readonly { severity: Severity }[], earlier: number): string {
-  const counted = countBySeverity(found);
-  const open = earlier > 0 ? `${thousands(earlier)} open from earlier` : "";
-  if (counted !== "") return [`found ${counted}`, open].filter((part) => part !== "").join(", ");
-  return earlier > 0 ? `Nothing new, ${open}` : nothingFound(result);
+function foundWords(result: ReviewResult, found: readonly HeldFinding[], earlier: number): string {
+  const isJudged = ({ verification }: HeldFinding) => verification !== "not_judged";
+  const counted = countBySeverity(found.filter(isJudged));
+  const unjudged = found.length - found.filter(isJudged).length;
+  const words = [
+    counted === "" ? "" : `found ${counted}`,
+    unjudged === 0
+      ? ""
+      : unjudged === 1
+        ? "1 rule match not judged"
+        : `${thousands(unjudged)} rule matches not judged`,
+    earlier > 0 ? `${thousands(earlier)} open from earlier` : "",
+  ];
+  if (found.length > 0) return words.filter((part) => part !== "").join(", ");
+  return earlier > 0 ? `Nothing new, ${words.at(-1)}` : nothingFound(result);
 }
 
 /** "2 fixed", "1 dismissed": what is held against nobody any more. */

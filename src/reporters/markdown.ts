@@ -1,10 +1,12 @@
 import type { Finding, Place } from "../finding.ts";
 import type { PlacedFinding, ReviewResult } from "../review/review-result.ts";
-import { codeFrame, type SourceLines, suggestionDiff } from "./code-frame.ts";
+import { codeFrame, type FrameLine, type SourceLines, suggestionDiff } from "./code-frame.ts";
 import { bySeverity } from "./order.ts";
 import {
   countBySeverity,
   duration,
+  isUnread,
+  maskedSentence,
   nothingFound,
   outcomeOf,
   outcomeSentence,
@@ -27,7 +29,7 @@ export function renderMarkdown(result: ReviewResult, source: SourceLines): strin
   const found = countBySeverity(result.findings.map(({ finding }) => finding));
   const sentence = outcomeSentence(result);
   const blocks = [
-    `## Hunkwise: ${found || headline(result)}`,
+    `## Hunkwise${isUnread(result) ? " (offline)" : ""}: ${found || headline(result)}`,
     ...(sentence ? [`**${sentence}.**`] : []),
     ...list(
       unreadPlaces(result).map(
@@ -46,7 +48,7 @@ export function renderMarkdown(result: ReviewResult, source: SourceLines): strin
 function headline(result: ReviewResult): string {
   return {
     complete: nothingFound(result),
-    offline: "offline, nothing found by the analyzers",
+    offline: "nothing found by the analyzers",
     partial: "partial review",
   }[outcomeOf(result)];
 }
@@ -61,7 +63,7 @@ function findingBlocks({ finding, placement }: PlacedFinding, source: SourceLine
     factsLine(finding),
     ...doubtBlock(finding),
     ...where,
-    untrustedFence(frameText(finding, source)),
+    ...frameBlock(finding, source),
     untrustedBlock(finding.body, MOST_BYTES),
     ...(suggestion ? ["Suggestion:", untrustedFence(suggestion.join("\n"), "diff")] : []),
     ...otherPlaces(finding),
@@ -99,8 +101,12 @@ function placeWords({ path, side, line, start_line }: Place): string {
 
 const lines = (first: number, last: number) => (first === last ? `${first}` : `${first}-${last}`);
 
-function frameText(finding: Finding, source: SourceLines): string {
+function frameBlock(finding: Finding, source: SourceLines): string[] {
   const frame = codeFrame(finding, source);
+  return frame.length === 0 ? [] : [untrustedFence(frameText(frame))];
+}
+
+function frameText(frame: readonly FrameLine[]): string {
   const digits = String(Math.max(...frame.map((line) => line?.number ?? 0))).length;
   return frame
     .map((line) =>
@@ -118,6 +124,7 @@ function detailsBlock(result: ReviewResult): string {
       ? `${coverage.hunks_served} of ${plural(coverage.hunks_total, "hunk")} read by ${untrustedCode(result.model ?? "the model")}`
       : `${plural(coverage.hunks_total, "hunk")}, analyzers only`;
   const [effort, predicted] = [effortSentence(result), predictionSentence(result)];
+  const masked = maskedSentence(result, ({ path, line }) => untrustedCode(`${path}:${line}`));
   const facts = [
     `${result.merge_base_sha.slice(0, 12)}..${result.head_sha.slice(0, 12)}, ${plural(coverage.files_total, "file")}`,
     `coverage: ${read}`,
@@ -125,6 +132,7 @@ function detailsBlock(result: ReviewResult): string {
       ({ path, reason }) => `skipped: ${untrustedCode(path)}, ${untrustedLine(reason)}`,
     ),
     ...(effort === "" ? [] : [`effort: ${effort}`]),
+    ...(masked === "" ? [] : [`masked: ${masked}`]),
     ...result.dropped.map(droppedLine),
     `usage: ${usageSentence(result)}`,
     ...(predicted === "" ? [] : [`predicted: ${predicted}`]),
@@ -135,7 +143,8 @@ function detailsBlock(result: ReviewResult): string {
 
 function droppedLine(one: ReviewResult["dropped"][number]): string {
   const place = untrustedCode(`${one.path}:${one.line}`);
-  return `left out: ${place} ${untrustedLine(one.title)}. ${untrustedLine(whyDropped(one), MOST_NOTE)}`;
+  const rule = one.rule === null ? "" : ` (${untrustedCode(one.rule)})`;
+  return `left out: ${place} ${untrustedLine(one.title)}${rule}. ${untrustedLine(whyDropped(one), MOST_NOTE)}`;
 }
 
 function list(items: readonly string[]): string[] {

@@ -1,17 +1,31 @@
 import { isSkippedForSize } from "../diff/filter.ts";
-import { type Severity, severities } from "../finding.ts";
-import { isComplete, type ReviewResult, type StopReason, unreadableFiles } from "../review/review-result.ts";
+import { holdsSecret, type Severity, severities } from "../finding.ts";
+import {
+  isComplete,
+  type MaskedLine,
+  notJudged,
+  type ReviewResult,
+  type StopReason,
+  unreadableFiles,
+  wasAnswered,
+} from "../review/review-result.ts";
 
 /** What a result amounts to: a model read it all, the analyzers alone looked, or something was left undone. */
 export type Outcome = "complete" | "offline" | "partial";
 
 export function outcomeOf(result: ReviewResult): Outcome {
   if (isComplete(result)) return "complete";
-  return didAnalyzersEnd(result) && unreadableFiles(result).length === 0 ? "offline" : "partial";
+  return isOffline(result) && unlookedWords(result) === "" ? "offline" : "partial";
 }
 
-function didAnalyzersEnd({ mode, stop_reason }: ReviewResult): boolean {
+/** Whether no model was to read the change, and nothing broke the review off. */
+function isOffline({ mode, stop_reason }: ReviewResult): boolean {
   return mode === "offline" && (stop_reason === "no_model" || stop_reason === "finished");
+}
+
+/** Whether no model has read anything of what there was to read. Reports for people say so on their first line. */
+export function isUnread({ mode, usage, coverage }: ReviewResult): boolean {
+  return mode === "offline" || (usage.requests === 0 && coverage.hunks_total > 0);
 }
 
 const stopWords: Record<StopReason, string> = {
@@ -30,14 +44,32 @@ const stopWords: Record<StopReason, string> = {
 /** One sentence without a final stop on how far the review got; empty for a complete one. */
 export function outcomeSentence(result: ReviewResult): string {
   if (outcomeOf(result) === "complete") return "";
-  const parts = didAnalyzersEnd(result)
-    ? [
-        "Offline: the built-in analyzers alone looked at this change, no model read it",
-        unreadableWords(result),
-      ]
-    : [whyUnread(result), unreadableWords(result), hunksRead(result)];
-  const told = parts.filter((part) => part !== "").join("; ");
-  return didAnalyzersEnd(result) ? told : `Partial: ${told}`;
+  const told = (...parts: string[]) => parts.filter((part) => part !== "").join("; ");
+  if (isOffline(result))
+    return told(`Offline: no model read this change, only ${ANALYZERS} looked at it`, unlookedWords(result));
+  const unjudged = notJudgedWords(result);
+  if (isUnanswered(result)) {
+    const why = stopWords[result.stop_reason];
+    return told(
+      `Offline: no model read this change because ${why}; only ${ANALYZERS} looked at it`,
+      unlookedWords(result),
+      unjudged,
+    );
+  }
+  return `Partial: ${told(whyUnread(result), unlookedWords(result), hunksRead(result), unjudged)}`;
+}
+
+const ANALYZERS = "the built-in analyzers";
+
+/** Whether a model was to read the change and never answered. */
+export function isUnanswered(result: ReviewResult): boolean {
+  return result.mode === "model" && result.stop_reason !== "finished" && !wasAnswered(result);
+}
+
+function notJudgedWords(result: ReviewResult): string {
+  const { length } = notJudged(result);
+  if (length === 0) return "";
+  return length === 1 ? "1 rule match was not judged" : `${thousands(length)} rule matches were not judged`;
 }
 
 /** Why hunks were left; empty when none were and the review was ended by the model itself. */
@@ -46,13 +78,17 @@ function whyUnread({ stop_reason, coverage }: ReviewResult): string {
   return readAll ? "" : stopWords[stop_reason];
 }
 
-function unreadableWords(result: ReviewResult): string {
+/** Files that something did not look at; empty when there are none. */
+function unlookedWords(result: ReviewResult): string {
   const unreadable = unreadableFiles(result);
   const large = unreadable.filter(({ reason }) => isSkippedForSize(reason)).length;
   const were = (count: number) => `${plural(count, "file")} ${count === 1 ? "was" : "were"}`;
   const parts = [
     large > 0 ? `${were(large)} too large to be read` : "",
     large < unreadable.length ? `${were(unreadable.length - large)} text that git takes for binary` : "",
+    result.unanalyzed.length > 0
+      ? `${ANALYZERS} did not finish on ${plural(result.unanalyzed.length, "file")}`
+      : "",
   ];
   return parts.filter((part) => part !== "").join("; ");
 }
@@ -75,9 +111,9 @@ export function nothingFound({ coverage }: ReviewResult): string {
   return coverage.hunks_total === 0 ? "nothing to review" : "no problems found";
 }
 
-/** What the reviewer wrote about the change. Offline there is nobody who could, and the sentence above says so. */
-export function summaryOf({ mode, summary }: ReviewResult): string {
-  return mode === "offline" ? "" : summary.trim();
+/** What the reviewer wrote about the change; empty if no model read it, which the sentence above says. */
+export function summaryOf(result: ReviewResult): string {
+  return result.mode === "offline" || isUnanswered(result) ? "" : result.summary.trim();
 }
 
 /** "1 critical, 2 high"; empty without findings. */
@@ -135,4 +171,27 @@ type Spent = Pick<ReviewResult["usage"], "prompt_tokens" | "completion_tokens" |
 function tokensAndCost({ prompt_tokens, completion_tokens, cost_usd }: Spent): string {
   const cost = cost_usd === null ? "" : `, ${dollars(cost_usd)}`;
   return `${plural(prompt_tokens + completion_tokens, "token")}${cost}`;
+}
+
+const mostMasked = 20;
+
+/**
+ * What of the change the model could not read, without a final stop: "2 values on changed lines look like secrets and were hidden from
+ * the model: a.ts:3, b.ts:9". Empty where there is none.
+ *
+ * @param show writes a place; its path is anybody's
+ */
+export function maskedSentence(
+  { masked, findings, usage }: Pick<ReviewResult, "masked" | "findings" | "usage">,
+  show: (place: MaskedLine) => string,
+): string {
+  // Without a request there was nobody to hide anything from.
+  if (masked.length === 0 || !wasAnswered({ usage })) return "";
+  const [look, were] = masked.length === 1 ? ["looks like a secret", "was"] : ["look like secrets", "were"];
+  const places = masked.slice(0, mostMasked).map(show);
+  const more = masked.length > mostMasked ? ` and ${thousands(masked.length - mostMasked)} more` : "";
+  const where = masked.length === 1 ? "a changed line" : "changed lines";
+  const isTold = findings.some(({ finding }) => holdsSecret(finding));
+  const others = isTold ? "; so were the reported secrets" : "";
+  return `${plural(masked.length, "value")} on ${where} ${look} and ${were} hidden from the model: ${places.join(", ")}${more}${others}`;
 }

@@ -1,3 +1,4 @@
+import { isCertain } from "../finding.ts";
 import type { LedgerEntry } from "../ledger/entry.ts";
 import type { Placement, ReviewResult } from "../review/review-result.ts";
 import { bySeverity } from "./order.ts";
@@ -17,13 +18,19 @@ export interface PlanInput {
   maxComments: number;
 }
 
-/** Divides findings among the channels, the most severe first. */
+/**
+ * Divides findings among the channels: certain ones first, which no model may crowd out by calling other things worse, then the
+ * most severe.
+ */
 export function planPublication({ result, standing, annotated, maxComments }: PlanInput): Routed[] {
   const seen = new Set<string>();
   const used = { line: 0, file: 0 };
   const said = entriesSaying(result, standing);
   const carried = new Map(result.ledger?.carried.map((one) => [one.finding, one]));
-  return bySeverity(result.findings).map(({ finding, placement }) => {
+  const certainFirst = bySeverity(result.findings).toSorted(
+    (a, b) => Number(isCertain(b.finding)) - Number(isCertain(a.finding)),
+  );
+  return certainFirst.map(({ finding, placement }) => {
     const { id } = finding;
     const isRepeated = seen.has(id);
     seen.add(id);

@@ -40,12 +40,12 @@ const mostMarked = { files: 5, characters: 200 };
 
 /** What later reviews know the finding by. */
 function markerOf(finding: Finding, { headSha, trigger }: CommentContext): string {
-  const { id, severity, category, symbol, quote, path, evidence } = finding;
+  const { id, severity, category, symbol, quote, source, path, evidence } = finding;
   const isShort = (name: string) => name.length <= mostMarked.characters;
   const others = evidence.map((one) => one.path).filter((file) => file !== path && isShort(file));
   return formatMarker({
     kind: "finding",
-    ...{ id, severity, category, head: headSha, trigger },
+    ...{ id, severity, category, source, head: headSha, trigger },
     symbol: symbol !== null && isShort(symbol) ? symbol : null,
     // A secret is not quoted, and its hash would help to guess it.
     code: quote === "" || holdsSecret(finding) ? null : codeHash(quote),

@@ -1,5 +1,12 @@
 import type { Coverage, DroppedFinding, ReviewResult } from "../review/review-result.ts";
-import { plural, predictionSentence, thousands, unreadPlaces, usageSentence } from "./outcome.ts";
+import {
+  maskedSentence,
+  plural,
+  predictionSentence,
+  thousands,
+  unreadPlaces,
+  usageSentence,
+} from "./outcome.ts";
 import { section } from "./render-parts.ts";
 import { placeLabel } from "./render-places.ts";
 import { untrustedCode, untrustedLine } from "./render-untrusted.ts";
@@ -74,6 +81,7 @@ export function figures(result: ReviewResult): [string, string][] {
   const lines: [string, string][] = [
     ["coverage", coverageWords(result)],
     ["effort", effortSentence(result)],
+    ["masked", maskedSentence(result, ({ path, line }) => placeLabel(path, line, line))],
     ["usage", usageSentence(result)],
     ["predicted", predictionSentence(result)],
   ];
@@ -85,10 +93,12 @@ export function droppedSections(
   { dropped }: ReviewResult,
   maxBytes = mostListBytes,
 ): { title: string; list: string }[] {
-  const isReadBefore = ({ verdict }: DroppedFinding) => verdict === "read_before";
+  const by = (...verdicts: DroppedFinding["verdict"][]) =>
+    dropped.filter(({ verdict }) => verdicts.includes(verdict));
   const groups: [string, DroppedFinding[]][] = [
-    ["Found, checked again and left out", dropped.filter((one) => !isReadBefore(one))],
-    ["Found in code that was read before, and left out", dropped.filter(isReadBefore)],
+    ["Found, checked again and left out", by("refuted", "uncertain")],
+    ["Matched by a rule and rejected by the model", by("rejected")],
+    ["Found in code that was read before, and left out", by("read_before")],
   ];
   return groups.flatMap(([title, ones]) =>
     section("", ones, droppedLine, maxBytes).map((list) => ({ title, list })),
@@ -97,5 +107,6 @@ export function droppedSections(
 
 function droppedLine(one: DroppedFinding): string {
   const place = placeLabel(one.path, one.line, one.line);
-  return `- ${place} ${untrustedLine(one.title, 200)}. ${untrustedLine(whyDropped(one), 300)}`;
+  const rule = one.rule === null ? "" : ` (${untrustedCode(one.rule)})`;
+  return `- ${place} ${untrustedLine(one.title, 200)}${rule}. ${untrustedLine(whyDropped(one), 300)}`;
 }

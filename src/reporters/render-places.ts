@@ -37,7 +37,11 @@ export function findingLine(finding: Finding, base: LinkBase, page = ""): string
   const first = start_line ?? line;
   const url = page === "" ? placeUrl(base, revisionOf(finding, base), path, first, line) : page;
   const more = places.length === 0 ? "" : ` and ${plural(places.length, "more place")}`;
-  const doubt = verification === "uncertain" ? " (uncertain)" : "";
+  const doubts: Partial<Record<Finding["verification"], string>> = {
+    uncertain: " (uncertain)",
+    not_judged: " (not judged)",
+  };
+  const doubt = doubts[verification] ?? "";
   return `- ${severityBadge(severity)}: ${linked(untrustedLine(finding.title), url)} in ${placeLabel(path, first, line)}${more}${doubt}`;
 }
 

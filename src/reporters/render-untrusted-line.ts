@@ -107,8 +107,9 @@ function plain(scan: Scan, sign: string, after: string): string {
 function afterContext({ tail, bare }: Scan, sign: string, after: string): string {
   if (sign === "-" && /gh$/i.test(tail) && /\d/.test(after)) return sign + breaker;
   if (sign === "." && /www$/i.test(tail)) return breaker + sign;
-  if (sign === "/" && tail.endsWith(":/")) return breaker + sign;
-  return /[/.!]/.test(sign) && bare && /[a-z]/i.test(after) ? sign + breaker : sign;
+  const before = sign === "/" && tail.endsWith(":/") ? breaker : "";
+  const behind = /[/.!]/.test(sign) && bare && /[a-z]/i.test(after) ? breaker : "";
+  return `${before}${sign}${behind}`;
 }
 
 function backslash({ text, at, setting }: Scan): Piece {

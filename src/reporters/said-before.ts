@@ -1,4 +1,4 @@
-import type { Finding } from "../finding.ts";
+import { type Finding, isCertain } from "../finding.ts";
 import type { LedgerEntry } from "../ledger/entry.ts";
 import { fingerprintIn } from "../review/fingerprint.ts";
 import type { ReviewResult } from "../review/review-result.ts";
@@ -42,9 +42,11 @@ export function entriesSaying(
 const isDeletedOf = (id: string, entry: LedgerEntry) =>
   entry.comment === null && fingerprintIn(entry.id) === fingerprintIn(id);
 
-function standsAt({ id, path, side, line }: Finding, entry: LedgerEntry): boolean {
+function standsAt({ id, path, side, line, source }: Finding, entry: LedgerEntry): boolean {
   const isSame = entry.comment !== null && fingerprintIn(entry.id) === fingerprintIn(id);
-  if (!isSame || entry.path !== path) return false;
+  // A comment that a model was talked into must not stand for what is certain.
+  const isOther = isCertain({ source }) && entry.source !== null && entry.source !== source;
+  if (!isSame || isOther || entry.path !== path) return false;
   const isOnFile = entry.line === null && entry.originalLine === null;
   return isOnFile ? entry.id === id : entry.line === line && entry.side === side;
 }

@@ -1,8 +1,8 @@
 import type { Finding, Place, Severity } from "../finding.ts";
-import type { PlacedFinding, ReviewResult } from "../review/review-result.ts";
+import type { DroppedFinding, PlacedFinding, ReviewResult } from "../review/review-result.ts";
 import { escapeUnseen } from "../text/escape-unseen.ts";
 import { anchorOf } from "./code-frame.ts";
-import { outcomeOf, outcomeSentence } from "./outcome.ts";
+import { outcomeOf, outcomeSentence, plural } from "./outcome.ts";
 import { untrustedBlock, untrustedLine } from "./render-untrusted.ts";
 import { doubtSentence, noteOf } from "./second-look.ts";
 
@@ -57,18 +57,24 @@ interface SarifResult {
 
 /** The SARIF log of a review; `version` is this program's. */
 export function toSarif(result: ReviewResult, version: string): Record<string, unknown> {
-  const rules = [...new Set(result.findings.map(({ finding }) => ruleOf(finding)))].sort();
+  const rejected = result.dropped.filter(({ verdict }) => verdict === "rejected");
+  const matched = [...result.findings.map(({ finding }) => ruleOf(finding)), ...rejected.map(rejectedRule)];
+  const rules = [...new Set(matched)].sort();
   return {
     $schema: SCHEMA,
     version: "2.1.0",
     runs: [
       {
         tool: { driver: { name: "hunkwise", version, rules: rules.map((id) => ruleObject(id, result)) } },
-        automationDetails: { id: "hunkwise/" },
+        // No automationDetails: by its id code scanning tells analyses of one commit apart, and `upload-sarif` makes one of
+        // the workflow, the job and its matrix, or takes its `category`, only where there is none.
         columnKind: "unicodeCodePoints",
         invocations: [invocation(result)],
         originalUriBaseIds: { SRCROOT: { description: { text: "The root of the repository." } } },
-        results: result.findings.map((placed) => sarifResult(placed, rules)),
+        results: [
+          ...result.findings.map((placed) => sarifResult(placed, rules)),
+          ...rejected.map((one) => suppressedResult(one, rules)),
+        ],
         properties: {
           mode: result.mode,
           model: result.model,
@@ -95,24 +101,46 @@ function ruleOf({ source, category }: Finding): string {
   return source === "model" ? `model/${category}` : source;
 }
 
+/** A rule in the words of its first finding: an analyzer says the same of each. */
 function ruleObject(id: string, { findings }: ReviewResult): Record<string, unknown> {
   const first = findings.find(({ finding }) => ruleOf(finding) === id)?.finding;
-  const category = first?.category ?? "correctness";
+  if (!first) return { id };
+  const { category, severity } = first;
+  const { title, help } = first.source === "model" ? modelWords(first) : analyzerWords(first);
+  const [text, markdown] = [withoutLinks(help), untrustedBlock(help, MOST_BYTES)];
   return {
     id,
-    shortDescription: { text: id.startsWith("model/") ? `Reported by the model: ${category}` : id },
+    name: id.replaceAll(/(?:^|[^a-zA-Z0-9]+)([a-zA-Z0-9]?)/g, (_, letter: string) => letter.toUpperCase()),
+    shortDescription: { text: withoutLinks(title) },
+    fullDescription: { text },
+    help: { text, markdown },
     properties: {
       tags: [category],
-      ...(first && category === "security" ? { "security-severity": securitySeverity[first.severity] } : {}),
+      ...(category === "security" ? { "security-severity": securitySeverity[severity] } : {}),
     },
   };
 }
 
+function modelWords({ category }: Finding) {
+  return {
+    title: `Reported by the model: ${category}`,
+    help:
+      `A language model read the change and reported a problem of the category ${category}. Each result says what goes ` +
+      "wrong and how sure that is.",
+  };
+}
+
+function analyzerWords({ title, body, source }: Finding) {
+  return { title, help: `${body}\n\nFound by the built-in rule ${source}, without a model.` };
+}
+
 function invocation(result: ReviewResult): Record<string, unknown> {
   const sentence = outcomeSentence(result);
+  // Offline no hunk is read, which the sentence says.
+  const unserved = result.mode === "model" ? result.coverage.unserved : [];
   const notes = [
     ...(sentence ? [`${sentence}.`] : []),
-    ...result.coverage.unserved.map(({ path, hunks }) => `Not read: ${path}, ${hunks} hunks.`),
+    ...unserved.map(({ path, hunks }) => `Not read: ${path}, ${plural(hunks, "hunk")}.`),
     ...result.coverage.files_skipped.map(({ path, reason }) => `Skipped: ${path}: ${reason}`),
     ...result.warnings,
   ];
@@ -151,6 +179,22 @@ function sarifResult({ finding, placement }: PlacedFinding, rules: readonly stri
       placement: placement.kind,
     },
     ...fixesOf(finding),
+  };
+}
+
+const rejectedRule = ({ rule }: DroppedFinding) => rule ?? "model/rejected";
+
+/** A rule match that the model rejected, with its reason (SARIF 2.1.0, 3.27.23 and 3.35). */
+function suppressedResult(one: DroppedFinding, rules: readonly string[]): Record<string, unknown> {
+  const ruleId = rejectedRule(one);
+  return {
+    ruleId,
+    ruleIndex: rules.indexOf(ruleId),
+    level: "note",
+    message: { text: withoutLinks(one.title) },
+    locations: [locationOf({ path: one.path, side: "RIGHT", line: one.line, start_line: null })],
+    partialFingerprints: { "hunkwise/v1": one.id },
+    suppressions: [{ kind: "external", status: "accepted", justification: withoutLinks(one.reason) }],
   };
 }
 

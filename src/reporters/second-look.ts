@@ -1,4 +1,4 @@
-import { type Finding, holdsSecret } from "../finding.ts";
+import { type Finding, holdsSecret, isCertain } from "../finding.ts";
 import type { DroppedFinding, ReviewResult } from "../review/review-result.ts";
 import { cutBytes } from "../text/cut.ts";
 import { plural, thousands } from "./outcome.ts";
@@ -14,8 +14,9 @@ export function noteOf(finding: Finding): string | null {
   return note === "" || holdsSecret(finding) ? null : note;
 }
 
-/** For a reader to see before the claim, which nobody is to take for settled; null for all that is not uncertain. */
+/** For a reader to see before the claim, which is not settled; null for a claim that is. */
 export function doubtOf({ verification }: Finding): string | null {
+  if (verification === "not_judged") return "Matched by a rule, not judged by a model.";
   return verification === "uncertain"
     ? "Uncertain: a second look could neither confirm nor refute this."
     : null;
@@ -38,14 +39,18 @@ const verdicts: Record<Finding["verification"], string> = {
   confirmed: "A second, sceptical look confirmed it",
   uncertain: "A second look could neither confirm nor refute it",
   unverified: "Not checked by a second look",
+  not_judged: "Matched by a rule, not judged by a model",
 };
 
 /** Who found it and how sure that is, as plain text. */
 export function originWords({ source, verification, confidence, category }: Finding): string {
   const sure = `${Math.round(confidence * 100)} % sure`;
   const rule = source === "model" ? "" : `Found by \`${cutBytes(source, 200)}\`. `;
-  return `${rule}${verdicts[verification]}; ${sure}; category ${category}.`;
+  const checked = isCertain({ source }) ? CERTAIN : verdicts[verification];
+  return `${rule}${checked}; ${sure}; category ${category}.`;
 }
+
+const CERTAIN = "Certain: published whatever a model says of it";
 
 /** "5 findings were checked again: 3 confirmed, 2 refuted"; empty where none was. */
 export function checkedSentence({ findings, dropped }: ReviewResult): string {
@@ -84,6 +89,7 @@ const droppedWords: Record<DroppedFinding["verdict"], string> = {
   refuted: "Refuted",
   uncertain: "Uncertain and not severe",
   read_before: "Read before, and not critical",
+  rejected: "Rejected",
 };
 
 /** Why a finding is not reported after all: a model's text, behind what it amounts to. */

@@ -17,14 +17,15 @@ export function findingLines(
   const lines = [titleLine(finding, style), ...placeLines(finding, style)];
   if (placement.kind !== "inline") lines.push(style.dim(`not on its line: ${plainLine(placement.reason)}`));
   lines.push(...doubtLines(finding, style));
-  lines.push("", ...frameLines(codeFrame(finding, source), style), "", ...proseLines(finding.body, style));
+  const frame = frameLines(codeFrame(finding, source), style);
+  if (frame.length > 0) lines.push("", ...frame);
+  lines.push("", ...proseLines(finding.body, style));
   const suggestion = suggestionDiff(finding, source);
   if (suggestion) {
     const paint = { " ": style.dim, "-": style.removed, "+": style.added };
     lines.push("", style.bold("Suggestion"));
-    for (const { sign, text } of suggestion) {
-      lines.push(paint[sign](clip(`  ${sign} ${plainLine(text)}`, style.width - INDENT.length)));
-    }
+    // Whole, on a narrow terminal too: it is there to be copied, and the terminal wraps it.
+    for (const { sign, text } of suggestion) lines.push(paint[sign](`  ${sign} ${plainLine(text)}`));
   }
   const around = [
     ...otherPlaces(finding, style),
@@ -73,7 +74,8 @@ function titleLine(finding: Finding, style: Style): string {
 function placeLines(finding: Finding, style: Style): string[] {
   const sure = `${Math.round(finding.confidence * 100)} % sure`;
   const origin = finding.source === "model" ? sure : plainLine(finding.source);
-  const checked = finding.verification === "unverified" ? [] : [finding.verification];
+  const { verification } = finding;
+  const checked = verification === "confirmed" || verification === "uncertain" ? [verification] : [];
   const facts = [placeWords(finding), finding.category, origin, ...checked].join(" · ");
   return wrap(facts, style.width - INDENT.length).map(style.dim);
 }
@@ -83,7 +85,7 @@ function frameLines(frame: readonly FrameLine[], style: Style): string[] {
   return frame.map((line) => {
     if (line === null) return style.dim(`  ${" ".repeat(digits)} ┆`);
     const gutter = `${line.anchored ? ">" : " "} ${String(line.number).padStart(digits)} │`;
-    const text = clip(plainLine(line.text), style.width - INDENT.length - gutter.length - 1);
+    const text = clip(plainLine(line.text), style.codeWidth - INDENT.length - gutter.length - 1);
     if (!line.anchored) return style.dim(`${gutter} ${text}`.trimEnd());
     return `${style.removed(gutter)} ${text}`.trimEnd();
   });
@@ -97,9 +99,7 @@ export function proseLines(markdown: string, style: Style): string[] {
       code === undefined ? style.bold(strong ?? "") : style.code(code),
     );
   return blocks(plainLines(markdown.trim())).flatMap(({ code, text }) =>
-    code
-      ? [style.code(clip(`    ${text}`, width))]
-      : wrap(text, width).map(style.colour ? inlineMarks : (line) => line),
+    code ? [style.code(`    ${text}`)] : wrap(text, width).map(style.colour ? inlineMarks : (line) => line),
   );
 }
 

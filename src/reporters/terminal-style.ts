@@ -6,7 +6,10 @@ type Paint = (text: string) => string;
 
 /** How a report looks: colours or none, and how wide it may be. */
 export interface Style {
+  /** Of prose. */
   width: number;
+  /** Beyond this, lines of code are cut; `Infinity` where nobody sees a terminal. Suggestions are never cut. */
+  codeWidth: number;
   colour: boolean;
   bold: Paint;
   dim: Paint;
@@ -22,12 +25,14 @@ export interface Style {
 export const WIDEST = 100;
 export const PIPED_WIDTH = 80;
 
-export function createStyle(colour: boolean, width: number): Style {
+/** @param codeWidth left out, code is cut nowhere: a file or a log has no right edge */
+export function createStyle(colour: boolean, width: number, codeWidth = Number.POSITIVE_INFINITY): Style {
   const colours = pc.createColors(colour);
   const label = (background: Paint) =>
     colour ? (text: string) => background(colours.bold(` ${text} `)) : String;
   return {
     width: Math.min(width, WIDEST),
+    codeWidth,
     colour,
     bold: colours.bold,
     dim: colours.dim,

@@ -5,6 +5,8 @@ import {
   countBySeverity,
   dollars,
   duration,
+  isUnread,
+  maskedSentence,
   nothingFound,
   outcomeOf,
   outcomeSentence,
@@ -32,7 +34,10 @@ export interface TerminalOptions {
   range: RangeNames;
   source: SourceLines;
   colour: boolean;
+  /** Of prose. */
   width: number;
+  /** Of code, on a terminal; left out, code is cut nowhere. */
+  codeWidth?: number | undefined;
 }
 
 /** Skipped files that are named one by one. */
@@ -40,9 +45,9 @@ const MOST_SKIPPED = 12;
 
 /** The report for people at a terminal. A complete review that found nothing is one line. */
 export function renderTerminal(result: ReviewResult, options: TerminalOptions): string {
-  const style = createStyle(options.colour, options.width);
-  const quiet =
-    result.findings.length === 0 && outcomeOf(result) === "complete" && result.warnings.length === 0;
+  const style = createStyle(options.colour, options.width, options.codeWidth);
+  const lists = [result.findings, result.warnings, result.masked];
+  const quiet = lists.every((list) => list.length === 0) && outcomeOf(result) === "complete";
   const lines = quiet ? [quietLine(result, options)] : reportLines(result, options, style);
   return `${lines.join("\n")}\n`;
 }
@@ -60,6 +65,7 @@ function quietLine(result: ReviewResult, { range }: TerminalOptions): string {
   const spent = [...(usage.requests > 0 ? model : []), duration(result.duration_ms)];
   return [
     `${plainLine(range.base)}...${plainLine(range.head)}: ${nothingFound(result)}`,
+    ...(isUnread(result) ? ["offline"] : []),
     ...(coverage.hunks_total > 0 ? [`${plural(coverage.hunks_total, "hunk")} read`] : []),
     ...(skipped > 0 ? [`${plural(skipped, "file")} skipped`] : []),
     ...(dropped > 0 ? [`${plural(dropped, "finding")} checked and left out`] : []),
@@ -84,7 +90,9 @@ function outcomeLines(result: ReviewResult, style: Style): string[] {
   const unread = unreadPlaces(result).map(
     ({ path, what }) => `  not read: ${plainLine(path)} (${plainLine(what)})`,
   );
-  return [...[...wrap(`${sentence}.`, style.width), ...unread].map(style.alarm), ""];
+  // Where the sentence says something else first, such as a limit that was reached.
+  const offline = isUnread(result) && !/offline/i.test(sentence) ? "Offline, no model read this. " : "";
+  return [...[...wrap(`${offline}${sentence}.`, style.width), ...unread].map(style.alarm), ""];
 }
 
 function headerLines(result: ReviewResult, { range }: TerminalOptions, style: Style): string[] {
@@ -131,6 +139,7 @@ function footerLines(result: ReviewResult, style: Style): string[] {
     ...skippedRows(coverage),
     ["Effort", effortSentence(result)],
     ...droppedRows(result),
+    ["Masked", maskedSentence(result, ({ path, line }) => plainLine(`${path}:${line}`))],
     ["Usage", usageSentence(result)],
     ["Predicted", predictionSentence(result)],
     ["Time", duration(result.duration_ms)],

@@ -1,13 +1,15 @@
+import { createHmac } from "node:crypto";
 import { sharedAnalyzers } from "../analyzers/all-analyzers.ts";
 import { analyzeChange, type UnfinishedFile } from "../analyzers/analyze-change.ts";
 import type { AnalyzedFile, Analyzer, Candidate } from "../analyzers/analyzer.ts";
 import { AppError, errorLine } from "../errors.ts";
-import { type Finding, holdsSecret } from "../finding.ts";
+import { type Finding, holdsSecret, isCertain } from "../finding.ts";
 import type { Workspace } from "../git/workspace.ts";
 import { splitLines } from "../text/cut.ts";
 import type { ChangedFile, DiffSource } from "../tools/tool.ts";
 import { createIdentities } from "./fingerprint.ts";
 import type { ProgressEvent } from "./progress.ts";
+import type { LineRange } from "./quote.ts";
 import { symbolAt } from "./symbols.ts";
 
 /** A rule states no confidence of its own; docs/analyzers.md has the precision measured over all rules. */
@@ -30,37 +32,71 @@ export interface CandidateDependencies {
   /** Fires when the analyzers have had their time; a minute from the start by default. */
   timeLimit?: AbortSignal;
   analyzers?: readonly Analyzer[];
+  /** Whether the configuration switches the rule of a finding off; no rule is off by default. */
+  isOff?(finding: Finding): boolean;
+  /** With it the code of a secret goes into an id: without it nobody can check by the id what he guesses. */
+  key?: string | undefined;
 }
 
 export interface Candidates {
-  candidates: Candidate[];
-  /** The same as findings. */
+  /** By path and line. */
   findings: Finding[];
+  /** Those that the configuration switches off. */
+  silenced: Finding[];
   /** Files that some analyzer did not look at, or not until the end: for want of time, for their size, or by a fault. */
   unfinished: UnfinishedFile[];
 }
 
-/** What the analyzers say about the reviewable files, as they state it and as findings. One that throws is reported. */
+/** What the analyzers find in the reviewable files. An analyzer that throws is reported as progress. */
 export async function findCandidates(
   files: readonly ChangedFile[],
   deps: CandidateDependencies,
 ): Promise<Candidates> {
   const { signal, timeLimit = AbortSignal.timeout(MILLISECONDS), analyzers = sharedAnalyzers() } = deps;
   const identify = createIdentities();
+  const idOf = (found: Identifiable) =>
+    identify(holdsSecret(found) ? { ...found, quote: keyed(found.quote, deps.key ?? "") } : found);
   const onCrash = (name: string, path: string, error: unknown) =>
     deps.progress({ type: "crash", where: `${name} on ${path}`, error: errorLine(error) });
-  const all: Candidates = { candidates: [], findings: [], unfinished: [] };
+  const { isOff = () => false } = deps;
+  const all: Candidates = { findings: [], silenced: [], unfinished: [] };
   const present = files.filter((file) => file.reviewable && file.change.type !== "deleted");
   for (let at = 0; at < present.length; at += BATCH) {
     const batch = present.slice(at, at + BATCH);
     const readable = timeLimit.aborted ? [] : await analyzedFiles(batch, deps.workspace, deps.diffs);
     const found = await analyzeChange(readable, { signal, timeLimit, analyzers, onCrash });
-    all.candidates = all.candidates.concat(found.candidates);
-    all.findings = all.findings.concat(await findingsOf(found.candidates, readable, identify));
+    for (const finding of await findingsOf(found.candidates, readable, idOf))
+      (isOff(finding) ? all.silenced : all.findings).push(finding);
     all.unfinished.push(...inOrder(batch, [...unread(batch, readable), ...found.unfinished]));
   }
   return all;
 }
+
+/** A finding that a model has to answer, under a short name for the conversation with it. */
+export interface LikelyCandidate {
+  /** "c1"; unique in the review and the same whenever the same change is reviewed. */
+  id: string;
+  finding: Finding;
+}
+
+/** What rules found, by whether a model has a say in it. */
+export interface RuleMatches {
+  certain: readonly Finding[];
+  likely: readonly LikelyCandidate[];
+}
+
+/** Divides findings of analyzers; likely ones are numbered in their order. */
+export function ruleMatches(findings: readonly Finding[]): RuleMatches {
+  const likely = findings.filter((finding) => !isCertain(finding));
+  return {
+    certain: findings.filter(isCertain),
+    likely: likely.map((finding, at) => ({ id: `c${at + 1}`, finding })),
+  };
+}
+
+/** Whether an analyzer of certain findings did not look at a file, or not to the end. */
+export const mayLackCertain = ({ analyzers }: UnfinishedFile): boolean =>
+  analyzers.length === 0 || analyzers.some((name) => isCertain({ source: `${name}/` }));
 
 /** One sentence, or none when every analyzer saw every file to its end. */
 export function unfinishedWarning(unfinished: readonly UnfinishedFile[]): string[] {
@@ -104,22 +140,33 @@ function nullIfTooLarge(error: unknown): null {
   throw error;
 }
 
+type Identifiable = Parameters<ReturnType<typeof createIdentities>>[0] & Pick<Finding, "source">;
+
+const keyed = (code: string, key: string) =>
+  createHmac("sha256", key).update(code.replace(/\s+/g, "")).digest("base64url");
+
 async function findingsOf(
   candidates: readonly Candidate[],
   files: readonly AnalyzedFile[],
-  identify: ReturnType<typeof createIdentities>,
+  idOf: (found: Identifiable) => string,
 ): Promise<Finding[]> {
   const texts = new Map(files.map((file) => [file.path, splitLines(file.text)]));
   const firstNames = new Map(files.map(({ path, diff }) => [path, diff.oldPath ?? path]));
   const findings: Finding[] = [];
-  for (const { startLine, ...candidate } of candidates) {
+  for (const { startLine, extent, ...candidate } of candidates) {
     const lines = texts.get(candidate.path) ?? [];
-    const quote = lines.slice((startLine ?? candidate.line) - 1, candidate.line).join("\n");
+    const textOf = ({ start, end }: LineRange) => lines.slice(start - 1, end).join("\n");
+    const told = { start: startLine ?? candidate.line, end: candidate.line };
+    const quote = textOf(told);
     const symbol = await symbolAt(candidate.path, lines, candidate.line);
     const anchored = { ...candidate, side: "RIGHT" as const, start_line: startLine, quote, symbol };
     findings.push({
       ...anchored,
-      id: identify({ ...anchored, path: firstNames.get(candidate.path) ?? candidate.path }),
+      id: idOf({
+        ...anchored,
+        quote: textOf(extent ?? told),
+        path: firstNames.get(candidate.path) ?? candidate.path,
+      }),
       quote: holdsSecret(candidate) ? "" : quote,
       confidence: RULE_CONFIDENCE,
       evidence: [],

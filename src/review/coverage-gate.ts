@@ -2,13 +2,16 @@ import { type Coverage, createCoverage } from "../agent/coverage.ts";
 import type { Interjection } from "../agent/run-agent.ts";
 import { showPath } from "../tools/show.ts";
 import type { ChangedFile } from "../tools/tool.ts";
+import { unansweredRefusal } from "./candidate-answers.ts";
+import type { LikelyCandidate } from "./candidates.ts";
 import type { KnownChange } from "./known/known-change.ts";
 import { createUnreadHunks, type UnreadOptions } from "./unread-hunks.ts";
 
 /**
- * Sees to it that a review has read everything: it may not end while a reviewable hunk was never served. A model that tries
- * twice all the same is shown the rest without having asked. Only where a limit is near, or where nothing more can be shown,
- * may it end with hunks unread; the review is partial then.
+ * Sees to it that a review has read everything and answered every rule match: it may not end while a reviewable hunk was never
+ * served or a rule match has no answer. A model that tries twice with hunks unread is shown the rest without having asked. Only
+ * if a limit is near, or if nothing more can be shown, may it end with hunks unread; only if a limit is near, with rule matches
+ * unanswered. The review is partial then.
  */
 export interface CoverageGate {
   /** Why the review may not end yet, for the model; null when it may. */
@@ -42,12 +45,18 @@ const MOST_REQUESTS = 2;
 /** How many unread files a refusal names; the rest is counted. */
 const NAMED_FILES = 20;
 
-export function createCoverageGate(options: UnreadOptions): CoverageGate {
+export interface GateOptions extends UnreadOptions {
+  /** Rule matches that the loop has to answer; left out, there are none. */
+  unanswered?(): readonly LikelyCandidate[];
+}
+
+export function createCoverageGate(options: GateOptions): CoverageGate {
   const { coverage } = options;
   const unreadHunks = createUnreadHunks(options);
   let refusals = 0;
   let mustShow = false;
   let mayEndUnread = false;
+  let mayEndUnanswered = false;
 
   const isAllShown = (unserved: readonly { path: string }[]) =>
     unserved.every(({ path }) => coverage.unshown(path).length === 0);
@@ -60,16 +69,22 @@ export function createCoverageGate(options: UnreadOptions): CoverageGate {
     return { text, shown: () => {} };
   }
 
+  function refuseUnanswered(): string | null {
+    const unanswered = mayEndUnanswered ? [] : (options.unanswered?.() ?? []);
+    return unanswered.length === 0 ? null : unansweredRefusal(unanswered);
+  }
+
   return {
     refuseToFinish() {
       const { unserved } = coverage.counts();
-      if (unserved.length === 0 || mayEndUnread) return null;
+      if (unserved.length === 0 || mayEndUnread) return refuseUnanswered();
       if (isAllShown(unserved)) return JUST_SHOWN;
       refusals += 1;
       mustShow = refusals >= MOST_REQUESTS;
       return refusal(unserved, mustShow);
     },
     async interject({ isLimitNear }) {
+      mayEndUnanswered ||= isLimitNear;
       if (mayEndUnread) return null;
       mayEndUnread = isLimitNear;
       if (isAllShown(coverage.counts().unserved)) return null;

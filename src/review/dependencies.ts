@@ -1,5 +1,7 @@
 import type { LoopEntry, Trajectory } from "../agent/trajectory.ts";
+import type { Analyzer } from "../analyzers/analyzer.ts";
 import type { Workspace } from "../git/workspace.ts";
+import type { Masking } from "../llm/masked-request.ts";
 import type { Models } from "../llm/model.ts";
 import type { DiffSource, JournalPort } from "../tools/tool.ts";
 import type { KnownGraph } from "./known-graph.ts";
@@ -16,10 +18,14 @@ export interface ReviewDependencies {
   replay: readonly LoopEntry[];
   /** That run is played back: its turns are taken as they are, and no model is asked. */
   isPlayback?: boolean;
+  /** Reads the masks of secrets in what a model calls for; left out where nothing was masked. */
+  masking?: Masking;
   /** Left out where no notes are taken. */
   journal?: JournalPort;
   /** What is known of the repository; left out, nothing is. */
   graph?: KnownGraph;
+  /** Injected by tests; left out, all of this process. */
+  analyzers?: readonly Analyzer[];
   isPrivate(path: string): boolean;
   progress(event: ProgressEvent): void;
   signal: AbortSignal;

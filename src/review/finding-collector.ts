@@ -2,8 +2,9 @@ import { WITHHELD } from "../diff/filter.ts";
 import { atLeast, type Finding, type Severity, type Side } from "../finding.ts";
 import { unescapeAsIn } from "../text/escape-invisible.ts";
 import { showPath } from "../tools/show.ts";
-import type { ReportAnswer, ReportedFinding, ReportPort } from "../tools/tool.ts";
+import type { Rejection, ReportAnswer, ReportedFinding, ReportPort } from "../tools/tool.ts";
 import { type Anchor, type AnchorFile, resolveAnchor } from "./anchor.ts";
+import { type CandidateAnswers, createCandidateAnswers } from "./candidate-answers.ts";
 import { createIdentities } from "./fingerprint.ts";
 import { isSameFault } from "./merge/same-fault.ts";
 import { withCheckedSuggestion, withoutSuggestion } from "./suggestion.ts";
@@ -14,6 +15,8 @@ export interface CollectorOptions {
   anchorFile(path: string): Promise<AnchorFile | undefined>;
   /** Why the review may not end yet, for the model; null when it may. */
   refuseToFinish(): string | null;
+  /** Takes the answers to rule matches; left out, there are none to answer. */
+  answers?: CandidateAnswers;
   minimumSeverity: Severity;
   isPrivate(path: string): boolean;
   /** Whether a line stands in code that an earlier review has read; nothing does by default. */
@@ -32,12 +35,16 @@ export interface FindingCollector extends ReportPort {
 
 /** Anchors, checks and keeps what the model reports; nothing it accepts is ever dropped later without a reason. */
 export function createFindingCollector(options: CollectorOptions): FindingCollector {
+  const { answers = createCandidateAnswers([]) } = options;
   const findings: Finding[] = [];
   const readBefore: Finding[] = [];
   const identify = createIdentities();
   let summary: string | null = null;
 
-  async function report(reported: ReportedFinding): Promise<ReportAnswer> {
+  async function report(
+    reported: ReportedFinding,
+    candidates: readonly string[] = [],
+  ): Promise<ReportAnswer> {
     const given = showPath(reported.path);
     const file = await options.anchorFile(reported.path);
     // An answer quotes lines of both sides: either path of a renamed file withholds them.
@@ -48,7 +55,11 @@ export function createFindingCollector(options: CollectorOptions): FindingCollec
         ok: false,
         reason: `no such file '${given}' on either side of the change; use a path as changed_files gives it`,
       };
+    const why = answers.whyNot(candidates, file.path);
+    if (why !== null) return { ok: false, reason: why };
     if (!atLeast(reported.severity, options.minimumSeverity)) {
+      const reason = `The model calls it ${reported.severity}, and this repository wants ${options.minimumSeverity} and above only.`;
+      answers.reject(candidates.map((candidate) => ({ candidate, reason })));
       return {
         ok: true,
         finding: null,
@@ -56,10 +67,16 @@ export function createFindingCollector(options: CollectorOptions): FindingCollec
       };
     }
     const resolved = resolveAnchor(file, reported);
-    return resolved.ok ? keep(reported, file, resolved.anchor) : resolved;
+    if (!resolved.ok) return resolved;
+    return keep(reported, file, resolved.anchor, candidates);
   }
 
-  async function keep(reported: ReportedFinding, file: AnchorFile, anchor: Anchor): Promise<ReportAnswer> {
+  async function keep(
+    reported: ReportedFinding,
+    file: AnchorFile,
+    anchor: Anchor,
+    candidates: readonly string[],
+  ): Promise<ReportAnswer> {
     const anchored = anchoredAt(anchor, { ...reported, path: file.path });
     const symbol = await symbolAt(file.path, file.lines[anchor.side], anchor.line);
     const id = identify({ ...anchored, symbol, path: firstName(file) });
@@ -69,6 +86,7 @@ export function createFindingCollector(options: CollectorOptions): FindingCollec
       ...{ id, symbol, source: "model", verification: "unverified", verification_note: null, places: [] },
     };
     if (await isOld(finding)) return notRaised(finding);
+    answers.report(candidates, finding);
     const why = reported.suggestion && (anchor.asStated ? checked.note : FOR_OTHER_LINES);
     const isProse = reported.suggestion !== null && finding.suggestion === null;
     const outside = file.hunkAt(finding.side, finding.line) === undefined;
@@ -101,8 +119,8 @@ export function createFindingCollector(options: CollectorOptions): FindingCollec
     return { ok: true, finding: again, note: "already reported; now with this suggestion" };
   }
 
-  async function finish(text: string): ReturnType<ReportPort["finish"]> {
-    const reason = options.refuseToFinish();
+  async function finish(text: string, rejected: readonly Rejection[] = []): ReturnType<ReportPort["finish"]> {
+    const reason = answers.reject(rejected) ?? options.refuseToFinish();
     if (reason !== null) return { ok: false, reason };
     summary = text;
     return { ok: true };

@@ -14,21 +14,36 @@ export function fingerprint({ path, side, symbol, category, quote }: Identified)
   return createHash("sha256").update(text).digest("hex").slice(0, 12);
 }
 
+/** What tells two faults apart that share a fingerprint. */
+type Fault = Pick<Finding, "line" | "title">;
+
 /**
  * Gives ids within one run. Equal pieces of code with the same kind of fault are told apart by an ordinal: by their line,
  * and on one line by their title, for two faults may meet there.
+ */
+export function createIdentities(): (finding: Identified & Fault) => string {
+  const ordinal = createOrdinals(new Set());
+  return (finding) => ordinal(fingerprint(finding), finding);
+}
+
+/**
+ * Makes ids unique that several runs gave: each keeps its fingerprint, which cannot be found out again for a secret.
  *
  * @param taken ids of findings that came over from an earlier review: they are given to no other
  */
-export function createIdentities(
+export function createUniqueIds(
   taken: ReadonlySet<string> = new Set(),
-): (finding: Identified & Pick<Finding, "line" | "title">) => string {
+): (finding: Pick<Finding, "id"> & Fault) => string {
+  const ordinal = createOrdinals(taken);
+  return (finding) => ordinal(fingerprintIn(finding.id), finding);
+}
+
+function createOrdinals(taken: ReadonlySet<string>): (base: string, fault: Fault) => string {
   const knownByFingerprint = new Map<string, string[]>();
-  return (finding) => {
-    const base = fingerprint(finding);
+  return (base, { line, title }) => {
     const known = knownByFingerprint.get(base) ?? [];
     knownByFingerprint.set(base, known);
-    const fault = `${finding.line} ${folded(finding.title)}`;
+    const fault = `${line} ${folded(title)}`;
     if (!known.includes(fault)) known.push(fault);
     return freeIds(base, taken, known.indexOf(fault));
   };

@@ -9,6 +9,11 @@ const sentences: Partial<Record<ErrorCode, string>> = {
   too_large: "the conversation is too large for it",
 };
 
+const FAILED = "The model failed: ";
+
+/** Whether a warning of a review tells of a fault of the model. */
+export const isPublicFault = (warning: string): boolean => warning.startsWith(FAILED);
+
 /**
  * What everybody may read of a fault of the model. The error's own text names the operator's endpoint and repeats what the
  * provider said; it goes to whoever operates this, as progress.
@@ -16,5 +21,5 @@ const sentences: Partial<Record<ErrorCode, string>> = {
 export function publicFault({ code }: AppError): string {
   if (code === "budget_spent")
     return "The model was not asked any more: today's budget of the pull request or its installation is used up.";
-  return `The model failed: ${sentences[code] ?? "the log of its operator says why"}.`;
+  return `${FAILED}${sentences[code] ?? "the log of its operator says why"}.`;
 }

@@ -1,16 +1,20 @@
 import type { StopReason } from "../agent/events.ts";
 import { type Finding, isUndisputed } from "../finding.ts";
 import { collectFindings } from "./collect-findings.ts";
-import { createIdentities } from "./fingerprint.ts";
+import { titlesAlike } from "./compare/titles.ts";
+import { createUniqueIds } from "./fingerprint.ts";
 import { gather } from "./merge/gather.ts";
-import { asOne, type Group, joinEqual } from "./merge/join.ts";
+import { asOne, type Group, joinEqual, MAX_PLACES } from "./merge/join.ts";
 import { mergePass } from "./merge/merge-pass.ts";
+import { overlap, placeOf } from "./merge/same-fault.ts";
 import { publicFault } from "./model-fault.ts";
 import type { Unit } from "./plan/plan-units.ts";
 import { readEarlier } from "./recheck/earlier.ts";
 import { type FindingsLedger, laterFindings } from "./recheck/later-findings.ts";
+import type { JudgedMatch } from "./recheck/settle-earlier.ts";
 import type { DroppedFinding, Prediction, TotalUsage } from "./review-result.ts";
 import type { ReviewRun } from "./review-run.ts";
+import { candidatesIn } from "./review-unit.ts";
 import { type Passes, reviewUnits } from "./review-units.ts";
 import { unfinishedSummary, whyUnfinished, worstStop } from "./stop-reasons.ts";
 import { totalUsage } from "./total-usage.ts";
@@ -37,30 +41,36 @@ export interface ModelReview {
 
 /**
  * Lets the model review the change: part by part, then what the parts found as one list, compared with what was told before,
- * then each new finding once more by a sceptic. What was found stands, whatever stopped any of the loops.
+ * then each new finding once more by a sceptic. What was found stands, whatever stopped any of the loops. Certain findings of the
+ * analyzers pass all of this by, and so do likely ones that the model never answered.
  */
 export async function reviewWithModel(run: ReviewRun): Promise<ModelReview> {
   run.deps.progress({ type: "phase", phase: "planning" });
   const passes = await reviewUnits(run);
   const earlier = await readEarlier(run);
-  const identify = identitiesOf(run, new Set(earlier.carried.map(({ finding }) => finding.id)));
+  const identify = createUniqueIds(new Set(earlier.carried.map(({ finding }) => finding.id)));
   const withId = (finding: Finding) => ({ ...finding, id: identify(finding) });
-  const undisputed = gather([run.undisputed ?? []], identify);
+  const certain = run.matches.certain.map(withId);
   const found = gather([...passes.reviews.map(({ findings }) => findings), earlier.unpublished], identify);
+  const candidates = await answered(run, passes);
   const stopReason = worstStop(passes.reviews.map((review) => review.stopReason).concat(passes.stops));
   const isOver = isModelLost(run, passes);
   const merged = isOver ? unmerged(passes, found) : await merge(run, passes, found, identify);
+  const { kept, groups } = withoutRestated(certain, merged.groups);
   const { findings, dropped, ledger } = await laterFindings(run, {
-    groups: joinEqual([...undisputed, ...merged.groups]),
+    groups: [...kept, ...candidates.notJudged.map(withId)].map((one): Group => [one]).concat(groups),
     readBefore: [...passes.reviews.flatMap(({ readBefore }) => readBefore), ...merged.readBefore].map(withId),
+    judged: [...candidates.rejected, ...candidates.reported],
     unpublished: new Set(earlier.unpublished.map(identify)),
     ...{ earlier, isOver },
     verify: (fresh) => verify(run, fresh, isOver ? whyUnfinished(stopReason) : null),
   });
   return {
-    ...{ findings, dropped, ledger },
+    findings,
+    ledger,
+    dropped: [...dropped, ...candidates.rejected.map(asRejected)],
     predicted: passes.predicted,
-    unfinished: unfinishedFiles(passes),
+    unfinished: new Set([...unfinishedFiles(passes), ...candidates.notJudged.flatMap(pathsOf)]),
     // The last review's word on the whole says more than that this one has none.
     summary: merged.summary ?? (run.input.history?.summary || unfinishedSummary(stopReason)),
     usage: totalUsage(run.account.usage),
@@ -70,14 +80,82 @@ export async function reviewWithModel(run: ReviewRun): Promise<ModelReview> {
   };
 }
 
-type Identify = ReturnType<typeof createIdentities>;
-
-/** Ids that are unique in the whole review; a file goes by the name that it had at the merge base. */
-function identitiesOf({ files }: ReviewRun, taken: ReadonlySet<string>): Identify {
-  const identify = createIdentities(taken);
-  const firstNames = new Map(files.map(({ change }) => [change.path, change.oldPath ?? change.path]));
-  return (finding) => identify({ ...finding, path: firstNames.get(finding.path) ?? finding.path });
+interface Answered {
+  rejected: readonly JudgedMatch[];
+  reported: readonly JudgedMatch[];
+  /** As findings that say so; those that no prompt had room for are grouped by rule. */
+  notJudged: readonly Finding[];
 }
+
+/** What became of the likely candidates: each was reported by some loop, or else rejected by one, or else judged by nobody. */
+async function answered(run: ReviewRun, { reviews, overflow }: Passes): Promise<Answered> {
+  const reported = new Set(reviews.flatMap(({ answers }) => [...answers.reported]));
+  const reasons = new Map(reviews.flatMap(({ answers }) => [...answers.rejected]));
+  const rejected: JudgedMatch[] = [];
+  const told: JudgedMatch[] = [];
+  const single: Finding[] = [];
+  const unshown: Finding[] = [];
+  for (const { id, finding } of await candidatesIn(run, run.files)) {
+    const reason = reasons.get(id);
+    if (reported.has(id)) told.push({ finding, reason: REPORTED });
+    else if (reason !== undefined) rejected.push({ finding, reason });
+    else (overflow.has(id) ? unshown : single).push(finding);
+  }
+  return { rejected, reported: told, notJudged: [...single, ...groupedByRule(unshown)].map(asNotJudged) };
+}
+
+const REPORTED = "A model has judged this match since.";
+
+/** One finding for each rule, on its first line, with the others as further places; several where there are very many. */
+function groupedByRule(findings: readonly Finding[]): Finding[] {
+  return [...Map.groupBy(findings, ({ source }) => source).values()].flatMap((ofRule) => {
+    const groups: Finding[] = [];
+    for (let at = 0; at < ofRule.length; at += MAX_PLACES + 1) {
+      const [first, ...others] = ofRule.slice(at, at + MAX_PLACES + 1);
+      if (first) groups.push({ ...first, places: others.map(placeOf) });
+    }
+    return groups;
+  });
+}
+
+const pathsOf = ({ path, places }: Finding) => [path, ...places.map((place) => place.path)];
+
+const asNotJudged = (finding: Finding): Finding => ({
+  ...finding,
+  verification: "not_judged",
+  verification_note: null,
+});
+
+const asRejected = ({ finding: { id, path, line, title, source }, reason }: JudgedMatch): DroppedFinding => ({
+  ...{ id, path, line, title, reason },
+  verdict: "rejected",
+  rule: source,
+});
+
+/**
+ * Takes away what a model reported of a certain finding in its own words: the finding gets the model's evidence and stays as it
+ * is. What is left are the groups that say something else.
+ */
+function withoutRestated(certain: readonly Finding[], groups: readonly Group[]) {
+  const kept = [...certain];
+  const others = groups.filter((group) => {
+    const one = asOne(group);
+    const at = kept.findIndex((known) => isRestated(known, one));
+    const known = kept[at];
+    if (!known) return true;
+    kept[at] = { ...known, evidence: [...known.evidence, ...one.evidence] };
+    return false;
+  });
+  return { kept, groups: others };
+}
+
+const isRestated = (known: Finding, one: Finding) =>
+  known.category === one.category &&
+  one.places.length === 0 &&
+  overlap(placeOf(known), placeOf(one)) &&
+  titlesAlike(known.title, one.title);
+
+type Identify = ReturnType<typeof createUniqueIds>;
 
 /** A model that cannot be asked any more would fail each further loop after all its retries. */
 function isModelLost({ deps }: ReviewRun, { reviews, stops }: Passes): boolean {
@@ -87,10 +165,10 @@ function isModelLost({ deps }: ReviewRun, { reviews, stops }: Passes): boolean {
 
 /** @param whyNot why nobody can be asked; null when somebody can */
 async function verify(run: ReviewRun, fresh: readonly Group[], whyNot: string | null): Promise<Verified> {
-  const sure = fresh.filter(([first]) => isUndisputed(first)).map(asOne);
+  const settled = fresh.filter(([first]) => isUndisputed(first)).map(asOne);
   const groups = fresh.filter(([first]) => !isUndisputed(first));
   const { findings, dropped } = await verifyDisputed(run, groups, whyNot);
-  return { findings: [...sure, ...findings], dropped };
+  return { findings: [...settled, ...findings], dropped };
 }
 
 async function verifyDisputed(
@@ -128,7 +206,7 @@ async function merge(
     units.length > 1 || (reviews.length > 1 && groups.length > 1) || (effort !== "low" && anyNear(groups));
   if (!isNeeded) return apart;
   run.deps.progress({ type: "phase", phase: "merging" });
-  const collector = collectFindings(run, () => null);
+  const collector = collectFindings(run);
   const parts = reviews.flatMap(({ name, files, summary }) =>
     summary === null ? [] : [{ name, paths: files.map(({ change }) => change.path), summary }],
   );

@@ -43,6 +43,8 @@ export const EarlierFinding = z.strictObject({
   symbol: z.string().nullable(),
   /** Hash of its code, by `codeHash`. */
   code: z.string().nullable(),
+  /** The rule that found it, or "model"; null for a comment of an older version. */
+  source: z.string().nullable().default(null),
   /** Other files that were named as evidence. */
   files: z.array(z.string()),
   title: z.string(),

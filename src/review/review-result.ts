@@ -47,11 +47,20 @@ export const DroppedFinding = z.strictObject({
   path: z.string(),
   line: z.int(),
   title: z.string(),
-  /** read_before: it stands in code that an earlier review has read, and is not critical. */
-  verdict: z.enum(["refuted", "uncertain", "read_before"]),
+  /**
+   * `read_before`: it is in code that an earlier review has read, and is not critical. `rejected`: a rule matched, and the model
+   * says that the code is right.
+   */
+  verdict: z.enum(["refuted", "uncertain", "read_before", "rejected"]),
   reason: z.string(),
+  /** The rule that matched: "ast-grep/py-mutable-default"; null if a model found it. */
+  rule: z.string().nullable().default(null),
 });
 export type DroppedFinding = z.infer<typeof DroppedFinding>;
+
+/** A changed line on which a value looks like a secret, so that the model was shown a mask. */
+export const MaskedLine = z.strictObject({ path: z.string(), line: z.int() });
+export type MaskedLine = z.infer<typeof MaskedLine>;
 
 /** What a review was expected to take, told before it began. */
 export const Prediction = z.strictObject({
@@ -66,7 +75,8 @@ export type Prediction = z.infer<typeof Prediction>;
 /** What became of an earlier finding whose code has changed. */
 export const Resolution = z.strictObject({
   comment: z.int(),
-  state: z.enum(["fixed", "present", "unsure"]),
+  /** `withdrawn`: it is not reported any more, although the code has not changed. */
+  state: z.enum(["fixed", "withdrawn", "present", "unsure"]),
   /** One sentence that people read. */
   reason: z.string(),
 });
@@ -107,12 +117,16 @@ export const ReviewResult = z.strictObject({
   warnings: z.array(z.string()),
   effort: Effort,
   dropped: z.array(DroppedFinding),
+  /** Those of which no finding tells; results of older versions have none. */
+  masked: z.array(MaskedLine).default([]),
   /** Null where no model is asked. */
   predicted: Prediction.nullable(),
   /** Null where nothing is remembered: a local range. */
   ledger: LedgerUpdate.nullable(),
   /** What the change would change in the configuration of reviews, a sentence each. */
   config_changes: z.array(z.string()),
+  /** Files that an analyzer of certain findings did not look at to the end: some may be missing. */
+  unanalyzed: z.array(z.string()).default([]),
 });
 export type ReviewResult = z.infer<typeof ReviewResult>;
 
@@ -121,9 +135,17 @@ export function unreadableFiles({ coverage }: ReviewResult): Coverage["files_ski
   return coverage.files_skipped.filter(({ reason }) => isUnreadable(reason));
 }
 
+/** Findings of rules that a model was to judge and never did. */
+export function notJudged({ findings }: Pick<ReviewResult, "findings">): Finding[] {
+  return findings.map(({ finding }) => finding).filter(({ verification }) => verification === "not_judged");
+}
+
+/** Whether a model answered at least once. */
+export const wasAnswered = ({ usage }: Pick<ReviewResult, "usage">): boolean => usage.requests > 0;
+
 /**
- * True when a model read every reviewable hunk, no file was unreadable, and it ended the review itself. Where there
- * is no such hunk, nobody had to read anything.
+ * True if a model read every reviewable hunk and judged every rule match, no file was unreadable, the analyzers of certain findings
+ * came to their end, and the model ended the review itself. If there is no such hunk, nobody had to read anything.
  */
 export function isComplete(result: ReviewResult): boolean {
   const { hunks_served, hunks_total } = result.coverage;
@@ -131,6 +153,8 @@ export function isComplete(result: ReviewResult): boolean {
     (result.mode === "model" || hunks_total === 0) &&
     result.stop_reason === "finished" &&
     hunks_served === hunks_total &&
+    notJudged(result).length === 0 &&
+    result.unanalyzed.length === 0 &&
     unreadableFiles(result).length === 0
   );
 }

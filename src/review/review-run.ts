@@ -1,12 +1,11 @@
 import { type Account, createAccount } from "../agent/account.ts";
 import type { Coverage } from "../agent/coverage.ts";
 import type { LoopEntry } from "../agent/trajectory.ts";
-import type { Candidate } from "../analyzers/analyzer.ts";
-import type { Finding } from "../finding.ts";
 import type { Commit } from "../git/workspace.ts";
 import type { Models } from "../llm/model.ts";
 import type { ChangedFile } from "../tools/tool.ts";
 import type { AnchorFile } from "./anchor.ts";
+import type { Candidates, RuleMatches } from "./candidates.ts";
 import type { ReviewDependencies } from "./dependencies.ts";
 import type { KnownChange } from "./known/known-change.ts";
 import type { OpenedGraph } from "./known-graph.ts";
@@ -15,9 +14,10 @@ import type { ReviewInput } from "./review-input.ts";
 /** What a review by a model has before its first loop. */
 export interface ReadChange {
   files: readonly ChangedFile[];
-  candidates: readonly Candidate[];
-  /** Those of them, as findings, that stand whatever a model thinks of them; none where left out. */
-  undisputed?: readonly Finding[];
+  /** What the analyzers found, and in which files they did not finish. */
+  candidates: Candidates;
+  /** The same findings as the review goes on with them. */
+  matches: RuleMatches;
   /** Of the whole change; loops that read parts of it report here. */
   coverage: Coverage;
   /** What of it earlier reviews have read. */

@@ -25,6 +25,8 @@ export interface Passes {
   /** How many loops look at each unit. */
   loopsAUnit: number;
   reviews: readonly Pass[];
+  /** Ids of the rule matches that the first message of their unit had no room for. */
+  overflow: ReadonlySet<string>;
   /** Why units were not begun at all. */
   stops: readonly StopReason[];
   /** Files for which the budget had no room. */
@@ -82,6 +84,7 @@ export async function reviewUnits(run: ReviewRun): Promise<Passes> {
     if (tasks.length > 1) run.deps.progress({ type: "unit", done, total: tasks.length });
   };
   let failures = 0;
+  const overflow = new Set<string>();
   const stops: StopReason[] = left.length > 0 ? ["token_limit"] : [];
   const passes = await mapFew(tasks, CONCURRENCY, async ({ unit, lens }, index): Promise<Pass | null> => {
     const task = taskOf(index);
@@ -92,6 +95,7 @@ export async function reviewUnits(run: ReviewRun): Promise<Passes> {
       return null;
     }
     const start = await starts.of(task);
+    for (const id of start.overflow) overflow.add(id);
     if (tasks[index + 1]?.unit !== unit) starts.forget(task);
     const review = await reviewUnit(run, task, start);
     found += review.findings.length;
@@ -101,7 +105,7 @@ export async function reviewUnits(run: ReviewRun): Promise<Passes> {
     return { ...review, name: nameOf(unit, lens, units.length) || "1", files: unit.files };
   });
   const reviews = passes.filter((pass) => pass !== null);
-  return { units, loopsAUnit, reviews, stops, unplanned: left.length, predicted };
+  return { units, loopsAUnit, reviews, overflow, stops, unplanned: left.length, predicted };
 }
 
 /** Why no further loop is begun; null when one may be. What one begins with takes seconds to read, also where it would end at once. */
@@ -151,6 +155,7 @@ function unitTask(run: ReviewRun, { tasks, index, units, account, timeLeft }: Ta
     loop: loopOf(unit, lens, units),
     files: unit.files,
     focus: lens?.focus ?? null,
+    answersCandidates: lens === null || lens === lensesOf(run.input.config.effort)[0],
     window: windowFor(run.models.review, unit.diffBytes, units === 1),
     account,
     tokens:
@@ -162,16 +167,10 @@ function unitTask(run: ReviewRun, { tasks, index, units, account, timeLeft }: Ta
 }
 
 /** What is new of the change in units as large as the model's window allows, as far as the budget reaches. */
-export async function planReview({
-  files,
-  candidates,
-  models,
-  input,
-  deps,
-  known,
-}: ReviewRun): Promise<Plan> {
+export async function planReview({ files, matches, models, input, deps, known }: ReviewRun): Promise<Plan> {
   const counts = new Map<string, number>();
-  for (const { path } of candidates) counts.set(path, (counts.get(path) ?? 0) + 1);
+  for (const { path } of [...matches.certain, ...matches.likely.map(({ finding }) => finding)])
+    counts.set(path, (counts.get(path) ?? 0) + 1);
   return planUnits({
     files: await filesToRead(files, known, deps.diffs),
     unitBytes: unitBytes(models.review),

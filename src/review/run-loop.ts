@@ -82,6 +82,7 @@ export async function runLoop(run: LoopRun, task: LoopTask): Promise<AgentResult
     trajectory: deps.trajectory,
     replay: replayOf(task.loop),
     isPlayback: deps.isPlayback,
+    ...(deps.masking && { masking: deps.masking }),
     signal: deps.signal,
     now: deps.now,
     ...(task.interject ? { interject: task.interject } : {}),

@@ -1,11 +1,16 @@
 import type { Coverage as CoverageCounter } from "../agent/coverage.ts";
-import type { Candidate } from "../analyzers/analyzer.ts";
 import { minimumSeverityAt } from "../config/repo-config.ts";
-import { atLeast, type Finding, isUndisputed, severities } from "../finding.ts";
+import { atLeast, type Finding, severities } from "../finding.ts";
 import type { ChangedFile } from "../tools/tool.ts";
 import type { AnchorFile } from "./anchor.ts";
 import { createAnchorFiles } from "./anchor-files.ts";
-import { findCandidates, unfinishedWarning } from "./candidates.ts";
+import {
+  type Candidates,
+  findCandidates,
+  mayLackCertain,
+  ruleMatches,
+  unfinishedWarning,
+} from "./candidates.ts";
 import { findConfigChanges } from "./config-changes.ts";
 import { createReviewCoverage } from "./coverage-gate.ts";
 import type { ReviewDependencies } from "./dependencies.ts";
@@ -13,12 +18,14 @@ import { fileMark, lookAgain } from "./known/content-hash.ts";
 import { countKnown } from "./known/files-to-read.ts";
 import { createKnown, type KnownChange } from "./known/known-change.ts";
 import { reviewedNow } from "./known/reviewed-now.ts";
+import { maskedLines } from "./masked-lines.ts";
 import { type ModelReview, reviewWithModel } from "./model-review.ts";
 import { placeFinding } from "./place.ts";
 import { laterFindingsOffline } from "./recheck/later-findings.ts";
 import type { ReviewInput } from "./review-input.ts";
 import type { Coverage, LedgerUpdate, PlacedFinding, ReviewResult } from "./review-result.ts";
 import { startRun } from "./review-run.ts";
+import { createRuleSwitch } from "./rule-switch.ts";
 import { withCheckedSuggestion } from "./suggestion.ts";
 
 /** One review from a checkout to placed findings: the pipeline both edges share. */
@@ -28,12 +35,13 @@ export async function runReview(input: ReviewInput, deps: ReviewDependencies): P
   if (deps.models) deps.graph?.open().catch(() => {});
   const files = await deps.diffs.files();
   deps.progress({ type: "phase", phase: "analyzers" });
-  const { candidates, findings: offline, unfinished } = await findCandidates(files, deps);
+  const isOff = createRuleSwitch(input.config);
+  const candidates = await findCandidates(files, { ...deps, isOff, key: input.history?.key });
   const known = createKnown(files, input.history, deps.diffs);
   // Without a model nothing is read, now or ever.
   const coverage = createReviewCoverage(files, null, deps.models && known);
   const anchorFile = createAnchorFiles(deps.workspace, deps.diffs);
-  const review = await reviewFiles({ input, deps, files, coverage, known, offline, candidates, anchorFile });
+  const review = await reviewFiles({ input, deps, files, coverage, known, candidates, anchorFile });
 
   deps.progress({ type: "phase", phase: "placing" });
   const { head, base, mergeBase } = deps.workspace.shas;
@@ -52,14 +60,16 @@ export async function runReview(input: ReviewInput, deps: ReviewDependencies): P
     warnings: [
       ...deps.diffs.warnings(),
       ...review.warnings,
-      ...unfinishedWarning(unfinished),
+      ...unfinishedWarning(candidates.unfinished),
       ...milderWarning(review.findings, input),
     ],
     effort: input.config.effort,
     dropped: [...review.dropped],
+    masked: deps.models ? await maskedLines(files, review.findings, deps) : [],
     predicted: review.predicted && { ...review.predicted, cost_usd: null },
     ledger: input.history && ledgerOf({ deps, files, coverage, known }, review),
     config_changes: await findConfigChanges(deps.workspace),
+    unanalyzed: candidates.unfinished.filter(mayLackCertain).map(({ path }) => path),
   };
 }
 
@@ -69,26 +79,26 @@ interface ReviewParts {
   files: readonly ChangedFile[];
   coverage: CoverageCounter;
   known: KnownChange;
-  offline: readonly Finding[];
-  candidates: readonly Candidate[];
+  candidates: Candidates;
   anchorFile: AnchorFileOf;
 }
 
 type AnchorFileOf = (path: string) => Promise<AnchorFile | undefined>;
 
 async function reviewFiles(parts: ReviewParts): Promise<ModelReview> {
-  const { input, deps, files, coverage, known, offline, candidates, anchorFile } = parts;
+  const { input, deps, files, coverage, known, anchorFile } = parts;
   const { history } = input;
   const isEmpty = coverage.counts().total === 0;
   if (isEmpty && history === null) return nothingToReview;
+  const candidates = { ...parts.candidates, findings: await checked(parts.candidates.findings, anchorFile) };
   if (!deps.models) {
-    const review = isEmpty ? nothingToReview : offlineReview(await checked(offline, anchorFile), candidates);
+    const review = isEmpty ? nothingToReview : offlineReview(candidates.findings);
     if (history === null) return review;
-    const change = { input, deps, files, known, anchorFile, isFirst: history.reviewed === null };
+    const change = { input, deps, files, known, anchorFile, candidates, isFirst: history.reviewed === null };
     return { ...review, ...(await laterFindingsOffline(change, review.findings)) };
   }
-  const undisputed = offline.filter(isUndisputed);
-  const change = { files, candidates, undisputed, coverage, known, anchorFile };
+  const matches = ruleMatches(candidates.findings);
+  const change = { files, candidates, matches, coverage, known, anchorFile };
   const run = await startRun(input, deps.models, deps, change);
   const review = await reviewWithModel(run);
   // Nobody has read anything that could change what was said of the whole.
@@ -137,8 +147,8 @@ async function checked(findings: readonly Finding[], anchorFile: AnchorFileOf): 
   return all;
 }
 
-function offlineReview(findings: readonly Finding[], candidates: readonly Candidate[]): ModelReview {
-  const count = candidates.length === 1 ? "1 line" : `${candidates.length} lines`;
+function offlineReview(findings: readonly Finding[]): ModelReview {
+  const count = findings.length === 1 ? "1 line" : `${findings.length} lines`;
   return {
     findings,
     dropped: [],

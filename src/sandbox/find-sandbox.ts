@@ -17,7 +17,9 @@ export interface FindOptions extends Seen {
   signal: AbortSignal;
 }
 
-const INSTALL = "Install bubblewrap 0.8 or newer, or do without: fixes are then not tried out.";
+const INSTALL =
+  "Install bubblewrap 0.8 or newer, or do without: fixes are then not tried out. Hunkwise's image has none; docs/operations.md " +
+  'says under "Commands of a repository" what a container needs.';
 
 /** What a machine says that does not let walls be built, and what helps. */
 const faults: readonly { says: RegExp; remedy: string }[] = [

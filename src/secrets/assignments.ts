@@ -1,4 +1,4 @@
-import { looksRandom } from "./randomness.ts";
+import { looksRandom, partsOfName } from "./randomness.ts";
 import type { Range } from "./ranges.ts";
 
 /** A name, what assigns to it, and a value, in the languages of code, configuration and shells. A name is taken from its beginning. */
@@ -15,8 +15,7 @@ const goesOn = /[(){}[\]<>$]/;
 
 const fewestCharacters = 12;
 
-/** As in members, constants, paths, versions and names of algorithms: "body", "S3", "k8s", "pwd2Confirm", "17". A word has three letters. */
-const namePart = /^(?:[A-Z]*|[A-Z]?[a-z]+(?:[A-Z][a-z]{2,})*)(?:\d{1,4}(?:[a-z]|[A-Z][a-z]{2,})?)?$/;
+/** A word of a name has three letters. */
 const word = /^(?:[A-Z]{3}|[A-Za-z][a-z]{2})/;
 const fewestParts = 3;
 
@@ -26,12 +25,8 @@ const publicValue = /^(?:0x[\da-f]{40}$|pk_(?:test|live)_)/i;
 /** Whether code gives a name to the token or key, or something that everybody may know. */
 function isNoSecret(value: string): boolean {
   if (publicValue.test(value)) return true;
-  const parts = value.split(/[-_./:]/);
-  return (
-    parts.length >= fewestParts &&
-    parts.every((part) => namePart.test(part)) &&
-    parts.some((part) => word.test(part))
-  );
+  const parts = partsOfName(value) ?? [];
+  return parts.length >= fewestParts && parts.some((part) => word.test(part));
 }
 
 /** Where a value stands that was given to a name like `password` and looks random. Linear in the text's length. */

@@ -37,7 +37,21 @@ export function isPlaceholder(value: string): boolean {
 
 /** Whether a value of at least so many characters can hardly be anything but random: no words, and characters of several kinds. */
 export function looksRandom(value: string, fewest: number): boolean {
-  if (value.length < fewest || isPlaceholder(value) || isWordLike(value)) return false;
+  return looksMixed(value, fewest) && !isWordLike(value);
+}
+
+/** The same of a value that may be made of words. */
+export function looksMixed(value: string, fewest: number): boolean {
+  if (value.length < fewest || isPlaceholder(value)) return false;
   const kinds = [/[a-z]/, /[A-Z]/, /\d/].filter((kind) => kind.test(value)).length;
   return kinds >= 2 && new Set(value).size >= 6;
+}
+
+/** As in members, constants, paths, versions and names of algorithms: "body", "S3", "k8s", "pwd2Confirm", "17". */
+const namePart = /^(?:[A-Z]*|[A-Z]?[a-z]+(?:[A-Z][a-z]{2,})*)(?:\d{1,4}(?:[a-z]|[A-Z][a-z]{2,})?)?$/;
+
+/** The parts of a name as code has it; undefined where some of it is none. */
+export function partsOfName(value: string): string[] | undefined {
+  const parts = value.split(/[-_./:]/);
+  return parts.every((part) => namePart.test(part)) ? parts : undefined;
 }

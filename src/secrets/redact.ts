@@ -3,6 +3,7 @@ import { liveSecretsIn } from "./live-secrets.ts";
 import { isPlaceholder } from "./randomness.ts";
 import { type Range, withoutRanges } from "./ranges.ts";
 import { secretFormsIn } from "./secret-ranges.ts";
+import { valuesIn } from "./secret-values.ts";
 import { isMadeUpAddress, lintSecrets } from "./secretlint.ts";
 
 /** `text` without any secret that is registered or shows by its form. For lines, and as the last look at what leaves. */
@@ -20,11 +21,21 @@ const lintedPieces = { size: 16 * 1024, overlap: 2 * 1024 };
 
 /** The same with what secretlint finds too. Other work gets its turn between pieces of the text, so that any length may be given. */
 export async function redactText(text: string): Promise<string> {
+  return withoutRanges(text, await secretsIn(text));
+}
+
+/** The same, with each line where it was: of a key in lines each is taken out by itself. */
+export async function redactLines(text: string): Promise<string> {
+  return withoutRanges(text, valuesIn(text, await secretsIn(text)));
+}
+
+/** Where both scanners find a secret in a text of any length, in no order. Ranges may overlap. */
+export async function secretsIn(text: string): Promise<Range[]> {
   const ranges: Range[] = [];
   for await (const { piece, at } of eachPiece(text, pieces)) ranges.push(...moved(knownSecretsIn(piece), at));
   for await (const { piece, at } of eachPiece(text, lintedPieces))
     ranges.push(...moved(await lintedIn(piece), at));
-  return withoutRanges(text, ranges);
+  return ranges;
 }
 
 async function* eachPiece(text: string, { size, overlap }: typeof pieces) {

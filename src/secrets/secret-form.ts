@@ -1,4 +1,4 @@
-import { isPlaceholder, isWordLike, looksRandom } from "./randomness.ts";
+import { isPlaceholder, isWordLike, looksMixed, looksRandom, partsOfName } from "./randomness.ts";
 
 /**
  * A form that gives a secret away. Each pattern is linear: it begins where a run of its characters begins and not within one, and what
@@ -45,7 +45,7 @@ export function isLogin(encoded: string): boolean {
 }
 
 export function looksLikePassword(value: string): boolean {
-  return looksRandom(value, 8);
+  return looksRandom(value, 8) || (looksMixed(value, 8) && !partsOfName(value));
 }
 
 /** It has no mark of its own: forty characters of base64, in a text that names AWS. */

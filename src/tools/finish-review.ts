@@ -2,6 +2,8 @@ import { z } from "zod";
 import { defineTool, type ToolContext, ToolError } from "./tool.ts";
 
 const MAX_SUMMARY = 8_000;
+const MAX_REJECTED = 100;
+const MAX_REASON = 500;
 
 const Input = z.strictObject({
   summary: z
@@ -9,11 +11,21 @@ const Input = z.strictObject({
     .min(1)
     .max(MAX_SUMMARY)
     .describe("What the change does and how it stands, in a few sentences, without the findings."),
+  rejected: z
+    .array(
+      z.strictObject({
+        candidate: z.string().min(1),
+        reason: z.string().min(1).max(MAX_REASON).describe("Why the code is right, in one sentence."),
+      }),
+    )
+    .max(MAX_REJECTED)
+    .default([])
+    .describe("Rule matches that are no faults, by id. Each one is reported or rejected."),
 });
 type Input = z.infer<typeof Input>;
 
 async function execute(input: Input, context: ToolContext) {
-  const answer = await context.report.finish(input.summary);
+  const answer = await context.report.finish(input.summary, input.rejected);
   if (!answer.ok) throw new ToolError(answer.reason);
   return { output: { finished: true as const }, endsLoop: true };
 }
@@ -22,8 +34,9 @@ export const finishReview = defineTool<Input, { finished: true }>({
   name: "finish_review",
   title: "Finish the review",
   description:
-    "Ends the review, once everything that matters was reported. Refused while hunks are unread; the answer names their files.",
-  returns: "`{finished: true}`, or an error that names each unread file as `diff_file` takes it.",
+    "Ends the review, once everything that matters was reported. Refused while hunks are unread or rule matches are unanswered; the answer names them.",
+  returns:
+    "`{finished: true}`, or an error that names each unread file as `diff_file` takes it, or each rule match without an answer.",
   example: { summary: "Moves retries into the client. Sound apart from the two findings reported." },
   kind: "report",
   finishes: true,

@@ -10,6 +10,7 @@ const MAX_TITLE = 200;
 const MAX_BODY = 8_000;
 const MAX_QUOTE = 8_000;
 const MAX_EVIDENCE = 20;
+const MAX_CANDIDATES = 100;
 
 const inCase = (change: (text: string) => string) => (value: unknown) =>
   typeof value === "string" ? change(value.trim()) : value;
@@ -41,6 +42,11 @@ const Input = z.strictObject({
     .describe("Replaces exactly the lines start_line to line, with indentation. Only when sure."),
   confidence: z.number().min(0).max(1).describe("That the problem is real, 0 to 1."),
   evidence: z.array(Evidence).max(MAX_EVIDENCE).default([]).describe("Places that you read to establish it."),
+  candidates: z
+    .array(z.string())
+    .max(MAX_CANDIDATES)
+    .default([])
+    .describe("Ids of rule matches that this confirms."),
 });
 type Input = z.infer<typeof Input>;
 
@@ -74,18 +80,20 @@ function titleOf(given: string): string {
 }
 
 async function execute(input: Input, context: ToolContext): Promise<{ output: ReportOutput }> {
+  const { candidates, ...finding } = input;
   const { start_line: first = input.line } = input;
   if (first > input.line) {
     throw new ToolError(`start_line ${first} is after line ${input.line}; line is the last one of a range`);
   }
-  const answer = await context.report.report({
-    ...input,
+  const reported = {
+    ...finding,
     path: await pathOnAnySide(input.path, context),
     title: titleOf(input.title),
     start_line: first === input.line ? null : first,
     quote: unescapeInvisible(input.quote),
     suggestion: input.suggestion ?? null,
-  });
+  };
+  const answer = await context.report.report(reported, candidates);
   if (!answer.ok) throw new ToolError(answer.reason);
   return { output: answer.finding ? toAnchor(answer.finding, answer.note) : { id: null, note: answer.note } };
 }

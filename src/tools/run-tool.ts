@@ -142,3 +142,7 @@ export function unknownTool(name: string, known: readonly string[]): ToolRun {
   const error = `there is no tool '${name}'; the tools are ${known.join(", ")}`;
   return failure("error", error, { duration_ms: 0, truncated: false });
 }
+
+/** The answer to a call that is not made. */
+export const refusedCall = (why: string): ToolRun =>
+  failure("error", why, { duration_ms: 0, truncated: false });

@@ -34,10 +34,16 @@ export function toMcpTool(tool: AnyTool): McpTool {
  * tool's own check answers as it answers a model.
  */
 export function toMcpArguments(input: z.ZodType): StandardSchemaWithJSON {
-  const { $schema: _, ...declared } = z.toJSONSchema(input, { io: "input" });
-  const withoutBounds = (_name: string, value: unknown) =>
-    typeof value === "number" && Math.abs(value) === Number.MAX_SAFE_INTEGER ? undefined : value;
-  const schema: Record<string, unknown> = JSON.parse(JSON.stringify(declared, withoutBounds));
+  return declared(z.toJSONSchema(input, { io: "input" }));
+}
+
+/** The schema of what a tool answers, in the same way. */
+export function toMcpOutput(output: z.ZodType): StandardSchemaWithJSON {
+  return declared(z.toJSONSchema(output, { io: "output" }));
+}
+
+function declared({ $schema: _, ...whole }: Record<string, unknown>): StandardSchemaWithJSON {
+  const schema: Record<string, unknown> = JSON.parse(JSON.stringify(whole, portable));
   return {
     "~standard": {
       version: 1,
@@ -46,6 +52,14 @@ export function toMcpArguments(input: z.ZodType): StandardSchemaWithJSON {
       jsonSchema: { input: () => schema, output: () => schema },
     },
   };
+}
+
+/** Without zod's own bounds, and with one `type` a schema: clients that know no list of types refuse the tool. */
+function portable(_name: string, value: unknown): unknown {
+  if (typeof value === "number" && Math.abs(value) === Number.MAX_SAFE_INTEGER) return undefined;
+  if (typeof value !== "object" || value === null || !("type" in value)) return value;
+  const { type, ...rest } = value;
+  return Array.isArray(type) ? { ...rest, anyOf: type.map((one) => ({ type: one })) } : value;
 }
 
 /**

@@ -45,10 +45,24 @@ export type ReportAnswer =
 
 /** Where findings leave the loop. The review implements it; tools only speak it. */
 export interface ReportPort {
-  /** Anchors and keeps the finding, or says in words why not, and what to try where that helps. */
-  report(finding: ReportedFinding): Promise<ReportAnswer>;
-  /** Ends the review, or refuses and names what is left to read. */
-  finish(summary: string): Promise<{ ok: true } | { ok: false; reason: string }>;
+  /**
+   * Anchors and keeps the finding, or says in words why not, and what to try where that helps.
+   *
+   * @param candidates ids of the rule matches that the finding is the answer to
+   */
+  report(finding: ReportedFinding, candidates?: readonly string[]): Promise<ReportAnswer>;
+  /** Ends the review, or refuses and names what is left to read or to answer. */
+  finish(
+    summary: string,
+    rejected?: readonly Rejection[],
+  ): Promise<{ ok: true } | { ok: false; reason: string }>;
+}
+
+/** A rule match that the model finds to be no fault. */
+export interface Rejection {
+  /** "c1", as the first message names it. */
+  candidate: string;
+  reason: string;
 }
 
 /** What a second look makes of a finding. */

@@ -3,7 +3,7 @@ import type { IncomingMessage } from "node:http";
 import { z } from "zod";
 import type { Env } from "../config/env.ts";
 import { hasStoredApp, type StoredApp, storeApp } from "../config/stored-app.ts";
-import { errorLine } from "../errors.ts";
+import { AppError, errorLine } from "../errors.ts";
 import { toAppError } from "../github/errors.ts";
 import type { Logger } from "../logger.ts";
 import { registerSecret } from "../secrets/live-secrets.ts";
@@ -69,6 +69,28 @@ export async function startSetup({ env, log }: SetupOptions): Promise<RunningSet
 
 function createSetupPage(env: Env, log: Logger, key: string, onConfigured: () => void) {
   const states = new Set<string>();
+  /** An App that exists on GitHub and is not stored yet: nobody hands its key out again. */
+  let unsaved: StoredApp | null = null;
+
+  /** @param state of the browser that came back from GitHub, which may try again by a reload */
+  function save(app: StoredApp, state?: string): Answer {
+    try {
+      storeApp(env.dataDir, app);
+    } catch (error) {
+      unsaved = app;
+      if (state !== undefined) states.add(state);
+      // Its remedy would be another folder, for which this process had to end.
+      const why = error instanceof AppError ? error.message : errorLine(error);
+      log.error(
+        `The GitHub App ${app.html_url} exists, but its key is in the memory of this process alone: ${why}. Make the data folder writable and open the set-up page again.`,
+      );
+      return notStored(app, why, key, env.github.webUrl);
+    }
+    unsaved = null;
+    log.info(`The GitHub App ${app.html_url} is set up; its credentials are in ${env.dataDir}/app.json`);
+    onConfigured();
+    return redirect(`${app.html_url}/installations/new`);
+  }
 
   function newState(): string {
     const state = randomBytes(18).toString("base64url");
@@ -83,6 +105,7 @@ function createSetupPage(env: Env, log: Logger, key: string, onConfigured: () =>
       if (!isLocal(request) && !same(query.get("key") ?? "", key)) return keyWanted;
       const home = addressOf(request);
       if (!home) return { status: 400, body: "The host header is missing or malformed." };
+      if (unsaved) return save(unsaved);
       const state = newState();
       const answer = formPage(env, home, query, state);
       const secure = home.startsWith("https:") ? "; Secure" : "";
@@ -94,6 +117,7 @@ function createSetupPage(env: Env, log: Logger, key: string, onConfigured: () =>
       const state = query.get("state") ?? "";
       // Known here and known to this browser: otherwise somebody else's link would make the bot somebody else's.
       if (!states.delete(state) || !same(cookieOf(request, cookie) ?? "", state)) return startAgain;
+      if (unsaved) return save(unsaved, state);
       const code = query.get("code") ?? "";
       if (!/^[\w-]{1,200}$/.test(code))
         return { status: 400, body: "The code of GitHub is missing or malformed." };
@@ -104,12 +128,7 @@ function createSetupPage(env: Env, log: Logger, key: string, onConfigured: () =>
       }
       // GitHub's answer took a while.
       if (hasStoredApp(env.dataDir)) return gone;
-      storeApp(env.dataDir, converted);
-      log.info(
-        `The GitHub App ${converted.html_url} is set up; its credentials are in ${env.dataDir}/app.json`,
-      );
-      onConfigured();
-      return redirect(`${converted.html_url}/installations/new`);
+      return save(converted, state);
     },
   };
 }
@@ -123,8 +142,16 @@ async function convert(env: Env, code: string): Promise<StoredApp | { problem: s
     return { problem: `${errorLine(toAppError(error, call))}.` };
   }
   const { data } = Conversion.safeParse(answer);
-  if (!data) return { problem: "GitHub created the App but did not hand its credentials over." };
-  if (!data.html_url.startsWith(`${env.github.webUrl}/`)) return { problem: "GitHub names another host." };
+  if (!data) {
+    return {
+      problem: "GitHub created the App but did not hand its credentials over. Delete the App on GitHub.",
+    };
+  }
+  const { webUrl } = env.github;
+  if (!data.html_url.startsWith(`${webUrl}/`)) {
+    const problem = `GitHub says that the App is not at ${webUrl}, so its credentials were not stored. Delete the App on GitHub and correct GHE_HOST.`;
+    return { problem };
+  }
   for (const secret of [data.pem, data.webhook_secret]) registerSecret(secret, { keep: true });
   const { id, pem, webhook_secret, html_url } = data;
   return { app_id: id, private_key: pem, webhook_secret, html_url };
@@ -145,12 +172,31 @@ Webhooks will go to <code>${escapeHtml(webhook)}</code>.</p>
 ${unreachable ? addressForm(query.get("key")) : ""}
 ${createForm(target, appManifest(addresses), "Create the GitHub App")}
 <details><summary>Let it write code, too</summary>
-<p>GitHub lets only such Apps resolve the threads of findings that are fixed, and <code>/remember</code> can then propose a rule
-by a pull request. Nothing else needs it; it can be granted later in the App's settings.</p>
+<p>GitHub lets only such Apps resolve the threads of findings that are fixed. <code>/fix</code> can then push what it repaired to
+the branch of the pull request, and <code>/remember</code> can propose a rule by a pull request. Nothing else needs it; it can be
+granted later in the App's settings.</p>
 ${createForm(target, appManifest(addresses, "write"), "Create it with write access to code")}
 </details>`,
     env.github.webUrl,
   );
+}
+
+/** Opening the page again stores it, once that is possible. */
+function notStored({ html_url }: StoredApp, why: string, key: string, webUrl: string): Answer {
+  const page = htmlPage(
+    "Hunkwise cannot store the App",
+    `<h1>The GitHub App exists, but its key is not stored</h1>
+<p>GitHub created <a href="${escapeHtml(html_url)}">${escapeHtml(html_url)}</a> and hands its private key out only once.
+It could not be written to the disk:</p>
+<p><code>${escapeHtml(why)}</code></p>
+<p>The key is kept in the memory of this process, so do not stop it. Make the data folder writable, then try again.
+If that is impossible, delete the App in its settings on GitHub, start Hunkwise with another <code>HUNKWISE_DATA_DIR</code> and
+create the App again.</p>
+<form action="/probot" method="get"><input type="hidden" name="key" value="${escapeHtml(key)}">
+<button type="submit">Try again</button></form>`,
+    webUrl,
+  );
+  return { ...page, status: 500 };
 }
 
 function createForm(target: string, manifest: object, button: string): string {

@@ -134,10 +134,15 @@ describe("the analysis of a change", () => {
   it.each([
     ["a file of more than a million characters", `debugger;\n${"x\n".repeat(600_000)}`],
     ["a file with a NUL", "debugger;\n\0\n"],
-    ["an empty file", ""],
-  ])("leaves out %s", async (_, text) => {
-    const { candidates } = await analyzeChange([wholeFile("a.ts", text)], { signal, analyzers });
+  ])("leaves out %s, and says so", async (_, text) => {
+    const { candidates, unfinished } = await analyzeChange([wholeFile("a.ts", text)], { signal, analyzers });
     expect(candidates).toEqual([]);
+    expect(unfinished).toEqual([{ path: "a.ts", analyzers: analyzers.map(({ name }) => name) }]);
+  });
+
+  it("finds nothing in an empty file", async () => {
+    const all = await analyzeChange([wholeFile("a.ts", "")], { signal, analyzers });
+    expect(all).toEqual({ candidates: [], unfinished: [] });
   });
 
   it("crashes on no text at all", async () => {

@@ -93,6 +93,40 @@ describe("focused and skipped tests", () => {
   });
 
   it.each([
+    'import { test } from "node:test";\ntest.only("adds", () => {});',
+    'import test from "node:test";\ntest.only("adds", () => {});',
+    "import * as test from 'node:test';\ntest.only('adds', () => {});",
+    'import test, { describe } from "node:test";\ndescribe.only("sums", () => {});',
+    'import { test as it, type TestContext } from "node:test";\nit.only("adds", () => {});',
+    'import test = require("node:test");\ntest.only("adds", () => {});',
+    'const test = require("node:test");\ntest.only("adds", () => {});',
+    'const { describe, test: it } = require("node:test");\nit.only("adds", () => {});',
+    'const it = require("node:test").test;\nit.only("adds", () => {});',
+    'const { test } = await import("node:test");\ntest.only("adds", () => {});',
+    'import assert from "node:assert";\nimport {\n  describe,\n  it,\n} from "node:test";\nit.only("adds", () => {});',
+  ])("focus nothing with node:test, which needs --test-only: %s", async (text) => {
+    expect(await find("a.test.ts", text)).toEqual([]);
+  });
+
+  it.each([
+    ["another runner's", 'import { mock } from "node:test";\nimport { it } from "vitest";'],
+    [
+      "another runner's, beside a renamed one",
+      'import { it as nodeIt } from "node:test";\nimport { it } from "vitest";',
+    ],
+    ["a global", "// Like node:test\nconst name = 'node:test';"],
+  ])("focus beside node:test where the function is %s", async (_, imports) => {
+    expect(await find("a.test.ts", `${imports}\nit.only("adds", () => {});`)).toHaveLength(1);
+  });
+
+  it("skip in node:test as elsewhere", async () => {
+    const text = 'import { it } from "node:test";\nit.skip("adds", () => {});';
+    expect(await find("a.test.ts", text)).toMatchObject([
+      { line: 2, source: "focused-tests/javascript-skip" },
+    ]);
+  });
+
+  it.each([
     ["test_a.py", `@pytest.mark.skip(${" ".repeat(1_000_000)}x`, 0],
     ["src/test/ATest.java", `@Disabled(${" ".repeat(1_000_000)}x`, 0],
     ["a.test.js", "xit('a', () => {});\n".repeat(100_000), 100_000],

@@ -14,11 +14,13 @@ const rules = (await Promise.all(ruleLanguages.map((language) => readRules(rules
 const proven = await Promise.all(
   rules.map(async (rule) => ({ rule, cases: await readCases(rulesFolder, rule) })),
 );
+const readBy = (extension: string) => (one: { typescript?: true | undefined }) =>
+  !one.typescript || extension.startsWith("ts");
 const cases = proven.flatMap(({ rule, cases: { valid, invalid } }) =>
   extensions[rule.language].map((extension) => ({
     rule,
-    valid,
-    invalid,
+    valid: valid.filter(readBy(extension)),
+    invalid: invalid.filter(readBy(extension)),
     path: `src/sample.${extension}`,
     name: rule.id,
     extension,

@@ -39,6 +39,30 @@ describe("secrets", () => {
     expect(await find("examples/tls/server.pem", privateKey)).toEqual([]);
   });
 
+  it("finds a key of which the change adds the body alone, and none that it leaves as it was", async () => {
+    const keyOf = () =>
+      generateKeyPairSync("ec", {
+        namedCurve: "P-256",
+        privateKeyEncoding: { type: "pkcs8", format: "pem" },
+        publicKeyEncoding: { type: "spki", format: "pem" },
+      })
+        .privateKey.trim()
+        .split("\n");
+    const [begin = "", ...body] = keyOf();
+    const [end = "", added] = [body.pop(), body.map((line) => `+${line}`)];
+    const rotated = ["-old", ...added].join("\n");
+    const found = await analyzer.analyze(
+      editedFile("config/key.pem", ` ${begin}\n${rotated}\n ${end}`),
+      signal,
+    );
+    expect(found).toMatchObject([{ line: 2, source: "secrets/privatekey" }]);
+
+    const kept = [begin, ...body, end].map((line) => ` ${line}`).join("\n");
+    expect(
+      await analyzer.analyze(editedFile("config/key.pem", `${kept}\n+# The key of the server`), signal),
+    ).toEqual([]);
+  });
+
   it("finds a password in a database's address", async () => {
     const found = await find("src/db.ts", 'const db = "postgresql://shop:Jq8hR2vT@db.shop.io:5432/shop";\n');
     expect(found).toMatchObject([{ line: 1, source: "secrets/database-connection-string" }]);

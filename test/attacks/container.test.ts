@@ -64,7 +64,7 @@ interface Service {
   security_opt?: string[];
   mem_limit?: string;
   pids_limit?: number;
-  volumes?: string[];
+  volumes?: (string | { source: string; target: string; read_only?: boolean })[];
   [other: string]: unknown;
 }
 
@@ -99,7 +99,12 @@ describe("each container of compose.yml that runs Hunkwise", () => {
       const [place, options = ""] = tmp.split(":");
       expect(place).toBe("/tmp");
       expect(options.split(",")).toEqual(expect.arrayContaining(["size=512m", "noexec", "nosuid", "nodev"]));
-      expect(service.volumes?.map((volume) => volume.split(":").at(-1))).toEqual(["/data"]);
+      const writable = (service.volumes ?? []).flatMap((volume) => {
+        if (typeof volume === "string") return [volume.split(":").at(-1)];
+        return volume.read_only ? [] : [volume.source];
+      });
+      // The folder for notes, where the operator names one.
+      expect(writable).toEqual(["/data", `\${HUNKWISE_LOGSEQ_DIR:-/dev/null}`]);
     },
   );
 

@@ -14,8 +14,13 @@ const never = new AbortController().signal;
 const calls = [2, 20].map((a) => ({ name: "add_numbers", arguments: { a, b: 3 } }));
 const asJson = { content: JSON.stringify({ calls }) };
 
-async function check(script: FakeScript, variables: Record<string, string> = {}, folder = "none") {
-  await using endpoint = await startFakeOpenAi({ script });
+async function check(
+  script: FakeScript,
+  variables: Record<string, string> = {},
+  folder = "none",
+  models?: string[],
+) {
+  await using endpoint = await startFakeOpenAi({ script, ...(models && { models }) });
   const raw = {
     OPENAI_BASE_URL: endpoint.url,
     OPENAI_API_KEY: "test-key",
@@ -68,9 +73,32 @@ describe("what doctor says of models", () => {
     const { diagnosis: bad } = await check([{ tool_calls: calls }, absent], spare);
     expect(bad).toMatchObject({
       state: "fail",
-      remedy: expect.stringMatching(/^Check HUNKWISE_FALLBACK_MODEL/),
+      remedy: "Set HUNKWISE_FALLBACK_MODEL to a model of this endpoint: fake-model.",
     });
     expect(bad.says).toMatch(/; to stand in for it: .* has no model "spare"/);
+  });
+
+  it("lists the models of the endpoint where it has none of that name, the likeliest first and few of many", async () => {
+    const absent = { fault: "status", status: 404, body: { error: { message: "no such model" } } } as const;
+    const many = Array.from({ length: 20 }, (_, n) => `another-model-${n}`);
+    const { diagnosis } = await check([absent], { HUNKWISE_MODEL: "gtp-x" }, "none", [...many, "gpt-x"]);
+    expect(diagnosis.state).toBe("fail");
+    expect(diagnosis.remedy).toMatch(
+      /^Set HUNKWISE_MODEL to a model of this endpoint: gpt-x, (another-model-\d+, ){6}another-model-\d+ and 13 more\.$/,
+    );
+    const verify = { HUNKWISE_VERIFY_MODEL: "small" };
+    const roles = await check((body) => (body.model === "big" ? { tool_calls: calls } : absent), verify);
+    expect(roles.diagnosis.remedy).toBe("Set HUNKWISE_VERIFY_MODEL to a model of this endpoint: fake-model.");
+  });
+
+  it("does not offer a model that is listed and refused", async () => {
+    const absent = { fault: "status", status: 404, body: { error: { message: "no such model" } } } as const;
+    const offered = async (models: string[]) =>
+      (await check([absent], { HUNKWISE_MODEL: "gpt-x" }, "none", models)).diagnosis.remedy;
+    expect(await offered(["gpt-x", "gpt-y"])).toBe("Set HUNKWISE_MODEL to a model of this endpoint: gpt-y.");
+    expect(await offered(["gpt-x"])).toBe(
+      "Set HUNKWISE_MODEL to another model: this endpoint lists no other.",
+    );
   });
 
   it("is remembered for reviews where there is a data folder, and creates none", async () => {

@@ -19,7 +19,7 @@ const request = {
 const sum = (a: number, b: number) => ({ name: "add_numbers", arguments: { a, b } });
 
 /** Models at an endpoint that follows a script, as the variables name them. */
-async function connect(script: FakeScript, variables: Record<string, string>, folder = fresh()) {
+async function connect(script: FakeScript, variables: Record<string, string>, folder = fresh(), more = {}) {
   const endpoint = await startFakeOpenAi({ script });
   const raw = {
     OPENAI_BASE_URL: endpoint.url,
@@ -33,6 +33,7 @@ async function connect(script: FakeScript, variables: Record<string, string>, fo
   const again = () =>
     createModels(model!, {
       ...{ pricesFile: null, folder, warn: (text) => warnings.push(text) },
+      ...more,
       onRequest: (name, end) => ends.push("failed" in end ? `${name} ${end.failed}` : name),
     });
   return {
@@ -67,7 +68,11 @@ describe("the models of the environment", () => {
 
   it("are asked once what they can do, and by the next process no more", async () => {
     const asJson = { content: JSON.stringify({ calls: [sum(2, 3), sum(20, 30)] }) };
-    await using set = await connect([{ content: "5" }, asJson, { content: "Looking." }], {});
+    const probed: string[] = [];
+    const onProbe = (name: string) => probed.push(name);
+    await using set = await connect([{ content: "5" }, asJson, { content: "Looking." }], {}, fresh(), {
+      onProbe,
+    });
     await set.ready(never);
     expect(set.models.review.protocol).toBe("text");
     expect(set.endpoint.requests).toHaveLength(2);
@@ -78,6 +83,7 @@ describe("the models of the environment", () => {
     expect(set.endpoint.requests).toHaveLength(3);
     expect(set.endpoint.requests[2]?.body.tools).toBeUndefined();
     expect(next.models.review.protocol).toBe("text");
+    expect(probed).toEqual(["big"]);
     expect(set.warnings).toEqual([]);
   });
 
@@ -91,6 +97,31 @@ describe("the models of the environment", () => {
     await (await set.again()).ready(never);
     expect(set.endpoint.requests).toHaveLength(2);
     expect(set.warnings).toHaveLength(1);
+  });
+
+  it("are asked nothing more by a command whose first question they failed, and say it once", async () => {
+    const refused = { fault: "status", status: 401 } as const;
+    await using set = await connect([refused], {}, fresh(), { forOneRun: true });
+    await set.ready(never);
+    for (const model of [set.models.review, set.models.verify])
+      await expect(model.respond(request, never)).rejects.toMatchObject({ code: "model_unauthorized" });
+    expect(set.endpoint.requests).toHaveLength(1);
+    expect(set.warnings).toEqual([]);
+  });
+
+  it("have the stand-in answer a command whose first question the other one failed", async () => {
+    const script: FakeScript = ({ model, messages }) => {
+      if (model === "big")
+        return { fault: "status", status: 404, body: { error: { message: "no such model" } } };
+      const isProbe = JSON.stringify(messages).includes("add_numbers");
+      return isProbe ? { tool_calls: [sum(2, 3), sum(20, 30)] } : { content: "Done." };
+    };
+    const variables = { HUNKWISE_FALLBACK_MODEL: "spare" };
+    await using set = await connect(script, variables, fresh(), { forOneRun: true });
+    await set.ready(never);
+    for (const _ of [1, 2]) expect((await set.models.review.respond(request, never)).content).toBe("Done.");
+    expect(set.endpoint.requests.map(({ body }) => body.model)).toEqual(["big", "spare", "spare", "spare"]);
+    expect(set.warnings).toEqual([expect.stringMatching(/^spare stands in for big: .* no model "big"/)]);
   });
 
   it("cost nothing before they are asked: neither a probe nor a request where the protocol is configured", async () => {

@@ -8,7 +8,7 @@ import { query, sharedPostgres } from "../support/postgres.ts";
 const check = checks.find(({ name }) => name === "database");
 async function diagnose(databaseUrl: string) {
   const env = { databaseUrl, dataDir: "/nowhere" } as Env;
-  return check?.run({ env }, new AbortController().signal);
+  return check?.run({ env, faults: [] }, new AbortController().signal);
 }
 const emptyDatabase = async () => (await sharedPostgres()).createDatabase();
 

@@ -31,6 +31,12 @@ function record(hour: number, ids: readonly string[], head_sha = head): void {
   writeFileSync(runPath(folder.path, id), header + entryLine({ at: 0, claim: 0, entry }));
 }
 
+/** As a later version prints it, with fields that nobody here knows. */
+const printed = (ids: readonly string[]) => ({
+  ...toReviewJson(reviewOf(ids), { version: "9.0.0", exit: null }),
+  later: true,
+});
+
 const query = { id: "all", file: undefined, folder: folder.path, head };
 const idsOf = async (over: Partial<typeof query> = {}) =>
   (await findingsToFix({ ...query, ...over })).map(({ id }) => id);
@@ -46,8 +52,24 @@ describe("the findings to repair", () => {
     record(10, ["other"], "c".repeat(40));
     expect(await idsOf()).toEqual(["f1", "f2"]);
     expect(await idsOf({ id: "f2" })).toEqual(["f2"]);
+    const about = `src/cart.ts:6 ${sampleFinding({}).title}`;
     await expect(idsOf({ id: "f3" })).rejects.toMatchObject({
-      message: "there is no finding 'f3' to repair: its findings are f1, f2",
+      message: "there is no finding 'f3' to repair",
+      remedy: `The findings are: f1 ${about}; f2 ${about}`,
+    });
+  });
+
+  it("cannot be looked up where no records are kept, and what is said of it does not lead back to a review", async () => {
+    await expect(findingsToFix({ ...query, folder: null })).rejects.toMatchObject({
+      message: "reviews leave no record here, as there is no home folder",
+      remedy: expect.stringContaining("--from"),
+    });
+  });
+
+  it("are none where the review found none, which is said as it is", async () => {
+    record(11, [], "d".repeat(40));
+    await expect(idsOf({ head: "d".repeat(40) })).rejects.toMatchObject({
+      message: "there is nothing to repair: the review of dddddddddddd found nothing",
     });
   });
 
@@ -61,7 +83,7 @@ describe("the findings to repair", () => {
   it("may be taken from what a review printed, of that head alone", async () => {
     const file = join(folder.path, "review.json");
     const from = (over: object = {}) => findingsToFix({ ...query, file, ...over });
-    writeFileSync(file, JSON.stringify(toReviewJson(reviewOf(["f1"]))));
+    writeFileSync(file, JSON.stringify(printed(["f1"])));
     expect(await from()).toMatchObject([{ id: "f1", path: "src/cart.ts", line: 6, side: "RIGHT" }]);
     await expect(from({ head: "d".repeat(40) })).rejects.toMatchObject({
       message: "that review was of bbbbbbbbbbbb, and the head is dddddddddddd",

@@ -4,6 +4,7 @@ import type { FixResult } from "../../src/review/fix/fix-input.ts";
 
 const target: JudgedFix["targets"][number] = {
   ...{ id: "f1", path: "cart.py", side: "RIGHT", line: 1, original_line: 1, symbol: null, files: [] },
+  source: "model",
   ...{ title: "The list is shared", finding: "It is.", conversation: [] },
 };
 
@@ -28,7 +29,7 @@ const judged = (over: Partial<JudgedFix> = {}, fix: Partial<FixResult> = {}): Ju
 describe("what a fix on the command line tells", () => {
   it("is for people what was done, how it was tried out, and why there is nothing to apply", () => {
     expect(fixLines(judged())).toEqual([
-      "repaired: The list is shared: It makes one. (second look: present: It is.)",
+      "repaired: cart.py:1 The list is shared: It makes one. (second look: present: It is.)",
       "Tried out on exactly these files: 'pytest -q' in 'api' ended with exit code 137 (it took too long).",
       "Nothing is to be applied: a second look finds the fault still there, also after another try.",
     ]);
@@ -54,10 +55,10 @@ describe("what a fix on the command line tells", () => {
     expect(toFixJson(kept)).toMatchObject({ outcome: "none", refusals: [], kept_from: refusals });
   });
 
-  it("says that it came to no end, and nothing of commands, where nothing was changed", () => {
+  it("says that the model stopped without a result, and nothing of commands, where nothing was changed", () => {
     const repairs = [{ id: "f1", repaired: false, note: "", check: null }];
     expect(fixLines(judged({}, { edits: [], repairs, rounds: 0 }))).toEqual([
-      "left: The list is shared: it came to no end",
+      "not repaired: cart.py:1 The list is shared: the model stopped without a result",
       "Nothing was repaired.",
     ]);
   });

@@ -1,11 +1,13 @@
 import { execFileSync } from "node:child_process";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { fix } from "../../src/cli/fix.ts";
 import { FixJson } from "../../src/cli/fix-report.ts";
 import { sandboxFor } from "../sandbox/sandbox.ts";
 import { type ChatRequestBody, type FakeAnswer, startFakeOpenAi } from "../support/fake-openai.ts";
 import { type GitRepo, TempFolder } from "../support/git-repo.ts";
 import { runCli } from "../support/run-cli.ts";
+import { installed, runInShell } from "../support/shell.ts";
 import { faultyRepo, fingerprintOf } from "./sample-repo.ts";
 
 const { sandbox, skipped } = await sandboxFor("that a fix on the command line runs the repository's tests");
@@ -84,7 +86,9 @@ describe("a fix from the command line", () => {
       ["fix"],
       repairs([turn(edit("[]", "()"), finish), turn(finish)], "fixed"),
     );
-    expect(stderr).toContain("repaired: The list is shared by all calls: Each call begins with a list");
+    expect(stderr).toContain(
+      "repaired: cart.py:1 The list is shared by all calls: Each call begins with a list",
+    );
     expect(stderr).toContain("second look: fixed: cart.py:1 makes none.");
     expect(stderr).toContain("No command was run to try it out: ");
     expect(`${code} ${stderr}`).toMatch(/^0 /);
@@ -93,6 +97,50 @@ describe("a fix from the command line", () => {
     expect(fingerprintOf(repo.dir)).toEqual(before);
     const checked = execFileSync("git", ["-C", repo.dir, "apply", "--check", "-"], { input: stdout });
     expect(String(checked)).toBe("");
+  });
+
+  it("says once why the model failed, and that nothing was repaired", async () => {
+    const { code, stdout, stderr } = await run(["fix"], () => ({ fault: "status", status: 401 }));
+    expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
+    expect(stderr.match(/refused the API key/g)).toHaveLength(1);
+    expect(stderr).toMatch(/^warning: The model failed: .* Set OPENAI_API_KEY to a valid key\.$/m);
+    expect(stderr).toMatch(/^Nothing was repaired\.$/m);
+  });
+});
+
+describe("the first example of its help", () => {
+  const [example] = fix.examples;
+  const bin = () => installed(folder.path);
+
+  it("repairs what a review found, as it is printed, though a review with a high finding exits with 1", async () => {
+    using own = faultyRepo();
+    const repaired = repairs([turn(edit("[]", "()"), finish), turn(finish)], "fixed");
+    const script = (body: ChatRequestBody) =>
+      offers(body, "finish_fix") || offers(body, "report_resolution") ? repaired(body) : reviews(body);
+    await using fake = await startFakeOpenAi({ script });
+    const { code, stdout, stderr } = await runInShell(example?.command ?? "", {
+      ...{ bin: bin(), cwd: own.dir },
+      env: {
+        ...{ OPENAI_BASE_URL: fake.url, OPENAI_API_KEY: "test-key", HUNKWISE_MODEL: "fake-model" },
+        ...{ HUNKWISE_PROTOCOL: "native", HUNKWISE_DATA_DIR: join(folder.path, "example") },
+      },
+    });
+    expect({ code, stderr }).toEqual({
+      code: 0,
+      stderr: expect.stringContaining("repaired: cart.py:1 The list is shared"),
+    });
+    expect(stdout).toContain("HIGH  The list is shared by all calls");
+    expect(own.git("diff", "--unified=0")).toContain("+def total(items, seen=()):");
+  });
+
+  it("changes nothing and says why where nothing can be repaired", async () => {
+    using own = faultyRepo();
+    const { stderr } = await runInShell(example?.command ?? "", { bin: bin(), cwd: own.dir });
+    expect(stderr).toMatch(
+      /^hunkwise: no review of [0-9a-f]{12} is on record\. Run hunkwise review first.*$/m,
+    );
+    expect(stderr).not.toContain("No valid patches");
+    expect(own.git("status", "--porcelain")).toBe("");
   });
 });
 

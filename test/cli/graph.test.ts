@@ -54,6 +54,16 @@ describe("hunkwise graph", () => {
     expect((await ask("claimJob")).stderr).toBe("");
   });
 
+  it("says of a folder that cannot be written where to name another one", async () => {
+    const env = { HUNKWISE_DATA_DIR: "/dev/null/data" };
+    await expect(ask("claimJob", { env })).rejects.toMatchObject({
+      message: expect.stringMatching(
+        /^The index \/dev\/null\/data\/graphs\/\w+\.db cannot be written: ENOTDIR/,
+      ),
+      remedy: "Set HUNKWISE_DATA_DIR to a folder that you may write to.",
+    });
+  });
+
   it("prints nodes and edges for programs, commits among them, and nothing that is withheld", async () => {
     const { stdout } = await ask("why do workers count once? secretPlan", { format: "json" });
     const { nodes } = JSON.parse(stdout) as { nodes: { kind: string; name: string }[] };

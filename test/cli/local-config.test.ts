@@ -1,7 +1,7 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { type Content, TempFolder } from "../support/git-repo.ts";
+import { type Content, GitRepo, TempFolder } from "../support/git-repo.ts";
 import { runCli } from "../support/run-cli.ts";
 import { runHere } from "../support/run-program.ts";
 import { faultyRepo } from "./sample-repo.ts";
@@ -19,7 +19,16 @@ describe("a local range", () => {
     expect(code).toBe(0);
     expect(stdout).toMatch(/private:\n\s+- secrets\/\n/);
     expect(stderr).toMatch(/hunkwise\.yml:1: private is out of place.*kept private(?!.*default)/);
-    expect(stderr).toMatch(/hunkwise\.yml:2: languag .*Its default holds/);
+    expect(stderr).toMatch(/hunkwise\.yml:2: languag is not known; did you mean language\?$/m);
+  });
+
+  it("says of a wrong value what counts instead: its default, or the list without that entry", async () => {
+    const entries = "instructions:\n  - { path: a, text: 3 }\n  - { path: b, text: Look. }\n";
+    const { stdout, stderr } = await show(`max_comments: many\nlanguage: German\n${entries}`);
+    expect(stderr).toMatch(/:1: max_comments must be a number, not "many"\. Its default holds$/m);
+    expect(stderr).toMatch(/:4: instructions\[0\]\.text must be text, not 3\. The entry is ignored$/m);
+    expect(stdout).toMatch(/^language: German$/m);
+    expect(stdout).toMatch(/^instructions:\n {2}- path: b\n {4}text: Look\.\n\w/m);
   });
 
   it.each<[string, Content, RegExp]>([
@@ -58,17 +67,18 @@ describe("hunkwise config check", () => {
 });
 
 describe("nested files of a working tree", () => {
-  const withFiles = async (files: Record<string, string>, args: readonly string[] = []) => {
-    const folder = new TempFolder("config-check");
-    try {
-      for (const [path, text] of Object.entries(files)) {
-        mkdirSync(join(folder.path, dirname(path)), { recursive: true });
-        writeFileSync(join(folder.path, path), text);
-      }
-      return await runCli(["config", "check", ...args], { cwd: folder.path });
-    } finally {
-      folder.dispose();
+  const withFiles = async (
+    files: Record<string, string>,
+    args: readonly string[] = [],
+    { committed = {}, from = "." }: { committed?: Record<string, Content>; from?: string } = {},
+  ) => {
+    using repo = GitRepo.create();
+    repo.commit("First", { "tracked.txt": "", ".gitignore": "node_modules/\n", ...committed });
+    for (const [path, text] of Object.entries(files)) {
+      mkdirSync(join(repo.dir, dirname(path)), { recursive: true });
+      writeFileSync(join(repo.dir, path), text);
     }
+    return await runCli(["config", "check", ...args], { cwd: join(repo.dir, from) });
   };
 
   it("are checked together with the one of the repository", async () => {
@@ -87,12 +97,87 @@ describe("nested files of a working tree", () => {
     expect(sound).toMatchObject({ code: 0, stdout: expect.stringMatching(/1 nested file is valid/) });
   });
 
+  it("are the same from any folder of the repository, and named as seen from there", async () => {
+    const files = { [file]: "max_comment: 3\n", "a/.hunkwise.yml": "effort: low\n", "b/c.txt": "" };
+    const { code, stdout } = await withFiles(files, [], { from: "b" });
+    expect(code).toBe(1);
+    expect(stdout.split("\n").map((line) => line.split(" ")[0])).toEqual([
+      `../${file}:1:`,
+      "../a/.hunkwise.yml:1:",
+      "",
+    ]);
+  });
+
+  it("are those that git knows of: tracked ones, new ones, none that is ignored or gone", async () => {
+    const wrong = "effort: low\n";
+    const checked = await withFiles({ "new/.hunkwise.yml": wrong, "node_modules/.hunkwise.yml": wrong }, [], {
+      committed: {
+        "old/.hunkwise.yml": wrong,
+        "link/.hunkwise.yml": { mode: "120000", data: "../tracked.txt" },
+      },
+    });
+    expect(checked.stdout.split("\n").map((line) => line.split(" ").slice(0, 3).join(" "))).toEqual([
+      "link/.hunkwise.yml: is not",
+      "new/.hunkwise.yml:1: effort is",
+      "old/.hunkwise.yml:1: effort is",
+      "",
+    ]);
+  });
+
+  it("are of a repository: anywhere else nothing is searched", async () => {
+    using outside = new TempFolder("outside");
+    mkdirSync(join(outside.path, "a"));
+    writeFileSync(join(outside.path, "a/.hunkwise.yml"), "effort: low\n");
+    const { code, stdout, stderr } = await runCli(["config", "check"], { cwd: outside.path });
+    expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
+    expect(stderr).toMatch(/^hunkwise: There is no git repository at '\.'\. Name a folder inside /);
+  });
+
+  it("are told in the order of their lines, each once", async () => {
+    const text = "max_comment: 3\nreview:\n  drafts: perhaps\npaths:\n  ingore: []\nlanguag: x\n";
+    const { stdout } = await withFiles({ [file]: text });
+    const lines = [...stdout.matchAll(/yml:(\d+): (.*)$/gm)].map(([, line, says]) => `${line} ${says}`);
+    expect(lines).toEqual([
+      "1 max_comment is not known; did you mean max_comments?",
+      '3 review.drafts must be true or false, not "perhaps"',
+      "5 paths.ingore is not known; did you mean ignore?",
+      "6 languag is not known; did you mean language?",
+    ]);
+  });
+
   it("are known by their name", async () => {
     const checked = await withFiles({ "a/.hunkwise.yml": "effort: low\n" }, ["a/.hunkwise.yml"]);
     expect(checked).toMatchObject({
       code: 1,
       stdout: expect.stringMatching(/^a\/\.hunkwise\.yml:1: effort/),
     });
+  });
+});
+
+describe("what is wrong with the configuration of a review", () => {
+  const wrong = { [file]: "languag: German\n" };
+  const says = "languag is not known; did you mean language?";
+
+  it.each([["pretty"], ["markdown"]])("is said once, in the report: %s", async (format) => {
+    using repo = faultyRepo(wrong);
+    const { stdout, stderr } = await runHere([
+      "review",
+      "--repo",
+      repo.dir,
+      "--base",
+      "main",
+      "--format",
+      format,
+    ]);
+    expect(stderr).not.toContain("languag");
+    expect(stdout.replaceAll(/\\/g, "").split(says)).toHaveLength(2);
+  });
+
+  it("is said once where there is no report, in a dry run", async () => {
+    using repo = faultyRepo(wrong);
+    const { stdout, stderr } = await runHere(["review", "--repo", repo.dir, "--base", "main", "--dry-run"]);
+    expect(stdout).not.toContain("languag");
+    expect(stderr.split(says)).toHaveLength(2);
   });
 });
 

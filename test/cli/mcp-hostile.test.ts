@@ -125,15 +125,39 @@ describe("`hunkwise mcp` under hostile input", () => {
     expect(leftovers()).toEqual([]);
   });
 
-  it("ends with its input, also in the middle of calls and of a review, and leaves nothing behind", async () => {
+  it("answers what is running when its input ends, calls and a review, then goes and leaves nothing behind", async () => {
     await greeted();
     await ask(call("opened", "list_files", {}));
-    for (let at = 0; at < 20; at += 1) server.say(call(`unheard ${at}`, "search_in_files", { pattern: "." }));
-    server.say(call("unheard review", "review", { offline: true }));
+    const ids = Array.from({ length: 20 }, (_, at) => `last ${at}`);
+    for (const id of ids) server.say(call(id, "search_in_files", { pattern: "." }));
+    server.say(call("last review", "review", { offline: true }));
+    const answers = Promise.all([...ids, "last review"].map((id) => server.answerTo(id)));
     server.child.stdin?.end();
+    for (const answer of await answers) expect(answer).toHaveProperty("result.content");
     const { code, stderr } = await server.ended;
     expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
     expect(leftovers()).toEqual([]);
+  });
+
+  it("answers a whole conversation that comes at once and ends, as from a file", async () => {
+    server = startRaw({ repo: repo.dir, tmp: tmp.path });
+    const answers = Promise.all(["hello", "list", "call"].map((id) => server.answerTo(id)));
+    server.say(hello);
+    server.say({ jsonrpc: "2.0", method: "notifications/initialized" });
+    server.say(request("list", "tools/list"));
+    server.say(call("call", "list_files", {}));
+    server.child.stdin?.end();
+    for (const answer of await answers) expect(answer).toHaveProperty("result");
+    expect(await server.ended).toMatchObject({ code: 0, stderr: "" });
+  });
+
+  it("waits at its end for nothing that was taken back", async () => {
+    await greeted();
+    server.say(call("taken back", "review", { offline: true }));
+    server.say({ jsonrpc: "2.0", method: "notifications/cancelled", params: { requestId: "taken back" } });
+    server.child.stdin?.end();
+    expect(await server.ended).toMatchObject({ code: 0, stderr: "" });
+    expect(server.stdout()).not.toContain("taken back");
   });
 
   it("ends where nobody ever said a word", async () => {

@@ -58,13 +58,11 @@ const callTool = (name: string, args: readonly string[]) =>
   inspect("tools/call", "--tool-name", name, ...args.flatMap((one) => ["--tool-arg", one]));
 
 describe("the inspector's command line", () => {
-  it("lists every tool and finds none of the schemas broken", async () => {
+  it("lists every tool and finds nothing wrong with any schema", async () => {
     const { answer, complaints } = await inspect("tools/list", "--strict");
     const names = answer.tools.map((tool: { name: string }) => tool.name);
     expect(names).toEqual([...offered.map(({ name }) => name), "review"]);
-    // Warnings are about clients that know no null in what a tool answers.
-    expect(complaints).toMatch(/^0 errors, \d+ warnings? across 1 tool\.$/m);
-    expect(complaints).not.toContain("Path: inputSchema");
+    expect(complaints).not.toMatch(/warning|error/i);
   });
 
   it("has the change reviewed", async () => {

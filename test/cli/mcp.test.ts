@@ -92,7 +92,7 @@ describe("the SDK's client of `hunkwise mcp`", () => {
       findings: [{ path: "cart.py", line: 1, severity: "high", placement: "inline" }],
       warnings: [],
     });
-    expect(textOf(answer)).toMatch(/^## Hunkwise: 1 high\n\n\*\*Offline: /);
+    expect(textOf(answer)).toMatch(/^Offline: .*\n\nmain\.\.\.topic\n/);
     expect(told.map(({ progress }) => progress)).toEqual(told.map((_, at) => at + 1));
     expect(told.map(({ message }) => message)).toContainEqual(
       expect.stringMatching(/^\d+:\d\d · running the analyzers/),
@@ -165,6 +165,31 @@ describe("the SDK's client of `hunkwise mcp`", () => {
     await server.client.close();
     expect(readdirSync(tmp.path)).toEqual([]);
   });
+});
+
+it("`hunkwise mcp` outside of a repository ends at once, and says why", async () => {
+  using folder = new TempFolder("no-repository");
+  const { code, stdout, stderr } = await runCli(["mcp", "--repo", folder.path], {
+    env: { TMPDIR: folder.path },
+  });
+  expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
+  expect(stderr).toMatch(
+    /^hunkwise: There is no git repository at '.*'\. Name a folder inside of a git .*\n$/,
+  );
+  expect(readdirSync(folder.path)).toEqual([]);
+});
+
+it("a review over MCP names code as it is written, without the escapes of Markdown", async () => {
+  using repo = faultyRepo();
+  using tmp = new TempFolder("mcp-names");
+  repo.commit("Names", {
+    "a_b.py": "def find_user(user_id, seen_before=[]):\n    seen_before.append(user_id)\n",
+  });
+  await using server = await connect({ repo: repo.dir, tmp: tmp.path });
+  const answer = await server.client.callTool({ name: "review", arguments: { offline: true } });
+  expect(textOf(answer)).toContain("a_b.py:1");
+  expect(textOf(answer)).toContain("def find_user(user_id, seen_before=[]):");
+  expect(textOf(answer)).not.toContain("\\_");
 });
 
 it("an unknown option of `hunkwise mcp` is refused before anything is served", async () => {

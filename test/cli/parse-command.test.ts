@@ -66,6 +66,12 @@ describe("parsing a command's arguments", () => {
     expect(complaint("wall", "--brush")).toMatch(/^--brush needs a value/);
   });
 
+  it("refuses an option that is empty, as of an unset variable", () => {
+    expect(complaint("wall", "--brush", "")).toBe("--brush is empty; is the variable set?");
+    expect(complaint("wall", "--brush=")).toBe("--brush is empty; is the variable set?");
+    expect(complaint("wall", "--colour", "")).toBe("--colour is empty; is the variable set?");
+  });
+
   it("names the values that are allowed", () => {
     expect(complaint("wall", "--colour", "bleu")).toBe(
       "--colour cannot be 'bleu', only red, blue. Did you mean 'blue'?",

@@ -43,6 +43,16 @@ describe("progress", () => {
     expect(statusLine(events.reduce(advance, begun), 0)).toBe(line);
   });
 
+  it("says which model is asked what it can do, until the run begins", () => {
+    const { stream, written } = fakeStream(false);
+    let now = 0;
+    const progress = createProgress(stream, () => now);
+    progress.handle({ type: "probe", model: "gpt-x" });
+    now = 8_000;
+    progress.handle({ type: "phase", phase: "context" });
+    expect(written).toEqual(["0:00 · asking gpt-x what it can do\n", "0:08 · reading the change\n"]);
+  });
+
   it("leaves the cost out when the price is not known", () => {
     const state = advance(noProgress, { type: "turn", turn: 1, total: { ...usage, costUsd: null } });
     expect(statusLine(state, 0)).toBe("0:00 · starting · 1 turn · 12,345 tokens");

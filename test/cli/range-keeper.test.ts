@@ -120,7 +120,7 @@ describe("a kept range", () => {
     await using guessing = await open(undefined);
     await guessing.use(async ({ range }) => expect(range.names.base).toBe("main"));
     repo.git("branch", "--move", "main", "trunk");
-    await expect(guessing.use(async () => {})).rejects.toMatchObject({ code: "usage" });
+    await expect(guessing.use(async () => {})).rejects.toMatchObject({ code: "revision_unknown" });
   });
 
   it("can be opened later where it could not be before", async () => {

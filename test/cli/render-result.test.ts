@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { formats, renderResult } from "../../src/cli/render-result.ts";
+import { formatOfName, formats, renderResult } from "../../src/cli/render-result.ts";
 import { sampleFinding, sampleResult } from "../reporters/sample-result.ts";
 import { writeOut } from "../support/secret-corpus.ts";
 import { seeded } from "../support/seeded.ts";
@@ -23,4 +23,22 @@ describe("a report of the command line", () => {
     expect(text).toContain("[secret]");
     if (format === "json" || format === "sarif") expect(() => JSON.parse(text)).not.toThrow();
   });
+});
+
+it("a file's name stands for a format by its ending", () => {
+  const names = [
+    "a.sarif",
+    "A.SARIF",
+    "a.sarif.json",
+    "a.json",
+    "a.md",
+    "a.markdown",
+    "a.txt",
+    "sarif",
+    "md/a",
+  ];
+  expect(names.map(formatOfName)).toEqual([
+    ...["sarif", "sarif", "sarif", "json", "markdown", "markdown"],
+    ...[null, null, null],
+  ]);
 });

@@ -1,4 +1,7 @@
+import { once } from "node:events";
 import { readFileSync, statSync, writeFileSync } from "node:fs";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { withAgreeingSceptic } from "../support/agreeing-sceptic.ts";
@@ -115,28 +118,77 @@ describe("a review with a model from the command line", () => {
     );
   });
 
-  it("exits with 2 and says first that it is partial when a limit was reached, findings included", async () => {
+  it("says first that it is partial when a limit was reached, and exits with 3, or 1 for a finding", async () => {
     using repo = faultyRepo({ ".github/hunkwise.yml": "budget:\n  turns: 1\n" });
+    const never = await withModel([report, finish], ["--repo", repo.dir, "--fail-on", "never"]);
+    expect(never.code).toBe(3);
     const { code, stdout } = await withModel([report, finish], ["--repo", repo.dir]);
-    expect(code).toBe(2);
+    expect(code).toBe(1);
     expect(stdout).toMatch(/^Partial: the limit of turns was reached/);
     expect(stdout).toContain("The list is shared by all calls");
   });
 
-  it("exits with 2 and one line with cause and remedy when the key is refused", async () => {
+  it("exits with 3, one line with cause and remedy, and what the analyzers found when the key is refused", async () => {
     const env = { OPENAI_API_KEY: "wrong-key" };
     const { code, stdout, stderr } = await withModel([finish], ["--repo", sound.dir], { env });
-    expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
-    expect(stderr).toMatch(/^hunkwise: .* refused the API key \(401\)\. Set OPENAI_API_KEY .*\n$/m);
+    expect(code).toBe(3);
+    expect(stdout).toMatch(
+      /^Offline: no model read this change because the model could not be reached or\nfailed;/,
+    );
+    expect(stdout).not.toMatch(/refused|The review was not finished/);
+    expect(stderr).toMatch(
+      /^warning: The model failed: .* refused the API key \(401\)\. Set OPENAI_API_KEY /m,
+    );
     expect(stderr.match(/refused/g)).toHaveLength(1);
     expect(stderr).not.toContain("wrong-key");
+  });
+
+  it("asks a model that fails its first question nothing more, and says so once", async () => {
+    const env = { OPENAI_API_KEY: "wrong-key", HUNKWISE_PROTOCOL: "auto" };
+    const { stdout, stderr, fake } = await withModel([finish], ["--repo", sound.dir], { env });
+    expect(fake.requests).toHaveLength(1);
+    expect((stdout + stderr).match(/refused the API key/g)).toHaveLength(1);
+    expect(stderr).toMatch(/^0:00 · asking fake-model what it can do$/m);
+  });
+
+  it("says once that nothing listens at the endpoint, and does not try again", async () => {
+    const free = createServer().listen(0, "127.0.0.1");
+    await once(free, "listening");
+    const { port } = free.address() as AddressInfo;
+    await new Promise((closed) => free.close(closed));
+    const env = { OPENAI_BASE_URL: `http://127.0.0.1:${port}/v1`, HUNKWISE_PROTOCOL: "auto" };
+    const { stdout, stderr } = await withModel([], ["--repo", sound.dir], { env });
+    expect((stdout + stderr).match(/Cannot reach the model endpoint/g)).toHaveLength(1);
+    expect(stdout + stderr).toMatch(
+      /\(ECONNREFUSED\)\. Start the server there, or check OPENAI_BASE_URL\.$/m,
+    );
+    expect(stdout + stderr).not.toMatch(/left alone|asked again/);
+  });
+
+  it("blames a proxy that is down, not the endpoint behind it, and hides its password", async () => {
+    const proxy = { HTTP_PROXY: "http://ada:pass-word@127.0.0.1:9", HUNKWISE_PROTOCOL: "auto" };
+    const { stdout, stderr, fake } = await withModel([], ["--repo", sound.dir], { env: proxy });
+    expect((stdout + stderr).match(/Cannot reach .*/g)).toEqual([
+      `Cannot reach the proxy http://127.0.0.1:9 (HTTP_PROXY) on the way to the model endpoint ${fake.url}. Check it, or list 127.0.0.1 in NO_PROXY.`,
+    ]);
+    expect(stdout + stderr).not.toContain("pass-word");
+  });
+
+  it("names a key that is empty, once, as a CI sets it that has no such secret", async () => {
+    const env = { OPENAI_API_KEY: "", OPENAI_BASE_URL: "", HUNKWISE_MODEL: "" };
+    const { stderr, fake } = await withModel([], ["--repo", sound.dir], { env });
+    expect(stderr.match(/OPENAI_API_KEY/g)).toHaveLength(1);
+    expect(stderr).toMatch(/^warning: OPENAI_API_KEY is set but empty; it counts as unset$/m);
+    expect(fake.requests).toEqual([]);
+    const dry = await withModel([], ["--repo", sound.dir, "--dry-run"], { env });
+    expect(dry.stderr.match(/OPENAI_API_KEY is set but empty/g)).toHaveLength(1);
   });
 
   it("still prints a document for programs when the model never answered", async () => {
     const options = { env: { OPENAI_API_KEY: "wrong-key" } };
     const args = ["--repo", sound.dir, "--format", "json"];
     const { code, stdout, stderr, fake } = await withModel([finish], args, options);
-    expect(code).toBe(2);
+    expect(code).toBe(3);
     expect(stderr).toMatch(
       /^warning: The model failed: .* refused the API key \(401\)\. Set OPENAI_API_KEY/m,
     );
@@ -146,6 +198,15 @@ describe("a review with a model from the command line", () => {
       stop_reason: "model_error",
       warnings: ["The model failed: its provider refused the key."],
     });
+  });
+
+  it("exits with 3 under --require-model if no model answered, and as always if one did", async () => {
+    const options = { env: { OPENAI_API_KEY: "wrong-key" } };
+    const args = ["--repo", sound.dir, "--format", "json", "--require-model"];
+    const refused = await withModel([finish], args, options);
+    expect(refused.code).toBe(3);
+    expect((await withModel([finish], args)).code).toBe(0);
+    expect((await withModel([], [...args, "--head", "main"])).code).toBe(0);
   });
 
   it("asks no model in a dry run, and names the one that would be asked", async () => {

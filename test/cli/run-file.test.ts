@@ -38,6 +38,12 @@ describe("a record that stands by itself", () => {
     expect(await readRunHeader(path)).toMatchObject({ id: header.id, range: "main...topic" });
   });
 
+  it("holds the numbers of masks, without a value", async () => {
+    const masks = { kind: "masks", work: "review", head: shas.head, salt: "s", numbers: { hash: 1 } };
+    const { entries } = await readRunFile(written({ ...masks, at: 1, claim: 1 }));
+    expect(entries).toEqual([{ at: 1, claim: 1, entry: masks }]);
+  });
+
   const deep = `${"[".repeat(100_000)}${"]".repeat(100_000)}`;
   it.each([
     ["a time that is none", { ...run, at: 1e300 }, /at at/],

@@ -38,7 +38,10 @@ const review: TrajectoryEntry[] = [
     ...{ kind: "result", head: "h", base: "b" },
     result: sampleResult({
       dropped: [
-        { id: "a", path: "a.ts", line: 3, title: "Off by one", verdict: "refuted", reason: "It is not." },
+        {
+          ...{ id: "a", path: "a.ts", line: 3, title: "Off by one", verdict: "refuted" },
+          ...{ reason: "It is not.", rule: null },
+        },
       ],
     }),
   },

@@ -1,5 +1,5 @@
-import { existsSync, mkdirSync, readdirSync, statSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { existsSync, mkdirSync, readdirSync, realpathSync, statSync, writeFileSync } from "node:fs";
+import { basename, dirname, join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { localRunIds, newRunId, prepareRunsFolder } from "../../src/cli/local-runs.ts";
 import { openRunRecord } from "../../src/cli/run-record.ts";
@@ -34,14 +34,42 @@ beforeEach(() => {
 });
 afterEach(() => folder.dispose());
 
-async function leave(time: Date, end: boolean, repository = "/src/shop"): Promise<void> {
+async function leave(
+  time: Date,
+  end: boolean,
+  repository = "/src/shop",
+  range = "main...topic",
+): Promise<void> {
   const places = { repository, folder: join(folder.path, "runs"), keepMs: 30 * day };
-  await using record = await openRunRecord(places, "main...topic", { now: () => time });
+  await using record = await openRunRecord(places, range, { now: () => time });
   if (end) await record.append({ kind: "ended", outcome: "done", reason: "2 findings" });
 }
 
 describe("hunkwise runs", () => {
   const run = (...args: string[]) => runCli(["runs", ...args], { env: { HUNKWISE_DATA_DIR: folder.path } });
+
+  it("cuts nothing in a pipe", async () => {
+    const range = `main...${"long-".repeat(40)}topic`;
+    await leave(at, true, "/src/shop", range);
+    expect((await run()).stdout).toContain(`  review  ${range}  done\n`);
+  });
+
+  it("lists those of a folder by whatever leads there from the current one", async () => {
+    const here = realpathSync(folder.path);
+    await leave(at, true, here);
+    await leave(at, true, "/src/other");
+    const env = { HUNKWISE_DATA_DIR: folder.path };
+    for (const [cwd, named] of [
+      [here, "."],
+      [here, "./"],
+      [here, `../${basename(here)}`],
+      [dirname(here), basename(here)],
+      ["/", `${here}/`],
+    ] as const) {
+      const { stdout } = await runCli(["runs", "--repository", named, "--format", "json"], { cwd, env });
+      expect(JSON.parse(stdout)).toMatchObject([{ repository: here }]);
+    }
+  });
 
   it("lists what is on record, newest first, and of one repository where it is asked to", async () => {
     await leave(at, true);
@@ -168,10 +196,19 @@ describe("the folder of local runs", () => {
 
   it("that cannot be written costs nobody a review", async () => {
     writeFileSync(join(folder.path, "file"), "");
-    const places = { repository: ".", folder: join(folder.path, "file", "runs"), keepMs: day };
-    await using record = await openRunRecord(places, "main...topic");
+    const data = join(folder.path, "file");
+    const places = { repository: ".", folder: join(data, "runs"), keepMs: day };
+    const warnings: string[] = [];
+    const warn = (text: string) => warnings.push(text);
+    await using record = await openRunRecord(places, "main...topic", { warn });
     await expect(record.append({ kind: "ended", outcome: "done", reason: "" })).resolves.toBeUndefined();
     expect(existsSync(places.folder)).toBe(false);
+    const remedy = "Set HUNKWISE_DATA_DIR to a folder that you may write to.";
+    expect(warnings).toEqual([`no record of this run is kept: ${data} cannot be written. ${remedy}`]);
+    await using _ = await openRunRecord({ ...places, folder: null }, "main...topic", { warn });
+    expect(warnings.slice(1)).toEqual([`no record of this run is kept: there is no home folder. ${remedy}`]);
+    await using __ = await openRunRecord({ ...places, folder: undefined }, "main...topic", { warn });
+    expect(warnings).toHaveLength(2);
   });
 });
 

@@ -1,5 +1,5 @@
 import { generateKeyPairSync } from "node:crypto";
-import { writeFileSync } from "node:fs";
+import { mkdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
@@ -40,6 +40,14 @@ afterAll(() => {
 /** Runs and expects exit code 2, nothing on stdout, and one line on stderr, which is answered. */
 async function complaintOf(args: readonly string[], env?: Record<string, string>): Promise<string> {
   const { code, stdout, stderr } = await (env ? runCli(args, { env }) : runHere(args));
+  expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
+  expect(stderr).toMatch(/^hunkwise: [^\n]+[.?]\n$/);
+  return stderr;
+}
+
+/** The same of a server, of whose log only the end counts. */
+async function complaintWithLog(args: readonly string[], env: Record<string, string>): Promise<string> {
+  const { code, stdout, stderr } = await runCli(args, { env: { ...env, LOG_LEVEL: "fatal" } });
   expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
   expect(stderr).toMatch(/^hunkwise: [^\n]+[.?]\n$/);
   return stderr;
@@ -93,6 +101,58 @@ describe("a set-up that cannot work is one line with cause and remedy", () => {
     writeFileSync(file, "");
     expect(await complaintOf(["worker"], { ...app, HUNKWISE_DATA_DIR: file })).toMatch(
       /data folder .*HUNKWISE_DATA_DIR/,
+    );
+  });
+
+  it("with a data folder that cannot be made, before anybody creates an App", async () => {
+    const { APP_ID: _, PRIVATE_KEY: __, ...none } = app;
+    for (const command of ["serve", "worker"]) {
+      const env = { ...(command === "serve" ? none : app), HUNKWISE_DATA_DIR: "/proc/hunkwise" };
+      expect(await complaintWithLog([command], env)).toMatch(
+        /Cannot use the data folder \/proc\/hunkwise: .* Make it a folder this user may write to/,
+      );
+    }
+  });
+
+  it("with folders of an earlier process in the data folder that this one may not write to", async () => {
+    const dataDir = join(folder.path, "foreign");
+    mkdirSync(dataDir);
+    symlinkSync("/proc/self", join(dataDir, "mirrors"));
+    expect(await complaintWithLog(["worker"], { ...app, HUNKWISE_DATA_DIR: dataDir })).toMatch(
+      /Cannot use the data folder .*foreign\/mirrors: /,
+    );
+  });
+
+  it("with a model, a database or temporary files that cannot be used, before anybody creates an App", async () => {
+    const { APP_ID: _, PRIVATE_KEY: __, ...none } = app;
+    const refused = (more: Record<string, string>) => complaintWithLog(["serve"], { ...none, ...more });
+    expect(await refused({ DATABASE_URL: "postgres://127.0.0.1:9/none" })).toMatch(/Postgres|database/);
+    expect(await refused({ TMPDIR: "/proc/none" })).toMatch(/Cannot write temporary files: .*TMPDIR/);
+    const prices = join(folder.path, "no-prices.json");
+    writeFileSync(prices, "{");
+    expect(await refused({ OPENAI_API_KEY: "key", HUNKWISE_PRICES: prices })).toMatch(
+      /prices cannot be read/,
+    );
+  });
+
+  it("with data of an earlier version in the current folder", async () => {
+    using old = new TempFolder("old");
+    mkdirSync(join(old.path, ".hunkwise"));
+    writeFileSync(join(old.path, ".hunkwise/app.json"), "{}");
+    const { code, stderr } = await runCli(["serve"], { cwd: old.path, env: { PORT: "0" } });
+    expect(code).toBe(2);
+    expect(stderr).toContain(`Set HUNKWISE_DATA_DIR=${old.path}/.hunkwise or move that folder to /`);
+  });
+
+  it("with all that is wrong in one line", async () => {
+    const line = await complaintOf(["serve"], {
+      ...app,
+      PORT: "x",
+      HUNKWISE_CONCURRENCY: "y",
+      WEBHOOK_SECRET: "",
+    });
+    expect(line).toMatch(
+      /^hunkwise: PORT must .*; HUNKWISE_CONCURRENCY must .* "y"\. Correct it in .*\.env\. WEBHOOK_SECRET is missing\. Set the secret /,
     );
   });
 

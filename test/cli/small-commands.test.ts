@@ -1,8 +1,12 @@
-import { readdirSync, writeFileSync } from "node:fs";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import examples from "@octokit/webhooks-examples" with { type: "json" };
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { RepoConfig } from "../../src/config/repo-config.ts";
+import { programEntry } from "../support/built-program.ts";
 import { startFakeOpenAi } from "../support/fake-openai.ts";
 import { TempFolder } from "../support/git-repo.ts";
 import { runCli } from "../support/run-cli.ts";
@@ -42,8 +46,48 @@ describe("hunkwise webhook", () => {
     expect(stdout).toBe("200 Nothing follows from this event.\nignored: nothing follows from this event\n");
   });
 
+  it("knows GitHub's events, and which one was probably meant", async () => {
+    const send = (event: string) => runCli(["webhook", "-", "--event", event], { input: "{}" });
+    const [wrong, withAction, none] = await Promise.all(
+      ["pullrequest", "pull_request.opened", "no event"].map(send),
+    );
+    expect(wrong).toMatchObject({
+      ...{ code: 2, stdout: "" },
+      stderr: "hunkwise: GitHub has no event 'pullrequest'. Did you mean 'pull_request'?\n",
+    });
+    expect(withAction?.stderr).toMatch(/Did you mean 'pull_request'\? The action is in the payload\.$/m);
+    expect(none?.stderr).toMatch(/no event 'no event'\. Name it as the header x-github-event does\.$/m);
+  });
+
+  it("gives an example payload the installation that it lacks, and says what it lacks", async () => {
+    const file = join(folder.path, "example.json");
+    writeFileSync(file, JSON.stringify({ ...opened, installation: undefined }));
+    const args = ["webhook", file, "--event", "pull_request"];
+    const bare = await runCli(args);
+    expect(bare.stdout).toMatch(/^ignored: .*installation.*\n.* with --installation ID\.$/m);
+    const installed = await runCli([...args, "--installation", "5"]);
+    expect(installed).toMatchObject({ code: 0, stdout: expect.stringMatching(/^review \S+#\d+ at /m) });
+    const wrong = await runCli([...args, "--installation", "mine"]);
+    expect(wrong).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining("must be a whole number, not 'mine'"),
+    });
+  });
+
+  it.skipIf(process.platform !== "linux")("stops waiting for its input when it is interrupted", async () => {
+    const child = spawn(process.execPath, [programEntry, "webhook", "-", "--event", "push"]);
+    const hears = () => {
+      const [, caught = "0"] =
+        /^SigCgt:\s*(\w+)/m.exec(readFileSync(`/proc/${child.pid}/status`, "utf8")) ?? [];
+      return (BigInt(`0x${caught}`) & 1n) !== 0n;
+    };
+    while (!hears()) await sleep(20);
+    child.kill("SIGHUP");
+    expect(await once(child, "exit")).toEqual([129, null]);
+  });
+
   it("exits with 2 for a delivery that the app refuses, and for a file that is no payload", async () => {
-    const refused = await runCli(["webhook", "-", "--event", "no event"], { input: "{}" });
+    const refused = await runCli(["webhook", "-", "--event", "push"], { input: "[]" });
     expect(refused.code).toBe(2);
     expect(refused.stdout).toMatch(/^400 /);
     expect(await runCli(["webhook", "-", "--event", "push"], { input: "{" })).toMatchObject({
@@ -91,12 +135,59 @@ describe("hunkwise doctor", () => {
     expect(refused.stdout).toMatch(/^fail {2}model .*refused the API key \(401\)\n +Set OPENAI_API_KEY/m);
   });
 
-  it("goes on with what it can when the environment is broken, and names the variable", async () => {
-    const { code, stdout } = await runCli(["doctor"], { env: { PORT: "none" } });
+  it("names every variable that is wrong, and checks what does not depend on them", async () => {
+    const wrong = { PORT: "none", HUNKWISE_CONCURRENCY: "lots", APP_ID: "12", OPENAI_BASE_URL: "localhost" };
+    const { code, stdout } = await runCli(["doctor"], { env: { ...data(), ...wrong } });
     expect(code).toBe(1);
-    expect(stdout).toMatch(/^fail {2}environment {2}PORT must be/m);
+    for (const name of ["PORT must be", "HUNKWISE_CONCURRENCY must be", "OPENAI_BASE_URL must be"])
+      expect(stdout).toMatch(new RegExp(`^fail {2}environment {2}${name}`, "m"));
+    expect(stdout).toMatch(/^fail {2}environment {2}PRIVATE_KEY is missing\n +Set it, or PRIVATE_KEY_PATH/m);
+    expect(stdout).toMatch(/^fail {2}environment {2}WEBHOOK_SECRET is missing\n +Set the secret/m);
     expect(stdout).toMatch(/^ok {4}git/m);
-    expect(stdout).toMatch(/^warn {2}model +not checked/m);
+    expect(stdout).toMatch(/^ok {4}data folder +.*doctor,\s+to\s+be\s+created/m);
+    expect(stdout).toMatch(/^ok {4}database/m);
+    expect(stdout).toMatch(/^warn {2}GitHub +not checked before PRIVATE_KEY is right/m);
+    expect(stdout).toMatch(/^warn {2}model +not checked before OPENAI_BASE_URL is right/m);
+  });
+
+  it("names variables that are empty, and those that nobody reads but look like ours", async () => {
+    const env = { HUNKWISE_MODLE: "x", OPENAI_BASEURL: "http://x", OPENAI_API_KEY: "", GH_HOST: "gh" };
+    const { code, stdout } = await runCli(["doctor"], { env: { ...data(), ...env } });
+    expect(code).toBe(0);
+    const warnings = [...stdout.matchAll(/^warn {2}environment {2}(.*)$/gm)].map(([, says]) => says);
+    expect(warnings.toSorted()).toEqual([
+      "HUNKWISE_MODLE is not known. Did you mean HUNKWISE_MODEL?",
+      "OPENAI_API_KEY is set but empty; it counts as unset",
+      "OPENAI_BASEURL is not known. Did you mean OPENAI_BASE_URL?",
+    ]);
+  });
+
+  it("means the same data folder wherever it is called", async () => {
+    using elsewhere = new TempFolder("elsewhere");
+    const rows = [folder.path, elsewhere.path].map(async (cwd) => {
+      const { stdout } = await runCli(["doctor"], { cwd, env: { COLUMNS: "300" } });
+      return /^ok +data folder.*\n( .*\n)*/m.exec(stdout)?.[0];
+    });
+    const [one, other] = await Promise.all(rows);
+    expect(one).toMatch(/\.hunkwise,\s+to\s+be\s+created/);
+    expect(other).toBe(one);
+  });
+
+  it("says where data lies that earlier versions kept in the current folder", async () => {
+    using old = new TempFolder("old");
+    mkdirSync(join(old.path, ".hunkwise"));
+    writeFileSync(join(old.path, ".hunkwise/queue.db"), "");
+    const { code, stdout } = await runCli(["doctor"], { cwd: old.path });
+    expect(code).toBe(1);
+    const text = stdout.replaceAll(/\s+/g, " ");
+    expect(text).toContain(`There is data of Hunkwise in ${old.path}/.hunkwise, but the data folder is /`);
+    expect(text).toContain(`Set HUNKWISE_DATA_DIR=${old.path}/.hunkwise or move that folder to /`);
+  });
+
+  it("tries to write to the data folder, and so knows what no right tells", async () => {
+    const { code, stdout } = await runCli(["doctor"], { env: { HUNKWISE_DATA_DIR: "/proc/hunkwise" } });
+    expect(code).toBe(1);
+    expect(stdout).toMatch(/^fail {2}data folder +Cannot use the data folder \/proc\/hunkwise: /m);
   });
 });
 
@@ -115,7 +206,11 @@ describe("hunkwise config", () => {
   });
 
   it("finds nothing wrong where there is no file, but misses one that is named", async () => {
-    expect(await runCli(["config", "check"], { cwd: folder.path })).toMatchObject({ code: 0 });
+    using repo = faultyRepo();
+    expect(await runHere(["config", "check", "--repo", repo.dir])).toMatchObject({
+      code: 0,
+      stdout: `There is no .github/hunkwise.yml in ${repo.dir}: the defaults hold.\n`,
+    });
     expect(await runHere(["config", "check", join(folder.path, "none.yml")])).toMatchObject({ code: 2 });
   });
 

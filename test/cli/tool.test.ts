@@ -92,10 +92,30 @@ describe("hunkwise tool", () => {
     expect(result.error).toContain("cart.py");
   });
 
-  it("exits with 1 and a result for an unknown tool, wrong arguments and an error of the tool", async () => {
-    const unknown = await call("change_files");
-    expect(unknown).toMatchObject({ code: 1, result: { status: "error" } });
-    expect(unknown.result.error).toContain("changed_files");
+  it("finds the base itself, as a review does", async () => {
+    const { code, stdout } = await runHere(["tool", "changed_files", "--repo", repo.dir]);
+    expect(code).toBe(0);
+    expect(JSON.parse(stdout).output).toMatchObject([{ path: "cart.py" }, {}]);
+  });
+
+  it("reports an unknown tool before it looks for a repository", async () => {
+    const run = await runHere(["tool", "change_files", "--repo", "/nonexistent"]);
+    expect(run).toMatchObject({ code: 1, stderr: "Did you mean 'changed_files'?\n" });
+    expect(JSON.parse(run.stdout)).toMatchObject({
+      status: "error",
+      error: expect.stringMatching(/^there is no tool 'change_files'; the tools are changed_files, /),
+    });
+    expect(await runHere(["tool", "xyz"])).toMatchObject({ code: 1, stderr: "" });
+  });
+
+  it("says why there is nothing in a range", async () => {
+    const { stderr } = await runHere(["tool", "changed_files", "--repo", repo.dir, "--base", "topic"]);
+    expect(stderr).toMatch(
+      /^warning: topic\.\.\.topic holds no commits, both ends are [0-9a-f]{12}\. .*: --base topic~1 --head topic\n$/,
+    );
+  });
+
+  it("exits with 1 and a result for wrong arguments and an error of the tool", async () => {
     expect(await call("diff_file", { path: 7 })).toMatchObject({ code: 1, result: { status: "error" } });
     const missing = await call("read_file_part", { file_path: "crat.py" });
     expect(missing).toMatchObject({ code: 1, result: { status: "error" } });
@@ -123,7 +143,6 @@ describe("hunkwise tool", () => {
 
   it("exits with 2 and one line where there is nothing to run on", async () => {
     const runs = [
-      await runHere(["tool", "changed_files", "--repo", repo.dir]),
       await runHere(["tool", "changed_files", "--repo", "/nonexistent", "--base", "main"]),
       await runHere(["tool", "changed_files", "--repo", repo.dir, "--base", "none"]),
       await runHere(["tool", "changed_files", "--repo", repo.dir, "--base", "main", "--args", "{"]),

@@ -7,13 +7,20 @@ import { environmentDocs, readEnv } from "../../src/config/env.ts";
 const root = resolve(import.meta.dirname, "../..");
 const read = (name: string) => readFileSync(join(root, name), "utf8");
 
+interface Mount {
+  type: string;
+  source: string;
+  target: string;
+  read_only?: boolean;
+}
+
 interface Service {
   image?: string;
   profiles?: string[];
   command?: string[];
   environment?: Record<string, string | number>;
-  env_file?: string;
-  volumes?: string[];
+  env_file?: { path: string; required: boolean }[];
+  volumes?: (string | Mount)[];
   ports?: string[];
   init?: boolean;
   stop_grace_period?: string;
@@ -22,13 +29,20 @@ interface Service {
   deploy?: { replicas: number };
 }
 const text = read("compose.yml");
-const compose: { services: Record<string, Service>; volumes: Record<string, null> } = parse(text, {
-  merge: true,
-});
-const { hunkwise, worker, postgres } = compose.services as Record<
-  "hunkwise" | "worker" | "postgres",
-  Service
->;
+interface Compose {
+  services: Record<"hunkwise" | "worker" | "postgres", Service>;
+  volumes: Record<string, null>;
+}
+
+/** The file as compose reads it where `.env` sets these variables. https://docs.docker.com/reference/compose-file/interpolation/ */
+function composeWith(env: Record<string, string>): Compose {
+  const filled = text.replaceAll(/\$\{(\w+):-([^}]*)\}/g, (_, name, fallback) => env[name] || fallback);
+  return parse(filled, { merge: true });
+}
+const compose = composeWith({});
+const { hunkwise, worker, postgres } = compose.services;
+const mountsOf = ({ volumes = [] }: Service) => volumes.filter((one) => typeof one !== "string");
+const volumesOf = ({ volumes = [] }: Service) => volumes.filter((one) => typeof one === "string");
 
 describe("compose.yml", () => {
   it("starts one service by itself, and Postgres with two workers where their profile is asked for", () => {
@@ -49,10 +63,55 @@ describe("compose.yml", () => {
   });
 
   it("holds no secret: passwords come from .env, and without one Postgres does not start", () => {
-    expect(postgres.environment?.POSTGRES_PASSWORD).toBe(`\${POSTGRES_PASSWORD:-}`);
+    expect(text).toContain(`POSTGRES_PASSWORD: \${POSTGRES_PASSWORD:-}`);
     const settings = text.replace(/^#.*$/gm, "");
-    expect(settings).not.toMatch(/postgres(ql)?:\/\/|PRIVATE_KEY|WEBHOOK_SECRET|API_KEY/);
-    expect([hunkwise.env_file, worker.env_file]).toEqual([".env", ".env"]);
+    expect(settings).not.toMatch(/postgres(ql)?:\/\/|PRIVATE_KEY(?!_PATH)|WEBHOOK_SECRET|API_KEY/);
+  });
+
+  it("starts without a .env as well", () => {
+    const optional = [{ path: ".env", required: false }];
+    expect([hunkwise.env_file, worker.env_file]).toEqual([optional, optional]);
+  });
+
+  it("publishes the ports on which the container listens, whatever .env says of ports and addresses", () => {
+    const env = {
+      PORT: "8080",
+      HOST: "127.0.0.1",
+      HUNKWISE_METRICS_PORT: "9999",
+      HUNKWISE_METRICS_HOST: "127.0.0.1",
+    };
+    for (const [given, port, metricsPort] of [
+      [{}, 3_000, 9_464],
+      [env, 8_080, 9_999],
+    ] as const) {
+      const { environment = {}, ports } = composeWith(given).services.hunkwise;
+      const pinned = Object.entries(environment).map(([name, value]) => [name, String(value)]);
+      // A service's environment outranks its env_file.
+      const read = readEnv({ ...given, ...Object.fromEntries(pinned) });
+      expect(read).toMatchObject({ host: "0.0.0.0", port, metricsHost: "0.0.0.0", metricsPort });
+      expect(ports).toEqual([`127.0.0.1:${port}:${port}`, `127.0.0.1:${metricsPort}:${metricsPort}`]);
+    }
+  });
+
+  it("mounts the files that .env names, each where the container looks for it, and nothing in place of others", () => {
+    const env = {
+      PRIVATE_KEY_PATH: "/etc/hunkwise/key.pem",
+      HUNKWISE_PRICES: "/etc/hunkwise/prices.json",
+      NODE_EXTRA_CA_CERTS: "/etc/ssl/corp.pem",
+      HUNKWISE_LOGSEQ_DIR: "/home/me/logseq",
+    };
+    const { services } = composeWith(env);
+    for (const service of [services.hunkwise, services.worker]) {
+      const mounts = mountsOf(service);
+      expect(mounts.map(({ source }) => source).toSorted()).toEqual(Object.values(env).toSorted());
+      expect(mounts.every(({ type, source, target }) => type === "bind" && source === target)).toBe(true);
+      expect(mounts.filter(({ read_only }) => !read_only).map(({ source }) => source)).toEqual([
+        env.HUNKWISE_LOGSEQ_DIR,
+      ]);
+    }
+    const unset = mountsOf(hunkwise);
+    expect(unset.every(({ source }) => source === "/dev/null")).toBe(true);
+    expect(new Set(unset.map(({ target }) => target)).size).toBe(unset.length);
   });
 
   it("has everybody wait for a Postgres that answers, where there is one", () => {
@@ -74,10 +133,10 @@ describe("compose.yml", () => {
     expect(hunkwise.ports?.every((port) => port.startsWith("127.0.0.1:"))).toBe(true);
     expect(worker.ports).toBeUndefined();
     expect(postgres.ports).toBeUndefined();
-    const named = [...(hunkwise.volumes ?? []), ...(postgres.volumes ?? [])].map((one) => one.split(":")[0]);
+    const named = [...volumesOf(hunkwise), ...volumesOf(postgres)].map((one) => one.split(":")[0]);
     expect(named.toSorted()).toEqual(Object.keys(compose.volumes).toSorted());
     // Workers do not share a folder: the volume of each has no name.
-    expect(worker.volumes).toEqual(["/data"]);
+    expect(volumesOf(worker)).toEqual(["/data"]);
   });
 
   it("has what a review leaves behind reaped", () => {

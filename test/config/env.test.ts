@@ -1,9 +1,20 @@
 import { generateKeyPairSync } from "node:crypto";
-import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { homedir, tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
-import { environmentDocs, type RawEnv, readEnv, readLocalEnv, secretsOf } from "../../src/config/env.ts";
+import { leftBehind } from "../../src/config/data-folder.ts";
+import {
+  ciTargetBranch,
+  environmentDocs,
+  givenColumns,
+  inspectEnv,
+  type RawEnv,
+  rawEnv,
+  readEnv,
+  readLocalEnv,
+  secretsOf,
+} from "../../src/config/env.ts";
 import { readServerEnv, storeApp } from "../../src/config/stored-app.ts";
 import { AppError } from "../../src/errors.ts";
 
@@ -50,7 +61,71 @@ describe("the environment", () => {
       pushWindowMs: 10_000,
       github: { host: "github.com", apiUrl: "https://api.github.com", webUrl: "https://github.com" },
     });
-    expect(env.dataDir).toBe(join(process.cwd(), ".hunkwise"));
+  });
+
+  it("keeps data in one place, whatever the current folder is", () => {
+    const own = join(import.meta.dirname, "../..");
+    const current = process.cwd();
+    process.chdir(folder);
+    try {
+      expect(readEnv({}).dataDir).toBe(join(own, ".hunkwise"));
+      expect(readEnv({ HUNKWISE_DATA_DIR: "data" }).dataDir).toBe(join(own, "data"));
+      expect(readEnv({ HUNKWISE_DATA_DIR: "/var/lib/hunkwise" }).dataDir).toBe("/var/lib/hunkwise");
+    } finally {
+      process.chdir(current);
+    }
+  });
+
+  it("finds data that earlier versions left in the current folder, as long as there is none in the right one", () => {
+    const old = mkdtempSync(join(tmpdir(), "hunkwise-old-"));
+    expect(leftBehind(undefined, old)).toBeNull();
+    mkdirSync(join(old, "data"));
+    writeFileSync(join(old, "data/app.json"), "{}");
+    expect(leftBehind("data", old)).toBe(join(old, "data"));
+    expect(leftBehind(join(old, "data"), old)).toBeNull();
+    rmSync(old, { recursive: true });
+  });
+
+  it("takes paths in .env as relative to that file", () => {
+    file(
+      ".env",
+      "HUNKWISE_PRICES=prices.json\nPRIVATE_KEY_PATH=/etc/key.pem\nHUNKWISE_MODEL=m\nHUNKWISE_DATA_DIR=data\n",
+    );
+    expect(rawEnv(folder)).toMatchObject({
+      ...{ HUNKWISE_PRICES: join(folder, "prices.json"), PRIVATE_KEY_PATH: "/etc/key.pem" },
+      ...{ HUNKWISE_MODEL: "m", HUNKWISE_DATA_DIR: "data" },
+    });
+    rmSync(join(folder, ".env"));
+  });
+
+  it("names what is empty, and what nobody reads but is written almost like one of its own", () => {
+    const raw = {
+      ...{ OPENAI_API_KEY: " ", HTTPS_PROXY: "", NODE_EXTRA_CA_CERTS: "", HOME: "", PORT: "3000" },
+      ...{ HUNKWISE_MODLE: "m", HUNKWSE_PROTOCOL: "text", HUNKWISE_NEW: "1", openai_base_url: "http://x" },
+      ...{ OPENAI_ORG_ID: "o", GH_HOST: "h", FTP_PROXY: "p", NODE_ENV: "production", HOSTNAME: "h" },
+    };
+    expect(readEnv(raw).notices).toEqual([
+      "OPENAI_API_KEY is set but empty; it counts as unset",
+      "HUNKWISE_MODLE is not known. Did you mean HUNKWISE_MODEL?",
+      "HUNKWSE_PROTOCOL is not known. Did you mean HUNKWISE_PROTOCOL?",
+      "HUNKWISE_NEW is not known",
+      "openai_base_url is not known. Did you mean OPENAI_BASE_URL?",
+    ]);
+    expect(readLocalEnv({ OPENAI_API_KEY: "", PORT: "", HUNKWISE_MODLE: "m" }).notices).toEqual([
+      "OPENAI_API_KEY is set but empty; it counts as unset",
+    ]);
+    expect(readEnv({ PORT: "3000" }).notices).toEqual([]);
+  });
+
+  it("is read beyond what is wrong in it, each variable being named once", () => {
+    const { env, faults } = inspectEnv({
+      APP_ID: "x",
+      PRIVATE_KEY: pkcs8,
+      PORT: "y",
+      HUNKWISE_CONCURRENCY: "3",
+    });
+    expect(faults.map(({ variable }) => variable)).toEqual(["APP_ID", "PORT", "WEBHOOK_SECRET"]);
+    expect(env).toMatchObject({ app: null, port: 3_000, concurrency: 3 });
   });
 
   it("counts blank values as unset and drops white space around values", () => {
@@ -284,9 +359,14 @@ describe("what is wrong is said in one line with its remedy:", () => {
   it.each<[string, RawEnv, RegExp]>([
     ["no webhook secret", without("WEBHOOK_SECRET"), /^WEBHOOK_SECRET is missing\. Set the secret/],
     [
-      "no webhook secret with a key alone",
-      { APP_ID: "1", PRIVATE_KEY_PATH: "/x" },
-      /^WEBHOOK_SECRET is missing/,
+      "an App id alone",
+      { APP_ID: "1" },
+      /^PRIVATE_KEY is missing\. Set it, .* WEBHOOK_SECRET is missing\. Set the secret/,
+    ],
+    [
+      "no webhook secret and a wrong key",
+      { APP_ID: "1", PRIVATE_KEY: "hello" },
+      /^PRIVATE_KEY is not a private key .* WEBHOOK_SECRET is missing/,
     ],
     [
       "a guessable one",
@@ -356,6 +436,11 @@ describe("what is wrong is said in one line with its remedy:", () => {
       "a base URL that is none",
       { OPENAI_BASE_URL: "localhost:11434", HUNKWISE_MODEL: "m" },
       /^OPENAI_BASE_URL must be an http/,
+    ],
+    [
+      "a key with other letters",
+      { OPENAI_API_KEY: "sk-ключ" },
+      /^OPENAI_API_KEY holds characters that no key has\. /,
     ],
     ["a key with a line break", { OPENAI_API_KEY: "sk-1\nsk-2" }, /^OPENAI_API_KEY must be the bare key/],
     [
@@ -454,4 +539,34 @@ describe("the App that the set-up page stored", () => {
     expect(read).toThrow(/app\.json does not hold the App's credentials$/);
     expect(read).not.toThrow(/hidden/);
   });
+});
+
+describe("the target branch that a CI system names", () => {
+  it("is that of GitHub Actions or GitLab CI, and none outside of a pull request", () => {
+    expect(ciTargetBranch({ GITHUB_BASE_REF: "release/2.x" })).toEqual({
+      variable: "GITHUB_BASE_REF",
+      branch: "release/2.x",
+    });
+    expect(ciTargetBranch({ GITHUB_BASE_REF: "", CI_MERGE_REQUEST_TARGET_BRANCH_NAME: "trünk" })).toEqual({
+      variable: "CI_MERGE_REQUEST_TARGET_BRANCH_NAME",
+      branch: "trünk",
+    });
+    expect(ciTargetBranch({ GITHUB_BASE_REF: " " })).toBeNull();
+    expect(ciTargetBranch({})).toBeNull();
+  });
+
+  it.each([
+    ...["--upload-pack=x", "a..b", "main~1", "main^{/x}", "a b", "a@{1}", "a:b", "/x", "x/", ".x", "x/.y"],
+    ...["a\nb", "a\u202eb", "x.", "a\\b", "a*", "a".repeat(300)],
+  ])("is refused where it is no name of a branch: %j", (name) => {
+    expect(() => ciTargetBranch({ GITHUB_BASE_REF: name })).toThrow(/^GITHUB_BASE_REF is '.*no name/s);
+  });
+});
+
+it("takes from COLUMNS what can be the width of a text", () => {
+  const given = ["120", "20", "19", "0", "", " ", "wide", "1e9.5", "-80"].map((COLUMNS) =>
+    givenColumns({ COLUMNS }),
+  );
+  expect(given).toEqual([120, 20, null, null, null, null, null, null, null]);
+  expect(givenColumns({})).toBeNull();
 });

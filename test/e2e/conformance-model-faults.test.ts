@@ -101,12 +101,15 @@ describe.concurrent("a model whose arguments are broken JSON", patient, () => {
 });
 
 describe.concurrent("a model that gives no usable answer", patient, () => {
-  it("k': at all leaves a failed check, no comment, and no praise", () =>
+  it("k': at all leaves a failed check, no comment on a line, and no praise", () =>
     onPull({ base, head, script: () => ({ fault: "html" }) }, async (app) => {
       await app.review();
 
-      expect(app.end()).toEqual({ reviews: 0, comments: [], summaries: 0, check: "neutral" });
+      expect(app.end()).toEqual({ reviews: 0, comments: [], summaries: 1, check: "neutral" });
       expectIncomplete(app);
+      expect(app.summary()).toMatch(
+        /Offline: no model read this change because the model could not be reached/,
+      );
     }));
 
   it("k': after it reported keeps what it found, and says that the review is incomplete", () =>

@@ -102,6 +102,8 @@ describe("a server under an operator", patient, () => {
       unlock();
       await app.concluded();
       await app.idle();
+      // An answer is good for a second, and all of this may take less.
+      while ((await ready()).reason === "locked") await sleep(50);
       expect(await ready()).toEqual({ ready: true, oldestWaitingMs: null });
 
       expect(app.end()).toMatchObject({ reviews: 1, comments: [`${path} RIGHT 24`], summaries: 1 });

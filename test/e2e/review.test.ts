@@ -204,7 +204,10 @@ describe.concurrent("a signed webhook", patient, () => {
         await app.send("opened");
         await app.concluded();
         expect(repository.checkRuns).toMatchObject([
-          { conclusion: "neutral", output: { title: "The review failed" } },
+          {
+            conclusion: "neutral",
+            output: { title: "The review failed. Analyzers only: 1 rule match not judged" },
+          },
         ]);
         const texts = JSON.stringify([
           repository.checkRuns.map((run) => run.output),

@@ -124,6 +124,80 @@ describe("a local range", () => {
     });
   });
 
+  it("says of a shallow clone that a commit may only be cut off, and how to get it", async () => {
+    repo.commit("later", { "c.txt": "c\n" });
+    const path = join(folder.path, "shallow");
+    repo.git("clone", "-q", "--depth", "1", "-b", "feature/topic", `file://${repo.dir}`, path);
+    const remedy = expect.stringMatching(/shallow: run git fetch --unshallow, .* fetch-depth: 0/);
+    for (const base of [
+      "HEAD~1",
+      "HEAD^",
+      "feature/topic~1",
+      "feature/topic^",
+      "v3.0",
+      { names: ["origin/main", "main"], complaint: "none" },
+    ]) {
+      await expect(open({ repo: path, base })).rejects.toMatchObject({ code: "revision_unknown", remedy });
+    }
+    GitRepo.at(path).git("fetch", "--quiet", "--unshallow");
+    expect(await read({ repo: path, base: "HEAD~1" })).toEqual(["c.txt"]);
+  });
+
+  it("does not pass over a base without a common ancestor for the next one to choose from", async () => {
+    repo.git("checkout", "-q", "--orphan", "apart");
+    repo.commit("apart", { "z.txt": "z\n" });
+    const base = { names: ["no-such", "apart", "main"], complaint: "none" };
+    await expect(open({ base, head: "feature/topic" })).rejects.toMatchObject({
+      message: expect.stringContaining("no common ancestor"),
+    });
+  });
+
+  it.each([
+    ["main..feature/topic", "Name the two ends of a range separately: --base main --head feature/topic"],
+    ["main...feature/topic", "Name the two ends of a range separately: --base main --head feature/topic"],
+    ["HEAD~1..", "Name the two ends of a range separately: --base HEAD~1"],
+    ["HEAD~9", "The history of 'HEAD' does not go back that far"],
+    ["feature/topic~9", "The history of 'feature/topic' does not go back that far"],
+    ["main^", "The history of 'main' does not go back that far"],
+    ["v3.0", "Fetch it first"],
+    ["-q", "Fetch it first"],
+    ["origin/$(id)", "Fetch it first"],
+  ])("says of the base %s what to do", async (base, remedy) => {
+    await expect(open({ base })).rejects.toMatchObject({ code: "revision_unknown", remedy });
+  });
+
+  it("of a repository or a branch without commits says just that", async () => {
+    using empty = GitRepo.create();
+    for (const base of ["HEAD", "main", { names: ["main"], complaint: "none" }]) {
+      await expect(open({ repo: empty.dir, base })).rejects.toMatchObject({
+        message: "This repository has no commits yet",
+      });
+    }
+    repo.git("checkout", "-q", "--orphan", "unborn");
+    await expect(open()).rejects.toMatchObject({ message: "The checked-out branch has no commits yet" });
+  });
+
+  it("counts what the base has and the head lacks, where the head adds nothing", async () => {
+    repo.commit("later", { "c.txt": "c\n" });
+    for (const [base, head, behind] of [
+      ["feature/topic", "main", 2],
+      ["main", "feature/topic", 0],
+      ["main", "main", 0],
+    ] as const) {
+      await using range = await open({ base, head });
+      expect(range.behind).toBe(behind);
+    }
+  });
+
+  it("is looked for in folders, and says of a file that it is one", async () => {
+    const file = join(repo.dir, "a.txt");
+    await expect(open({ repo: file })).rejects.toMatchObject({
+      message: `'${file}' is a file, not a folder`,
+    });
+    const none = join(repo.dir, "none");
+    await expect(open({ repo: none })).rejects.toMatchObject({ message: `There is no folder '${none}'` });
+  });
+
   it("must be whole: a partial clone says what to do, and then works", async () => {
     await using server = await GitHttpServer.start({ root: folder.path });
     const path = join(folder.path, "partial");

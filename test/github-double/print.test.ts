@@ -13,6 +13,8 @@ describe("Markdown on a terminal", () => {
     ["hidden <!-- a\nmarker --> comments", "hidden comments"],
     ["and one <!-- without an end", "and one"],
     ["**bold**, _slanted_, `co**d**e` and [a link](https://x)", "bold, slanted, `co**d**e` and a link"],
+    ["**High: `forEach` does not wait**", "High: `forEach` does not wait"],
+    ["[`for_each` waits](http://127.0.0.1/a#L1), `[a](b) **c**`", "`for_each` waits, `[a](b) **c**`"],
     ["&lt;b&gt; &amp; &#64;someone \\*not slanted\\*", "<b> & @someone *not slanted*"],
     ["# Heading\n\n\n\n- one\n  - two", "Heading\n\n• one\n  • two"],
     ["<details><summary>More</summary>\n\nhidden\n\n</details>\nend", "▸ More\nend"],

@@ -14,6 +14,7 @@ import {
   type FakeEmbeddingsOptions,
   startFakeEmbeddings,
 } from "../support/fake-embeddings.ts";
+import { plantedSecrets } from "../support/secret-corpus.ts";
 
 const never = new AbortController().signal;
 const opened: DatabaseSync[] = [];
@@ -163,14 +164,17 @@ describe.skipIf(!isThere)("vectors of a repository", () => {
     expect(await other.update(never)).toMatchObject({ embedded: 3 });
   });
 
-  it("send no secret: neither one that shows by its form nor one of this server, nor a file with a private key", async () => {
+  it("send no secret: neither one that shows by its form nor one of this server, nor a line of a private key, nor one that another file gives away", async () => {
     const password = "Tr0ub4dor-and-3-horses";
     registerSecret(password);
     const token = `ghp_${"a1B2c3D4e5F6".repeat(3)}`;
     const body = Array.from({ length: 6 }, () => `${"MIIEowIBAAKCAQEA7xk9Q2".repeat(2)}xyz`).join("\n");
     const key = `-----BEGIN RSA PRIVATE KEY-----\n${body}\n-----END RSA PRIVATE KEY-----`;
+    const shared = "vK3qP9zXw2LmN8rT";
     const { options, source, sent } = await setUp({
       "a.ts": `const token = "${token}";\nconst word = "${password}";\n`,
+      "b.md": `Send ${shared} along.\n`,
+      "c.ts": `const client_secret = "${shared}";\n`,
       "key.ts": `export const key = \`${key}\`;\n`,
     });
     const vectors = createVectors(options);
@@ -181,7 +185,23 @@ describe.skipIf(!isThere)("vectors of a repository", () => {
     const text = sent().join("\n");
     expect(text).toContain("const token");
     expect(text).toContain("where is [secret]");
-    for (const secret of [token, password, "MIIEowIBAAKCAQEA"]) expect(text).not.toContain(secret);
+    for (const secret of [token, password, shared, "MIIEowIBAAKCAQEA"]) expect(text).not.toContain(secret);
+  });
+
+  it("send no secret of any kind, neither of files nor of a question", async () => {
+    const planted = plantedSecrets(1).filter((_, at) => at % 3 === 0);
+    const files = planted.map(({ text }, at) => [`docs/how-${at}.md`, `# How it is set\n\n${text}\n`]);
+    const { options, source, sent } = await setUp(Object.fromEntries(files), { maxTokens: 10_000_000 });
+    const vectors = createVectors(options);
+    const nearest = vectors.open(openIndex(source), true);
+    await vectors.update(never);
+    for (const { text } of planted.slice(0, 20)) await nearest.nearest(`Who reads ${text}?`, 1, never);
+
+    const all = sent().join("\n");
+    expect(all.match(/# How it is set/g)).toHaveLength(planted.length);
+    const lines = planted.flatMap(({ secret }) => secret.split(/\n|\\n/));
+    const telling = lines.filter((line) => line.length >= 16 && !/-----|"|: /.test(line));
+    expect(telling.filter((line) => all.includes(line))).toEqual([]);
   });
 
   it("stop where the tokens are used up, and go on with the next update", async () => {

@@ -4,6 +4,7 @@ import type { OwnText } from "../../src/github/pull-request-api.ts";
 import {
   closeEarlierChecks,
   publishedReview,
+  recordedMasks,
   recordedResult,
   recordedTurns,
   triggerOf,
@@ -110,6 +111,11 @@ describe("the result of an earlier attempt", () => {
     expect(recordedResult([entry], of(a))).toEqual(result);
   });
 
+  it("is taken over from a version that said nothing of masked lines", () => {
+    const { masked: _, ...older } = result;
+    expect(recordedResult([{ ...entry, result: older }], of(a))).toEqual(result);
+  });
+
   it("is not taken over for another head, or from another version", () => {
     expect(recordedResult([entry], of(b))).toBeUndefined();
     expect(recordedResult([{ ...entry, result: { head_sha: a } }], of(a))).toBeUndefined();
@@ -137,6 +143,19 @@ describe("the turns of earlier attempts", () => {
     const unit: TrajectoryEntry = { kind: "unit", head: a, loop: "review", hashes: [], findings: [] };
 
     expect(recordedTurns([opened(a), stopped, unit], a)).toEqual([stopped]);
+  });
+
+  it("keep the numbers of their masks, of whichever head", () => {
+    const masks: TrajectoryEntry = {
+      kind: "masks",
+      work: "review",
+      head: a,
+      salt: "s",
+      numbers: { hash: 1 },
+    };
+    const began: TrajectoryEntry = { kind: "began", head: b };
+    expect(recordedMasks([opened(a), masks, began])).toEqual([masks]);
+    expect(recordedTurns([masks], a)).toEqual([]);
   });
 
   it("are those of the present head alone, whatever came in between", () => {

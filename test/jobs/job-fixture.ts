@@ -47,7 +47,8 @@ export class WorkedQueue implements AsyncDisposable {
   #ahead = 0;
   #worker: Worker | undefined;
 
-  constructor(model: Model | null = null) {
+  /** @param changed what the pull request makes of `a.js` */
+  constructor(model: Model | null = null, changed = "export const a = 2;\n") {
     this.model = model;
     const stores = openSqliteStores(this.#folder.path, { now: () => this.#now() });
     this.queue = stores.queue;
@@ -56,7 +57,7 @@ export class WorkedQueue implements AsyncDisposable {
     const sha = (branch: string) => this.#repo.git("rev-parse", branch);
     this.#repo.importCommits([
       { branch: "main", files: [["a.js", "export const a = 1;\n"]] },
-      { branch: "change", parents: ["main"], files: [["a.js", "export const a = 2;\n"]] },
+      { branch: "change", parents: ["main"], files: [["a.js", changed]] },
       { branch: "later", parents: ["change"], files: [["a.js", "export const a = 3;\n"]] },
     ]);
     Object.assign(this.github.state, { headSha: sha("change"), baseSha: sha("main") });

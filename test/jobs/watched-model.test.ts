@@ -4,18 +4,12 @@ import { modelOutage, watchModels } from "../../src/jobs/watched-model.ts";
 import { ModelUnavailable } from "../../src/llm/faults.ts";
 import { forAllRoles } from "../../src/llm/model.ts";
 import { scriptedModel } from "../../src/llm/scripted.ts";
-import { sampleResult } from "../reporters/sample-result.ts";
 
 const passing = new AppError("model_rate_limited", "organization org-1 is limited", {
   retryable: true,
   retryAfterMs: 9,
 });
 const lasting = new AppError("model_unauthorized", "key refused");
-const failed = (requests: number) => {
-  const result = sampleResult({ stop_reason: "model_error" });
-  return { ...result, usage: { ...result.usage, requests } };
-};
-
 describe("watched models", () => {
   const request = { messages: [], tools: [], maxOutputTokens: 1 };
   const { signal } = new AbortController();
@@ -46,42 +40,29 @@ describe("watched models", () => {
 });
 
 describe("a model that failed a review", () => {
-  it("has the job tried again where the fault may pass, when the provider says", () => {
-    expect(modelOutage(failed(3), passing, false)).toMatchObject({ retryable: true, retryAfterMs: 9 });
+  const again = () => true;
+  const never = () => false;
+
+  it("has the job tried again if the fault may pass, when the provider says, in words of ours", () => {
+    const outage = modelOutage(passing, again);
+    expect(outage).toMatchObject({ code: "model_rate_limited", retryable: true, retryAfterMs: 9 });
+    expect(outage?.message).not.toContain("org-1");
   });
 
-  it("has the job wait without an attempt, as its code says, while the model is left alone", () => {
+  it("asks the queue about the very error that the job would end with", () => {
+    const asked: AppError[] = [];
     const alone = new ModelUnavailable("big is left alone", 15_000);
-    const outage = { code: "model_unavailable", retryable: true, retryAfterMs: 15_000 };
-    expect(modelOutage(failed(3), alone, false)).toMatchObject(outage);
-    expect(modelOutage(failed(0), alone, true)).toMatchObject(outage);
+    modelOutage(alone, (error) => asked.push(error) > 0);
+    expect(asked).toMatchObject([{ code: "model_unavailable", retryable: true, retryAfterMs: 15_000 }]);
   });
 
-  it("has what was found published once no attempt is left, or the fault will not pass", () => {
-    expect(modelOutage(failed(3), passing, true)).toBeUndefined();
-    expect(modelOutage(failed(3), lasting, false)).toBeUndefined();
+  it("has what was found published if the job is not tried again, or the fault will not pass", () => {
+    expect(modelOutage(passing, never)).toBeUndefined();
+    expect(modelOutage(lasting, again)).toBeUndefined();
+    expect(modelOutage(new AppError("budget_spent", "used up"), again)).toBeUndefined();
   });
 
-  it("fails the review when it never answered, in words of ours", () => {
-    const outage = modelOutage(failed(0), lasting, false);
-
-    expect(outage).toMatchObject({ code: "model_unauthorized", retryable: false });
-    expect(modelOutage(failed(0), passing, true)?.message).not.toContain("org-1");
-  });
-
-  it("was kept from going on by the day's budget: what was found is published, and nothing is no review", () => {
-    const spent = new AppError("budget_spent", "today's budget of this pull request is used up");
-
-    expect(modelOutage(failed(3), spent, false)).toBeUndefined();
-    expect(modelOutage(failed(0), spent, false)).toBe(spent);
-  });
-
-  it("is tried again where the model was lost after the reading, for second looks are missing", () => {
-    expect(modelOutage(sampleResult(), passing, false)).toMatchObject({ retryable: true });
-    expect(modelOutage(sampleResult(), passing, true)).toBeUndefined();
-  });
-
-  it("is none where the last request was answered", () => {
-    expect(modelOutage(sampleResult(), undefined, false)).toBeUndefined();
+  it("is none if no request failed", () => {
+    expect(modelOutage(undefined, again)).toBeUndefined();
   });
 });

@@ -6,6 +6,7 @@ import { emptyState } from "../../src/ledger/state.ts";
 const key = { head: "h", trigger: "event#7@main" };
 const finding: Marker = {
   ...{ kind: "finding", id: "f1", severity: "high", category: null, symbol: null, code: null, files: [] },
+  source: "model",
   ...key,
 };
 const text = (id: number, marker: Marker | null) => ({

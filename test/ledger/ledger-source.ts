@@ -26,7 +26,7 @@ export function findingBody(marker: Partial<Extract<Marker, { kind: "finding" }>
   const comment = renderComment(finding, { kind: "line" }, context);
   const own = formatMarker({
     ...{ kind: "finding", id: "f1", severity: "medium", ...key },
-    ...{ category: null, symbol: null, code: null, files: [] },
+    ...{ category: null, symbol: null, code: null, source: "model", files: [] },
     ...marker,
   });
   return `${comment.slice(0, comment.lastIndexOf("\n"))}\n${own}`;

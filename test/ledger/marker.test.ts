@@ -14,6 +14,7 @@ const mark: fc.Arbitrary<Marker> = fc.oneof(
   fc.record({
     ...{ kind: fc.constant("finding"), id: text, severity: fc.constantFrom("critical", "low"), ...key },
     ...{ category: fc.constantFrom("security", null), symbol: fc.option(text), code: fc.option(text) },
+    source: fc.option(text),
     files: fc.array(text, { maxLength: 3 }),
   }),
   fc.record({ kind: fc.constant("summary"), ...key, state: anyState }),
@@ -63,9 +64,16 @@ describe("a marker", () => {
       '{"head":"abc","trigger":"event#7\\u0040main"}',
     ],
     [
-      { ...finding, category: "api", symbol: "Cart.total", code: "0a_-", files: ["src/a.ts"] },
-      "v2",
-      '{"id":"f1\\u002d2","severity":"high","head":"abc","trigger":"comment:5","category":"api","symbol":"Cart.total","code":"0a_\\u002d","files":["src/a.ts"]}',
+      {
+        ...finding,
+        category: "api",
+        symbol: "Cart.total",
+        code: "0a_-",
+        source: "model",
+        files: ["src/a.ts"],
+      },
+      "v3",
+      '{"id":"f1\\u002d2","severity":"high","head":"abc","trigger":"comment:5","category":"api","symbol":"Cart.total","code":"0a_\\u002d","source":"model","files":["src/a.ts"]}',
     ],
     [
       { kind: "summary", head: "abc", trigger: "event#7@main", state },
@@ -86,7 +94,15 @@ describe("a marker", () => {
     const line = '<!-- hunkwise:finding v1 {"id":"f1","severity":"high","head":"h","trigger":"t"} -->';
     expect(parseMarker(line)).toEqual({
       ...{ kind: "finding", id: "f1", severity: "high", head: "h", trigger: "t" },
-      ...{ category: null, symbol: null, code: null, files: [] },
+      ...{ category: null, symbol: null, code: null, source: null, files: [] },
+    });
+  });
+
+  it("of a finding's second version does not tell what found it", () => {
+    const data = '"category":"api","symbol":null,"code":"0a","files":[],"head":"h","trigger":"t"';
+    expect(parseMarker(`<!-- hunkwise:finding v2 {"id":"f1","severity":"high",${data}} -->`)).toEqual({
+      ...{ kind: "finding", id: "f1", severity: "high", head: "h", trigger: "t" },
+      ...{ category: "api", symbol: null, code: "0a", source: null, files: [] },
     });
   });
 
@@ -135,7 +151,10 @@ describe("a marker", () => {
     ["of a finding without severity", '<!-- hunkwise:finding v1 {"id":"f","head":"h","trigger":"t"} -->'],
     [
       "of a later finding",
-      formatMarker({ ...finding, category: null, symbol: null, code: null, files: [] }).replace("v2", "v3"),
+      formatMarker({ ...finding, category: null, symbol: null, code: null, source: null, files: [] }).replace(
+        "v3",
+        "v4",
+      ),
     ],
     ["of a summary of no review", '<!-- hunkwise:summary v3 {"state":{}} -->'],
     ["that is no JSON", "<!-- hunkwise:review v1 {head} -->"],

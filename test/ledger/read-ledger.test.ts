@@ -76,6 +76,7 @@ describe("a ledger", () => {
           category: "api",
           symbol: "Cart.total",
           code: "0123456789ab",
+          source: "model",
           files: ["src/tax.ts"],
         },
         ...{ title: "The total is off by one", text: expect.any(String), state: "open", dismissal: null },

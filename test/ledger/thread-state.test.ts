@@ -6,13 +6,18 @@ import { author, bot, findingBody, marked, person, reply, Source, thread, us } f
 
 interface Given {
   severity?: Severity;
+  /** The rule that found it, or "model". */
+  source?: string;
   permissions?: Record<string, Permission>;
 }
 
 /** The entry of a thread, where ann and bob may write, and whom GitHub was asked about. */
-async function entryOf(over: Partial<OwnThread>, { severity = "medium", permissions }: Given = {}) {
+async function entryOf(
+  over: Partial<OwnThread>,
+  { severity = "medium", source: rule = "model", permissions }: Given = {},
+) {
   const source = new Source();
-  source.threads = [thread({ body: findingBody({ severity }), ...over })];
+  source.threads = [thread({ body: findingBody({ severity, source: rule }), ...over })];
   for (const [login, permission] of Object.entries({ ann: "write", bob: "admin", ...permissions } as const))
     source.permissions.set(login, permission);
   const { entries } = await readLedger(source, { author });
@@ -222,5 +227,28 @@ describe("permissions", () => {
       throw new Error("no answer");
     };
     await expect(readLedger(source, { author })).rejects.toThrow("no answer");
+  });
+});
+
+describe("a finding that an analyzer is certain of", () => {
+  const source = "hidden-characters/bidi";
+  const disliked = { downvotes: [{ by: author, at: later }] };
+
+  it("is not dismissed by the author without write access, however mild it is", async () => {
+    expect(await entryOf(disliked, { severity: "low" })).toMatchObject({ state: "dismissed" });
+    expect(await entryOf(disliked, { severity: "low", source })).toMatchObject({ state: "open" });
+    const resolved = { resolved: true, resolvedBy: person(author) };
+    expect(await entryOf(resolved, { severity: "low", source })).toMatchObject({ state: "open" });
+  });
+
+  it("is not dismissed by somebody whose account is gone: it may have been the author's", async () => {
+    const resolved = { resolved: true, resolvedBy: null };
+    expect(await entryOf(resolved, { source })).toMatchObject({ state: "open" });
+    expect(await entryOf(resolved)).toMatchObject({ state: "dismissed" });
+  });
+
+  it("is dismissed by somebody with write access", async () => {
+    const byAnn = { downvotes: [{ by: "ann", at: later }] };
+    expect(await entryOf(byAnn, { severity: "low", source })).toMatchObject({ state: "dismissed" });
   });
 });

@@ -94,6 +94,17 @@ describe("the first use of a model", () => {
     expect(kept.size).toBe(1);
   });
 
+  it("that fails ends the asking of a process that makes one review: each request has that fault, and no warning comes before it", async () => {
+    const fault = new AppError("model_failed", "Cannot reach it", { remedy: "Start it.", retryable: true });
+    const { model, scripted, warnings } = setUp([fault, callsTools], { forOneRun: true });
+    await model.ready(never);
+    await expect(model.respond(request, never)).rejects.toBe(fault);
+    await model.ready(never);
+    await expect(model.respond(request, never)).rejects.toBe(fault);
+    expect(scripted.requests).toHaveLength(1);
+    expect(warnings).toEqual([]);
+  });
+
   it("ends its waiting when it is aborted, and not that of others", async () => {
     const { promise, resolve } = Promise.withResolvers<null>();
     const { model, kept } = setUp([callsTools], {

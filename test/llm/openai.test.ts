@@ -2,9 +2,10 @@ import { createServer } from "node:net";
 import { inspect } from "node:util";
 import { describe, expect, it } from "vitest";
 import { AppError } from "../../src/errors.ts";
-import { ModelAbsent } from "../../src/llm/faults.ts";
+import { ModelAbsent, NothingListens } from "../../src/llm/faults.ts";
 import type { Message, ModelRequest } from "../../src/llm/model.ts";
 import { createOpenAiModel, type OpenAiOptions } from "../../src/llm/openai.ts";
+import { statusError } from "../../src/llm/openai-errors.ts";
 import { readPrices } from "../../src/llm/pricing.ts";
 import { type FakeAnswer, type FakeOpenAiOptions, startFakeOpenAi } from "../support/fake-openai.ts";
 
@@ -356,6 +357,14 @@ describe("failures name cause and remedy", () => {
     }
   });
 
+  it("a bad key, by the variable that holds the key of such an endpoint", () => {
+    const refusal = { status: 401, code: "", param: "", message: "", headers: undefined };
+    const at = (address: string) =>
+      statusError(refusal, { model: "m", address, timeoutMs: 1, hideKey: (text) => text }).remedy;
+    expect(at("https://api.openai.com/v1")).toBe("Set OPENAI_API_KEY to a valid key.");
+    expect(at("https://mine.openai.azure.com/openai/v1")).toBe("Set AZURE_OPENAI_API_KEY to a valid key.");
+  });
+
   it("an unknown model", async () => {
     await using set = await setUp([], { model: "gpt-99" }, { models: ["one"] });
 
@@ -409,13 +418,32 @@ describe("failures name cause and remedy", () => {
       /no chat completions \(404\)\. Check OPENAI_BASE_URL: it usually ends in \/v1/,
     );
     expect(nobody.line).toMatch(
-      /Cannot reach the model endpoint http:\/\/127.0.0.1:\d+\/v1 \(ECONNREFUSED\)\. Check OPENAI/,
+      /Cannot reach the model endpoint http:\/\/127.0.0.1:\d+\/v1 \(ECONNREFUSED\)\. Start the server there, or check OPENAI/,
     );
+    expect(nobody).toBeInstanceOf(NothingListens);
+    expect(nobody.retryable).toBe(true);
     expect(web.line).toMatch(/answered with a web page.*Check OPENAI_BASE_URL/);
     expect(() => at("localhost:8080")).toThrow(/not an http or https address/);
     for (const secret of [`http://user:${KEY}@host/v1`, `http://host/v1?key=${KEY}`]) {
       expect(() => at(secret)).toThrow(/^OPENAI_BASE_URL holds a user, a password, a query or a fragment$/);
     }
+  });
+
+  it("no way to OpenAI itself: OPENAI_BASE_URL is not what to look at", async () => {
+    const noNetwork = Object.assign(new TypeError("fetch failed"), {
+      cause: Object.assign(new Error("x"), { code: "ENETUNREACH", syscall: "connect" }),
+    });
+    await using set = await setUp([], {
+      baseUrl: null,
+      maxRetries: 0,
+      fetch: () => Promise.reject(noNetwork),
+    });
+
+    const error = await failure(set.model.respond(ask(), never));
+
+    expect(error.line).toBe(
+      "Cannot reach the model endpoint https://api.openai.com/v1 (ENETUNREACH). Check the network or set HTTPS_PROXY.",
+    );
   });
 
   it.each([

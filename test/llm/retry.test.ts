@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { AppError } from "../../src/errors.ts";
+import { NothingListens } from "../../src/llm/faults.ts";
 import { RETRY_FOR_MS, withRetries } from "../../src/llm/retry.ts";
 
 const passing = new AppError("model_failed", "no answer", { retryable: true });
@@ -32,6 +33,11 @@ describe("the retries of a request", () => {
     const { begun, ended } = await retry(0, passing);
     expect(ended).toBe(passing);
     expect(begun).toEqual([0, 500, 1_500, 3_500, 7_500]);
+  });
+
+  it("are none where nothing listens on this machine, though whoever asks later may find it started", async () => {
+    const refused = new NothingListens("model_failed", "refused", { retryable: true });
+    expect(await retry(0, refused)).toEqual({ begun: [0], ended: refused, now: 0 });
   });
 
   it("end in time as well: of tries that hang for five minutes, one is tried once more", async () => {

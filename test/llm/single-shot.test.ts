@@ -29,20 +29,20 @@ describe("a model that answers once about what it is shown", () => {
     const { sent } = await ask("{}", reviewing);
     expect(sent.tools).toEqual([]);
     expect(sent.messages[0]?.content).toMatch(
-      /^You review\..*\{"findings": \[\.\.\.\], "summary": "\.\.\."\}/s,
+      /^You review\..*\{"findings": \[\.\.\.\], "rejected": \[.*\], "summary": "\.\.\."\}/s,
     );
     expect(sent.messages[0]?.content).not.toContain("read_file_part");
   });
 
   it("reports its findings and finishes", async () => {
     const { calls, turn } = await ask(
-      'Done: {"findings": [{"line": 1}, {"line": 2}], "summary": "Two."}',
+      'Done: {"findings": [{"line": 1}, {"line": 2}], "rejected": [{"candidate": "c1", "reason": "Fine."}], "summary": "Two."}',
       reviewing,
     );
     expect(calls).toEqual([
       ["report_finding", { line: 1 }],
       ["report_finding", { line: 2 }],
-      ["finish_review", { summary: "Two." }],
+      ["finish_review", { summary: "Two.", rejected: [{ candidate: "c1", reason: "Fine." }] }],
     ]);
     expect(turn).toMatchObject({ content: "Done:", finishReason: "tool_calls" });
   });

@@ -27,6 +27,7 @@ const full = {
       title: secret,
       verdict: "refuted" as const,
       reason: `because ${backwards}`,
+      rule: null,
     },
   ],
   findings: [

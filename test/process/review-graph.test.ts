@@ -53,6 +53,7 @@ const finding: EarlierFinding = {
     category: "correctness",
     symbol: null,
     code: null,
+    source: "model",
     files: [],
     title: "No upper limit",
   },

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import type { LoopEntry } from "../../src/agent/trajectory.ts";
+import { isLoopEntry, type LoopEntry } from "../../src/agent/trajectory.ts";
 import { RepoConfig } from "../../src/config/repo-config.ts";
 import type { CheckoutPlace } from "../../src/git/checkout-place.ts";
 import { forAllRoles, type Model } from "../../src/llm/model.ts";
@@ -39,7 +39,7 @@ function ask(model: Model, signal = new AbortController().signal) {
     ...{ place: placed.place, input, models: forAllRoles(model) },
     trajectory: {
       async append(entry) {
-        if (entry.kind !== "unit") entries.push(entry);
+        if (isLoopEntry(entry)) entries.push(entry);
       },
     },
     onProgress: () => {},

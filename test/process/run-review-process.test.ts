@@ -2,7 +2,7 @@ import { execFileSync } from "node:child_process";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import type { LoopEntry, UnitEntry } from "../../src/agent/trajectory.ts";
+import { isLoopEntry, type LoopEntry, type UnitEntry } from "../../src/agent/trajectory.ts";
 import { AppError } from "../../src/errors.ts";
 import type { CheckoutPlace } from "../../src/git/checkout-place.ts";
 import { forAllRoles, type Model } from "../../src/llm/model.ts";
@@ -11,6 +11,7 @@ import type { ProgressEvent } from "../../src/process/messages.ts";
 import { type ReviewProcessOptions, runReviewProcess } from "../../src/process/run-review-process.ts";
 import { startReviewProcess } from "../../src/process/start-review-process.ts";
 import type { ReviewInput } from "../../src/review/review-input.ts";
+import { rejectingOthers } from "../support/answer-candidates.ts";
 import { placeOf } from "../support/checkout-place.ts";
 import { GitRepo, TempFolder } from "../support/git-repo.ts";
 import { startProcessHere } from "../support/process-here.ts";
@@ -68,7 +69,10 @@ function run(
     input: reviewInput(model ? over : { models: null, ...over }),
     models: model && forAllRoles(model),
     trajectory: {
-      append: async (entry) => void (entry.kind === "unit" ? units.push(entry) : entries.push(entry)),
+      append: async (entry) => {
+        if (entry.kind === "unit") units.push(entry);
+        else if (isLoopEntry(entry)) entries.push(entry);
+      },
     },
     onProgress: (event) => events.push(event),
     signal,
@@ -84,7 +88,11 @@ const runHere = (
   options: Partial<ReviewProcessOptions> = {},
 ) => run(model, over, undefined, { started: startProcessHere(), ...options });
 
-const scripted = (...turns: ScriptedTurn[]) => scriptedModel(turns);
+const scripted = (...turns: ScriptedTurn[]) =>
+  scriptedModel((request, n) => {
+    const turn = turns[n];
+    return turn ? rejectingOthers(turn, request) : new AppError("model_failed", "The script ended");
+  });
 
 describe("a review process", () => {
   it("reviews with the parent's model and hands placed findings back", async () => {
@@ -202,7 +210,7 @@ describe("a review process", () => {
     const [request] = model.requests;
     const text = JSON.stringify(request);
     expect(text).toContain("2 +  return items.reduce((sum, one) => sum + one);");
-    expect(text).toContain("Analyzer candidates");
+    expect(text).toContain("# Rule matches");
     expect(text).not.toContain("canary-4711");
   });
 
@@ -218,7 +226,7 @@ describe("a review process", () => {
 
     expect(await result).toMatchObject({
       stop_reason: "model_error",
-      findings: [{ finding: { line: 2 } }],
+      findings: [{ finding: { line: 2, source: "model" } }, { finding: { verification: "not_judged" } }],
       warnings: ["The model failed: its provider refused the key."],
     });
     expect(events).toContainEqual({
@@ -249,7 +257,10 @@ describe("a review process", () => {
     const limits = { ...reviewInput().limits, milliseconds: 4_000 };
     const result = await runHere(slow, { limits }).result;
 
-    expect(result).toMatchObject({ stop_reason: "time_limit", findings: [{ finding: { line: 2 } }] });
+    expect(result).toMatchObject({
+      stop_reason: "time_limit",
+      findings: [{ finding: { line: 2, source: "model" } }, { finding: { verification: "not_judged" } }],
+    });
   });
 
   it("takes the turns of an earlier attempt over without asking the model again", async () => {

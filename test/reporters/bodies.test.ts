@@ -222,18 +222,21 @@ describe("the body of the summary", () => {
   const anything = fc.record({
     routes: fc.array(routed, { maxLength: 6 }),
     ...{ open: entries, dismissed: entries, state, config_changes: fc.array(text, { maxLength: 3 }) },
-    fixed: fc.array(fc.record({ entry, reason: text }), { maxLength: 4 }),
+    fixed: fc.array(fc.record({ entry, state: fc.constantFrom("fixed", "withdrawn"), reason: text }), {
+      maxLength: 4,
+    }),
     settled: fc.array(fc.record({ path, title: text, reason: text }), { maxLength: 3 }),
     ...{ summary: text, files_skipped: files, warnings: fc.array(text, { maxLength: 3 }) },
     notices: fc.array(text, { maxLength: 3 }),
     dropped: fc.array(fc.record({ path, title: text, reason: text }).map(sampleDropped), { maxLength: 9 }),
+    masked: fc.array(fc.record({ path, line: fc.nat() }), { maxLength: 30 }),
   });
   type Anything = typeof anything extends fc.Arbitrary<infer T> ? T : never;
   const rendered = (one: Anything) => {
-    const { routes, summary, files_skipped, warnings, notices, dropped, config_changes, state } = one;
+    const { routes, summary, files_skipped, warnings, notices, dropped, config_changes, state, masked } = one;
     const { open, dismissed, fixed, settled } = one;
     const result = sampleResult({
-      ...{ summary, warnings, dropped, config_changes },
+      ...{ summary, warnings, dropped, config_changes, masked },
       findings: routes.map(({ finding }) => ({ finding, placement: { kind: "inline" } })),
       coverage: { ...sampleResult().coverage, files_total: 99, files_skipped },
     });

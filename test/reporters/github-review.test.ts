@@ -57,6 +57,18 @@ describe("publishing", () => {
     expect(summary(github)).toContain("a review has at most 2 comments on lines");
   });
 
+  it("puts what is certain before all that a model says is critical: it cannot be crowded out", async () => {
+    const github = new MemoryGitHub();
+    const mark = { path: "src/z.ts", line: 9, severity: "high", source: "merge-markers/conflict" } as const;
+    const findings = [...many(300, { severity: "critical", body: "It is. ".repeat(400) }), placed(mark)];
+    await publish(github, findings, { maxComments: 1 });
+    expect(inlineIds(github)).toEqual(["src/z.ts:9"]);
+
+    const listed = new MemoryGitHub();
+    await publish(listed, findings, { maxComments: 0 });
+    expect(summary(listed)).toContain("src/z.ts");
+  });
+
   it("posts at most five comments on files", async () => {
     const github = new MemoryGitHub();
     expect(await publish(github, onFile(7))).toMatchObject({ posted: 5, listed: 2 });

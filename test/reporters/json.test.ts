@@ -1,6 +1,13 @@
 import { describe, expect, it } from "vitest";
-import { ReviewJson, renderJson } from "../../src/reporters/json.ts";
+import { type JsonContext, ReviewJson, renderJson as renderWith } from "../../src/reporters/json.ts";
+import type { ReviewResult } from "../../src/review/review-result.ts";
 import { lookedAtAgain, sampleFinding, sampleResult } from "./sample-result.ts";
+
+const context: JsonContext = {
+  version: "0.1.0",
+  exit: { code: 1, reason: "findings", threshold: "high" },
+};
+const renderJson = (result: ReviewResult) => renderWith(result, context);
 
 describe("the JSON report", () => {
   it("has the documented shape, in the documented order", () => {
@@ -22,7 +29,12 @@ describe("the JSON report", () => {
       "warnings",
       "effort",
       "dropped",
+      "masked",
       "predicted",
+      "schema_version",
+      "tool_version",
+      "outcome",
+      "exit",
     ]);
     expect(Object.keys(value.findings[0])).toEqual([
       "id",
@@ -41,6 +53,8 @@ describe("the JSON report", () => {
       "verification_note",
       "places",
       "evidence",
+      "rule",
+      "quote",
     ]);
     expect(value.findings[0].placement).toBe("file");
     expect(Object.keys(value.coverage)).toEqual(["hunks_total", "hunks_served", "files_skipped"]);
@@ -72,8 +86,24 @@ describe("the JSON report", () => {
     expect(renderJson(again)).not.toContain("CODE OF A PLACE");
   });
 
-  it("repeats no note on a secret", () => {
-    const finding = sampleFinding({ source: "secrets/aws", verification_note: "the key is AKIA1" });
+  it("says which rule found it and on which code, how far the review got and how the command ends", () => {
+    const found = [sampleFinding(), sampleFinding({ source: "ast-grep/js-always", quote: "if (a = 0)" })];
+    const findings = found.map((finding) => ({ finding, placement: { kind: "inline" as const } }));
+    const value = JSON.parse(renderJson(sampleResult({ findings, stop_reason: "time_limit" })));
+    expect(value.findings).toMatchObject([
+      { rule: null, quote: "    if (item.price = 0) continue;" },
+      { rule: "ast-grep/js-always", quote: "if (a = 0)" },
+    ]);
+    expect(value).toMatchObject({
+      ...{ schema_version: 1, tool_version: "0.1.0", outcome: "partial" },
+      exit: context.exit,
+    });
+  });
+
+  it("repeats no note on a secret and no quote", () => {
+    const finding = sampleFinding({
+      ...{ source: "secrets/aws", verification_note: "the key is AKIA1", quote: "key = AKIA1" },
+    });
     const text = renderJson(sampleResult({ findings: [{ finding, placement: { kind: "inline" } }] }));
     expect(text).not.toContain("AKIA1");
   });

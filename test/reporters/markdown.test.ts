@@ -69,8 +69,13 @@ Suggestion:
     const partial = render({ findings: [], stop_reason: "time_limit" });
     expect(partial).toMatch(/^## Hunkwise: partial review\n\n\*\*Partial: the time limit was reached;/);
     const offline = render({ findings: [], mode: "offline", model: null, stop_reason: "no_model" });
-    expect(offline).toMatch(/^## Hunkwise: offline, .*\n\n\*\*Offline: .*no model read it\.\*\*/);
+    expect(offline).toMatch(
+      /^## Hunkwise \(offline\): nothing found by the analyzers\n\n\*\*Offline: .*no model read this change, .*looked at it\.\*\*/,
+    );
     expect(render({ findings: [] })).toMatch(/^## Hunkwise: no problems found\n/);
+    const failed = { stop_reason: "model_error", usage: { ...sampleResult().usage, requests: 0 } } as const;
+    expect(render({ findings: [], ...failed })).toMatch(/^## Hunkwise \(offline\): partial review\n/);
+    expect(render({ mode: "offline", model: null })).toMatch(/^## Hunkwise \(offline\): 1 high\n/);
   });
 
   it("says what came of a second look: when it goes wrong, what is in doubt, what was left out", () => {
@@ -84,6 +89,19 @@ Suggestion:
     expect(text).toContain("- left out: `src/price.ts:3` Prices may be missing. Refuted: the type has no");
     expect(text).toContain("- predicted: 15,000 tokens, $0.0400; took 13,023 tokens, $0.0312\n");
     expect(text).not.toContain("CODE OF A PLACE");
+  });
+
+  it("has no empty block for the code of a secret, which is not shown", () => {
+    const finding = sampleFinding({ source: "secrets/aws", quote: "", suggestion: null });
+    const text = render({ findings: [{ finding, placement: { kind: "inline" } }] });
+    expect(text).toContain("`src/cart.ts:6` · correctness · `secrets/aws`\n\n`item.price = 0` sets");
+    expect(text).not.toContain("```");
+  });
+
+  it("says what was hidden from the model", () => {
+    expect(render({ masked: [{ path: "src/a.ts", line: 3 }] })).toContain(
+      "\n- masked: 1 value on a changed line looks like a secret and was hidden from the model: `src/a.ts:3`\n",
+    );
   });
 
   it("fences code that holds fences", () => {

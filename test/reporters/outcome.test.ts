@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { outcomeOf, outcomeSentence } from "../../src/reporters/outcome.ts";
+import { maskedSentence, outcomeOf, outcomeSentence } from "../../src/reporters/outcome.ts";
 import { nothingReviewable, sampleResult, skipping } from "./sample-result.ts";
 
 const offline = { mode: "offline", model: null, stop_reason: "no_model" } as const;
@@ -40,6 +40,50 @@ describe("a result with files that were skipped", () => {
   it("for their size is partial offline too, where the analyzers did not read them either", () => {
     const result = sampleResult({ ...skipping("overlong lines"), ...offline });
     expect(outcomeOf(result)).toBe("partial");
-    expect(outcomeSentence(result)).toMatch(/^Offline: .*no model read it; 1 file was too large to be read$/);
+    expect(outcomeSentence(result)).toMatch(
+      /^Offline: .*no model read this change, .*looked at it; 1 file was too large to be read$/,
+    );
+  });
+});
+
+describe("what was hidden from the model", () => {
+  const masked = [{ path: "a.ts", line: 3 }];
+  const show = ({ path, line }: { path: string; line: number }) => `${path}:${line}`;
+  const [secret] = sampleResult().findings.map(({ finding, placement }) => ({
+    ...{ placement, finding: { ...finding, source: "secrets/github" } },
+  }));
+
+  it("is told beside the secrets that are reported, which were hidden as well", () => {
+    const said = "1 value on a changed line looks like a secret and was hidden from the model: a.ts:3";
+    expect(maskedSentence(sampleResult({ masked }), show)).toBe(said);
+    const findings = secret ? [secret] : [];
+    expect(maskedSentence(sampleResult({ masked, findings }), show)).toBe(
+      `${said}; so were the reported secrets`,
+    );
+  });
+
+  it("is nothing if no model was asked", () => {
+    const usage = { ...sampleResult().usage, requests: 0 };
+    expect(maskedSentence(sampleResult({ masked, usage }), show)).toBe("");
+  });
+});
+
+describe("a result with files that the analyzers did not finish", () => {
+  const unanalyzed = ["config.py", "data.py"];
+
+  it("is partial although a model read everything: something certain may be missing", () => {
+    const result = sampleResult({ unanalyzed });
+    expect(outcomeOf(result)).toBe("partial");
+    expect(outcomeSentence(result)).toBe(
+      "Partial: the built-in analyzers did not finish on 2 files; 3 of 3 hunks were read",
+    );
+  });
+
+  it("is partial if nobody but the analyzers was to look at it", () => {
+    const result = sampleResult({ unanalyzed, ...offline });
+    expect(outcomeOf(result)).toBe("partial");
+    expect(outcomeSentence(result)).toMatch(
+      /^Offline: .*; the built-in analyzers did not finish on 2 files$/,
+    );
   });
 });

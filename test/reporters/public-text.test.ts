@@ -70,6 +70,7 @@ describe("a text with a secret", () => {
   it("loses its marker where the secret reaches over several values", () => {
     const of = formatMarker({
       ...{ kind: "finding", id: "f1", severity: "low", category: null, symbol: null, code: null },
+      source: "model",
       ...{ files: secret.match(/.../g) ?? [], head: "h", trigger: "t" },
     });
     expect(publicText(`Wrong.\n\n${of}`)).toBe("Wrong.");

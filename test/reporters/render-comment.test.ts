@@ -34,7 +34,7 @@ describe("the comment of a finding", () => {
 
 </details>
 
-<!-- hunkwise:finding v2 {"id":"f1","severity":"high","category":"correctness","head":"${base.headSha}","trigger":"event","symbol":null,"code":"1FFaNC\\u002dQhl3U","files":["src/price.ts"]} -->`,
+<!-- hunkwise:finding v3 {"id":"f1","severity":"high","category":"correctness","source":"model","head":"${base.headSha}","trigger":"event","symbol":null,"code":"1FFaNC\\u002dQhl3U","files":["src/price.ts"]} -->`,
     );
   });
 

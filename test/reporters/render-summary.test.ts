@@ -153,6 +153,14 @@ describe("the summary of a review whose findings were checked again", () => {
     expect(text).toMatch(/^- 🔴 High: \[The sum .* in `src\/cart\.ts:7` \(uncertain\)$/m);
   });
 
+  it("says what was hidden from the model, and of many where the first ones are", () => {
+    const masked = Array.from({ length: 25 }, (_, at) => ({ path: "src/a`b.ts", line: at + 1 }));
+    expect(summary({ masked: masked.slice(0, 1) })).toContain(
+      "\n- masked: 1 value on a changed line looks like a secret and was hidden from the model: ``src/a`b.ts:1``\n",
+    );
+    expect(summary({ masked })).toMatch(/\n- masked: 25 values .*:20`` and 5 more\n/);
+  });
+
   it("stays quiet when all that was found was refuted", () => {
     const text = summary({ dropped: [sampleDropped()] });
     expect(text).toMatch(/^<details><summary>✅ Hunkwise found no problems: /);
@@ -314,7 +322,9 @@ describe("the summary of a review with findings", () => {
         listed: huge.map((finding) => ({ finding, reason: "why ".repeat(300) })),
         ...noAccount,
         open: huge.map(({ path, title }) => sampleEntry({ path, title })),
-        fixed: huge.map(({ path, title, body }) => ({ entry: sampleEntry({ path, title }), reason: body })),
+        fixed: huge.map(({ path, title, body }) => ({
+          ...{ entry: sampleEntry({ path, title }), state: "fixed" as const, reason: body },
+        })),
         dismissed: huge.map(({ path, title }) => sampleEntry({ path, title, state: "dismissed" })),
         silent: [],
         standing: huge.map((finding) => ({ finding, entry: null })),

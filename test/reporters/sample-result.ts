@@ -50,9 +50,11 @@ export function sampleResult(over: Partial<ReviewResult> = {}): ReviewResult {
     warnings: [],
     effort: "low",
     dropped: [],
+    masked: [],
     predicted: null,
     ledger: null,
     config_changes: [],
+    unanalyzed: [],
     ...over,
   };
 }
@@ -62,7 +64,7 @@ export function sampleEntry(over: Partial<LedgerEntry> = {}): LedgerEntry {
   const comment = over.comment === undefined ? 41 : over.comment;
   return {
     ...{ comment, id: "e1", path: "src/cart.ts", side: "RIGHT", line: 6, startLine: null, originalLine: 6 },
-    ...{ severity: "high", category: "correctness", symbol: null, code: null, files: [] },
+    ...{ severity: "high", category: "correctness", symbol: null, code: null, source: "model", files: [] },
     ...{ title: "It was said before", text: "", state: "open", dismissal: null, isTheirs: false },
     ...{ thread: `thread-${comment}`, resolved: false, replies: [] },
     url: `https://github.com/octo/shop/pull/7#discussion_r${comment}`,
@@ -126,6 +128,7 @@ export function sampleDropped(over: Partial<DroppedFinding> = {}): DroppedFindin
     title: "Prices may be missing",
     verdict: "refuted",
     reason: "the type has no null",
+    rule: null,
     ...over,
   };
 }

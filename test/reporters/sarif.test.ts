@@ -19,7 +19,9 @@ interface Run {
     executionSuccessful: boolean;
     toolExecutionNotifications: { message: { text: string } }[];
   }[];
-  tool: { driver: { rules: { id: string }[] } };
+  tool: {
+    driver: { rules: { id: string; name: string; help: { text: string; markdown: string } }[] };
+  };
 }
 
 const runOf = (over: Partial<ReviewResult>) =>
@@ -118,12 +120,66 @@ describe("the SARIF report", () => {
     ]);
   });
 
+  it("names and explains each rule, without anything alive in it", () => {
+    const finding = sampleFinding({
+      source: "ast-grep/py-mutable-default",
+      title: "The default is shared",
+      body: "Every call gets it. [x](https://evil.test) @octocat",
+    });
+    const [rule] = runOf({ findings: [{ finding, placement: { kind: "inline" } }] }).tool.driver.rules;
+    expect(rule).toMatchObject({
+      name: "AstGrepPyMutableDefault",
+      shortDescription: { text: "The default is shared" },
+      help: {
+        text: expect.stringMatching(
+          /^Every call gets it\. .*rule ast-grep\/py-mutable-default, without a model\.$/s,
+        ),
+      },
+    });
+    expect(rule?.help.text).not.toContain("](");
+    expect(liveIn(rule?.help.markdown ?? "")).toEqual([]);
+    const [byModel] = runOf({}).tool.driver.rules;
+    expect(byModel).toMatchObject({
+      name: "ModelCorrectness",
+      help: { text: expect.stringMatching(/^A language model/) },
+    });
+    expect(byModel?.help.text).not.toContain("item.price");
+  });
+
+  it("leaves it to whoever uploads it to tell the analyses of a commit apart", () => {
+    expect(runOf({})).not.toHaveProperty("automationDetails");
+  });
+
+  it("says what a model left unread, and offline only that none read anything", () => {
+    const coverage = {
+      ...sampleResult().coverage,
+      hunks_served: 1,
+      unserved: [
+        { path: "a.ts", hunks: 1 },
+        { path: "b.ts", hunks: 2 },
+      ],
+    };
+    const notes = (over: Partial<ReviewResult>) =>
+      runOf({ coverage, ...over }).invocations[0]?.toolExecutionNotifications.map(
+        ({ message }) => message.text,
+      );
+    expect(notes({ stop_reason: "token_limit" })?.slice(1)).toEqual([
+      "Not read: a.ts, 1 hunk.",
+      "Not read: b.ts, 2 hunks.",
+    ]);
+    expect(notes({ mode: "offline", model: null, stop_reason: "no_model" })).toEqual([
+      expect.stringMatching(/^Offline: /),
+    ]);
+  });
+
   it("reports a partial run as not successful, an offline one as successful and says so", () => {
     const [partial] = runOf({ stop_reason: "cost_limit" }).invocations;
     expect(partial?.executionSuccessful).toBe(false);
     const [offline] = runOf({ mode: "offline", model: null, stop_reason: "no_model" }).invocations;
     expect(offline?.executionSuccessful).toBe(true);
-    expect(offline?.toolExecutionNotifications[0]?.message.text).toMatch(/no model read it/);
+    expect(offline?.toolExecutionNotifications[0]?.message.text).toMatch(
+      /no model read this change, .*looked at it/,
+    );
   });
 
   it("holds no invisible character", () => {

@@ -114,6 +114,20 @@ Left out  2 findings; --format markdown and json say which, and why
     );
   });
 
+  it("says what of the change was hidden from the model, also where nothing was found", () => {
+    const two = [
+      { path: "src/a.ts", line: 3 },
+      { path: "src/b.ts", line: 9 },
+    ];
+    const text = render({ findings: [], masked: two }).replaceAll(/\s+/g, " ");
+    expect(text).toContain(
+      "Masked 2 values on changed lines look like secrets and were hidden from the model: src/a.ts:3, src/b.ts:9",
+    );
+    expect(render({ findings: [], masked: two.slice(1) }).replaceAll(/\s+/g, " ")).toContain(
+      "Masked 1 value on a changed line looks like a secret and was hidden from the model: src/b.ts:9",
+    );
+  });
+
   it("is not quiet when there is something to be warned of", () => {
     expect(render({ findings: [], warnings: ["the configuration is broken"] })).toContain(
       "Warning   the configuration is broken\n",
@@ -164,8 +178,25 @@ Left out  2 findings; --format markdown and json say which, and why
 
   it("says first that no model took part", () => {
     const text = render({ ...offline, findings: [] });
-    expect(text.split("\n")[0]).toMatch(/^Offline: .*no model read it\.$/);
+    expect(text.split("\n")[0]).toMatch(/^Offline: .*no model read this change, .*looked at it\.$/);
     expect(text).not.toContain("no problems found");
+  });
+
+  it.each([
+    ["nothing is to be reviewed", nothingReviewable()],
+    ["a limit ended it", { stop_reason: "time_limit" as const }],
+    ["everything was looked at", { findings: [] }],
+  ])("says offline on the first line where %s", (_, over) => {
+    expect(render({ ...offline, ...over }).split("\n")[0]).toMatch(/\boffline\b/i);
+  });
+
+  it("says offline on the first line where the configured model answered nothing", () => {
+    const { coverage, usage } = offline as ReviewResult;
+    const failed = { stop_reason: "model_error" as const, coverage, usage };
+    expect(render(failed).split("\n")[0]).toBe(
+      "Offline: no model read this change because the model could not be reached or",
+    );
+    expect(render({ ...nothingReviewable(), usage }).split("\n")[0]).not.toMatch(/offline/);
   });
 
   it("names skipped files with their reasons, and counts the rest of many", () => {
@@ -203,7 +234,46 @@ Left out  2 findings; --format markdown and json say which, and why
     expect(render({}, { colour: true })).toContain("\u001b[");
   });
 
-  it("keeps every line within the width, whatever the texts are", () => {
+  const longLines: Partial<ReviewResult> = {
+    findings: [
+      {
+        finding: sampleFinding({
+          path: "other.ts",
+          quote: "y".repeat(300),
+          suggestion: `${"z".repeat(300)}END`,
+          body: `Write:\n\n\`\`\`\n${"x".repeat(300)}END\n\`\`\``,
+        }),
+        placement: { kind: "inline" },
+      },
+    ],
+  };
+
+  it("cuts no line of code where nobody looks at a terminal, and wraps prose all the same", () => {
+    const lines = render({ ...longLines, summary: "word ".repeat(60) }).split("\n");
+    expect(lines).toContain(`  > 6 │ ${"y".repeat(300)}`);
+    expect(lines).toContain(`    - ${"y".repeat(300)}`);
+    expect(lines).toContain(`    + ${"z".repeat(300)}END`);
+    expect(lines).toContain(`      ${"x".repeat(300)}END`);
+    expect(lines.filter((line) => line.includes("word")).every((line) => line.length <= 80)).toBe(true);
+  });
+
+  it("cuts the code of a finding at a terminal's right edge, and what is to be copied nowhere", () => {
+    const lines = render(longLines, { width: 60, codeWidth: 60 }).split("\n");
+    expect(lines).toContain(`  > 6 │ ${"y".repeat(51)}…`);
+    expect(lines).toContain(`    + ${"z".repeat(300)}END`);
+    expect(lines).toContain(`      ${"x".repeat(300)}END`);
+    const wide = render(longLines, { width: 200, codeWidth: 200 }).split("\n");
+    expect(wide).toContain(`  > 6 │ ${"y".repeat(191)}…`);
+  });
+
+  it("leaves no empty lines for the code of a secret, which is not shown", () => {
+    const finding = sampleFinding({ source: "secrets/aws", quote: "", suggestion: null });
+    const text = render({ findings: [{ finding, placement: { kind: "inline" } }] });
+    expect(text).toContain("  src/cart.ts:6 · correctness · secrets/aws\n\n  `item.price = 0` sets");
+    expect(text).not.toMatch(/\n\n\n/);
+  });
+
+  it("keeps every line of prose within the width, whatever the texts are", () => {
     const text = render(
       {
         summary: "漢字 ".repeat(60),
@@ -211,10 +281,10 @@ Left out  2 findings; --format markdown and json say which, and why
           {
             finding: sampleFinding({
               title: "a long title ".repeat(20),
-              body: `${"word ".repeat(80)}\n\n\`\`\`\n${"x".repeat(300)}\n\`\`\``,
+              body: "word ".repeat(80),
               quote: `\t${"y".repeat(300)}`,
               path: "other.ts",
-              suggestion: "z".repeat(300),
+              suggestion: null,
               evidence: [{ path: "e.ts", start_line: 1, end_line: 2, note: "note ".repeat(40) }],
               verification: "uncertain",
               verification_note: "open ".repeat(60),
@@ -224,7 +294,7 @@ Left out  2 findings; --format markdown and json say which, and why
           },
         ],
       },
-      { width: 60 },
+      { width: 60, codeWidth: 60 },
     );
     const wide = text.split("\n").filter((line) => columns(line) > 60);
     expect(wide).toEqual([]);

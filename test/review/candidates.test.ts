@@ -1,3 +1,4 @@
+import { generateKeyPairSync } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { Analyzer, Candidate } from "../../src/analyzers/analyzer.ts";
 import { AppError } from "../../src/errors.ts";
@@ -77,8 +78,8 @@ describe("the search for candidates", () => {
   }
 
   it("asks about every file", async () => {
-    const { candidates, findings, unfinished } = await find({});
-    expect(candidates.map((one) => one.path)).toEqual(names);
+    const { findings, unfinished } = await find({});
+    expect(findings.map((one) => one.path)).toEqual(names);
     expect(findings.map((one) => one.quote)).toEqual(names.map((name) => `${name};`));
     expect(unfinished).toEqual([]);
   });
@@ -97,13 +98,13 @@ describe("the search for candidates", () => {
       read.push(oid);
       return workspace.readBlob(oid);
     });
-    const { candidates, unfinished, events } = await find({
+    const { findings, unfinished, events } = await find({
       workspace: reading,
       timeLimit: time.signal,
       analyzers: [slow, talker],
     });
 
-    expect(candidates.map((one) => one.path)).toEqual(names.slice(0, 4));
+    expect(findings.map((one) => one.path)).toEqual(names.slice(0, 4));
     expect(unfinished.map((one) => one.path)).toEqual(names.slice(3));
     expect(unfinished.slice(0, 2).map((one) => one.analyzers)).toEqual([
       ["slow", "talker"],
@@ -119,9 +120,9 @@ describe("the search for candidates", () => {
     const limited = readingBy((oid) =>
       oid === third?.newOid ? Promise.reject(tooLarge) : workspace.readBlob(oid),
     );
-    const { candidates, unfinished } = await find({ workspace: limited });
+    const { findings, unfinished } = await find({ workspace: limited });
 
-    expect(candidates).toHaveLength(names.length - 1);
+    expect(findings).toHaveLength(names.length - 1);
     expect(unfinished).toEqual([{ path: "f02.js", analyzers: [] }]);
   });
 
@@ -132,9 +133,9 @@ describe("the search for candidates", () => {
 
   it("reports an analyzer that throws, and names its files", async () => {
     const broken: Analyzer = { name: "broken", analyze: () => Promise.reject(new Error("no idea")) };
-    const { candidates, unfinished, events } = await find({ analyzers: [broken, talker] });
+    const { findings, unfinished, events } = await find({ analyzers: [broken, talker] });
 
-    expect(candidates).toHaveLength(names.length);
+    expect(findings).toHaveLength(names.length);
     expect(unfinished).toHaveLength(names.length);
     expect(unfinished[0]).toEqual({ path: "f00.js", analyzers: ["broken"] });
     expect(events[0]).toEqual({ type: "crash", where: "broken on f00.js", error: "no idea" });
@@ -152,5 +153,36 @@ describe("the warning about what was not finished", () => {
     [12, [`The analyzers did not finish on 12 files: ${names.slice(0, 10).join(", ")} and 2 more.`]],
   ])("for %i files", (count, expected) => {
     expect(unfinishedWarning(unfinished(count))).toEqual(expected);
+  });
+});
+
+describe("the id of a secret", () => {
+  const newKey = () =>
+    generateKeyPairSync("rsa", {
+      modulusLength: 2048,
+      privateKeyEncoding: { type: "pkcs1", format: "pem" },
+      publicKeyEncoding: { type: "spki", format: "pem" },
+    }).privateKey;
+
+  async function idOf(text: string, key = "") {
+    using repo = GitRepo.create();
+    repo.commit("before", { "server.key": "" });
+    repo.git("tag", "base");
+    repo.commit("after", { "server.key": text });
+    using placed = await placeOf(repo, "base");
+    await using workspace = openWorkspace(placed.place);
+    const diffs = createDiffSource(workspace, { ignore: [], private: [] });
+    const { signal } = new AbortController();
+    const found = await findCandidates(await diffs.files(), { workspace, diffs, key, signal, progress() {} });
+    expect(found.findings).toMatchObject([{ line: 1, quote: "", source: "secrets/privatekey" }]);
+    return found.findings[0]?.id;
+  }
+
+  it("depends on all of its lines, although it is told at the first, and on a key", async () => {
+    const one = newKey();
+    const first = await idOf(one);
+    expect(await idOf(one.replaceAll("\n", " \n"))).toBe(first);
+    expect(await idOf(newKey())).not.toBe(first);
+    expect(await idOf(one, "another key")).not.toBe(first);
   });
 });

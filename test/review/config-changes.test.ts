@@ -44,10 +44,10 @@ describe("a changed configuration", () => {
 
   it("that is broken is told with line and key, once", () => {
     expect(root("max_comments: 10", "colour: red\nmax_comments: many")).toEqual([
+      expect.stringMatching(/^`\.github\/hunkwise\.yml`, line 1, `colour` would be wrong: is not known/),
       expect.stringMatching(
         /^`\.github\/hunkwise\.yml`, line 2, `max_comments` would be wrong: must be a number, not "many"/,
       ),
-      expect.stringMatching(/^`\.github\/hunkwise\.yml`, line 1, `colour` would be wrong: is not known/),
       "`max_comments`: `10` -> `40`.",
     ]);
     expect(root("colour: red", "\n\ncolour: red")).toEqual([]);

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { createIdentities, fingerprint } from "../../src/review/fingerprint.ts";
+import { createIdentities, createUniqueIds, fingerprint } from "../../src/review/fingerprint.ts";
 import { sampleFinding } from "../reporters/sample-result.ts";
 
 const finding = sampleFinding({ symbol: "Cart.total", quote: "  if (a <= b) continue;" });
@@ -24,11 +24,18 @@ describe("a fingerprint", () => {
 });
 
 describe("ids of one run", () => {
-  it("tell equal pieces of one definition apart, and leave out what an earlier review has given", () => {
+  it("tell equal pieces of one definition apart", () => {
     const base = fingerprint(finding);
-    const identify = createIdentities(new Set([`${base}-2`]));
+    const identify = createIdentities();
     const given = [6, 8, 8, 10].map((line) => identify({ ...finding, line }));
 
-    expect(given).toEqual([base, `${base}-3`, `${base}-3`, `${base}-4`]);
+    expect(given).toEqual([base, `${base}-2`, `${base}-2`, `${base}-3`]);
+  });
+
+  it("of several loops become unique, and leave out what an earlier review has given", () => {
+    const unique = createUniqueIds(new Set(["aaaaaaaaaaaa-2"]));
+    const given = [6, 8, 8, 10].map((line) => unique({ id: "aaaaaaaaaaaa-7", line, title: "It is wrong" }));
+
+    expect(given).toEqual(["aaaaaaaaaaaa", "aaaaaaaaaaaa-3", "aaaaaaaaaaaa-3", "aaaaaaaaaaaa-4"]);
   });
 });

@@ -11,6 +11,7 @@ import type { History, ReviewInput } from "../../src/review/review-input.ts";
 import { isComplete } from "../../src/review/review-result.ts";
 import { runReview } from "../../src/review/run-review.ts";
 import { createDiffSource } from "../../src/tools/diff-source.ts";
+import { rejectingOthers } from "../support/answer-candidates.ts";
 import { GitRepo } from "../support/git-repo.ts";
 import { reviewInput } from "../support/review-input.ts";
 import { openRepository } from "../tools/context.ts";
@@ -78,7 +79,11 @@ async function review(options: Options = {}) {
     script = () => finish("All of it."),
     contextTokens = 128_000,
   } = options;
-  const model = scriptedModel(script, { contextTokens });
+  const answered: Options["script"] = (request, n) => {
+    const turn = script(request, n);
+    return turn instanceof Error ? turn : rejectingOthers(turn, request);
+  };
+  const model = scriptedModel(answered, { contextTokens });
   const entries: RunEntry[] = [];
   const { workspace } = opened[head] as Opened;
   const { limits, ...input } = reviewInput({ history, config: options.config });
@@ -206,10 +211,12 @@ describe("a later round", () => {
   it("tells of what analyzers matched in new hunks alone", async () => {
     const candidates = async (history: History | null) => {
       const { requests } = await review({ history });
-      return requests[0]?.messages.at(-1)?.content.match(/^src\/.*debugger.*$/gm) ?? [];
+      return requests[0]?.messages.at(-1)?.content.match(/^c\d+ src\/.*debugger.*$/gm) ?? [];
     };
     expect(await candidates(null)).toHaveLength(4);
-    expect(await candidates(historyOf(read))).toEqual([expect.stringMatching(/^src\/alpha\/alpha\.ts:204 /)]);
+    expect(await candidates(historyOf(read))).toEqual([
+      expect.stringMatching(/^c\d+ src\/alpha\/alpha\.ts:204 /),
+    ]);
   });
 
   it("may not end before the new hunk was read, and is asked for no other", async () => {

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import type { LoopEntry } from "../../src/agent/trajectory.ts";
+import { isLoopEntry, type LoopEntry } from "../../src/agent/trajectory.ts";
 import { AppError } from "../../src/errors.ts";
 import type { ModelRequest } from "../../src/llm/model.ts";
 import { type ScriptedModel, type ScriptedTurn, scriptedModel } from "../../src/llm/scripted.ts";
@@ -125,7 +125,7 @@ async function review(
       models,
       trajectory: {
         async append(entry) {
-          if (entry.kind !== "unit") entries.push(entry);
+          if (isLoopEntry(entry)) entries.push(entry);
         },
       },
       replay,

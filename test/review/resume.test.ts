@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import type { LoopEntry, RunEntry } from "../../src/agent/trajectory.ts";
+import { isLoopEntry, type LoopEntry, type RunEntry } from "../../src/agent/trajectory.ts";
 import { AppError } from "../../src/errors.ts";
 import { codeHash } from "../../src/ledger/code-hash.ts";
 import type { ModelRequest } from "../../src/llm/model.ts";
@@ -105,7 +105,7 @@ async function run(options: RoundOptions, may: (entry: RunEntry) => boolean = ev
 
 /** What another run goes along: how a loop ended, and that a unit was read, follow from it. */
 const replayOf = (entries: readonly RunEntry[]): LoopEntry[] =>
-  entries.flatMap((entry) => (entry.kind === "unit" || entry.kind === "stopped" ? [] : [entry]));
+  entries.flatMap((entry) => (isLoopEntry(entry) && entry.kind !== "stopped" ? [entry] : []));
 const turnsIn = (entries: readonly RunEntry[]) => entries.filter(({ kind }) => kind === "turn").length;
 
 describe("a review that died and is taken up again", () => {

@@ -84,7 +84,7 @@ describe("doctor", () => {
 
   it.skipIf(!sandbox)(`names what commands get${skipped}`, async () => {
     const env = readEnv({ HUNKWISE_SANDBOX_READ: folder.path, HUNKWISE_SANDBOX_MEMORY_MB: "512" });
-    expect(await check?.run({ env }, noSignal)).toEqual({
+    expect(await check?.run({ env, faults: [] }, noSignal)).toEqual({
       state: "ok",
       says: `commands run in bubblewrap with 512 MB, beside /usr they read ${folder.path}`,
       remedy: null,
@@ -93,7 +93,7 @@ describe("doctor", () => {
 
   it("warns where a folder for commands is not there", async () => {
     const env = readEnv({ HUNKWISE_SANDBOX_READ: "/nowhere/tools" });
-    expect(await check?.run({ env }, noSignal)).toMatchObject({
+    expect(await check?.run({ env, faults: [] }, noSignal)).toMatchObject({
       state: "warn",
       says: expect.stringMatching(/^none: fixes run no commands, because .*/),
     });

@@ -1,3 +1,4 @@
+import { candidateIds } from "./answer-candidates.ts";
 import type { ChatRequestBody, FakeAnswer, FakeScript } from "./fake-openai.ts";
 
 /** What later rounds ask beside the review; by default nothing is fixed, and nothing was said before. */
@@ -10,6 +11,19 @@ export interface LaterRounds {
 
 /** The tools of all loops but the reviewer's. */
 const others = ["report_verdict", "join_findings", "report_resolution", "same_problems"];
+
+/** The same by a reviewer that rejects, when it finishes, every rule match that it did not report. */
+function rejectingMatches(answer: FakeAnswer, body: ChatRequestBody): FakeAnswer {
+  if (!("tool_calls" in answer)) return answer;
+  const messages = body.messages.map(({ content }) => ({ content: String(content ?? "") }));
+  const rejected = candidateIds({ messages }).map((candidate) => ({ candidate, reason: "It is right." }));
+  const tool_calls = (answer.tool_calls ?? []).map((call) =>
+    call.name === "finish_review" && typeof call.arguments === "object"
+      ? { ...call, arguments: { rejected, ...call.arguments } }
+      : call,
+  );
+  return { ...answer, tool_calls };
+}
 
 /** A script for the reviewer alone: whoever is asked to judge or to merge agrees with what the reviewer said. */
 export interface AgreeingScript {
@@ -46,7 +60,7 @@ export function withAgreeingSceptic(script: FakeScript, later: LaterRounds = {})
     const n = reviews++;
     const answer = typeof script === "function" ? await script(body, n) : script[n];
     if (answer === undefined) throw new Error(`the script has no answer to request ${n}`);
-    return remember(answer);
+    return remember(rejectingMatches(answer, body));
   }
 
   return {

@@ -1,13 +1,23 @@
 import { type ChildProcess, spawn } from "node:child_process";
-import { environmentDocs } from "../../src/config/environment-docs.ts";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { parseEnv } from "node:util";
 import { compiledCodeVariable } from "../../src/process/compile-cache.ts";
 import { programEntry } from "./built-program.ts";
 import { noHome } from "./no-home.ts";
 
-/** Every variable of ours as unset: a blank one also hides what a `.env` file beside package.json says. */
+/** What a `.env` file beside package.json sets, as blank: a key in it must never be spent by a test. */
 export const unsetVariables: Record<string, string> = Object.fromEntries(
-  environmentDocs.map(({ name }) => [name, ""]),
+  Object.keys(parseEnv(textOfEnv())).map((name) => [name, ""]),
 );
+
+function textOfEnv(): string {
+  try {
+    return readFileSync(join(import.meta.dirname, "../../.env"), "utf8");
+  } catch {
+    return "";
+  }
+}
 
 export interface CliRun {
   code: number | null;

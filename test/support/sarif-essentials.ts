@@ -50,7 +50,14 @@ const result = strict(
   },
   ["message"],
 );
-const rule = strict({ id: text, shortDescription: message, properties: bag }, ["id"]);
+const multiformat = strict({ text, markdown: text }, ["text"]);
+const rule = strict(
+  {
+    ...{ id: text, name: text, shortDescription: multiformat, fullDescription: multiformat },
+    ...{ help: multiformat, properties: bag },
+  },
+  ["id"],
+);
 const run = strict(
   {
     tool: strict({ driver: strict({ name: text, version: text, rules: list(rule) }, ["name"]) }, ["driver"]),

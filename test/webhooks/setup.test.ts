@@ -1,4 +1,4 @@
-import { readFileSync, rmSync, statSync } from "node:fs";
+import { readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { parse } from "yaml";
@@ -98,6 +98,7 @@ describe("the set-up page", () => {
     expect(permissions.contents).toBe("read");
     expect(variant).toEqual({ ...manifest, default_permissions: { ...permissions, contents: "write" } });
     expect(html.indexOf("<details>")).toBeLessThan(html.indexOf(written ?? ""));
+    for (const command of ["/fix", "/remember"]) expect(html).toContain(`<code>${command}</code> can`);
     expect(html.indexOf("<details>")).toBeGreaterThan(html.indexOf('name="manifest"'));
   });
 
@@ -178,6 +179,49 @@ describe("coming back from GitHub", () => {
     const { state, cookie } = await open();
     expect((await get(`/probot/setup?code=abc123&state=${state}`, { cookie })).status).toBe(404);
     expect(readServerEnv(rawEnv()).app?.webhookSecret).toBe("theirs");
+  });
+
+  it("keeps a key that cannot be stored, says what to do, and stores it when the page is opened again", async () => {
+    const { state, cookie } = await open();
+    rmSync(folder, { recursive: true });
+    writeFileSync(folder, "no folder");
+    const failed = await get(`/probot/setup?code=abc123&state=${state}`, { cookie });
+    expect(failed.status).toBe(500);
+    const html = await failed.text();
+    expect(html).toContain(`http://${github.host}/apps/my-hunk`);
+    expect(html).toContain(`Cannot use ${folder}/app.json: `);
+    expect(html).toContain("do not stop it");
+    expect(html).not.toContain("PRIVATE KEY");
+    expect(JSON.stringify(lines)).toContain("its key is in the memory of this process alone");
+    expect(JSON.stringify(lines)).not.toContain("PRIVATE KEY-----");
+
+    const still = await get("/probot");
+    expect(still.status).toBe(500);
+    expect(await still.text()).not.toContain("/settings/apps/new");
+    expect((await get("/probot", proxied)).status).toBe(403);
+
+    rmSync(folder);
+    const stored = await get("/probot");
+    expect([stored.status, stored.headers.get("location")]).toEqual([
+      302,
+      `http://${github.host}/apps/my-hunk/installations/new`,
+    ]);
+    await setup.configured;
+    expect(github.asked).toHaveLength(1);
+    expect(readServerEnv(rawEnv()).app).toMatchObject({ id: 41, webhookSecret: "secret-from-github" });
+  });
+
+  it("tries again to store the key whenever the page is reloaded in that browser", async () => {
+    const { state, cookie } = await open();
+    rmSync(folder, { recursive: true });
+    writeFileSync(folder, "no folder");
+    const reload = () => get(`/probot/setup?code=abc123&state=${state}`, { cookie });
+    for (let times = 0; times < 3; times++) expect((await reload()).status).toBe(500);
+    rmSync(folder);
+    const stored = await reload();
+    expect(stored.headers.get("location")).toBe(`http://${github.host}/apps/my-hunk/installations/new`);
+    expect(github.asked).toHaveLength(1);
+    expect(readServerEnv(rawEnv()).app).toMatchObject({ id: 41 });
   });
 
   it("is refused without a state that was issued here to this browser, and GitHub is not asked", async () => {

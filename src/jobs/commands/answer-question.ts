@@ -11,7 +11,7 @@ import { untrustedLine } from "../../reporters/render-untrusted.ts";
 import { AnswerInput, AnswerResult, type AskedThread } from "../../review/answer/answer-input.ts";
 import { publicFault } from "../../review/model-fault.ts";
 import type { Limits } from "../../review/review-input.ts";
-import { recordedTurns } from "../attempts.ts";
+import { recordedMasks, recordedTurns } from "../attempts.ts";
 import { withinDay } from "../day-budget.ts";
 import { type FolderConfig, loadConfig, withFolders } from "../load-config.ts";
 import { recordStart } from "../record-start.ts";
@@ -123,6 +123,7 @@ async function readAndAnswer(
       started: deps.startProcess?.(place.root),
       trajectory: { append: record },
       replay: turns,
+      masks: recordedMasks(recorded),
       onProgress: (event) => logProgress(event, asked),
     });
   } finally {

@@ -1,6 +1,6 @@
 import type { RepoConfig } from "../../config/repo-config.ts";
-import { atLeast } from "../../finding.ts";
 import type { PullRequest } from "../../github/pull-request-api.ts";
+import { isForWriters } from "../../ledger/dismissal-rights.ts";
 import { parseMarker } from "../../ledger/marker.ts";
 import { asks, dismisses } from "../../ledger/words.ts";
 import type { ClaimedJob, CommandTask, Outcome, ReplyTask } from "../../queue/job.ts";
@@ -30,7 +30,7 @@ export async function runReply(job: ReplyJob, tools: JobTools, deps: JobDependen
   if (!isWriter && !isAuthor(pull, by)) return { kind: "skipped", reason: `${by} has no say here` };
   if (dismisses(body)) {
     const isEnough = isWriter || (await isMild(asked));
-    if (!isEnough) return { kind: "skipped", reason: `${by} may not dismiss a finding this severe` };
+    if (!isEnough) return { kind: "skipped", reason: `${by} may not dismiss this finding` };
     await react(asked);
     const unwanted = isWriter ? undefined : await whyUnwanted(asked, pull);
     return unwanted === undefined ? reviewAfter(asked) : { kind: "skipped", reason: unwanted };
@@ -83,5 +83,5 @@ const isAuthor = ({ author }: PullRequest, login: string) => author.toLowerCase(
 async function isMild({ api, comment }: Asked): Promise<boolean> {
   const opening = (await api.ownReviewComments()).find(({ id }) => id === comment.thread);
   const marker = opening && parseMarker(opening.body);
-  return marker?.kind === "finding" && !atLeast(marker.severity, "high");
+  return marker?.kind === "finding" && !isForWriters(marker);
 }

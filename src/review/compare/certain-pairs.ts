@@ -1,4 +1,4 @@
-import type { Finding, Side } from "../../finding.ts";
+import { type Finding, isCertain, type Side } from "../../finding.ts";
 import { codeHash } from "../../ledger/code-hash.ts";
 import { fingerprintIn } from "../fingerprint.ts";
 import type { LineRange } from "../quote.ts";
@@ -79,6 +79,7 @@ function pairOf(finding: Finding, earlier: EarlierFinding, facts: EarlierFacts):
 }
 
 function howSure(finding: Finding, earlier: EarlierFinding, facts: EarlierFacts): Pair["by"] | null {
+  if (!mayTellOf(finding, earlier)) return null;
   const isEqual = fingerprintIn(finding.id) === fingerprintIn(earlier.id);
   if (isBare(earlier)) return isEqual ? "id" : null;
   const place = facts.placeOf(earlier);
@@ -88,6 +89,19 @@ function howSure(finding: Finding, earlier: EarlierFinding, facts: EarlierFacts)
   const isThere = place === null ? isNearOld(finding, earlier) : overlaps(finding, place);
   if (!isThere || !titlesAlike(finding.title, earlier.title)) return null;
   return place === null ? "moved" : "words";
+}
+
+/**
+ * Whether an earlier finding can tell of this one at all. A certain finding is told by the same rule only: a comment that a model
+ * was talked into, and that a person dismissed, would silence it. For the same reason a dismissal holds for the very code that
+ * was dismissed. Comments of older versions do not tell their rule, and tell of the same code only.
+ */
+function mayTellOf(finding: Finding, earlier: EarlierFinding): boolean {
+  if (!isCertain(finding)) return !isCertain(earlier);
+  if (isBare(earlier)) return finding.id === earlier.id;
+  const isSameCode = fingerprintIn(finding.id) === fingerprintIn(earlier.id);
+  if (earlier.source === null) return isSameCode;
+  return earlier.source === finding.source && (earlier.state !== "dismissed" || isSameCode);
 }
 
 /** A problem at several places goes by the first of them, and which one is first may change from push to push. */

@@ -1,27 +1,37 @@
-import type { Candidate } from "../../analyzers/analyzer.ts";
-import { isUndisputed } from "../../finding.ts";
+import type { Finding } from "../../finding.ts";
 import { wrapUntrusted } from "../../text/fence.ts";
 import { showPath } from "../../tools/show.ts";
-import type { ChangedFile } from "../../tools/tool.ts";
+import { candidateLine } from "../candidate-answers.ts";
+import type { LikelyCandidate } from "../candidates.ts";
 
-const MAX_CANDIDATES = 60;
-const intro =
-  "Rules matched these lines. They are evidence, not findings: confirm each against the code and report it with report_finding, or drop it.";
-
-const told = "These are reported already, whatever you make of them; do not report them again.";
-
-/** What the analyzers matched in these files. */
-export function candidatesSection(candidates: readonly Candidate[], files: readonly ChangedFile[]): string {
-  const paths = new Set(files.map(({ change }) => change.path));
-  const here = candidates.filter(({ path }) => paths.has(path)).slice(0, MAX_CANDIDATES);
-  const disputed = listed(here.filter((one) => !isUndisputed(one)));
-  const reported = listed(here.filter(isUndisputed));
-  const parts = [
-    ...(disputed === "" ? [] : [intro, wrapUntrusted("analyzer candidates", disputed)]),
-    ...(reported === "" ? [] : [told, wrapUntrusted("reported by analyzers", reported)]),
-  ];
-  return parts.length === 0 ? "" : ["# Analyzer candidates", ...parts].join("\n");
+/** What the first message says of rule matches. */
+export interface ShownCandidates {
+  /** Published in any case. */
+  certain: readonly Finding[];
+  /** To be answered. */
+  likely: readonly LikelyCandidate[];
 }
 
-const listed = (candidates: readonly Candidate[]) =>
-  candidates.map((one) => `${showPath(one.path)}:${one.line} ${one.title} (${one.source})`).join("\n");
+const likelyIntro =
+  "Rules matched these lines. They are evidence, not findings. Check each against the code and answer it: report it with report_finding and its id in `candidates`, or name it in `rejected` of finish_review with one sentence that says why the code is right. The review cannot end before each has an answer.";
+
+const certainIntro =
+  "These are reported already and are published whatever you say of them. Do not report them again.";
+
+/** Certain findings that are listed; the model needs none of them. */
+const MAX_CERTAIN = 60;
+
+/** What the analyzers matched in the files of a unit. */
+export function candidatesSection({ certain, likely }: ShownCandidates): string {
+  const reported = certain
+    .slice(0, MAX_CERTAIN)
+    .map(({ path, line, title, source }) => `${showPath(path)}:${line} ${title} (${source})`);
+  const parts = [
+    ...listed(likelyIntro, "rule matches", likely.map(candidateLine)),
+    ...listed(certainIntro, "reported by analyzers", reported),
+  ];
+  return parts.length === 0 ? "" : ["# Rule matches", ...parts].join("\n");
+}
+
+const listed = (intro: string, name: string, lines: readonly string[]) =>
+  lines.length === 0 ? [] : [intro, wrapUntrusted(name, lines.join("\n"))];

@@ -30,7 +30,7 @@ export async function firstMessages(parts: MessageParts): Promise<Message[]> {
     ...pullSections(input, commits),
     overviewSection(parts),
     unitSection(parts),
-    candidatesSection(candidates, files),
+    candidatesSection(candidates),
     annotationsSection(input, files),
     earlier,
     code,

@@ -1,9 +1,9 @@
-import type { Candidate } from "../../analyzers/analyzer.ts";
 import type { Commit, Shas, Workspace } from "../../git/workspace.ts";
 import type { ChangedFile, CoverageSink, DiffSource } from "../../tools/tool.ts";
 import type { KnownChange } from "../known/known-change.ts";
 import type { OpenedGraph } from "../known-graph.ts";
 import type { ReviewInput } from "../review-input.ts";
+import type { ShownCandidates } from "./candidates-section.ts";
 
 /** What messages about a change are made of. */
 export interface ContextParts {
@@ -14,7 +14,6 @@ export interface ContextParts {
   /** The files of this unit: their diff is shown, in this order. One unit of several when there are fewer than `allFiles`. */
   files: readonly ChangedFile[];
   commits: readonly Commit[];
-  candidates: readonly Candidate[];
   workspace: Workspace;
   diffs: DiffSource;
   coverage: CoverageSink;
@@ -34,6 +33,8 @@ export interface ContextParts {
 export interface MessageParts extends ContextParts {
   /** What earlier reviews have read of the change; null where they have read nothing of it. */
   known: KnownChange | null;
+  /** What rules matched in the files of this unit. */
+  candidates: ShownCandidates;
 }
 
 /** Whether the loop reads all files that are to be read, not one unit of several. */

@@ -11,6 +11,8 @@ export const FixTarget = AskedThread.extend({
   id: z.string(),
   title: z.string(),
   symbol: z.string().nullable(),
+  /** The rule that found it, or "model"; null if that is not known. */
+  source: z.string().nullable().default(null),
   /** Other files that were named as evidence; they may be changed too. */
   files: z.array(z.string()),
 });

@@ -1,5 +1,5 @@
 import type { Finding } from "../../finding.ts";
-import type { createIdentities } from "../fingerprint.ts";
+import type { createUniqueIds } from "../fingerprint.ts";
 import { type Group, joinEqual } from "./join.ts";
 
 /**
@@ -11,7 +11,7 @@ import { type Group, joinEqual } from "./join.ts";
  */
 export function gather(
   loops: readonly (readonly Finding[])[],
-  identify: ReturnType<typeof createIdentities>,
+  identify: ReturnType<typeof createUniqueIds>,
 ): Group[] {
   return joinEqual(loops.flat().map((finding) => [{ ...finding, id: identify(finding) }]));
 }

@@ -13,7 +13,7 @@ export type Group = readonly [Finding, ...Finding[]];
 export const asOne = ([first, ...others]: Group): Finding => others.reduce(joined, first);
 
 /** Places of one finding that are kept; a problem that stands in more is told by the first of them. */
-const MAX_PLACES = 50;
+export const MAX_PLACES = 50;
 
 /**
  * One finding of two with the same cause: the lines of the second become a further place unless the first has them. The worse

@@ -1,5 +1,6 @@
 import type { Finding } from "../../finding.ts";
 import { codeHash } from "../../ledger/code-hash.ts";
+import type { Candidates } from "../candidates.ts";
 import type { EarlierFacts } from "../compare/certain-pairs.ts";
 import { compareFindings, readFacts } from "../compare/compare-findings.ts";
 import type { EarlierFinding } from "../review-input.ts";
@@ -11,6 +12,7 @@ import type { CheckedChange } from "./needs-check.ts";
 export interface LaterChange extends CheckedChange {
   input: Pick<ReviewRun["input"], "pull" | "history">;
   deps: CheckedChange["deps"] & { isPrivate(path: string): boolean };
+  candidates: Candidates;
 }
 
 /** What earlier reviews of a pull request left, as this one finds it. */
@@ -38,9 +40,10 @@ export async function readEarlier(run: LaterChange): Promise<Earlier> {
 }
 
 function postedLike({ finding, stands }: Carried): EarlierFinding {
-  const { id, path, side, line, start_line, quote, severity, category, symbol, title, body } = finding;
+  const { id, path, side, line, start_line, quote, severity, category, symbol, source, title, body } =
+    finding;
   return {
-    ...{ id, path, side, severity, category, symbol, title },
+    ...{ id, path, side, severity, category, symbol, source, title },
     comment: null,
     line: stands ? line : null,
     start_line: stands ? start_line : null,

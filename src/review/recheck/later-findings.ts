@@ -1,14 +1,15 @@
 import { AppError } from "../../errors.ts";
-import type { Finding } from "../../finding.ts";
+import { type Finding, isUndisputed } from "../../finding.ts";
 import { certainPairs } from "../compare/certain-pairs.ts";
 import { fingerprintIn } from "../fingerprint.ts";
 import { asOne, type Group, worse } from "../merge/join.ts";
 import { isSameFault } from "../merge/same-fault.ts";
+import type { EarlierFinding } from "../review-input.ts";
 import type { DroppedFinding, LedgerUpdate } from "../review-result.ts";
 import type { ReviewRun } from "../review-run.ts";
 import type { Verified } from "../verify/verify-findings.ts";
 import { type Earlier, findRepeats, type LaterChange, type Repeats, readEarlier } from "./earlier.ts";
-import { type Settled, settleEarlier } from "./settle-earlier.ts";
+import { type JudgedMatch, type Settled, settleEarlier } from "./settle-earlier.ts";
 
 /** What a review says of earlier findings. */
 export interface FindingsLedger
@@ -26,6 +27,7 @@ export interface LaterFindings {
 
 interface Found {
   groups: readonly Group[];
+  judged: readonly JudgedMatch[];
   /** Reported of code that an earlier review has read; not kept. */
   readBefore: readonly Finding[];
   earlier: Earlier;
@@ -49,13 +51,13 @@ export async function laterFindings(run: ReviewRun, found: Found): Promise<Later
   const fresh = [...groups].flatMap(([one, group]) => (isRepeat(one, repeats) ? [] : [group]));
   const [verified, settled] = await Promise.all([
     found.verify(fresh),
-    settleEarlier(asked, run, earlier, repeats),
+    settleEarlier(asked, run, earlier, repeats, found.judged),
   ]);
   const { kept, old } = await divide(run, verified.findings, found.unpublished);
   const isTold = (one: Finding) => found.groups.flat().some((told) => isSameFault(told, one));
   const untold = unsaid(readBefore, earlier).filter((one) => !isTold(one));
   return {
-    findings: [...kept, ...repeats.posted.keys(), ...goingOn(settled, repeats)],
+    findings: [...kept, ...[...repeats.posted].map(asJudgedByPeople), ...goingOn(settled, repeats)],
     dropped: [...verified.dropped, ...[...old, ...untold].map(asReadBefore)],
     ledger: ledgerOf(repeats, settled),
   };
@@ -71,7 +73,7 @@ export async function laterFindingsOffline(
   const withFree = (all: readonly Finding[]) => all.map((one) => withFreeId(one, taken));
   const [own, unpublished] = [withFree(findings), withFree(earlier.unpublished)];
   const repeats = await findRepeats(null, [...own, ...unpublished], earlier);
-  const settled = await settleEarlier(null, change, earlier, repeats);
+  const settled = await settleEarlier(null, change, earlier, repeats, []);
   const fresh = [...own, ...unpublished].filter((one) => !isRepeat(one, repeats));
   const { kept, old } = await divide(change, fresh, new Set(unpublished.map(({ id }) => id)));
   return {
@@ -80,6 +82,12 @@ export async function laterFindingsOffline(
     ledger: ledgerOf(repeats, settled),
   };
 }
+
+/** What a person dismissed is judged, whatever no model said of it. */
+const asJudgedByPeople = ([finding, earlier]: [Finding, EarlierFinding]): Finding =>
+  earlier.state === "dismissed" && finding.verification === "not_judged"
+    ? { ...finding, verification: "unverified" }
+    : finding;
 
 const isRepeat = (finding: Finding, { posted, carried, restated }: Repeats) =>
   posted.has(finding) || carried.has(finding) || restated.has(finding);
@@ -93,7 +101,10 @@ function goingOn({ carried }: Settled, repeats: Repeats): Finding[] {
   });
 }
 
-/** Findings in code that an earlier review has read are raised only when they are critical, also after the second look. */
+/**
+ * Findings in code that an earlier review has read are raised only if they are critical, also after the second look. Those that no
+ * model has a say in are raised in any case.
+ */
 async function divide(
   { isFirst, known }: LaterChange,
   findings: readonly Finding[],
@@ -102,7 +113,7 @@ async function divide(
   const kept: Finding[] = [];
   const old: Finding[] = [];
   for (const one of findings) {
-    const isRaised = isFirst || one.severity === "critical" || unpublished.has(one.id);
+    const isRaised = isFirst || one.severity === "critical" || isUndisputed(one) || unpublished.has(one.id);
     const isOld = !isRaised && (await known.isKnownLine(one.path, one.side, one.line).catch(notTold));
     (isOld ? old : kept).push(one);
   }
@@ -126,6 +137,7 @@ const asReadBefore = ({ id, path, line, title }: Finding): DroppedFinding => ({
   ...{ id, path, line, title },
   verdict: "read_before",
   reason: "It stands in code that an earlier review has read, and is not critical.",
+  rule: null,
 });
 
 function ledgerOf(repeats: Repeats, { resolutions, carried, settled, due }: Settled): FindingsLedger {

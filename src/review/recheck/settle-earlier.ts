@@ -1,6 +1,8 @@
 import { AppError } from "../../errors.ts";
-import { type Severity, severities } from "../../finding.ts";
+import { type Finding, isCertain, type Severity, severities } from "../../finding.ts";
 import { mapFew } from "../../map-few.ts";
+import type { ChangedFile } from "../../tools/tool.ts";
+import { certainPairs } from "../compare/certain-pairs.ts";
 import type { EarlierFinding } from "../review-input.ts";
 import type { LedgerUpdate, Resolution } from "../review-result.ts";
 import type { ReviewRun } from "../review-run.ts";
@@ -13,6 +15,13 @@ import { headPath, needsCheck } from "./needs-check.ts";
 /** Checks at the same time. */
 const CONCURRENCY = 4;
 
+/** A rule match that a model judged: it rejected it, or reported it in its own words. */
+export interface JudgedMatch {
+  finding: Finding;
+  /** What people are told of an earlier comment about it. */
+  reason: string;
+}
+
 /** What became of earlier findings. */
 export interface Settled extends Pick<LedgerUpdate, "resolutions" | "settled"> {
   /** Carried findings that go on, with the standing that they have now. */
@@ -23,49 +32,113 @@ export interface Settled extends Pick<LedgerUpdate, "resolutions" | "settled"> {
 
 /**
  * Looks at earlier findings whose code has changed since the last review, the worst first. What a finding of this run says
- * again is still there. Without a model nothing is found fixed: all of it goes on.
+ * again is still there. Certain findings are fixed if their analyzer does not find them any more, and no model is asked about them;
+ * the others are found fixed by a model only.
  *
- * @param run null where no model can be asked
+ * @param run null if no model can be asked
+ * @param judged rule matches of this run that a model judged: what was published of them before is withdrawn
  */
 export async function settleEarlier(
   run: ReviewRun | null,
   change: LaterChange,
   earlier: Earlier,
   repeats: Repeats,
+  judged: readonly JudgedMatch[],
 ): Promise<Settled> {
+  const left = earlier.carried.filter((one) => !repeats.replaced.has(one));
   const repeated = new Set(repeats.posted.values());
+  const told = new Map(
+    unrepeated(earlier, repeats, left).flatMap((one) => {
+      const state = whatRulesTell(one, change, earlier, judged);
+      return state ? [[one, state]] : [];
+    }),
+  );
   const resolutions: Resolution[] = [];
   const checks: Check[] = [];
   const due = new Set<string>();
   for (const entry of earlier.entries.filter(isOurs)) {
-    const isChanged = await isToBeChecked(change, earlier, entry, due);
-    if (isChanged && repeated.has(entry))
+    const state = told.get(entry);
+    if (state) resolutions.push({ comment: entry.comment, ...state });
+    if (state || isCertain(entry) || !(await isToBeChecked(change, earlier, entry, due))) continue;
+    if (repeated.has(entry))
       resolutions.push({ comment: entry.comment, state: "present", reason: FOUND_AGAIN });
-    else if (isChanged) checks.push(checkOfEntry(change, earlier, entry, resolutions));
+    else checks.push(checkOfEntry(change, earlier, entry, resolutions));
   }
-  const left = earlier.carried.filter((one) => !repeats.replaced.has(one));
   const settled = new Map<Carried, string>();
   for (const [posted, one] of earlier.asPosted) {
-    const isGone = left.includes(one) && !one.stands;
-    if (isGone && (await isToBeChecked(change, earlier, posted, due)))
+    const state = told.get(posted);
+    if (state) settled.set(one, state.reason);
+    else if (isGone(one, left) && (await isToBeChecked(change, earlier, posted, due)))
       checks.push(checkOfCarried(one, settled));
   }
   await checkAll(run, checks, due);
   return {
     ...{ resolutions, due },
-    settled: [...settled].map(
-      ([
-        {
-          finding: { path, title },
-        },
-        reason,
-      ]) => ({ path, title, reason }),
-    ),
+    settled: [...settled].map(([{ finding }, reason]) => ({
+      ...{ path: finding.path, title: finding.title, reason },
+    })),
     carried: left
       .filter((one) => !settled.has(one))
       .map((one) => (one.stands ? one : { ...one, standing: "listed", reason: CODE_CHANGED })),
   };
 }
+
+/** Earlier findings, with a comment of ours or carried, that this run does not find again. */
+function unrepeated(
+  { entries, asPosted }: Earlier,
+  { posted, carried }: Repeats,
+  left: readonly Carried[],
+): EarlierFinding[] {
+  const [repeated, goesOn] = [new Set(posted.values()), new Set(carried.values())];
+  const open = [...asPosted].filter(([, one]) => left.includes(one) && !goesOn.has(one));
+  return [
+    ...entries.filter((entry) => isOurs(entry) && !repeated.has(entry)),
+    ...open.map(([entry]) => entry),
+  ];
+}
+
+/** Whether a carried finding's code is gone, and a model has to look whether the fault went with it. */
+const isGone = (one: Carried, left: readonly Carried[]) =>
+  left.includes(one) && !one.stands && !isCertain(one.finding);
+
+/**
+ * What becomes of an earlier finding that this run does not repeat, as far as no model has to look for it; undefined if that
+ * cannot be told. What an analyzer did not look at to the end is not fixed.
+ */
+function whatRulesTell(
+  one: EarlierFinding,
+  { files, candidates, ...change }: LaterChange,
+  { facts }: Earlier,
+  judged: readonly JudgedMatch[],
+): Pick<Resolution, "state" | "reason"> | undefined {
+  if (one.source === null || one.source === "model") return undefined;
+  const says = (finding: Finding) =>
+    finding.source === one.source && certainPairs([finding], [one], facts).has(finding);
+  if (candidates.silenced.some(says)) return { state: "withdrawn", reason: SWITCHED_OFF };
+  const judgement = judged.find(({ finding }) => says(finding));
+  if (judgement) return { state: "withdrawn", reason: judgement.reason };
+  if (!isCertain(one)) return undefined;
+  const path = headPath({ files }, one.path);
+  const file = files.find((known) => known.change.path === path);
+  if (!file)
+    return change.deps.isPrivate(path) || files.some(isNewAndSkipped)
+      ? undefined
+      : { state: "fixed", reason: OUT_OF_CHANGE };
+  const [analyzer = ""] = one.source.split("/");
+  const isUnknown = candidates.unfinished.some(
+    (left) => left.path === path && (left.analyzers.length === 0 || left.analyzers.includes(analyzer)),
+  );
+  if (file.change.type === "deleted") return { state: "fixed", reason: "The file is deleted." };
+  return file.reviewable && !isUnknown ? { state: "fixed", reason: NOT_FOUND } : undefined;
+}
+
+/** No analyzer looks at it: the code of a file that left the change may stand there now. */
+const isNewAndSkipped = ({ change, reviewable }: ChangedFile) =>
+  !reviewable && (change.type === "added" || change.type === "renamed") && (change.additions ?? 0) > 0;
+
+const SWITCHED_OFF = "The configuration of the base branch switches this rule off.";
+const OUT_OF_CHANGE = "The file is not part of the change any more.";
+const NOT_FOUND = "The rule does not match any more.";
 
 /** What cannot be read now settles nothing; the next review looks again. */
 async function isToBeChecked(

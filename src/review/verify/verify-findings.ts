@@ -86,7 +86,7 @@ function dropped(
   verdict: DroppedFinding["verdict"],
   reason: string,
 ): DroppedFinding {
-  return { id, path, line, title, verdict, reason };
+  return { id, path, line, title, verdict, reason, rule: null };
 }
 
 function withPlaces(finding: Finding, more: readonly Place[]): Place[] {

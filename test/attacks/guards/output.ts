@@ -45,8 +45,8 @@ export const guards: Guard[] = [
   markup({
     guard: "what stands before an address without a name is broken",
     file: line,
-    from: 'if (sign === "/" && tail.endsWith(":/")) return breaker + sign;',
-    to: "",
+    from: 'sign === "/" && tail.endsWith(":/") ? breaker : "";',
+    to: 'sign === "/" && tail.endsWith(":/") ? "" : "";',
     test: "test/reporters/render-untrusted.test.ts",
     title: "text of a model loses the beginning of an address",
   }),
@@ -108,6 +108,14 @@ export const guards: Guard[] = [
     test: "test/reporters/sarif.test.ts",
     title: "hands on nothing of a model's Markdown that does anything where it is shown",
   }),
+  markup({
+    guard: "so is what SARIF says of a rule",
+    file: "src/reporters/sarif.ts",
+    from: "[withoutLinks(help), untrustedBlock(help, MOST_BYTES)]",
+    to: "[withoutLinks(help), help]",
+    test: "test/reporters/sarif.test.ts",
+    title: "names and explains each rule, without anything alive in it",
+  }),
   references({
     guard: "no name behind @ is one",
     file: line,
@@ -139,8 +147,8 @@ export const guards: Guard[] = [
   references({
     guard: "no line begins with a command",
     file: line,
-    from: "return /[/.!]/.test(sign) && bare && /[a-z]/i.test(after) ? sign + breaker : sign;",
-    to: "return bare ? sign : sign;",
+    from: '/[/.!]/.test(sign) && bare && /[a-z]/i.test(after) ? breaker : "";',
+    to: '/[/.!]/.test(sign) && bare ? "" : "";',
     title: "live-references: a command in a quote or list is not alive",
   }),
   references({

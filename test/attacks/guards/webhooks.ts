@@ -37,7 +37,7 @@ export const guards: readonly Guard[] = [
     from: "if (!webhookSecret) {",
     to: "if (webhookSecret === null) {",
     test: "test/config/env.test.ts",
-    title: "what is wrong is said in one line with its remedy: no webhook secret with a key alone",
+    title: "what is wrong is said in one line with its remedy: no webhook secret",
   },
   {
     guard: "the secret that Probot falls back to is none",

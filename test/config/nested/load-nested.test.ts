@@ -77,13 +77,13 @@ describe("files in folders", () => {
       "a/.hunkwise.yml": "minimum_severity: high\nmax_comments: 3\npaths:\n  ignor: [x]\n",
     });
     expect(problems).toEqual([
-      { file: "a/.hunkwise.yml", line: 4, key: "paths.ignor", message: expect.stringMatching(/mean ignore/) },
       {
         file: "a/.hunkwise.yml",
         line: 2,
         key: "max_comments",
         message: "is not known; known are paths, instructions, minimum_severity",
       },
+      { file: "a/.hunkwise.yml", line: 4, key: "paths.ignor", message: expect.stringMatching(/mean ignore/) },
     ]);
     expect(minimumSeverityAt(config, "a/x")).toBe("high");
   });

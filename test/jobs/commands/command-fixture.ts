@@ -114,10 +114,15 @@ export class Commanded {
   }
 
   /** Posts a finding of ours and resolves to its comment's id. */
-  async finding(id: string, severity: Severity = "medium", path = "src/cart.js"): Promise<number> {
+  async finding(
+    id: string,
+    severity: Severity = "medium",
+    path = "src/cart.js",
+    source = "model",
+  ): Promise<number> {
     const marker = formatMarker({
-      ...{ kind: "finding", id, severity, category: "correctness", symbol: null, code: null, files: [] },
-      ...{ head: this.#repo.head, trigger: "event#7@main" },
+      ...{ kind: "finding", id, severity, category: "correctness", symbol: null, code: null },
+      ...{ source, files: [], head: this.#repo.head, trigger: "event#7@main" },
     });
     const body = publicText(`**Medium: Finding ${id}**\n\nIt is wrong.\n\n${marker}`);
     const place = { path, side: "RIGHT", line: 1, startLine: null } as const;

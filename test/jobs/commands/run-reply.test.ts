@@ -94,10 +94,14 @@ describe("an answer of a person in a thread of ours", () => {
     expect([requests(), on.github.count("react")]).toEqual([0, 0]);
   });
 
-  it("by the author alone dismisses nothing that is severe", async () => {
-    const thread = await on.finding("f1", "high");
+  it.each([
+    ["severe", "high", "model"],
+    ["certain, however mild it is", "medium", "hidden-characters/invisible"],
+  ] as const)("by the author alone dismisses nothing that is %s", async (_, severity, source) => {
+    const thread = await on.finding("f1", severity, "src/cart.js", source);
     const outcome = await answers(thread, "ada", "This is intended.");
-    expect(outcome).toMatchObject({ kind: "skipped", reason: expect.stringContaining("this severe") });
+    expect(outcome).toMatchObject({ kind: "skipped", reason: expect.stringContaining("may not dismiss") });
+    expect(on.github.count("react")).toBe(0);
     expect(on.checks()).toEqual([]);
   });
 

@@ -15,6 +15,7 @@ export const earlierFinding = (over: Partial<EarlierFinding> = {}): EarlierFindi
   category: "correctness",
   symbol: "total",
   code: codeHash("sum -= price;"),
+  source: "model",
   files: [],
   title: "The total subtracts each price instead of adding it",
   text: "The total is negative.",

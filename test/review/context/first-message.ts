@@ -1,5 +1,5 @@
-import type { Candidate } from "../../../src/analyzers/analyzer.ts";
 import { createPrivacy } from "../../../src/diff/filter.ts";
+import type { ShownCandidates } from "../../../src/review/context/candidates-section.ts";
 import { firstMessages, type MessageParts } from "../../../src/review/context/first-messages.ts";
 import type { EarlierFinding, PullText } from "../../../src/review/review-input.ts";
 import { createDiffSource } from "../../../src/tools/diff-source.ts";
@@ -14,7 +14,7 @@ export interface MessageOptions {
   config?: unknown;
   pull?: Partial<PullText>;
   private?: string[];
-  candidates?: Candidate[];
+  candidates?: ShownCandidates;
   /** The files of the unit; all by default. */
   unit?: (file: ChangedFile) => boolean;
   over?: Partial<MessageParts>;
@@ -48,7 +48,7 @@ export async function firstMessageIn(repo: GitRepo, options: MessageOptions = {}
     graph: null,
     files: allFiles.filter(options.unit ?? (() => true)),
     commits: await workspace.commits(20),
-    candidates: options.candidates ?? [],
+    candidates: options.candidates ?? { certain: [], likely: [] },
     workspace,
     diffs,
     coverage: { serve: () => {} },
@@ -85,6 +85,7 @@ export const earlierFinding = (over: Partial<EarlierFinding>): EarlierFinding =>
   category: "correctness",
   symbol: null,
   code: null,
+  source: "model",
   files: [],
   title: "A leak",
   text: "It leaks.",

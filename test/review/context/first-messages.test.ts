@@ -1,20 +1,12 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import type { Candidate } from "../../../src/analyzers/analyzer.ts";
+import { sampleFinding } from "../../reporters/sample-result.ts";
 import { GitRepo } from "../../support/git-repo.ts";
 import { openRepository, toolsOn } from "../../tools/context.ts";
 import { earlierFinding, firstMessageIn, manyLines } from "./first-message.ts";
 
-const candidate: Candidate = {
-  path: "odd\nname.ts",
-  line: 1,
-  startLine: null,
-  severity: "low",
-  category: "correctness",
-  title: "a constant",
-  body: "It is one.",
-  suggestion: null,
-  source: "rules/constant",
-};
+const match = sampleFinding({
+  ...{ path: "odd\nname.ts", line: 1, title: "a constant", source: "rules/constant" },
+});
 
 const lines = manyLines("line", 12);
 let repo: GitRepo;
@@ -36,7 +28,7 @@ describe("the first message", () => {
     await using opened = await openRepository(repo);
     const tools = toolsOn(opened.workspace);
     const message = await firstMessageIn(repo, {
-      candidates: [candidate],
+      candidates: { certain: [], likely: [{ id: "c1", finding: match }] },
       over: { coverage: tools.context.coverage },
     });
 
@@ -44,7 +36,7 @@ describe("the first message", () => {
       expect.arrayContaining([
         'M "odd\\nname.ts"  +1 -1  1 hunk',
         'R "is\\nthere.ts" (was "was\\there.ts")  +1 -1  1 hunk',
-        '"odd\\nname.ts":1 a constant (rules/constant)',
+        'c1 "odd\\nname.ts":1 a constant (rules/constant)',
         '## "odd\\nname.ts"',
         '## "is\\nthere.ts"',
       ]),

@@ -13,6 +13,7 @@ import { openRepository } from "../../tools/context.ts";
 /** A finding as it was posted. */
 export const target: FixTarget = {
   ...{ id: "f1", path: "cart.ts", side: "RIGHT", line: 1, original_line: 1, symbol: null, files: [] },
+  source: "model",
   ...{ title: "The rate is wrong", finding: "It is twice what it was.", conversation: [] },
 };
 
@@ -64,13 +65,14 @@ export class FixedRepository implements AsyncDisposable {
   readonly #repo = GitRepo.create();
   readonly #opened: ReturnType<typeof openRepository>;
 
-  constructor() {
+  /** @param head what the change makes of `cart.ts` */
+  constructor(head = "export const rate = 2;\n") {
     this.#repo.commit("base", {
       "cart.ts": "export const rate = 1;\n",
       "other.ts": "export const other = 1;\n",
     });
     this.#repo.branch("topic");
-    this.#repo.commit("head", { "cart.ts": "export const rate = 2;\n" });
+    this.#repo.commit("head", { "cart.ts": head });
     this.#opened = openRepository(this.#repo);
   }
 

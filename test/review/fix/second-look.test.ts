@@ -1,5 +1,5 @@
 import { afterAll, describe, expect, it } from "vitest";
-import { answered, edit, FixedRepository, finish, look, nothing, target } from "./fix-fixture.ts";
+import { answered, call, edit, FixedRepository, finish, look, nothing, target } from "./fix-fixture.ts";
 
 const repo = new FixedRepository();
 afterAll(() => repo[Symbol.asyncDispose]());
@@ -64,5 +64,48 @@ describe("a fix in which a second look finds the fault still there", () => {
       [target, other],
     );
     expect(result.repairs.map(({ check }) => check?.state)).toEqual(["present", "fixed"]);
+  });
+});
+
+describe("a fix of what an analyzer is certain of", () => {
+  const conflict = "<<<<<<< ours\nexport const rate = 1;\n=======\nexport const rate = 2;\n>>>>>>> theirs\n";
+  const marked = new FixedRepository(conflict);
+  afterAll(() => marked[Symbol.asyncDispose]());
+  const certain = {
+    ...target,
+    title: "A merge conflict is left unresolved",
+    source: "merge-markers/conflict",
+  };
+  const replace = (old_string: string, new_string: string) =>
+    call("edit_file", { path: "cart.ts", old_string, new_string });
+
+  const writeNotes = (content: string) => call("write_file", { path: "notes.ts", content });
+
+  it("is judged by the analyzer and by no model: it is sent back while the rule still matches", async () => {
+    const { result, requests } = await marked.fix(
+      [
+        ...[replace("rate = 1", "rate = 3"), finish()],
+        ...[replace(conflict.replace("rate = 1", "rate = 3"), "export const rate = 2;\n"), finish()],
+      ],
+      nothing,
+      [certain],
+    );
+    expect(answered(requests[2])).toContain("The rule merge-markers/conflict still matches cart.ts:1.");
+    expect(requests).toHaveLength(4);
+    expect(result.repairs).toMatchObject([
+      { check: { state: "fixed", reason: "The rule does not match any more." } },
+    ]);
+  });
+
+  it("is not fixed by moving what the analyzer finds into another file", async () => {
+    const { result } = await marked.fix(
+      [...[replace(conflict, "export const rate = 2;\n"), writeNotes(conflict), finish()], ...[finish()]],
+      nothing,
+      [{ ...certain, files: ["notes.ts"] }],
+    );
+    expect(result.repairs[0]?.check).toEqual({
+      state: "present",
+      reason: "The rule merge-markers/conflict still matches notes.ts:1.",
+    });
   });
 });

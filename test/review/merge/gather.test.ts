@@ -1,11 +1,11 @@
 import { describe, expect, it } from "vitest";
-import { createIdentities } from "../../../src/review/fingerprint.ts";
+import { createUniqueIds } from "../../../src/review/fingerprint.ts";
 import { gather } from "../../../src/review/merge/gather.ts";
 import { asOne } from "../../../src/review/merge/join.ts";
 import { sampleFinding as finding } from "../../reporters/sample-result.ts";
 
 /** As they are reported where nothing is looked at again. */
-const gathered = (loops: Parameters<typeof gather>[0]) => gather(loops, createIdentities()).map(asOne);
+const gathered = (loops: Parameters<typeof gather>[0]) => gather(loops, createUniqueIds()).map(asOne);
 
 describe("the findings of several loops", () => {
   it("are one where two loops found the same at one place", () => {
@@ -27,8 +27,8 @@ describe("the findings of several loops", () => {
 
   it("have the same ids whichever loop found them", () => {
     const [one, other] = [
-      finding({ path: "src/a.ts", title: "A" }),
-      finding({ path: "src/b.ts", title: "B" }),
+      finding({ id: "aaaaaaaaaaaa", path: "src/a.ts", title: "A" }),
+      finding({ id: "bbbbbbbbbbbb", path: "src/b.ts", title: "B" }),
     ];
     const ids = (loops: (typeof one)[][]) =>
       gathered(loops)

@@ -1,4 +1,5 @@
 import type { LoopEntry, Trajectory } from "../../../src/agent/trajectory.ts";
+import type { Analyzer } from "../../../src/analyzers/analyzer.ts";
 import { codeHash } from "../../../src/ledger/code-hash.ts";
 import type { Model, ModelRequest, Protocol } from "../../../src/llm/model.ts";
 import { type ScriptedTurn, scriptedModel } from "../../../src/llm/scripted.ts";
@@ -7,6 +8,7 @@ import { withTextProtocol } from "../../../src/llm/text-protocol.ts";
 import type { EarlierFinding, History, ReviewInput } from "../../../src/review/review-input.ts";
 import { runReview } from "../../../src/review/run-review.ts";
 import { createDiffSource } from "../../../src/tools/diff-source.ts";
+import { rejectingOthers } from "../../support/answer-candidates.ts";
 import { GitRepo } from "../../support/git-repo.ts";
 import { reviewInput } from "../../support/review-input.ts";
 import { openRepository } from "../../tools/context.ts";
@@ -150,6 +152,11 @@ export interface RoundOptions {
   effort?: "low" | "medium";
   protocol?: Protocol;
   offline?: boolean;
+  /** Of the repository. */
+  config?: Record<string, unknown>;
+  /** The model answers no rule match by itself; else it rejects all that it does not report. */
+  leavesCandidates?: boolean;
+  analyzers?: readonly Analyzer[];
   signal?: AbortSignal;
   limits?: Partial<ReviewInput["limits"]>;
   /** Where it notes down what it does; nowhere without. */
@@ -165,11 +172,12 @@ export async function round(rounds: Rounds, options: RoundOptions) {
   const { workspace } = await rounds.open(head);
   const scripted = scriptedModel((request) => {
     const loop = loopOf(request);
-    return (script[loop] ?? (() => usual[loop]))(request);
+    const turn = (script[loop] ?? (() => usual[loop]))(request);
+    return turn instanceof Error || options.leavesCandidates ? turn : rejectingOthers(turn, request);
   });
   const model = adapters[protocol](scripted);
   const input = reviewInput({
-    config: { effort: options.effort ?? "medium" },
+    config: { effort: options.effort ?? "medium", ...options.config },
     pull: pullText({ earlier }),
     history: { key: "", reviewed, carried, summary: "Sums." },
   });
@@ -180,6 +188,7 @@ export async function round(rounds: Rounds, options: RoundOptions) {
       models: options.offline ? null : { review: model, verify: model, summarize: model },
       ...{ trajectory, replay },
       isPrivate: () => false,
+      ...(options.analyzers && { analyzers: options.analyzers }),
       progress: () => {},
       signal: options.signal ?? new AbortController().signal,
       now: () => 0,
@@ -203,6 +212,7 @@ export const comment = (over: Partial<EarlierFinding> = {}): EarlierFinding => (
   category: "correctness",
   symbol: "total",
   code: codeHash(TOTAL.quote),
+  source: "model",
   files: [],
   title: "The total subtracts each price instead of adding it",
   text: "It is negative.",

@@ -31,6 +31,7 @@ describe("after the second look", () => {
       ...{ id: "f1", path: "src/cart.ts", line: 6, title: sure.title },
       verdict: "refuted",
       reason: "No caller passes zero.",
+      rule: null,
     });
   });
 

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { forAllRoles } from "../../../src/llm/model.ts";
 import { scriptedModel } from "../../../src/llm/scripted.ts";
 import { createAnchorFiles } from "../../../src/review/anchor-files.ts";
+import { ruleMatches } from "../../../src/review/candidates.ts";
 import { createReviewCoverage } from "../../../src/review/coverage-gate.ts";
 import { createKnown } from "../../../src/review/known/known-change.ts";
 import { type ReviewRun, startRun } from "../../../src/review/review-run.ts";
@@ -72,7 +73,7 @@ async function startedRun(contextTokens = 128_000): Promise<ReviewRun> {
     startedAt: 0,
   };
   const change = {
-    ...{ files, candidates: [] },
+    ...{ files, candidates: { findings: [], silenced: [], unfinished: [] }, matches: ruleMatches([]) },
     coverage: createReviewCoverage(files),
     known: createKnown(files, null, diffs),
     anchorFile: createAnchorFiles(workspace, diffs),

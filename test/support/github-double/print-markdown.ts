@@ -67,24 +67,24 @@ function foldDetails(markdown: string): string {
   return text;
 }
 
+/** Code is put aside first: links and bold text may hold it, and nothing in it means anything. */
 function inline(text: string, colors: Colors): string {
-  const pieces = text.split(/(`+[^`]*`+)/);
-  return pieces
-    .map((piece) => {
-      if (/^`+[^`]*`+$/.test(piece))
-        return colors.cyan(piece.replace(/^`+ ?| ?`+$/g, colors.isColorSupported ? "" : "`"));
-      const plain = piece
-        .replace(/!?\[([^\]]*)\]\([^)]*\)/g, "$1")
-        .replace(/<br\s*\/?>/gi, " ")
-        .replace(/<\/?[a-z][^>]*>/gi, "")
-        .replace(/\*\*(.+?)\*\*/g, (_, bold: string) => colors.bold(bold))
-        .replace(/(?<![\w*\\])[_*](\S(?:[^*_]*\S)?)[_*](?![\w*])/g, (_, slanted: string) =>
-          colors.italic(slanted),
-        )
-        .replace(/\\([!-/:-@[-`{-~])/g, "$1");
-      return decodeEntities(plain);
-    })
-    .join("");
+  const codes: string[] = [];
+  const marked = text.replace(/`+[^`]*`+/g, (code) => {
+    codes.push(colors.cyan(code.replace(/^`+ ?| ?`+$/g, colors.isColorSupported ? "" : "`")));
+    return `\u0001${codes.length - 1}\u0001`;
+  });
+  const plain = marked
+    .replace(/!?\[([^\]]*)\]\([^)]*\)/g, "$1")
+    .replace(/<br\s*\/?>/gi, " ")
+    .replace(/<\/?[a-z][^>]*>/gi, "")
+    .replace(/\*\*(.+?)\*\*/g, (_, bold: string) => colors.bold(bold))
+    .replace(/(?<![\w*\\])[_*](\S(?:[^*_]*\S)?)[_*](?![\w*])/g, (_, slanted: string) =>
+      colors.italic(slanted),
+    )
+    .replace(/\\([!-/:-@[-`{-~])/g, "$1");
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: it marks code that was put aside
+  return decodeEntities(plain).replace(/\u0001(\d+)\u0001/g, (_, at) => codes[Number(at)] ?? "");
 }
 
 // biome-ignore lint/suspicious/noControlCharactersInRegex: the escape character begins a colour

@@ -119,7 +119,7 @@ async function repair({ asked, pull, entries, models, recorded }: Repairing): Pr
 async function settle({ asked, entries, made }: Landed, headSha: string): Promise<void> {
   const fixed = entries.flatMap((entry) => {
     const check = made.fix.repairs.find(({ id }) => id === entry.id)?.check;
-    return check?.state === "fixed" ? [{ entry, reason: check.reason }] : [];
+    return check?.state === "fixed" ? [{ entry, state: "fixed" as const, reason: check.reason }] : [];
   });
   try {
     await answerFixed(fixed, { api: asked.api, headSha });

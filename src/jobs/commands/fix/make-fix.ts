@@ -8,7 +8,7 @@ import { eachRole, factsOf, type Models } from "../../../llm/model.ts";
 import { runFixProcess } from "../../../process/run-fix-process.ts";
 import { maxAttempts } from "../../../queue/job.ts";
 import { FixInput, FixResult, type FixTarget } from "../../../review/fix/fix-input.ts";
-import { recordedTurns } from "../../attempts.ts";
+import { recordedMasks, recordedTurns } from "../../attempts.ts";
 import { withinDay } from "../../day-budget.ts";
 import { type FolderConfig, loadConfig, withFolders } from "../../load-config.ts";
 import { recordStart } from "../../record-start.ts";
@@ -79,6 +79,7 @@ export async function makeFix(order: FixOrder): Promise<MadeFix> {
     ...(deps.startProcess && { started: deps.startProcess(place.root) }),
     trajectory: { append: tools.record },
     replay: turns,
+    masks: recordedMasks(recorded),
     onProgress: (event) => logProgress(event, asked),
   });
   const fault = watched.lastFault();
@@ -112,9 +113,9 @@ async function inputOf(
 
 async function targetsOf(asked: Asked, entries: readonly LedgerEntry[]): Promise<FixTarget[]> {
   const threads = await ownThreads(asked);
-  const targets = entries.flatMap(({ comment, id, title, symbol, files }): FixTarget[] => {
+  const targets = entries.flatMap(({ comment, id, title, symbol, source, files }): FixTarget[] => {
     const thread = askedThread(threads, { comment: { id: asked.comment.id, thread: comment } });
-    return thread ? [{ ...thread, id, title, symbol, files: [...files] }] : [];
+    return thread ? [{ ...thread, id, title, symbol, source, files: [...files] }] : [];
   });
   if (targets.length > 0) return targets;
   throw new AppError("config_invalid", "These findings are about files that the configuration keeps private");

@@ -1,0 +1,21 @@
+export interface DemoEnd {
+  /** How many of the planted faults were found. */
+  found: number;
+  planted: number;
+  withModel: boolean;
+  /** What the check run says of the review. */
+  check: { title: string; summary: string };
+}
+
+/** What to do about faults that the demo's review did not find, as whole lines. */
+export function adviceOn({ found, planted, withModel, check }: DemoEnd): string[] {
+  if (found === planted) return [];
+  if (!withModel) return ["What no rule can see takes a model: set OPENAI_API_KEY and run this again."];
+  const isUnread = check.title === "The review failed" || check.summary.includes("no request to a model");
+  if (!isUnread)
+    return ["This model missed the others. Set HUNKWISE_MODEL to another one and run this again."];
+  return [
+    "No model answered. 'npm run -s hunkwise -- doctor' asks it and says what is wrong.",
+    "Without OPENAI_API_KEY and OPENAI_BASE_URL the demo shows what the analyzers find alone: five of the six faults.",
+  ];
+}

@@ -1,0 +1,128 @@
+import { randomUUID } from "node:crypto";
+import { mkdir, mkdtemp, rm, rmdir, stat, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { type Env, programPath } from "../config/env.ts";
+import { AppError, errorLine } from "../errors.ts";
+
+/** What a process of the App needs, each tried as it will be used. All of these reject with one line and its remedy. */
+
+/** Tries what every process of the App works with, before it takes or begins anything. */
+export async function requireWorkable({ app, dataDir }: Env, signal: AbortSignal): Promise<void> {
+  const { requireGit } = await import("../git/git-version.ts");
+  await requireGit({ searchPath: programPath() });
+  try {
+    await requireTempFolder();
+    await requireRipgrep(signal);
+    await requireDataFolder(dataDir);
+  } catch (error) {
+    // A process that has an App makes room again; until then it is not ready, and says so.
+    if (app === null || !isFull(error)) throw error;
+  }
+}
+
+/** Whether a disk had no room, or this user none on it. */
+export function isFull(error: unknown): boolean {
+  const cause = error instanceof AppError ? error.cause : error;
+  return ["ENOSPC", "EDQUOT"].includes((cause as NodeJS.ErrnoException | null | undefined)?.code ?? "");
+}
+
+/**
+ * Tries what the server opens once there is an App: GitHub hands its key out only once, and a process that cannot go on then is no
+ * place for it.
+ */
+export async function requireNextStart(env: Env): Promise<void> {
+  const { openStores } = await import("../queue/open-stores.ts");
+  const { queue } = await openStores({ databaseUrl: env.databaseUrl, dataFolder: env.dataDir });
+  try {
+    await queue.check();
+  } finally {
+    await queue.close();
+  }
+  if (env.model === null) return;
+  const { createModels } = await import("./create-model.ts");
+  const options = { pricesFile: env.pricesFile, folder: null, warn: () => {} };
+  await (await createModels(env.model, options)).load();
+}
+
+/** Searches a file, because a program that is there need not run on this machine. */
+export async function requireRipgrep(signal: AbortSignal): Promise<void> {
+  const { searchTree } = await import("../git/ripgrep.ts");
+  const root = await mkdtemp(join(tmpdir(), "hunkwise-doctor-"));
+  try {
+    await writeFile(join(root, "a.txt"), "needle\n");
+    const tree = new Map([["a.txt", { path: "a.txt", mode: "100644", oid: "0".repeat(40) }]]);
+    const flags = { fixedString: true, ignoreCase: false, wholeWord: false, invertMatch: false };
+    const query = { pattern: "needle", contextLines: 0, maxResults: 1, mode: "count", ...flags } as const;
+    const hits = await searchTree({ root, tree }, query, signal);
+    if (hits.mode === "count" && hits.counts.length === 1) return;
+    throw new AppError("git_failed", "ripgrep did not find what is there", {
+      remedy: "Install Hunkwise again: the binary of @vscode/ripgrep seems to be damaged.",
+    });
+  } finally {
+    await rm(root, { recursive: true, force: true });
+  }
+}
+
+/** The folders of the data folder that a process writes to, if an earlier one made them. */
+const kept = ["mirrors", "checkouts", "trash"];
+
+/**
+ * Writes to the data folder and its folders; creates it if it does not exist.
+ * @returns the topmost folder that was created
+ */
+export async function requireDataFolder(dataDir: string): Promise<string | undefined> {
+  const remedy = "Make it a folder this user may write to, or name another one in HUNKWISE_DATA_DIR.";
+  const refuse = (folder: string) => (error: unknown) => {
+    const why = `Cannot use the data folder ${folder}: ${errorLine(error)}`;
+    throw new AppError("data_folder_unusable", why, { remedy, cause: error });
+  };
+  const created = await makeFolder(dataDir).catch(refuse(dataDir));
+  await writeTo(dataDir).catch(refuse(dataDir));
+  for (const folder of kept.map((name) => join(dataDir, name))) {
+    if (await isThere(folder)) await writeTo(folder).catch(refuse(folder));
+  }
+  return created;
+}
+
+/** Level by level: where a file system takes no folders (/proc), Node's own `recursive` tries for ever. */
+async function makeFolder(folder: string): Promise<string | undefined> {
+  if (await isThere(folder)) return undefined;
+  const above = await makeFolder(dirname(folder));
+  await mkdir(folder, { mode: 0o700 }).catch((error: NodeJS.ErrnoException) => {
+    if (error.code !== "EEXIST") throw error;
+  });
+  return above ?? folder;
+}
+
+/** As `requireDataFolder`, and leaves no folder behind that was not there. */
+export async function tryDataFolder(dataDir: string): Promise<"there" | "to be created"> {
+  const created = await requireDataFolder(dataDir);
+  if (created === undefined) return "there";
+  for (let folder = dataDir; folder.length >= created.length; folder = dirname(folder)) {
+    // Another process may have begun to use it.
+    await rmdir(folder).catch(() => {});
+  }
+  return "to be created";
+}
+
+export async function requireTempFolder(): Promise<void> {
+  await writeTo(tmpdir()).catch((error: unknown) => {
+    throw new AppError("data_folder_unusable", `Cannot write temporary files: ${errorLine(error)}`, {
+      remedy: "Make that folder writable for this user, or name another one in TMPDIR.",
+      cause: error,
+    });
+  });
+}
+
+/** For real: rights do not tell of a read-only or full disk, nor what root may do. */
+async function writeTo(folder: string): Promise<void> {
+  const file = join(folder, `hunkwise-probe-${randomUUID()}`);
+  try {
+    await writeFile(file, "Hunkwise tries whether it can write here.\n", { flag: "wx", flush: true });
+  } finally {
+    await rm(file, { force: true });
+  }
+}
+
+const isThere = (path: string) => stat(path).then(Boolean, () => false);

@@ -1,0 +1,96 @@
+import type { Masks, ScannedText } from "../secrets/masks.ts";
+import { withStrings } from "../text/with-strings.ts";
+import type { Message, ModelRequest, ToolDefinition } from "./model.ts";
+
+/** A message or a definition with its texts scanned, and as it was last masked. */
+interface Scanned<Item> {
+  texts: readonly ScannedText[];
+  known: number;
+  masked: Item;
+}
+
+/** How the requests of one run are masked. A message that was masked before is not scanned again. */
+export interface Masking {
+  readonly masks: Masks;
+  request(request: ModelRequest): Promise<ModelRequest>;
+}
+
+/**
+ * What a request says, with a mask for each secret. All of it is scanned first: a value that only the last message gives away is masked in
+ * the first one too. What a provider gave along with an answer stays: it was made of masked texts.
+ */
+export function createMasking(masks: Masks): Masking {
+  const messages = maskingOf(masks, textsOf, withTexts);
+  const tools = maskingOf(masks, textsOfTool, toolWithTexts);
+  return {
+    masks,
+    async request(request) {
+      await messages.scan(request.messages);
+      await tools.scan(request.tools);
+      return {
+        ...request,
+        messages: request.messages.map(messages.masked),
+        tools: request.tools.map(tools.masked),
+      };
+    },
+  };
+}
+
+function maskingOf<Item extends object>(
+  masks: Masks,
+  textsIn: (item: Item) => string[],
+  put: (item: Item, texts: string[]) => Item,
+) {
+  const scanned = new WeakMap<Item, Scanned<Item>>();
+  return {
+    async scan(items: readonly Item[]) {
+      for (const item of items) {
+        if (scanned.has(item)) continue;
+        const texts: ScannedText[] = [];
+        for (const text of textsIn(item)) texts.push(await masks.learn(text));
+        scanned.set(item, { texts, known: -1, masked: item });
+      }
+    },
+    masked(item: Item): Item {
+      const one = scanned.get(item);
+      if (one === undefined) throw new Error("a text was to be masked that nobody has scanned");
+      if (one.known !== masks.known) {
+        one.masked = put(
+          item,
+          one.texts.map((text) => masks.mask(text)),
+        );
+        one.known = masks.known;
+      }
+      return one.masked;
+    },
+  };
+}
+
+function textsOf(message: Message): string[] {
+  const calls = message.role === "assistant" ? message.toolCalls : [];
+  return [message.content, ...calls.map((call) => call.arguments)];
+}
+
+function withTexts(message: Message, [content = "", ...given]: string[]): Message {
+  if (message.role !== "assistant") return { ...message, content };
+  const toolCalls = message.toolCalls.map((call, at) => ({ ...call, arguments: given[at] ?? "" }));
+  return { ...message, content, toolCalls };
+}
+
+/** The commands of a repository may stand in what a tool is told to do. */
+const textsOfTool = (tool: ToolDefinition) => [tool.description, ...stringsIn(tool.parameters)];
+
+function toolWithTexts(tool: ToolDefinition, [description = "", ...strings]: string[]): ToolDefinition {
+  const left = [...strings];
+  const parameters = withStrings(tool.parameters, () => left.shift() ?? "");
+  return { ...tool, description, parameters: parameters as Record<string, unknown> };
+}
+
+function stringsIn(value: unknown): string[] {
+  const all: string[] = [];
+  withStrings(value, (text) => {
+    all.push(text);
+    return text;
+  });
+  return all;
+}

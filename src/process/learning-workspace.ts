@@ -1,0 +1,184 @@
+import { AppError } from "../errors.ts";
+import type {
+  Edit,
+  EditableWorkspace,
+  FileText,
+  SearchHits,
+  TreeEntry,
+  Workspace,
+} from "../git/workspace.ts";
+import type { FixCommands } from "../review/fix/tried-commands.ts";
+import type { KnownGraph } from "../review/known-graph.ts";
+import type { Masks } from "../secrets/masks.ts";
+import { decodeText } from "../text/decode.ts";
+
+/** Of a file that a search merely meets: what is larger is known by the lines that were found. */
+const MAX_SEARCHED_BYTES = 4 * 1024 * 1024;
+const GITLINK = "160000";
+
+/** False for a blob that cannot be read as a whole. `file` is its text where that is read already. */
+type LearnBlob = (oid: string, known?: { file?: FileText; maxBytes?: number }) => Promise<boolean>;
+
+/**
+ * A workspace of which the masks learn every file as a whole before anything of it is handed out: a part of a diff or a line that a search
+ * finds does not show that it belongs to a key.
+ */
+export function learningWorkspace(below: Workspace, masks: Masks): Workspace {
+  return learning(below, masks, blobLearner(below, masks));
+}
+
+/** The same for files that are edited. */
+export function learningEdits(below: EditableWorkspace, masks: Masks): EditableWorkspace {
+  const learnBlob = blobLearner(below, masks);
+  return {
+    ...learning(below, masks, learnBlob),
+    async read(path) {
+      const bytes = await below.read(path);
+      await masks.learn(decodeText(bytes).text);
+      return bytes;
+    },
+    write: (path, bytes, options) => below.write(path, bytes, options),
+    remove: (path) => below.remove(path),
+    edits: (): Promise<readonly Edit[]> => below.edits(),
+  };
+}
+
+/** Commands whose output the masks learn. */
+export function learningCommands(commands: FixCommands, masks: Masks): FixCommands {
+  if ("why" in commands) return commands;
+  return {
+    open(edit) {
+      const { allowed, run } = commands.open(edit);
+      return {
+        allowed,
+        async run(request, signal) {
+          const end = await run(request, signal);
+          for (const text of [end.stdout, end.stderr]) await masks.learn(text);
+          return end;
+        },
+      };
+    },
+  };
+}
+
+/** A graph of whose excerpts the masks have learned the files. */
+export function learningGraph(graph: KnownGraph, workspace: Workspace): KnownGraph {
+  return {
+    async open() {
+      const opened = await graph.open();
+      if (opened === null) return null;
+      return {
+        commits: opened.commits,
+        callers: (of, least) => opened.callers(of, least),
+        async query(query, k, signal) {
+          const answer = await opened.query(query, k, signal);
+          const tree = await workspace.tree("head");
+          const entries = answer.nodes.flatMap(({ path }) => (path === null ? [] : (tree.get(path) ?? [])));
+          for (const { oid } of entries) await workspace.readBlob(oid).catch(nullIfUnreadable);
+          return answer;
+        },
+      };
+    },
+  };
+}
+
+function learning(below: Workspace, masks: Masks, learnBlob: LearnBlob): Workspace {
+  const learnSides = (sides: readonly Pick<TreeEntry, "oid" | "mode">[]) =>
+    Promise.all(sides.filter(({ mode }) => mode !== GITLINK).map(({ oid }) => learnBlob(oid)));
+
+  /** A diff of files that are too large to be read still shows some of their lines. */
+  async function learned(patch: Promise<string>, sides: readonly Pick<TreeEntry, "oid" | "mode">[]) {
+    const [text, ...known] = [await patch, ...(await learnSides(sides))];
+    if (known.includes(false)) await masks.learn(text.replaceAll(/^[+ -]/gm, ""));
+    return text;
+  }
+
+  return {
+    root: below.root,
+    shas: below.shas,
+    changes: () => below.changes(),
+    tree: (ref) => below.tree(ref),
+    linguistAttributes: (paths) => below.linguistAttributes(paths),
+    async readBlob(oid) {
+      const file = await below.readBlob(oid);
+      await learnBlob(oid, { file });
+      return file;
+    },
+    async readBytes(oid) {
+      const bytes = await below.readBytes(oid);
+      await learnBlob(oid);
+      return bytes;
+    },
+    async headStart(path, maxBytes) {
+      const text = await below.headStart(path, maxBytes);
+      const entry = (await below.tree("head")).get(path);
+      if (!entry || !(await learnBlob(entry.oid))) await masks.learn(text);
+      return text;
+    },
+    patch(change, contextLines) {
+      const { oldOid, oldMode, newOid, newMode } = change;
+      const sides = [
+        { oid: oldOid, mode: oldMode },
+        { oid: newOid, mode: newMode },
+      ];
+      return learned(below.patch(change, contextLines), sides);
+    },
+    diffBlobs: (from, to, contextLines) => learned(below.diffBlobs(from, to, contextLines), [from, to]),
+    async commits(max) {
+      const commits = await below.commits(max);
+      for (const { message } of commits) await masks.learn(message);
+      return commits;
+    },
+    async search(query, signal) {
+      const hits = await below.search(query, signal);
+      const tree = await below.tree("head");
+      for (const [path, lines] of linesByFile(hits)) {
+        signal.throwIfAborted();
+        const entry = tree.get(path);
+        if (!entry || !(await learnBlob(entry.oid, { maxBytes: MAX_SEARCHED_BYTES })))
+          await masks.learn(lines.join("\n"));
+      }
+      return hits;
+    },
+  };
+}
+
+function linesByFile(hits: SearchHits): Map<string, string[]> {
+  const files = new Map<string, string[]>();
+  if (hits.mode !== "content") return files;
+  for (const { path, text, before, after } of hits.matches) {
+    const around = [...before.map((line) => line.text), text, ...after.map((line) => line.text)];
+    files.set(path, [...(files.get(path) ?? []), ...around]);
+  }
+  return files;
+}
+
+/** Learns each blob once. */
+function blobLearner(below: Workspace, masks: Masks): LearnBlob {
+  const learned = new Map<string, Promise<boolean>>();
+
+  async function learn(oid: string, { file, maxBytes = Number.POSITIVE_INFINITY }: BlobToLearn) {
+    // What does not exist on a side has a name of zeros.
+    if (/^0+$/.test(oid)) return true;
+    const read = file ?? (await below.readBlob(oid).catch(nullIfUnreadable));
+    if (read === null || read.bytes > maxBytes) return false;
+    if (!read.binary) await masks.learn(read.text);
+    return true;
+  }
+
+  return async (oid, known = {}) => {
+    // One that could not be learned may be by now: another call asks for more of it.
+    if (await learned.get(oid)) return true;
+    const learning = learn(oid, known);
+    learned.set(oid, learning);
+    return await learning;
+  };
+}
+
+type BlobToLearn = NonNullable<Parameters<LearnBlob>[1]>;
+
+/** Whoever asked for the file is told why it cannot be read; whoever asked for a diff of it has that. */
+function nullIfUnreadable(error: unknown): null {
+  if (error instanceof AppError) return null;
+  throw error;
+}

@@ -1,0 +1,104 @@
+import { readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import examples from "@octokit/webhooks-examples" with { type: "json" };
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { commands } from "../../src/cli/commands.ts";
+import { GitRepo, TempFolder } from "../support/git-repo.ts";
+import { installed, runInShell } from "../support/shell.ts";
+
+const root = join(import.meta.dirname, "../..");
+/** They run until somebody ends them. */
+const servers = /\bhunkwise (?:serve|worker)\b/;
+
+let folder: TempFolder;
+let bin: string;
+let shop: string;
+/** Of the review that is on record. */
+let run: string;
+
+const env = () => ({ HUNKWISE_DATA_DIR: join(folder.path, "data") });
+const shell = (line: string) => runInShell(line, { bin, cwd: shop, env: env() });
+
+beforeAll(async () => {
+  folder = new TempFolder("examples");
+  bin = installed(folder.path);
+  shop = join(folder.path, "shop");
+  using origin = GitRepo.create();
+  origin.commit("Start", {
+    "src/a.ts": "export const parseRange = (text: string) => text;\n",
+    "README.md": "# Shop\n",
+  });
+  origin.git("clone", "--quiet", origin.dir, shop);
+  const clone = GitRepo.at(shop).branch("topic");
+  clone.commit("Parse", {
+    "src/b.ts": 'import { parseRange } from "./a.ts";\nexport const b = parseRange("1");\n',
+  });
+  clone.commit("Claim", { "src/queue.ts": "export class Queue {\n  claim() {\n    return 1;\n  }\n}\n" });
+  clone.commit("Cart", {
+    "cart.py": "def total(items, seen=[]):\n    seen.append(items)\n    return sum(seen)\n",
+  });
+  clone.commit("Change", { "src/a.ts": "export const parseRange = (text: string) => text.trim();\n" });
+  const events = examples as unknown as { name: string; examples: object[] }[];
+  const exampleOf = (name: string) => events.find((one) => one.name === name)?.examples[0];
+  for (const [file, event] of [
+    ["payload.json", "pull_request"],
+    ["comment.json", "issue_comment"],
+  ] as const) {
+    writeFileSync(join(shop, file), JSON.stringify({ ...exampleOf(event), installation: { id: 5 } }));
+  }
+  const { stderr } = await shell("hunkwise review --output review.json");
+  expect(stderr).toContain("written to review.json");
+  run = JSON.parse((await shell("hunkwise runs --format json")).stdout)[0].id;
+});
+afterAll(() => folder.dispose());
+
+/** What stands for something of the reader's own. */
+const filledIn = (line: string) =>
+  line
+    .replaceAll("20261122-1953", run)
+    .replaceAll("2e5b6475", run)
+    .replaceAll("~/src/shop", shop)
+    .replaceAll("../my-project", shop);
+
+const ofHelp = async () =>
+  (await Promise.all(commands.map(async ({ load }) => (await load()).examples)))
+    .flat()
+    .map(({ command }) => command);
+
+/** Lines of shell blocks that start with the program, and calls of it that stand in a sentence with an option. */
+function ofDocuments(): string[] {
+  const files = [
+    "README.md",
+    ...readdirSync(join(root, "docs"))
+      .filter((name) => name.endsWith(".md"))
+      .map((name) => `docs/${name}`),
+  ];
+  return files.flatMap((file) => {
+    const text = readFileSync(join(root, file), "utf8");
+    const blocks = [...text.matchAll(/^ *```sh\n([\s\S]*?)^ *```/gm)].flatMap(([, block = ""]) =>
+      block.split("\n"),
+    );
+    const sentences = [...text.matchAll(/`(hunkwise [a-z]+ [^`]*--[^`]*)`/g)].map(([, call = ""]) => call);
+    return [...blocks.map((line) => line.replace(/ {2,}#.*$/, "").trim()), ...sentences].filter((line) =>
+      /^hunkwise /.test(line),
+    );
+  });
+}
+
+describe("an example of the command line", () => {
+  it("runs as it is printed, in the help and in every document", async () => {
+    const lines = [...new Set([...(await ofHelp()), ...ofDocuments()])].filter(
+      // What a fix needs beside a repository, a model, is at hand in fix.test.ts.
+      (line) => !servers.test(line) && !/\bhunkwise fix\b/.test(line),
+    );
+    expect(lines.length).toBeGreaterThan(20);
+    const failed: object[] = [];
+    for (const line of lines) {
+      const { code, stderr } = await shell(filledIn(line));
+      // 1: something was found, or nothing; a mistake in a line is 2.
+      const isWrong = code === null || code > 1 || /^hunkwise: /m.test(stderr);
+      if (isWrong) failed.push({ line, code, stderr });
+    }
+    expect(failed).toEqual([]);
+  });
+});

@@ -1,0 +1,44 @@
+import { mkdirSync, readdirSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { isFull, requireDataFolder, tryDataFolder } from "../../src/cli/require-workable.ts";
+import { AppError } from "../../src/errors.ts";
+import { TempFolder } from "../support/git-repo.ts";
+
+let folder: TempFolder;
+beforeEach(() => {
+  folder = new TempFolder("workable");
+});
+afterEach(() => folder.dispose());
+
+describe("the data folder that a process of the App needs", () => {
+  it("is made, with the folders above it, and nothing of the trial stays in it", async () => {
+    const dataDir = join(folder.path, "var/lib/hunkwise");
+    expect(await requireDataFolder(dataDir)).toBe(join(folder.path, "var"));
+    mkdirSync(join(dataDir, "mirrors"));
+    expect(await requireDataFolder(dataDir)).toBeUndefined();
+    expect(readdirSync(dataDir, { recursive: true })).toEqual(["mirrors"]);
+  });
+
+  it("can be tried without being made, and what is there stays", async () => {
+    const dataDir = join(folder.path, "var/hunkwise");
+    expect(await tryDataFolder(dataDir)).toBe("to be created");
+    expect(readdirSync(folder.path)).toEqual([]);
+    mkdirSync(dataDir, { recursive: true });
+    expect(await tryDataFolder(dataDir)).toBe("there");
+    expect(readdirSync(folder.path)).toEqual(["var"]);
+    rmSync(dataDir, { recursive: true });
+    expect(await tryDataFolder(dataDir)).toBe("to be created");
+    expect(readdirSync(folder.path)).toEqual(["var"]);
+  });
+});
+
+describe("a full disk", () => {
+  const error = (code: string) => Object.assign(new Error("write"), { code });
+
+  it("is told from a folder that nobody may write to, wherever it shows", () => {
+    const wrapped = (code: string) => new AppError("data_folder_unusable", "No", { cause: error(code) });
+    expect([error("ENOSPC"), wrapped("ENOSPC"), wrapped("EDQUOT")].map(isFull)).toEqual([true, true, true]);
+    expect([error("EACCES"), wrapped("EACCES"), wrapped("EROFS"), null].map(isFull)).not.toContain(true);
+  });
+});

@@ -1,0 +1,29 @@
+import { describe, expect, it } from "vitest";
+import { startDemo } from "../../scripts/demo-run.ts";
+import { type FakeScript, startFakeOpenAi } from "../support/fake-openai.ts";
+import { patient } from "./conformance-fixture.ts";
+
+/** Where the demo's comments on lines stand, once its review is over. */
+async function placesOf(env: Record<string, string>): Promise<string[]> {
+  await using demo = await startDemo({ HUNKWISE_WRITE_GAP_SECONDS: "0", HUNKWISE_GRAPH: "off", ...env });
+  await demo.deliverOpened();
+  await demo.reviewed();
+  return demo.scenario.pull.reviewComments.map(({ path, anchor }) => `${path}:${anchor?.line}`).toSorted();
+}
+
+const silent: FakeScript = () => ({
+  tool_calls: [{ name: "finish_review", arguments: { summary: "Adds percentiles." } }],
+});
+
+describe("the demo", () => {
+  it("shows with a model that finds nothing what it shows without a model", patient, async () => {
+    await using model = await startFakeOpenAi({ script: silent });
+    const env = { OPENAI_BASE_URL: model.url, OPENAI_API_KEY: "test-key", HUNKWISE_MODEL: "fake-model" };
+    const [without, withSilent] = await Promise.all([
+      placesOf({}),
+      placesOf({ ...env, HUNKWISE_PROTOCOL: "native" }),
+    ]);
+    expect(without.length).toBeGreaterThanOrEqual(5);
+    expect(withSilent).toEqual(without);
+  });
+});

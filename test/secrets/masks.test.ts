@@ -1,0 +1,187 @@
+import fc from "fast-check";
+import { beforeAll, describe, expect, it } from "vitest";
+import { Masks } from "../../src/secrets/masks.ts";
+import { type Planted, plantedSecrets, writeOut } from "../support/secret-corpus.ts";
+import { seeded } from "../support/seeded.ts";
+
+const token = "ghp_16C7e42F292c6912E7710c838347Ae178B4a";
+const keyOf = (seed: number) => writeOut("{pem:RSA PRIVATE KEY:700}", seeded(seed));
+const bodyOf = (pem: string) => pem.split("\n").filter((line) => /^[\w+/=]{12,}$/.test(line));
+
+const masked = async (masks: Masks, text: string) => masks.mask(await masks.learn(text));
+
+/** Each form of each kind once, in one of its contexts. */
+let corpus: Planted[];
+beforeAll(() => {
+  corpus = [...new Map(plantedSecrets(1).map((one) => [one.kind + one.secret.slice(0, 6), one])).values()];
+});
+
+/** What must not be left of a secret: the whole of a line, and no long part of it. */
+const tellingParts = (secret: string) =>
+  secret.split(/\n|\\n/).filter((line) => line.length >= 12 && !line.includes("-----") && /\d/.test(line));
+
+describe("masks", () => {
+  it("have the length of their value, and the same number for the same value", async () => {
+    const masks = new Masks();
+    const text = await masked(masks, `a = "${token}"\nb = "${token}"\n`);
+    const mask = `*secret-1${".".repeat(token.length - 10)}*`;
+    expect(text).toBe(`a = "${mask}"\nb = "${mask}"\n`);
+  });
+
+  it("are given back their values, also where a model miscounts the dots", async () => {
+    const masks = new Masks();
+    const line = `connect("${token}")`;
+    const shown = await masked(masks, line);
+    expect(masks.unmask(shown)).toBe(line);
+    expect(masks.unmask(shown.replace("....", ".."))).toBe(line);
+    expect(masks.holdsMask(shown)).toBe(true);
+    expect(masks.holdsMask(line)).toBe(false);
+    expect(masks.unmask("*secret-7....*")).toBe("*secret-7....*");
+  });
+
+  it("hide a value wherever it stands once one text gave it away", async () => {
+    const masks = new Masks();
+    const secret = "vK3qP9zXw2LmN8rT";
+    await masks.learn(`client_secret: ${secret}`);
+    const spelled = [secret, encodeURIComponent(secret), Buffer.from(secret).toString("hex")];
+    const base64 = Buffer.from(`user:${secret}`).toString("base64");
+    for (const text of [...spelled, `the value is ${secret}!`]) {
+      expect(await masked(masks, text)).not.toContain(text.slice(-14, -1));
+      expect(masks.unmask(await masked(masks, text))).toBe(text);
+    }
+    expect((await masked(masks, base64)).slice(9, -3)).not.toContain(base64.slice(9, -3));
+  });
+
+  it("hide each line of a key by itself, with numbers, signs and other text around it", async () => {
+    const key = keyOf(3);
+    const lines = key.trim().split("\n");
+    const masks = new Masks();
+    await masks.learn(`const key = \`${key}\`;\n`);
+    const shapes = [
+      (line: string, at: number) => `${String(at + 40).padStart(4)}|${line}`,
+      (line: string) => `+${line}`,
+      (line: string) => `-${line}`,
+      (line: string, at: number) => `src/key.ts:${at + 3}: ${line}`,
+      (line: string) => `> ${line}`,
+    ];
+    for (const shape of shapes) {
+      for (const some of [lines, lines.slice(4, 7), lines.slice(5, 6)]) {
+        const shown = some.map(shape).join("\n");
+        const hidden = await masked(masks, shown);
+        for (const line of bodyOf(key)) expect(hidden).not.toContain(line.slice(0, 12));
+        expect(hidden.split("\n").map((line) => line.length)).toEqual(
+          shown.split("\n").map((line) => line.length),
+        );
+        const firstCharacters = (text: string) => text.split("\n").map((line) => line.slice(0, 1));
+        expect(firstCharacters(hidden)).toEqual(firstCharacters(shown));
+        expect(masks.unmask(hidden)).toBe(shown);
+      }
+    }
+  });
+
+  it("hide what is left of a long value that is shown cut off, and no short part that others share", async () => {
+    const masks = new Masks();
+    const body = writeOut("{base64:1600}", seeded(8));
+    await masks.learn(`key: "-----BEGIN PRIVATE KEY-----\\n${body}\\n-----END PRIVATE KEY-----"`);
+    for (const cut of [`${body.slice(0, 500)} (1100 more characters)`, `... ${body.slice(701, 990)} ...`]) {
+      const hidden = await masked(masks, cut);
+      for (let at = 0; at + 16 <= body.length; at++) expect(hidden).not.toContain(body.slice(at, at + 16));
+      expect(masks.unmask(hidden)).toBe(cut);
+    }
+    await masks.learn("https://admin:q8Zr4TnL2w@db.shop.io:5432/orders");
+    expect(await masked(masks, "see https://admin.shop.io and db.shop.io:5432/orders")).not.toContain(
+      "*secret",
+    );
+  });
+
+  it("hide a key whose lines end with CRLF, and one that is a string with escaped line ends", async () => {
+    const key = keyOf(4);
+    for (const text of [key.replaceAll("\n", "\r\n"), JSON.stringify({ key })]) {
+      const masks = new Masks();
+      const hidden = await masked(masks, text);
+      for (const line of bodyOf(key)) expect(hidden).not.toContain(line.slice(0, 12));
+      expect(hidden).toHaveLength(text.length);
+      expect(masks.unmask(hidden)).toBe(text);
+    }
+  });
+
+  it("leave nothing of any kind of secret in random text around it, and give it back whole", async () => {
+    const around = fc
+      .string({ unit: "grapheme", maxLength: 40 })
+      .map((text) => text.replaceAll(/[\w/+=.~-]/g, " "));
+    await fc.assert(
+      fc.asyncProperty(
+        fc.constantFrom(...corpus),
+        around,
+        around,
+        async ({ text, secret }, before, after) => {
+          const masks = new Masks();
+          await masks.learn(text);
+          const shown = `${before}\n${text}\n${after}`;
+          const hidden = await masked(masks, shown);
+          expect(hidden).toHaveLength(shown.length);
+          for (const part of tellingParts(secret)) expect(hidden).not.toContain(part);
+          expect(masks.unmask(hidden)).toBe(shown);
+        },
+      ),
+      { numRuns: 400 },
+    );
+  });
+
+  it("are told apart also where one value is short and there are many", async () => {
+    const random = seeded(9);
+    const values = Array.from({ length: 1_200 }, () => writeOut("{base62:13}9", random));
+    const masks = new Masks();
+    const text = values.map((value) => `api_key = "${value}"`).join("\n");
+    const hidden = await masked(masks, text);
+    const found = hidden.match(/\*[^"]*\*/g) ?? [];
+    expect(new Set(found).size).toBe(found.length);
+    for (const [one, other] of [
+      [1, 12],
+      [2, 20],
+      [1, 100],
+    ] as const)
+      expect(found[other]?.startsWith(found[one] ?? "")).toBe(false);
+    expect(masks.unmask(hidden)).toBe(text);
+  });
+
+  it("take no number that stands in the code like a mask, so that code cannot pass for a value", async () => {
+    const masks = new Masks();
+    const literal = 'x = "*secret-1....*"';
+    await masks.learn(literal);
+    const hidden = await masked(masks, `y = "${token}"`);
+    expect(hidden).toContain("*secret-2.");
+    expect(masks.unmask(literal)).toBe(literal);
+  });
+
+  it("keep the numbers of an earlier attempt, of which no value is on record", async () => {
+    const first = new Masks();
+    const [one, two] = [`a = "${token}"`, 'password: "xQ9pL2mN7vR4tK8w"'];
+    const shown = [await masked(first, one), await masked(first, two)];
+    const numbers = first.takeFresh();
+    expect(first.takeFresh()).toBeNull();
+    expect(JSON.stringify(numbers)).not.toContain(token);
+
+    const again = new Masks(numbers ? [numbers] : []);
+    expect([await masked(again, two), await masked(again, one)]).toEqual(shown.toReversed());
+    expect(again.takeFresh()).toBeNull();
+    expect(await masked(again, 'password: "aB3cD4eF5gH6iJ7k"')).toContain("*secret-3");
+  });
+
+  it("do not hide what a model says of a mask a second time", async () => {
+    const masks = new Masks();
+    const shown = await masked(masks, `password: "${token}"`);
+    expect(await masked(masks, shown)).toBe(shown);
+
+    // Random enough to be taken for a password, if no earlier attempt had shown it.
+    const said = 'password: "*secret-12.....*"';
+    expect(await masked(new Masks([{ salt: "s", numbers: { hash: 12 } }]), said)).toBe(said);
+    expect(await masked(new Masks(), said)).not.toBe(said);
+  });
+
+  it("mean nothing to people, who read that there was a secret", async () => {
+    const masks = new Masks();
+    const shown = await masked(masks, `The token ${token} is logged.`);
+    expect(masks.forPeople(shown)).toBe("The token [secret] is logged.");
+  });
+});

@@ -1,0 +1,24 @@
+import type { ModelRequest } from "../../src/llm/model.ts";
+import type { ScriptedTurn } from "../../src/llm/scripted.ts";
+
+/** Ids of the rule matches that a request asks the model to answer. */
+export function candidateIds({ messages }: { messages: readonly { content: string }[] }): string[] {
+  const shown = messages.map(({ content }) => content).join("\n");
+  return [...new Set([...shown.matchAll(/^(c\d+) \S.*\(\S+\)$/gm)].map(([, id]) => id ?? ""))];
+}
+
+/** The same turn by a model that rejects every rule match that it does not report when it finishes. */
+export function rejectingOthers(turn: ScriptedTurn, request: Pick<ModelRequest, "messages">): ScriptedTurn {
+  const ids = candidateIds(request);
+  const rejected = ids.map((candidate) => ({ candidate, reason: "The code is right here." }));
+  const { toolCalls } = turn;
+  if (!toolCalls) return turn;
+  return {
+    ...turn,
+    toolCalls: toolCalls.map((call) =>
+      call.name === "finish_review" && typeof call.arguments === "object"
+        ? { ...call, arguments: { rejected, ...call.arguments } }
+        : call,
+    ),
+  };
+}

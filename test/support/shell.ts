@@ -1,0 +1,43 @@
+import { spawn } from "node:child_process";
+import { chmodSync, mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { compiledCodeVariable } from "../../src/process/compile-cache.ts";
+import { programEntry } from "./built-program.ts";
+import { testGitEnvironment } from "./git-repo.ts";
+import { type CliRun, unsetVariables } from "./run-cli.ts";
+
+/** A `bin` folder below `folder` with the program by the name under which people start it. */
+export function installed(folder: string): string {
+  const bin = join(folder, "bin");
+  mkdirSync(bin, { recursive: true });
+  const program = join(bin, "hunkwise");
+  writeFileSync(program, `#!/bin/sh\nexec '${process.execPath}' '${programEntry}' "$@"\n`);
+  chmodSync(program, 0o755);
+  return bin;
+}
+
+/** Runs a line as somebody types it, with `bin` first on PATH and nothing on standard input. */
+export function runInShell(
+  line: string,
+  { bin, cwd, env = {} }: { bin: string; cwd: string; env?: Record<string, string> },
+): Promise<Omit<CliRun, "signal">> {
+  const child = spawn("sh", ["-c", line], {
+    cwd,
+    env: {
+      ...{ ...unsetVariables, ...testGitEnvironment, ...compiledCodeVariable },
+      ...{ PATH: `${bin}:${process.env.PATH}`, ...env },
+    },
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  let [stdout, stderr] = ["", ""];
+  child.stdout.setEncoding("utf8").on("data", (chunk: string) => {
+    stdout += chunk;
+  });
+  child.stderr.setEncoding("utf8").on("data", (chunk: string) => {
+    stderr += chunk;
+  });
+  return new Promise((done, fail) => {
+    child.on("error", fail);
+    child.on("close", (code) => done({ code, stdout, stderr }));
+  });
+}
