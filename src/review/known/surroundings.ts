@@ -28,7 +28,10 @@ interface Reading {
 }
 
 /** The files, whose changes are told by lines and surroundings instead of lines. */
-export async function inSurroundings(files: readonly ChangedFile[], reading: Reading): Promise<ChangedFile[]> {
+export async function inSurroundings(
+  files: readonly ChangedFile[],
+  reading: Reading,
+): Promise<ChangedFile[]> {
   return await mapFew(files, CONCURRENCY, async (file) => {
     if (file.changes.length === 0) return file;
     return { ...file, changes: (await inParsedFile(file, reading)) ?? inWholeFile(file) };
@@ -211,10 +214,16 @@ function createPlaces(text: string, { source }: ParsedText, tree: NonNullable<Pa
     beside({ at, added }) {
       // The lines beside the run belong to what it touches.
       const first = Math.max(0, endedBefore(at) - 1);
-      const last = Math.min(groups.length - 1, firstIndexOf(groups, ({ start }) => start >= at + added));
+      const last = Math.min(
+        groups.length - 1,
+        firstIndexOf(groups, ({ start }) => start >= at + added),
+      );
       const from = firstIndexOf(bodies, ({ end }) => end >= at - 1);
       const touched = bodies
-        .slice(from, firstIndexOf(bodies, ({ start }) => start > at + added))
+        .slice(
+          from,
+          firstIndexOf(bodies, ({ start }) => start > at + added),
+        )
         .map(textOf);
       const group = groups[groupOf(at)];
       const inGroup = group && group.start <= at ? offsetIn(group, at) : null;
