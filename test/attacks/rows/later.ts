@@ -117,4 +117,10 @@ export const later: readonly Listed[] = [
       at("cli/mcp", "sees what hides in a file, in the text and in the data"),
     ],
   },
+  {
+    name: "slow-connections",
+    attack: "A thousand connections that send a byte of a header or a body at a time",
+    expected: "Deliveries and health checks are answered meanwhile, and the slowest connections end",
+    provenBy: [here("web-server-reach")],
+  },
 ];
