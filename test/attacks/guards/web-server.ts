@@ -127,6 +127,37 @@ const server: Guard[] = [
   },
 ];
 
+const outgrown: Guard[] = [
+  {
+    guard: "an answer is unpacked to its limit",
+    row: "answer-bomb",
+    file: "src/egress.ts",
+    from: "bytes > limits.bytes",
+    to: "bytes < 0",
+    test: "test/egress.test.ts",
+    title: "ends where it is beyond a limit: bytes",
+  },
+  {
+    guard: "an answer is parsed that has few values",
+    row: "answer-bomb",
+    file: "src/egress.ts",
+    from: "!meter.take(piece)",
+    to: "!meter",
+    test: "test/egress.test.ts",
+    title: "ends where it is beyond a limit: elements",
+  },
+  {
+    guard: "a fetch ends at the disk limit",
+    row: "outgrown-fetch",
+    file: "src/jobs/checkout-pull.ts",
+    from: "requireFits: (bytes) => disk.requireFits(bytes),",
+    to: "",
+    test: "test/attacks/outgrown.test.ts",
+    title:
+      "outgrown-fetch: of a fork with a history beyond the disk limit ends at the limit, and what the change needs is reviewed",
+  },
+];
+
 const setUp: Guard[] = [
   {
     guard: "there is no set-up page where an App is stored",
@@ -176,4 +207,4 @@ const setUp: Guard[] = [
   },
 ];
 
-export const guards: readonly Guard[] = [...server, ...setUp];
+export const guards: readonly Guard[] = [...server, ...outgrown, ...setUp];

@@ -123,4 +123,20 @@ export const later: readonly Listed[] = [
     expected: "Deliveries and health checks are answered meanwhile, and the slowest connections end",
     provenBy: [here("web-server-reach")],
   },
+  {
+    name: "answer-bomb",
+    attack: "A model's answer that unpacks to gigabytes, or whose JSON is all brackets, at any depth",
+    expected: "It ends at a limit while it is read; the server takes less than 200 MB more, and goes on",
+    provenBy: [
+      here("outgrown"),
+      at("egress", "ends where it is beyond a limit: %s"),
+      at("egress", "an answer that unpacks to more than its limit is not unpacked further (%s)"),
+    ],
+  },
+  {
+    name: "outgrown-fetch",
+    attack: "A fork whose history is larger than the disk limit",
+    expected: "The fetch ends at the limit while it runs, leaves nothing, and the mirror is made anew",
+    provenBy: [here("outgrown")],
+  },
 ];
