@@ -158,6 +158,27 @@ const outgrown: Guard[] = [
   },
 ];
 
+const privateText: Guard[] = [
+  {
+    guard: "private follows content",
+    row: "private-text",
+    file: "src/tools/private-text.ts",
+    from: "byName(path) || names.has(path)",
+    to: "byName(path)",
+    test: "test/process/private-text.test.ts",
+    title: "private-text: reaches no model under any name that it has, through no tool and no first message",
+  },
+  {
+    guard: "a private path is private in every spelling",
+    row: "private-text",
+    file: "src/diff/filter.ts",
+    from: "asWritten(path) || folded(fold(path))",
+    to: "asWritten(path) || folded('')",
+    test: "test/process/private-text.test.ts",
+    title: "private-text: reaches no model under any name that it has, through no tool and no first message",
+  },
+];
+
 const setUp: Guard[] = [
   {
     guard: "there is no set-up page where an App is stored",
@@ -207,4 +228,4 @@ const setUp: Guard[] = [
   },
 ];
 
-export const guards: readonly Guard[] = [...server, ...outgrown, ...setUp];
+export const guards: readonly Guard[] = [...server, ...outgrown, ...privateText, ...setUp];

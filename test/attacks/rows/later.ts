@@ -139,4 +139,17 @@ export const later: readonly Listed[] = [
     expected: "The fetch ends at the limit while it runs, leaves nothing, and the mirror is made anew",
     provenBy: [here("outgrown")],
   },
+  {
+    name: "private-text",
+    attack: "A private file renamed with an edit, copied, or under another spelling of its name",
+    expected:
+      "Its text is private under each name; code that has it is not read, and the review is not complete",
+    provenBy: [
+      here("private-text"),
+      at(
+        "process/private-text",
+        "private-text: reaches no model under any name that it has, through no tool and no first message",
+      ),
+    ],
+  },
 ];
