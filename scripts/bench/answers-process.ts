@@ -14,7 +14,7 @@ import type { AnswersReport } from "./answers.ts";
 
 const [, , baseUrl = "", kind] = process.argv;
 const endpoint = {
-  ...{ apiKey: "k", baseUrl, model: "m", timeoutMs: 60_000, maxRetries: 0 },
+  ...{ apiKey: "key-of-the-bench", baseUrl, model: "m", timeoutMs: 60_000, maxRetries: 0 },
   ...{ contextTokens: 100_000, prices: readPrices(null) },
 };
 const { signal } = new AbortController();

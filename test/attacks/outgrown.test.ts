@@ -1,6 +1,4 @@
-import { randomBytes } from "node:crypto";
-import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
-import { join } from "node:path";
+import { readFileSync } from "node:fs";
 import { gzipSync } from "node:zlib";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type SharedApp, startSharedApp } from "../e2e/shared-app.ts";
@@ -18,7 +16,6 @@ beforeAll(async () => {
       const told = JSON.stringify(messages);
       return [...answers].find(([title]) => told.includes(title))?.[1] ?? finish;
     },
-    env: { HUNKWISE_DISK_LIMIT_GB: "0.01" },
   });
 });
 afterAll(() => shared?.[Symbol.asyncDispose]());
@@ -27,14 +24,6 @@ afterAll(() => shared?.[Symbol.asyncDispose]());
 function memory(what: "VmHWM" | "VmRSS"): number {
   const status = readFileSync(`/proc/${shared.app.server.process.pid}/status`, "utf8");
   return Number(new RegExp(`^${what}:\\s+(\\d+) kB`, "m").exec(status)?.[1]) / 1024;
-}
-
-function bytesBelow(folder: string): number {
-  const names = existsSync(folder) ? readdirSync(folder, { recursive: true, encoding: "utf8" }) : [];
-  return names.reduce(
-    (sum, name) => sum + (statSync(join(folder, name), { throwIfNoEntry: false })?.size ?? 0),
-    0,
-  );
 }
 
 describe("an answer of a model", () => {
@@ -79,35 +68,5 @@ describe("an answer of a model", () => {
     expect(pull.check()?.conclusion).toBe("neutral");
     expect(probes).toBeGreaterThan(2);
     expect(memory("VmHWM") - before).toBeLessThan(200);
-  });
-});
-
-describe("a fetch", () => {
-  it("outgrown-fetch: of a fork with a history beyond the disk limit ends at the limit, and what the change needs is reviewed", { timeout: 180_000 }, async () => {
-    const { app } = shared;
-    const repository = shared.addRepository({ "a.js": "a();\n" });
-    // Files come along with a second fetch, when those that changed are likely to be small ones.
-    const first = repository.open({ "a.js": "b();\n" });
-    await first.tell("opened");
-    await first.concluded();
-    const large = Object.fromEntries(
-      Array.from({ length: 40 }, (_, n) => [`data/${n}.bin`, randomBytes(900_000)]),
-    );
-    const gone = Object.fromEntries(Object.keys(large).map((path) => [path, null]));
-    const commits = [{ files: large }, { files: { ...gone, "a.js": "c();\n" } }];
-    const pull = repository.open({}, { author: "mallory", fork: "mallory", commits });
-    let peak = 0;
-    const look = setInterval(() => {
-      peak = Math.max(peak, bytesBelow(app.dataFolder));
-    }, 20);
-    try {
-      await pull.tell("opened");
-      await pull.concluded();
-    } finally {
-      clearInterval(look);
-    }
-    expect(peak).toBeLessThan(25 * MB);
-    expect(bytesBelow(join(app.dataFolder, "mirrors"))).toBeLessThan(2 * MB);
-    expect(pull.check()?.conclusion).toBe("success");
   });
 });

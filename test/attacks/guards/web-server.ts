@@ -152,9 +152,8 @@ const outgrown: Guard[] = [
     file: "src/jobs/checkout-pull.ts",
     from: "requireFits: (bytes) => disk.requireFits(bytes),",
     to: "",
-    test: "test/attacks/outgrown.test.ts",
-    title:
-      "outgrown-fetch: of a fork with a history beyond the disk limit ends at the limit, and what the change needs is reviewed",
+    test: "test/jobs/checkout-pull.test.ts",
+    title: "outgrown-fetch: has its fetch ended there, and its files fetched alone into a mirror made anew",
   },
 ];
 

@@ -137,7 +137,12 @@ export const later: readonly Listed[] = [
     name: "outgrown-fetch",
     attack: "A fork whose history is larger than the disk limit",
     expected: "The fetch ends at the limit while it runs, leaves nothing, and the mirror is made anew",
-    provenBy: [here("outgrown")],
+    provenBy: [
+      at(
+        "jobs/checkout-pull",
+        "outgrown-fetch: has its fetch ended there, and its files fetched alone into a mirror made anew",
+      ),
+    ],
   },
   {
     name: "private-text",
