@@ -263,7 +263,7 @@ const SKIPPED_FILES = `## Files that are not reviewed
 
 Such a file stands in the summary with its reason. The first reason in this order counts:
 
-1. \`paths.private\`, then \`paths.ignore\`.
+1. \`paths.private\`, in any case and form of Unicode. A file of another name that has the text of a private one, or was renamed from one, is not read either; the review is partial then. Then \`paths.ignore\`.
 2. A binary file, a symbolic link, a submodule, an empty file, a mode or a name that changed alone.
 3. \`.gitattributes\` **of the base branch**: \`linguist-generated\` and \`linguist-vendored\`, as GitHub understands them.
 4. Its name: lock files, snapshots, folders such as \`vendor/\`, \`node_modules/\`, \`third_party/\` and \`dist/\`, endings such as \`.min.js\` and \`.pb.go\`.

@@ -117,4 +117,44 @@ export const later: readonly Listed[] = [
       at("cli/mcp", "sees what hides in a file, in the text and in the data"),
     ],
   },
+  {
+    name: "slow-connections",
+    attack: "A thousand connections that send a byte of a header or a body at a time",
+    expected: "Deliveries and health checks are answered meanwhile, and the slowest connections end",
+    provenBy: [here("web-server-reach")],
+  },
+  {
+    name: "answer-bomb",
+    attack: "A model's answer that unpacks to gigabytes, or whose JSON is all brackets, at any depth",
+    expected: "It ends at a limit while it is read; the server takes less than 200 MB more, and goes on",
+    provenBy: [
+      here("outgrown"),
+      at("egress", "ends where it is beyond a limit: %s"),
+      at("egress", "an answer that unpacks to more than its limit is not unpacked further (%s)"),
+    ],
+  },
+  {
+    name: "outgrown-fetch",
+    attack: "A fork whose history is larger than the disk limit",
+    expected: "The fetch ends at the limit while it runs, leaves nothing, and the mirror is made anew",
+    provenBy: [
+      at(
+        "jobs/checkout-pull",
+        "outgrown-fetch: has its fetch ended there, and its files fetched alone into a mirror made anew",
+      ),
+    ],
+  },
+  {
+    name: "private-text",
+    attack: "A private file renamed with an edit, copied, or under another spelling of its name",
+    expected:
+      "Its text is private under each name; code that has it is not read, and the review is not complete",
+    provenBy: [
+      here("private-text"),
+      at(
+        "process/private-text",
+        "private-text: reaches no model under any name that it has, through no tool and no first message",
+      ),
+    ],
+  },
 ];
