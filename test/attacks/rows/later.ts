@@ -157,4 +157,49 @@ export const later: readonly Listed[] = [
       ),
     ],
   },
+  {
+    name: "own-thread-resolved",
+    attack:
+      "An author who may only read moves the line of a finding, resolves the thread, and pushes something else",
+    expected: "The finding stays open and the check red: only people with write access settle findings",
+    provenBy: [here("who-decides")],
+  },
+  {
+    name: "stranger-in-thread",
+    attack: "A stranger writes in the thread of a finding",
+    expected: "The finding is fixed when its code is mended, and its thread is answered and resolved",
+    provenBy: [here("who-decides")],
+  },
+  {
+    name: "undone-fix",
+    attack: "Strangers deny that a finding is fixed, and the author opens its thread again",
+    expected: "It stays fixed, because the code shows it",
+    provenBy: [here("who-decides")],
+  },
+  {
+    name: "flooded-dismissal",
+    attack:
+      "After a maintainer's dismissal, hundreds of replies and reactions of as many accounts, and the thread opened again",
+    expected: "The dismissal holds: all pages are read, and a decision that was read once is remembered",
+    provenBy: [here("who-decides")],
+  },
+  {
+    name: "same-lines-elsewhere",
+    attack: "A check is removed from a harmless function, and, once that was read, from another one instead",
+    expected: "The same lines in another place are read again",
+    provenBy: [here("read-before")],
+  },
+  {
+    name: "comment-to-code",
+    attack: "A call is read inside a comment, and then moved into a function",
+    expected: "It is read again",
+    provenBy: [here("read-before")],
+  },
+  {
+    name: "harmless-part-gone",
+    attack:
+      "What makes the rest of a change harmless is read with it, and then taken away, which leaves no hunk",
+    expected: "The rest is read again",
+    provenBy: [here("read-before")],
+  },
 ];
