@@ -1,9 +1,9 @@
 import { randomBytes } from "node:crypto";
 import { readdirSync } from "node:fs";
-import { mirrorBytes } from "../../src/git/disk/kept.ts";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { Disk } from "../../src/git/disk/disk.ts";
+import { mirrorBytes } from "../../src/git/disk/kept.ts";
 import { createCheckoutPull } from "../../src/jobs/checkout-pull.ts";
 import { gitPath } from "../support/git-repo.ts";
 import { PullRequestServer } from "../support/pull-request-server.ts";
