@@ -56,7 +56,9 @@ export const RepoConfig = z.strictObject({
       private: z
         .array(z.string())
         .default([])
-        .describe("gitignore-style patterns of files that no model ever sees, through no tool, nor their text under another name."),
+        .describe(
+          "gitignore-style patterns of files that no model ever sees, through no tool, nor their text under another name.",
+        ),
     })
     .prefault({})
     .describe("Which files take part."),
