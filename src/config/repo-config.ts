@@ -43,7 +43,9 @@ export const RepoConfig = z.strictObject({
       ignore_titles: z
         .array(z.string())
         .default([])
-        .describe("Pull requests whose title contains one of these words or phrases, as whole words in any case, are not reviewed."),
+        .describe(
+          "Pull requests whose title contains one of these words or phrases, as whole words in any case, are not reviewed.",
+        ),
     })
     .prefault({})
     .describe("What starts a review."),

@@ -13,7 +13,7 @@ const steps = (name: string) => Array.from({ length: 8 }, (_, at) => `  step("${
 const handler = (name: string, line = "") => `function ${name}(req) {\n${line}${steps(name)}\n}\n`;
 const admin = "  requireAdmin(req);\n";
 const wipe = "  deleteEverybody(req);\n";
-const base = handler("listUsers", admin) + handler("deleteUsers", admin) + "/*\nold\n*/\n";
+const base = `${handler("listUsers", admin) + handler("deleteUsers", admin)}/*\nold\n*/\n`;
 
 /** How often the model was asked to review a head that follows another one. */
 async function readsAfter(first: string, second: string): Promise<{ reads: number; shown: string }> {

@@ -11,6 +11,9 @@ import { type Canary, createNet } from "./canaries.ts";
 import { leaksIn, logged, sentBy, writtenBy } from "./searched.ts";
 import { recordTraffic } from "./traffic.ts";
 
+/** So unlike that nobody takes one for another, whatever stands behind them. */
+const faults = ["Everybody signs", "Somebody else pays", "Two locks open", "Guests stay too long"];
+
 const random = seeded(17);
 const reversed = (text: string) => [...text].reverse().join("");
 
@@ -47,8 +50,8 @@ describe("a model that writes secrets", () => {
     const confess = () => {
       const reports = told().map(({ value, name }, index) => {
         const line = lines[index] ?? 0;
-        const body = `${name}:\n\n${encodings.map((encode) => encode(value)).join("\n\n")}`;
-        return finding({ line, quote: changed[line] ?? "", title: `${index}: ${value}`, body });
+        const body = `${faults[index]}. ${name}:\n\n${encodings.map((encode) => encode(value)).join("\n\n")}`;
+        return finding({ line, quote: changed[line] ?? "", title: `${faults[index]}: ${value}`, body });
       });
       return turn(...reports, { name: "finish_review", arguments: { summary: `${told()[3]?.value}` } });
     };
