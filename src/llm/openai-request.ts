@@ -1,5 +1,4 @@
 import type OpenAI from "openai";
-import { isObject, readStrict } from "./lenient-json.ts";
 import type { Message, ModelRequest, ToolCall } from "./model.ts";
 import { withToldTurns } from "./told-turns.ts";
 
@@ -68,4 +67,11 @@ function toWireCall(call: ToolCall): OpenAI.ChatCompletionMessageFunctionToolCal
   };
 }
 
-const isJsonObject = (text: string): boolean => isObject(readStrict(text));
+function isJsonObject(text: string): boolean {
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === "object" && value !== null && !Array.isArray(value);
+  } catch {
+    return false;
+  }
+}

@@ -1,4 +1,4 @@
-import type { OwnReview, OwnText, PullRequestApi } from "../github/pull-request-api.ts";
+import type { OwnReview, OwnText, PullRequest, PullRequestApi } from "../github/pull-request-api.ts";
 import type { Ledger } from "../ledger/entry.ts";
 import { parseMarker } from "../ledger/marker.ts";
 import { currentLedger } from "./current-ledger.ts";
@@ -26,7 +26,11 @@ export interface Standing {
 }
 
 /** Reads what stands, and takes away what stands twice. */
-export async function readStanding(api: PullRequestApi, key: ReviewKey): Promise<Standing> {
+export async function readStanding(
+  api: PullRequestApi,
+  key: ReviewKey,
+  pull: Pick<PullRequest, "author">,
+): Promise<Standing> {
   const all = [await api.ownReviews(), await api.ownReviewComments()] as const;
   const { reviews, comments } = await removeDoubledLines(api, ...all);
   const mine = new Map<string, number>();
@@ -38,7 +42,7 @@ export async function readStanding(api: PullRequestApi, key: ReviewKey): Promise
     review: hasReview(reviews, key),
     pending: reviews.some(({ pending }) => pending),
     mine,
-    ledger: await currentLedger(api),
+    ledger: await currentLedger(api, pull),
   };
 }
 

@@ -219,6 +219,7 @@ const earlier: EarlierFinding = {
     title: "It connects once",
     text: `It connects with ${oldToken} once.`,
     state: "outdated",
+    theirs: false,
   },
   replies: [`But ${word} is right.`],
 };

@@ -52,6 +52,7 @@ function postedLike({ finding, stands }: Carried): EarlierFinding {
     files: [],
     text: body,
     state: stands ? "open" : "outdated",
+    theirs: false,
     replies: [],
   };
 }

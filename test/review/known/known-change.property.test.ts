@@ -105,11 +105,8 @@ describe("what is new of a change", () => {
           const expected = hunks.flatMap((changes, hunk) =>
             changes.every((one) => often(now, one) <= often(seen, one)) ? [] : [hunk + 1],
           );
-          const isLost = seen.some((one) => often(seen, one) > often(now, one));
-          // Nothing shows what went: all of the file is new.
-          const all = hunks.map((_, hunk) => hunk + 1);
-          expect(newIn(second, known, path)).toEqual(isLost && expected.length === 0 ? all : expected);
-          expect(known.hasLost(path)).toBe(isLost);
+          expect(newIn(second, known, path)).toEqual(expected);
+          expect(known.hasLost(path)).toBe(seen.some((one) => often(seen, one) > often(now, one)));
           isNew += expected.length;
           isKnown += hunks.length - expected.length;
         }
