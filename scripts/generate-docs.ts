@@ -1,6 +1,6 @@
 /**
  * Writes docs/commands.md, docs/tools.md, docs/configuration.md and the JSON Schemas from what the code declares, docs/attacks.md from
- * what the tests say of the attacks they try, and
+ * what the tests say of the attacks they try, the table of who decides in SECURITY.md, and
  * rules/<language>.json from the rules in their folders. With `--check` writes nothing, names every file that is stale and
  * ends with 1.
  */
@@ -16,6 +16,7 @@ import { nestedConfigSchema, repoConfigSchema } from "../src/config/json-schema.
 import { NestedConfig } from "../src/config/nested/nested-config.ts";
 import { defaultRepoConfig, RepoConfig } from "../src/config/repo-config.ts";
 import { MAX_REVIEWABLE_LINES } from "../src/diff/filter.ts";
+import { facts } from "../src/ledger/authority.ts";
 import { commandRules, renderCommandTable } from "../src/reporters/command-table.ts";
 import {
   changingTools,
@@ -262,7 +263,7 @@ const SKIPPED_FILES = `## Files that are not reviewed
 
 Such a file stands in the summary with its reason. The first reason in this order counts:
 
-1. \`paths.private\`, then \`paths.ignore\`.
+1. \`paths.private\`, in any case and form of Unicode. A file of another name that has the text of a private one, or was renamed from one, is not read either; the review is partial then. Then \`paths.ignore\`.
 2. A binary file, a symbolic link, a submodule, an empty file, a mode or a name that changed alone.
 3. \`.gitattributes\` **of the base branch**: \`linguist-generated\` and \`linguist-vendored\`, as GitHub understands them.
 4. Its name: lock files, snapshots, folders such as \`vendor/\`, \`node_modules/\`, \`third_party/\` and \`dist/\`, endings such as \`.min.js\` and \`.pb.go\`.
@@ -304,10 +305,28 @@ function commandsPage(): string {
     "# Commands",
     `${commandRules} Quotes, code and HTML comments hold none. A command that was seen gets an eyes reaction, one of somebody else gets nothing.`,
     renderCommandTable(),
-    "In the thread of a finding, a reply that asks something is answered, by name or without, where it is the pull request's author's or of somebody who can write. One that dismisses the finding (\"won't fix\", \"this is intended\") counts where somebody wrote it who can write; the author's counts for findings milder than `high`. Each comment is answered once, as it was when it was written, with at most ten answers in a thread and fifty on a pull request.",
+    'In the thread of a finding, a reply that asks something is answered, by name or without, where it is the pull request\'s author\'s or of somebody who can write. One that dismisses the finding ("won\'t fix", "this is intended") counts only if somebody wrote it who can write. Each comment is answered once, as it was when it was written, with at most ten answers in a thread and fifty on a pull request.',
     "`fix` edits files of the pull request, files that its findings name, and tests, and never what runs by itself: all of `.github`, other CI, hooks, CODEOWNERS, what names packages, package scripts, settings of agents and editors. It takes no test away that the pull request leaves alone. Where the server has a sandbox it is tried out with the commands (`test`, `lint`, `build`) that the base's configuration names, and the answer says how each ended. A second look judges each repair; what it finds still there goes back once, and is not pushed when it is found there again. It is pushed if the branch is still what was read, and somebody still wants it; where a fork does not let maintainers push, writing was not granted, or it is the repository's default branch, it stands as suggestions or as a patch.",
     "`fix`, `remember` and the resolving of threads take the permission `Contents: Read and write`. Without it the rule is shown as a patch, and threads of findings that are fixed or dismissed stay open; they count as fixed or dismissed all the same.",
   ].join("\n\n");
+}
+
+/** SECURITY.md with the table of who decides; the rest of it is written by hand. */
+function securityPage(text: string): string {
+  const rows = facts.map((fact) => [
+    `**${fact.name}**: ${fact.means}`,
+    fact.by,
+    fact.evidence,
+    fact.otherwise,
+  ]);
+  const who = table(
+    ["Fact", "Who brings it about, by which act", "Read from", "If that cannot be read"],
+    rows,
+  );
+  return text.replace(
+    /(<!-- facts -->\n)[\s\S]*?(<!-- \/facts -->)/,
+    (_, begin, end) => `${begin}${who}\n${end}`,
+  );
 }
 
 const pages: Record<string, string> = {
@@ -315,6 +334,7 @@ const pages: Record<string, string> = {
   "docs/commands.md": `${commandsPage()}\n`,
   "docs/tools.md": `${toolsPage()}\n`,
   "docs/configuration.md": `${configurationPage()}\n`,
+  "SECURITY.md": securityPage(readFileSync(join(root, "SECURITY.md"), "utf8")),
   "docs/hunkwise.schema.json": `${JSON.stringify(repoConfigSchema(), null, 2)}\n`,
   "docs/hunkwise.nested.schema.json": `${JSON.stringify(nestedConfigSchema(), null, 2)}\n`,
 };

@@ -43,7 +43,9 @@ export const RepoConfig = z.strictObject({
       ignore_titles: z
         .array(z.string())
         .default([])
-        .describe("Pull requests whose title contains one of these words (any case) are not reviewed."),
+        .describe(
+          "Pull requests whose title contains one of these words or phrases, as whole words in any case, are not reviewed.",
+        ),
     })
     .prefault({})
     .describe("What starts a review."),
@@ -56,7 +58,9 @@ export const RepoConfig = z.strictObject({
       private: z
         .array(z.string())
         .default([])
-        .describe("gitignore-style patterns of files that no model ever sees, through no tool."),
+        .describe(
+          "gitignore-style patterns of files that no model ever sees, through no tool, nor their text under another name.",
+        ),
     })
     .prefault({})
     .describe("Which files take part."),

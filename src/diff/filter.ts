@@ -8,6 +8,9 @@ export const MAX_REVIEWABLE_LINES = 20_000;
 /** Answer for everything under `paths.private`, in every tool. */
 export const WITHHELD = "withheld by configuration";
 
+/** Of a file that is not private by its name: a pull request may have given it the text, or the history, of one that is. */
+export const PRIVATE_TEXT = "text of a private file";
+
 /** Reasons of files that were skipped for their size, here or when their diff was looked at. */
 export const OVERLONG_LINES = "overlong lines";
 export const TOO_LARGE = "too large";
@@ -26,7 +29,7 @@ export const TOO_LARGE_FOR_DIFF = `${TOO_LARGE} (more than 20 MB)`;
 
 /** Whether nobody could read a skipped file although somebody may have written it by hand: no review of it is complete. */
 export function isUnreadable(reason: string): boolean {
-  return isSkippedForSize(reason) || reason === TEXT_AS_BINARY;
+  return isSkippedForSize(reason) || reason === TEXT_AS_BINARY || reason === PRIVATE_TEXT;
 }
 
 /** What the filter needs to know of a changed file. Modes are git's six octal digits. */
@@ -46,6 +49,8 @@ export interface FilteredChange {
 export interface PathPatterns {
   ignore: readonly string[];
   private: readonly string[];
+  /** What is private in this change, by its text as well (`privacyOf`). Default: what the patterns say. */
+  isPrivate?: ((path: string) => boolean) | undefined;
 }
 
 const kinds: Record<string, string> = { "120000": "symbolic link", "160000": "submodule" };
@@ -89,11 +94,13 @@ export type Filter = (
  * be skipped: moved to where nobody looks, code is still what somebody wrote.
  */
 export function createFilter(patterns: PathPatterns): Filter {
-  const isPrivate = createPrivacy(patterns.private);
+  const byName = createPrivacy(patterns.private);
+  const isPrivate = patterns.isPrivate ?? byName;
   const ignored = createPathMatcher(patterns.ignore);
   return async (change, base, hiddenText) => {
     const paths = change.oldPath === null ? [change.path] : [change.path, change.oldPath];
-    if (paths.some(isPrivate)) return WITHHELD;
+    if (byName(change.path)) return WITHHELD;
+    if (paths.some(isPrivate)) return PRIVATE_TEXT;
     const configured = paths.map(ignored);
     if (configured.every(({ matched }) => matched)) return "ignored by configuration";
     const kind = reasonByKind(change);
@@ -110,9 +117,27 @@ export function createFilter(patterns: PathPatterns): Filter {
 
 /**
  * Whether a path, relative to the repository root, is withheld from every model. A comment (`# ...`) among the patterns begins a
- * list of its own: what any of the lists withholds is withheld, and an exception is one from its own list alone.
+ * list of its own: what any of the lists withholds is withheld, and an exception is one from its own list alone. A path is withheld
+ * in every spelling that a file system of somebody may take for the same.
  */
 export function createPrivacy(patterns: readonly string[]): (path: string) => boolean {
+  const asWritten = matcherOf(patterns);
+  const folded = matcherOf(patterns.map(fold));
+  return (path) => path !== "" && (asWritten(path) || folded(fold(path)));
+}
+
+/** One text for all spellings that differ in case, in Unicode's form, or in characters that show nothing. */
+function fold(text: string): string {
+  const lower = text.toLowerCase();
+  // ASCII has only one form.
+  if (/^[\0-\x7f]*$/.test(lower)) return lower;
+  return text
+    .normalize("NFKC")
+    .replaceAll(/\p{Default_Ignorable_Code_Point}/gu, "")
+    .toLowerCase();
+}
+
+function matcherOf(patterns: readonly string[]): (path: string) => boolean {
   // What cannot be matched is withheld: a path made to be slow must not get past the patterns.
   const lists = listsOf(patterns).map((list) => ({
     start: commonStart(list),
@@ -120,7 +145,7 @@ export function createPrivacy(patterns: readonly string[]): (path: string) => bo
   }));
   return (path) => {
     const bound = `/${path}`;
-    return path !== "" && lists.some(({ start, match }) => bound.startsWith(start) && match(path).matched);
+    return lists.some(({ start, match }) => bound.startsWith(start) && match(path).matched);
   };
 }
 

@@ -161,9 +161,9 @@ export interface OwnThread {
   /** Null where it is not resolved, or GitHub does not say. */
   resolvedBy: Actor | null;
   outdated: boolean;
-  /** The latest 50 answers, oldest first. */
+  /** All answers, oldest first. */
   replies: ThreadComment[];
-  /** Thumbs down of people on the first comment, oldest first, at most 20; `at` is ISO 8601. */
+  /** All thumbs down of people on the first comment, oldest first; `at` is ISO 8601. */
   downvotes: { by: string; at: string }[];
 }
 

@@ -50,7 +50,7 @@ export async function reviewPull(
   if (pull.state === "closed") return { kind: "skipped", reason: "the pull request is closed" };
 
   const loaded = await loadConfig({ api, pull, repository: task.repository }, deps, tools.signal);
-  const ledger = await currentLedger(api, pull);
+  const ledger = await currentLedger(api);
   const subject = { job, api, pull, trigger, loaded, ledger, recorded };
   const isAskedFor = isAdmitted || task.requestedBy !== null;
   const skip = isAskedFor ? undefined : (skipReason(loaded.config, pull) ?? pauseReason(ledger));

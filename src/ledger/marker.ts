@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { Category, Severity } from "../finding.ts";
 import { markerData } from "./marker-data.ts";
-import { emptyState, type LedgerState, StoredState, storedState } from "./state.ts";
+import { emptyState, type LedgerState, StateWithoutDecisions, StoredState, storedState } from "./state.ts";
 
 /**
  * GitHub is the ledger: what we posted is recognised by a hidden marker, the last line of each of our texts. Markers are
@@ -68,6 +68,7 @@ const versions: {
   summary: [
     Review.transform((data) => ({ ...data, state: emptyState })),
     // What cannot be read of a state is found out anew. That the comment is the summary counts all the same.
+    Review.extend({ state: StateWithoutDecisions.catch(emptyState) }),
     Review.extend({ state: StoredState.catch(emptyState) }),
   ],
   fixed: [Fixed],

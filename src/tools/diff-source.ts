@@ -135,7 +135,7 @@ export function createDiffSource(
   keptLines = KEPT_LINES,
 ): DiffSource {
   const skipReason = createFilter(patterns);
-  const isPrivate = createPrivacy(patterns.private);
+  const { isPrivate = createPrivacy(patterns.private) } = patterns;
   let all: { of: readonly Change[]; files: Promise<ChangedFile[]> } | undefined;
   let warnings: readonly string[] = [];
 

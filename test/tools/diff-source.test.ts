@@ -170,7 +170,7 @@ describe("createDiffSource", () => {
     const files = await source({ private: ["secrets/"] }).files();
     expect(files.map((file) => file.skipReason)).toEqual([
       "withheld by configuration",
-      "withheld by configuration",
+      "text of a private file",
     ]);
     expect(asked).toEqual([]);
   });

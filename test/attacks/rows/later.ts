@@ -117,4 +117,89 @@ export const later: readonly Listed[] = [
       at("cli/mcp", "sees what hides in a file, in the text and in the data"),
     ],
   },
+  {
+    name: "slow-connections",
+    attack: "A thousand connections that send a byte of a header or a body at a time",
+    expected: "Deliveries and health checks are answered meanwhile, and the slowest connections end",
+    provenBy: [here("web-server-reach")],
+  },
+  {
+    name: "answer-bomb",
+    attack: "A model's answer that unpacks to gigabytes, or whose JSON is all brackets, at any depth",
+    expected: "It ends at a limit while it is read; the server takes less than 200 MB more, and goes on",
+    provenBy: [
+      here("outgrown"),
+      at("egress", "ends where it is beyond a limit: %s"),
+      at("egress", "an answer that unpacks to more than its limit is not unpacked further (%s)"),
+    ],
+  },
+  {
+    name: "outgrown-fetch",
+    attack: "A fork whose history is larger than the disk limit",
+    expected: "The fetch ends at the limit while it runs, leaves nothing, and the mirror is made anew",
+    provenBy: [
+      at(
+        "jobs/checkout-pull",
+        "outgrown-fetch: has its fetch ended there, and its files fetched alone into a mirror made anew",
+      ),
+    ],
+  },
+  {
+    name: "private-text",
+    attack: "A private file renamed with an edit, copied, or under another spelling of its name",
+    expected:
+      "Its text is private under each name; code that has it is not read, and the review is not complete",
+    provenBy: [
+      here("private-text"),
+      at(
+        "process/private-text",
+        "private-text: reaches no model under any name that it has, through no tool and no first message",
+      ),
+    ],
+  },
+  {
+    name: "own-thread-resolved",
+    attack:
+      "An author who may only read moves the line of a finding, resolves the thread, and pushes something else",
+    expected: "The finding stays open and the check red: only people with write access settle findings",
+    provenBy: [here("who-decides")],
+  },
+  {
+    name: "stranger-in-thread",
+    attack: "A stranger writes in the thread of a finding",
+    expected: "The finding is fixed when its code is mended, and its thread is answered and resolved",
+    provenBy: [here("who-decides")],
+  },
+  {
+    name: "undone-fix",
+    attack: "Strangers deny that a finding is fixed, and the author opens its thread again",
+    expected: "It stays fixed, because the code shows it",
+    provenBy: [here("who-decides")],
+  },
+  {
+    name: "flooded-dismissal",
+    attack:
+      "After a maintainer's dismissal, hundreds of replies and reactions of as many accounts, and the thread opened again",
+    expected: "The dismissal holds: all pages are read, and a decision that was read once is remembered",
+    provenBy: [here("who-decides")],
+  },
+  {
+    name: "same-lines-elsewhere",
+    attack: "A check is removed from a harmless function, and, once that was read, from another one instead",
+    expected: "The same lines in another place are read again",
+    provenBy: [here("read-before")],
+  },
+  {
+    name: "comment-to-code",
+    attack: "A call is read inside a comment, and then moved into a function",
+    expected: "It is read again",
+    provenBy: [here("read-before")],
+  },
+  {
+    name: "harmless-part-gone",
+    attack:
+      "What makes the rest of a change harmless is read with it, and then taken away, which leaves no hunk",
+    expected: "The rest is read again",
+    provenBy: [here("read-before")],
+  },
 ];

@@ -45,7 +45,7 @@ export async function fix(asked: Asked, all: boolean): Promise<Outcome> {
   // What was made of an earlier head is landed there, or not at all.
   const pull = atHead(await api.pull(), known?.head);
   if (pull.state === "closed" && !known) return { kind: "skipped", reason: "the pull request is closed" };
-  const ledger = await currentLedger(api, pull);
+  const ledger = await currentLedger(api);
   const entries = known ? repairedBy(known.fix, ledger) : wanted(ledger, all ? null : comment.thread);
   if (entries.length === 0) return answered(asked, nothingToDo(all, ledger), "there is nothing to repair");
   try {
