@@ -8,11 +8,27 @@ export interface LintMatch {
 }
 
 /**
- * Never taken from secretlint: a comment of a change must not be able to switch the search off, and neither an AWS
- * account number nor the name of a key is a secret.
+ * Never taken from secretlint: a comment of a change must not be able to switch the search off, neither an AWS account
+ * number nor the name of a key is a secret, and the secret of an AWS key is searched for by a pattern of our own.
  */
 const ignoredRules = ["filter-comments"];
-const ignoredMessages = ["AWSAccountID", "AWSAccessKeyID"];
+const ignoredMessages = ["AWSAccountID", "AWSAccessKeyID", "AWSSecretAccessKey"];
+
+/**
+ * The 40 characters of an AWS secret access key. secretlint's pattern wants a word to end behind them and so misses the
+ * keys that end with "/" or "+", one in 32, and its range is not that of the key.
+ */
+const awsSecretKey =
+  /secret[-_]?access[-_]?key["']?\s*(?::|=>|=)\s*["']?(?<key>[A-Za-z0-9/+]{40})(?![A-Za-z0-9/+])/dgi;
+/** The key of AWS's own documentation. */
+const awsExample = "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY";
+
+function awsSecretKeysIn(content: string): LintMatch[] {
+  return [...content.matchAll(awsSecretKey)].flatMap(({ groups, indices }) => {
+    const range = indices?.groups?.["key"];
+    return range && groups?.["key"] !== awsExample ? [{ rule: "aws", start: range[0], end: range[1] }] : [];
+  });
+}
 
 const placeholderPassword =
   /^(?:x+|\*+|\.+|pass(?:w(?:or)?d)?|pwd|pw|secret|changeme|test|admin|root|user(?:name)?|example|postgres|mysql|mongo|guest|tiger|token|(?=\w+$)\w*(?:your|placeholder).*|[<{[$%:].*)$/i;
@@ -27,7 +43,10 @@ export const loadSecretlint = () =>
     import("@secretlint/profiler"),
   ]);
 
-/** What secretlint's recommended rules find in a text; `extension` of the file that it is, without a dot. */
+/**
+ * What secretlint's recommended rules and our own for AWS keys find in a text, in no order; `extension` of the file that it is,
+ * without a dot.
+ */
 export async function lintSecrets(content: string, extension: string): Promise<LintMatch[]> {
   const [{ lintSource }, { rules }, { secretLintProfiler }] = await loadSecretlint();
   // It would keep some eighty marks a file in the process's performance buffer, for ever.
@@ -43,9 +62,10 @@ export async function lintSecrets(content: string, extension: string): Promise<L
       config: { rules: taken.map((rule) => ({ id: rule.meta.id, rule })) },
     },
   });
-  return result.messages
+  const linted = result.messages
     .filter((message) => !ignoredMessages.includes(message.messageId))
     .map((message) => ({ rule: name(message.ruleId), start: message.range[0], end: message.range[1] }));
+  return [...linted, ...awsSecretKeysIn(content)];
 }
 
 /** `scheme://user:password@host` with a password that somebody made up, or on a machine that nobody else reaches. */

@@ -15,6 +15,8 @@ const word = (length: number) =>
     .replace(/\W/g, "")
     .slice(0, length);
 const gitHubToken = `ghp_${word(36)}`;
+/** All but the last character. */
+const awsKey = randomBytes(60).toString("base64").slice(0, 39);
 
 describe("secrets", () => {
   it("finds a token on its line and does not repeat it", async () => {
@@ -67,6 +69,24 @@ describe("secrets", () => {
     const found = await find("src/db.ts", 'const db = "postgresql://shop:Jq8hR2vT@db.shop.io:5432/shop";\n');
     expect(found).toMatchObject([{ line: 1, source: "secrets/database-connection-string" }]);
     expect(JSON.stringify(found)).not.toContain("Jq8hR2vT");
+  });
+
+  it.each([
+    ["a letter", `${awsKey}A`],
+    ["a sign that no word ends with", `${awsKey}+`],
+    ["a slash", `${awsKey}/`],
+  ])("finds an AWS key that ends with %s, and nothing of another length", async (_, key) => {
+    const assigned = [
+      `AWS_SECRET_ACCESS_KEY=${key}`,
+      `"secretAccessKey": '${key}',`,
+      `aws-secret-access-key: ${key}`,
+    ];
+    for (const line of assigned)
+      expect(await find("src/aws.py", `import os\n${line}\n`), line).toMatchObject([
+        { line: 2, source: "secrets/aws" },
+      ]);
+    for (const line of [`AWS_SECRET_ACCESS_KEY=${key}A`, `AWS_SECRET_ACCESS_KEY=${key.slice(1)}`])
+      expect(await find("src/aws.py", `${line}\n`), line).toEqual([]);
   });
 
   it("finds a token in documentation too, where made-up ones look different", async () => {
