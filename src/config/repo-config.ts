@@ -157,6 +157,12 @@ export const RepoConfig = z.strictObject({
         .default("high")
         .describe("Findings as severe as this keep the check run from being green."),
       fail: z.boolean().default(false).describe("Conclude `failure` instead of `neutral` at the threshold."),
+      limit: z
+        .enum(["failure", "neutral"])
+        .default("failure")
+        .describe(
+          "What the check concludes with if a limit or a budget leaves a head without a review. GitHub takes `neutral` for passed where the check is required.",
+        ),
     })
     .prefault({})
     .describe("The check run."),

@@ -17,6 +17,9 @@ export interface CheckPolicy {
   fail: boolean;
 }
 
+/** What a check concludes with that no review was made for, if nothing is open. */
+type Unreviewed = "failure" | "neutral" | "skipped";
+
 const nothingToReview = "Nothing to review";
 const failedTitle = "The review failed";
 const notReviewedTitle = "Not reviewed";
@@ -79,28 +82,35 @@ export function passedConclusion(reason: string): CheckRunUpdate {
   return completed("success", nothingToReview, said(reason));
 }
 
-export function skippedConclusion(reason: string): CheckRunUpdate {
-  return completed("skipped", notReviewedTitle, said(reason));
-}
-
 /**
- * Nothing may be spent on it. Whoever asks again when something may is served. What is open from earlier reviews is red all the
- * same where the configuration asks for it: whoever uses a budget up shall not turn a check by that.
+ * No review is made: it is not wanted, or a limit is reached. What is open from earlier reviews is red all the same if the
+ * configuration asks for it: whoever uses a budget up, or makes a pull request a draft, shall not turn a check by that.
  */
 export function withheldConclusion(
   reason: string,
   open: readonly { severity: Severity }[],
   { threshold, fail }: CheckPolicy,
+  otherwise: Unreviewed,
 ): CheckRunUpdate {
   const held = threshold === "never" ? [] : open.filter(({ severity }) => atLeast(severity, threshold));
-  if (held.length === 0) return completed("neutral", notReviewedTitle, said(reason));
+  if (held.length === 0) return completed(otherwise, notReviewedTitle, said(reason));
   const still = `Open from earlier reviews: ${countBySeverity(held)}.`;
-  return completed(fail ? "failure" : "neutral", notReviewedTitle, `${said(reason)}\n\n${still}`);
+  const conclusion = fail || otherwise === "failure" ? "failure" : "neutral";
+  return completed(conclusion, notReviewedTitle, `${said(reason)}\n\n${still}`);
 }
 
-/** The review could not be made. Never red: a fault of ours must not block a merge. */
-export function failedConclusion(reason: string): CheckRunUpdate {
-  return completed("neutral", failedTitle, said(`The review failed: ${reason}`));
+/** What is open, and when it is held against the change. */
+export interface Held {
+  open: readonly { severity: Severity }[];
+  policy: CheckPolicy;
+}
+
+const nothingHeld: Held = { open: [], policy: { threshold: "never", fail: false } };
+
+/** The review could not be made. By itself it is never red: a fault of ours must not block a merge. What is open stays red. */
+export function failedConclusion(reason: string, { open, policy }: Held = nothingHeld): CheckRunUpdate {
+  const update = withheldConclusion(`The review failed: ${reason}`, open, policy, "neutral");
+  return { ...update, title: publicPlain(failedTitle) };
 }
 
 export function cancelledConclusion(reason: string): CheckRunUpdate {

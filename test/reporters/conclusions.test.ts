@@ -5,7 +5,7 @@ import {
   failedConclusion,
   passedConclusion,
   reviewConclusion,
-  skippedConclusion,
+  withheldConclusion,
 } from "../../src/reporters/conclusions.ts";
 import {
   lookedAtAgain,
@@ -158,11 +158,11 @@ describe("what a review concludes with", () => {
       [
         failedConclusion("x"),
         cancelledConclusion("x"),
-        skippedConclusion("a draft"),
+        withheldConclusion("a draft", [], policy, "skipped"),
         passedConclusion("x"),
       ].map(({ conclusion }) => conclusion),
     ).toEqual(["neutral", "cancelled", "skipped", "success"]);
-    expect(skippedConclusion("label `@octocat` of @octocat").summary).toBe(
+    expect(withheldConclusion("label `@octocat` of @octocat", [], policy, "skipped").summary).toBe(
       "label `@octocat` of @\u200boctocat",
     );
   });
