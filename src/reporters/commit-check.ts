@@ -89,7 +89,7 @@ const worse = <One extends Own>(a: One, b: One) => (ranks[b.conclusion] > ranks[
 
 /**
  * What an open pull request came to on this commit: its newest review for the branch that it is to be merged into. If there is
- * none, the worst of all else that was not just skipped: what was red stays so while it is for a branch that is not reviewed.
+ * none, the worst of all else that was not called off: what was red stays so while it is for a branch that is not reviewed.
  */
 function verdictOf({ number, baseRef }: PullState, runs: readonly Judged[]): Own | null {
   const own = runs.filter(({ mark }) => mark.pull === number && mark.own !== null).toReversed();
@@ -97,7 +97,7 @@ function verdictOf({ number, baseRef }: PullState, runs: readonly Judged[]): Own
   if (review) return review.mark.own;
   const others = own
     .flatMap(({ mark }) => mark.own ?? [])
-    .filter(({ conclusion }) => conclusion !== "skipped" && conclusion !== "cancelled");
+    .filter(({ conclusion }) => conclusion !== "cancelled");
   return others.length === 0 ? null : others.reduce(worse);
 }
 
@@ -109,12 +109,17 @@ interface Shown {
   from: number | null;
 }
 
+/** What nobody reviewed says nothing of others. What a pull request came to that is gone says nothing at all. */
 function shownBy({ mark }: Judged, own: Own, { runs, pulls }: Commit): Shown {
+  const isHere = pulls.some(({ number }) => number === mark.pull);
   const verdicts = pulls.flatMap((pull) => {
+    const from = pull.number === mark.pull ? null : pull.number;
     const verdict = verdictOf(pull, runs);
-    return verdict ? [{ ...verdict, from: pull.number === mark.pull ? null : pull.number }] : [];
+    if (!verdict || (isHere && from !== null && verdict.conclusion === "skipped")) return [];
+    return [{ ...verdict, from }];
   });
-  const worst = [{ ...own, from: null as number | null }, ...verdicts].reduce(worse);
+  const byItself = { ...own, from: null as number | null };
+  const worst = (isHere || verdicts.length === 0 ? [byItself, ...verdicts] : verdicts).reduce(worse);
   const goesOn = (number: number) => runs.some((run) => run.mark.pull === number && run.mark.own === null);
   const awaited = pulls.find(({ number }) => number !== mark.pull && goesOn(number));
   if (awaited === undefined || worst.conclusion === "failure") return worst;
