@@ -11,8 +11,8 @@ const Content = z.union([z.string(), z.array(Part)]).nullish();
 
 /** Characters that a model writes in one answer: no model is asked for as many. Each of them is looked at a few times. */
 const MAX_WRITTEN = 1_000_000;
-/** Calls in one answer: OpenAI has at most 128 tools, and models call a few at a time. */
-const MAX_CALLS = 500;
+/** Calls in one answer: models make a few at a time. Of the first thousands each is answered, if only by a refusal. */
+const MAX_CALLS = 2_000;
 
 const Call = z.looseObject({
   id: z.string().nullish().catch(null),
