@@ -44,17 +44,21 @@ export async function readCommit(api: CheckApi, headSha: string, pull: PullState
   return { runs, pulls: [...known.values()].filter((one) => one !== undefined).filter(isHere) };
 }
 
-/** Doubles of one review came to what one of them came to. */
+/** Doubles of one review came to what one of them came to, whoever closed the others. */
 function judged(runs: readonly OwnCheckRun[]): Judged[] {
-  const marked = runs.flatMap((run) => {
-    const mark = markOf(run);
-    return mark ? [{ ...run, mark }] : [];
+  const ofReviews = [...Map.groupBy(runs, ({ externalId }) => externalId).values()];
+  const all = ofReviews.flatMap((doubles) => {
+    const marked = doubles.flatMap((run) => {
+      const mark = markOf(run);
+      return mark ? [{ ...run, mark }] : [];
+    });
+    const isDecided = ({ mark: { own } }: Judged) => own !== null && own.conclusion !== "cancelled";
+    const lead = marked.findLast(isDecided) ?? marked[0];
+    if (!lead) return [];
+    const { mark, summary, text } = lead;
+    return doubles.map((run) => ({ ...run, mark, summary, text }));
   });
-  const decided = new Map(marked.filter(({ mark }) => mark.own).map((run) => [run.externalId, run]));
-  return marked.map((run) => {
-    const { mark, summary, text } = decided.get(run.externalId) ?? run;
-    return { ...run, mark, summary, text };
-  });
+  return all.toSorted((a, b) => a.id - b.id);
 }
 
 const eventKey = /^[0-9a-f]+:event#([1-9]\d{0,8})@(.{1,255})$/;
@@ -156,7 +160,7 @@ function rendered(run: Judged, own: Own, commit: Commit): CheckRunUpdate {
   ];
   return {
     ...(conclusion === null ? { status: "in_progress" } : { status: "completed", conclusion }),
-    title: publicPlain(from === null ? own.title : titleOf(from, conclusion, title)),
+    title: publicPlain(from === null ? title : titleOf(from, conclusion, title)),
     summary: publicText(summary.join("\n\n")),
     ...(run.text !== null && { text: publicText(run.text) }),
   };
