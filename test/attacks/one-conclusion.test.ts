@@ -151,7 +151,7 @@ describe("a limit that is reached", patient, () => {
     ["is red", "check: { fail: true }\n", "failure"],
     ["is what the configuration says", "check: { fail: true, limit: neutral }\n", "neutral"],
   ])("limit-reached: %s on a head that nobody reviewed", async (_, yaml, conclusion) => {
-    const of = repositoryOf(`${yaml}budget: { day: { tokens: 1 } }\n`);
+    const of = repositoryOf(`${yaml}budget: { day: { tokens: 1000 } }\n`);
     const harmless = { [path]: numbers(60, { 21: "const n21 = 21.0;" }) };
     const pull = of.open(harmless, { author: "mona", title: "Numbers" });
     await pull.tell("opened");
