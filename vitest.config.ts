@@ -83,8 +83,10 @@ export default defineConfig({
     env: { GITHUB_BASE_REF: "", CI_MERGE_REQUEST_TARGET_BRANCH_NAME: "" },
     // So that none of them is left to one worker at the end.
     sequence: { sequencer: LongestFirst },
-    testTimeout: 60_000,
-    hookTimeout: 120_000,
+    // They end what hangs; a machine that is busy with other things may take several times as long as an idle one.
+    testTimeout: 300_000,
+    hookTimeout: 600_000,
+    expect: { poll: { timeout: 30_000 } },
     // Tests start real git, servers and child processes, and the end-to-end ones also wait for the writes that the App spaces
     // out: two workers more than the two cores of CI fill those pauses.
     maxWorkers: 4,

@@ -180,7 +180,7 @@ describe("a server without a place to write but its data and /tmp, as nobody", (
     );
     const payload = await pullRequestPayload(github.state, "opened", pull);
     await deliver(github.state, "pull_request", payload, { url: server.webhookUrl, secret });
-    await github.until(() => repository.checkRuns.some(({ status }) => status === "completed"), 120_000);
+    await github.until(() => repository.checkRuns.some(({ status }) => status === "completed"), 300_000);
     await server.stop();
     await model.close();
     expect(pull.reviewComments.map(({ path, anchor }) => [path, anchor?.line])).toEqual([["src/list.js", 1]]);

@@ -121,7 +121,7 @@ describe("ssrf", () => {
       await app.comment("ada", `/ask What is at ${urls[0]}?`);
       await app.comment("ada", `/remember Fetch ${urls[0]}`);
       const isAnswered = () => app.pull.comments.filter(({ via }) => via === app.app).length >= 3;
-      await app.github.until(isAnswered, 60_000);
+      await app.github.until(isAnswered, 250_000);
 
       expect(new Set(proxy.asked)).toEqual(new Set([githubHost, modelHost]));
       expect(trap.visits).toEqual([]);

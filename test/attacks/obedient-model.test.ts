@@ -70,7 +70,7 @@ beforeAll(async () => {
   }));
   net = createNet([...planted.canaries, ...attacked.canaries, ...tokens]);
   sent = sentBy(traffic.arrived);
-}, 300_000);
+}, 900_000);
 afterAll(async () => {
   await attacked?.[Symbol.asyncDispose]();
   planted?.[Symbol.dispose]();

@@ -63,9 +63,9 @@ const start = () =>
 
 const review = (signal?: AbortSignal) =>
   server.client.callTool({ name: "review", arguments: {} }, signal ? { signal } : {});
-const asked = () => vi.waitFor(() => expect(fake.requests).not.toEqual([]), { timeout: 30_000 });
+const asked = () => vi.waitFor(() => expect(fake.requests).not.toEqual([]), { timeout: 120_000 });
 const ended = (names: readonly string[]) =>
-  vi.waitFor(() => expect(stillRunning(names)).toEqual([]), { timeout: 30_000 });
+  vi.waitFor(() => expect(stillRunning(names)).toEqual([]), { timeout: 120_000 });
 
 const long = process.env.HUNKWISE_LONG === "1";
 
@@ -97,7 +97,7 @@ describe("a review with a model over MCP", () => {
     });
     controller.abort();
     await expect(running).rejects.toThrow();
-    await vi.waitFor(() => expect(fake.requests[0]?.hungUp).toBe(true), { timeout: 30_000 });
+    await vi.waitFor(() => expect(fake.requests[0]?.hungUp).toBe(true), { timeout: 120_000 });
     await ended(children);
     answers = [report, finish];
     expect(await review()).toMatchObject({ structuredContent: { stop_reason: "finished" } });

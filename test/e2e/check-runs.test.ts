@@ -316,7 +316,7 @@ describe.concurrent("events", patient, () => {
     await pull.tell("opened");
     await pull.concluded("skipped");
     await pull.command("octocat", "/review");
-    await shared.app.github.until(() => pull.end().checks.includes("success"), 150_000);
+    await shared.app.github.until(() => pull.end().checks.includes("success"), 500_000);
 
     expect(pull.end()).toMatchObject({ summaries: 1, checks: ["skipped", "success"] });
   });

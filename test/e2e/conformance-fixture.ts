@@ -12,7 +12,7 @@ import type { Violation } from "../support/github-double/rest.ts";
 // What the conformance cases share: code to change, a model's calls in short, and the end state on GitHub in few words.
 
 /** Cases run at the same time and share two cores with whatever else runs: far more than one takes by itself. */
-export const patient = { timeout: 180_000 };
+export const patient = { timeout: 600_000 };
 
 /** Waits for what no request to GitHub announces; the test's own time-out ends it otherwise. */
 export async function until(condition: () => boolean): Promise<void> {

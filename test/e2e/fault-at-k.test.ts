@@ -209,7 +209,7 @@ async function inTurns<Item>(items: readonly Item[], atOnce: number, run: (item:
 
 describe("a review in which a call fails", () => {
   it("ends as one in which none does, whichever call it is", {
-    timeout: long ? 14_400_000 : 400_000,
+    timeout: long ? 14_400_000 : 1_500_000,
   }, async () => {
     const { pull, calls } = await reviewed(nothing);
     expectWhole({ pull, calls }, calls);

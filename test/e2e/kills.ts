@@ -83,7 +83,7 @@ export async function startKillableApp(env: Record<string, string> = {}): Promis
       const look = () => stepsOf(all) - from >= moment.steps && reached.resolve();
       onRequest = look;
       const over = pull.concluded();
-      const came = app.github.until(() => Boolean(look()), 150_000).catch(() => {});
+      const came = app.github.until(() => Boolean(look()), 500_000).catch(() => {});
       await Promise.race([reached.promise, over, came]);
       await sleep(moment.thenMs);
       const left = below(app.server.process.pid);

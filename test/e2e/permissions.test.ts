@@ -86,7 +86,7 @@ describe.concurrent("an installation without the permission", patient, () => {
     const title = "No check runs";
     const pull = opened(title, { contents: "read", pull_requests: "write" });
     await pull.tell("opened");
-    await shared.app.github.until(() => pull.end().summaries === 1, 150_000);
+    await shared.app.github.until(() => pull.end().summaries === 1, 500_000);
     await pull.tell("reopened");
     await pull.of.idle();
 

@@ -118,7 +118,7 @@ describe.concurrent("a review survives", patient, () => {
     async () => {
       await using app = await start(() => findings);
       await app.send("opened");
-      await app.github.until(() => app.pull.reviews.length === 1, 60_000);
+      await app.github.until(() => app.pull.reviews.length === 1, 500_000);
       await app.killAndRestart();
       await app.concluded();
 
@@ -240,7 +240,7 @@ describe.concurrent("no finding is lost when", patient, () => {
 
 describe
   .runIf(long)
-  .concurrent("a review is published once, after minutes, when", { timeout: 400_000 }, () => {
+  .concurrent("a review is published once, after minutes, when", { timeout: 1_000_000 }, () => {
     it("it meets a secondary limit that does not say how long", async () => {
       const kind: FaultKind = { secondaryLimit: 403 };
       const pull = await reviewed((one) => one.of.fault(routes["the review"], kind), "A wordless limit");

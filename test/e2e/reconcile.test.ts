@@ -13,7 +13,7 @@ import { headOf } from "../support/github-double/model.ts";
  */
 /** About a second. */
 const everyMinutes = "0.02";
-const patience = { timeout: 120_000 };
+const patience = { timeout: 500_000 };
 const day = 24 * 3_600_000;
 let app: AppUnderTest;
 
@@ -31,7 +31,7 @@ afterAll(async () => {
 
 const checksOf = (pull: Pull) => pull.repository.checkRuns.filter(({ headSha }) => headSha === headOf(pull));
 const isReviewed = (pull: Pull) => checksOf(pull).some(({ status }) => status === "completed");
-const reviewed = (pull: Pull) => app.github.until(() => isReviewed(pull), 120_000);
+const reviewed = (pull: Pull) => app.github.until(() => isReviewed(pull), 500_000);
 const oursOf = ({ reviews, comments, reviewComments }: Pull) =>
   [reviews, comments, reviewComments].map((all) => all.filter(({ via }) => via === app.app).length);
 const one = { reviews: 1, summaries: 1, comments: 1 };
@@ -51,7 +51,7 @@ async function lookedAround(): Promise<void> {
   const since = app.github.requests.length;
   const listed = () =>
     app.github.requests.slice(since).filter(({ path }) => path === "/app/installations").length;
-  await app.github.until(() => listed() >= 2, 120_000);
+  await app.github.until(() => listed() >= 2, 500_000);
 }
 
 it("A pull request of which no webhook came is reviewed, and old ones of a fresh installation are not", async () => {
@@ -88,7 +88,7 @@ it("A command whose delivery failed while the server was down is done once it is
   const asked = app.pull.comments.find(({ body }) => body === "/review full");
   const key = `${headOf(app.pull)}:comment:${asked?.id}`;
   const checks = () => checksOf(app.pull).filter(({ externalId }) => externalId === key);
-  await app.github.until(() => checks().some(({ status }) => status === "completed"), 120_000);
+  await app.github.until(() => checks().some(({ status }) => status === "completed"), 500_000);
   await lookedAround();
   expect(checks()).toHaveLength(1);
 });

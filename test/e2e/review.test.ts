@@ -236,7 +236,7 @@ describe.concurrent("a signed webhook", patient, () => {
         const { pull } = app;
 
         await app.send("opened");
-        await app.github.until(() => pull.comments.length > 0, 60_000);
+        await app.github.until(() => pull.comments.length > 0, 500_000);
 
         expect(pull.reviewComments.map(({ anchor }) => anchor?.line)).toEqual([2]);
         expect(pull.comments[0]?.body).toMatch(/check run/i);

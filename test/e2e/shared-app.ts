@@ -148,7 +148,7 @@ export class PullOfCase {
       const check = this.check();
       return check?.status === "completed" && (how === undefined || check.conclusion === how);
     };
-    return this.of.app.github.until(isThere, 150_000);
+    return this.of.app.github.until(isThere, 500_000);
   }
 
   /** The faults that struck, as "METHOD /path kind". */

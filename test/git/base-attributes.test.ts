@@ -289,7 +289,7 @@ describe("the base's attributes, with git in a work tree of the base as the orac
     });
   });
 
-  it("agree", { timeout: long ? 1_800_000 : 60_000 }, async () => {
+  it("agree", { timeout: long ? 1_800_000 : 300_000 }, async () => {
     using repo = GitRepo.create({ bare: true });
     using home = new TempFolder("home");
     let told = 0;

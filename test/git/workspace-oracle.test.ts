@@ -46,7 +46,7 @@ function records(repo: GitRepo, ...args: string[]): string[] {
   return repo.bytes(args).toString("utf8").split("\0").slice(0, -1);
 }
 
-describe("the workspace, with git as the oracle", { timeout: long ? 1_800_000 : 60_000 }, () => {
+describe("the workspace, with git as the oracle", { timeout: long ? 1_800_000 : 300_000 }, () => {
   it("gives git's raw entries and line counts", async () => {
     await check(15, async (workspace, { repo, shas }) => {
       const range = [shas.mergeBase, shas.head];

@@ -76,7 +76,7 @@ beforeAll(async () => {
     ...corpusFiles(),
   });
   placed = await placeOf(repo, "base");
-}, 60_000);
+}, 300_000);
 afterAll(() => {
   placed?.[Symbol.dispose]();
   repo?.[Symbol.dispose]();
@@ -288,7 +288,7 @@ const lineOf = (text: string) =>
     .split("\n")
     .findIndex((line) => line.includes(text));
 
-describe("what a review process sends to a model", { timeout: 120_000 }, () => {
+describe("what a review process sends to a model", { timeout: 600_000 }, () => {
   it.each(["low", "medium", "high"])("holds no secret of any kind, at effort %s", async (effort) => {
     await using served = await serve(reviewer);
     const { result } = await review(served, { config: { effort } });
@@ -313,7 +313,7 @@ describe("what a review process sends to a model", { timeout: 120_000 }, () => {
   });
 });
 
-describe("a finding that quotes a mask", { timeout: 120_000 }, () => {
+describe("a finding that quotes a mask", { timeout: 600_000 }, () => {
   it("stands on the line that git has, without its suggestion and with nothing of the secret", async () => {
     await using served = await serve(reviewer);
     const { result } = await review(served, { config: { effort: "medium" } });
@@ -391,7 +391,7 @@ describe("a finding that quotes a mask", { timeout: 120_000 }, () => {
   });
 });
 
-describe("a review that was killed and goes on", { timeout: 120_000 }, () => {
+describe("a review that was killed and goes on", { timeout: 600_000 }, () => {
   it("reads the masks of its recorded turns, sends no secret, and pays for no turn again", async () => {
     await using first = await serve(reviewer);
     const { entries, result } = await review(first, { config: { effort: "medium" } });
@@ -422,7 +422,7 @@ describe("a review that was killed and goes on", { timeout: 120_000 }, () => {
   });
 });
 
-describe("a review that is played back", { timeout: 120_000 }, () => {
+describe("a review that is played back", { timeout: 600_000 }, () => {
   it("comes to the same by its recorded turns, which quote masks, without a model", async () => {
     await using served = await serve(reviewer);
     const { entries, result } = await review(served, { config: { effort: "medium" } });
@@ -437,7 +437,7 @@ describe("a review that is played back", { timeout: 120_000 }, () => {
 
 const config = RepoConfig.parse({});
 
-describe("an answer to a question", { timeout: 120_000 }, () => {
+describe("an answer to a question", { timeout: 600_000 }, () => {
   it("is made without a secret that the question, the thread or the code holds", async () => {
     await using served = await serve(reviewer);
     const { model } = served;
@@ -464,7 +464,7 @@ describe("an answer to a question", { timeout: 120_000 }, () => {
   });
 });
 
-describe("a fix of a file with a secret", { timeout: 120_000 }, () => {
+describe("a fix of a file with a secret", { timeout: 600_000 }, () => {
   const target = {
     ...{
       id: "f1",

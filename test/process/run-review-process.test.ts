@@ -374,7 +374,7 @@ describe("a review process", () => {
   });
 });
 
-const patience = { timeout: 20_000, interval: 20 };
+const patience = { timeout: 120_000, interval: 20 };
 
 /** A place whose git never ends once it is to compare something; `pid` waits until it is asked to. */
 function hangingGit(place: CheckoutPlace) {

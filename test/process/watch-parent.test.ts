@@ -37,6 +37,6 @@ it.runIf(process.platform === "linux")(
     const pids = said.toString().split(" ").map(Number);
     expect(pids.map(runs)).toEqual([true, true]);
     child.kill("SIGKILL");
-    await vi.waitUntil(() => !pids.some(runs), { timeout: 20_000, interval: 20 });
+    await vi.waitUntil(() => !pids.some(runs), { timeout: 120_000, interval: 20 });
   },
 );

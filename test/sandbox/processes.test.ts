@@ -11,7 +11,7 @@ const { sandbox, skipped } = await sandboxFor("that nothing of a command is left
 const mark = { MARK: ownTag };
 
 /** Resolves once a command with this mark runs. */
-const running = (tag: string) => expect.poll(() => isRunning(tag), { timeout: 30_000 }).toBe(true);
+const running = (tag: string) => expect.poll(() => isRunning(tag), { timeout: 120_000 }).toBe(true);
 
 describe.skipIf(!sandbox)(`of a command in the sandbox nothing is left${skipped}`, () => {
   it("where it forks as often as it can", async () => {
@@ -89,7 +89,7 @@ describe.skipIf(!sandbox)(`of a command in the sandbox nothing is left${skipped}
     await running(tag.trim());
     child.kill("SIGKILL");
     try {
-      await expect.poll(() => leftProcesses(tag.trim()), { timeout: 10_000 }).toEqual([]);
+      await expect.poll(() => leftProcesses(tag.trim()), { timeout: 120_000 }).toEqual([]);
     } finally {
       endLeft(tag.trim());
     }
@@ -109,6 +109,6 @@ describe.skipIf(!sandbox)(`of a command in the sandbox nothing is left${skipped}
     const [first] = readdirSync("/proc").filter((name) => /^\d+$/.test(name) && isRoom(name));
     process.kill(Number(first), "SIGKILL");
     await expect(run).rejects.toMatchObject({ code: "child_died" });
-    await expect.poll(() => leftProcesses(), { timeout: 20_000 }).toEqual([]);
+    await expect.poll(() => leftProcesses(), { timeout: 120_000 }).toEqual([]);
   });
 });

@@ -74,7 +74,7 @@ function launch(folder: string, owner: number, kind: "shared" | "durable"): Chil
 }
 
 async function urlIn(folder: string): Promise<string> {
-  for (let waited = 0; waited < 60_000; waited += 20) {
+  for (let waited = 0; waited < 300_000; waited += 20) {
     if (existsSync(join(folder, "failed"))) throw new Error(readFileSync(join(folder, "failed"), "utf8"));
     if (existsSync(join(folder, "ready"))) return readFileSync(join(folder, "ready"), "utf8");
     await sleep(20);

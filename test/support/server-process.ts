@@ -25,7 +25,7 @@ export interface Sandbox {
 }
 
 /** A start takes half a second of two cores; where many programs share them, that is far more time. */
-const PATIENCE_MS = 90_000;
+const PATIENCE_MS = 300_000;
 
 /**
  * Starts `hunkwise serve` with nothing of this process's environment but PATH. Resolves when it listens, on a port that it

@@ -11,7 +11,7 @@ import { repositorySpec } from "../support/repo-arbitrary.ts";
 import { openRepository, type TestTools, toolsOn } from "./context.ts";
 
 const long = process.env.HUNKWISE_LONG === "1";
-const timeout = long ? 3_600_000 : 120_000;
+const timeout = long ? 3_600_000 : 600_000;
 
 /** Checks a claim about the tools on generated repositories, opened as the command line opens them. */
 async function check(

@@ -118,7 +118,7 @@ function requireApplicable(repo: GitRepo, commit: string, pages: readonly string
 }
 
 it("whatever the changing tools do, the reading tools then answer as in a checkout of it, and git takes each page of its diff", {
-  timeout: long ? 1_800_000 : 60_000,
+  timeout: long ? 1_800_000 : 300_000,
 }, async () => {
   const tally = { edits: 0, pages: 0 };
   const deeds = fc.array(deed, { minLength: 4, maxLength: 8 });

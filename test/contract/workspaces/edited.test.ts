@@ -18,7 +18,7 @@ const raw = (change: Change) =>
 const isPlain = (entry: TreeEntry | undefined) => entry === undefined || entry.mode.startsWith("100");
 
 it("an overlay edited to be a commit differs from the merge base as git says, and its patches make that commit", {
-  timeout: long ? 1_800_000 : 60_000,
+  timeout: long ? 1_800_000 : 300_000,
 }, async () => {
   let compared = 0;
   const claim = fc.asyncProperty(repositorySpec, async (spec) => {

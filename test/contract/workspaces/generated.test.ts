@@ -24,7 +24,7 @@ const query: fc.Arbitrary<SearchQuery> = fc.record({
 });
 
 it("any search finds in git's objects what it finds in the checkout", {
-  timeout: long ? 1_800_000 : 60_000,
+  timeout: long ? 1_800_000 : 300_000,
 }, async () => {
   let found = 0;
   const queries = fc.array(query, { minLength: 12, maxLength: 12 });

@@ -1,4 +1,7 @@
 import { createHmac, randomUUID } from "node:crypto";
+import { once } from "node:events";
+import { type IncomingMessage, request } from "node:http";
+import { text } from "node:stream/consumers";
 import type { GitHubState } from "./state.ts";
 
 export interface DeliveryTarget {
@@ -22,19 +25,17 @@ export const signatureOf = (secret: string, body: string) =>
 /** GitHub hangs up after ten seconds. */
 const patienceMs = 10_000;
 
+/** Each on a connection of its own: a server may close an idle one at the moment at which a client takes it up again. */
 async function post(url: string, headers: Record<string, string>, body: string) {
+  const signal = AbortSignal.timeout(patienceMs);
   try {
-    const response = await fetch(url, {
-      method: "POST",
-      headers,
-      body,
-      signal: AbortSignal.timeout(patienceMs),
-    });
-    return { status: response.status, body: await response.text() };
+    const outgoing = request(url, { method: "POST", headers, agent: false, signal });
+    outgoing.end(body);
+    const [answer] = (await once(outgoing, "response")) as [IncomingMessage];
+    return { status: answer.statusCode ?? 0, body: await text(answer) };
   } catch (error) {
     // What GitHub's delivery log shows for a server that cannot be reached, or took too long.
-    const late = error instanceof Error && error.name === "TimeoutError";
-    return { status: late ? 504 : 502, body: String(error) };
+    return { status: signal.aborted ? 504 : 502, body: String(error) };
   }
 }
 
