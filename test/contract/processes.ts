@@ -46,9 +46,9 @@ export function describeProcesses(create: () => StoresUnderTest): void {
 
     const ids = [await queue.enqueue(reviewJob(1)), await queue.enqueue(reviewJob(2))];
     const { child, lines } = await inOtherProcess(`
-      const [short, long] = [await queue.claim("short", 1500), await queue.claim(ownWorkerName(), 1e9)];
+      const [short, long] = [await queue.claim("short", 8000), await queue.claim(ownWorkerName(), 1e9)];
       await queue.record(short, { kind: "stopped", loop: "review", reason: "paid" });
-      setInterval(() => queue.heartbeat(short, 1500), 200);
+      setInterval(() => queue.heartbeat(short, 8000), 200);
       console.log("claimed");`);
     await once(lines, "line");
     expect(await queue.claim("next", 1_500)).toBeUndefined();

@@ -114,7 +114,9 @@ describe.concurrent("five committed secrets, reviewed on the command line with a
 
   const protocols = ["native", "text"];
   const cases = Object.keys({ ...models, ...passing }).flatMap((name, at) =>
-    (long ? protocols : [protocols[at % 2] ?? ""]).flatMap((protocol) => efforts.map((effort) => [name, protocol, effort] as const)),
+    (long ? protocols : [protocols[at % 2] ?? ""]).flatMap((protocol) =>
+      efforts.map((effort) => [name, protocol, effort] as const),
+    ),
   );
   it.for(cases)(
     "%s, in the %s protocol at effort %s: five findings on their lines, exit 1",

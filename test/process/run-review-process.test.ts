@@ -254,7 +254,7 @@ describe("a review process", () => {
         return scripted({ toolCalls: [reportReduce] }).respond(request, new AbortController().signal);
       },
     };
-    const limits = { ...reviewInput().limits, milliseconds: 4_000 };
+    const limits = { ...reviewInput().limits, milliseconds: 15_000 };
     const result = await runHere(slow, { limits }).result;
 
     expect(result).toMatchObject({
