@@ -53,6 +53,9 @@ const ownProcess = [
   "test/sandbox/secrets.test.ts",
 ];
 
+/** Whole servers that are killed, called off, restarted, flooded and refused: `npm run test:e2e`. */
+const endToEnd = "test/e2e/**/*.test.ts";
+
 const sharedFiles = globSync(shared, { cwd: import.meta.dirname, exclude: ownProcess });
 
 /** Take a minute each, some in few lines; vitest takes the largest file for the longest where it remembers no earlier run. */
@@ -96,9 +99,11 @@ export default defineConfig({
         extends: true,
         test: {
           ...{ name: "a process each", include: ["test/**/*.test.ts"] },
-          exclude: [...pure, ...sharedFiles],
+          exclude: [...pure, ...sharedFiles, endToEnd],
         },
       },
+      // `npm test` leaves them out: they take as long as all others.
+      { extends: true, test: { name: "e2e", include: [endToEnd] } },
       {
         extends: true,
         test: { name: "shared", include: sharedFiles, exclude: pure, isolate: false },

@@ -107,7 +107,7 @@ describe("a body", () => {
   });
 
   it("oversized-payload: or headers that come drop by drop end with their connection, and others are served meanwhile", async () => {
-    const impatient = await startTestServer({ timeouts: { headersMs: 150, requestMs: 300 } });
+    const impatient = await startTestServer({ timeouts: { headersMs: 2_000, requestMs: 4_000 } });
     const slow: RawSocket[] = [];
     for (const start of [
       "POST /",
