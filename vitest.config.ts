@@ -87,7 +87,7 @@ export default defineConfig({
     // So that none of them is left to one worker at the end.
     sequence: { sequencer: LongestFirst },
     // They end what hangs; a machine that is busy with other things may take several times as long as an idle one.
-    testTimeout: 300_000,
+    testTimeout: 900_000,
     hookTimeout: 600_000,
     expect: { poll: { timeout: 30_000 } },
     // Tests start real git, servers and child processes, and the end-to-end ones also wait for the writes that the App spaces
