@@ -17,7 +17,9 @@ describe("trying values", () => {
       if (text.includes("boom")) throw new RangeError("out of range");
     };
     // It ends once the value is as small as can be, which a busy machine needs time for.
-    expect(() => fuzz({ ...brief, run, share: 1 })).toThrow(/HUNKWISE_SEED=\d+, path .*out of range\n"boom"/s);
+    expect(() => fuzz({ ...brief, run, share: 1 })).toThrow(
+      /HUNKWISE_SEED=\d+, path .*out of range\n"boom"/s,
+    );
     expect(() => fuzz({ ...brief, run, mayThrow: (error) => error instanceof RangeError })).not.toThrow();
   });
 
