@@ -90,6 +90,9 @@ export default defineConfig({
     testTimeout: 900_000,
     hookTimeout: 600_000,
     expect: { poll: { timeout: 30_000 } },
+    // CI's machines are at times ten times slower for some seconds; elsewhere a test has one try.
+    // biome-ignore lint/style/noProcessEnv: CI says of itself that it is one.
+    retry: process.env.CI ? 1 : 0,
     // Tests start real git, servers and child processes, and the end-to-end ones also wait for the writes that the App spaces
     // out: two workers more than the two cores of CI fill those pauses.
     maxWorkers: 4,
