@@ -19,15 +19,18 @@ const ignoredMessages = ["AWSAccountID", "AWSAccessKeyID", "AWSSecretAccessKey"]
  * keys that end with "/" or "+", one in 32, and its range is not that of the key.
  */
 const awsSecretKey =
-  /secret[-_]?access[-_]?key["']?\s*(?::|=>|=)\s*["']?(?<key>[A-Za-z0-9/+]{40})(?![A-Za-z0-9/+])/dgi;
+  /secret[-_]?access[-_]?key["']?\s*(?::|=>|=)\s*["']?[A-Za-z0-9/+]{40}(?![A-Za-z0-9/+])/gi;
 /** The key of AWS's own documentation. */
 const awsExample = "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY";
 
+/** The key is what a match ends with. */
 function awsSecretKeysIn(content: string): LintMatch[] {
-  return [...content.matchAll(awsSecretKey)].flatMap(({ groups, indices }) => {
-    const range = indices?.groups?.["key"];
-    return range && groups?.["key"] !== awsExample ? [{ rule: "aws", start: range[0], end: range[1] }] : [];
-  });
+  return [...content.matchAll(awsSecretKey)]
+    .filter(([found]) => !found.endsWith(awsExample))
+    .map(({ 0: found, index }) => {
+      const end = index + found.length;
+      return { rule: "aws", start: end - awsExample.length, end };
+    });
 }
 
 const placeholderPassword =
