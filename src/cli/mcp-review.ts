@@ -56,22 +56,32 @@ export function registerReview(server: McpServer, review: McpReview): void {
   server.registerTool("review", config, review);
 }
 
-/** The review as a tool: one at a time, as each may spend up to the budget of the repository. */
+/**
+ * The review as a tool: one at a time, as each may spend up to the budget of the repository. One that was called off still has
+ * to end its processes; who asks again meanwhile waits for that.
+ */
 export function createMcpReview(options: McpReviewOptions): McpReview {
-  let isRunning = false;
+  let running: { asked: AbortSignal; ended: Promise<unknown> } | null = null;
   return async (args, context) => {
-    if (isRunning) return toMcpError("a review is running already; wait for its answer");
-    isRunning = true;
+    while (running !== null) {
+      if (!running.asked.aborted) return toMcpError("a review is running already; wait for its answer");
+      await running.ended;
+    }
+    const answer = review(args, context, options).catch(toAnswer);
+    running = { asked: context.mcpReq.signal, ended: answer.catch(() => {}) };
     try {
-      return await review(args, context, options);
-    } catch (error) {
-      if (error instanceof ToolError) return toMcpError(error.message);
-      if (error instanceof AppError) return toMcpError(error.line);
-      throw error;
+      return await answer;
     } finally {
-      isRunning = false;
+      running = null;
     }
   };
+}
+
+/** What is to be read by whoever asked; anything else is a fault of ours. */
+function toAnswer(error: unknown): CallToolResult {
+  if (error instanceof ToolError) return toMcpError(error.message);
+  if (error instanceof AppError) return toMcpError(error.line);
+  throw error;
 }
 
 async function review(

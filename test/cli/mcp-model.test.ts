@@ -97,10 +97,11 @@ describe("a review with a model over MCP", () => {
     });
     controller.abort();
     await expect(running).rejects.toThrow();
+    answers = [report, finish];
+    // Asked at once, it waits for the one before it to end.
+    expect(await review()).toMatchObject({ structuredContent: { stop_reason: "finished" } });
     await vi.waitFor(() => expect(fake.requests[0]?.hungUp).toBe(true), { timeout: 120_000 });
     await ended(children);
-    answers = [report, finish];
-    expect(await review()).toMatchObject({ structuredContent: { stop_reason: "finished" } });
   });
 
   it.runIf(long)("says why the model failed, where that is all there is to say", async () => {

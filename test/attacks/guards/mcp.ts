@@ -33,8 +33,8 @@ export const guards: readonly Guard[] = [
   {
     ...{ row, guard: "one review runs at a time" },
     file: "src/cli/mcp-review.ts",
-    from: "if (isRunning) return",
-    to: "if (isRunning && args === null) return",
+    from: "if (!running.asked.aborted) return",
+    to: "if (!running.asked.aborted && args === null) return",
     test: reviews,
     title: cancelled,
   },
