@@ -70,9 +70,23 @@ function connectionError(error: Error, { address }: Endpoint): AppError {
     const remedy = `Check it, or list ${url.hostname} in NO_PROXY.`;
     return new Fault("model_failed", message, { retryable: true, remedy });
   }
+  if (isBlockedPort(error)) {
+    return new EndpointUnreachable(
+      "model_failed",
+      `Node opens no connection to port ${url.port} (${address})`,
+      {
+        remedy: "Let the model's server listen on another port, and set OPENAI_BASE_URL to it.",
+      },
+    );
+  }
   const message = `Cannot reach the model endpoint ${address}${code ? ` (${code})` : ""}`;
   return new Fault("model_failed", message, { retryable: true, remedy: remedyFor(url, isLocal) });
 }
+
+/** Ports of other protocols, which `fetch` refuses: https://fetch.spec.whatwg.org/#port-blocking. */
+const isBlockedPort = (error: unknown, depth = 0): boolean =>
+  error instanceof Error &&
+  (error.message === "bad port" || (depth < 4 && isBlockedPort(error.cause, depth + 1)));
 
 function remedyFor({ hostname }: URL, isLocal: boolean): string {
   if (hostname === "api.openai.com") return "Check the network or set HTTPS_PROXY.";

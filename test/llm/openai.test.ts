@@ -412,6 +412,7 @@ describe("failures name cause and remedy", () => {
 
     const wrongPath = await failure(at(set.endpoint.url.replace("/v1", "")).respond(ask(), never));
     const nobody = await failure(at(`http://127.0.0.1:${port}/v1`).respond(ask(), never));
+    const blocked = await failure(at("http://127.0.0.1:9/v1").respond(ask(), never));
     const web = await failure(page.model.respond(ask(), never));
 
     expect(wrongPath.line).toMatch(
@@ -422,6 +423,10 @@ describe("failures name cause and remedy", () => {
     );
     expect(nobody).toBeInstanceOf(NothingListens);
     expect(nobody.retryable).toBe(true);
+    expect(blocked.line).toMatch(
+      /^Node opens no connection to port 9 \(http:\/\/127.0.0.1:9\/v1\)\. Let the model's server/,
+    );
+    expect(blocked.retryable).toBe(false);
     expect(web.line).toMatch(/answered with a web page.*Check OPENAI_BASE_URL/);
     expect(() => at("localhost:8080")).toThrow(/not an http or https address/);
     for (const secret of [`http://user:${KEY}@host/v1`, `http://host/v1?key=${KEY}`]) {
