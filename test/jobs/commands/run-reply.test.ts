@@ -110,12 +110,13 @@ describe("an answer of a person in a thread of ours", () => {
   );
 
   it.each([
-    ["true", "failure"],
-    ["false", "neutral"],
+    ["fail: true, limit: neutral", "failure"],
+    ["fail: false, limit: neutral", "neutral"],
+    ["fail: false", "failure"],
   ])(
-    "that dismisses makes no red check pass when nothing may be spent: fail %s",
-    async (fail, conclusion) => {
-      on.files.set(".github/hunkwise.yml", `check: { fail: ${fail} }\nbudget: { day: { tokens: 5000 } }\n`);
+    "that dismisses makes no red check pass when nothing may be spent: %s",
+    async (check, conclusion) => {
+      on.files.set(".github/hunkwise.yml", `check: { ${check} }\nbudget: { day: { tokens: 5000 } }\n`);
       on.spent = 5_000;
       await on.finding("f1", "critical");
       await answers(await on.finding("f2", "medium"), "grace", "This is intended.");
