@@ -159,9 +159,9 @@ export const RepoConfig = z.strictObject({
       fail: z.boolean().default(false).describe("Conclude `failure` instead of `neutral` at the threshold."),
       limit: z
         .enum(["failure", "neutral"])
-        .default("failure")
+        .optional()
         .describe(
-          "What the check concludes with if a limit or a budget leaves a head without a review. GitHub takes `neutral` for passed where the check is required.",
+          "Conclusion if a limit or a budget leaves a change or a part of it unread. GitHub takes `neutral` for passed if the check is required. Left out: `failure` if `check.fail` is set, otherwise `neutral`.",
         ),
     })
     .prefault({})

@@ -13,7 +13,7 @@ import { type ClaimedJob, maxAttempts, type Outcome, type ReviewTask } from "../
 import { nextTry } from "../queue/next-try.ts";
 import { type JobTools, jobFields } from "../queue/run-job.ts";
 import type { CheckRun } from "../reporters/check-run.ts";
-import { failedConclusion, withheldConclusion } from "../reporters/conclusions.ts";
+import { failedConclusion, limitConclusion, withheldConclusion } from "../reporters/conclusions.ts";
 import { type PublishOptions, publishReview } from "../reporters/github-review.ts";
 import { limitsOf } from "../review/limits.ts";
 import { type History, Limits, PullText, type ReviewInput } from "../review/review-input.ts";
@@ -123,7 +123,7 @@ async function withhold(
   const { check: policy } = loaded.config;
   // What this head came to stands, and nobody has to be kept from merging it.
   const isKnown = publishedHead(ledger) === pull.headSha;
-  const otherwise = isKnown ? "neutral" : policy.limit;
+  const otherwise = isKnown ? "neutral" : limitConclusion(policy);
   await check.conclude(
     withheldConclusion(`Not reviewed: ${message}.`, openFindings(ledger), policy, otherwise),
   );

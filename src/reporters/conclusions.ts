@@ -1,6 +1,6 @@
 import { atLeast, type Finding, type Severity } from "../finding.ts";
 import type { CheckRunUpdate } from "../github/pull-request-api.ts";
-import type { ReviewResult } from "../review/review-result.ts";
+import type { ReviewResult, StopReason } from "../review/review-result.ts";
 import { countBySeverity, isUnanswered, outcomeOf, outcomeSentence, plural, thousands } from "./outcome.ts";
 import { publicPlain, publicText } from "./public-text.ts";
 import { droppedSections, figures, skippedSection, unreadSection } from "./render-figures.ts";
@@ -15,7 +15,15 @@ import { untrustedBlock } from "./render-untrusted.ts";
 export interface CheckPolicy {
   threshold: Severity | "never";
   fail: boolean;
+  /** What an unread change, or a part of one, concludes with; left out: what findings at the threshold do. */
+  limit?: "failure" | "neutral" | undefined;
 }
+
+export const limitConclusion = ({ limit, fail }: CheckPolicy): "failure" | "neutral" =>
+  limit ?? (fail ? "failure" : "neutral");
+
+/** Faults of ours and of the model's endpoint, which must not block a merge. Whatever else ends a review early, its author can cause. */
+const ourFaults: ReadonlySet<StopReason> = new Set(["aborted", "model_error", "no_model"]);
 
 /** What a check concludes with that no review was made for, if nothing is open. */
 type Unreviewed = "failure" | "neutral" | "skipped";
@@ -59,7 +67,9 @@ export function reviewConclusion(
   const open = [...found, ...earlier].filter(counts);
   const outcome = outcomeOf(result);
   const isGreen = outcome === "complete" && open.length === 0;
-  const conclusion = open.length > 0 && policy.fail ? "failure" : isGreen ? "success" : "neutral";
+  const isLimited = outcome === "partial" && !ourFaults.has(result.stop_reason);
+  const otherwise = isGreen ? "success" : isLimited ? limitConclusion(policy) : "neutral";
+  const conclusion = open.length > 0 && policy.fail ? "failure" : otherwise;
   const states = { complete: "", offline: "Analyzers only: ", partial: "Incomplete review: " };
   const state = isUnanswered(result) ? `${failedTitle}. Analyzers only: ` : states[outcome];
   const parts = [

@@ -57,7 +57,7 @@ describe("the budget of a day", () => {
 
     expect(model.requests).toEqual([]);
     expect(jobs.checkouts).toEqual([]);
-    expect(jobs.checks()).toEqual(["failure: Not reviewed", "failure: Not reviewed"]);
+    expect(jobs.checks()).toEqual(["neutral: Not reviewed", "neutral: Not reviewed"]);
     expect(summaryOf(1)).toContain("Not reviewed: today's budget of this pull request is used up.");
     expect(jobs.github.comments).toEqual([]);
     expect(jobs.logged("error")).toEqual([]);
@@ -102,6 +102,6 @@ describe("the budget of a day", () => {
     await jobs.work();
 
     expect(model.requests).toEqual([]);
-    expect(jobs.checks()).toEqual(["failure: Not reviewed"]);
+    expect(jobs.checks()).toEqual(["neutral: Not reviewed"]);
   });
 });

@@ -17,6 +17,7 @@ import {
 } from "./sample-result.ts";
 
 const policy = { threshold: "high", fail: false } as const;
+const red = { ...policy, fail: true };
 const withSeverity = (severity: Severity) =>
   sampleResult({ findings: [{ finding: sampleFinding({ severity }), placement: { kind: "inline" } }] });
 
@@ -36,12 +37,26 @@ describe("what a review concludes with", () => {
     ],
     ["success", "a finding, and no threshold", withSeverity("critical"), { threshold: "never", fail: true }],
     ["neutral", "a partial review", { ...clean, stop_reason: "turn_limit" }, policy],
+    ["failure", "a partial review where findings are red", { ...clean, stop_reason: "turn_limit" }, red],
+    [
+      "failure",
+      "a file that was too large, where findings are red",
+      sampleResult(skipping("overlong lines")),
+      red,
+    ],
     [
       "neutral",
-      "a partial review where findings are red",
-      { ...clean, stop_reason: "turn_limit" },
-      { ...policy, fail: true },
+      "the same, if limits are not to be red",
+      sampleResult(skipping("overlong lines")),
+      { ...red, limit: "neutral" },
     ],
+    [
+      "failure",
+      "a partial review, if only limits are to be red",
+      { ...clean, stop_reason: "token_limit" },
+      { ...policy, limit: "failure" },
+    ],
+    ["neutral", "a model that failed, where findings are red", { ...clean, stop_reason: "model_error" }, red],
     ["neutral", "a file that was too large to be read", sampleResult(skipping("overlong lines")), policy],
     ["neutral", "text that git takes for binary", sampleResult(skipping("text with NUL bytes")), policy],
     ["success", "a file that nobody wrote by hand", sampleResult(skipping("generated")), policy],
