@@ -180,6 +180,7 @@ conversation:
 check:
   threshold: high
   fail: false
+  limit: neutral
 commands:
   test: npm test
   lint: npm run lint

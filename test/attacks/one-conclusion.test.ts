@@ -71,10 +71,10 @@ async function another(pull: PullOfCase, base: string, over: { title?: string; d
 
 describe.concurrent("a red check", patient, () => {
   it.each([
-    ["draft-of-a-commit: by a draft of the same commit", { title: "Theirs", draft: true }, "release"],
-    ["skipped-commit: by one for a branch that is not reviewed", { title: "Theirs" }, "docs"],
-    ["skipped-commit: by one whose title says so", { title: "WIP theirs" }, "release"],
-  ])("is not covered %s", async (_, over, base) => {
+    ["by a draft of the same commit", { title: "Theirs", draft: true }, "release"],
+    ["by one for a branch that is not reviewed", { title: "Theirs" }, "docs"],
+    ["by one whose title says so", { title: "WIP theirs" }, "release"],
+  ])("covered-check: is not covered %s", async (_, over, base) => {
     const pull = await red(repositoryOf());
     const other = await another(pull, base, over);
 

@@ -2,6 +2,8 @@ import type { Guard } from "../guard.ts";
 
 const threads = { file: "src/ledger/thread-state.ts", test: "test/ledger/thread-state.test.ts" };
 
+const commit = { file: "src/reporters/commit-check.ts", test: "test/reporters/commit-check.test.ts" };
+
 /** Of who decides what becomes of findings, and of what counts as read. */
 export const guards: readonly Guard[] = [
   {
@@ -62,5 +64,39 @@ export const guards: readonly Guard[] = [
     from: "if (isFileGone || (gone.has(fileMark(firstName(file))) && !hasNew(file)))",
     to: "if (isFileGone)",
     title: "is what a comparison of all its lines with those that were read says",
+  },
+  {
+    ...commit,
+    row: "covered-check",
+    guard: "a check run shows the worst that the open pull requests of its commit came to",
+    from: "const worst = (isHere || verdicts.length === 0 ? [byItself, ...verdicts] : verdicts).reduce(worse);",
+    to: "const worst = byItself;",
+    title: "stays red under the draft of a stranger, and says whose finding it is",
+  },
+  {
+    ...commit,
+    row: "retargeted",
+    guard: "a pull request comes to the worst that it came to, if nobody reviewed it for its branch",
+    from: "others.reduce(worse)",
+    to: "(others[0] ?? null)",
+    title:
+      "stays red for a branch that is not reviewed, is new for one that is, and red again on its way back",
+  },
+  {
+    ...commit,
+    row: "unread-commit",
+    guard: "a check run waits for the review of another pull request with its commit",
+    from: 'if (awaited === undefined || worst.conclusion === "failure") return worst;',
+    to: "if (awaited !== null) return worst;",
+    title: "is not passed by a draft while the other is being read, and is when that is done",
+  },
+  {
+    file: "src/reporters/conclusions.ts",
+    test: "test/reporters/conclusions.test.ts",
+    row: "limit-reached",
+    guard: "what a limit left unread is as red as findings are",
+    from: "isLimited ? limitConclusion(policy)",
+    to: 'isLimited ? "neutral"',
+    title: "is %s for %s",
   },
 ];

@@ -202,4 +202,31 @@ export const later: readonly Listed[] = [
     expected: "The rest is read again",
     provenBy: [here("read-before")],
   },
+  {
+    name: "covered-check",
+    attack:
+      "Over a red check, another pull request of the same commit: a draft, one for a branch that is not reviewed, one whose title is ignored",
+    expected:
+      "The newest check of the commit is red, and says which pull request it comes from, until that one is closed",
+    provenBy: [here("one-conclusion")],
+  },
+  {
+    name: "retargeted",
+    attack:
+      "A pull request with a red check is given a base branch that is not reviewed, and its own one back",
+    expected: "The check stays red",
+    provenBy: [here("one-conclusion")],
+  },
+  {
+    name: "unread-commit",
+    attack: "A draft of a commit, while the review of that commit goes on",
+    expected: "The check goes on, too, until the review has ended",
+    provenBy: [here("one-conclusion")],
+  },
+  {
+    name: "limit-reached",
+    attack: "An author uses a budget up, or makes a change larger than any limit, so that nobody reads it",
+    expected: "The check is as red as findings would make it, unless the configuration says otherwise",
+    provenBy: [here("one-conclusion"), at("reporters/conclusions", "is %s for %s")],
+  },
 ];
