@@ -29,7 +29,11 @@ describe("a check run", () => {
     await check.conclude(failedConclusion("the model is down"));
     expect(github.checks[0]?.history).toMatchObject([
       { status: "in_progress" },
-      { status: "completed", conclusion: "neutral", summary: expect.stringContaining("The review failed: the model is down") },
+      {
+        status: "completed",
+        conclusion: "neutral",
+        summary: expect.stringContaining("The review failed: the model is down"),
+      },
     ]);
     expect(check.problem).toBeUndefined();
   });

@@ -210,7 +210,8 @@ describe("whatever several pull requests with one head do", () => {
         for (const [at, { pull: number, act }] of sequence.entries()) {
           const pull = number === 7 ? github.state : (github.otherPulls.get(number) as PullState);
           if (act === "close" || act === "reopen") pull.state = act === "close" ? "closed" : "open";
-          else if (act === "leave" || act === "return") pull.headSha = act === "leave" ? "c".repeat(40) : head;
+          else if (act === "leave" || act === "return")
+            pull.headSha = act === "leave" ? "c".repeat(40) : head;
           else if (pull.state === "closed" || pull.headSha !== head) continue;
           else if (act === "skip") await skip(pull);
           else {
@@ -223,7 +224,8 @@ describe("whatever several pull requests with one head do", () => {
           );
           const isRed = present.some((one) => last.get(one.number) === "red");
           if (isRed) expect(shown().shows).toBe("failure");
-          const isGreen = github.checks.length > 0 && present.every((one) => last.get(one.number) === "green");
+          const isGreen =
+            github.checks.length > 0 && present.every((one) => last.get(one.number) === "green");
           if (isGreen && present.length === 3) expect(shown().shows).not.toBe("failure");
         }
       }),
