@@ -37,16 +37,9 @@ describe("what a review concludes with", () => {
     ],
     ["success", "a finding, and no threshold", withSeverity("critical"), { threshold: "never", fail: true }],
     ["neutral", "a partial review", { ...clean, stop_reason: "turn_limit" }, policy],
-    ["failure", "a partial review where findings are red", { ...clean, stop_reason: "turn_limit" }, red],
-    [
-      "failure",
-      "a file that was too large, where findings are red",
-      sampleResult(skipping("overlong lines")),
-      red,
-    ],
     [
       "neutral",
-      "the same, if limits are not to be red",
+      "a file that was too large, where findings are red and limits are not to be",
       sampleResult(skipping("overlong lines")),
       { ...red, limit: "neutral" },
     ],
@@ -64,6 +57,14 @@ describe("what a review concludes with", () => {
     ["neutral", "a model that failed", { ...clean, stop_reason: "model_error" }, policy],
   ] as const)("is %s for %s", (conclusion, _name, result, how) => {
     expect(reviewConclusion(result, how)).toMatchObject({ status: "completed", conclusion });
+  });
+
+  it("is red for what a limit left unread if findings are red", () => {
+    for (const unread of [
+      { ...clean, stop_reason: "turn_limit" } as const,
+      sampleResult(skipping("overlong lines")),
+    ])
+      expect(reviewConclusion(unread, red)).toMatchObject({ conclusion: "failure" });
   });
 
   it("has the figures", () => {

@@ -97,6 +97,6 @@ export const guards: readonly Guard[] = [
     guard: "what a limit left unread is as red as findings are",
     from: "isLimited ? limitConclusion(policy)",
     to: 'isLimited ? "neutral"',
-    title: "is %s for %s",
+    title: "is red for what a limit left unread if findings are red",
   },
 ];

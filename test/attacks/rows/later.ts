@@ -227,6 +227,9 @@ export const later: readonly Listed[] = [
     name: "limit-reached",
     attack: "An author uses a budget up, or makes a change larger than any limit, so that nobody reads it",
     expected: "The check is as red as findings would make it, unless the configuration says otherwise",
-    provenBy: [here("one-conclusion"), at("reporters/conclusions", "is %s for %s")],
+    provenBy: [
+      here("one-conclusion"),
+      at("reporters/conclusions", "is red for what a limit left unread if findings are red"),
+    ],
   },
 ];
