@@ -48,9 +48,9 @@ async function textualPatch(workspace: Workspace, change: Change, contextLines: 
 /** Why git shows no diff of a text; null for what is none: no regular file any more, or not to be read. */
 async function hiddenText(workspace: Workspace, { path, newMode, newOid }: Change): Promise<string | null> {
   if (!newMode.startsWith("100")) return null;
-  const start = await workspace.headStart(path, PROBED_BYTES).catch(() => "");
-  if (!readsAsText(start)) return null;
-  if (start.includes("\0")) return TEXT_AS_BINARY;
+  const start = await workspace.headStart(path, PROBED_BYTES).catch(() => null);
+  if (start === null || !readsAsText(path, start)) return null;
+  if (start.text.includes("\0")) return TEXT_AS_BINARY;
   const isTooLarge = (error: unknown) => error instanceof AppError && error.code === "too_large";
   // It may also have been binary before.
   return workspace.readBlob(newOid).then(

@@ -99,4 +99,13 @@ export const guards: readonly Guard[] = [
     to: 'isLimited ? "neutral"',
     title: "is red for what a limit left unread if findings are red",
   },
+  {
+    file: "src/diff/text-as-binary.ts",
+    test: "test/tools/generated-files.test.ts",
+    row: "text-as-binary",
+    guard: "what has the name of a text or is valid UTF-8 is no binary file",
+    from: 'return encoding === "utf8" || named.test(path) ||',
+    to: "return",
+    title: "by a NUL byte, for which git shows no diff",
+  },
 ];

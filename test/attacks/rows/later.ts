@@ -232,4 +232,12 @@ export const later: readonly Listed[] = [
       at("reporters/conclusions", "is red for what a limit left unread if findings are red"),
     ],
   },
+  {
+    name: "text-as-binary",
+    attack:
+      "A source file with a NUL and thousands of letters beyond ASCII, or control characters, in its first comment",
+    expected:
+      "The review is partial, and names the file: what has the name of a text, or is valid UTF-8, is no binary file",
+    provenBy: [here("text-as-binary")],
+  },
 ];
