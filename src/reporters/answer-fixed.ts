@@ -23,7 +23,8 @@ export interface Answered {
 }
 
 /**
- * Says in the threads of fixed findings that they are fixed, and resolves those that are not people's. What was said before a crash is not said again.
+ * Says in the threads of fixed findings that they are fixed, and resolves those that are not people's. What was said before a crash is
+ * not said again.
  *
  * Rejects with `stale_head` when the pull request has moved on: what was seen to be fixed in its old head may be back.
  */

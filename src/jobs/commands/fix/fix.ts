@@ -115,11 +115,12 @@ async function repair({ asked, pull, entries, models, recorded }: Repairing): Pr
   return reviewAfter(asked);
 }
 
-/** Whoever asks for a repair lets us say that it is done: also in a thread in which people wrote. */
+/** Whoever asks for a repair lets us resolve its thread, also if people wrote in it. */
 async function settle({ asked, entries, made }: Landed, headSha: string): Promise<void> {
   const fixed = entries.flatMap((entry) => {
     const check = made.fix.repairs.find(({ id }) => id === entry.id)?.check;
-    return check?.state === "fixed" ? [{ entry, state: "fixed" as const, reason: check.reason }] : [];
+    if (check?.state !== "fixed") return [];
+    return [{ entry: { ...entry, isTheirs: false }, state: "fixed" as const, reason: check.reason }];
   });
   try {
     await answerFixed(fixed, { api: asked.api, headSha });
