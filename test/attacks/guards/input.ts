@@ -6,6 +6,25 @@ const bombs = "test/attacks/bombs.test.ts";
 
 export const guards: Guard[] = [
   {
+    guard: "a change without lines that does something is not read",
+    row: "changes-without-lines",
+    file: "src/diff/filter.ts",
+    from: "return effectWithoutLines(change) ?? kind;",
+    to: "return kind;",
+    test: "test/diff/filter.test.ts",
+    title: "skips a file as binary that runs",
+  },
+  {
+    guard: "a link out of the repository is told from others",
+    row: "changes-without-lines",
+    file: "src/tools/diff-source.ts",
+    from: "skipped === LINK ? await reasonOfLink(workspace, change) : skipped",
+    to: "skipped",
+    test: "test/attacks/changes-without-lines.test.ts",
+    title:
+      "changes-without-lines: are named and are not green, and are as red as findings where they are dangerous",
+  },
+  {
     guard: "a link is not opened",
     row: "symlinks",
     file: "src/git/confined-file.ts",
