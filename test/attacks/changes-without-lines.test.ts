@@ -56,6 +56,11 @@ it("changes-without-lines: are named and are not green, and are as red as findin
       { "gradle/wrapper/gradle-wrapper.jar": binary(3) },
     ],
     ["`tool`: binary that runs", "failure", { tool: { mode: "100755", data: binary(4) } }],
+    [
+      "found 1 high",
+      "failure",
+      { "docs/x.yml": null, ".github/workflows/ci.yml": `${text("run")}run: 20\n` },
+    ],
   ];
   const seen = await Promise.all(attacks.map(([, , files]) => review(shared, files)));
   expect(seen.map(({ conclusion }) => conclusion)).toEqual(attacks.map(([, conclusion]) => conclusion));

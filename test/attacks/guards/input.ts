@@ -15,6 +15,16 @@ export const guards: Guard[] = [
     title: "skips a file as binary that runs",
   },
   {
+    guard: "an edit does not hide that a file moves to where it takes effect",
+    row: "changes-without-lines",
+    file: "src/analyzers/moved-into-effect.ts",
+    from: "return shown < all && line !== undefined",
+    to: "return shown > all && line !== undefined",
+    test: "test/analyzers/moved-into-effect.test.ts",
+    title:
+      "that moves from docs/x.yml to .github/workflows/ci.yml is found where no hunk has some of its lines",
+  },
+  {
     guard: "a link out of the repository is told from others",
     row: "changes-without-lines",
     file: "src/tools/diff-source.ts",
