@@ -1,6 +1,7 @@
 import { type BaseWord, reasonByOrigin } from "./origin.ts";
 import { isPathTooLong } from "./path-length.ts";
 import { createPathMatcher } from "./path-matcher.ts";
+import { effectWithoutLines, isUnreadWithoutLines } from "./without-lines.ts";
 
 /** GitHub shows no diff of a file beyond this many lines, so no comment could be placed there. */
 export const MAX_REVIEWABLE_LINES = 20_000;
@@ -27,9 +28,13 @@ export const TEXT_AS_BINARY = "text with NUL bytes";
 /** Of text beyond 20 MB, of which git shows no diff. */
 export const TOO_LARGE_FOR_DIFF = `${TOO_LARGE} (more than 20 MB)`;
 
-/** Whether nobody could read a skipped file although somebody may have written it by hand: no review of it is complete. */
+/**
+ * Whether nobody could read a skipped file although somebody may have written it by hand, or what happened to it does something:
+ * no review of it is complete.
+ */
 export function isUnreadable(reason: string): boolean {
-  return isSkippedForSize(reason) || reason === TEXT_AS_BINARY || reason === PRIVATE_TEXT;
+  const isUnreadText = reason === TEXT_AS_BINARY || reason === PRIVATE_TEXT;
+  return isSkippedForSize(reason) || isUnreadText || isUnreadWithoutLines(reason);
 }
 
 /** What the filter needs to know of a changed file. Modes are git's six octal digits. */
@@ -69,7 +74,8 @@ function reasonByKind(change: FilteredChange): string | null {
   if (change.additions === null || change.deletions === null) return BINARY;
   if (change.additions + change.deletions > 0) return null;
   if (change.oldOid !== change.newOid) return "empty file";
-  return change.oldPath === null ? "mode change only" : "pure rename";
+  if (change.oldPath !== null) return "pure rename";
+  return change.newMode === "100755" ? "made executable" : "mode change only";
 }
 
 function reasonBySize({ additions, deletions }: FilteredChange, paths: readonly string[]): string | null {
@@ -105,7 +111,7 @@ export function createFilter(patterns: PathPatterns): Filter {
     if (configured.every(({ matched }) => matched)) return "ignored by configuration";
     const kind = reasonByKind(change);
     const hidden = kind === BINARY ? await hiddenText() : null;
-    if (kind && hidden === null) return kind;
+    if (kind && hidden === null) return effectWithoutLines(change) ?? kind;
     const origins = paths.map((path, at) =>
       configured[at]?.takenBack ? null : reasonByOrigin(path, base(path)),
     );

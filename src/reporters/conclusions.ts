@@ -1,7 +1,15 @@
 import { atLeast, type Finding, type Severity } from "../finding.ts";
 import type { CheckRunUpdate } from "../github/pull-request-api.ts";
 import type { ReviewResult, StopReason } from "../review/review-result.ts";
-import { countBySeverity, isUnanswered, outcomeOf, outcomeSentence, plural, thousands } from "./outcome.ts";
+import {
+  countBySeverity,
+  isPartialBesidesRoutine,
+  isUnanswered,
+  outcomeOf,
+  outcomeSentence,
+  plural,
+  thousands,
+} from "./outcome.ts";
 import { publicPlain, publicText } from "./public-text.ts";
 import { droppedSections, figures, skippedSection, unreadSection } from "./render-figures.ts";
 import { details } from "./render-parts.ts";
@@ -67,7 +75,7 @@ export function reviewConclusion(
   const open = [...found, ...earlier].filter(counts);
   const outcome = outcomeOf(result);
   const isGreen = outcome === "complete" && open.length === 0;
-  const isLimited = outcome === "partial" && !ourFaults.has(result.stop_reason);
+  const isLimited = isPartialBesidesRoutine(result) && !ourFaults.has(result.stop_reason);
   const otherwise = isGreen ? "success" : isLimited ? limitConclusion(policy) : "neutral";
   const conclusion = open.length > 0 && policy.fail ? "failure" : otherwise;
   const states = { complete: "", offline: "Analyzers only: ", partial: "Incomplete review: " };

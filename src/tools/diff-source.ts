@@ -14,6 +14,7 @@ import { parseFilePatch } from "../diff/parse.ts";
 import { shownBytes } from "../diff/render.ts";
 import { countLines, MAX_DIFF_LINES, surveyPatch } from "../diff/survey.ts";
 import { PROBED_BYTES, readsAsText } from "../diff/text-as-binary.ts";
+import { LINK, LINK_OUT, leadsOut } from "../diff/without-lines.ts";
 import { AppError } from "../errors.ts";
 import type { Change, Workspace } from "../git/workspace.ts";
 import { mapFew } from "../map-few.ts";
@@ -57,6 +58,15 @@ async function hiddenText(workspace: Workspace, { path, newMode, newOid }: Chang
     () => TEXT_AS_BINARY,
     (error) => (isTooLarge(error) ? TOO_LARGE_FOR_DIFF : TEXT_AS_BINARY),
   );
+}
+
+/** A target that cannot be read may be anything. */
+async function reasonOfLink(workspace: Workspace, { path, newOid }: Change): Promise<string> {
+  const target = await workspace.readBlob(newOid).then(
+    ({ text }) => text,
+    () => "",
+  );
+  return leadsOut(path, target) ? LINK_OUT : LINK;
 }
 
 const emptyDiff = (change: Change): FileDiff => ({
@@ -159,7 +169,8 @@ export function createDiffSource(
     base: BaseWords,
   ): Promise<ChangedFile> {
     const word = (path: string) => base.of(change, path);
-    const reason = (await skipReason(change, word, () => hiddenText(workspace, change))) ?? unreadable;
+    const skipped = (await skipReason(change, word, () => hiddenText(workspace, change))) ?? unreadable;
+    const reason = skipped === LINK ? await reasonOfLink(workspace, change) : skipped;
     const diffBytes = hunks === 0 ? 0 : bytes + headingBytes(change.path);
     return {
       ...{ change, totalHunks: hunks, diffBytes },

@@ -92,11 +92,15 @@ describe("createFilter", () => {
 
   it.each<[string, Partial<FilteredChange>]>([
     ["binary", { additions: null, deletions: null }],
-    ["submodule", { oldMode: "160000", newMode: "160000" }],
-    ["symbolic link", { oldMode: "000000", newMode: "120000" }],
+    ["submodule", { oldMode: "160000", newMode: "000000" }],
+    ["submodule at another commit", { oldMode: "160000", newMode: "160000" }],
+    ["symbolic link to another place", { oldMode: "000000", newMode: "120000" }],
     ["symbolic link", { oldMode: "120000", newMode: "000000" }],
-    ["symbolic link", { oldMode: "100644", newMode: "120000" }],
-    ["mode change only", { newMode: "100755", ...same }],
+    ["symbolic link to another place", { oldMode: "100644", newMode: "120000" }],
+    ["made executable", { newMode: "100755", ...same }],
+    ["mode change only", { oldMode: "100755", ...same }],
+    ["binary that runs", { newMode: "100755", additions: null, deletions: null }],
+    ["renamed from where it took effect", { oldPath: "Makefile", ...same }],
     ["pure rename", { oldPath: "b.ts", ...same }],
     ["empty file", { oldMode: "000000", oldOid: "0".repeat(40), additions: 0, deletions: 0 }],
     [

@@ -224,6 +224,14 @@ export const later: readonly Listed[] = [
     provenBy: [here("one-conclusion")],
   },
   {
+    name: "changes-without-lines",
+    attack:
+      "A text renamed into a workflow, a source file that becomes a link, a submodule at another commit, a wrapper's jar replaced, a hook made executable: no diff shows a line",
+    expected:
+      "Each is named, and the check is not green; it is as red as findings where that is dangerous, and neutral for submodules and links within the repository",
+    provenBy: [here("changes-without-lines")],
+  },
+  {
     name: "limit-reached",
     attack: "An author uses a budget up, or makes a change larger than any limit, so that nobody reads it",
     expected: "The check is as red as findings would make it, unless the configuration says otherwise",
