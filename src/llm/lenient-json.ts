@@ -89,6 +89,28 @@ const escapes: Readonly<Record<string, string>> = {
   ...{ b: "\b", f: "\f", n: "\n", r: "\r", t: "\t" },
 };
 
+const backslash = 0x5c;
+
+/** A string's text without its quotes. A backslash that begins no escape is meant as one: code is full of them. */
+function unescaped(raw: string): string {
+  let value = "";
+  let done = 0;
+  for (let at = raw.indexOf("\\"); at >= 0; at = raw.indexOf("\\", Math.max(done, at + 1))) {
+    const sign = escapes[raw.charAt(at + 1)] ?? unicode(raw, at + 1);
+    if (sign === undefined) continue;
+    value += raw.slice(done, at) + sign;
+    done = at + (raw.charAt(at + 1) === "u" ? 6 : 2);
+  }
+  return value + raw.slice(done);
+}
+
+/** What `u0041` stands for; undefined where no such thing begins. */
+function unicode(raw: string, at: number): string | undefined {
+  if (raw.charAt(at) !== "u") return undefined;
+  const code = raw.slice(at + 1, at + 5);
+  return /^[0-9a-fA-F]{4}$/.test(code) ? String.fromCharCode(Number.parseInt(code, 16)) : undefined;
+}
+
 class Reader {
   at: number;
   readonly #text: string;
@@ -138,32 +160,21 @@ class Reader {
     return items;
   }
 
+  /** Looks for the end first: a string that has none costs no more than that. */
   #string(): string {
-    const quote = this.#text[this.at];
-    let value = "";
-    for (this.at += 1; this.at < this.#text.length; this.at++) {
-      const char = this.#text[this.at];
-      if (char === quote) {
+    const start = this.at + 1;
+    const quote = this.#text.charCodeAt(this.at);
+    this.at = start;
+    for (; this.at < this.#text.length; this.at++) {
+      const code = this.#text.charCodeAt(this.at);
+      if (code === backslash) this.at += 1;
+      else if (code === quote) {
         this.at += 1;
-        return value;
+        return unescaped(this.#text.slice(start, this.at - 1));
       }
-      value += char === "\\" ? this.#escaped() : char;
     }
+    this.at = this.#text.length;
     throw new Unreadable();
-  }
-
-  /** A backslash that begins no escape is meant as one: code is full of them. */
-  #escaped(): string {
-    const next = this.#text[this.at + 1] ?? "";
-    const code = /^u([0-9a-fA-F]{4})/.exec(this.#text.slice(this.at + 1, this.at + 6))?.[1];
-    if (code !== undefined) {
-      this.at += 5;
-      return String.fromCharCode(Number.parseInt(code, 16));
-    }
-    const known = Object.hasOwn(escapes, next) ? escapes[next] : undefined;
-    if (known === undefined) return "\\";
-    this.at += 1;
-    return known;
   }
 
   /** Takes the bracket, or does without it at the end of the text. */

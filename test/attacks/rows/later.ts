@@ -248,4 +248,18 @@ export const later: readonly Listed[] = [
       "The review is partial, and names the file: what has the name of a text, or is valid UTF-8, is no binary file",
     provenBy: [here("text-as-binary")],
   },
+  {
+    name: "hidden-line-ends",
+    attack:
+      "A U+2028, a lone carriage return or the like ends a comment, and code follows in what looks like it",
+    expected:
+      "Spelled out for the model and for people, and a finding, where the language takes it for a line end",
+    provenBy: [
+      here("hidden-characters"),
+      at(
+        "analyzers/hidden-characters",
+        "with the line end that lets code follow a comment, and the one that ends a statement",
+      ),
+    ],
+  },
 ];
