@@ -120,7 +120,7 @@ export async function startApp({ script, everyRole, env, ...options }: AppOption
           repository.checkRuns.some(
             (run) => run.externalId === `${pull.heads.at(-1)}:${trigger}` && run.status === "completed",
           ),
-        120_000,
+        600_000,
       ),
     async [Symbol.asyncDispose]() {
       await Promise.all([server, ...workers].map((one) => one.stop()));

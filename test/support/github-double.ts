@@ -126,7 +126,7 @@ export class GitHubDouble implements AsyncDisposable {
   }
 
   /** Resolves as soon as a request has made `check` true; rejects after the time-out with what has happened so far. */
-  async until(check: () => boolean, timeoutMs = 120_000): Promise<void> {
+  async until(check: () => boolean, timeoutMs = 600_000): Promise<void> {
     if (check()) return;
     const { promise, resolve, reject } = Promise.withResolvers<void>();
     const waiting: Waiting = { check, done: resolve };
