@@ -77,7 +77,7 @@ export function createMcpReview(options: McpReviewOptions): McpReview {
   };
 }
 
-/** What is to be read by whoever asked; anything else is a fault of ours. */
+/** The error as an answer of the tool. Throws what is neither a `ToolError` nor an `AppError`: that is a bug. */
 function toAnswer(error: unknown): CallToolResult {
   if (error instanceof ToolError) return toMcpError(error.message);
   if (error instanceof AppError) return toMcpError(error.line);

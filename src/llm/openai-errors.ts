@@ -84,9 +84,7 @@ function connectionError(error: Error, { address }: Endpoint): AppError {
 }
 
 /** Ports of other protocols, which `fetch` refuses: https://fetch.spec.whatwg.org/#port-blocking. */
-const isBlockedPort = (error: unknown, depth = 0): boolean =>
-  error instanceof Error &&
-  (error.message === "bad port" || (depth < 4 && isBlockedPort(error.cause, depth + 1)));
+const isBlockedPort = (error: unknown) => causesOf(error).some(({ message }) => message === "bad port");
 
 function remedyFor({ hostname }: URL, isLocal: boolean): string {
   if (hostname === "api.openai.com") return "Check the network or set HTTPS_PROXY.";
@@ -98,11 +96,14 @@ function remedyFor({ hostname }: URL, isLocal: boolean): string {
 const isLoopback = (address: string) =>
   /^(localhost|127(\.\d+){3}|\[::1\])$/.test(URL.parse(address)?.hostname ?? "");
 
-function systemCode(error: unknown, depth = 0): string | null {
-  if (!(error instanceof Error) || depth > 4) return null;
-  const code = "code" in error && typeof error.code === "string" ? error.code : null;
-  return code ?? systemCode(error.cause, depth + 1);
+function systemCode(error: unknown): string | null {
+  for (const one of causesOf(error)) if ("code" in one && typeof one.code === "string") return one.code;
+  return null;
 }
+
+/** The error and what caused it, the outermost first. */
+const causesOf = (error: unknown, depth = 0): Error[] =>
+  error instanceof Error && depth <= 4 ? [error, ...causesOf(error.cause, depth + 1)] : [];
 
 /** What is known of a refusal: from a response's status, or from an error object that came with status 200. */
 export interface Refusal {
