@@ -7,6 +7,7 @@ import { availableParallelism, cpus, loadavg, release, totalmem, type } from "no
 import { rgPath } from "@vscode/ripgrep";
 import pc from "picocolors";
 import { TempFolder } from "../test/support/git-repo.ts";
+import { benchAnswers } from "./bench/answers.ts";
 import { benchChangedFiles } from "./bench/changed-files.ts";
 import { benchCheckout } from "./bench/checkout.ts";
 import { benchDiffFile } from "./bench/diff-file.ts";
@@ -36,6 +37,7 @@ const groups: Record<string, (bench: Bench) => Promise<void>> = {
   queue: benchQueue,
   review: benchReview,
   sanitisers: benchSanitisers,
+  answers: benchAnswers,
 };
 
 function describeMachine(): string {

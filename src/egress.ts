@@ -1,4 +1,5 @@
 import type { AppError } from "./errors.ts";
+import { type JsonLimits, JsonMeter } from "./text/json-limits.ts";
 
 /** A request as it is about to leave. */
 export interface Outgoing {
@@ -8,6 +9,12 @@ export interface Outgoing {
   body: string | null;
 }
 
+/** How large an answer may be. */
+export interface AnswerLimits extends JsonLimits {
+  /** After decompression. */
+  bytes: number;
+}
+
 export interface EgressOptions {
   /** The origins that may be reached, such as `https://api.github.com`. */
   origins: readonly string[];
@@ -15,6 +22,8 @@ export interface EgressOptions {
   timeoutMs: number;
   /** How many redirects are followed, all of them to these origins. */
   mostRedirects: number;
+  /** An answer beyond these ends while it is read, with what `refuse` makes of it. */
+  answer: AnswerLimits;
   /** Throws where a request may not leave. Asked for each one right before it does, those of redirects too. */
   check?: ((request: Outgoing) => void) | undefined;
   /** Whether a body holds a secret of this process, and so may not leave. */
@@ -36,12 +45,13 @@ const machineFetch: typeof fetch = (input, init) => globalThis.fetch(input, init
 /**
  * The only way out of this program but git's, the database's and the proxy's: a `fetch` that reaches named origins and no
  * other, wherever an answer sends it. Credentials go along with a redirect, and so would the code in a body: `fetch` itself
- * takes away `authorization` alone, and only on the way to another origin. The time-out also covers the answer's body.
+ * takes away `authorization` alone, and only on the way to another origin. The time-out also covers the answer's body. Nobody gets an
+ * answer as a whole that is larger than it may be: a few hundred kilobytes unpack to gigabytes.
  *
  * Nothing that has a body may hold a secret of this process in it: whoever writes one takes them out, and here is the last look.
  */
 export function createEgress(options: EgressOptions): typeof globalThis.fetch {
-  const { timeoutMs, mostRedirects, check, holdsSecret, refuse, fetch = machineFetch } = options;
+  const { timeoutMs, mostRedirects, answer, check, holdsSecret, refuse, fetch = machineFetch } = options;
   const origins = new Set(options.origins.map((one) => new URL(one).origin));
 
   return async (input, init = {}) => {
@@ -58,7 +68,7 @@ export function createEgress(options: EgressOptions): typeof globalThis.fetch {
         throw refuse(`sent us to another origin, ${url.origin}, which is refused`);
       check?.({ method, url, body });
       const response = await fetch(url, { ...init, redirect: "manual", signal });
-      if (!isRedirect.has(response.status)) return response;
+      if (!isRedirect.has(response.status)) return bounded(response, answer, refuse);
       await response.body?.cancel();
       const location = locationOf(response, method, url);
       if (!location) throw refuse(`redirected a ${method} with ${response.status}, which cannot be followed`);
@@ -76,6 +86,31 @@ function textOf(input: Parameters<typeof fetch>[0], { body = null }: RequestInit
   if (body === null || typeof body === "string") return body;
   throw new TypeError("A body has to be text, to be looked at");
 }
+
+/**
+ * The response with a body that ends in an error beyond a limit. It is counted as it comes: the pieces before a limit are never
+ * more than the limit and one piece, which decompression makes of 16 KiB.
+ */
+function bounded(response: Response, limits: AnswerLimits, refuse: EgressOptions["refuse"]): Response {
+  if (!response.body) return response;
+  const meter = new JsonMeter(limits);
+  let bytes = 0;
+  const counted = new TransformStream<Uint8Array, Uint8Array>({
+    transform(piece, controller) {
+      bytes += piece.length;
+      if (bytes > limits.bytes)
+        throw refuse(`answered with more than ${inMegabytes(limits.bytes)}`, lookThere);
+      if (!meter.take(piece))
+        throw refuse("answered with JSON that is too deep or has too many values", lookThere);
+      controller.enqueue(piece);
+    },
+  });
+  const { status, statusText, headers } = response;
+  return new Response(response.body.pipeThrough(counted), { status, statusText, headers });
+}
+
+const lookThere = "Check what answers at this address: no answer that it should give is as large";
+const inMegabytes = (bytes: number) => `${(bytes / 1e6).toFixed(bytes < 1e6 ? 1 : 0)} MB`;
 
 const isRedirect = new Set([301, 302, 303, 307, 308]);
 

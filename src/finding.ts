@@ -94,6 +94,7 @@ const certainAnalyzers = [
   "merge-markers",
   "hidden-characters",
   "hiding-attributes",
+  "moved-into-effect",
   "broken-data",
 ] as const;
 

@@ -2,10 +2,12 @@ import { readdirSync, readFileSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join, relative, resolve } from "node:path";
+import { brotliCompressSync, deflateSync, gzipSync } from "node:zlib";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { createEgress, type EgressOptions, type Outgoing } from "../src/egress.ts";
 import { AppError } from "../src/errors.ts";
 import { holdsLiveSecret, registerSecret } from "../src/secrets/live-secrets.ts";
+import { seeded } from "./support/seeded.ts";
 
 const home = "https://api.example.com";
 
@@ -25,6 +27,7 @@ const redirect = (status: number, location: string) => () =>
 function egress(over: Partial<EgressOptions>) {
   return createEgress({
     ...{ origins: [home], timeoutMs: 10_000, mostRedirects: 2 },
+    answer: { bytes: 1_000_000, depth: 20, elements: 1_000, members: 100 },
     holdsSecret: holdsLiveSecret,
     refuse: (what) => new AppError("not_allowed", `The far side ${what}`),
     ...over,
@@ -84,6 +87,61 @@ describe("a request", () => {
   });
 });
 
+describe("an answer", () => {
+  const answered = async (body: string | ReadableStream<Uint8Array>) => {
+    const { fetch } = network({ [`${home}/`]: () => new Response(body) });
+    return (await egress({ origins: [home], fetch })(home)).text();
+  };
+
+  it("comes as it is up to each limit, however it is cut in pieces", async () => {
+    const texts = [
+      "x".repeat(1_000_000),
+      "[".repeat(20),
+      "[]".repeat(1_000),
+      ",".repeat(1_000),
+      `{${'"a":1'.repeat(100)}}`,
+      // Nothing of it is outside of a text.
+      `"${'[{,:\\"'.repeat(10_000)}"`,
+    ];
+    const random = seeded(7);
+    for (const text of texts) {
+      const bytes = Buffer.from(text);
+      const pieces = new ReadableStream<Uint8Array>({
+        start(controller) {
+          for (let at = 0, end = 0; at < bytes.length; at = end) {
+            end = at + 1 + Math.floor(random() * bytes.length * 0.1);
+            controller.enqueue(bytes.subarray(at, end));
+          }
+          controller.close();
+        },
+      });
+      expect(await answered(text)).toBe(text);
+      expect(await answered(pieces)).toBe(text);
+    }
+  });
+
+  it.each([
+    ["bytes", "x".repeat(1_000_001), "more than 1 MB"],
+    ["bytes of a text", `"${"é".repeat(500_000)}"`, "more than 1 MB"],
+    ["depth", "[".repeat(21), "too deep"],
+    ["depth behind texts", `["a\\\\",${"{".repeat(20)}`, "too deep"],
+    ["elements", `[${"0,".repeat(1_000)}`, "too many values"],
+    ["lists", "[]".repeat(1_001), "too many values"],
+    ["members", `{${'"a":1'.repeat(101)}`, "too many values"],
+  ])("ends where it is beyond a limit: %s", async (_, body, why) => {
+    await expect(answered(body)).rejects.toMatchObject({
+      code: "not_allowed",
+      retryable: false,
+      message: expect.stringContaining(why),
+    });
+  });
+
+  it("without a body is one", async () => {
+    const { fetch } = network({ [`${home}/`]: () => new Response(null, { status: 204 }) });
+    expect((await egress({ origins: [home], fetch })(home)).status).toBe(204);
+  });
+});
+
 describe("a redirect", () => {
   it.each([301, 302, 303, 307, 308])("to another origin is refused (%i)", async (status) => {
     const { fetch, urls } = network({ [`${home}/a`]: redirect(status, "https://evil.test/") });
@@ -118,12 +176,21 @@ describe("a redirect", () => {
 
 describe("over a real connection", () => {
   const visited: string[] = [];
+  const packed: Record<string, (bytes: Buffer) => Buffer> = {
+    ...{ gzip: gzipSync, br: brotliCompressSync, deflate: deflateSync },
+  };
   const elsewhere = createServer((request, response) => {
     visited.push(request.url ?? "");
     response.end();
   });
   const server = createServer((request, response) => {
     if (request.url === "/away") response.writeHead(302, { location: originOf(elsewhere) }).end();
+    else if (request.url?.startsWith("/bomb?")) {
+      const encoding = request.url.slice("/bomb?".length);
+      response
+        .writeHead(200, { "content-encoding": encoding })
+        .end(packed[encoding]?.(Buffer.alloc(5_000_000)));
+    }
     // Never the end of it.
     else response.writeHead(200).write("the beginning");
   });
@@ -144,6 +211,15 @@ describe("over a real connection", () => {
     await expect(egress({ origins: [home] })(`${home}/away`)).rejects.toThrow("another origin");
     expect(visited).toEqual([]);
   });
+
+  it.each(["gzip", "br", "deflate"] as const)(
+    "an answer that unpacks to more than its limit is not unpacked further (%s)",
+    async (encoding) => {
+      const home = originOf(server);
+      const answer = await egress({ origins: [home] })(`${home}/bomb?${encoding}`);
+      await expect(answer.text()).rejects.toThrow("more than 1 MB");
+    },
+  );
 
   it("the time-out also ends an answer that never ends", async () => {
     const home = originOf(server);

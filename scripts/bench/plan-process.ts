@@ -20,7 +20,7 @@ const { units, left } = await planUnits({
   files,
   unitBytes: UNIT_BYTES,
   totalBytes: Number.POSITIVE_INFINITY,
-  headStart: (path) => workspace.headStart(path, IMPORT_CHARACTERS),
+  headStart: async (path) => (await workspace.headStart(path, IMPORT_CHARACTERS)).text,
   candidates: new Map(),
 });
 const report: PlanReport = {

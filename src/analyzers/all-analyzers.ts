@@ -7,6 +7,7 @@ import { createFocusedTestsAnalyzer } from "./focused-tests.ts";
 import { createHiddenCharactersAnalyzer } from "./hidden-characters.ts";
 import { createHidingAttributesAnalyzer } from "./hiding-attributes.ts";
 import { createMergeMarkersAnalyzer } from "./merge-markers.ts";
+import { createMovedIntoEffectAnalyzer } from "./moved-into-effect.ts";
 import { loadRules } from "./rule-file.ts";
 import { createSecretsAnalyzer } from "./secrets.ts";
 
@@ -32,6 +33,7 @@ export function createAnalyzers(): Analyzer[] {
     createMergeMarkersAnalyzer(),
     createHiddenCharactersAnalyzer(),
     createHidingAttributesAnalyzer(),
+    createMovedIntoEffectAnalyzer(),
     createDebuggerLeftoversAnalyzer(),
     createFocusedTestsAnalyzer(),
     createBrokenDataAnalyzer(),

@@ -3,9 +3,12 @@ import { escapeInvisible } from "../text/escape-invisible.ts";
 import { fence } from "../text/fence.ts";
 import { addedLinesOf } from "./added-lines.ts";
 import type { AnalyzedFile, Analyzer, Candidate } from "./analyzer.ts";
-import { type HiddenKind, hiddenIn, type LineContext } from "./hidden-in-line.ts";
+import { hiddenIn, type LineContext, type HiddenKind as WithinLine } from "./hidden-in-line.ts";
+import { hiddenLineEnds } from "./hidden-line-ends.ts";
 import { mixedWord } from "./look-alikes.ts";
 import { isTestFile } from "./test-file.ts";
+
+type HiddenKind = WithinLine | "comment-ends" | "line-ends";
 
 interface Wording {
   severity: Severity;
@@ -45,6 +48,16 @@ const wordings: Record<HiddenKind, Wording> = {
     title: "A word mixes Latin letters with look-alikes of another script",
     body: "The letters that are spelled out below look like Latin ones and are others, so this is another name than it seems to be. Type the word anew in Latin letters.",
   },
+  "comment-ends": {
+    severity: "high",
+    title: "A hidden line end lets code follow a comment",
+    body: "The character that is spelled out below ends the comment, and viewers show what follows as a part of it. It runs all the same. Put it on a line of its own, or remove it.",
+  },
+  "line-ends": {
+    severity: "medium",
+    title: "A hidden character ends a line of code",
+    body: "The character that is spelled out below ends a line for the compiler, and viewers show one line. A statement may end there, as after `return`. Use a line feed.",
+  },
 };
 
 const prose = /\.(?:md|mdx|markdown|rst|adoc|txt|html?|tex|org)$/i;
@@ -61,7 +74,7 @@ const MORE = 10;
 
 /**
  * Finds what a reader of a diff cannot see: text that is shown in another order, characters without ink, letters that look like
- * others. One finding for each kind and file. Emoji, languages from right to left, joiners of Indic and Arabic scripts and
+ * others, ends of lines that no viewer shows. One finding for each kind and file. Emoji, languages from right to left, joiners of Indic and Arabic scripts and
  * variants of Chinese characters are ordinary.
  */
 export function createHiddenCharactersAnalyzer(): Analyzer {
@@ -70,15 +83,20 @@ export function createHiddenCharactersAnalyzer(): Analyzer {
     async analyze(file) {
       const context = contextOf(file.path);
       const byKind = new Map<HiddenKind, FoundLine[]>();
-      for (const { line, text: whole } of addedLinesOf(file)) {
+      const add = (kind: HiddenKind, found: FoundLine) => {
+        const known = byKind.get(kind);
+        if (known) known.push(found);
+        else byKind.set(kind, [found]);
+      };
+      const lines = addedLinesOf(file);
+      for (const { line, text: whole } of lines) {
         // A byte order mark.
         const text = line === 1 ? whole.replace(/^\ufeff/, "") : whole;
-        for (const { kind, at } of hiddenIn(text, context)) {
-          const known = byKind.get(kind);
-          if (known) known.push({ line, text, at });
-          else byKind.set(kind, [{ line, text, at }]);
-        }
+        for (const { kind, at } of hiddenIn(text, context)) add(kind, { line, text, at });
       }
+      const texts = new Map(lines.map(({ line, text }) => [line, text]));
+      for (const { ends, line, at } of await hiddenLineEnds(file, lines))
+        add(ends === "comment" ? "comment-ends" : "line-ends", { line, text: texts.get(line) ?? "", at });
       return [...byKind].flatMap(([kind, lines]) => toCandidate(file, kind, lines));
     },
   };

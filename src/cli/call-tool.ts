@@ -1,5 +1,4 @@
 import { type EffectiveConfig, mildestMinimum } from "../config/repo-config.ts";
-import { createPrivacy } from "../diff/filter.ts";
 import { errorLine } from "../errors.ts";
 import type { ToolDefinition } from "../llm/model.ts";
 import { createAnchorFiles } from "../review/anchor-files.ts";
@@ -7,6 +6,7 @@ import { createCoverageGate, createReviewCoverage } from "../review/coverage-gat
 import { createFindingCollector } from "../review/finding-collector.ts";
 import { createDiffSource } from "../tools/diff-source.ts";
 import { graphTools, readingTools, reportingTools } from "../tools/index.ts";
+import { privacyOf } from "../tools/private-text.ts";
 import { createRegistry } from "../tools/registry.ts";
 import type { ToolContext, ToolResult } from "../tools/tool.ts";
 import { KeptGraph } from "./kept-graph.ts";
@@ -49,8 +49,8 @@ export async function toolContext(
   { workspace, names, roots }: OpenRange,
   config: EffectiveConfig,
 ): Promise<ToolContext> {
-  const diffs = createDiffSource(workspace, config.paths);
-  const isPrivate = createPrivacy(config.paths.private);
+  const isPrivate = await privacyOf(workspace, config.paths.private);
+  const diffs = createDiffSource(workspace, { ...config.paths, isPrivate });
   const files = await diffs.files();
   const coverage = createReviewCoverage(files);
   const gate = createCoverageGate({ files, diffs, coverage, portionBytes: 0 });

@@ -1,7 +1,6 @@
 import type { LocalEnv } from "../config/env.ts";
 import { defaultContextTokens } from "../config/environment-docs.ts";
 import type { EffectiveConfig, Effort } from "../config/repo-config.ts";
-import { createPrivacy } from "../diff/filter.ts";
 import { AppError } from "../errors.ts";
 import { forAllRoles, type Model } from "../llm/model.ts";
 import { costOf, priceOf, readPrices } from "../llm/pricing.ts";
@@ -21,6 +20,7 @@ import { planReview } from "../review/review-units.ts";
 import { windowFor } from "../review/window.ts";
 import { escapeUnseen } from "../text/escape-unseen.ts";
 import { createDiffSource } from "../tools/diff-source.ts";
+import { privacyOf } from "../tools/private-text.ts";
 import { readPricesFile } from "./create-model.ts";
 import type { OpenRange } from "./open-range.ts";
 import { inputOf } from "./review-input.ts";
@@ -94,7 +94,8 @@ async function predict(range: OpenRange, config: EffectiveConfig, env: LocalEnv)
 /** A review as it would begin, with a model that cannot be asked. */
 async function openRun(range: OpenRange, config: EffectiveConfig, env: LocalEnv): Promise<ReviewRun> {
   const { workspace } = range;
-  const diffs = createDiffSource(workspace, config.paths);
+  const isPrivate = await privacyOf(workspace, config.paths.private);
+  const diffs = createDiffSource(workspace, { ...config.paths, isPrivate });
   const files = await diffs.files();
   const models = forAllRoles<Model>({
     name: env.model?.name ?? "none",
@@ -106,7 +107,7 @@ async function openRun(range: OpenRange, config: EffectiveConfig, env: LocalEnv)
     ...{ workspace, diffs, models },
     trajectory: { append: async () => {} },
     replay: [],
-    isPrivate: createPrivacy(config.paths.private),
+    isPrivate,
     progress: () => {},
     signal: new AbortController().signal,
     now: Date.now,

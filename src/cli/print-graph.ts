@@ -1,11 +1,11 @@
 import { resolve } from "node:path";
-import { createPrivacy } from "../diff/filter.ts";
 import { AppError } from "../errors.ts";
 import type { IndexReport } from "../graph/graph.ts";
 import type { VectorReport } from "../graph/vectors.ts";
 import { plural, thousands } from "../reporters/outcome.ts";
 import { createStyle, PIPED_WIDTH, plainLine, type Style } from "../reporters/terminal-style.ts";
 import { escapeUnseen } from "../text/escape-unseen.ts";
+import { privacyOf } from "../tools/private-text.ts";
 import { graphEntries } from "../tools/render-graph.ts";
 import type { GraphAnswer } from "../tools/tool.ts";
 import { type CommandIo, exitCodes } from "./command.ts";
@@ -33,7 +33,7 @@ export async function printGraph(query: string, values: GraphValues, io: Command
   const { repo, head } = values;
   await using range = await openRange({ repo, base: head, head, signal: io.signal });
   const { config } = await loadLocalConfig(range.workspace);
-  const isPrivate = createPrivacy(config.paths.private);
+  const isPrivate = await privacyOf(range.workspace, config.paths.private);
   const warn = (text: string) => void write(io.stderr, `warning: ${plainLine(text)}\n`);
   using opened = await openLocalGraph({ range, repo: resolve(repo), isPrivate, warn, signal: io.signal });
   const vectors = await opened.embed(io.signal);

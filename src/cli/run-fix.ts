@@ -1,5 +1,4 @@
 import { programPath, readLocalEnv } from "../config/env.ts";
-import { createPrivacy } from "../diff/filter.ts";
 import { AppError } from "../errors.ts";
 import { commitFix, patchTo } from "../jobs/commands/fix/commit-fix.ts";
 import { eachRole, factsOf, type Models } from "../llm/model.ts";
@@ -10,6 +9,7 @@ import { plainLine } from "../reporters/terminal-style.ts";
 import type { FixInput, FixResult, FixTarget } from "../review/fix/fix-input.ts";
 import { limitsOf } from "../review/limits.ts";
 import type { ProgressEvent } from "../review/progress.ts";
+import { privacyOf } from "../tools/private-text.ts";
 import { type CommandIo, exitCodes } from "./command.ts";
 import { findingsToFix } from "./findings-to-fix.ts";
 import { fixLines, type JudgedFix, toFixJson } from "./fix-report.ts";
@@ -40,7 +40,7 @@ export async function runFixCommand(values: FixValues, io: CommandIo): Promise<n
   useProxy(env);
   await using range = await openRange({ ...values, signal: io.signal });
   const { config } = await loadLocalConfig(range.workspace);
-  const isPrivate = createPrivacy(config.paths.private);
+  const isPrivate = await privacyOf(range.workspace, config.paths.private);
   const head = range.place.shas.head;
   const query = { id: values.finding, file: values.from, folder: env.runsFolder, head };
   const targets = (await findingsToFix(query)).filter(({ path }) => !isPrivate(path));

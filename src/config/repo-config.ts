@@ -43,7 +43,9 @@ export const RepoConfig = z.strictObject({
       ignore_titles: z
         .array(z.string())
         .default([])
-        .describe("Pull requests whose title contains one of these words (any case) are not reviewed."),
+        .describe(
+          "Pull requests whose title contains one of these words or phrases, as whole words in any case, are not reviewed.",
+        ),
     })
     .prefault({})
     .describe("What starts a review."),
@@ -56,7 +58,9 @@ export const RepoConfig = z.strictObject({
       private: z
         .array(z.string())
         .default([])
-        .describe("gitignore-style patterns of files that no model ever sees, through no tool."),
+        .describe(
+          "gitignore-style patterns of files that no model ever sees, through no tool, nor their text under another name.",
+        ),
     })
     .prefault({})
     .describe("Which files take part."),
@@ -153,6 +157,12 @@ export const RepoConfig = z.strictObject({
         .default("high")
         .describe("Findings as severe as this keep the check run from being green."),
       fail: z.boolean().default(false).describe("Conclude `failure` instead of `neutral` at the threshold."),
+      limit: z
+        .enum(["failure", "neutral"])
+        .optional()
+        .describe(
+          "Conclusion if a limit or a budget leaves a change or a part of it unread. GitHub takes `neutral` for passed if the check is required. Left out: `failure` if `check.fail` is set, otherwise `neutral`.",
+        ),
     })
     .prefault({})
     .describe("The check run."),

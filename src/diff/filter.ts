@@ -1,12 +1,16 @@
 import { type BaseWord, reasonByOrigin } from "./origin.ts";
 import { isPathTooLong } from "./path-length.ts";
 import { createPathMatcher } from "./path-matcher.ts";
+import { effectWithoutLines, isUnreadWithoutLines } from "./without-lines.ts";
 
 /** GitHub shows no diff of a file beyond this many lines, so no comment could be placed there. */
 export const MAX_REVIEWABLE_LINES = 20_000;
 
 /** Answer for everything under `paths.private`, in every tool. */
 export const WITHHELD = "withheld by configuration";
+
+/** Of a file that is not private by its name: a pull request may have given it the text, or the history, of one that is. */
+export const PRIVATE_TEXT = "text of a private file";
 
 /** Reasons of files that were skipped for their size, here or when their diff was looked at. */
 export const OVERLONG_LINES = "overlong lines";
@@ -24,9 +28,13 @@ export const TEXT_AS_BINARY = "text with NUL bytes";
 /** Of text beyond 20 MB, of which git shows no diff. */
 export const TOO_LARGE_FOR_DIFF = `${TOO_LARGE} (more than 20 MB)`;
 
-/** Whether nobody could read a skipped file although somebody may have written it by hand: no review of it is complete. */
+/**
+ * Whether nobody could read a skipped file although somebody may have written it by hand, or what happened to it does something:
+ * no review of it is complete.
+ */
 export function isUnreadable(reason: string): boolean {
-  return isSkippedForSize(reason) || reason === TEXT_AS_BINARY;
+  const isUnreadText = reason === TEXT_AS_BINARY || reason === PRIVATE_TEXT;
+  return isSkippedForSize(reason) || isUnreadText || isUnreadWithoutLines(reason);
 }
 
 /** What the filter needs to know of a changed file. Modes are git's six octal digits. */
@@ -46,6 +54,8 @@ export interface FilteredChange {
 export interface PathPatterns {
   ignore: readonly string[];
   private: readonly string[];
+  /** What is private in this change, by its text as well (`privacyOf`). Default: what the patterns say. */
+  isPrivate?: ((path: string) => boolean) | undefined;
 }
 
 const kinds: Record<string, string> = { "120000": "symbolic link", "160000": "submodule" };
@@ -64,7 +74,8 @@ function reasonByKind(change: FilteredChange): string | null {
   if (change.additions === null || change.deletions === null) return BINARY;
   if (change.additions + change.deletions > 0) return null;
   if (change.oldOid !== change.newOid) return "empty file";
-  return change.oldPath === null ? "mode change only" : "pure rename";
+  if (change.oldPath !== null) return "pure rename";
+  return change.newMode === "100755" ? "made executable" : "mode change only";
 }
 
 function reasonBySize({ additions, deletions }: FilteredChange, paths: readonly string[]): string | null {
@@ -89,16 +100,18 @@ export type Filter = (
  * be skipped: moved to where nobody looks, code is still what somebody wrote.
  */
 export function createFilter(patterns: PathPatterns): Filter {
-  const isPrivate = createPrivacy(patterns.private);
+  const byName = createPrivacy(patterns.private);
+  const isPrivate = patterns.isPrivate ?? byName;
   const ignored = createPathMatcher(patterns.ignore);
   return async (change, base, hiddenText) => {
     const paths = change.oldPath === null ? [change.path] : [change.path, change.oldPath];
-    if (paths.some(isPrivate)) return WITHHELD;
+    if (byName(change.path)) return WITHHELD;
+    if (paths.some(isPrivate)) return PRIVATE_TEXT;
     const configured = paths.map(ignored);
     if (configured.every(({ matched }) => matched)) return "ignored by configuration";
     const kind = reasonByKind(change);
     const hidden = kind === BINARY ? await hiddenText() : null;
-    if (kind && hidden === null) return kind;
+    if (kind && hidden === null) return effectWithoutLines(change) ?? kind;
     const origins = paths.map((path, at) =>
       configured[at]?.takenBack ? null : reasonByOrigin(path, base(path)),
     );
@@ -110,9 +123,27 @@ export function createFilter(patterns: PathPatterns): Filter {
 
 /**
  * Whether a path, relative to the repository root, is withheld from every model. A comment (`# ...`) among the patterns begins a
- * list of its own: what any of the lists withholds is withheld, and an exception is one from its own list alone.
+ * list of its own: what any of the lists withholds is withheld, and an exception is one from its own list alone. A path is withheld
+ * in every spelling that a file system of somebody may take for the same.
  */
 export function createPrivacy(patterns: readonly string[]): (path: string) => boolean {
+  const asWritten = matcherOf(patterns);
+  const folded = matcherOf(patterns.map(fold));
+  return (path) => path !== "" && (asWritten(path) || folded(fold(path)));
+}
+
+/** One text for all spellings that differ in case, in Unicode's form, or in characters that show nothing. */
+function fold(text: string): string {
+  const lower = text.toLowerCase();
+  // ASCII has only one form.
+  if (/^[\0-\x7f]*$/.test(lower)) return lower;
+  return text
+    .normalize("NFKC")
+    .replaceAll(/\p{Default_Ignorable_Code_Point}/gu, "")
+    .toLowerCase();
+}
+
+function matcherOf(patterns: readonly string[]): (path: string) => boolean {
   // What cannot be matched is withheld: a path made to be slow must not get past the patterns.
   const lists = listsOf(patterns).map((list) => ({
     start: commonStart(list),
@@ -120,7 +151,7 @@ export function createPrivacy(patterns: readonly string[]): (path: string) => bo
   }));
   return (path) => {
     const bound = `/${path}`;
-    return path !== "" && lists.some(({ start, match }) => bound.startsWith(start) && match(path).matched);
+    return lists.some(({ start, match }) => bound.startsWith(start) && match(path).matched);
   };
 }
 

@@ -7,23 +7,35 @@ const READABLE_SHARE = 0.95;
 /** Tab, line feed, form feed, carriage return. */
 const whiteSpace = new Set([0x09, 0x0a, 0x0c, 0x0d]);
 
-/** Bytes that are not UTF-8 were decoded as Latin-1, so that what lies there says nothing. */
-const isReadable = (code: number) =>
-  (code >= 0x20 && code < 0x7f) || whiteSpace.has(code) || (code >= 0x100 && code !== 0xfffd);
+const isReadable = (code: number) => (code >= 0x20 && code < 0x7f) || whiteSpace.has(code) || code >= 0x100;
 
 /**
- * Whether a file that git calls binary reads as text once its NULs are left out: a single one in a comment is enough to hide
- * a script from every diff, and UTF-16 has one in every other byte.
- *
- * @param start the decoded {@link PROBED_BYTES} with which the file begins
+ * What runs, or says what runs, whatever bytes stand in its comments: languages do not refuse a file for them. A name without an
+ * extension may be that of a script.
  */
-export function readsAsText(start: string): boolean {
+const named =
+  /(?:^|\/)\.?[^./]+$|\.(?:[cm]?[jt]sx?|vue|svelte|astro|pyi?|rb|rake|gemspec|php|phtml|pl|pm|lua|r|jl|sh|bash|zsh|fish|ksh|awk|ps[dm]?1|bat|cmd|vbs|wsf|applescript|c|cc|cpp|cxx|h|hh|hpp|hxx|ipp|inl|cu|m|mm|s|asm|go|rs|swift|zig|d|nim|v|java|kts?|scala|sc|sbt|groovy|gradle|clj[cs]?|exs?|erl|hrl|hs|lhs|ml|mli|fsx?|fsi|cs|csx|vb|dart|sol|sql|graphql|proto|html?|xhtml|xml|xsl|svg|css|s[ac]ss|less|ya?ml|jsonc?|json5|toml|ini|cfg|conf|properties|env|tf|tfvars|hcl|nix|bzl|cmake|mk|make|dockerfile|csproj|fsproj|vbproj|props|targets|service|rst|mdx?|adoc|txt|ipynb|j2|erb|ejs|hbs|tmpl|tpl)$/i;
+
+/** The decoded {@link PROBED_BYTES} with which a file begins. */
+export interface FileStart {
+  text: string;
+  /** "latin1" if a line was not UTF-8: what lies at U+0080 to U+00FF then says nothing. */
+  encoding: "utf8" | "latin1";
+}
+
+/**
+ * Whether a file that git calls binary is text: a single NUL in a comment is enough to hide a script from every diff, and UTF-16 has
+ * one in every other byte. What has the name of a text, or is valid UTF-8, is one, whatever it holds; anything else if it reads as one
+ * once its NULs are left out.
+ */
+export function readsAsText(path: string, { text, encoding }: FileStart): boolean {
   let [characters, readable] = [0, 0];
-  for (let at = 0; at < start.length; at++) {
-    const code = start.charCodeAt(at);
+  for (let at = 0; at < text.length; at++) {
+    const code = text.charCodeAt(at);
     if (code === 0) continue;
     characters += 1;
     if (isReadable(code)) readable += 1;
   }
-  return characters > 0 && readable / characters >= READABLE_SHARE;
+  if (characters === 0) return false;
+  return encoding === "utf8" || named.test(path) || readable / characters >= READABLE_SHARE;
 }

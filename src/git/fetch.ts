@@ -1,3 +1,5 @@
+import { setTimeout as delay } from "node:timers/promises";
+import { mirrorBytes } from "./disk/kept.ts";
 import {
   configVariables,
   type Git,
@@ -28,6 +30,8 @@ export interface FetchAccess {
   /** Default 10 minutes for each fetch. */
   timeoutMs?: number | undefined;
   onProgress?: ((progress: FetchProgress) => void) | undefined;
+  /** Gets what the mirror takes, in bytes, several times a second while git writes to it; what it throws ends the fetch. */
+  requireFits?: ((bytes: number) => void) | undefined;
 }
 
 export interface FetchRequest extends FetchAccess {
@@ -59,6 +63,8 @@ export async function fetchObjects(request: FetchRequest): Promise<void> {
   const { git, network } = request;
   const authorization =
     typeof request.authorization === "function" ? await request.authorization() : request.authorization;
+  // git limits what it receives, but not what it fetches.
+  await using growth = watchGrowth(request);
   const end = await runProcess({
     program: git.gitPath,
     args: fetchArguments(request),
@@ -71,13 +77,51 @@ export async function fetchObjects(request: FetchRequest): Promise<void> {
       ...configVariables([...hardenedConfig(network), ...fetchConfig(request, authorization)]),
     },
     input: `${request.wanted.join("\n")}\n`,
-    signal: request.signal,
+    signal: growth.signal,
     timeoutMs: request.timeoutMs ?? DEFAULT_TIMEOUT_MS,
     killSignal: "SIGTERM",
     onStdout: () => undefined,
     onStderr: progressReader(request.onProgress),
+  }).catch((error: unknown) => {
+    throw growth.fault() ?? error;
   });
   if (end.exitCode !== 0) throw gitError("fetch", end, secretsOf(authorization));
+}
+
+const LOOK_MS = 100;
+
+interface Growth extends AsyncDisposable {
+  /** Fires when the fetch has to end. */
+  signal: AbortSignal | undefined;
+  /** Why the mirror may not grow further. */
+  fault(): unknown;
+}
+
+function watchGrowth({ gitDir, requireFits, signal }: FetchRequest): Growth {
+  if (!requireFits) return { signal, fault: () => undefined, async [Symbol.asyncDispose]() {} };
+  const [over, done] = [new AbortController(), new AbortController()];
+  let fault: unknown;
+  const watch = async () => {
+    while (!done.signal.aborted) {
+      try {
+        requireFits(await mirrorBytes(gitDir));
+      } catch (error) {
+        fault = error;
+        over.abort();
+        return;
+      }
+      await delay(LOOK_MS, undefined, { signal: done.signal }).catch(() => {});
+    }
+  };
+  const watching = watch();
+  return {
+    signal: signal ? AbortSignal.any([signal, over.signal]) : over.signal,
+    fault: () => fault,
+    async [Symbol.asyncDispose]() {
+      done.abort();
+      await watching;
+    },
+  };
 }
 
 function fetchArguments(request: FetchRequest): string[] {

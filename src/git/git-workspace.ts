@@ -1,4 +1,4 @@
-import { decodeText } from "../text/decode.ts";
+import { decodeStart } from "../text/decode.ts";
 import type { CheckoutPlace } from "./checkout-place.ts";
 import { fileStart } from "./file-start.ts";
 import { ObjectWorkspace, twice } from "./object-workspace.ts";
@@ -13,10 +13,10 @@ export function openWorkspace(place: CheckoutPlace): Workspace & AsyncDisposable
 
 /** What lies on the disk is read there: it costs less than asking git. */
 class CheckoutWorkspace extends ObjectWorkspace {
-  override async headStart(path: string, maxBytes: number): Promise<string> {
+  override async headStart(path: string, maxBytes: number): ReturnType<Workspace["headStart"]> {
     // What no disk has room for in a name is not in the checkout.
     if (!isWritable(path)) return await super.headStart(path, maxBytes);
-    return decodeText(fileStart(this.root, path, maxBytes)).text;
+    return decodeStart(fileStart(this.root, path, maxBytes), maxBytes);
   }
 
   override async search(query: SearchQuery, signal: AbortSignal): Promise<SearchHits> {

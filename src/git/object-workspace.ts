@@ -1,6 +1,6 @@
 import type { LinguistAttributes } from "../diff/linguist.ts";
 import { AppError } from "../errors.ts";
-import { decodeText, looksBinary, splitNul } from "../text/decode.ts";
+import { decodeStart, decodeText, looksBinary, splitNul } from "../text/decode.ts";
 import { baseAttributes } from "./base-attributes.ts";
 import { blobHunks } from "./blob-diff.ts";
 import { CatFile } from "./cat-file.ts";
@@ -84,10 +84,10 @@ export class ObjectWorkspace implements Workspace, AsyncDisposable {
     return { ...decodeText(bytes), binary: looksBinary(bytes), bytes: bytes.length };
   }
 
-  async headStart(path: string, maxBytes: number): Promise<string> {
+  async headStart(path: string, maxBytes: number): ReturnType<Workspace["headStart"]> {
     const entry = (await this.tree("head")).get(path);
     if (!entry?.mode.startsWith("100")) throw new AppError("not_allowed", `'${path}' is no file of the head`);
-    return decodeText(await twice(() => this.#startOf(entry.oid, maxBytes))).text;
+    return decodeStart(await twice(() => this.#startOf(entry.oid, maxBytes)), maxBytes);
   }
 
   /** Of a blob of any size, by a git of its own that is stopped when it has said enough. */

@@ -1,6 +1,6 @@
 import type { LinguistAttributes } from "../diff/linguist.ts";
 import { AppError } from "../errors.ts";
-import { decodeText, looksBinary } from "../text/decode.ts";
+import { decodeStart, decodeText, looksBinary } from "../text/decode.ts";
 import { blobName } from "./edit/blob-name.ts";
 import { editedChanges } from "./edit/edited-changes.ts";
 import { comparisonPatch, editedPatch, type Side } from "./edit/edited-patch.ts";
@@ -126,11 +126,11 @@ class OverlayWorkspace implements EditableWorkspace {
     return { ...decodeText(bytes), binary: looksBinary(bytes), bytes: bytes.length };
   }
 
-  async headStart(path: string, maxBytes: number): Promise<string> {
+  async headStart(path: string, maxBytes: number): ReturnType<Workspace["headStart"]> {
     const written = this.#written.get(path);
     if (written === undefined) return await this.#below.headStart(path, maxBytes);
     if (written === null) throw new AppError("not_allowed", `'${path}' is no file of the head`);
-    return decodeText(written.bytes.subarray(0, maxBytes)).text;
+    return decodeStart(written.bytes, maxBytes);
   }
 
   linguistAttributes(paths: readonly string[]): Promise<ReadonlyMap<string, LinguistAttributes>> {

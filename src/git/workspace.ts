@@ -116,7 +116,7 @@ export interface Workspace {
   /** The same as it is stored: a text cannot tell its bytes once some of its lines were not UTF-8. */
   readBytes(oid: string): Promise<Buffer>;
   /** How a regular file of the head begins: the text of at most so many bytes, of a file of any size. */
-  headStart(path: string, maxBytes: number): Promise<string>;
+  headStart(path: string, maxBytes: number): Promise<Pick<FileText, "text" | "encoding">>;
   /**
    * What the `.gitattributes` files of the base say about paths; the head's say nothing here. A path that is too deep to be
    * matched has no entry. Rejects with `git_timeout` when matching takes too long.

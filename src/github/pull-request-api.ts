@@ -72,15 +72,20 @@ export interface OwnAnnotation {
 }
 
 /** A check run of ours as GitHub has it. */
-export interface StandingCheckRun {
+export interface OwnCheckRun {
   id: number;
+  /** Which review it is of; empty where it does not say. */
+  externalId: string;
   completed: boolean;
   /** Null while it runs. */
   conclusion: string | null;
   title: string | null;
-  /** Later ones with the same external id: workers made them that could not know of each other. */
-  doubles: readonly { id: number; completed: boolean }[];
+  summary: string | null;
+  text: string | null;
 }
+
+/** What decides whether a pull request counts for a commit. */
+export type PullState = Pick<PullRequest, "number" | "state" | "headSha" | "baseRef">;
 
 /** Something of ours that already stands on GitHub. */
 export interface OwnText {
@@ -161,9 +166,9 @@ export interface OwnThread {
   /** Null where it is not resolved, or GitHub does not say. */
   resolvedBy: Actor | null;
   outdated: boolean;
-  /** The latest 50 answers, oldest first. */
+  /** All answers, oldest first. */
   replies: ThreadComment[];
-  /** Thumbs down of people on the first comment, oldest first, at most 20; `at` is ISO 8601. */
+  /** All thumbs down of people on the first comment, oldest first; `at` is ISO 8601. */
   downvotes: { by: string; at: string }[];
 }
 
@@ -202,8 +207,10 @@ export interface RepositoryApi {
   commitPulls(sha: string): Promise<number[]>;
   /** Reacts to a comment, wherever it stands. */
   react(comment: CommentRef, reaction: "eyes" | "+1" | "confused"): Promise<void>;
-  /** Our own check run of this commit with this external id: the oldest. */
-  findCheckRun(headSha: string, externalId: string): Promise<StandingCheckRun | undefined>;
+  /** How any pull request of the repository is now; undefined where GitHub has none of this number. */
+  pullState(number: number): Promise<PullState | undefined>;
+  /** All our own check runs of this commit, oldest first. Rejects with `too_large` beyond 1,000. */
+  checkRuns(headSha: string): Promise<OwnCheckRun[]>;
   createCheckRun(headSha: string, externalId: string, update: CheckRunUpdate): Promise<number>;
   updateCheckRun(id: number, update: CheckRunUpdate): Promise<void>;
   /** The annotations of all our check runs of this commit. */

@@ -44,7 +44,11 @@ export function createPullRequestApi(options: PullRequestApiOptions): PullReques
     async ownReviewComments() {
       return ownCommentsAmong(await all(`pulls/${pull}/comments`), app);
     },
-    ownThreads: () => ownThreads({ client, owner, repo, pull }, app),
+    ownThreads: () =>
+      ownThreads({ client, owner, repo, pull }, app, {
+        comments: () => all(`pulls/${pull}/comments`),
+        downvotes: (comment) => all(`pulls/comments/${comment}/reactions`),
+      }),
     resolveThread: (id) => resolveThread(writing, id),
     isOwnReviewComment: (id) => isOwnComment(options, id),
     issue: (number) => issue(options, number),

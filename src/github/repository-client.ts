@@ -4,7 +4,8 @@ import type { GitHubClient } from "./client.ts";
 import { readFile } from "./contents.ts";
 import { unreadableAnswer } from "./errors.ts";
 import type { AppIdentity } from "./own-text.ts";
-import type { CheckAnnotation, CheckRunUpdate, RepositoryApi, StandingCheckRun } from "./pull-request-api.ts";
+import { PullRequestShape } from "./payload.ts";
+import type { CheckAnnotation, CheckRunUpdate, OwnCheckRun, RepositoryApi } from "./pull-request-api.ts";
 
 export interface RepositoryApiOptions {
   client: GitHubClient;
@@ -19,6 +20,9 @@ const checkName = "Hunkwise";
 /** 10,000 annotations: beyond it we would not know what already stands. */
 const mostAnnotationPages = 100;
 
+/** 1,000 check runs of ours on one commit: beyond it we would not know what it comes to. */
+const mostCheckPages = 10;
+
 /** The 1,000 open pull requests in which something happened last. */
 const mostPullPages = 10;
 
@@ -31,7 +35,14 @@ const CheckRuns = z.object({
       external_id: z.string().nullish(),
       status: z.string(),
       conclusion: z.string().nullish(),
-      output: z.object({ title: z.string().nullish(), annotations_count: z.int().optional() }).nullish(),
+      output: z
+        .object({
+          title: z.string().nullish(),
+          summary: z.string().nullish(),
+          text: z.string().nullish(),
+          annotations_count: z.int().optional(),
+        })
+        .nullish(),
     }),
   ),
 });
@@ -43,16 +54,23 @@ export function createRepositoryApi({ client, owner, repo, app }: RepositoryApiO
   const here = { owner, repo };
   const root = `/repos/${encodeURIComponent(owner)}/${encodeURIComponent(repo)}`;
 
-  async function checkRunsAt(ref: string) {
-    const { data } = await rest.checks.listForRef({
+  async function checkRunsAt(ref: string): Promise<CheckRunShape[]> {
+    const asked = {
       ...here,
       ref,
       check_name: checkName,
       app_id: app.id,
       filter: "all",
       per_page: 100,
-    });
-    return read(CheckRuns, data, "check runs").check_runs;
+    } as const;
+    const all: CheckRunShape[] = [];
+    for (let page = 1; page <= mostCheckPages; page++) {
+      const { data } = await rest.checks.listForRef({ ...asked, ...(page > 1 && { page }) });
+      const runs = read(CheckRuns, data, "check runs").check_runs;
+      all.push(...runs);
+      if (runs.length < 100) return all;
+    }
+    throw new AppError("too_large", `More than ${all.length} check runs of ours stand on ${ref}`);
   }
 
   return {
@@ -91,11 +109,18 @@ export function createRepositoryApi({ client, owner, repo, app }: RepositoryApiO
         : rest.reactions.createForPullRequestReviewComment(reaction));
     },
 
-    async findCheckRun(headSha, externalId) {
-      const runs = (await checkRunsAt(headSha)).filter((one) => one.external_id === externalId);
-      const [run, ...later] = runs.toSorted((a, b) => a.id - b.id);
-      return run && standing(run, later);
+    async pullState(number) {
+      try {
+        const { data } = await rest.pulls.get({ ...here, pull_number: number });
+        return read(PullRequestShape, data, `pull request ${number}`);
+      } catch (error) {
+        if (error instanceof AppError && error.code === "github_not_found") return undefined;
+        throw error;
+      }
     },
+
+    checkRuns: async (headSha) =>
+      (await checkRunsAt(headSha)).toSorted((a, b) => a.id - b.id).map(ownCheckRun),
 
     async createCheckRun(headSha, externalId, update) {
       const { data } = await rest.checks.create({
@@ -129,12 +154,12 @@ export function createRepositoryApi({ client, owner, repo, app }: RepositoryApiO
 
 type CheckRunShape = z.infer<typeof CheckRuns>["check_runs"][number];
 
-const isCompleted = ({ status }: CheckRunShape) => status === "completed";
-
-function standing(run: CheckRunShape, later: readonly CheckRunShape[]): StandingCheckRun {
-  const { id, conclusion = null, output } = run;
-  const doubles = later.map((one) => ({ id: one.id, completed: isCompleted(one) }));
-  return { id, completed: isCompleted(run), conclusion, title: output?.title ?? null, doubles };
+function ownCheckRun({ id, external_id, status, conclusion, output }: CheckRunShape): OwnCheckRun {
+  const { title = null, summary = null, text = null } = output ?? {};
+  return {
+    ...{ id, externalId: external_id ?? "", completed: status === "completed" },
+    ...{ conclusion: conclusion ?? null, title, summary, text },
+  };
 }
 
 /** Parses an answer; what does not fit is a fault of the far side, not of ours. */

@@ -14,6 +14,14 @@ export interface ThreadsOf {
   pull: number;
 }
 
+/** What of REST completes threads that have more than one answer of GraphQL holds. All pages of it. */
+export interface MoreOfThreads {
+  /** Comments on lines and files of the pull request, by anybody. */
+  comments(): Promise<readonly unknown[]>;
+  /** Thumbs down on one of them. */
+  downvotes(comment: number): Promise<readonly unknown[]>;
+}
+
 /** 10,000 threads: beyond it we would not know what already stands, and so post nothing. */
 const mostPages = 200;
 
@@ -24,6 +32,8 @@ function nodes<Shape extends z.ZodType>(shape: Shape) {
   const shown = z.array(shape.nullable()).transform((all) => all.filter((one) => one !== null));
   return z.object({ nodes: shown });
 }
+/** The last of a list that may be longer. */
+const lastOf = <Shape extends z.ZodType>(shape: Shape) => nodes(shape).extend({ totalCount: z.int() });
 
 const Comment = z.object({
   id: z.string(),
@@ -36,7 +46,7 @@ const Comment = z.object({
 const Opening = Comment.extend({
   url: z.string(),
   state: z.string(),
-  reactions: nodes(z.object({ createdAt: z.string(), user: Account })),
+  reactions: lastOf(z.object({ createdAt: z.string(), user: Account })),
 });
 const Thread = z.object({
   id: z.string(),
@@ -50,7 +60,7 @@ const Thread = z.object({
   subjectType: z.string(),
   resolvedBy: Account,
   opening: nodes(Opening),
-  latest: nodes(Comment),
+  latest: lastOf(Comment),
 });
 type Thread = z.infer<typeof Thread>;
 const PageInfo = z.object({ hasNextPage: z.boolean(), endCursor: z.string().nullable() });
@@ -76,33 +86,46 @@ async function allThreads({ client, owner, repo, pull }: ThreadsOf): Promise<Thr
   );
 }
 
-/** Threads that a comment of ours began, in GitHub's order. Rejects with `too_large` beyond 10,000 threads of anybody. */
-export async function ownThreads(of: ThreadsOf, app: AppIdentity): Promise<OwnThread[]> {
-  return (await allThreads(of)).flatMap((thread) => {
+/**
+ * Threads that a comment of ours began, in GitHub's order, with all that people said in them. Rejects with `too_large` beyond 10,000
+ * threads or comments of anybody.
+ */
+export async function ownThreads(of: ThreadsOf, app: AppIdentity, more: MoreOfThreads): Promise<OwnThread[]> {
+  let comments: Promise<readonly unknown[]> | undefined;
+  const allComments = () => {
+    comments ??= more.comments();
+    return comments;
+  };
+  const threads: OwnThread[] = [];
+  for (const thread of await allThreads(of)) {
     const first = thread.opening.nodes[0];
     // Of a pending review, whose author sees it here already, nothing has been said yet.
-    if (!first || first.state === "PENDING" || actorOf(first.author, app).kind !== "us") return [];
-    const { isResolved: resolved, isOutdated: outdated } = thread;
+    if (!first || first.state === "PENDING" || actorOf(first.author, app).kind !== "us") continue;
+    const { isResolved: resolved, isOutdated: outdated, latest } = thread;
+    const { id: node, fullDatabaseId: comment, reactions } = first;
     const isOnLine = thread.subjectType !== "FILE";
     const isPlaced = isOnLine && !outdated;
-    return [
-      {
-        ...{ id: thread.id, comment: first.fullDatabaseId, body: first.body, url: first.url },
-        ...{ path: thread.path, side: thread.diffSide },
-        line: isPlaced ? thread.line : null,
-        startLine: isPlaced ? thread.startLine : null,
-        originalLine: isOnLine ? thread.originalLine : null,
-        ...{ resolved, outdated },
-        resolvedBy: thread.resolvedBy && resolverOf(thread.resolvedBy, app),
-        replies: thread.latest.nodes
-          .filter(({ id }) => id !== first.id)
-          .map((comment) => threadComment(comment, app)),
-        downvotes: first.reactions.nodes.flatMap(({ createdAt, user }) =>
-          user && actorOf(user, app).kind === "person" ? [{ by: user.login, at: createdAt }] : [],
-        ),
-      },
-    ];
-  });
+    threads.push({
+      ...{ id: thread.id, comment, body: first.body, url: first.url },
+      ...{ path: thread.path, side: thread.diffSide },
+      line: isPlaced ? thread.line : null,
+      startLine: isPlaced ? thread.startLine : null,
+      originalLine: isOnLine ? thread.originalLine : null,
+      ...{ resolved, outdated },
+      resolvedBy: thread.resolvedBy && resolverOf(thread.resolvedBy, app),
+      replies:
+        latest.totalCount > latest.nodes.length
+          ? repliesAmong(await allComments(), comment, app)
+          : latest.nodes.filter(({ id }) => id !== node).map((one) => threadComment(one, app)),
+      downvotes:
+        reactions.totalCount > reactions.nodes.length
+          ? downvotesAmong(await more.downvotes(comment))
+          : reactions.nodes.flatMap(({ createdAt, user }) =>
+              user && actorOf(user, app).kind === "person" ? [{ by: user.login, at: createdAt }] : [],
+            ),
+    });
+  }
+  return threads;
 }
 
 function threadComment(
@@ -111,6 +134,40 @@ function threadComment(
 ) {
   return { id: fullDatabaseId, author: actorOf(author, app), body, createdAt } satisfies ThreadComment;
 }
+
+/** Whoever wrote or reacted, as REST has it. Null when the account is gone. */
+const RestAccount = z.object({ login: z.string(), type: z.string() }).nullable();
+const RestReply = z.object({
+  id: z.int(),
+  in_reply_to_id: z.int(),
+  user: RestAccount,
+  body: z.string().nullable(),
+  created_at: z.string(),
+});
+const RestReaction = z.object({ user: RestAccount, content: z.string(), created_at: z.string() });
+
+function repliesAmong(comments: readonly unknown[], thread: number, app: AppIdentity): ThreadComment[] {
+  return comments
+    .flatMap((one) => RestReply.safeParse(one).data ?? [])
+    .filter((one) => one.in_reply_to_id === thread)
+    .toSorted((a, b) => a.id - b.id)
+    .map(({ id, user, body, created_at: createdAt }) => {
+      const author = actorOf(user && { __typename: user.type, login: withoutBrackets(user) }, app);
+      return { id, author, body: body ?? "", createdAt };
+    });
+}
+
+const downvotesAmong = (reactions: readonly unknown[]): OwnThread["downvotes"] =>
+  reactions
+    .flatMap((one) => RestReaction.safeParse(one).data ?? [])
+    .flatMap(({ user, content, created_at: at }) =>
+      content === "-1" && user?.type === "User" ? [{ by: user.login, at }] : [],
+    )
+    .toSorted((a, b) => Date.parse(a.at) - Date.parse(b.at));
+
+/** REST puts brackets behind a bot's name, which GraphQL leaves out. */
+const withoutBrackets = ({ login, type }: { login: string; type: string }) =>
+  type === "Bot" ? login.replace(/\[bot\]$/, "") : login;
 
 /**
  * GraphQL names a bot without the brackets that REST puts behind it; no person's account is of this type. Who is gone may

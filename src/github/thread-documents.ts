@@ -4,7 +4,10 @@ export const threadsPerPage = 50;
 /** `databaseId` has 32 bits, which the ids of comments have outgrown: there GitHub answers with null. */
 const commentFields = "id fullDatabaseId body createdAt author { __typename login }";
 
-/** All that is ever asked of GraphQL: a page of a pull request's review threads. */
+/**
+ * All that is ever asked of GraphQL: a page of a pull request's review threads. Further comments and reactions of a thread are read
+ * by REST.
+ */
 export const threadsQuery = `query ($owner: String!, $repo: String!, $pull: Int!, $after: String) {
   repository(owner: $owner, name: $repo) {
     pullRequest(number: $pull) {
@@ -17,11 +20,11 @@ export const threadsQuery = `query ($owner: String!, $repo: String!, $pull: Int!
             nodes {
               ${commentFields} url state
               reactions(last: 20, content: THUMBS_DOWN, orderBy: { field: CREATED_AT, direction: ASC }) {
-                nodes { createdAt user { __typename login } }
+                totalCount nodes { createdAt user { __typename login } }
               }
             }
           }
-          latest: comments(last: 50) { nodes { ${commentFields} } }
+          latest: comments(last: 50) { totalCount nodes { ${commentFields} } }
         }
       }
     }

@@ -1,4 +1,4 @@
-import { createEgress } from "../egress.ts";
+import { type AnswerLimits, createEgress } from "../egress.ts";
 import { AppError } from "../errors.ts";
 import { holdsLiveSecret } from "../secrets/live-secrets.ts";
 import { callOf, type Reach } from "./reach.ts";
@@ -6,6 +6,8 @@ import { callOf, type Reach } from "./reach.ts";
 /** A renamed repository answers with one. */
 const mostRedirects = 5;
 const defaultTimeoutMs = 30_000;
+/** The largest that we ask for are pages of a hundred pull requests, files of 1 MB in Base64, and what a webhook held. */
+const answer: AnswerLimits = { bytes: 16_000_000, depth: 64, elements: 200_000, members: 100_000 };
 
 export interface TransportOptions {
   /** Root of the API; no request ever leaves its origin. */
@@ -26,7 +28,7 @@ export function createTransport(options: TransportOptions): typeof globalThis.fe
   const { baseUrl, reach, timeoutMs = defaultTimeoutMs, fetch, signal } = options;
   const root = new URL(baseUrl);
   const send = createEgress({
-    ...{ origins: [baseUrl], timeoutMs, mostRedirects, fetch, signal },
+    ...{ origins: [baseUrl], timeoutMs, mostRedirects, answer, fetch, signal },
     // What leaves here becomes public: looked at for every spelling.
     holdsSecret: holdsLiveSecret,
     check: (request) => reach.check(callOf(request, root.pathname)),

@@ -1,6 +1,6 @@
 import { isLoopEntry, type LoopEntry, type MasksEntry, type TrajectoryEntry } from "../agent/trajectory.ts";
 import { AppError, type ErrorCode, errorLine } from "../errors.ts";
-import type { PullRequest, RepositoryApi } from "../github/pull-request-api.ts";
+import type { PullRequest, PullState, RepositoryApi } from "../github/pull-request-api.ts";
 import type { Ledger } from "../ledger/entry.ts";
 import { parseMarker } from "../ledger/marker.ts";
 import type { ReviewTask } from "../queue/job.ts";
@@ -27,7 +27,9 @@ export function triggerOf(
 }
 
 /** A pull request as an attempt meets it. */
-export interface Met extends Pick<PullRequest, "headSha" | "state"> {
+export interface Met {
+  /** Without a base where GitHub refuses to show it. */
+  pull: PullState & Partial<Pick<PullRequest, "baseSha">>;
   trigger: string;
 }
 
@@ -37,10 +39,11 @@ export interface Met extends Pick<PullRequest, "headSha" | "state"> {
  */
 export async function closeEarlierChecks(
   recorded: readonly TrajectoryEntry[],
-  { headSha, state, trigger: present }: Met,
+  { pull, trigger: present }: Met,
   api: RepositoryApi,
   warn: (notice: string) => void,
 ): Promise<void> {
+  const { headSha, state } = pull;
   const opened = recorded.filter((entry) => entry.kind === "check_opened");
   const left = new Map(
     opened
@@ -48,9 +51,9 @@ export async function closeEarlierChecks(
       .map((one) => [`${one.head} ${one.trigger}`, one]),
   );
   for (const { head, trigger } of left.values()) {
-    const reason = whyLeft(head, { headSha, state });
+    const reason = whyLeft(head, pull);
     try {
-      await closeCheckRun(api, head, trigger, cancelledConclusion(reason));
+      await closeCheckRun(api, { headSha: head, trigger }, pull, cancelledConclusion(reason));
     } catch (error) {
       if (!isRefusal(error)) throw error;
       warn(`The check run of ${head} was not closed: ${errorLine(error)}`);
@@ -58,7 +61,7 @@ export async function closeEarlierChecks(
   }
 }
 
-function whyLeft(head: string, { headSha, state }: Omit<Met, "trigger">): string {
+function whyLeft(head: string, { headSha, state }: PullState): string {
   if (state === "closed") return "The pull request was closed.";
   return head === headSha ? "It is reviewed anew." : `The head moved on to ${headSha}.`;
 }
@@ -90,6 +93,12 @@ export function wasPublished(
 export function publishedReview({ sticky }: Pick<Ledger, "sticky">): string | null {
   const marker = sticky === null ? undefined : parseMarker(sticky.body);
   return marker?.kind === "summary" ? reviewName(marker) : null;
+}
+
+/** Which head the summary comment speaks of; null where there is none. */
+export function publishedHead({ sticky }: Pick<Ledger, "sticky">): string | null {
+  const marker = sticky === null ? undefined : parseMarker(sticky.body);
+  return marker?.kind === "summary" ? marker.head : null;
 }
 
 const reviewName = ({ head, trigger }: { head: string; trigger: string }) => `${head} ${trigger}`;

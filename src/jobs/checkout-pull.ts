@@ -41,6 +41,7 @@ export function createCheckoutPull(
         base: { sha: base, ref: `refs/heads/${baseRef}` },
         authorization: () => options.authorization(repository),
         requireRoom: (need) => disk.require(need),
+        requireFits: (bytes) => disk.requireFits(bytes),
         signal,
       });
     });

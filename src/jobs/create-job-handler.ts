@@ -1,9 +1,11 @@
 import type { TrajectoryEntry } from "../agent/trajectory.ts";
+import { errorLine } from "../errors.ts";
 import type { PullRequestApi } from "../github/pull-request-api.ts";
 import type { ClaimedJob, Outcome, Task } from "../queue/job.ts";
 import { type JobTools, jobFields } from "../queue/run-job.ts";
-import { concludeAtOnce } from "../reporters/check-run.ts";
-import { failedConclusion, passedConclusion } from "../reporters/conclusions.ts";
+import { concludeAtOnce, concludeQueued } from "../reporters/check-run.ts";
+import { failedConclusion, type Held, passedConclusion } from "../reporters/conclusions.ts";
+import { currentLedger } from "../reporters/current-ledger.ts";
 import { closeEarlierChecks, isRefusal, type Met, triggerOf } from "./attempts.ts";
 import { dryRun, dryRunIn } from "./commands/dry-run.ts";
 import { askedIn, runCommand } from "./commands/run-command.ts";
@@ -12,6 +14,8 @@ import { tellFailure } from "./commands/tell-failure.ts";
 import { withFence } from "./fenced.ts";
 import type { JobDependencies } from "./job-dependencies.ts";
 import { keepUp } from "./keep-up.ts";
+import { loadConfig } from "./load-config.ts";
+import { openFindings } from "./review-and-publish.ts";
 import { reviewPull } from "./review-pull.ts";
 
 /** What a worker needs of us: the handler, and what tells people when a job failed for good. */
@@ -56,7 +60,7 @@ async function passCheck(
   { github }: JobDependencies,
 ): Promise<Outcome> {
   const api = await github.repository(repository, signal);
-  const problem = await concludeAtOnce(api, headSha, "merge_group", passedConclusion(reason));
+  const problem = await concludeQueued(api, headSha, passedConclusion(reason));
   return problem === undefined ? { kind: "done", reason } : { kind: "failed", reason: problem };
 }
 
@@ -79,8 +83,9 @@ async function giveUp(
   const api = await github.pull(task.repository, task.pull, tools.signal);
   const met = await meet(task, opened, api);
   await closeEarlierChecks(recorded, met, api, warn);
-  if (met.state === "closed") return;
-  const problem = await concludeAtOnce(api, met.headSha, met.trigger, failedConclusion(reason));
+  if (met.pull.state === "closed") return;
+  const update = failedConclusion(reason, await heldOn(met, api, { task, tools, deps }));
+  const problem = await concludeAtOnce(api, met.pull, met.trigger, update);
   if (problem) warn(problem);
 }
 
@@ -91,6 +96,30 @@ async function tellWhoAsked(job: ClaimedJob, reason: string, tools: JobTools, de
   if (task.kind !== "review") return;
   const asked = await dryRunIn({ ...job, task }, tools, deps);
   if (asked) await tellFailure(asked, reason);
+}
+
+interface GivenUp {
+  task: Extract<Task, { pull: number }>;
+  tools: JobTools;
+  deps: JobDependencies;
+}
+
+/** What is open, and when it is held against the pull request; nothing if that cannot be read: then the check is neutral. */
+async function heldOn(
+  { pull }: Met,
+  api: PullRequestApi,
+  { task, tools, deps }: GivenUp,
+): Promise<Held | undefined> {
+  const { baseSha } = pull;
+  if (baseSha === undefined) return undefined;
+  try {
+    const wanted = { api, pull: { baseSha }, repository: task.repository };
+    const { config } = await loadConfig(wanted, deps, tools.signal);
+    return { open: openFindings(await currentLedger(api)), policy: config.check };
+  } catch (err) {
+    deps.log.warn({ err }, `What is open is not known: ${errorLine(err)}`);
+    return undefined;
+  }
 }
 
 type Opened = Extract<TrajectoryEntry, { kind: "check_opened" }> | undefined;
@@ -105,11 +134,12 @@ async function meet(
   try {
     const pull = await api.pull();
     const trigger = task.kind === "review" ? triggerOf(task, pull) : (opened?.trigger ?? asked);
-    return { ...pull, trigger };
+    return { pull, trigger };
   } catch (error) {
     const headSha = task.headSha ?? opened?.head ?? null;
     if (!isRefusal(error) || headSha === null) throw error;
     const trigger = opened?.head === headSha ? opened.trigger : asked;
-    return { headSha, trigger, state: "open" };
+    const baseRef = trigger.split("@")[1] ?? "";
+    return { pull: { number: task.pull, state: "open", headSha, baseRef }, trigger };
   }
 }

@@ -40,7 +40,6 @@ function earlierFinding(entry: LedgerEntry, isPrivate: (path: string) => boolean
     files: entry.files.filter((file) => !isPrivate(file)).slice(0, most.files),
     title: shorten(entry.title, longest.title),
     text: shorten(entry.text, longest.text),
-    theirs: entry.isTheirs,
     replies: entry.replies.slice(-most.replies).map((reply) => shorten(reply, longest.reply)),
   };
 }

@@ -1,6 +1,7 @@
 import { z } from "zod";
 import type { TrajectoryEntry } from "../agent/trajectory.ts";
 import { AppError, type ErrorCode, errorLine, publicLine } from "../errors.ts";
+import type { Severity } from "../finding.ts";
 import type { CheckoutPlace } from "../git/checkout-place.ts";
 import type { PullRequest, PullRequestApi } from "../github/pull-request-api.ts";
 import { createJournal } from "../journal/journal.ts";
@@ -12,12 +13,12 @@ import { type ClaimedJob, maxAttempts, type Outcome, type ReviewTask } from "../
 import { nextTry } from "../queue/next-try.ts";
 import { type JobTools, jobFields } from "../queue/run-job.ts";
 import type { CheckRun } from "../reporters/check-run.ts";
-import { failedConclusion, withheldConclusion } from "../reporters/conclusions.ts";
+import { failedConclusion, limitConclusion, withheldConclusion } from "../reporters/conclusions.ts";
 import { type PublishOptions, publishReview } from "../reporters/github-review.ts";
 import { limitsOf } from "../review/limits.ts";
 import { type History, Limits, PullText, type ReviewInput } from "../review/review-input.ts";
 import type { ReviewResult } from "../review/review-result.ts";
-import { publishedReview, recordedMasks, recordedResult, recordedTurns } from "./attempts.ts";
+import { publishedHead, publishedReview, recordedMasks, recordedResult, recordedTurns } from "./attempts.ts";
 import { DayBudget, withinDay } from "./day-budget.ts";
 import { earlierFindings, historyOf } from "./history.ts";
 import type { JobDependencies, JobLog } from "./job-dependencies.ts";
@@ -64,8 +65,12 @@ export async function reviewAndPublish(
     if (error instanceof AppError && error.code === "budget_spent") return withhold(subject, error, deps);
     // Where the job is tried again the check is opened again; where it is not, nobody else would close it.
     const isOpen = error instanceof AppError && leftOpen.has(error.code);
-    if (!tools.signal.aborted && !isOpen)
-      await subject.check.conclude(failedConclusion(publicLine(error))).catch(() => {});
+    if (!tools.signal.aborted && !isOpen) {
+      const { check, ledger, loaded } = subject;
+      const held = { open: openFindings(ledger), policy: loaded.config.check };
+      const update = failedConclusion(publicLine(error), held);
+      await check.conclude(update).catch(() => {});
+    }
     throw error;
   }
 }
@@ -111,15 +116,25 @@ async function resultOf(subject: Subject, tools: JobTools, deps: JobDependencies
 
 /** Nothing may be spent any more: that is no failure, and the check run says so. */
 async function withhold(
-  { job, check, ledger, loaded }: OpenSubject,
+  { job, check, pull, ledger, loaded }: OpenSubject,
   { message }: AppError,
   { log }: JobDependencies,
 ) {
-  const listed = ledger.state.carried.filter(({ standing }) => standing !== "unpublished");
-  const open = [...ledger.entries.filter(isStanding), ...listed.map(({ finding }) => finding)];
-  await check.conclude(withheldConclusion(`Not reviewed: ${message}.`, open, loaded.config.check));
+  const { check: policy } = loaded.config;
+  // What this head came to stands, and nobody has to be kept from merging it.
+  const isKnown = publishedHead(ledger) === pull.headSha;
+  const otherwise = isKnown ? "neutral" : limitConclusion(policy);
+  await check.conclude(
+    withheldConclusion(`Not reviewed: ${message}.`, openFindings(ledger), policy, otherwise),
+  );
   if (check.problem) log.warn(jobFields(job), check.problem);
   return { kind: "skipped", reason: message } as const;
+}
+
+/** What earlier reviews found and nobody has settled, as far as it was published. */
+export function openFindings({ entries, state }: Ledger): { severity: Severity }[] {
+  const listed = state.carried.filter(({ standing }) => standing !== "unpublished");
+  return [...entries.filter(isStanding), ...listed.map(({ finding }) => finding)];
 }
 
 async function review(subject: Subject, tools: JobTools, deps: JobDependencies) {

@@ -4,13 +4,13 @@ import type { PullRequest, PullRequestApi } from "../github/pull-request-api.ts"
 import { hasWriteAccess } from "../ledger/write-access.ts";
 import type { Outcome, ReviewTask } from "../queue/job.ts";
 import { type JobTools, jobFields } from "../queue/run-job.ts";
-import { concludeAtOnce, openCheckRun } from "../reporters/check-run.ts";
-import { skippedConclusion } from "../reporters/conclusions.ts";
+import { concludeAtOnce, openCheckRun, settleChecks } from "../reporters/check-run.ts";
+import { withheldConclusion } from "../reporters/conclusions.ts";
 import { currentLedger } from "../reporters/current-ledger.ts";
-import { closeEarlierChecks, triggerOf, wasPublished } from "./attempts.ts";
+import { closeEarlierChecks, publishedHead, triggerOf, wasPublished } from "./attempts.ts";
 import type { JobDependencies } from "./job-dependencies.ts";
 import { loadConfig } from "./load-config.ts";
-import { type ReviewJob, reviewAndPublish, type Subject } from "./review-and-publish.ts";
+import { openFindings, type ReviewJob, reviewAndPublish, type Subject } from "./review-and-publish.ts";
 import { pauseReason, skipReason } from "./skip-reason.ts";
 
 export interface ReviewPullOptions {
@@ -46,11 +46,16 @@ export async function reviewPull(
   const pull = await api.pull();
   awaitHead(job, pull);
   const trigger = triggerOf(task, pull);
-  await closeEarlierChecks(recorded, { ...pull, trigger }, api, warn);
-  if (pull.state === "closed") return { kind: "skipped", reason: "the pull request is closed" };
+  await closeEarlierChecks(recorded, { pull, trigger }, api, warn);
+  if (pull.state === "closed") {
+    await settleLeft(pull.headSha, pull, api, warn);
+    return { kind: "skipped", reason: "the pull request is closed" };
+  }
 
   const loaded = await loadConfig({ api, pull, repository: task.repository }, deps, tools.signal);
-  const ledger = await currentLedger(api, pull);
+  const ledger = await currentLedger(api);
+  const before = publishedHead(ledger);
+  if (before !== null && before !== pull.headSha) await settleLeft(before, pull, api, warn);
   const subject = { job, api, pull, trigger, loaded, ledger, recorded };
   const isAskedFor = isAdmitted || task.requestedBy !== null;
   const skip = isAskedFor ? undefined : (skipReason(loaded.config, pull) ?? pauseReason(ledger));
@@ -63,19 +68,35 @@ async function reviewOnce(subject: Subject, tools: JobTools, deps: JobDependenci
   const { headSha: head } = pull;
   const { again } = job.task;
   await tools.record({ kind: "check_opened", head, trigger });
-  const check = await openCheckRun(api, head, trigger, { again });
+  const check = await openCheckRun(api, pull, trigger, { again });
   const isPublished = check.problem !== undefined && !again && wasPublished({ head, trigger }, ledger);
-  if (check.reviewed || isPublished) return { kind: "skipped", reason: `${head} was reviewed already` };
+  if (check.reviewed || isPublished) {
+    await settleLeft(head, pull, api, (notice) => deps.log.warn(jobFields(job), notice));
+    return { kind: "skipped", reason: `${head} was reviewed already` };
+  }
   return reviewAndPublish({ ...subject, check }, tools, deps);
 }
 
+/** Other pull requests may have a commit as their head that this one left, or is for another branch with. */
+async function settleLeft(
+  headSha: string,
+  pull: PullRequest,
+  api: PullRequestApi,
+  warn: (notice: string) => void,
+): Promise<void> {
+  const problem = await settleChecks(api, headSha, pull);
+  if (problem) warn(problem);
+}
+
+/** What is open from earlier reviews stays red: whoever may turn a pull request into a draft shall not turn a check by that. */
 async function skipReview(
-  { api, pull, trigger }: Subject,
+  { api, pull, trigger, ledger, loaded }: Subject,
   reason: string,
   warn: (notice: string) => void,
 ): Promise<Outcome> {
-  const update = skippedConclusion(`Not reviewed: ${reason}.`);
-  const problem = await concludeAtOnce(api, pull.headSha, trigger, update);
+  const { check } = loaded.config;
+  const update = withheldConclusion(`Not reviewed: ${reason}.`, openFindings(ledger), check, "skipped");
+  const problem = await concludeAtOnce(api, pull, trigger, update);
   if (problem) warn(problem);
   return { kind: "skipped", reason };
 }

@@ -17,7 +17,7 @@ export function skipReason({ review }: RepoConfig, pull: PullRequest): string | 
     return `it has none of the labels ${review.labels.join(", ")}`;
   const label = review.ignore_labels.find(has);
   if (label) return `it has the label ${label}`;
-  const word = review.ignore_titles.find((part) => pull.title.toLowerCase().includes(part.toLowerCase()));
+  const word = review.ignore_titles.find((one) => hasWords(pull.title, one));
   return word === undefined ? undefined : `its title contains "${word}"`;
 }
 
@@ -27,3 +27,13 @@ export function pauseReason({ state: { paused } }: Pick<Ledger, "state">): strin
 }
 
 const sameWord = (a: string, b: string) => a.toLowerCase() === b.toLowerCase();
+
+/** Whether a text has these words as whole words, in any case: "wip" is in "[WIP] Pay" and not in "Add swipe". */
+function hasWords(text: string, words: string): boolean {
+  const wanted = words.trim();
+  if (wanted === "") return false;
+  const before = /^[\p{L}\p{M}\p{N}_]/u.test(wanted) ? "(?<![\\p{L}\\p{M}\\p{N}_])" : "";
+  const after = /[\p{L}\p{M}\p{N}_]$/u.test(wanted) ? "(?![\\p{L}\\p{M}\\p{N}_])" : "";
+  const literal = wanted.replace(/[\\^$.*+?()[\]{}|/]/g, "\\$&");
+  return new RegExp(before + literal + after, "iu").test(text);
+}

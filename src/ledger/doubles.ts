@@ -37,6 +37,8 @@ function identityOf(body: string): string | undefined {
       return JSON.stringify([kind, marker.comment, marker.by]);
     case "answer":
       return JSON.stringify([kind, marker.comment]);
+    case "check":
+      return undefined;
     case "suggested":
       return JSON.stringify([kind, marker.comment, marker.part]);
   }

@@ -3,9 +3,9 @@ import type { OwnText } from "../github/pull-request-api.ts";
 import type { LedgerState } from "./state.ts";
 
 /**
- * What became of a finding. open: it stands. fixed: we said so in its thread, or a person resolved the thread after its code
- * had changed. dismissed: a person said that it stays as it is. outdated: its code has changed, and nobody has settled whether
- * the fault went with it. Everything but fixed and dismissed holds the check run.
+ * What became of a finding; `facts` in authority.ts says who decides. open: it is held against the change. fixed: the code showed
+ * it, and we said so. dismissed: somebody who may decide said that it stays as it is. outdated: its code has changed, and nothing shows
+ * yet whether the fault went with it. Everything but fixed and dismissed holds the check run.
  */
 export const entryStates = ["open", "fixed", "dismissed", "outdated"] as const;
 export type EntryState = (typeof entryStates)[number];
@@ -50,8 +50,10 @@ export interface LedgerEntry {
   text: string;
   state: EntryState;
   dismissal: Dismissal | null;
-  /** A person wrote in its thread or resolved it: we neither answer unasked nor resolve. */
+  /** Somebody who may decide wrote in its thread, or a person resolved it: we answer there, and do not resolve. */
   isTheirs: boolean;
+  /** Id of the newest comment in its thread; 0 for a deleted one. */
+  newestReply: number;
   /** Node id of its thread; null where GitHub does not tell of threads. */
   thread: string | null;
   resolved: boolean;

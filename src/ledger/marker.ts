@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { Category, Severity } from "../finding.ts";
 import { markerData } from "./marker-data.ts";
-import { emptyState, type LedgerState, StoredState, storedState } from "./state.ts";
+import { emptyState, type LedgerState, StateWithoutDecisions, StoredState, storedState } from "./state.ts";
 
 /**
  * GitHub is the ledger: what we posted is recognised by a hidden marker, the last line of each of our texts. Markers are
@@ -20,6 +20,8 @@ export type Marker =
   | ({ kind: "dismissed" } & z.infer<typeof Dismissed>)
   /** Our answer to a comment: nobody is answered twice for one. */
   | ({ kind: "answer" } & z.infer<typeof Answer>)
+  /** A check run: of which pull request it is, and what the review of that alone came to. */
+  | ({ kind: "check" } & CheckMark)
   /** A repair that was asked for in a comment, as suggestions: their review is part 0, each of them another. */
   | ({ kind: "suggested" } & z.infer<typeof Suggested>);
 
@@ -51,6 +53,19 @@ const Fixed = z.strictObject({ comment: z.int(), head: z.string() });
 const Dismissed = z.strictObject({ comment: z.int(), by: z.string() });
 const Answer = z.strictObject({ comment: z.int() });
 const Suggested = z.strictObject({ comment: z.int(), part: z.int() });
+const Check = z.strictObject({
+  pull: z.int(),
+  /** The branch that it is to be merged into. */
+  base: z.string(),
+  /** Null while the review goes on. */
+  own: z
+    .strictObject({
+      conclusion: z.enum(["success", "neutral", "failure", "skipped", "cancelled"]),
+      title: z.string(),
+    })
+    .nullable(),
+});
+export type CheckMark = z.infer<typeof Check>;
 
 /** Each kind's data by version, the oldest first; the last is the one that is written. */
 const versions: {
@@ -68,11 +83,13 @@ const versions: {
   summary: [
     Review.transform((data) => ({ ...data, state: emptyState })),
     // What cannot be read of a state is found out anew. That the comment is the summary counts all the same.
+    Review.extend({ state: StateWithoutDecisions.catch(emptyState) }),
     Review.extend({ state: StoredState.catch(emptyState) }),
   ],
   fixed: [Fixed],
   dismissed: [Dismissed],
   answer: [Answer],
+  check: [Check],
   suggested: [Suggested],
 };
 

@@ -1,16 +1,16 @@
 import { AppError, type ErrorCode, errorLine } from "../errors.ts";
 import type { OwnComment, OwnText, OwnThread, PullRequestApi } from "../github/pull-request-api.ts";
+import { type Deciders, writersDecide } from "./authority.ts";
 import { commentText, commentTitle } from "./comment-title.ts";
-import { dismissalRights } from "./dismissal-rights.ts";
 import { isStanding, type Ledger, type LedgerEntry } from "./entry.ts";
 import { type Marker, parseMarker } from "./marker.ts";
-import { emptyState } from "./state.ts";
+import { type Decision, emptyState, type LedgerState } from "./state.ts";
 import {
   dismissed,
   isTheirs,
-  type Judges,
   open,
   outdated,
+  type Standing,
   standingByWord,
   standingOf,
   type Word,
@@ -24,14 +24,12 @@ export type LedgerSource = Pick<
 
 /**
  * Reads from our own texts on a pull request what was found, what became of it and what was read. Entries come in the order of
- * their comments, deleted ones last. Rejects with an AppError where GitHub cannot be asked; of threads alone it goes without.
- *
- * @param pull the author, who may dismiss less than people with write access
+ * their comments, deleted ones last. Rejects with an AppError if GitHub cannot be asked; only of threads it goes without.
  */
-export async function readLedger(api: LedgerSource, pull: { author: string }): Promise<Ledger> {
+export async function readLedger(api: LedgerSource): Promise<Ledger> {
   const comments = await api.ownComments();
   const { sticky, state } = stickyAmong(comments);
-  const { entries, notice } = await entriesOf(api, pull, comments);
+  const { entries, notice } = await entriesOf(api, comments, state);
   const known = new Set(entries.map(({ id }) => id));
   const deleted = [...new Set(state.posted)].filter((id) => !known.has(id)).map(deletedEntry);
   return { state, sticky, entries: [...entries, ...deleted], notice };
@@ -48,19 +46,27 @@ function stickyAmong(comments: readonly OwnText[]): Pick<Ledger, "sticky" | "sta
 
 async function entriesOf(
   api: LedgerSource,
-  { author }: { author: string },
-  comments: readonly OwnText[],
+  conversation: readonly OwnText[],
+  { posted, decided }: Pick<LedgerState, "posted" | "decided">,
 ): Promise<Pick<Ledger, "entries" | "notice">> {
-  const words = comments.flatMap(({ body }) => wordOn(body) ?? []);
+  const words = conversation.flatMap(({ body }) => wordOn(body) ?? []);
   const { threads, notice } = await threadsOrNotice(api);
-  if (threads === undefined) return { entries: withoutThreads(await api.ownReviewComments(), words), notice };
-  const judges = { author, mayDismiss: dismissalRights(api, author) };
+  if (threads === undefined)
+    return { entries: withoutThreads(await api.ownReviewComments(), words, decided), notice };
+  const deciders = writersDecide(api);
   const entries: LedgerEntry[] = [];
   for (const thread of threads.toSorted((a, b) => a.comment - b.comment)) {
-    const entry = await entryOfThread(thread, judges);
+    const before = decided.filter(({ comment }) => comment === thread.comment);
+    const entry = await entryOfThread(thread, deciders, before);
     if (entry) entries.push(withWord(entry, words));
   }
-  return { entries, notice };
+  const known = new Set(entries.map(({ id }) => id));
+  if (posted.every((id) => known.has(id))) return { entries, notice: deciders.notice() };
+  // GraphQL leaves out threads that it could not show. A comment of which REST knows was deleted by nobody.
+  const seen = new Set(entries.map(({ comment }) => comment));
+  const unseen = (await api.ownReviewComments()).filter(({ id }) => !seen.has(id));
+  const all = [...entries, ...withoutThreads(unseen, words, decided)];
+  return { entries: all.toSorted((a, b) => (a.comment ?? 0) - (b.comment ?? 0)), notice: deciders.notice() };
 }
 
 const passing = new Set<ErrorCode>([
@@ -82,7 +88,11 @@ async function threadsOrNotice(
   }
 }
 
-async function entryOfThread(thread: OwnThread, judges: Judges): Promise<LedgerEntry | undefined> {
+async function entryOfThread(
+  thread: OwnThread,
+  { mayDecide }: Deciders,
+  decided: readonly Decision[],
+): Promise<LedgerEntry | undefined> {
   const marker = findingIn(thread.body);
   if (marker === undefined) return undefined;
   const { path, side, line, startLine, originalLine, resolved, url, body } = thread;
@@ -99,14 +109,19 @@ async function entryOfThread(thread: OwnThread, judges: Judges): Promise<LedgerE
       url,
     },
     ...said(marker, body),
-    ...(await standingOf(thread, marker, judges)),
-    isTheirs: isTheirs(thread),
+    ...(await standingOf(thread, mayDecide, decided)),
+    isTheirs: await isTheirs(thread, mayDecide),
+    newestReply: thread.replies.at(-1)?.id ?? thread.comment,
     replies: thread.replies.filter(({ author }) => author.kind === "person").map((reply) => reply.body),
   };
 }
 
-/** What REST knows of our comments, and our own answers, which say whose finding they speak of. */
-function withoutThreads(comments: readonly OwnComment[], elsewhere: readonly Word[]): LedgerEntry[] {
+/** What REST knows of our comments, our own answers, which say whose finding they speak of, and what was decided before. */
+function withoutThreads(
+  comments: readonly OwnComment[],
+  elsewhere: readonly Word[],
+  decided: readonly Decision[],
+): LedgerEntry[] {
   const words = [...elsewhere, ...comments.flatMap(({ body }) => wordOn(body) ?? [])];
   return comments
     .toSorted((a, b) => a.id - b.id)
@@ -115,11 +130,16 @@ function withoutThreads(comments: readonly OwnComment[], elsewhere: readonly Wor
       if (marker === undefined) return [];
       const entry: LedgerEntry = {
         ...{ comment: id, path, side, line, startLine: null, originalLine: line, url, ...said(marker, body) },
-        ...{ thread: null, resolved: false, isTheirs: false, replies: [] },
-        ...(rest.outdated ? outdated : open),
+        ...{ thread: null, resolved: false, isTheirs: true, newestReply: id, replies: [] },
+        ...decidedOr(rest.outdated ? outdated : open, id, decided),
       };
       return [withWord(entry, words)];
     });
+}
+
+function decidedOr(standing: Standing, id: number, decided: readonly Decision[]): Standing {
+  const last = decided.findLast(({ comment }) => comment === id);
+  return last ? dismissed(last.how, last.by, null) : standing;
 }
 
 /** Takes our word for what became of a finding, where its thread has not told it. */
@@ -153,6 +173,6 @@ const deletedEntry = (id: string): LedgerEntry => ({
     title: "",
     text: "",
   },
-  ...{ thread: null, resolved: false, isTheirs: true, replies: [], url: "" },
+  ...{ thread: null, resolved: false, isTheirs: true, newestReply: 0, replies: [], url: "" },
   ...dismissed("deleted", null, null),
 });

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { Finding } from "../finding.ts";
+import { Finding, isCertain, severities } from "../finding.ts";
 import { byteLength } from "../text/cut.ts";
 import { markerData } from "./marker-data.ts";
 import { Reviewed, StoredReviewed, storedReviewed } from "./reviewed.ts";
@@ -21,6 +21,20 @@ export type CarriedFinding = z.infer<typeof CarriedFinding>;
 export const Pause = z.strictObject({ by: z.string(), at: z.string() });
 export type Pause = z.infer<typeof Pause>;
 
+/**
+ * A dismissal of somebody who might decide when it was read. It holds for what they did, whoever writes, reacts or unresolves after
+ * them; a reply or a reaction has to be there still.
+ */
+export const Decision = z.strictObject({
+  /** The comment that opens the thread. */
+  comment: z.int(),
+  how: z.enum(["reaction", "reply", "resolved"]),
+  by: z.string(),
+  /** Id of the thread's newest comment at that time. */
+  after: z.int(),
+});
+export type Decision = z.infer<typeof Decision>;
+
 /** What the sticky summary remembers from one review to the next; it outlives a lost database. */
 export const LedgerState = z.strictObject({
   /** Null: nothing was read yet. */
@@ -28,6 +42,8 @@ export const LedgerState = z.strictObject({
   /** Ids of findings that were given a comment: one whose comment is gone was deleted by a person. */
   posted: z.array(z.string()),
   carried: z.array(CarriedFinding),
+  /** The newest last. */
+  decided: z.array(Decision),
   /** What the last review said of the change as a whole. */
   summary: z.string(),
   paused: Pause.nullable(),
@@ -38,12 +54,19 @@ export const emptyState: LedgerState = {
   reviewed: null,
   posted: [],
   carried: [],
+  decided: [],
   summary: "",
   paused: null,
 };
 
 /** A state as it stands in a marker. */
 export const StoredState = LedgerState.extend({ reviewed: StoredReviewed.nullable() });
+
+/** The same of the version before. */
+export const StateWithoutDecisions = StoredState.omit({ decided: true }).transform((state) => ({
+  ...state,
+  decided: emptyState.decided,
+}));
 
 /** The input of {@link StoredState}. */
 export const storedState = ({ reviewed, ...rest }: LedgerState) => ({
@@ -61,8 +84,9 @@ const mostPosted = 500;
 
 /**
  * The state in at most `maxBytes` of a marker (of which there should be thousands). Given up in this order: the end of the
- * summary, the oldest of more than 500 posted ids, the hashes of what was read, carried findings, more posted ids. Hashes go
- * as a whole, and before any carried finding does: what is not remembered has to be read again, or it would be lost.
+ * summary, the oldest of more than 500 posted ids, the hashes of what was read, carried findings (the mildest first; what is certain
+ * last), more posted ids, decisions. Hashes go as a whole, and before any carried finding does: what is not remembered has to be read
+ * again, or it would be lost.
  */
 export function fitState(state: LedgerState, maxBytes: number): LedgerState {
   const fits = (one: LedgerState) => stateBytes(one) <= maxBytes;
@@ -77,20 +101,35 @@ export function fitState(state: LedgerState, maxBytes: number): LedgerState {
   if (fits(known)) return known;
   if (state.reviewed !== null) return fitState({ ...state, reviewed: null }, maxBytes);
 
-  const bare = { ...known, carried: [] };
+  const withDecided = (count: number) => ({
+    ...known,
+    posted: [],
+    carried: [],
+    decided: newest(known.decided, count),
+  });
+  const decisions = largest(known.decided.length, (some) => fits(withDecided(some)));
+  const bare = { ...withDecided(decisions), posted: known.posted };
   const least = withPosted(
     bare,
     largest(known.posted.length, (some) => fits(withPosted(bare, some))),
   );
   let room = maxBytes - stateBytes(least);
-  const kept = carried.filter((one) => {
-    const size = byteLength(markerData(one)) + 1;
-    if (size > room) return false;
-    room -= size;
-    return true;
-  });
-  return { ...least, carried: kept };
+  const kept = new Set(
+    carried
+      .toSorted((a, b) => importance(a) - importance(b))
+      .filter((one) => {
+        const size = byteLength(markerData(one)) + 1;
+        if (size > room) return false;
+        room -= size;
+        return true;
+      }),
+  );
+  return { ...least, carried: carried.filter((one) => kept.has(one)) };
 }
+
+/** Lower is more important. */
+const importance = ({ finding }: CarriedFinding) =>
+  (isCertain(finding) ? 0 : severities.length) + severities.indexOf(finding.severity);
 
 /** The largest of 0 to `most` for which `fits` holds, which then holds for every smaller one; 0 where it holds for none. */
 function largest(most: number, fits: (value: number) => boolean): number {
@@ -107,4 +146,4 @@ function largest(most: number, fits: (value: number) => boolean): number {
 const beginning = (text: string, characters: number) =>
   characters >= text.length ? text : text.slice(0, characters).replace(/[\uD800-\uDBFF]$/, "");
 
-const newest = (ids: readonly string[], count: number) => ids.slice(ids.length - Math.min(count, ids.length));
+const newest = <T>(all: readonly T[], count: number) => all.slice(all.length - Math.min(count, all.length));

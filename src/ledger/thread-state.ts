@@ -1,19 +1,13 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
-import { isCertain } from "../finding.ts";
 import type { OwnThread, ThreadComment } from "../github/pull-request-api.ts";
-import { type Dismissible, isSamePerson, type MayDismiss } from "./dismissal-rights.ts";
+import { type Deciders, isSamePerson } from "./authority.ts";
 import type { Dismissal, LedgerEntry } from "./entry.ts";
 import { type Marker, parseMarker } from "./marker.ts";
+import type { Decision } from "./state.ts";
 import { acknowledges, dismisses } from "./words.ts";
 
+type MayDecide = Deciders["mayDecide"];
 export type Standing = Pick<LedgerEntry, "state" | "dismissal">;
-
-/** Who is asked about a thread. */
-export interface Judges {
-  mayDismiss: MayDismiss;
-  /** Of the pull request. */
-  author: string;
-}
 
 export const open: Standing = { state: "open", dismissal: null };
 export const outdated: Standing = { state: "outdated", dismissal: null };
@@ -25,63 +19,81 @@ export const dismissed = (how: Dismissal["how"], by: string | null, at: string |
 });
 
 /**
- * What became of the finding in a thread. Our own last word in it counts first, while nobody contradicts it: people resolve
- * threads also because we said that it is fixed. Then who resolved it, thumbs down and replies, and whether its code has changed.
+ * What became of the finding in a thread. Our own last word in it counts first, unless somebody who may decide contradicts it. Then
+ * what people who may decide have decided: they resolved the thread, or said so by a reaction or a reply. Nobody else's acts count.
+ *
+ * @param decided what earlier readings of this thread came to
  */
-export async function standingOf(thread: OwnThread, finding: Dismissible, judges: Judges): Promise<Standing> {
+export async function standingOf(
+  thread: OwnThread,
+  mayDecide: MayDecide,
+  decided: readonly Decision[] = [],
+): Promise<Standing> {
   return (
-    ourWord(thread) ??
-    (await resolvedByPerson(thread, finding, judges)) ??
-    (await saidDismissal(thread, finding, judges)) ??
+    (await ourWord(thread, mayDecide)) ??
+    (await resolvedByPerson(thread, mayDecide, decided)) ??
+    (await saidDismissal(thread, mayDecide, decided)) ??
     (thread.outdated ? outdated : open)
   );
 }
 
-/** A person took part in a thread: it is theirs. */
-export const isTheirs = (thread: OwnThread): boolean =>
-  thread.replies.some(({ author }) => author.kind === "person") || wasResolvedByPerson(thread);
+/** Somebody who may decide takes part in a thread, or may do so: it is theirs to resolve. */
+export async function isTheirs({ replies, resolvedBy }: OwnThread, mayDecide: MayDecide): Promise<boolean> {
+  if (resolvedBy?.kind === "person") return true;
+  for (const { author } of replies) {
+    if (author.kind !== "person" || author.login === null) continue;
+    if ((await mayDecide(author.login)) !== false) return true;
+  }
+  return false;
+}
 
 /**
- * Resolved after its code has changed: fixed, where nobody has said that it stays. Resolved as it was: dismissed. GitHub lets only
- * people with write access resolve, and the author: they may not put aside alone what is severe. Authors may delete their accounts,
- * so what is certain is not dismissed by somebody without a name.
+ * GitHub lets people with write access resolve threads, and the author of the pull request, who may not decide and may also undo
+ * what others decided. So a decision that was read once holds, until somebody who may decide writes in the thread while it is
+ * not resolved.
  */
 async function resolvedByPerson(
-  thread: OwnThread,
-  finding: Dismissible,
-  judges: Judges,
+  { resolved, resolvedBy, replies }: OwnThread,
+  mayDecide: MayDecide,
+  decided: readonly Decision[],
 ): Promise<Standing | undefined> {
-  if (!wasResolvedByPerson(thread)) return undefined;
-  if (thread.outdated) return (await saidDismissal(thread, finding, judges)) ?? fixed;
-  const by = thread.resolvedBy?.login ?? null;
-  const isAuthor = by !== null && isSamePerson(by, judges.author);
-  if (isAuthor && !(await judges.mayDismiss(by, finding))) return undefined;
-  if (by === null && isCertain(finding)) return undefined;
-  return dismissed("resolved", by, null);
+  const by = resolved && resolvedBy?.kind === "person" ? resolvedBy.login : null;
+  if (by !== null && (await mayDecide(by))) return dismissed("resolved", by, null);
+  const before = decided.find(({ how }) => how === "resolved");
+  if (before === undefined) return undefined;
+  const isTakenBack = !resolved && (await somebodySaid(replies, mayDecide, ({ id }) => id > before.after));
+  return isTakenBack ? undefined : dismissed("resolved", before.by, null);
 }
 
-/** Where GitHub does not say who it was, it was a person, unless we had said why we would. */
-function wasResolvedByPerson(thread: OwnThread): boolean {
-  const { resolved, resolvedBy } = thread;
-  if (!resolved) return false;
-  return resolvedBy === null ? ourWord(thread) === undefined : resolvedBy.kind === "person";
+/** Whether somebody who may decide wrote a reply of this kind. */
+async function somebodySaid(
+  replies: readonly ThreadComment[],
+  mayDecide: MayDecide,
+  isMeant: (reply: ThreadComment) => boolean,
+): Promise<boolean> {
+  for (const reply of replies.filter(isMeant)) {
+    const { kind, login } = reply.author;
+    if (kind === "person" && login !== null && (await mayDecide(login))) return true;
+  }
+  return false;
 }
 
 /**
- * Our last word on the finding. That it is fixed holds until a person answers more than thanks, and for good where we resolved
- * the thread.
+ * Our last word on the finding. That it is fixed holds until somebody who may decide answers more than thanks, and for good if we
+ * resolved the thread.
  */
-function ourWord({ replies, resolved, resolvedBy }: OwnThread): Standing | undefined {
+async function ourWord(
+  { replies, resolved, resolvedBy }: OwnThread,
+  mayDecide: MayDecide,
+): Promise<Standing | undefined> {
   const last = replies.findLastIndex((reply) => wordIn(reply) !== undefined);
   const reply = replies[last];
   const word = reply && wordIn(reply);
   if (!reply || !word) return undefined;
   if (word.kind === "dismissed") return standingByWord(word, reply.createdAt);
-  const isOurs = resolved && resolvedBy?.kind === "us";
-  const isAnswered = replies
-    .slice(last + 1)
-    .some(({ author, body }) => author.kind === "person" && !acknowledges(body));
-  return isOurs || !isAnswered ? fixed : undefined;
+  if (resolved && resolvedBy?.kind === "us") return fixed;
+  const later = replies.slice(last + 1);
+  return (await somebodySaid(later, mayDecide, ({ body }) => !acknowledges(body))) ? undefined : fixed;
 }
 
 function wordIn({ author, body }: ThreadComment): Word | undefined {
@@ -103,13 +115,16 @@ export function wordOn(body: string): Word | undefined {
 /** Characters; shorter ones are read in no time. */
 const longReply = 1_000;
 
-/** The newest thumb down or dismissing reply of somebody who may. */
+/**
+ * The newest thumb down or dismissing reply of somebody who may decide. Those of people whose decision was read before come first, and
+ * need no question: however many others speak after them, they are found.
+ */
 async function saidDismissal(
   { replies, downvotes }: OwnThread,
-  finding: Dismissible,
-  { mayDismiss }: Judges,
+  mayDecide: MayDecide,
+  decided: readonly Decision[],
 ): Promise<Standing | undefined> {
-  const said: { how: Dismissal["how"]; by: string; at: string }[] = downvotes.map((one) => {
+  const said: { how: "reaction" | "reply"; by: string; at: string }[] = downvotes.map((one) => {
     return { how: "reaction", ...one };
   });
   for (const { author, body, createdAt } of replies) {
@@ -119,8 +134,12 @@ async function saidDismissal(
     if (dismisses(body)) said.push({ how: "reply", by: author.login, at: createdAt });
   }
   said.sort((a, b) => Date.parse(b.at) - Date.parse(a.at));
+  const known = said.find((one) =>
+    decided.some(({ how, by }) => how === one.how && isSamePerson(by, one.by)),
+  );
+  if (known) return dismissed(known.how, known.by, known.at);
   for (const { how, by, at } of said) {
-    if (await mayDismiss(by, finding)) return dismissed(how, by, at);
+    if (await mayDecide(by)) return dismissed(how, by, at);
   }
   return undefined;
 }

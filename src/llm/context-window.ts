@@ -12,8 +12,6 @@ export interface Place {
 
 /** For one look. A list is a courtesy, and nobody shall wait long for it. */
 const LOOK_MS = 5_000;
-/** Characters of one answer that are read; OpenRouter's list has a few hundred models. */
-const MAX_ANSWER = 8_000_000;
 /** Below this it is no window but an error, above it nobody's. */
 const PLAUSIBLE = { least: 512, most: 100_000_000 };
 
@@ -101,7 +99,7 @@ async function ask(
       ...(body ? { method: "POST", body: JSON.stringify(body(model)) } : {}),
       signal: AbortSignal.any([signal, AbortSignal.timeout(LOOK_MS)]),
     });
-    const answer: unknown = response.ok ? JSON.parse(await bounded(response)) : null;
+    const answer: unknown = response.ok ? await response.json() : null;
     return isObject(answer) ? answer : null;
   } catch (error) {
     if (signal.aborted) throw abortedError();
@@ -109,16 +107,6 @@ async function ask(
     if (error instanceof Error) return null;
     throw error;
   }
-}
-
-async function bounded(response: Response): Promise<string> {
-  let text = "";
-  if (!response.body) return text;
-  for await (const part of response.body.pipeThrough(new TextDecoderStream())) {
-    text += part;
-    if (text.length > MAX_ANSWER) throw new RangeError("the answer is too long");
-  }
-  return text;
 }
 
 const at = (value: unknown, ...path: readonly string[]): unknown =>

@@ -1,7 +1,9 @@
 import { type LenientOptions, readAt } from "./lenient-json.ts";
 
-/** Brackets of a text at which a value is looked for; each look may read to the end of the text. */
+/** Brackets of a text at which a value is looked for. */
 const MAX_LOOKS = 100;
+/** How often all looks together may read the text: each of them may read to its end. */
+const MAX_READINGS = 3;
 
 export interface JsonInText {
   /** Objects and arrays, in order; none lies within another. */
@@ -15,16 +17,18 @@ export function jsonIn(text: string, options: LenientOptions): JsonInText {
   const values: unknown[] = [];
   let prose = "";
   let done = 0;
+  let left = MAX_READINGS * text.length;
   const starts = /\{|\[(?=\s*\{)/g;
-  for (let looks = 0; looks < MAX_LOOKS; looks++) {
+  for (let looks = 0; looks < MAX_LOOKS && left > 0; looks++) {
     const start = starts.exec(text)?.index;
     if (start === undefined) break;
-    const read = readAt(text, start, options);
-    if (read) {
-      values.push(read.value);
+    const { value, end } = readAt(text, start, options);
+    left -= end - start;
+    if (value !== undefined) {
+      values.push(value);
       prose += text.slice(done, start);
-      done = read.end;
-      starts.lastIndex = read.end;
+      done = end;
+      starts.lastIndex = end;
     } else if (WRAPPER.test(text.slice(start, start + 40))) {
       // Of an answer that cannot be read as a whole no part is taken: the rest of it would be lost without a word.
       break;

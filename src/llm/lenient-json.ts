@@ -1,12 +1,14 @@
-/** Deeper nesting is no call of a tool. */
-const MAX_DEPTH = 64;
+import { isWithin, type JsonLimits } from "../text/json-limits.ts";
+
+/** Beyond these it is no call of a tool. The engine takes memory for each bracket that is open, and time for each value. */
+const limits: JsonLimits = { depth: 64, elements: 20_000, members: 20_000 };
 
 export interface LenientOptions {
   /** The text was cut off at a limit: closing what is open would invent the end of it. Default false. */
   isCut?: boolean;
 }
 
-/** A value, and the index behind it. */
+/** A value, undefined where there is none to read, and the index behind what was looked at. */
 export interface Read {
   value: unknown;
   end: number;
@@ -20,9 +22,9 @@ export interface Read {
  */
 export function readLenient(text: string, options: LenientOptions = {}): unknown {
   const bare = withoutFence(text);
-  const value = strict(bare) ?? whole(bare, options);
+  const value = readStrict(bare) ?? whole(bare, options);
   if (typeof value !== "string" || !/^\s*[{[]/.test(value)) return value;
-  return strict(value) ?? whole(value, options);
+  return readStrict(value) ?? whole(value, options);
 }
 
 /** Like `readLenient` for the object that the arguments of a call are; undefined where it is none. */
@@ -37,53 +39,31 @@ export function readLenientObject(
 export const isObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 
-/** The value that begins at `start`, whatever follows it; undefined when none does. */
-export function readAt(
-  text: string,
-  start: number,
-  { isCut = false }: LenientOptions = {},
-): Read | undefined {
+/** The value that begins at `start`, whatever follows it. */
+export function readAt(text: string, start: number, { isCut = false }: LenientOptions = {}): Read {
   const reader = new Reader(text, start, isCut);
   try {
     const value = reader.value(0);
     return { value, end: reader.at };
   } catch (error) {
-    if (error instanceof Unreadable) return undefined;
+    if (error instanceof Unreadable) return { value: undefined, end: reader.at };
     throw error;
   }
 }
 
 function whole(text: string, options: LenientOptions): unknown {
-  const read = readAt(text, 0, options);
-  return read && /^[\s}\]]*$/.test(text.slice(read.end)) ? read.value : undefined;
+  const { value, end } = readAt(text, 0, options);
+  return /^[\s}\]]*$/.test(text.slice(end)) ? value : undefined;
 }
 
-/** Undefined, which no JSON is, for what is not JSON. */
-function strict(text: string): unknown {
-  if (isTooDeep(text)) return undefined;
+/** What a model wrote, as JSON; undefined, which no JSON is, for what is none or has too many values. */
+export function readStrict(text: string): unknown {
+  if (!isWithin(text, limits)) return undefined;
   try {
     return JSON.parse(text);
   } catch {
     return undefined;
   }
-}
-
-const code = { quote: 34, backslash: 92, open: [91, 123], close: [93, 125] } as const;
-
-/** The engine takes memory for each bracket that is open, and more than its share for a million of them. */
-function isTooDeep(text: string): boolean {
-  let depth = 0;
-  let inString = false;
-  for (let at = 0; at < text.length; at++) {
-    const char = text.charCodeAt(at);
-    if (char === code.quote) inString = !inString;
-    else if (inString && char === code.backslash) at += 1;
-    else if (inString) continue;
-    else if (char === code.open[0] || char === code.open[1]) depth += 1;
-    else if (char === code.close[0] || char === code.close[1]) depth -= 1;
-    if (depth > MAX_DEPTH) return true;
-  }
-  return false;
 }
 
 const withoutFence = (text: string) =>
@@ -109,10 +89,33 @@ const escapes: Readonly<Record<string, string>> = {
   ...{ b: "\b", f: "\f", n: "\n", r: "\r", t: "\t" },
 };
 
+const backslash = 0x5c;
+
+/** A string's text without its quotes. A backslash that begins no escape is meant as one: code is full of them. */
+function unescaped(raw: string): string {
+  let value = "";
+  let done = 0;
+  for (let at = raw.indexOf("\\"); at >= 0; at = raw.indexOf("\\", Math.max(done, at + 1))) {
+    const sign = escapes[raw.charAt(at + 1)] ?? unicode(raw, at + 1);
+    if (sign === undefined) continue;
+    value += raw.slice(done, at) + sign;
+    done = at + (raw.charAt(at + 1) === "u" ? 6 : 2);
+  }
+  return value + raw.slice(done);
+}
+
+/** What `u0041` stands for; undefined where no such thing begins. */
+function unicode(raw: string, at: number): string | undefined {
+  if (raw.charAt(at) !== "u") return undefined;
+  const code = raw.slice(at + 1, at + 5);
+  return /^[0-9a-fA-F]{4}$/.test(code) ? String.fromCharCode(Number.parseInt(code, 16)) : undefined;
+}
+
 class Reader {
   at: number;
   readonly #text: string;
   readonly #isCut: boolean;
+  #values = 0;
 
   constructor(text: string, start: number, isCut: boolean) {
     this.#text = text;
@@ -121,7 +124,8 @@ class Reader {
   }
 
   value(depth: number): unknown {
-    if (depth > MAX_DEPTH) throw new Unreadable();
+    this.#values += 1;
+    if (depth > limits.depth || this.#values > limits.elements) throw new Unreadable();
     const next = this.#peek();
     if (next === "{") return this.#object(depth);
     if (next === "[") return this.#array(depth);
@@ -156,32 +160,21 @@ class Reader {
     return items;
   }
 
+  /** Looks for the end first: a string that has none costs no more than that. */
   #string(): string {
-    const quote = this.#text[this.at];
-    let value = "";
-    for (this.at += 1; this.at < this.#text.length; this.at++) {
-      const char = this.#text[this.at];
-      if (char === quote) {
+    const start = this.at + 1;
+    const quote = this.#text.charCodeAt(this.at);
+    this.at = start;
+    for (; this.at < this.#text.length; this.at++) {
+      const code = this.#text.charCodeAt(this.at);
+      if (code === backslash) this.at += 1;
+      else if (code === quote) {
         this.at += 1;
-        return value;
+        return unescaped(this.#text.slice(start, this.at - 1));
       }
-      value += char === "\\" ? this.#escaped() : char;
     }
+    this.at = this.#text.length;
     throw new Unreadable();
-  }
-
-  /** A backslash that begins no escape is meant as one: code is full of them. */
-  #escaped(): string {
-    const next = this.#text[this.at + 1] ?? "";
-    const code = /^u([0-9a-fA-F]{4})/.exec(this.#text.slice(this.at + 1, this.at + 6))?.[1];
-    if (code !== undefined) {
-      this.at += 5;
-      return String.fromCharCode(Number.parseInt(code, 16));
-    }
-    const known = Object.hasOwn(escapes, next) ? escapes[next] : undefined;
-    if (known === undefined) return "\\";
-    this.at += 1;
-    return known;
   }
 
   /** Takes the bracket, or does without it at the end of the text. */

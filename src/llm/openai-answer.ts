@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { AppError } from "../errors.ts";
-import { readLenientObject } from "./lenient-json.ts";
+import { readLenientObject, readStrict } from "./lenient-json.ts";
 import type { Extras, FinishReason, ModelTurn, ToolCall, Usage } from "./model.ts";
 import { excerpt, type HideKey } from "./openai-errors.ts";
 import { callExtras, messageExtras } from "./openai-extras.ts";
@@ -8,6 +8,11 @@ import { callExtras, messageExtras } from "./openai-extras.ts";
 /** Servers that speak the dialect leave out, rename and retype almost everything: only what is needed is asked for. */
 const Part = z.union([z.string(), z.looseObject({ text: z.string().catch("") })]);
 const Content = z.union([z.string(), z.array(Part)]).nullish();
+
+/** Characters that a model writes in one answer: no model is asked for as many. Each of them is looked at a few times. */
+const MAX_WRITTEN = 1_000_000;
+/** Calls in one answer: models make a few at a time. Of the first thousands each is answered, if only by a refusal. */
+const MAX_CALLS = 2_000;
 
 const Call = z.looseObject({
   id: z.string().nullish().catch(null),
@@ -54,7 +59,7 @@ export function readAnswer(
   promptCharacters: number,
   hideKey: HideKey,
 ): ParsedTurn {
-  const answer = Answer.safeParse(typeof raw === "string" ? jsonOr(raw) : raw);
+  const answer = Answer.safeParse(typeof raw === "string" ? readStrict(raw) : raw);
   if (!answer.success) throw noAnswer(raw, hideKey);
   const { choices, usage } = answer.data;
   const [first] = choices as [Choice, ...Choice[]];
@@ -62,11 +67,13 @@ export function readAnswer(
   const content = choices.map(textOf).find((text) => text !== "") ?? "";
   const calling = choices.find((choice) => callsOf(choice).length > 0) ?? first;
   const found = callsOf(calling);
+  // Thinking is wanted back with the calls that it led to; one model refuses it without any.
+  const extras = found.length > 0 ? messageExtras(calling.message) : undefined;
+  const length = JSON.stringify({ content, found, extras }).length;
+  if (found.length > MAX_CALLS || length > MAX_WRITTEN) throw tooMuch(found.length, length);
   const reason = finishReason(calling.finish_reason ?? null, found.length > 0);
   const toolCalls = withUniqueIds(found, takenIds).map((call) => mended(call, reason === "length"));
   const written = content.length + toolCalls.reduce((sum, call) => sum + call.arguments.length, 0);
-  // Thinking is wanted back with the calls that it led to; one model refuses it without any.
-  const extras = toolCalls.length > 0 ? messageExtras(calling.message) : undefined;
   return {
     content,
     toolCalls,
@@ -78,13 +85,9 @@ export function readAnswer(
 
 /** Valid JSON from here on, where it can be had without a guess: several servers fail on what they wrote themselves. */
 function mended(call: ToolCall, isCut: boolean): ToolCall {
-  if (isJson(call.arguments)) return call;
+  if (typeof readStrict(call.arguments) === "object") return call;
   const value = readLenientObject(call.arguments, { isCut });
   return value ? { ...call, arguments: JSON.stringify(value) } : call;
-}
-
-function isJson(text: string): boolean {
-  return typeof jsonOr(text) === "object";
 }
 
 function textOf({ message }: Choice): string {
@@ -162,12 +165,9 @@ function readUsage(usage: z.infer<typeof AnswerUsage>, prompt: number, written: 
   };
 }
 
-function jsonOr(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return text;
-  }
+function tooMuch(calls: number, characters: number): AppError {
+  const message = `The model endpoint gave ${calls} calls and ${characters} characters in one answer, more than any model is asked for`;
+  return new AppError("model_failed", message, { remedy: "Check what answers at OPENAI_BASE_URL." });
 }
 
 function noAnswer(raw: unknown, hideKey: HideKey): AppError {

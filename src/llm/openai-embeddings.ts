@@ -1,5 +1,6 @@
 import OpenAI from "openai";
 import { z } from "zod";
+import type { AnswerLimits } from "../egress.ts";
 import { AppError } from "../errors.ts";
 import { failedProxy } from "../proxies.ts";
 import { holdsPlainSecret, withoutLiveSecrets } from "../secrets/live-secrets.ts";
@@ -25,6 +26,9 @@ export interface EmbeddingsModel {
   embed(texts: readonly string[], signal: AbortSignal): Promise<{ vectors: Float32Array[]; tokens: number }>;
 }
 
+/** 96 vectors of 4,096 numbers, which is more than models make, with 40 characters for each number. */
+const vectorsAnswer: AnswerLimits = { bytes: 16_000_000, depth: 16, elements: 400_000, members: 5_000 };
+
 const Answer = z.looseObject({
   data: z.array(z.looseObject({ index: z.int().min(0).nullish(), embedding: z.array(z.number()).min(1) })),
   usage: z
@@ -38,7 +42,7 @@ export function createOpenAiEmbeddings(options: EmbeddingsOptions): EmbeddingsMo
   const url = endpointUrl(options);
   const { model, timeoutMs, maxRetries } = options;
   const endpoint: Endpoint = { model, address: url.href, timeoutMs, hideKey: keyHider(options.apiKey) };
-  const client = createClient(options, url);
+  const client = createClient(options, url, vectorsAnswer);
   const retry = {
     maxRetries,
     sleep: options.sleep ?? realSleep,

@@ -1,5 +1,5 @@
 import OpenAI from "openai";
-import { createEgress } from "../egress.ts";
+import { type AnswerLimits, createEgress } from "../egress.ts";
 import { AppError } from "../errors.ts";
 import { holdsPlainSecret } from "../secrets/live-secrets.ts";
 
@@ -41,7 +41,7 @@ export function accessHeaders(apiKey: string | null, url: URL): Record<string, s
   return { authorization: `Bearer ${apiKey}` };
 }
 
-export function createClient(options: EndpointOptions, url: URL): OpenAI {
+export function createClient(options: EndpointOptions, url: URL, answer: AnswerLimits): OpenAI {
   return new OpenAI({
     // The client insists on a key; what is sent stands in the headers.
     apiKey: options.apiKey || "none",
@@ -57,9 +57,12 @@ export function createClient(options: EndpointOptions, url: URL): OpenAI {
     adminAPIKey: null,
     webhookSecret: null,
     logLevel: "off",
-    fetch: endpointFetch(url, options),
+    fetch: endpointFetch(url, options, answer),
   });
 }
+
+/** An answer to a conversation, and a list of models: that of OpenRouter has 1 MB and 25,000 members. */
+export const chatAnswer: AnswerLimits = { bytes: 4_000_000, depth: 64, elements: 50_000, members: 50_000 };
 
 /** A gateway may send on to another path of its own. */
 const mostRedirects = 3;
@@ -71,9 +74,10 @@ const mostRedirects = 3;
 export function endpointFetch(
   url: URL,
   { timeoutMs, fetch }: Pick<EndpointOptions, "timeoutMs" | "fetch">,
+  answer: AnswerLimits,
 ): typeof globalThis.fetch {
   return createEgress({
-    ...{ origins: [url.origin], timeoutMs, mostRedirects, fetch },
+    ...{ origins: [url.origin], timeoutMs, mostRedirects, answer, fetch },
     // Long, and sent again with every turn: a look for each spelling would hold everything else up.
     holdsSecret: holdsPlainSecret,
     refuse: (what, remedy = "Set OPENAI_BASE_URL to the address at which the endpoint itself answers.") =>

@@ -1,4 +1,5 @@
 import type OpenAI from "openai";
+import { isObject, readStrict } from "./lenient-json.ts";
 import type { Message, ModelRequest, ToolCall } from "./model.ts";
 import { withToldTurns } from "./told-turns.ts";
 
@@ -67,11 +68,4 @@ function toWireCall(call: ToolCall): OpenAI.ChatCompletionMessageFunctionToolCal
   };
 }
 
-function isJsonObject(text: string): boolean {
-  try {
-    const value: unknown = JSON.parse(text);
-    return typeof value === "object" && value !== null && !Array.isArray(value);
-  } catch {
-    return false;
-  }
-}
+const isJsonObject = (text: string): boolean => isObject(readStrict(text));

@@ -6,6 +6,7 @@ import { readAnswer } from "./openai-answer.ts";
 import { adapted, type Sent } from "./openai-dialect.ts";
 import {
   accessHeaders,
+  chatAnswer,
   createClient,
   type EndpointOptions,
   endpointFetch,
@@ -56,7 +57,7 @@ export function createOpenAiModel(options: OpenAiOptions): OpenAiModel {
   const { model, timeoutMs } = options;
   const hideKey = keyHider(options.apiKey);
   const endpoint: Endpoint = { model, address: url.href, timeoutMs, hideKey };
-  const client = createClient(options, url);
+  const client = createClient(options, url, chatAnswer);
   const price = priceOf(model, options.prices);
   const retry = {
     maxRetries: options.maxRetries,
@@ -113,7 +114,10 @@ export function createOpenAiModel(options: OpenAiOptions): OpenAiModel {
       ),
     findContextTokens: (signal) =>
       findContextTokens(
-        { url, model, headers: accessHeaders(options.apiKey, url), fetch: endpointFetch(url, options) },
+        {
+          ...{ url, model, headers: accessHeaders(options.apiKey, url) },
+          fetch: endpointFetch(url, options, chatAnswer),
+        },
         signal,
       ),
   };

@@ -1,5 +1,4 @@
 import type { RunEntry } from "../agent/trajectory.ts";
-import { createPrivacy } from "../diff/filter.ts";
 import { AppError, publicLine } from "../errors.ts";
 import { openWorkspace } from "../git/git-workspace.ts";
 import { openOverlay } from "../git/overlay-workspace.ts";
@@ -11,6 +10,7 @@ import type { ReviewInput } from "../review/review-input.ts";
 import { runReview } from "../review/run-review.ts";
 import { Masks } from "../secrets/masks.ts";
 import { createDiffSource } from "../tools/diff-source.ts";
+import { privacyOf } from "../tools/private-text.ts";
 import { fixCommands } from "./fix-commands.ts";
 import { learningCommands, learningEdits, learningGraph, learningWorkspace } from "./learning-workspace.ts";
 import { forPeople, journalForPeople, withoutMasks } from "./masked-outcome.ts";
@@ -32,16 +32,17 @@ export async function carryOut(
   const masking = createMasking(masks);
   const record: RecordMasks = (numbers) => parent.trajectory.append({ kind: "masks", ...about, ...numbers });
   const workspace = learningWorkspace(checkout, masks);
-  const { private: privatePaths, ignore } = assignment.input.config.paths;
+  const { paths } = assignment.input.config;
+  const isPrivate = await privacyOf(checkout, paths.private);
   const deps = {
     workspace,
-    diffs: createDiffSource(workspace, { ignore, private: privatePaths }),
+    diffs: createDiffSource(workspace, { ...paths, isPrivate }),
     trajectory: { append: (entry: RunEntry) => parent.trajectory.append(withoutMasks(entry, masks)) },
     replay,
     masking,
     isPlayback,
     ...(takesNotes && { journal: journalForPeople(parent.journal, masks) }),
-    isPrivate: createPrivacy(privatePaths),
+    isPrivate,
     progress: parent.progress,
     signal,
     now: Date.now,
@@ -56,7 +57,7 @@ export async function carryOut(
     const { input, sandbox } = assignment;
     const overlay = openOverlay(checkout);
     const files = learningEdits(overlay, masks);
-    const diffs = createDiffSource(files, { ignore, private: privatePaths });
+    const diffs = createDiffSource(files, { ...paths, isPrivate });
     // Commands are given files that nobody reads: what they say is learned.
     const commands = learningCommands(
       fixCommands(input, sandbox, { workspace: overlay, isPrivate: deps.isPrivate }),

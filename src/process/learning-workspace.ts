@@ -110,10 +110,10 @@ function learning(below: Workspace, masks: Masks, learnBlob: LearnBlob): Workspa
       return bytes;
     },
     async headStart(path, maxBytes) {
-      const text = await below.headStart(path, maxBytes);
+      const start = await below.headStart(path, maxBytes);
       const entry = (await below.tree("head")).get(path);
-      if (!entry || !(await learnBlob(entry.oid))) await masks.learn(text);
-      return text;
+      if (!entry || !(await learnBlob(entry.oid))) await masks.learn(start.text);
+      return start;
     },
     patch(change, contextLines) {
       const { oldOid, oldMode, newOid, newMode } = change;

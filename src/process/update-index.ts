@@ -1,9 +1,9 @@
-import { createPrivacy } from "../diff/filter.ts";
 import { blobSizes } from "../git/object-listing.ts";
 import { openObjects } from "../git/object-workspace.ts";
 import type { GraphSource } from "../graph/graph.ts";
 import { openGraph } from "../graph/open-graph.ts";
 import { sourceOfWorkspace } from "../graph/source.ts";
+import { privacyOf } from "../tools/private-text.ts";
 import type { IndexReport, IndexTask } from "./index-messages.ts";
 
 /** Files of a repository that are indexed; of a larger one the rest is not known. */
@@ -18,7 +18,7 @@ export async function updateIndex(task: IndexTask, signal: AbortSignal): Promise
   const { gitPath, gitDir, emptyHome, sha, file, privatePaths } = task;
   const shas = { head: sha, base: sha, mergeBase: sha };
   await using workspace = openObjects({ gitPath, gitDir, emptyHome, shas });
-  const all = await sourceOfWorkspace(workspace, createPrivacy(privatePaths));
+  const all = await sourceOfWorkspace(workspace, await privacyOf(workspace, privatePaths));
   const git = { gitPath, emptyHome };
   const sizes = await blobSizes(
     { git, gitDir, signal },

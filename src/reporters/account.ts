@@ -1,5 +1,5 @@
 import { isStanding, type Ledger, type LedgerEntry } from "../ledger/entry.ts";
-import type { LedgerState } from "../ledger/state.ts";
+import { Decision, type LedgerState } from "../ledger/state.ts";
 import { fileMark, lookAgain } from "../review/known/content-hash.ts";
 import type { LedgerUpdate, ReviewResult } from "../review/review-result.ts";
 import { unfinishedSummary } from "../review/stop-reasons.ts";
@@ -62,12 +62,9 @@ export function accountOf(
 const isSettled = (state: LedgerUpdate["resolutions"][number]["state"]): state is FixedFinding["state"] =>
   state === "fixed" || state === "withdrawn";
 
-/**
- * Whether our word that it is fixed counts. Not in a thread in which a person took part, nor where GitHub does not tell whether
- * one did: that one stays open.
- */
+/** Whether our word that it is fixed counts. If GitHub does not tell what people decided in its thread, the finding stays open. */
 function mayBeFixed(entry: LedgerEntry): boolean {
-  return entry.state === "fixed" || (isStanding(entry) && !entry.isTheirs && entry.thread !== null);
+  return entry.state === "fixed" || (isStanding(entry) && entry.thread !== null);
 }
 
 /**
@@ -95,9 +92,24 @@ export function stateAfter(
         return { finding, standing: "annotated" as const, reason: "" };
       }),
     ],
+    decided: decisionsIn(entries),
     summary: said === unfinishedSummary(result.stop_reason) ? state.summary : said || state.summary,
     paused: state.paused,
   };
+}
+
+/** More are read from their threads again at each review. */
+const mostDecisions = 100;
+
+/** Dismissals that are told nowhere in our own words. */
+function decisionsIn(entries: readonly LedgerEntry[]): Decision[] {
+  return entries
+    .flatMap(({ comment, dismissal, newestReply: after }) => {
+      const how = Decision.shape.how.safeParse(dismissal?.how).data;
+      const by = dismissal?.by ?? null;
+      return comment !== null && how !== undefined && by !== null ? [{ comment, how, by, after }] : [];
+    })
+    .slice(-mostDecisions);
 }
 
 /** Ids whose comment has to be there. Not those of what is fixed: whoever deletes such a comment has dismissed nothing. */
@@ -122,12 +134,7 @@ function untoldFiles(
 ): string[] {
   const fixed = new Set(resolutions.filter(({ state }) => isSettled(state)).map(({ comment }) => comment));
   const untold = entries.filter(
-    (entry) =>
-      entry.comment !== null &&
-      fixed.has(entry.comment) &&
-      isStanding(entry) &&
-      !entry.isTheirs &&
-      !told.has(entry),
+    (entry) => entry.comment !== null && fixed.has(entry.comment) && isStanding(entry) && !told.has(entry),
   );
   return [...new Set(untold.map(({ path }) => path))];
 }

@@ -23,7 +23,8 @@ export interface Answered {
 }
 
 /**
- * Says in the threads of fixed findings that they are fixed, and resolves them. What was said before a crash is not said again.
+ * Says in the threads of fixed findings that they are fixed, and resolves those that are not people's. What was said before a crash is
+ * not said again.
  *
  * Rejects with `stale_head` when the pull request has moved on: what was seen to be fixed in its old head may be back.
  */
@@ -37,7 +38,7 @@ export async function answerFixed(fixed: readonly FixedFinding[], context: Fixed
     const isSaid = one.entry.state === "fixed" || (await attempt("reply", () => say(one, context), closed));
     if (isSaid) told.add(one.entry);
     const { thread } = one.entry;
-    if (isSaid && thread !== null) {
+    if (isSaid && thread !== null && !one.entry.isTheirs) {
       await attempt("resolve", () => context.api.resolveThread(thread), closed);
     }
   }

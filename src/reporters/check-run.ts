@@ -1,11 +1,11 @@
 import { AppError, type ErrorCode, errorLine } from "../errors.ts";
-import type { CheckRunUpdate, RepositoryApi, StandingCheckRun } from "../github/pull-request-api.ts";
-import { isNoReview } from "./conclusions.ts";
+import type { CheckRunUpdate, OwnCheckRun, PullState, RepositoryApi } from "../github/pull-request-api.ts";
+import { concluded, goingOn, isReview, ownOf, readCommit, settleCommit } from "./commit-check.ts";
 import { isAmbiguous, postOnce, type Sleep } from "./post-once.ts";
 import { publicPlain, publicText } from "./public-text.ts";
 import { checkRunKey } from "./standing.ts";
 
-type CheckApi = Pick<RepositoryApi, "findCheckRun" | "createCheckRun" | "updateCheckRun">;
+type CheckApi = Pick<RepositoryApi, "checkRuns" | "createCheckRun" | "updateCheckRun" | "pullState">;
 
 /** The check run of one review. */
 export interface CheckRun {
@@ -17,6 +17,8 @@ export interface CheckRun {
   readonly problem: string | undefined;
   /** A review of this head and trigger ended with a conclusion before: there is nothing left to do. */
   readonly reviewed: boolean;
+  /** What it says while the review goes on. */
+  readonly goingOn: CheckRunUpdate;
   /** May be called again: the last one counts. */
   conclude(update: CheckRunUpdate): Promise<void>;
 }
@@ -33,12 +35,14 @@ export interface OpenOptions {
  */
 export async function openCheckRun(
   api: CheckApi,
-  headSha: string,
+  pull: PullState,
   trigger: string,
   { again = false, sleep }: OpenOptions = {},
 ): Promise<CheckRun> {
-  const keep = again ? () => false : isReview;
-  const opened = await upsert(api, headSha, trigger, inProgress, sleep, keep);
+  const { headSha } = pull;
+  const begun = goingOn(inProgress, pull);
+  const keep = again ? () => false : isReviewed;
+  const opened = await upsert(api, { headSha, trigger }, async () => begun, sleep, keep);
   let problem = opened.problem;
   return {
     id: opened.id,
@@ -47,64 +51,90 @@ export async function openCheckRun(
       return problem;
     },
     reviewed: opened.kept,
+    goingOn: begun,
     async conclude(update) {
       const { id } = opened;
       if (id === undefined) return;
       problem = await withoutPermission(async () => {
-        await repeatUpdate(api, id, update, sleep);
-        const standing = await api.findCheckRun(headSha, checkRunKey({ head: headSha, trigger }));
-        for (const other of others(standing, id)) await repeatUpdate(api, other, update, sleep);
+        const commit = await readCommit(api, headSha, pull);
+        await repeatUpdate(api, id, concluded(update, pull, commit), sleep);
+        await settle(api, headSha, pull, sleep);
       });
     },
   };
 }
 
-/**
- * The other check runs of the same review, which a worker made that did not know of this one: GitHub shows the newest of all, so
- * all of them have to say the same.
- */
-const others = (standing: StandingCheckRun | undefined, known: number) =>
-  standing ? [standing.id, ...standing.doubles.map(({ id }) => id)].filter((id) => id !== known) : [];
+/** Has all check runs of a commit say what they have to, once a pull request is there or gone. */
+const settle = (api: CheckApi, headSha: string, pull: PullState, sleep?: Sleep) =>
+  settleCommit(api, headSha, pull, (id, update) => repeatUpdate(api, id, update, sleep));
 
-/** Whether a check run says how a review ended; a withheld, skipped, called off or failed one does not, and may be made good. */
-export function isReview({ completed, conclusion, title }: StandingCheckRun): boolean {
-  return completed && conclusion !== null && reviewConclusions.has(conclusion) && !isNoReview(title ?? "");
-}
+/** The same where GitHub may refuse. Resolves to what went wrong. */
+export const settleChecks = (api: CheckApi, headSha: string, pull: PullState): Promise<string | undefined> =>
+  withoutPermission(() => settle(api, headSha, pull));
 
-const reviewConclusions = new Set(["success", "neutral", "failure"]);
+/** Whether a check run says how a review ended, whatever it shows. */
+export const isReviewed = (run: OwnCheckRun): boolean => isReview(ownOf(run));
 
 /**
- * Concludes a check run that nobody waited in: a skipped pull request, a merge queue. One that says how a review ended
- * stays as it is. Resolves to what went wrong.
+ * Concludes a check run that nobody waited in: of a skipped pull request. One that says how a review ended stays as it is. Resolves
+ * to what went wrong.
  */
 export async function concludeAtOnce(
   api: CheckApi,
-  headSha: string,
+  pull: PullState,
   trigger: string,
   update: CheckRunUpdate,
   sleep?: Sleep,
 ): Promise<string | undefined> {
-  return (await upsert(api, headSha, trigger, update, sleep, isReview)).problem;
+  const { headSha } = pull;
+  const shown = async () => concluded(update, pull, await readCommit(api, headSha, pull));
+  const { problem } = await upsert(api, { headSha, trigger }, shown, sleep, isReviewed);
+  return problem ?? (await withoutPermission(() => settle(api, headSha, pull, sleep)));
+}
+
+/** The same for a commit of a merge queue, which is the head of no pull request. */
+export async function concludeQueued(
+  api: CheckApi,
+  headSha: string,
+  update: CheckRunUpdate,
+  sleep?: Sleep,
+): Promise<string | undefined> {
+  const key = { headSha, trigger: "merge_group" };
+  return (await upsert(api, key, async () => update, sleep, isReviewed)).problem;
 }
 
 /** Concludes a check run that an earlier attempt left open; does nothing where there is none. */
 export async function closeCheckRun(
   api: CheckApi,
-  headSha: string,
-  trigger: string,
+  { headSha, trigger }: CheckKey,
+  pull: PullState,
   update: CheckRunUpdate,
 ): Promise<void> {
-  const standing = await api.findCheckRun(headSha, checkRunKey({ head: headSha, trigger }));
-  for (const { id, completed } of standing ? [standing, ...standing.doubles] : [])
-    if (!completed) await api.updateCheckRun(id, update);
+  const standing = standingRun(await api.checkRuns(headSha), { headSha, trigger });
+  const open = standing.filter((run) => ownOf(run) === null);
+  if (open.length === 0) return;
+  const commit = await readCommit(api, headSha, pull);
+  for (const { id } of open) await api.updateCheckRun(id, concluded(update, pull, commit));
+  await settleCommit(api, headSha, pull);
 }
+
+interface CheckKey {
+  headSha: string;
+  trigger: string;
+}
+
+/** The check runs of one review, the oldest first: workers that could not know of each other made the others. */
+const standingRun = (runs: readonly OwnCheckRun[], { headSha, trigger }: CheckKey) =>
+  runs.filter(({ externalId }) => externalId === checkRunKey({ head: headSha, trigger }));
 
 /**
  * Closes check runs that were made beside the one of a review. They say what that one says, or that they were called off, until
  * it is concluded and they with it.
  */
 export async function closeDoubledChecks(api: CheckApi, headSha: string, externalId: string): Promise<void> {
-  const standing = await api.findCheckRun(headSha, externalId);
+  const [standing, ...doubles] = (await api.checkRuns(headSha)).filter(
+    (run) => run.externalId === externalId,
+  );
   if (standing === undefined) return;
   const { completed, conclusion, title } = standing;
   const isKnown = completed && conclusion !== null && conclusions.has(conclusion);
@@ -112,7 +142,7 @@ export async function closeDoubledChecks(api: CheckApi, headSha: string, externa
     ? { conclusion: conclusion as Conclusion, title: publicPlain(title ?? "") }
     : calledOff;
   const update = { status: "completed", ...said, summary: doubled } as const;
-  for (const { id, completed } of standing.doubles) if (!completed) await api.updateCheckRun(id, update);
+  for (const { id, completed } of doubles) if (!completed) await api.updateCheckRun(id, update);
 }
 
 type Conclusion = NonNullable<CheckRunUpdate["conclusion"]>;
@@ -135,30 +165,35 @@ export const inProgress: CheckRunUpdate = {
 
 async function upsert(
   api: CheckApi,
-  headSha: string,
-  trigger: string,
-  update: CheckRunUpdate,
-  sleep?: Sleep,
-  keep: (standing: StandingCheckRun) => boolean = () => false,
+  key: CheckKey,
+  say: () => Promise<CheckRunUpdate>,
+  sleep: Sleep | undefined,
+  keep: (standing: OwnCheckRun) => boolean,
 ): Promise<{ id: number | undefined; found: boolean; kept: boolean; problem: string | undefined }> {
+  const { headSha, trigger } = key;
   const externalId = checkRunKey({ head: headSha, trigger });
   let id: number | undefined;
-  let [found, kept, isSaid] = [false, false, false];
+  let [found, kept] = [false, false];
+  let update: CheckRunUpdate | undefined;
+  let isSaid = false;
   const find = async () => {
-    const standing = await api.findCheckRun(headSha, externalId);
+    const [standing, ...doubles] = standingRun(await api.checkRuns(headSha), key);
     id = standing?.id;
     found = standing !== undefined;
     kept = standing !== undefined && keep(standing);
     // A worker that is late must not open again what was concluded meanwhile.
-    isSaid = kept || (standing?.completed === false && update.status === "in_progress");
-    if (kept && standing?.doubles.some(({ completed }) => !completed))
+    isSaid =
+      kept || (standing?.completed === false && update?.status === "in_progress" && ownOf(standing) === null);
+    if (kept && doubles.some(({ completed }) => !completed))
       await closeDoubledChecks(api, headSha, externalId);
     return found;
   };
   const problem = await withoutPermission(async () => {
-    if (await find()) return isSaid ? undefined : repeatUpdate(api, id, update, sleep);
+    const said = await say();
+    update = said;
+    if (await find()) return isSaid ? undefined : repeatUpdate(api, id, said, sleep);
     const create = async () => {
-      id = await api.createCheckRun(headSha, externalId, update);
+      id = await api.createCheckRun(headSha, externalId, said);
     };
     await postOnce(create, find, sleep);
   });

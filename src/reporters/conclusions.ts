@@ -1,7 +1,15 @@
 import { atLeast, type Finding, type Severity } from "../finding.ts";
 import type { CheckRunUpdate } from "../github/pull-request-api.ts";
-import type { ReviewResult } from "../review/review-result.ts";
-import { countBySeverity, isUnanswered, outcomeOf, outcomeSentence, plural, thousands } from "./outcome.ts";
+import type { ReviewResult, StopReason } from "../review/review-result.ts";
+import {
+  countBySeverity,
+  isPartialBesidesRoutine,
+  isUnanswered,
+  outcomeOf,
+  outcomeSentence,
+  plural,
+  thousands,
+} from "./outcome.ts";
 import { publicPlain, publicText } from "./public-text.ts";
 import { droppedSections, figures, skippedSection, unreadSection } from "./render-figures.ts";
 import { details } from "./render-parts.ts";
@@ -15,7 +23,18 @@ import { untrustedBlock } from "./render-untrusted.ts";
 export interface CheckPolicy {
   threshold: Severity | "never";
   fail: boolean;
+  /** What an unread change, or a part of one, concludes with; left out: what findings at the threshold do. */
+  limit?: "failure" | "neutral" | undefined;
 }
+
+export const limitConclusion = ({ limit, fail }: CheckPolicy): "failure" | "neutral" =>
+  limit ?? (fail ? "failure" : "neutral");
+
+/** Faults of ours and of the model's endpoint, which must not block a merge. Whatever else ends a review early, its author can cause. */
+const ourFaults: ReadonlySet<StopReason> = new Set(["aborted", "model_error", "no_model"]);
+
+/** What a check concludes with that no review was made for, if nothing is open. */
+type Unreviewed = "failure" | "neutral" | "skipped";
 
 const nothingToReview = "Nothing to review";
 const failedTitle = "The review failed";
@@ -56,7 +75,9 @@ export function reviewConclusion(
   const open = [...found, ...earlier].filter(counts);
   const outcome = outcomeOf(result);
   const isGreen = outcome === "complete" && open.length === 0;
-  const conclusion = open.length > 0 && policy.fail ? "failure" : isGreen ? "success" : "neutral";
+  const isLimited = isPartialBesidesRoutine(result) && !ourFaults.has(result.stop_reason);
+  const otherwise = isGreen ? "success" : isLimited ? limitConclusion(policy) : "neutral";
+  const conclusion = open.length > 0 && policy.fail ? "failure" : otherwise;
   const states = { complete: "", offline: "Analyzers only: ", partial: "Incomplete review: " };
   const state = isUnanswered(result) ? `${failedTitle}. Analyzers only: ` : states[outcome];
   const parts = [
@@ -79,28 +100,35 @@ export function passedConclusion(reason: string): CheckRunUpdate {
   return completed("success", nothingToReview, said(reason));
 }
 
-export function skippedConclusion(reason: string): CheckRunUpdate {
-  return completed("skipped", notReviewedTitle, said(reason));
-}
-
 /**
- * Nothing may be spent on it. Whoever asks again when something may is served. What is open from earlier reviews is red all the
- * same where the configuration asks for it: whoever uses a budget up shall not turn a check by that.
+ * No review is made: it is not wanted, or a limit is reached. What is open from earlier reviews is red all the same if the
+ * configuration asks for it: whoever uses a budget up, or makes a pull request a draft, shall not turn a check by that.
  */
 export function withheldConclusion(
   reason: string,
   open: readonly { severity: Severity }[],
   { threshold, fail }: CheckPolicy,
+  otherwise: Unreviewed,
 ): CheckRunUpdate {
   const held = threshold === "never" ? [] : open.filter(({ severity }) => atLeast(severity, threshold));
-  if (held.length === 0) return completed("neutral", notReviewedTitle, said(reason));
+  if (held.length === 0) return completed(otherwise, notReviewedTitle, said(reason));
   const still = `Open from earlier reviews: ${countBySeverity(held)}.`;
-  return completed(fail ? "failure" : "neutral", notReviewedTitle, `${said(reason)}\n\n${still}`);
+  const conclusion = fail || otherwise === "failure" ? "failure" : "neutral";
+  return completed(conclusion, notReviewedTitle, `${said(reason)}\n\n${still}`);
 }
 
-/** The review could not be made. Never red: a fault of ours must not block a merge. */
-export function failedConclusion(reason: string): CheckRunUpdate {
-  return completed("neutral", failedTitle, said(`The review failed: ${reason}`));
+/** What is open, and when it is held against the change. */
+export interface Held {
+  open: readonly { severity: Severity }[];
+  policy: CheckPolicy;
+}
+
+const nothingHeld: Held = { open: [], policy: { threshold: "never", fail: false } };
+
+/** The review could not be made. By itself it is never red: a fault of ours must not block a merge. What is open stays red. */
+export function failedConclusion(reason: string, { open, policy }: Held = nothingHeld): CheckRunUpdate {
+  const update = withheldConclusion(`The review failed: ${reason}`, open, policy, "neutral");
+  return { ...update, title: publicPlain(failedTitle) };
 }
 
 export function cancelledConclusion(reason: string): CheckRunUpdate {

@@ -1,4 +1,4 @@
-import type { PullRequest, PullRequestApi } from "../github/pull-request-api.ts";
+import type { PullRequestApi } from "../github/pull-request-api.ts";
 import type { Ledger } from "../ledger/entry.ts";
 import { readLedger } from "../ledger/read-ledger.ts";
 import { refusalNotice } from "./refusal-notice.ts";
@@ -9,7 +9,7 @@ type LedgerApi = Pick<PullRequestApi, "ownComments" | "ownThreads" | "ownReviewC
  * The ledger as it stands now. Where GitHub refuses to show our comments in the conversation there is no state, and the
  * comments on lines count all the same.
  */
-export function currentLedger(api: LedgerApi, pull: Pick<PullRequest, "author">): Promise<Ledger> {
+export function currentLedger(api: LedgerApi): Promise<Ledger> {
   const ownComments = async () => {
     try {
       return await api.ownComments();
@@ -19,13 +19,10 @@ export function currentLedger(api: LedgerApi, pull: Pick<PullRequest, "author">)
       return [];
     }
   };
-  return readLedger(
-    {
-      ownComments,
-      ownThreads: () => api.ownThreads(),
-      ownReviewComments: () => api.ownReviewComments(),
-      permissionOf: (login) => api.permissionOf(login),
-    },
-    pull,
-  );
+  return readLedger({
+    ownComments,
+    ownThreads: () => api.ownThreads(),
+    ownReviewComments: () => api.ownReviewComments(),
+    permissionOf: (login) => api.permissionOf(login),
+  });
 }

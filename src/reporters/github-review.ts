@@ -1,5 +1,5 @@
 import { AppError } from "../errors.ts";
-import type { PullRequest, PullRequestApi } from "../github/pull-request-api.ts";
+import type { PullRequestApi } from "../github/pull-request-api.ts";
 import type { ReviewResult } from "../review/review-result.ts";
 import { type Account, accountOf, stateAfter } from "./account.ts";
 import { answerFixed } from "./answer-fixed.ts";
@@ -76,17 +76,17 @@ export async function publishReview(options: PublishOptions): Promise<PublishOut
   if (pull.headSha !== result.head_sha) return callOff(check, "stale_head", movedTo(pull.headSha));
   if (pull.baseRef !== baseRef) return callOff(check, "other_base", `it is for ${pull.baseRef} now`);
   try {
-    return await publish(options, pull);
+    return await publish(options);
   } catch (error) {
     if (!(error instanceof AppError && error.code === "stale_head")) throw error;
     return callOff(check, "stale_head", error.message);
   }
 }
 
-async function publish(options: PublishOptions, pull: PullRequest): Promise<PublishOutcome> {
+async function publish(options: PublishOptions): Promise<PublishOutcome> {
   const { api, result, trigger, sleep } = options;
   const context = contextOf(options);
-  const { routes, standing } = await plan(options, context, pull);
+  const { routes, standing } = await plan(options, context);
   // What stands was read in many requests, each of which may have waited for a limit.
   await requireHead(context);
   const posted = await postFindings(routes, context, options);
@@ -158,9 +158,8 @@ function nowhere({ posted, annotated }: SummaryInput, ...refusals: string[]): Ap
 async function plan(
   { api, check, result, maxComments }: PublishOptions,
   { headSha: head, trigger, checkTrigger }: PostContext,
-  pull: PullRequest,
 ): Promise<{ routes: Routed[]; standing: Standing }> {
-  const standing = onlyFound(await readStanding(api, { head, trigger }, pull), result);
+  const standing = onlyFound(await readStanding(api, { head, trigger }), result);
   if (standing.pending) await tryChannel("comments", () => api.discardPendingReviews());
   const annotated = new Set<string>();
   if (check.takenUp) {

@@ -1,4 +1,5 @@
 import { isSkippedForSize } from "../diff/filter.ts";
+import { isRoutineWithoutLines, isUnreadWithoutLines } from "../diff/without-lines.ts";
 import { holdsSecret, type Severity, severities } from "../finding.ts";
 import {
   isComplete,
@@ -80,17 +81,39 @@ function whyUnread({ stop_reason, coverage }: ReviewResult): string {
 
 /** Files that something did not look at; empty when there are none. */
 function unlookedWords(result: ReviewResult): string {
-  const unreadable = unreadableFiles(result);
+  const [withoutLines, unreadable] = partition(unreadableFiles(result), ({ reason }) =>
+    isUnreadWithoutLines(reason),
+  );
   const large = unreadable.filter(({ reason }) => isSkippedForSize(reason)).length;
   const were = (count: number) => `${plural(count, "file")} ${count === 1 ? "was" : "were"}`;
   const parts = [
     large > 0 ? `${were(large)} too large to be read` : "",
     large < unreadable.length ? `${were(unreadable.length - large)} text that git takes for binary` : "",
+    withoutLinesWords(withoutLines.map(({ reason }) => reason)),
     result.unanalyzed.length > 0
       ? `${ANALYZERS} did not finish on ${plural(result.unanalyzed.length, "file")}`
       : "",
   ];
   return parts.filter((part) => part !== "").join("; ");
+}
+
+/** "2 changes without lines were not read (binary that runs, submodule at another commit)"; empty when there are none. */
+function withoutLinesWords(reasons: readonly string[]): string {
+  if (reasons.length === 0) return "";
+  const were = reasons.length === 1 ? "was" : "were";
+  const kinds = [...new Set(reasons)].toSorted().join(", ");
+  return `${plural(reasons.length, "change")} without lines ${were} not read (${kinds})`;
+}
+
+function partition<T>(all: readonly T[], test: (one: T) => boolean): [T[], T[]] {
+  return [all.filter(test), all.filter((one) => !test(one))];
+}
+
+/** Whether something was left undone besides routine changes that have no lines: links within the repository, submodules. */
+export function isPartialBesidesRoutine(result: ReviewResult): boolean {
+  const { coverage } = result;
+  const files_skipped = coverage.files_skipped.filter(({ reason }) => !isRoutineWithoutLines(reason));
+  return outcomeOf({ ...result, coverage: { ...coverage, files_skipped } }) === "partial";
 }
 
 function hunksRead({ coverage: { hunks_served, hunks_total } }: ReviewResult): string {

@@ -1,6 +1,7 @@
 import { errorLine } from "../errors.ts";
 import type { Finding } from "../finding.ts";
-import { type CheckRun, inProgress } from "./check-run.ts";
+import type { CheckRunUpdate } from "../github/pull-request-api.ts";
+import type { CheckRun } from "./check-run.ts";
 import { postOnce } from "./post-once.ts";
 import type { PostContext } from "./post-review.ts";
 import { listed, type Outcome, type Routed, type Settled } from "./publication.ts";
@@ -34,7 +35,7 @@ export async function postAnnotations(
     const fresh = waiting.map(({ finding }) => finding).filter((finding) => !settled.has(finding));
     for (let at = 0; at < fresh.length; at += mostAtOnce) {
       const batch = fresh.slice(at, at + mostAtOnce);
-      const place = await annotate(batch, context, check.id);
+      const place = await annotate(batch, context, check.id, check.goingOn);
       for (const finding of batch) settled.set(finding, place);
     }
     return { placeOf };
@@ -43,12 +44,17 @@ export async function postAnnotations(
   }
 }
 
-async function annotate(batch: readonly Finding[], context: PostContext, checkId: number): Promise<Settled> {
+async function annotate(
+  batch: readonly Finding[],
+  context: PostContext,
+  checkId: number,
+  goingOn: CheckRunUpdate,
+): Promise<Settled> {
   const { api, sleep } = context;
   let missing = batch;
   try {
     await postOnce(
-      () => api.updateCheckRun(checkId, { ...inProgress, annotations: missing.map(renderAnnotation) }),
+      () => api.updateCheckRun(checkId, { ...goingOn, annotations: missing.map(renderAnnotation) }),
       async () => {
         const { mine } = await readAnnotated(api, keyOf(context));
         missing = batch.filter(({ id }) => !mine.has(id));

@@ -1,4 +1,4 @@
-import type { OwnReview, OwnText, PullRequest, PullRequestApi } from "../github/pull-request-api.ts";
+import type { OwnReview, OwnText, PullRequestApi } from "../github/pull-request-api.ts";
 import type { Ledger } from "../ledger/entry.ts";
 import { parseMarker } from "../ledger/marker.ts";
 import { currentLedger } from "./current-ledger.ts";
@@ -26,11 +26,7 @@ export interface Standing {
 }
 
 /** Reads what stands, and takes away what stands twice. */
-export async function readStanding(
-  api: PullRequestApi,
-  key: ReviewKey,
-  pull: Pick<PullRequest, "author">,
-): Promise<Standing> {
+export async function readStanding(api: PullRequestApi, key: ReviewKey): Promise<Standing> {
   const all = [await api.ownReviews(), await api.ownReviewComments()] as const;
   const { reviews, comments } = await removeDoubledLines(api, ...all);
   const mine = new Map<string, number>();
@@ -42,7 +38,7 @@ export async function readStanding(
     review: hasReview(reviews, key),
     pending: reviews.some(({ pending }) => pending),
     mine,
-    ledger: await currentLedger(api, pull),
+    ledger: await currentLedger(api),
   };
 }
 

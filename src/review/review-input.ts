@@ -51,8 +51,6 @@ export const EarlierFinding = z.strictObject({
   /** What its comment says. */
   text: z.string(),
   state: z.enum(["open", "fixed", "dismissed", "outdated"]),
-  /** A person took part: whether it is fixed is theirs to say. */
-  theirs: z.boolean(),
   /** What people answered. */
   replies: z.array(z.string()),
 });

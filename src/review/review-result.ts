@@ -130,7 +130,7 @@ export const ReviewResult = z.strictObject({
 });
 export type ReviewResult = z.infer<typeof ReviewResult>;
 
-/** Files that nobody could read, for their size or because git takes them for binary. */
+/** Files that nobody could read: for their size, because git takes them for binary, or because their change has no lines. */
 export function unreadableFiles({ coverage }: ReviewResult): Coverage["files_skipped"] {
   return coverage.files_skipped.filter(({ reason }) => isUnreadable(reason));
 }

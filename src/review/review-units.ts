@@ -175,7 +175,7 @@ export async function planReview({ files, matches, models, input, deps, known }:
     files: await filesToRead(files, known, deps.diffs),
     unitBytes: unitBytes(models.review),
     totalBytes: (input.limits.tokens * BYTES_PER_TOKEN) / lensesOf(input.config.effort).length,
-    headStart: (path) => deps.workspace.headStart(path, FIRST_BYTES),
+    headStart: async (path) => (await deps.workspace.headStart(path, FIRST_BYTES)).text,
     candidates: counts,
   });
 }

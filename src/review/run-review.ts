@@ -18,6 +18,7 @@ import { fileMark, lookAgain } from "./known/content-hash.ts";
 import { countKnown } from "./known/files-to-read.ts";
 import { createKnown, type KnownChange } from "./known/known-change.ts";
 import { reviewedNow } from "./known/reviewed-now.ts";
+import { inSurroundings } from "./known/surroundings.ts";
 import { maskedLines } from "./masked-lines.ts";
 import { type ModelReview, reviewWithModel } from "./model-review.ts";
 import { placeFinding } from "./place.ts";
@@ -33,7 +34,8 @@ export async function runReview(input: ReviewInput, deps: ReviewDependencies): P
   deps.progress({ type: "phase", phase: "context" });
   // Others read what changed meanwhile; whoever asks is told what went wrong.
   if (deps.models) deps.graph?.open().catch(() => {});
-  const files = await deps.diffs.files();
+  const changed = await deps.diffs.files();
+  const files = input.history ? await inSurroundings(changed, deps) : changed;
   deps.progress({ type: "phase", phase: "analyzers" });
   const isOff = createRuleSwitch(input.config);
   const candidates = await findCandidates(files, { ...deps, isOff, key: input.history?.key });

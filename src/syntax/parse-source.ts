@@ -1,6 +1,8 @@
+import { extentOf } from "./extent.ts";
 import { type Located, locateKinds } from "./find-nodes.ts";
 import { extensionOf, type Grammar, grammarOf, grammarsOf, loadAstGrep } from "./grammars.ts";
 import { createLayoutSource } from "./layout-source.ts";
+import { indexLines } from "./line-index.ts";
 import { once } from "./ranges.ts";
 import { shapes } from "./shapes/all-shapes.ts";
 import type { Source } from "./source.ts";
@@ -26,6 +28,10 @@ export interface ParsedTree {
   dialect: string;
   /** Nodes of the kinds that were asked for beside, among others. */
   located(): readonly Located[];
+  /** First and last line, from 1, of each statement at the top of the file, and of each comment there. */
+  statements(): { start: number; end: number }[];
+  /** Whether the parser understood all of the text and added nothing to it. */
+  isSound(): boolean;
 }
 
 /**
@@ -56,7 +62,14 @@ export async function parseText(
     ...{ text, root, shape, hasKind },
     located: asked.length > 0 ? located : undefined,
   });
-  return { source, tree: { dialect, located } };
+  const { lineAt } = indexLines(text);
+  const statements = () =>
+    root.children().map((node) => {
+      const { from, to } = extentOf(node);
+      return { start: lineAt(from), end: lineAt(Math.max(from, to - 1)) };
+    });
+  const isSound = () => root.find({ rule: { any: [{ kind: "ERROR" }, { regex: "^$" }] } }) === null;
+  return { source, tree: { dialect, located, statements, isSound } };
 }
 
 /** Kinds that were asked for, by the dialect: each question to the parser costs as much as parsing a word does. */

@@ -13,6 +13,16 @@ export function decodeText(bytes: Buffer): { text: string; encoding: "utf8" | "l
   return { text: decodeLines(bytes), encoding: "latin1" };
 }
 
+/** The same of at most `maxBytes` with which a file begins. A character of UTF-8 that ends beyond them is left out. */
+export function decodeStart(bytes: Buffer, maxBytes: number): ReturnType<typeof decodeText> {
+  const start = bytes.subarray(0, maxBytes);
+  // A lead byte and what follows it, at most three bytes of four.
+  const [cut = ""] =
+    start.length < maxBytes ? [] : (/[\xc2-\xf4][\x80-\xbf]{0,2}$/.exec(start.toString("latin1")) ?? []);
+  const whole = start.subarray(0, start.length - cut.length);
+  return decodeText(isUtf8(whole) && !isUtf8(start) ? whole : start);
+}
+
 /** Lines of ASCII read the same either way, so only the others are looked at. */
 function decodeLines(bytes: Buffer): string {
   const text = bytes.toString("latin1");

@@ -47,7 +47,7 @@ async function headerSaysGenerated(
 ): Promise<boolean> {
   if (!newMode.startsWith("100")) return false;
   try {
-    if (!saysGenerated(await workspace.headStart(path, HEADER_BYTES), path)) return false;
+    if (!saysGenerated((await workspace.headStart(path, HEADER_BYTES)).text, path)) return false;
     const before = (await workspace.tree("base")).get(basePath);
     return before !== undefined && saysGenerated((await workspace.readBlob(before.oid)).text, basePath);
   } catch {

@@ -14,6 +14,7 @@ import { parseFilePatch } from "../diff/parse.ts";
 import { shownBytes } from "../diff/render.ts";
 import { countLines, MAX_DIFF_LINES, surveyPatch } from "../diff/survey.ts";
 import { PROBED_BYTES, readsAsText } from "../diff/text-as-binary.ts";
+import { LINK, LINK_OUT, leadsOut } from "../diff/without-lines.ts";
 import { AppError } from "../errors.ts";
 import type { Change, Workspace } from "../git/workspace.ts";
 import { mapFew } from "../map-few.ts";
@@ -48,15 +49,24 @@ async function textualPatch(workspace: Workspace, change: Change, contextLines: 
 /** Why git shows no diff of a text; null for what is none: no regular file any more, or not to be read. */
 async function hiddenText(workspace: Workspace, { path, newMode, newOid }: Change): Promise<string | null> {
   if (!newMode.startsWith("100")) return null;
-  const start = await workspace.headStart(path, PROBED_BYTES).catch(() => "");
-  if (!readsAsText(start)) return null;
-  if (start.includes("\0")) return TEXT_AS_BINARY;
+  const start = await workspace.headStart(path, PROBED_BYTES).catch(() => null);
+  if (start === null || !readsAsText(path, start)) return null;
+  if (start.text.includes("\0")) return TEXT_AS_BINARY;
   const isTooLarge = (error: unknown) => error instanceof AppError && error.code === "too_large";
   // It may also have been binary before.
   return workspace.readBlob(newOid).then(
     () => TEXT_AS_BINARY,
     (error) => (isTooLarge(error) ? TOO_LARGE_FOR_DIFF : TEXT_AS_BINARY),
   );
+}
+
+/** A target that cannot be read may be anything. */
+async function reasonOfLink(workspace: Workspace, { path, newOid }: Change): Promise<string> {
+  const target = await workspace.readBlob(newOid).then(
+    ({ text }) => text,
+    () => "",
+  );
+  return leadsOut(path, target) ? LINK_OUT : LINK;
 }
 
 const emptyDiff = (change: Change): FileDiff => ({
@@ -135,7 +145,7 @@ export function createDiffSource(
   keptLines = KEPT_LINES,
 ): DiffSource {
   const skipReason = createFilter(patterns);
-  const isPrivate = createPrivacy(patterns.private);
+  const { isPrivate = createPrivacy(patterns.private) } = patterns;
   let all: { of: readonly Change[]; files: Promise<ChangedFile[]> } | undefined;
   let warnings: readonly string[] = [];
 
@@ -159,7 +169,8 @@ export function createDiffSource(
     base: BaseWords,
   ): Promise<ChangedFile> {
     const word = (path: string) => base.of(change, path);
-    const reason = (await skipReason(change, word, () => hiddenText(workspace, change))) ?? unreadable;
+    const skipped = (await skipReason(change, word, () => hiddenText(workspace, change))) ?? unreadable;
+    const reason = skipped === LINK ? await reasonOfLink(workspace, change) : skipped;
     const diffBytes = hunks === 0 ? 0 : bytes + headingBytes(change.path);
     return {
       ...{ change, totalHunks: hunks, diffBytes },

@@ -16,6 +16,7 @@ export const handledEvents = [
   "pull_request.reopened",
   "pull_request.ready_for_review",
   "pull_request.synchronize",
+  "pull_request.closed",
   "pull_request.edited",
   "pull_request.labeled",
   "pull_request.unlabeled",
@@ -80,7 +81,8 @@ export function decide(event: string, payload: unknown, options: DecideOptions):
 
 /**
  * Of the events alike, but that pushes wait for further ones: an edit or a label, come or gone, may have taken the reason away
- * why a pull request was skipped. A head that was reviewed is not reviewed again for it; the job knows.
+ * why a pull request was skipped. A head that was reviewed is not reviewed again for it, and a closed pull request only leaves
+ * its commit to the others; the job knows.
  */
 function decideOnPullRequest(payload: unknown, waiting: Pick<NewJob, "quietMs"> = {}): Decision {
   const parsed = parsePullRequestEvent(payload);

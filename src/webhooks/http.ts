@@ -1,5 +1,5 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
-import type { AddressInfo } from "node:net";
+import type { AddressInfo, Socket } from "node:net";
 import { AppError, errorLine } from "../errors.ts";
 import type { Logger } from "../logger.ts";
 
@@ -55,7 +55,7 @@ const longestCloseMs = 5_000;
  * What strangers may hold at a time, whose signature is looked at last. GitHub sends a dozen headers of some hundred bytes, and a
  * proxy adds as many; it opens a few connections.
  */
-const most = { headerBytes: 16_384, connections: 500, requestsAConnection: 1_000 };
+const most = { headerBytes: 16_384, connections: 1_000, requestsAConnection: 1_000 };
 
 /** Serves `handler`. @throws AppError `config_invalid` when the address cannot be had. */
 export async function listen(handler: Handler, options: ListenOptions): Promise<RunningServer> {
@@ -70,10 +70,36 @@ export async function listen(handler: Handler, options: ListenOptions): Promise<
     },
     (request, response) => void respond(handler, request, response, options.log),
   );
-  server.maxConnections = most.connections;
+  makeRoom(server);
   server.maxRequestsPerSocket = most.requestsAConnection;
   const port = await bind(server, options);
   return { port, close: () => shut(server, options.closeGraceMs ?? longestCloseMs) };
+}
+
+/**
+ * Ends the connection that has waited longest for a whole request whenever there are too many: whoever means it sends a request at
+ * once, and whoever drips one holds nobody up. All may come from one address, that of a proxy. One whose request is here is never
+ * ended, so that a new one is refused where all are.
+ */
+function makeRoom(server: Server): void {
+  /** With the last request of each, in the order in which they began to wait. */
+  const open = new Map<Socket, IncomingMessage | null>();
+  const put = (socket: Socket, request: IncomingMessage | null) => {
+    open.delete(socket);
+    if (!socket.destroyed) open.set(socket, request);
+  };
+  server.on("connection", (socket) => {
+    put(socket, null);
+    socket.once("close", () => open.delete(socket));
+    if (open.size <= most.connections) return;
+    const [slowest = socket] = [...open].find(([, request]) => !request?.complete) ?? [];
+    open.delete(slowest);
+    slowest.destroy();
+  });
+  server.on("request", ({ socket }: IncomingMessage, response: ServerResponse) => {
+    put(socket, response.req);
+    response.once("close", () => put(socket, null));
+  });
 }
 
 async function respond(

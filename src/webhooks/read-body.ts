@@ -9,7 +9,7 @@ const mostHeld = 4 * largestBody;
  * The beginning of each body, which counts for none of it: most webhooks are no larger, and come through while strangers hold the
  * rest. There are as many at a time as connections (`http.ts`).
  */
-const freeBytes = 256 * 1024;
+const freeBytes = 128 * 1024;
 
 /** Reads bodies within a limit for each and one for all that are under way. */
 export function createBodyReader(): (request: IncomingMessage) => Promise<Buffer> {

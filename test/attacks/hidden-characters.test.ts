@@ -1,4 +1,6 @@
 import { describe, expect, it } from "vitest";
+import { createHiddenCharactersAnalyzer } from "../../src/analyzers/hidden-characters.ts";
+import { isCertain } from "../../src/finding.ts";
 import {
   untrustedBlock,
   untrustedCode,
@@ -7,6 +9,7 @@ import {
 } from "../../src/reporters/render-untrusted.ts";
 import { escapeInvisible, unescapeInvisible } from "../../src/text/escape-invisible.ts";
 import { wrapUntrusted } from "../../src/text/fence.ts";
+import { wholeFile } from "../analyzers/analyzed-file.ts";
 import { answers, finding, finish, patient, turn } from "../e2e/conformance-fixture.ts";
 import { onPull } from "../e2e/on-pull.ts";
 
@@ -40,6 +43,32 @@ describe("invisible-characters", () => {
       ];
       expect(shown.filter((one) => anyHidden.test(one))).toEqual([]);
       expect(shown.every((one) => one.includes(codeOf(char)))).toBe(true);
+    }
+  });
+});
+
+describe("hidden-line-ends", () => {
+  const ends = ["\r", "\u0085", "\u2028", "\u2029"];
+
+  it("hidden-line-ends: are spelled out for the model in the line that they stand in, and read back", () => {
+    for (const end of ends) {
+      const text = `// a${end}run();\nrest();`;
+      const shown = wrapUntrusted("file", text);
+      expect(shown).not.toContain(end);
+      expect(shown).toMatch(/^\/\/ a\S+run\(\);\nrest\(\);$/m);
+      expect(unescapeInvisible(escapeInvisible(text))).toBe(text);
+    }
+  });
+
+  it("hidden-line-ends: are findings that no model takes back, on the line that git counts", async () => {
+    for (const end of ends) {
+      const [found, ...others] = await createHiddenCharactersAnalyzer().analyze(
+        wholeFile("Login.cs", `First();\n// Only admins.${end}GrantAll();\nLast();\n`),
+        new AbortController().signal,
+      );
+      expect(others).toEqual([]);
+      expect(found).toMatchObject({ line: 2, severity: "high", category: "security" });
+      expect(isCertain({ source: found?.source ?? null })).toBe(true);
     }
   });
 });

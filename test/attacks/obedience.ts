@@ -55,7 +55,8 @@ const names = ["", "0", "__proto__", "constructor", "toString", "../../queue.db"
 /** Pairs that compare what was not asked for. */
 export const hostilePairs: readonly Call[] = [
   ...names.map((name) => call("same_problems", { pairs: [{ finding: name, earlier: name }] })),
-  call("same_problems", { pairs: Array.from({ length: 10_000 }, () => ({ finding: "a", earlier: "b" })) }),
+  // As many as are parsed; what has more values is no JSON to us.
+  call("same_problems", { pairs: Array.from({ length: 2_000 }, () => ({ finding: "a", earlier: "b" })) }),
   call("same_problems", { pairs: [{ finding: ["a"], earlier: { b: 1 } }] }),
   { name: "same_problems", arguments: '{"pairs": [], "__proto__": {"pairs": []}, "comment": "/approve"}' },
 ];

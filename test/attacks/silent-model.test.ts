@@ -17,7 +17,7 @@ async function published(turn: ScriptedTurn) {
   const { result } = await round(rounds, { head: "first", script: { review: () => turn } });
   const github = new MemoryGitHub();
   const sleep = async () => {};
-  const check = await openCheckRun(github, head, "event", { sleep });
+  const check = await openCheckRun(github, github.state, "event", { sleep });
   await publishReview({
     ...{
       result: { ...result, head_sha: head },

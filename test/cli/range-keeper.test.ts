@@ -88,7 +88,9 @@ describe("a kept range", () => {
     for (const name of leftovers()) rmSync(join(folder.path, name), { recursive: true });
     const after = await opened();
     expect(folderOf(after)).not.toBe(folderOf(before));
-    expect(await after.range.workspace.headStart("a.ts", 100)).toBe("export const a = 2;\n");
+    expect(await after.range.workspace.headStart("a.ts", 100)).toMatchObject({
+      text: "export const a = 2;\n",
+    });
     expect(await keeper.use(async (current) => current.dirty)).toBe(true);
   });
 

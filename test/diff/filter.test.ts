@@ -92,11 +92,15 @@ describe("createFilter", () => {
 
   it.each<[string, Partial<FilteredChange>]>([
     ["binary", { additions: null, deletions: null }],
-    ["submodule", { oldMode: "160000", newMode: "160000" }],
-    ["symbolic link", { oldMode: "000000", newMode: "120000" }],
+    ["submodule", { oldMode: "160000", newMode: "000000" }],
+    ["submodule at another commit", { oldMode: "160000", newMode: "160000" }],
+    ["symbolic link to another place", { oldMode: "000000", newMode: "120000" }],
     ["symbolic link", { oldMode: "120000", newMode: "000000" }],
-    ["symbolic link", { oldMode: "100644", newMode: "120000" }],
-    ["mode change only", { newMode: "100755", ...same }],
+    ["symbolic link to another place", { oldMode: "100644", newMode: "120000" }],
+    ["made executable", { newMode: "100755", ...same }],
+    ["mode change only", { oldMode: "100755", ...same }],
+    ["binary that runs", { newMode: "100755", additions: null, deletions: null }],
+    ["renamed from where it took effect", { oldPath: "Makefile", ...same }],
     ["pure rename", { oldPath: "b.ts", ...same }],
     ["empty file", { oldMode: "000000", oldOid: "0".repeat(40), additions: 0, deletions: 0 }],
     [
@@ -209,7 +213,7 @@ describe("createFilter", () => {
   it("withholds private files and those renamed from one, before any other reason", async () => {
     const filter = filterBy({ ignore: ["secrets/**"], private: ["secrets/**", "*.pem"] });
     expect(await filter(change("secrets/a.ts"))).toBe("withheld by configuration");
-    expect(await filter(change("public.ts", { oldPath: "secrets/a.ts" }))).toBe("withheld by configuration");
+    expect(await filter(change("public.ts", { oldPath: "secrets/a.ts" }))).toBe("text of a private file");
     expect(await filter(change("deep/key.pem", { additions: null }))).toBe("withheld by configuration");
     expect(await filter(change("secretsauce.ts"))).toBeNull();
   });
@@ -225,7 +229,7 @@ describe("createPrivacy", () => {
     ["config/prod.yml", true],
     ["hidden/x", true],
     ["x/config/prod.yml", false],
-    ["SECRETS/a", false],
+    ["SECRETS/a", true],
     ["", false],
   ])("answers for %j", (path, answer) => expect(isPrivate(path)).toBe(answer));
 

@@ -66,7 +66,9 @@ it("takes everything the bot's own client sends", async () => {
   await api.updateComment(summary!.id, publicText("Summary, again."));
   const check = await api.createCheckRun(head, "id", { status: "in_progress", ...said });
   await api.updateCheckRun(check, { status: "completed", conclusion: "success", ...said });
-  expect(await api.findCheckRun(head, "id")).toMatchObject({ id: check, conclusion: "success" });
+  expect(await api.checkRuns(head)).toMatchObject([{ id: check, externalId: "id", conclusion: "success" }]);
+  expect(await api.pullState(pull.number)).toMatchObject({ state: "open", headSha: head });
+  expect(await api.pullState(999)).toBeUndefined();
   expect((await api.ownReviews()).map((one) => one.body)).toEqual(["Body.", ""]);
   expect((await api.ownReviewComments()).map((one) => one.body)).toEqual(["x", "x", "On the file."]);
   expect(await api.ownComments()).toMatchObject([{ body: "Summary, again." }]);

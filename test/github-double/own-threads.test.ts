@@ -123,17 +123,33 @@ it("leaves out what people and other Apps began, whatever they say, and what is 
   expect(await apiOf(pull).ownThreads()).toEqual([]);
 });
 
-it("reads the latest fifty answers of a thread", async () => {
+it("reads all answers of a thread and all thumbs down, however many there are", async () => {
   const pull = opened();
   const first = await commentOf(pull, "ours", "First");
-  for (let n = 1; n <= 60; n++) scenario.people.reply(first, "octocat", `Answer ${n}`);
+  const other = await commentOf(pull, "ours", "Second", 2);
+  scenario.people.reply(other, "octocat", "Elsewhere");
+  scenario.people.reply(first, scenario.app.bot.login, "Fixed in abc");
+  scenario.people.reply(first, otherApp(scenario.github).bot.login, "Beep");
+  for (let n = 1; n <= 230; n++) scenario.people.reply(first, "octocat", `Answer ${n}`);
+  for (let n = 1; n <= 130; n++) {
+    scenario.people.react(first, `eve${n}`, "-1");
+    scenario.people.react(first, `eve${n}`, "+1");
+  }
 
   const [found] = await apiOf(pull).ownThreads();
 
   expect(found?.body).toBe("First");
-  expect(found?.replies.map(({ body }) => body)).toEqual(
-    Array.from({ length: 50 }, (_, n) => `Answer ${n + 11}`),
-  );
+  expect(found?.replies.map(({ body }) => body)).toEqual([
+    "Fixed in abc",
+    "Beep",
+    ...Array.from({ length: 230 }, (_, n) => `Answer ${n + 1}`),
+  ]);
+  expect(found?.replies.slice(0, 3).map(({ author }) => author)).toEqual([
+    { login: "hunkwise", kind: "us" },
+    { login: "ci", kind: "bot" },
+    { login: "octocat", kind: "person" },
+  ]);
+  expect(found?.downvotes.map(({ by }) => by)).toEqual(Array.from({ length: 130 }, (_, n) => `eve${n + 1}`));
 });
 
 it("loses a thread whose first comment somebody deleted, and keeps one that lost an answer", async () => {

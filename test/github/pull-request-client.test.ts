@@ -392,27 +392,36 @@ describe("a check run", () => {
     });
   });
 
-  it("is found by its external id among ours", async () => {
+  it("is listed with all of ours, page by page, oldest first", async () => {
+    const asked = { check_name: "Hunkwise", app_id: app.id, filter: "all", per_page: 100 };
+    const run = (id: number) => ({ id, external_id: null, status: "queued", conclusion: null, output: null });
     github()
       .get(`${root}/commits/${head}/check-runs`)
-      .query({ check_name: "Hunkwise", app_id: app.id, filter: "all", per_page: 100 })
-      .twice()
+      .query(asked)
+      .reply(200, { total_count: 101, check_runs: Array.from({ length: 100 }, (_, at) => run(200 - at)) })
+      .get(`${root}/commits/${head}/check-runs`)
+      .query({ ...asked, page: 2 })
       .reply(200, {
-        total_count: 3,
+        total_count: 101,
         check_runs: [
-          { id: 3, external_id: "key", status: "queued", conclusion: null, output: { title: "U" } },
-          { id: 1, external_id: null, status: "in_progress", conclusion: null, output: { title: null } },
-          { id: 2, external_id: "key", status: "completed", conclusion: "neutral", output: { title: "T" } },
+          {
+            ...{ id: 2, external_id: "key", status: "completed", conclusion: "neutral" },
+            output: { title: "T", summary: "S", text: null },
+          },
         ],
       });
     const { api } = apiFor();
-    expect(await api.findCheckRun(head, "key")).toEqual({
-      id: 2,
-      completed: true,
-      conclusion: "neutral",
-      title: "T",
-      doubles: [{ id: 3, completed: false }],
-    });
-    expect(await api.findCheckRun(head, "other")).toBeUndefined();
+    const runs = await api.checkRuns(head);
+    expect(runs).toHaveLength(101);
+    expect(runs.slice(0, 2)).toEqual([
+      {
+        ...{ id: 2, externalId: "key", completed: true, conclusion: "neutral" },
+        ...{ title: "T", summary: "S", text: null },
+      },
+      {
+        ...{ id: 101, externalId: "", completed: false, conclusion: null },
+        ...{ title: null, summary: null, text: null },
+      },
+    ]);
   });
 });

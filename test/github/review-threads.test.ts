@@ -12,12 +12,17 @@ const thread = (id: number, over: object = {}, opening: object = {}) => {
   const author = { id: `PRRC_${id}`, fullDatabaseId: String(id), body: `Comment ${id}`, author: bot };
   const first = {
     ...{ ...author, createdAt: "2026-01-01T00:00:00Z" },
-    ...{ url: `https://github.test/${id}`, state: "SUBMITTED", reactions: { nodes: [] }, ...opening },
+    ...{
+      url: `https://github.test/${id}`,
+      state: "SUBMITTED",
+      reactions: { nodes: [], totalCount: 0 },
+      ...opening,
+    },
   };
   return {
     ...{ id: `PRRT_${id}`, isResolved: false, isOutdated: false, path: "a.ts", diffSide: "RIGHT" },
     ...{ line: 3, startLine: null, originalLine: 3, subjectType: "LINE", resolvedBy: null },
-    ...{ opening: { nodes: [first] }, latest: { nodes: [first] }, ...over },
+    ...{ opening: { nodes: [first] }, latest: { nodes: [first], totalCount: 1 }, ...over },
   };
 };
 
@@ -108,7 +113,7 @@ describe("threads of ours", () => {
     const gone = { ...thread(2).opening.nodes[0], author: null };
     github()
       .post("/graphql")
-      .reply(200, page([thread(1, { latest: { nodes: [gone] } })]));
+      .reply(200, page([thread(1, { latest: { nodes: [gone], totalCount: 1 } })]));
     const [found] = await apiFor().api.ownThreads();
     expect(found?.replies).toMatchObject([{ id: 2, author: { login: null, kind: "person" } }]);
   });

@@ -34,16 +34,17 @@ const warn = (notice: string) => {
 
 async function pullAt(headSha: string, state: "open" | "closed" = "open") {
   const github = new MemoryGitHub();
-  return { github, pull: { ...(await github.pull()), headSha, baseSha: "base", state, trigger: "event" } };
+  const pull = { ...(await github.pull()), headSha, baseSha: "base", state };
+  return { github, met: { pull, trigger: "event" } };
 }
 
 describe("check runs of earlier attempts", () => {
   it("are called off once the head has moved on, each on its own head and trigger", async () => {
-    const { github, pull } = await pullAt(b);
-    await openCheckRun(github, a, "event", { sleep: noSleep });
-    await openCheckRun(github, a, "comment:7", { sleep: noSleep });
+    const { github, met } = await pullAt(b);
+    await openCheckRun(github, { ...github.state, headSha: a }, "event", { sleep: noSleep });
+    await openCheckRun(github, { ...github.state, headSha: a }, "comment:7", { sleep: noSleep });
 
-    await closeEarlierChecks([opened(a), opened(a, "comment:7"), opened(a)], pull, github, warn);
+    await closeEarlierChecks([opened(a), opened(a, "comment:7"), opened(a)], met, github, warn);
 
     expect(github.checks.map((check) => check.history.at(-1)?.conclusion)).toEqual([
       "cancelled",
@@ -52,35 +53,35 @@ describe("check runs of earlier attempts", () => {
   });
 
   it("stay open on the head that is reviewed now", async () => {
-    const { github, pull } = await pullAt(a);
-    await openCheckRun(github, a, "event", { sleep: noSleep });
+    const { github, met } = await pullAt(a);
+    await openCheckRun(github, { ...github.state, headSha: a }, "event", { sleep: noSleep });
 
-    await closeEarlierChecks([opened(a)], pull, github, warn);
+    await closeEarlierChecks([opened(a)], met, github, warn);
 
     expect(github.checks[0]?.history.at(-1)?.status).toBe("in_progress");
   });
 
   it("are called off where the review now is for another branch", async () => {
-    const { github, pull } = await pullAt(a);
-    await openCheckRun(github, a, "event@stacked", { sleep: noSleep });
+    const { github, met } = await pullAt(a);
+    await openCheckRun(github, { ...github.state, headSha: a }, "event@stacked", { sleep: noSleep });
 
-    await closeEarlierChecks([opened(a, "event@stacked"), opened(a)], pull, github, warn);
+    await closeEarlierChecks([opened(a, "event@stacked"), opened(a)], met, github, warn);
 
     expect(github.checks[0]?.history.at(-1)?.conclusion).toBe("cancelled");
   });
 
   it("are called off when the pull request was closed", async () => {
-    const { github, pull } = await pullAt(a, "closed");
-    await openCheckRun(github, a, "event", { sleep: noSleep });
+    const { github, met } = await pullAt(a, "closed");
+    await openCheckRun(github, { ...github.state, headSha: a }, "event", { sleep: noSleep });
 
-    await closeEarlierChecks([opened(a)], pull, github, warn);
+    await closeEarlierChecks([opened(a)], met, github, warn);
 
     expect(github.checks[0]?.history.at(-1)?.conclusion).toBe("cancelled");
   });
 
   it("that were concluded are left alone", async () => {
-    const { github, pull } = await pullAt(b);
-    const check = await openCheckRun(github, a, "event", { sleep: noSleep });
+    const { github, met } = await pullAt(b);
+    const check = await openCheckRun(github, { ...github.state, headSha: a }, "event", { sleep: noSleep });
     await check.conclude({
       status: "completed",
       conclusion: "success",
@@ -88,7 +89,7 @@ describe("check runs of earlier attempts", () => {
       summary: publicText("S"),
     });
 
-    await closeEarlierChecks([opened(a)], pull, github, warn);
+    await closeEarlierChecks([opened(a)], met, github, warn);
 
     expect(github.checks[0]?.history.at(-1)?.conclusion).toBe("success");
   });

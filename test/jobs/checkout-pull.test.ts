@@ -3,6 +3,7 @@ import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { Disk } from "../../src/git/disk/disk.ts";
+import { mirrorBytes } from "../../src/git/disk/kept.ts";
 import { createCheckoutPull } from "../../src/jobs/checkout-pull.ts";
 import { gitPath } from "../support/git-repo.ts";
 import { PullRequestServer } from "../support/pull-request-server.ts";
@@ -43,5 +44,19 @@ describe("a repository whose mirror has grown until a checkout no longer fits wi
     await expect(checkOut(change(5 * MB))).rejects.toMatchObject({ code: "too_large", retryable: false });
     expect(readdirSync(join(server.dataFolder, "mirrors"))).toEqual([]);
     expect(readdirSync(join(server.dataFolder, "checkouts"))).toEqual([]);
+  });
+});
+
+describe("a pull request whose history does not fit within the limit", () => {
+  it("outgrown-fetch: has its fetch ended there, and its files fetched alone into a mirror made anew", async () => {
+    const checkOut = pulls(8 * MB);
+    // Files come along with a second fetch, when those that changed are likely to be small ones.
+    await (await checkOut(change(1_000))).release();
+    const names = Array.from({ length: 40 }, (_, n) => `data/${n}`);
+    server.commit(names.map((name) => [name, randomBytes(900_000)]));
+    const head = server.commit([...names.map((name): [string, null] => [name, null]), ["a.js", "a();\n"]]);
+    const made = await checkOut(head);
+    expect(await mirrorBytes(made.place.gitDir)).toBeLessThan(2 * MB);
+    await made.release();
   });
 });

@@ -11,7 +11,7 @@ import type { JobTools } from "../../src/queue/run-job.ts";
 import { openCheckRun } from "../../src/reporters/check-run.ts";
 import { publishReview } from "../../src/reporters/github-review.ts";
 import { reviewJob } from "../contract/queue.ts";
-import { ambiguous, head, MemoryGitHub, refusal } from "../reporters/memory-github.ts";
+import { ambiguous, MemoryGitHub, refusal } from "../reporters/memory-github.ts";
 import { many, onFile } from "../reporters/publish-to-memory.ts";
 import { sampleResult } from "../reporters/sample-result.ts";
 
@@ -68,7 +68,7 @@ class Worker {
       const sleep = async () => {};
       const work = async ({ github }: { github: GitHubAccess }) => {
         const api = await github.pull(repository, 7, this.#lost.signal);
-        const check = await openCheckRun(api, head, trigger, { sleep });
+        const check = await openCheckRun(api, await api.pull(), trigger, { sleep });
         if (check.reviewed) return "reviewed already";
         const { kind } = await publishReview({
           ...{ result: sampleResult({ findings }), api, trigger, check, sleep, baseRef: "main" },
@@ -247,7 +247,7 @@ describe("a double that its worker could not take away", () => {
   }
   /** Another review of the same pull request, asked for in a comment. */
   const again = async (github: MemoryGitHub) => {
-    const check = await openCheckRun(github, head, "comment:1", {});
+    const check = await openCheckRun(github, github.state, "comment:1", {});
     await publishReview({
       ...{ result: sampleResult({ findings }), api: github, trigger: "comment:1", check, baseRef: "main" },
       ...{ repositoryUrl: "https://github.com/octo/shop", version: "0.1.0", maxComments: 40 },

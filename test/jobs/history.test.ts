@@ -134,13 +134,14 @@ describe("earlier findings", () => {
         symbol: "Cart.total",
         code: "c",
         isTheirs: true,
+        newestReply: 5,
       },
       ...{ text: "t".repeat(5_000), replies: ["1", "2", "3", "4", "5", "z".repeat(600)] },
     });
     const [earlier] = told([entry]);
     expect(earlier).toMatchObject({
       ...{ comment: 9, path: "src/cart.ts", line: 7, start_line: 5, original_line: 3 },
-      ...{ symbol: "Cart.total", code: "c", state: "open", theirs: true, title: "It was said before" },
+      ...{ symbol: "Cart.total", code: "c", state: "open", title: "It was said before" },
     });
     expect(earlier?.text).toBe(`${"t".repeat(4_000)}… [1000 more characters]`);
     expect(earlier?.replies).toEqual(["2", "3", "4", "5", `${"z".repeat(500)}… [100 more characters]`]);

@@ -45,4 +45,23 @@ describe("skipReason", () => {
   ])("lets %s through", (_what, review, over) => {
     expect(why(review, over)).toBeUndefined();
   });
+
+  it.each(["[WIP] Pay", "wip: pay", "Pay (Wip)", "wip"])(
+    "takes %s for a title with the word wip",
+    (title) => {
+      expect(why({ ignore_titles: ["wip"] }, { title })).toContain("wip");
+    },
+  );
+
+  it.each(["Add swipe", "wiped", "wip2", "éwip", "wi.p"])(
+    "does not take %s for a title with the word wip",
+    (title) => {
+      expect(why({ ignore_titles: ["wip", ""] }, { title })).toBeUndefined();
+    },
+  );
+
+  it("takes punctuation of an ignored title as it is written", () => {
+    expect(why({ ignore_titles: ["[skip-review]"] }, { title: "x[Skip-Review]y" })).toContain("skip-review");
+    expect(why({ ignore_titles: ["a.*b"] }, { title: "a and b" })).toBeUndefined();
+  });
 });

@@ -20,6 +20,13 @@ export const anyState: fc.Arbitrary<LedgerState> = fc.record({
   ),
   posted: fc.array(text),
   carried: fc.array(carried, { maxLength: 4 }),
+  decided: fc.array(
+    fc.record({
+      ...{ comment: fc.nat(), by: text, after: fc.nat() },
+      how: fc.constantFrom("reaction" as const, "reply" as const, "resolved" as const),
+    }),
+    { maxLength: 30 },
+  ),
   summary: fc.string({ unit: "binary", maxLength: 3_000 }),
   paused: fc.option(fc.record({ by: text, at: text })),
 });

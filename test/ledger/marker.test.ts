@@ -27,6 +27,7 @@ const state: LedgerState = {
   reviewed: { unit: "change", hashes: ["abcABCDEFGHIJ-_", "abc0123456789-0"] },
   posted: ["f1-2"],
   carried: [],
+  decided: [{ comment: 9, how: "resolved", by: "ann", after: 11 }],
   summary: "Adds a <cart>.",
   paused: { by: "octocat", at: "2026-01-02T03:04:05Z" },
 };
@@ -77,8 +78,8 @@ describe("a marker", () => {
     ],
     [
       { kind: "summary", head: "abc", trigger: "event#7@main", state },
-      "v2",
-      '{"head":"abc","trigger":"event#7\\u0040main","state":{"reviewed":{"unit":"change","hashes":"abcABCDEFGHIJ._abc0123456789.0"},"posted":["f1\\u002d2"],"carried":[],"summary":"Adds a \\u003ccart\\u003e.","paused":{"by":"octocat","at":"2026\\u002d01\\u002d02T03:04:05Z"}}}',
+      "v3",
+      '{"head":"abc","trigger":"event#7\\u0040main","state":{"reviewed":{"unit":"change","hashes":"abcABCDEFGHIJ._abc0123456789.0"},"posted":["f1\\u002d2"],"carried":[],"decided":[{"comment":9,"how":"resolved","by":"ann","after":11}],"summary":"Adds a \\u003ccart\\u003e.","paused":{"by":"octocat","at":"2026\\u002d01\\u002d02T03:04:05Z"}}}',
     ],
     [{ kind: "fixed", comment: 5, head: "abc" }, "v1", '{"comment":5,"head":"abc"}'],
     [{ kind: "dismissed", comment: 5, by: "octocat" }, "v1", '{"comment":5,"by":"octocat"}'],
@@ -114,7 +115,7 @@ describe("a marker", () => {
 
   const written = (of: LedgerState) => formatMarker({ kind: "summary", head: "h", trigger: "t", state: of });
   it.each([
-    ["is of a later version", written(state).replace("v2", "v3")],
+    ["is of a later version", written(state).replace("v3", "v4")],
     ["is missing", '<!-- hunkwise:summary v2 {"head":"h","trigger":"t"} -->'],
     ["lost a part", written(state).replace('"posted":["f1\\u002d2"],', "")],
     ["has a part too many", written(state).replace('"carried"', '"more":1,"carried"')],

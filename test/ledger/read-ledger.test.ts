@@ -4,24 +4,18 @@ import type { OwnComment } from "../../src/github/pull-request-api.ts";
 import { formatMarker } from "../../src/ledger/marker.ts";
 import { readLedger } from "../../src/ledger/read-ledger.ts";
 import { emptyState } from "../../src/ledger/state.ts";
-import {
-  author,
-  bot,
-  findingBody,
-  marked,
-  person,
-  reply,
-  Source,
-  summary,
-  thread,
-  us,
-} from "./ledger-source.ts";
+import { bot, findingBody, marked, person, reply, Source, summary, thread, us } from "./ledger-source.ts";
 
-const pull = { author };
 function sourceOf(parts: Partial<Pick<Source, "comments" | "threads" | "lines">>): Source {
   return Object.assign(new Source(), parts);
 }
-const read = (parts: Parameters<typeof sourceOf>[0]) => readLedger(sourceOf(parts), pull);
+const read = (parts: Parameters<typeof sourceOf>[0]) => readLedger(sourceOf(parts));
+
+const line = (over: Partial<OwnComment> = {}): OwnComment => ({
+  ...{ id: 100, body: findingBody(), path: "src/cart.ts", side: "RIGHT", line: 12, outdated: false },
+  ...{ url: "https://github.example/r100", review: null },
+  ...over,
+});
 
 describe("a ledger", () => {
   it("is empty where we said nothing", async () => {
@@ -81,7 +75,8 @@ describe("a ledger", () => {
         },
         ...{ title: "The total is off by one", text: expect.any(String), state: "open", dismissal: null },
         ...{
-          isTheirs: true,
+          isTheirs: false,
+          newestReply: expect.any(Number),
           thread: "T1",
           resolved: false,
           url: "https://github.example/r100",
@@ -132,6 +127,30 @@ describe("a ledger", () => {
     expect(entries).toHaveLength(2);
   });
 
+  it("takes no comment for deleted of which REST knows, though GraphQL left its thread out", async () => {
+    const comments = [summary({ ...emptyState, posted: ["f1", "f2"] })];
+    const f2 = findingBody({ id: "f2" });
+    const lines = [
+      line(),
+      line({ id: 50, body: f2 }),
+      line({ id: 60, body: findingBody({ id: "f3" }), outdated: true, line: null }),
+    ];
+    const { entries } = await read({ comments, threads: [thread()], lines });
+    expect(entries).toMatchObject([
+      { id: "f2", comment: 50, state: "open", thread: null },
+      { id: "f3", comment: 60, state: "outdated" },
+      { id: "f1", comment: 100, state: "open", thread: "T1" },
+    ]);
+  });
+
+  it("keeps what was decided of a thread that GitHub does not show", async () => {
+    const decided = [{ comment: 50, how: "resolved", by: "ann", after: 50 } as const];
+    const comments = [summary({ ...emptyState, posted: ["f2"], decided })];
+    const lines = [line({ id: 50, body: findingBody({ id: "f2" }) })];
+    const { entries } = await read({ comments, threads: [], lines });
+    expect(entries).toMatchObject([{ id: "f2", state: "dismissed", dismissal: { by: "ann" } }]);
+  });
+
   it("takes a finding for dismissed that a command in the conversation was told is", async () => {
     const answer = marked("Dismissed.", { kind: "dismissed", comment: 100, by: "ann" });
     const threads = [thread(), thread({ comment: 200, id: "T2" })];
@@ -144,11 +163,6 @@ describe("a ledger", () => {
 });
 
 describe("a ledger of threads that GitHub does not show", () => {
-  const line = (over: Partial<OwnComment> = {}): OwnComment => ({
-    ...{ id: 100, body: findingBody(), path: "src/cart.ts", side: "RIGHT", line: 12, outdated: false },
-    ...{ url: "https://github.example/r100", review: null },
-    ...over,
-  });
   const failing = (code: ErrorCode) => new AppError(code, "GraphQL query: no");
 
   it.each(["github_forbidden", "github_not_found", "github_invalid", "github_failed"] as const)(
@@ -167,7 +181,7 @@ describe("a ledger of threads that GitHub does not show", () => {
           line: 12,
           thread: null,
           resolved: false,
-          isTheirs: false,
+          isTheirs: true,
           replies: [],
         },
         { comment: 101, state: "outdated", line: null },

@@ -55,6 +55,24 @@ describe("JSON as models write it", () => {
     );
   });
 
+  it("has each escape of a string, and each backslash that begins none, for what it stands for", () => {
+    const pieces = fc.constantFrom(
+      ...[["\\n", "\n"] as const, ["\\\\", "\\"] as const, ['\\"', '"'] as const, ["\\'", "'"] as const],
+      ...[["\\u0041", "A"] as const, ["\\ud83d", "\ud83d"] as const, ["\\/", "/"] as const],
+      ...["\\s", "\\u12", "\\u{41}", "\\x41", "\n", "é", "\u2028", "n", "u0041"].map(
+        (one) => [one, one] as const,
+      ),
+    );
+    fc.assert(
+      fc.property(fc.array(pieces, { maxLength: 30 }), fc.constantFrom('"', "'"), (all, quote) => {
+        const [written, meant] = [0, 1].map((side) => all.map((piece) => piece[side]).join(""));
+        const text = `${quote}${written}${quote}`;
+        expect(readAt(`${text} and so on`, 0)).toEqual({ value: meant, end: text.length });
+        expect(readAt(text.slice(0, -1), 0)).toEqual({ value: undefined, end: text.length - 1 });
+      }),
+    );
+  });
+
   it("means the same with what can be mended", () => {
     fc.assert(
       fc.property(fc.dictionary(fc.string(), fc.jsonValue({ maxDepth: 4 })), (value) => {

@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import type { ModelRequest } from "../../src/llm/model.ts";
 import { createOpenAiModel } from "../../src/llm/openai.ts";
-import { endpointFetch } from "../../src/llm/openai-endpoint.ts";
+import { chatAnswer, endpointFetch } from "../../src/llm/openai-endpoint.ts";
 import { readPrices } from "../../src/llm/pricing.ts";
 import { registerSecret } from "../../src/secrets/live-secrets.ts";
 import { startFakeOpenAi } from "../support/fake-openai.ts";
@@ -40,13 +40,14 @@ it("a secret of the server that stands in a repository is taken out of what a mo
 it("a request that holds one all the same is not sent", async () => {
   registerSecret(secret);
   let sent = 0;
-  const send = endpointFetch(new URL("https://model.example.com/v1"), {
+  const far = {
     timeoutMs: 5_000,
     fetch: async () => {
       sent++;
       return new Response("{}");
     },
-  });
+  };
+  const send = endpointFetch(new URL("https://model.example.com/v1"), far, chatAnswer);
   const body = JSON.stringify({ metadata: { note: secret } });
   const refused = {
     ...{ code: "model_refused", message: expect.stringContaining("a secret of this server") },

@@ -219,7 +219,6 @@ const earlier: EarlierFinding = {
     title: "It connects once",
     text: `It connects with ${oldToken} once.`,
     state: "outdated",
-    theirs: false,
   },
   replies: [`But ${word} is right.`],
 };

@@ -57,7 +57,7 @@ const finding: EarlierFinding = {
     files: [],
     title: "No upper limit",
   },
-  ...{ text: "Any number is taken.", state: "dismissed", theirs: true, replies: ["callers check it"] },
+  ...{ text: "Any number is taken.", state: "dismissed", replies: ["callers check it"] },
 };
 
 function graphAt(at: string, signal = never) {

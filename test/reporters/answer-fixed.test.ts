@@ -28,14 +28,29 @@ describe("a finding that is fixed", () => {
     expect(at("updateComment")).toBeGreaterThan(at("resolveThread"));
   });
 
-  it.each([
-    ["answered", (github: MemoryGitHub, id: number) => github.personReplies(id, "bob", "I am on it.")],
-    ["resolved the thread", (github: MemoryGitHub, id: number) => github.personResolves(id, "bob")],
-  ])("is left to the person who %s", async (_what, act) => {
+  it("is answered, and its thread left to be resolved, if somebody with write access wrote in it", async () => {
     const github = await withOne();
-    act(github, firstComment(github));
-    expect(await again(github, [], fixed(firstComment(github)))).toMatchObject({ fixed: 0 });
-    expect(github.count("reply") + github.count("resolveThread")).toBe(0);
+    github.personReplies(firstComment(github), "bob", "I am on it.");
+    expect(await again(github, [], fixed(firstComment(github)))).toMatchObject({ fixed: 1 });
+    expect([github.count("reply"), github.count("resolveThread")]).toEqual([1, 0]);
+    expect(last(github)).toMatchObject({ conclusion: "success" });
+  });
+
+  it("is answered and resolved whatever a stranger wrote in its thread", async () => {
+    const github = await withOne();
+    github.permissions.set("eve", "read");
+    github.personReplies(firstComment(github), "eve", "Hello.");
+    expect(await again(github, [], fixed(firstComment(github)))).toMatchObject({ fixed: 1 });
+    expect([github.count("reply"), github.count("resolveThread")]).toEqual([1, 1]);
+  });
+
+  it("is left to somebody with write access who resolved its thread: it counts as dismissed", async () => {
+    const github = await withOne();
+    github.personResolves(firstComment(github), "bob");
+    const done = await again(github, [], fixed(firstComment(github)));
+    expect(done).toMatchObject({ fixed: 0 });
+    expect(github.count("reply")).toBe(0);
+    expect(last(github)).toMatchObject({ conclusion: "success" });
   });
 
   it.each(["present", "unsure"] as const)("is none where the look at it came to %s", async (state) => {

@@ -4,6 +4,7 @@ import { gfm, gfmHtml } from "micromark-extension-gfm";
 import { describe, expect, it } from "vitest";
 import { severities } from "../../src/finding.ts";
 import { parseMarker } from "../../src/ledger/marker.ts";
+import type { LedgerState } from "../../src/ledger/state.ts";
 import { reviewConclusion } from "../../src/reporters/conclusions.ts";
 import { mostBodyBytes } from "../../src/reporters/public-text.ts";
 import { byPlace, listed, type Routed, type Settled } from "../../src/reporters/publication.ts";
@@ -207,6 +208,7 @@ describe("the body of the summary", () => {
   const state = fc.record({
     summary: text,
     posted: fc.array(text, { maxLength: 9 }),
+    decided: fc.constant([] as LedgerState["decided"]),
     paused: fc.option(fc.record({ by: text.map((one) => one.slice(0, 39)), at: fc.constant("`2026`") })),
     carried: fc.array(
       finding.map((finding) => ({ finding, standing: "listed" as const, reason: "why" })),
@@ -251,7 +253,7 @@ describe("the body of the summary", () => {
       fc.property(anything, (one) => {
         const { body, figures } = rendered(one);
         expectWhole(body, foldsOf(body));
-        expect(html(body).trimEnd()).toMatch(/<!-- hunkwise:summary v2 [^<>]* -->$/);
+        expect(html(body).trimEnd()).toMatch(/<!-- hunkwise:summary v3 [^<>]* -->$/);
         expectWhole(figures, foldsOf(figures));
       }),
       { numRuns: long ? 60 : 6 },

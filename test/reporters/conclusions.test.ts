@@ -5,7 +5,7 @@ import {
   failedConclusion,
   passedConclusion,
   reviewConclusion,
-  skippedConclusion,
+  withheldConclusion,
 } from "../../src/reporters/conclusions.ts";
 import {
   lookedAtAgain,
@@ -17,6 +17,7 @@ import {
 } from "./sample-result.ts";
 
 const policy = { threshold: "high", fail: false } as const;
+const red = { ...policy, fail: true };
 const withSeverity = (severity: Severity) =>
   sampleResult({ findings: [{ finding: sampleFinding({ severity }), placement: { kind: "inline" } }] });
 
@@ -38,17 +39,60 @@ describe("what a review concludes with", () => {
     ["neutral", "a partial review", { ...clean, stop_reason: "turn_limit" }, policy],
     [
       "neutral",
-      "a partial review where findings are red",
-      { ...clean, stop_reason: "turn_limit" },
-      { ...policy, fail: true },
+      "a file that was too large, where findings are red and limits are not to be",
+      sampleResult(skipping("overlong lines")),
+      { ...red, limit: "neutral" },
     ],
+    [
+      "failure",
+      "a partial review, if only limits are to be red",
+      { ...clean, stop_reason: "token_limit" },
+      { ...policy, limit: "failure" },
+    ],
+    ["neutral", "a model that failed, where findings are red", { ...clean, stop_reason: "model_error" }, red],
     ["neutral", "a file that was too large to be read", sampleResult(skipping("overlong lines")), policy],
     ["neutral", "text that git takes for binary", sampleResult(skipping("text with NUL bytes")), policy],
+    ["neutral", "a submodule that moved", sampleResult(skipping("submodule at another commit")), policy],
+    [
+      "neutral",
+      "a submodule that moved, even where findings are red",
+      sampleResult(skipping("submodule at another commit")),
+      red,
+    ],
+    [
+      "neutral",
+      "a link that nobody read, offline, even where findings are red",
+      sampleResult({
+        ...skipping("symbolic link to another place"),
+        ...{ mode: "offline", model: null, stop_reason: "no_model" },
+      }),
+      red,
+    ],
+    [
+      "failure",
+      "a submodule that moved beside a file that was too large, where findings are red",
+      sampleResult(skipping("submodule at another commit", "overlong lines")),
+      red,
+    ],
+    [
+      "failure",
+      "a binary that runs, where findings are red",
+      sampleResult(skipping("binary that runs")),
+      red,
+    ],
     ["success", "a file that nobody wrote by hand", sampleResult(skipping("generated")), policy],
     ["neutral", "offline", { ...clean, mode: "offline", model: null, stop_reason: "no_model" }, policy],
     ["neutral", "a model that failed", { ...clean, stop_reason: "model_error" }, policy],
   ] as const)("is %s for %s", (conclusion, _name, result, how) => {
     expect(reviewConclusion(result, how)).toMatchObject({ status: "completed", conclusion });
+  });
+
+  it("is red for what a limit left unread if findings are red", () => {
+    for (const unread of [
+      { ...clean, stop_reason: "turn_limit" } as const,
+      sampleResult(skipping("overlong lines")),
+    ])
+      expect(reviewConclusion(unread, red)).toMatchObject({ conclusion: "failure" });
   });
 
   it("has the figures", () => {
@@ -158,11 +202,11 @@ describe("what a review concludes with", () => {
       [
         failedConclusion("x"),
         cancelledConclusion("x"),
-        skippedConclusion("a draft"),
+        withheldConclusion("a draft", [], policy, "skipped"),
         passedConclusion("x"),
       ].map(({ conclusion }) => conclusion),
     ).toEqual(["neutral", "cancelled", "skipped", "success"]);
-    expect(skippedConclusion("label `@octocat` of @octocat").summary).toBe(
+    expect(withheldConclusion("label `@octocat` of @octocat", [], policy, "skipped").summary).toBe(
       "label `@octocat` of @\u200boctocat",
     );
   });

@@ -180,7 +180,7 @@ describe("publishing again", () => {
     "createComment",
     "updateCheckRun",
     "createCheckRun",
-    "findCheckRun",
+    "checkRuns",
   ];
   it.each(calls.flatMap((call) => (["before", "after"] as const).map((when) => [when, call] as const)))(
     "after a crash %s %s ends in the same state",

@@ -87,7 +87,7 @@ export class HttpPublication implements AsyncDisposable {
     // What this installation may is what all of its tokens may.
     const api = createPullRequestApi({ ...here, client, writing: client });
     const result = sampleResult({ head_sha: headOf(pull), findings: [...findings] });
-    const check = await openCheckRun(api, result.head_sha, trigger, { sleep: async () => {} });
+    const check = await openCheckRun(api, await api.pull(), trigger, { sleep: async () => {} });
     return publishReview({
       result,
       api,

@@ -10,6 +10,7 @@ import type {
   Permission,
   PullRequest,
   PullRequestApi,
+  PullState,
   ThreadComment,
 } from "../../src/github/pull-request-api.ts";
 
@@ -265,18 +266,21 @@ export class MemoryGitHub implements PullRequestApi {
       known.body = body;
     });
 
-  findCheckRun = (headSha: string, externalId: string) =>
-    this.#do("findCheckRun", () => {
-      const [check, ...later] = this.checks.filter(
-        (one) => one.headSha === headSha && one.externalId === externalId,
-      );
-      const last = check?.history.at(-1);
-      if (!check || !last) return undefined;
-      const { status, conclusion = null, title } = last;
-      const isCompleted = ({ history }: MemoryCheck) => history.at(-1)?.status === "completed";
-      const doubles = later.map((one) => ({ id: one.id, completed: isCompleted(one) }));
-      return { id: check.id, completed: status === "completed", conclusion, title, doubles };
-    });
+  /** Other pull requests of the repository, by number. */
+  readonly otherPulls = new Map<number, PullState>();
+  pullState = (number: number) =>
+    this.#do("pullState", () => (number === this.state.number ? this.state : this.otherPulls.get(number)));
+  checkRuns = (headSha: string) =>
+    this.#do("checkRuns", () =>
+      this.checks
+        .filter((one) => one.headSha === headSha)
+        .flatMap(({ id, externalId, history }) => {
+          const last = history.at(-1);
+          if (!last) return [];
+          const { status, conclusion = null, title, summary, text = null } = last;
+          return [{ id, externalId, completed: status === "completed", conclusion, title, summary, text }];
+        }),
+    );
   createCheckRun = (headSha: string, externalId: string, update: CheckRunUpdate) =>
     this.#do("createCheckRun", () => {
       const id = this.#ids++;

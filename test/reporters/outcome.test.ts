@@ -24,6 +24,16 @@ describe("a result with files that were skipped", () => {
     },
   );
 
+  it("whose change has no lines is partial where it does something all the same, and says what", () => {
+    const result = sampleResult(
+      skipping("binary that runs", "submodule at another commit", "binary that runs"),
+    );
+    expect(outcomeOf(result)).toBe("partial");
+    expect(outcomeSentence(result)).toBe(
+      "Partial: 3 changes without lines were not read (binary that runs, submodule at another commit); 3 of 3 hunks were read",
+    );
+  });
+
   it("for their size alone has no hunks to speak of", () => {
     expect(outcomeSentence(sampleResult(nothingReviewable("too large")))).toBe(
       "Partial: 1 file was too large to be read",

@@ -46,7 +46,7 @@ const someFindings = fc
 
 const calls: (keyof PullRequestApi)[] = [
   ...(["createReview", "acceptsReview", "createFileComment", "createComment", "updateComment"] as const),
-  ...(["createCheckRun", "updateCheckRun", "findCheckRun", "ownAnnotations", "ownComments"] as const),
+  ...(["createCheckRun", "updateCheckRun", "checkRuns", "ownAnnotations", "ownComments"] as const),
 ];
 const someFault = fc.record({
   call: fc.constantFrom(...calls),

@@ -91,6 +91,7 @@ describe("what the summary remembers", () => {
       reviewed,
       posted: ["src/a.ts:1", "src/new.ts:2"],
       carried: [{ finding: unplaced.finding, standing: "listed", reason: "why" }],
+      decided: [],
       summary: "Adds a total to the cart.",
       paused: null,
     });

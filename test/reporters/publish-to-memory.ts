@@ -2,7 +2,7 @@ import type { Finding } from "../../src/finding.ts";
 import { openCheckRun } from "../../src/reporters/check-run.ts";
 import { type PublishOptions, publishReview } from "../../src/reporters/github-review.ts";
 import type { Placement } from "../../src/review/review-result.ts";
-import { head, type MemoryGitHub } from "./memory-github.ts";
+import type { MemoryGitHub } from "./memory-github.ts";
 import { sampleFinding, sampleResult } from "./sample-result.ts";
 
 export const placed = (over: Partial<Finding>, placement: Placement = { kind: "inline" }) => ({
@@ -19,7 +19,7 @@ export const onFile = (count: number) =>
 export async function publish(github: MemoryGitHub, findings = many(2), over: Partial<PublishOptions> = {}) {
   const trigger = over.trigger ?? "event";
   const sleep = async () => {};
-  const check = await openCheckRun(github, head, trigger, { sleep });
+  const check = await openCheckRun(github, github.state, trigger, { sleep });
   return publishReview({
     result: sampleResult({ findings }),
     api: github,

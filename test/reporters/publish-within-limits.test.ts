@@ -64,7 +64,7 @@ class LimitedGitHub {
     const api = this.api(this.process());
     const result = sampleResult({ head_sha: headOf(pull), findings: [...findings] });
     const trigger = `event#${pull.number}@main`;
-    const check = await openCheckRun(api, result.head_sha, trigger, { sleep: time.sleep });
+    const check = await openCheckRun(api, await api.pull(), trigger, { sleep: time.sleep });
     return publishReview({
       ...{ result, api, trigger, check, baseRef: "main", version: "0.1.0", maxComments: findings.length },
       ...{ repositoryUrl: `${github.url}/octo-org/shop`, checkPolicy: { threshold: "high", fail: false } },

@@ -8,7 +8,9 @@ import { placed, type publish } from "./publish-to-memory.ts";
 
 /** What became of an earlier finding before the review, and what the review says of it. */
 const earlier = fc.record({
-  fate: fc.constantFrom(...(["left", "outdated", "downvoted", "answered", "deleted"] as const)),
+  fate: fc.constantFrom(
+    ...(["left", "outdated", "downvoted", "answered", "answered by a stranger", "deleted"] as const),
+  ),
   now: fc.constantFrom(...(["repeated", "fixed", "silent"] as const)),
 });
 const calls: (keyof PullRequestApi)[] = [
@@ -28,6 +30,7 @@ function happen(github: MemoryGitHub, comment: number, fate: string): void {
   if (fate === "outdated") github.outdate(comment);
   if (fate === "downvoted") github.personDownvotes(comment, "ann");
   if (fate === "answered") github.personReplies(comment, "bob", "I will look into it.");
+  if (fate === "answered by a stranger") github.personReplies(comment, "eve", "I will look into it.");
   if (fate === "deleted") github.delete(comment);
 }
 
@@ -40,6 +43,7 @@ describe("a second round", () => {
         fc.array(fault, { maxLength: 3 }),
         async (before, fresh, faults) => {
           const github = new MemoryGitHub();
+          github.permissions.set("eve", "read");
           const first = before.map((_, index) => at(index + 1));
           await again(github, first, {}, { trigger: "event" });
           const ids = (github.reviews[0]?.comments ?? []).map(({ id }) => id);
@@ -78,15 +82,15 @@ describe("a second round", () => {
             posted: fresh,
             dismissed: count((one) => one.now === "repeated" && isDismissed(one)),
             standing: count((one) => one.now === "repeated" && !isDismissed(one)),
-            fixed: count(({ now, fate }) => now === "fixed" && (fate === "left" || fate === "outdated")),
+            fixed: count((one) => one.now === "fixed" && !isDismissed(one)),
           });
           const left = count(({ fate }) => fate !== "deleted");
           expect(github.reviews.flatMap(({ comments }) => comments)).toHaveLength(left + fresh);
           for (const [index, { now, fate }] of before.entries()) {
             const { replies, resolvedBy } = github.thread(ids[index] ?? 0);
-            const isAnswered = now === "fixed" && (fate === "left" || fate === "outdated");
+            const isAnswered = now === "fixed" && fate !== "downvoted" && fate !== "deleted";
             expect(replies.filter(({ author }) => author.kind === "us")).toHaveLength(isAnswered ? 1 : 0);
-            expect(resolvedBy?.kind).toBe(isAnswered ? "us" : undefined);
+            expect(resolvedBy?.kind).toBe(isAnswered && fate !== "answered" ? "us" : undefined);
           }
           const held =
             fresh + count((one) => !isDismissed(one)) - (outcome.kind === "published" ? outcome.fixed : 0);

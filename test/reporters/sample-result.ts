@@ -65,7 +65,14 @@ export function sampleEntry(over: Partial<LedgerEntry> = {}): LedgerEntry {
   return {
     ...{ comment, id: "e1", path: "src/cart.ts", side: "RIGHT", line: 6, startLine: null, originalLine: 6 },
     ...{ severity: "high", category: "correctness", symbol: null, code: null, source: "model", files: [] },
-    ...{ title: "It was said before", text: "", state: "open", dismissal: null, isTheirs: false },
+    ...{
+      title: "It was said before",
+      text: "",
+      state: "open",
+      dismissal: null,
+      isTheirs: false,
+      newestReply: 0,
+    },
     ...{ thread: `thread-${comment}`, resolved: false, replies: [] },
     url: `https://github.com/octo/shop/pull/7#discussion_r${comment}`,
     ...over,

@@ -7,6 +7,7 @@ import { forAllRoles, type ModelRequest } from "../../src/llm/model.ts";
 import { type ScriptedTurn, scriptedModel } from "../../src/llm/scripted.ts";
 import { createCoverageGate, createReviewCoverage } from "../../src/review/coverage-gate.ts";
 import { createKnown } from "../../src/review/known/known-change.ts";
+import { inSurroundings } from "../../src/review/known/surroundings.ts";
 import type { History, ReviewInput } from "../../src/review/review-input.ts";
 import { isComplete } from "../../src/review/review-result.ts";
 import { runReview } from "../../src/review/run-review.ts";
@@ -222,7 +223,7 @@ describe("a later round", () => {
   it("may not end before the new hunk was read, and is asked for no other", async () => {
     const { workspace } = opened.later as Opened;
     const diffs = createDiffSource(workspace, { ignore: [], private: [] });
-    const files = await diffs.files();
+    const files = await inSurroundings(await diffs.files(), { workspace, diffs });
     const coverage = createReviewCoverage(files, null, createKnown(files, historyOf(read), diffs));
     const gate = createCoverageGate({ files, diffs, coverage, portionBytes: 4_000 });
 
@@ -272,22 +273,25 @@ describe("a round in which nothing is new", () => {
     expect(isComplete(result)).toBe(true);
   });
 
-  it("is one where changes were taken back; those are forgotten", async () => {
-    const { result: all } = await review({ history: historyOf(null) });
-    const { result, requests } = await review({
-      head: "first",
-      history: historyOf(all.ledger?.reviewed ?? null),
-    });
-    expect(requests).toEqual([]);
-    expect(result.ledger?.reviewed.hashes.toSorted()).toEqual(read.hashes.toSorted());
-  });
-
   it("is one without any hunk, of which nothing is said", async () => {
     const { result, requests } = await review({ head: "empty", history: historyOf(read) });
     expect(requests).toEqual([]);
     expect(result).toMatchObject({ summary: "", stop_reason: "finished" });
     expect(result.ledger).toMatchObject({ known_hunks: 0, reviewed: { unit: "change", hashes: [] } });
     expect(isComplete(result)).toBe(true);
+  });
+});
+
+describe("a round in which changes were taken back", () => {
+  it("reads the rest of their files again, and forgets what is gone", async () => {
+    const { result: all } = await review({ history: historyOf(null) });
+    const { result, requests } = await review({
+      head: "first",
+      history: historyOf(all.ledger?.reviewed ?? null),
+    });
+    expect(shown(requests)).toContain("+  return first(value)");
+    expect(result.ledger).toMatchObject({ known_hunks: 4 });
+    expect(result.ledger?.reviewed.hashes.toSorted()).toEqual(read.hashes.toSorted());
   });
 });
 

@@ -32,7 +32,9 @@ export type FakeFault =
   /** No answer until the client gives up or the server is closed. */
   | { fault: "hang" }
   /** Exactly this JSON with status 200, for servers that deviate from the dialect. */
-  | { fault: "json"; body: unknown; delay?: number };
+  | { fault: "json"; body: unknown; delay?: number }
+  /** Exactly these bytes with status 200, packed in this way. */
+  | { fault: "packed"; body: Buffer; encoding: "gzip" | "identity"; delay?: number };
 
 export type FakeAnswer = FakeTurn | FakeFault;
 
@@ -171,6 +173,10 @@ function sendFault(response: ServerResponse, answer: FakeFault): void {
     case "html":
       response.writeHead(answer.status ?? 200, { "content-type": "text/html" });
       response.end("<!doctype html><html><head><title>Welcome</title></head><body>Not an API</body></html>");
+      return;
+    case "packed":
+      response.writeHead(200, { "content-type": "application/json", "content-encoding": answer.encoding });
+      response.end(answer.body);
       return;
     case "truncated": {
       const text = JSON.stringify({ id: "x", choices: [{ message: { role: "assistant", content: "cut" } }] });

@@ -28,7 +28,7 @@ function workspaceOf(changes: Change[], patchOf: () => Promise<string> = async (
     changes: async () => changes,
     linguistAttributes: async (paths) =>
       new Map(paths.map((path) => [path, { generated: null, vendored: null }])),
-    headStart: async () => "",
+    headStart: async () => ({ text: "", encoding: "utf8" }),
     patch: (one, contextLines) => {
       asked.push(`${one.path} ${contextLines}`);
       return patchOf();
@@ -170,7 +170,7 @@ describe("createDiffSource", () => {
     const files = await source({ private: ["secrets/"] }).files();
     expect(files.map((file) => file.skipReason)).toEqual([
       "withheld by configuration",
-      "withheld by configuration",
+      "text of a private file",
     ]);
     expect(asked).toEqual([]);
   });

@@ -131,7 +131,7 @@ describe("a pull request cannot hide code", () => {
     expect(files.map((file) => [file.change.path, file.totalHunks, file.skipReason])).toEqual([
       ["lib", 1, null],
       ["run", 1, null],
-      ["was.ts", 0, "symbolic link"],
+      ["was.ts", 0, "symbolic link to another place"],
     ]);
     for (const file of files.slice(0, 2)) {
       const { hunks } = await source.fileDiff(file.change, 3);
@@ -157,6 +157,12 @@ describe("a pull request cannot hide code", () => {
           ["noise.bin", noise],
           ["white.bmp", Buffer.concat([Buffer.from("BM\0\0"), Buffer.alloc(500, 0xff)])],
           ["zeros.bin", Buffer.alloc(500)],
+          // In UTF-8, and cut within a character where git stops looking.
+          ["french.js", `/*\0${"é".repeat(4_100)}*/ evil();\n`],
+          ["table.dat", `\0${"\u0001é".repeat(4_100)}`],
+          // Languages take whatever stands in a comment.
+          ["noise.js", Buffer.concat([Buffer.from("/*"), noise, Buffer.from("*/ evil();\n")])],
+          ["run", Buffer.concat([Buffer.from("#!/bin/sh\n: '"), noise, Buffer.from("'\nevil\n")])],
         ],
       }),
     ).toEqual({
@@ -166,6 +172,10 @@ describe("a pull request cannot hide code", () => {
       "noise.bin": "binary",
       "white.bmp": "binary",
       "zeros.bin": "binary",
+      "french.js": "text with NUL bytes",
+      "table.dat": "text with NUL bytes",
+      "noise.js": "text with NUL bytes",
+      run: "text with NUL bytes",
     });
   });
 

@@ -114,12 +114,7 @@ export class Disk {
    * when it has none now.
    */
   async require({ totalBytes, newBytes }: Need): Promise<void> {
-    const { limitBytes } = this.#options;
-    if (totalBytes > limitBytes) {
-      const message = `The repository takes ${inWords(totalBytes)} with one checkout, more than all may take together`;
-      const remedy = `Set HUNKWISE_DISK_LIMIT_GB, which is ${limitBytes / 1e9} now, to more`;
-      throw new OverLimit("too_large", message, { remedy });
-    }
+    this.requireFits(totalBytes, "with one checkout");
     this.#estimate += totalBytes;
     const hasRoom = async () => (await this.#free()).freeBytes >= newBytes;
     if (await hasRoom()) return;
@@ -129,6 +124,15 @@ export class Disk {
       retryable: true,
       remedy: DISK_FULL_REMEDY,
     });
+  }
+
+  /** Throws `too_large` for a mirror that takes more than all may take together. Cheap enough for each look at a fetch. */
+  requireFits(bytes: number, what = "while it is fetched"): void {
+    const { limitBytes } = this.#options;
+    if (bytes <= limitBytes) return;
+    const message = `The repository takes ${inWords(bytes)} ${what}, more than all may take together`;
+    const remedy = `Set HUNKWISE_DISK_LIMIT_GB, which is ${limitBytes / 1e9} now, to more`;
+    throw new OverLimit("too_large", message, { remedy });
   }
 
   async #keepWhileWanted(): Promise<void> {

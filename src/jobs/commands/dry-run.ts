@@ -21,7 +21,7 @@ export async function dryRun(job: ReviewJob, tools: JobTools, deps: JobDependenc
   if (pull.state === "closed") return { kind: "skipped", reason: "the pull request is closed" };
   try {
     const loaded = await loadConfig({ api, pull, repository: job.task.repository }, deps, tools.signal);
-    const ledger = await currentLedger(api, pull);
+    const ledger = await currentLedger(api);
     const subject = {
       job,
       api,

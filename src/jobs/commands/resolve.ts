@@ -22,8 +22,7 @@ export async function resolve(asked: Asked): Promise<Outcome> {
   const { api, comment } = asked;
   // A delivery that came twice must not dismiss what was found since.
   if (await isAnswered(asked)) return reviewAfter(asked);
-  const pull = await api.pull();
-  const ledger = await currentLedger(api, pull);
+  const ledger = await currentLedger(api);
   const wanted = ledger.entries.filter((one) => isWanted(one, comment.thread));
   if (comment.thread !== null && wanted.length === 0)
     return answered(asked, "No finding of mine began this thread.", "there is no finding in the thread");

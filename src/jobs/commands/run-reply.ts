@@ -1,14 +1,10 @@
 import type { RepoConfig } from "../../config/repo-config.ts";
 import type { PullRequest } from "../../github/pull-request-api.ts";
-import { isForWriters } from "../../ledger/dismissal-rights.ts";
-import { parseMarker } from "../../ledger/marker.ts";
 import { asks, dismisses } from "../../ledger/words.ts";
 import type { ClaimedJob, CommandTask, Outcome, ReplyTask } from "../../queue/job.ts";
 import type { JobTools } from "../../queue/run-job.ts";
-import { currentLedger } from "../../reporters/current-ledger.ts";
 import type { JobDependencies } from "../job-dependencies.ts";
 import { loadConfig } from "../load-config.ts";
-import { pauseReason, skipReason } from "../skip-reason.ts";
 import { answerQuestion } from "./answer-question.ts";
 import { type Asked, isBot, mayWrite, react, reviewAfter } from "./asked.ts";
 
@@ -29,11 +25,9 @@ export async function runReply(job: ReplyJob, tools: JobTools, deps: JobDependen
   const isWriter = await mayWrite(asked);
   if (!isWriter && !isAuthor(pull, by)) return { kind: "skipped", reason: `${by} has no say here` };
   if (dismisses(body)) {
-    const isEnough = isWriter || (await isMild(asked));
-    if (!isEnough) return { kind: "skipped", reason: `${by} may not dismiss this finding` };
+    if (!isWriter) return { kind: "skipped", reason: `${by} may not dismiss findings` };
     await react(asked);
-    const unwanted = isWriter ? undefined : await whyUnwanted(asked, pull);
-    return unwanted === undefined ? reviewAfter(asked) : { kind: "skipped", reason: unwanted };
+    return reviewAfter(asked);
   }
   if (!asks(body)) return { kind: "done", reason: "it asks nothing" };
   return answerInThread(asked, pull, { text: body, isWriter });
@@ -65,23 +59,8 @@ async function answerInThread(
   };
 }
 
-/**
- * Why an event would start no review. Who cannot write starts none either by a dismissal: it would read what was pushed while
- * somebody has paused reviews. What was dismissed is so at the next one.
- */
-async function whyUnwanted(asked: Asked, pull: PullRequest): Promise<string | undefined> {
-  return skipReason(await configOf(asked, pull), pull) ?? pauseReason(await currentLedger(asked.api, pull));
-}
-
 async function configOf({ api, job, deps, tools }: Asked, pull: PullRequest): Promise<RepoConfig> {
   return (await loadConfig({ api, pull, repository: job.task.repository }, deps, tools.signal)).config;
 }
 
 const isAuthor = ({ author }: PullRequest, login: string) => author.toLowerCase() === login.toLowerCase();
-
-/** Whether the finding of the thread is one that the author of the change may dismiss alone. */
-async function isMild({ api, comment }: Asked): Promise<boolean> {
-  const opening = (await api.ownReviewComments()).find(({ id }) => id === comment.thread);
-  const marker = opening && parseMarker(opening.body);
-  return marker?.kind === "finding" && !isForWriters(marker);
-}

@@ -1,8 +1,8 @@
 import type { InstallationApi, KnownPage, OpenPull, Pages } from "../../github/app-client.ts";
-import type { StandingCheckRun } from "../../github/pull-request-api.ts";
+import type { OwnCheckRun } from "../../github/pull-request-api.ts";
 import type { RepositoryRef } from "../../queue/job.ts";
 import type { Queue } from "../../queue/queue.ts";
-import { isReview } from "../../reporters/check-run.ts";
+import { isReview, ownOf } from "../../reporters/commit-check.ts";
 import { isNoReview } from "../../reporters/conclusions.ts";
 import { checkRunKey } from "../../reporters/standing.ts";
 import { isRefusal, triggerOf } from "../attempts.ts";
@@ -95,7 +95,7 @@ async function lookAtPull(
   allowance.requests--;
   const check = await standing(repository, pull, api);
   const seen = { headSha, baseRef, updatedAt, isReviewed: false, tries: isAsBefore ? before.tries : 0 };
-  if (check !== "hidden" && check && isReview(check)) return { ...seen, isReviewed: true };
+  if (check !== "hidden" && check && isReview(ownOf(check))) return { ...seen, isReviewed: true };
   // A job has looked at it as it is now, and said why it is left out (a draft, a label).
   if (isAsBefore && isSettled(check)) return { ...seen, tries: mostTries };
   if (isEarly) allowance.early--;
@@ -104,19 +104,23 @@ async function lookAtPull(
   return { ...seen, tries: seen.tries + 1 };
 }
 
-type Check = StandingCheckRun | "hidden" | undefined;
+type Check = OwnCheckRun | "hidden" | undefined;
 
 /** Our check run of the head for events; "hidden" where we may not see it: the job finds out by other signs. */
 async function standing(repository: RepositoryRef, pull: OpenPull, api: InstallationApi): Promise<Check> {
   const { number, headSha: head, baseRef } = pull;
   const trigger = triggerOf({ trigger: `event#${number}`, requestedBy: null }, { baseRef });
   try {
-    return await api.repository(repository).findCheckRun(head, checkRunKey({ head, trigger }));
+    const runs = await api.repository(repository).checkRuns(head);
+    return runs.find(({ externalId }) => externalId === checkRunKey({ head, trigger }));
   } catch (error) {
     if (!isRefusal(error)) throw error;
     return "hidden";
   }
 }
 
-const isSettled = (check: Check) =>
-  check === "hidden" || (check?.completed === true && !isNoReview(check.title ?? ""));
+function isSettled(check: Check): boolean {
+  if (check === "hidden") return true;
+  const own = check && ownOf(check);
+  return own ? !isNoReview(own.title) : false;
+}

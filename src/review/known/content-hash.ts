@@ -19,6 +19,9 @@ export const markOf = (hash: string) => hash.slice(0, PATH_CHARACTERS);
  */
 export const lookAgain = (mark: string) => mark + "-".repeat(HASH_CHARACTERS - PATH_CHARACTERS);
 
+/** Whether a hash stands for such a look. */
+export const isDue = (hash: string) => hash === lookAgain(markOf(hash));
+
 /** How a state remembers contents of a file, by the digests of its changes: one, or all in order. */
 export type ContentHash = (path: string, digests: readonly string[]) => string;
 

@@ -3,7 +3,7 @@ import type { Side } from "../../finding.ts";
 import type { Reviewed } from "../../ledger/reviewed.ts";
 import type { ChangedFile, DiffSource } from "../../tools/tool.ts";
 import type { History } from "../review-input.ts";
-import { type ContentHash, contentHashBy, fileMark, firstName, markOf } from "./content-hash.ts";
+import { type ContentHash, contentHashBy, fileMark, firstName, isDue, markOf } from "./content-hash.ts";
 
 /** What of a change earlier reviews have read, by content. Paths are those of the head. */
 export interface KnownChange {
@@ -25,6 +25,9 @@ export interface KnownChange {
 /**
  * Compares the change as it is with what was read. A hunk is known when all of its changes are. Equal changes of a file count
  * as often as they were read: where there are more of them now nobody can tell which is the new one, and all of them are.
+ *
+ * What was read and is taken away again may have made the rest harmless, and no hunk shows that it is gone. So if something is gone from
+ * a file and nothing in it is new, all of the file is new; if a file is gone and nothing in the change is new, all of the change is.
  */
 export function createKnown(
   files: readonly ChangedFile[],
@@ -91,8 +94,14 @@ function compare(
   const known = new Map<string, ReadonlySet<number>>();
   for (const [path, ofFile] of hunks)
     known.set(path, new Set(ofFile.flatMap((one, at) => (one.every(isRead) ? [at + 1] : []))));
-  const lost = [...read].filter(([hash, count]) => count > (now.get(hash) ?? 0));
-  return { known, lost: new Set(lost.map(([hash]) => markOf(hash))) };
+  const lost = [...read].filter(([hash, count]) => count > (now.get(hash) ?? 0)).map(([hash]) => hash);
+  const gone = new Set(lost.filter((hash) => !isDue(hash)).map(markOf));
+  const hasNew = ({ change, totalHunks }: ChangedFile) => totalHunks > (known.get(change.path)?.size ?? 0);
+  const marks = new Set(files.map((file) => fileMark(firstName(file))));
+  const isFileGone = [...gone].some((mark) => !marks.has(mark)) && !files.some(hasNew);
+  for (const file of files)
+    if (isFileGone || (gone.has(fileMark(firstName(file))) && !hasNew(file))) known.delete(file.change.path);
+  return { known, lost: new Set(lost.map(markOf)) };
 }
 
 /** For each hunk of a file the hashes that have to be known for it to be known. */

@@ -52,7 +52,6 @@ function postedLike({ finding, stands }: Carried): EarlierFinding {
     files: [],
     text: body,
     state: stands ? "open" : "outdated",
-    theirs: false,
     replies: [],
   };
 }

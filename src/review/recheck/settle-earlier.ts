@@ -56,7 +56,7 @@ export async function settleEarlier(
   const resolutions: Resolution[] = [];
   const checks: Check[] = [];
   const due = new Set<string>();
-  for (const entry of earlier.entries.filter(isOurs)) {
+  for (const entry of earlier.entries.filter(isHeld)) {
     const state = told.get(entry);
     if (state) resolutions.push({ comment: entry.comment, ...state });
     if (state || isCertain(entry) || !(await isToBeChecked(change, earlier, entry, due))) continue;
@@ -92,7 +92,7 @@ function unrepeated(
   const [repeated, goesOn] = [new Set(posted.values()), new Set(carried.values())];
   const open = [...asPosted].filter(([, one]) => left.includes(one) && !goesOn.has(one));
   return [
-    ...entries.filter((entry) => isOurs(entry) && !repeated.has(entry)),
+    ...entries.filter((entry) => isHeld(entry) && !repeated.has(entry)),
     ...open.map(([entry]) => entry),
   ];
 }
@@ -185,9 +185,9 @@ const rank = ({ severity }: Check) => severities.indexOf(severity);
 
 type OwnEntry = EarlierFinding & { comment: number };
 
-/** Whether it is ours to say that it is fixed. */
-const isOurs = (entry: EarlierFinding): entry is OwnEntry =>
-  (entry.state === "open" || entry.state === "outdated") && !entry.theirs && entry.comment !== null;
+/** Whether it is held against the change, in a comment of ours. */
+const isHeld = (entry: EarlierFinding): entry is OwnEntry =>
+  (entry.state === "open" || entry.state === "outdated") && entry.comment !== null;
 
 function isOutOfChange(change: LaterChange, { path }: EarlierFinding): boolean {
   const name = headPath(change, path);

@@ -24,8 +24,8 @@ export const guards: readonly Guard[] = [
   {
     ...index,
     guard: "private files are not indexed",
-    from: "createPrivacy(privatePaths)",
-    to: "createPrivacy(privatePaths.slice(9))",
+    from: "privacyOf(workspace, privatePaths)",
+    to: "privacyOf(workspace, privatePaths.slice(9))",
     title: "indexes what the mirror has of the base, and nothing that is missing or withheld",
   },
   {

@@ -6,6 +6,35 @@ const bombs = "test/attacks/bombs.test.ts";
 
 export const guards: Guard[] = [
   {
+    guard: "a change without lines that does something is not read",
+    row: "changes-without-lines",
+    file: "src/diff/filter.ts",
+    from: "return effectWithoutLines(change) ?? kind;",
+    to: "return kind;",
+    test: "test/diff/filter.test.ts",
+    title: "skips a file as binary that runs",
+  },
+  {
+    guard: "an edit does not hide that a file moves to where it takes effect",
+    row: "changes-without-lines",
+    file: "src/analyzers/moved-into-effect.ts",
+    from: "return shown < all && line !== undefined",
+    to: "return shown > all && line !== undefined",
+    test: "test/analyzers/moved-into-effect.test.ts",
+    title:
+      "that moves from docs/x.yml to .github/workflows/ci.yml is found where no hunk has some of its lines",
+  },
+  {
+    guard: "a link out of the repository is told from others",
+    row: "changes-without-lines",
+    file: "src/tools/diff-source.ts",
+    from: "skipped === LINK ? await reasonOfLink(workspace, change) : skipped",
+    to: "skipped",
+    test: "test/attacks/changes-without-lines.test.ts",
+    title:
+      "changes-without-lines: are named and are not green, and are as red as findings where they are dangerous",
+  },
+  {
     guard: "a link is not opened",
     row: "symlinks",
     file: "src/git/confined-file.ts",

@@ -80,6 +80,15 @@ export const guards: readonly Guard[] = [
     title: "hidden characters are found as a Cyrillic letter in a name",
   },
   {
+    guard: "code behind a hidden line end is looked for",
+    row: "hidden-line-ends",
+    file: "src/analyzers/hidden-line-ends.ts",
+    from: 'return beginsAt(comment, text, next) ? undefined : "comment";',
+    to: 'return beginsAt(comment, text, next) || isComment ? undefined : "comment";',
+    test: "test/attacks/hidden-characters.test.ts",
+    title: "hidden-line-ends: are findings that no model takes back, on the line that git counts",
+  },
+  {
     guard: "no model takes back that characters are hidden, or that attributes hide code",
     row: "invisible-characters",
     file: "src/review/candidates.ts",

@@ -255,7 +255,7 @@ const egress: Guard[] = [
     guard: "the model's endpoint is reached through the one way out",
     row: "ssrf",
     file: "src/llm/openai-endpoint.ts",
-    from: "fetch: endpointFetch(url, options),",
+    from: "fetch: endpointFetch(url, options, answer),",
     to: "...(options.fetch ? { fetch: options.fetch } : {}),",
     test: "test/attacks/egress.test.ts",
     title: "the model's endpoint sends neither key nor code to another place",

@@ -37,7 +37,7 @@ const server: Guard[] = [
     guard: "what strangers hold leaves room for common webhooks",
     row: "oversized-payload",
     file: "src/webhooks/read-body.ts",
-    from: "const freeBytes = 256 * 1024;",
+    from: "const freeBytes = 128 * 1024;",
     to: "const freeBytes = 0;",
     test: "test/webhooks/read-body.test.ts",
     title: "hold a hundred megabytes at most, beside the beginning of each, which is let through",
@@ -89,13 +89,23 @@ const server: Guard[] = [
     title: "is refused when it is too long, in one header, in many or in its address",
   },
   {
-    guard: "so many connections are open at a time",
-    row: "oversized-payload",
+    guard: "a connection that waits makes room for one that does not",
+    row: "slow-connections",
     file: "src/webhooks/http.ts",
-    from: "server.maxConnections = most.connections;",
-    to: "",
+    from: "slowest.destroy();",
+    to: "socket.destroy();",
     test: reach,
-    title: "is refused while five hundred are open, of which each is served all the same",
+    title:
+      "slow-connections: of a thousand that drip headers and bodies hold up neither deliveries nor health checks",
+  },
+  {
+    guard: "so many connections are open at a time",
+    row: "slow-connections",
+    file: "src/webhooks/http.ts",
+    from: "if (open.size <= most.connections) return;",
+    to: "if (open.size > 0) return;",
+    test: reach,
+    title: "ends the one that has waited longest for a request, where a thousand are open",
   },
   {
     guard: "a connection carries so many requests",
@@ -114,6 +124,57 @@ const server: Guard[] = [
     to: "{ host, metricsPort }",
     test: reach,
     title: "is listened for on this machine alone, where it is for its operator",
+  },
+];
+
+const outgrown: Guard[] = [
+  {
+    guard: "an answer is unpacked to its limit",
+    row: "answer-bomb",
+    file: "src/egress.ts",
+    from: "bytes > limits.bytes",
+    to: "bytes < 0",
+    test: "test/egress.test.ts",
+    title: "ends where it is beyond a limit: bytes",
+  },
+  {
+    guard: "an answer is parsed that has few values",
+    row: "answer-bomb",
+    file: "src/egress.ts",
+    from: "!meter.take(piece)",
+    to: "!meter",
+    test: "test/egress.test.ts",
+    title: "ends where it is beyond a limit: elements",
+  },
+  {
+    guard: "a fetch ends at the disk limit",
+    row: "outgrown-fetch",
+    file: "src/jobs/checkout-pull.ts",
+    from: "requireFits: (bytes) => disk.requireFits(bytes),",
+    to: "",
+    test: "test/jobs/checkout-pull.test.ts",
+    title: "outgrown-fetch: has its fetch ended there, and its files fetched alone into a mirror made anew",
+  },
+];
+
+const privateText: Guard[] = [
+  {
+    guard: "private follows content",
+    row: "private-text",
+    file: "src/tools/private-text.ts",
+    from: "byName(path) || names.has(path)",
+    to: "byName(path)",
+    test: "test/process/private-text.test.ts",
+    title: "private-text: reaches no model under any name that it has, through no tool and no first message",
+  },
+  {
+    guard: "a private path is private in every spelling",
+    row: "private-text",
+    file: "src/diff/filter.ts",
+    from: "asWritten(path) || folded(fold(path))",
+    to: "asWritten(path) || folded('')",
+    test: "test/process/private-text.test.ts",
+    title: "private-text: reaches no model under any name that it has, through no tool and no first message",
   },
 ];
 
@@ -166,4 +227,4 @@ const setUp: Guard[] = [
   },
 ];
 
-export const guards: readonly Guard[] = [...server, ...setUp];
+export const guards: readonly Guard[] = [...server, ...outgrown, ...privateText, ...setUp];

@@ -117,4 +117,149 @@ export const later: readonly Listed[] = [
       at("cli/mcp", "sees what hides in a file, in the text and in the data"),
     ],
   },
+  {
+    name: "slow-connections",
+    attack: "A thousand connections that send a byte of a header or a body at a time",
+    expected: "Deliveries and health checks are answered meanwhile, and the slowest connections end",
+    provenBy: [here("web-server-reach")],
+  },
+  {
+    name: "answer-bomb",
+    attack: "A model's answer that unpacks to gigabytes, or whose JSON is all brackets, at any depth",
+    expected: "It ends at a limit while it is read; the server takes less than 200 MB more, and goes on",
+    provenBy: [
+      here("outgrown"),
+      at("egress", "ends where it is beyond a limit: %s"),
+      at("egress", "an answer that unpacks to more than its limit is not unpacked further (%s)"),
+    ],
+  },
+  {
+    name: "outgrown-fetch",
+    attack: "A fork whose history is larger than the disk limit",
+    expected: "The fetch ends at the limit while it runs, leaves nothing, and the mirror is made anew",
+    provenBy: [
+      at(
+        "jobs/checkout-pull",
+        "outgrown-fetch: has its fetch ended there, and its files fetched alone into a mirror made anew",
+      ),
+    ],
+  },
+  {
+    name: "private-text",
+    attack: "A private file renamed with an edit, copied, or under another spelling of its name",
+    expected:
+      "Its text is private under each name; code that has it is not read, and the review is not complete",
+    provenBy: [
+      here("private-text"),
+      at(
+        "process/private-text",
+        "private-text: reaches no model under any name that it has, through no tool and no first message",
+      ),
+    ],
+  },
+  {
+    name: "own-thread-resolved",
+    attack:
+      "An author who may only read moves the line of a finding, resolves the thread, and pushes something else",
+    expected: "The finding stays open and the check red: only people with write access settle findings",
+    provenBy: [here("who-decides")],
+  },
+  {
+    name: "stranger-in-thread",
+    attack: "A stranger writes in the thread of a finding",
+    expected: "The finding is fixed when its code is mended, and its thread is answered and resolved",
+    provenBy: [here("who-decides")],
+  },
+  {
+    name: "undone-fix",
+    attack: "Strangers deny that a finding is fixed, and the author opens its thread again",
+    expected: "It stays fixed, because the code shows it",
+    provenBy: [here("who-decides")],
+  },
+  {
+    name: "flooded-dismissal",
+    attack:
+      "After a maintainer's dismissal, hundreds of replies and reactions of as many accounts, and the thread opened again",
+    expected: "The dismissal holds: all pages are read, and a decision that was read once is remembered",
+    provenBy: [here("who-decides")],
+  },
+  {
+    name: "same-lines-elsewhere",
+    attack: "A check is removed from a harmless function, and, once that was read, from another one instead",
+    expected: "The same lines in another place are read again",
+    provenBy: [here("read-before")],
+  },
+  {
+    name: "comment-to-code",
+    attack: "A call is read inside a comment, and then moved into a function",
+    expected: "It is read again",
+    provenBy: [here("read-before")],
+  },
+  {
+    name: "harmless-part-gone",
+    attack:
+      "What makes the rest of a change harmless is read with it, and then taken away, which leaves no hunk",
+    expected: "The rest is read again",
+    provenBy: [here("read-before")],
+  },
+  {
+    name: "covered-check",
+    attack:
+      "Over a red check, another pull request of the same commit: a draft, one for a branch that is not reviewed, one whose title is ignored",
+    expected:
+      "The newest check of the commit is red, and says which pull request it comes from, until that one is closed",
+    provenBy: [here("one-conclusion")],
+  },
+  {
+    name: "retargeted",
+    attack:
+      "A pull request with a red check is given a base branch that is not reviewed, and its own one back",
+    expected: "The check stays red",
+    provenBy: [here("one-conclusion")],
+  },
+  {
+    name: "unread-commit",
+    attack: "A draft of a commit, while the review of that commit goes on",
+    expected: "The check goes on, too, until the review has ended",
+    provenBy: [here("one-conclusion")],
+  },
+  {
+    name: "changes-without-lines",
+    attack:
+      "A text renamed into a workflow, a source file that becomes a link, a submodule at another commit, a wrapper's jar replaced, a hook made executable: no diff shows a line",
+    expected:
+      "Each is named, and the check is not green; it is as red as findings where that is dangerous, and neutral for submodules and links within the repository",
+    provenBy: [here("changes-without-lines")],
+  },
+  {
+    name: "limit-reached",
+    attack: "An author uses a budget up, or makes a change larger than any limit, so that nobody reads it",
+    expected: "The check is as red as findings would make it, unless the configuration says otherwise",
+    provenBy: [
+      here("one-conclusion"),
+      at("reporters/conclusions", "is red for what a limit left unread if findings are red"),
+    ],
+  },
+  {
+    name: "text-as-binary",
+    attack:
+      "A source file with a NUL and thousands of letters beyond ASCII, or control characters, in its first comment",
+    expected:
+      "The review is partial, and names the file: what has the name of a text, or is valid UTF-8, is no binary file",
+    provenBy: [here("text-as-binary")],
+  },
+  {
+    name: "hidden-line-ends",
+    attack:
+      "A U+2028, a lone carriage return or the like ends a comment, and code follows in what looks like it",
+    expected:
+      "Spelled out for the model and for people, and a finding, where the language takes it for a line end",
+    provenBy: [
+      here("hidden-characters"),
+      at(
+        "analyzers/hidden-characters",
+        "with the line end that lets code follow a comment, and the one that ends a statement",
+      ),
+    ],
+  },
 ];

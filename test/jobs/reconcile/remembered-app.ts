@@ -7,7 +7,7 @@ import type {
   OpenPull,
   Pages,
 } from "../../../src/github/app-client.ts";
-import type { RepositoryApi, StandingCheckRun } from "../../../src/github/pull-request-api.ts";
+import type { OwnCheckRun, RepositoryApi } from "../../../src/github/pull-request-api.ts";
 import { keepUp } from "../../../src/jobs/keep-up.ts";
 import { reconcileJob } from "../../../src/jobs/new-jobs.ts";
 import type { Upkeep } from "../../../src/jobs/upkeep.ts";
@@ -42,7 +42,7 @@ export class RememberedApp implements AsyncDisposable {
   /** Newest first. */
   readonly deliveries: Delivery[] = [];
   /** By their external id. */
-  readonly checks = new Map<string, Partial<StandingCheckRun>>();
+  readonly checks = new Map<string, Partial<OwnCheckRun>>();
   /** Comments at which we have shown that we saw them. */
   readonly seen = new Set<number>();
   readonly inUse = new Set<string>();
@@ -86,7 +86,7 @@ export class RememberedApp implements AsyncDisposable {
     return { number, headSha: String(number).padStart(40, "a"), baseRef: "main", updatedAt };
   }
 
-  conclude({ number, headSha, baseRef }: OpenPull, check: Partial<StandingCheckRun>): void {
+  conclude({ number, headSha, baseRef }: OpenPull, check: Partial<OwnCheckRun>): void {
     this.checks.set(`${headSha}:event#${number}@${baseRef}`, { completed: true, title: "Done", ...check });
   }
 
@@ -183,9 +183,10 @@ export class RememberedApp implements AsyncDisposable {
       wasSeen: async (_, comment) => this.seen.has(comment.id),
       repository: () =>
         ({
-          findCheckRun: async (_head: string, externalId: string) => {
-            this.#note(`check ${externalId}`);
-            return this.checks.get(externalId);
+          checkRuns: async (head: string) => {
+            this.#note(`checks ${head}`);
+            const runs = [...this.checks].filter(([externalId]) => externalId.startsWith(head));
+            return runs.map(([externalId, run]) => ({ externalId, ...run }));
           },
         }) as unknown as RepositoryApi,
     };

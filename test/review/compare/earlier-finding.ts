@@ -20,7 +20,6 @@ export const earlierFinding = (over: Partial<EarlierFinding> = {}): EarlierFindi
   title: "The total subtracts each price instead of adding it",
   text: "The total is negative.",
   state: "open",
-  theirs: false,
   replies: [],
   ...over,
 });

@@ -90,7 +90,6 @@ export const earlierFinding = (over: Partial<EarlierFinding>): EarlierFinding =>
   title: "A leak",
   text: "It leaks.",
   state: "open",
-  theirs: false,
   replies: [],
   ...over,
 });

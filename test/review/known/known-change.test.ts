@@ -114,7 +114,7 @@ const scenarios: Record<string, (name: string) => Scenario> = {
       [lines(name), having(lines(name), { 10: `${name} ten` })],
     ],
     hunks: [2, 1],
-    isNew: [],
+    isNew: [1],
     lost: true,
   }),
   "a line more beside a change": (name) => ({
@@ -153,7 +153,7 @@ const scenarios: Record<string, (name: string) => Scenario> = {
         [lines(name), added([30])],
       ],
       hunks: [2, 1],
-      isNew: [],
+      isNew: [1],
       lost: true,
     };
   },
@@ -237,6 +237,21 @@ describe("what is new after a round that read everything", () => {
         expect(none.hasLost(change.path)).toBe(false);
       }
     }
+  });
+});
+
+describe("what was read and is taken away again", () => {
+  const base = { "a.js": "check();\n", "b.js": "guard();\n" };
+  const wide = (first: string) => ({ "a.js": first, "b.js": "wipe();\n" });
+
+  it("makes a change new of which nothing else is new, for it may have made the rest harmless", async () => {
+    const [first, second, third] = (await readRounds([
+      { base, head: wide("checkMore();\n") },
+      { base, head: wide("check();\n") },
+      { base, head: wide("checkAll();\n") },
+    ])) as [ReadRound, ReadRound, ReadRound];
+    expect(newIn(second, knownIn(second, allRead(first)), "b.js")).toEqual([1]);
+    expect(newIn(third, knownIn(third, allRead(first)), "b.js")).toEqual([]);
   });
 });
 

@@ -209,7 +209,6 @@ describe("an earlier finding", () => {
   });
 
   it.each([
-    ["a person took part", { theirs: true }],
     ["a person dismissed it", { state: "dismissed" as const }],
     ["it is fixed", { state: "fixed" as const }],
     ["its comment is gone", { comment: null }],

@@ -217,7 +217,6 @@ export const comment = (over: Partial<EarlierFinding> = {}): EarlierFinding => (
   title: "The total subtracts each price instead of adding it",
   text: "It is negative.",
   state: "open",
-  theirs: false,
   replies: [],
   ...over,
 });

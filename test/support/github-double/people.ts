@@ -178,6 +178,10 @@ export class People {
     (comment.inReplyTo ?? comment).resolvedBy = this.#state.account(login);
   }
 
+  unresolve(comment: ReviewComment): void {
+    (comment.inReplyTo ?? comment).resolvedBy = null;
+  }
+
   /** Webhooks and the API tell the new text alone; who may edit what is not asked. */
   edit(comment: IssueComment | ReviewComment, body: string): void {
     Object.assign(comment, { body, updatedAt: this.#state.now() });

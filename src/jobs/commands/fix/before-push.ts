@@ -34,7 +34,7 @@ export async function lookBeforePush(
   const now = await asked.api.pull();
   if (made.isRecorded && (await isIn(asked, now, commit))) return { kind: "pushed", commit };
   if (now.state === "closed") return { kind: "closed" };
-  const ledger = await currentLedger(asked.api, now);
+  const ledger = await currentLedger(asked.api);
   const standing = new Set(ledger.entries.filter(isStanding).map(({ id }) => id));
   const repaired = entries.filter(({ id }) => made.fix.repairs.some((one) => one.repaired && one.id === id));
   return repaired.some(({ id }) => standing.has(id)) ? null : { kind: "settled" };

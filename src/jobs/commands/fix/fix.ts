@@ -45,7 +45,7 @@ export async function fix(asked: Asked, all: boolean): Promise<Outcome> {
   // What was made of an earlier head is landed there, or not at all.
   const pull = atHead(await api.pull(), known?.head);
   if (pull.state === "closed" && !known) return { kind: "skipped", reason: "the pull request is closed" };
-  const ledger = await currentLedger(api, pull);
+  const ledger = await currentLedger(api);
   const entries = known ? repairedBy(known.fix, ledger) : wanted(ledger, all ? null : comment.thread);
   if (entries.length === 0) return answered(asked, nothingToDo(all, ledger), "there is nothing to repair");
   try {
@@ -115,11 +115,12 @@ async function repair({ asked, pull, entries, models, recorded }: Repairing): Pr
   return reviewAfter(asked);
 }
 
-/** Whoever asks for a repair lets us say that it is done: also in a thread in which people wrote. */
+/** Whoever asks for a repair lets us resolve its thread, also if people wrote in it. */
 async function settle({ asked, entries, made }: Landed, headSha: string): Promise<void> {
   const fixed = entries.flatMap((entry) => {
     const check = made.fix.repairs.find(({ id }) => id === entry.id)?.check;
-    return check?.state === "fixed" ? [{ entry, state: "fixed" as const, reason: check.reason }] : [];
+    if (check?.state !== "fixed") return [];
+    return [{ entry: { ...entry, isTheirs: false }, state: "fixed" as const, reason: check.reason }];
   });
   try {
     await answerFixed(fixed, { api: asked.api, headSha });

@@ -1,0 +1,52 @@
+/**
+ * Asks an endpoint once, in a process of its own, and tells what its answer took. Told the endpoint's address, and what is asked for,
+ * in its arguments. Its answer as text is read as a call as well.
+ */
+import { readFileSync } from "node:fs";
+import { monitorEventLoopDelay } from "node:perf_hooks";
+import { setTimeout as delay } from "node:timers/promises";
+import type { ModelRequest } from "../../src/llm/model.ts";
+import { createOpenAiModel } from "../../src/llm/openai.ts";
+import { createOpenAiEmbeddings } from "../../src/llm/openai-embeddings.ts";
+import { readPrices } from "../../src/llm/pricing.ts";
+import { withTextProtocol } from "../../src/llm/text-protocol.ts";
+import type { AnswersReport } from "./answers.ts";
+
+const [, , baseUrl = "", kind] = process.argv;
+const endpoint = {
+  ...{ apiKey: "key-of-the-bench", baseUrl, model: "m", timeoutMs: 60_000, maxRetries: 0 },
+  ...{ contextTokens: 100_000, prices: readPrices(null) },
+};
+const { signal } = new AbortController();
+const tool = { name: "x", description: "", parameters: { type: "object", properties: {} } };
+const request: ModelRequest = {
+  messages: [{ role: "user", content: "?" }],
+  tools: [tool],
+  maxOutputTokens: 100,
+};
+
+/** Of this process, in megabytes. */
+const memory = (what: "VmHWM" | "VmRSS") =>
+  Number(new RegExp(`^${what}:\\s+(\\d+)`, "m").exec(readFileSync("/proc/self/status", "utf8"))?.[1]) / 1024;
+
+const ask = (): Promise<unknown> =>
+  kind === "chat"
+    ? withTextProtocol(createOpenAiModel(endpoint)).respond(request, signal)
+    : createOpenAiEmbeddings(endpoint).embed(Array<string>(96).fill("text"), signal);
+
+const before = memory("VmRSS");
+const pause = monitorEventLoopDelay({ resolution: 1 });
+pause.enable();
+const end = await ask().then(
+  () => "taken",
+  (error: Error) => `refused: ${error.message.slice(-60)}`,
+);
+// What is under way when the answer is read counts as well.
+await delay(20);
+pause.disable();
+const report: AnswersReport = {
+  milliseconds: pause.max / 1e6,
+  megabytes: Math.max(0, memory("VmHWM") - before),
+  end,
+};
+console.log(JSON.stringify(report));

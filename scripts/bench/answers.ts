@@ -1,0 +1,96 @@
+import { execFile } from "node:child_process";
+import { createServer, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { gzipSync } from "node:zlib";
+import { type Bench, plainRow } from "./row.ts";
+
+/** What the process of `answers-process.ts` tells. */
+export interface AnswersReport {
+  /** The longest time for which nothing else could run. */
+  milliseconds: number;
+  /** By how much the highest resident size was above the one before. */
+  megabytes: number;
+  /** What became of the answer. */
+  end: string;
+}
+
+const MB = 1_000_000;
+const message = (content: string) =>
+  `{"choices":[{"message":{"role":"assistant","content":${JSON.stringify(content)}}}]}`;
+const call = (text: string) =>
+  `{"choices":[{"message":{"tool_calls":[{"id":"a","function":{"name":"x","arguments":${JSON.stringify(text)}}}]}}]}`;
+const keys = (count: number) => Array.from({ length: count }, (_, n) => `"key${n}":${n}`).join(",");
+/** A vector for each of 96 texts, of numbers that take long to read. */
+const vectors = (size: number) => {
+  const vector = `[${Array<string>(size).fill("9007199254740993.0000000000000001").join(",")}]`;
+  return `{"data":[${Array<string>(96).fill(`{"embedding":${vector}}`).join(",")}]}`;
+};
+
+/** The largest of each kind that is parsed, and some that are not. */
+const texts: Record<string, () => string> = {
+  "40 MB of brackets": () => "[".repeat(40 * MB),
+  "lists, as many as are parsed": () => `{"choices":[],"x":[${"[],".repeat(24_990)}0]}`,
+  "names, as many as are parsed": () => `{"choices":[],"x":{${keys(49_990)}}}`,
+  "parts of a text, as many as are parsed": () =>
+    `{"choices":[{"message":{"content":[${Array<string>(24_000).fill('{"text":"a"}').join(",")}]}}]}`,
+  "calls, as many as are parsed": () =>
+    `{"choices":[{"message":{"tool_calls":[${Array<string>(12_000).fill('{"function":{}}').join(",")}]}}]}`,
+  "a text of 990,000 characters": () => message("a\n".repeat(330_000)),
+  "lists in a text": () => message(`{"calls":[${"[],".repeat(300_000)}`),
+  "beginnings of calls in a text": () => message(`${"{a:".repeat(60)}"${"x".repeat(900_000)}`),
+  "lists in a call": () => call("[],".repeat(320_000)),
+  "a call that is cut": () => call(`{"a": '${"x".repeat(900_000)}`),
+};
+const packed = {
+  "400 MB of lists in 400 KB": () =>
+    Buffer.concat([
+      gzipSync('{"choices":['),
+      ...Array<Buffer>(40).fill(gzipSync(Buffer.alloc(10 * MB, "[],"))),
+    ]),
+};
+const embeddings: Record<string, () => string> = {
+  "96 vectors of 4,096 numbers": () => vectors(4_096),
+  "96 vectors of 40,000 numbers": () => vectors(40_000),
+};
+
+/** What any answer of a provider costs the process that asked: its memory, and the time in which it does nothing else. */
+export async function benchAnswers(bench: Bench): Promise<void> {
+  let answer: (response: ServerResponse) => void = (response) => void response.end(message("Fine."));
+  const server = createServer((request, response) => {
+    request.resume();
+    response.setHeader("content-type", "application/json");
+    answer(response);
+  });
+  await new Promise<void>((done) => server.listen(0, "127.0.0.1", done));
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`;
+  const measure = async (kind: "chat" | "embeddings", what: string, send: typeof answer) => {
+    answer = send;
+    const script = join(import.meta.dirname, "answers-process.ts");
+    const { stdout } = await promisify(execFile)(process.execPath, [script, url, kind]);
+    const report = JSON.parse(stdout) as AnswersReport;
+    bench.add(
+      plainRow(`answer of ${what}: time of the event loop (${report.end})`, report.milliseconds, "ms", 100),
+    );
+    bench.add(plainRow(`answer of ${what}: memory`, report.megabytes, "MB", 200));
+  };
+  try {
+    for (const [what, text] of Object.entries(texts)) {
+      const body = text();
+      await measure("chat", what, (response) => void response.end(body));
+    }
+    for (const [what, bytes] of Object.entries(packed)) {
+      const body = bytes();
+      const headers = { "content-encoding": "gzip" };
+      await measure("chat", what, (response) => void response.writeHead(200, headers).end(body));
+    }
+    for (const [what, text] of Object.entries(embeddings)) {
+      const body = text();
+      await measure("embeddings", what, (response) => void response.end(body));
+    }
+  } finally {
+    server.closeAllConnections();
+    server.close();
+  }
+}

@@ -1,0 +1,148 @@
+import { extentOf } from "../syntax/extent.ts";
+import { firstIndex } from "../syntax/first-index.ts";
+import { grammarOf, loadAstGrep, type SgNode } from "../syntax/grammars.ts";
+import { isNestedTooDeep, isWorthParsing } from "../syntax/worth-parsing.ts";
+import type { AddedLine } from "./added-lines.ts";
+import type { AnalyzedFile } from "./analyzer.ts";
+import { lineEnds } from "./line-ends.ts";
+import { type LineTerminators, lineTerminatorsOf } from "./line-terminators.ts";
+
+/** A character that ends a line for a compiler, and not for those who look at the line. */
+export interface HiddenLineEnd {
+  /** A comment, so that what follows looks like a part of it and is run, or a line of code. */
+  ends: "comment" | "code";
+  line: number;
+  /** Its index in the line. */
+  at: number;
+}
+
+/** What stands at a place of a text; a comment is one that ends with its line. */
+type Place = "code" | "comment" | "other";
+
+/** A line end with the blanks behind it. */
+interface Candidate extends Omit<HiddenLineEnd, "ends"> {
+  text: string;
+  /** Index in the line of what follows. */
+  next: number;
+  /** Index in the file's text. */
+  place: number;
+}
+
+/**
+ * Where in these lines a comment or code ends and something else follows in the same line, at most once in a line. Strings and
+ * comments of several lines may hold the same characters and go on. A text that has no line feeds is one of an old Macintosh:
+ * there carriage returns are the line ends, and hide nothing.
+ */
+export async function hiddenLineEnds(
+  file: Pick<AnalyzedFile, "path" | "text">,
+  lines: readonly AddedLine[],
+): Promise<HiddenLineEnd[]> {
+  const terminators = lineTerminatorsOf(file.path);
+  if (!terminators) return [];
+  const characters = isOldMac(file.text) ? terminators.characters.replace("\\r", "") : terminators.characters;
+  const candidates = characters === "" ? [] : candidatesIn(file.text, lines, characters);
+  if (candidates.length === 0) return [];
+  const placeAt = await placesIn(file, candidates);
+  const found = new Map<number, HiddenLineEnd>();
+  const comments = new Map<number, number>();
+  for (const one of candidates) {
+    if (found.has(one.line)) continue;
+    const comment = comments.get(one.line) ?? (placeAt ? -1 : commentIn(one.text, terminators.comment));
+    comments.set(one.line, comment);
+    const ends = placeAt ? endedAt(one, placeAt, terminators) : endedInLine(one, comment, terminators);
+    if (ends !== undefined) found.set(one.line, { ends, line: one.line, at: one.at });
+  }
+  return [...found.values()];
+}
+
+/** No line feed but at its end, and some lines. */
+const isOldMac = (text: string) => !/\n./s.test(text) && text.split("\r", 4).length > 3;
+
+/** Line ends between two things in a line, in order. Linear in the length of the lines. */
+function candidatesIn(text: string, lines: readonly AddedLine[], characters: string): Candidate[] {
+  const pattern = new RegExp(`[${characters}][\\s\\x85]*`, "g");
+  const ends = lineEnds(text);
+  return lines.flatMap(({ line, text: row }) => {
+    const start = line === 1 ? 0 : (ends[line - 2] ?? 0) + 1;
+    const first = row.search(/[^\s\x85]/);
+    return [...row.matchAll(pattern)]
+      .map(({ 0: run, index: at }) => ({ line, text: row, at, next: at + run.length, place: start + at }))
+      .filter(({ at, next }) => at > first && first >= 0 && next < row.length);
+  });
+}
+
+function endedAt(
+  { text, next, place }: Candidate,
+  placeAt: (index: number) => Place,
+  { comment, isData }: LineTerminators,
+): HiddenLineEnd["ends"] | undefined {
+  if (placeAt(place) === "other") return undefined;
+  const isComment = placeAt(place) === "comment" || placeAt(place - 1) === "comment";
+  if (!isComment) return isData ? undefined : "code";
+  return beginsAt(comment, text, next) ? undefined : "comment";
+}
+
+/** Without a syntax tree: only the end of a comment can be told, by the line alone. */
+function endedInLine(
+  { text, at, next }: Candidate,
+  start: number,
+  { comment }: LineTerminators,
+): "comment" | undefined {
+  return start >= 0 && start < at && !beginsAt(comment, text, next) ? "comment" : undefined;
+}
+
+function beginsAt(pattern: RegExp, text: string, index: number): boolean {
+  pattern.lastIndex = index;
+  return pattern.test(text);
+}
+
+/** Where the first comment of a line begins that ends with it; -1 without one. */
+function commentIn(line: string, comment: RegExp): number {
+  for (let at = 0; at < line.length; at++) {
+    if (beginsAt(comment, line, at)) return at;
+    const sign = line.charAt(at);
+    if (!"\"'`".includes(sign)) continue;
+    for (at += 1; at < line.length && line.charAt(at) !== sign; at++) if (line.charAt(at) === "\\") at += 1;
+  }
+  return -1;
+}
+
+/** Nodes have to be asked one by one: tens of thousands take seconds in which nothing else runs. */
+const mostInTree = 1_000;
+
+/** What stands where, by the syntax tree; null where there is none, or too much to ask it. */
+async function placesIn(
+  { path, text }: Pick<AnalyzedFile, "path" | "text">,
+  candidates: readonly Candidate[],
+): Promise<((index: number) => Place) | null> {
+  const grammar = grammarOf(path);
+  if (!grammar || candidates.length > mostInTree || !isWorthParsing(text) || isNestedTooDeep(text))
+    return null;
+  const root = (await loadAstGrep()).parse(grammar.dialect, text).root();
+  const wanted = candidates.flatMap(({ place }) => [place - 1, place]);
+  const known = new Map<number, Place>();
+  const open: { node: SgNode; around: Place }[] = [{ node: root, around: "code" }];
+  for (let next = open.pop(); next; next = open.pop()) {
+    const { from, to } = extentOf(next.node);
+    const first = firstIndex(wanted, (index) => index >= from);
+    const end = firstIndex(wanted, (index) => index >= to);
+    if (first >= end) continue;
+    const here = placeOf(next.node, text, from) ?? next.around;
+    for (const index of wanted.slice(first, end)) known.set(index, here);
+    // Those within are popped later, and know better.
+    for (const node of next.node.children()) open.push({ node, around: here });
+  }
+  return (index) => known.get(index) ?? "code";
+}
+
+const literal = /string|heredoc|nowdoc|regex|char(?:acter)?_literal|template_literal|jsx_text|^text/;
+/** Code within a string. */
+const inserted = /^(?:template_substitution|interpolation|interpolated_expression)$/;
+
+/** Undefined for a node that is what the one around it is. */
+function placeOf(node: SgNode, text: string, from: number): Place | undefined {
+  const kind = String(node.kind());
+  if (inserted.test(kind)) return "code";
+  if (/comment|^hash_bang/.test(kind)) return text.startsWith("/*", from) ? "other" : "comment";
+  return literal.test(kind) ? "other" : undefined;
+}

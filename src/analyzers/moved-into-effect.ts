@@ -1,0 +1,33 @@
+import { takesEffect } from "../diff/takes-effect.ts";
+import type { AnalyzedFile, Analyzer, Candidate } from "./analyzer.ts";
+import { seamLines } from "./base-text.ts";
+
+/**
+ * Finds files that a change edits and renames to where they take effect by themselves, unless the diff shows all of their lines: the
+ * others come into effect unread. A rename without an edit has no line for a finding; the review counts it as unread.
+ */
+export function createMovedIntoEffectAnalyzer(): Analyzer {
+  return {
+    name: "moved-into-effect",
+    async analyze(file) {
+      const { oldPath } = file.diff;
+      if (oldPath === null || !takesEffect(file.path) || takesEffect(oldPath)) return [];
+      const all = file.text.replace(/\n$/, "").split("\n").length;
+      const shown = file.diff.hunks.reduce((sum, { newLines }) => sum + newLines, 0);
+      const [line] = [...file.addedLines, ...seamLines(file)];
+      return shown < all && line !== undefined ? [toCandidate(file, line, all - shown)] : [];
+    },
+  };
+}
+
+const toCandidate = ({ path }: AnalyzedFile, line: number, unseen: number): Candidate => ({
+  path,
+  line,
+  startLine: null,
+  severity: "high",
+  category: "security",
+  title: "The file moves to where it takes effect, and the diff shows only a part of it",
+  body: `CI, git, a build or another program runs or obeys a file of this name by itself. It did not where the file was before, so that the whole of it takes effect with this change, and ${unseen} of its lines stand in no hunk. Read the whole file before this is merged.`,
+  suggestion: null,
+  source: "moved-into-effect/unseen-lines",
+});

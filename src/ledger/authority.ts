@@ -1,0 +1,117 @@
+import type { PullRequestApi } from "../github/pull-request-api.ts";
+import { hasWriteAccess } from "./write-access.ts";
+
+/** A fact that changes what is posted or concluded. */
+export interface Fact {
+  name: string;
+  means: string;
+  /** Who may bring it about, and by which act. */
+  by: string;
+  /** From which evidence it is read. */
+  evidence: string;
+  /** What holds if the evidence cannot be read, or not to its end. */
+  otherwise: string;
+}
+
+/**
+ * Every fact that changes what is posted or concluded, and who decides it: SECURITY.md shows this table. Authors without write
+ * access, commenters and other bots decide none of them.
+ */
+export const facts: readonly Fact[] = [
+  {
+    name: "open",
+    means: "A finding is held against the change",
+    by: "a review that found it",
+    evidence: "our own comment with its marker, or the state in our summary comment",
+    otherwise: "the finding is reported again",
+  },
+  {
+    name: "fixed",
+    means: "The fault is gone from the code",
+    by: "the code: a model's second look at it, or an analyzer that does not find it any more",
+    evidence:
+      "our own answer in the thread, in all of its comments; an answer of somebody with write access after ours takes it back",
+    otherwise: "open",
+  },
+  {
+    name: "dismissed",
+    means: "The finding stays as it is, and is not reported again",
+    by: "people with write access: 👎, an answer that says so, `/resolve`, resolving the thread; deleting our comment takes the same right",
+    evidence:
+      "all reactions and comments of the thread, who resolved it, and the permission that GitHub reports for them; once read, the decision is kept in our summary comment",
+    otherwise: "open",
+  },
+  {
+    name: "theirs",
+    means: "We do not resolve the thread, though we answer that the finding is fixed",
+    by: "people with write access who wrote in the thread or resolved it",
+    evidence: "all comments of the thread, and the permission that GitHub reports for their authors",
+    otherwise: "theirs",
+  },
+  {
+    name: "answered",
+    means: "A comment is not answered again",
+    by: "our own answer",
+    evidence: "our own comments on the pull request, all pages",
+    otherwise: "the job fails and is tried again",
+  },
+  {
+    name: "paused",
+    means: "Pushes start no review",
+    by: "people with write access: `/pause` and `/resume`",
+    evidence: "the state in our summary comment",
+    otherwise: "reviews go on",
+  },
+  {
+    name: "known",
+    means: "Changed lines are not read again",
+    by: "a review that read the same lines in the same surroundings",
+    evidence: "keyed hashes in the state of our summary comment",
+    otherwise: "everything is read",
+  },
+  {
+    name: "skipped",
+    means: "A head gets no review",
+    by: "the configuration on the base branch, about drafts, branches, labels, titles and authors",
+    evidence: "the base branch, and the pull request as GitHub shows it when the job runs",
+    otherwise: "the head is reviewed, or the check is neutral and names what is wrong",
+  },
+];
+
+/** Who may decide what becomes of findings, in one reading of a pull request. */
+export interface Deciders {
+  /** Whether a person may. Null: GitHub was not asked, because too many people spoke. Rejects if GitHub cannot be asked. */
+  mayDecide(login: string): Promise<boolean | null>;
+  /** What was not asked, as a notice for people; null if everybody was asked about. */
+  notice(): string | null;
+}
+
+/** People whose permission is asked for in one reading. Whoever wants to use them up needs as many accounts. */
+const mostAsked = 200;
+
+/** People with write access decide. GitHub is asked once for each person. */
+export function writersDecide(api: Pick<PullRequestApi, "permissionOf">): Deciders {
+  const asked = new Map<string, Promise<boolean>>();
+  let isFull = false;
+  return {
+    async mayDecide(login) {
+      const name = login.toLowerCase();
+      const known = asked.get(name);
+      if (known !== undefined) return known;
+      if (asked.size >= mostAsked) {
+        isFull = true;
+        return null;
+      }
+      const answer = hasWriteAccess(api, login);
+      asked.set(name, answer);
+      return answer;
+    },
+    notice: () =>
+      isFull
+        ? `More than ${mostAsked} people spoke about findings: what some of them decided is not known, and those findings stay open`
+        : null,
+  };
+}
+
+/** GitHub's logins are the same in small and capital letters. */
+export const isSamePerson = (a: string, b: string): boolean => a.toLowerCase() === b.toLowerCase();

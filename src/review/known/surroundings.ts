@@ -1,0 +1,281 @@
+import { hash } from "node:crypto";
+import type { DiffLine, Hunk } from "../../diff/file-diff.ts";
+import { signs } from "../../diff/print.ts";
+import type { Workspace } from "../../git/workspace.ts";
+import { mapFew } from "../../map-few.ts";
+import { type ParsedText, parseText } from "../../syntax/parse-source.ts";
+import type { Definition } from "../../syntax/source.ts";
+import type { ChangedFile, DiffSource } from "../../tools/tool.ts";
+
+/*
+ * The same lines mean another thing in another place. So what is remembered of a run of changed lines is the lines and their
+ * surroundings, which say all that the author of the pull request can change around them in that file:
+ *
+ * - In the body of a function: its whole text, the place of the run in it, what is around the function up to the top of the file
+ *   without the bodies of others, and which of several equal ones it is.
+ * - Outside of functions: the statements that it touches and those before and behind it, and which of several equal ones they are.
+ * - In both cases: what else the change adds and removes outside of functions, before the place and behind it. A line there may
+ *   decide whether the rest of the file runs, and nothing new would be left of it when it goes.
+ * - In a file that no parser understands: all of the file, before and after the change.
+ */
+
+/** Files that are read at the same time. */
+const CONCURRENCY = 4;
+
+interface Reading {
+  workspace: Pick<Workspace, "readBlob">;
+  diffs: Pick<DiffSource, "fileDiff">;
+}
+
+/** The files, whose changes are told by lines and surroundings instead of lines. */
+export async function inSurroundings(
+  files: readonly ChangedFile[],
+  reading: Reading,
+): Promise<ChangedFile[]> {
+  return await mapFew(files, CONCURRENCY, async (file) => {
+    if (file.changes.length === 0) return file;
+    return { ...file, changes: (await inParsedFile(file, reading)) ?? inWholeFile(file) };
+  });
+}
+
+/** Also sound where several parts have the same text: what was joined can be told apart. */
+const digestOf = (...parts: unknown[]) => hash("sha256", JSON.stringify(parts), "base64url");
+
+function inWholeFile({ change, changes }: ChangedFile): string[][] {
+  const { oldOid, newOid } = change;
+  return changes.map((runs, hunk) =>
+    runs.map((run, at) => digestOf("whole file", oldOid, newOid, hunk, at, run)),
+  );
+}
+
+/** Null where no parser tells what the file consists of. */
+async function inParsedFile(file: ChangedFile, { workspace, diffs }: Reading): Promise<string[][] | null> {
+  const { change } = file;
+  if (change.type !== "modified" && change.type !== "renamed") return null;
+  const [diff, head] = await Promise.all([
+    diffs.fileDiff(change, 3).catch(() => null),
+    workspace.readBlob(change.newOid).catch(() => null),
+  ]);
+  if (!diff || !head || head.binary || head.encoding !== "utf8") return null;
+  const parsed = await parseText(change.path, head.text);
+  if (!parsed?.tree?.isSound()) return null;
+  const runs = diff.hunks.map(runsOf);
+  const isSame = runs.every((of, hunk) => of.length === file.changes[hunk]?.length);
+  if (!isSame || runs.length !== file.changes.length) return null;
+  return identify(file.changes, runs, createPlaces(head.text, parsed, parsed.tree));
+}
+
+/** A run of changed lines. */
+interface Run {
+  /** The line of the head that it begins with or, if it only removes lines, that follows it. */
+  at: number;
+  added: number;
+  lines: readonly DiffLine[];
+}
+
+function runsOf({ newStart, newLines, lines }: Hunk): Run[] {
+  const runs: { at: number; added: number; lines: DiffLine[] }[] = [];
+  // Git numbers a hunk that leaves no line by the line before it.
+  let next = newLines === 0 ? newStart + 1 : newStart;
+  let isOpen = false;
+  for (const line of lines) {
+    if (line.kind !== "context") {
+      if (!isOpen) runs.push({ at: next, added: 0, lines: [] });
+      const run = runs.at(-1);
+      run?.lines.push(line);
+      if (run && line.kind === "added") run.added += 1;
+    }
+    isOpen = line.kind !== "context";
+    if (line.kind !== "removed") next += 1;
+  }
+  return runs;
+}
+
+function identify(
+  digests: readonly (readonly string[])[],
+  hunks: readonly (readonly Run[])[],
+  places: Places,
+): string[][] {
+  const runs = hunks.flat();
+  const outside = runs.map((run) => (places.bodyOf(run) ? "" : places.outsideOf(run)));
+  const before = accumulated(outside);
+  const behind = accumulated(outside.toReversed()).toReversed();
+  const inBody = Map.groupBy(
+    runs.map((run, at) => ({ run, digest: digests.flat()[at] })),
+    ({ run }) => places.bodyOf(run),
+  );
+  const all = new Map(
+    [...inBody].map(([body, of]) => [
+      body,
+      body ? digestOf(of.map(({ run, digest }) => [run.at - body.start, digest])) : "",
+    ]),
+  );
+  let at = -1;
+  return hunks.map((of, hunk) =>
+    of.map((run, number) => {
+      at += 1;
+      const body = places.bodyOf(run);
+      const around = body ? [places.around(body), all.get(body)] : places.beside(run);
+      return digestOf(
+        ...[places.dialect, digests[hunk]?.[number], before[at], behind[at + 1]],
+        ...[body ? run.at - body.start : null, around],
+      );
+    }),
+  );
+}
+
+/** For each place between the parts a digest of those before it; parts without a text do not count. */
+function accumulated(parts: readonly string[]): string[] {
+  let sum = "";
+  return ["", ...parts.map((part) => (sum = part === "" ? sum : digestOf(sum, part)))];
+}
+
+/** Lines from 1, inclusive. */
+interface Lines {
+  start: number;
+  end: number;
+}
+
+/** A function that lies in no other one. */
+interface Body extends Lines {
+  /** The first and the last line of what it does: they hold nothing of what is around it. */
+  from: number;
+  to: number;
+}
+
+interface Places {
+  dialect: string;
+  /** The function in whose body a run stands as a whole. */
+  bodyOf(run: Run): Body | null;
+  /** What a run changes outside of bodies. */
+  outsideOf(run: Run): string;
+  around(body: Body): unknown;
+  beside(run: Run): unknown;
+}
+
+function createPlaces(text: string, { source }: ParsedText, tree: NonNullable<ParsedText["tree"]>): Places {
+  const lines = text.split("\n");
+  const bodies = bodiesIn(source.definitions, lines, tree.dialect);
+  const bodyAt = new Map<number, Body>();
+  for (const body of bodies) for (let at = body.from; at <= body.to; at++) bodyAt.set(at, body);
+  const groups = joined([...tree.statements(), ...bodies]);
+  const textOf = ({ start, end }: Lines) => digestOf(lines.slice(start - 1, end));
+  /** Of each group its text without bodies, which of those with that text it is, and how many there are. */
+  const groupMarks = numbered(
+    groups.map(({ start, end }) => {
+      const own: string[] = [];
+      for (let at = start; at <= end; at++) {
+        const body = bodyAt.get(at);
+        if (!body) own.push(`=${lines[at - 1]}`);
+        else if (at === body.from) own.push("body");
+      }
+      return digestOf(own);
+    }),
+  );
+  /** The number of groups that end before a line. */
+  const endedBefore = (line: number) => firstIndexOf(groups, ({ end }) => end >= line);
+  const groupOf = (line: number) => endedBefore(line);
+  /** Lines outside of bodies from the beginning of a group. */
+  const offsetIn = (group: Lines | undefined, line: number) => {
+    let offset = 0;
+    for (let at = group?.start ?? line; at < line; at++) {
+      const body = bodyAt.get(at);
+      if (!body || body.from === at) offset += 1;
+    }
+    return offset;
+  };
+  const aroundBody = new Map<Body, unknown>();
+
+  return {
+    dialect: tree.dialect,
+    bodyOf({ at, added, lines: changed }) {
+      const body = bodyAt.get(at) ?? null;
+      if (!body) return null;
+      const removes = changed.length > added;
+      const last = at + added - 1;
+      return last <= body.to && (!removes || at + added <= body.end) ? body : null;
+    },
+    outsideOf({ at, lines: changed }) {
+      let next = at;
+      const outside = changed.flatMap((line) => {
+        if (line.kind !== "removed" && bodyAt.has(next++)) return [];
+        return [signs[line.kind] + line.text];
+      });
+      return digestOf(outside);
+    },
+    around(body) {
+      if (!aroundBody.has(body)) {
+        const group = groupOf(body.start);
+        const offset = offsetIn(groups[group], body.start);
+        aroundBody.set(body, [textOf(body), groupMarks[group], offset]);
+      }
+      return aroundBody.get(body);
+    },
+    beside({ at, added }) {
+      // The lines beside the run belong to what it touches.
+      const first = Math.max(0, endedBefore(at) - 1);
+      const last = Math.min(
+        groups.length - 1,
+        firstIndexOf(groups, ({ start }) => start >= at + added),
+      );
+      const from = firstIndexOf(bodies, ({ end }) => end >= at - 1);
+      const touched = bodies
+        .slice(
+          from,
+          firstIndexOf(bodies, ({ start }) => start > at + added),
+        )
+        .map(textOf);
+      const group = groups[groupOf(at)];
+      const inGroup = group && group.start <= at ? offsetIn(group, at) : null;
+      return [groupMarks.slice(first, last + 1), first === 0, last === groups.length - 1, inGroup, touched];
+    },
+  };
+}
+
+/** Only what runs later, if at all, has a body: values and fields are computed with what is around them. */
+const isFunction = ({ kind }: Definition) => kind === "function" || kind === "method";
+const closers = /^\s*(end|[)}\];,]+)\s*$/;
+
+function bodiesIn(definitions: readonly Definition[], lines: readonly string[], dialect: string): Body[] {
+  const bodies: Body[] = [];
+  for (const one of definitions) {
+    if (!isFunction(one) || one.start <= (bodies.at(-1)?.end ?? 0)) continue;
+    const from = one.signatureEnd + 1;
+    // Behind its last bracket a line may go on with something else.
+    const ends = dialect === "python" || closers.test(lines[one.end - 1] ?? "");
+    const to = ends ? one.end : one.end - 1;
+    if (from <= to) bodies.push({ start: one.start, end: one.end, from, to });
+  }
+  return bodies;
+}
+
+/** Parts of a file that share no line. */
+function joined(parts: readonly Lines[]): Lines[] {
+  const all: Lines[] = [];
+  for (const { start, end } of parts.toSorted((a, b) => a.start - b.start)) {
+    const last = all.at(-1);
+    if (last && start <= last.end) last.end = Math.max(last.end, end);
+    else all.push({ start, end });
+  }
+  return all;
+}
+
+function numbered(texts: readonly string[]): unknown[] {
+  const counts = new Map<string, number>();
+  const numbers = texts.map((text) => {
+    counts.set(text, (counts.get(text) ?? 0) + 1);
+    return counts.get(text);
+  });
+  return texts.map((text, at) => [text, numbers[at], counts.get(text)]);
+}
+
+/** The first index at which a condition holds that then holds for all behind it. */
+function firstIndexOf<T>(all: readonly T[], holds: (one: T) => boolean): number {
+  let [low, high] = [0, all.length];
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (holds(all[middle] as T)) high = middle;
+    else low = middle + 1;
+  }
+  return low;
+}

@@ -1,0 +1,78 @@
+import { expect, it } from "vitest";
+import { type SharedApp, startSharedApp } from "../e2e/shared-app.ts";
+import type { Files } from "../support/github-double/people.ts";
+
+const binary = (seed: number) => Buffer.from([0x50, 0x4b, 3, 4, 0, 0, seed, 0xff, 0xfe, 0, seed]);
+const text = (name: string) => Array.from({ length: 20 }, (_, at) => `${name}: ${at}\n`).join("");
+
+const base: Files = {
+  ".github/hunkwise.yml": "check:\n  fail: true\n",
+  "docs/x.yml": text("run"),
+  "docs/moved.md": text("prose"),
+  "src/auth.js": text("check"),
+  "gradle/wrapper/gradle-wrapper.jar": binary(1),
+  "docs/logo.png": binary(2),
+  "lib/module": { mode: "160000", data: "1".repeat(40) },
+  "script.sh": text("echo"),
+};
+
+const finish = () => ({
+  tool_calls: [{ name: "finish_review", arguments: { summary: "Nothing here." } }],
+});
+
+async function review(shared: SharedApp, files: Files) {
+  const pull = shared.addRepository(base).open(files);
+  await pull.tell("opened");
+  await pull.concluded();
+  return { conclusion: pull.check()?.conclusion, output: JSON.stringify(pull.check()?.output) };
+}
+
+it("changes-without-lines: are named and are not green, and are as red as findings where they are dangerous", async () => {
+  await using shared = await startSharedApp({ everyRole: finish });
+  const attacks: [what: string, conclusion: string, files: Files][] = [
+    [
+      "`.github/workflows/ci.yml`: renamed to where it takes effect",
+      "failure",
+      { "docs/x.yml": null, ".github/workflows/ci.yml": text("run") },
+    ],
+    [
+      "`src/auth.js`: symbolic link out of the repository",
+      "failure",
+      { "src/auth.js": { mode: "120000", data: "../../etc/passwd" } },
+    ],
+    [
+      "`src/auth.js`: symbolic link to another place",
+      "neutral",
+      { "src/auth.js": { mode: "120000", data: "../docs/moved.md" } },
+    ],
+    [
+      "`lib/module`: submodule at another commit",
+      "neutral",
+      { "lib/module": { mode: "160000", data: "2".repeat(40) } },
+    ],
+    [
+      "`gradle/wrapper/gradle-wrapper.jar`: binary that runs",
+      "failure",
+      { "gradle/wrapper/gradle-wrapper.jar": binary(3) },
+    ],
+    ["`tool`: binary that runs", "failure", { tool: { mode: "100755", data: binary(4) } }],
+    [
+      "found 1 high",
+      "failure",
+      { "docs/x.yml": null, ".github/workflows/ci.yml": `${text("run")}run: 20\n` },
+    ],
+  ];
+  const seen = await Promise.all(attacks.map(([, , files]) => review(shared, files)));
+  expect(seen.map(({ conclusion }) => conclusion)).toEqual(attacks.map(([, conclusion]) => conclusion));
+  for (const [at, [what]] of attacks.entries()) expect(seen[at]?.output).toContain(what);
+});
+
+it("changes without lines that do nothing by themselves are green", async () => {
+  await using shared = await startSharedApp({ everyRole: finish });
+  const { conclusion, output } = await review(shared, {
+    ...{ "docs/moved.md": null, "docs/moved-on.md": text("prose"), "docs/logo.png": binary(5) },
+    ...{ "script.sh": { mode: "100755", data: text("echo") }, "lib/module": null },
+  });
+  expect(output).toContain("`script.sh`: made executable");
+  expect(conclusion).toBe("success");
+});

@@ -1,0 +1,72 @@
+import { readFileSync } from "node:fs";
+import { gzipSync } from "node:zlib";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { type SharedApp, startSharedApp } from "../e2e/shared-app.ts";
+import type { FakeAnswer } from "../support/fake-openai.ts";
+
+const MB = 1_000_000;
+const finish = { tool_calls: [{ name: "finish_review", arguments: { summary: "Nothing here." } }] };
+/** What the model answers to whoever is asked about a pull request of this title. */
+const answers = new Map<string, FakeAnswer>();
+
+let shared: SharedApp;
+beforeAll(async () => {
+  shared = await startSharedApp({
+    everyRole: ({ messages }) => {
+      const told = JSON.stringify(messages);
+      return [...answers].find(([title]) => told.includes(title))?.[1] ?? finish;
+    },
+  });
+});
+afterAll(() => shared?.[Symbol.asyncDispose]());
+
+/** Of the server itself, in megabytes. */
+function memory(what: "VmHWM" | "VmRSS"): number {
+  const status = readFileSync(`/proc/${shared.app.server.process.pid}/status`, "utf8");
+  return Number(new RegExp(`^${what}:\\s+(\\d+) kB`, "m").exec(status)?.[1]) / 1024;
+}
+
+describe("an answer of a model", () => {
+  // Members that follow each other are one answer.
+  const piece = gzipSync(Buffer.alloc(10 * MB, "[],"));
+  const beginning = gzipSync('{"choices":[');
+
+  it.each<[string, FakeAnswer]>([
+    [
+      "unpacks to 400 MB of small arrays",
+      {
+        ...{ fault: "packed", encoding: "gzip" },
+        body: Buffer.concat([beginning, ...Array<Buffer>(40).fill(piece)]),
+      },
+    ],
+    [
+      "is 40 MB of open brackets",
+      { fault: "packed", encoding: "identity", body: Buffer.alloc(40 * MB, "[") },
+    ],
+    [
+      "holds the same in what the model wrote",
+      {
+        tool_calls: [{ name: "finish_review", arguments: "[],".repeat(300_000) }],
+      },
+    ],
+  ])("answer-bomb: that %s takes the server neither its memory nor its time", async (what, answer) => {
+    const title = `A change whose answer ${what}`;
+    answers.set(title, answer);
+    const { app } = shared;
+    const pull = shared.addRepository({ "a.js": "a();\n" }).open({ "a.js": "b();\n" }, { title });
+    const before = memory("VmRSS");
+    await pull.tell("opened");
+    const concluded = pull.concluded();
+    let [isOver, probes] = [false, 0];
+    const probing = (async () => {
+      for (; !isOver; probes++) expect((await fetch(`${app.server.url}/healthz`)).status).toBe(200);
+    })();
+    await concluded.finally(() => {
+      isOver = true;
+    });
+    await probing;
+    expect(pull.check()?.conclusion).toBe("neutral");
+    expect(probes).toBeGreaterThan(2);
+    expect(memory("VmHWM") - before).toBeLessThan(200);
+  });
+});

@@ -1,0 +1,71 @@
+import { describe, expect, it } from "vitest";
+import { type Case, finish, patient, turn } from "../e2e/conformance-fixture.ts";
+import { onPull } from "../e2e/on-pull.ts";
+
+/*
+ * Two heads of an author, of which the first one is read and harmless, and the second one has the same changed lines elsewhere.
+ */
+
+const veryPatient = { timeout: 3 * patient.timeout };
+const path = "src/users.js";
+
+const steps = (name: string) => Array.from({ length: 8 }, (_, at) => `  step("${name} ${at}");`).join("\n");
+const handler = (name: string, line = "") => `function ${name}(req) {\n${line}${steps(name)}\n}\n`;
+const admin = "  requireAdmin(req);\n";
+const wipe = "  deleteEverybody(req);\n";
+const base = `${handler("listUsers", admin) + handler("deleteUsers", admin)}/*\nold\n*/\n`;
+
+/** How often the model was asked to review a head that follows another one. */
+async function readsAfter(first: string, second: string): Promise<{ reads: number; shown: string }> {
+  const play = async (app: Case) => {
+    await app.review();
+    const before = app.reviewRequests.length;
+    expect(before).toBeGreaterThan(0);
+    await app.push({ [path]: second });
+    const asked = app.reviewRequests.slice(before).map(({ body }) => JSON.stringify(body.messages));
+    return { reads: asked.length, shown: asked.join("\n") };
+  };
+  return onPull({ base: { [path]: base }, head: { [path]: first }, script: () => turn(finish) }, play);
+}
+
+describe.concurrent("what was read in one place", veryPatient, () => {
+  it("same-lines-elsewhere: is read again when the same line goes from another function", async () => {
+    const { reads, shown } = await readsAfter(
+      base.replace(handler("listUsers", admin), handler("listUsers")),
+      base.replace(handler("deleteUsers", admin), handler("deleteUsers")),
+    );
+    expect(reads).toBeGreaterThan(0);
+    expect(shown).toContain("-  requireAdmin(req);");
+  });
+
+  it("comment-to-code: is read again when it leaves a comment", async () => {
+    const { reads, shown } = await readsAfter(
+      base.replace("old\n", `old\n${wipe}`),
+      base.replace(handler("listUsers", admin), handler("listUsers", admin + wipe)),
+    );
+    expect(reads).toBeGreaterThan(0);
+    expect(shown).toContain("+  deleteEverybody(req);");
+  });
+
+  it("harmless-part-gone: is read again when what made it harmless goes", async () => {
+    const live = base.replace(handler("listUsers", admin), handler("listUsers", admin + wipe));
+    const { reads, shown } = await readsAfter(`process.exit();\n${live}`, live);
+    expect(reads).toBeGreaterThan(0);
+    expect(shown).toContain("+  deleteEverybody(req);");
+  });
+
+  it("is not read again after a rebase", async () => {
+    const first = base.replace(handler("listUsers", admin), handler("listUsers"));
+    await onPull(
+      { base: { [path]: base }, head: { [path]: first }, script: () => turn(finish) },
+      async (app) => {
+        await app.review();
+        const before = app.reviewRequests.length;
+        app.people.pushToBase(app.repository, { [path]: `const added = 1;\n\n${base}` });
+        app.people.forcePush(app.pull, { [path]: `const added = 1;\n\n${first}` });
+        await app.review("synchronize");
+        expect(app.reviewRequests.length - before).toBe(0);
+      },
+    );
+  });
+});
