@@ -24,6 +24,7 @@ const endpoints = [
   "DELETE /installation/token",
   "GET /rate_limit",
   `GET ${repository}`,
+  `GET ${repository}/activity`,
   `GET ${repository}/installation`,
   `GET ${repository}/collaborators/{username}/permission`,
   `GET ${repository}/contents/{path}`,

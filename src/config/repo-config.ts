@@ -29,7 +29,9 @@ export const RepoConfig = z.strictObject({
       ignore_authors: z
         .array(z.string())
         .default([])
-        .describe("Logins whose pull requests are not reviewed, e.g. `renovate[bot]`."),
+        .describe(
+          "Logins whose pull requests are not reviewed, e.g. `renovate[bot]`, unless somebody else pushed to their branch or it is in a fork.",
+        ),
       labels: z
         .array(z.string())
         .default([])

@@ -207,6 +207,12 @@ export interface RepositoryApi {
   commitPulls(sha: string): Promise<number[]>;
   /** Reacts to a comment, wherever it stands. */
   react(comment: CommentRef, reaction: "eyes" | "+1" | "confused"): Promise<void>;
+  /**
+   * Logins of everybody who changed a branch of this repository, from its creation to a head of it: what GitHub's activity
+   * page shows (https://docs.github.com/rest/repos/repos#list-repository-activities). Null if GitHub does not tell all of
+   * them: the branch is older than its last 100 changes, something was merged into it, or it tells nothing of the head.
+   */
+  pushers(branch: string, headSha: string): Promise<string[] | null>;
   /** How any pull request of the repository is now; undefined where GitHub has none of this number. */
   pullState(number: number): Promise<PullState | undefined>;
   /** All our own check runs of this commit, oldest first. Rejects with `too_large` beyond 1,000. */

@@ -46,6 +46,14 @@ const CheckRuns = z.object({
     }),
   ),
 });
+const Activities = z.array(
+  z.object({
+    after: z.string(),
+    ref: z.string(),
+    activity_type: z.string(),
+    actor: z.object({ login: z.string() }).nullish(),
+  }),
+);
 const Annotation = z.object({ raw_details: z.string().nullish() });
 const Pulls = z.array(z.object({ number: z.int(), head: z.object({ sha: z.string() }) }));
 
@@ -79,11 +87,7 @@ export function createRepositoryApi({ client, owner, repo, app }: RepositoryApiO
         const { data } = await rest.repos.getCollaboratorPermissionLevel({ ...here, username });
         return PermissionAnswer.parse(data).permission;
       } catch (error) {
-        // GitHub's "no such person" and "you may not know" are answers; everything else is asked again later.
-        const isAnswer =
-          error instanceof AppError &&
-          (error.code === "github_not_found" || error.code === "github_forbidden");
-        if (!isAnswer) throw error;
+        if (!isRefusal(error)) throw error;
         return "none";
       }
     },
@@ -107,6 +111,17 @@ export function createRepositoryApi({ client, owner, repo, app }: RepositoryApiO
       await (thread === null
         ? rest.reactions.createForIssueComment(reaction)
         : rest.reactions.createForPullRequestReviewComment(reaction));
+    },
+
+    async pushers(branch, headSha) {
+      const ref = `refs/heads/${branch}`;
+      try {
+        const { data } = await rest.repos.listActivities({ ...here, ref, direction: "desc", per_page: 100 });
+        return pushersUpTo(headSha, read(Activities, data, "activities"), ref);
+      } catch (error) {
+        if (isRefusal(error)) return null;
+        throw error;
+      }
     },
 
     async pullState(number) {
@@ -150,6 +165,24 @@ export function createRepositoryApi({ client, owner, repo, app }: RepositoryApiO
       return (await Promise.all(lists)).flat();
     },
   };
+}
+
+/** GitHub's "there is none" and "you may not know" are answers; everything else is asked again later. */
+const isRefusal = (error: unknown): boolean =>
+  error instanceof AppError && (error.code === "github_not_found" || error.code === "github_forbidden");
+
+/** Changes of a branch by which nothing comes into it but what their actor pushed. */
+const pushes = new Set(["push", "force_push", "branch_creation"]);
+
+/** Of the changes of a branch, newest first, everybody who brought about its state at a head. */
+function pushersUpTo(headSha: string, all: z.infer<typeof Activities>, ref: string): string[] | null {
+  const head = all.findIndex(({ after }) => after === headSha);
+  const creation = all.findIndex((one, at) => at >= head && one.activity_type === "branch_creation");
+  if (head === -1 || creation === -1) return null;
+  const logins = all
+    .slice(head, creation + 1)
+    .map((one) => (one.ref === ref && pushes.has(one.activity_type) ? (one.actor?.login ?? null) : null));
+  return logins.every((login) => login !== null) ? [...new Set(logins)] : null;
 }
 
 type CheckRunShape = z.infer<typeof CheckRuns>["check_runs"][number];

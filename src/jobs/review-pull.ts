@@ -58,7 +58,7 @@ export async function reviewPull(
   if (before !== null && before !== pull.headSha) await settleLeft(before, pull, api, warn);
   const subject = { job, api, pull, trigger, loaded, ledger, recorded };
   const isAskedFor = isAdmitted || task.requestedBy !== null;
-  const skip = isAskedFor ? undefined : (skipReason(loaded.config, pull) ?? pauseReason(ledger));
+  const skip = isAskedFor ? undefined : ((await skipReason(loaded.config, pull, api)) ?? pauseReason(ledger));
   return skip === undefined ? reviewOnce(subject, tools, deps) : skipReview(subject, skip, warn);
 }
 

@@ -146,6 +146,26 @@ describe("a commit that is being reviewed", patient, () => {
   });
 });
 
+describe("a pull request of an ignored bot", patient, () => {
+  it("pushed-to-ignored: is reviewed as soon as somebody else pushes to its branch, and ever after", async () => {
+    const bot = "renovate[bot]";
+    shared.app.github.state.account(bot, "Bot");
+    const of = repositoryOf(`check: { fail: true }\nreview: { ignore_authors: ["${bot}"] }\n`);
+    const pull = of.open({ "src/other.js": "1;\n" }, { author: bot, title: "Update zod" });
+    await pull.tell("opened");
+    await pull.concluded();
+    expect(required(pull)).toMatchObject({ conclusion: "skipped" });
+
+    // Nobody has read mona's commit when the bot's own arrives, as its event is the newer one.
+    shared.app.people.push(pull.pull, faulty, "Fix numbers", "mona");
+    shared.app.people.push(pull.pull, { "src/other.js": "2;\n" });
+    await pull.tell("synchronize");
+    await pull.concluded("failure");
+    await of.idle();
+    expect(required(pull)).toMatchObject({ conclusion: "failure" });
+  });
+});
+
 describe("a limit that is reached", patient, () => {
   it.each([
     ["is red where findings are", "check: { fail: true }\n", "failure"],

@@ -86,6 +86,67 @@ describe("a permission", () => {
   });
 });
 
+describe("the pushers of a branch", () => {
+  const path = `${root}/activity?ref=refs%2Fheads%2Frenovate%2Fzod&direction=desc&per_page=100`;
+  const ref = "refs/heads/renovate/zod";
+  /** As GitHub lists them, newest first: "push by octocat to c". */
+  const listed = (...said: string[]) =>
+    said.map((one) => {
+      const [, activity_type = "", login = "", after = ""] = /^(\w+) by (\S+) to (\w+)$/.exec(one) ?? [];
+      return { id: 1, before: "0", after, ref, activity_type, actor: login === "nobody" ? null : { login } };
+    });
+
+  it.each<[what: string, said: string[], pushers: string[] | null]>([
+    ["are those since its creation", ["push by mona to h", "branch_creation by bot to a"], ["mona", "bot"]],
+    ["are named once", ["force_push by bot to h", "branch_creation by bot to a"], ["bot"]],
+    [
+      "are those up to the head that is asked about",
+      ["push by eve to later", "push by bot to h", "branch_creation by bot to a"],
+      ["bot"],
+    ],
+    [
+      "are those since its newest creation",
+      ["branch_creation by bot to h", "branch_deletion by eve to 0", "push by eve to b"],
+      ["bot"],
+    ],
+    [
+      "are those since the newest push of that head",
+      ["push by eve to h", "push by eve to b", "push by bot to h", "branch_creation by bot to a"],
+      ["eve", "bot"],
+    ],
+    ["are not known if its creation is not listed", ["push by bot to h"], null],
+    ["are not known if the head is not listed", ["branch_creation by bot to a"], null],
+    ["are not known if nothing is listed", [], null],
+    ["are not known if an account is gone", ["push by nobody to h", "branch_creation by bot to a"], null],
+    ["are not known if a merge brought more", ["pr_merge by bot to h", "branch_creation by bot to a"], null],
+    ["are not known if GitHub names a new kind", ["sync by bot to h", "branch_creation by bot to a"], null],
+  ])("%s", async (_, said, pushers) => {
+    github()
+      .get(path)
+      .reply(200, listed(...said));
+    expect(await apiFor().api.pushers("renovate/zod", "h")).toEqual(pushers);
+  });
+
+  it("are not known if the list is of another branch", async () => {
+    const other = listed("branch_creation by bot to h").map((one) => ({ ...one, ref: "refs/heads/main" }));
+    github().get(path).reply(200, other);
+    expect(await apiFor().api.pushers("renovate/zod", "h")).toBeNull();
+  });
+
+  it.each([404, 403])(
+    "are not known if GitHub answers %i, as servers without the list do",
+    async (status) => {
+      github().get(path).reply(status, { message: "No" });
+      expect(await apiFor().api.pushers("renovate/zod", "h")).toBeNull();
+    },
+  );
+
+  it("are asked for later if GitHub cannot be reached", async () => {
+    github().get(path).times(4).reply(500);
+    expect(await failure(apiFor().api.pushers("renovate/zod", "h"))).toMatchObject({ retryable: true });
+  });
+});
+
 describe("a file", () => {
   const content = (text: string) => ({
     type: "file",

@@ -1,8 +1,16 @@
 import { describe, expect, it } from "vitest";
 import { RepoConfig } from "../../src/config/repo-config.ts";
-import type { PullRequest } from "../../src/github/pull-request-api.ts";
+import type { PullRequest, SourceBranch } from "../../src/github/pull-request-api.ts";
 import { skipReason } from "../../src/jobs/skip-reason.ts";
 
+const branch: SourceBranch = {
+  owner: "octo-org",
+  repo: "shop",
+  branch: "renovate/zod",
+  isFork: false,
+  isDefault: false,
+  maintainersMayPush: false,
+};
 const pull: PullRequest = {
   number: 7,
   title: "Add a thing",
@@ -14,27 +22,33 @@ const pull: PullRequest = {
   headSha: "h",
   baseSha: "b",
   baseRef: "release/2.0",
-  source: null,
+  source: branch,
 };
-const why = (review: object, over: Partial<PullRequest> = {}) =>
-  skipReason(RepoConfig.parse({ review }), { ...pull, ...over });
+const why = (review: object, over: Partial<PullRequest> = {}, pushers: string[] | null = ["octocat"]) =>
+  skipReason(
+    RepoConfig.parse({ review }),
+    { ...pull, ...over },
+    {
+      pushers: async (branch, headSha) => (branch === "renovate/zod" && headSha === "h" ? pushers : null),
+    },
+  );
 
 describe("skipReason", () => {
-  it("is none for an ordinary pull request", () => {
-    expect(why({})).toBeUndefined();
+  it("is none for an ordinary pull request", async () => {
+    expect(await why({})).toBeUndefined();
   });
 
   it.each([
     ["switched off", { enabled: false }, {}, "switched off"],
     ["a draft", {}, { draft: true }, "a draft"],
     ["another base branch", { base_branches: ["main"] }, {}, "release/2.0"],
-    ["an ignored author, in any case", { ignore_authors: ["OctoCat"] }, {}, "OctoCat"],
+    ["an ignored author, in any case", { ignore_authors: ["OctoCat"] }, {}, "octocat"],
     ["no label of those that are wanted", { labels: ["ready", "go"] }, {}, "ready, go"],
     ["an ignored label among the wanted", { labels: ["bug"], ignore_labels: ["bug"] }, {}, "bug"],
     ["an ignored label", { ignore_labels: ["Bug"] }, {}, "Bug"],
     ["an ignored word in the title", { ignore_titles: ["a THING"] }, {}, "a THING"],
-  ])("is given for %s", (_what, review, over, word) => {
-    expect(why(review, over)).toContain(word);
+  ])("is given for %s", async (_what, review, over, word) => {
+    expect(await why(review, over)).toContain(word);
   });
 
   it.each([
@@ -42,26 +56,52 @@ describe("skipReason", () => {
     ["base branches that match a pattern", { base_branches: ["release/*"] }, {}],
     ["one of the labels that are wanted, in any case", { labels: ["ready", "BUG"] }, {}],
     ["other authors", { ignore_authors: ["renovate[bot]"] }, {}],
-  ])("lets %s through", (_what, review, over) => {
-    expect(why(review, over)).toBeUndefined();
+  ])("lets %s through", async (_what, review, over) => {
+    expect(await why(review, over)).toBeUndefined();
   });
 
   it.each(["[WIP] Pay", "wip: pay", "Pay (Wip)", "wip"])(
     "takes %s for a title with the word wip",
-    (title) => {
-      expect(why({ ignore_titles: ["wip"] }, { title })).toContain("wip");
+    async (title) => {
+      expect(await why({ ignore_titles: ["wip"] }, { title })).toContain("wip");
     },
   );
 
   it.each(["Add swipe", "wiped", "wip2", "éwip", "wi.p"])(
     "does not take %s for a title with the word wip",
-    (title) => {
-      expect(why({ ignore_titles: ["wip", ""] }, { title })).toBeUndefined();
+    async (title) => {
+      expect(await why({ ignore_titles: ["wip", ""] }, { title })).toBeUndefined();
     },
   );
 
-  it("takes punctuation of an ignored title as it is written", () => {
-    expect(why({ ignore_titles: ["[skip-review]"] }, { title: "x[Skip-Review]y" })).toContain("skip-review");
-    expect(why({ ignore_titles: ["a.*b"] }, { title: "a and b" })).toBeUndefined();
+  it("takes punctuation of an ignored title as it is written", async () => {
+    expect(await why({ ignore_titles: ["[skip-review]"] }, { title: "x[Skip-Review]y" })).toContain(
+      "skip-review",
+    );
+    expect(await why({ ignore_titles: ["a.*b"] }, { title: "a and b" })).toBeUndefined();
+  });
+
+  it("is given for an ignored author if ignored people pushed all of it", async () => {
+    const ignored = { ignore_authors: ["octocat", "Renovate[bot]"] };
+    expect(await why(ignored, {}, ["octocat", "renovate[bot]"])).toContain("octocat");
+  });
+
+  it.each<[what: string, over: Partial<PullRequest>, pushers: string[] | null]>([
+    ["if somebody else pushed as well", {}, ["octocat", "mallory"]],
+    ["if GitHub does not say who pushed", {}, null],
+    ["from a fork, of which nobody says who pushed", { source: { ...branch, isFork: true } }, ["octocat"]],
+    ["from a repository that is gone", { source: null }, ["octocat"]],
+  ])("lets a pull request of an ignored author through %s", async (_what, over, pushers) => {
+    expect(await why({ ignore_authors: ["octocat"] }, over, pushers)).toBeUndefined();
+  });
+
+  it("asks who pushed only about ignored authors", async () => {
+    const asked: string[] = [];
+    const pushers = async (branch: string) => {
+      asked.push(branch);
+      return null;
+    };
+    await skipReason(RepoConfig.parse({ review: { ignore_authors: ["mallory"] } }), pull, { pushers });
+    expect(asked).toEqual([]);
   });
 });

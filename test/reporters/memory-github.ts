@@ -181,6 +181,7 @@ export class MemoryGitHub implements PullRequestApi {
     this.#do("permissionOf", () => this.permissions.get(login) ?? ("write" as const));
   fileAt = () => this.#do("fileAt", () => undefined);
   commitPulls = () => this.#do("commitPulls", () => [this.state.number]);
+  pushers = () => this.#do("pushers", () => null);
   react = () => this.#do("react", () => {});
   ownReviews = () =>
     this.#do("ownReviews", () => {

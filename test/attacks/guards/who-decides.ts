@@ -83,6 +83,15 @@ export const guards: readonly Guard[] = [
       "stays red for a branch that is not reviewed, is new for one that is, and red again on its way back",
   },
   {
+    file: "src/jobs/skip-reason.ts",
+    test: "test/jobs/skip-reason.test.ts",
+    row: "pushed-to-ignored",
+    guard: "a pull request of an ignored author is skipped only if ignored people pushed all of it",
+    from: "pushers?.every(isIgnored) ?? false",
+    to: "true",
+    title: "lets a pull request of an ignored author through if somebody else pushed as well",
+  },
+  {
     ...commit,
     row: "unread-commit",
     guard: "a check run waits for the review of another pull request with its commit",

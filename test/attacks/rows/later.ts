@@ -218,6 +218,15 @@ export const later: readonly Listed[] = [
     provenBy: [here("one-conclusion")],
   },
   {
+    name: "pushed-to-ignored",
+    attack: "Somebody pushes to the branch of a bot whose pull requests are not reviewed",
+    expected: "The pull request is reviewed, also after the bot's next push",
+    provenBy: [
+      here("one-conclusion"),
+      at("jobs/skip-reason", "lets a pull request of an ignored author through %s"),
+    ],
+  },
+  {
     name: "unread-commit",
     attack: "A draft of a commit, while the review of that commit goes on",
     expected: "The check goes on, too, until the review has ended",

@@ -23,8 +23,9 @@ export function answerGit(
   const url = new URL(request.url ?? "/", state.origin);
   const [, owner = "", name = "", service] = gitPath.exec(url.pathname) ?? [];
   const pushes = service === "git-receive-pack" || url.searchParams.get("service") === "git-receive-pack";
+  let by: string | undefined;
   try {
-    authorize(state, request.headers.authorization, { owner, name, pushes });
+    by = authorize(state, request.headers.authorization, { owner, name, pushes });
   } catch (error) {
     request.resume();
     if (error instanceof Moved) {
@@ -37,14 +38,17 @@ export function answerGit(
     response.writeHead(error.status, headers).end(`${error.message}\n`);
     return;
   }
-  if (service === "git-receive-pack") response.on("finish", () => followPush(state, owner, name));
+  if (service === "git-receive-pack") response.on("finish", () => followPush(state, { owner, name, by }));
   serveGit(request, response, { root });
 }
 
 /** The pull requests of a branch have what was pushed to it as their head. */
-function followPush(state: GitHubState, owner: string, name: string): void {
+function followPush(
+  state: GitHubState,
+  { owner, name, by = "ghost" }: { owner: string; name: string; by: string | undefined },
+): void {
   const pushed = state.repository(owner, name);
-  for (const pull of pullsFrom(state, pushed)) syncHead(state, pull);
+  for (const pull of pullsFrom(state, pushed)) syncHead(state, pull, { by, kind: "push" });
 }
 
 const pullsFrom = (state: GitHubState, source: Repository | undefined) =>
@@ -57,13 +61,14 @@ function letIn(state: GitHubState, source: Repository | undefined): Repository |
   return pullsFrom(state, source).find(({ maintainersMayPush }) => maintainersMayPush)?.repository ?? source;
 }
 
+/** Returns the login of the App that asks; undefined for whoever needs none. */
 function authorize(
   state: GitHubState,
   authorization: string | undefined,
   asked: { owner: string; name: string; pushes: boolean },
-): void {
+): string | undefined {
   const repository = state.repository(asked.owner, asked.name);
-  if (!authorization && !asked.pushes && repository && !repository.private) return;
+  if (!authorization && !asked.pushes && repository && !repository.private) return undefined;
   const challenge = { "www-authenticate": 'Basic realm="GitHub"' };
   if (!authorization) throw new GitHubRefusal(401, "No anonymous write access.", undefined, challenge);
   try {
@@ -71,6 +76,7 @@ function authorize(
     const target = asked.pushes ? letIn(state, repository) : repository;
     requireRepository(state, token, target?.owner.login ?? asked.owner, target?.name ?? asked.name);
     requirePermission(token, [["contents", asked.pushes ? "write" : "read"]]);
+    return token.installation.app.bot.login;
   } catch (error) {
     if (!(error instanceof GitHubRefusal)) throw error;
     if (error.status === 401) {

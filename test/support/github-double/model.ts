@@ -64,6 +64,8 @@ export interface Repository {
   checkRuns: CheckRun[];
   /** Oldest first; the latest of a context counts. */
   statuses: CommitStatus[];
+  /** Of the branches of pull requests; oldest first. */
+  activities: Activity[];
   createdAt: Date;
   /** Closed to everybody for writing: by its owner, and by GitHub. */
   archived: boolean;
@@ -198,6 +200,17 @@ export interface CheckRun {
   completedAt: Date | null;
   output: { title: string | null; summary: string | null; text: string | null };
   annotations: CheckAnnotation[];
+}
+
+/** A change of a branch, as the activity page of a repository shows it. */
+export interface Activity {
+  id: number;
+  ref: string;
+  before: string;
+  after: string;
+  kind: "push" | "force_push" | "branch_creation";
+  actor: Account;
+  at: Date;
 }
 
 export interface CommitStatus {

@@ -97,22 +97,26 @@ export class People {
     return addPull(this.#state, repository, head, { ...wanted, branch });
   }
 
-  /** One more commit on the head branch. Returns the new head. */
-  push(pull: Pull, files: Files, message = "More"): string {
+  /** One more commit on the head branch, of the author or of somebody else. Returns the new head. */
+  push(pull: Pull, files: Files, message = "More", by = pull.author.login): string {
     const source = sourceOf(pull);
     source.git.importCommits([{ branch: pull.headRef, message, files: Object.entries(files) }]);
-    return syncHead(this.#state, pull);
+    return syncHead(this.#state, pull, { by, kind: "push" });
   }
 
   /** Replaces the head branch by one commit on top of the base branch, or of another commit. Returns the new head. */
-  forcePush(pull: Pull, files: Files, options: { message?: string; onto?: string } = {}): string {
+  forcePush(
+    pull: Pull,
+    files: Files,
+    options: { message?: string; onto?: string; by?: string } = {},
+  ): string {
     const source = sourceOf(pull);
     const onto = options.onto ?? pull.repository.git.sha(pull.baseRef);
     if (source !== pull.repository) source.git.git("fetch", "--quiet", pull.repository.gitDir, onto);
     const message = options.message ?? "Anew";
     const entries = Object.entries(files);
     source.git.importCommits([{ branch: pull.headRef, message, parents: [onto], files: entries }]);
-    return syncHead(this.#state, pull);
+    return syncHead(this.#state, pull, { by: options.by ?? pull.author.login, kind: "force_push" });
   }
 
   /** A commit on the default branch, as if another pull request had been merged. */

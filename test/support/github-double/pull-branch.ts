@@ -1,4 +1,4 @@
-import type { Pull, Repository } from "./model.ts";
+import type { Activity, Pull, Repository } from "./model.ts";
 import { headOf, nextNumber } from "./model.ts";
 import type { GitHubState } from "./state.ts";
 
@@ -46,18 +46,29 @@ export function addPull(
     closedAt: null,
   };
   repository.pulls.set(pull.number, pull);
-  syncHead(state, pull);
+  syncHead(state, pull, { by: wanted.author, kind: "branch_creation" });
   return pull;
 }
 
+/** Who changed a branch, and how. */
+export interface Pushed {
+  by: string;
+  kind: Activity["kind"];
+}
+
 /** Takes the head branch over into `refs/pull/N/head` of the base repository. Returns the new head. */
-export function syncHead(state: GitHubState, pull: Pull): string {
+export function syncHead(state: GitHubState, pull: Pull, { by, kind }: Pushed): string {
   const source = sourceOf(pull);
   const sha = source.git.sha(`refs/heads/${pull.headRef}`);
   const ref = `refs/pull/${pull.number}/head`;
   if (source === pull.repository) source.git.git("update-ref", ref, sha);
   else pull.repository.git.git("fetch", "--quiet", source.gitDir, `+refs/heads/${pull.headRef}:${ref}`);
-  if (headOf(pull) !== sha) pull.heads.push(sha);
+  if (headOf(pull) !== sha) {
+    const before = kind === "branch_creation" ? "0".repeat(40) : headOf(pull);
+    const [id, actor, at] = [state.nextId(), state.account(by), state.now()];
+    source.activities.push({ id, ref: `refs/heads/${pull.headRef}`, before, after: sha, kind, actor, at });
+    pull.heads.push(sha);
+  }
   pull.baseSha = pull.repository.git.sha(`refs/heads/${pull.baseRef}`);
   pull.updatedAt = state.now();
   return sha;

@@ -156,6 +156,7 @@ export class GitHubState {
       issues: new Map(),
       checkRuns: [],
       statuses: [],
+      activities: [],
       createdAt: this.now(),
       archived: false,
       disabled: false,

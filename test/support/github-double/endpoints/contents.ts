@@ -97,8 +97,9 @@ interface NewContent {
 
 /** Who changes a file names the blob that it replaces; the commit goes on top of the branch. */
 export async function writeContents(call: RepositoryCall): Promise<Answer> {
-  const { repository, state } = call;
+  const { repository, state, token } = call;
   const { git, gitDir } = repository;
+  const by = token.installation.app.bot.login;
   const asked = call.body as NewContent;
   const branch = asked.branch ?? repository.defaultBranch;
   const path = call.path.path ?? "";
@@ -114,7 +115,7 @@ export async function writeContents(call: RepositoryCall): Promise<Answer> {
   const [sha = ""] = git.importCommits([{ branch, message: asked.message, files }]);
   for (const pull of repository.pulls.values()) {
     const isItsHead = pull.headRepository === repository && pull.headRef === branch && pull.state === "open";
-    if (isItsHead) syncHead(state, pull);
+    if (isItsHead) syncHead(state, pull, { by, kind: "push" });
   }
   const entry = await findEntry(gitDir, sha, path);
   const body = { content: entry && entryJson(call, branch, entry), commit: { sha, message: asked.message } };

@@ -1,11 +1,11 @@
 import { findCommit, git } from "../bare-repository.ts";
 import { type DiffedFile, diffFiles } from "../commentable.ts";
-import { type Answer, type Endpoints, inRepository, ok, type RepositoryCall } from "../endpoint.ts";
+import { type Answer, type Endpoints, inRepository, listed, ok, type RepositoryCall } from "../endpoint.ts";
 import { GitHubRefusal } from "../errors.ts";
 import { accountJson } from "../json/account.ts";
 import { fullRepositoryJson, repositoryPage, repositoryUrl } from "../json/repository.ts";
-import type { Role } from "../model.ts";
-import { nodeId } from "../model.ts";
+import type { Activity, Role } from "../model.ts";
+import { nodeId, timestamp } from "../model.ts";
 import { contents, writeContents } from "./contents.ts";
 
 /** The old four-step permission that goes with a role. */
@@ -113,6 +113,18 @@ async function commit(call: RepositoryCall): Promise<Answer> {
   });
 }
 
+/** Newest first, by pages of 100 that a cursor leads through: here there is never more than the first. */
+function activity({ state, query, repository }: RepositoryCall): Answer {
+  const { ref } = query;
+  const isWanted = (one: Activity) => ref === undefined || one.ref === `refs/heads/${shortRef(ref)}`;
+  return listed(repository.activities.filter(isWanted).toReversed(), (one) => ({
+    ...{ id: one.id, node_id: nodeId("PSH", one.id), before: one.before, after: one.after, ref: one.ref },
+    ...{ timestamp: timestamp(one.at), activity_type: one.kind, actor: accountJson(state, one.actor) },
+  }));
+}
+
+const shortRef = (ref: string | number) => String(ref).replace(/^refs\/heads\//, "");
+
 export const repositories: Endpoints = {
   "repos/get": inRepository([["metadata", "read"]], ({ state, repository }) =>
     ok(fullRepositoryJson(state, repository)),
@@ -120,5 +132,6 @@ export const repositories: Endpoints = {
   "repos/get-collaborator-permission-level": inRepository([["metadata", "read"]], permission),
   "repos/get-content": inRepository([["contents", "read"]], contents, { ofPublicOnes: true }),
   "repos/create-or-update-file-contents": inRepository([["contents", "write"]], writeContents),
+  "repos/list-activities": inRepository([["contents", "read"]], activity),
   "repos/get-commit": inRepository([["contents", "read"]], commit),
 };
