@@ -1,5 +1,5 @@
 import type { TrajectoryEntry } from "../agent/trajectory.ts";
-import { errorLine } from "../errors.ts";
+import { errorLine, publicLine } from "../errors.ts";
 import type { PullRequestApi } from "../github/pull-request-api.ts";
 import type { ClaimedJob, Outcome, Task } from "../queue/job.ts";
 import { type JobTools, jobFields } from "../queue/run-job.ts";
@@ -21,14 +21,13 @@ import { reviewPull } from "./review-pull.ts";
 /** What a worker needs of us: the handler, and what tells people when a job failed for good. */
 export interface JobHandler {
   handle(job: ClaimedJob, tools: JobTools): Promise<Outcome>;
-  giveUp(job: ClaimedJob, reason: string, tools: JobTools): Promise<void>;
+  giveUp(job: ClaimedJob, error: unknown, tools: JobTools): Promise<void>;
 }
 
 export function createJobHandler(deps: JobDependencies): JobHandler {
   return {
     handle: (job, tools) => withFence(job, tools, deps, (fenced) => handle(job, tools, fenced)),
-    giveUp: (job, reason, tools) =>
-      withFence(job, tools, deps, (fenced) => giveUp(job, reason, tools, fenced)),
+    giveUp: (job, error, tools) => withFence(job, tools, deps, (fenced) => giveUp(job, error, tools, fenced)),
   };
 }
 
@@ -67,7 +66,7 @@ async function passCheck(
 /** The check run must not stay open: a required one would block the pull request for ever. */
 async function giveUp(
   job: ClaimedJob,
-  reason: string,
+  error: unknown,
   tools: JobTools,
   deps: JobDependencies,
 ): Promise<void> {
@@ -79,12 +78,12 @@ async function giveUp(
   const opened = recorded.findLast((entry) => entry.kind === "check_opened");
   // What is no review has a check run only where it came to one in the end.
   const isReview = task.kind === "review" && task.mode !== "dry_run";
-  if (!isReview && opened === undefined) return tellWhoAsked(job, reason, tools, deps);
+  if (!isReview && opened === undefined) return tellWhoAsked(job, publicLine(error), tools, deps);
   const api = await github.pull(task.repository, task.pull, tools.signal);
   const met = await meet(task, opened, api);
   await closeEarlierChecks(recorded, met, api, warn);
   if (met.pull.state === "closed") return;
-  const update = failedConclusion(reason, await heldOn(met, api, { task, tools, deps }));
+  const update = failedConclusion(error, await heldOn(met, api, { task, tools, deps }));
   const problem = await concludeAtOnce(api, met.pull, met.trigger, update);
   if (problem) warn(problem);
 }

@@ -19,6 +19,6 @@ export function perJob(openJob: () => JobGitHub, create: (github: GitHubAccess) 
   }
   return {
     handle: (job, tools) => during((handler) => handler.handle(job, tools)),
-    giveUp: (job, reason, tools) => during((handler) => handler.giveUp(job, reason, tools)),
+    giveUp: (job, error, tools) => during((handler) => handler.giveUp(job, error, tools)),
   };
 }

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import type { TrajectoryEntry } from "../agent/trajectory.ts";
-import { AppError, type ErrorCode, errorLine, publicLine } from "../errors.ts";
+import { AppError, type ErrorCode, errorLine } from "../errors.ts";
 import type { Severity } from "../finding.ts";
 import type { CheckoutPlace } from "../git/checkout-place.ts";
 import type { PullRequest, PullRequestApi } from "../github/pull-request-api.ts";
@@ -68,7 +68,7 @@ export async function reviewAndPublish(
     if (!tools.signal.aborted && !isOpen) {
       const { check, ledger, loaded } = subject;
       const held = { open: openFindings(ledger), policy: loaded.config.check };
-      const update = failedConclusion(publicLine(error), held);
+      const update = failedConclusion(error, held);
       await check.conclude(update).catch(() => {});
     }
     throw error;

@@ -39,7 +39,7 @@ export interface JobWatch {
 export interface JobRun {
   queue: Queue;
   handle: (job: ClaimedJob, tools: JobTools) => Promise<Outcome>;
-  giveUp?: (job: ClaimedJob, reason: string, tools: JobTools) => Promise<void>;
+  giveUp?: (job: ClaimedJob, error: unknown, tools: JobTools) => Promise<void>;
   watch?: JobWatch;
   log: WorkerLog;
   leaseMs: number;
@@ -83,7 +83,7 @@ async function holdAndRun(job: ClaimedJob, run: JobRun): Promise<JobEnd> {
     return await settle(job, ending, {
       ...run,
       hold,
-      tell: (reason) => inGrace(run.giveUp?.(job, reason, toolsFor(hold)) ?? Promise.resolve()),
+      tell: (error) => inGrace(run.giveUp?.(job, error, toolsFor(hold)) ?? Promise.resolve()),
       insist: (ask) => insist(ask, { ...run, signal: run.graceOver, warn }),
     });
   } catch (error) {

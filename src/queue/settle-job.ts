@@ -21,8 +21,8 @@ export interface Settlement extends Clock {
   hold: Hold;
   /** The worker stops. */
   stop: AbortSignal;
-  /** Tells people that the job failed for good. */
-  tell(reason: string): Promise<void>;
+  /** Tells people that the job failed for good, and why. */
+  tell(error: unknown): Promise<void>;
   /** Has the queue asked again while it is away. */
   insist<T>(ask: () => Promise<T>): Promise<T>;
 }
@@ -83,7 +83,7 @@ async function fail(job: ClaimedJob, error: unknown, how: Settlement): Promise<J
   const { queue, log, insist, stop } = how;
   const reason = errorLine(error);
   log.error({ ...jobFields(job), err: error }, `Job failed: ${reason}`);
-  const untold = await tellPeople(job, publicLine(error), how);
+  const untold = await tellPeople(job, error, how);
   if (untold !== undefined && stop.aborted) return handBack(job, how);
   if (isOutage(untold, job, how)) {
     // Whoever waits for the check run must hear of it: the next attempt ends in the same way, from the record, and tells them.
@@ -94,9 +94,9 @@ async function fail(job: ClaimedJob, error: unknown, how: Settlement): Promise<J
 }
 
 /** Resolves to what kept people from being told. */
-async function tellPeople(job: ClaimedJob, reason: string, { tell, log }: Settlement): Promise<unknown> {
+async function tellPeople(job: ClaimedJob, why: unknown, { tell, log }: Settlement): Promise<unknown> {
   try {
-    await tell(reason);
+    await tell(why);
     return undefined;
   } catch (error) {
     log.error({ ...jobFields(job), err: error }, `Nobody was told of the failure: ${errorLine(error)}`);

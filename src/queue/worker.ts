@@ -13,7 +13,7 @@ export interface WorkerOptions {
   /** Does the job. Rejecting with a retryable AppError has it tried again, after its `retryAfterMs` when it names one. */
   handle: (job: ClaimedJob, tools: JobTools) => Promise<Outcome>;
   /** Tells people that a job failed for good; runs before it is stored as failed. */
-  giveUp?: (job: ClaimedJob, reason: string, tools: JobTools) => Promise<void>;
+  giveUp?: (job: ClaimedJob, error: unknown, tools: JobTools) => Promise<void>;
   /** Told what becomes of jobs. For metrics. */
   watch?: JobWatch;
   /** Jobs at a time. */

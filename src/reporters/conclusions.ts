@@ -1,3 +1,4 @@
+import { AppError, type ErrorCode, publicLine } from "../errors.ts";
 import { atLeast, type Finding, type Severity } from "../finding.ts";
 import type { CheckRunUpdate } from "../github/pull-request-api.ts";
 import type { ReviewResult, StopReason } from "../review/review-result.ts";
@@ -32,6 +33,9 @@ export const limitConclusion = ({ limit, fail }: CheckPolicy): "failure" | "neut
 
 /** Faults of ours and of the model's endpoint, which must not block a merge. Whatever else ends a review early, its author can cause. */
 const ourFaults: ReadonlySet<StopReason> = new Set(["aborted", "model_error", "no_model"]);
+
+/** Failures that the size or the shape of a change can cause, so that they count as a limit: a file too many, a git that works for too long, a process that runs out of memory. */
+const ofTheChange: ReadonlySet<ErrorCode> = new Set(["too_large", "git_timeout", "child_died"]);
 
 /** What a check concludes with that no review was made for, if nothing is open. */
 type Unreviewed = "failure" | "neutral" | "skipped";
@@ -125,9 +129,14 @@ export interface Held {
 
 const nothingHeld: Held = { open: [], policy: { threshold: "never", fail: false } };
 
-/** The review could not be made. By itself it is never red: a fault of ours must not block a merge. What is open stays red. */
-export function failedConclusion(reason: string, { open, policy }: Held = nothingHeld): CheckRunUpdate {
-  const update = withheldConclusion(`The review failed: ${reason}`, open, policy, "neutral");
+/**
+ * The review could not be made. A fault of ours must not block a merge, so that it is never red by itself; a failure that the
+ * change can cause is a limit. What is open stays red.
+ */
+export function failedConclusion(error: unknown, { open, policy }: Held = nothingHeld): CheckRunUpdate {
+  const isLimit = error instanceof AppError && ofTheChange.has(error.code);
+  const otherwise = isLimit ? limitConclusion(policy) : "neutral";
+  const update = withheldConclusion(`The review failed: ${publicLine(error)}`, open, policy, otherwise);
   return { ...update, title: publicPlain(failedTitle) };
 }
 

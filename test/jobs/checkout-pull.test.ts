@@ -6,6 +6,7 @@ import { Disk } from "../../src/git/disk/disk.ts";
 import { mirrorBytes } from "../../src/git/disk/kept.ts";
 import { createCheckoutPull } from "../../src/jobs/checkout-pull.ts";
 import { gitPath } from "../support/git-repo.ts";
+import { lossyProxy } from "../support/lossy-proxy.ts";
 import { PullRequestServer } from "../support/pull-request-server.ts";
 
 const MB = 1_000_000;
@@ -18,10 +19,10 @@ beforeEach(async () => {
 afterEach(() => server[Symbol.asyncDispose]());
 
 const log = { info() {}, warn: ({ err }: { err?: unknown }) => expect(err).toBeUndefined() };
-function pulls(limitBytes: number) {
-  const { dataFolder, http } = server;
+function pulls(limitBytes: number, webUrl = server.http.origin) {
+  const { dataFolder } = server;
   const checkOut = createCheckoutPull({
-    ...{ gitPath, dataFolder, host: "github.test", webUrl: http.origin, network: { allowHttp: true } },
+    ...{ gitPath, dataFolder, host: "github.test", webUrl, network: { allowHttp: true } },
     disk: new Disk({ dataFolder, limitBytes, log }),
     authorization: async () => "Basic none",
   });
@@ -48,7 +49,17 @@ describe("a repository whose mirror has grown until a checkout no longer fits wi
 });
 
 describe("a pull request whose history does not fit within the limit", () => {
-  it("outgrown-fetch: has its fetch ended there, and its files fetched alone into a mirror made anew", async () => {
+  it("outgrown-fetch: is refused while it is fetched, though the rest of it never arrives", async () => {
+    const { hostname: host, port } = new URL(server.http.origin);
+    await using proxy = await lossyProxy({ host, port: Number(port) });
+    proxy.stallAfter(8 * MB);
+    const checkOut = pulls(4 * MB, `http://127.0.0.1:${proxy.port}`);
+    const head = server.commit(Array.from({ length: 120 }, (_, n) => [`data/${n}`, randomBytes(100_000)]));
+    await expect(checkOut(head)).rejects.toMatchObject({ code: "too_large", retryable: false });
+    expect(readdirSync(join(server.dataFolder, "mirrors"))).toEqual([]);
+  });
+
+  it("is checked out if its files fit, in a mirror made anew", async () => {
     const checkOut = pulls(8 * MB);
     // Files come along with a second fetch, when those that changed are likely to be small ones.
     await (await checkOut(change(1_000))).release();

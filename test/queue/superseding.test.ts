@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import fc from "fast-check";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { AppError } from "../../src/errors.ts";
+import { AppError, errorLine } from "../../src/errors.ts";
 import type { ClaimedJob, NewJob, Outcome } from "../../src/queue/job.ts";
 import { openSqliteStores } from "../../src/queue/open-stores.ts";
 import type { Queue } from "../../src/queue/queue.ts";
@@ -50,7 +50,7 @@ function start(handle: WorkerOptions["handle"] = review, options: Partial<Worker
   worker = startWorker({
     ...{ queue, concurrency: 2, random: () => 1, now: time.now, sleep: time.sleep },
     log: { info: log, warn: log, error: log },
-    giveUp: async (_, reason) => void givenUp.push(reason),
+    giveUp: async (_, error) => void givenUp.push(errorLine(error)),
     async handle(job, tools) {
       const run: (typeof runs)[number] = { job, tools, head: job.task.headSha, end: null };
       runs.push(run);

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { AppError } from "../../src/errors.ts";
+import { AppError, errorLine } from "../../src/errors.ts";
 import { type ClaimedJob, maxAttempts, type Outcome } from "../../src/queue/job.ts";
 import { openSqliteStores } from "../../src/queue/open-stores.ts";
 import { patientSpending } from "../../src/queue/patient-spending.ts";
@@ -170,7 +170,7 @@ describe("a queue that is away while a job runs", () => {
         broken.add("check");
         throw new Error("a note could not be written");
       },
-      { giveUp: async (_, reason) => void told.push(reason) },
+      { giveUp: async (_, error) => void told.push(errorLine(error)) },
     );
     await time.pass(1_000);
     broken.clear();

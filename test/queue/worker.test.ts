@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { AppError } from "../../src/errors.ts";
+import { AppError, errorLine } from "../../src/errors.ts";
 import { type ClaimedJob, maxAttempts, type Outcome } from "../../src/queue/job.ts";
 import { openSqliteStores } from "../../src/queue/open-stores.ts";
 import type { Queue } from "../../src/queue/queue.ts";
@@ -186,7 +186,7 @@ describe("a job that fails", () => {
       async () => {
         throw new AppError("model_unauthorized", "The key is wrong", { remedy: "Set another one." });
       },
-      { giveUp: async (_, reason) => void told.push(reason) },
+      { giveUp: async (_, error) => void told.push(errorLine(error)) },
     );
     await until(async () => (await states()).failed === 1);
     expect(told).toEqual(["The key is wrong. Set another one."]);
@@ -240,7 +240,7 @@ describe("a job that fails", () => {
         handled.push(job.id);
         return done;
       },
-      { giveUp: async (job, reason) => void told.push(`${job.id}: ${reason}`) },
+      { giveUp: async (job, error) => void told.push(`${job.id}: ${errorLine(error)}`) },
     );
     await until(async () => (await states()).failed === 1);
     expect({ told, handled }).toEqual({

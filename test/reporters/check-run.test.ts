@@ -26,7 +26,7 @@ describe("a check run", () => {
   it("is opened in progress and concluded", async () => {
     const github = new MemoryGitHub();
     const check = await openCheckRun(github, github.state, "event", { sleep });
-    await check.conclude(failedConclusion("the model is down"));
+    await check.conclude(failedConclusion(new AppError("model_failed", "the model is down")));
     expect(github.checks[0]?.history).toMatchObject([
       { status: "in_progress" },
       {
@@ -123,7 +123,10 @@ describe("two check runs of one review, made by workers that did not know of eac
     expect(early.last()).toEqual(["neutral", "neutral"]);
 
     const { github, externalId, last } = await doubled();
-    await github.updateCheckRun(github.checks[0]?.id ?? 0, failedConclusion("no model"));
+    await github.updateCheckRun(
+      github.checks[0]?.id ?? 0,
+      failedConclusion(new AppError("model_failed", "no model")),
+    );
     await closeDoubledChecks(github, head, externalId);
     expect(last()).toEqual(["neutral", "neutral"]);
   });
@@ -149,7 +152,7 @@ describe("a check run that is opened again", () => {
   it.each([
     ["skipped", skipped("a draft")],
     ["called off", cancelledConclusion("the head moved on")],
-    ["failed", failedConclusion("no model")],
+    ["failed", failedConclusion(new AppError("model_failed", "no model"))],
   ])("goes on where the review was %s", async (_how, update) => {
     const { again, history } = await openedAfter(update);
 

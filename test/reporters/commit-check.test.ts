@@ -1,5 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { AppError } from "../../src/errors.ts";
 import type { CheckRunUpdate, PullState } from "../../src/github/pull-request-api.ts";
 import { parseMarker } from "../../src/ledger/marker.ts";
 import { closeCheckRun, concludeAtOnce, openCheckRun, settleChecks } from "../../src/reporters/check-run.ts";
@@ -125,7 +126,7 @@ describe("the check of a commit that several open pull requests have as their he
     const limit = withheldConclusion("the budget of the day is spent", [], policy, "failure");
     for (const [update, expected] of [
       [limit, "failure"],
-      [failedConclusion("no model"), "neutral"],
+      [failedConclusion(new AppError("model_failed", "no model")), "neutral"],
       [cancelledConclusion("the head moved on"), "skipped"],
     ] as const) {
       const { alice, mallory, review, skip, shown } = twoPulls();

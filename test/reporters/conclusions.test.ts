@@ -1,6 +1,8 @@
 import { describe, expect, it } from "vitest";
+import { AppError } from "../../src/errors.ts";
 import type { Severity } from "../../src/finding.ts";
 import {
+  type CheckPolicy,
   cancelledConclusion,
   failedConclusion,
   passedConclusion,
@@ -200,7 +202,7 @@ describe("what a review concludes with", () => {
   it("without a review is never red", () => {
     expect(
       [
-        failedConclusion("x"),
+        failedConclusion(new AppError("model_failed", "x")),
         cancelledConclusion("x"),
         withheldConclusion("a draft", [], policy, "skipped"),
         passedConclusion("x"),
@@ -210,6 +212,23 @@ describe("what a review concludes with", () => {
       "label `@octocat` of @\u200boctocat",
     );
   });
+
+  it.each([
+    ["too_large", "failure"],
+    ["git_timeout", "failure"],
+    ["child_died", "failure"],
+    ["model_failed", "neutral"],
+    ["git_failed", "neutral"],
+    ["github_failed", "neutral"],
+  ] as const)(
+    "limit-reached: counts a failure that a change can cause as a limit: %s",
+    (code, conclusion) => {
+      const failed = (of: CheckPolicy) => failedConclusion(new AppError(code, "x"), { open: [], policy: of });
+      expect(failed(red).conclusion).toBe(conclusion);
+      expect(failed(policy).conclusion).toBe("neutral");
+      expect(failed({ ...red, limit: "neutral" }).conclusion).toBe("neutral");
+    },
+  );
 
   it("counts what it found and what is open from earlier together", () => {
     const update = reviewConclusion(withSeverity("medium"), policy, { open: [{ severity: "critical" }] });

@@ -6,19 +6,27 @@ export interface LossyProxy extends AsyncDisposable {
   port: number;
   /** The next request with this text reaches the server; what that answers is lost, and the connection with it. */
   loseAnswerTo(text: string): void;
+  /** Of the answers on a connection, nothing arrives beyond so many bytes, and the connection stays open. */
+  stallAfter(bytes: number): void;
 }
 
 export async function lossyProxy(target: { host: string; port: number }): Promise<LossyProxy> {
   let doomed: string | undefined;
+  let most = Number.POSITIVE_INFINITY;
   const sockets = new Set<Socket>();
   const server = createServer((client) => {
     const upstream = connect(target);
     let isLost = false;
+    let passed = 0;
     client.on("data", (data) => {
       if (doomed !== undefined && data.includes(doomed)) [doomed, isLost] = [undefined, true];
       upstream.write(data);
     });
-    upstream.on("data", (data) => (isLost ? client.destroy() : client.write(data)));
+    upstream.on("data", (data) => {
+      if (isLost) client.destroy();
+      else client.write(data.subarray(0, Math.max(0, most - passed)));
+      passed += data.length;
+    });
     for (const [one, other] of [
       [client, upstream],
       [upstream, client],
@@ -37,6 +45,9 @@ export async function lossyProxy(target: { host: string; port: number }): Promis
     port: (server.address() as AddressInfo).port,
     loseAnswerTo(text) {
       doomed = text;
+    },
+    stallAfter(bytes) {
+      most = bytes;
     },
     async [Symbol.asyncDispose]() {
       for (const socket of sockets) socket.destroy();

@@ -153,7 +153,7 @@ const outgrown: Guard[] = [
     from: "requireFits: (bytes) => disk.requireFits(bytes),",
     to: "",
     test: "test/jobs/checkout-pull.test.ts",
-    title: "outgrown-fetch: has its fetch ended there, and its files fetched alone into a mirror made anew",
+    title: "outgrown-fetch: is refused while it is fetched, though the rest of it never arrives",
   },
 ];
 

@@ -136,11 +136,11 @@ export const later: readonly Listed[] = [
   {
     name: "outgrown-fetch",
     attack: "A fork whose history is larger than the disk limit",
-    expected: "The fetch ends at the limit while it runs, leaves nothing, and the mirror is made anew",
+    expected: "The fetch ends at the limit while it runs and leaves nothing; the check counts it as a limit",
     provenBy: [
       at(
         "jobs/checkout-pull",
-        "outgrown-fetch: has its fetch ended there, and its files fetched alone into a mirror made anew",
+        "outgrown-fetch: is refused while it is fetched, though the rest of it never arrives",
       ),
     ],
   },
@@ -247,6 +247,7 @@ export const later: readonly Listed[] = [
     provenBy: [
       here("one-conclusion"),
       at("reporters/conclusions", "is red for what a limit left unread if findings are red"),
+      at("reporters/conclusions", "limit-reached: counts a failure that a change can cause as a limit: %s"),
     ],
   },
   {

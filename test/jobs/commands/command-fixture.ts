@@ -110,7 +110,11 @@ export class Commanded {
   }
 
   giveUp(task: Task, reason: string): Promise<void> {
-    return createJobHandler(this.#dependencies()).giveUp(jobOf(task, 5), reason, this.#tools());
+    return createJobHandler(this.#dependencies()).giveUp(
+      jobOf(task, 5),
+      new AppError("model_failed", reason),
+      this.#tools(),
+    );
   }
 
   /** Posts a finding of ours and resolves to its comment's id. */
