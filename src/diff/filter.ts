@@ -1,7 +1,8 @@
+import { BINARY_LOCK, hasLockName, isUnreadLock } from "./lock-sources.ts";
 import { type BaseWord, reasonByOrigin } from "./origin.ts";
 import { isPathTooLong } from "./path-length.ts";
 import { createPathMatcher } from "./path-matcher.ts";
-import { effectWithoutLines, isUnreadWithoutLines } from "./without-lines.ts";
+import { EXECUTABLE, effectWithoutLines, isUnreadWithoutLines } from "./without-lines.ts";
 
 /** GitHub shows no diff of a file beyond this many lines, so no comment could be placed there. */
 export const MAX_REVIEWABLE_LINES = 20_000;
@@ -34,7 +35,7 @@ export const TOO_LARGE_FOR_DIFF = `${TOO_LARGE} (more than 20 MB)`;
  */
 export function isUnreadable(reason: string): boolean {
   const isUnreadText = reason === TEXT_AS_BINARY || reason === PRIVATE_TEXT;
-  return isSkippedForSize(reason) || isUnreadText || isUnreadWithoutLines(reason);
+  return isSkippedForSize(reason) || isUnreadText || isUnreadWithoutLines(reason) || isUnreadLock(reason);
 }
 
 /** What the filter needs to know of a changed file. Modes are git's six octal digits. */
@@ -75,7 +76,7 @@ function reasonByKind(change: FilteredChange): string | null {
   if (change.additions + change.deletions > 0) return null;
   if (change.oldOid !== change.newOid) return "empty file";
   if (change.oldPath !== null) return "pure rename";
-  return change.newMode === "100755" ? "made executable" : "mode change only";
+  return change.newMode === EXECUTABLE ? "made executable" : "mode change only";
 }
 
 function reasonBySize({ additions, deletions }: FilteredChange, paths: readonly string[]): string | null {
@@ -84,14 +85,22 @@ function reasonBySize({ additions, deletions }: FilteredChange, paths: readonly 
   return lines > MAX_REVIEWABLE_LINES ? `${TOO_LARGE} (${lines} changed lines)` : null;
 }
 
+/** What is asked about a file if its change or its name would let it pass unread. */
+export interface Unseen {
+  /** Of a file that git calls binary: why nobody can read the text in it, or null. */
+  hiddenText(): Promise<string | null>;
+  /** Of a lock file: from where it takes packages that nobody has looked at, in words, or null. */
+  lockSources(): Promise<string | null>;
+}
+
 /**
  * Why a changed file is not reviewed, in a few words that people read; null for a reviewable one. `base` says what the base
- * knows of one of its paths; `hiddenText` is asked of a file that git calls binary: why nobody can read the text in it, or null.
+ * knows of one of its paths.
  */
 export type Filter = (
   change: FilteredChange,
   base: (path: string) => BaseWord,
-  hiddenText: () => Promise<string | null>,
+  unseen: Unseen,
 ) => Promise<string | null>;
 
 /**
@@ -103,22 +112,29 @@ export function createFilter(patterns: PathPatterns): Filter {
   const byName = createPrivacy(patterns.private);
   const isPrivate = patterns.isPrivate ?? byName;
   const ignored = createPathMatcher(patterns.ignore);
-  return async (change, base, hiddenText) => {
+  return async (change, base, unseen) => {
     const paths = change.oldPath === null ? [change.path] : [change.path, change.oldPath];
-    if (byName(change.path)) return WITHHELD;
-    if (paths.some(isPrivate)) return PRIVATE_TEXT;
+    if (paths.some(isPrivate)) return byName(change.path) ? WITHHELD : PRIVATE_TEXT;
     const configured = paths.map(ignored);
     if (configured.every(({ matched }) => matched)) return "ignored by configuration";
     const kind = reasonByKind(change);
-    const hidden = kind === BINARY ? await hiddenText() : null;
-    if (kind && hidden === null) return effectWithoutLines(change) ?? kind;
-    const origins = paths.map((path, at) =>
-      configured[at]?.takenBack ? null : reasonByOrigin(path, base(path)),
+    const hidden = await hiddenIn(change, kind, unseen);
+    if (kind && hidden === null) return withoutLines(change, kind);
+    const origins = await Promise.all(
+      paths.map((path, at) => (configured[at]?.takenBack ? null : reasonByOrigin(path, base(path)))),
     );
-    const [origin = null, before = origin] = await Promise.all(origins);
-    if (origin !== null && before !== null) return origin;
-    return hidden ?? reasonBySize(change, paths);
+    if (origins.includes(null)) return hidden ?? reasonBySize(change, paths);
+    return (hasLockName(change.path) ? await unseen.lockSources() : null) ?? origins[0] ?? null;
   };
+}
+
+/** A program is one, also under a name that is mostly that of a script. */
+async function hiddenIn({ newMode }: FilteredChange, kind: string | null, { hiddenText }: Unseen) {
+  return kind === BINARY && newMode !== EXECUTABLE ? hiddenText() : null;
+}
+
+function withoutLines(change: FilteredChange, kind: string): string {
+  return kind === BINARY && hasLockName(change.path) ? BINARY_LOCK : (effectWithoutLines(change) ?? kind);
 }
 
 /**

@@ -44,7 +44,8 @@ export interface ListedChange {
   additions: number | null;
 }
 
-const EXECUTABLE = "100755";
+/** git's mode of a file that may be run. */
+export const EXECUTABLE = "100755";
 
 /** What a change without lines does, in a few words; null for one that does nothing by itself. */
 export function effectWithoutLines(change: ListedChange): string | null {

@@ -1,4 +1,5 @@
 import { isSkippedForSize } from "../diff/filter.ts";
+import { isRoutineLock, isUnreadLock } from "../diff/lock-sources.ts";
 import { isRoutineWithoutLines, isUnreadWithoutLines } from "../diff/without-lines.ts";
 import { holdsSecret, type Severity, severities } from "../finding.ts";
 import {
@@ -81,15 +82,15 @@ function whyUnread({ stop_reason, coverage }: ReviewResult): string {
 
 /** Files that something did not look at; empty when there are none. */
 function unlookedWords(result: ReviewResult): string {
-  const [withoutLines, unreadable] = partition(unreadableFiles(result), ({ reason }) =>
-    isUnreadWithoutLines(reason),
-  );
+  const [locks, others] = partition(unreadableFiles(result), ({ reason }) => isUnreadLock(reason));
+  const [withoutLines, unreadable] = partition(others, ({ reason }) => isUnreadWithoutLines(reason));
   const large = unreadable.filter(({ reason }) => isSkippedForSize(reason)).length;
   const were = (count: number) => `${plural(count, "file")} ${count === 1 ? "was" : "were"}`;
   const parts = [
     large > 0 ? `${were(large)} too large to be read` : "",
     large < unreadable.length ? `${were(unreadable.length - large)} text that git takes for binary` : "",
     withoutLinesWords(withoutLines.map(({ reason }) => reason)),
+    locks.length > 0 ? `${were(locks.length)} not read (${kindsOf(locks.map(({ reason }) => reason))})` : "",
     result.unanalyzed.length > 0
       ? `${ANALYZERS} did not finish on ${plural(result.unanalyzed.length, "file")}`
       : "",
@@ -101,9 +102,10 @@ function unlookedWords(result: ReviewResult): string {
 function withoutLinesWords(reasons: readonly string[]): string {
   if (reasons.length === 0) return "";
   const were = reasons.length === 1 ? "was" : "were";
-  const kinds = [...new Set(reasons)].toSorted().join(", ");
-  return `${plural(reasons.length, "change")} without lines ${were} not read (${kinds})`;
+  return `${plural(reasons.length, "change")} without lines ${were} not read (${kindsOf(reasons)})`;
 }
+
+const kindsOf = (reasons: readonly string[]) => [...new Set(reasons)].toSorted().join(", ");
 
 function partition<T>(all: readonly T[], test: (one: T) => boolean): [T[], T[]] {
   return [all.filter(test), all.filter((one) => !test(one))];
@@ -112,7 +114,9 @@ function partition<T>(all: readonly T[], test: (one: T) => boolean): [T[], T[]] 
 /** Whether something was left undone besides routine changes that have no lines: links within the repository, submodules. */
 export function isPartialBesidesRoutine(result: ReviewResult): boolean {
   const { coverage } = result;
-  const files_skipped = coverage.files_skipped.filter(({ reason }) => !isRoutineWithoutLines(reason));
+  const files_skipped = coverage.files_skipped.filter(
+    ({ reason }) => !isRoutineWithoutLines(reason) && !isRoutineLock(reason),
+  );
   return outcomeOf({ ...result, coverage: { ...coverage, files_skipped } }) === "partial";
 }
 

@@ -9,6 +9,7 @@ import {
   TOO_LARGE,
   TOO_LARGE_FOR_DIFF,
 } from "../diff/filter.ts";
+import { lockSourceReason, UNREADABLE_LOCK } from "../diff/lock-sources.ts";
 import { Lru } from "../diff/lru.ts";
 import { parseFilePatch } from "../diff/parse.ts";
 import { shownBytes } from "../diff/render.ts";
@@ -58,6 +59,20 @@ async function hiddenText(workspace: Workspace, { path, newMode, newOid }: Chang
     () => TEXT_AS_BINARY,
     (error) => (isTooLarge(error) ? TOO_LARGE_FOR_DIFF : TEXT_AS_BINARY),
   );
+}
+
+/** Both states of a lock file are read whole, as a single line of it is enough. */
+async function lockSources(workspace: Workspace, change: Change): Promise<string | null> {
+  const { path, oldMode, oldOid, newMode, newOid } = change;
+  const textOf = async (mode: string, oid: string) =>
+    mode.startsWith("100") ? (await workspace.readBlob(oid)).text : null;
+  try {
+    const after = await textOf(newMode, newOid);
+    return after === null ? null : lockSourceReason(path, await textOf(oldMode, oldOid), after);
+  } catch (error) {
+    if (error instanceof AppError && error.code === "too_large") return UNREADABLE_LOCK;
+    throw error;
+  }
 }
 
 /** A target that cannot be read may be anything. */
@@ -169,7 +184,11 @@ export function createDiffSource(
     base: BaseWords,
   ): Promise<ChangedFile> {
     const word = (path: string) => base.of(change, path);
-    const skipped = (await skipReason(change, word, () => hiddenText(workspace, change))) ?? unreadable;
+    const unseen = {
+      hiddenText: () => hiddenText(workspace, change),
+      lockSources: () => lockSources(workspace, change),
+    };
+    const skipped = (await skipReason(change, word, unseen)) ?? unreadable;
     const reason = skipped === LINK ? await reasonOfLink(workspace, change) : skipped;
     const diffBytes = hunks === 0 ? 0 : bytes + headingBytes(change.path);
     return {

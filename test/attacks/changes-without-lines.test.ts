@@ -5,7 +5,16 @@ import type { Files } from "../support/github-double/people.ts";
 const binary = (seed: number) => Buffer.from([0x50, 0x4b, 3, 4, 0, 0, seed, 0xff, 0xfe, 0, seed]);
 const text = (name: string) => Array.from({ length: 20 }, (_, at) => `${name}: ${at}\n`).join("");
 
+/** A lock file that has a package of this address. */
+const locked = (resolved: string) =>
+  JSON.stringify({
+    lockfileVersion: 3,
+    packages: { "node_modules/left-pad": { version: "1.3.0", resolved } },
+  });
+const registry = "https://registry.npmjs.org/left-pad/-";
+
 const base: Files = {
+  "package-lock.json": locked(`${registry}/left-pad-1.3.0.tgz`),
   ".github/hunkwise.yml": "check:\n  fail: true\n",
   "docs/x.yml": text("run"),
   "docs/moved.md": text("prose"),
@@ -55,6 +64,11 @@ it("changes-without-lines: are named and are not green, and are as red as findin
       "failure",
       { "gradle/wrapper/gradle-wrapper.jar": binary(3) },
     ],
+    [
+      "`package-lock.json`: lock file with packages from a new place (evil.example)",
+      "failure",
+      { "package-lock.json": locked("https://evil.example/left-pad/-/left-pad-1.3.0.tgz") },
+    ],
     ["`tool`: binary that runs", "failure", { tool: { mode: "100755", data: binary(4) } }],
     [
       "found 1 high",
@@ -71,6 +85,7 @@ it("changes without lines that do nothing by themselves are green", async () => 
   await using shared = await startSharedApp({ everyRole: finish });
   const { conclusion, output } = await review(shared, {
     ...{ "docs/moved.md": null, "docs/moved-on.md": text("prose"), "docs/logo.png": binary(5) },
+    "package-lock.json": locked(`${registry}/left-pad-1.3.1.tgz`),
     ...{ "script.sh": { mode: "100755", data: text("echo") }, "lib/module": null },
   });
   expect(output).toContain("`script.sh`: made executable");

@@ -109,9 +109,10 @@ export class Flood implements AsyncDisposable {
     });
   }
 
-  /** What the last check run of a pull request says. */
+  /** What the last check run of a pull request says to people. */
   lastWord(pull = 7): string {
-    return this.github(pull).checks.at(-1)?.history.at(-1)?.summary ?? "";
+    const summary = this.github(pull).checks.at(-1)?.history.at(-1)?.summary ?? "";
+    return summary.replace(/\n\n<!-- hunkwise:check .* -->$/, "");
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -32,16 +32,27 @@ const base = (attributes: BaseWord["attributes"] | undefined, header = false): B
 const silent = base(undefined);
 const filterBy = (patterns: PathPatterns) => {
   const filter = createFilter(patterns);
-  return (one: FilteredChange, word = silent, hiddenText: string | null = null) =>
-    filter(
-      one,
-      () => word,
-      async () => hiddenText,
-    );
+  return (
+    one: FilteredChange,
+    word = silent,
+    hiddenText: string | null = null,
+    lockSources: string | null = null,
+  ) => filter(one, () => word, { hiddenText: async () => hiddenText, lockSources: async () => lockSources });
 };
 const same = { newOid: "1".repeat(40), additions: 0, deletions: 0 };
 
 describe("createFilter", () => {
+  it("says of a lock file what it does that nobody has read, also if the base calls it generated", async () => {
+    const filter = filterBy(nothing);
+    const lock = (path: string) => filter(change(path), silent, null, "packages from elsewhere");
+    expect(await lock("web/yarn.lock")).toBe("packages from elsewhere");
+    expect(await lock("dist/a.js")).toBe("generated");
+    const generated = base({ generated: true, vendored: null });
+    const called = filter(change("yarn.lock"), generated, null, "packages from elsewhere");
+    expect(await called).toBe("packages from elsewhere");
+    expect(await filter(change("bun.lockb", { additions: null }))).toBe("binary lock file");
+  });
+
   it.each([
     ["src/index.ts"],
     ["lib/vendors/list.ts"],

@@ -63,7 +63,8 @@ export function fuzz<Value, Output>(target: FuzzTarget<Value, Output>): void {
       interruptAfterTimeLimit: MILLISECONDS * (target.share ?? 1),
     });
     tried += details.numRuns;
-    return details;
+    // A round that time ended before its first case counts as failed, without a case to show.
+    return { ...details, failed: details.failed && details.counterexample !== null };
   };
   let details = round(0);
   // A machine that has much else to do may have come to a few cases alone.

@@ -19,16 +19,24 @@ const change = (path: string, over: Partial<Change> = {}): Change => ({
 });
 const patch = "diff --git a/f b/f\n--- a/f\n+++ b/f\n@@ -1 +1 @@\n-a\n+b\n";
 
-type DiffingWorkspace = Pick<Workspace, "changes" | "patch" | "linguistAttributes" | "headStart">;
+type DiffingWorkspace = Pick<
+  Workspace,
+  "changes" | "patch" | "linguistAttributes" | "headStart" | "readBlob"
+>;
 
 /** The part of a workspace that diffs come from, counting how often it is asked. Its base says nothing of any file. */
-function workspaceOf(changes: Change[], patchOf: () => Promise<string> = async () => patch) {
+function workspaceOf(
+  changes: Change[],
+  patchOf: () => Promise<string> = async () => patch,
+  blobs: Record<string, string> = {},
+) {
   const asked: string[] = [];
   const workspace: DiffingWorkspace = {
     changes: async () => changes,
     linguistAttributes: async (paths) =>
       new Map(paths.map((path) => [path, { generated: null, vendored: null }])),
     headStart: async () => ({ text: "", encoding: "utf8" }),
+    readBlob: async (oid) => ({ text: blobs[oid] ?? "", encoding: "utf8", binary: false, bytes: 0 }),
     patch: (one, contextLines) => {
       asked.push(`${one.path} ${contextLines}`);
       return patchOf();
@@ -178,11 +186,11 @@ describe("createDiffSource", () => {
   it("takes the text of links and submodules for no code", async () => {
     const { asked, source } = workspaceOf([
       change("link", { newMode: "120000" }),
-      change("sub", { newMode: "160000" }),
+      change("sub", { newMode: "160000", newOid: "2" }),
     ]);
     expect(await source().files()).toMatchObject([
-      { totalHunks: 0, skipReason: "symbolic link" },
-      { totalHunks: 0, skipReason: "submodule" },
+      { totalHunks: 0, skipReason: "symbolic link out of the repository" },
+      { totalHunks: 0, skipReason: "submodule at another commit" },
     ]);
     expect(asked).toEqual([]);
   });

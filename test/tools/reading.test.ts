@@ -37,7 +37,7 @@ describe("changed_files", () => {
     expect(Object.fromEntries(skipped)).toEqual({
       "empty.txt": "empty file",
       "image.png": "binary",
-      link: "symbolic link",
+      link: "symbolic link to another place",
       "package-lock.json": "lock file",
       "wide.txt": "overlong lines",
     });

@@ -61,7 +61,11 @@ describe("pull_request", () => {
     expect(decide("pull_request", gone)).toEqual({ jobs: [job] });
   });
 
-  it.each(["closed", "locked", "assigned", "converted_to_draft", ""])("%j starts nothing", (action) => {
+  it("of a pull request that is closed starts one, which leaves its commit to others", () => {
+    expect(decide("pull_request", pull("closed"))).toEqual({ jobs: [job] });
+  });
+
+  it.each(["locked", "assigned", "converted_to_draft", ""])("%j starts nothing", (action) => {
     expect(decide("pull_request", pull(action))).toHaveProperty("ignored");
   });
 

@@ -9,8 +9,8 @@ export const guards: Guard[] = [
     guard: "a change without lines that does something is not read",
     row: "changes-without-lines",
     file: "src/diff/filter.ts",
-    from: "return effectWithoutLines(change) ?? kind;",
-    to: "return kind;",
+    from: "(effectWithoutLines(change) ?? kind)",
+    to: "kind",
     test: "test/diff/filter.test.ts",
     title: "skips a file as binary that runs",
   },
@@ -33,6 +33,15 @@ export const guards: Guard[] = [
     test: "test/attacks/changes-without-lines.test.ts",
     title:
       "changes-without-lines: are named and are not green, and are as red as findings where they are dangerous",
+  },
+  {
+    guard: "a lock file says from where it takes packages",
+    row: "lock-sources",
+    file: "src/diff/filter.ts",
+    from: "(hasLockName(change.path) ? await unseen.lockSources() : null) ?? origins[0]",
+    to: "origins[0]",
+    test: "test/diff/filter.test.ts",
+    title: "says of a lock file what it does that nobody has read, also if the base calls it generated",
   },
   {
     guard: "a link is not opened",

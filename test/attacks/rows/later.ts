@@ -241,6 +241,20 @@ export const later: readonly Listed[] = [
     provenBy: [here("changes-without-lines")],
   },
   {
+    name: "lock-sources",
+    attack:
+      "A lock file that takes a known package from another host or repository, or another package of the same registry under its name",
+    expected: "The place is named, and the check is as red as findings would make it",
+    provenBy: [
+      at(
+        "attacks/changes-without-lines",
+        "changes-without-lines: are named and are not green, and are as red as findings where they are dangerous",
+      ),
+      at("diff/lock-sources", "with a package from %s is unread"),
+      at("diff/lock-sources", "of the name %s is unread with a new place, and only then"),
+    ],
+  },
+  {
     name: "limit-reached",
     attack: "An author uses a budget up, or makes a change larger than any limit, so that nobody reads it",
     expected: "The check is as red as findings would make it, unless the configuration says otherwise",
