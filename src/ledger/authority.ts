@@ -73,7 +73,8 @@ export const facts: readonly Fact[] = [
     name: "skipped",
     means: "A head gets no review",
     by: "the configuration on the base branch, about drafts, branches, labels, titles and authors",
-    evidence: "the base branch, and the pull request as GitHub shows it when the job runs; for an ignored author also who pushed to the branch, from GitHub's list of its activity",
+    evidence:
+      "the base branch, and the pull request as GitHub shows it when the job runs; for an ignored author also who pushed to the branch, from GitHub's list of its activity",
     otherwise: "the head is reviewed, or the check is neutral and names what is wrong",
   },
 ];
