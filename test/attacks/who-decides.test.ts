@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { type Case, finding, finish, numbers, patient, turn } from "../e2e/conformance-fixture.ts";
-import { onPull, type PullOptions } from "../e2e/on-pull.ts";
+import { finding, finish, numbers, patient, turn } from "../e2e/conformance-fixture.ts";
+import { type CaseOnPull as Case, onPull, type PullOptions } from "../e2e/on-pull.ts";
 import type { FakeScript } from "../support/fake-openai.ts";
 import { otherApp } from "../support/github-double/around.ts";
 import { seeded } from "../support/seeded.ts";
@@ -19,7 +19,8 @@ const fault = "const password = request.query.password;";
 const base = {
   [path]: numbers(60),
   [other]: numbers(60),
-  ".github/hunkwise.yml": "check: { fail: true }\nreview: { ignore_titles: [wip] }\n",
+  ".github/hunkwise.yml":
+    "check: { fail: true }\nreview: { ignore_titles: [wip], base_branches: ['case-*'] }\n",
 };
 
 /** The file with the fault in a line. */
@@ -126,8 +127,37 @@ const pick = <T>(all: readonly T[], random: () => number): T =>
   all[Math.floor(random() * all.length)] ?? expect.fail("nothing to pick from");
 const some = (app: Case, random: () => number) => pick(app.threads(), random);
 const retitled = async (app: Case, title: string) => {
+  const changes = { title: { from: app.pull.title } };
   app.people.retitle(app.pull, title);
-  await app.send("edited");
+  await app.tell("edited", { changes });
+};
+
+/** To a branch that is not reviewed, or back from there. */
+const retargeted = async (app: Case) => {
+  const { git, defaultBranch } = app.repository;
+  const from = app.pull.baseRef;
+  git.git("branch", "--force", `release/${defaultBranch}`, defaultBranch);
+  app.people.retarget(app.pull, from === defaultBranch ? `release/${defaultBranch}` : defaultBranch);
+  await app.tell("edited", { changes: { base: { ref: { from }, sha: { from: app.pull.baseSha } } } });
+};
+
+/** Eve opens a pull request of mona's commit, which nobody reviews, or closes the one that she has. */
+const covered = async (app: Case, random: () => number) => {
+  const { people, pull, repository } = app;
+  const hers = [...repository.pulls.values()].find(
+    ({ author, state }) => author.login === "eve" && state === "open",
+  );
+  if (hers) {
+    people.close(hers);
+    await app.tell("closed", {}, hers);
+    return;
+  }
+  const { git } = people.fork(repository, "eve");
+  const branch = `theirs-${repository.pulls.size}`;
+  git.git("fetch", "--quiet", (pull.headRepository ?? repository).gitDir, `${pull.heads.at(-1)}:${branch}`);
+  const [title, draft] = pick([["Theirs", true] as const, ["WIP theirs", false] as const], random);
+  const opened = people.openPullOfBranch(repository, branch, { author: "eve", fork: "eve", title, draft });
+  await app.tell("opened", {}, opened);
 };
 
 /** Of people who may decide nothing. */
@@ -142,12 +172,20 @@ const powerless: Record<string, Act> = {
   "mona calls it done": (app) => retitled(app, "Numbers"),
   "mona makes it a draft": async (app) => {
     app.pull.draft = true;
-    await app.send("edited");
+    await app.tell("converted_to_draft");
   },
   "mona makes it ready": async (app) => {
     app.pull.draft = false;
     await app.send("ready_for_review");
   },
+  "mona retargets": retargeted,
+  "mona edits what she wrote": (app, random) => {
+    const at = some(app, random);
+    app.people.edit(app.people.reply(at, "mona", "hello"), "Won't fix.");
+  },
+  "mona deletes what she wrote": (app, random) =>
+    app.people.delete(app.people.reply(some(app, random), "mona", "Won't fix.")),
+  "eve covers the commit": covered,
   "mona reopens": async (app) => {
     app.people.close(app.pull);
     app.people.reopen(app.pull);
@@ -201,6 +239,8 @@ describe.concurrent("whatever people do who may decide nothing", veryPatient, ()
         if (!isDismissed) return;
         app.people.retitle(app.pull, "Numbers");
         app.pull.draft = false;
+        if (app.pull.baseRef !== app.repository.defaultBranch) await retargeted(app);
+        await app.idle();
         await elsewhere(app, 55);
         expect([done, required(app)]).toEqual([done, "success"]);
       }),

@@ -2,8 +2,11 @@ import { afterAll, expect } from "vitest";
 import { type AgreeingScript, withAgreeingSceptic } from "../support/agreeing-sceptic.ts";
 import type { AppOptions } from "../support/app-under-test.ts";
 import type { ChatRequestBody, FakeRequest, FakeScript } from "../support/fake-openai.ts";
+import type { Pull } from "../support/github-double/model.ts";
 import {
+  type EventDetails,
   issueCommentPayload,
+  type PullAction,
   pullRequestPayload,
   reviewCommentPayload,
 } from "../support/github-double/payloads.ts";
@@ -56,7 +59,10 @@ afterAll(async () => {
  * Runs one case on the App that all cases of a file share, in a repository of its own. Whatever happens, GitHub must have seen
  * no request that it would not take, and the model none that its endpoint would refuse.
  */
-export async function onPull<Seen>(options: PullOptions, play: (app: Case) => Promise<Seen>): Promise<Seen> {
+export async function onPull<Seen>(
+  options: PullOptions,
+  play: (app: CaseOnPull) => Promise<Seen>,
+): Promise<Seen> {
   shared ??= start();
   const app = await openCase(await shared, options);
   const seen = await play(app);
@@ -64,7 +70,12 @@ export async function onPull<Seen>(options: PullOptions, play: (app: Case) => Pr
   return seen;
 }
 
-async function openCase(all: SharedApp, options: PullOptions): Promise<Case> {
+export interface CaseOnPull extends Case {
+  /** GitHub's webhook with its details, also about another pull request of the repository. */
+  tell(action: PullAction, details?: EventDetails, about?: Pull): Promise<number>;
+}
+
+async function openCase(all: SharedApp, options: PullOptions): Promise<CaseOnPull> {
   const { base, head, script, author = "octocat", permissions, draft, fork, title, body, labels } = options;
   const { app } = all;
   const of = all.addRepository(base, permissions);
@@ -97,6 +108,11 @@ async function openCase(all: SharedApp, options: PullOptions): Promise<Case> {
       const payload = await pullRequestPayload(github.state, action, pull);
       return of.deliver("pull_request", payload, id);
     },
+    tell: async (action: PullAction, details: EventDetails = {}, about = pull) =>
+      of.deliver(
+        "pull_request",
+        await pullRequestPayload(github.state, action, about, about.author, details),
+      ),
     comment: (login, text) =>
       of.deliver("issue_comment", issueCommentPayload(github.state, people.comment(pull, login, text))),
     async reply(to, login, text) {

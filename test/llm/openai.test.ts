@@ -217,7 +217,7 @@ describe("retries", () => {
   });
 
   it("come after a time-out, which every try has", async () => {
-    await using set = await setUp([{ fault: "hang" }, { content: "ok" }], { timeoutMs: 100 });
+    await using set = await setUp([{ fault: "hang" }, { content: "ok" }], { timeoutMs: 2_000 });
 
     expect((await set.model.respond(ask(), never)).content).toBe("ok");
     expect(set.endpoint.requests.map((one) => one.hungUp)).toEqual([true, false]);
