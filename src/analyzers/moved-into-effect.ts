@@ -1,4 +1,4 @@
-import { takesEffect } from "../diff/takes-effect.ts";
+import { keepsEffect, takesEffect } from "../diff/takes-effect.ts";
 import type { AnalyzedFile, Analyzer, Candidate } from "./analyzer.ts";
 import { seamLines } from "./base-text.ts";
 
@@ -11,7 +11,7 @@ export function createMovedIntoEffectAnalyzer(): Analyzer {
     name: "moved-into-effect",
     async analyze(file) {
       const { oldPath } = file.diff;
-      if (oldPath === null || !takesEffect(file.path) || takesEffect(oldPath)) return [];
+      if (oldPath === null || !takesEffect(file.path) || keepsEffect(file.path, oldPath)) return [];
       const all = file.text.replace(/\n$/, "").split("\n").length;
       const shown = file.diff.hunks.reduce((sum, { newLines }) => sum + newLines, 0);
       const [line] = [...file.addedLines, ...seamLines(file)];
@@ -27,7 +27,7 @@ const toCandidate = ({ path }: AnalyzedFile, line: number, unseen: number): Cand
   severity: "high",
   category: "security",
   title: "The file moves to where it takes effect, and the diff shows only a part of it",
-  body: `CI, git, a build or another program runs or obeys a file of this name by itself. It did not where the file was before, so that the whole of it takes effect with this change, and ${unseen} of its lines stand in no hunk. Read the whole file before this is merged.`,
+  body: `CI, git, a build or another program runs or obeys a file of this name by itself. It did not do so in this way where the file was before, so that the whole of it takes effect with this change, and ${unseen} of its lines stand in no hunk. Read the whole file before this is merged.`,
   suggestion: null,
   source: "moved-into-effect/unseen-lines",
 });

@@ -2,7 +2,12 @@ import { BINARY_LOCK, hasLockName, isUnreadLock } from "./lock-sources.ts";
 import { type BaseWord, reasonByOrigin } from "./origin.ts";
 import { isPathTooLong } from "./path-length.ts";
 import { createPathMatcher } from "./path-matcher.ts";
-import { EXECUTABLE, effectWithoutLines, isUnreadWithoutLines } from "./without-lines.ts";
+import {
+  EXECUTABLE,
+  effectWithoutLines,
+  isUnreadWithoutLines,
+  RENAMED_INTO_EFFECT,
+} from "./without-lines.ts";
 
 /** GitHub shows no diff of a file beyond this many lines, so no comment could be placed there. */
 export const MAX_REVIEWABLE_LINES = 20_000;
@@ -134,7 +139,10 @@ async function hiddenIn({ newMode }: FilteredChange, kind: string | null, { hidd
 }
 
 function withoutLines(change: FilteredChange, kind: string): string {
-  return kind === BINARY && hasLockName(change.path) ? BINARY_LOCK : (effectWithoutLines(change) ?? kind);
+  const { path, oldPath } = change;
+  // What was an ordinary file decides from now on what is installed.
+  if (oldPath !== null && hasLockName(path) && !hasLockName(oldPath)) return RENAMED_INTO_EFFECT;
+  return kind === BINARY && hasLockName(path) ? BINARY_LOCK : (effectWithoutLines(change) ?? kind);
 }
 
 /**

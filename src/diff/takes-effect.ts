@@ -45,3 +45,10 @@ export function takesEffect(path: string): boolean {
 /** Whether a renamed file was a workflow and still is one: each of them runs, whatever its name is. */
 export const staysWorkflow = (path: string, oldPath: string): boolean =>
   workflow.test(path) && workflow.test(oldPath);
+
+/** Whether a renamed file that took effect does so in the same way: CI of one kind does not become CI of another. */
+export function keepsEffect(path: string, oldPath: string): boolean {
+  const nameOf = (whole: string) => folded(whole.slice(whole.lastIndexOf("/") + 1));
+  const isSame = nameOf(path) === nameOf(oldPath) && workflow.test(path) === workflow.test(oldPath);
+  return takesEffect(oldPath) && (isSame || staysWorkflow(path, oldPath));
+}

@@ -16,6 +16,8 @@ describe("an edited file", () => {
   it.each([
     ["docs/x.yml", ".github/workflows/ci.yml"],
     ["examples/.github/workflows/ci.yml", ".github/workflows/ci.yml"],
+    ["examples/action.yml", ".github/workflows/ci.yml"],
+    [".github/actions/a/action.yml", ".github/workflows/action.yml"],
     ["docs/notes.txt", "Makefile"],
     ["docs/attributes.txt", ".gitattributes"],
   ])("that moves from %s to %s is found where no hunk has some of its lines", async (oldPath, path) => {

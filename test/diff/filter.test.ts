@@ -51,6 +51,9 @@ describe("createFilter", () => {
     const called = filter(change("yarn.lock"), generated, null, "packages from elsewhere");
     expect(await called).toBe("packages from elsewhere");
     expect(await filter(change("bun.lockb", { additions: null }))).toBe("binary lock file");
+    const renamed = (oldPath: string) => filter(change("web/yarn.lock", { oldPath, ...same }));
+    expect(await renamed("notes.txt")).toBe("renamed to where it takes effect");
+    expect(await renamed("yarn.lock")).toBe("pure rename");
   });
 
   it.each([
