@@ -88,7 +88,7 @@ describe.concurrent("a pull request in which nothing is reviewable", patient, ()
     "run.sh": { mode: "100755", data: "exit\n" },
   };
   const there = [{ files: { "src/more.js": "1;\n" } }];
-  const kinds = ["ignored by configuration", "lock file", "binary", "pure rename", "mode change only"];
+  const kinds = ["ignored by configuration", "lock file", "binary", "pure rename", "made executable"];
   const cases: [what: string, commits: NewPull["commits"], why: string[]][] = [
     ["of nothing but files that need no review, each for its reason", [{ files: change }], kinds],
     ["that takes back what it did", [...there, { files: { "src/more.js": null } }], ["no hunk"]],
