@@ -273,7 +273,7 @@ describe("a lock file", () => {
     ]) {
       const started = performance.now();
       lockSourceReason("yarn.lock", null, piece.repeat(2_000_000 / piece.length));
-      expect({ piece, tooLong: performance.now() - started > 20_000 }).toEqual({ piece, tooLong: false });
+      expect({ piece, tooLong: performance.now() - started > 60_000 }).toEqual({ piece, tooLong: false });
     }
   });
 
