@@ -160,9 +160,9 @@ function placeOf(address: string, isCoarse: boolean): { place: string; isShared:
       address.replace(/^[a-z]+\+(?=[a-z]+:\/\/)/i, "").replace(/^(?:git|ssh)(?=:\/\/)/i, "https"),
     );
     if (url.host === "") throw new TypeError("an address without a host");
+    const { place, isShared } = ofHost(url.host, url.pathname, isCoarse);
     // What is fetched without encryption can be anybody's.
-    const host = url.protocol === "http:" ? `http://${url.host}` : url.host;
-    return ofHost(host, url.pathname, isCoarse);
+    return { place: url.protocol === "http:" ? `http://${place}` : place, isShared };
   } catch {
     return { place: address.slice(0, 80), isShared: false };
   }

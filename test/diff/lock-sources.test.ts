@@ -237,6 +237,11 @@ describe("a lock file", () => {
     expect(lockSourceReason("composer.lock", php("a/b"), php("a/b", "c/d"))).toBeNull();
   });
 
+  it("tells the owners on a shared host apart, also without encryption", () => {
+    const at = (owner: string) => `  remote: http://github.com/${owner}/lib.git\n`;
+    expect(lockSourceReason("Gemfile.lock", at("octo"), at("evil"))).toBe(from("http://github.com/evil/lib"));
+  });
+
   it("with a package at another commit of the same repository is routine, and unread", () => {
     const at = (commit: string) => `source = "git+https://github.com/octo/lib?branch=main#${commit}"\n`;
     const reason = lockSourceReason("Cargo.lock", at("a".repeat(40)), at("b".repeat(40)));
