@@ -96,7 +96,9 @@ function render(parts: readonly Part[], of: Language, place = "", indent = ""): 
           .map((line) => line.text)
           .join("\n")
       : "";
-    return all(`${place}/${part.kind} ${part.name} ${text}`);
+    // A comment's text does not say its name.
+    const name = part.kind === "comment" ? "" : part.name;
+    return all(`${place}/${part.kind} ${name} ${text}`);
   });
 }
 
