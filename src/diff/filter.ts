@@ -1,10 +1,11 @@
-import { BINARY_LOCK, hasLockName, isUnreadLock } from "./lock-sources.ts";
+import { BINARY_LOCK, hasLockName, isRoutineLock, isUnreadLock } from "./lock-sources.ts";
 import { type BaseWord, reasonByOrigin } from "./origin.ts";
 import { isPathTooLong } from "./path-length.ts";
 import { createPathMatcher } from "./path-matcher.ts";
 import {
   EXECUTABLE,
   effectWithoutLines,
+  isRoutineWithoutLines,
   isUnreadWithoutLines,
   RENAMED_INTO_EFFECT,
 } from "./without-lines.ts";
@@ -42,6 +43,9 @@ export function isUnreadable(reason: string): boolean {
   const isUnreadText = reason === TEXT_AS_BINARY || reason === PRIVATE_TEXT;
   return isSkippedForSize(reason) || isUnreadText || isUnreadWithoutLines(reason) || isUnreadLock(reason);
 }
+
+/** Whether that happens all the time, so that it keeps a check from being green and never turns it red. */
+export const isRoutine = (reason: string): boolean => isRoutineWithoutLines(reason) || isRoutineLock(reason);
 
 /** What the filter needs to know of a changed file. Modes are git's six octal digits. */
 export interface FilteredChange {

@@ -1,3 +1,4 @@
+import { posix } from "node:path";
 import { z } from "zod";
 import { isLockFile } from "./skipped-names.ts";
 
@@ -62,7 +63,7 @@ const decentralized = new Set([
 
 /** What one state of a lock file takes packages from. */
 interface Sources {
-  /** "registry.npmjs.org", "github.com/octo/left-pad". */
+  /** "npm.example", "github.com/octo/left-pad". */
   places: Set<string>;
   /** Whole addresses on hosts of code, which name a commit. */
   addresses: Set<string>;
@@ -86,7 +87,7 @@ export function lockSourceReason(path: string, before: string | null, after: str
   return then !== null && isOther ? OTHER_COMMIT : null;
 }
 
-const nameOf = (path: string) => path.slice(path.lastIndexOf("/") + 1).toLowerCase();
+const nameOf = (path: string) => posix.basename(path).toLowerCase();
 
 /** Whether `lockSourceReason` is to be asked about a path, whatever else says that nobody reads it. */
 export const hasLockName = (path: string): boolean => isLockFile(nameOf(path));
@@ -197,18 +198,19 @@ function npmLinks(json: unknown): Link[] {
   });
 }
 
+const NpmDependencies = z
+  .looseObject({ dependencies: z.record(z.string(), z.unknown()) })
+  .catch({ dependencies: {} });
+
 function npmDependencies(json: unknown): [string, z.infer<typeof NpmEntry>][] {
   const found: [string, z.infer<typeof NpmEntry>][] = [];
   const open = [json];
   for (let one = open.pop(); one !== undefined; one = open.pop()) {
-    const { dependencies } = z
-      .looseObject({ dependencies: z.record(z.string(), z.unknown()) })
-      .catch({ dependencies: {} })
-      .parse(one);
-    for (const [name, entry] of Object.entries(dependencies)) {
-      const alias = /^npm:(@?[^@]+)@/.exec(NpmEntry.parse(entry).version ?? "")?.[1];
-      found.push([alias ?? name, NpmEntry.parse(entry)]);
-      open.push(entry);
+    for (const [name, below] of Object.entries(NpmDependencies.parse(one).dependencies)) {
+      const entry = NpmEntry.parse(below);
+      const alias = /^npm:(@?[^@]+)@/.exec(entry.version ?? "")?.[1];
+      found.push([alias ?? name, entry]);
+      open.push(below);
     }
   }
   return found;

@@ -1,3 +1,5 @@
+import { posix } from "node:path";
+
 /** Names of files, in lower case, that programs look for and obey: what such a file says happens without anybody calling it. */
 const names: readonly RegExp[] = [
   // Continuous integration.
@@ -38,7 +40,7 @@ const folded = (path: string) => path.normalize("NFKC").toLowerCase();
 /** Whether a file at this path is run or obeyed by itself: by CI, by git, by a build, by an editor. */
 export function takesEffect(path: string): boolean {
   const whole = folded(path);
-  const name = whole.slice(whole.lastIndexOf("/") + 1);
+  const name = posix.basename(whole);
   return names.some((one) => one.test(name)) || folders.some((one) => one.test(whole));
 }
 
@@ -48,7 +50,7 @@ export const staysWorkflow = (path: string, oldPath: string): boolean =>
 
 /** Whether a renamed file that took effect does so in the same way: CI of one kind does not become CI of another. */
 export function keepsEffect(path: string, oldPath: string): boolean {
-  const nameOf = (whole: string) => folded(whole.slice(whole.lastIndexOf("/") + 1));
-  const isSame = nameOf(path) === nameOf(oldPath) && workflow.test(path) === workflow.test(oldPath);
+  const [name, oldName] = [path, oldPath].map((one) => posix.basename(folded(one)));
+  const isSame = name === oldName && workflow.test(path) === workflow.test(oldPath);
   return takesEffect(oldPath) && (isSame || staysWorkflow(path, oldPath));
 }

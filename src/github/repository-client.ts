@@ -87,7 +87,7 @@ export function createRepositoryApi({ client, owner, repo, app }: RepositoryApiO
         const { data } = await rest.repos.getCollaboratorPermissionLevel({ ...here, username });
         return PermissionAnswer.parse(data).permission;
       } catch (error) {
-        if (!isRefusal(error)) throw error;
+        if (!isAnswer(error)) throw error;
         return "none";
       }
     },
@@ -119,7 +119,7 @@ export function createRepositoryApi({ client, owner, repo, app }: RepositoryApiO
         const { data } = await rest.repos.listActivities({ ...here, ref, direction: "desc", per_page: 100 });
         return pushersUpTo(headSha, read(Activities, data, "activities"), ref);
       } catch (error) {
-        if (isRefusal(error)) return null;
+        if (isAnswer(error)) return null;
         throw error;
       }
     },
@@ -168,7 +168,7 @@ export function createRepositoryApi({ client, owner, repo, app }: RepositoryApiO
 }
 
 /** GitHub's "there is none" and "you may not know" are answers; everything else is asked again later. */
-const isRefusal = (error: unknown): boolean =>
+const isAnswer = (error: unknown): boolean =>
   error instanceof AppError && (error.code === "github_not_found" || error.code === "github_forbidden");
 
 /** Changes of a branch by which nothing comes into it but what their actor pushed. */

@@ -1,6 +1,14 @@
 import { AppError, type ErrorCode, errorLine } from "../errors.ts";
 import type { CheckRunUpdate, OwnCheckRun, PullState, RepositoryApi } from "../github/pull-request-api.ts";
-import { concluded, goingOn, isReview, ownOf, readCommit, settleCommit } from "./commit-check.ts";
+import {
+  concluded,
+  goingOn,
+  isConclusion,
+  isReview,
+  ownOf,
+  readCommit,
+  settleCommit,
+} from "./commit-check.ts";
 import { isAmbiguous, postOnce, type Sleep } from "./post-once.ts";
 import { publicPlain, publicText } from "./public-text.ts";
 import { checkRunKey } from "./standing.ts";
@@ -110,7 +118,7 @@ export async function closeCheckRun(
   pull: PullState,
   update: CheckRunUpdate,
 ): Promise<void> {
-  const standing = standingRun(await api.checkRuns(headSha), { headSha, trigger });
+  const standing = standingRun(await api.checkRuns(headSha), checkRunKey({ head: headSha, trigger }));
   const open = standing.filter((run) => ownOf(run) === null);
   if (open.length === 0) return;
   const commit = await readCommit(api, headSha, pull);
@@ -124,35 +132,23 @@ interface CheckKey {
 }
 
 /** The check runs of one review, the oldest first: workers that could not know of each other made the others. */
-const standingRun = (runs: readonly OwnCheckRun[], { headSha, trigger }: CheckKey) =>
-  runs.filter(({ externalId }) => externalId === checkRunKey({ head: headSha, trigger }));
+const standingRun = (runs: readonly OwnCheckRun[], externalId: string) =>
+  runs.filter((run) => run.externalId === externalId);
 
 /**
  * Closes check runs that were made beside the one of a review. They say what that one says, or that they were called off, until
  * it is concluded and they with it.
  */
 export async function closeDoubledChecks(api: CheckApi, headSha: string, externalId: string): Promise<void> {
-  const [standing, ...doubles] = (await api.checkRuns(headSha)).filter(
-    (run) => run.externalId === externalId,
-  );
+  const [standing, ...doubles] = standingRun(await api.checkRuns(headSha), externalId);
   if (standing === undefined) return;
   const { completed, conclusion, title } = standing;
-  const isKnown = completed && conclusion !== null && conclusions.has(conclusion);
-  const said = isKnown
-    ? { conclusion: conclusion as Conclusion, title: publicPlain(title ?? "") }
-    : calledOff;
+  const isKnown = completed && isConclusion(conclusion);
+  const said = isKnown ? { conclusion, title: publicPlain(title ?? "") } : calledOff;
   const update = { status: "completed", ...said, summary: doubled } as const;
   for (const { id, completed } of doubles) if (!completed) await api.updateCheckRun(id, update);
 }
 
-type Conclusion = NonNullable<CheckRunUpdate["conclusion"]>;
-const conclusions = new Set<string>([
-  "success",
-  "neutral",
-  "failure",
-  "skipped",
-  "cancelled",
-] satisfies Conclusion[]);
 const calledOff = { conclusion: "cancelled", title: publicPlain("Called off") } as const;
 const doubled = publicText("Another worker of Hunkwise reviews this: its check run tells more.");
 
@@ -177,7 +173,7 @@ async function upsert(
   let update: CheckRunUpdate | undefined;
   let isSaid = false;
   const find = async () => {
-    const [standing, ...doubles] = standingRun(await api.checkRuns(headSha), key);
+    const [standing, ...doubles] = standingRun(await api.checkRuns(headSha), externalId);
     id = standing?.id;
     found = standing !== undefined;
     kept = standing !== undefined && keep(standing);

@@ -62,7 +62,8 @@ function judged(runs: readonly OwnCheckRun[]): Judged[] {
 }
 
 const eventKey = /^[0-9a-f]+:event#([1-9]\d{0,8})@(.{1,255})$/;
-const isConclusion = (text: string | null): text is Conclusion => text !== null && Object.hasOwn(ranks, text);
+export const isConclusion = (text: string | null): text is Conclusion =>
+  text !== null && Object.hasOwn(ranks, text);
 
 /** Older versions wrote no marker. Null: a check run of no pull request, such as a merge queue's. */
 function markOf({ externalId, completed, conclusion, title, summary }: OwnCheckRun): CheckMark | null {

@@ -1,6 +1,6 @@
-import { isSkippedForSize } from "../diff/filter.ts";
-import { isRoutineLock, isUnreadLock } from "../diff/lock-sources.ts";
-import { isRoutineWithoutLines, isUnreadWithoutLines } from "../diff/without-lines.ts";
+import { isRoutine, isSkippedForSize } from "../diff/filter.ts";
+import { isUnreadLock } from "../diff/lock-sources.ts";
+import { isUnreadWithoutLines } from "../diff/without-lines.ts";
 import { holdsSecret, type Severity, severities } from "../finding.ts";
 import {
   isComplete,
@@ -111,12 +111,10 @@ function partition<T>(all: readonly T[], test: (one: T) => boolean): [T[], T[]] 
   return [all.filter(test), all.filter((one) => !test(one))];
 }
 
-/** Whether something was left undone besides routine changes that have no lines: links within the repository, submodules. */
+/** Whether something was left undone besides routine changes: links within the repository, submodules, packages at another commit. */
 export function isPartialBesidesRoutine(result: ReviewResult): boolean {
   const { coverage } = result;
-  const files_skipped = coverage.files_skipped.filter(
-    ({ reason }) => !isRoutineWithoutLines(reason) && !isRoutineLock(reason),
-  );
+  const files_skipped = coverage.files_skipped.filter(({ reason }) => !isRoutine(reason));
   return outcomeOf({ ...result, coverage: { ...coverage, files_skipped } }) === "partial";
 }
 

@@ -3,6 +3,7 @@ import type { DiffLine, Hunk } from "../../diff/file-diff.ts";
 import { signs } from "../../diff/print.ts";
 import type { Workspace } from "../../git/workspace.ts";
 import { mapFew } from "../../map-few.ts";
+import { firstIndex } from "../../syntax/first-index.ts";
 import { type ParsedText, parseText } from "../../syntax/parse-source.ts";
 import type { Definition } from "../../syntax/source.ts";
 import type { ChangedFile, DiffSource } from "../../tools/tool.ts";
@@ -97,11 +98,12 @@ function identify(
   places: Places,
 ): string[][] {
   const runs = hunks.flat();
+  const digestsOfRuns = digests.flat();
   const outside = runs.map((run) => (places.bodyOf(run) ? "" : places.outsideOf(run)));
   const before = accumulated(outside);
   const behind = accumulated(outside.toReversed()).toReversed();
   const inBody = Map.groupBy(
-    runs.map((run, at) => ({ run, digest: digests.flat()[at] })),
+    runs.map((run, at) => ({ run, digest: digestsOfRuns[at] })),
     ({ run }) => places.bodyOf(run),
   );
   const all = new Map(
@@ -111,13 +113,13 @@ function identify(
     ]),
   );
   let at = -1;
-  return hunks.map((of, hunk) =>
-    of.map((run, number) => {
+  return hunks.map((of) =>
+    of.map((run) => {
       at += 1;
       const body = places.bodyOf(run);
       const around = body ? [places.around(body), all.get(body)] : places.beside(run);
       return digestOf(
-        ...[places.dialect, digests[hunk]?.[number], before[at], behind[at + 1]],
+        ...[places.dialect, digestsOfRuns[at], before[at], behind[at + 1]],
         ...[body ? run.at - body.start : null, around],
       );
     }),
@@ -173,8 +175,7 @@ function createPlaces(text: string, { source }: ParsedText, tree: NonNullable<Pa
     }),
   );
   /** The number of groups that end before a line. */
-  const endedBefore = (line: number) => firstIndexOf(groups, ({ end }) => end >= line);
-  const groupOf = (line: number) => endedBefore(line);
+  const endedBefore = (line: number) => firstIndex(groups, ({ end }) => end >= line);
   /** Lines outside of bodies from the beginning of a group. */
   const offsetIn = (group: Lines | undefined, line: number) => {
     let offset = 0;
@@ -205,7 +206,7 @@ function createPlaces(text: string, { source }: ParsedText, tree: NonNullable<Pa
     },
     around(body) {
       if (!aroundBody.has(body)) {
-        const group = groupOf(body.start);
+        const group = endedBefore(body.start);
         const offset = offsetIn(groups[group], body.start);
         aroundBody.set(body, [textOf(body), groupMarks[group], offset]);
       }
@@ -216,16 +217,16 @@ function createPlaces(text: string, { source }: ParsedText, tree: NonNullable<Pa
       const first = Math.max(0, endedBefore(at) - 1);
       const last = Math.min(
         groups.length - 1,
-        firstIndexOf(groups, ({ start }) => start >= at + added),
+        firstIndex(groups, ({ start }) => start >= at + added),
       );
-      const from = firstIndexOf(bodies, ({ end }) => end >= at - 1);
+      const from = firstIndex(bodies, ({ end }) => end >= at - 1);
       const touched = bodies
         .slice(
           from,
-          firstIndexOf(bodies, ({ start }) => start > at + added),
+          firstIndex(bodies, ({ start }) => start > at + added),
         )
         .map(textOf);
-      const group = groups[groupOf(at)];
+      const group = groups[endedBefore(at)];
       const inGroup = group && group.start <= at ? offsetIn(group, at) : null;
       return [groupMarks.slice(first, last + 1), first === 0, last === groups.length - 1, inGroup, touched];
     },
@@ -267,15 +268,4 @@ function numbered(texts: readonly string[]): unknown[] {
     return counts.get(text);
   });
   return texts.map((text, at) => [text, numbers[at], counts.get(text)]);
-}
-
-/** The first index at which a condition holds that then holds for all behind it. */
-function firstIndexOf<T>(all: readonly T[], holds: (one: T) => boolean): number {
-  let [low, high] = [0, all.length];
-  while (low < high) {
-    const middle = (low + high) >> 1;
-    if (holds(all[middle] as T)) high = middle;
-    else low = middle + 1;
-  }
-  return low;
 }
