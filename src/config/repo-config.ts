@@ -30,7 +30,7 @@ export const RepoConfig = z.strictObject({
         .array(z.string())
         .default([])
         .describe(
-          "Logins whose pull requests are not reviewed, e.g. `renovate[bot]`, unless somebody else pushed to their branch or it is in a fork.",
+          "Logins whose pull requests are not reviewed, e.g. `renovate[bot]`. A pull request is reviewed anyway if somebody else pushed to its branch, or if the branch is in a fork.",
         ),
       labels: z
         .array(z.string())

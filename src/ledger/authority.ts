@@ -28,9 +28,9 @@ export const facts: readonly Fact[] = [
   {
     name: "fixed",
     means: "The fault is gone from the code",
-    by: "the code: a model's second look at it, or an analyzer that does not find it any more",
+    by: "the code: a model that looks again says so, or an analyzer no longer finds it",
     evidence:
-      "our own answer in the thread, in all of its comments; an answer of somebody with write access after ours takes it back",
+      "our own reply in the thread, of which all comments are read; a later reply by somebody with write access reverses it",
     otherwise: "open",
   },
   {
@@ -74,7 +74,7 @@ export const facts: readonly Fact[] = [
     means: "A head gets no review",
     by: "the configuration on the base branch, about drafts, branches, labels, titles and authors",
     evidence:
-      "the base branch, and the pull request as GitHub shows it when the job runs; for an ignored author also who pushed to the branch, from GitHub's list of its activity",
+      "the base branch, and the pull request as GitHub shows it when the job runs; for an ignored author also GitHub's list of who pushed to the branch",
     otherwise: "the head is reviewed, or the check is neutral and names what is wrong",
   },
 ];

@@ -11,7 +11,7 @@ const locked = (resolved: string) =>
     lockfileVersion: 3,
     packages: { "node_modules/left-pad": { version: "1.3.0", resolved } },
   });
-const registry = "https://registry.npmjs.org/left-pad/-";
+const registry = "https://npm.example/left-pad/-";
 
 const base: Files = {
   "package-lock.json": locked(`${registry}/left-pad-1.3.0.tgz`),

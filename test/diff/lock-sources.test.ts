@@ -27,7 +27,7 @@ const npm = (packages: Record<string, string | object>) =>
       ),
     },
   });
-const registry = "https://registry.npmjs.org";
+const registry = "https://npm.example";
 const leftPad = `${registry}/left-pad/-/left-pad-1.3.0.tgz`;
 const before = npm({ "left-pad": leftPad });
 const of = (after: string, path = "package-lock.json", then: string | null = before) =>
@@ -68,12 +68,12 @@ describe("a package-lock.json", () => {
     [
       "another package of the registry under the same name",
       { "left-pad": `${registry}/evil/-/evil-1.3.0.tgz` },
-      from("registry.npmjs.org evil for left-pad"),
+      from("npm.example evil for left-pad"),
     ],
     [
       "a package whose name ends in the same way",
       { "left-pad": `${registry}/evil-left-pad/-/left-pad-1.3.0.tgz` },
-      from("registry.npmjs.org evil-left-pad for left-pad"),
+      from("npm.example evil-left-pad for left-pad"),
     ],
     [
       "a repository",
@@ -90,15 +90,11 @@ describe("a package-lock.json", () => {
       { "left-pad": { version: "git@git.evil.example:a/b.git" } },
       from("git.evil.example"),
     ],
-    [
-      "a port",
-      { "left-pad": "https://registry.npmjs.org:8443/left-pad/-/a.tgz" },
-      from("registry.npmjs.org:8443"),
-    ],
+    ["a port", { "left-pad": "https://npm.example:8443/left-pad/-/a.tgz" }, from("npm.example:8443")],
     [
       "the same host without encryption",
       { "left-pad": leftPad.replace("https", "http") },
-      from("http://registry.npmjs.org"),
+      from("http://npm.example"),
     ],
     [
       "more places than are named",
@@ -112,7 +108,7 @@ describe("a package-lock.json", () => {
   });
 
   it("is read with its escapes, whatever they hide", () => {
-    const hidden = before.replace('"https://registry', String.raw`"\u0068ttps:\/\/evil.example\/`);
+    const hidden = before.replace('"https://npm', String.raw`"\u0068ttps:\/\/evil.example\/`);
     expect(of(hidden)).toContain("evil.example");
   });
 
@@ -132,7 +128,9 @@ describe("a package-lock.json", () => {
   });
 
   it("that is new may name the registries that tools ask by default", () => {
-    expect(of(before, "web/package-lock.json", null)).toBeNull();
+    const yarn =
+      'left-pad@^1.3.0:\n  resolved "https://registry.yarnpkg.com/left-pad/-/left-pad-1.3.0.tgz#5b8a"\n';
+    expect(of(yarn, "web/yarn.lock", null)).toBeNull();
     expect(of(npm({ a: "https://npm.corp.example/a/-/a-1.tgz" }), "package-lock.json", null)).toBe(
       from("npm.corp.example"),
     );
@@ -140,7 +138,7 @@ describe("a package-lock.json", () => {
 
   it("that leaves a private registry for a public one is unread: that is how a name is taken over", () => {
     const private_ = npm({ "left-pad": "https://npm.corp.example/left-pad/-/left-pad-1.3.0.tgz" });
-    expect(of(before, "package-lock.json", private_)).toBe(from("registry.npmjs.org"));
+    expect(of(before, "package-lock.json", private_)).toBe(from("npm.example"));
   });
 
   it("of this repository has nothing new against itself", () => {

@@ -219,8 +219,8 @@ export const later: readonly Listed[] = [
   },
   {
     name: "pushed-to-ignored",
-    attack: "Somebody pushes to the branch of a bot whose pull requests are not reviewed",
-    expected: "The pull request is reviewed, also after the bot's next push",
+    attack: "Somebody else pushes to the branch of a bot that `ignore_authors` lists",
+    expected: "The pull request is reviewed, even if the bot pushes again",
     provenBy: [
       here("one-conclusion"),
       at("jobs/skip-reason", "lets a pull request of an ignored author through %s"),
@@ -244,7 +244,7 @@ export const later: readonly Listed[] = [
     name: "lock-sources",
     attack:
       "A lock file that takes a known package from another host or repository, or another package of the same registry under its name",
-    expected: "The place is named, and the check is as red as findings would make it",
+    expected: "The review names the place, and the check fails if findings make it fail",
     provenBy: [
       at(
         "attacks/changes-without-lines",
@@ -256,8 +256,9 @@ export const later: readonly Listed[] = [
   },
   {
     name: "limit-reached",
-    attack: "An author uses a budget up, or makes a change larger than any limit, so that nobody reads it",
-    expected: "The check is as red as findings would make it, unless the configuration says otherwise",
+    attack:
+      "An author uses up a budget, or makes a change that is larger than a limit, so that it is not read",
+    expected: "The check fails if findings make it fail, unless the configuration sets another conclusion",
     provenBy: [
       here("one-conclusion"),
       at("reporters/conclusions", "is red for what a limit left unread if findings are red"),
