@@ -17,7 +17,8 @@ import type { ChangedFile, DiffSource } from "../../tools/tool.ts";
  * - Outside of functions: the statements that it touches and those before and behind it, and which of several equal ones they are.
  * - In both cases: what else the change adds and removes outside of functions, before the place and behind it. A line there may
  *   decide whether the rest of the file runs, and nothing new would be left of it when it goes.
- * - In a file that no parser understands: all of the file, before and after the change.
+ * - In documentation, which nothing runs: the hunk with the lines around it. A changelog grows with each rebase.
+ * - In any other file that no parser understands: all of the file, before and after the change.
  */
 
 /** Files that are read at the same time. */
@@ -35,7 +36,10 @@ export async function inSurroundings(
 ): Promise<ChangedFile[]> {
   return await mapFew(files, CONCURRENCY, async (file) => {
     if (file.changes.length === 0) return file;
-    return { ...file, changes: (await inParsedFile(file, reading)) ?? inWholeFile(file) };
+    const changes = isProse(file.change.path)
+      ? await inHunks(file, reading)
+      : await inParsedFile(file, reading);
+    return { ...file, changes: changes ?? inWholeFile(file) };
   });
 }
 
@@ -47,6 +51,19 @@ function inWholeFile({ change, changes }: ChangedFile): string[][] {
   return changes.map((runs, hunk) =>
     runs.map((run, at) => digestOf("whole file", oldOid, newOid, hunk, at, run)),
   );
+}
+
+/** Not by the name alone: `README.py` is code, and so is what `.mdx` and some `.txt` hold. */
+const isProse = (path: string) => /\.(?:md|markdown|rst|adoc|asciidoc)$/i.test(path);
+
+/** Null where there is no diff to be had. */
+async function inHunks({ change, changes }: ChangedFile, { diffs }: Reading): Promise<string[][] | null> {
+  const diff = await diffs.fileDiff(change, 3).catch(() => null);
+  if (diff?.hunks.length !== changes.length) return null;
+  return changes.map((runs, hunk) => {
+    const lines = (diff.hunks[hunk]?.lines ?? []).map(({ kind, text }) => signs[kind] + text);
+    return runs.map((run, at) => digestOf("hunk", lines, at, run));
+  });
 }
 
 /** Null where no parser tells what the file consists of. */

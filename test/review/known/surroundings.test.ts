@@ -166,6 +166,28 @@ describe("a run of changed lines that was read", () => {
     expect(await newOf(pairs, js)).toEqual([0]);
   });
 
+  it("is known in a changelog that grew elsewhere, and new where its neighbours changed", async () => {
+    const entry = (name: string) => `## ${name}\n\n- One.\n- Two.\n- Three.\n\n`;
+    const [before, after] = [entry("1.0") + entry("0.9") + entry("0.8"), "- Fixes the cart.\n"];
+    const added = (text: string) => text.replace("- Three.\n", `- Three.\n${after}`);
+    const grown = before.replace("## 0.8", "## 0.8 (yanked)");
+    const beside = before.replace("- Two.", "- Another two.");
+    for (const [text, unread] of [
+      [grown, 0],
+      [entry("1.1") + before, 0],
+      [beside, 1],
+    ] as const) {
+      const second = text.startsWith("## 1.1") ? entry("1.1") + added(before) : added(text);
+      const pairs: [Texts, Texts][] = [
+        [
+          { base: before, head: added(before) },
+          { base: text, head: second },
+        ],
+      ];
+      expect([text, await newOf(pairs, "CHANGES.md")]).toEqual([text, [unread]]);
+    }
+  });
+
   it("is known when the change goes on in another function", async () => {
     const pairs: [Texts, Texts][] = [
       [
