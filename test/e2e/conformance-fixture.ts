@@ -8,6 +8,7 @@ import type { FaultKind } from "../support/github-double/faults.ts";
 import { fullName, type ReviewComment } from "../support/github-double/model.ts";
 import type { Files } from "../support/github-double/people.ts";
 import type { Violation } from "../support/github-double/rest.ts";
+import { query } from "../support/postgres.ts";
 
 // What the conformance cases share: code to change, a model's calls in short, and the end state on GitHub in few words.
 
@@ -21,14 +22,17 @@ export async function until(condition: () => boolean): Promise<void> {
 
 /** Resolves once no job about a repository is under way or waits to be tried again. */
 export async function noJobLeft(
-  { dataFolder }: Pick<AppUnderTest, "dataFolder">,
+  { dataFolder, databaseUrl }: Pick<AppUnderTest, "dataFolder" | "databaseUrl">,
   { id }: { id: number },
 ): Promise<void> {
+  const open = `SELECT count(*) AS jobs FROM job WHERE state IN ('waiting', 'active') AND serial_key LIKE '${id}%'`;
+  if (databaseUrl !== null) {
+    while (Number((await query(databaseUrl, open))[0]?.jobs) > 0) await sleep(50);
+    return;
+  }
   using database = new DatabaseSync(join(dataFolder, "queue.db"), { readOnly: true });
-  const open = database.prepare(
-    "SELECT count(*) AS jobs FROM job WHERE state IN ('waiting', 'active') AND serial_key LIKE :key",
-  );
-  await until(() => open.get({ key: `${id}%` })?.jobs === 0);
+  const statement = database.prepare(open);
+  await until(() => statement.get()?.jobs === 0);
 }
 
 export type ToolCall = NonNullable<FakeTurn["tool_calls"]>[number];
@@ -83,7 +87,15 @@ export interface EndState {
 /** What of an App a case needs: its pull request, and the two services around. */
 type PullUnderTest = Pick<
   AppUnderTest,
-  "github" | "people" | "repository" | "pull" | "app" | "model" | "reviewRequests" | "dataFolder"
+  | "github"
+  | "people"
+  | "repository"
+  | "pull"
+  | "app"
+  | "model"
+  | "reviewRequests"
+  | "dataFolder"
+  | "databaseUrl"
 > &
   Pick<AppUnderTest, "send" | "comment" | "reply" | "concluded">;
 

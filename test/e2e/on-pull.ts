@@ -101,6 +101,7 @@ async function openCase(all: SharedApp, options: PullOptions): Promise<CaseOnPul
   const isOurs = ({ body }: FakeRequest) => branchOf(body) === branch && agreeing.isReview(body);
   return caseOf({
     ...{ github, people, model, repository, pull, app: app.app, dataFolder: app.dataFolder },
+    ...{ databaseUrl: app.databaseUrl },
     get reviewRequests() {
       return model?.requests.filter(isOurs) ?? [];
     },

@@ -31,6 +31,8 @@ export interface AppUnderTest extends Scenario {
   /** What the reviewer was asked; second looks and merging are left out, and agree with it. */
   readonly reviewRequests: readonly FakeRequest[];
   dataFolder: string;
+  /** Where its jobs are if they are in Postgres and not in the data folder. */
+  databaseUrl: string | null;
   /** GitHub's webhook about the pull request. */
   send(action: PullAction, id?: string): Promise<number>;
   /** Somebody writes a comment in the conversation, and GitHub tells the App. */
@@ -100,6 +102,7 @@ export async function startApp({ script, everyRole, env, ...options }: AppOption
       return model?.requests.filter(({ body }) => agreeing?.isReview(body)) ?? [];
     },
     dataFolder: data.path,
+    databaseUrl: env?.DATABASE_URL ?? null,
     async send(action, id) {
       const payload = await pullRequestPayload(github.state, action, pull);
       return (await deliver(github.state, "pull_request", payload, { ...target(), ...(id ? { id } : {}) }))
