@@ -96,8 +96,11 @@ function compare(
     known.set(path, new Set(ofFile.flatMap((one, at) => (one.every(isRead) ? [at + 1] : []))));
   const lost = [...read].filter(([hash, count]) => count > (now.get(hash) ?? 0)).map(([hash]) => hash);
   const gone = new Set(lost.filter((hash) => !isDue(hash)).map(markOf));
-  const hasNew = ({ change, totalHunks }: ChangedFile) => totalHunks > (known.get(change.path)?.size ?? 0);
-  const marks = new Set(files.map((file) => fileMark(firstName(file))));
+  const hasNew = ({ change, reviewable, totalHunks }: ChangedFile) =>
+    reviewable && totalHunks > (known.get(change.path)?.size ?? 0);
+  // A file that is in the change without a line that is read is as good as gone from it.
+  const withLines = files.filter(({ reviewable, totalHunks }) => reviewable && totalHunks > 0);
+  const marks = new Set(withLines.map((file) => fileMark(firstName(file))));
   const isFileGone = [...gone].some((mark) => !marks.has(mark)) && !files.some(hasNew);
   for (const file of files)
     if (isFileGone || (gone.has(fileMark(firstName(file))) && !hasNew(file))) known.delete(file.change.path);

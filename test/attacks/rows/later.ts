@@ -203,6 +203,12 @@ export const later: readonly Listed[] = [
     provenBy: [here("read-before")],
   },
   {
+    name: "moved-after-reading",
+    attack: "A file is edited where it does nothing, and, once that was read, renamed to where it runs",
+    expected: "It is read again",
+    provenBy: [here("read-before")],
+  },
+  {
     name: "covered-check",
     attack:
       "Over a red check, another pull request of the same commit: a draft, one for a branch that is not reviewed, one whose title is ignored",

@@ -255,6 +255,23 @@ describe("what was read and is taken away again", () => {
   });
 });
 
+describe("a file of which everything that was read is gone", () => {
+  const base = { "a.js": "check();\n", "b.js": "guard();\n", "package-lock.json": "{}\n" };
+  const harmless = { ...base, "a.js": "checkMore();\n", "b.js": "wipe();\n" };
+  const second: Record<string, Record<string, string>> = {
+    "is only renamed": { "a2.js": base["a.js"], "b.js": harmless["b.js"], "package-lock.json": "{}\n" },
+    "leaves a file that nobody reads": { ...harmless, "a.js": base["a.js"], "package-lock.json": "{ }\n" },
+  };
+
+  it.each(Object.entries(second))("makes the rest of the change new, also if it %s", async (_, head) => {
+    const [first, after] = (await readRounds([
+      { base, head: { ...harmless, "package-lock.json": head["package-lock.json"] ?? "" } },
+      { base, head },
+    ])) as [ReadRound, ReadRound];
+    expect(newIn(after, knownIn(after, allRead(first)), "b.js")).toEqual([1]);
+  });
+});
+
 describe("what is new where whole files are remembered", () => {
   it.each(named)("of $name: all hunks or none", ({ file, head, isNew, lost = false }) => {
     const path = head ?? `${file}.txt`;
