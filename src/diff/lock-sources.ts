@@ -1,6 +1,6 @@
 import { posix } from "node:path";
 import { z } from "zod";
-import { isLockFile } from "./skipped-names.ts";
+import { isLockFile, reasonByName } from "./skipped-names.ts";
 
 /*
  * Where a lock file has packages fetched from. Nobody reads its lines, and one of them is enough to have another program installed
@@ -67,7 +67,12 @@ interface Sources {
   places: Set<string>;
   /** Whole addresses on hosts of code, which name a commit. */
   addresses: Set<string>;
+  /** From where each package comes that has a name here. */
+  byPackage: Map<string, Set<string>>;
 }
+
+/** Of packages whose code is a part of the repository, and read like the rest of it. */
+const HERE = "this repository";
 
 /**
  * What a changed lock file does that nobody has read, as a reason in words; null if all packages come from where others came from
@@ -81,10 +86,24 @@ export function lockSourceReason(path: string, before: string | null, after: str
   // What could not be read before had no place that is known.
   const then = before === null ? null : sourcesOf(name, before, after);
   const known = then?.places ?? (before === null ? defaultPlaces : new Set<string>());
-  const added = [...now.places].filter((place) => !known.has(place));
+  const fresh = [...now.places].filter((place) => !known.has(place) && place !== HERE);
+  const added = [...fresh, ...(then === null ? [] : takenOver(then, now, new Set(fresh)))];
   if (added.length > 0) return `${NEW_SOURCE} (${shown(added)})`;
   const isOther = [...now.addresses].some((address) => !then?.addresses.has(address));
   return then !== null && isOther ? OTHER_COMMIT : null;
+}
+
+/** Packages that come from somewhere else than before, although others came from there: that is how a name is taken over. */
+function takenOver(then: Sources, now: Sources, told: ReadonlySet<string>): string[] {
+  return [...now.byPackage].flatMap(([wanted, places]) => {
+    const before = then.byPackage.get(wanted);
+    if (before === undefined) return [];
+    // Which of these a tool writes depends on the machine that it runs on.
+    const isPublic = [...before].every((place) => defaultPlaces.has(place));
+    const isSame = (place: string) => before.has(place) || (isPublic && defaultPlaces.has(place));
+    const other = [...places].filter((place) => !isSame(place) && !told.has(place));
+    return other.map((place) => `${place} for ${wanted}`);
+  });
 }
 
 const nameOf = (path: string) => posix.basename(path).toLowerCase();
@@ -120,6 +139,9 @@ function sourcesOf(name: string, text: string, other: string | null): Sources | 
 interface Link {
   address: string;
   mismatch?: string;
+  /** The name under which it is used, and its own if that is another one. */
+  wanted?: string;
+  alias?: string | undefined;
   /** Only its host counts, also of a host that many share. */
   isCoarse?: boolean;
 }
@@ -133,10 +155,14 @@ function fromJson(text: string, links: (json: unknown) => Link[]): Sources | nul
 }
 
 function collect(links: Iterable<Link>): Sources {
-  const sources: Sources = { places: new Set(), addresses: new Set() };
-  for (const { address, mismatch, isCoarse = false } of links) {
+  const sources: Sources = { places: new Set(), addresses: new Set(), byPackage: new Map() };
+  for (const { address, mismatch, wanted, alias, isCoarse = false } of links) {
     const { place, isShared } = placeOf(address, isCoarse);
     sources.places.add(mismatch === undefined ? place : `${place} ${mismatch}`);
+    if (wanted !== undefined && mismatch === undefined) {
+      const places = sources.byPackage.get(wanted) ?? new Set();
+      sources.byPackage.set(wanted, places.add(alias === undefined ? place : `${place} ${alias}`));
+    }
     if (isShared && !isCoarse) sources.addresses.add(address);
   }
   return sources;
@@ -146,7 +172,25 @@ function collect(links: Iterable<Link>): Sources {
 const scpLike = /^(?:[\w.-]+@)?([\w.-]+\.[a-z]+):(?!\/\/)(.*)$/i;
 const shorthand = /^(github|gitlab|bitbucket|gist):(?!\/\/)(.*)$/i;
 
+/** What lies in the repository; `link` of pnpm and Yarn is a folder. */
+const localLike = /^(?:file|link|portal):(?!\/\/)/i;
+
+/** Files that package managers unpack. */
+const archive = /\.(?:tgz|tar(?:\.\w+)?|zip|whl|egg|gem|nupkg|crate|jar)$/i;
+
+/** Code in the repository is read, unless it lies in an archive or where nobody looks. */
+function localPlace(written: string): string {
+  const path = decode((written.replace(localLike, "").split(/#|\?|::/)[0] ?? "").trim()).replaceAll(
+    "\\",
+    "/",
+  );
+  const clean = posix.normalize(path === "" ? "." : path).replace(/\/+$/, "");
+  const isUnread = archive.test(clean) || reasonByName(`${clean}/x`) !== null;
+  return isUnread ? `file:${clean}` : HERE;
+}
+
 function placeOf(address: string, isCoarse: boolean): { place: string; isShared: boolean } {
+  if (localLike.test(address)) return { place: localPlace(address), isShared: false };
   const [, service, below] = shorthand.exec(address) ?? [];
   if (service !== undefined)
     return ofHost(
@@ -182,7 +226,8 @@ function ofHost(name: string, path: string, isCoarse: boolean): { place: string;
 }
 
 const Text = z.string().optional().catch(undefined);
-const NpmEntry = z.looseObject({ resolved: Text, version: Text, name: Text }).catch({});
+const Flag = z.boolean().optional().catch(undefined);
+const NpmEntry = z.looseObject({ resolved: Text, version: Text, name: Text, link: Flag }).catch({});
 const NpmEntries = z.record(z.string(), NpmEntry).catch({});
 const NpmLock = z.looseObject({ packages: NpmEntries.optional() });
 
@@ -190,11 +235,14 @@ const NpmLock = z.looseObject({ packages: NpmEntries.optional() });
 function npmLinks(json: unknown): Link[] {
   const { packages = {} } = NpmLock.parse(json);
   const entries = [...Object.entries(packages), ...npmDependencies(json)];
-  return entries.flatMap(([key, { resolved, version, name }]) => {
-    const wanted = name ?? key.replace(/^.*node_modules\//s, "");
-    return [resolved, version]
-      .filter((one) => one !== undefined && isAddress(one))
-      .map((address) => npmLink(address ?? "", wanted));
+  return entries.flatMap(([key, { resolved, version, name, link }]) => {
+    const used = key.replace(/^.*node_modules\//s, "");
+    if (link === true) return [{ address: `file:${resolved ?? ""}`, wanted: used }];
+    // npm takes anything else that it can fetch, `owner/name` too.
+    const addresses = [resolved, version !== undefined && isAddress(version) ? version : undefined];
+    return addresses
+      .filter((one) => one !== undefined)
+      .map((address) => npmLink(address, name ?? used, used));
   });
 }
 
@@ -206,10 +254,10 @@ function npmDependencies(json: unknown): [string, z.infer<typeof NpmEntry>][] {
   const found: [string, z.infer<typeof NpmEntry>][] = [];
   const open = [json];
   for (let one = open.pop(); one !== undefined; one = open.pop()) {
-    for (const [name, below] of Object.entries(NpmDependencies.parse(one).dependencies)) {
+    for (const [key, below] of Object.entries(NpmDependencies.parse(one).dependencies)) {
       const entry = NpmEntry.parse(below);
-      const alias = /^npm:(@?[^@]+)@/.exec(entry.version ?? "")?.[1];
-      found.push([alias ?? name, entry]);
+      const [, name = entry.name] = /^npm:(@?[^@]+)@/.exec(entry.version ?? "") ?? [];
+      found.push([key, { ...entry, name }]);
       open.push(below);
     }
   }
@@ -217,11 +265,12 @@ function npmDependencies(json: unknown): [string, z.infer<typeof NpmEntry>][] {
 }
 
 /** In a registry's addresses the name of the package stands before `/-/`: that of another one is a place of its own. */
-function npmLink(address: string, wanted: string): Link {
+function npmLink(address: string, wanted: string, used = wanted): Link {
   const path = /^https?:\/\/[^/]+\/(.*)\/-\//i.exec(address)?.[1];
-  if (path === undefined) return { address };
+  if (path === undefined) return { address, wanted: used };
   const isIts = `/${decode(path)}`.toLowerCase().endsWith(`/${wanted.toLowerCase()}`) && wanted !== "";
-  return isIts ? { address } : { address, mismatch: `${path} for ${wanted}` };
+  const alias = used === wanted ? undefined : wanted;
+  return isIts ? { address, wanted: used, alias } : { address, mismatch: `${path} for ${wanted}` };
 }
 
 function decode(path: string): string {
@@ -279,7 +328,8 @@ const RenvLock = z
 
 const isAddress = (text: string) =>
   scpLike.test(text) ||
-  (/^[a-z][a-z\d+.-]*:(?!\s)/i.test(text) && !/^(?:npm|file|link|workspace|patch|portal):/i.test(text));
+  (/^[a-z][a-z\d+.-]*:(?!\s)/i.test(text) && !/^(?:npm|workspace|patch):/i.test(text)) ||
+  /^[\w.-]+\/[\w.-]+(?:#|$)/.test(text);
 
 function everyText(json: unknown): Link[] {
   const links: Link[] = [];
@@ -287,19 +337,30 @@ function everyText(json: unknown): Link[] {
   for (let one = open.pop(); one !== undefined; one = open.pop()) {
     if (typeof one === "string") for (const link of addressesIn(one)) links.push(link);
     else if (typeof one === "object" && one !== null) {
-      const { type, owner, repo } = one as Record<string, unknown>;
-      // A lock file of Nix.
-      if (typeof owner === "string" && typeof repo === "string")
-        links.push({ address: `https://${String(type)}.com/${owner}/${repo}` });
+      links.push(...fieldLinks(one as Record<string, unknown>));
       for (const [key, value] of Object.entries(one)) open.push(key, value);
     }
   }
   return links;
 }
 
+function fieldLinks({ type, owner, repo, path }: Record<string, unknown>): Link[] {
+  // Lock files of Pipenv and of Nix.
+  const local = typeof path === "string" ? [{ address: `file:${path}` }] : [];
+  if (typeof owner !== "string" || typeof repo !== "string") return local;
+  return [...local, { address: `https://${String(type)}.com/${owner}/${repo}` }];
+}
+
 /** Bounded, so that no text makes it slow. */
 const address =
-  /(?:(?<![a-z\d+.-])[a-z][a-z\d+.-]{1,20}:\/\/|(?<![\w.-])[\w.-]{1,40}@[\w.-]{1,100}\.[a-z]{2,20}:(?=[\w/])|\b(?:github|gitlab|bitbucket|gist):(?=[\w-]))[^\s"'`<>,;)\]}]{1,2000}/gi;
+  /(?:(?<![a-z\d+.-])[a-z][a-z\d+.-]{1,20}:\/\/|(?<![\w.-])[\w.-]{1,40}@[\w.-]{1,100}\.[a-z]{2,20}:(?=[\w/])|\b(?:github|gitlab|bitbucket|gist):(?=[\w-])|\b(?:file|link|portal):(?=[\w.~/\\]))[^\s"'`<>,;)\]}]{1,2000}/gi;
+
+/** A place in the repository, as Python's and Ruby's tools and pnpm write it. */
+const localValue =
+  /\b(?:url|path|directory|editable|remote)\s?[:=]\s?["']?(?![a-z][a-z\d+.-]*:|[\w.-]+@)([^\s"',}]{1,2000})/gi;
+
+const localsIn = (line: string): Link[] =>
+  [...line.matchAll(localValue)].map(([, path = ""]) => ({ address: `file:${path}` }));
 
 const addressesIn = (text: string): Link[] =>
   [...text.matchAll(address)].map(([found]) => ({ address: found }));
@@ -318,8 +379,14 @@ function textLinks(name: string, text: string): Link[] {
       wanted =
         /^"?(@?[^@\s"]+)@(?:npm:(@?[^@\s"]+)@)?[^\n]*:$/.exec(line)?.slice(1).findLast(Boolean) ?? wanted;
     const read = /%3a/i.test(line) ? decode(line) : line;
-    for (const { address: found } of addressesIn(read))
-      links.push(name === "yarn.lock" ? npmLink(found, wanted) : { address: found });
+    if (name !== "yarn.lock") {
+      links.push(...addressesIn(read), ...localsIn(read));
+      continue;
+    }
+    for (const { address: found } of addressesIn(read)) links.push(npmLink(found, wanted));
+    const [, resolved] = /^\s+resolution: "?(@?[^@"\s]+)@(?:patch:(?:@?[^@"\s]+)@)?npm:/.exec(read) ?? [];
+    if (resolved !== undefined && resolved !== wanted)
+      links.push({ address: "npm", mismatch: `${resolved} for ${wanted}` });
   }
   return links;
 }

@@ -41,7 +41,8 @@ const folders = new Map([
 ]);
 
 const vendoredPaths = [
-  ...["releases", "plugins", "sdks", "cache", "unplugged"].map((name) => `/.yarn/${name}/`),
+  // Releases and plugins are run by each `yarn install`.
+  ...["sdks", "cache", "unplugged"].map((name) => `/.yarn/${name}/`),
   ...["/Carthage/Checkouts/", "/Carthage/Build/"],
 ];
 

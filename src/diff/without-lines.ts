@@ -28,9 +28,9 @@ export const isUnreadWithoutLines = (reason: string): boolean => all.has(reason)
 /** Whether that is routine, so that it keeps a check from being green and never turns it red. */
 export const isRoutineWithoutLines = (reason: string): boolean => routine.has(reason);
 
-/** Files that are loaded or run as they are, or installed. Archives of data are not among them. */
+/** Files that are loaded or run as they are, or installed. Archives of data are not among them; npm's packages are the `.tgz` that a lock file may name. */
 const runnable =
-  /\.(?:jar|war|ear|aar|class|dex|apk|aab|exe|dll|com|scr|msi|sys|so(?:\.[\d.]+)?|dylib|ko|a|lib|o|elf|node|wasm|py[cdo]|whl|egg|gem|nupkg|phar|deb|rpm|pkg|dmg|appimage|vsix|crx|xpi)$/i;
+  /\.(?:jar|war|ear|aar|class|dex|apk|aab|exe|dll|com|scr|msi|sys|so(?:\.[\d.]+)?|dylib|ko|a|lib|o|elf|node|wasm|py[cdo]|whl|egg|gem|crate|tgz|nupkg|phar|deb|rpm|pkg|dmg|appimage|vsix|crx|xpi)$/i;
 
 /** A change as git lists it. Modes are git's six octal digits. */
 export interface ListedChange {

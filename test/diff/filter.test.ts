@@ -87,7 +87,7 @@ describe("createFilter", () => {
     ["api/service.pb.go", "generated"],
     ["api/service_pb2.py", "generated"],
     ["api/zz_generated.deepcopy.go", "generated"],
-    ["web/.yarn/releases/yarn.cjs", "vendored"],
+    ["web/.yarn/unplugged/a.cjs", "vendored"],
     ["src/__snapshots__/a.test.ts.snap", "snapshot"],
     ["src/a.test.ts.snap", "snapshot"],
     ["rust/pylock.toml", "lock file"],
@@ -201,6 +201,15 @@ describe("createFilter", () => {
       "generated",
     );
     expect(await filter(change("a.ts"), base({ generated: false, vendored: null }, true))).toBeNull();
+  });
+
+  it("reviews what takes effect by itself, also if the base or its header calls it generated", async () => {
+    const filter = filterBy(nothing);
+    const written = base({ generated: true, vendored: true }, true);
+    for (const path of [".github/workflows/ci.lock.yml", "package.json", ".yarn/releases/yarn.cjs"])
+      expect(await filter(change(path), written)).toBeNull();
+    for (const path of ["docs/api.ts", ".github/workflows/yarn.lock", "vendor/a/Makefile"])
+      expect(await filter(change(path), written)).not.toBeNull();
   });
 
   it("takes back what attributes and headers would skip, where the configuration says so", async () => {

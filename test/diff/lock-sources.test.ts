@@ -42,9 +42,19 @@ describe("a package-lock.json", () => {
     ["a nested package", { "left-pad": leftPad, "a/node_modules/zod": `${registry}/zod/-/zod-4.0.0.tgz` }],
     [
       "an alias",
-      { "left-pad": { name: "right-pad", resolved: `${registry}/right-pad/-/right-pad-1.0.0.tgz` } },
+      {
+        "left-pad": leftPad,
+        pad: { name: "right-pad", resolved: `${registry}/right-pad/-/right-pad-1.0.0.tgz` },
+      },
     ],
-    ["a package of this repository", { "left-pad": { resolved: "packages/left-pad", link: true } }],
+    [
+      "a package of this repository",
+      {
+        "left-pad": leftPad,
+        ui: { resolved: "packages/ui", link: true },
+        "packages/ui": { version: "1.0.0" },
+      },
+    ],
     [
       "words for people",
       {
@@ -97,6 +107,27 @@ describe("a package-lock.json", () => {
       from("http://npm.example"),
     ],
     [
+      "another package of the registry as an alias of the same name",
+      { "left-pad": { name: "evil", resolved: `${registry}/evil/-/evil-1.3.0.tgz` } },
+      from("npm.example evil for left-pad"),
+    ],
+    ["a repository in two words", { "left-pad": { resolved: "evil/left-pad" } }, from("evil/left-pad")],
+    [
+      "an archive in this repository",
+      { left: { version: "1.0.0", resolved: "file:./assets/left.tgz" } },
+      from("file:assets/left.tgz"),
+    ],
+    [
+      "a folder of this repository that nobody reads",
+      { left: { resolved: "src/../vendor%2Fleft", link: true } },
+      from("file:vendor/left"),
+    ],
+    [
+      "this repository, under a known name",
+      { "left-pad": { resolved: "test/left-pad", link: true } },
+      from("this repository for left-pad"),
+    ],
+    [
       "more places than are named",
       Object.fromEntries(
         [..."abcde"].map((name) => [name, `https://${name}.example/${name}/-/${name}-1.tgz`]),
@@ -141,6 +172,20 @@ describe("a package-lock.json", () => {
     expect(of(before, "package-lock.json", private_)).toBe(from("npm.example"));
   });
 
+  it("that takes a package from another one of its registries is unread: that is how a name is taken over", () => {
+    const corp = "https://npm.corp.example/@corp/auth/-/auth-1.0.0.tgz";
+    const both = (auth: string) => npm({ "left-pad": leftPad, "@corp/auth": auth });
+    const taken = both(`${registry}/@corp/auth/-/auth-1.0.1.tgz`);
+    expect(of(taken, "package-lock.json", both(corp))).toBe(from("npm.example for @corp/auth"));
+    expect(of(both(corp.replace("1.0.0", "1.0.1")), "package-lock.json", both(corp))).toBeNull();
+  });
+
+  it("may take a package from another of the registries that tools ask by default", () => {
+    const yarn = (host: string) =>
+      `left-pad@^1.3.0:\n  resolved "https://${host}/left-pad/-/left-pad-1.3.0.tgz#5b8a"\nzod@^1.0.0:\n  resolved "https://registry.npmjs.org/zod/-/zod-1.0.0.tgz#1"\n`;
+    expect(of(yarn("registry.npmjs.org"), "yarn.lock", yarn("registry.yarnpkg.com"))).toBeNull();
+  });
+
   it("of this repository has nothing new against itself", () => {
     const text = readFileSync(join(import.meta.dirname, "../../package-lock.json"), "utf8");
     expect(lockSourceReason("package-lock.json", text, text)).toBeNull();
@@ -158,6 +203,11 @@ describe("a lock file", () => {
       "yarn.lock",
       `left-pad@^1.3.0:\n  version "1.3.0"\n  resolved "https://registry.yarnpkg.com/left-pad/-/left-pad-1.3.0.tgz#5b8a"\n`,
       ["com/left-pad/-/", "com/evil/-/", "registry.yarnpkg.com evil for left-pad"],
+    ],
+    [
+      "yarn.lock",
+      `"left-pad@npm:^1.3.0":\n  version: 1.3.0\n  resolution: "left-pad@npm:1.3.0"\n  checksum: 10c0/1\n`,
+      ["left-pad@npm:1.3.0", "evil@npm:1.3.0", "npm evil for left-pad"],
     ],
     [
       "yarn.lock",
@@ -223,6 +273,41 @@ describe("a lock file", () => {
       expect(lockSourceReason(path, text, text.replaceAll(here, there))).toContain(`(${place}`);
     },
   );
+
+  it.each([
+    [
+      "yarn.lock",
+      '"left-pad@npm:^1.3.0":\n  resolution: "left-pad@file:./assets/a.tgz#./assets/a.tgz::hash=1"\n',
+    ],
+    ["yarn.lock", 'left-pad@^1.3.0:\n  version "1.3.0"\n  resolved "file:assets/a.tgz#1"\n'],
+    [
+      "pnpm-lock.yaml",
+      "  left-pad@1.3.0:\n    resolution: {tarball: file:assets/a.tgz, integrity: sha512-1}\n",
+    ],
+    ["pnpm-lock.yaml", "      left-pad:\n        specifier: ^1.3.0\n        version: link:vendor/a\n"],
+    ["pnpm-lock.yaml", "    resolution: {directory: vendor/a, type: directory}\n"],
+    ["poetry.lock", '[package.source]\ntype = "file"\nurl = "assets/a.whl"\n'],
+    ["poetry.lock", '[package.source]\ntype = "directory"\nurl = "vendor/a"\n'],
+    ["uv.lock", 'source = { path = "assets/a.whl" }\n'],
+    ["uv.lock", 'source = { editable = "vendor/a" }\n'],
+    ["Gemfile.lock", "PATH\n  remote: vendor/a\n  specs:\n"],
+    ["Pipfile.lock", '{"default":{"a":{"path":"./vendor/a"}}}'],
+  ])("of the name %s is unread if it takes a package from where nobody reads: %s", (name, text) => {
+    expect(lockSourceReason(name, name.endsWith(".lock") && text.startsWith("{") ? "{}" : "", text)).toMatch(
+      /\(file:(?:assets\/a\.(?:tgz|whl)|vendor\/a)\)$/,
+    );
+    expect(lockSourceReason(name, text, text)).toBeNull();
+  });
+
+  it.each([
+    ["pnpm-lock.yaml", "      ui:\n        specifier: workspace:*\n        version: link:../packages/ui\n"],
+    ["yarn.lock", '"ui@workspace:packages/ui":\n  resolution: "ui@workspace:packages/ui"\n'],
+    ["uv.lock", 'source = { editable = "packages/ui" }\n'],
+    ["Gemfile.lock", "PATH\n  remote: .\n  specs:\n"],
+    ["Cargo.lock", '[[package]]\nname = "ui"\nversion = "1.0.0"\n'],
+  ])("of the name %s may have packages of this repository: %s", (name, text) => {
+    expect(lockSourceReason(name, "", text)).toBeNull();
+  });
 
   it("may have new packages of a tool that gives each its own repository", () => {
     const pin = (name: string) => ({ identity: name, location: `https://github.com/apple/${name}.git` });

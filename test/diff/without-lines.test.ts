@@ -28,6 +28,7 @@ describe("a change without lines", () => {
     ["submodule at another commit", listed("lib", { oldMode: "160000", newMode: "160000" })],
     ["submodule at another commit", listed("lib", { oldMode: "000000", newMode: "160000" })],
     ["binary that runs", listed("gradle/wrapper/gradle-wrapper.jar", binary)],
+    ["binary that runs", listed("assets/left-pad-1.3.0.tgz", binary)],
     ["binary that runs", listed("native/libcrypto.so.1.1", { ...binary, oldMode: "000000" })],
     ["binary that runs", listed("tool", { ...binary, newMode: "100755", ...sameText })],
     ["binary that runs", listed(".husky/pre-commit", binary)],

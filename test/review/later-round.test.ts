@@ -9,7 +9,7 @@ import { createCoverageGate, createReviewCoverage } from "../../src/review/cover
 import { createKnown } from "../../src/review/known/known-change.ts";
 import { inSurroundings } from "../../src/review/known/surroundings.ts";
 import type { History, ReviewInput } from "../../src/review/review-input.ts";
-import { isComplete } from "../../src/review/review-result.ts";
+import { isComplete, type ReviewResult } from "../../src/review/review-result.ts";
 import { runReview } from "../../src/review/run-review.ts";
 import { createDiffSource } from "../../src/tools/diff-source.ts";
 import { rejectingOthers } from "../support/answer-candidates.ts";
@@ -127,6 +127,10 @@ beforeAll(async () => {
   read = result.ledger.reviewed;
 });
 
+/** Of what is remembered that which was read; the rest is remembered as unread. */
+const readIn = ({ ledger }: ReviewResult) =>
+  (ledger?.reviewed.hashes ?? []).filter((hash) => read.hashes.includes(hash));
+
 describe("a first round", () => {
   it("asks the same whether nothing is remembered or the state is empty", async () => {
     const { reviewed, carried, summary } = emptyState;
@@ -155,7 +159,7 @@ describe("a first round", () => {
     const { hunks_served, hunks_total } = result.coverage;
     expect(hunks_served).toBeGreaterThan(0);
     expect(hunks_served).toBeLessThan(hunks_total);
-    expect(result.ledger?.reviewed.hashes).toHaveLength(hunks_served);
+    expect(readIn(result)).toHaveLength(hunks_served);
     expect(units.flatMap(({ hashes }) => hashes)).toHaveLength(hunks_served);
   });
 });
@@ -171,13 +175,13 @@ describe("a part that the model did not finish", () => {
     const { result } = await review({ head: "first", history: historyOf(null), script: cut });
     expect(result.stop_reason).toBe("model_error");
     expect(result.coverage.hunks_served).toBe(result.coverage.hunks_total);
-    expect(result.ledger?.reviewed.hashes).toEqual([]);
+    expect(readIn(result)).toEqual([]);
   });
 
   it("takes nothing from what was read before, nor from what was said of the whole", async () => {
     const { result } = await review({ history: historyOf(read), script: cut });
     expect(isComplete(result)).toBe(false);
-    expect(result.ledger?.reviewed.hashes.toSorted()).toEqual(read.hashes.toSorted());
+    expect(readIn(result).toSorted()).toEqual(read.hashes.toSorted());
     expect(result.summary).toBe("It calls first and second.");
   });
 });
@@ -269,7 +273,7 @@ describe("a round in which nothing is new", () => {
       warnings: [],
     });
     expect(result.ledger?.known_hunks).toBe(6);
-    expect(result.ledger?.reviewed.hashes.toSorted()).toEqual(read.hashes.toSorted());
+    expect(readIn(result).toSorted()).toEqual(read.hashes.toSorted());
     expect(isComplete(result)).toBe(true);
   });
 
@@ -291,7 +295,7 @@ describe("a round in which changes were taken back", () => {
     });
     expect(shown(requests)).toContain("+  return first(value)");
     expect(result.ledger).toMatchObject({ known_hunks: 4 });
-    expect(result.ledger?.reviewed.hashes.toSorted()).toEqual(read.hashes.toSorted());
+    expect(readIn(result).toSorted()).toEqual(read.hashes.toSorted());
   });
 });
 
@@ -300,7 +304,7 @@ describe("a round without a model", () => {
     const { result } = await review({ history: historyOf(read), offline: true });
     expect(result).toMatchObject({ stop_reason: "no_model", coverage: { hunks_total: 7, hunks_served: 0 } });
     expect(result.ledger?.known_hunks).toBe(0);
-    expect(result.ledger?.reviewed.hashes.toSorted()).toEqual(read.hashes.toSorted());
+    expect(readIn(result).toSorted()).toEqual(read.hashes.toSorted());
   });
 });
 

@@ -74,6 +74,24 @@ export function changeHashes(file: ChangedFile, contentHash: ContentHash): strin
   return file.changes.map((digests) => digests.map((digest) => contentHash(name, [digest])));
 }
 
+/**
+ * Hashes that say of changes that they were there and not read, of those in the hunks with these numbers: nothing is known by them,
+ * but they are missed when they go.
+ */
+export function unreadHashes(
+  file: ChangedFile,
+  hunks: ReadonlySet<number>,
+  contentHash: ContentHash,
+): string[] {
+  const name = firstName(file);
+  return file.changes.flatMap((digests, at) =>
+    hunks.has(at + 1) ? digests.map((digest) => contentHash(name, ["unread", digest])) : [],
+  );
+}
+
+/** Numbers of a file's hunks, from 1. */
+const allHunks = ({ changes }: ChangedFile) => new Set(changes.map((_, at) => at + 1));
+
 interface Compared {
   /** Numbers of known hunks, by path. */
   known: ReadonlyMap<string, ReadonlySet<number>>;
@@ -94,10 +112,15 @@ function compare(
   const known = new Map<string, ReadonlySet<number>>();
   for (const [path, ofFile] of hunks)
     known.set(path, new Set(ofFile.flatMap((one, at) => (one.every(isRead) ? [at + 1] : []))));
-  const lost = [...read].filter(([hash, count]) => count > (now.get(hash) ?? 0)).map(([hash]) => hash);
+  const unread = countOf(files.flatMap((file) => unreadHashes(file, allHunks(file), contentHash)));
+  const isLost = ([hash, count]: [string, number]) => count > (now.get(hash) ?? unread.get(hash) ?? 0);
+  const lost = [...read].filter(isLost).map(([hash]) => hash);
   const gone = new Set(lost.filter((hash) => !isDue(hash)).map(markOf));
-  const hasNew = ({ change, totalHunks }: ChangedFile) => totalHunks > (known.get(change.path)?.size ?? 0);
-  const marks = new Set(files.map((file) => fileMark(firstName(file))));
+  const hasNew = ({ change, reviewable, totalHunks }: ChangedFile) =>
+    reviewable && totalHunks > (known.get(change.path)?.size ?? 0);
+  // A file that is in the change without a line that is read is as good as gone from it.
+  const withLines = files.filter(({ reviewable, totalHunks }) => reviewable && totalHunks > 0);
+  const marks = new Set(withLines.map((file) => fileMark(firstName(file))));
   const isFileGone = [...gone].some((mark) => !marks.has(mark)) && !files.some(hasNew);
   for (const file of files)
     if (isFileGone || (gone.has(fileMark(firstName(file))) && !hasNew(file))) known.delete(file.change.path);

@@ -10,7 +10,8 @@ import type { ChangedFile, DiffSource } from "../../tools/tool.ts";
 
 /*
  * The same lines mean another thing in another place. So what is remembered of a run of changed lines is the lines and their
- * surroundings, which say all that the author of the pull request can change around them in that file:
+ * surroundings, which say all that the author of the pull request can change around them in that file, and where the file lies and
+ * whether it can be run, as CI, frameworks and builds go by a file's place:
  *
  * - In the body of a function: its whole text, the place of the run in it, what is around the function up to the top of the file
  *   without the bodies of others, and which of several equal ones it is.
@@ -43,13 +44,16 @@ export async function inSurroundings(
   });
 }
 
+/** What runs a file goes by this. A rename has a diff of its edits alone, and a mode has none. */
+const placeOf = ({ change: { path, newMode } }: ChangedFile) => [path, newMode];
+
 /** Also sound where several parts have the same text: what was joined can be told apart. */
 const digestOf = (...parts: unknown[]) => hash("sha256", JSON.stringify(parts), "base64url");
 
-function inWholeFile({ change, changes }: ChangedFile): string[][] {
-  const { oldOid, newOid } = change;
-  return changes.map((runs, hunk) =>
-    runs.map((run, at) => digestOf("whole file", oldOid, newOid, hunk, at, run)),
+function inWholeFile(file: ChangedFile): string[][] {
+  const { oldOid, newOid } = file.change;
+  return file.changes.map((runs, hunk) =>
+    runs.map((run, at) => digestOf("whole file", placeOf(file), oldOid, newOid, hunk, at, run)),
   );
 }
 
@@ -80,7 +84,7 @@ async function inParsedFile(file: ChangedFile, { workspace, diffs }: Reading): P
   const runs = diff.hunks.map(runsOf);
   const isSame = runs.every((of, hunk) => of.length === file.changes[hunk]?.length);
   if (!isSame || runs.length !== file.changes.length) return null;
-  return identify(file.changes, runs, createPlaces(head.text, parsed, parsed.tree));
+  return identify(file, runs, createPlaces(head.text, parsed, parsed.tree));
 }
 
 /** A run of changed lines. */
@@ -109,13 +113,9 @@ function runsOf({ newStart, newLines, lines }: Hunk): Run[] {
   return runs;
 }
 
-function identify(
-  digests: readonly (readonly string[])[],
-  hunks: readonly (readonly Run[])[],
-  places: Places,
-): string[][] {
+function identify(file: ChangedFile, hunks: readonly (readonly Run[])[], places: Places): string[][] {
   const runs = hunks.flat();
-  const digestsOfRuns = digests.flat();
+  const digestsOfRuns = file.changes.flat();
   const outside = runs.map((run) => (places.bodyOf(run) ? "" : places.outsideOf(run)));
   const before = accumulated(outside);
   const behind = accumulated(outside.toReversed()).toReversed();
@@ -136,7 +136,7 @@ function identify(
       const body = places.bodyOf(run);
       const around = body ? [places.around(body), all.get(body)] : places.beside(run);
       return digestOf(
-        ...[places.dialect, digestsOfRuns[at], before[at], behind[at + 1]],
+        ...[placeOf(file), places.dialect, digestsOfRuns[at], before[at], behind[at + 1]],
         ...[body ? run.at - body.start : null, around],
       );
     }),

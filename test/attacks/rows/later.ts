@@ -203,6 +203,12 @@ export const later: readonly Listed[] = [
     provenBy: [here("read-before")],
   },
   {
+    name: "moved-after-reading",
+    attack: "A file is edited where it does nothing, and, once that was read, renamed to where it runs",
+    expected: "It is read again",
+    provenBy: [here("read-before")],
+  },
+  {
     name: "covered-check",
     attack:
       "Over a red check, another pull request of the same commit: a draft, one for a branch that is not reviewed, one whose title is ignored",
@@ -243,7 +249,7 @@ export const later: readonly Listed[] = [
   {
     name: "lock-sources",
     attack:
-      "A lock file that takes a known package from another host or repository, or another package of the same registry under its name",
+      "A lock file that takes a known package from another host, repository or registry, or another package under its name, or one from an archive or a folder of the change that nobody reads",
     expected: "The review names the place, and the check fails if findings make it fail",
     provenBy: [
       at(
@@ -252,6 +258,19 @@ export const later: readonly Listed[] = [
       ),
       at("diff/lock-sources", "with a package from %s is unread"),
       at("diff/lock-sources", "of the name %s is unread with a new place, and only then"),
+    ],
+  },
+  {
+    name: "generated-in-effect",
+    attack:
+      "An edit by hand of a workflow or a package file that a tool generates, so that the base's attributes or its header call it generated",
+    expected: "It is reviewed",
+    provenBy: [
+      here("changes-without-lines"),
+      at(
+        "diff/filter",
+        "reviews what takes effect by itself, also if the base or its header calls it generated",
+      ),
     ],
   },
   {

@@ -88,6 +88,7 @@ describe("what is new of a change", () => {
         const [first, second] = (await readRounds(roundsOf(files))) as [ReadRound, ReadRound];
         const unread: Record<string, number[]> = {};
         const read = new Map<string, string[]>();
+        const missed = new Map<string, string[]>();
         for (const [at, { isRead }] of files.entries()) {
           const path = `f${at}.txt`;
           const hunks = await hunksOf(first, path);
@@ -97,6 +98,10 @@ describe("what is new of a change", () => {
             path,
             hunks.flatMap((changes, hunk) => (left.includes(hunk + 1) ? [] : changes)),
           );
+          missed.set(
+            path,
+            left.flatMap((hunk) => hunks[hunk - 1] ?? []),
+          );
         }
         const known = knownIn(second, reviewedNow(first.files, coverageWithout(unread), contentHash));
         for (const [path, seen] of read) {
@@ -105,7 +110,10 @@ describe("what is new of a change", () => {
           const expected = hunks.flatMap((changes, hunk) =>
             changes.every((one) => often(now, one) <= often(seen, one)) ? [] : [hunk + 1],
           );
-          const isLost = seen.some((one) => often(seen, one) > often(now, one));
+          // What nobody read may have made the rest harmless, too.
+          const isLost = [seen, missed.get(path) ?? []].some((all) =>
+            all.some((one) => often(all, one) > often(now, one)),
+          );
           // Nothing shows what went: all of the file is new.
           const all = hunks.map((_, hunk) => hunk + 1);
           expect(newIn(second, known, path)).toEqual(isLost && expected.length === 0 ? all : expected);

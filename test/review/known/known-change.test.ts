@@ -1,6 +1,15 @@
 import { beforeAll, describe, expect, it } from "vitest";
 import type { KnownChange } from "../../../src/review/known/known-change.ts";
-import { allRead, knownIn, newIn, type ReadRound, readRounds } from "./rounds.ts";
+import { reviewedNow } from "../../../src/review/known/reviewed-now.ts";
+import {
+  allRead,
+  contentHash,
+  coverageWithout,
+  knownIn,
+  newIn,
+  type ReadRound,
+  readRounds,
+} from "./rounds.ts";
 
 /** So many lines, none of which stands anywhere else. */
 const lines = (name: string, count = 40) => Array.from({ length: count }, (_, at) => `${name} ${at}`);
@@ -252,6 +261,37 @@ describe("what was read and is taken away again", () => {
     ])) as [ReadRound, ReadRound, ReadRound];
     expect(newIn(second, knownIn(second, allRead(first)), "b.js")).toEqual([1]);
     expect(newIn(third, knownIn(third, allRead(first)), "b.js")).toEqual([]);
+  });
+});
+
+describe("a file of which everything that was read is gone", () => {
+  const base = { "a.js": "check();\n", "b.js": "guard();\n", "package-lock.json": "{}\n" };
+  const harmless = { ...base, "a.js": "checkMore();\n", "b.js": "wipe();\n" };
+  const second: Record<string, Record<string, string>> = {
+    "is only renamed": { "a2.js": base["a.js"], "b.js": harmless["b.js"], "package-lock.json": "{}\n" },
+    "leaves a file that nobody reads": { ...harmless, "a.js": base["a.js"], "package-lock.json": "{ }\n" },
+  };
+
+  it.each(Object.entries(second))("makes the rest of the change new, also if it %s", async (_, head) => {
+    const [first, after] = (await readRounds([
+      { base, head: { ...harmless, "package-lock.json": head["package-lock.json"] ?? "" } },
+      { base, head },
+    ])) as [ReadRound, ReadRound];
+    expect(newIn(after, knownIn(after, allRead(first)), "b.js")).toEqual([1]);
+  });
+});
+
+describe("what nobody has read and is taken away", () => {
+  it("makes what was read beside it new, for it may have made that harmless", async () => {
+    const base = { "a.js": "check();\n", "b.js": "guard();\n" };
+    const [first, second] = (await readRounds([
+      { base, head: { "a.js": "checkMore();\n", "b.js": "wipe();\n" } },
+      { base, head: { "a.js": "check();\n", "b.js": "wipe();\n" } },
+    ])) as [ReadRound, ReadRound];
+    const partial = reviewedNow(first.files, coverageWithout({ "a.js": [1] }), contentHash);
+    expect(newIn(first, knownIn(first, partial), "a.js")).toEqual([1]);
+    expect(newIn(first, knownIn(first, partial), "b.js")).toEqual([]);
+    expect(newIn(second, knownIn(second, partial), "b.js")).toEqual([1]);
   });
 });
 
