@@ -179,6 +179,78 @@ describe("the check of a pull request that changes its branch", () => {
   });
 });
 
+describe("a check run that is asked for again", () => {
+  it("counts as the newest word, although check runs of the same pull request were made after it", async () => {
+    const { github, alice, review, shown } = twoPulls();
+    await review(alice, green);
+    await review(alice, green, "comment:5");
+    for (const update of [red, green]) {
+      const again = await openCheckRun(github, alice, eventOf(alice), { again: true, sleep });
+      await again.conclude(update);
+      expect(shown()).toMatchObject({ shows: update.conclusion, title: update.title });
+    }
+  });
+
+  it("turns a newer check run of the same pull request green if all was dismissed meanwhile", async () => {
+    const { github, alice, review, shown } = twoPulls();
+    await review(alice, green);
+    await review(alice, red, "comment:5");
+    const again = await openCheckRun(github, alice, eventOf(alice), { again: true, sleep });
+    await again.conclude(green);
+    expect(shown().shows).toBe("success");
+    expect(shown().summary).toContain("comes from a newer review of this pull request");
+  });
+});
+
+describe("a head that nobody has read for its branch yet", () => {
+  it("is not passed by what it came to for another branch while its own review goes on", async () => {
+    const { github, review, shown } = twoPulls();
+    const first = await openCheckRun(github, { ...github.state }, "event#7@main", { sleep });
+    await first.conclude(cancelledConclusion("the pull request was closed"));
+    Object.assign(github.state, { baseRef: "release" });
+    await review(github.state, green);
+    Object.assign(github.state, { baseRef: "main" });
+    const check = await openCheckRun(github, github.state, "event#7@main", { sleep });
+    expect(shown()).toMatchObject({
+      shows: "in_progress",
+      title: "Waiting for another review of this pull request",
+    });
+    await check.conclude(red);
+    expect(shown().shows).toBe("failure");
+  });
+
+  it("is not passed by another one that was skipped, when its check run is taken up again", async () => {
+    const { github, alice, mallory, skip, shown } = twoPulls();
+    const first = await openCheckRun(github, alice, eventOf(alice), { sleep });
+    await first.conclude(cancelledConclusion("the pull request was closed"));
+    Object.assign(alice, { state: "closed" });
+    await skip(mallory);
+    expect(shown().shows).toBe("skipped");
+    Object.assign(alice, { state: "open" });
+    await openCheckRun(github, alice, eventOf(alice), { sleep });
+    expect(shown()).toMatchObject({ shows: "in_progress", title: "Waiting for the review of #7" });
+  });
+});
+
+describe("two workers that settle one commit", () => {
+  it("leave what the later one saw, though the other one writes after it", async () => {
+    const { github, alice, mallory, review, skip, shown } = twoPulls();
+    await review(alice, red);
+    await skip(mallory);
+    Object.assign(alice, { state: "closed" });
+    // A worker has read that #7 is closed, and its write arrives when #7 was opened again and dealt with.
+    let isLate = true;
+    github.meanwhile = (call) => {
+      if (call !== "updateCheckRun" || !isLate) return;
+      isLate = false;
+      Object.assign(alice, { state: "open" });
+    };
+    await settleChecks(github, head, mallory);
+    expect(isLate).toBe(false);
+    expect(shown().shows).toBe("failure");
+  });
+});
+
 describe("a check run that shows what another pull request came to", () => {
   it("keeps its own words and conclusion, however often it changes", async () => {
     const { github, alice, mallory, review } = twoPulls();
@@ -187,7 +259,7 @@ describe("a check run that shows what another pull request came to", () => {
     for (const [number] of github.otherPulls) expect(number).toBe(8);
     const [own] = await github.checkRuns(head);
     expect(own).toMatchObject({ conclusion: "success", title: "No problems found" });
-    expect(own?.summary?.startsWith("All read.\n\n<!-- hunkwise:check v1 ")).toBe(true);
+    expect(own?.summary?.startsWith("All read.\n\n<!-- hunkwise:check v2 ")).toBe(true);
     expect(parseMarker(own?.summary ?? "")).toMatchObject({ pull: 8, own: { conclusion: "success" } });
   });
 });
