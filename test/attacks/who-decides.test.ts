@@ -270,3 +270,21 @@ describe.concurrent("whatever people do who may decide nothing", veryPatient, ()
       }),
   );
 });
+
+describe.concurrent("a branch that gets another name", veryPatient, () => {
+  it.each([
+    ["the base branch", [baseRenamed, baseRenamed]],
+    ["the head branch", [headRenamed]],
+    ["the base branch and the head branch", [baseRenamed, headRenamed]],
+  ] as const)("leaves a finding open: %s", (_which, renames) =>
+    onFaulty(async (app) => {
+      for (const rename of renames) {
+        await rename(app);
+        await app.idle();
+        expect(required(app)).toBe("failure");
+      }
+      await elsewhere(app, 9);
+      expect(required(app)).toBe("failure");
+    }),
+  );
+});

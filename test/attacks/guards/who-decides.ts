@@ -177,4 +177,13 @@ export const guards: readonly Guard[] = [
     to: "round < 1",
     title: "leave what the later one saw, though the other one writes after it",
   },
+  {
+    file: "src/ledger/state.ts",
+    test: "test/ledger/state.test.ts",
+    row: "long-quote",
+    guard: "a finding that is too long is remembered without its long texts",
+    from: "[one, shortened(one), withoutCode(one)]",
+    to: "[one]",
+    title: "keeps of a finding that is too long what says where it is and how bad, and those behind it",
+  },
 ];

@@ -358,4 +358,16 @@ export const next: readonly Listed[] = [
       at("reporters/commit-check", "leave what the later one saw, though the other one writes after it"),
     ],
   },
+  {
+    name: "long-quote",
+    attack:
+      "A finding without a comment stands on a line that is too long for what the summary comment remembers",
+    expected: "It is remembered without its long texts, and stays open",
+    provenBy: [
+      at(
+        "ledger/state",
+        "keeps of a finding that is too long what says where it is and how bad, and those behind it",
+      ),
+    ],
+  },
 ];
