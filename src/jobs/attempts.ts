@@ -5,7 +5,9 @@ import type { Ledger } from "../ledger/entry.ts";
 import { parseMarker } from "../ledger/marker.ts";
 import type { ReviewTask } from "../queue/job.ts";
 import { closeCheckRun } from "../reporters/check-run.ts";
+import { baseOf } from "../reporters/commit-check.ts";
 import { cancelledConclusion } from "../reporters/conclusions.ts";
+import { checkRunKey } from "../reporters/standing.ts";
 import { ReviewResult } from "../review/review-result.ts";
 
 /*
@@ -21,9 +23,26 @@ export function triggerOf(
   { trigger, requestedBy }: Pick<ReviewTask, "trigger" | "requestedBy">,
   { baseRef }: Pick<PullRequest, "baseRef">,
 ): string {
-  // A person may have an event's check run made again: all of a suite without a branch, a single one with the branch it has.
+  // A person may have an event's check run made again, also one of the time when it was for another branch: that one has to stay.
   const isOfEvent = requestedBy === null || trigger.startsWith("event#");
-  return isOfEvent && !trigger.includes("@") ? `${trigger}@${baseRef}` : trigger;
+  return isOfEvent ? `${trigger.split("@")[0]}@${baseRef}` : trigger;
+}
+
+/**
+ * The same for a job. A command's check run that is made again for another branch than it was made for would take what the commit came
+ * to for its own branch with it, so that the pull request's event has another one made.
+ */
+export async function triggerFor(
+  task: Pick<ReviewTask, "trigger" | "requestedBy" | "again">,
+  pull: PullState,
+  api: Pick<RepositoryApi, "checkRuns">,
+): Promise<string> {
+  const trigger = triggerOf(task, pull);
+  if (!task.again || trigger.startsWith("event#")) return trigger;
+  const key = checkRunKey({ head: pull.headSha, trigger });
+  const run = (await api.checkRuns(pull.headSha)).find(({ externalId }) => externalId === key);
+  const base = run && baseOf(run);
+  return base === undefined || base === pull.baseRef ? trigger : `event#${pull.number}@${pull.baseRef}`;
 }
 
 /** A pull request as an attempt meets it. */

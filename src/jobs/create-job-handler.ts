@@ -6,7 +6,7 @@ import { type JobTools, jobFields } from "../queue/run-job.ts";
 import { concludeAtOnce, concludeQueued } from "../reporters/check-run.ts";
 import { failedConclusion, type Held, passedConclusion } from "../reporters/conclusions.ts";
 import { currentLedger } from "../reporters/current-ledger.ts";
-import { closeEarlierChecks, isRefusal, type Met, triggerOf } from "./attempts.ts";
+import { closeEarlierChecks, isRefusal, type Met, triggerFor } from "./attempts.ts";
 import { dryRun, dryRunIn } from "./commands/dry-run.ts";
 import { askedIn, runCommand } from "./commands/run-command.ts";
 import { runReply } from "./commands/run-reply.ts";
@@ -103,7 +103,10 @@ interface GivenUp {
   deps: JobDependencies;
 }
 
-/** What is open, and when it is held against the pull request; nothing if that cannot be read: then the check is neutral. */
+/**
+ * What is open, and when it is held against the pull request. If the configuration cannot be read, nothing is, and the check is neutral.
+ * If what is open cannot be read, it is as red as a limit if a limit is the reason: anybody may write as many comments as that takes.
+ */
 async function heldOn(
   { pull }: Met,
   api: PullRequestApi,
@@ -111,13 +114,17 @@ async function heldOn(
 ): Promise<Held | undefined> {
   const { baseSha } = pull;
   if (baseSha === undefined) return undefined;
+  const unless = <T>(err: unknown, otherwise: T) => {
+    deps.log.warn({ err }, `What is open is not known: ${errorLine(err)}`);
+    return otherwise;
+  };
   try {
     const wanted = { api, pull: { baseSha }, repository: task.repository };
     const { config } = await loadConfig(wanted, deps, tools.signal);
-    return { open: openFindings(await currentLedger(api)), policy: config.check };
+    const open = await currentLedger(api).then(openFindings, (err: unknown) => unless(err, []));
+    return { open, policy: config.check };
   } catch (err) {
-    deps.log.warn({ err }, `What is open is not known: ${errorLine(err)}`);
-    return undefined;
+    return unless(err, undefined);
   }
 }
 
@@ -132,7 +139,7 @@ async function meet(
   const asked = task.kind === "review" ? task.trigger : "";
   try {
     const pull = await api.pull();
-    const trigger = task.kind === "review" ? triggerOf(task, pull) : (opened?.trigger ?? asked);
+    const trigger = task.kind === "review" ? await triggerFor(task, pull, api) : (opened?.trigger ?? asked);
     return { pull, trigger };
   } catch (error) {
     const headSha = task.headSha ?? opened?.head ?? null;

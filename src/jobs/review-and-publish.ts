@@ -18,7 +18,7 @@ import { type PublishOptions, publishReview } from "../reporters/github-review.t
 import { limitsOf } from "../review/limits.ts";
 import { type History, Limits, PullText, type ReviewInput } from "../review/review-input.ts";
 import type { ReviewResult } from "../review/review-result.ts";
-import { publishedHead, publishedReview, recordedMasks, recordedResult, recordedTurns } from "./attempts.ts";
+import { publishedReview, recordedMasks, recordedResult, recordedTurns } from "./attempts.ts";
 import { DayBudget, withinDay } from "./day-budget.ts";
 import { earlierFindings, historyOf } from "./history.ts";
 import type { JobDependencies, JobLog } from "./job-dependencies.ts";
@@ -116,14 +116,14 @@ async function resultOf(subject: Subject, tools: JobTools, deps: JobDependencies
 
 /** Nothing may be spent any more: that is no failure, and the check run says so. */
 async function withhold(
-  { job, check, pull, ledger, loaded }: OpenSubject,
+  { job, check, ledger, loaded }: OpenSubject,
   { message }: AppError,
   { log }: JobDependencies,
 ) {
   const { check: policy } = loaded.config;
-  // What this head came to stands, and nobody has to be kept from merging it.
-  const isKnown = publishedHead(ledger) === pull.headSha;
-  const otherwise = isKnown ? "neutral" : limitConclusion(policy);
+  // What this head came to for this very branch stands, and nobody has to be kept from merging it.
+  const isPassed = check.before !== null && check.before.conclusion !== "failure";
+  const otherwise = isPassed ? "neutral" : limitConclusion(policy);
   await check.conclude(
     withheldConclusion(`Not reviewed: ${message}.`, openFindings(ledger), policy, otherwise),
   );

@@ -7,7 +7,7 @@ import { type JobTools, jobFields } from "../queue/run-job.ts";
 import { concludeAtOnce, openCheckRun, settleChecks } from "../reporters/check-run.ts";
 import { withheldConclusion } from "../reporters/conclusions.ts";
 import { currentLedger } from "../reporters/current-ledger.ts";
-import { closeEarlierChecks, publishedHead, triggerOf, wasPublished } from "./attempts.ts";
+import { closeEarlierChecks, publishedHead, triggerFor, wasPublished } from "./attempts.ts";
 import type { JobDependencies } from "./job-dependencies.ts";
 import { loadConfig } from "./load-config.ts";
 import { openFindings, type ReviewJob, reviewAndPublish, type Subject } from "./review-and-publish.ts";
@@ -45,7 +45,7 @@ export async function reviewPull(
   if (refused) return refused;
   const pull = await api.pull();
   awaitHead(job, pull);
-  const trigger = triggerOf(task, pull);
+  const trigger = await triggerFor(task, pull, api);
   await closeEarlierChecks(recorded, { pull, trigger }, api, warn);
   if (pull.state === "closed") {
     await settleLeft(pull.headSha, pull, api, warn);

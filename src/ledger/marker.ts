@@ -53,7 +53,7 @@ const Fixed = z.strictObject({ comment: z.int(), head: z.string() });
 const Dismissed = z.strictObject({ comment: z.int(), by: z.string() });
 const Answer = z.strictObject({ comment: z.int() });
 const Suggested = z.strictObject({ comment: z.int(), part: z.int() });
-const Check = z.strictObject({
+const FirstCheck = z.strictObject({
   pull: z.int(),
   /** The branch that it is to be merged into. */
   base: z.string(),
@@ -64,6 +64,10 @@ const Check = z.strictObject({
       title: z.string(),
     })
     .nullable(),
+});
+const Check = FirstCheck.extend({
+  /** Counts what was concluded on a commit: the higher one is the newer one. 0 while the review goes on, and of older versions. */
+  turn: z.int(),
 });
 export type CheckMark = z.infer<typeof Check>;
 
@@ -89,7 +93,7 @@ const versions: {
   fixed: [Fixed],
   dismissed: [Dismissed],
   answer: [Answer],
-  check: [Check],
+  check: [FirstCheck.transform((data) => ({ ...data, turn: 0 })), Check],
   suggested: [Suggested],
 };
 

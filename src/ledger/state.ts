@@ -86,7 +86,7 @@ const mostPosted = 500;
  * The state in at most `maxBytes` of a marker (of which there should be thousands). Given up in this order: the end of the
  * summary, the oldest of more than 500 posted ids, the hashes of what was read, carried findings (the mildest first; what is certain
  * last), more posted ids, decisions. Hashes go as a whole, and before any carried finding does: what is not remembered has to be read
- * again, or it would be lost.
+ * again, or it would be lost. A carried finding gives up its long texts, and then its code, before it is given up itself.
  */
 export function fitState(state: LedgerState, maxBytes: number): LedgerState {
   const fits = (one: LedgerState) => stateBytes(one) <= maxBytes;
@@ -114,17 +114,38 @@ export function fitState(state: LedgerState, maxBytes: number): LedgerState {
     largest(known.posted.length, (some) => fits(withPosted(bare, some))),
   );
   let room = maxBytes - stateBytes(least);
-  const kept = new Set(
-    carried
-      .toSorted((a, b) => importance(a) - importance(b))
-      .filter((one) => {
-        const size = byteLength(markerData(one)) + 1;
-        if (size > room) return false;
-        room -= size;
-        return true;
-      }),
-  );
-  return { ...least, carried: carried.filter((one) => kept.has(one)) };
+  const kept = new Map<CarriedFinding, CarriedFinding>();
+  for (const one of carried.toSorted((a, b) => importance(a) - importance(b))) {
+    const fitting = [one, shortened(one), withoutCode(one)].find((form) => sizeOf(form) <= room);
+    if (fitting === undefined) continue;
+    room -= sizeOf(fitting);
+    kept.set(one, fitting);
+  }
+  return { ...least, carried: carried.flatMap((one) => kept.get(one) ?? []) };
+}
+
+const sizeOf = (one: CarriedFinding) => byteLength(markerData(one)) + 1;
+
+/** Of a text that only people read. */
+const mostBodyCharacters = 500;
+const mostEvidence = 5;
+
+/** An author chooses how long the lines are that a finding quotes: it shall not be forgotten for them. */
+const shortened = ({ finding, ...rest }: CarriedFinding): CarriedFinding => ({
+  ...rest,
+  finding: {
+    ...finding,
+    ...{ body: beginning(finding.body, mostBodyCharacters), suggestion: null, verification_note: null },
+    // Which files they are says when to look again.
+    evidence: finding.evidence.slice(0, mostEvidence).map((one) => ({ ...one, note: "" })),
+    places: [],
+  },
+});
+
+/** Without its code it is looked at anew as soon as its file changes. */
+function withoutCode(one: CarriedFinding): CarriedFinding {
+  const short = shortened(one);
+  return { ...short, finding: { ...short.finding, quote: "" } };
 }
 
 /** Lower is more important. */

@@ -5,8 +5,10 @@ import {
   goingOn,
   isConclusion,
   isReview,
+  type Own,
   ownOf,
   readCommit,
+  reviewedAs,
   settleCommit,
 } from "./commit-check.ts";
 import { isAmbiguous, postOnce, type Sleep } from "./post-once.ts";
@@ -25,6 +27,8 @@ export interface CheckRun {
   readonly problem: string | undefined;
   /** A review of this head and trigger ended with a conclusion before: there is nothing left to do. */
   readonly reviewed: boolean;
+  /** What the newest review of this head for this branch had come to when this one began; null where there was none. */
+  readonly before: Own | null;
   /** What it says while the review goes on. */
   readonly goingOn: CheckRunUpdate;
   /** May be called again: the last one counts. */
@@ -48,10 +52,14 @@ export async function openCheckRun(
   { again = false, sleep }: OpenOptions = {},
 ): Promise<CheckRun> {
   const { headSha } = pull;
+  const externalId = checkRunKey({ head: headSha, trigger });
   const begun = goingOn(inProgress, pull);
   const keep = again ? () => false : isReviewed;
   const opened = await upsert(api, { headSha, trigger }, async () => begun, sleep, keep);
   let problem = opened.problem;
+  // One that is taken up is not the newest: another one is shown, which shall not pass what is being read.
+  if (opened.found && !opened.kept && problem === undefined)
+    problem = await withoutPermission(() => settle(api, headSha, pull, sleep));
   return {
     id: opened.id,
     takenUp: opened.found,
@@ -59,13 +67,14 @@ export async function openCheckRun(
       return problem;
     },
     reviewed: opened.kept,
+    before: reviewedAs(pull, opened.before),
     goingOn: begun,
     async conclude(update) {
       const { id } = opened;
       if (id === undefined) return;
       problem = await withoutPermission(async () => {
         const commit = await readCommit(api, headSha, pull);
-        await repeatUpdate(api, id, concluded(update, pull, commit), sleep);
+        await repeatUpdate(api, id, concluded(update, pull, commit, externalId), sleep);
         await settle(api, headSha, pull, sleep);
       });
     },
@@ -95,7 +104,8 @@ export async function concludeAtOnce(
   sleep?: Sleep,
 ): Promise<string | undefined> {
   const { headSha } = pull;
-  const shown = async () => concluded(update, pull, await readCommit(api, headSha, pull));
+  const externalId = checkRunKey({ head: headSha, trigger });
+  const shown = async () => concluded(update, pull, await readCommit(api, headSha, pull), externalId);
   const { problem } = await upsert(api, { headSha, trigger }, shown, sleep, isReviewed);
   return problem ?? (await withoutPermission(() => settle(api, headSha, pull, sleep)));
 }
@@ -118,11 +128,12 @@ export async function closeCheckRun(
   pull: PullState,
   update: CheckRunUpdate,
 ): Promise<void> {
-  const standing = standingRun(await api.checkRuns(headSha), checkRunKey({ head: headSha, trigger }));
+  const externalId = checkRunKey({ head: headSha, trigger });
+  const standing = standingRun(await api.checkRuns(headSha), externalId);
   const open = standing.filter((run) => ownOf(run) === null);
   if (open.length === 0) return;
   const commit = await readCommit(api, headSha, pull);
-  for (const { id } of open) await api.updateCheckRun(id, concluded(update, pull, commit));
+  for (const { id } of open) await api.updateCheckRun(id, concluded(update, pull, commit, externalId));
   await settleCommit(api, headSha, pull);
 }
 
@@ -159,21 +170,33 @@ export const inProgress: CheckRunUpdate = {
   summary: publicText("Hunkwise is reading this change."),
 };
 
+interface Upserted {
+  id: number | undefined;
+  found: boolean;
+  kept: boolean;
+  /** The check runs of the commit as they were. */
+  before: readonly OwnCheckRun[];
+  problem: string | undefined;
+}
+
 async function upsert(
   api: CheckApi,
   key: CheckKey,
   say: () => Promise<CheckRunUpdate>,
   sleep: Sleep | undefined,
   keep: (standing: OwnCheckRun) => boolean,
-): Promise<{ id: number | undefined; found: boolean; kept: boolean; problem: string | undefined }> {
+): Promise<Upserted> {
   const { headSha, trigger } = key;
+  let before: readonly OwnCheckRun[] | undefined;
   const externalId = checkRunKey({ head: headSha, trigger });
   let id: number | undefined;
   let [found, kept] = [false, false];
   let update: CheckRunUpdate | undefined;
   let isSaid = false;
   const find = async () => {
-    const [standing, ...doubles] = standingRun(await api.checkRuns(headSha), externalId);
+    const runs = await api.checkRuns(headSha);
+    before ??= runs;
+    const [standing, ...doubles] = standingRun(runs, externalId);
     id = standing?.id;
     found = standing !== undefined;
     kept = standing !== undefined && keep(standing);
@@ -193,7 +216,7 @@ async function upsert(
     };
     await postOnce(create, find, sleep);
   });
-  return { id, found, kept, problem };
+  return { id, found, kept, before: before ?? [], problem };
 }
 
 /** An update says the same however often it is sent, so it only has to arrive. */

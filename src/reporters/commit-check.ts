@@ -12,7 +12,7 @@ import { publicPlain, publicText } from "./public-text.ts";
 
 type CheckApi = Pick<RepositoryApi, "checkRuns" | "updateCheckRun" | "pullState">;
 type Conclusion = NonNullable<CheckRunUpdate["conclusion"]>;
-type Own = NonNullable<CheckMark["own"]>;
+export type Own = NonNullable<CheckMark["own"]>;
 
 /** From what people want to what stops them. */
 const ranks: Record<Conclusion, number> = { success: 0, skipped: 1, neutral: 2, cancelled: 3, failure: 4 };
@@ -72,7 +72,7 @@ function markOf({ externalId, completed, conclusion, title, summary }: OwnCheckR
   const [, pull, base] = eventKey.exec(externalId) ?? [];
   if (pull === undefined || base === undefined) return null;
   const own = completed && isConclusion(conclusion) ? { conclusion, title: title ?? "" } : null;
-  return { pull: Number(pull), base, own };
+  return { pull: Number(pull), base, own, turn: 0 };
 }
 
 /** What the review of a check run came to by itself, whatever it shows; null while it goes on. */
@@ -84,6 +84,9 @@ export function ownOf(run: OwnCheckRun): Own | null {
     : null;
 }
 
+/** The branch that the pull request of a check run was to be merged into; undefined where it does not tell. */
+export const baseOf = (run: OwnCheckRun): string | undefined => markOf(run)?.base;
+
 const reviewConclusions = new Set<Conclusion>(["success", "neutral", "failure"]);
 
 /** Whether it says how a review ended; a withheld, skipped, called off or failed one does not, and may be made good. */
@@ -93,40 +96,64 @@ export const isReview = (own: Own | null): boolean =>
 const worse = <One extends Own>(a: One, b: One) => (ranks[b.conclusion] > ranks[a.conclusion] ? b : a);
 
 /**
+ * The newest review of a pull request for the branch that it is to be merged into. A check run that is asked for again keeps its id, so
+ * that ids do not tell which one is the newest.
+ */
+function reviewOf({ number, baseRef }: PullState, runs: readonly Judged[]): Judged | undefined {
+  const isMeant = ({ mark }: Judged) => mark.pull === number && mark.base === baseRef && isReview(mark.own);
+  return runs
+    .filter(isMeant)
+    .toSorted((a, b) => a.mark.turn - b.mark.turn)
+    .at(-1);
+}
+
+/** What it came to; null if none of the check runs is of such a review. */
+export const reviewedAs = (pull: PullState, runs: readonly OwnCheckRun[]): Own | null =>
+  reviewOf(pull, judged(runs))?.mark.own ?? null;
+
+/**
  * What an open pull request came to on this commit: its newest review for the branch that it is to be merged into. If there is
  * none, the worst of all else that was not called off: what was red stays so while it is for a branch that is not reviewed.
  */
-function verdictOf({ number, baseRef }: PullState, runs: readonly Judged[]): Own | null {
-  const own = runs.filter(({ mark }) => mark.pull === number && mark.own !== null).toReversed();
-  const review = own.find(({ mark }) => mark.base === baseRef && isReview(mark.own));
+function verdictOf(pull: PullState, runs: readonly Judged[]): Own | null {
+  const review = reviewOf(pull, runs);
   if (review) return review.mark.own;
-  const others = own
-    .flatMap(({ mark }) => mark.own ?? [])
+  const others = runs
+    .flatMap(({ mark }) => (mark.pull === pull.number ? (mark.own ?? []) : []))
     .filter(({ conclusion }) => conclusion !== "cancelled");
   return others.length === 0 ? null : others.reduce(worse);
 }
 
-/** What a check run shows. `from`: the pull request that it comes from, if not its own. */
+/** What a check run shows. `from`: the pull request that it comes from, if this check run does not say it by itself. */
 interface Shown {
-  /** Null: it waits for the review of another pull request. */
+  /** Null: it waits for another review. */
   conclusion: Conclusion | null;
   title: string;
   from: number | null;
 }
 
-/** What nobody reviewed says nothing of others. What a pull request came to that is gone says nothing at all. */
-function shownBy({ mark }: Judged, own: Own, { runs, pulls }: Commit): Shown {
-  const isHere = pulls.some(({ number }) => number === mark.pull);
+/**
+ * What nobody reviewed says nothing of others. What a pull request came to that is gone says nothing at all. Of two reviews of one pull
+ * request the newer one counts, whichever check run GitHub shows. A review that goes on is waited for, unless a finished one of the
+ * same pull request says as much.
+ */
+function shownBy(run: Judged, own: Own, { runs, pulls }: Commit): Shown {
+  const { mark } = run;
+  const here = pulls.find(({ number }) => number === mark.pull);
+  const newest = here && reviewOf(here, runs);
   const verdicts = pulls.flatMap((pull) => {
-    const from = pull.number === mark.pull ? null : pull.number;
+    const isOther = pull !== here;
     const verdict = verdictOf(pull, runs);
-    if (!verdict || (isHere && from !== null && verdict.conclusion === "skipped")) return [];
-    return [{ ...verdict, from }];
+    if (!verdict || (here && isOther && verdict.conclusion === "skipped")) return [];
+    return [{ ...verdict, from: isOther || (newest && newest !== run) ? pull.number : null }];
   });
   const byItself = { ...own, from: null as number | null };
-  const worst = (isHere || verdicts.length === 0 ? [byItself, ...verdicts] : verdicts).reduce(worse);
-  const goesOn = (number: number) => runs.some((run) => run.mark.pull === number && run.mark.own === null);
-  const awaited = pulls.find(({ number }) => number !== mark.pull && goesOn(number));
+  // GitHub shows the last check run. The others may stay as they were.
+  const isOutdone = newest !== undefined && newest !== run && isReview(own) && runs.at(-1) === run;
+  const isSaid = here ? !isOutdone : verdicts.length === 0;
+  const worst = (isSaid ? [byItself, ...verdicts] : verdicts).reduce(worse);
+  const goesOn = (number: number) => runs.some((one) => one.mark.pull === number && one.mark.own === null);
+  const awaited = pulls.find((pull) => goesOn(pull.number) && (pull !== here || newest === undefined));
   if (awaited === undefined || worst.conclusion === "failure") return worst;
   return { conclusion: null, title: own.title, from: awaited.number };
 }
@@ -136,24 +163,32 @@ const ownEnd = "\n\n<!-- hunkwise:commit -->\n";
 
 /** What a review that goes on shows. */
 export function goingOn(update: CheckRunUpdate, { number, baseRef }: PullState): CheckRunUpdate {
-  const marker = formatMarker({ kind: "check", pull: number, base: baseRef, own: null });
+  const marker = formatMarker({ kind: "check", pull: number, base: baseRef, own: null, turn: 0 });
   return { ...update, summary: publicText(`${update.summary}\n\n${marker}`) };
 }
 
-/** What a review that came to `update` shows in its check run. */
-export function concluded(update: CheckRunUpdate, pull: PullState, commit: Commit): CheckRunUpdate {
+/** What a review that came to `update` shows in its check run, which has this name of ours. Comes to the same however often it is asked. */
+export function concluded(
+  update: CheckRunUpdate,
+  pull: PullState,
+  commit: Commit,
+  externalId: string,
+): CheckRunUpdate {
   const { conclusion = "neutral", title, summary, text = null } = update;
-  const mark = { pull: pull.number, base: pull.baseRef, own: { conclusion, title } };
-  const run = { id: 0, externalId: "", completed: true, conclusion, title, summary, text, mark };
+  const before = commit.runs.filter((one) => one.externalId !== externalId);
+  const turn = 1 + Math.max(0, ...before.map((one) => one.mark.turn));
+  const mark = { pull: pull.number, base: pull.baseRef, own: { conclusion, title }, turn };
+  const run = { id: 0, externalId, completed: true, conclusion, title, summary, text, mark };
   // Its own newest word comes first, whatever it said before.
-  const others = commit.runs.filter((one) => one.mark.own !== null || one.mark.pull !== pull.number);
+  const others = before.filter((one) => one.mark.own !== null || one.mark.pull !== pull.number);
   return rendered(run, mark.own, { ...commit, runs: [...others, run] });
 }
 
 function rendered(run: Judged, own: Own, commit: Commit): CheckRunUpdate {
   const { conclusion, title, from } = shownBy(run, own, commit);
   const [said = ""] = withoutMarker(run.summary ?? "").split(ownEnd);
-  const why = from === null ? "" : conclusion === null ? waits(from) : comesFrom(from, conclusion, own);
+  const other = from === run.mark.pull ? null : from;
+  const why = from === null ? "" : conclusion === null ? waits(other) : comesFrom(other, conclusion, own);
   const summary = [
     said,
     ...(why === "" ? [] : [`${ownEnd.trim()}\n${why}`]),
@@ -161,7 +196,7 @@ function rendered(run: Judged, own: Own, commit: Commit): CheckRunUpdate {
   ];
   return {
     ...(conclusion === null ? { status: "in_progress" } : { status: "completed", conclusion }),
-    title: publicPlain(from === null ? title : titleOf(from, conclusion, title)),
+    title: publicPlain(from === null ? title : titleOf(other, conclusion, title)),
     summary: publicText(summary.join("\n\n")),
     ...(run.text !== null && { text: publicText(run.text) }),
   };
@@ -172,16 +207,34 @@ function withoutMarker(summary: string): string {
   return parseMarker(body) ? body.slice(0, Math.max(0, body.lastIndexOf("\n"))).trimEnd() : summary;
 }
 
-const titleOf = (from: number, conclusion: Conclusion | null, title: string) =>
-  conclusion === null ? `Waiting for the review of #${from}` : `#${from} has this commit too: ${title}`;
-const waits = (from: number) =>
-  `Pull request #${from} has the same head commit, and its review is not finished. GitHub shows one check for a commit, so this one waits.`;
-const comesFrom = (from: number, conclusion: Conclusion, own: Own) =>
-  `The conclusion "${conclusion}" comes from pull request #${from}, which has the same head commit. GitHub shows one check for a commit, so it shows the worst of its open pull requests. By itself, this review concluded with "${own.conclusion}".`;
+/** The number of another pull request; null for what comes from another check run of the same one. */
+type Other = number | null;
+
+function titleOf(other: Other, conclusion: Conclusion | null, title: string): string {
+  if (conclusion === null)
+    return other === null
+      ? "Waiting for another review of this pull request"
+      : `Waiting for the review of #${other}`;
+  return other === null ? title : `#${other} has this commit too: ${title}`;
+}
+
+const waits = (other: Other) =>
+  other === null
+    ? "Another review of this pull request is not finished, and this check run is not about the branch that it is to be merged into, or about no review. So this one waits."
+    : `Pull request #${other} has the same head commit, and its review is not finished. GitHub shows one check for a commit, so this one waits.`;
+
+const comesFrom = (other: Other, conclusion: Conclusion, own: Own) =>
+  other === null
+    ? `The conclusion "${conclusion}" comes from a newer review of this pull request, which has a check run of its own. By itself, this one concluded with "${own.conclusion}".`
+    : `The conclusion "${conclusion}" comes from pull request #${other}, which has the same head commit. GitHub shows one check for a commit, so it shows the worst of its open pull requests. By itself, this review concluded with "${own.conclusion}".`;
+
+/** Rounds of settling; other workers seldom change a commit meanwhile, and each of them settles it in turn. */
+const mostRounds = 3;
 
 /**
- * Has every check run of a commit show what it has to. To be called whenever a review ends, and when a pull request leaves the
- * commit, by a push, by closing or for another branch; any number of workers may, since each of them writes what it came to first.
+ * Has every check run of a commit show what it has to. To be called whenever a review ends, or takes up a check run, and when a pull
+ * request leaves the commit, by a push, by closing or for another branch; any number of workers may, since each of them writes what it
+ * came to first. What was read may be old by the time it is written, so that who wrote looks again.
  */
 export async function settleCommit(
   api: CheckApi,
@@ -189,12 +242,27 @@ export async function settleCommit(
   pull: PullState,
   update: (id: number, update: CheckRunUpdate) => Promise<void> = api.updateCheckRun,
 ): Promise<void> {
-  const commit = await readCommit(api, headSha, pull);
+  let present = pull;
+  for (let round = 0; round < mostRounds; round++) {
+    const commit = await readCommit(api, headSha, present);
+    if (!(await settleOnce(commit, update))) return;
+    present = (await api.pullState(pull.number)) ?? present;
+  }
+}
+
+/** Whether there was anything to write. */
+async function settleOnce(
+  commit: Commit,
+  update: (id: number, update: CheckRunUpdate) => Promise<void>,
+): Promise<boolean> {
+  let hasWritten = false;
   for (const run of commit.runs) {
     const { own } = run.mark;
     if (own === null) continue;
     const { conclusion } = shownBy(run, own, commit);
     if (conclusion === (run.completed ? run.conclusion : null)) continue;
     await update(run.id, rendered(run, own, commit));
+    hasWritten = true;
   }
+  return hasWritten;
 }

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { finding, finish, numbers, patient, turn } from "../e2e/conformance-fixture.ts";
 import { type PullOfCase, type RepositoryOfCase, type SharedApp, startSharedApp } from "../e2e/shared-app.ts";
 import { withAgreeingSceptic } from "../support/agreeing-sceptic.ts";
+import { checkRunPayload } from "../support/github-double/payloads.ts";
 
 /*
  * GitHub shows one check of a name for a commit, the newest, whichever pull request it is of. mona's change has a fault, and her check
@@ -69,6 +70,13 @@ async function another(pull: PullOfCase, base: string, over: { title?: string; d
   return other;
 }
 
+async function retarget(pull: PullOfCase, base: string) {
+  const from = pull.pull.baseRef;
+  shared.app.people.retarget(pull.pull, base);
+  await pull.tell("edited", { changes: { base: { ref: { from }, sha: { from: "0".repeat(40) } } } });
+  await pull.of.idle();
+}
+
 describe.concurrent("a red check", patient, () => {
   it.each([
     ["by a draft of the same commit", { title: "Theirs", draft: true }, "release"],
@@ -90,13 +98,40 @@ describe.concurrent("a red check", patient, () => {
   it("retargeted: stays red for a branch that is not reviewed, and on the way back", async () => {
     const pull = await red(repositoryOf());
     for (const base of ["docs", "main"]) {
-      const from = pull.pull.baseRef;
-      shared.app.people.retarget(pull.pull, base);
-      await pull.tell("edited", { changes: { base: { ref: { from }, sha: { from: "0".repeat(40) } } } });
-      await pull.of.idle();
+      await retarget(pull, base);
       expect({ base, conclusion: required(pull)?.conclusion }).toEqual({ base, conclusion: "failure" });
     }
   });
+
+  it.each(["the event", "a command"])(
+    "rerun-elsewhere: of %s stays red, though somebody with write access has it made again for a branch without rules",
+    async (cause) => {
+      const of = repositoryOf();
+      const { git } = of.repository;
+      git.git("branch", "lax", "main");
+      git.importCommits([
+        {
+          branch: "lax",
+          message: "Ask less",
+          files: [[".github/hunkwise.yml", "paths: { ignore: ['**'] }\n"]],
+        },
+      ]);
+      const pull = await red(of);
+      if (cause === "a command") {
+        await pull.command("octocat", "/review full");
+        await of.idle();
+      }
+      const run = required(pull) ?? expect.fail("there is no check");
+      await retarget(pull, "lax");
+      const by = shared.app.github.state.account("octocat");
+      for (const one of of.repository.checkRuns.slice())
+        await of.deliver("check_run", checkRunPayload(shared.app.github.state, one, "rerequested", by));
+      await of.idle();
+      await retarget(pull, "main");
+      expect(run.externalId).toContain(cause === "a command" ? ":comment:" : ":event#");
+      expect(required(pull)).toMatchObject({ conclusion: "failure" });
+    },
+  );
 
   it("stays red on a new head that is a draft, with the fault in it", async () => {
     const pull = await red(repositoryOf());

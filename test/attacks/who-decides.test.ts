@@ -141,6 +141,28 @@ const retargeted = async (app: Case) => {
   await app.tell("edited", { changes: { base: { ref: { from }, sha: { from: app.pull.baseSha } } } });
 };
 
+/** As an admin does, whose rename is no word on any finding; GitHub has the open pull requests follow. */
+const baseRenamed = async (app: Case) => {
+  const { people, repository, pull } = app;
+  const from = repository.defaultBranch;
+  const to = from.endsWith("-renamed") ? from.replace(/-renamed$/, "") : `${from}-renamed`;
+  const changes = { base: { ref: { from }, sha: { from: pull.baseSha } } };
+  for (const one of people.renameBranch(repository, from, to).retargeted)
+    await app.tell("edited", { changes }, one);
+};
+
+/** GitHub closes the pull request, and lets its author open it again once the branch has its old name. */
+const headRenamed = async (app: Case) => {
+  const { people, repository, pull } = app;
+  const of = pull.headRepository ?? repository;
+  const { headRef } = pull;
+  for (const one of people.renameBranch(of, headRef, `${headRef}-renamed`).closed)
+    await app.tell("closed", {}, one);
+  people.renameBranch(of, `${headRef}-renamed`, headRef);
+  people.reopen(pull);
+  await app.send("reopened");
+};
+
 /** Eve opens a pull request of mona's commit, which nobody reviews, or closes the one that she has. */
 const covered = async (app: Case, random: () => number) => {
   const { people, pull, repository } = app;
@@ -160,7 +182,7 @@ const covered = async (app: Case, random: () => number) => {
   await app.tell("opened", {}, opened);
 };
 
-/** Of people who may decide nothing. */
+/** Of people who may decide nothing, or do not decide anything by it. */
 const powerless: Record<string, Act> = {
   "mona pushes elsewhere": (app, random) => elsewhere(app, 1 + Math.floor(random() * 50)),
   "mona moves the line": (app, random) => app.push({ [path]: faulty(10 + Math.floor(random() * 40)) }),
@@ -179,6 +201,8 @@ const powerless: Record<string, Act> = {
     await app.send("ready_for_review");
   },
   "mona retargets": retargeted,
+  "the base branch is renamed": baseRenamed,
+  "mona renames her branch": headRenamed,
   "mona edits what she wrote": (app, random) => {
     const at = some(app, random);
     app.people.edit(app.people.reply(at, "mona", "hello"), "Won't fix.");
@@ -244,5 +268,23 @@ describe.concurrent("whatever people do who may decide nothing", veryPatient, ()
         await elsewhere(app, 55);
         expect([done, required(app)]).toEqual([done, "success"]);
       }),
+  );
+});
+
+describe.concurrent("a branch that gets another name", veryPatient, () => {
+  it.each([
+    ["the base branch", [baseRenamed, baseRenamed]],
+    ["the head branch", [headRenamed]],
+    ["the base branch and the head branch", [baseRenamed, headRenamed]],
+  ] as const)("leaves a finding open: %s", (_which, renames) =>
+    onFaulty(async (app) => {
+      for (const rename of renames) {
+        await rename(app);
+        await app.idle();
+        expect(required(app)).toBe("failure");
+      }
+      await elsewhere(app, 9);
+      expect(required(app)).toBe("failure");
+    }),
   );
 });

@@ -61,6 +61,21 @@ it("opens a pull request of a branch that changes something, once", async () => 
   expect(body).toMatchObject([{ title: "Propose" }]);
 });
 
+it("renames a branch: pull requests into it follow, and those of it are closed", async () => {
+  const { people, repository } = scenario;
+  const files = { "d.txt": "d\n" };
+  const of = people.openPull(repository, { title: "Of it", author: "mona", commits: [{ files }] });
+  repository.git.git("branch", "old", "main");
+  const into = people.openPull(repository, { title: "Into it", author: "mona", commits: [{ files }] });
+  people.retarget(into, "old");
+  expect(people.renameBranch(repository, "old", "new")).toEqual({ retargeted: [into], closed: [] });
+  expect((await call(`GET ${root}/pulls/${into.number}`)).body).toMatchObject({
+    ...{ state: "open", base: { ref: "new", sha: tip } },
+  });
+  expect(people.renameBranch(repository, of.headRef, "other")).toEqual({ retargeted: [], closed: [of] });
+  expect((await call(`GET ${root}/pulls/${of.number}`)).body).toMatchObject({ state: "closed" });
+});
+
 describe("without the permission", () => {
   const reading: Permissions = { contents: "read", pull_requests: "read" };
   it.each([

@@ -181,7 +181,8 @@ describe("the trigger of a review", () => {
   it.each([
     ["an event", "event#7", null, "event#7@main"],
     ["a suite that a person asked for again", "event#7", "ann", "event#7@main"],
-    ["a check run that a person asked for again", "event#7@stacked", "ann", "event#7@stacked"],
+    ["a check run that a person asked for again", "event#7@main", "ann", "event#7@main"],
+    ["one of the time when it was for another branch", "event#7@stacked", "ann", "event#7@main"],
     ["a command", "comment:9", "ann", "comment:9"],
   ])("of %s", (_name, trigger, requestedBy, expected) => {
     expect(triggerOf({ trigger, requestedBy }, { baseRef: "main" })).toBe(expected);

@@ -68,6 +68,23 @@ describe("the budget of a day", () => {
     expect(jobs.checks()[0]).toBe("success: No problems found");
   });
 
+  it("read-for-another: that is used up leaves a head unread for one branch, though it was read for another", async () => {
+    working(() => finish);
+    Object.assign(jobs.github, { fileAt: async () => "check: { fail: true }\n" });
+    jobs.github.state.baseRef = "release";
+    await jobs.queue.enqueue(jobs.event());
+    await jobs.work();
+    await spend(7, 10_000_000);
+    await jobs.queue.enqueue(commandJob(7, 55));
+    await jobs.work();
+    expect(jobs.checks()).toEqual(["success: No problems found", "neutral: Not reviewed"]);
+
+    jobs.github.state.baseRef = "main";
+    await jobs.queue.enqueue(jobs.event());
+    await jobs.work();
+    expect(jobs.checks().at(-1)).toBe("failure: Not reviewed");
+  });
+
   it("of an installation that is used up withholds the reviews of all its pull requests", async () => {
     const model = working(() => finish);
     jobs.dailyBudget = { tokens: null, costUsd: 2 };

@@ -134,6 +134,21 @@ describe("the check run of an event", () => {
     expect(jobs.github.checks[0]?.headSha).toBe(jobs.github.state.headSha);
   });
 
+  it.each([
+    ["too_large", "failure: The review failed"],
+    ["github_invalid", failed],
+  ] as const)(
+    "flooded-threads: is as red as a limit if there are too many comments to know what is open (%s)",
+    async (code, expected) => {
+      jobs.github.fileAt = (async () => "check: { fail: true }\n") as never;
+      for (const call of ["ownThreads", "ownReviewComments"] as const)
+        jobs.github.faults.push({ call, error: fault(code) });
+      await jobs.queue.enqueue(jobs.event());
+      await jobs.work();
+      expect(jobs.checks()).toEqual([expected]);
+    },
+  );
+
   it("says why nothing is reviewed when the configuration cannot be trusted", async () => {
     jobs.github.fileAt = async () => {
       throw fault("too_large");

@@ -94,9 +94,17 @@ describe("a state that has to fit", () => {
     expect(fitState(state, 34_000)).toEqual({ ...state, reviewed: null });
   });
 
-  it("leaves out findings that are too long, not those behind them", () => {
-    const [long, short] = [carry("long", "x".repeat(9_000)), carry("short")];
-    const fit = fitState({ ...emptyState, reviewed, carried: [long, short] }, 4_000);
-    expect(fit).toMatchObject({ reviewed: null, carried: [{ finding: { title: "short" } }] });
+  it("keeps of a finding that is too long what says where it is and how bad, and those behind it", () => {
+    const long = carry("long", "x".repeat(9_000));
+    const quoted = { ...carry("quoted"), finding: sampleFinding({ id: "quoted", quote: "-".repeat(9_000) }) };
+    const fit = fitState({ ...emptyState, reviewed, carried: [long, quoted, carry("short")] }, 6_000);
+    expect(fit).toMatchObject({
+      reviewed: null,
+      carried: [
+        { finding: { id: "long", severity: long.finding.severity, quote: long.finding.quote } },
+        { finding: { id: "quoted", quote: "" } },
+        { finding: carry("short").finding },
+      ],
+    });
   });
 });

@@ -179,6 +179,78 @@ describe("the check of a pull request that changes its branch", () => {
   });
 });
 
+describe("a check run that is asked for again", () => {
+  it("counts as the newest word, although check runs of the same pull request were made after it", async () => {
+    const { github, alice, review, shown } = twoPulls();
+    await review(alice, green);
+    await review(alice, green, "comment:5");
+    for (const update of [red, green]) {
+      const again = await openCheckRun(github, alice, eventOf(alice), { again: true, sleep });
+      await again.conclude(update);
+      expect(shown()).toMatchObject({ shows: update.conclusion, title: update.title });
+    }
+  });
+
+  it("turns a newer check run of the same pull request green if all was dismissed meanwhile", async () => {
+    const { github, alice, review, shown } = twoPulls();
+    await review(alice, green);
+    await review(alice, red, "comment:5");
+    const again = await openCheckRun(github, alice, eventOf(alice), { again: true, sleep });
+    await again.conclude(green);
+    expect(shown().shows).toBe("success");
+    expect(shown().summary).toContain("comes from a newer review of this pull request");
+  });
+});
+
+describe("a head that nobody has read for its branch yet", () => {
+  it("is not passed by what it came to for another branch while its own review goes on", async () => {
+    const { github, review, shown } = twoPulls();
+    const first = await openCheckRun(github, { ...github.state }, "event#7@main", { sleep });
+    await first.conclude(cancelledConclusion("the pull request was closed"));
+    Object.assign(github.state, { baseRef: "release" });
+    await review(github.state, green);
+    Object.assign(github.state, { baseRef: "main" });
+    const check = await openCheckRun(github, github.state, "event#7@main", { sleep });
+    expect(shown()).toMatchObject({
+      shows: "in_progress",
+      title: "Waiting for another review of this pull request",
+    });
+    await check.conclude(red);
+    expect(shown().shows).toBe("failure");
+  });
+
+  it("is not passed by another one that was skipped, when its check run is taken up again", async () => {
+    const { github, alice, mallory, skip, shown } = twoPulls();
+    const first = await openCheckRun(github, alice, eventOf(alice), { sleep });
+    await first.conclude(cancelledConclusion("the pull request was closed"));
+    Object.assign(alice, { state: "closed" });
+    await skip(mallory);
+    expect(shown().shows).toBe("skipped");
+    Object.assign(alice, { state: "open" });
+    await openCheckRun(github, alice, eventOf(alice), { sleep });
+    expect(shown()).toMatchObject({ shows: "in_progress", title: "Waiting for the review of #7" });
+  });
+});
+
+describe("two workers that settle one commit", () => {
+  it("leave what the later one saw, though the other one writes after it", async () => {
+    const { github, alice, mallory, review, skip, shown } = twoPulls();
+    await review(alice, red);
+    await skip(mallory);
+    Object.assign(alice, { state: "closed" });
+    // A worker has read that #7 is closed, and its write arrives when #7 was opened again and dealt with.
+    let isLate = true;
+    github.meanwhile = (call) => {
+      if (call !== "updateCheckRun" || !isLate) return;
+      isLate = false;
+      Object.assign(alice, { state: "open" });
+    };
+    await settleChecks(github, head, mallory);
+    expect(isLate).toBe(false);
+    expect(shown().shows).toBe("failure");
+  });
+});
+
 describe("a check run that shows what another pull request came to", () => {
   it("keeps its own words and conclusion, however often it changes", async () => {
     const { github, alice, mallory, review } = twoPulls();
@@ -187,17 +259,23 @@ describe("a check run that shows what another pull request came to", () => {
     for (const [number] of github.otherPulls) expect(number).toBe(8);
     const [own] = await github.checkRuns(head);
     expect(own).toMatchObject({ conclusion: "success", title: "No problems found" });
-    expect(own?.summary?.startsWith("All read.\n\n<!-- hunkwise:check v1 ")).toBe(true);
+    expect(own?.summary?.startsWith("All read.\n\n<!-- hunkwise:check v2 ")).toBe(true);
     expect(parseMarker(own?.summary ?? "")).toMatchObject({ pull: 8, own: { conclusion: "success" } });
   });
 });
 
 describe("whatever several pull requests with one head do", () => {
-  type Act = { pull: number; act: "red" | "green" | "skip" | "close" | "reopen" | "leave" | "return" };
+  type Act = {
+    pull: number;
+    act: "red" | "green" | "skip" | "close" | "reopen" | "leave" | "return";
+    /** In the check run of the pull request's event, whichever is there. */
+    isAgain: boolean;
+  };
   const acts: fc.Arbitrary<Act[]> = fc.array(
     fc.record({
       pull: fc.constantFrom(7, 8, 9),
       act: fc.constantFrom("red", "green", "skip", "close", "reopen", "leave", "return"),
+      isAgain: fc.boolean(),
     }),
     { maxLength: 14 },
   );
@@ -205,10 +283,10 @@ describe("whatever several pull requests with one head do", () => {
   it("the newest check run never passes while an open one's newest review is red", async () => {
     await fc.assert(
       fc.asyncProperty(acts, async (sequence) => {
-        const { github, mallory, review, skip, shown } = twoPulls();
+        const { github, mallory, skip, shown } = twoPulls();
         github.otherPulls.set(9, { ...mallory, number: 9 });
         const last = new Map<number, string>();
-        for (const [at, { pull: number, act }] of sequence.entries()) {
+        for (const [at, { pull: number, act, isAgain }] of sequence.entries()) {
           const pull = number === 7 ? github.state : (github.otherPulls.get(number) as PullState);
           if (act === "close" || act === "reopen") pull.state = act === "close" ? "closed" : "open";
           else if (act === "leave" || act === "return")
@@ -216,7 +294,9 @@ describe("whatever several pull requests with one head do", () => {
           else if (pull.state === "closed" || pull.headSha !== head) continue;
           else if (act === "skip") await skip(pull);
           else {
-            await review(pull, act === "red" ? red : green, `comment:${at}`);
+            const trigger = isAgain ? eventOf(pull) : `comment:${at}`;
+            const check = await openCheckRun(github, pull, trigger, { again: true, sleep });
+            await check.conclude(act === "red" ? red : green);
             last.set(number, act);
           }
           await settleChecks(github, head, pull);

@@ -287,4 +287,87 @@ export const next: readonly Listed[] = [
       ),
     ],
   },
+  {
+    name: "rerun-elsewhere",
+    attack:
+      "Somebody with write access gives a pull request with a red check a base branch without rules, has the check made again, and gives it its own branch back",
+    expected: "The check run of the other branch is another one, and the check is red as before",
+    provenBy: [here("one-conclusion")],
+  },
+  {
+    name: "read-for-another",
+    attack:
+      "An author has a head read for one branch, uses up the budget of the day, and gives the pull request another branch",
+    expected: "The head counts as unread for that branch: as red as a limit",
+    provenBy: [
+      at(
+        "jobs/budgets",
+        "read-for-another: that is used up leaves a head unread for one branch, though it was read for another",
+      ),
+    ],
+  },
+  {
+    name: "flooded-threads",
+    attack: "So many comments and threads that nobody can read what is open",
+    expected: "The check is as red as a limit",
+    provenBy: [
+      at(
+        "jobs/review-pull",
+        "flooded-threads: is as red as a limit if there are too many comments to know what is open (%s)",
+      ),
+    ],
+  },
+  {
+    name: "taken-up-check",
+    attack:
+      "An author closes a pull request in the middle of its review, has a newer check run made by a draft or for another branch, and opens it again",
+    expected: "The newer check run waits for the review",
+    provenBy: [
+      at(
+        "reporters/commit-check",
+        "is not passed by another one that was skipped, when its check run is taken up again",
+      ),
+      at(
+        "reporters/commit-check",
+        "is not passed by what it came to for another branch while its own review goes on",
+      ),
+    ],
+  },
+  {
+    name: "older-check-run",
+    attack:
+      "A check run that is made again finds a fault, under a newer and green one of the same pull request",
+    expected: "The newest review counts, whichever check run GitHub shows",
+    provenBy: [
+      at(
+        "reporters/commit-check",
+        "counts as the newest word, although check runs of the same pull request were made after it",
+      ),
+      at(
+        "reporters/commit-check",
+        "turns a newer check run of the same pull request green if all was dismissed meanwhile",
+      ),
+    ],
+  },
+  {
+    name: "late-writer",
+    attack:
+      "A worker writes what a commit came to when it looked, after another one has written what it came to since",
+    expected: "The late one looks again, and puts it right",
+    provenBy: [
+      at("reporters/commit-check", "leave what the later one saw, though the other one writes after it"),
+    ],
+  },
+  {
+    name: "long-quote",
+    attack:
+      "A finding without a comment stands on a line that is too long for what the summary comment remembers",
+    expected: "It is remembered without its long texts, and stays open",
+    provenBy: [
+      at(
+        "ledger/state",
+        "keeps of a finding that is too long what says where it is and how bad, and those behind it",
+      ),
+    ],
+  },
 ];

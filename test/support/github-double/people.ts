@@ -130,6 +130,24 @@ export class People {
     this.#change(pull, { baseRef, baseSha: pull.repository.git.sha(`refs/heads/${baseRef}`) });
   }
 
+  /**
+   * A branch gets another name. Open pull requests that are to be merged into it follow; those whose head it is are closed, and can be
+   * opened again if there is a branch of the old name once more.
+   * https://docs.github.com/en/repositories/configuring-branches-and-merges-in-your-repository/managing-branches-in-your-repository/renaming-a-branch
+   */
+  renameBranch(repository: Repository, from: string, to: string): { retargeted: Pull[]; closed: Pull[] } {
+    repository.git.git("branch", "-m", from, to);
+    if (repository.defaultBranch === from) repository.defaultBranch = to;
+    const open = [...this.#state.repositories.values()]
+      .flatMap(({ pulls }) => [...pulls.values()])
+      .filter(({ state }) => state === "open");
+    const retargeted = open.filter((pull) => pull.repository === repository && pull.baseRef === from);
+    for (const pull of retargeted) this.#change(pull, { baseRef: to });
+    const closed = open.filter((pull) => pull.headRepository === repository && pull.headRef === from);
+    for (const pull of closed) this.close(pull);
+    return { retargeted, closed };
+  }
+
   /** Adds the pull request to the merge queue. Returns the commit that GitHub makes for it, whose checks the queue awaits. */
   queueForMerge(pull: Pull): string {
     const { git } = pull.repository;
