@@ -15,7 +15,7 @@ async function serve(handler: Handler, mostConnections?: number): Promise<number
 const ask = (path: string) => `GET ${path} HTTP/1.1\r\nhost: x\r\n\r\n`;
 
 describe("a connection", () => {
-  it("unread-answers: whose answer nobody reads holds no place that another one needs", async () => {
+  it("whose answer nobody reads holds no place that another one needs", async () => {
     const large = "x".repeat(16_000_000);
     const port = await serve(
       async (_, { pathname }) => ({ status: 200, body: pathname === "/" ? large : "ok" }),
@@ -57,7 +57,7 @@ describe("a connection", () => {
     }
   });
 
-  it("requests-ahead: with thousands of requests sent ahead is ended, and few of them are handled", async () => {
+  it("with thousands of requests sent ahead is ended, and few of them are handled", async () => {
     let handled = 0;
     const port = await serve(async () => {
       handled += 1;

@@ -50,7 +50,7 @@ describe("bodies that are under way", () => {
     expect(await lengthOf(nextRead)).toBe(24 * megabyte);
   });
 
-  it("body-of-pieces: are refused that come in pieces of a byte, of which each takes the memory of hundreds", async () => {
+  it("are refused that come in pieces of a byte, of which each takes the memory of hundreds", async () => {
     const read = createBodyReader();
     const request = begun(0);
     const reading = read(request);
