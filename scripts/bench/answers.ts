@@ -85,7 +85,6 @@ const packed: Record<string, [string, () => Buffer]> = {
 };
 const github: Record<string, [number, () => string]> = {
   "one number of 15 MB": [200, () => `[${"9".repeat(15 * MB)}]`],
-  "an error of 15 MB": [404, () => JSON.stringify({ message: " a".repeat(7 * MB) })],
 };
 const embeddings: Record<string, () => string> = {
   "96 vectors of 4,096 numbers": () => vectors(4_096),
