@@ -101,7 +101,10 @@ function bounded(response: Response, limits: AnswerLimits, refuse: EgressOptions
       if (bytes > limits.bytes)
         throw refuse(`answered with more than ${inMegabytes(limits.bytes)}`, lookThere);
       if (!meter.take(piece))
-        throw refuse("answered with JSON that is too deep or has too many values", lookThere);
+        throw refuse(
+          "answered with JSON that is too deep, or has too many values or too long a number",
+          lookThere,
+        );
       controller.enqueue(piece);
     },
   });

@@ -128,6 +128,7 @@ describe("an answer", () => {
     ["elements", `[${"0,".repeat(1_000)}`, "too many values"],
     ["lists", "[]".repeat(1_001), "too many values"],
     ["members", `{${'"a":1'.repeat(101)}`, "too many values"],
+    ["digits", `[${"9".repeat(1_001)}]`, "too long a number"],
   ])("ends where it is beyond a limit: %s", async (_, body, why) => {
     await expect(answered(body)).rejects.toMatchObject({
       code: "not_allowed",

@@ -5,6 +5,8 @@
 import { readFileSync } from "node:fs";
 import { monitorEventLoopDelay } from "node:perf_hooks";
 import { setTimeout as delay } from "node:timers/promises";
+import { createGitHubClient } from "../../src/github/client.ts";
+import { createPacing } from "../../src/github/pacing.ts";
 import type { ModelRequest } from "../../src/llm/model.ts";
 import { createOpenAiModel } from "../../src/llm/openai.ts";
 import { createOpenAiEmbeddings } from "../../src/llm/openai-embeddings.ts";
@@ -12,7 +14,7 @@ import { readPrices } from "../../src/llm/pricing.ts";
 import { withTextProtocol } from "../../src/llm/text-protocol.ts";
 import type { AnswersReport } from "./answers.ts";
 
-const [, , baseUrl = "", kind] = process.argv;
+const [, , baseUrl = "", kind = "chat"] = process.argv;
 const endpoint = {
   ...{ apiKey: "key-of-the-bench", baseUrl, model: "m", timeoutMs: 60_000, maxRetries: 0 },
   ...{ contextTokens: 100_000, prices: readPrices(null) },
@@ -29,14 +31,20 @@ const request: ModelRequest = {
 const memory = (what: "VmHWM" | "VmRSS") =>
   Number(new RegExp(`^${what}:\\s+(\\d+)`, "m").exec(readFileSync("/proc/self/status", "utf8"))?.[1]) / 1024;
 
-const ask = (): Promise<unknown> =>
-  kind === "chat"
-    ? withTextProtocol(createOpenAiModel(endpoint)).respond(request, signal)
-    : createOpenAiEmbeddings(endpoint).embed(Array<string>(96).fill("text"), signal);
+const asks: Record<string, () => Promise<unknown>> = {
+  chat: () => withTextProtocol(createOpenAiModel(endpoint)).respond(request, signal),
+  embeddings: () => createOpenAiEmbeddings(endpoint).embed(Array<string>(96).fill("text"), signal),
+  github: () =>
+    createGitHubClient({
+      ...{ baseUrl, userAgent: "bench", pacing: createPacing(), token: async () => "token" },
+      reach: { check: () => {} },
+    }).list("/list", 1),
+};
 
 const before = memory("VmRSS");
 const pause = monitorEventLoopDelay({ resolution: 1 });
 pause.enable();
+const ask = asks[kind] ?? (() => Promise.reject(new Error("Nothing was asked for")));
 const end = await ask().then(
   () => "taken",
   (error: Error) => `refused: ${error.message.slice(-60)}`,

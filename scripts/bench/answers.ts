@@ -3,7 +3,7 @@ import { createServer, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { promisify } from "node:util";
-import { gzipSync } from "node:zlib";
+import { brotliCompressSync, constants, gzipSync, zstdCompressSync } from "node:zlib";
 import { type Bench, plainRow } from "./row.ts";
 
 /** What the process of `answers-process.ts` tells. */
@@ -40,22 +40,58 @@ const texts: Record<string, () => string> = {
   "a text of 990,000 characters": () => message("a\n".repeat(330_000)),
   "lists in a text": () => message(`{"calls":[${"[],".repeat(300_000)}`),
   "beginnings of calls in a text": () => message(`${"{a:".repeat(60)}"${"x".repeat(900_000)}`),
+  "white space between letters, and no choices": () => JSON.stringify({ x: " a".repeat(1_900_000) }),
+  "one number": () => `{"choices":[${"9".repeat(3_900_000)}]}`,
+  "escaped letters": () => `{"choices":[{"message":{"content":"${"\\u0041".repeat(640_000)}"}}]}`,
+  "one name again and again": () => `{"choices":[],"x":{${Array<string>(49_000).fill('"a":1').join(",")}}}`,
+  "lists in JSON in JSON in a call": () => call(JSON.stringify({ a: JSON.stringify("[".repeat(400_000)) })),
   "lists in a call": () => call("[],".repeat(320_000)),
   "a call that is cut": () => call(`{"a": '${"x".repeat(900_000)}`),
 };
-const packed = {
-  "400 MB of lists in 400 KB": () =>
-    Buffer.concat([
-      gzipSync('{"choices":['),
-      ...Array<Buffer>(40).fill(gzipSync(Buffer.alloc(10 * MB, "[],"))),
-    ]),
+/** Errors, with their status: all that is looked for in one is looked for in all of it. */
+const errorOf = (message: string) => JSON.stringify({ error: { message, code: "x", param: "y" } });
+const errors: Record<string, [number, () => string]> = {
+  "white space between letters": [400, () => errorOf(" a".repeat(1_900_000))],
+  "what could be a parameter": [400, () => errorOf("unknown param ".repeat(280_000))],
+  "what could be a model": [404, () => errorOf("mode ".repeat(780_000))],
+  "a page": [500, () => "<a> ".repeat(970_000)],
+};
+/** How each is packed. */
+const packed: Record<string, [string, () => Buffer]> = {
+  "400 MB of lists in 400 KB": [
+    "gzip",
+    () =>
+      Buffer.concat([
+        gzipSync('{"choices":['),
+        ...Array<Buffer>(40).fill(gzipSync(Buffer.alloc(10 * MB, "[],"))),
+      ]),
+  ],
+  "100 MB, packed five times": [
+    Array(5).fill("gzip").join(", "),
+    () => {
+      let body: Buffer = Buffer.alloc(100 * MB);
+      for (let n = 0; n < 5; n++) body = gzipSync(body);
+      return body;
+    },
+  ],
+  "100 MB in Brotli": [
+    "br",
+    () => brotliCompressSync(Buffer.alloc(100 * MB), { params: { [constants.BROTLI_PARAM_QUALITY]: 1 } }),
+  ],
+  "100 MB in Zstandard, with the largest window": [
+    "zstd",
+    () => zstdCompressSync(Buffer.alloc(100 * MB), { params: { [constants.ZSTD_c_windowLog]: 27 } }),
+  ],
+};
+const github: Record<string, [number, () => string]> = {
+  "one number of 15 MB": [200, () => `[${"9".repeat(15 * MB)}]`],
 };
 const embeddings: Record<string, () => string> = {
   "96 vectors of 4,096 numbers": () => vectors(4_096),
   "96 vectors of 40,000 numbers": () => vectors(40_000),
 };
 
-/** What any answer of a provider costs the process that asked: its memory, and the time in which it does nothing else. */
+/** What any answer of a provider, or of GitHub, costs the process that asked: its memory, and the time in which it does nothing else. */
 export async function benchAnswers(bench: Bench): Promise<void> {
   let answer: (response: ServerResponse) => void = (response) => void response.end(message("Fine."));
   const server = createServer((request, response) => {
@@ -65,7 +101,7 @@ export async function benchAnswers(bench: Bench): Promise<void> {
   });
   await new Promise<void>((done) => server.listen(0, "127.0.0.1", done));
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`;
-  const measure = async (kind: "chat" | "embeddings", what: string, send: typeof answer) => {
+  const measure = async (kind: "chat" | "embeddings" | "github", what: string, send: typeof answer) => {
     answer = send;
     const script = join(import.meta.dirname, "answers-process.ts");
     const { stdout } = await promisify(execFile)(process.execPath, [script, url, kind]);
@@ -80,10 +116,18 @@ export async function benchAnswers(bench: Bench): Promise<void> {
       const body = text();
       await measure("chat", what, (response) => void response.end(body));
     }
-    for (const [what, bytes] of Object.entries(packed)) {
+    for (const [what, [status, text]] of Object.entries(errors)) {
+      const body = text();
+      await measure("chat", `an error of ${what}`, (response) => void response.writeHead(status).end(body));
+    }
+    for (const [what, [encoding, bytes]] of Object.entries(packed)) {
       const body = bytes();
-      const headers = { "content-encoding": "gzip" };
+      const headers = { "content-encoding": encoding };
       await measure("chat", what, (response) => void response.writeHead(200, headers).end(body));
+    }
+    for (const [what, [status, text]] of Object.entries(github)) {
+      const body = text();
+      await measure("github", `GitHub's: ${what}`, (response) => void response.writeHead(status).end(body));
     }
     for (const [what, text] of Object.entries(embeddings)) {
       const body = text();

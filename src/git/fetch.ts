@@ -154,7 +154,7 @@ function fetchConfig(
 function progressReader(onProgress: FetchAccess["onProgress"]): ((text: string) => void) | undefined {
   if (!onProgress) return undefined;
   return (text) => {
-    for (const [, stage, percent] of text.matchAll(/(?:remote: )?([A-Z][A-Za-z ]+): +(\d+)% \(/g)) {
+    for (const [, stage, percent] of text.matchAll(/(?:remote: )?([A-Z][A-Za-z ]{1,60}): +(\d+)% \(/g)) {
       onProgress({ stage: stage ?? "", percent: Number(percent) });
     }
   };

@@ -8,8 +8,9 @@ import { DISK_FULL_REMEDY } from "./disk/full.ts";
 export function cleanStderr(stderr: string, secrets: readonly string[] = []): string {
   let text = stderr;
   for (const secret of secrets) if (secret.length > 3) text = text.replaceAll(secret, "***");
+  // A scheme has an end: without one, each letter of a long word would be the beginning of a search to its end.
   return text
-    .replace(/([a-z][a-z0-9+.-]*:\/\/)[^/\s@]*@/gi, "$1***@")
+    .replace(/([a-z][a-z0-9+.-]{0,30}:\/\/)[^/\s@]*@/gi, "$1***@")
     .replace(/(authorization\s*:).*/gi, "$1 ***")
     .replace(/\b(bearer|basic)(\s+)\S+/gi, "$1$2***")
     .replace(/\b(?:gh[a-z]_|github_pat_)[\w.-]+/g, "***");

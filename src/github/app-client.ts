@@ -197,6 +197,9 @@ export function createInstallationApi(client: GitHubClient, app: AppIdentity): I
   };
 }
 
+/** A link to the next page may lead in a circle: a list of pages by a hundred items ends there. */
+const mostPages = 1_000;
+
 async function* pages<Item>(
   client: GitHubClient,
   path: string,
@@ -204,13 +207,17 @@ async function* pages<Item>(
   known: Known<Item>,
 ): AsyncGenerator<ReadPage<Item>> {
   let next: string | null = path;
+  let listed = 0;
   for (let number = 0; next !== null; number++) {
+    if (number === mostPages || listed > 100 * mostPages)
+      throw new AppError("too_large", `GitHub lists more than ${100 * mostPages} items at ${path}`);
     const before: KnownPage<Item> | undefined = known[number];
     const answer = await client.page(next, before?.etag ?? null);
     const page: ReadPage<Item> | undefined = answer
       ? { etag: answer.etag, next: answer.next, items: itemsOf(answer.data), isFresh: true }
       : before && { ...before, isFresh: false };
     if (!page) throw new AppError("github_failed", `GitHub knows an ETag of ${path} that nobody named`);
+    listed += page.items.length;
     yield page;
     next = page.next;
   }

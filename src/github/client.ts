@@ -51,8 +51,10 @@ export interface GitHubClient {
   /** Typed endpoints; every call goes through the hooks below and rejects with an AppError alone. */
   readonly rest: Octokit["rest"];
   readonly request: Octokit["request"];
-  /** All items of a list, by pages of 100. Rejects with `too_large` beyond `mostPages`. */
-  list(path: string, mostPages: number): Promise<unknown[]>;
+  /** All items of a list. Rejects with `too_large` beyond so many hundreds of them. */
+  list(path: string, mostHundreds: number): Promise<unknown[]>;
+  /** What `of` makes of each page, which is kept no longer than that: people may fill each item with 65,536 characters. */
+  list<Item>(path: string, mostHundreds: number, of: (page: unknown[]) => Item[]): Promise<Item[]>;
   /**
    * One answer as it is now; with the ETag of an earlier one null where nothing has changed since, which GitHub does not count
    * against the primary limit.
@@ -125,7 +127,8 @@ export function createGitHubClient(options: GitHubClientOptions): GitHubClient {
   return {
     rest: octokit.rest,
     request: octokit.request,
-    list: (path, most) => list(octokit, path, most),
+    list: <Item>(path: string, most: number, of?: (page: unknown[]) => Item[]) =>
+      list(octokit, path, most, of ?? ((page) => page as Item[])),
     page: (path, etag) => page(octokit, path, etag),
     query: (text, variables, shape) => graphql("query", text, variables, shape),
     mutate: (text, variables, shape) => graphql("mutation", text, variables, shape),
@@ -207,19 +210,29 @@ function refuseCutOff(answer: { status: number; headers: Headers; data: unknown 
     throw unreadableAnswer(call.name, "its JSON is cut off or broken");
 }
 
-async function list(octokit: Octokit, path: string, mostPages: number): Promise<unknown[]> {
-  const items: unknown[] = [];
-  let url: string | undefined = `${path}?per_page=100`;
-  for (let page = 0; url !== undefined; page++) {
-    if (page === mostPages)
-      throw new AppError("too_large", `GitHub lists more than ${mostPages * 100} items at ${path}`);
+/** A page of comments of 65,536 characters, of four bytes each, is within what an answer may have. */
+const itemsAPage = 50;
+
+async function list<Item>(
+  octokit: Octokit,
+  path: string,
+  mostHundreds: number,
+  of: (page: unknown[]) => Item[],
+): Promise<Item[]> {
+  const most = mostHundreds * 100;
+  const items: Item[] = [];
+  let url: string | undefined = `${path}?per_page=${itemsAPage}`;
+  for (let listed = 0; url !== undefined; listed += itemsAPage) {
+    if (listed >= most) throw new AppError("too_large", `GitHub lists more than ${most} items at ${path}`);
     // The transport refuses a link that leads to another origin.
     const answer: { data: unknown; headers: { link?: string } } = await octokit.request({
       method: "GET",
       url,
     });
     if (!Array.isArray(answer.data)) throw unreadableAnswer(`GET ${path}`, "a list was expected");
-    items.push(...answer.data);
+    // Longer pages than were asked for could be of any size together.
+    if (answer.data.length > 100) throw unreadableAnswer(`GET ${path}`, "a page has more than 100 items");
+    items.push(...of(answer.data));
     url = nextPage(answer.headers);
   }
   return items;

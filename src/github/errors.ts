@@ -1,3 +1,4 @@
+import { z } from "zod";
 import { AppError, type ErrorCode } from "../errors.ts";
 import { permissionFor } from "./permissions.ts";
 import { type Headers, type Refusal, rateLimitOf, untoldWait } from "./rate-limit.ts";
@@ -50,11 +51,15 @@ export function toAppError(error: unknown, call: string): AppError {
 
 /** The answer was a success, but what came is not what GitHub documents: cut off, or a proxy's page. */
 export function unreadableAnswer(call: string, what: string): AppError {
-  return new AppError("github_failed", `GitHub's answer to ${call} is unreadable: ${what}`, {
+  return new AppError("github_failed", `GitHub's answer to ${call} is unreadable: ${oneLine(what)}`, {
     retryable: true,
     remedy: "Check whether a proxy stands between this machine and GitHub",
   });
 }
+
+/** The first of what is wrong with an answer: to word all of a hundred thousand faults takes a second. */
+export const firstFaults = ({ issues }: z.ZodError): string =>
+  z.prettifyError(new z.ZodError(issues.slice(0, 3)));
 
 /** The AppError for something that takes permissions which the GitHub App was not granted, such as `contents=write`. */
 export function notGranted(what: string, permissions: string): AppError {
@@ -94,9 +99,13 @@ function remedyFor(refusal: Refusal, call: string): { remedy?: string } {
   return { remedy: `Give the GitHub App the permission ${permission}` };
 }
 
+/** What GitHub says beside its message is shown no further than that. */
+const mostDetails = 20;
+
 function messageOf(data: unknown): string {
   if (typeof data !== "object" || data === null || !("message" in data)) return "";
-  const details = "errors" in data && Array.isArray(data.errors) ? data.errors.map(detailOf) : [];
+  const listed = "errors" in data && Array.isArray(data.errors) ? data.errors : [];
+  const details = listed.slice(0, mostDetails).map(detailOf);
   return oneLine([data.message, ...details].join("; "));
 }
 
@@ -118,8 +127,12 @@ function connectionFault(error: unknown): string {
   return error instanceof Error ? oneLine(error.message) : "unknown reason";
 }
 
-function oneLine(text: string): string {
-  const flat = text.replace(/[\p{Cc}\s]+/gu, " ").trim();
+/** Of a text of megabytes the beginning alone: white space takes seconds to be replaced. */
+export function oneLine(text: string): string {
+  const flat = text
+    .slice(0, 3_000)
+    .replace(/[\p{Cc}\s]+/gu, " ")
+    .trim();
   return flat.length > 300 ? `${flat.slice(0, 300)}…` : flat;
 }
 

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { AppError } from "../errors.ts";
-import { refusalError, unreadableAnswer } from "./errors.ts";
+import { firstFaults, oneLine, refusalError, unreadableAnswer } from "./errors.ts";
 import type { Headers } from "./rate-limit.ts";
 
 /** Answers with status 200 whether it went well or not: https://docs.github.com/graphql/guides/using-the-graphql-api-for-error-handling */
@@ -20,7 +20,7 @@ export function graphqlData<Data>(name: string, answer: unknown, shape: z.ZodTyp
   const [error] = errors;
   if (error) throw refusal(name, error);
   const parsed = shape.safeParse(data);
-  if (!parsed.success) throw unreadableAnswer(name, z.prettifyError(parsed.error));
+  if (!parsed.success) throw unreadableAnswer(name, firstFaults(parsed.error));
   return parsed.data;
 }
 
@@ -40,7 +40,9 @@ const limitWords = /secondary rate limit/i;
 /** How GitHub words a time-out or a fault of its own, for which it has no type. */
 const outage = /^(something went wrong while executing|we couldn't respond to your request in time)/i;
 
-function refusal(name: string, { type, message }: { type?: string | undefined; message: string }): AppError {
+function refusal(name: string, error: { type?: string | undefined; message: string }): AppError {
+  const { type } = error;
+  const message = oneLine(error.message);
   if (type === "FORBIDDEN") return new AppError("github_forbidden", `${name}: ${message}`);
   if (type === "NOT_FOUND") return new AppError("github_not_found", `${name}: ${message}`);
   return new AppError("github_failed", `${name}: ${message}`, { retryable: outage.test(message) });

@@ -1,6 +1,6 @@
 import { AppError } from "../errors.ts";
 import type { GitHubClient } from "./client.ts";
-import { ownAmong, ownCommentsAmong, ownTextsAmong } from "./own-text.ts";
+import { type AppIdentity, ownAmong, ownCommentsAmong, ownTextsAmong } from "./own-text.ts";
 import { PullRequestShape } from "./payload.ts";
 import type { InlineComment, PullRequestApi } from "./pull-request-api.ts";
 import { createRepositoryApi, type RepositoryApiOptions, read } from "./repository-client.ts";
@@ -13,8 +13,8 @@ export interface PullRequestApiOptions extends RepositoryApiOptions {
   writing: GitHubClient;
 }
 
-/** 10,000 reviews or comments: beyond it we would not know what already stands, and so post nothing. */
-const mostPages = 100;
+/** Of reviews or comments 10,000: beyond it we would not know what already stands, and so post nothing. */
+const mostHundreds = 100;
 
 /** One pull request on GitHub, over a client that paces, repeats and explains. */
 export function createPullRequestApi(options: PullRequestApiOptions): PullRequestApi {
@@ -24,8 +24,10 @@ export function createPullRequestApi(options: PullRequestApiOptions): PullReques
   const thisPull = { ...here, pull_number: pull };
   const root = `/repos/${encodeURIComponent(owner)}/${encodeURIComponent(repo)}`;
 
-  const all = (path: string) => client.list(`${root}/${path}`, mostPages);
-  const reviews = async () => ownAmong(await all(`pulls/${pull}/reviews`), app);
+  const all = (path: string) => client.list(`${root}/${path}`, mostHundreds);
+  const own = <Item>(path: string, of: (page: unknown[], app: AppIdentity) => Item[]) =>
+    client.list(`${root}/${path}`, mostHundreds, (page) => of(page, app));
+  const reviews = () => own(`pulls/${pull}/reviews`, ownAmong);
 
   async function discardPendingReviews(): Promise<void> {
     for (const review of (await reviews()).filter((one) => one.pending)) {
@@ -53,7 +55,7 @@ export function createPullRequestApi(options: PullRequestApiOptions): PullReques
     isOwnReviewComment: (id) => isOwnComment(options, id),
     issue: (number) => issue(options, number),
     failedChecks: (headSha) => failedChecks(options, headSha),
-    ownComments: async () => ownTextsAmong(await all(`issues/${pull}/comments`), app),
+    ownComments: () => own(`issues/${pull}/comments`, ownTextsAmong),
     ownReviews: reviews,
     discardPendingReviews,
 

@@ -21,9 +21,15 @@ export const keyHider =
   (text) =>
     apiKey ? text.replaceAll(apiKey, "[key]") : text;
 
-/** The beginning of a far side's text, on one line. The key goes first: of one that is cut in two a part would stay. */
+/**
+ * The beginning of a far side's text, on one line. The key goes first: of one that is cut in two a part would stay. Of megabytes
+ * white space alone takes seconds to be replaced.
+ */
 export function excerpt(text: string, hideKey: HideKey, length = 200): string {
-  const line = hideKey(text).replaceAll(/\s+/g, " ").trim();
+  const line = hideKey(text)
+    .slice(0, 10 * length)
+    .replaceAll(/\s+/g, " ")
+    .trim();
   return line.length > length ? `${line.slice(0, length)}...` : line;
 }
 
@@ -121,10 +127,13 @@ export function factsOf(error: InstanceType<typeof OpenAI.APIError>): Refusal {
     status: error.status ?? 0,
     code: String(error.code ?? ""),
     param: String(error.param ?? ""),
-    message: told,
+    message: inReason(told),
     headers: error.headers,
   };
 }
+
+/** Each of a dozen patterns is looked for in it. Much more than is shown, of which the key is taken out before it is cut. */
+export const inReason = (message: string) => message.slice(0, 100_000);
 
 /** Waiting may help with these; the rest of 4xx is refused again whenever it is asked again. */
 const passing = (status: number) => status === 408 || status === 409 || status === 429 || status >= 500;
@@ -239,11 +248,14 @@ function isAbsent({ status, code, message }: Refusal): boolean {
 const mayRetry = ({ status, headers }: Refusal) =>
   passing(status) && headers?.get("x-should-retry") !== "false";
 
-/** `retry-after-ms`, or `retry-after` in seconds or as a date. */
+/** After an hour one request asks whether it still holds: nobody's word sends a job away for a year. */
+const LONGEST_PAUSE_MS = 3_600_000;
+
+/** `retry-after-ms`, or `retry-after` in seconds or as a date; an hour at most. */
 function pauseAsked(headers: Headers | undefined): { retryAfterMs?: number } {
   const milliseconds = Number.parseFloat(headers?.get("retry-after-ms") ?? "");
-  if (milliseconds >= 0) return { retryAfterMs: milliseconds };
+  if (milliseconds >= 0) return { retryAfterMs: Math.min(milliseconds, LONGEST_PAUSE_MS) };
   const after = headers?.get("retry-after") ?? "";
   const asked = /^[\d.]+$/.test(after) ? Number(after) * 1_000 : Date.parse(after) - Date.now();
-  return Number.isFinite(asked) ? { retryAfterMs: Math.max(0, asked) } : {};
+  return Number.isFinite(asked) ? { retryAfterMs: Math.min(Math.max(0, asked), LONGEST_PAUSE_MS) } : {};
 }

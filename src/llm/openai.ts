@@ -16,6 +16,7 @@ import {
   type Endpoint,
   factsOf,
   type HideKey,
+  inReason,
   keyHider,
   type Refusal,
   statusError,
@@ -152,7 +153,7 @@ function throwIfError(raw: unknown, request: ModelRequest, endpoint: Endpoint): 
     status: typeof code === "number" ? code : 500,
     code: String(code ?? ""),
     param: "",
-    message: String(message ?? ""),
+    message: inReason(String(message ?? "")),
     headers: undefined,
   };
   throw refusedTools(refusal, request, endpoint) ?? statusError(refusal, endpoint);

@@ -14,13 +14,19 @@ const colon = 0x3a;
 const backslash = 0x5c;
 const [open, close] = [0x5b, 0x5d];
 const [openObject, closeObject] = [0x7b, 0x7d];
+const isDigit = (byte: number | undefined): boolean => byte !== undefined && byte >= 0x30 && byte <= 0x39;
+/** Digits that follow each other outside of strings. One number of megabytes takes seconds where it becomes a BigInt, as in octokit. */
+const mostDigits = 1_000;
 
-/** Counts the brackets, commas and colons of a JSON text that comes in pieces, in UTF-8. Text that is no JSON is counted all the same. */
+/** Counts the brackets, commas, colons and digits of a JSON text that comes in pieces, in UTF-8. Text that is no JSON is counted all the same. */
 export class JsonMeter {
   readonly #limits: JsonLimits;
   #depth = 0;
   #elements = 0;
   #members = 0;
+  /** With which the last piece ended. */
+  #digits = 0;
+  #longestNumber = 0;
   #inString = false;
   #isEscaped = false;
 
@@ -30,12 +36,12 @@ export class JsonMeter {
 
   /** Takes the next piece. @returns false once the text is beyond a limit */
   take(bytes: Uint8Array): boolean {
-    const limits = this.#limits;
     let [depth, elements, members] = [this.#depth, this.#elements, this.#members];
     let deepest = depth;
-    for (let at = this.#inString ? this.#behindString(bytes, 0) : 0; at < bytes.length; at++) {
+    for (let at = this.#beginning(bytes); at < bytes.length; at++) {
       const byte = bytes[at];
       if (byte === quote) at = this.#behindString(bytes, at + 1) - 1;
+      else if (isDigit(byte)) at = this.#behindDigits(bytes, at) - 1;
       else if (byte === comma) elements += 1;
       else if (byte === colon) members += 1;
       else if (byte === open || byte === openObject) {
@@ -45,7 +51,28 @@ export class JsonMeter {
       } else if (byte === close || byte === closeObject) depth -= 1;
     }
     [this.#depth, this.#elements, this.#members] = [depth, elements, members];
-    return deepest <= limits.depth && elements <= limits.elements && members <= limits.members;
+    return deepest <= this.#limits.depth && this.#isWithin();
+  }
+
+  #isWithin(): boolean {
+    const { elements, members } = this.#limits;
+    return this.#elements <= elements && this.#members <= members && this.#longestNumber <= mostDigits;
+  }
+
+  /** The index at which the piece goes on that is not the rest of a string. */
+  #beginning(bytes: Uint8Array): number {
+    if (!isDigit(bytes[0])) this.#digits = 0;
+    return this.#inString ? this.#behindString(bytes, 0) : 0;
+  }
+
+  /** The index behind the digits that begin, or go on, at `at`. */
+  #behindDigits(bytes: Uint8Array, at: number): number {
+    let next = at;
+    while (isDigit(bytes[next])) next += 1;
+    const digits = next - at + (at === 0 ? this.#digits : 0);
+    this.#longestNumber = Math.max(this.#longestNumber, digits);
+    this.#digits = next === bytes.length ? digits : 0;
+    return next;
   }
 
   /** The index behind the string that goes on at `at`, or behind the piece. */

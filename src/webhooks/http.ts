@@ -37,6 +37,8 @@ export interface ListenOptions {
   port: number;
   log: Logger;
   timeouts?: Timeouts;
+  /** How many connections are open at a time. Default 1,000. */
+  mostConnections?: number;
   /** How long requests under way may take when the server is closed, in milliseconds. Default 5 s. */
   closeGraceMs?: number;
   /** Which variable the port comes from. */
@@ -53,9 +55,9 @@ const patientTimeouts: Timeouts = { headersMs: 10_000, requestMs: 30_000 };
 const longestCloseMs = 5_000;
 /**
  * What strangers may hold at a time, whose signature is looked at last. GitHub sends a dozen headers of some hundred bytes, and a
- * proxy adds as many; it opens a few connections.
+ * proxy adds as many; it opens a few connections, and sends no request on one before the last is answered.
  */
-const most = { headerBytes: 16_384, connections: 1_000, requestsAConnection: 1_000 };
+const most = { headerBytes: 16_384, connections: 1_000, requestsAConnection: 1_000, requestsAhead: 16 };
 
 /** Serves `handler`. @throws AppError `config_invalid` when the address cannot be had. */
 export async function listen(handler: Handler, options: ListenOptions): Promise<RunningServer> {
@@ -68,9 +70,12 @@ export async function listen(handler: Handler, options: ListenOptions): Promise<
       keepAliveTimeout: 5_000,
       maxHeaderSize: most.headerBytes,
     },
-    (request, response) => void respond(handler, request, response, options.log),
+    (request, response) => {
+      // Node makes a request of all that a piece of 64 KiB holds, thousands of them, and goes on when the connection has ended.
+      if (!request.socket.destroyed) void respond(handler, request, response, options.log);
+    },
   );
-  makeRoom(server);
+  makeRoom(server, options.mostConnections ?? most.connections);
   server.maxRequestsPerSocket = most.requestsAConnection;
   const port = await bind(server, options);
   return { port, close: () => shut(server, options.closeGraceMs ?? longestCloseMs) };
@@ -78,27 +83,40 @@ export async function listen(handler: Handler, options: ListenOptions): Promise<
 
 /**
  * Ends the connection that has waited longest for a whole request whenever there are too many: whoever means it sends a request at
- * once, and whoever drips one holds nobody up. All may come from one address, that of a proxy. One whose request is here is never
- * ended, so that a new one is refused where all are.
+ * once, and whoever drips one, or reads no answer, holds nobody up. All may come from one address, that of a proxy. One whose request
+ * is being answered is never ended, so that a new one is refused where all are. One that sends many requests ahead is ended: each
+ * takes a hundred times as much memory as it has bytes.
  */
-function makeRoom(server: Server): void {
-  /** With the last request of each, in the order in which they began to wait. */
-  const open = new Map<Socket, IncomingMessage | null>();
-  const put = (socket: Socket, request: IncomingMessage | null) => {
+function makeRoom(server: Server, connections: number): void {
+  /** With the responses of each that are not sent yet, in the order in which they began to wait. */
+  const open = new Map<Socket, Set<ServerResponse>>();
+  const put = (socket: Socket, pending: Set<ServerResponse>) => {
     open.delete(socket);
-    if (!socket.destroyed) open.set(socket, request);
+    if (!socket.destroyed) open.set(socket, pending);
+  };
+  const isAnswering = (pending: Set<ServerResponse>) =>
+    [...pending].some((response) => response.req.complete && !response.writableEnded);
+  const end = (socket: Socket) => {
+    open.delete(socket);
+    socket.destroy();
   };
   server.on("connection", (socket) => {
-    put(socket, null);
+    put(socket, new Set());
     socket.once("close", () => open.delete(socket));
-    if (open.size <= most.connections) return;
-    const [slowest = socket] = [...open].find(([, request]) => !request?.complete) ?? [];
-    open.delete(slowest);
-    slowest.destroy();
+    if (open.size <= connections) return;
+    const [slowest = socket] = [...open].find(([, pending]) => !isAnswering(pending)) ?? [];
+    end(slowest);
   });
-  server.on("request", ({ socket }: IncomingMessage, response: ServerResponse) => {
-    put(socket, response.req);
-    response.once("close", () => put(socket, null));
+  server.prependListener("request", ({ socket }: IncomingMessage, response: ServerResponse) => {
+    const pending = open.get(socket);
+    if (!pending) return;
+    pending.add(response);
+    put(socket, pending);
+    response.once("close", () => {
+      pending.delete(response);
+      if (open.has(socket)) put(socket, pending);
+    });
+    if (pending.size > most.requestsAhead) end(socket);
   });
 }
 

@@ -10,6 +10,11 @@ const mostHeld = 4 * largestBody;
  * rest. There are as many at a time as connections (`http.ts`).
  */
 const freeBytes = 128 * 1024;
+/**
+ * How many pieces a body may come in: so many, and one for so many bytes. A piece of a byte takes two hundred bytes of memory, and what
+ * means it sends pieces as large as packets.
+ */
+const most = { pieces: 200, bytesAPiece: 512 };
 
 /** Reads bodies within a limit for each and one for all that are under way. */
 export function createBodyReader(): (request: IncomingMessage) => Promise<Buffer> {
@@ -19,15 +24,21 @@ export function createBodyReader(): (request: IncomingMessage) => Promise<Buffer
     const { promise, resolve, reject } = Promise.withResolvers<Buffer>();
     const chunks: Buffer[] = [];
     let size = 0;
-    let counted = 0;
+    let [counted, pieces] = [0, 0];
     const onData = (chunk: Buffer) => {
       size += chunk.length;
+      pieces += 1;
       const more = Math.max(0, size - freeBytes) - counted;
       counted += more;
       held += more;
       if (size > largestBody) return reject(tooLarge());
       if (more > 0 && held > mostHeld)
         return reject(new Refusal(503, "Too much at a time.", { "retry-after": "10" }));
+      if (pieces > most.pieces + size / most.bytesAPiece) {
+        // Nobody reads the rest to throw it away: each piece of it takes as much time.
+        request.destroy();
+        return reject(new Refusal(400, "The body comes in too many pieces."));
+      }
       chunks.push(chunk);
     };
     request.on("data", onData);

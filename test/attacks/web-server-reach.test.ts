@@ -78,9 +78,12 @@ describe("a connection", () => {
 
   it("carries a thousand requests and no more", async () => {
     const raw = await RawSocket.open(port);
-    await raw.send(health.repeat(1_200));
-    const statuses = await raw.answered(1_200);
-    expect(statuses.slice(0, 1_000).every((status) => status === 200)).toBe(true);
+    for (let sent = 10; sent <= 1_010; sent += 10) {
+      await raw.send(health.repeat(10));
+      await raw.answered(sent);
+    }
+    const statuses = raw.statuses();
+    expect(statuses.slice(0, 1_000)).toEqual(Array(1_000).fill(200));
     expect(statuses.slice(1_000).every((status) => status === 503)).toBe(true);
     raw.end();
     await stillServes();

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { createInstallationApi, type InstallationApi } from "../../src/github/app-client.ts";
-import { createGitHubClient } from "../../src/github/client.ts";
+import { createGitHubClient, type GitHubClient } from "../../src/github/client.ts";
 import { createPacing } from "../../src/github/pacing.ts";
 import { lookingReach } from "../../src/github/reaches.ts";
 import { createScenario, type Scenario } from "../support/github-double/scenario.ts";
@@ -70,5 +70,16 @@ describe("an installation", () => {
     expect(await seen()).toBe(true);
     people.delete(comment);
     expect(await seen()).toBe(true);
+  });
+
+  it("ends a list whose links to the next page lead in a circle", async () => {
+    const page = async () => ({
+      etag: null,
+      data: { repositories: [] },
+      next: "/installation/repositories?page=2",
+    });
+    const client = { rest: {}, page } as unknown as GitHubClient;
+    const circle = createInstallationApi(client, { id: 1, slug: "hunk-bot" });
+    await expect(all(circle.repositories([]))).rejects.toMatchObject({ code: "too_large" });
   });
 });

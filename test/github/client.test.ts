@@ -388,14 +388,14 @@ describe("a list", () => {
   const path = "/repos/octo/shop/pulls/7/reviews";
 
   it("is read page by page", async () => {
-    const next = `<${host}${path}?per_page=100&page=2>; rel="next", <${host}${path}?page=2>; rel="last"`;
+    const next = `<${host}${path}?per_page=50&page=2>; rel="next", <${host}${path}?page=2>; rel="last"`;
     nock(host)
       .get(path)
-      .query({ per_page: 100 })
+      .query({ per_page: 50 })
       .reply(200, [{ id: 1 }], { link: next });
     nock(host)
       .get(path)
-      .query({ per_page: 100, page: 2 })
+      .query({ per_page: 50, page: 2 })
       .reply(200, [{ id: 2 }]);
     expect(await clientFor().client.list(path, 5)).toEqual([{ id: 1 }, { id: 2 }]);
   });
@@ -412,15 +412,37 @@ describe("a list", () => {
     nock(host)
       .get(path)
       .query(true)
-      .twice()
+      .times(4)
       .reply(200, [{ id: 1 }], { link: `<${host}${path}?page=2>; rel="next"` });
     expect(await failure(clientFor().client.list(path, 2))).toMatchObject({ code: "too_large" });
+  });
+
+  it("with a page of more items than were asked for is an error", async () => {
+    nock(host)
+      .get(path)
+      .query(true)
+      .reply(200, Array(101).fill({ id: 1 }));
+    expect((await failure(clientFor().client.list(path, 5))).message).toContain("more than 100 items");
+  });
+
+  it("keeps of each page what it was asked to keep", async () => {
+    const next = { link: `<${host}${path}?page=2>; rel="next"` };
+    nock(host)
+      .get(path)
+      .query({ per_page: 50 })
+      .reply(200, [{ id: 1, body: "x" }], next);
+    nock(host)
+      .get(path)
+      .query({ page: 2 })
+      .reply(200, [{ id: 2 }]);
+    const lengths = await clientFor().client.list(path, 5, (page) => [page.length]);
+    expect(lengths).toEqual([1, 1]);
   });
 
   it("works below the path of an enterprise server", async () => {
     nock("https://ghe.test")
       .get(`/api/v3${path}`)
-      .query({ per_page: 100 })
+      .query({ per_page: 50 })
       .reply(404, { message: "Not Found" });
     const clock = fakeClock();
     const client = createGitHubClient({
@@ -434,5 +456,35 @@ describe("a list", () => {
     expect((await failure(client.list(path, 1))).message).toBe(
       "GitHub answered GET /repos/octo/shop/pulls/7/reviews with 404: Not Found",
     );
+  });
+});
+
+describe("an answer of GitHub's", () => {
+  it("that is one number of megabytes is refused before it is parsed", async () => {
+    nock(host)
+      .get(pullPath)
+      .reply(200, `[${"9".repeat(2_000_000)}]`, { "content-type": "application/json" });
+    const { message } = await failure(clientFor().client.rest.pulls.get(get));
+    expect(message).toContain("too long a number");
+  });
+
+  it("is repeated in an error no further than a few hundred characters", async () => {
+    const long = "a ".repeat(1_000_000);
+    nock(host)
+      .get(pullPath)
+      .reply(404, { message: long, errors: Array(1_000).fill({ message: long.slice(0, 99) }) });
+    nock(host)
+      .post("/graphql")
+      .reply(200, { errors: [{ message: long }] });
+    const nodes = Array(5_000).fill({ id: 1 });
+    nock(host).post("/graphql").reply(200, { data: { nodes } });
+    const { client } = clientFor();
+    const shape = z.object({ nodes: z.array(z.object({ id: z.string() })) });
+    const asked = [
+      () => client.rest.pulls.get(get),
+      () => client.query("{x}", {}, shape),
+      () => client.query("{x}", {}, shape),
+    ];
+    for (const ask of asked) expect((await failure(ask())).message.length).toBeLessThan(500);
   });
 });

@@ -184,7 +184,7 @@ describe("a file", () => {
 });
 
 describe("our own texts", () => {
-  const list = (path: string, items: unknown[]) => github().get(`${path}?per_page=100`).reply(200, items);
+  const list = (path: string, items: unknown[]) => github().get(`${path}?per_page=50`).reply(200, items);
 
   it("are those of our bot account, and of no look-alike", async () => {
     list(`${root}/issues/7/comments`, [
@@ -227,7 +227,7 @@ describe("our own texts", () => {
     const ours = { body: "ours", user: bot, path: "src/a.ts", html_url: url };
     github()
       .get(`${pullPath}/comments`)
-      .query({ per_page: "100" })
+      .query({ per_page: "50" })
       .reply(200, [
         { ...ours, id: 1, side: "LEFT", line: 3, pull_request_review_id: 8 },
         // GitHub knows no line of a comment whose code has changed.
@@ -288,10 +288,10 @@ describe("what is posted", () => {
 
 describe("asking whether a review would be taken", () => {
   const reviews = `${pullPath}/reviews`;
-  const none = () => github().get(`${reviews}?per_page=100`).reply(200, []);
+  const none = () => github().get(`${reviews}?per_page=50`).reply(200, []);
   const pending = (id: number) =>
     github()
-      .get(`${reviews}?per_page=100`)
+      .get(`${reviews}?per_page=50`)
       .reply(200, [
         { id, body: "", user: bot, state: "PENDING" },
         { id: 99, body: "somebody else's", user: { login: "eve", type: "User" }, state: "PENDING" },
@@ -397,15 +397,15 @@ describe("annotations", () => {
   it("are read of every check run of ours that has some, all pages", async () => {
     runs([run(1, 0), run(2, 101), run(3)]);
     const path = `${root}/check-runs/2/annotations`;
-    const next = `<${host}${path}?per_page=100&page=2>; rel="next"`;
+    const next = `<${host}${path}?per_page=50&page=2>; rel="next"`;
     github()
-      .get(`${path}?per_page=100`)
+      .get(`${path}?per_page=50`)
       .reply(200, [{ raw_details: "one" }], { link: next });
     github()
-      .get(`${path}?per_page=100&page=2`)
+      .get(`${path}?per_page=50&page=2`)
       .reply(200, [{ raw_details: null }]);
     github()
-      .get(`${root}/check-runs/3/annotations?per_page=100`)
+      .get(`${root}/check-runs/3/annotations?per_page=50`)
       .reply(200, [{ raw_details: "three" }]);
     expect(await apiFor().api.ownAnnotations(head)).toEqual([
       { externalId: "key 2", details: "one" },
@@ -416,7 +416,7 @@ describe("annotations", () => {
 
   it("that come in another shape are an error", async () => {
     runs([run(2, 1)]);
-    github().get(`${root}/check-runs/2/annotations?per_page=100`).reply(200, ["x"]);
+    github().get(`${root}/check-runs/2/annotations?per_page=50`).reply(200, ["x"]);
     expect(await failure(apiFor().api.ownAnnotations(head))).toMatchObject({ code: "github_failed" });
   });
 });

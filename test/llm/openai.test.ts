@@ -207,6 +207,15 @@ describe("retries", () => {
     expect(set.pauses).toEqual([]);
   });
 
+  it.each([
+    { "retry-after": "99999999" },
+    { "retry-after": "Fri, 01 Jan 2100 00:00:00 GMT" },
+    { "retry-after-ms": "Infinity" },
+  ])("come in an hour at the latest, whatever the endpoint says (%o)", async (headers) => {
+    await using set = await setUp([down(429, headers)]);
+    expect((await failure(set.model.respond(ask(), never))).retryAfterMs).toBe(3_600_000);
+  });
+
   it.each([400, 401, 402, 403, 404, 413, 422])("never come after %i", async (status) => {
     await using set = await setUp([down(status)]);
 

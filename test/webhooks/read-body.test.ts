@@ -49,4 +49,20 @@ describe("bodies that are under way", () => {
     next.end();
     expect(await lengthOf(nextRead)).toBe(24 * megabyte);
   });
+
+  it("are refused that come in pieces of a byte, of which each takes the memory of hundreds", async () => {
+    const read = createBodyReader();
+    const request = begun(0);
+    const reading = read(request);
+    const refused = expect(lengthOf(reading)).rejects.toMatchObject({ answer: { status: 400 } });
+    for (let n = 0; n < 1_000; n++) request.push("a");
+    await refused;
+    expect(request.destroyed).toBe(true);
+
+    const packets = begun(0);
+    const taken = read(packets);
+    for (let n = 0; n < 10_000; n++) packets.push(Buffer.alloc(1_300));
+    packets.end();
+    expect(await lengthOf(taken)).toBe(13_000_000);
+  });
 });

@@ -74,12 +74,13 @@ export async function noteUse(gitDir: string): Promise<void> {
   await writeFile(useNote(gitDir), String(bytes)).catch(() => {});
 }
 
-/** What a mirror takes on the disk. Its packs and its index are measured; the rest are small files, which are counted. */
+/** What a mirror takes on the disk. Its objects and its index are measured; the rest are small files, which are counted. */
 export async function mirrorBytes(gitDir: string): Promise<number> {
   const names = await readdir(gitDir, { recursive: true }).catch(() => []);
-  const large = [join("objects", "pack", ""), join(basename(graphFolder(gitDir)), "")];
-  const packs = names.filter((name) => large.some((folder) => name.startsWith(folder)));
-  const sizes = packs.map((name) =>
+  // A server of the old protocol sends objects one by one, and none comes in a pack.
+  const large = [join("objects", ""), join(basename(graphFolder(gitDir)), "")];
+  const measured = names.filter((name) => large.some((folder) => name.startsWith(folder)));
+  const sizes = measured.map((name) =>
     stat(join(gitDir, name)).then(
       ({ size }) => size,
       () => 0,

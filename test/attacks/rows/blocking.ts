@@ -295,4 +295,33 @@ export const blocking: readonly Listed[] = [
       at("e2e/fix", "pushes nothing where somebody pushed while it was made"),
     ],
   },
+  {
+    name: "greedy-connections",
+    attack:
+      "Connections that send thousands of requests ahead, read no answer, or send a body in pieces of a byte, each of which takes hundreds of bytes of memory",
+    expected:
+      "They are ended, few of their requests are handled, and none holds a place that another one needs",
+    provenBy: [
+      at("webhooks/http", "with thousands of requests sent ahead is ended, and few of them are handled"),
+      at("webhooks/http", "whose answer nobody reads holds no place that another one needs"),
+      at(
+        "webhooks/read-body",
+        "are refused that come in pieces of a byte, of which each takes the memory of hundreds",
+      ),
+    ],
+  },
+  {
+    name: "strange-answers",
+    attack:
+      "GitHub answers with one number of megabytes, with errors of megabytes, with pages in a circle or longer than asked for; a model's endpoint asks for a pause of years",
+    expected:
+      "Refused before it is parsed, cut in logs and messages, ended after a number of pages; the job comes back within an hour",
+    provenBy: [
+      at("github/client", "that is one number of megabytes is refused before it is parsed"),
+      at("github/client", "is repeated in an error no further than a few hundred characters"),
+      at("github/client", "with a page of more items than were asked for is an error"),
+      at("github/app-client", "ends a list whose links to the next page lead in a circle"),
+      at("llm/openai", "come in an hour at the latest, whatever the endpoint says (%o)"),
+    ],
+  },
 ];

@@ -4,7 +4,7 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { AppError } from "../../../src/errors.ts";
 import { Disk, type DiskOptions } from "../../../src/git/disk/disk.ts";
 import { freeSpace } from "../../../src/git/disk/free-space.ts";
-import { listKept } from "../../../src/git/disk/kept.ts";
+import { listKept, mirrorBytes } from "../../../src/git/disk/kept.ts";
 import { tryLock } from "../../../src/git/pid-lock.ts";
 import { TempFolder } from "../../support/git-repo.ts";
 
@@ -57,6 +57,14 @@ function disk(options: Partial<DiskOptions> = {}): Disk {
 }
 const left = async () =>
   (await listKept(folder.path)).map((one) => one.folder.slice(folder.path.length + 1)).sort();
+
+describe("a mirror", () => {
+  it("takes what all of its objects take, also those that came in no pack", async () => {
+    write(`${mirrorOf("shop")}/objects/ab/cd`, "x".repeat(3 * MB), now);
+    write(`${mirrorOf("shop")}/objects/pack/tmp_pack_x`, "x".repeat(2 * MB), now);
+    expect(await mirrorBytes(at(mirrorOf("shop")))).toBeGreaterThan(5 * MB);
+  });
+});
 
 describe("mirrors and checkouts together", () => {
   it("stay while they are within the limit", async () => {
