@@ -11,7 +11,12 @@ export const CheckoutPlace = z.strictObject({
   /** An empty folder that serves as HOME of every git process. */
   emptyHome: z.string(),
   /** Full object names. */
-  shas: z.strictObject({ head: z.string(), base: z.string(), mergeBase: z.string() }),
+  shas: z.strictObject({
+    head: z.string(),
+    base: z.string(),
+    mergeBase: z.string(),
+    mergeBases: z.int().optional(),
+  }),
 });
 export type CheckoutPlace = z.infer<typeof CheckoutPlace>;
 

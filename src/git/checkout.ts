@@ -5,7 +5,7 @@ import type { Need } from "./disk/disk.ts";
 import { diskError, isDiskFull } from "./disk/full.ts";
 import { checkoutBytes, mirrorBytes, noteUse } from "./disk/kept.ts";
 import type { FetchAccess } from "./fetch.ts";
-import { mergeBase } from "./merge-base.ts";
+import { findMergeBase } from "./merge-base.ts";
 import type { Mirror, WantedCommit } from "./mirror.ts";
 import { blobSizes, listOldSide } from "./object-listing.ts";
 import { Slot } from "./slot.ts";
@@ -71,11 +71,12 @@ async function fill(slot: Slot, options: CheckoutOptions): Promise<CheckoutPlace
   await mirror.fetchCommits([options.head, options.base], held ? "small_files" : "no_files", options);
   const limits = { ...defaultLimits, ...options.limits };
   const listing = { git, gitDir, signal };
-  const [ancestor, plan, sinceBase] = await Promise.all([
-    mergeBase({ ...listing, base, head }),
+  const [found, plan, sinceBase] = await Promise.all([
+    findMergeBase({ ...listing, base, head }),
     planCheckout(listing, held, head, limits),
     listOldSide(listing, base, head),
   ]);
+  const ancestor = found.mergeBase;
   const oldSides =
     ancestor === base ? sinceBase : [...sinceBase, ...(await listOldSide(listing, ancestor, head))];
   const needed = new Set([...plan.come, ...plan.gone, ...oldSides]);
@@ -94,7 +95,7 @@ async function fill(slot: Slot, options: CheckoutOptions): Promise<CheckoutPlace
     signal,
   });
   await slot.settle({ mirror: mirror.id, sha: head, files: plan.files, bytes });
-  return { ...git, gitDir, root: slot.root, shas: { head, base, mergeBase: ancestor } };
+  return { ...git, gitDir, root: slot.root, shas: { head, base, ...found } };
 }
 
 async function requireRoom(

@@ -6,7 +6,7 @@ import type { CheckoutPlace } from "./checkout-place.ts";
 import { defaultLimits, planCheckout, plannedBytes } from "./checkout-size.ts";
 import { discoverRepository, type LocalRepository } from "./discover-repository.ts";
 import type { Git } from "./git-environment.ts";
-import { mergeBase } from "./merge-base.ts";
+import { findMergeBase } from "./merge-base.ts";
 import { blobSizes, listOldSide } from "./object-listing.ts";
 import { type BaseChoice, resolveEnds, resolveFirst } from "./resolve-revision.ts";
 import { runGit } from "./run-git.ts";
@@ -77,14 +77,14 @@ async function open(options: LocalRangeOptions, folder: string) {
   const shas = {
     head: head.sha,
     base: base.sha,
-    mergeBase: await mergeBase({
+    ...(await findMergeBase({
       git,
       gitDir,
       base: base.sha,
       head: head.sha,
       shallow: source.shallow,
       signal,
-    }),
+    })),
   };
   const place: CheckoutPlace = { ...git, gitDir, root, shas };
   await requireReadable(place, source, signal);

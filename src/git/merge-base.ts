@@ -2,6 +2,7 @@ import { AppError } from "../errors.ts";
 import { type Git, isObjectName } from "./git-environment.ts";
 import { SHALLOW_REMEDY } from "./resolve-revision.ts";
 import { runGit } from "./run-git.ts";
+import type { Shas } from "./workspace.ts";
 
 export interface MergeBaseOptions {
   git: Git;
@@ -13,19 +14,26 @@ export interface MergeBaseOptions {
   signal?: AbortSignal | undefined;
 }
 
-/** The commit that a pull request is compared with. Rejects with `revision_unknown` when the histories share none. */
-export async function mergeBase(options: MergeBaseOptions): Promise<string> {
+/**
+ * The commit that a pull request is compared with, and how many others would do as well. Branches that were merged into each other
+ * crosswise have several, of which git picks one; an author can have it pick the one since which nothing changed. Rejects with
+ * `revision_unknown` if the histories share no commit.
+ */
+export async function findMergeBase(
+  options: MergeBaseOptions,
+): Promise<Pick<Shas, "mergeBase" | "mergeBases">> {
   const { git, gitDir, base, head, signal } = options;
   const { stdout, exitCode } = await runGit({
     git,
     gitDir,
     what: "merge-base",
-    args: ["merge-base", "--end-of-options", base, head],
+    args: ["merge-base", "--all", "--end-of-options", base, head],
     expectedExits: [0, 1],
     signal,
   });
-  const sha = stdout.toString("latin1").trim();
-  if (exitCode === 0 && isObjectName(sha)) return sha;
+  const [mergeBase = "", ...others] = stdout.toString("latin1").trim().split("\n");
+  if (exitCode === 0 && isObjectName(mergeBase))
+    return { mergeBase, ...(others.length > 0 ? { mergeBases: 1 + others.length } : {}) };
   const remedy = options.shallow ? SHALLOW_REMEDY : "Name a base that the head was branched off from";
   throw new AppError(
     "revision_unknown",

@@ -42,7 +42,8 @@ export class ObjectWorkspace implements Workspace, AsyncDisposable {
   readonly #once = memo();
 
   constructor(place: ObjectPlace) {
-    for (const sha of Object.values(place.shas)) {
+    const { head, base, mergeBase } = place.shas;
+    for (const sha of [head, base, mergeBase]) {
       if (!isObjectName(sha)) throw new AppError("revision_unknown", `'${sha}' is not a full object name`);
     }
     this.root = place.root ?? place.gitDir;

@@ -101,6 +101,8 @@ export interface Shas {
   head: string;
   base: string;
   mergeBase: string;
+  /** How many commits are a merge base, if there are several: `mergeBase` is one of them. */
+  mergeBases?: number | undefined;
 }
 
 export interface Workspace {

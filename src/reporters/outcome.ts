@@ -94,6 +94,9 @@ function unlookedWords(result: ReviewResult): string {
     result.unanalyzed.length > 0
       ? `${ANALYZERS} did not finish on ${plural(result.unanalyzed.length, "file")}`
       : "",
+    result.merge_bases > 1
+      ? `the branches have ${result.merge_bases} merge bases and the change since only one of them was read (merge the base branch into this one to have all of it reviewed)`
+      : "",
   ];
   return parts.filter((part) => part !== "").join("; ");
 }

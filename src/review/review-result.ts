@@ -105,6 +105,8 @@ export const ReviewResult = z.strictObject({
   head_sha: z.string(),
   base_sha: z.string(),
   merge_base_sha: z.string(),
+  /** How many commits could be the merge base: the change was read since one of them. */
+  merge_bases: z.int().default(1),
   mode: z.enum(["model", "offline"]),
   /** Name of the model, or of all that answered; null offline. */
   model: z.string().nullable(),
@@ -145,7 +147,7 @@ export const wasAnswered = ({ usage }: Pick<ReviewResult, "usage">): boolean => 
 
 /**
  * True if a model read every reviewable hunk and judged every rule match, no file was unreadable, the analyzers of certain findings
- * came to their end, and the model ended the review itself. If there is no such hunk, nobody had to read anything.
+ * came to their end, it is clear since which commit the change is to be read, and the model ended the review itself. If there is no such hunk, nobody had to read anything.
  */
 export function isComplete(result: ReviewResult): boolean {
   const { hunks_served, hunks_total } = result.coverage;
@@ -155,6 +157,7 @@ export function isComplete(result: ReviewResult): boolean {
     hunks_served === hunks_total &&
     notJudged(result).length === 0 &&
     result.unanalyzed.length === 0 &&
+    result.merge_bases === 1 &&
     unreadableFiles(result).length === 0
   );
 }

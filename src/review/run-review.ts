@@ -46,11 +46,12 @@ export async function runReview(input: ReviewInput, deps: ReviewDependencies): P
   const review = await reviewFiles({ input, deps, files, coverage, known, candidates, anchorFile });
 
   deps.progress({ type: "phase", phase: "placing" });
-  const { head, base, mergeBase } = deps.workspace.shas;
+  const { head, base, mergeBase, mergeBases = 1 } = deps.workspace.shas;
   return {
     head_sha: head,
     base_sha: base,
     merge_base_sha: mergeBase,
+    merge_bases: mergeBases,
     mode: deps.models ? "model" : "offline",
     model: review.model ?? deps.models?.review.name ?? null,
     summary: review.summary,

@@ -97,3 +97,13 @@ describe("a result with files that the analyzers did not finish", () => {
     );
   });
 });
+
+describe("a result of branches with several merge bases", () => {
+  it("is partial although a model read everything since one of them, and says what to do", () => {
+    const result = sampleResult({ merge_bases: 2 });
+    expect(outcomeOf(result)).toBe("partial");
+    expect(outcomeSentence(result)).toBe(
+      "Partial: the branches have 2 merge bases and the change since only one of them was read (merge the base branch into this one to have all of it reviewed); 3 of 3 hunks were read",
+    );
+  });
+});

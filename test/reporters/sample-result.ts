@@ -55,6 +55,7 @@ export function sampleResult(over: Partial<ReviewResult> = {}): ReviewResult {
     ledger: null,
     config_changes: [],
     unanalyzed: [],
+    merge_bases: 1,
     ...over,
   };
 }

@@ -324,4 +324,11 @@ export const blocking: readonly Listed[] = [
       at("llm/openai", "come in an hour at the latest, whatever the endpoint says (%o)"),
     ],
   },
+  {
+    name: "merge-bases",
+    attack:
+      "A merge commit with the files of one of its parents, so that the branches have two merge bases and nothing changed since one of them",
+    expected: "The review is partial, and says that merging the base branch makes it whole",
+    provenBy: [here("merge-bases")],
+  },
 ];
