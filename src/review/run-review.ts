@@ -14,7 +14,7 @@ import {
 import { findConfigChanges } from "./config-changes.ts";
 import { createReviewCoverage } from "./coverage-gate.ts";
 import type { ReviewDependencies } from "./dependencies.ts";
-import { fileMark, lookAgain } from "./known/content-hash.ts";
+import { fileMark, keyUnder, lookAgain } from "./known/content-hash.ts";
 import { countKnown } from "./known/files-to-read.ts";
 import { createKnown, type KnownChange } from "./known/known-change.ts";
 import { reviewedNow } from "./known/reviewed-now.ts";
@@ -39,7 +39,8 @@ export async function runReview(input: ReviewInput, deps: ReviewDependencies): P
   deps.progress({ type: "phase", phase: "analyzers" });
   const isOff = createRuleSwitch(input.config);
   const candidates = await findCandidates(files, { ...deps, isOff, key: input.history?.key });
-  const known = createKnown(files, input.history, deps.diffs);
+  const { history, config } = input;
+  const known = createKnown(files, history && { ...history, key: keyUnder(config, history.key) }, deps.diffs);
   // Without a model nothing is read, now or ever.
   const coverage = createReviewCoverage(files, null, deps.models && known);
   const anchorFile = createAnchorFiles(deps.workspace, deps.diffs);

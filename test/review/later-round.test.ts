@@ -213,6 +213,16 @@ describe("a later round", () => {
     );
   });
 
+  it("is all of the change under other rules of what is reported: an author may have the first round read for a laxer branch", async () => {
+    const strict = { minimum_severity: "medium" };
+    const first = await review({ head: "first", history: historyOf(null, ""), config: strict });
+    const reviewed = first.result.ledger?.reviewed ?? null;
+    const same = await review({ history: historyOf(reviewed), config: strict });
+    expect(same.result.ledger?.known_hunks).toBe(6);
+    const other = await review({ history: historyOf(reviewed) });
+    expect(other.result.ledger?.known_hunks).toBe(0);
+  });
+
   it("tells of what analyzers matched in new hunks alone", async () => {
     const candidates = async (history: History | null) => {
       const { requests } = await review({ history });

@@ -1,4 +1,5 @@
 import { createHmac, hash } from "node:crypto";
+import { defaultRepoConfig, type EffectiveConfig } from "../../config/repo-config.ts";
 import { HASH_CHARACTERS, PATH_CHARACTERS } from "../../ledger/reviewed.ts";
 import type { ChangedFile } from "../../tools/tool.ts";
 
@@ -24,6 +25,22 @@ export const isDue = (hash: string) => hash === lookAgain(markOf(hash));
 
 /** How a state remembers contents of a file, by the digests of its changes: one, or all in order. */
 export type ContentHash = (path: string, digests: readonly string[]) => string;
+
+/** What of the configuration decides what is looked for and reported. */
+const reportingRules = (config: EffectiveConfig) => {
+  const { instructions, minimum_severity, severity_by_path = [], rules } = config;
+  return JSON.stringify([instructions, minimum_severity, severity_by_path, rules]);
+};
+const defaultRules = reportingRules(defaultRepoConfig);
+
+/**
+ * The key of what was read under these rules. Under other rules all of it is new: the author of a pull request chooses its base branch,
+ * and with an old branch the rules of that time.
+ */
+export function keyUnder(config: EffectiveConfig, key: string): string {
+  const rules = reportingRules(config);
+  return rules === defaultRules ? key : sha256(JSON.stringify([key, rules]));
+}
 
 /**
  * Who opens a pull request chooses what is hashed, and with so few characters two contents with one hash can be found: without
