@@ -33,6 +33,8 @@ export interface UnitEntry {
   head: string;
   loop: string;
   hashes: string[];
+  /** What the rest of the change held, which this unit was read beside: it is missed when it goes. Left out by older versions. */
+  beside?: string[] | undefined;
   findings: unknown[];
   /** Left out by older versions. */
   summary?: string | undefined;

@@ -96,14 +96,15 @@ function finishedUnits(recorded: readonly TrajectoryEntry[], head: string): Unit
 /**
  * A hash stands as often as its content was read in one change: in the parts of one head its counts add up, and what
  * another head or an earlier review has read is the same content once more. The review that was called off has read what may
- * settle earlier findings, and has not looked at them.
+ * settle earlier findings, and has not looked at them. What was there beside a part and not read is missed when it goes.
  */
 function joined(before: Reviewed | null, units: readonly UnitEntry[]): Reviewed | null {
   if (units.length === 0) return before;
   const most = new Map<string, number>();
   const heads = Map.groupBy(units, (unit) => unit.head);
   const read = [...heads.values()].map((parts) => parts.flatMap(({ hashes }) => hashes));
-  for (const hashes of [before?.hashes ?? [], ...read]) {
+  const beside = units.map((unit) => unit.beside ?? []);
+  for (const hashes of [before?.hashes ?? [], ...read, ...beside]) {
     for (const [hash, { length }] of Map.groupBy(hashes, (one) => one)) {
       most.set(hash, Math.max(most.get(hash) ?? 0, length));
     }

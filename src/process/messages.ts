@@ -87,6 +87,7 @@ const UnitEntry = z.strictObject({
   head: z.string(),
   loop: z.string(),
   hashes: z.array(z.string().length(HASH_CHARACTERS)),
+  beside: z.array(z.string().length(HASH_CHARACTERS)).optional(),
   /** Parsed where they are read again. */
   findings: z.array(z.unknown()),
   summary: z.string().optional(),

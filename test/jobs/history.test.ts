@@ -3,8 +3,9 @@ import type { TrajectoryEntry } from "../../src/agent/trajectory.ts";
 import { earlierFindings, type HistorySource, historyOf } from "../../src/jobs/history.ts";
 import { emptyState, type LedgerState } from "../../src/ledger/state.ts";
 import { contentHashBy } from "../../src/review/known/content-hash.ts";
-import { createKnown } from "../../src/review/known/known-change.ts";
+import { allHunks, createKnown, unreadHashes } from "../../src/review/known/known-change.ts";
 import { EarlierFinding, History } from "../../src/review/review-input.ts";
+import type { ChangedFile } from "../../src/tools/tool.ts";
 import { sampleEntry, sampleFinding } from "../reporters/sample-result.ts";
 import { changedFile } from "../review/plan/changed-file.ts";
 
@@ -84,6 +85,21 @@ describe("units that a job finished before a push called it off", () => {
     const recorded = [unit([contentHashBy("key")("a.ts", ["x"])])];
     const known = createKnown(files, history({ recorded }), { fileDiff: () => Promise.reject(new Error()) });
     expect(files.map(({ change }) => known.hasLost(change.path))).toEqual([true, false]);
+  });
+
+  it("are read again if what they were read beside is gone, although nobody had read that", () => {
+    const file = (path: string, change: string) => ({ ...changedFile({ path }), changes: [[change]] });
+    const [handler, guard] = [file("a.ts", "handler"), file("b.ts", "guard")];
+    const contentHash = contentHashBy("key");
+    const recorded = [
+      unit([contentHash("a.ts", ["handler"])], { beside: unreadHashes(guard, allHunks(guard), contentHash) }),
+    ];
+    const knownOf = (files: readonly ChangedFile[]) =>
+      createKnown(files, history({ recorded }), { fileDiff: () => Promise.reject(new Error()) }).known(
+        "a.ts",
+      );
+    expect(knownOf([handler, guard])).toEqual(new Set([1]));
+    expect(knownOf([handler])).toEqual(new Set());
   });
 
   it("lose none of two faults in one piece of code that two loops gave one id", () => {

@@ -90,7 +90,7 @@ export function unreadHashes(
 }
 
 /** Numbers of a file's hunks, from 1. */
-const allHunks = ({ changes }: ChangedFile) => new Set(changes.map((_, at) => at + 1));
+export const allHunks = ({ changes }: ChangedFile) => new Set(changes.map((_, at) => at + 1));
 
 interface Compared {
   /** Numbers of known hunks, by path. */

@@ -1,7 +1,8 @@
 import type { Unit } from "../plan/plan-units.ts";
 import type { ReviewRun } from "../review-run.ts";
 import { candidatesIn, type UnitReview } from "../review-unit.ts";
-import { readHashes } from "./reviewed-now.ts";
+import { allHunks, unreadHashes } from "./known-change.ts";
+import { MAX_CHANGES, readHashes } from "./reviewed-now.ts";
 
 /** Told of each loop over a unit that has ended; `name` names the unit in the record. */
 export type NoteUnit = (unit: Unit, name: string, review: UnitReview) => Promise<void>;
@@ -14,6 +15,13 @@ export type NoteUnit = (unit: Unit, name: string, review: UnitReview) => Promise
 export function createUnitNotes(run: ReviewRun, loopsAUnit: number): NoteUnit {
   const { input, deps, coverage, known } = run;
   const ended = new Map<Unit, UnitReview[]>();
+  const besides = (unit: Unit) => {
+    const own = new Set(unit.files.map(({ change }) => change.path));
+    return run.files
+      .filter(({ change }) => !own.has(change.path))
+      .flatMap((file) => unreadHashes(file, allHunks(file), known.contentHash))
+      .slice(0, MAX_CHANGES);
+  };
   return async (unit, name, review) => {
     const reviews = [...(ended.get(unit) ?? []), review];
     ended.set(unit, reviews);
@@ -31,6 +39,7 @@ export function createUnitNotes(run: ReviewRun, loopsAUnit: number): NoteUnit {
       hashes: unit.files.flatMap((file) =>
         readHashes(file, coverage, known.contentHash, known.known(file.change.path)),
       ),
+      beside: besides(unit),
       findings: reviews.flatMap(({ findings }) => findings),
       summary: reviews.find((one) => one.summary !== null)?.summary ?? "",
     });
