@@ -22,7 +22,8 @@ const Call = z.looseObject({
 const AnswerMessage = z.looseObject({
   content: Content,
   refusal: z.string().nullish().catch(null),
-  tool_calls: z.array(Call).nullish(),
+  // Counted before any is read.
+  tool_calls: z.array(z.unknown()).max(MAX_CALLS).pipe(z.array(Call)).nullish(),
   /** The form before `tool_calls`, still spoken by some. */
   function_call: Call.shape.function.nullish().catch(null),
 });
@@ -60,7 +61,10 @@ export function readAnswer(
   hideKey: HideKey,
 ): ParsedTurn {
   const answer = Answer.safeParse(typeof raw === "string" ? readStrict(raw) : raw);
-  if (!answer.success) throw noAnswer(raw, hideKey);
+  if (!answer.success) {
+    if (answer.error.issues.some(({ code }) => code === "too_big")) throw tooMuch(`over ${MAX_CALLS} calls`);
+    throw noAnswer(raw, hideKey);
+  }
   const { choices, usage } = answer.data;
   const [first] = choices as [Choice, ...Choice[]];
   // We never ask for alternatives: several choices are one answer in pieces, text in one and calls in another.
@@ -70,7 +74,7 @@ export function readAnswer(
   // Thinking is wanted back with the calls that it led to; one model refuses it without any.
   const extras = found.length > 0 ? messageExtras(calling.message) : undefined;
   const length = JSON.stringify({ content, found, extras }).length;
-  if (found.length > MAX_CALLS || length > MAX_WRITTEN) throw tooMuch(found.length, length);
+  if (length > MAX_WRITTEN) throw tooMuch(`${length} characters`);
   const reason = finishReason(calling.finish_reason ?? null, found.length > 0);
   const toolCalls = withUniqueIds(found, takenIds).map((call) => mended(call, reason === "length"));
   const written = content.length + toolCalls.reduce((sum, call) => sum + call.arguments.length, 0);
@@ -165,8 +169,8 @@ function readUsage(usage: z.infer<typeof AnswerUsage>, prompt: number, written: 
   };
 }
 
-function tooMuch(calls: number, characters: number): AppError {
-  const message = `The model endpoint gave ${calls} calls and ${characters} characters in one answer, more than any model is asked for`;
+function tooMuch(what: string): AppError {
+  const message = `The model endpoint gave ${what} in one answer, more than any model is asked for`;
   return new AppError("model_failed", message, { remedy: "Check what answers at OPENAI_BASE_URL." });
 }
 

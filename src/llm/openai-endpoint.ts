@@ -61,8 +61,11 @@ export function createClient(options: EndpointOptions, url: URL, answer: AnswerL
   });
 }
 
-/** An answer to a conversation, and a list of models: that of OpenRouter has 1 MB and 25,000 members. */
-export const chatAnswer: AnswerLimits = { bytes: 4_000_000, depth: 64, elements: 50_000, members: 50_000 };
+/** A list of models, read once at the start: that of OpenRouter has 1 MB and 25,000 members. */
+export const modelList: AnswerLimits = { bytes: 4_000_000, depth: 64, elements: 50_000, members: 50_000 };
+
+/** An answer to a conversation. Nobody writes a million characters or two thousand calls at once. */
+export const chatAnswer: AnswerLimits = { bytes: 2_000_000, depth: 64, elements: 20_000, members: 15_000 };
 
 /** A gateway may send on to another path of its own. */
 const mostRedirects = 3;

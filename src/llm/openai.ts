@@ -11,6 +11,7 @@ import {
   type EndpointOptions,
   endpointFetch,
   endpointUrl,
+  modelList,
 } from "./openai-endpoint.ts";
 import {
   type Endpoint,
@@ -109,7 +110,10 @@ export function createOpenAiModel(options: OpenAiOptions): OpenAiModel {
     respond: (request, signal) => withRetries(() => send(request, signal), retry, signal),
     listModels: (signal) =>
       withRetries(
-        () => listModels(client, signal).catch((error) => Promise.reject(guard(error, signal))),
+        () =>
+          listModels(createClient(options, url, modelList), signal).catch((error) =>
+            Promise.reject(guard(error, signal)),
+          ),
         retry,
         signal,
       ),
@@ -117,7 +121,7 @@ export function createOpenAiModel(options: OpenAiOptions): OpenAiModel {
       findContextTokens(
         {
           ...{ url, model, headers: accessHeaders(options.apiKey, url) },
-          fetch: endpointFetch(url, options, chatAnswer),
+          fetch: endpointFetch(url, options, modelList),
         },
         signal,
       ),
