@@ -38,7 +38,7 @@ it(
       await pull.tell("opened");
       await pull.concluded();
       expect(pull.check()?.conclusion).toBe("failure");
-    expect(pull.check()?.output.summary).toContain("the branches have 2 merge bases");
+      expect(pull.check()?.output.summary).toContain("the branches have 2 merge bases");
     }
 
     // What the check advises helps: then there is one merge base, and the diff shows what the merge would undo.
@@ -49,6 +49,6 @@ it(
     await updated.tell("opened");
     await updated.concluded();
     expect(updated.check()?.conclusion).toBe("success");
-  expect(updated.check()?.output.summary).not.toContain("merge bases");
+    expect(updated.check()?.output.summary).not.toContain("merge bases");
   },
 );
