@@ -123,6 +123,7 @@ describe("a review process", () => {
         head: head_sha,
         loop: "review",
         hashes,
+        beside: [],
         findings: [expect.objectContaining({ line: 2 })],
         summary: expect.stringMatching(/./),
       },
