@@ -1,13 +1,16 @@
 import { stat } from "node:fs/promises";
 import { distance } from "fastest-levenshtein";
+import type { EmbeddingEnv } from "../config/embedding-env.ts";
 import { cacheFolder, type Env, type ModelEnv } from "../config/env.ts";
+import { canFindByMeaning } from "../graph/vectors-extension.ts";
 import { abilityOf } from "../llm/adaptive-model.ts";
 import { ModelAbsent } from "../llm/faults.ts";
 import { openKnownModels } from "../llm/known-models.ts";
 import { type ModelProbe, probeModel, protocolFor } from "../llm/probe.ts";
 import { duration, thousands } from "../reporters/outcome.ts";
+import { createEmbedder } from "./create-embedder.ts";
 import { createModel, keyOf } from "./create-model.ts";
-import { type Diagnosis, fail, ok } from "./diagnosis.ts";
+import { type Diagnosis, fail, ok, warn } from "./diagnosis.ts";
 
 /** Asks each model of the environment once, and the one that stands in, what it can do, and says how it will be spoken with. Rejects for a bad address. */
 export async function checkModels(env: ModelledEnv, signal: AbortSignal): Promise<Diagnosis> {
@@ -102,5 +105,26 @@ async function keep({ dataDir, model }: ModelledEnv, name: string, probe: ModelP
   for (const folder of [dataDir, cacheFolder()]) {
     const there = folder === null ? null : await stat(folder).catch(() => null);
     if (there?.isDirectory()) await openKnownModels(folder).remember(keyOf(model, name), abilityOf(probe));
+  }
+}
+
+const SAMPLE = "export function add(a: number, b: number) { return a + b; }";
+
+/** Asks the model that makes vectors for one of a line of code, once. Rejects for a bad address. */
+export async function checkEmbedding(env: EmbeddingEnv, signal: AbortSignal): Promise<Diagnosis> {
+  if (!canFindByMeaning())
+    return warn(
+      `${env.name} is not asked: there is no sqlite-vec for this machine, so the graph finds by words alone`,
+      "Install Hunkwise with its optional packages, or unset HUNKWISE_EMBEDDING_MODEL.",
+    );
+  const embedder = await createEmbedder(env, { maxRetries: 0 });
+  const start = performance.now();
+  try {
+    const [vector] = (await embedder.embed([SAMPLE], signal)).vectors;
+    const took = duration(performance.now() - start);
+    return ok(`${env.name} makes vectors of ${thousands(vector?.length ?? 0)} numbers, in ${took}`);
+  } catch (error) {
+    signal.throwIfAborted();
+    return fail(error);
   }
 }

@@ -18,12 +18,12 @@ export const commands: readonly Entry[] = [
   },
   {
     name: "runs",
-    summary: "list, show and export what is on record of runs",
+    summary: "list, show and export records of runs",
     load: async () => erase((await import("./runs.ts")).runs),
   },
   {
     name: "replay",
-    summary: "play a recorded run back without a model and tell what differs",
+    summary: "repeat a recorded run without a model and name the findings that differ",
     load: async () => erase((await import("./replay.ts")).replay),
   },
   {

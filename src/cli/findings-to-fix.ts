@@ -4,8 +4,8 @@ import { AppError, errorLine } from "../errors.ts";
 import { Finding } from "../finding.ts";
 import type { FixTarget } from "../review/fix/fix-input.ts";
 import { ReviewResult } from "../review/review-result.ts";
-import { localRunIds, runPath } from "./local-runs.ts";
 import { readRunFile } from "./run-file.ts";
+import { localRunIds, runPath } from "./run-record.ts";
 
 export interface FindingQuery {
   /** Of a finding, or "all". */

@@ -1,4 +1,13 @@
-import { defineCommand } from "./command.ts";
+import { resolve } from "node:path";
+import { AppError } from "../errors.ts";
+import type { IndexReport } from "../graph/graph.ts";
+import type { VectorReport } from "../graph/vectors.ts";
+import { plural, thousands } from "../reporters/outcome.ts";
+import { createStyle, PIPED_WIDTH, plainLine, type Style } from "../reporters/terminal-style.ts";
+import { escapeUnseen } from "../text/escape-unseen.ts";
+import type { GraphAnswer } from "../tools/tool.ts";
+import { type CommandIo, defineCommand, exitCodes } from "./command.ts";
+import { wantsColour, write } from "./output.ts";
 
 export const graph = defineCommand({
   positionals: [{ name: "QUERY", description: "a question, a name or a topic; in quotes", required: true }],
@@ -44,5 +53,63 @@ export const graph = defineCommand({
       says: "nodes and edges, for programs",
     },
   ],
-  run: async (values, [query], io) => (await import("./print-graph.ts")).printGraph(query ?? "", values, io),
+  run: (values, [query], io) => printGraph(query ?? "", values, io),
 });
+
+interface GraphValues {
+  repo: string;
+  head: string;
+  k: string;
+  format: "pretty" | "json";
+}
+
+const MAX_K = 25;
+
+/** Asks the graph of a local revision and prints what it answers. Resolves to the exit code. */
+async function printGraph(query: string, values: GraphValues, io: CommandIo): Promise<number> {
+  const k = Number(values.k);
+  if (query.trim() === "") throw usage("QUERY is empty");
+  if (!Number.isInteger(k) || k < 1 || k > MAX_K)
+    throw usage(`--k must be a whole number from 1 to ${MAX_K}`);
+  const { repo, head } = values;
+  const { openRange } = await import("./open-range.ts");
+  const { loadLocalConfig } = await import("./local-config.ts");
+  const { openLocalGraph } = await import("./local-graph.ts");
+  const { privacyOf } = await import("../tools/private-text.ts");
+  await using range = await openRange({ repo, base: head, head, signal: io.signal });
+  const { config } = await loadLocalConfig(range.workspace);
+  const isPrivate = await privacyOf(range.workspace, config.paths.private);
+  const warn = (text: string) => void write(io.stderr, `warning: ${plainLine(text)}\n`);
+  using opened = await openLocalGraph({ range, repo: resolve(repo), isPrivate, warn, signal: io.signal });
+  const vectors = await opened.embed(io.signal);
+  const answer = await opened.graph.query(query, k, io.signal);
+  if (values.format === "json") await write(io.stdout, `${escapeUnseen(JSON.stringify(answer, null, 2))}\n`);
+  else await write(io.stdout, await renderAnswer(answer, createStyle(wantsColour(io.stdout), PIPED_WIDTH)));
+  if (values.format === "pretty") await write(io.stderr, whatItTook(opened.graph.report, vectors));
+  return answer.nodes.length > 0 ? exitCodes.clean : exitCodes.found;
+}
+
+const usage = (message: string) => new AppError("usage", message, { remedy: "See 'hunkwise graph --help'." });
+
+/** What was not known before; empty where all was. */
+function whatItTook({ files, parsed, milliseconds }: IndexReport, vectors: VectorReport | null): string {
+  const read =
+    parsed > 0 ? `Read ${parsed} of ${files} files in ${(milliseconds / 1000).toFixed(1)} s.\n` : "";
+  if (vectors === null || vectors.embedded + vectors.left === 0) return read;
+  const { embedded, left, tokens } = vectors;
+  const rest = left > 0 ? `; ${plural(left, "file")} left for the next time` : "";
+  return `${read}Vectors of ${plural(embedded, "file")} made with ${thousands(tokens)} tokens${rest}.\n`;
+}
+
+/** Paragraphs as the model reads them, harmless for a terminal, with heads that stand out. */
+async function renderAnswer(answer: GraphAnswer, style: Style): Promise<string> {
+  if (answer.nodes.length === 0) return "Nothing is known under these words.\n";
+  const { graphEntries } = await import("../tools/render-graph.ts");
+  const paragraphs = graphEntries(answer).map((entry) => {
+    const [head = "", ...lines] = entry.split("\n").map(plainLine);
+    const [, kind = "", name = "", place = ""] = /^(\w+) (.*?)((?: {2}| \()\S.*)?$/.exec(head) ?? [];
+    const rest = lines.map((line) => (line.startsWith("    ") ? style.dim(line) : line));
+    return [`${style.dim(kind)} ${style.bold(name)}${place && style.code(place)}`, ...rest].join("\n");
+  });
+  return `${paragraphs.join("\n\n")}\n`;
+}

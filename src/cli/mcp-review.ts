@@ -5,6 +5,7 @@ import { AppError } from "../errors.ts";
 import { startReviewProcess } from "../process/start-review-process.ts";
 import { ReviewJson } from "../reporters/json.ts";
 import { plainLine, WIDEST } from "../reporters/terminal-style.ts";
+import type { ProgressEvent } from "../review/progress.ts";
 import type { ReviewResult } from "../review/review-result.ts";
 import { parseArguments } from "../tools/parse-arguments.ts";
 import { toMcpArguments, toMcpError, toMcpOutput, withoutHidden } from "../tools/to-mcp.ts";
@@ -12,7 +13,7 @@ import { ToolError } from "../tools/tool.ts";
 import type { ConnectedModels } from "./create-model.ts";
 import { loadSources } from "./load-sources.ts";
 import { presentIndex } from "./local-index.ts";
-import { reportProgress } from "./mcp-progress.ts";
+import { advance, noProgress, statusLine } from "./progress.ts";
 import { type CurrentRange, type RangeKeeper, UNCOMMITTED } from "./range-keeper.ts";
 import { emptyNotice } from "./range-notices.ts";
 import { renderResult } from "./render-result.ts";
@@ -134,5 +135,35 @@ async function answer(result: ReviewResult, { range }: CurrentRange): Promise<Ca
   return {
     content: [{ type: "text", text: await renderResult("pretty", result, options) }],
     structuredContent: withoutHidden(document) as Record<string, unknown>,
+  };
+}
+
+/** Between two notifications, in milliseconds. Clients give up on calls of which they hear nothing for a minute or less. */
+const BEAT_MS = 5_000;
+
+interface McpProgress extends Disposable {
+  handle(event: ProgressEvent): void;
+}
+
+/** Tells the client where a call stands, if it asked for that: at each phase, and now and then in between. */
+function reportProgress({ mcpReq }: ServerContext, now: () => number = Date.now): McpProgress {
+  const progressToken = mcpReq._meta?.progressToken;
+  if (progressToken === undefined) return { handle: () => {}, [Symbol.dispose]: () => {} };
+  const began = now();
+  let state = noProgress;
+  let sent = 0;
+  const send = () => {
+    sent += 1;
+    const params = { progressToken, progress: sent, message: statusLine(state, now() - began) };
+    // Whoever has gone away needs no progress; that they have ends the call by itself.
+    mcpReq.notify({ method: "notifications/progress", params }).catch(() => {});
+  };
+  const timer = setInterval(send, BEAT_MS);
+  return {
+    handle(event) {
+      state = advance(state, event);
+      if (event.type === "phase") send();
+    },
+    [Symbol.dispose]: () => clearInterval(timer),
   };
 }

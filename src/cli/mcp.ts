@@ -1,5 +1,11 @@
-import { defineCommand } from "./command.ts";
+import { once } from "node:events";
+import { readLocalEnv } from "../config/env.ts";
+import { plainLine } from "../reporters/terminal-style.ts";
+import { clip } from "../reporters/terminal-wrap.ts";
+import { type CommandIo, defineCommand, exitCodes } from "./command.ts";
+import { write } from "./output.ts";
 import { rangeOptions } from "./range-options.ts";
+import { useProxy } from "./use-proxy.ts";
 
 export const mcp = defineCommand({
   positionals: [],
@@ -21,5 +27,44 @@ export const mcp = defineCommand({
     { command: "hunkwise mcp --base main", says: "for a client that starts it in the repository" },
     { command: "hunkwise mcp --repo ../shop --base origin/main", says: "for any other" },
   ],
-  run: async (values, _, io) => (await import("./serve-mcp.ts")).serveMcp(values, io),
+  run: (values, _, io) => serveMcp(values, io),
 });
+
+interface McpValues {
+  repo: string;
+  base: string | undefined;
+  head: string;
+}
+
+/** Of a message that cannot be read its beginning will do. */
+const MAX_WARNING = 300;
+
+/**
+ * Serves one client on standard input and output until one of them ends or a signal comes. Where the input ends, the calls that are
+ * running are answered first. Resolves to the exit code when their files are gone. Rejects with `repository_unavailable` and as
+ * `requireGit` does before anything is served.
+ */
+async function serveMcp(values: McpValues, io: CommandIo): Promise<number> {
+  const { createRangeKeeper } = await import("./range-keeper.ts");
+  const { createMcpReview } = await import("./mcp-review.ts");
+  const { connectModels } = await import("./review-range.ts");
+  const { serveClient, WatchedTransport } = await import("./mcp-server.ts");
+  const { stdin } = process;
+  const env = readLocalEnv();
+  useProxy(env);
+  const warn = (text: string) => void write(io.stderr, `warning: ${clip(plainLine(text), MAX_WARNING)}\n`);
+  const ending = new AbortController();
+  const signal = AbortSignal.any([io.signal, ending.signal]);
+  await using keeper = await createRangeKeeper({ ...values, warn, signal });
+  const connect = () => connectModels(env, { warn, signal });
+  const records = { repository: values.repo, folder: env.runsFolder, keepMs: env.retentionMs };
+  const review = createMcpReview({ keeper, connect, records, signal });
+  const transport = new WatchedTransport(stdin, io.stdout, signal);
+  const handle = serveClient({ keeper, review, signal, onCrash: warn }, transport);
+  const stopped = io.signal.aborted ? Promise.resolve() : once(io.signal, "abort");
+  await Promise.race([transport.closed, stopped]);
+  ending.abort();
+  await handle.close();
+  io.signal.throwIfAborted();
+  return stdin.readableEnded ? exitCodes.clean : exitCodes.failed;
+}

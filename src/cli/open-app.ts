@@ -3,15 +3,20 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { type AppCredentials, type Env, programPath, secretsOf } from "../config/env.ts";
 import { Disk } from "../git/disk/disk.ts";
 import { freeSpace } from "../git/disk/free-space.ts";
+import { removeRepository } from "../git/disk/remove-repository.ts";
 import { requireGit } from "../git/git-version.ts";
+import type { AppIdentity } from "../github/own-text.ts";
+import { createAppAccess } from "../jobs/app-access.ts";
 import { createCheckoutPull } from "../jobs/checkout-pull.ts";
 import { createJobHandler } from "../jobs/create-job-handler.ts";
-import { createGitHubAccess, gitAuthorization } from "../jobs/github-access.ts";
+import { createGitHubAccess, type GitHubAccessOptions, gitAuthorization } from "../jobs/github-access.ts";
 import { IndexKeeper } from "../jobs/index-keeper.ts";
 import type { JobDependencies } from "../jobs/job-dependencies.ts";
-import { createPacings } from "../jobs/pacings.ts";
+import { createPacings, type Pacings } from "../jobs/pacings.ts";
 import { perJob } from "../jobs/per-job.ts";
 import { createPushBranch } from "../jobs/push-branch.ts";
+import type { Granted, MintToken } from "../jobs/tokens.ts";
+import type { Upkeep } from "../jobs/upkeep.ts";
 import { createUsageLimits } from "../jobs/usage-limits.ts";
 import { openLogseqVault } from "../journal/logseq-vault.ts";
 import { createLogger, type Logger } from "../logger.ts";
@@ -24,12 +29,19 @@ import { patientSpending } from "../queue/patient-spending.ts";
 import type { JobWatch } from "../queue/run-job.ts";
 import type { Stores } from "../queue/stores.ts";
 import { startWorker, type Worker } from "../queue/worker.ts";
+import { createStyle, plainLine } from "../reporters/terminal-style.ts";
 import { registerSecret } from "../secrets/live-secrets.ts";
+import { decide, handlesEvent } from "../webhooks/decide.ts";
 import { createHealth, type Health } from "../webhooks/health.ts";
-import { appIdentity, createProbot, installationAuth, installationGrants } from "../webhooks/probot.ts";
+import {
+  appAuth,
+  appIdentity,
+  createProbot,
+  installationAuth,
+  installationGrants,
+} from "../webhooks/probot.ts";
 import { createModels } from "./create-model.ts";
-import { logDestination } from "./log-lines.ts";
-import { openUpkeep } from "./open-upkeep.ts";
+import { wantsColour } from "./output.ts";
 import { useProxy } from "./use-proxy.ts";
 import { programVersion } from "./version.ts";
 
@@ -187,4 +199,75 @@ export function untilAborted(signal: AbortSignal): Promise<void> {
   if (signal.aborted) resolve();
   signal.addEventListener("abort", () => resolve(), { once: true });
   return promise;
+}
+
+interface UpkeepOptions {
+  env: Env;
+  credentials: AppCredentials;
+  stores: Pick<Stores, "queue" | "notes">;
+  probot: ReturnType<typeof createProbot>;
+  mintToken: MintToken;
+  granted: Granted;
+  userAgent: string;
+  /** Who the App is. */
+  identity: () => Promise<AppIdentity>;
+  pacings: Pacings;
+  onRateLimit?: NonNullable<GitHubAccessOptions["onRateLimit"]>;
+}
+
+/** Composes what reconciling and purging work with. */
+function openUpkeep(options: UpkeepOptions): Upkeep {
+  const { env, credentials, stores, probot, mintToken, granted, userAgent } = options;
+  const { identity, pacings, onRateLimit } = options;
+  const { host, apiUrl } = env.github;
+  return {
+    access: createAppAccess({
+      ...{ apiUrl, userAgent, identity, pacings },
+      ...{ appToken: appAuth(probot), mintToken, granted },
+      ...(onRateLimit && { onRateLimit }),
+    }),
+    ...{ queue: stores.queue, notes: stores.notes },
+    handles: handlesEvent,
+    async jobsOf(event, payload) {
+      const { slug: appSlug } = await identity();
+      const decision = decide(event, payload, {
+        ...{ appSlug, appId: credentials.id, pushWindowMs: env.pushWindowMs },
+      });
+      return "jobs" in decision ? decision.jobs : [];
+    },
+    removeRepository: (place) => removeRepository(env.dataDir, { host, ...place }),
+  };
+}
+
+/** Log lines as JSON for machines, and in words where a person watches a terminal. */
+function logDestination(stream: NodeJS.WriteStream): { write(line: string): void } {
+  if (!stream.isTTY) return stream;
+  const style = createStyle(wantsColour(stream), stream.columns);
+  const paint: Record<string, (text: string) => string> = {
+    info: style.code,
+    warn: style.alarm,
+    error: style.removed,
+    fatal: style.removed,
+  };
+  return {
+    write(line) {
+      const { time, level, message, ...fields } = JSON.parse(line) as Record<string, unknown>;
+      const clock = style.dim(String(time).slice(11, 19));
+      const label = (paint[String(level)] ?? style.dim)(String(level).padEnd(5));
+      stream.write(`${clock} ${label} ${plainLine(String(message))}${style.dim(plainLine(show(fields)))}\n`);
+    },
+  };
+}
+
+/** Fields as ` key=value`; what has parts, like an error, by its message alone. */
+function show(fields: Record<string, unknown>): string {
+  return Object.entries(fields)
+    .filter(([name, value]) => value !== null && name !== "part")
+    .map(([name, value]) => ` ${name}=${typeof value === "object" ? messageOf(value) : String(value)}`)
+    .join("");
+}
+
+function messageOf(value: unknown): string {
+  const { message } = value as { message?: unknown };
+  return JSON.stringify(message ?? value);
 }

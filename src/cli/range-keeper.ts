@@ -5,17 +5,18 @@ import { join, resolve } from "node:path";
 import { programPath } from "../config/env.ts";
 import type { EffectiveConfig } from "../config/repo-config.ts";
 import { AppError } from "../errors.ts";
+import { createGit } from "../git/create-git.ts";
 import { discoverRepository, type LocalRepository } from "../git/discover-repository.ts";
 import type { Git } from "../git/git-environment.ts";
 import { requireGit } from "../git/git-version.ts";
+import { resolveEnds } from "../git/resolve-revision.ts";
 import { makeTempFolder, removeFolder } from "../git/temp-folder.ts";
 import { hasUncommittedChanges } from "../git/uncommitted.ts";
 import type { ToolContext } from "../tools/tool.ts";
 import { toolContext } from "./call-tool.ts";
 import { KeptGraph } from "./kept-graph.ts";
 import { loadLocalConfig } from "./local-config.ts";
-import { isStill, lookUpRange, type RangeNow } from "./look-up-range.ts";
-import { type OpenRange, openRange, type RangeOptions } from "./open-range.ts";
+import { type OpenRange, openRange, type RangeOptions, usualBase } from "./open-range.ts";
 
 /** What is said while the work tree has changes that no commit holds. */
 export const UNCOMMITTED =
@@ -215,5 +216,53 @@ async function openWhole({ warn = () => {}, ...options }: KeeperOptions): Promis
   } catch (error) {
     await range[Symbol.asyncDispose]();
     throw error;
+  }
+}
+
+/** What the revisions of a range are at this moment. */
+interface RangeNow {
+  source: LocalRepository;
+  /** What the base was asked for by: anything git takes for a commit. */
+  base: string;
+  baseSha: string;
+  headSha: string;
+}
+
+interface RangeToLookUp {
+  repo: string;
+  /** Undefined: `usualBase`. */
+  base: string | undefined;
+  head: string;
+}
+
+/**
+ * Resolves both revisions without making a checkout: some runs of git. Rejects with `repository_unavailable` or
+ * `revision_unknown`.
+ */
+async function lookUpRange(git: Git, { repo, base, head }: RangeToLookUp): Promise<RangeNow> {
+  const source = await discoverRepository(git, repo);
+  const ends = await resolveEnds(git, source, { base: base ?? usualBase(), head });
+  return { source, base: ends.base.asked, baseSha: ends.base.sha, headSha: ends.head.sha };
+}
+
+/**
+ * Whether both revisions are still what they were: one run of git. False also where that takes more to tell, as for `:/words`, to
+ * which nothing can be added.
+ */
+async function isStill(
+  git: Git,
+  { source, base, baseSha, headSha }: RangeNow,
+  head: string,
+): Promise<boolean> {
+  // What begins with a dash is an option to git.
+  if ([base, head].some((text) => text.startsWith("-"))) return false;
+  const { gitDir } = source;
+  const commits = [base, head].map((text) => `${text}^{commit}`);
+  try {
+    const client = createGit({ git, baseDir: gitDir, gitDir, config: [["safe.directory", "*"]] });
+    return (await client.raw(["rev-parse", ...commits])) === `${baseSha}\n${headSha}`;
+  } catch {
+    // One of them is no more, or the repository is not.
+    return false;
   }
 }

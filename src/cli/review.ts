@@ -1,7 +1,21 @@
-import { severities } from "../finding.ts";
-import { defineCommand } from "./command.ts";
+import { type LocalEnv, readLocalEnv } from "../config/env.ts";
+import { AppError } from "../errors.ts";
+import { atLeast, type Severity, severities } from "../finding.ts";
+import type { StartedReviewProcess } from "../process/start-review-process.ts";
+import { outcomeOf } from "../reporters/outcome.ts";
+import { PIPED_WIDTH, plainLine } from "../reporters/terminal-style.ts";
+import { isPublicFault } from "../review/model-fault.ts";
+import type { ReviewResult } from "../review/review-result.ts";
+import { type CommandIo, defineCommand, exitCodes } from "./command.ts";
+import { complaint } from "./complaint.ts";
+import { presentIndex } from "./local-index.ts";
+import type { OpenRange } from "./open-range.ts";
+import { requireWritable, wantsColour, widthsOf, write, writeOutput } from "./output.ts";
+import { createProgress, type Progress } from "./progress.ts";
 import { rangeOptions } from "./range-options.ts";
-import { formats } from "./render-result.ts";
+import { type Format, formatOfName, formats, type RenderOptions, renderResult } from "./render-result.ts";
+import type { ReviewedRange, ReviewRangeOptions } from "./review-range.ts";
+import { useProxy } from "./use-proxy.ts";
 
 const thresholds = [...severities, "never"] as const;
 
@@ -63,12 +77,202 @@ export const review = defineCommand({
   ],
   async run(values, _, io) {
     const { startReviewProcess } = await import("../process/start-review-process.ts");
-    const { readLocalEnv } = await import("../config/env.ts");
-    const { presentIndex } = await import("./local-index.ts");
     // It loads its code while this process loads its own and git makes the checkout.
     const graphIndex = presentIndex(values.repo, readLocalEnv());
     using started = values["dry-run"] ? null : (io.startProcess ?? startReviewProcess)({ graphIndex });
-    const { runReview } = await import("./run-review.ts");
     return await runReview(values, io, started ?? undefined);
   },
 });
+
+interface ReviewValues {
+  repo: string;
+  base: string | undefined;
+  head: string;
+  format: Format | undefined;
+  output: string | undefined;
+  "fail-on": Severity | "never" | undefined;
+  "dry-run": boolean;
+  trajectory: string | undefined;
+  "no-record": boolean;
+  "require-model": boolean;
+}
+
+/**
+ * Reviews a local range. Resolves to the exit code.
+ *
+ * @param started a review process that has begun to load; without it one is started when the checkout is there
+ */
+async function runReview(
+  given: ReviewValues,
+  io: CommandIo,
+  started?: StartedReviewProcess,
+): Promise<number> {
+  const env = readLocalEnv();
+  if (given["require-model"] && env.model === null) throw noModel();
+  const values = { ...given, format: await formatOf(given, io) };
+  if (values.output !== undefined) await requireWritable(values.output);
+  if (values["dry-run"]) return printDryRun(values, env, io);
+  useProxy(env);
+  const { openRange } = await import("./open-range.ts");
+  const { connectModels } = await import("./review-range.ts");
+  await using range = await openRange({ ...values, signal: io.signal });
+  const { config, notices } = await configOf(range, values, io);
+  if (!isReadHere(values)) for (const notice of notices) await warn(io, notice);
+  const say = (text: string) => void warn(io, text);
+  const progress = createProgress(io.stderr);
+  const onProbe = (model: string) => progress.handle({ type: "probe", model });
+  const connecting = connectModels(env, { warn: say, onProbe, signal: io.signal });
+  const connected = await connecting.catch((error: unknown) => {
+    progress.end();
+    throw error;
+  });
+  const { runsFolder: folder, retentionMs: keepMs, logseqDir } = env;
+  const records = {
+    ...{ repository: values.repo, file: values.trajectory, keepMs, logseqDir },
+    folder: values["no-record"] ? undefined : folder,
+  };
+  const graphIndex = presentIndex(values.repo, env);
+  const options = { range, config, connected, started, graphIndex, records, warn: say };
+  const done = await reviewWithProgress(options, progress, io).catch((error: unknown) =>
+    notReviewed(error, io),
+  );
+  if (done === null) return exitCodes.incomplete;
+  const { reviewed, modelFault } = done;
+  if (modelFault !== null) await warn(io, `The model failed: ${modelFault}`);
+  // Said once: what a report for anybody says of the fault is less than what was just said.
+  const isSaid = (warning: string) =>
+    modelFault !== null && values.format === "pretty" && isPublicFault(warning);
+  const warnings = [...notices, ...reviewed.warnings.filter((warning) => !isSaid(warning))];
+  const result = { ...reviewed, warnings };
+  const threshold = values["fail-on"] ?? config.check.threshold;
+  const code = exitCodeOf(result, threshold, values["require-model"]);
+  const exit = { code, reason: exitReasonOf(code, result), threshold };
+  await deliver(values, await render(result, range, values, exit, io), io);
+  return code;
+}
+
+const noModel = () =>
+  new AppError("usage", "--require-model is given, and no model is configured", {
+    remedy: "Set OPENAI_API_KEY or OPENAI_BASE_URL; an empty variable counts as unset.",
+  });
+
+/** All was set up, and the review broke off without a result. */
+async function notReviewed(error: unknown, { stderr, signal }: CommandIo): Promise<null> {
+  if (signal.aborted) throw error;
+  await write(stderr, complaint(error));
+  return null;
+}
+
+type KnownValues = ReviewValues & { format: Format };
+
+/** What is asked for, else what the file's name stands for. */
+async function formatOf({ format, output }: ReviewValues, io: CommandIo): Promise<Format> {
+  const named = output === undefined ? null : formatOfName(output);
+  // SARIF is JSON, too.
+  const fits = format === named || (format === "sarif" && named === "json");
+  if (format !== undefined && named !== null && !fits) {
+    await warn(io, `${output} gets ${format}, as --format says, though its name stands for ${named}`);
+  }
+  return format ?? named ?? "pretty";
+}
+
+async function printDryRun(values: KnownValues, env: LocalEnv, io: CommandIo): Promise<number> {
+  const format = dryRunFormat(values.format);
+  const { openRange } = await import("./open-range.ts");
+  await using range = await openRange({ ...values, signal: io.signal });
+  const { config, notices } = await configOf(range, values, io);
+  for (const notice of [...env.notices, ...notices]) await warn(io, notice);
+  const { dryRun } = await import("./dry-run.ts");
+  await deliver(values, await dryRun(range, config, env, format), io);
+  return exitCodes.clean;
+}
+
+/** Whether whoever runs this reads the report, which holds all warnings: programs and files get it otherwise. */
+const isReadHere = ({ format, output }: ReviewValues) =>
+  output === undefined && (format === "pretty" || format === "markdown");
+
+/** The configuration of the range's base; says what people should know before the review begins. */
+async function configOf(range: OpenRange, { repo }: ReviewValues, io: CommandIo) {
+  const { loadLocalConfig } = await import("./local-config.ts");
+  const { rangeNotices } = await import("./range-notices.ts");
+  const loaded = await loadLocalConfig(range.workspace);
+  for (const notice of rangeNotices(range, repo)) await warn(io, notice);
+  return loaded;
+}
+
+async function reviewWithProgress(
+  options: Omit<ReviewRangeOptions, "onProgress" | "signal">,
+  progress: Progress,
+  { signal }: CommandIo,
+): Promise<ReviewedRange> {
+  const { reviewRange } = await import("./review-range.ts");
+  try {
+    return await reviewRange({ ...options, onProgress: progress.handle, signal });
+  } finally {
+    progress.end();
+  }
+}
+
+async function render(
+  result: ReviewResult,
+  range: OpenRange,
+  values: KnownValues,
+  exit: RenderOptions["exit"],
+  { stdout }: CommandIo,
+) {
+  const { loadSources } = await import("./load-sources.ts");
+  const found = result.findings.map(({ finding }) => finding);
+  const toFile = values.output !== undefined;
+  return renderResult(values.format, result, {
+    range: range.names,
+    source: await loadSources(range.workspace, found),
+    colour: !toFile && wantsColour(stdout),
+    exit,
+    ...(toFile ? { width: PIPED_WIDTH } : widthsOf(stdout)),
+  });
+}
+
+function dryRunFormat(format: Format): "pretty" | "json" {
+  if (format === "pretty" || format === "json") return format;
+  throw new AppError("usage", `--dry-run cannot print ${format}`, { remedy: "Use --format pretty or json." });
+}
+
+const warn = ({ stderr }: CommandIo, text: string) => write(stderr, `warning: ${plainLine(text)}\n`);
+
+async function deliver(values: ReviewValues, text: string, io: CommandIo): Promise<void> {
+  if (values.output === undefined) return write(io.stdout, text);
+  await writeOutput(values.output, text);
+  await write(io.stderr, `written to ${values.output}\n`);
+}
+
+type ReviewExit = (typeof exitCodes)["clean" | "found" | "incomplete"];
+
+/** Why a review ends with its exit code, for programs. */
+export function exitReasonOf(
+  code: ReviewExit,
+  { findings }: Pick<ReviewResult, "findings">,
+): "clean" | "below_threshold" | "findings" | "incomplete" {
+  if (code === exitCodes.found) return "findings";
+  if (code === exitCodes.incomplete) return "incomplete";
+  return findings.length === 0 ? "clean" : "below_threshold";
+}
+
+/**
+ * The exit code of a review. A finding counts also if the review is only partial: what was found is true. A rule match that no model
+ * judged is no finding yet.
+ *
+ * @param requireModel a change that no model has read counts as not reviewed
+ */
+export function exitCodeOf(
+  result: ReviewResult,
+  threshold: Severity | "never",
+  requireModel = false,
+): ReviewExit {
+  const reached = result.findings.some(
+    ({ finding: { severity, verification } }) =>
+      threshold !== "never" && verification !== "not_judged" && atLeast(severity, threshold),
+  );
+  if (reached) return exitCodes.found;
+  const unread = requireModel && result.usage.requests === 0 && result.coverage.hunks_total > 0;
+  return unread || outcomeOf(result) === "partial" ? exitCodes.incomplete : exitCodes.clean;
+}

@@ -1,8 +1,9 @@
 import { createReadStream } from "node:fs";
 import { z } from "zod";
+import type { TrajectoryEntry } from "../agent/trajectory.ts";
 import { AppError, errorLine } from "../errors.ts";
+import { LoopEntry, MasksEntry } from "../process/messages.ts";
 import type { RecordedEntry } from "../queue/runs.ts";
-import { parseEntry } from "./run-entry.ts";
 
 /*
  * A record of a run that stands by itself: a file with one JSON object a line, the first of which says of what it is. What a local
@@ -115,4 +116,46 @@ function shallow(value: unknown): unknown {
     level = level.flatMap((one) => (typeof one === "object" && one !== null ? Object.values(one) : []));
   }
   return value;
+}
+
+/*
+ * The entries of a record. A file may have been changed by the person who hands it on: the fields of an entry that are read are
+ * checked here, and other fields, which another version wrote, are kept. The input and the result of a review are checked by their readers.
+ */
+
+const ObjectName = z.string().regex(/^(?:[0-9a-f]{40}|[0-9a-f]{64})$/, "is no full object name");
+const kind = <Kind extends TrajectoryEntry["kind"]>(name: Kind) => ({ kind: z.literal(name) });
+const Comment = z.looseObject({ finding: z.string(), id: z.int(), url: z.string() });
+
+const JobEntry = z.discriminatedUnion("kind", [
+  z.looseObject({
+    ...kind("run"),
+    what: z.enum(["answer", "fix"]).optional(),
+    shas: z.looseObject({ head: ObjectName, base: ObjectName, mergeBase: ObjectName }),
+    input: z.unknown(),
+  }),
+  z.looseObject({ ...kind("unit"), head: z.string(), loop: z.string() }),
+  z.looseObject({ ...kind("told") }),
+  z.looseObject({ ...kind("note"), page: z.string(), content: z.string(), answer: z.string() }),
+  z.looseObject({
+    ...kind("wrote"),
+    ...{ request: z.string(), id: z.int().nullable(), url: z.string().nullable() },
+  }),
+  z.looseObject({ ...kind("posted"), comments: z.array(Comment) }),
+  z.looseObject({ ...kind("ended"), outcome: z.string(), reason: z.string() }),
+  z.looseObject({ ...kind("check_opened"), head: z.string(), trigger: z.string() }),
+  z.looseObject({ ...kind("began"), head: z.string() }),
+  z.looseObject({ ...kind("result"), head: z.string(), base: z.string(), result: z.unknown() }),
+]);
+
+const Entry = z.discriminatedUnion("kind", [LoopEntry, MasksEntry, JobEntry]);
+
+/** What JavaScript can say as a date. */
+const LATEST = 8.64e15;
+const Stamp = z.looseObject({ at: z.int().min(0).max(LATEST), claim: z.int() });
+
+/** @throws ZodError */
+function parseEntry(value: unknown): { at: number; claim: number; entry: TrajectoryEntry } {
+  const { at, claim, ...entry } = Stamp.parse(value);
+  return { at, claim, entry: Entry.parse(entry) as unknown as TrajectoryEntry };
 }

@@ -6,12 +6,33 @@ import { AppError, errorLine } from "../errors.ts";
 import type { Task } from "../queue/job.ts";
 import { type OpenRuns, openRuns } from "../queue/open-runs.ts";
 import type { RecordedEntry, StoredRun } from "../queue/runs.ts";
-import { localRunIds, runBegan, runPath } from "./local-runs.ts";
-import { figuresOf, type RunFigures } from "./run-figures.ts";
 import { type RunFile, type RunHeader, readRunFile, readRunHeader } from "./run-file.ts";
+import { localRunIds, runBegan, runPath } from "./run-record.ts";
+import { lastReview, paidFor } from "./run-summary.ts";
 import { programVersion } from "./version.ts";
 
-/** A run as the list shows it. Snake case: `--format json` prints it. */
+/** Figures of a run. Snake case: `--json` prints them. */
+export interface RunFigures {
+  /** Of its last review; null if none has a result. */
+  findings: number | null;
+  /** Of all its model turns, also those of failed attempts; null if no model was asked. */
+  tokens: number | null;
+  /** In dollars; null also if a price is not known. */
+  cost_usd: number | null;
+}
+
+/** @param entries the record of a run, or only its turns and results */
+export function figuresOf(entries: readonly RecordedEntry[]): RunFigures {
+  const all = entries.map(({ entry }) => entry);
+  const paid = paidFor(all);
+  return {
+    findings: lastReview(all)?.findings.length ?? null,
+    tokens: paid.turns === 0 ? null : paid.tokens,
+    cost_usd: paid.turns === 0 ? null : paid.cost_usd,
+  };
+}
+
+/** A run as the list shows it. Snake case: `--json` prints it. */
 export interface RunRow extends RunFigures {
   id: string;
   source: "server" | "local";

@@ -1,4 +1,11 @@
-import { defineCommand } from "./command.ts";
+import { resolve } from "node:path";
+import { AppError, errorLine } from "../errors.ts";
+import { plainLine } from "../reporters/terminal-style.ts";
+import { escapeUnseen } from "../text/escape-unseen.ts";
+import type { ToolResult } from "../tools/tool.ts";
+import { type CommandIo, defineCommand, exitCodes } from "./command.ts";
+import { didYouMean } from "./nearest.ts";
+import { write } from "./output.ts";
 import { rangeOptions } from "./range-options.ts";
 
 const options = {
@@ -23,5 +30,62 @@ export const tool = defineCommand({
       says: "the beginning of a file",
     },
   ],
-  run: async (values, [name], io) => (await import("./print-tool.ts")).printTool(name, values, io),
+  run: (values, [name], io) => printTool(name, values, io),
 });
+
+interface ToolValues {
+  list: boolean;
+  repo: string;
+  base: string | undefined;
+  head: string;
+  args: string;
+}
+
+/** Runs one tool on a local range, or lists them. Resolves to the exit code. */
+async function printTool(name: string | undefined, values: ToolValues, io: CommandIo): Promise<number> {
+  const { callTool, definitions } = await import("./call-tool.ts");
+  if (values.list) {
+    await write(io.stdout, `${JSON.stringify(definitions(), null, 2)}\n`);
+    return exitCodes.clean;
+  }
+  const { repo, base, head } = values;
+  if (name === undefined) throw usage("NAME is missing", "See 'hunkwise tool --list'.");
+  const known = definitions().map((one) => one.name);
+  // The same answer as a model gets, and before anybody is asked for a base that would not help.
+  if (!known.includes(name)) {
+    const meant = didYouMean(name, known);
+    if (meant) await write(io.stderr, `${meant}\n`);
+    const { unknownTool } = await import("../tools/run-tool.ts");
+    return printResult(unknownTool(name, known).result, io);
+  }
+  const args = readArguments(values.args);
+  const { openRange } = await import("./open-range.ts");
+  const { loadLocalConfig } = await import("./local-config.ts");
+  const { rangeNotices } = await import("./range-notices.ts");
+  await using range = await openRange({ repo, base, head, signal: io.signal });
+  const { config, notices } = await loadLocalConfig(range.workspace);
+  const warn = (line: string) => void write(io.stderr, `warning: ${plainLine(line)}\n`);
+  for (const notice of [...rangeNotices(range, repo, "read"), ...notices]) warn(notice);
+  const given = { config, repo: resolve(repo), signal: io.signal, warn };
+  const result = await callTool(name, args, range, given);
+  io.signal.throwIfAborted();
+  return printResult(result, io);
+}
+
+async function printResult(result: ToolResult, { stdout }: CommandIo): Promise<number> {
+  await write(stdout, `${escapeUnseen(JSON.stringify(result, null, 2))}\n`);
+  return result.status === "success" ? exitCodes.clean : exitCodes.found;
+}
+
+/** The text is handed on as it is, so that the tool's own check of arguments answers as it answers a model. */
+function readArguments(text: string): string {
+  try {
+    JSON.parse(text);
+    return text;
+  } catch (error) {
+    const remedy = `Quote it for the shell: --args '{"key": "value"}'.`;
+    throw usage(`--args is not JSON: ${errorLine(error)}`, remedy);
+  }
+}
+
+const usage = (message: string, remedy: string) => new AppError("usage", message, { remedy });

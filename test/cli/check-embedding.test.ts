@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { checkEmbedding } from "../../src/cli/check-embedding.ts";
-import { checks } from "../../src/cli/doctor-checks.ts";
+import { checkEmbedding } from "../../src/cli/check-models.ts";
+import { checks } from "../../src/cli/doctor.ts";
 import { readEnv } from "../../src/config/env.ts";
 import { canFindByMeaning } from "../../src/graph/vectors-extension.ts";
 import { type FakeEmbeddingsOptions, startFakeEmbeddings } from "../support/fake-embeddings.ts";

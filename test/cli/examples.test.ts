@@ -48,7 +48,7 @@ beforeAll(async () => {
   }
   const { stderr } = await shell("hunkwise review --output review.json");
   expect(stderr).toContain("written to review.json");
-  run = JSON.parse((await shell("hunkwise runs --format json")).stdout)[0].id;
+  run = JSON.parse((await shell("hunkwise runs --json")).stdout)[0].id;
 });
 afterAll(() => folder.dispose());
 

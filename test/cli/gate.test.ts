@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { createGate } from "../../src/cli/gate.ts";
+import { createGate } from "../../src/cli/mcp-server.ts";
 
 /** Work that ends when it is told to, and what has begun. */
 function pieces() {

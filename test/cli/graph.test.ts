@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
-import { printGraph } from "../../src/cli/print-graph.ts";
+import { graph } from "../../src/cli/graph.ts";
 import { canFindByMeaning } from "../../src/graph/vectors-extension.ts";
 import { capturedIo } from "../support/captured-io.ts";
 import { startFakeEmbeddings } from "../support/fake-embeddings.ts";
@@ -36,7 +36,7 @@ async function ask(query: string, { env = {}, ...more }: Asked = {}) {
     vi.stubEnv(name, value);
   const io = capturedIo();
   const values = { repo: repo.dir, head: "HEAD", k: "5", format: "pretty" as const, ...more };
-  const code = await printGraph(query, values, io).finally(() => vi.unstubAllEnvs());
+  const code = await graph.run(values, [query], io).finally(() => vi.unstubAllEnvs());
   return { code, stdout: io.printed(), stderr: io.warned() };
 }
 

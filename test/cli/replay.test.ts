@@ -1,7 +1,7 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { runReplay } from "../../src/cli/run-replay.ts";
+import { replay } from "../../src/cli/replay.ts";
 import { withAgreeingSceptic } from "../support/agreeing-sceptic.ts";
 import { capturedIo } from "../support/captured-io.ts";
 import { type FakeOpenAi, startFakeOpenAi } from "../support/fake-openai.ts";
@@ -67,10 +67,9 @@ function altered(change: (line: Line, text: string) => Line | string | null): st
   return path;
 }
 
-async function replayed(path: string, values: { repo?: string; format?: "pretty" | "json" } = {}) {
-  const io = capturedIo();
-  const given = { repo: values.repo, format: values.format ?? "pretty" };
-  const code = await runReplay(path, given, io, startProcessHere);
+async function replayed(path: string, { repo, json = false }: { repo?: string; json?: boolean } = {}) {
+  const io = { ...capturedIo(), startProcess: startProcessHere };
+  const code = await replay.run({ repo, json }, [path], io);
   return { code, stdout: io.printed() };
 }
 
@@ -82,18 +81,21 @@ describe("a recorded review", () => {
     expect({ code, stdout }).toEqual({
       code: 0,
       stdout: expect.stringMatching(
-        /^Run \d{8}-\d{6}-[0-9a-f]{6} · main\.\.\.topic\nPlayed the review back: 2 loops, 4 turns, 6 calls; no model was asked\.\n\nThe same findings as on record: 1 high\.\n$/,
+        /^Run \d{8}-\d{6}-[0-9a-f]{6} · main\.\.\.topic\nReplayed the review: 2 loops, 4 turns, 6 calls; no model was asked\.\nThe same findings as on record: 1\.\n$/,
       ),
     });
   });
 
   it("asks no model when it is replayed, and comes to the very findings on record", async () => {
-    const { code, stdout } = await replayed(file, { format: "json" });
+    const { code, stdout } = await replayed(file, { json: true });
     expect(code).toBe(0);
-    const [{ recorded, today, differences }] = JSON.parse(stdout).works;
-    expect(differences).toEqual([]);
-    expect(today.findings).toEqual(recorded.findings);
-    expect(today.findings).toMatchObject([{ finding: { title: finding.title, verification: "confirmed" } }]);
+    expect(JSON.parse(stdout).works).toEqual([
+      {
+        ...{ what: "review", played: { loops: 2, turns: 4, calls: 6 } },
+        ...{ recorded: 1, today: 1, same: true },
+        ...{ missing: [], added: [], changed: [], cut_off: [] },
+      },
+    ]);
     expect(fake.requests.length).toBe(asked);
   });
 
@@ -107,67 +109,85 @@ describe("a recorded review", () => {
   it("is the same whether it was left in the data folder or exported from there", async () => {
     const exported = join(folder.path, "exported.jsonl");
     const id = JSON.parse(readFileSync(file, "utf8").split("\n", 1)[0] ?? "").id;
-    const { code } = await runCli(["runs", "export", id.slice(0, 15), "--output", exported], { env });
+    const { code } = await runCli(["runs", id.slice(0, 15), "--export", exported], { env });
     expect(code).toBe(0);
     expect(readFileSync(exported, "utf8")).toBe(readFileSync(file, "utf8"));
   });
 });
 
-describe("a replay that goes another way", () => {
-  it("names the call whose answer is another one today, with the first line that differs", async () => {
-    const path = altered((_, text) => text.replace("seen.append(items)", "seen.extend(items)"));
-    const { code, stdout } = await replayed(path);
-    expect(code).toBe(1);
-    expect(stdout).toMatch(/The same findings as on record \(1 high\), but \d differences? on the way:/);
-    expect(stdout).toMatch(
-      /- review, turn 1: another answer of read_file_part \{"file_path":"cart\.py"\}\n {4}then {3}2\| {4}seen\.extend\(items\)\n {4}today {2}2\| {4}seen\.append\(items\)\n/,
-    );
-  });
+describe("a replay that comes to something else", () => {
+  /** The record, but for its result. */
+  const withResult = (change: (result: { findings: { finding: { id: string } }[] }) => void) =>
+    altered((line) => {
+      if (line.kind === "result") change(line.result as never);
+      return line;
+    });
+  const idOf = () => {
+    const lines = readFileSync(file, "utf8").trimEnd().split("\n");
+    const [{ result }] = lines.map((text) => JSON.parse(text)).filter(({ kind }) => kind === "result");
+    return result.findings[0].finding.id;
+  };
 
-  it("takes secrets out of what it prints, in whatever form", async () => {
-    const secret = ["ghp", "x7Qm2RtKp9LsVb4NcYw8ZdHf3GjTa6EuXq1B"].join("_");
-    const path = altered((_, text) => text.replace("seen.append(items)", `seen = ${secret}`));
-    for (const format of ["pretty", "json"] as const) {
-      const { code, stdout } = await replayed(path, { format });
-      expect(code).toBe(1);
-      expect(stdout).toContain("seen.append(items)");
-      expect(stdout).not.toContain(secret.slice(4, 20));
-    }
-  });
-
-  it("tells that the model was told something else", async () => {
-    const path = altered((line, text) =>
-      line.loop === "review" ? text.replace("You review", "You read") : text,
-    );
-    const { code, stdout } = await replayed(path);
-    expect(code).toBe(1);
-    expect(stdout).toMatch(
-      /- review: the model is told something else, from line 1 on, 1 line for 1\n {4}then {3}You read a pull/,
-    );
-  });
-
-  it("tells of findings that are missing, new or others by now", async () => {
+  it("names the findings that are missing, new or changed", async () => {
     const path = altered((line) => {
       if (line.kind !== "result") return line;
-      const text = JSON.stringify(line);
-      const other = JSON.parse(text.replaceAll('"line":1,', '"line":9,'));
+      const other = JSON.parse(JSON.stringify(line).replaceAll('"line":1,', '"line":9,'));
       const [placed] = other.result.findings;
-      const gone = { ...placed, finding: { ...placed.finding, id: "ffffffffffff", title: "Gone" } };
+      const gone = { ...placed, finding: { ...placed.finding, id: "ffffffffffff" } };
       return { ...other, result: { ...other.result, findings: [placed, gone] } };
     });
     const { code, stdout } = await replayed(path);
     expect(code).toBe(1);
-    expect(stdout).toContain("2 differences:\n");
-    expect(stdout).toContain("- cart.py:9 The list is shared by all calls: another line\n");
-    expect(stdout).toContain("- not found today: cart.py:9 Gone\n");
+    expect(stdout).toMatch(
+      new RegExp(
+        `Not the same findings as on record: 2 recorded, 1 today:\n- missing today: ffffffffffff\n- changed: ${idOf()}\n$`,
+      ),
+    );
+    const without = withResult((result) => result.findings.splice(0));
+    expect(await replayed(without)).toMatchObject({
+      code: 1,
+      stdout: expect.stringContaining(`- new today: ${idOf()}\n`),
+    });
   });
 
-  it("leaves unchecked what nobody is on record to have checked", async () => {
+  it("leaves unchecked what the record has no check of", async () => {
     const path = altered((line) => (String(line.loop).startsWith("verify:") ? null : line));
     const { code, stdout } = await replayed(path);
     expect(code).toBe(1);
-    expect(stdout.replaceAll(/\s+/g, " ")).toMatch(/The list is shared by all calls: another .*verification/);
-    expect(stdout).toMatch(/- verify:\w+: ended with not there on record/);
+    expect(stdout).toContain(`- changed: ${idOf()}\n`);
+    expect(stdout).toMatch(/- turns that are not on record: turn 1 of verify:\w+\n/);
+  });
+
+  it.each([2, 3])("names turn %i if it was taken out of the record", async (n) => {
+    const path = altered((line) => (line.loop === "review" && line.turn === n ? null : line));
+    const { code, stdout } = await replayed(path, { json: true });
+    expect(code).toBe(1);
+    expect(JSON.parse(stdout).works).toMatchObject([{ same: false, cut_off: [`turn ${n} of review`] }]);
+  });
+
+  it("prints no secret and no escape sequence of the record, as text or as JSON", async () => {
+    const secret = ["ghp", "x7Qm2RtKp9LsVb4NcYw8ZdHf3GjTa6EuXq1B"].join("_");
+    const hostile = `token = "${secret}" \u001b[2J\u202e`;
+    const path = altered((line) => {
+      if (line.kind === "record") return { ...line, version: hostile, id: hostile, range: hostile };
+      if (line.kind !== "result") return line;
+      const other = JSON.parse(JSON.stringify(line));
+      other.result.findings[0].finding.id = hostile;
+      return other;
+    });
+    for (const json of [false, true]) {
+      const { code, stdout } = await replayed(path, { json });
+      expect(code).toBe(1);
+      expect(stdout).toContain("token");
+      expect(stdout).not.toContain(secret.slice(4, 20));
+      expect(stdout).not.toMatch(/[[\p{Cc}\p{Cf}]--[\n]]/v);
+    }
+  });
+
+  it("says by which version a run was recorded if that is another one", async () => {
+    const path = altered((line) => (line.kind === "record" ? { ...line, version: "0.0.1" } : line));
+    expect((await replayed(path)).stdout).toContain("Recorded by version 0.0.1, replayed by ");
+    expect((await replayed(file)).stdout).not.toContain("Recorded by");
   });
 });
 
@@ -176,7 +196,7 @@ describe("a record that is none, or not all of one", () => {
     const path = altered((line) => (["result", "ended"].includes(line.kind) ? null : line));
     const { code, stdout } = await replayed(path);
     expect(code).toBe(0);
-    expect(stdout).toContain("The record ends before a result. Played to its end today: findings 1 high;");
+    expect(stdout).toContain("The record ends before a result. Today's findings: 1.");
   });
 
   it("may end in half a line", async () => {

@@ -1,14 +1,11 @@
 import { existsSync, mkdirSync, readdirSync, realpathSync, statSync, writeFileSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { localRunIds, newRunId, prepareRunsFolder } from "../../src/cli/local-runs.ts";
-import { openRunRecord } from "../../src/cli/run-record.ts";
-import { runRuns } from "../../src/cli/run-runs.ts";
+import { localRunIds, newRunId, openRunRecord, prepareRunsFolder } from "../../src/cli/run-record.ts";
 import type { RunRow } from "../../src/cli/run-sources.ts";
-import { renderRuns } from "../../src/cli/run-table.ts";
+import { renderRuns } from "../../src/cli/runs.ts";
 import { readRunsPlace } from "../../src/config/runs-place.ts";
 import { columns } from "../../src/reporters/terminal-wrap.ts";
-import { capturedIo } from "../support/captured-io.ts";
 import { TempFolder } from "../support/git-repo.ts";
 import { runCli } from "../support/run-cli.ts";
 
@@ -66,7 +63,7 @@ describe("hunkwise runs", () => {
       [dirname(here), basename(here)],
       ["/", `${here}/`],
     ] as const) {
-      const { stdout } = await runCli(["runs", "--repository", named, "--format", "json"], { cwd, env });
+      const { stdout } = await runCli(["runs", "--repository", named, "--json"], { cwd, env });
       expect(JSON.parse(stdout)).toMatchObject([{ repository: here }]);
     }
   });
@@ -74,7 +71,7 @@ describe("hunkwise runs", () => {
   it("lists what is on record, newest first, and of one repository where it is asked to", async () => {
     await leave(at, true);
     await leave(new Date(at.getTime() + 60_000), false, "/src/other");
-    const { code, stdout } = await run("list", "--format", "json");
+    const { code, stdout } = await run("--json");
     expect(code).toBe(0);
     expect(JSON.parse(stdout)).toMatchObject([
       { repository: "/src/other", state: "unfinished", ended_at: null },
@@ -91,7 +88,7 @@ describe("hunkwise runs", () => {
     await leave(at, true);
     const id = "20261122-210000-ffffff";
     writeFileSync(join(folder.path, "runs", `${id}.jsonl`), "{}\n");
-    const { stdout } = await run("--format", "json");
+    const { stdout } = await run("--json");
     expect(JSON.parse(stdout)).toMatchObject([
       {
         id,
@@ -102,7 +99,7 @@ describe("hunkwise runs", () => {
       { state: "done" },
     ]);
     expect((await run("--repository", "/src/shop")).stdout).not.toContain(id);
-    expect(await run("show", id)).toMatchObject({
+    expect(await run(id)).toMatchObject({
       code: 2,
       stderr: expect.stringContaining(":1 is no line"),
     });
@@ -116,10 +113,35 @@ describe("hunkwise runs", () => {
       const input = { of: "another version", history: { key: "the-key", more: 1 } };
       await record.append({ kind: "run", shas, input });
     }
-    const { stdout } = await run("show", "2026", "--format", "json");
+    const { stdout } = await run("2026", "--json");
     expect(stdout).not.toContain("the-key");
-    expect(JSON.parse(stdout).entries).toMatchObject([{ input: { history: { key: "", more: 1 } } }]);
-    expect((await run("export", "2026")).stdout).toContain("the-key");
+    expect(JSON.parse(stdout)).toMatchObject({
+      run: { range: "main...topic" },
+      commits: { head: shas.head },
+    });
+    expect((await run("2026", "--export", "-")).stdout).toContain("the-key");
+  });
+
+  it("prints no secret and no escape sequence of a record, as text or as JSON", async () => {
+    const secret = ["ghp", "x7Qm2RtKp9LsVb4NcYw8ZdHf3GjTa6EuXq1B"].join("_");
+    const hostile = `token = "${secret}" \u001b[2J\u202e`;
+    const places = { repository: ".", folder: join(folder.path, "runs"), keepMs: 30 * day };
+    {
+      await using record = await openRunRecord(places, hostile, { now: () => at });
+      const usage = { requests: 1, prompt_tokens: 1, cached_tokens: 0, completion_tokens: 1, cost_usd: null };
+      const result = { text: hostile, model: "m", stop_reason: "finished", usage };
+      await record.append({ kind: "note", page: hostile, content: hostile, answer: "done" });
+      await record.append({ kind: "result", head: "h", base: "b", result });
+      await record.append({ kind: "wrote", request: hostile, id: null, url: hostile });
+      await record.append({ kind: "ended", outcome: "done", reason: hostile });
+    }
+    for (const args of [[], ["--json"], ["2026"], ["2026", "--json"]]) {
+      const { code, stdout } = await run(...args);
+      expect(code).toBe(0);
+      expect(stdout).toContain("token");
+      expect(stdout).not.toContain(secret.slice(4, 20));
+      expect(stdout).not.toMatch(/[[\p{Cc}\p{Cf}]--[\n]]/v);
+    }
   });
 
   it("says what is wrong with what it is asked for, and what there is", async () => {
@@ -128,20 +150,14 @@ describe("hunkwise runs", () => {
     writeFileSync(join(folder.path, ".hunkwise", "queue.db"), "hostile");
     const here = await runCli(["runs"], { cwd: folder.path });
     expect(here).toMatchObject({ code: 0, stdout: "No run is on record.\n", stderr: "" });
-    const { code, stderr } = await run("show", "2026");
+    const { code, stderr } = await run("2026");
     expect({ code, stderr }).toEqual({
       code: 2,
       stderr: expect.stringMatching(/no run has an id that begins with '2026'\. See hunkwise runs/),
     });
-    const values = {
-      repository: undefined,
-      pull: undefined,
-      limit: "1",
-      format: "pretty",
-      output: undefined,
-    } as const;
-    await expect(runRuns("shwo", "x", values, capturedIo())).rejects.toMatchObject({
-      remedy: expect.stringContaining("Did you mean 'show'?"),
+    expect(await run("--export", "run.jsonl")).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining("--export needs the ID of a run"),
     });
   });
 });

@@ -1,6 +1,7 @@
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { runReplay } from "../../src/cli/run-replay.ts";
+import { replay } from "../../src/cli/replay.ts";
+import type { RunSummary } from "../../src/cli/run-summary.ts";
 import { capturedIo } from "../support/captured-io.ts";
 import type { ChatRequestBody } from "../support/fake-openai.ts";
 import { TempFolder } from "../support/git-repo.ts";
@@ -35,7 +36,7 @@ describe("the record of a server's review", patient, () => {
       const env = { HUNKWISE_DATA_DIR: dataFolder };
       const of = ["--repository", `octo-org/${repository.name}`, "--pull", "1"];
 
-      const listed = await runCli(["runs", "list", ...of, "--format", "json"], { env });
+      const listed = await runCli(["runs", ...of, "--json"], { env });
       expect(listed).toMatchObject({ code: 0, stderr: "" });
       const rows: Row[] = JSON.parse(listed.stdout);
       expect(rows).toMatchObject([
@@ -44,24 +45,34 @@ describe("the record of a server's review", patient, () => {
       ]);
       const [second, first] = rows;
 
-      const { stdout } = await runCli(["runs", "show", first?.id ?? ""], { env });
-      expect(stdout).toMatch(/report_finding high src\/numbers\.js:2 Two is not three/);
-      expect(stdout).toMatch(/report_verdict \w+ confirmed/);
-      expect(stdout).toMatch(/POST \/pulls\/1\/reviews {2}http\S+#pullrequestreview-\d+\n/);
-      expect(stdout).toMatch(/POST \/issues\/1\/comments {2}http\S+#issuecomment-\d+\n/);
-      expect(stdout).toMatch(/\(\w+, inline, confirmed\)\n {2}http\S+#discussion_r\d+\n/);
-      expect(stdout).toMatch(/2 requests, [\d,]+ prompt tokens/);
+      const { stdout } = await runCli(["runs", first?.id ?? ""], { env });
+      expect(stdout).toMatch(
+        /HIGH src\/numbers\.js:2 Two is not three \(\w+, inline\)\s+http\S+#discussion_r\d+\n/,
+      );
+      expect(stdout).toMatch(/- POST \/pulls\/1\/reviews\s+http\S+#pullrequestreview-\d+\n/);
+      expect(stdout).toMatch(/- POST \/issues\/1\/comments\s+http\S+#issuecomment-\d+\n/);
+      expect(stdout).toMatch(/2 turns, [\d,]+ tokens/);
+      const summary = await runCli(["runs", first?.id ?? "", "--json"], { env });
+      const { loops } = JSON.parse(summary.stdout) as RunSummary;
+      const calls = loops.flatMap(({ steps }) =>
+        steps.flatMap((one) => (one.kind === "turn" ? one.calls : [])),
+      );
+      expect(calls).toMatchObject([
+        { tool: "report_finding", about: expect.stringContaining("Two is not three") },
+        { tool: "finish_review" },
+        { tool: "report_verdict", about: expect.stringContaining("confirmed") },
+      ]);
 
       using folder = new TempFolder("runs");
       for (const row of [first, second]) {
         const file = join(folder.path, `${row?.id}.jsonl`);
-        expect(await runCli(["runs", "export", row?.id ?? "", "--output", file], { env })).toMatchObject({
+        expect(await runCli(["runs", row?.id ?? "", "--export", file], { env })).toMatchObject({
           code: 0,
         });
-        const io = capturedIo();
-        const values = { repo: repository.git.dir, format: "pretty" } as const;
-        expect(await runReplay(file, values, io, startProcessHere), io.printed()).toBe(0);
-        expect(io.printed()).toContain("The same findings as on record: 1 high.");
+        const io = { ...capturedIo(), startProcess: startProcessHere };
+        const values = { repo: repository.git.dir, json: false };
+        expect(await replay.run(values, [file], io), io.printed()).toBe(0);
+        expect(io.printed()).toContain("The same findings as on record: 1.");
         if (row !== second || wall !== null) continue;
         const { code, stdout: walled } = runWithoutNetwork(["replay", file, "--repo", repository.git.dir]);
         expect({ code, walled }).toEqual({ code: 0, walled: io.printed() });
@@ -105,28 +116,28 @@ describe("the record of what people asked for", patient, () => {
           const asked = model?.requests.length;
           const env = { HUNKWISE_DATA_DIR: dataFolder };
           const of = ["--repository", `octo-org/${repository.name}`];
-          const { stdout } = await runCli(["runs", ...of, "--format", "json"], { env });
+          const { stdout } = await runCli(["runs", ...of, "--json"], { env });
           const rows: Row[] = JSON.parse(stdout);
-          const told: Record<string, [story: RegExp, played: RegExp]> = {
+          const told: Record<string, [text: RegExp, played: RegExp]> = {
             ask: [
-              /Asked\noctocat: Why is two wrong\?[\s\S]*Answered; finished;[\s\S]*Because \*\*two\*\* is not\./,
+              /octocat asked: Why is two wrong\?[\s\S]*Answered; finished\.[\s\S]*Because \*\*two\*\* is not\./,
               /The same answer as on record\./,
             ],
             fix: [
-              /- src\/numbers\.js:2 Two is not three[\s\S]*1 of 1 finding repaired;[\s\S]*0 findings;[\s\S]*push octo-org\/\S+ \S+ {2}http\S+\/commit\/[0-9a-f]{40}\n[\s\S]*second looks at the repair/,
-              /The same repair as on record\.[\s\S]*The same findings as on record: none\./,
+              /- src\/numbers\.js:2 Two is not three[\s\S]*1 of 1 finding repaired;[\s\S]*0 findings;[\s\S]*push octo-org\/\S+ \S+\s+http\S+\/commit\/[0-9a-f]{40}\n/,
+              /The same repair as on record\.[\s\S]*The same findings as on record: 0\./,
             ],
           };
           using folder = new TempFolder("runs");
-          for (const [task, [story, played]] of Object.entries(told)) {
+          for (const [task, [text, played]] of Object.entries(told)) {
             const row = rows.find((one) => one.task === task);
             expect(row).toMatchObject({ state: "done", requested_by: "octocat", tokens: expect.any(Number) });
-            expect((await runCli(["runs", "show", row?.id ?? ""], { env })).stdout).toMatch(story);
+            expect((await runCli(["runs", row?.id ?? ""], { env })).stdout).toMatch(text);
             const file = join(folder.path, `${row?.id}.jsonl`);
-            await runCli(["runs", "export", row?.id ?? "", "--output", file], { env });
-            const io = capturedIo();
-            const values = { repo: repository.git.dir, format: "pretty" } as const;
-            expect(await runReplay(file, values, io, startProcessHere), io.printed()).toBe(0);
+            await runCli(["runs", row?.id ?? "", "--export", file], { env });
+            const io = { ...capturedIo(), startProcess: startProcessHere };
+            const values = { repo: repository.git.dir, json: false };
+            expect(await replay.run(values, [file], io), io.printed()).toBe(0);
             expect(io.printed()).toMatch(played);
           }
           expect(model?.requests.length).toBe(asked);

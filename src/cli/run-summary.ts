@@ -1,0 +1,329 @@
+import { z } from "zod";
+import { isLoopEntry, type LoopEntry, type TrajectoryEntry } from "../agent/trajectory.ts";
+import type { ToolCall, Usage } from "../llm/model.ts";
+import type { RecordedEntry } from "../queue/runs.ts";
+import { AnswerInput, AnswerResult } from "../review/answer/answer-input.ts";
+import { FixInput, FixResult } from "../review/fix/fix-input.ts";
+import { type PlacedFinding, ReviewResult } from "../review/review-result.ts";
+
+/*
+ * What one run did, as data: made from its record, rendered elsewhere. Snake case, because it leaves the process. All text in it is
+ * as a model, a repository or a pull request wrote it: what prints it escapes it and takes out secrets.
+ */
+
+export interface RunSummary {
+  /** How many attempts left entries on the record. */
+  attempts: number;
+  /** Full object names; null if no review, answer or fix began. */
+  commits: { head: string; base: string; merge_base: string } | null;
+  /** What people asked for in words; null for an event. */
+  asked: Asked | null;
+  totals: {
+    files_read: number;
+    searches: number;
+    /** Of the last review; null if none has a result. */
+    findings: number | null;
+    refuted: number;
+    /** Requests that GitHub accepted. */
+    written: number;
+    paid: Paid;
+  };
+  loops: LoopSummary[];
+  notes: { after_ms: number; page: string; content: string }[];
+  /** At most one of each kind, the last: a fix is followed by a review. */
+  results: ResultSummary[];
+  written: { after_ms: number; request: string; id: number | null; url: string | null }[];
+  /** What was paid, by purpose: "review", "second looks at findings". */
+  paid_for: ({ purpose: string } & Paid)[];
+}
+
+/** A question, or the findings to repair. */
+export type Asked =
+  | { what: "answer"; by: string; path: string | null; question: string }
+  | { what: "fix"; targets: { id: string; path: string; line: number | null; title: string }[] };
+
+/** One agent loop. `after_ms` counts from the begin of the run. */
+export interface LoopSummary {
+  name: string;
+  /** Of the finding that the loop is about; null if it is about none. */
+  title: string | null;
+  paid: Paid;
+  steps: LoopStep[];
+}
+
+export type LoopStep =
+  | { kind: "turn"; after_ms: number; turn: number; text: string; calls: CallSummary[] }
+  /** What the model was told on the way; the task itself is left out. */
+  | { kind: "messages"; after_ms: number; messages: string[] }
+  | { kind: "stopped"; after_ms: number; reason: string; fault: string | null };
+
+export interface CallSummary {
+  tool: string;
+  /** As the model wrote them: JSON, if it wrote JSON. */
+  arguments: string;
+  /** The values that say most, without their names: "src/cart.ts:6". */
+  about: string;
+  /** First line of the result; null if there is none on record. */
+  answer: string | null;
+}
+
+export type ResultSummary =
+  | ({
+      what: "review";
+      /** Each with the page of its comment; null if it has none. */
+      findings: (PlacedFinding & { url: string | null })[];
+      resolutions: NonNullable<ReviewResult["ledger"]>["resolutions"];
+    } & Pick<ReviewResult, "summary" | "dropped" | "coverage" | "stop_reason" | "usage" | "warnings">)
+  | ({ what: "answer" } & AnswerResult)
+  | ({ what: "fix"; edits: { path: string; change: "changed" | "removed" }[] } & Pick<
+      FixResult,
+      "summary" | "repairs" | "tried_out" | "stop_reason" | "usage"
+    >);
+
+/** What turns of a model took. */
+export interface Paid {
+  turns: number;
+  tokens: number;
+  cached_tokens: number;
+  /** In dollars; null if the price of a turn is not known. */
+  cost_usd: number | null;
+}
+
+/** @param began when the run began, in milliseconds since 1970 */
+export function summaryOf(recorded: readonly RecordedEntry[], began: number): RunSummary {
+  const entries = recorded.map(({ entry }) => entry);
+  const steps = recorded.flatMap(({ at, entry }) =>
+    isLoopEntry(entry) ? [{ after_ms: at - began, entry }] : [],
+  );
+  const titles = titlesIn(entries);
+  const start = entries.findLast((entry) => entry.kind === "run");
+  const turns = entries.filter((entry) => entry.kind === "turn");
+  return {
+    attempts: new Set(recorded.flatMap(({ entry, claim }) => (entry.kind === "ended" ? [] : [claim]))).size,
+    commits:
+      (start && {
+        ...{ head: start.shas.head, base: start.shas.base, merge_base: start.shas.mergeBase },
+      }) ||
+      null,
+    asked: askedIn(entries),
+    totals: totalsOf(entries),
+    loops: [...Map.groupBy(steps, ({ entry }) => entry.loop)].map(([name, own]) => loopOf(name, own, titles)),
+    notes: recorded.flatMap(({ at, entry }) =>
+      entry.kind === "note" ? [{ after_ms: at - began, page: entry.page, content: entry.content }] : [],
+    ),
+    results: resultsIn(entries),
+    written: recorded.flatMap(({ at, entry }) =>
+      entry.kind === "wrote"
+        ? [{ after_ms: at - began, request: entry.request, id: entry.id, url: entry.url }]
+        : [],
+    ),
+    paid_for: [...Map.groupBy(turns, ({ loop }) => purposeOf(loop))].map(([purpose, part]) => ({
+      purpose,
+      ...paidFor(part),
+    })),
+  };
+}
+
+/** What a run paid for: every turn on record counts once, whichever attempts made use of it. */
+export function paidFor(entries: readonly TrajectoryEntry[]): Paid {
+  const usages = entries.flatMap((entry) => (entry.kind === "turn" ? [entry.model.usage] : []));
+  const sum = (of: (usage: Usage) => number) => usages.reduce((total, usage) => total + of(usage), 0);
+  return {
+    turns: usages.length,
+    tokens: sum(({ promptTokens, completionTokens }) => promptTokens + completionTokens),
+    cached_tokens: sum(({ cachedTokens }) => cachedTokens),
+    cost_usd: usages.every(({ costUsd }) => costUsd !== null) ? sum(({ costUsd }) => costUsd ?? 0) : null,
+  };
+}
+
+/** The last review among the entries; undefined if none has a result that this version reads. */
+export function lastReview(entries: readonly TrajectoryEntry[]): ReviewResult | undefined {
+  const last = entries.findLast((entry) => entry.kind === "result");
+  return ReviewResult.safeParse(last?.result).data;
+}
+
+/** What loops are for, by how their names begin: the first that fits. */
+const purposes: readonly (readonly [string, string])[] = [
+  ["fix:check", "second looks at the repair"],
+  ["verify", "second looks at findings"],
+  ["recheck", "looks at earlier findings"],
+  ["compare", "comparing with earlier ones"],
+  ["merge", "merging findings"],
+];
+
+const purposeOf = (loop: string): string =>
+  purposes.find(([start]) => loop === start || loop.startsWith(`${start}:`))?.[1] ??
+  loop.split(":", 1)[0] ??
+  loop;
+
+const reading = new Set(["read_file_part", "read_definition", "diff_file"]);
+const searching = new Set(["search_in_files", "graph_rag_query"]);
+
+function totalsOf(entries: readonly TrajectoryEntry[]): RunSummary["totals"] {
+  const calls = entries.flatMap((entry) => (entry.kind === "turn" ? entry.model.toolCalls : []));
+  const review = lastReview(entries);
+  return {
+    files_read: new Set(calls.flatMap(fileRead)).size,
+    searches: calls.filter(({ name }) => searching.has(name)).length,
+    findings: review?.findings.length ?? null,
+    refuted: review?.dropped.filter(({ verdict }) => verdict === "refuted").length ?? 0,
+    written: entries.filter(({ kind }) => kind === "wrote").length,
+    paid: paidFor(entries),
+  };
+}
+
+/** The file that a call reads, in a list; empty if it reads none. */
+function fileRead({ name, arguments: text }: ToolCall): string[] {
+  if (!reading.has(name)) return [];
+  const { file_path, path } = argumentsIn(text);
+  return [file_path, path].filter((one) => typeof one === "string").slice(0, 1);
+}
+
+function argumentsIn(text: string): Record<string, unknown> {
+  try {
+    return Object(JSON.parse(text));
+  } catch {
+    return {};
+  }
+}
+
+/** Of the input of an answer or a fix only what people asked for: the rest differs between versions. */
+const Question = z.object(AnswerInput.pick({ question: true, thread: true }).shape);
+const Repairs = z.object(FixInput.pick({ targets: true }).shape);
+
+function askedIn(entries: readonly TrajectoryEntry[]): Asked | null {
+  const start = entries.findLast((entry) => entry.kind === "run" && entry.what !== undefined);
+  const input = start?.kind === "run" ? start.input : undefined;
+  const asked = Question.safeParse(input).data;
+  if (asked) {
+    const { question, thread } = asked;
+    return { what: "answer", by: question.by, path: thread?.path ?? null, question: question.body };
+  }
+  const fix = Repairs.safeParse(input).data;
+  return (
+    (fix && {
+      what: "fix",
+      targets: fix.targets.map(({ id, path, line, title }) => ({ id, path, line, title })),
+    }) ??
+    null
+  );
+}
+
+/** Titles of everything that reviews found, also of refuted findings, by the ids of findings. */
+function titlesIn(entries: readonly TrajectoryEntry[]): ReadonlyMap<string, string> {
+  const reviews = entries.flatMap((entry) =>
+    entry.kind === "result" ? (ReviewResult.safeParse(entry.result).data ?? []) : [],
+  );
+  return new Map(
+    reviews.flatMap(({ findings, dropped }) =>
+      [...findings.map(({ finding }) => finding), ...dropped].map(({ id, title }) => [id, title] as const),
+    ),
+  );
+}
+
+/** A result that this version cannot read is left out. */
+function resultsIn(entries: readonly TrajectoryEntry[]): ResultSummary[] {
+  const posted = entries.flatMap((entry) => (entry.kind === "posted" ? entry.comments : []));
+  const pages = new Map(posted.map(({ finding, url }) => [finding, url]));
+  const results = new Map<string, ResultSummary>();
+  for (const entry of entries) {
+    if (entry.kind !== "result") continue;
+    const review = ReviewResult.safeParse(entry.result).data;
+    const answer = AnswerResult.safeParse(entry.result).data;
+    const fix = FixResult.safeParse(entry.result).data;
+    if (review) results.set("review", reviewResult(review, pages));
+    if (answer) results.set("answer", { what: "answer", ...answer });
+    if (fix) results.set("fix", fixResult(fix));
+  }
+  return [...results.values()];
+}
+
+function reviewResult(result: ReviewResult, pages: ReadonlyMap<string, string>): ResultSummary {
+  const { summary, dropped, coverage, stop_reason, usage, warnings, ledger } = result;
+  return {
+    what: "review",
+    findings: result.findings.map((one) => ({ ...one, url: pages.get(one.finding.id) ?? null })),
+    resolutions: ledger?.resolutions ?? [],
+    ...{ summary, dropped, coverage, stop_reason, usage, warnings },
+  };
+}
+
+/** Without the content of the edited files. */
+function fixResult({ summary, repairs, tried_out, stop_reason, usage, edits }: FixResult): ResultSummary {
+  return {
+    what: "fix",
+    edits: edits.map(({ path, after }) => ({ path, change: after === null ? "removed" : "changed" })),
+    ...{ summary, repairs, tried_out, stop_reason, usage },
+  };
+}
+
+interface TimedEntry {
+  after_ms: number;
+  entry: LoopEntry;
+}
+
+/** A second look is titled after its finding: "verify:FINDING". */
+function loopOf(
+  name: string,
+  entries: readonly TimedEntry[],
+  titles: ReadonlyMap<string, string>,
+): LoopSummary {
+  const answers = answersIn(entries);
+  return {
+    name,
+    title: titles.get(name.slice(name.indexOf(":") + 1)) ?? null,
+    paid: paidFor(entries.map(({ entry }) => entry)),
+    steps: entries.flatMap(({ after_ms, entry }) => stepOf(entry, after_ms, answers)),
+  };
+}
+
+/** The first line of each answer, by turn and call: ids of calls repeat in other turns. */
+function answersIn(entries: readonly TimedEntry[]): ReadonlyMap<string, string> {
+  return new Map(
+    entries.flatMap(({ entry }) =>
+      entry.kind === "tool_results"
+        ? entry.results.map(
+            ({ callId, text }) => [`${entry.turn} ${callId}`, text.split("\n", 1)[0] ?? ""] as const,
+          )
+        : [],
+    ),
+  );
+}
+
+function stepOf(entry: LoopEntry, after_ms: number, answers: ReadonlyMap<string, string>): LoopStep[] {
+  switch (entry.kind) {
+    case "turn": {
+      const calls = entry.model.toolCalls.map((call) => ({
+        ...{ tool: call.name, arguments: call.arguments, about: aboutOf(call.arguments) },
+        answer: answers.get(`${entry.turn} ${call.id}`) ?? null,
+      }));
+      return [{ kind: "turn", after_ms, turn: entry.turn, text: entry.model.content.trim(), calls }];
+    }
+    case "messages": {
+      const { messages } = entry;
+      if (messages.some(({ role }) => role === "system")) return [];
+      return [{ kind: "messages", after_ms, messages: messages.map(({ content }) => content) }];
+    }
+    case "stopped":
+      return [{ kind: "stopped", after_ms, reason: entry.reason, fault: entry.fault?.message ?? null }];
+    case "tool_results":
+      return [];
+  }
+}
+
+/** Arguments that say most about a call, in the order in which they are shown. */
+const telling = [
+  ...["severity", "verdict", "state", "file_path", "path", "pattern", "query", "directory", "page_name"],
+  ...["title", "reason", "summary", "content", "name"],
+];
+
+function aboutOf(text: string): string {
+  const given = argumentsIn(text);
+  return telling
+    .flatMap((key) => {
+      const value = given[key];
+      if (typeof value !== "string" || value === "") return [];
+      return [key === "path" && typeof given.line === "number" ? `${value}:${given.line}` : value];
+    })
+    .join(" ");
+}

@@ -1,0 +1,257 @@
+import { describe, expect, it } from "vitest";
+import type { TrajectoryEntry } from "../../src/agent/trajectory.ts";
+import { figuresOf } from "../../src/cli/run-sources.ts";
+import { summaryOf } from "../../src/cli/run-summary.ts";
+import { renderRun } from "../../src/cli/runs.ts";
+import { createStyle } from "../../src/reporters/terminal-style.ts";
+import { columns } from "../../src/reporters/terminal-wrap.ts";
+import type { AnswerResult } from "../../src/review/answer/answer-input.ts";
+import type { FixResult } from "../../src/review/fix/fix-input.ts";
+import { sampleResult } from "../reporters/sample-result.ts";
+
+const at = Date.parse("2026-11-22T20:00:00Z");
+const escapes = "\u001b[2J\u202e\u{e0041}";
+const wide = "変更された関数は例外を投げない".repeat(12);
+const page = "https://github.com/o/n/pull/7";
+const shas = { head: "a".repeat(40), base: "b".repeat(40), mergeBase: "b".repeat(40) };
+const usage = { requests: 1, prompt_tokens: 900, cached_tokens: 0, completion_tokens: 100, cost_usd: 0.02 };
+const ended = { model: "m", stop_reason: "finished", usage } as const;
+
+const turn = (loop: string, name: string, given: object): TrajectoryEntry => ({
+  ...{ kind: "turn", loop, turn: 1 },
+  model: {
+    ...{ content: "", finishReason: "tool_calls" },
+    toolCalls: [{ id: "1", name, arguments: JSON.stringify(given) }],
+    usage: { promptTokens: 900, cachedTokens: 0, completionTokens: 100, costUsd: 0.02 },
+  },
+});
+
+const review: TrajectoryEntry[] = [
+  { kind: "run", shas, input: {} },
+  turn("review", "read_file_part", { file_path: `src/${escapes}a.ts` }),
+  {
+    ...{ kind: "tool_results", loop: "review", turn: 1 },
+    results: [{ callId: "1", tool: "x", text: "a.ts, 9 lines\n1|" }],
+  },
+  { kind: "stopped", loop: "review", reason: "model_error", fault: { code: "model_failed", message: "502" } },
+  turn("verify:f1", "report_verdict", { verdict: "refuted", reason: `Cannot happen. ${wide}` }),
+  { kind: "note", page: "log", content: "All read.", answer: "done" },
+  {
+    ...{ kind: "result", head: "h", base: "b" },
+    result: sampleResult({
+      dropped: [
+        {
+          ...{ id: "a", path: "a.ts", line: 3, title: "Off by one", verdict: "refuted" },
+          ...{ reason: "It is not.", rule: null },
+        },
+      ],
+    }),
+  },
+  { kind: "wrote", request: "POST /repos/o/n/pulls/7/reviews", id: 5, url: `${page}#pullrequestreview-5` },
+  { kind: "wrote", request: "push o/n topic", id: null, url: "https://github.com/o/n/commit/c" },
+  { kind: "posted", comments: [{ finding: "f1", id: 6, url: `${page}#discussion_r6` }] },
+];
+
+const answer: AnswerResult = { text: `Because of **this**.\n\n${wide}\n${escapes}`, ...ended };
+const answering: TrajectoryEntry[] = [
+  {
+    ...{ kind: "run", what: "answer", shas },
+    input: { question: { by: "ann", body: `Why ${escapes}?` }, thread: null, config: "of another version" },
+  },
+  turn("answer", "reply", {}),
+  { kind: "result", head: "h", base: "b", result: answer },
+];
+
+const target = {
+  ...{ id: "101", path: "src/cart.ts", side: "RIGHT", line: 6, original_line: 6, title: "Assigns" },
+  ...{ finding: "", conversation: [], symbol: null, files: [] },
+};
+const fix: FixResult = {
+  repairs: [
+    { id: "101", repaired: true, note: "Compares.", check: { state: "fixed", reason: "It compares." } },
+    { id: "102", repaired: false, note: `Nobody knows how. ${escapes}`, check: null },
+  ],
+  ...{ summary: "Compare", rounds: 1, refused: [], ...ended },
+  edits: [
+    { path: "src/cart.ts", after: { mode: "100644", base64: "" } },
+    { path: `${escapes}old.ts`, after: null },
+  ],
+  tried_out: { commands: [{ command: "npm test", folder: ".", exit_code: 0, ended: null }], why_none: null },
+};
+const fixing: TrajectoryEntry[] = [
+  { kind: "run", what: "fix", shas, input: { targets: [target] } },
+  turn("fix", "edit_file", { path: "src/cart.ts" }),
+  turn("fix:check:F1", "report_resolution", { state: "fixed" }),
+  { kind: "result", head: "h", base: "b", result: fix },
+];
+
+const about = {
+  ...{ id: "2e5b6475", source: "server" as const, task: "review", repository: "o/n", pull: 7, range: null },
+  ...{ began_at: new Date(at).toISOString(), requested_by: "ann" },
+} as const;
+
+const recordOf = (written: readonly TrajectoryEntry[]) =>
+  written.map((entry, index) => ({ at: at + index * 1_000, claim: 1, entry }));
+const summarized = (written: readonly TrajectoryEntry[]) => summaryOf(recordOf(written), at);
+
+function text(written: readonly TrajectoryEntry[], width = 100): string {
+  const row = {
+    ...about,
+    ended_at: null,
+    state: "failed",
+    reason: "no luck",
+    ...figuresOf(recordOf(written)),
+  };
+  return renderRun({ row, version: "0.1.0", summary: summarized(written) }, createStyle(false, width));
+}
+
+const oneLine = (words: string) => words.replaceAll(/\s+/g, " ");
+const paid = { turns: 1, tokens: 1_000, cached_tokens: 0, cost_usd: 0.02 };
+
+describe("the summary of a run", () => {
+  it("of a review counts what was read, found, refuted, written and paid", () => {
+    expect(summarized(review)).toMatchObject({
+      ...{ attempts: 1, asked: null },
+      commits: { head: shas.head, base: shas.base, merge_base: shas.mergeBase },
+      totals: {
+        ...{ files_read: 1, searches: 0, findings: 1, refuted: 1, written: 2 },
+        paid: { ...paid, turns: 2, tokens: 2_000, cost_usd: 0.04 },
+      },
+      paid_for: [
+        { purpose: "review", ...paid },
+        { purpose: "second looks at findings", ...paid },
+      ],
+    });
+  });
+
+  it("of a review holds each loop by its turns, with what was called and answered, and why it ended", () => {
+    const [first, second] = summarized(review).loops;
+    expect(first).toMatchObject({
+      ...{ name: "review", title: null, paid },
+      steps: [
+        {
+          ...{ kind: "turn", after_ms: 1_000, turn: 1, text: "" },
+          calls: [{ tool: "read_file_part", about: `src/${escapes}a.ts`, answer: "a.ts, 9 lines" }],
+        },
+        { kind: "stopped", after_ms: 3_000, reason: "model_error", fault: "502" },
+      ],
+    });
+    expect(second).toMatchObject({
+      name: "verify:f1",
+      title: "The condition assigns instead of comparing",
+      steps: [{ calls: [{ tool: "report_verdict", about: `refuted Cannot happen. ${wide}`, answer: null }] }],
+    });
+  });
+
+  it("of a review holds its notes, and what it found, left out and wrote, with the pages on GitHub", () => {
+    const summary = summarized(review);
+    expect(summary.notes).toEqual([{ after_ms: 5_000, page: "log", content: "All read." }]);
+    expect(summary.results).toMatchObject([
+      {
+        what: "review",
+        findings: [{ finding: { id: "f1" }, placement: { kind: "inline" }, url: `${page}#discussion_r6` }],
+        dropped: [{ verdict: "refuted", title: "Off by one", reason: "It is not." }],
+      },
+    ]);
+    expect(summary.written).toMatchObject([
+      { request: "POST /repos/o/n/pulls/7/reviews", id: 5, url: `${page}#pullrequestreview-5` },
+      { request: "push o/n topic", id: null, url: "https://github.com/o/n/commit/c" },
+    ]);
+  });
+
+  it("of an answer holds the question, who asked it, and the answer", () => {
+    const { asked, results } = summarized(answering);
+    expect(asked).toEqual({ what: "answer", by: "ann", path: null, question: `Why ${escapes}?` });
+    expect(results).toEqual([{ what: "answer", ...answer }]);
+  });
+
+  it("of a fix holds what was to repair, what became of it, and which files changed, without their content", () => {
+    const { asked, results, paid_for } = summarized(fixing);
+    expect(asked).toEqual({
+      what: "fix",
+      targets: [{ id: "101", path: "src/cart.ts", line: 6, title: "Assigns" }],
+    });
+    expect(results).toMatchObject([
+      {
+        ...{ what: "fix", repairs: fix.repairs, tried_out: fix.tried_out },
+        edits: [
+          { path: "src/cart.ts", change: "changed" },
+          { path: `${escapes}old.ts`, change: "removed" },
+        ],
+      },
+    ]);
+    expect(JSON.stringify(results)).not.toContain("base64");
+    expect(paid_for.map(({ purpose }) => purpose)).toEqual(["fix", "second looks at the repair"]);
+  });
+
+  it("of a fix that a review followed holds both results, in their order", () => {
+    const after: TrajectoryEntry[] = [
+      ...fixing,
+      { kind: "run", shas, input: {} },
+      turn("review", "finish_review", {}),
+      { kind: "result", head: "i", base: "b", result: sampleResult({ findings: [] }) },
+    ];
+    const { asked, results } = summarized(after);
+    expect(asked?.what).toBe("fix");
+    expect(results.map(({ what }) => what)).toEqual(["fix", "review"]);
+  });
+
+  it("leaves out a result that this version cannot read, and keeps the rest", () => {
+    const { results, loops } = summarized([
+      ...review.slice(0, 5),
+      { kind: "result", head: "h", base: "b", result: { of: "1999" } },
+    ]);
+    expect(results).toEqual([]);
+    expect(loops).toHaveLength(2);
+  });
+});
+
+describe("the text of a run", () => {
+  it.each([
+    "requested by ann",
+    "failed: no luck",
+    "read 1 file · found 1 · refuted 1 · 2 turns, 2,000 tokens, $0.0400",
+    `(f1, inline) ${page}#discussion_r6`,
+    "- refuted: a.ts:3 Off by one",
+    `- POST /pulls/7/reviews ${page}#pullrequestreview-5`,
+    "- push o/n topic https://github.com/o/n/commit/c",
+  ])("of a review says: %s", (words) => {
+    expect(oneLine(text(review))).toContain(words);
+  });
+
+  it("of an answer says what was asked and answered", () => {
+    const words = oneLine(text(answering));
+    expect(words).toContain("ann asked: Why \\u{1B}[2J\\u{202E}\\u{E0041}?");
+    expect(words).toContain("Answered; finished. Because of **this**.");
+  });
+
+  it("of a fix says what was to repair and what became of it", () => {
+    const words = oneLine(text(fixing));
+    expect(words).toContain("To repair: - src/cart.ts:6 Assigns");
+    expect(words).toContain("1 of 2 findings repaired; finished. - repaired: 101 Compares.");
+    expect(words).toContain("- changed src/cart.ts - removed \\u{1B}[2J");
+  });
+
+  it("fits the terminal and moves no cursor, whatever was read and answered", () => {
+    for (const told of [review, answering, fixing])
+      for (const width of [80, 140]) {
+        const shown = text(told, width);
+        const tooLong = shown.split("\n").filter((line) => columns(line) > width);
+        // Text without spaces, as Japanese is, breaks nowhere: the terminal wraps it.
+        expect(tooLong.filter((line) => !line.includes(wide))).toEqual([]);
+        expect(shown).not.toMatch(/[[\p{Cc}\p{Cf}]--[\n]]/v);
+      }
+  });
+});
+
+describe("what a run took", () => {
+  it("is all that its turns took, also where they came to nothing", () => {
+    const entries = [turn("review", "x", {}), turn("review", "x", {})].map((entry) => ({
+      at,
+      claim: 1,
+      entry,
+    }));
+    expect(figuresOf(entries)).toEqual({ findings: null, tokens: 2_000, cost_usd: 0.04 });
+    expect(figuresOf([])).toEqual({ findings: null, tokens: null, cost_usd: null });
+  });
+});
