@@ -158,10 +158,10 @@ describe("a suggestion", () => {
   };
 
   it("stays one on the lines that were stated", async () => {
-    const stated = { start_line: 1, line: 2, quote: "twin", suggestion: "both" };
+    const stated = { start_line: 1, line: 2, quote: "twin", suggestion: "first + twin" };
 
     expect(await kept(stated)).toMatchObject({
-      finding: { start_line: 1, line: 2, suggestion: "both", body: "b" },
+      finding: { start_line: 1, line: 2, suggestion: "first + twin", body: "b" },
       note: null,
     });
   });
