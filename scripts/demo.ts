@@ -25,7 +25,7 @@ say("GitHub is simulated on this machine; the App, git, the checkout and the rev
 say(
   withModel
     ? `The review is made by the model ${modelEnv.HUNKWISE_MODEL ?? "that is the default"}, which is called for real and costs money.`
-    : "No OPENAI_API_KEY is set, so no model reads the change: the built-in analyzers review alone.",
+    : "No OPENAI_API_KEY is set, so no model reads the change: only the built-in analyzers review.",
 );
 
 await using demo = await startDemo(modelEnv);

@@ -63,7 +63,7 @@ function toCandidate(file: AnalyzedFile, line: number): Candidate {
     severity: "critical",
     category: "correctness",
     title: "A merge conflict is left unresolved",
-    body: "This is a conflict marker that git wrote. Both versions stand in the file, which no longer parses or holds its content twice.\n\nDecide for one version, or merge them by hand, and delete the lines `<<<<<<<`, `=======` and `>>>>>>>`.",
+    body: "This is a conflict marker that git wrote. Both versions are in the file, which no longer parses or has its content twice.\n\nDecide for one version, or merge them by hand, and delete the lines `<<<<<<<`, `=======` and `>>>>>>>`.",
     suggestion: null,
     source: "merge-markers/conflict",
   };

@@ -91,7 +91,7 @@ function toCandidate(file: AnalyzedFile, rule: string, line: number): Candidate 
     severity: "critical",
     category: "security",
     title: `${what} is committed`,
-    body: `${what} stands on this line. Whoever can read the repository, a fork or a clone of it can use it, also after a later commit removes it, because the history keeps it.\n\nRevoke it where it was issued, then read the new one from the environment or a secret store. If it was made up for an example, write something that cannot be taken for a real one.`,
+    body: `${what} is on this line. Everyone who can read the repository, a fork or a clone of it can use it, even after a later commit removes it, because the history keeps it.\n\nRevoke it where it was issued, then read the new one from the environment or a secret store. If it was made up for an example, write something that cannot be taken for a real one.`,
     suggestion: null,
     source: `secrets/${rule}`,
   };

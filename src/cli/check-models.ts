@@ -114,7 +114,7 @@ const SAMPLE = "export function add(a: number, b: number) { return a + b; }";
 export async function checkEmbedding(env: EmbeddingEnv, signal: AbortSignal): Promise<Diagnosis> {
   if (!canFindByMeaning())
     return warn(
-      `${env.name} is not asked: there is no sqlite-vec for this machine, so the graph finds by words alone`,
+      `${env.name} is not asked: there is no sqlite-vec for this machine, so the graph finds by words only`,
       "Install Hunkwise with its optional packages, or unset HUNKWISE_EMBEDDING_MODEL.",
     );
   const embedder = await createEmbedder(env, { maxRetries: 0 });

@@ -53,7 +53,7 @@ export const commands: readonly Entry[] = [
   },
   {
     name: "worker",
-    summary: "run a worker alone",
+    summary: "run only a worker",
     load: async () => erase((await import("./worker.ts")).worker),
   },
   {

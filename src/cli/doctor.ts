@@ -165,7 +165,7 @@ async function checkGitHub(env: Env): Promise<Diagnosis> {
 async function checkModel(env: Env, signal: AbortSignal): Promise<Diagnosis> {
   if (env.model === null) {
     return warn(
-      "none: reviews run on the built-in analyzers alone",
+      "none: reviews use only the built-in analyzers",
       "Set OPENAI_API_KEY, or OPENAI_BASE_URL and HUNKWISE_MODEL.",
     );
   }
@@ -174,7 +174,7 @@ async function checkModel(env: Env, signal: AbortSignal): Promise<Diagnosis> {
 }
 
 async function checkVectors({ embedding }: Env, signal: AbortSignal): Promise<Diagnosis> {
-  if (embedding === null) return ok("none: the knowledge graph finds by words alone");
+  if (embedding === null) return ok("none: the knowledge graph finds by words only");
   const { checkEmbedding } = await import("./check-models.ts");
   return checkEmbedding(embedding, signal);
 }

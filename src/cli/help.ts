@@ -39,7 +39,7 @@ export function programHelp(): string {
     "  hunkwise review --base main      review the checked-out branch against main",
     "  hunkwise doctor                  see what is missing",
     "",
-    "Without OPENAI_API_KEY and OPENAI_BASE_URL reviews run offline, on the built-in analyzers alone.",
+    "Without OPENAI_API_KEY and OPENAI_BASE_URL reviews run offline, with only the built-in analyzers.",
     "",
   ].join("\n");
 }

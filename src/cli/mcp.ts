@@ -17,9 +17,9 @@ export const mcp = defineCommand({
     "",
     "Both revisions are looked up anew at each call, so that what the agent commits meanwhile is seen. Uncommitted changes are " +
       "not, and an answer says so while there are any. Nothing is written to the repository, and its configuration is " +
-      ".github/hunkwise.yml as it stands at the base: private paths are withheld here, too.",
+      ".github/hunkwise.yml from the base: private paths are withheld here, too.",
     "",
-    "Without OPENAI_API_KEY and OPENAI_BASE_URL the built-in analyzers review alone.",
+    "Without OPENAI_API_KEY and OPENAI_BASE_URL only the built-in analyzers review.",
     "",
     "Exit code: 0 when the input ended; 2 usage or set-up, such as no repository, or when something else ended it.",
   ],

@@ -130,7 +130,7 @@ export async function openApp(
     ...(metrics && { onPhase: metrics.phase }),
   };
   const jobs = perJob(openJob, (github) => createJobHandler({ github, ...parts }));
-  if (connected === null) log.warn("No model is set up: reviews run on the built-in analyzers alone");
+  if (connected === null) log.warn("No model is set up: reviews use only the built-in analyzers");
   const isDiskLow = async () => (await freeSpace(env.dataDir)).isLow;
   return {
     ...{ log, stores, metrics, probot },

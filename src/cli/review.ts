@@ -52,11 +52,11 @@ export const review = defineCommand({
   options,
   notes: [
     "Reviews the commits between the merge base of the two revisions and the head. Uncommitted changes are not reviewed, " +
-      "and nothing is written to the repository. Its configuration is .github/hunkwise.yml as it stands at the base.",
+      "and nothing is written to the repository. Its configuration is .github/hunkwise.yml from the base.",
     "",
     "What was read, found and paid stays on record for HUNKWISE_RETENTION_DAYS, for this user alone: hunkwise runs shows it.",
     "",
-    "Without OPENAI_API_KEY and OPENAI_BASE_URL the built-in analyzers review alone, and the report says so.",
+    "Without OPENAI_API_KEY and OPENAI_BASE_URL only the built-in analyzers review, and the report says so.",
     "",
     "Exit code: 0 clean, 1 findings at or above the threshold, 2 usage or set-up, 3 not reviewed or only partly; " +
       "1 wins over 3.",

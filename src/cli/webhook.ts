@@ -172,7 +172,7 @@ async function readPayload(file: string, signal: AbortSignal): Promise<string> {
     return content;
   } catch (error) {
     throw new AppError("usage", `${file} is not JSON: ${errorLine(error)}`, {
-      remedy: "Pass the payload as it stands on the App's page of recent deliveries.",
+      remedy: "Pass the payload from the App's page of recent deliveries.",
     });
   }
 }

@@ -381,7 +381,7 @@ function readWebhookSecret({ WEBHOOK_SECRET: webhookSecret }: Variables): string
   if (!webhookSecret) {
     throw missing(
       "WEBHOOK_SECRET",
-      "Set the secret that stands in the App's settings, at best of `openssl rand -hex 32`",
+      "Set the secret from the App's settings, at best of `openssl rand -hex 32`",
     );
   }
   if (webhookSecret === "development") {

@@ -64,7 +64,7 @@ export const environmentDocs: readonly EnvironmentVariable[] = [
   {
     name: "OPENAI_API_KEY",
     default: null,
-    what: "Key of the model's provider. With neither key nor base URL, reviews run on the analyzers alone.",
+    what: "Key of the model's provider. With neither key nor base URL, reviews use only the analyzers.",
   },
   {
     name: "OPENAI_BASE_URL",

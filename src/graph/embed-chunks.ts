@@ -12,7 +12,7 @@ const MAX_CHARACTERS = 1_800;
 const MAX_LINES = 60;
 /** From this share of a full chunk on, it ends in front of a line that begins something new. */
 const ENOUGH = 0.4;
-/** Of one file; what comes behind them is found by words alone. */
+/** Of one file; what comes behind them is found by words only. */
 const MAX_CHUNKS = 80;
 /** A longer line tells no more. */
 const MAX_LINE = 400;

@@ -82,7 +82,7 @@ function nearestIn(stores: readonly VectorStore[], { embedder, warn }: VectorOpt
         if (signal.aborted) throw error;
         // Words alone answer as well, and at once: nobody waits for an endpoint that is away a second time.
         isUsable = false;
-        warn(`Questions to the graph are answered by words alone: ${errorLine(error)}`);
+        warn(`Questions to the graph are answered by words only: ${errorLine(error)}`);
         return [];
       }
     },
@@ -112,7 +112,7 @@ async function update(
     await batch.flush();
   } catch (error) {
     if (signal.aborted || !(error instanceof AppError)) throw error;
-    options.warn(`Parts of the repository are found by words alone: ${errorLine(error)}`);
+    options.warn(`Parts of the repository are found by words only: ${errorLine(error)}`);
   }
   return { embedded: batch.done, left: missing.length - batch.done, tokens: batch.tokens };
 }

@@ -73,7 +73,8 @@ export class CircuitBreaker {
     const state = this.#state;
     if (state.kind === "closed") return state;
     const leftMs = this.#leftMs(state);
-    if (leftMs > 0) throw new ModelUnavailable(`${this.#options.name} is left alone for now`, leftMs);
+    if (leftMs > 0)
+      throw new ModelUnavailable(`${this.#options.name} is paused after repeated failures`, leftMs);
     const until = this.#options.now() + TRIAL_MS;
     if (state.kind === "half_open") state.until = until;
     else this.#state = { kind: "half_open", until };
@@ -112,7 +113,7 @@ export class CircuitBreaker {
     this.#openings += 1;
     this.#state = { kind: "open", until: this.#options.now() + openMs };
     const seconds = Math.ceil(openMs / 1_000);
-    this.#options.warn(`${this.#options.name} is left alone for ${seconds} s: ${fault?.line ?? "it failed"}`);
+    this.#options.warn(`${this.#options.name} is paused for ${seconds} s: ${fault?.line ?? "it failed"}`);
   }
 
   /** Jitter of a quarter: several processes shall not come back in the same moment. */

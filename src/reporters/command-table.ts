@@ -38,4 +38,4 @@ export function renderCommandTable(): string {
 }
 
 export const commandRules =
-  "A command stands in the first line of a comment, in the conversation or in a review thread, and is for people who can write to the repository. Instead of `/` the name of the App can be used: `@name review`.";
+  "A command is in the first line of a comment, in the conversation or in a review thread, and is for people who can write to the repository. Instead of `/` the name of the App can be used: `@name review`.";

@@ -111,7 +111,7 @@ function heading({ end, fix }: ToldFix): string {
     case "closed":
       return "The pull request was closed while I worked: nothing is pushed any more.";
     case "suggested":
-      return `I may not push: ${untrustedLine(end.why, mostLineBytes)}. The repair stands as suggestions on the lines that it changes; they belong together.`;
+      return `I may not push: ${untrustedLine(end.why, mostLineBytes)}. The repair is posted as suggestions on the lines it changes; apply them together.`;
     case "patch":
       return `I may not push: ${untrustedLine(end.why, mostLineBytes)}. Here is the repair as a patch for \`git apply\`.`;
   }
@@ -127,7 +127,8 @@ function repairLine({ id, repaired, note, check }: Repair, told: ToldFix): strin
   const title = `**${untrustedLine(titles.get(id) || id, 200)}**`;
   const said = untrustedLine(note, mostLineBytes);
   if (!isDone(told)) return `- ${title}${said === "" ? "" : `: ${said}`}`;
-  if (!repaired) return `- ${title}: left to a person. ${said === "" ? "I came to no end with it." : said}`;
+  if (!repaired)
+    return `- ${title}: not fixed, needs a person. ${said === "" ? "I did not finish it." : said}`;
   return `- ${title}: ${said}\n  ${checkWords(check)}`;
 }
 

@@ -5,7 +5,7 @@ const sentences: Partial<Record<ErrorCode, string>> = {
   model_rate_limited: "its provider limits the rate or the quota is used up",
   model_refused: "its provider refused the request",
   model_failed: "its provider could not be reached or gave no usable answer",
-  model_unavailable: "its provider has been failing and is left alone for a while",
+  model_unavailable: "its provider keeps failing, so requests to it are paused for a while",
   too_large: "the conversation is too large for it",
 };
 

@@ -77,7 +77,7 @@ export class Room implements AsyncDisposable {
   async next(): Promise<Reply> {
     const { value } = await this.#replies.next().catch((error: unknown) => {
       this.#throwIfAborted();
-      throw new AppError("child_died", "The sandbox says what nobody understands", { cause: error });
+      throw new AppError("child_died", "The sandbox sent an answer that cannot be read", { cause: error });
     });
     this.#throwIfAborted();
     if (!value) {

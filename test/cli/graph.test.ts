@@ -113,7 +113,7 @@ describe("hunkwise graph", () => {
       });
       expect(code).toBe(0);
       expect(stdout).toContain("called by runWorker");
-      expect(stderr).toMatch(/^warning: Parts of the repository are found by words alone: [^\n]+\n/);
+      expect(stderr).toMatch(/^warning: Parts of the repository are found by words only: [^\n]+\n/);
     },
   );
 });

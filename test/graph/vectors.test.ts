@@ -230,7 +230,7 @@ describe.skipIf(!isThere)("vectors of a repository", () => {
     vectors.open(openIndex(source), true);
 
     expect(await vectors.update(never)).toMatchObject({ embedded: 96, left: 54 });
-    expect(warnings).toEqual([expect.stringContaining("found by words alone")]);
+    expect(warnings).toEqual([expect.stringContaining("found by words only")]);
     expect(await vectors.update(never)).toMatchObject({ embedded: 54, left: 0 });
   });
 
@@ -247,7 +247,7 @@ describe.skipIf(!isThere)("vectors of a repository", () => {
     expect(await nearest.nearest("basket", 2, never)).toEqual([]);
     expect(await nearest.nearest("letters", 2, never)).toEqual([]);
     expect(endpoint.requests).toHaveLength(2);
-    expect(warnings).toEqual([expect.stringContaining("answered by words alone")]);
+    expect(warnings).toEqual([expect.stringContaining("answered by words only")]);
   });
 
   it("send nothing where sqlite-vec cannot be loaded", async () => {

@@ -68,7 +68,7 @@ describe("a job whose model is away", () => {
     expect(jobs.checks()).toEqual([expect.stringMatching(/^neutral: found 5 critical$/i)]);
   });
 
-  it("does the same when the model is left alone for longer than people wait", async () => {
+  it("does the same when the model is paused for longer than people wait", async () => {
     await using run = await worked(() => new ModelUnavailable("circuit open", 600_000));
     const { jobs, posted } = run;
 

@@ -62,7 +62,7 @@ describe("a circuit", () => {
     const fault = await bench.request();
     expect(bench.sent).toBe(3);
     expect(fault).toMatchObject({ code: "model_unavailable", retryable: true, retryAfterMs: 10_000 });
-    expect(bench.warnings).toEqual([expect.stringMatching(/^big is left alone for 15 s: it answered 503/)]);
+    expect(bench.warnings).toEqual([expect.stringMatching(/^big is paused for 15 s: it answered 503/)]);
   });
 
   it("stays closed where an answer lies in between", async () => {

@@ -38,7 +38,7 @@ describe("the circuits of a process", () => {
       ...["model_failed", "model_failed", "model_unavailable", "model_unavailable"],
       "ok",
     ]);
-    expect(warnings).toEqual([expect.stringMatching(/^The model "big" at host is left alone for 15 s/)]);
+    expect(warnings).toEqual([expect.stringMatching(/^The model "big" at host is paused for 15 s/)]);
   });
 
   it("leave an endpoint alone that is gone, whichever of its models found out, and go on with another", async () => {
@@ -49,6 +49,6 @@ describe("the circuits of a process", () => {
       ...["model_failed", "model_failed", "model_unavailable", "model_unavailable", "model_unavailable"],
       "ok",
     ]);
-    expect(warnings).toEqual([expect.stringMatching(/^The endpoint at host is left alone for 15 s/)]);
+    expect(warnings).toEqual([expect.stringMatching(/^The endpoint at host is paused for 15 s/)]);
   });
 });

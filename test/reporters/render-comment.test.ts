@@ -195,7 +195,7 @@ describe("the comment of a finding that had a second look", () => {
   });
 
   it("says why nobody could check it, and nothing where nobody was asked to", () => {
-    const note = "The second look came to no end: the time was up.";
+    const note = "The second look did not finish: the time was up.";
     expect(line({ verification_note: note })).toContain(`\n- ${note}\n- Not checked by a second look; `);
     expect(line()).toContain("checked</summary>\n\n- Not checked by");
   });

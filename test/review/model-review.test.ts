@@ -194,7 +194,7 @@ describe("the second look", () => {
     const { result } = await review(script);
 
     expect(result.findings).toMatchObject([{ finding: { verification: "unverified" } }]);
-    expect(result.findings[0]?.finding.verification_note).toMatch(/came to no end/);
+    expect(result.findings[0]?.finding.verification_note).toMatch(/did not finish/);
     expect(result.stop_reason).toBe("finished");
   });
 
@@ -230,7 +230,7 @@ describe("the second look", () => {
     const { result } = await review(script, { failure });
 
     expect(result.findings).toMatchObject([{ finding: { verification: "unverified" } }]);
-    expect(result.findings[0]?.finding.verification_note).toMatch(/came to no end: git took too long/);
+    expect(result.findings[0]?.finding.verification_note).toMatch(/did not finish: git took too long/);
   });
 
   it("names no place in a file that is withheld under its other name", async () => {

@@ -17,7 +17,7 @@ export async function pause(asked: Asked): Promise<Outcome> {
   const before = standing as Pause | null;
   const line =
     before === null || before.by === by
-      ? "Paused: pushes are not reviewed until somebody writes `/resume`. Commands work as before."
+      ? "Paused: pushes are not reviewed until someone writes `/resume`. Commands work as before."
       : `It is paused already, by ${untrustedCode(before.by)}. \`/resume\` goes on.`;
   return answered(asked, line, `paused by ${by}`);
 }

@@ -118,7 +118,7 @@ function repairOf({ name, target: { id } }: NamedTarget, finished: Finished | nu
   return { id, repaired, note, check: (repaired && finished?.checks.get(name)) || null };
 }
 
-const NO_END = "the repair came to no end";
+const NO_END = "the repair did not finish";
 
 function saidOf(finished: Finished | null): Pick<FixResult, "summary" | "edits" | "tried_out" | "rounds"> {
   if (!finished) return { summary: "", edits: [], tried_out: { commands: [], why_none: NO_END }, rounds: 0 };

@@ -56,7 +56,7 @@ export async function checkClaim(run: PlaceRun, claim: OldClaim): Promise<Checke
 const unsure = (reason: string): Checked => ({
   ended: false,
   state: "unsure",
-  reason: `The check came to no end: ${reason.replace(/\.$/, "")}.`,
+  reason: `The check did not finish: ${reason.replace(/\.$/, "")}.`,
 });
 
 /** What cannot be read settles nothing: the fault is a value. */

@@ -136,7 +136,7 @@ function unsaid(findings: readonly Finding[], { entries, asPosted, facts }: Earl
 const asReadBefore = ({ id, path, line, title }: Finding): DroppedFinding => ({
   ...{ id, path, line, title },
   verdict: "read_before",
-  reason: "It stands in code that an earlier review has read, and is not critical.",
+  reason: "It is in code that an earlier review has read, and it is not critical.",
   rule: null,
 });
 

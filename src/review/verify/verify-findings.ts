@@ -51,7 +51,7 @@ async function verifyGroup(run: ReviewRun, group: Group, siblings: SiblingSearch
 
 /** Nobody is to take it for checked, and nobody is to miss it. */
 export function unchecked(finding: Finding, reason: string): Finding {
-  return { ...finding, verification_note: `The second look came to no end: ${reason}.` };
+  return { ...finding, verification_note: `The second look did not finish: ${reason}.` };
 }
 
 /** The finding as it is reported after a second look, or as it is dropped. Its severity is the sceptic's from here on. */

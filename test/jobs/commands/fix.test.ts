@@ -78,7 +78,7 @@ describe("a fix", () => {
     const suggested = on.github.reviews.at(-1);
     expect(suggested?.comments).toMatchObject([{ path: "src/cart.js", line: 1, startLine: null }]);
     expect(suggested?.comments[0]?.body).toContain("```suggestion\nexport const rate = 1.5;\n```");
-    expect(on.ours(thread)[0]).toContain("as suggestions on the lines that it changes");
+    expect(on.ours(thread)[0]).toContain("as suggestions on the lines it changes");
   });
 
   it("is not pushed for whoever may not write any more when it is made", async () => {
@@ -90,7 +90,7 @@ describe("a fix", () => {
     });
     await on.command({ name: "fix", all: false }, { thread });
     expect(on.pushes).toEqual([]);
-    expect(on.ours(thread)[0]).toContain("whoever asked for it may not write here any more");
+    expect(on.ours(thread)[0]).toContain("the person who asked for it may no longer write here");
   });
 
   it("stands as a patch where suggestions cannot say all of it", async () => {
@@ -155,7 +155,7 @@ describe("a fix", () => {
     const { thread } = await fixIt();
     expect(on.pushes).toEqual([]);
     expect(on.ours(thread)[0]).toContain("Nothing was changed.");
-    expect(on.ours(thread)[0]).toContain("left to a person. Nobody knows the rate.");
+    expect(on.ours(thread)[0]).toContain("not fixed, needs a person. Nobody knows the rate.");
   });
 
   it("of all repairs each finding that stands, the worst first, and none that was dismissed", async () => {

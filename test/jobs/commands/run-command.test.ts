@@ -154,7 +154,7 @@ describe("pause", () => {
     await on.command({ name: "pause" });
     expect(stateOf()?.paused).toEqual({ by: "grace", at: "2026-11-22T10:00:00.000Z" });
     expect(on.said()).toHaveLength(1);
-    expect(on.said()[0]).toContain("until somebody writes `/resume`");
+    expect(on.said()[0]).toContain("until someone writes `/resume`");
   });
 
   it("of a pull request that is paused leaves the first one's word", async () => {

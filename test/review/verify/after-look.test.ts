@@ -49,7 +49,7 @@ describe("after the second look", () => {
   it("a finding whose check failed stays as it was and says so", () => {
     expect(afterLook(finding, { verdict: null, reason: "the time was up" })).toEqual({
       ...finding,
-      verification_note: "The second look came to no end: the time was up.",
+      verification_note: "The second look did not finish: the time was up.",
     });
   });
 

@@ -61,7 +61,7 @@ export async function landFix(landed: Landed): Promise<Landing> {
   }
 }
 
-const NO_LONGER = "whoever asked for it may not write here any more";
+const NO_LONGER = "the person who asked for it may no longer write here";
 
 /** The branch to push to, or in words why there is none. */
 function targetOf(source: SourceBranch | null): SourceBranch | { why: string } {
