@@ -195,7 +195,7 @@ function endsOf({ findings, dropped }: ReviewResult): Map<number, string[]> {
 
 describe("a likely match of a rule", () => {
   it("is reported, rejected with a reason, or published as not judged, whatever happens: never lost, never twice", {
-    timeout: long ? 1_800_000 : 300_000,
+    timeout: long ? 1_800_000 : 900_000,
   }, async () => {
     const seen = new Set<string>();
     await fc.assert(
