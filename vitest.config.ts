@@ -13,7 +13,8 @@ process.env.NODE_COMPILE_CACHE ??= join(import.meta.dirname, "node_modules/.cach
  */
 const pure = [
   "test/errors.test.ts",
-  "test/{agent,analyzers,diff,ledger,llm,syntax,text,webhooks}/**/*.test.ts",
+  "test/{agent,analyzers,diff,ledger,llm,syntax,text}/**/*.test.ts",
+  "test/webhooks/{commands,counting,decide,opening,read-body}.test.ts",
   "test/config/**/!(rebase-pattern).test.ts",
   "test/cli/{check-models,create-model,exit-code,nearest,parse-command,progress,render-result}.test.ts",
   "test/eval/{figures,match-findings}.test.ts",
