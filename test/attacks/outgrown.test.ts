@@ -1,8 +1,11 @@
-import { readFileSync } from "node:fs";
+import { randomBytes } from "node:crypto";
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
 import { gzipSync } from "node:zlib";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type SharedApp, startSharedApp } from "../e2e/shared-app.ts";
 import type { FakeAnswer } from "../support/fake-openai.ts";
+import { type LossyProxy, lossyProxy } from "../support/lossy-proxy.ts";
 
 const MB = 1_000_000;
 const finish = { tool_calls: [{ name: "finish_review", arguments: { summary: "Nothing here." } }] };
@@ -68,5 +71,44 @@ describe("an answer of a model", () => {
     expect(pull.check()?.conclusion).toBe("neutral");
     expect(probes).toBeGreaterThan(2);
     expect(memory("VmHWM") - before).toBeLessThan(200);
+  });
+});
+
+describe("a fork whose history is larger than the disk limit", () => {
+  let limited: SharedApp;
+  let proxy: LossyProxy;
+  beforeAll(async () => {
+    limited = await startSharedApp({
+      everyRole: () => finish,
+      env: { HUNKWISE_DISK_LIMIT_GB: "0.01" },
+      proxy: async ({ hostname: host, port }) => {
+        proxy = await lossyProxy({ host, port: Number(port) });
+        return `127.0.0.1:${proxy.port}`;
+      },
+    });
+  });
+  afterAll(async () => {
+    await limited?.[Symbol.asyncDispose]();
+    await proxy?.[Symbol.asyncDispose]();
+  });
+
+  it("outgrown-fetch: ends at the limit while it is fetched, turns the check red, and is in nobody's way", async () => {
+    const files = { "a.js": "a();\n", ".github/hunkwise.yml": "check: { fail: true }\n" };
+    const repository = limited.addRepository(files);
+    // More than the limit arrives, and never the rest.
+    proxy.stallAfter(14 * MB);
+    const data = Array.from({ length: 200 }, (_, n): [string, Buffer] => [`data/${n}`, randomBytes(100_000)]);
+    const change = { "a.js": "b();\n", ...Object.fromEntries(data) };
+    const large = repository.open(change, { author: "mona", fork: "mona" });
+    await large.tell("opened");
+    await large.concluded();
+    expect(large.check()).toMatchObject({ conclusion: "failure" });
+    expect(large.check()?.output.summary).toContain("HUNKWISE_DISK_LIMIT_GB");
+    expect(readdirSync(join(limited.app.dataFolder, "mirrors"))).toEqual([]);
+
+    const next = repository.open({ "a.js": "c();\n" });
+    await next.tell("opened");
+    await next.concluded();
+    expect(next.check()).toMatchObject({ conclusion: "success" });
   });
 });

@@ -5,7 +5,9 @@ import { AppError } from "../../src/errors.ts";
 import { toAppError } from "../../src/github/errors.ts";
 import { createPacing } from "../../src/github/pacing.ts";
 import type { Traffic } from "../../src/github/shared-pace.ts";
-import { clientFor, failure, fakeClock, host, useNock } from "./support.ts";
+import { failure } from "../support/failure.ts";
+import { fakeClock } from "../support/fake-clock.ts";
+import { clientFor, host, useNock } from "./support.ts";
 
 useNock();
 

@@ -5,8 +5,10 @@ import { z } from "zod";
 import { createGitHubClient } from "../../src/github/client.ts";
 import { createPacing } from "../../src/github/pacing.ts";
 import { registerSecret } from "../../src/secrets/live-secrets.ts";
+import { failure } from "../support/failure.ts";
+import { fakeClock } from "../support/fake-clock.ts";
 import { anywhere } from "../support/reach.ts";
-import { clientFor, failure, fakeClock, host, useNock } from "./support.ts";
+import { clientFor, host, useNock } from "./support.ts";
 
 useNock();
 

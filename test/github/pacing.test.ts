@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
 import { createPacings } from "../../src/jobs/pacings.ts";
 import { githubLimits, type Pace, type PaceLimits } from "../../src/queue/pace.ts";
+import { failure } from "../support/failure.ts";
 import { memoryNotes, memoryPace } from "../support/memory-pace.ts";
 import { SimulatedTime } from "../support/simulated-time.ts";
-import { failure } from "./support.ts";
 
 const read = { kind: "read", creates: false, graphql: false } as const;
 const edit = { kind: "write", creates: false, graphql: false } as const;

@@ -1,7 +1,8 @@
 import nock from "nock";
 import { describe, expect, it } from "vitest";
 import { publicText } from "../../src/reporters/public-text.ts";
-import { apiFor, app, bot, failure, host, useNock } from "./support.ts";
+import { failure } from "../support/failure.ts";
+import { apiFor, app, bot, host, useNock } from "./support.ts";
 
 useNock();
 

@@ -1,6 +1,7 @@
 import nock from "nock";
 import { describe, expect, it } from "vitest";
-import { apiFor, failure, host, useNock } from "./support.ts";
+import { failure } from "../support/failure.ts";
+import { apiFor, host, useNock } from "./support.ts";
 
 useNock();
 

@@ -6,7 +6,8 @@ import {
   type MintToken,
   type Permissions,
 } from "../../src/jobs/tokens.ts";
-import { failure, fakeClock } from "../github/support.ts";
+import { failure } from "../support/failure.ts";
+import { fakeClock } from "../support/fake-clock.ts";
 
 const hour = 3_600_000;
 const wish = { contents: "read", pull_requests: "write", checks: "write" } as const;

@@ -49,9 +49,17 @@ export interface AppOptions extends ScenarioOptions {
   /** What the model answers whatever it is asked to be. */
   everyRole?: FakeScript;
   env?: Record<string, string>;
+  /** Starts what lies between the server and GitHub, and returns its host and port. */
+  proxy?: (github: URL) => Promise<string>;
 }
 
-export async function startApp({ script, everyRole, env, ...options }: AppOptions): Promise<AppUnderTest> {
+export async function startApp({
+  script,
+  everyRole,
+  env,
+  proxy,
+  ...options
+}: AppOptions): Promise<AppUnderTest> {
   const scenario = await createScenario(options);
   const data = new TempFolder("data");
   const agreeing = script && withAgreeingSceptic(script);
@@ -73,7 +81,11 @@ export async function startApp({ script, everyRole, env, ...options }: AppOption
     // What indexes after each review is a process of its own.
     HUNKWISE_GRAPH: "off",
   };
-  const serverEnv = { ...scenario.env, HUNKWISE_DATA_DIR: data.path, ...soon, ...modelEnv, ...env };
+  const between = proxy && { GHE_HOST: await proxy(new URL(scenario.github.state.origin)) };
+  const serverEnv = {
+    ...{ ...scenario.env, ...between, HUNKWISE_DATA_DIR: data.path },
+    ...{ ...soon, ...modelEnv, ...env },
+  };
   let server = await startServerProcess(serverEnv);
   const workers: ServerProcess[] = [];
   const { github, pull, repository, people, webhookSecret } = scenario;
