@@ -1,5 +1,5 @@
-import { readdirSync, readFileSync } from "node:fs";
-import { dirname, join, relative, resolve } from "node:path";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { dirname, isAbsolute, join, relative, resolve } from "node:path";
 import { describe, expect, it } from "vitest";
 
 const src = resolve(import.meta.dirname, "../src");
@@ -142,7 +142,14 @@ function sources(folder: string): string[] {
     .map((entry) => join(entry.parentPath, entry.name));
 }
 
+const known = new Map<string, Import[]>();
 function importsOf(file: string): Import[] {
+  const imports = known.get(file) ?? readImports(file);
+  known.set(file, imports);
+  return imports;
+}
+
+function readImports(file: string): Import[] {
   const text = readFileSync(file, "utf8");
   const statements = [
     ...text.matchAll(/^(?:import|export)\s+(type\s+)?(?:[^'"`;]*?\sfrom\s+)?["']([^"']+)["']/gm),
@@ -161,6 +168,18 @@ const imports = files.flatMap(importsOf);
 const internal = imports
   .filter((one) => one.to.startsWith("."))
   .map((one) => ({ ...one, target: resolve(dirname(one.from), one.to) }));
+
+/** The modules that loading a file loads as well. */
+function closureOf(file: string): Set<string> {
+  const loaded = new Set([file]);
+  for (const from of loaded) {
+    if (!isAbsolute(from) || !existsSync(from)) continue;
+    for (const { to, typeOnly } of importsOf(from)) {
+      if (!typeOnly) loaded.add(to.startsWith(".") ? resolve(dirname(from), to) : to);
+    }
+  }
+  return loaded;
+}
 
 const show = (one: Import) => `${relative(src, one.from)} imports ${one.to}`;
 
@@ -253,5 +272,18 @@ describe("the rooms", () => {
     expect(having(/chat\.completions\.create\(/)).toEqual(["llm/openai.ts"]);
     // What the check sends is written in it.
     expect(having(/embedder\.embed\(/)).toEqual(["cli/check-models.ts", "graph/vectors.ts"]);
+  });
+});
+
+describe("a test file whose name has no tier", () => {
+  const tests = sources(join(src, "../test")).filter((file) => file.endsWith(".test.ts"));
+  const inATier = tests.filter((file) => /\.(?:git|server|slow)\.test\.ts$/.test(file));
+
+  it("loads nothing that starts a program", () => {
+    expect(inATier.length).toBeGreaterThan(100);
+    const starting = tests.filter(
+      (file) => !inATier.includes(file) && closureOf(file).has("node:child_process"),
+    );
+    expect(starting.map((file) => relative(src, file))).toEqual([]);
   });
 });

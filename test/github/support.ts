@@ -10,12 +10,16 @@ export const host = "https://api.github.test";
 export const app = { id: 4711, slug: "hunkwise" };
 export const bot = { login: "hunkwise[bot]", type: "Bot" };
 
+// Loading nock takes over the network of the process, which other files share.
+nock.restore();
+
 /** Every test that calls this fails on a request that nobody expected, and on an expected one that never came. */
 export function useNock(): void {
   const unexpected: string[] = [];
   const note = (request: { method?: string; path?: string; url?: string }) =>
     unexpected.push(`${request.method} ${request.url ?? request.path}`);
   beforeAll(() => {
+    nock.activate();
     nock.disableNetConnect();
     nock.emitter.on("no match", note);
   });
@@ -30,8 +34,8 @@ export function useNock(): void {
   });
   afterAll(() => {
     nock.emitter.removeListener("no match", note);
+    nock.enableNetConnect();
     nock.restore();
-    nock.activate();
   });
 }
 

@@ -3,8 +3,8 @@ import fc from "fast-check";
 
 const isLong = process.env.HUNKWISE_LONG === "1";
 /** For one target; there are five. */
-const MILLISECONDS = isLong ? 120_000 : 6_000;
-/** The same cases at each run of `npm test`, so that it judges the change alone; others at each long run. */
+const MILLISECONDS = isLong ? 120_000 : 2_000;
+/** The same cases at each run of `npm test`, so that it only judges the change; others at each slow run. */
 const SEED = Number(process.env.HUNKWISE_SEED ?? (isLong ? Date.now() % 2 ** 31 : 20_260_725));
 /** A case that has not ended by then never will: none is larger than some ten thousand characters. */
 const HANG_MS = 10_000;
@@ -44,7 +44,7 @@ export interface FuzzTarget<Value, Output> {
 }
 
 /**
- * Tries values until the time is up: 6 seconds, or 2 minutes in `npm run test:long`. Fails with the value, made as small as it
+ * Tries values until the time is up: 2 seconds, or 2 minutes in `npm run test:slow`. Fails with the value, made as small as it
  * can be, and the seed (`HUNKWISE_SEED` brings it back) when `run` throws what it does not declare, does not end, or takes out
  * of proportion to the size of its value.
  */

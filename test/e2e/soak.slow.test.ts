@@ -8,9 +8,6 @@ import { seeded } from "../support/seeded.ts";
 import { finding, finish, numbers, turn } from "./conformance-fixture.ts";
 import { type PullOfCase, type SharedApp, startSharedApp } from "./shared-app.ts";
 
-/** Half an hour of a machine. */
-const long = process.env.HUNKWISE_LONG === "1";
-
 const base = { "src/numbers.js": numbers(60) };
 /** The heads that pull requests are pushed to and fro between: what is new the first time is known ever after. */
 const heads = [1, 2].map((n) => ({ "src/numbers.js": numbers(60, { 10: `const n10 = -${n};` }) }));
@@ -66,7 +63,7 @@ function heldBy({ app }: SharedApp): Held {
   };
 }
 
-describe.runIf(long)("five hundred jobs with random faults", { timeout: 7_200_000 }, () => {
+describe("five hundred jobs with random faults", { timeout: 7_200_000 }, () => {
   it("leave no more behind than the first hundred did", async () => {
     const random = seeded(500);
     const pick = <Item>(items: readonly Item[]): Item => items[Math.floor(random() * items.length)] as Item;

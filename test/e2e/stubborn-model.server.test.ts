@@ -146,7 +146,7 @@ describe.concurrent("a model", patient, () => {
     expect(check?.output.summary).toContain("4 of 4 hunks");
   });
 
-  // The same rule without a server: test/review/coverage-gate.test.ts.
+  // The same rule without a server: test/review/coverage-gate.git.test.ts.
   it.runIf(long)(
     "that only ever finishes ends as an incomplete review where the limit of turns comes first",
     async () => {

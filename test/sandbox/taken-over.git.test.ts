@@ -48,21 +48,21 @@ describe("a warden that was taken over", () => {
   });
 
   it.each([
-    ["what is no answer", [encodeFrame({ kind: "env" })], "says what nobody understands"],
+    ["what is no answer", [encodeFrame({ kind: "env" })], "sent an answer that cannot be read"],
     [
       "an exit code that there is none of",
       [encodeFrame({ ...end, exitCode: 1e9 })],
-      "says what nobody understands",
+      "sent an answer that cannot be read",
     ],
     [
       "more output than was asked for",
       [promise({ kind: "stdout" }, 1_000_000)],
-      "says what nobody understands",
+      "sent an answer that cannot be read",
     ],
     [
       "a header without end",
       [promise({ kind: "stdout" }, 0).fill(0xff, 0, 4)],
-      "says what nobody understands",
+      "sent an answer that cannot be read",
     ],
     ["a file before the end", [encodeFrame({ kind: "taken" })], "says 'taken' before the command has ended"],
     [

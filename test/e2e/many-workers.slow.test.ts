@@ -6,7 +6,6 @@ import { finish, numbers, turn } from "./conformance-fixture.ts";
 import { startSharedApp } from "./shared-app.ts";
 
 /** Each review waits twenty seconds for its model: ten minutes. */
-const long = process.env.HUNKWISE_LONG === "1";
 const modelLatencyMs = 20_000;
 const installations = 20;
 
@@ -39,7 +38,7 @@ async function reviewAll(workers: number): Promise<number> {
   return took;
 }
 
-describe.runIf(long)("four worker processes on Postgres", { timeout: 1_800_000 }, () => {
+describe("four worker processes on Postgres", { timeout: 1_800_000 }, () => {
   it("review at least three times as fast as one, and nothing twice", async () => {
     const one = await reviewAll(1);
     const four = await reviewAll(4);

@@ -6,7 +6,6 @@ import { finding, finish, numbers, onApp, turn, until } from "./conformance-fixt
 import { type SharedApp, startSharedApp } from "./shared-app.ts";
 
 /** Every step of a review takes some minutes; `npm test` stops a server once, in operating.test.ts. */
-const long = process.env.HUNKWISE_LONG === "1";
 const path = "src/numbers.js";
 const base = { [path]: numbers(60) };
 const head = { [path]: numbers(60, { 24: "const n24 = 0;" }) };
@@ -26,7 +25,7 @@ function reviewer(body: ChatRequestBody): FakeAnswer {
 
 const stepsOf = ({ app }: SharedApp) => app.github.requests.length + (app.model?.requests.length ?? 0);
 
-describe.runIf(long)("a server that is told to stop after any of the requests of a review", () => {
+describe("a server that is told to stop after any of the requests of a review", () => {
   it("ends with 0, leaves no process, and its next start ends the review", {
     timeout: 3_600_000,
   }, async () => {
@@ -55,7 +54,7 @@ describe.runIf(long)("a server that is told to stop after any of the requests of
   });
 });
 
-describe.runIf(long)("a Postgres that is away while the model thinks", () => {
+describe("a Postgres that is away while the model thinks", () => {
   it("is waited for, by the process and by the next one where it stopped meanwhile", {
     timeout: 600_000,
   }, async () => {

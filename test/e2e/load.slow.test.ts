@@ -13,9 +13,6 @@ import type { Payload } from "../support/github-double/payloads.ts";
 import { finding, finish, numbers, turn } from "./conformance-fixture.ts";
 import { type PullOfCase, type SharedApp, startSharedApp } from "./shared-app.ts";
 
-/** A thousand webhooks, and sixty reviews: minutes of a machine. */
-const long = process.env.HUNKWISE_LONG === "1";
-
 const base = { "src/numbers.js": numbers(60) };
 const change = (n: number) => ({ "src/numbers.js": numbers(60, { 10: `const n10 = ${n};` }) });
 const lastHead = 9;
@@ -84,7 +81,7 @@ const reviewsOf = ({ pull, of }: PullOfCase, head: string) =>
     return marker?.kind === "review" && marker.head === head;
   }).length;
 
-describe.runIf(long)("a thousand webhooks within ten seconds", { timeout: 1_800_000 }, () => {
+describe("a thousand webhooks within ten seconds", { timeout: 1_800_000 }, () => {
   it("are answered at once, and each newest head is reviewed once", async () => {
     await using all = await startSharedApp({
       everyRole: async (body) => ({ ...(await reviewer.script(body)), delay: 500 }),

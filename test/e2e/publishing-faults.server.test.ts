@@ -40,7 +40,7 @@ type Step = keyof typeof routes;
 
 /**
  * A fault that passes is played at every call of a review in fault-at-k.test.ts, and at every write in test/reporters: here, one
- * kind of write at a time, in `npm run test:long` alone. `npm test` plays what does not pass, and the death of a process.
+ * kind of write at a time, in `npm run test:slow` alone. `npm test` plays what does not pass, and the death of a process.
  */
 const long = process.env.HUNKWISE_LONG === "1";
 

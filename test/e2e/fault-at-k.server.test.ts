@@ -11,7 +11,7 @@ import { type EndState, type PullOfCase, type SharedApp, startSharedApp } from "
 /*
  * One review, and one call of it that fails: whichever call it is and however it fails, what people find in the end is what
  * they find without a fault. `npm test` has every second call to GitHub's API and of git fail, and each of the others, several in
- * one review and each in one way; `npm run test:long` each call by itself, in each way.
+ * one review and each in one way; `npm run test:slow` each call by itself, in each way.
  */
 
 const long = process.env.HUNKWISE_LONG === "1";

@@ -235,7 +235,7 @@ const decisions: Record<string, Act> = {
 };
 
 describe.concurrent("whatever people do who may decide nothing", veryPatient, () => {
-  const plays = long ? 60 : 4;
+  const plays = long ? 60 : 2;
   const acts = long ? 12 : 6;
   it.each(Array.from({ length: plays }, (_, seed) => seed))(
     "a fault in the head never passes before somebody with write access dismissed it, and always after: play %i",

@@ -1,0 +1,234 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { finding, finish, numbers, patient, turn } from "../e2e/conformance-fixture.ts";
+import { type PullOfCase, type RepositoryOfCase, type SharedApp, startSharedApp } from "../e2e/shared-app.ts";
+import { withAgreeingSceptic } from "../support/agreeing-sceptic.ts";
+import { checkRunPayload } from "../support/github-double/payloads.ts";
+import { sharedPostgres } from "../support/postgres.ts";
+
+/*
+ * GitHub shows one check of a name for a commit, the newest, whichever pull request it is of. mona's change has a fault, and her check
+ * is required. eve opens another pull request of the same commit.
+ */
+
+const path = "src/numbers.js";
+const fault = "const n20 = 0;";
+const config = [
+  "check: { fail: true }",
+  "review: { base_branches: [main, release], ignore_titles: [wip] }",
+  "",
+].join("\n");
+
+let shared: SharedApp;
+/** Reviews of pull requests with this title wait for it. */
+let held: { title: string; until: Promise<void> } | null = null;
+
+/** A repository with the branches main, release and docs, of which docs is not reviewed. */
+function repositoryOf(yaml = config): RepositoryOfCase {
+  const of = shared.addRepository({ [path]: numbers(60), ".github/hunkwise.yml": yaml });
+  for (const branch of ["release", "docs"]) of.repository.git.git("branch", branch, "main");
+  return of;
+}
+
+const faulty = { [path]: numbers(60, { 20: fault }) };
+
+/** What a branch rule reads: the newest check run of a commit. */
+const required = ({ of, pull }: PullOfCase) =>
+  of.repository.checkRuns.findLast(({ headSha }) => headSha === pull.heads.at(-1));
+
+async function red(of: RepositoryOfCase, title = "Numbers") {
+  const pull = of.open(faulty, { author: "mona", title });
+  await pull.tell("opened");
+  await pull.concluded("failure");
+  await of.idle();
+  return pull;
+}
+
+/** Another pull request of the same branch. */
+async function another(pull: PullOfCase, base: string, over: { title?: string; draft?: boolean }) {
+  const other = pull.of.openBranch(pull.pull.headRef, { author: "eve", ...over });
+  shared.app.people.retarget(other.pull, base);
+  await other.tell("opened");
+  await pull.of.idle();
+  return other;
+}
+
+async function retarget(pull: PullOfCase, base: string) {
+  const from = pull.pull.baseRef;
+  shared.app.people.retarget(pull.pull, base);
+  await pull.tell("edited", { changes: { base: { ref: { from }, sha: { from: "0".repeat(40) } } } });
+  await pull.of.idle();
+}
+
+const long = process.env.HUNKWISE_LONG === "1";
+
+type Environment = () => Promise<Record<string, string>>;
+/** The queue decides which worker writes a check, and in which order. */
+const databases: [name: string, environment: Environment][] = [
+  ["SQLite", async () => ({})],
+  ["Postgres", async () => ({ DATABASE_URL: await (await sharedPostgres()).createDatabase() })],
+];
+
+describe.each(long ? databases : databases.slice(0, 1))("with jobs in %s", (_, environment) => {
+  beforeAll(async () => {
+    const reporting = withAgreeingSceptic(() =>
+      turn(finding({ path, line: 20, quote: fault, severity: "high", title: "It is no number" }), finish),
+    );
+    shared = await startSharedApp({
+      env: await environment(),
+      everyRole: async (body) => {
+        const text = JSON.stringify(body.messages);
+        if (held && text.includes(held.title)) await held.until;
+        return text.includes(`+${fault}`) ? reporting.script(body) : turn(finish);
+      },
+    });
+  });
+  afterAll(async () => {
+    const { github, model } = shared.app;
+    await shared[Symbol.asyncDispose]();
+    expect(github.violations).toEqual([]);
+    expect(model?.complaints).toEqual([]);
+  });
+
+  describe.concurrent("a red check", patient, () => {
+    it.each([
+      ["by a draft of the same commit", { title: "Theirs", draft: true }, "release"],
+      ["by one for a branch that is not reviewed", { title: "Theirs" }, "docs"],
+      ["by one whose title says so", { title: "WIP theirs" }, "release"],
+    ])("covered-check: is not covered %s", async (_, over, base) => {
+      const pull = await red(repositoryOf());
+      const other = await another(pull, base, over);
+
+      expect(required(pull)).toMatchObject({ conclusion: "failure" });
+      expect(required(pull)?.output.title).toContain(`#${pull.pull.number} has this commit too`);
+
+      shared.app.people.close(pull.pull);
+      await pull.tell("closed");
+      await pull.of.idle();
+      expect(required(other)).toMatchObject({ conclusion: "skipped" });
+    });
+
+    it("retargeted: stays red for a branch that is not reviewed, and on the way back", async () => {
+      const pull = await red(repositoryOf());
+      for (const base of ["docs", "main"]) {
+        await retarget(pull, base);
+        expect({ base, conclusion: required(pull)?.conclusion }).toEqual({ base, conclusion: "failure" });
+      }
+    });
+
+    it.each(["the event", "a command"])(
+      "rerun-elsewhere: of %s stays red, though somebody with write access has it made again for a branch without rules",
+      async (cause) => {
+        const of = repositoryOf();
+        const { git } = of.repository;
+        git.git("branch", "lax", "main");
+        git.importCommits([
+          {
+            branch: "lax",
+            message: "Ask less",
+            files: [[".github/hunkwise.yml", "paths: { ignore: ['**'] }\n"]],
+          },
+        ]);
+        const pull = await red(of);
+        if (cause === "a command") {
+          await pull.command("octocat", "/review full");
+          await of.idle();
+        }
+        const run = required(pull) ?? expect.fail("there is no check");
+        await retarget(pull, "lax");
+        const by = shared.app.github.state.account("octocat");
+        for (const one of of.repository.checkRuns.slice())
+          await of.deliver("check_run", checkRunPayload(shared.app.github.state, one, "rerequested", by));
+        await of.idle();
+        await retarget(pull, "main");
+        expect(run.externalId).toContain(cause === "a command" ? ":comment:" : ":event#");
+        expect(required(pull)).toMatchObject({ conclusion: "failure" });
+      },
+    );
+
+    it("stays red on a new head that is a draft, with the fault in it", async () => {
+      const pull = await red(repositoryOf());
+      shared.app.people.push(pull.pull, { "src/other.js": "1;\n" });
+      pull.pull.draft = true;
+      await pull.tell("synchronize");
+      await pull.of.idle();
+      expect(required(pull)).toMatchObject({ conclusion: "failure" });
+      expect(required(pull)?.output.summary).toContain("Open from earlier reviews: 1 high");
+    });
+
+    it("goes with its pull request when a push leaves the commit to another one", async () => {
+      const pull = await red(repositoryOf());
+      const branch = pull.of.repository.git.sha(pull.pull.headRef);
+      pull.of.repository.git.git("branch", "kept", branch);
+      const other = pull.of.openBranch("kept", { author: "eve", draft: true, title: "Theirs" });
+      await other.tell("opened");
+      await pull.of.idle();
+      expect(required(other)).toMatchObject({ conclusion: "failure" });
+
+      shared.app.people.push(pull.pull, { [path]: numbers(60, { 21: "const n21 = 21.0;" }) });
+      await pull.tell("synchronize");
+      await pull.concluded();
+      await pull.of.idle();
+      expect(required(other)).toMatchObject({ conclusion: "skipped" });
+    });
+  });
+
+  describe("a commit that is being reviewed", patient, () => {
+    it("unread-commit: is not passed meanwhile by another pull request that is skipped", async () => {
+      const { promise, resolve } = Promise.withResolvers<void>();
+      held = { title: "Held numbers", until: promise };
+      const of = repositoryOf();
+      const pull = of.open(faulty, { author: "mona", title: "Held numbers" });
+      await pull.tell("opened");
+      await shared.app.github.until(() => required(pull)?.status === "in_progress");
+      const other = of.openBranch(pull.pull.headRef, { author: "eve", draft: true, title: "Theirs" });
+      shared.app.people.retarget(other.pull, "release");
+      await other.tell("opened");
+      await shared.app.github.until(() => of.repository.checkRuns.length === 2);
+      expect(required(pull)).toMatchObject({ status: "in_progress" });
+
+      resolve();
+      await pull.concluded("failure");
+      await of.idle();
+      expect(required(pull)).toMatchObject({ conclusion: "failure" });
+    });
+  });
+
+  describe("a pull request of an ignored bot", patient, () => {
+    it("pushed-to-ignored: is reviewed as soon as somebody else pushes to its branch, and ever after", async () => {
+      const bot = "renovate[bot]";
+      shared.app.github.state.account(bot, "Bot");
+      const of = repositoryOf(`check: { fail: true }\nreview: { ignore_authors: ["${bot}"] }\n`);
+      const pull = of.open({ "src/other.js": "1;\n" }, { author: bot, title: "Update zod" });
+      await pull.tell("opened");
+      await pull.concluded();
+      expect(required(pull)).toMatchObject({ conclusion: "skipped" });
+
+      // Nobody has read mona's commit when the bot's own arrives, as its event is the newer one.
+      shared.app.people.push(pull.pull, faulty, "Fix numbers", "mona");
+      shared.app.people.push(pull.pull, { "src/other.js": "2;\n" });
+      await pull.tell("synchronize");
+      await pull.concluded("failure");
+      await of.idle();
+      expect(required(pull)).toMatchObject({ conclusion: "failure" });
+    });
+  });
+
+  describe("a limit that is reached", patient, () => {
+    it.each([
+      ["is red where findings are", "check: { fail: true }\n", "failure"],
+      ["is what the configuration says", "check: { fail: true, limit: neutral }\n", "neutral"],
+    ])("limit-reached: %s, on a head that nobody read", async (_, yaml, conclusion) => {
+      // Too little for one request.
+      const of = repositoryOf(`${yaml}budget: { day: { tokens: 1000 } }\n`);
+      const harmless = { [path]: numbers(60, { 21: "const n21 = 21.0;" }) };
+      const pull = of.open(harmless, { author: "mona", title: "Numbers" });
+      await pull.tell("opened");
+      await pull.concluded();
+      await of.idle();
+      expect(required(pull)).toMatchObject({ conclusion });
+      expect(required(pull)?.output.summary).toContain(
+        "no model read this change because the token limit was reached",
+      );
+    });
+  });
+});
