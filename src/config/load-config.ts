@@ -47,7 +47,11 @@ export async function loadRepoConfig(read: ReadFile, readOrganization?: ReadFile
     if (text === undefined) continue;
     const parsed = parseRepoConfig(text);
     if (parsed.ok) return { config: parsed.config, path, inherited: true };
-    throw organizationRefusal(path, "is not valid");
+    const lines = [...new Set(parsed.problems.flatMap(({ line }) => line ?? []))];
+    throw organizationRefusal(
+      path,
+      `is not valid${lines.length > 0 ? ` (in line ${lines.join(", ")})` : ""}`,
+    );
   }
   return { config: defaultRepoConfig, path: null, inherited: false };
 }
@@ -65,7 +69,7 @@ function refuseUnreadable(path: string, error: unknown): never {
     : error;
 }
 
-/** Whoever sees this may not be one who may read the organisation's repository: nothing of the file is told. */
+/** Whoever sees this may not be one who may read the organisation's repository: only lines of the file are told. */
 const organizationRefusal = (path: string, why: string, cause?: unknown) =>
   new AppError("config_invalid", `The configuration cannot be used: the organisation's ${path} ${why}`, {
     remedy:

@@ -94,23 +94,30 @@ describe.concurrent("a pull request that configures the reviewer", patient, () =
   const noModel = (app: CaseOnPull) => expect(app.reviewRequests).toEqual([]);
 
   it.each([
-    ["the repository's file", { ".github/hunkwise.yml": "paths:\n  privat: [src/]\n" }, ".github/hunkwise.yml:2"],
+    [
+      "the repository's file",
+      { ".github/hunkwise.yml": "paths:\n  privat: [src/]\n" },
+      ".github/hunkwise.yml:2",
+    ],
     ["a folder's file", { "src/.hunkwise.yml": "paths:\n  private: [x" }, "src/.hunkwise.yml:2"],
-  ])("broken-configuration: of %s keeps the change from every model and no secret from people", (_, files, place) =>
-    onPull(
-      {
-        base: { [path]: numbers(60), ...files },
-        head: { [path]: edited, [secrets.path]: secrets.text },
-        script: [turn(wrong, finish)],
-      },
-      async (app) => {
-        await app.review();
+  ])(
+    "broken-configuration: of %s keeps the change from every model and no secret from people",
+    (_, files, place) =>
+      onPull(
+        {
+          base: { [path]: numbers(60), ...files },
+          head: { [path]: edited, [secrets.path]: secrets.text },
+          script: [turn(wrong, finish)],
+        },
+        async (app) => {
+          await app.review();
 
-        noModel(app);
-        expect(app.end()).toEqual({ reviews: 1, comments, summaries: 1, check: "neutral" });
-        expect(app.summary()).toContain(place);
-      },
-    ));
+          noModel(app);
+          expect(app.end()).toEqual({ reviews: 1, comments, summaries: 1, check: "neutral" });
+          expect(app.summary()).toContain(place);
+        },
+      ),
+  );
 
   it("broken-configuration: turns nothing green that is open, and a change with nothing to review neither", () =>
     onPull(
@@ -135,7 +142,7 @@ describe.concurrent("a pull request that configures the reviewer", patient, () =
     onPull(
       {
         base: { [path]: numbers(60), ".github/hunkwise.yml": "check: { fail: true }\n" },
-        head: { [path]: edited, ".github/hunkwise.yml": "check: { fial: true }\npaths: [" },
+        head: { [path]: edited, ".github/hunkwise.yml": "check: { fial: true }\n" },
         script: [turn(wrong, finish)],
       },
       async (app) => {

@@ -237,7 +237,7 @@ describe("loading", () => {
     [
       "is broken",
       "paths: { privat: [customer-names/] }",
-      /the organisation's \.github\/hunkwise\.yml is not valid$/,
+      /the organisation's \.github\/hunkwise\.yml is not valid \(in line 1\)$/,
     ],
     ["may not be read", new AppError("github_forbidden", "customer-names"), /hunkwise\.yml cannot be read$/],
   ])("refuses an organisation's file that %s without what is in it", async (_, answer, message) => {
