@@ -36,7 +36,7 @@ export interface LoadedRepoConfig {
  */
 export async function loadRepoConfig(read: ReadFile, readOrganization?: ReadFile): Promise<LoadedRepoConfig> {
   for (const path of rootPaths) {
-    const text = await read(path).catch((error: unknown) => refuseTooLarge(path, error));
+    const text = await read(path).catch((error: unknown) => refuseUnread(path, error));
     if (text === undefined) continue;
     const parsed = parseRepoConfig(text);
     if (parsed.ok) return { config: parsed.config, path, inherited: false };
@@ -56,8 +56,12 @@ export async function loadRepoConfig(read: ReadFile, readOrganization?: ReadFile
   return { config: defaultRepoConfig, path: null, inherited: false };
 }
 
-function refuseTooLarge(file: string, error: unknown): never {
-  throw error instanceof AppError && error.code === "too_large" ? refusal([{ file, ...tooLarge }]) : error;
+/** Refuses a file that is there and cannot be a configuration: it may keep anything private. */
+function refuseUnread(file: string, error: unknown): never {
+  const code = error instanceof AppError ? error.code : null;
+  if (code === "too_large") throw refusal([{ file, ...tooLarge }]);
+  if (code === "github_invalid") return refuseIrregular(file);
+  throw error;
 }
 
 /** What stays as it is however often the organisation's file is asked for. */
@@ -130,7 +134,7 @@ export async function withNested(root: RepoConfig, workspace: ConfigTree): Promi
   for (const path of paths.slice(0, mostFiles + 1)) {
     const { mode = "", oid = "" } = tree.get(path) ?? {};
     const reading = mode.startsWith("100") ? workspace.readBlob(oid) : null;
-    const blob = await reading?.catch((error: unknown) => refuseTooLarge(path, error));
+    const blob = await reading?.catch((error: unknown) => refuseUnread(path, error));
     texts.set(path, blob?.text ?? null);
   }
   const { config, problems } = await joinNested(root, texts);

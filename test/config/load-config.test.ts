@@ -222,6 +222,16 @@ describe("loading", () => {
     });
   });
 
+  it.each([
+    ["too_large", /: \.github\/hunkwise\.yml: is larger than 64 KB/],
+    ["github_invalid", /: \.github\/hunkwise\.yml: is not a regular file/],
+  ] as const)("refuses a file that is there and is read with %s", async (code, message) => {
+    const unread = () => Promise.reject(new AppError(code, "no"));
+    await expect(loadRepoConfig(unread)).rejects.toMatchObject({
+      ...{ code: "config_invalid", message: expect.stringMatching(message) },
+    });
+  });
+
   it("names a few of many problems", async () => {
     const many = Array.from({ length: 12 }, (_, n) => `wrong${n}: 1`).join("\n");
     await expect(loading(many)).rejects.toThrow(/wrong4 [^;]*; 7 more$/);
