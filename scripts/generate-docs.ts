@@ -1,5 +1,5 @@
 /**
- * Writes docs/commands.md, docs/tools.md, docs/configuration.md and the JSON Schemas from what the code declares, the table of who
+ * Writes docs/commands.md, docs/tools.md, docs/configuration.md, .env.example and the JSON Schemas from what the code declares, the table of who
  * decides in SECURITY.md, and rules/<language>.json from the rules in their folders. With `--check` writes nothing, names every file
  * that is stale and ends with 1.
  */
@@ -10,10 +10,14 @@ import { z } from "zod";
 import { rulesFolder } from "../src/analyzers/all-analyzers.ts";
 import { ruleLanguages } from "../src/analyzers/languages.ts";
 import { ruleList } from "../src/analyzers/rule-source.ts";
-import { environmentDocs } from "../src/config/environment-docs.ts";
-import { nestedConfigSchema, repoConfigSchema } from "../src/config/json-schema.ts";
-import { NestedConfig } from "../src/config/nested/nested-config.ts";
-import { defaultRepoConfig, RepoConfig } from "../src/config/repo-config.ts";
+import {
+  defaultRepoConfig,
+  NestedConfig,
+  nestedConfigSchema,
+  RepoConfig,
+  repoConfigSchema,
+} from "../src/config/repo-config.ts";
+import { environmentDocs } from "../src/config/variables.ts";
 import { MAX_REVIEWABLE_LINES } from "../src/diff/filter.ts";
 import { facts } from "../src/ledger/authority.ts";
 import { commandRules, renderCommandTable } from "../src/reporters/command-table.ts";
@@ -231,14 +235,14 @@ const ENVIRONMENT_RULES = `Variables come from the environment, then from the fi
 - \`hunkwise doctor\` reports every wrong variable at once, and names that look like one of these but are none. \`hunkwise serve\` logs such names, and refuses wrong values.
 - A relative \`HUNKWISE_DATA_DIR\` starts at the folder of \`package.json\`, so that every command means the same folder. Other relative paths start at the folder of \`.env\` if they are set there, else at the current folder.`;
 
-const NESTED_RULES = `A folder of the base branch may have a file of its own, for what is in it; \`.hunkwise.yaml\` will do, too. It holds the keys below alone, and how it joins with the others is always the same:
+const NESTED_RULES = `A folder of the base branch may have a file of its own, for what is in it; \`.hunkwise.yaml\` will do, too. It holds only the keys below, and how it joins with the others is always the same:
 
 - Patterns are relative to the folder. As in \`.gitignore\`, one without a slash (or with one at its end alone) matches at any depth below it.
 - \`paths.ignore\` and \`instructions\` add up: first the repository's, then those of each folder on the way down. Of patterns that match the same file the last one counts, so an exception (\`!...\`) may take a file back that a folder above ignores.
 - \`paths.private\` only ever adds. An exception is one from its own list: it makes nothing public that another file keeps private.
 - Of \`minimum_severity\` the nearest file's counts.
-- A file that may hide what is private is refused, and the check run names it. So are more than 200 files, links, and more than 2,000 private paths in all of them. All together may have 2,000 patterns in \`paths.ignore\` and 64,000 characters of instructions; a file that goes beyond does not count there, and the review says so.
-- At the root of the repository, and beside a \`.hunkwise.yml\`, such a file does not count, but what it keeps private is private.
+- A file that does not parse or validate is refused like that of the repository, and the check run names it. So are links, more than 200 files, and files that together have more than 2,000 patterns in \`paths.private\` or in \`paths.ignore\`, or more than 64,000 characters of instructions.
+- Such a file is refused at the root of the repository, and beside a \`.hunkwise.yml\`.
 
 The organisation's file takes the place of the repository's, and folders add to either.`;
 
@@ -253,7 +257,7 @@ with a copy beside it, relative to the file: \`hunkwise config schema > hunkwise
 function environmentTable(): string {
   const rows = environmentDocs.map((one) => {
     const fallback = one.default === null ? "" : code(one.default);
-    return [code(one.name), fallback, one.what];
+    return [code(one.name), fallback, one.description];
   });
   return table(["Variable", "Default", "Meaning"], rows);
 }
@@ -290,7 +294,7 @@ function configurationPage(): string {
     ENVIRONMENT_RULES,
     environmentTable(),
     "## Repository: `.github/hunkwise.yml`",
-    "Read from the base branch of a pull request, never from its head; `.github/hunkwise.yaml` will do, too. A repository without one has that of its organisation: the same file in the repository named `.github`. Every key may be left out. What is broken in it falls back to its default, and the review says which key in which line is at fault; a file that may hide what is private is refused, and the check run says so. A pull request that changes it is told what would change once it is merged. `hunkwise config check` checks it and the files of all folders beforehand, `hunkwise config show` prints what holds.",
+    "Read from the base branch of a pull request, never from its head; `.github/hunkwise.yaml` will do, too. A repository without one has that of its organisation: the same file in the repository named `.github`. Every key may be left out. A file that does not parse or validate, if only for an unknown key, is refused whole: no model reads anything until it is corrected on the base branch, only what analyzers know for certain is reported, and the check run is neutral and names file, line, key and remedy. An organisation's file is named without what is in it. What earlier reviews found stays open. A pull request that changes it is told what would change once it is merged. `hunkwise config check` checks it and the files of all folders beforehand, `hunkwise config show` prints what holds.",
     keyTable(keys),
     `A file that sets every key:\n\n${checkedExample(EXAMPLE, RepoConfig, keys)}`,
     "## Folders: `.hunkwise.yml`",
@@ -333,7 +337,38 @@ function securityPage(text: string): string {
   );
 }
 
+/** Words in lines of comments, none longer than 120 characters. */
+function comment(text: string): string[] {
+  const lines = ["#"];
+  for (const word of text.split(" ")) {
+    const longer = `${lines.at(-1)} ${word}`;
+    if (longer.length <= 120) lines[lines.length - 1] = longer;
+    else lines.push(`# ${word}`);
+  }
+  return lines;
+}
+
+/** Every variable, switched off, below what it means. */
+function exampleEnvironment(): string {
+  const bySection = Map.groupBy(environmentDocs, ({ section }) => section);
+  const parts = [...bySection].map(([section, variables]) =>
+    [
+      `# --- ${section} `.padEnd(120, "-"),
+      ...variables.flatMap(({ name, description, example, default: fallback }) => [
+        ...comment(description),
+        `# ${name}=${fallback ?? example ?? ""}`,
+      ]),
+    ].join("\n"),
+  );
+  return `${[ENVIRONMENT_HEAD, ...parts].join("\n\n")}\n`;
+}
+
+const ENVIRONMENT_HEAD = `# Generated by scripts/generate-docs.ts: do not edit, run \`npm run docs\`.
+# Copy it to \`.env\` beside package.json, or set the same variables in the environment, which wins.
+# Everything is optional: without an App, \`npm start\` shows a page that creates one and keeps its credentials itself.`;
+
 const pages: Record<string, string> = {
+  ".env.example": exampleEnvironment(),
   "docs/commands.md": `${commandsPage()}\n`,
   "docs/tools.md": `${toolsPage()}\n`,
   "docs/configuration.md": `${configurationPage()}\n`,

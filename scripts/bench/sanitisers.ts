@@ -1,5 +1,5 @@
 import { hiddenIn } from "../../src/analyzers/hidden-in-line.ts";
-import { parseRepoConfig } from "../../src/config/parse-repo-config.ts";
+import { parseRepoConfig } from "../../src/config/parse-config.ts";
 import { parseFilePatch } from "../../src/diff/parse.ts";
 import { createPathMatcher } from "../../src/diff/path-matcher.ts";
 import { surveyPatch } from "../../src/diff/survey.ts";

@@ -1,7 +1,7 @@
 import { stat } from "node:fs/promises";
 import { distance } from "fastest-levenshtein";
-import type { EmbeddingEnv } from "../config/embedding-env.ts";
-import { cacheFolder, type Env, type ModelEnv } from "../config/env.ts";
+import { cacheFolder, type Env } from "../config/env.ts";
+import type { EmbeddingEnv, ModelEnv } from "../config/model-env.ts";
 import { canFindByMeaning } from "../graph/vectors-extension.ts";
 import { abilityOf } from "../llm/adaptive-model.ts";
 import { ModelAbsent } from "../llm/faults.ts";

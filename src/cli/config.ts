@@ -1,8 +1,8 @@
 import { lstat, readFile } from "node:fs/promises";
 import { basename, join, relative } from "node:path";
-import { isNestedName, rootPaths } from "../config/config-files.ts";
 import { programPath } from "../config/env.ts";
-import type { FileProblem } from "../config/nested/merge-nested.ts";
+import type { FileProblem } from "../config/merge-nested.ts";
+import { isNestedName, rootPaths } from "../config/repo-config.ts";
 import { AppError, errorLine } from "../errors.ts";
 import { plural } from "../reporters/outcome.ts";
 import { plainLine } from "../reporters/terminal-style.ts";
@@ -92,8 +92,8 @@ async function runConfig(
 async function check(named: string | undefined, { repo }: ConfigValues, io: CommandIo): Promise<number> {
   const { problems, valid } =
     named === undefined ? await checkRepository(repo, io.signal) : await checkFile(named, io.signal);
-  const { problemLine } = await import("./local-config.ts");
-  const lines = problems.map((problem) => plainLine(problemLine(problem.file, problem)));
+  const { problemLine } = await import("../config/load-config.ts");
+  const lines = problems.map((problem) => plainLine(problemLine(problem)));
   await write(io.stdout, `${(problems.length > 0 ? lines : valid).join("\n")}\n`);
   return problems.length > 0 ? exitCodes.found : exitCodes.clean;
 }
@@ -106,18 +106,17 @@ interface Checked {
 
 /** A file by its name: a nested one has other keys. */
 async function checkFile(file: string, signal: AbortSignal): Promise<Checked> {
-  const { parseRepoConfig } = await import("../config/load-repo-config.ts");
-  const { parseNestedConfig } = await import("../config/nested/nested-config.ts");
+  const { parseNestedConfig, parseRepoConfig } = await import("../config/parse-config.ts");
   const text = (await readText(file, signal)) ?? notThere(file);
-  const { problems } = isNestedName(basename(file)) ? parseNestedConfig(text) : parseRepoConfig(text);
-  return { problems: problems.map((problem) => ({ file, ...problem })), valid: [`${file} is valid.`] };
+  const parsed = isNestedName(basename(file)) ? parseNestedConfig(text) : parseRepoConfig(text);
+  const problems = parsed.ok ? [] : parsed.problems.map((problem) => ({ file, ...problem }));
+  return { problems, valid: [`${file} is valid.`] };
 }
 
 /** The file of the repository, and those of its folders. They are named as seen from the current folder. */
 async function checkRepository(repo: string, signal: AbortSignal): Promise<Checked> {
-  const { parseRepoConfig } = await import("../config/load-repo-config.ts");
-  const { checkNested } = await import("../config/nested/check-nested.ts");
-  const { wholeFile } = await import("../config/config-problem.ts");
+  const { checkNested } = await import("../config/load-config.ts");
+  const { parseRepoConfig } = await import("../config/parse-config.ts");
   const { requireGit } = await import("../git/git-version.ts");
   const { listWorkingFiles } = await import("../git/working-files.ts");
   const { path: gitPath } = await requireGit({ searchPath: programPath() });
@@ -125,19 +124,20 @@ async function checkRepository(repo: string, signal: AbortSignal): Promise<Check
   const shown = (file: string) => relative(process.cwd(), join(workTree, file));
   const read = (file: string) => readText(join(workTree, file), signal);
   const root = await rootFile(read);
-  const own = root === null ? [] : parseRepoConfig(root.text).problems;
-  const others: string[] = [];
-  const texts = new Map<string, string>();
+  const own = root === null ? null : parseRepoConfig(root.text);
+  const texts = new Map<string, string | null>();
   for (const file of paths.filter(isNestedName).toSorted()) {
     const stats = await lstat(join(workTree, file)).catch(() => null);
-    if (stats && !stats.isFile()) others.push(file);
-    const text = stats?.isFile() ? await read(file) : null;
-    if (text !== null) texts.set(file, text);
+    if (stats === null) continue;
+    const text = stats.isFile() ? await read(file) : null;
+    if (text !== null || !stats.isFile()) texts.set(file, text);
   }
   const problems: FileProblem[] = [
-    ...own.map((problem) => ({ file: root?.file ?? usualFile, ...problem })),
-    ...others.map((file) => ({ file, ...wholeFile("is not a regular file") })),
-    ...byFile(checkNested(texts)),
+    ...(own?.ok === false ? own.problems : []).map((problem) => ({
+      file: root?.file ?? usualFile,
+      ...problem,
+    })),
+    ...byFile(await checkNested(texts)),
   ];
   const count = plural(texts.size, "nested file");
   return {
@@ -189,7 +189,7 @@ const unreadable = (why: string, cause?: unknown) =>
   });
 
 async function schema({ nested }: ConfigValues, io: CommandIo): Promise<number> {
-  const { nestedConfigSchema, repoConfigSchema } = await import("../config/json-schema.ts");
+  const { nestedConfigSchema, repoConfigSchema } = await import("../config/repo-config.ts");
   const printed = nested ? nestedConfigSchema() : repoConfigSchema();
   await write(io.stdout, `${JSON.stringify(printed, null, 2)}\n`);
   return exitCodes.clean;
@@ -199,8 +199,7 @@ async function show({ repo, base, format }: ConfigValues, io: CommandIo): Promis
   const { openRange } = await import("./open-range.ts");
   const { loadLocalConfig } = await import("./local-config.ts");
   await using range = await openRange({ repo, base, head: base ?? "HEAD", signal: io.signal });
-  const { config, path, notices } = await loadLocalConfig(range.workspace);
-  for (const notice of notices) await write(io.stderr, `warning: ${plainLine(notice)}\n`);
+  const { config, path } = await loadLocalConfig(range.workspace);
   if (format === "json") {
     await write(io.stdout, `${JSON.stringify(config, null, 2)}\n`);
     return exitCodes.clean;

@@ -1,4 +1,4 @@
-import type { EmbeddingEnv } from "../config/embedding-env.ts";
+import type { EmbeddingEnv } from "../config/model-env.ts";
 import type { Embedder } from "../graph/embed.ts";
 import { registerSecret } from "../secrets/live-secrets.ts";
 

@@ -1,5 +1,5 @@
 import { readFile } from "node:fs/promises";
-import type { ModelEnv } from "../config/env.ts";
+import type { ModelEnv } from "../config/model-env.ts";
 import { AppError, errorLine } from "../errors.ts";
 import { type AdaptiveModel, createAdaptiveModel } from "../llm/adaptive-model.ts";
 import { type Circuits, openCircuits } from "../llm/circuits.ts";

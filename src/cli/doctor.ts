@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { stat } from "node:fs/promises";
 import { join } from "node:path";
 import { type Env, type InspectedEnv, programPath } from "../config/env.ts";
-import { inspectServerEnv } from "../config/stored-app.ts";
+import { inspectServerEnv } from "../config/server-env.ts";
 import { AppError } from "../errors.ts";
 import { duration } from "../reporters/outcome.ts";
 import { createStyle, plainLine, type Style } from "../reporters/terminal-style.ts";

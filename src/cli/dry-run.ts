@@ -1,6 +1,6 @@
 import type { LocalEnv } from "../config/env.ts";
-import { defaultContextTokens } from "../config/environment-docs.ts";
 import type { EffectiveConfig, Effort } from "../config/repo-config.ts";
+import { defaultContextTokens } from "../config/variables.ts";
 import { AppError } from "../errors.ts";
 import { forAllRoles, type Model } from "../llm/model.ts";
 import { costOf, priceOf, readPrices } from "../llm/pricing.ts";

@@ -110,13 +110,12 @@ async function review(
 async function withWarnings(
   result: ReviewResult,
   modelFault: string | null,
-  { range, notices, dirty }: CurrentRange,
+  { range, dirty }: CurrentRange,
 ): Promise<ReviewResult> {
   const empty = emptyNotice(range);
   const warnings = [
     ...((await dirty) ? [UNCOMMITTED] : []),
     ...(empty === null ? [] : [empty]),
-    ...notices,
     ...(modelFault === null ? [] : [`The model failed: ${plainLine(modelFault)}`]),
     ...result.warnings,
   ];

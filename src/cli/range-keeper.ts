@@ -39,8 +39,6 @@ export interface KeeperOptions extends RangeOptions {
 export interface OpenedRange {
   range: OpenRange;
   config: EffectiveConfig;
-  /** What is wrong with the configuration, one line each. */
-  notices: readonly string[];
   context: ToolContext;
   /** What the context asks, opened when it is first asked. */
   graph: KeptGraph;
@@ -208,11 +206,11 @@ async function close({ opened, unused }: Held): Promise<void> {
 async function openWhole({ warn = () => {}, ...options }: KeeperOptions): Promise<OpenedRange> {
   const range = await openRange(options);
   try {
-    const { config, notices } = await loadLocalConfig(range.workspace);
+    const { config } = await loadLocalConfig(range.workspace);
     const context = await toolContext(range, config);
     const about = { range, repo: resolve(options.repo), isPrivate: context.isPrivate };
     const graph = new KeptGraph({ ...about, warn, makesVectors: true });
-    return { range, config, notices, graph, context: { ...context, graph } };
+    return { range, config, graph, context: { ...context, graph } };
   } catch (error) {
     await range[Symbol.asyncDispose]();
     throw error;

@@ -116,8 +116,7 @@ async function runReview(
   const { openRange } = await import("./open-range.ts");
   const { connectModels } = await import("./review-range.ts");
   await using range = await openRange({ ...values, signal: io.signal });
-  const { config, notices } = await configOf(range, values, io);
-  if (!isReadHere(values)) for (const notice of notices) await warn(io, notice);
+  const config = await configOf(range, values, io);
   const say = (text: string) => void warn(io, text);
   const progress = createProgress(io.stderr);
   const onProbe = (model: string) => progress.handle({ type: "probe", model });
@@ -142,7 +141,7 @@ async function runReview(
   // Said once: what a report for anybody says of the fault is less than what was just said.
   const isSaid = (warning: string) =>
     modelFault !== null && values.format === "pretty" && isPublicFault(warning);
-  const warnings = [...notices, ...reviewed.warnings.filter((warning) => !isSaid(warning))];
+  const warnings = reviewed.warnings.filter((warning) => !isSaid(warning));
   const result = { ...reviewed, warnings };
   const threshold = values["fail-on"] ?? config.check.threshold;
   const code = exitCodeOf(result, threshold, values["require-model"]);
@@ -180,24 +179,20 @@ async function printDryRun(values: KnownValues, env: LocalEnv, io: CommandIo): P
   const format = dryRunFormat(values.format);
   const { openRange } = await import("./open-range.ts");
   await using range = await openRange({ ...values, signal: io.signal });
-  const { config, notices } = await configOf(range, values, io);
-  for (const notice of [...env.notices, ...notices]) await warn(io, notice);
+  const config = await configOf(range, values, io);
+  for (const notice of env.notices) await warn(io, notice);
   const { dryRun } = await import("./dry-run.ts");
   await deliver(values, await dryRun(range, config, env, format), io);
   return exitCodes.clean;
 }
 
-/** Whether whoever runs this reads the report, which holds all warnings: programs and files get it otherwise. */
-const isReadHere = ({ format, output }: ReviewValues) =>
-  output === undefined && (format === "pretty" || format === "markdown");
-
 /** The configuration of the range's base; says what people should know before the review begins. */
 async function configOf(range: OpenRange, { repo }: ReviewValues, io: CommandIo) {
   const { loadLocalConfig } = await import("./local-config.ts");
   const { rangeNotices } = await import("./range-notices.ts");
-  const loaded = await loadLocalConfig(range.workspace);
+  const { config } = await loadLocalConfig(range.workspace);
   for (const notice of rangeNotices(range, repo)) await warn(io, notice);
-  return loaded;
+  return config;
 }
 
 async function reviewWithProgress(

@@ -1,5 +1,5 @@
 import type { AppCredentials, Env } from "../config/env.ts";
-import { readServerEnv } from "../config/stored-app.ts";
+import { readServerEnv } from "../config/server-env.ts";
 import { AppError } from "../errors.ts";
 import { keepReconciling } from "../jobs/reconcile/rhythm.ts";
 import type { Logger } from "../logger.ts";

@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 import { readLocalEnv } from "../config/env.ts";
-import { readRunsPlace } from "../config/runs-place.ts";
+import { readRunsPlace } from "../config/server-env.ts";
 import { AppError, errorLine } from "../errors.ts";
 import type { Task } from "../queue/job.ts";
 import { type OpenRuns, openRuns } from "../queue/open-runs.ts";

@@ -63,9 +63,9 @@ async function printTool(name: string | undefined, values: ToolValues, io: Comma
   const { loadLocalConfig } = await import("./local-config.ts");
   const { rangeNotices } = await import("./range-notices.ts");
   await using range = await openRange({ repo, base, head, signal: io.signal });
-  const { config, notices } = await loadLocalConfig(range.workspace);
+  const { config } = await loadLocalConfig(range.workspace);
   const warn = (line: string) => void write(io.stderr, `warning: ${plainLine(line)}\n`);
-  for (const notice of [...rangeNotices(range, repo, "read"), ...notices]) warn(notice);
+  for (const notice of rangeNotices(range, repo, "read")) warn(notice);
   const given = { config, repo: resolve(repo), signal: io.signal, warn };
   const result = await callTool(name, args, range, given);
   io.signal.throwIfAborted();

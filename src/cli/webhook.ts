@@ -73,7 +73,7 @@ async function deliverFile(file: string, options: DeliveryOptions, io: CommandIo
     event,
     body: installation === undefined ? payload : installed(payload, installation),
   };
-  const { readServerEnv } = await import("../config/stored-app.ts");
+  const { readServerEnv } = await import("../config/server-env.ts");
   const env = readServerEnv();
   if (env.app) return deliver(delivery, env, env.app, env.dataDir, io);
   await write(io.stderr, "no App credentials: the delivery goes into a queue that is thrown away\n");

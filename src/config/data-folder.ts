@@ -1,5 +1,6 @@
 import { existsSync } from "node:fs";
 import { join, resolve } from "node:path";
+import { defaultDataFolder } from "./variables.ts";
 
 /** The folder of Hunkwise's own `package.json`, beside which `.env` lies. */
 export const ownFolder = join(import.meta.dirname, "../..");
@@ -8,7 +9,8 @@ export const ownFolder = join(import.meta.dirname, "../..");
  * The data folder: `HUNKWISE_DATA_DIR`, or `.hunkwise`. Relative to Hunkwise's own folder and never to the current one, which is
  * another one for each command and often somebody else's repository.
  */
-export const dataFolder = (named: string | undefined): string => resolve(ownFolder, named || ".hunkwise");
+export const dataFolder = (named: string | undefined): string =>
+  resolve(ownFolder, named || defaultDataFolder);
 
 /** Whether the App or a queue is kept there. */
 const holdsData = (folder: string) => ["app.json", "queue.db"].some((name) => existsSync(join(folder, name)));
@@ -18,7 +20,7 @@ const holdsData = (folder: string) => ["app.json", "queue.db"].some((name) => ex
  * folder. Null where nothing is left behind.
  */
 export function leftBehind(named: string | undefined, current = process.cwd()): string | null {
-  const before = resolve(current, named || ".hunkwise");
+  const before = resolve(current, named || defaultDataFolder);
   const now = dataFolder(named);
   return before !== now && holdsData(before) && !holdsData(now) ? before : null;
 }

@@ -5,15 +5,19 @@ import { parseEnv } from "node:util";
 import { z } from "zod";
 import { AppError } from "../errors.ts";
 import { dataFolder, ownFolder } from "./data-folder.ts";
-import { type EmbeddingEnv, readEmbedding } from "./embedding-env.ts";
-import { noticesOf } from "./env-notices.ts";
-import { type ModelEnv, readModel } from "./model-env.ts";
+import { type EmbeddingEnv, type ModelEnv, readEmbedding, readModel } from "./model-env.ts";
 import { readPrivateKey, readPrivateKeyFile } from "./private-key.ts";
-import { missing, requireNone, VariableFault } from "./variable-fault.ts";
-import { type logLevels, parseVariables, type Variables } from "./variables.ts";
-
-export { environmentDocs } from "./environment-docs.ts";
-export type { ModelEnv } from "./model-env.ts";
+import {
+  type logLevels,
+  missing,
+  namesWith,
+  noticesOf,
+  parseVariables,
+  type RawEnv,
+  requireNone,
+  VariableFault,
+  type Variables,
+} from "./variables.ts";
 
 /** What makes this process the App. */
 export interface AppCredentials {
@@ -99,8 +103,6 @@ export interface Env {
   /** What a person should know of the variables though they are valid, one line each: empty ones, and names that nobody reads. */
   notices: readonly string[];
 }
-
-export type RawEnv = Readonly<Record<string, string | undefined>>;
 
 /**
  * Reads the environment; without an argument that of the process, on top of the `.env` file beside Hunkwise's own
@@ -225,23 +227,7 @@ export interface LocalEnv
   runsFolder: string | null;
 }
 
-const localNames = new Set([
-  ...[
-    "OPENAI_API_KEY",
-    "OPENAI_BASE_URL",
-    "HUNKWISE_MODEL",
-    "HUNKWISE_VERIFY_MODEL",
-    "HUNKWISE_SUMMARIZE_MODEL",
-  ],
-  ...["HUNKWISE_FALLBACK_MODEL", "HUNKWISE_FALLBACK_BASE_URL", "HUNKWISE_FALLBACK_API_KEY"],
-  ...["HUNKWISE_EMBEDDING_MODEL", "HUNKWISE_EMBEDDING_BASE_URL", "HUNKWISE_EMBEDDING_API_KEY"],
-  "HUNKWISE_EMBEDDING_TOKENS",
-  ...["AZURE_OPENAI_API_KEY", "AZURE_OPENAI_ENDPOINT", "AZURE_OPENAI_DEPLOYMENT", "OPENAI_API_VERSION"],
-  ...["HUNKWISE_PROTOCOL", "HUNKWISE_REASONING_EFFORT", "HUNKWISE_CONTEXT_TOKENS", "HUNKWISE_PRICES"],
-  ...["HUNKWISE_RETENTION_DAYS", "HUNKWISE_LOGSEQ_DIR"],
-  ...["HUNKWISE_SANDBOX_READ", "HUNKWISE_SANDBOX_MEMORY_MB"],
-  ...["HUNKWISE_DATA_DIR", "HTTPS_PROXY", "HTTP_PROXY", "NO_PROXY", "NODE_EXTRA_CA_CERTS"],
-]);
+const localNames = namesWith("local");
 
 /**
  * The environment of such a command. Variables of the server are not looked at: a developer's shell holds `PORT` and
@@ -355,7 +341,7 @@ export function rawEnv(folder = ownFolder): RawEnv {
   }
 }
 
-const pathNames = ["PRIVATE_KEY_PATH", "HUNKWISE_PRICES", "HUNKWISE_LOGSEQ_DIR", "NODE_EXTRA_CA_CERTS"];
+const pathNames = namesWith("path");
 
 function readApp(given: Variables, attempt: Attempt): AppCredentials | null {
   const { APP_ID, PRIVATE_KEY, PRIVATE_KEY_PATH } = given;

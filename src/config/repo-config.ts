@@ -1,6 +1,18 @@
 import { z } from "zod";
 import { Severity, severities } from "../finding.ts";
 
+/** Tried in this order; the first one that exists counts. */
+export const rootPaths = [".github/hunkwise.yml", ".github/hunkwise.yaml"] as const;
+
+/** The names of the file of a folder, which has one of them. */
+export const nestedNames = [".hunkwise.yml", ".hunkwise.yaml"] as const;
+
+/** Whether a path is one of a file of a folder by its name. */
+export function isNestedName(path: string): boolean {
+  const name = path.slice(path.lastIndexOf("/") + 1);
+  return nestedNames.some((one) => one === name);
+}
+
 /** How much is spent on a review: one pass; one pass and a second look; several passes and a second look. */
 export const Effort = z.enum(["low", "medium", "high"]);
 export type Effort = z.infer<typeof Effort>;
@@ -181,6 +193,34 @@ export const RepoConfig = z.strictObject({
 });
 export type RepoConfig = z.infer<typeof RepoConfig>;
 
+/** `.hunkwise.yml` in any folder but the root. Its patterns are relative to its folder. */
+export const NestedConfig = z.strictObject({
+  paths: z
+    .strictObject({
+      ignore: z
+        .array(z.string())
+        .default([])
+        .describe(
+          "gitignore-style patterns of files of this folder that are not reviewed, behind those of the folders above.",
+        ),
+      private: z
+        .array(z.string())
+        .default([])
+        .describe(
+          "gitignore-style patterns of files of this folder that no model ever sees. They add to those of the folders above; an exception (`!...`) is one from this list alone.",
+        ),
+    })
+    .prefault({})
+    .describe("Which files of this folder take part."),
+  instructions: RepoConfig.shape.instructions.describe(
+    "What to look for in files of this folder that match a pattern, beside what the folders above ask for.",
+  ),
+  minimum_severity: Severity.optional().describe(
+    "Milder findings in this folder are not reported. Left out: as in the folder above.",
+  ),
+});
+export type NestedConfig = z.infer<typeof NestedConfig>;
+
 /** The commands that are named, by their names. */
 export const namedCommands = ({ commands }: Pick<RepoConfig, "commands">): Record<string, string> =>
   Object.fromEntries(
@@ -216,3 +256,17 @@ export function minimumSeverityAt(config: EffectiveConfig, path: string): Severi
 
 /** What holds where a repository has no file. */
 export const defaultRepoConfig: RepoConfig = RepoConfig.parse({});
+
+/** The JSON Schema of `.github/hunkwise.yml`, for editors. */
+export const repoConfigSchema = () =>
+  schemaOf(RepoConfig, "Hunkwise", "How Hunkwise reviews pull requests of this repository.");
+
+/** The JSON Schema of `.hunkwise.yml` in a folder. */
+export const nestedConfigSchema = () =>
+  schemaOf(NestedConfig, "Hunkwise, in a folder", "How Hunkwise reviews files of this folder.");
+
+/** In the draft that every editor knows. */
+function schemaOf(type: z.ZodType, title: string, description: string): Record<string, unknown> {
+  const { $schema, ...schema } = z.toJSONSchema(type, { io: "input", target: "draft-7" });
+  return { $schema, title, description, ...schema };
+}

@@ -1,28 +1,12 @@
 import { accessSync, constants, statSync } from "node:fs";
 import { isAbsolute, normalize } from "node:path";
+import { distance } from "fastest-levenshtein";
 import { z } from "zod";
-import { VariableFault } from "./variable-fault.ts";
+import { AppError } from "../errors.ts";
 
 export const protocolNames = ["auto", "native", "text", "single-shot"] as const;
 export const effortNames = ["minimal", "low", "medium", "high"] as const;
 export const logLevels = ["trace", "debug", "info", "warn", "error", "fatal", "silent"] as const;
-
-/** Values that no message may quote: keys, and URLs that may hold a password. */
-const secretNames = new Set([
-  "PRIVATE_KEY",
-  "WEBHOOK_SECRET",
-  "OPENAI_API_KEY",
-  "OPENAI_BASE_URL",
-  "AZURE_OPENAI_API_KEY",
-  "AZURE_OPENAI_ENDPOINT",
-  "HUNKWISE_FALLBACK_API_KEY",
-  "HUNKWISE_FALLBACK_BASE_URL",
-  "HUNKWISE_EMBEDDING_API_KEY",
-  "HUNKWISE_EMBEDDING_BASE_URL",
-  "DATABASE_URL",
-  "HTTPS_PROXY",
-  "HTTP_PROXY",
-]);
 
 /** Paths of the server itself; a webhook cannot arrive there. */
 const ownPaths = new Set(["/", "/healthz", "/readyz", "/probot", "/probot/setup"]);
@@ -103,73 +87,362 @@ const bareKey = z
 const plainUrl = httpUrl("an http or https URL without user name and password", false);
 const proxyUrl = httpUrl("a URL like http://proxy.example.com:3128", true);
 
+/** The model that is asked if a key is given and no model is named. */
+export const defaultModel = "gpt-6.1-sol";
+/** Context window assumed for a model, in tokens: what every current one has at least. */
+export const defaultContextTokens = 128_000;
+/** Data folder without `HUNKWISE_DATA_DIR`. */
+export const defaultDataFolder = ".hunkwise";
+
+/** What is said and done about a variable besides its type. */
+interface About {
+  /** For `docs/configuration.md` and `.env.example`. */
+  description: string;
+  /** What is the default without one in the type. */
+  fallback?: string;
+  /** Value that `.env.example` shows if there is no default. */
+  example?: string;
+  /** No message quotes the value: a key, or an address that may hold a password. */
+  secret?: true;
+  /** Commands that work on a repository of this machine read it too. */
+  local?: true;
+  /** A relative path, which in `.env` starts at that file's folder. */
+  path?: true;
+}
+
+const sections = {
+  app: "The GitHub App",
+  model: "The model",
+  server: "The server",
+  network: "The network",
+} as const;
+
+const inSection =
+  (section: keyof typeof sections) =>
+  <Type extends z.ZodType>(type: Type, about: About): Type =>
+    type.meta({ ...about, section }) as Type;
+const [app, model, server, network] = [
+  inSection("app"),
+  inSection("model"),
+  inSection("server"),
+  inSection("network"),
+];
+
+/** Every variable that Hunkwise reads, in the order of the documents: the one source of its type, default and description. */
 const Variables = z.object({
-  APP_ID: whole(1, Number.MAX_SAFE_INTEGER).optional(),
-  PRIVATE_KEY: text(),
-  PRIVATE_KEY_PATH: text(),
-  WEBHOOK_SECRET: text(),
-  GHE_HOST: matching(
-    /^[\w.-]+(:\d{1,5})?$/,
-    "a host name like github.example.com, without https://",
-  ).optional(),
-  GHE_PROTOCOL: oneOf(["https", "http"]).default("https"),
-  GH_ORG: matching(/^[\w-]+$/, "the name of an organisation").optional(),
-  HOST: address.optional(),
-  PORT: whole(0, 65_535).default(3_000),
-  WEBHOOK_PATH: matching(/^\/[\w./~-]*$/, "a path that begins with /")
-    .refine((path) => !ownPaths.has(path), must("a path that the server does not use itself"))
-    .default("/api/github/webhooks"),
-  WEBHOOK_PROXY_URL: plainUrl.optional(),
-  LOG_LEVEL: oneOf(logLevels).default("info"),
-  OPENAI_API_KEY: bareKey.optional(),
-  OPENAI_BASE_URL: plainUrl.optional(),
-  AZURE_OPENAI_API_KEY: bareKey.optional(),
-  AZURE_OPENAI_ENDPOINT: plainUrl.optional(),
-  AZURE_OPENAI_DEPLOYMENT: matching(/^[\w.-]+$/, "the name of a deployment").optional(),
-  OPENAI_API_VERSION: matching(/^\d{4}-\d\d-\d\d(-preview)?$/, "a version like 2024-10-21").optional(),
-  HUNKWISE_MODEL: text(),
-  HUNKWISE_VERIFY_MODEL: text(),
-  HUNKWISE_SUMMARIZE_MODEL: text(),
-  HUNKWISE_PROTOCOL: oneOf(protocolNames).default("auto"),
-  HUNKWISE_REASONING_EFFORT: oneOf(effortNames).optional(),
-  HUNKWISE_CONTEXT_TOKENS: whole(8_000, 100_000_000).optional(),
-  HUNKWISE_PRICES: readable.optional(),
-  HUNKWISE_DAILY_TOKENS: whole(1_000, 999_999_999_999_999).optional(),
-  HUNKWISE_DAILY_COST_USD: dollars.optional(),
-  HUNKWISE_PERSON_COMMANDS_PER_HOUR: whole(0, 1_000_000).default(60),
-  HUNKWISE_PULL_REVIEWS_PER_DAY: whole(0, 1_000_000).default(50),
-  HUNKWISE_AUTHOR_REVIEWS_PER_DAY: whole(0, 1_000_000).default(300),
-  HUNKWISE_INSTALLATION_REVIEWS_PER_DAY: whole(0, 1_000_000).default(1_000),
-  HUNKWISE_DATA_DIR: text(),
-  HUNKWISE_CONCURRENCY: whole(1, 64).default(2),
-  HUNKWISE_PUSH_WINDOW_SECONDS: seconds(600).default(10),
-  HUNKWISE_INSTALLATION_CONCURRENCY: whole(1, 1_000).default(10),
-  HUNKWISE_LEASE_SECONDS: seconds(3_600, 1).default(30),
-  HUNKWISE_GRACE_SECONDS: seconds(600).default(8),
-  HUNKWISE_WRITE_GAP_SECONDS: seconds(60).default(1),
-  HUNKWISE_RECONCILE_MINUTES: minutes(1_440).default(60),
-  HUNKWISE_RETENTION_DAYS: whole(1, 3_650).default(30),
-  HUNKWISE_GRAPH: oneOf(["on", "off"]).default("on"),
-  HUNKWISE_LOGSEQ_DIR: folder.optional(),
-  HUNKWISE_DISK_LIMIT_GB: gigabytes.default(20),
-  HUNKWISE_METRICS_PORT: whole(0, 65_535).optional(),
-  HUNKWISE_METRICS_HOST: address.default("127.0.0.1"),
-  HUNKWISE_FALLBACK_MODEL: text(),
-  HUNKWISE_FALLBACK_BASE_URL: plainUrl.optional(),
-  HUNKWISE_FALLBACK_API_KEY: bareKey.optional(),
-  HUNKWISE_EMBEDDING_MODEL: text(),
-  HUNKWISE_EMBEDDING_BASE_URL: plainUrl.optional(),
-  HUNKWISE_EMBEDDING_API_KEY: bareKey.optional(),
-  HUNKWISE_EMBEDDING_TOKENS: whole(1_000, 999_999_999_999).default(5_000_000),
-  HUNKWISE_SANDBOX_READ: folders.optional(),
-  HUNKWISE_SANDBOX_MEMORY_MB: whole(128, 1_000_000).default(2_048),
-  DATABASE_URL: postgresUrl.optional(),
-  HTTPS_PROXY: proxyUrl.optional(),
-  HTTP_PROXY: proxyUrl.optional(),
-  NO_PROXY: text(),
-  NODE_EXTRA_CA_CERTS: readable.optional(),
+  APP_ID: app(whole(1, Number.MAX_SAFE_INTEGER).optional(), {
+    description: "Id of the GitHub App. Without it and a key, `serve` shows the set-up page.",
+  }),
+  PRIVATE_KEY: app(text(), {
+    description:
+      "Private key of the App as PEM; line breaks may be written as `\\n`, or the whole be base64.",
+    secret: true,
+  }),
+  PRIVATE_KEY_PATH: app(text(), {
+    description: "File with the private key, where `PRIVATE_KEY` is not set.",
+    path: true,
+  }),
+  WEBHOOK_SECRET: app(text(), {
+    description: "Secret with which GitHub signs webhooks. Required with an App; has no default.",
+    secret: true,
+  }),
+  GHE_HOST: app(
+    matching(/^[\w.-]+(:\d{1,5})?$/, "a host name like github.example.com, without https://").optional(),
+    { description: "Host of a GitHub Enterprise Server, `github.example.com` or with a port." },
+  ),
+  GHE_PROTOCOL: app(oneOf(["https", "http"]).default("https"), {
+    description: "`http` speaks to `GHE_HOST` without TLS, API and git alike.",
+  }),
+  GH_ORG: app(matching(/^[\w-]+$/, "the name of an organisation").optional(), {
+    description: "Organisation in which the set-up page creates the App. Unset: your account.",
+  }),
+  HOST: server(address.optional(), { description: "Address to listen on. Unset: all." }),
+  PORT: server(whole(0, 65_535).default(3_000), { description: "Port to listen on." }),
+  WEBHOOK_PATH: server(
+    matching(/^\/[\w./~-]*$/, "a path that begins with /")
+      .refine((path) => !ownPaths.has(path), must("a path that the server does not use itself"))
+      .default("/api/github/webhooks"),
+    { description: "Path that receives webhooks." },
+  ),
+  WEBHOOK_PROXY_URL: app(plainUrl.optional(), {
+    description:
+      "Address that forwards webhooks to this machine, entered by the set-up page instead of its own address.",
+  }),
+  LOG_LEVEL: server(oneOf(logLevels).default("info"), {
+    description: "`trace`, `debug`, `info`, `warn`, `error`, `fatal` or `silent`.",
+  }),
+  OPENAI_API_KEY: model(bareKey.optional(), {
+    description:
+      "Key of the model's provider. With neither key nor base URL, reviews use only the analyzers.",
+    secret: true,
+    local: true,
+  }),
+  OPENAI_BASE_URL: model(plainUrl.optional(), {
+    description:
+      "Root of any API that speaks Chat Completions. Unset: OpenAI's own. Local servers need no key.",
+    secret: true,
+    local: true,
+  }),
+  AZURE_OPENAI_ENDPOINT: model(plainUrl.optional(), {
+    description:
+      "Endpoint of an Azure OpenAI resource, in place of `OPENAI_BASE_URL`; with `/openai/v1` at its end it needs no API version.",
+    secret: true,
+    local: true,
+  }),
+  AZURE_OPENAI_API_KEY: model(bareKey.optional(), {
+    description: "Key of that resource. Required with it.",
+    secret: true,
+    local: true,
+  }),
+  AZURE_OPENAI_DEPLOYMENT: model(matching(/^[\w.-]+$/, "the name of a deployment").optional(), {
+    description: "Deployment to ask. Unset: the one that `HUNKWISE_MODEL` names.",
+    local: true,
+  }),
+  OPENAI_API_VERSION: model(
+    matching(/^\d{4}-\d\d-\d\d(-preview)?$/, "a version like 2024-10-21").optional(),
+    { description: "API version of Azure's classic API, such as `2024-10-21`.", local: true },
+  ),
+  HUNKWISE_MODEL: model(text(), {
+    description: "Model to ask. Required with `OPENAI_BASE_URL`.",
+    fallback: defaultModel,
+    local: true,
+  }),
+  HUNKWISE_VERIFY_MODEL: model(text(), {
+    description: "Model at the same endpoint that checks findings. Unset: `HUNKWISE_MODEL`.",
+    local: true,
+  }),
+  HUNKWISE_SUMMARIZE_MODEL: model(text(), {
+    description: "Model at the same endpoint that merges and sums up. Unset: `HUNKWISE_MODEL`.",
+    local: true,
+  }),
+  HUNKWISE_FALLBACK_MODEL: model(text(), {
+    description:
+      "Model that is asked while one of the others is overloaded or cannot be reached. Unset: reviews wait.",
+    local: true,
+  }),
+  HUNKWISE_FALLBACK_BASE_URL: model(plainUrl.optional(), {
+    description: "Endpoint of that model. Unset: that of the others.",
+    secret: true,
+    local: true,
+  }),
+  HUNKWISE_FALLBACK_API_KEY: model(bareKey.optional(), {
+    description: "Key for it. Unset: at the same endpoint that of the others, at another one none.",
+    secret: true,
+    local: true,
+  }),
+  HUNKWISE_EMBEDDING_MODEL: model(text(), {
+    description:
+      "Model that makes vectors of code, such as `text-embedding-3-small`, so that the knowledge graph also finds by meaning. Unset: by words alone, and no code is sent for it.",
+    example: "text-embedding-3-small",
+    local: true,
+  }),
+  HUNKWISE_EMBEDDING_BASE_URL: model(plainUrl.optional(), {
+    description:
+      "Endpoint of that model, which speaks OpenAI's embeddings. Unset: that of the reviews' model.",
+    secret: true,
+    local: true,
+  }),
+  HUNKWISE_EMBEDDING_API_KEY: model(bareKey.optional(), {
+    description: "Key for it. Unset: at the same endpoint that of the reviews' model, at another one none.",
+    secret: true,
+    local: true,
+  }),
+  HUNKWISE_EMBEDDING_TOKENS: model(whole(1_000, 999_999_999_999).default(5_000_000), {
+    description:
+      "Tokens that one update of a repository's index may take; what is left follows with the next one.",
+    local: true,
+  }),
+  HUNKWISE_PROTOCOL: model(oneOf(protocolNames).default("auto"), {
+    description:
+      "How tools are spoken of with the model: `native`, `text`, `single-shot`, or `auto`, which finds out at the first use.",
+    local: true,
+  }),
+  HUNKWISE_REASONING_EFFORT: model(oneOf(effortNames).optional(), {
+    description:
+      "`minimal`, `low`, `medium` or `high`, sent as `reasoning_effort`. Unset: the model decides.",
+    local: true,
+  }),
+  HUNKWISE_CONTEXT_TOKENS: model(whole(8_000, 100_000_000).optional(), {
+    description: `Size of the model's context window in tokens. Unset: what its endpoint tells, else ${defaultContextTokens.toLocaleString("en")}.`,
+    local: true,
+  }),
+  HUNKWISE_PRICES: model(readable.optional(), {
+    description: "JSON file with prices of models that extend the built-in table.",
+    local: true,
+    path: true,
+  }),
+  HUNKWISE_DAILY_TOKENS: server(whole(1_000, 999_999_999_999_999).optional(), {
+    description:
+      "Prompt and completion tokens of all reviews of one installation on one day (UTC). Unset: no limit.",
+  }),
+  HUNKWISE_DAILY_COST_USD: server(dollars.optional(), {
+    description: "US dollars of all reviews of one installation on one day (UTC). Unset: no limit.",
+  }),
+  HUNKWISE_PERSON_COMMANDS_PER_HOUR: server(whole(0, 1_000_000).default(60), {
+    description:
+      "Commands, replies and re-runs of one person within an hour, in all repositories of an installation; further ones are left without an answer, and nothing is asked of GitHub or a model for them. `0`: no limit.",
+  }),
+  HUNKWISE_PULL_REVIEWS_PER_DAY: server(whole(0, 1_000_000).default(50), {
+    description:
+      "Reviews of one pull request on one day (UTC). The check run of a further one says why there is none; a push or a command on the next day has everything reviewed that came meanwhile. `0`: no limit.",
+  }),
+  HUNKWISE_AUTHOR_REVIEWS_PER_DAY: server(whole(0, 1_000_000).default(300), {
+    description:
+      "The same for all pull requests that one person or bot opened, in all repositories of an installation. `0`: no limit.",
+  }),
+  HUNKWISE_INSTALLATION_REVIEWS_PER_DAY: server(whole(0, 1_000_000).default(1_000), {
+    description: "The same for all pull requests of one installation together. `0`: no limit.",
+  }),
+  HUNKWISE_DATA_DIR: server(text(), {
+    description:
+      "Folder for the queue, mirrors of repositories and the App's credentials from the set-up page. A relative path starts at the folder of Hunkwise's `package.json`, wherever a command is run.",
+    fallback: defaultDataFolder,
+    local: true,
+  }),
+  HUNKWISE_CONCURRENCY: server(whole(1, 64).default(2), { description: "Jobs one worker runs at a time." }),
+  HUNKWISE_PUSH_WINDOW_SECONDS: server(seconds(600).default(10), {
+    description:
+      "How long a pull request has to be quiet after a push before it is reviewed, so that pushes in a row are one review; at most six times as long after the first. `0` to `600`.",
+  }),
+  HUNKWISE_INSTALLATION_CONCURRENCY: server(whole(1, 1_000).default(10), {
+    description: "Jobs of one installation that all workers together run at a time.",
+  }),
+  HUNKWISE_LEASE_SECONDS: server(seconds(3_600, 1).default(30), {
+    description: "After how long without a sign of life a worker's job is taken over by another one.",
+  }),
+  HUNKWISE_GRACE_SECONDS: server(seconds(600).default(8), {
+    description:
+      "How long running jobs may take to hand themselves back after SIGTERM; less than what the machine grants before it kills.",
+  }),
+  HUNKWISE_WRITE_GAP_SECONDS: server(seconds(60).default(1), {
+    description:
+      "Time between two writes for one installation. GitHub asks for a second; an Enterprise Server without rate limits bears `0`, which lifts the limits on what is created in a minute and an hour as well.",
+  }),
+  HUNKWISE_RECONCILE_MINUTES: server(minutes(1_440).default(60), {
+    description:
+      "How often GitHub is asked for pull requests and deliveries that were missed, the first time at the start. `0`: never.",
+  }),
+  HUNKWISE_RETENTION_DAYS: server(whole(1, 3_650).default(30), {
+    description:
+      "How long ended jobs and the records of local reviews are kept, with what the model said and read.",
+    local: true,
+  }),
+  HUNKWISE_GRAPH: server(oneOf(["on", "off"]).default("on"), {
+    description:
+      "`on` indexes each repository after its reviews, so that the next ones know callers by more than names, earlier commits, and may ask the knowledge graph (`graph_rag_query`). `off` indexes nothing and reads no index.",
+  }),
+  HUNKWISE_LOGSEQ_DIR: server(folder.optional(), {
+    description:
+      "Folder of a Logseq graph in which reviews leave their notes, each on a page. Without it no review is offered to leave any.",
+    example: "/home/me/logseq",
+    local: true,
+    path: true,
+  }),
+  HUNKWISE_DISK_LIMIT_GB: server(gigabytes.default(20), {
+    description:
+      "Size of all mirrors and checkouts together; those unused for longest are deleted beyond it.",
+  }),
+  HUNKWISE_METRICS_PORT: server(whole(0, 65_535).optional(), {
+    description:
+      "Port for `/metrics`, `/healthz` and `/readyz` of this process, worker or server. Unset: none.",
+    example: "9464",
+  }),
+  HUNKWISE_METRICS_HOST: server(address.default("127.0.0.1"), {
+    description:
+      "Address on which that port listens. They ask nobody who they are: `0.0.0.0` is for a network of your own.",
+  }),
+  HUNKWISE_SANDBOX_READ: server(folders.optional(), {
+    description:
+      "Folders that commands of a fix may read beside /usr, separated by colons: tool chains like `/opt/node:/home/ci/.pyenv/versions/3.14`. The `bin` of each comes first on their PATH. No folder with secrets or sockets.",
+    example: "/opt/node:/opt/python",
+    local: true,
+  }),
+  HUNKWISE_SANDBOX_MEMORY_MB: server(whole(128, 1_000_000).default(2_048), {
+    description: "Memory of one command, its processes and files together. Half of it is room for files.",
+    local: true,
+  }),
+  DATABASE_URL: server(postgresUrl.optional(), {
+    description:
+      "Postgres database for queue and records, `postgres://user:password@host:5432/database`. Unset: a file in the data folder.",
+    example: "postgres://user:password@host:5432/database",
+    secret: true,
+  }),
+  HTTPS_PROXY: network(proxyUrl.optional(), {
+    description: "Proxy for GitHub's API, git and the model.",
+    secret: true,
+    local: true,
+  }),
+  HTTP_PROXY: network(proxyUrl.optional(), {
+    description: "Proxy for addresses without TLS.",
+    secret: true,
+    local: true,
+  }),
+  NO_PROXY: network(text(), {
+    description: "Hosts that are reached without the proxy, separated by commas.",
+    local: true,
+  }),
+  NODE_EXTRA_CA_CERTS: network(readable.optional(), {
+    description: "PEM file of further certificate authorities to trust.",
+    local: true,
+    path: true,
+  }),
 });
 export type Variables = z.infer<typeof Variables>;
+
+/** One variable, as documents show it. */
+export interface EnvironmentVariable extends Omit<About, "fallback"> {
+  name: string;
+  /** Null: unset. */
+  default: string | null;
+  /** Title of the section that it belongs to. */
+  section: string;
+}
+
+/** Every variable, in the order of the documents. */
+export const environmentDocs: readonly EnvironmentVariable[] = Object.entries(Variables.shape).map(
+  ([name, type]) => {
+    const { fallback, section, ...about } = type.meta() as unknown as About & {
+      section: keyof typeof sections;
+    };
+    const value = type.safeParse(undefined).data;
+    const standard = value === undefined ? (fallback ?? null) : String(value);
+    return { ...about, name, default: standard, section: sections[section] };
+  },
+);
+
+/** The names of the variables of which something is said. */
+export const namesWith = (what: "secret" | "local" | "path"): ReadonlySet<string> =>
+  new Set(environmentDocs.filter((one) => one[what]).map(({ name }) => name));
+
+const secretNames = namesWith("secret");
+
+export type RawEnv = Readonly<Record<string, string | undefined>>;
+
+/** What is wrong with one variable of the environment. */
+export class VariableFault extends AppError {
+  readonly variable: string;
+
+  constructor(variable: string, message: string, options: { remedy: string; cause?: unknown }) {
+    super("config_invalid", message, options);
+    this.variable = variable;
+  }
+}
+
+export function missing(name: string, remedy: string): VariableFault {
+  return new VariableFault(name, `${name} is missing`, { remedy: `${remedy}.` });
+}
+
+/** @throws AppError `config_invalid`: one line that names every fault, so that nobody mends them one start at a time. */
+export function requireNone(faults: readonly VariableFault[]): void {
+  const [first, ...others] = faults;
+  if (first === undefined) return;
+  if (others.length === 0) throw first;
+  const byRemedy = Map.groupBy(faults, ({ remedy = "" }) => remedy);
+  const lines = [...byRemedy].map(
+    ([remedy, alike]) => `${alike.map(({ message }) => message).join("; ")}. ${remedy}`,
+  );
+  throw new AppError("config_invalid", lines.join(" "));
+}
 
 /** What of the variables is right, and what is wrong with the others. */
 export interface ParsedVariables {
@@ -181,7 +454,7 @@ export interface ParsedVariables {
  * The variables by themselves, each checked; a wrong one is left out. Blank values count as unset, because compose files pass unset
  * variables on as empty ones; surrounding white space is no part of a value.
  */
-export function parseVariables(raw: Readonly<Record<string, string | undefined>>): ParsedVariables {
+export function parseVariables(raw: RawEnv): ParsedVariables {
   const entries = Object.keys(Variables.shape).flatMap((name) => {
     // Proxies are known in both spellings, and tools of all sorts set the small one.
     const value = (raw[name] ?? (name.endsWith("_PROXY") ? raw[name.toLowerCase()] : undefined))?.trim();
@@ -199,4 +472,37 @@ export function parseVariables(raw: Readonly<Record<string, string | undefined>>
   });
   const right = entries.filter(([name]) => !issues.has(name));
   return { given: Variables.parse(Object.fromEntries(right)), faults };
+}
+
+const known: ReadonlySet<string> = new Set(environmentDocs.map(({ name }) => name));
+
+/** Variables that programs of all sorts share: an empty one is usual, and one with a similar name is somebody else's. */
+const isShared = (name: string) => name.endsWith("_PROXY") || name.startsWith("NODE_");
+
+/** What a person should know of an environment that is valid, one line each. */
+export const noticesOf = (raw: RawEnv): string[] => [...emptyOf(raw), ...unknownOf(raw)];
+
+/** A secret that a CI does not have arrives as an empty variable. */
+function emptyOf(raw: RawEnv): string[] {
+  return Object.entries(raw)
+    .filter(([name, value]) => known.has(name) && !isShared(name) && value?.trim() === "")
+    .map(([name]) => `${name} is set but empty; it counts as unset`);
+}
+
+function unknownOf(raw: RawEnv): string[] {
+  return Object.entries(raw).flatMap(([name, value]) => {
+    if (!value?.trim() || known.has(name) || isShared(name.toUpperCase())) return [];
+    const meant = nearest(name.toUpperCase());
+    if (meant !== undefined) return [`${name} is not known. Did you mean ${meant}?`];
+    return name.startsWith("HUNKWISE_") ? [`${name} is not known`] : [];
+  });
+}
+
+/** Shorter names are near to too many others. */
+const guessable = [...known].filter((name) => name.length > 8 && !isShared(name));
+
+function nearest(name: string): string | undefined {
+  const ranked = guessable.map((one) => ({ one, edits: distance(name.slice(0, 64), one) }));
+  const [best] = ranked.toSorted((a, b) => a.edits - b.edits);
+  return best && best.edits <= 2 ? best.one : undefined;
 }

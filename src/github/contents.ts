@@ -20,7 +20,10 @@ export interface StandingFile {
   blob: string | null;
 }
 
-/** A file at a ref, or at the tip of the default branch; undefined when there is none. `too_large` beyond 1 MB. */
+/**
+ * A file at a ref, or at the tip of the default branch; undefined if there is none. Rejects with `too_large` beyond 1 MB, and
+ * with `github_invalid` for a submodule and a link out of the repository.
+ */
 export async function readFile(
   client: GitHubClient,
   here: { owner: string; repo: string },
@@ -51,10 +54,15 @@ function encodePath(path: string): string {
   return segments.map(encodeURIComponent).join("/");
 }
 
-/** A folder or a submodule is no file; a symbolic link to a file is answered by GitHub with that file. */
+/** A symbolic link to a file of the repository is answered by GitHub with that file, another one with the link. */
 function decodeFile(data: unknown, path: string): StandingFile | undefined {
+  // A folder is answered with what it holds.
+  if (Array.isArray(data)) return undefined;
   const { success, data: file } = FileContent.safeParse(data);
-  if (!success) return undefined;
+  if (!success)
+    throw new AppError("github_invalid", `${path} is not a regular file`, {
+      remedy: "Replace it by the file itself.",
+    });
   if (file.size > largestFileBytes || file.encoding !== "base64") {
     throw new AppError("too_large", `${path} is too large to be read (${file.size} bytes)`, {
       remedy: `Keep it under ${largestFileBytes} bytes`,

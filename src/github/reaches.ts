@@ -1,4 +1,4 @@
-import { rootPaths } from "../config/config-files.ts";
+import { rootPaths } from "../config/repo-config.ts";
 import { learnOwn, type OwnIds } from "./own-ids.ts";
 import type { AppIdentity } from "./own-text.ts";
 import {

@@ -14,7 +14,7 @@ import { tellFailure } from "./commands/tell-failure.ts";
 import { withFence } from "./fenced.ts";
 import type { JobDependencies } from "./job-dependencies.ts";
 import { keepUp } from "./keep-up.ts";
-import { loadConfig } from "./load-config.ts";
+import { loadConfig, orRefused } from "./load-config.ts";
 import { openFindings } from "./review-and-publish.ts";
 import { reviewPull } from "./review-pull.ts";
 
@@ -120,7 +120,7 @@ async function heldOn(
   };
   try {
     const wanted = { api, pull: { baseSha }, repository: task.repository };
-    const { config } = await loadConfig(wanted, deps, tools.signal);
+    const { config } = await orRefused(loadConfig(wanted, deps, tools.signal));
     const open = await currentLedger(api).then(openFindings, (err: unknown) => unless(err, []));
     return { open, policy: config.check };
   } catch (err) {

@@ -1,8 +1,11 @@
-import { nestedNames } from "../config/config-files.ts";
-import { type ConfigProblem, type LoadedRepoConfig, loadRepoConfig } from "../config/load-repo-config.ts";
-import { mostFiles, withNested } from "../config/nested/load-nested.ts";
-import type { FileProblem } from "../config/nested/merge-nested.ts";
-import type { EffectiveConfig } from "../config/repo-config.ts";
+import { loadRepoConfig, mostFiles, withNested } from "../config/load-config.ts";
+import {
+  defaultRepoConfig,
+  type EffectiveConfig,
+  nestedNames,
+  type RepoConfig,
+} from "../config/repo-config.ts";
+import { AppError } from "../errors.ts";
 import type { CheckoutPlace } from "../git/checkout-place.ts";
 import { openWorkspace } from "../git/git-workspace.ts";
 import { listNamed } from "../git/list-named.ts";
@@ -17,35 +20,50 @@ export interface ConfigOf {
 }
 
 /**
- * The configuration that holds for a pull request as a whole, whatever is asked about it: its base's, or its organisation's.
- * Folders may keep more from a model (`withFolders`). Rejects where GitHub cannot be asked, and with `config_invalid`, for then
- * nobody knows what is private.
+ * The configuration for a pull request as a whole: its base's, or its organisation's. Folders may keep more from a model
+ * (`withFolders`). Rejects if GitHub cannot be asked, and with `config_invalid`, because then nobody knows what is private.
  */
 export async function loadConfig(
   { api, pull, repository }: ConfigOf,
   { github }: Pick<JobDependencies, "github">,
   signal: AbortSignal,
-): Promise<LoadedRepoConfig> {
+): Promise<RepoConfig> {
   const organization = await github.organization(repository, signal);
-  return loadRepoConfig((path) => api.fileAt(path, pull.baseSha), organization);
-}
-
-/** What holds for a pull request, folder by folder. */
-export interface FolderConfig extends Omit<LoadedRepoConfig, "config" | "problems"> {
-  config: EffectiveConfig;
-  problems: (ConfigProblem | FileProblem)[];
+  return (await loadRepoConfig((path) => api.fileAt(path, pull.baseSha), organization)).config;
 }
 
 /**
  * The same with what the base's own files in folders add. It takes a checkout, and before it no model may be told of any path.
  * Rejects with `config_invalid` as well.
  */
-export async function withFolders(loaded: LoadedRepoConfig, place: CheckoutPlace): Promise<FolderConfig> {
+export async function withFolders(config: RepoConfig, place: CheckoutPlace): Promise<EffectiveConfig> {
   await using workspace = openWorkspace(place);
   const query = { commit: place.shas.base, names: nestedNames, max: mostFiles + 1 };
-  const { config, problems } = await withNested(loaded.config, {
+  return await withNested(config, {
     tree: () => listNamed(place, query),
     readBlob: (oid) => workspace.readBlob(oid),
   });
-  return { ...loaded, config, problems: [...loaded.problems, ...problems] };
+}
+
+/** What a review goes by. */
+export interface ReviewConfig {
+  config: EffectiveConfig;
+  /**
+   * Why the configuration was refused, one line for people; null if it was not. Nobody knows then what is private: no model
+   * reads anything, and `config` is only what can be said without the refused file.
+   */
+  refused: string | null;
+}
+
+/** What a review goes by if a configuration may be refused: `otherwise` is left of it. Rejects for every other reason. */
+export async function orRefused(
+  loading: Promise<EffectiveConfig>,
+  otherwise: EffectiveConfig = defaultRepoConfig,
+): Promise<ReviewConfig> {
+  try {
+    return { config: await loading, refused: null };
+  } catch (error) {
+    if (!(error instanceof AppError) || error.code !== "config_invalid") throw error;
+    return { config: otherwise, refused: error.line };
+  }
 }

@@ -22,7 +22,7 @@ import { publishedReview, recordedMasks, recordedResult, recordedTurns } from ".
 import { DayBudget, withinDay } from "./day-budget.ts";
 import { earlierFindings, historyOf } from "./history.ts";
 import type { JobDependencies, JobLog } from "./job-dependencies.ts";
-import { type FolderConfig, withFolders } from "./load-config.ts";
+import { orRefused, type ReviewConfig, withFolders } from "./load-config.ts";
 import { pullTextOf } from "./pull-text.ts";
 import { recordPosted } from "./record-posted.ts";
 import { recordStart } from "./record-start.ts";
@@ -39,7 +39,7 @@ export interface Subject {
   api: PullRequestApi;
   pull: PullRequest;
   trigger: string;
-  loaded: FolderConfig;
+  loaded: ReviewConfig;
   /** As it was when the job began. */
   ledger: Ledger;
   recorded: readonly TrajectoryEntry[];
@@ -139,7 +139,7 @@ export function openFindings({ entries, state }: Ledger): { severity: Severity }
 
 async function review(subject: Subject, tools: JobTools, deps: JobDependencies) {
   const { job, pull } = subject;
-  await openBudget(subject, deps);
+  await openBudget(subject, modelsOf(subject.loaded, deps));
   const { repository } = job.task;
   const { number, headSha: head, baseSha: base, baseRef } = pull;
   await deps.usage.requireReview({ id: job.id, repository, pull: number, head, author: pull.author });
@@ -147,18 +147,23 @@ async function review(subject: Subject, tools: JobTools, deps: JobDependencies) 
   const checkout = await timed("fetch", deps, () => deps.checkout(wanted));
   try {
     const { place } = checkout;
-    const loaded = await withFolders(subject.loaded, place);
-    const result = await reviewIn(place, { ...subject, loaded }, tools, deps);
-    const warnings = [...configWarnings(loaded), ...result.warnings];
+    const { config, refused } = subject.loaded;
+    const loaded = refused === null ? await orRefused(withFolders(config, place), config) : subject.loaded;
+    const allowed = modelsOf(loaded, deps);
+    const result = await reviewIn(place, { ...subject, loaded }, tools, allowed);
     const tidy = async (signal: AbortSignal) => {
       await checkout.tidy(signal);
-      if (deps.models) deps.indexes?.update(indexTask(place, loaded.config.paths.private));
+      if (allowed.models) deps.indexes?.update(indexTask(place, loaded.config.paths.private));
     };
-    return { result: { ...result, warnings }, tidy };
+    return { result, tidy };
   } finally {
     await checkout.release();
   }
 }
+
+/** Without the models if the configuration is refused: it may keep anything from them. */
+const modelsOf = ({ refused }: ReviewConfig, deps: JobDependencies): JobDependencies =>
+  refused === null ? deps : { ...deps, models: null };
 
 /** Never rejects. Without a model nobody would read what stands around the change. */
 async function pullText(
@@ -221,7 +226,7 @@ async function reviewIn(
   // Other reviews have spent from it while this one was fetched.
   const budget = await openBudget(subject, deps);
   const turns = recordedTurns(recorded, head);
-  await deps.modelsReady(signal);
+  if (deps.models) await deps.modelsReady(signal);
   const watched = deps.models && watchModels(eachRole(deps.models, (model) => budget.meter(model)));
   const about = { head, base, after: publishedReview(ledger), private: [...loaded.config.paths.private] };
   const tell = async () => ({
@@ -236,6 +241,7 @@ async function reviewIn(
     pull: text,
     history: historyFor(subject, deps),
     config: loaded.config,
+    ...(loaded.refused !== null && { refused: loaded.refused }),
     ...(graphIndex !== null && { graph: true }),
     limits,
     models: deps.models && eachRole(deps.models, factsOf),
@@ -273,19 +279,6 @@ function journalFor({ job, recorded }: Subject, { record }: JobTools, { vault, l
 function logProgress(event: ProgressEvent, job: ReviewJob, log: JobLog): void {
   if (event.type === "crash") log.error({ ...jobFields(job), ...event }, `Fault in ${event.where}`);
   if (event.type === "model_failed") log.warn({ ...jobFields(job) }, `The model failed: ${event.error}`);
-}
-
-function configWarnings({ problems, inherited }: FolderConfig): string[] {
-  return problems.map((problem) => {
-    const file = "file" in problem ? problem.file : "";
-    // Whoever reads this may not be one who may read the organisation's, and a message shows what stands there.
-    const isHidden = inherited && file === "";
-    const { line, key } = problem;
-    const parts = [file, line === null ? "" : `line ${line}`, key ?? ""];
-    const place = parts.filter((part) => part !== "").join(", ");
-    const message = isHidden ? "not understood; `hunkwise config check` says why" : problem.message;
-    return `The ${isHidden ? "organisation's" : "repository"} configuration${place && ` (${place})`}: ${message}`;
-  });
 }
 
 /** Events lag behind GitHub's copies by seconds at times: what they bring is joined with this job while it waits. */

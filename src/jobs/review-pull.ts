@@ -9,7 +9,7 @@ import { withheldConclusion } from "../reporters/conclusions.ts";
 import { currentLedger } from "../reporters/current-ledger.ts";
 import { closeEarlierChecks, publishedHead, triggerFor, wasPublished } from "./attempts.ts";
 import type { JobDependencies } from "./job-dependencies.ts";
-import { loadConfig } from "./load-config.ts";
+import { loadConfig, orRefused } from "./load-config.ts";
 import { openFindings, type ReviewJob, reviewAndPublish, type Subject } from "./review-and-publish.ts";
 import { pauseReason, skipReason } from "./skip-reason.ts";
 
@@ -26,7 +26,7 @@ export interface ReviewPullOptions {
  * point: what stands on GitHub is recognised and not done twice, and turns that were paid for are not paid again.
  *
  * Whatever it comes to, the head has a concluded check run: here, or when the job is given up. What rejects before there is
- * one, such as a configuration that cannot be trusted to say what is private, is told by the job's end as well.
+ * one is told by the job's end as well. A configuration that is refused is no such reason: the analyzers review without it.
  *
  * A job that did something else first and ends in a review (a pause that is over, a finding that was dismissed) hands itself on
  * with a review task of its own making: mode `new`, trigger "comment:<id>", `commentId` null.
@@ -52,7 +52,8 @@ export async function reviewPull(
     return { kind: "skipped", reason: "the pull request is closed" };
   }
 
-  const loaded = await loadConfig({ api, pull, repository: task.repository }, deps, tools.signal);
+  const loading = loadConfig({ api, pull, repository: task.repository }, deps, tools.signal);
+  const loaded = await orRefused(loading);
   const ledger = await currentLedger(api);
   const before = publishedHead(ledger);
   if (before !== null && before !== pull.headSha) await settleLeft(before, pull, api, warn);

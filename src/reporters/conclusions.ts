@@ -45,7 +45,8 @@ const failedTitle = "The review failed";
 const notReviewedTitle = "Not reviewed";
 
 /** Whether a check run with this title says why there was no review. */
-export const isNoReview = (title: string) => title.startsWith(failedTitle) || title === notReviewedTitle;
+export const isNoReview = (title: string) =>
+  [failedTitle, notReviewedTitle].some((one) => title.startsWith(one));
 
 /** A finding as the conclusion counts it. */
 type HeldFinding = Pick<Finding, "severity"> & Partial<Pick<Finding, "verification">>;
@@ -83,9 +84,11 @@ export function reviewConclusion(
   const otherwise = isGreen ? "success" : isLimited ? limitConclusion(policy) : "neutral";
   const conclusion = open.length > 0 && policy.fail ? "failure" : otherwise;
   const states = { complete: "", offline: "Analyzers only: ", partial: "Incomplete review: " };
-  const state = isUnanswered(result) ? `${failedTitle}. Analyzers only: ` : states[outcome];
+  const withoutModel = isUnanswered(result) ? failedTitle : result.refused === null ? null : notReviewedTitle;
+  const state = withoutModel === null ? states[outcome] : `${withoutModel}. Analyzers only: `;
   const parts = [
     outcome === "complete" ? "" : `**${outcomeSentence(result)}.**`,
+    result.refused === null ? "" : said(result.refused),
     open.length > 0 ? `${plural(open.length, "finding")} at or above the threshold "${threshold}".` : "",
     earlier.length > 0 ? `Open from earlier reviews: ${countBySeverity(earlier)}.` : "",
     settledSentence(around),

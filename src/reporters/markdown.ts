@@ -31,6 +31,7 @@ export function renderMarkdown(result: ReviewResult, source: SourceLines): strin
   const blocks = [
     `## Hunkwise${isUnread(result) ? " (offline)" : ""}: ${found || headline(result)}`,
     ...(sentence ? [`**${sentence}.**`] : []),
+    ...(result.refused === null ? [] : [untrustedBlock(result.refused, MOST_BYTES)]),
     ...list(
       unreadPlaces(result).map(
         ({ path, what }) => `not read: ${untrustedCode(path)}, ${untrustedLine(what)}`,

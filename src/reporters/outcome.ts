@@ -47,6 +47,11 @@ const stopWords: Record<StopReason, string> = {
 export function outcomeSentence(result: ReviewResult): string {
   if (outcomeOf(result) === "complete") return "";
   const told = (...parts: string[]) => parts.filter((part) => part !== "").join("; ");
+  if (result.refused !== null)
+    return told(
+      "Not reviewed: the configuration is refused, so that no model read this change, and only what analyzers know for certain is reported",
+      unlookedWords(result),
+    );
   if (isOffline(result))
     return told(`Offline: no model read this change, only ${ANALYZERS} looked at it`, unlookedWords(result));
   const unjudged = notJudgedWords(result);

@@ -81,6 +81,7 @@ function before(input: SummaryInput, base: LinkBase, share: number): string[] {
   return [
     `### Hunkwise: ${headline(input)}`,
     outcomeSentence(result) && `**${outcomeSentence(result)}.**`,
+    untrustedBlock(result.refused ?? "", room.list),
     ...input.notices.slice(0, 5).map((notice) => `⚠️ ${untrustedLine(notice, 600)}`),
     ...configSection(result, room.list * share),
     untrustedBlock(summaryOf(result), room.summary * share),

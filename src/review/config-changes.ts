@@ -1,4 +1,4 @@
-import { isNestedName, nestedNames, rootPaths } from "../config/config-files.ts";
+import { isNestedName, nestedNames, rootPaths } from "../config/repo-config.ts";
 import { AppError } from "../errors.ts";
 import type { Ref, Workspace } from "../git/workspace.ts";
 import { inlineCode } from "../text/fence.ts";
@@ -46,11 +46,11 @@ async function changesAt(place: Place, workspace: Pick<Workspace, "tree" | "read
   // What the base's tip has changed since is no change of this one.
   const [before, after] = [await at("merge_base"), await at("head")];
   // Few changes touch a configuration, and what reads one takes a review process a while to load.
-  const { misplacedReason } = await import("../config/nested/load-nested.ts");
-  const { describeConfigChange } = await import("./describe-config-change.ts");
-  // At the root such a file does not count, whatever it says.
-  const misplaced = place === rootPlace || !after ? undefined : misplacedReason(after.path, new Set());
-  if (after && misplaced) return [`${inlineCode(after.path)} ${misplaced.message}.`];
+  const { whyMisplaced } = await import("../config/load-config.ts");
+  const { describeConfigChange, wouldBeRefused } = await import("./describe-config-change.ts");
+  const misplaced =
+    place === rootPlace || !after ? undefined : whyMisplaced(after.path, await workspace.tree("head"));
+  if (after && misplaced) return [wouldBeRefused(inlineCode(after.path), [misplaced])];
   return describeConfigChange(place === rootPlace ? "root" : "nested", before, after);
 }
 

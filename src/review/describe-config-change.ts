@@ -1,8 +1,11 @@
 import { isDeepStrictEqual } from "node:util";
-import type { ConfigProblem } from "../config/config-problem.ts";
-import { NestedConfig, parseNestedConfig } from "../config/nested/nested-config.ts";
-import { type ParsedConfig, parseRepoConfig } from "../config/parse-repo-config.ts";
-import { defaultRepoConfig, type RepoConfig } from "../config/repo-config.ts";
+import {
+  type ConfigProblem,
+  type ParsedConfig,
+  parseNestedConfig,
+  parseRepoConfig,
+} from "../config/parse-config.ts";
+import { defaultRepoConfig, NestedConfig, type RepoConfig } from "../config/repo-config.ts";
 import { cutBytes } from "../text/cut.ts";
 import { inlineCode } from "../text/fence.ts";
 import { count } from "../tools/show.ts";
@@ -21,8 +24,8 @@ const kinds = {
   nested: { parse: parseNestedConfig as (text: string) => Parsed, fallback: NestedConfig.parse({}) },
 };
 
-/** Of a list, and bytes of a value. */
-const most = { items: 8, valueBytes: 100 };
+/** Of a list, problems of a file, and bytes of a value. */
+const most = { items: 8, problems: 5, valueBytes: 100 };
 
 /** The sentences on one file; undefined stands for a revision without it. */
 export function describeConfigChange(
@@ -35,14 +38,15 @@ export function describeConfigChange(
   if (after?.text === null) return [`${name} would be a link or too large, and reviews would be refused.`];
   const old = before?.text == null ? undefined : kinds[kind].parse(before.text);
   const now = after === undefined ? undefined : kinds[kind].parse(after.text);
-  if (now?.unreadable)
-    return [`${name} ${now.unreadable.reason}: reviews would be refused until it is corrected.`];
+  if (now?.ok === false) return [wouldBeRefused(name, now.problems)];
   const { fallback } = kinds[kind];
   const where = kind === "root" ? "" : `${name}: `;
   return [
     ...existence(kind, name, before !== undefined, after !== undefined),
-    ...newProblems(old, now).map((problem) => problemSentence(name, problem)),
-    ...changedKeys(old?.config ?? fallback, now?.config ?? fallback).map((change) => `${where}${change}.`),
+    ...(old?.ok === false ? [`${name} is refused as it is now, and would be in order.`] : []),
+    ...changedKeys(old?.ok ? old.config : fallback, now?.config ?? fallback).map(
+      (change) => `${where}${change}.`,
+    ),
   ];
 }
 
@@ -56,16 +60,16 @@ function existence(kind: keyof typeof kinds, name: string, was: boolean, is: boo
   ];
 }
 
-/** Lines move, so that a problem is the same by what it says. */
-function newProblems(old: Parsed | undefined, now: Parsed | undefined): ConfigProblem[] {
-  const known = new Set(old?.problems.map(({ key, message }) => `${key} ${message}`));
-  return (now?.problems ?? []).filter(({ key, message }) => !known.has(`${key} ${message}`));
-}
-
-function problemSentence(name: string, { line, key, message }: ConfigProblem): string {
-  const place = [line === null ? "" : `line ${line}`, key === null ? "" : inlineCode(cutBytes(key, 100))];
-  const parts = [name, ...place.filter((part) => part !== "")];
-  return `${parts.join(", ")} would be wrong: ${message}.`;
+/** That no model would read anything with such a file, and what is wrong with it. */
+export function wouldBeRefused(name: string, problems: readonly ConfigProblem[]): string {
+  const shown = problems.slice(0, most.problems).map(({ line, key, message }) => {
+    const place = [line === null ? "" : `line ${line}`, key === null ? "" : inlineCode(cutBytes(key, 100))];
+    const parts = place.filter((part) => part !== "");
+    return parts.length === 0 ? message : `${parts.join(", ")} ${message}`;
+  });
+  const more = problems.length - shown.length;
+  const all = more > 0 ? [...shown, count(more, "more problem")] : shown;
+  return `${name} would be wrong, and reviews would be refused until it is corrected: ${all.join("; ")}.`;
 }
 
 function changedKeys(before: object, after: object): string[] {

@@ -105,6 +105,11 @@ export const ReviewInput = z.strictObject({
   /** Null where nothing is remembered: a local range. */
   history: History.nullable(),
   config: EffectiveConfig,
+  /**
+   * Why the configuration was refused, for people; left out if it was not. Then `config` is what is left without it, no model takes
+   * part, and only what is certain is reported: what else is wanted nobody knows.
+   */
+  refused: z.string().optional(),
   /** It has the repository's graph; left out, it has none. */
   graph: z.boolean().optional(),
   limits: Limits,

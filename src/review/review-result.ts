@@ -127,6 +127,8 @@ export const ReviewResult = z.strictObject({
   ledger: LedgerUpdate.nullable(),
   /** What the change would change in the configuration of reviews, a sentence each. */
   config_changes: z.array(z.string()),
+  /** Why the configuration was refused, so that no model read anything; null if it was not. */
+  refused: z.string().nullable().default(null),
   /** Files that an analyzer of certain findings did not look at to the end: some may be missing. */
   unanalyzed: z.array(z.string()).default([]),
 });

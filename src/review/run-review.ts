@@ -1,6 +1,6 @@
 import type { Coverage as CoverageCounter } from "../agent/coverage.ts";
 import { minimumSeverityAt } from "../config/repo-config.ts";
-import { atLeast, type Finding, severities } from "../finding.ts";
+import { atLeast, type Finding, isCertain, severities } from "../finding.ts";
 import type { ChangedFile } from "../tools/tool.ts";
 import type { AnchorFile } from "./anchor.ts";
 import { createAnchorFiles } from "./anchor-files.ts";
@@ -23,7 +23,7 @@ import { maskedLines } from "./masked-lines.ts";
 import { type ModelReview, reviewWithModel } from "./model-review.ts";
 import { placeFinding } from "./place.ts";
 import { laterFindingsOffline } from "./recheck/later-findings.ts";
-import type { ReviewInput } from "./review-input.ts";
+import type { History, ReviewInput } from "./review-input.ts";
 import type { Coverage, LedgerUpdate, PlacedFinding, ReviewResult } from "./review-result.ts";
 import { startRun } from "./review-run.ts";
 import { createRuleSwitch } from "./rule-switch.ts";
@@ -38,8 +38,9 @@ export async function runReview(input: ReviewInput, deps: ReviewDependencies): P
   const files = input.history ? await inSurroundings(changed, deps) : changed;
   deps.progress({ type: "phase", phase: "analyzers" });
   const isOff = createRuleSwitch(input.config);
-  const candidates = await findCandidates(files, { ...deps, isOff, key: input.history?.key });
-  const { history, config } = input;
+  const found = await findCandidates(files, { ...deps, isOff, key: input.history?.key });
+  const { history, config, refused = null } = input;
+  const candidates = refused === null ? found : { ...found, findings: found.findings.filter(isCertain) };
   const known = createKnown(files, history && { ...history, key: keyUnder(config, history.key) }, deps.diffs);
   // Without a model nothing is read, now or ever.
   const coverage = createReviewCoverage(files, null, deps.models && known);
@@ -71,8 +72,9 @@ export async function runReview(input: ReviewInput, deps: ReviewDependencies): P
     dropped: [...review.dropped],
     masked: deps.models ? await maskedLines(files, review.findings, deps) : [],
     predicted: review.predicted && { ...review.predicted, cost_usd: null },
-    ledger: input.history && ledgerOf({ deps, files, coverage, known }, review),
+    ledger: history && ledgerOf({ deps, files, coverage, known }, review, refused === null ? null : history),
     config_changes: await findConfigChanges(deps.workspace),
+    refused,
     unanalyzed: candidates.unfinished.filter(mayLackCertain).map(({ path }) => path),
   };
 }
@@ -96,7 +98,9 @@ async function reviewFiles(parts: ReviewParts): Promise<ModelReview> {
   if (isEmpty && history === null) return nothingToReview;
   const candidates = { ...parts.candidates, findings: await checked(parts.candidates.findings, anchorFile) };
   if (!deps.models) {
-    const review = isEmpty ? nothingToReview : offlineReview(candidates.findings);
+    // Without the configuration nobody knows whether there was nothing to review.
+    const isNothing = isEmpty && input.refused === undefined;
+    const review = isNothing ? nothingToReview : offlineReview(candidates.findings);
     if (history === null) return review;
     const change = { input, deps, files, known, anchorFile, candidates, isFirst: history.reviewed === null };
     return { ...review, ...(await laterFindingsOffline(change, review.findings)) };
@@ -113,17 +117,27 @@ async function reviewFiles(parts: ReviewParts): Promise<ModelReview> {
 
 type ReadParts = Pick<ReviewParts, "deps" | "files" | "coverage" | "known">;
 
-/** What the next review has to know of this one. */
-function ledgerOf({ deps, files, coverage, known }: ReadParts, review: ModelReview): LedgerUpdate {
+/**
+ * What the next review has to know of this one.
+ *
+ * @param kept of a review without its configuration: what was read before is remembered under rules that it does not know, and stays
+ */
+function ledgerOf(
+  { deps, files, coverage, known }: ReadParts,
+  review: ModelReview,
+  kept: Pick<History, "reviewed"> | null,
+): LedgerUpdate {
   // What was read stays read where this review could not add to it.
   const before = createReviewCoverage(files, null, known);
   const isRead = (path: string) => deps.models !== null && !review.unfinished?.has(path);
   const read = { unshown: (path: string) => (isRead(path) ? coverage : before).unshown(path) };
   const { due = [], ...ledger } = review.ledger ?? { repeats: [], resolutions: [], carried: [], settled: [] };
-  const { unit, hashes } = reviewedNow(files, read, known.contentHash);
+  const nothing = { unit: "change", hashes: [] } as const;
+  const { unit, hashes } = kept ? (kept.reviewed ?? nothing) : reviewedNow(files, read, known.contentHash);
+  const looks = [...due].map((path) => lookAgain(fileMark(path)));
   return {
     known_hunks: deps.models ? countKnown(files, known) : 0,
-    reviewed: { unit, hashes: [...hashes, ...new Set([...due].map((path) => lookAgain(fileMark(path))))] },
+    reviewed: { unit, hashes: [...new Set([...hashes, ...looks])] },
     ...ledger,
   };
 }

@@ -2,7 +2,7 @@ import { randomBytes, timingSafeEqual } from "node:crypto";
 import type { IncomingMessage } from "node:http";
 import { z } from "zod";
 import type { Env } from "../config/env.ts";
-import { hasStoredApp, type StoredApp, storeApp } from "../config/stored-app.ts";
+import { hasStoredApp, type StoredApp, storeApp } from "../config/server-env.ts";
 import { AppError, errorLine } from "../errors.ts";
 import { toAppError } from "../github/errors.ts";
 import type { Logger } from "../logger.ts";

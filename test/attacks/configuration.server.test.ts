@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { finding, finish, numbers, patient, turn } from "../e2e/conformance-fixture.ts";
-import { onPull } from "../e2e/on-pull.ts";
+import { type CaseOnPull, onPull } from "../e2e/on-pull.ts";
+import { fiveSecrets } from "./five-secrets.ts";
 
 const path = "src/numbers.js";
 const wrong = finding({ line: 24, quote: "const n24 = 0;" });
@@ -85,6 +86,70 @@ describe.concurrent("a pull request that configures the reviewer", patient, () =
         const asked = JSON.stringify(app.reviewRequests[0]?.body.messages);
         expect(asked.split(order)).toHaveLength(guidelines.length + 1);
         expect(trusted(asked)).not.toContain(order);
+      },
+    ));
+
+  const secrets = fiveSecrets();
+  const comments = secrets.lines.map((line) => `${secrets.path} RIGHT ${line}`);
+  const noModel = (app: CaseOnPull) => expect(app.reviewRequests).toEqual([]);
+
+  it.each([
+    [
+      "the repository's file",
+      { ".github/hunkwise.yml": "paths:\n  privat: [src/]\n" },
+      ".github/hunkwise.yml:2",
+    ],
+    ["a folder's file", { "src/.hunkwise.yml": "paths:\n  private: [x" }, "src/.hunkwise.yml:2"],
+  ])(
+    "broken-configuration: of %s keeps the change from every model and no secret from people",
+    (_, files, place) =>
+      onPull(
+        {
+          base: { [path]: numbers(60), ...files },
+          head: { [path]: edited, [secrets.path]: secrets.text },
+          script: [turn(wrong, finish)],
+        },
+        async (app) => {
+          await app.review();
+
+          noModel(app);
+          expect(app.end()).toEqual({ reviews: 1, comments, summaries: 1, check: "neutral" });
+          expect(app.summary()).toContain(place);
+        },
+      ),
+  );
+
+  it("broken-configuration: turns nothing green that is open, and a change with nothing to review neither", () =>
+    onPull(
+      {
+        base: { [path]: numbers(60), ".github/hunkwise.yml": "check: { fail: true }\n" },
+        head: { [path]: edited },
+        script: [turn(wrong, finish)],
+      },
+      async (app) => {
+        await app.review();
+        expect(app.end()).toMatchObject({ comments: [`${path} RIGHT 24`], check: "failure" });
+
+        app.people.pushToBase(app.repository, { ".github/hunkwise.yml": "check: { fial: true }\n" });
+        await app.push({ [path]: edited, "empty.txt": "" });
+        expect(app.end()).toMatchObject({ reviews: 1, check: "neutral" });
+        expect(app.replies()).toEqual([]);
+        expect(app.threads().map((one) => app.resolvedBy(one))).toEqual([null]);
+      },
+    ));
+
+  it("broken-configuration: in the head of a pull request changes nothing and is told", () =>
+    onPull(
+      {
+        base: { [path]: numbers(60), ".github/hunkwise.yml": "check: { fail: true }\n" },
+        head: { [path]: edited, ".github/hunkwise.yml": "check: { fial: true }\n" },
+        script: [turn(wrong, finish)],
+      },
+      async (app) => {
+        await app.review();
+
+        expect(app.end()).toMatchObject({ comments: [`${path} RIGHT 24`], check: "failure" });
+        expect(app.summary()).toMatch(/reviews would be refused until it is corrected/);
       },
     ));
 });

@@ -284,12 +284,13 @@ describe("the repository configuration in a review", () => {
     expect(stdout).toContain("cart.py:1");
   });
 
-  it("gives a notice with line and key when it is broken, on stderr and in every report", async () => {
+  it("is refused by file, line and key when it is broken, and nothing is reviewed", async () => {
     using repo = faultyRepo({ ".github/hunkwise.yml": "review:\n  draft: true\n" });
     const { code, stderr, stdout } = await review(repo, "--base", "main", "--format", "json");
-    expect(code).toBe(1);
-    expect(stderr).toMatch(/^warning: \.github\/hunkwise\.yml:2: review\.draft .*drafts/m);
-    expect(JSON.parse(stdout).warnings[0]).toMatch(/\.github\/hunkwise\.yml:2: review\.draft/);
+    expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
+    expect(stderr).toMatch(
+      /\.github\/hunkwise\.yml:2: review\.draft is not known \(did you mean drafts\?\)\. Correct/,
+    );
   });
 });
 

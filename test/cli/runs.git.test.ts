@@ -4,7 +4,7 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { localRunIds, newRunId, openRunRecord, prepareRunsFolder } from "../../src/cli/run-record.ts";
 import type { RunRow } from "../../src/cli/run-sources.ts";
 import { renderRuns } from "../../src/cli/runs.ts";
-import { readRunsPlace } from "../../src/config/runs-place.ts";
+import { readRunsPlace } from "../../src/config/server-env.ts";
 import { columns } from "../../src/reporters/terminal-wrap.ts";
 import { TempFolder } from "../support/git-repo.ts";
 import { runCli } from "../support/run-cli.ts";

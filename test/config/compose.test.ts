@@ -2,7 +2,8 @@ import { readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { describe, expect, it } from "vitest";
 import { parse } from "yaml";
-import { environmentDocs, readEnv } from "../../src/config/env.ts";
+import { readEnv } from "../../src/config/env.ts";
+import { environmentDocs } from "../../src/config/variables.ts";
 
 const root = resolve(import.meta.dirname, "../..");
 const read = (name: string) => readFileSync(join(root, name), "utf8");

@@ -6,16 +6,15 @@ import { afterAll, describe, expect, it } from "vitest";
 import { leftBehind } from "../../src/config/data-folder.ts";
 import {
   ciTargetBranch,
-  environmentDocs,
   givenColumns,
   inspectEnv,
-  type RawEnv,
   rawEnv,
   readEnv,
   readLocalEnv,
   secretsOf,
 } from "../../src/config/env.ts";
-import { readServerEnv, storeApp } from "../../src/config/stored-app.ts";
+import { readServerEnv, storeApp } from "../../src/config/server-env.ts";
+import { environmentDocs, type RawEnv } from "../../src/config/variables.ts";
 import { AppError } from "../../src/errors.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "hunkwise-env-"));
@@ -141,9 +140,7 @@ describe("the environment", () => {
     const { HUNKWISE_MODEL: model, ...others } = defaults;
     expect(readEnv(others)).toEqual(readEnv({}));
     expect(readEnv({ OPENAI_API_KEY: "k" }).model?.name).toBe(model);
-    const source = readFileSync(join(import.meta.dirname, "../../src/config/variables.ts"), "utf8");
-    const read = [...source.matchAll(/^ {2}([A-Z_]+):/gm)].map((match) => match[1]);
-    expect(environmentDocs.map((one) => one.name).toSorted()).toEqual(read.toSorted());
+    expect(environmentDocs.filter(({ description }) => !/^.+\.$/.test(description))).toEqual([]);
   });
 
   it("is documented in .env.example too", () => {

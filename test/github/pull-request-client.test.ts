@@ -172,6 +172,11 @@ describe("a file", () => {
     expect(await api.fileAt("dir", "main")).toBeUndefined();
   });
 
+  it.each(["symlink", "submodule"])("that is a %s without a file is an error", async (type) => {
+    github().get(`${root}/contents/link?ref=main`).reply(200, { type, size: 7, target: "/nowhere" });
+    expect(await failure(apiFor().api.fileAt("link", "main"))).toMatchObject({ code: "github_invalid" });
+  });
+
   it("that is too large is an error", async () => {
     github()
       .get(`${root}/contents/big?ref=main`)

@@ -149,15 +149,15 @@ describe("the check run of an event", () => {
     },
   );
 
-  it("says why nothing is reviewed when the configuration cannot be trusted", async () => {
+  it("says why nothing is reviewed when the configuration cannot be asked for", async () => {
     jobs.github.fileAt = async () => {
-      throw fault("too_large");
+      throw fault("github_forbidden");
     };
     await jobs.queue.enqueue(jobs.event());
     await jobs.work();
 
     expect(jobs.checks()).toEqual([failed]);
-    expect(jobs.github.checks[0]?.history.at(-1)?.summary).toContain("too_large happened");
+    expect(jobs.github.checks[0]?.history.at(-1)?.summary).toContain("github_forbidden happened");
     expect(jobs.checkouts).toEqual([]);
   });
 });

@@ -54,6 +54,7 @@ export function sampleResult(over: Partial<ReviewResult> = {}): ReviewResult {
     predicted: null,
     ledger: null,
     config_changes: [],
+    refused: null,
     unanalyzed: [],
     merge_bases: 1,
     ...over,

@@ -44,13 +44,13 @@ describe("a changed configuration", () => {
 
   it("that is broken is told with line and key, once", () => {
     expect(root("max_comments: 10", "colour: red\nmax_comments: many")).toEqual([
-      expect.stringMatching(/^`\.github\/hunkwise\.yml`, line 1, `colour` would be wrong: is not known/),
       expect.stringMatching(
-        /^`\.github\/hunkwise\.yml`, line 2, `max_comments` would be wrong: must be a number, not "many"/,
+        /^`\.github\/hunkwise\.yml` would be wrong, and reviews .*: line 1, `colour` is not known.*; line 2, `max_comments` must be a number, not "many"\.$/,
       ),
-      "`max_comments`: `10` -> `40`.",
     ]);
-    expect(root("colour: red", "\n\ncolour: red")).toEqual([]);
+    expect(root("colour: red", "\n\ncolour: red")).toEqual([
+      expect.stringMatching(/would be wrong, .*line 3, `colour`/),
+    ]);
   });
 
   it.each([
@@ -58,6 +58,13 @@ describe("a changed configuration", () => {
     ["is a link", null],
   ])("that %s would have reviews refused", (_, text) => {
     expect(root("", text)).toEqual([expect.stringMatching(/reviews would be refused/)]);
+  });
+
+  it("that is in order again is told as that", () => {
+    expect(root("colour: red", "max_comments: 10")).toEqual([
+      expect.stringMatching(/is refused as it is now, and would be in order/),
+      "`max_comments`: `40` -> `10`.",
+    ]);
   });
 
   it("is told when it begins and when it ends", () => {
@@ -122,14 +129,14 @@ describe("a change of configuration files", () => {
     ]);
   });
 
-  it("tells of a file that takes the place of another, and of one that does not count", async () => {
+  it("tells of a file that takes the place of another, and of one that is out of place", async () => {
     const told = await changesOf(
       { ".github/hunkwise.yaml": "max_comments: 1" },
       { [path]: "max_comments: 2", ".hunkwise.yml": "minimum_severity: high" },
     );
     expect(told).toEqual([
       "`max_comments`: `1` -> `2`.",
-      expect.stringMatching(/^`\.hunkwise\.yml` does not count at the root/),
+      expect.stringMatching(/^`\.hunkwise\.yml` would be wrong.* is out of place: at the root/),
     ]);
   });
 
@@ -140,7 +147,10 @@ describe("a change of configuration files", () => {
 
   it("has at most twenty sentences", async () => {
     const many = Object.fromEntries(
-      Array.from({ length: 30 }, (_, n) => [`${n}/.hunkwise.yml`, "minimum_severity: high\nwrong: 1\n"]),
+      Array.from({ length: 30 }, (_, n) => [
+        `${n}/.hunkwise.yml`,
+        "minimum_severity: high\npaths: { private: [x] }\n",
+      ]),
     );
     const told = await changesOf({}, many);
     expect(told).toHaveLength(20);

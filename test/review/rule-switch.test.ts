@@ -1,12 +1,12 @@
 import { describe, expect, it } from "vitest";
-import { parseRepoConfig } from "../../src/config/parse-repo-config.ts";
+import { parseRepoConfig } from "../../src/config/parse-config.ts";
 import { createRuleSwitch } from "../../src/review/rule-switch.ts";
 import { sampleFinding } from "../reporters/sample-result.ts";
 
 const isOff = (yaml: string, source: string, path = "src/a.py") => {
-  const { config, problems } = parseRepoConfig(yaml);
-  expect(problems).toEqual([]);
-  return createRuleSwitch(config)(sampleFinding({ source, path }));
+  const parsed = parseRepoConfig(yaml);
+  if (!parsed.ok) throw new Error(JSON.stringify(parsed.problems));
+  return createRuleSwitch(parsed.config)(sampleFinding({ source, path }));
 };
 
 describe("a rule of the analyzers", () => {
@@ -29,6 +29,9 @@ describe("a rule of the analyzers", () => {
   });
 
   it("is refused as a value that is neither off nor patterns", () => {
-    expect(parseRepoConfig("rules:\n  py-eval: maybe\n").problems).toMatchObject([{ line: 2 }]);
+    expect(parseRepoConfig("rules:\n  py-eval: maybe\n")).toMatchObject({
+      ok: false,
+      problems: [{ line: 2 }],
+    });
   });
 });

@@ -2,7 +2,7 @@ import { Writable } from "node:stream";
 import type { CommandIo } from "../../src/cli/command.ts";
 import { complaintLine } from "../../src/cli/complaint.ts";
 import { runProgram } from "../../src/cli/program.ts";
-import { environmentDocs } from "../../src/config/environment-docs.ts";
+import { environmentDocs } from "../../src/config/variables.ts";
 import { startProcessHere } from "./process-here.ts";
 import { unsetVariables } from "./run-cli.ts";
 

@@ -5,7 +5,8 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { type Env, type RawEnv, readEnv } from "../../src/config/env.ts";
+import { type Env, readEnv } from "../../src/config/env.ts";
+import type { RawEnv } from "../../src/config/variables.ts";
 import { createLogger, type Logger } from "../../src/logger.ts";
 import { openSqliteStores } from "../../src/queue/open-stores.ts";
 import { type ServerOptions, startServer } from "../../src/webhooks/server.ts";

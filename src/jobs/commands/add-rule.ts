@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
 import { isMap, isScalar, isSeq, LineCounter, type ParsedNode, parseDocument, stringify } from "yaml";
-import { parseRepoConfig } from "../../config/load-repo-config.ts";
+import { parseRepoConfig } from "../../config/parse-config.ts";
 import type { RepoConfig } from "../../config/repo-config.ts";
 
 /** What became of a rule: a new text of the file, or why there is none, in words for whoever asked. */
@@ -15,23 +15,24 @@ type Instruction = RepoConfig["instructions"][number];
  */
 export function addRule(text: string | null, rule: string): AddedRule {
   const before = parseRepoConfig(text ?? "");
-  if (before.unreadable) return { ok: false, reason: `the configuration ${before.unreadable.reason}` };
+  if (!before.ok)
+    return { ok: false, reason: "the configuration is broken, which `hunkwise config check` explains" };
   const isThere = before.config.instructions.some((one) => one.path === "**" && sameWords(one.text, rule));
   if (isThere) return { ok: false, reason: "the configuration has this rule already" };
   const one: Instruction = { path: "**", text: rule };
   for (const made of [inserted(text ?? "", one), rewritten(text ?? "", one)]) {
-    if (made !== null && saysBoth(before, made, one)) return { ok: true, text: made };
+    if (made !== null && saysBoth(before.config, made, one)) return { ok: true, text: made };
   }
   return { ok: false, reason: "the configuration does not take it: its `instructions` must be a list" };
 }
 
 const sameWords = (a: string, b: string) => a.replace(/\s+/g, " ").trim() === b.replace(/\s+/g, " ").trim();
 
-/** The same configuration with one more rule, and no problem that was not there. Lines of problems move. */
-function saysBoth(before: ReturnType<typeof parseRepoConfig>, text: string, rule: Instruction): boolean {
-  const { config, problems, unreadable } = parseRepoConfig(text);
-  const wanted = { ...before.config, instructions: [...before.config.instructions, rule] };
-  return !unreadable && problems.length <= before.problems.length && isDeepStrictEqual(config, wanted);
+/** Whether a text is the same configuration with one more rule. */
+function saysBoth(before: RepoConfig, text: string, rule: Instruction): boolean {
+  const parsed = parseRepoConfig(text);
+  const wanted = { ...before, instructions: [...before.instructions, rule] };
+  return parsed.ok && isDeepStrictEqual(parsed.config, wanted);
 }
 
 /** With the rule's lines behind those of the list, or at the end of a file without one; null where they cannot stand there. */

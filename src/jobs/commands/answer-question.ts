@@ -1,5 +1,6 @@
 import type { StopReason } from "../../agent/events.ts";
 import type { TrajectoryEntry } from "../../agent/trajectory.ts";
+import type { RepoConfig } from "../../config/repo-config.ts";
 import { createPrivacy } from "../../diff/filter.ts";
 import { AppError, publicLine } from "../../errors.ts";
 import type { PullRequest } from "../../github/pull-request-api.ts";
@@ -13,7 +14,7 @@ import { publicFault } from "../../review/model-fault.ts";
 import type { Limits } from "../../review/review-input.ts";
 import { recordedMasks, recordedTurns } from "../attempts.ts";
 import { withinDay } from "../day-budget.ts";
-import { type FolderConfig, loadConfig, withFolders } from "../load-config.ts";
+import { loadConfig, withFolders } from "../load-config.ts";
 import { recordStart } from "../record-start.ts";
 import { toldOnce } from "../told.ts";
 import { watchModels } from "../watched-model.ts";
@@ -59,8 +60,7 @@ interface Question {
 async function askModel({ asked, question, recorded, models }: Question): Promise<Outcome> {
   const { api, deps, tools, job } = asked;
   const pull = await api.pull();
-  const loaded = await loadConfig({ api, pull, repository: job.task.repository }, deps, tools.signal);
-  const { config } = loaded;
+  const config = await loadConfig({ api, pull, repository: job.task.repository }, deps, tools.signal);
   const budget = budgetOf(asked, config);
   const turns = recordedTurns(recorded, pull.headSha);
   await tools.record({ kind: "began", head: pull.headSha });
@@ -68,7 +68,7 @@ async function askModel({ asked, question, recorded, models }: Question): Promis
   await deps.modelsReady(tools.signal);
   const watched = watchModels(eachRole(models, (model) => budget.meter(model)));
   const limits = async () => withinDay(limitsWithin(most, config), await budget.left(), turns);
-  const prepared = { pull, question, loaded, limits, models: watched.models, recorded, turns };
+  const prepared = { pull, question, rootConfig: config, limits, models: watched.models, recorded, turns };
   const answer = await readAndAnswer(asked, prepared);
   if (answer === null) return answered(asked, WITHHELD, "it is about a private file");
   if (answer.text !== null) {
@@ -86,7 +86,7 @@ const WITHHELD =
 interface Prepared {
   pull: PullRequest;
   question: string;
-  loaded: FolderConfig;
+  rootConfig: RepoConfig;
   limits(): Promise<Limits>;
   models: Models;
   recorded: readonly TrajectoryEntry[];
@@ -98,7 +98,7 @@ const Told = AnswerInput.pick({ pull: true, thread: true, limits: true });
 /** Null where what was asked about is withheld from every model. */
 async function readAndAnswer(
   asked: Asked,
-  { pull, question, loaded, limits, models, recorded, turns }: Prepared,
+  { pull, question, rootConfig, limits, models, recorded, turns }: Prepared,
 ): Promise<AnswerResult | null> {
   const { job, deps, by, tools } = asked;
   const { signal, record } = tools;
@@ -106,7 +106,7 @@ async function readAndAnswer(
   const { repository } = job.task;
   const checkout = await deps.checkout({ repository, pull: number, head, base, baseRef, signal });
   try {
-    const { config } = await withFolders(loaded, checkout.place);
+    const config = await withFolders(rootConfig, checkout.place);
     const about = { head, base, after: null, private: [...config.paths.private] };
     const told = await toldOnce({ about, shape: Told, recorded, turns }, tools, async () => ({
       ...{ pull: { number, title, body }, thread: await threadOf(asked), limits: await limits() },

@@ -5,7 +5,7 @@ import { currentLedger } from "../../reporters/current-ledger.ts";
 import { renderDryRun } from "../../reporters/render-dry-run.ts";
 import { untrustedLine } from "../../reporters/render-untrusted.ts";
 import type { JobDependencies } from "../job-dependencies.ts";
-import { loadConfig } from "../load-config.ts";
+import { loadConfig, orRefused } from "../load-config.ts";
 import { type ReviewJob, reviewUnseen } from "../review-and-publish.ts";
 import { type Asked, answered, isAnswered, mayWrite, react, say } from "./asked.ts";
 
@@ -20,7 +20,8 @@ export async function dryRun(job: ReviewJob, tools: JobTools, deps: JobDependenc
   const pull = await api.pull();
   if (pull.state === "closed") return { kind: "skipped", reason: "the pull request is closed" };
   try {
-    const loaded = await loadConfig({ api, pull, repository: job.task.repository }, deps, tools.signal);
+    const loading = loadConfig({ api, pull, repository: job.task.repository }, deps, tools.signal);
+    const loaded = await orRefused(loading);
     const ledger = await currentLedger(api);
     const subject = {
       job,

@@ -1,4 +1,4 @@
-import { loadRepoConfig } from "../../config/load-repo-config.ts";
+import { loadRepoConfig } from "../../config/load-config.ts";
 import { AppError, publicLine } from "../../errors.ts";
 import type { PullRequest } from "../../github/pull-request-api.ts";
 import type { Outcome } from "../../queue/job.ts";

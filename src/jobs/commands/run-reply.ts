@@ -59,8 +59,7 @@ async function answerInThread(
   };
 }
 
-async function configOf({ api, job, deps, tools }: Asked, pull: PullRequest): Promise<RepoConfig> {
-  return (await loadConfig({ api, pull, repository: job.task.repository }, deps, tools.signal)).config;
-}
+const configOf = ({ api, job, deps, tools }: Asked, pull: PullRequest): Promise<RepoConfig> =>
+  loadConfig({ api, pull, repository: job.task.repository }, deps, tools.signal);
 
 const isAuthor = ({ author }: PullRequest, login: string) => author.toLowerCase() === login.toLowerCase();

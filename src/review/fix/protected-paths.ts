@@ -1,4 +1,4 @@
-import { isNestedName } from "../../config/config-files.ts";
+import { isNestedName } from "../../config/repo-config.ts";
 import { pathFault } from "../../diff/path-fault.ts";
 import { isLockFile } from "../../diff/skipped-names.ts";
 import { foldedPath, isPlainPath } from "./plain-path.ts";

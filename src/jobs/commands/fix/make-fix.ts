@@ -1,4 +1,5 @@
 import type { TrajectoryEntry } from "../../../agent/trajectory.ts";
+import type { EffectiveConfig } from "../../../config/repo-config.ts";
 import { createPrivacy } from "../../../diff/filter.ts";
 import { AppError } from "../../../errors.ts";
 import type { CheckoutPlace } from "../../../git/checkout-place.ts";
@@ -10,7 +11,7 @@ import { maxAttempts } from "../../../queue/job.ts";
 import { FixInput, FixResult, type FixTarget } from "../../../review/fix/fix-input.ts";
 import { recordedMasks, recordedTurns } from "../../attempts.ts";
 import { withinDay } from "../../day-budget.ts";
-import { type FolderConfig, loadConfig, withFolders } from "../../load-config.ts";
+import { loadConfig, withFolders } from "../../load-config.ts";
 import { recordStart } from "../../record-start.ts";
 import { toldOnce } from "../../told.ts";
 import { watchModels } from "../../watched-model.ts";
@@ -57,25 +58,25 @@ export function recordedFix(
 export async function makeFix(order: FixOrder): Promise<MadeFix> {
   const { asked, pull, place, models, recorded } = order;
   const { api, deps, tools, job } = asked;
-  const loaded = await loadConfig({ api, pull, repository: job.task.repository }, deps, tools.signal);
-  const folders = await withFolders(loaded, place);
-  const isPrivate = createPrivacy(folders.config.paths.private);
+  const root = await loadConfig({ api, pull, repository: job.task.repository }, deps, tools.signal);
+  const config = await withFolders(root, place);
+  const isPrivate = createPrivacy(config.paths.private);
   const known = recordedFix(recorded);
   if (known?.head === pull.headSha) return { fix: known.fix, isRecorded: true, isPrivate };
 
-  const budget = budgetOf(asked, loaded.config);
+  const budget = budgetOf(asked, config);
   const turns = recordedTurns(recorded, pull.headSha);
   await tools.record({ kind: "began", head: pull.headSha });
   if (turns.length === 0) await budget.require();
   await deps.modelsReady(tools.signal);
   const watched = watchModels(eachRole(models, (model) => budget.meter(model)));
-  const limits = withinDay(limitsWithin(most, loaded.config), await budget.left(), turns);
-  const input = await inputOf(order, folders, limits, turns);
+  const limits = withinDay(limitsWithin(most, config), await budget.left(), turns);
+  const input = await inputOf(order, config, limits, turns);
   const { shas } = place;
   await recordStart({ kind: "run", what: "fix", shas, input }, recorded, tools);
   const fix = await runFixProcess({
     ...{ place, input, models: watched.models, signal: tools.signal },
-    sandbox: (await deps.fixSandbox?.(folders.config, tools.signal)) ?? null,
+    sandbox: (await deps.fixSandbox?.(config, tools.signal)) ?? null,
     ...(deps.startProcess && { started: deps.startProcess(place.root) }),
     trajectory: { append: tools.record },
     replay: turns,
@@ -93,7 +94,7 @@ const Told = FixInput.pick({ pull: true, targets: true, limits: true });
 
 async function inputOf(
   { asked, pull, entries, models, recorded }: FixOrder,
-  { config }: FolderConfig,
+  config: EffectiveConfig,
   limits: FixInput["limits"],
   turns: ReturnType<typeof recordedTurns>,
 ): Promise<FixInput> {

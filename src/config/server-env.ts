@@ -13,9 +13,9 @@ import {
 import { join } from "node:path";
 import { z } from "zod";
 import { AppError, errorLine } from "../errors.ts";
-import { leftBehind } from "./data-folder.ts";
-import { type Env, type InspectedEnv, inspectEnv, type RawEnv, rawEnv } from "./env.ts";
-import { requireNone, VariableFault } from "./variable-fault.ts";
+import { dataFolder, leftBehind } from "./data-folder.ts";
+import { type Env, type InspectedEnv, inspectEnv, rawEnv } from "./env.ts";
+import { type RawEnv, requireNone, VariableFault } from "./variables.ts";
 
 /** What the set-up page received from GitHub. */
 export const StoredApp = z.object({
@@ -122,4 +122,32 @@ function unusable(file: string, error: unknown): AppError {
     remedy: "Make the data folder writable for this user, or name another one in HUNKWISE_DATA_DIR.",
     cause: error,
   });
+}
+
+/** Where a server keeps what its runs left. */
+export interface RunsPlace {
+  /** Postgres; null: `queue.db` in the data folder. */
+  databaseUrl: string | null;
+  dataFolder: string;
+}
+
+/**
+ * The server whose environment this is; null where it is that of none. A developer's shell holds `DATABASE_URL` for programs of its
+ * own, so that it counts only beside an App. Nothing else of the environment is looked at: a fault there must not keep anybody from
+ * looking.
+ * @throws AppError `config_invalid`.
+ */
+export function readRunsPlace(raw: RawEnv = rawEnv()): RunsPlace | null {
+  const given = (name: string) => raw[name]?.trim() || null;
+  const folder = dataFolder(given("HUNKWISE_DATA_DIR") ?? undefined);
+  const isServer = given("APP_ID") !== null || hasStoredApp(folder);
+  const databaseUrl = isServer ? given("DATABASE_URL") : null;
+  if (databaseUrl !== null && !/^postgres(ql)?:/.test(databaseUrl)) {
+    throw new AppError(
+      "config_invalid",
+      "DATABASE_URL must be an address like postgres://user:password@host:5432/database",
+    );
+  }
+  const hasFile = existsSync(join(folder, "queue.db"));
+  return databaseUrl !== null || hasFile ? { databaseUrl, dataFolder: folder } : null;
 }

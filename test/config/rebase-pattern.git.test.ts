@@ -1,8 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { rebasePattern } from "../../../src/config/nested/rebase-pattern.ts";
-import { createPathMatcher } from "../../../src/diff/path-matcher.ts";
-import { GitRepo } from "../../support/git-repo.ts";
+import { rebasePattern } from "../../src/config/merge-nested.ts";
+import { createPathMatcher } from "../../src/diff/path-matcher.ts";
+import { GitRepo } from "../support/git-repo.ts";
 
 describe("a pattern of a folder", () => {
   it.each([

@@ -1,11 +1,9 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import { mergeNested } from "../../../src/config/nested/merge-nested.ts";
-import { parseNestedConfig } from "../../../src/config/nested/nested-config.ts";
-import { rebasePattern } from "../../../src/config/nested/rebase-pattern.ts";
-import { RepoConfig } from "../../../src/config/repo-config.ts";
-import { createPrivacy } from "../../../src/diff/filter.ts";
-import { createPathMatcher } from "../../../src/diff/path-matcher.ts";
+import { mergeNested, rebasePattern } from "../../src/config/merge-nested.ts";
+import { NestedConfig, RepoConfig } from "../../src/config/repo-config.ts";
+import { createPrivacy } from "../../src/diff/filter.ts";
+import { createPathMatcher } from "../../src/diff/path-matcher.ts";
 
 const folders = ["a", "a/b", "c", "a/#b"];
 const names = ["x", "y.md", "b", "z.key"];
@@ -30,7 +28,7 @@ it("what is private is what the repository's list or any folder's list keeps pri
     fc.property(list, nested, (own, lists) => {
       const files = [...new Map(lists)].map(([folder, patterns]) => ({
         ...{ path: `${folder}/.hunkwise.yml`, folder },
-        config: parseNestedConfig(JSON.stringify({ paths: { private: patterns } })).config,
+        config: NestedConfig.parse({ paths: { private: patterns } }),
       }));
       const { config } = mergeNested(RepoConfig.parse({ paths: { private: own } }), files);
       const alone = [

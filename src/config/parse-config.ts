@@ -1,0 +1,287 @@
+import { distance } from "fastest-levenshtein";
+import {
+  type Document,
+  isAlias,
+  isMap,
+  isNode,
+  isPair,
+  isScalar,
+  isSeq,
+  LineCounter,
+  type Node,
+  parseDocument,
+  type Scalar,
+  visit,
+} from "yaml";
+import { z } from "zod";
+import { errorLine } from "../errors.ts";
+import { NestedConfig, RepoConfig } from "./repo-config.ts";
+
+/** Something wrong in a configuration file. */
+export interface ConfigProblem {
+  /** 1-indexed; null if it concerns the whole file. */
+  line: number | null;
+  /** Dotted: `review.drafts`, `paths.ignore[0]`; null if it concerns the whole file. */
+  key: string | null;
+  /** One line without a final stop: "is not known (did you mean drafts?)". */
+  message: string;
+}
+
+/** A problem with the whole file. */
+export const wholeFile = (message: string): ConfigProblem => ({ line: null, key: null, message });
+
+/** A file that parses and validates, or all that is wrong with it, by line. */
+export type ParsedConfig<Config> =
+  | { ok: true; config: Config }
+  | { ok: false; problems: readonly ConfigProblem[] };
+
+/** A configuration is a page of text; a larger file is a mistake or an attack. In bytes. */
+const largestFile = 64 * 1024;
+export const tooLarge = wholeFile(`is larger than ${largestFile / 1024} KB`);
+const mostProblems = 20;
+
+/** Reads the text of `.github/hunkwise.yml`, as `parseConfig` does. */
+export const parseRepoConfig = (text: string): ParsedConfig<RepoConfig> => parseConfig(text, RepoConfig);
+
+/** Reads the text of `.hunkwise.yml` in a folder, as `parseConfig` does. */
+export const parseNestedConfig = (text: string): ParsedConfig<NestedConfig> =>
+  parseConfig(text, NestedConfig);
+
+/**
+ * Reads a configuration file. A file with anything wrong in it gives no configuration: a wrong key or a slip in the YAML may be
+ * what was to keep a file private. Never throws.
+ */
+function parseConfig<Config>(text: string, schema: z.ZodType<Config>): ParsedConfig<Config> {
+  const problems = (found: readonly ConfigProblem[]) => {
+    const distinct = new Map(found.map((one) => [JSON.stringify(one), one]));
+    const first = [...distinct.values()].slice(0, mostProblems);
+    return { ok: false, problems: first.toSorted((a, b) => (a.line ?? 0) - (b.line ?? 0)) } as const;
+  };
+  if (Buffer.byteLength(text) > largestFile) return problems([tooLarge]);
+  // U+FFFD is what reading leaves of bytes that are no UTF-8.
+  if (/[\0\ufffd]/.test(text)) return problems([wholeFile("is not text in UTF-8")]);
+  try {
+    const file = parseYaml(text);
+    // A file with such faults is not turned into a value: that of nested keys takes minutes.
+    const faults = faultsOf(file);
+    if (faults.length > 0) return problems(faults);
+    const value: unknown = file.document.toJS() ?? {};
+    const { success, data, error } = schema.safeParse(value);
+    return success
+      ? { ok: true, config: data }
+      : problems(
+          error.issues.slice(0, mostProblems).flatMap((issue) => describe(issue, file, value, schema)),
+        );
+  } catch (error) {
+    // Nesting beyond the stack, or more aliases than the parser resolves.
+    return problems([wholeFile(`cannot be read (${oneLine(errorLine(error))})`)]);
+  }
+}
+
+interface YamlFile {
+  document: Document;
+  lines: LineCounter;
+  text: string;
+}
+
+function parseYaml(text: string): YamlFile {
+  const lines = new LineCounter();
+  // The parser's own search for repeated keys takes the square of a map's size.
+  const options = { prettyErrors: false, uniqueKeys: false, stringKeys: true, logLevel: "error" } as const;
+  return { document: parseDocument(text, { ...options, lineCounter: lines }), lines, text };
+}
+
+const oneLine = (message: string) => message.replaceAll(/\s+/g, " ").slice(0, 200);
+
+/** What the parser says in words of its own interface. */
+const plainWords: Record<string, string> = {
+  MULTIPLE_DOCS: "a file is one document, and here another one begins",
+  NON_STRING_KEY: "a key must be one word",
+  RESOURCE_EXHAUSTION: "is nested too deeply",
+};
+
+/** What is wrong with the YAML: errors, and what would be read as something else than was meant. */
+function faultsOf({ document, lines, text }: YamlFile): ConfigProblem[] {
+  const exhausted = document.errors.find(({ code }) => code === "RESOURCE_EXHAUSTION");
+  if (exhausted) return [wholeFile(plainWords[exhausted.code] ?? exhausted.message)];
+  const faults = [...document.errors, ...document.warnings].map(
+    ({ code, message, pos: [start] }): ConfigProblem => ({
+      ...{ line: lines.linePos(start).line, key: null },
+      message: plainWords[code] ?? oneLine(message),
+    }),
+  );
+  if (faults.length > 0) return faults;
+  const anchors = new Set<string>();
+  const add = (node: Node, path: readonly unknown[], message: string) => {
+    if (faults.length >= mostProblems) return;
+    faults.push({ line: lineOf(node, lines), key: dotted(pathTo(path, node)) || null, message });
+  };
+  visit(document, {
+    Node(_, node, path) {
+      if (isAlias(node)) {
+        const name = node.source;
+        if (!anchors.has(name)) add(node, path, `*${name} is an alias of nothing; put it in quotes`);
+        return;
+      }
+      if (node.anchor) anchors.add(node.anchor);
+      if (isMap(node))
+        for (const key of repeatedKeys(node.items)) add(key, [...path, node], "is there twice");
+      if (isScalar(node) && isSeq(path.at(-1))) {
+        const message = whySeveral(node, text, isBelowPaths(path));
+        if (message !== null) add(node, path, message);
+      }
+    },
+  });
+  return faults;
+}
+
+function repeatedKeys(pairs: readonly { key: unknown }[]): Scalar[] {
+  const known = new Set<unknown>();
+  return pairs.flatMap(({ key }) => {
+    if (!isScalar(key)) return [];
+    const isRepeated = known.has(key.value);
+    known.add(key.value);
+    return isRepeated ? [key] : [];
+  });
+}
+
+/** Whether the nodes above one are within `paths`. */
+const isBelowPaths = ([, , pair]: readonly unknown[]): boolean =>
+  isPair(pair) && isScalar(pair.key) && pair.key.value === "paths";
+
+/**
+ * Why one entry of a list seems to be several, null if it does not: without a dash, a space, a comma or a quote YAML folds
+ * patterns into one, which then matches nothing.
+ */
+function whySeveral({ range, type, source = "" }: Scalar, text: string, isPattern: boolean): string | null {
+  if (range && text.slice(range[0], range[1]).trimEnd().includes("\n")) return "must be text on one line";
+  return isPattern && type === "PLAIN" && /^-|,(\s|$)/.test(source)
+    ? "looks like part of a list; put it in quotes, or write one pattern for each entry"
+    : null;
+}
+
+/** The path of keys and indexes that leads to a node, by the nodes above it. */
+function pathTo(above: readonly unknown[], node: unknown): PropertyKey[] {
+  return [...above, node].flatMap((one, at, all): PropertyKey[] => {
+    const parent = all[at - 1];
+    if (isSeq(parent)) return [parent.items.indexOf(one)];
+    if (isPair(one)) return [String(isScalar(one.key) ? one.key.value : "?")];
+    return isMap(parent) && isScalar(one) ? [String(one.value)] : [];
+  });
+}
+
+/** A path as it is written in a problem: `instructions[0].text`. */
+function dotted(path: readonly PropertyKey[]): string {
+  return path
+    .map((part) => (typeof part === "number" ? `[${part}]` : `.${String(part)}`))
+    .join("")
+    .replace(/^\./, "");
+}
+
+const lineOf = (node: unknown, lines: LineCounter): number | null =>
+  isNode(node) && node.range ? lines.linePos(node.range[0]).line : null;
+
+/** A problem for each key that a finding of the schema is about. */
+function describe(
+  issue: z.core.$ZodIssue,
+  { document, lines }: YamlFile,
+  value: unknown,
+  schema: z.ZodType,
+): ConfigProblem[] {
+  const unknown = issue.code === "unrecognized_keys" ? issue.keys.slice(0, mostProblems) : [];
+  const paths = unknown.length > 0 ? unknown.map((key) => [...issue.path, key]) : [issue.path];
+  return paths.map((path) => ({
+    line: lineAt(path, document, lines),
+    key: dotted(path) || null,
+    message: unknown.length > 0 ? unknownKey(path, schema) : wrongValue(issue, path, value),
+  }));
+}
+
+/** The line of the key, or of the nearest thing around it that is in the file. */
+function lineAt(path: readonly PropertyKey[], document: Document, lines: LineCounter): number | null {
+  for (let depth = path.length; depth > 0; depth--) {
+    const parent = depth === 1 ? document.contents : document.getIn(path.slice(0, depth - 1), true);
+    const name = path[depth - 1];
+    const key = isMap(parent)
+      ? parent.items.find((pair) => String(pair.key) === String(name))?.key
+      : undefined;
+    const line = lineOf(key ?? document.getIn(path.slice(0, depth), true), lines);
+    if (line !== null) return line;
+  }
+  return null;
+}
+
+function wrongValue(issue: z.core.$ZodIssue, path: readonly PropertyKey[], whole: unknown): string {
+  const value = path.reduce<unknown>((inner, part) => (inner as Record<PropertyKey, unknown>)?.[part], whole);
+  if (path.length === 0) return "must be a list of `key: value`";
+  if (value === undefined) return "is missing";
+  const wanted = wantedBy(issue);
+  if (wanted === undefined) return issue.message;
+  // A message may reach a model, and paths may be private.
+  return path[0] === "paths" ? `must be ${wanted}` : `must be ${wanted}, not ${shown(value)}`;
+}
+
+function wantedBy(issue: z.core.$ZodIssue): string | undefined {
+  switch (issue.code) {
+    case "invalid_type":
+      return typeNames[issue.expected] ?? issue.expected;
+    case "invalid_value":
+      return oneOf(issue.values);
+    case "invalid_union":
+      return oneOf(
+        issue.errors.flat().flatMap((inner) => (inner.code === "invalid_value" ? inner.values : [])),
+      );
+    case "too_big":
+      return `${issue.inclusive ? "at most" : "less than"} ${issue.maximum}${unit(issue.origin)}`;
+    case "too_small":
+      return `${issue.inclusive ? "at least" : "more than"} ${issue.minimum}${unit(issue.origin)}`;
+    default:
+      return undefined;
+  }
+}
+
+const typeNames: Record<string, string> = {
+  boolean: "true or false",
+  array: "a list",
+  object: "a group of keys",
+  record: "a group of keys",
+  string: "text",
+  number: "a number",
+  int: "a whole number",
+};
+const unit = (origin: string) => (origin === "string" ? " characters" : "");
+const oneOf = (values: readonly unknown[]) => (values.length > 0 ? `one of ${values.join(", ")}` : undefined);
+
+/** The value, short and on one line: it is shown on GitHub. */
+function shown(value: unknown): string {
+  const text = JSON.stringify(value) ?? String(value);
+  return text.length > 60 ? `${text.slice(0, 60)}…` : text;
+}
+
+/** Longer ones are no typing error of a key. */
+const longestKey = 40;
+
+function unknownKey(path: readonly PropertyKey[], schema: z.ZodType): string {
+  const known = keysAt(path.slice(0, -1), schema);
+  const key = String(path.at(-1));
+  const nearest = known
+    .map((candidate) => ({ candidate, edits: distance(key.slice(0, longestKey).toLowerCase(), candidate) }))
+    .toSorted((a, b) => a.edits - b.edits)[0];
+  if (nearest && nearest.edits <= Math.max(1, Math.floor(key.length / 3)))
+    return `is not known (did you mean ${nearest.candidate}?)`;
+  return known.length > 0 ? `is not known (known are ${known.join(", ")})` : "is not known";
+}
+
+/** Made once, as it takes longer than to check a file. */
+const jsonSchemas = new WeakMap<z.ZodType, unknown>();
+
+/** The keys that the schema knows below `path`. */
+function keysAt(path: readonly PropertyKey[], type: z.ZodType): string[] {
+  let schema: unknown = jsonSchemas.get(type) ?? z.toJSONSchema(type, { io: "input" });
+  jsonSchemas.set(type, schema);
+  for (const part of path) {
+    const { properties, items } = schema as { properties?: Record<string, unknown>; items?: unknown };
+    schema = typeof part === "number" ? items : properties?.[String(part)];
+  }
+  return Object.keys((schema as { properties?: object } | undefined)?.properties ?? {});
+}

@@ -1,0 +1,263 @@
+import { describe, expect, it } from "vitest";
+import { checkNested, loadRepoConfig, withNested } from "../../src/config/load-config.ts";
+import { defaultRepoConfig, minimumSeverityAt, RepoConfig } from "../../src/config/repo-config.ts";
+import { createPrivacy } from "../../src/diff/filter.ts";
+import { createPathMatcher } from "../../src/diff/path-matcher.ts";
+import { AppError } from "../../src/errors.ts";
+
+interface Entry {
+  text: string;
+  mode?: string;
+}
+
+/** A base with these files; a file's object name is its path. */
+function baseOf(files: Record<string, string | Entry>) {
+  const entries = new Map(
+    Object.entries(files).map(([path, one]) => [path, typeof one === "string" ? { text: one } : one]),
+  );
+  return {
+    tree: async () =>
+      new Map([...entries].map(([path, { mode = "100644" }]) => [path, { mode, oid: path }] as const)),
+    readBlob: async (oid: string) => ({ text: entries.get(oid)?.text ?? "" }),
+  };
+}
+
+const long = (text: string) =>
+  `instructions:\n${`  - { path: x, text: ${text.repeat(3_900)} }\n`.repeat(15)}`;
+
+const load = (files: Record<string, string | Entry>, root: unknown = {}) =>
+  withNested(RepoConfig.parse(root), baseOf(files));
+const failureOf = (files: Record<string, string | Entry>) =>
+  load(files).then(
+    () => null,
+    (error) => error,
+  );
+
+describe("files in folders", () => {
+  it("change nothing where there are none", async () => {
+    const files = { "a/hunkwise.yml": "effort: low", "a/x.hunkwise.yml": "effort: low" };
+    expect(await load(files)).toEqual(defaultRepoConfig);
+  });
+
+  it("add their lists behind those of the folders above, for their own folder alone", async () => {
+    const config = await load(
+      {
+        "a/b/.hunkwise.yml": "paths: { ignore: ['!x.gen.ts'] }\ninstructions: [{ path: '*.ts', text: Deep }]",
+        "a/.hunkwise.yaml": "paths: { ignore: ['*.gen.ts'] }\ninstructions: [{ path: /b/, text: Above }]",
+      },
+      { paths: { ignore: ["docs/"] }, instructions: [{ path: "**", text: "Root" }] },
+    );
+    expect(config.instructions).toEqual([
+      { path: "**", text: "Root" },
+      { path: "/a/b/", text: "Above" },
+      { path: "/a/b/**/*.ts", text: "Deep" },
+    ]);
+    const ignored = createPathMatcher(config.paths.ignore);
+    const paths = ["x.gen.ts", "docs/x", "a/x.gen.ts", "a/b/y.gen.ts", "a/b/x.gen.ts", "a/b/c/x.gen.ts"];
+    expect(paths.filter((path) => ignored(path).matched)).toEqual(["docs/x", "a/x.gen.ts", "a/b/y.gen.ts"]);
+  });
+
+  it("let the nearest severity count", async () => {
+    const config = await load(
+      {
+        "a/b/.hunkwise.yml": "minimum_severity: low",
+        "a/.hunkwise.yml": "minimum_severity: critical",
+        "a/b/c/.hunkwise.yml": "paths: {}",
+      },
+      { minimum_severity: "medium" },
+    );
+    const at = (path: string) => minimumSeverityAt(config, path);
+    expect(["x", "ab/x", "a/x", "a/bc/x", "a/b/x", "a/b/c/x"].map(at)).toEqual([
+      ...["medium", "medium", "critical", "critical", "low", "low"],
+    ]);
+  });
+});
+
+describe("private paths of folders", () => {
+  const privateOf = async (
+    files: Record<string, string>,
+    root: readonly string[],
+    paths: readonly string[],
+  ) => paths.filter(createPrivacy((await load(files, { paths: { private: root } })).paths.private));
+
+  it("add to those of the folders above, which no exception takes back", async () => {
+    const files = {
+      "a/.hunkwise.yml": "paths: { private: ['!x.pem', '*.key', '!open.key'] }",
+      "a/b/.hunkwise.yml": "paths: { private: ['open.key', '!x.key'] }",
+    };
+    const paths = ["x.pem", "x.key", "a/x.pem", "a/x.key", "a/open.key", "a/b/open.key", "a/b/x.key"];
+    expect(await privateOf(files, ["*.pem"], paths)).toEqual([
+      ...["x.pem", "a/x.pem", "a/x.key", "a/b/open.key", "a/b/x.key"],
+    ]);
+  });
+
+  it("are not taken back by an exception of the repository's file either", async () => {
+    const files = { "a/.hunkwise.yml": "paths: { private: [x.md] }" };
+    expect(await privateOf(files, ["*.md", "!x.md"], ["x.md", "y.md", "a/x.md"])).toEqual(["y.md", "a/x.md"]);
+  });
+
+  it.each<[string, Record<string, string | Entry>, RegExp]>([
+    ["is broken", { "a/.hunkwise.yml": "paths:\n  private: [x" }, /a\/\.hunkwise\.yml:2: /],
+    [
+      "has unknown keys",
+      { "a/.hunkwise.yml": "minimum_severity: high\nmax_comments: 3\npaths:\n  ignor: [x]\n" },
+      /yml:2: max_comments is not known \(known are paths, instructions, minimum_severity\); a\/\.hunkwise\.yml:4: paths\.ignor is not known \(did you mean ignore\?\)$/,
+    ],
+    ["is too large", { "a/.hunkwise.yml": `# ${"x".repeat(70_000)}` }, /a\/\.hunkwise\.yml: is larger/],
+    ["is binary", { "a/.hunkwise.yml": "paths:\0" }, /a\/\.hunkwise\.yml: is not text/],
+    [
+      "is a link",
+      { "a/.hunkwise.yml": { text: "b", mode: "120000" } },
+      /a\/\.hunkwise\.yml: is not a regular/,
+    ],
+    ["is at the root", { ".hunkwise.yml": "paths: { private: [x] }" }, /: \.hunkwise\.yml: is out of place/],
+    [
+      "is beside another one",
+      { "a/.hunkwise.yml": "", "a/.hunkwise.yaml": "" },
+      /a\/\.hunkwise\.yaml: is out of place beside \.hunkwise\.yml/,
+    ],
+    [
+      "is one of too many",
+      Object.fromEntries(Array.from({ length: 201 }, (_, n) => [`${n}/.hunkwise.yml`, ""])),
+      /is one of more than 200 files/,
+    ],
+    [
+      "lists too many private paths",
+      { "a/.hunkwise.yml": `paths:\n  private:\n${"    - x\n".repeat(2_001)}` },
+      /a\/\.hunkwise\.yml: paths\.private goes beyond the 2000 patterns/,
+    ],
+    [
+      "takes instructions beyond what a model reads",
+      { "a/.hunkwise.yml": long("a"), "b/.hunkwise.yml": long("b") },
+      /: b\/\.hunkwise\.yml: instructions goes beyond/,
+    ],
+  ])("refuse the configuration if a file %s", async (_, files, message) => {
+    expect(await failureOf(files)).toMatchObject({
+      ...{ code: "config_invalid", message: expect.stringMatching(message) },
+      remedy: expect.stringMatching(/^Correct it on the base branch; .+\.$/),
+    });
+  });
+
+  it("refuse it if a file is too large to be read at all", async () => {
+    const tooLarge = async () => {
+      throw new AppError("too_large", "100 MB");
+    };
+    const tree = { ...baseOf({ "a/.hunkwise.yml": "" }), readBlob: tooLarge };
+    await expect(withNested(defaultRepoConfig, tree)).rejects.toMatchObject({
+      ...{
+        code: "config_invalid",
+        message: expect.stringMatching(/a\/\.hunkwise\.yml: is larger than 64 KB/),
+      },
+    });
+  });
+
+  it("are read from a folder whose name holds signs of patterns", async () => {
+    const files = {
+      "app/[id]/.hunkwise.yml": "paths: { private: ['*'] }",
+      "a\n!x/.hunkwise.yml": "paths: { private: ['*', '!y'] }",
+    };
+    const paths = ["app/[id]/x", "app/i/x", "a\n!x/x", "a\n!x/y", "app/x"];
+    expect(await privateOf(files, [], paths)).toEqual(["app/[id]/x", "a\n!x/x"]);
+  });
+});
+
+describe("a check of nested files", () => {
+  it("tells all that is wrong, in every file", async () => {
+    const texts = new Map([
+      ["a/.hunkwise.yml", "paths:\n  private: [x"],
+      [".hunkwise.yml", "effort: low"],
+      ["b/.hunkwise.yml", "minimum_severity: high"],
+      ["c/.hunkwise.yml", null],
+    ]);
+    const found = (await checkNested(texts)).map(({ file, line, key }) => [file, line, key]);
+    expect(found).toEqual([
+      ["a/.hunkwise.yml", 2, null],
+      [".hunkwise.yml", null, null],
+      [".hunkwise.yml", 1, "effort"],
+      ["c/.hunkwise.yml", null, null],
+    ]);
+  });
+
+  it("tells that there are too many", async () => {
+    const texts = new Map(Array.from({ length: 201 }, (_, n) => [`${n}/.hunkwise.yml`, ""]));
+    expect(await checkNested(texts)).toHaveLength(1);
+  });
+});
+
+describe("loading", () => {
+  const files = (content: Record<string, string>) => async (path: string) => content[path];
+
+  it("prefers .yml, then .yaml, then the organisation's file, then the defaults", async () => {
+    const yml = { ".github/hunkwise.yml": "max_comments: 1" };
+    const other = { ".github/hunkwise.yaml": "max_comments: 2" };
+    const organization = files({ ".github/hunkwise.yml": "max_comments: 3" });
+    expect(await loadRepoConfig(files({ ...yml, ...other }), organization)).toMatchObject({
+      config: { max_comments: 1 },
+      path: ".github/hunkwise.yml",
+      inherited: false,
+    });
+    expect((await loadRepoConfig(files(other), organization)).config.max_comments).toBe(2);
+    expect(await loadRepoConfig(files({}), organization)).toMatchObject({
+      config: { max_comments: 3 },
+      inherited: true,
+    });
+    expect(await loadRepoConfig(files({}))).toEqual({
+      ...{ config: defaultRepoConfig, path: null, inherited: false },
+    });
+  });
+
+  it("fails when the file cannot be asked for, because nobody knows then what is private", async () => {
+    const down = async () => {
+      throw new Error("GitHub is down");
+    };
+    await expect(loadRepoConfig(down)).rejects.toThrow("GitHub is down");
+  });
+
+  const loading = (text: string) => loadRepoConfig(files({ ".github/hunkwise.yml": text }));
+
+  it("refuses a file with anything wrong in it, by file, line and key, and says what to do", async () => {
+    await expect(loading("paths:\n  privat: [secrets/]\ncolour: red\n")).rejects.toMatchObject({
+      code: "config_invalid",
+      line: "The configuration cannot be used: .github/hunkwise.yml:2: paths.privat is not known (did you mean private?); .github/hunkwise.yml:3: colour is not known (known are review, paths, instructions, effort, minimum_severity, rules, max_comments, language, budget, conversation, check, commands). Correct it on the base branch; until then no model reads anything, and `hunkwise config check` names all that is wrong.",
+    });
+  });
+
+  it.each([
+    ["too_large", /: \.github\/hunkwise\.yml: is larger than 64 KB/],
+    ["github_invalid", /: \.github\/hunkwise\.yml: is not a regular file/],
+  ] as const)("refuses a file that is there and is read with %s", async (code, message) => {
+    const unread = () => Promise.reject(new AppError(code, "no"));
+    await expect(loadRepoConfig(unread)).rejects.toMatchObject({
+      ...{ code: "config_invalid", message: expect.stringMatching(message) },
+    });
+  });
+
+  it("names a few of many problems", async () => {
+    const many = Array.from({ length: 12 }, (_, n) => `wrong${n}: 1`).join("\n");
+    await expect(loading(many)).rejects.toThrow(/wrong4 [^;]*; 7 more$/);
+  });
+
+  const organization = (answer: string | AppError) =>
+    loadRepoConfig(files({}), async () => {
+      if (typeof answer === "string") return answer;
+      throw answer;
+    });
+
+  it.each<[string, string | AppError, RegExp]>([
+    [
+      "is broken",
+      "paths: { privat: [customer-names/] }",
+      /the organisation's \.github\/hunkwise\.yml is not valid \(in line 1\)$/,
+    ],
+    ["may not be read", new AppError("github_forbidden", "customer-names"), /hunkwise\.yml cannot be read$/],
+  ])("refuses an organisation's file that %s without what is in it", async (_, answer, message) => {
+    const failure = await organization(answer).catch((error: unknown) => error);
+    expect(failure).toMatchObject({ code: "config_invalid", message: expect.stringMatching(message) });
+    expect((failure as AppError).line).not.toContain("customer-names");
+  });
+
+  it("fails when the organisation's file cannot be asked for now: it may be later", async () => {
+    const away = new AppError("github_failed", "502", { retryable: true });
+    await expect(organization(away)).rejects.toBe(away);
+  });
+});

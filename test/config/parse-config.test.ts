@@ -1,0 +1,241 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { parseRepoConfig } from "../../src/config/parse-config.ts";
+import { defaultRepoConfig, RepoConfig } from "../../src/config/repo-config.ts";
+import { createPrivacy } from "../../src/diff/filter.ts";
+
+const yaml = (...lines: string[]) => lines.join("\n");
+
+describe("a configuration file", () => {
+  it("that is empty or only comments leaves the defaults", () => {
+    for (const text of ["", "\n\n", "# later\n", "---\n"]) {
+      expect(parseRepoConfig(text)).toEqual({ ok: true, config: defaultRepoConfig });
+    }
+  });
+
+  it("counts key by key, the rest stays default", () => {
+    const parsed = parseRepoConfig(yaml("review:", "  drafts: true", "max_comments: 5"));
+    const review = { ...defaultRepoConfig.review, drafts: true };
+    expect(parsed).toEqual({ ok: true, config: { ...defaultRepoConfig, max_comments: 5, review } });
+  });
+
+  it.each<[string, string, { line: number | null; key: string | null; message: RegExp }]>([
+    [
+      "an unknown key",
+      yaml("review:", "  drfts: true"),
+      { line: 2, key: "review.drfts", message: /did you mean drafts\?/ },
+    ],
+    ["a key of nowhere", "colour: blue", { line: 1, key: "colour", message: /known are review, paths,/ }],
+    [
+      "a word for a switch",
+      yaml("", "review:", "  drafts: no"),
+      { line: 3, key: "review.drafts", message: /must be true or false, not "no"/ },
+    ],
+    [
+      "a number too high",
+      "max_comments: 1000",
+      { line: 1, key: "max_comments", message: /must be at most 100, not 1000/ },
+    ],
+    [
+      "an unknown severity",
+      "minimum_severity: bad",
+      { line: 1, key: "minimum_severity", message: /one of critical, high, medium, low, not "bad"/ },
+    ],
+    [
+      "an unknown threshold",
+      yaml("check:", "  threshold: bad"),
+      { line: 2, key: "check.threshold", message: /one of critical, high, medium, low, never/ },
+    ],
+    [
+      "one wrong element",
+      yaml("paths:", "  ignore:", "    - 5"),
+      { line: 3, key: "paths.ignore[0]", message: /must be text$/ },
+    ],
+    [
+      "a missing key",
+      yaml("instructions:", "  - path: a"),
+      { line: 2, key: "instructions[0].text", message: /is missing/ },
+    ],
+    [
+      "a text for a group",
+      "review: on",
+      { line: 1, key: "review", message: /must be a group of keys, not "on"/ },
+    ],
+    ["a list at the top", "- a", { line: null, key: null, message: /must be a list of `key: value`/ }],
+    [
+      "a key twice",
+      yaml("language: German", "language: French"),
+      { line: 2, key: "language", message: /twice/ },
+    ],
+    [
+      "a second document",
+      yaml("language: German", "---", "paths: { private: [a] }"),
+      { line: 2, key: null, message: /one document/ },
+    ],
+    [
+      "a star without quotes",
+      yaml("paths:", "  ignore:", "    - *.log"),
+      { line: 3, key: "paths.ignore[0]", message: /\*\.log .*quotes/ },
+    ],
+    ["broken YAML", yaml("review:", "  drafts: [true"), { line: 2, key: null, message: /./ }],
+  ])("with %s gets a problem that names line and key", (_, text, { line, key, message }) => {
+    const problems = [{ line, key, message: expect.stringMatching(message) }];
+    expect(parseRepoConfig(text)).toEqual({ ok: false, problems });
+  });
+
+  it("is refused whole, and all that is wrong in it is named by line", () => {
+    const text = yaml(
+      "max_comments: 5",
+      "languag: German",
+      "paths:",
+      "  ignore: [a, 1, b, 2]",
+      "instructions:",
+      "  - path: src",
+      "  - { path: lib, text: Look twice }",
+    );
+    const parsed = parseRepoConfig(text);
+    expect(parsed.ok ? [] : parsed.problems.map(({ line, key }) => `${line} ${key}`)).toEqual([
+      ...["2 languag", "4 paths.ignore[1]", "4 paths.ignore[3]", "6 instructions[0].text"],
+    ]);
+  });
+
+  it("takes lists by an alias", () => {
+    const parsed = parseRepoConfig(yaml("paths: { ignore: &x [a/, b/], private: *x }"));
+    expect(parsed).toMatchObject({ ok: true, config: { paths: { private: ["a/", "b/"] } } });
+  });
+
+  it("does not repeat a path that was to be private", () => {
+    const parsed = parseRepoConfig("paths: { private: secrets/ }");
+    expect(parsed).toEqual({
+      ok: false,
+      problems: [{ line: 1, key: "paths.private", message: "must be a list" }],
+    });
+  });
+
+  it.each([
+    [
+      "an alias bomb",
+      `a: &a [x,x,x,x,x,x,x,x,x]\n${"bcdefghi"
+        .split("")
+        .map((name, n) => `${name}: &${name} [${Array(9).fill(`*${"abcdefgh"[n]}`)}]`)
+        .join("\n")}`,
+    ],
+    ["a deep nest", "[".repeat(60_000)],
+    ["a deep nest of maps", `a: ${"{a: ".repeat(15_000)}`],
+    ["a huge file", `# ${"x".repeat(100_000)}`],
+    ["a key that is a prototype", "__proto__:\n  drafts: true"],
+    ["merge keys", "<<: {max_comments: 1}"],
+    ["a tag", "review: !!js/function 'x'"],
+    ["thousands of keys", Array.from({ length: 9_000 }, (_, n) => `${n}:`).join("\n")],
+    ["thousands of aliases of nothing", `language: [${"*a,".repeat(20_000)}]`],
+  ])("that is %s is refused with a few words", (_, text) => {
+    const parsed = parseRepoConfig(text);
+    expect(parsed.ok ? 0 : parsed.problems.length).toBeGreaterThan(0);
+    expect(parsed.ok ? 0 : parsed.problems.length).toBeLessThanOrEqual(20);
+  });
+
+  it("never throws, and gives a valid configuration or problems on one line", () => {
+    const line = fc.oneof(
+      fc.string(),
+      fc.constantFrom("review:", "  drafts: 1", "paths: {private: [a]}", "- &x *x", "? []"),
+    );
+    fc.assert(
+      fc.property(fc.array(line), (lines) => {
+        const parsed = parseRepoConfig(lines.join("\n"));
+        if (parsed.ok) RepoConfig.parse(parsed.config);
+        else for (const { message } of parsed.problems) expect(message).not.toContain("\n");
+      }),
+    );
+  });
+});
+
+describe("a file that may keep less private than was meant", () => {
+  it.each<[string, string]>([
+    [
+      "are in the first of two blocks",
+      yaml("paths:", "  private: [secrets/]", "paths:", "  ignore: [dist/]"),
+    ],
+    ["are twice in one block", yaml("paths:", "  private: [a/]", "  private: [b/]")],
+    ["are below a list", yaml("paths:", "  - private: [secrets/]")],
+    ["are below Paths", yaml("Paths:", "  private: [secrets/]")],
+    ["are called PRIVATE", yaml("paths:", "  PRIVATE: [secrets/]")],
+    ["are at the top", "private: [secrets/]"],
+    ["have a dot", "paths.private: [secrets/]"],
+    ["are called private_paths", "private_paths: [secrets/]"],
+    ["are misspelt", yaml("paths:", "  privat: [secrets/]")],
+    ["are in a file that is a list", "- paths: { private: [a/] }"],
+    ["are below a merge key", yaml("paths:", "  <<: { private: [secrets/] }")],
+    ["are in a second document", yaml("language: German", "---", "paths: { private: [secrets/] }")],
+    ["are several lines of one text", yaml("paths:", "  private: |", "    a/", "    *.pem")],
+    ["are one text with commas", "paths: { private: 'a/, *.pem' }"],
+    ["lack a space", yaml("paths:", "  private:", "    -a/", "    -'*.pem'")],
+    ["lack a dash", yaml("paths:", "  private:", "    - a/", "      b/")],
+    ["have a comma", yaml("paths:", "  private:", "    - a/,", "    - b/")],
+    ["have lines in an element", yaml("paths:", "  private:", "    - |", "      a/")],
+    ["hold a number", "paths: { private: [a/, 2024, 007] }"],
+    ["are groups of keys", yaml("paths:", "  private:", "    - path: a/")],
+    ["are lists of lists", "paths: { private: [[a/], [[b/]]] }"],
+    ["are a set", "paths: { private: !!set { a/, b/ } }"],
+    ["begin with a star without quotes", yaml("paths:", "  private:", "    - *.pem", "    - '**/x'")],
+    ["have a tag for a pattern", yaml("paths:", "  private:", "    - !secrets/")],
+    ["are too far below in a large file", `paths: { private: [a/] }\n# ${"x".repeat(64 * 1024)}`],
+    ["are in UTF-16", Buffer.from("paths: { private: [a/] }", "utf16le").toString("utf8")],
+    ["are not in UTF-8", Buffer.from("paths: { private: [\xfcber/] }", "latin1").toString("utf8")],
+    ["are swallowed by an open quote", yaml('language: "German', "paths:", "  private: [a]")],
+    [
+      "are swallowed by a quote that ends later",
+      yaml("paths:", '  ignore: ["x/]', '  private: ["a"]', "language: x"),
+    ],
+    ["belong to no key", yaml("paths:", "  private:", "    - a", "? - b")],
+    ["have a value that belongs to no key", yaml("paths:", "  private:", "    - a", ": [b]")],
+    ["have a list as a key", yaml("paths:", "  private:", "   ? - a", "    - b")],
+    ["are a key", yaml("? { private: [a] }", ": 1")],
+    ["are cut off", yaml("paths:", "  private: [a,")],
+    ["never end", yaml("paths:", "  private: [a", "  ignore: [b]", "language: x")],
+    ["hold what is no YAML", yaml("paths:", "  private:", "    - a", "    - [id]/b", "language: x")],
+    ["hold what is reserved", yaml("paths:", "  private: [a, @b/c, d]", "language: x")],
+    ["hold a lone star", yaml("paths:", "  private:", "    - *", "language: x")],
+    ["are followed by something", yaml("paths:", "  private: [a] b", "language: x")],
+    ["are indented less", yaml("paths:", "  private:", "    - a", "   - b", "language: x")],
+    ["hold a key", yaml("paths:", "  private:", "  - a", " bad", "  - b", "language: x")],
+    ["are indented by tabs", yaml("paths:", "  private:", "\t- a", "\t- b", "language: x")],
+    ["lack a space and a key follows", yaml("paths:", "  private:a/", "  ignore: [x]")],
+    ["lack a space in braces", "paths: { private:a/ }"],
+    ["are a text", "private a/"],
+    ["are in order and the fault is behind them", yaml("paths:", "  private: [a]", "review: [")],
+    ["are in order and another key is wrong", yaml("paths:", "  private: [secret/]", "  ignor: 5")],
+  ])("is refused when private paths %s", (_, text) => {
+    const parsed = parseRepoConfig(text);
+    expect(parsed.ok ? [] : parsed.problems).not.toEqual([]);
+  });
+
+  it("is none of those whose list is in order, exceptions included", () => {
+    const list = ["a/*", "!a/b", "a/*", "#c"];
+    const parsed = parseRepoConfig(`paths: { private: ${JSON.stringify(list)} }`);
+    expect(parsed).toMatchObject({ ok: true, config: { paths: { private: list } } });
+  });
+
+  const block = ["paths:", "  ignore: [dist/]", "  private:", "    - secrets/", "    - '*.pem'"];
+  it.each([
+    ["a block", yaml(...block, "language: German", "")],
+    ["braces", "paths: { private: [ secrets/ , '*.pem' ], ignore: [a/] }\n"],
+  ])("is refused wherever one slip damages %s", (_, text) => {
+    const open = [...slipsOf(text)].filter((slipped) => {
+      const parsed = parseRepoConfig(slipped);
+      return parsed.ok && !["secrets/key", "a.pem"].every(createPrivacy(parsed.config.paths.private));
+    });
+    expect(open).toEqual([]);
+  });
+});
+
+/** `text` with any one character taken out, put in or replaced, as long as each pattern stays by itself. */
+function slipsOf(text: string): Set<string> {
+  const slips = ["", ..."\"'[]{}:-&*!|>@\t\n #?,x"];
+  const slipped = Array.from(text, (_, at) => at).flatMap((at) =>
+    slips.flatMap((slip) => [at, at + 1].map((rest) => text.slice(0, at) + slip + text.slice(rest))),
+  );
+  const intact = [/private/, /[-,[\n] *secrets\/ *[,\n]/, /[-,[\n] *'\*\.pem' *[\]\n]/];
+  return new Set(
+    slipped.filter((one) => intact.every((part) => part.test(one.replaceAll(/(?<=^|\s)#.*/g, "")))),
+  );
+}
