@@ -1,5 +1,6 @@
 import { readFile } from "node:fs/promises";
 import type { ModelEnv } from "../config/env.ts";
+import { leastContextTokens } from "../config/environment-docs.ts";
 import { AppError, errorLine } from "../errors.ts";
 import { type AdaptiveModel, createAdaptiveModel } from "../llm/adaptive-model.ts";
 import { type Circuits, openCircuits } from "../llm/circuits.ts";
@@ -15,9 +16,6 @@ import type { Probed } from "../llm/probe.ts";
 /** For one try of a request; a long answer of a reasoning model takes minutes. */
 const TIMEOUT_MS = 300_000;
 const MAX_RETRIES = 4;
-
-/** The tools through which a review leaves a model that is told of no others. */
-const singleShot = { report: "report_finding", finish: "finish_review", verdict: "report_verdict" };
 
 /** The models of the environment's roles. */
 export interface ConnectedModels {
@@ -122,7 +120,7 @@ function connectTo(env: ModelEnv, name: string, parts: Parts): Connected {
     native: withOwnExtras(guarded, key.slice(0, EXTRAS_KEY_CHARACTERS)),
     protocol: env.protocol,
     contextIsConfigured: env.contextIsConfigured,
-    ...{ key, known, singleShot, forOneRun, warn, onProbe },
+    ...{ leastContextTokens, key, known, forOneRun, warn, onProbe },
   });
   return { model, load };
 }

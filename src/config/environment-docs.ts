@@ -10,6 +10,8 @@ export interface EnvironmentVariable {
 export const defaultModel = "gpt-6.1-sol";
 /** Context window assumed for a model, in tokens: what every current one has at least. */
 export const defaultContextTokens = 128_000;
+/** Instructions, tools and one file of code fill a smaller context window. */
+export const leastContextTokens = 16_000;
 
 /** Every variable Hunkwise reads, in the order of the documentation. */
 export const environmentDocs: readonly EnvironmentVariable[] = [
@@ -136,7 +138,7 @@ export const environmentDocs: readonly EnvironmentVariable[] = [
   {
     name: "HUNKWISE_PROTOCOL",
     default: "auto",
-    what: "How tools are spoken of with the model: `native`, `text`, `single-shot`, or `auto`, which finds out at the first use.",
+    what: "How the model calls tools: `native` (through its API), `text` (with JSON in its text), or `auto`, which asks the model once.",
   },
   {
     name: "HUNKWISE_REASONING_EFFORT",
@@ -146,7 +148,7 @@ export const environmentDocs: readonly EnvironmentVariable[] = [
   {
     name: "HUNKWISE_CONTEXT_TOKENS",
     default: null,
-    what: `Size of the model's context window in tokens. Unset: what its endpoint tells, else ${defaultContextTokens.toLocaleString("en")}.`,
+    what: `Size of the model's context window in tokens, ${leastContextTokens.toLocaleString("en")} or more (with a configured protocol, 8,000). Unset: what its endpoint tells, else ${defaultContextTokens.toLocaleString("en")}.`,
   },
   {
     name: "HUNKWISE_PRICES",

@@ -1,4 +1,4 @@
-import { defaultContextTokens, defaultModel } from "./environment-docs.ts";
+import { defaultContextTokens, defaultModel, leastContextTokens } from "./environment-docs.ts";
 import { missing, VariableFault } from "./variable-fault.ts";
 import type { effortNames, protocolNames, Variables } from "./variables.ts";
 
@@ -29,6 +29,7 @@ export function readModel(given: Variables): ModelEnv | null {
     ? atAzure(given, given.AZURE_OPENAI_ENDPOINT)
     : atOpenAi(given);
   if (endpoint === null) return null;
+  requireContext(given);
   const model: ModelEnv = {
     ...endpoint,
     verifyName: given.HUNKWISE_VERIFY_MODEL ?? endpoint.name,
@@ -40,6 +41,16 @@ export function readModel(given: Variables): ModelEnv | null {
     fallback: null,
   };
   return { ...model, fallback: readFallback(given, model) };
+}
+
+/** A person who names the protocol has a reason for a small window. */
+function requireContext({ HUNKWISE_CONTEXT_TOKENS: tokens, HUNKWISE_PROTOCOL: protocol }: Variables): void {
+  if (protocol !== "auto" || tokens === undefined || tokens >= leastContextTokens) return;
+  const variable = "HUNKWISE_CONTEXT_TOKENS";
+  throw new VariableFault(variable, `${variable} is ${tokens}, and a review needs ${leastContextTokens}`, {
+    remedy:
+      "Use a model with a larger window, or set HUNKWISE_PROTOCOL to native or text, with which reviews may fail.",
+  });
 }
 
 function readFallback(given: Variables, model: ModelEnv): ModelEnv | null {

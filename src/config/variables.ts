@@ -3,7 +3,7 @@ import { isAbsolute, normalize } from "node:path";
 import { z } from "zod";
 import { VariableFault } from "./variable-fault.ts";
 
-export const protocolNames = ["auto", "native", "text", "single-shot"] as const;
+export const protocolNames = ["auto", "native", "text"] as const;
 export const effortNames = ["minimal", "low", "medium", "high"] as const;
 export const logLevels = ["trace", "debug", "info", "warn", "error", "fatal", "silent"] as const;
 
@@ -130,7 +130,14 @@ const Variables = z.object({
   HUNKWISE_MODEL: text(),
   HUNKWISE_VERIFY_MODEL: text(),
   HUNKWISE_SUMMARIZE_MODEL: text(),
-  HUNKWISE_PROTOCOL: oneOf(protocolNames).default("auto"),
+  HUNKWISE_PROTOCOL: z
+    .enum(protocolNames, {
+      error: ({ input }) =>
+        input === "single-shot"
+          ? "must be auto, native or text (single-shot was removed; auto replaces it if the model's context window has 16,000 tokens or more)"
+          : `must be one of ${protocolNames.join(", ")}`,
+    })
+    .default("auto"),
   HUNKWISE_REASONING_EFFORT: oneOf(effortNames).optional(),
   HUNKWISE_CONTEXT_TOKENS: whole(8_000, 100_000_000).optional(),
   HUNKWISE_PRICES: readable.optional(),

@@ -1,3 +1,4 @@
+import { AppError } from "../errors.ts";
 import { isObject } from "./lenient-json.ts";
 import { abortedError } from "./retry.ts";
 
@@ -9,6 +10,17 @@ export interface Place {
   headers: Readonly<Record<string, string | null>>;
   fetch: typeof globalThis.fetch;
 }
+
+/** Why a model is not asked: many local servers cut a prompt that is longer than their window, and do not say so. */
+export const windowTooSmall = (model: string, tokens: number, least: number): AppError =>
+  new AppError(
+    "model_refused",
+    `The model "${model}" has a context window of ${tokens.toLocaleString("en")} tokens, and a review needs ${least.toLocaleString("en")}`,
+    {
+      remedy:
+        "Start its server with a larger window (Ollama: OLLAMA_CONTEXT_LENGTH, llama.cpp: --ctx-size, vLLM: --max-model-len), or use another model.",
+    },
+  );
 
 /** For one look. A list is a courtesy, and nobody shall wait long for it. */
 const LOOK_MS = 5_000;

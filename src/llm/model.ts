@@ -56,11 +56,8 @@ export interface ModelTurn {
   extras?: Extras | undefined;
 }
 
-/**
- * How tools are spoken of with a model: as functions of its API, as JSON within its text, or not at all, so that it answers
- * once about what it is shown.
- */
-export const protocols = ["native", "text", "single-shot"] as const;
+/** How a model calls tools: through its API, or with JSON in its text. */
+export const protocols = ["native", "text"] as const;
 export type Protocol = (typeof protocols)[number];
 
 /** What a model is asked for; each may be another model. */

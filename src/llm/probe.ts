@@ -1,5 +1,6 @@
 import { AppError } from "../errors.ts";
 import { ToolsRefused } from "./faults.ts";
+import type { Ability } from "./known-models.ts";
 import { readLenientObject } from "./lenient-json.ts";
 import type { Model, ModelRequest, Protocol, ToolCall } from "./model.ts";
 import { withTextProtocol } from "./text-protocol.ts";
@@ -77,17 +78,16 @@ export async function probeModel(
   };
 }
 
-/** Below this a model has no room to explore: instructions, tools and one file of code fill it. In tokens. */
-const SMALL_CONTEXT = 16_000;
+/** How a model with this ability calls tools best. */
+export const protocolFor = ({ callsTools, writesJson }: Ability): Protocol =>
+  !callsTools && writesJson ? "text" : "native";
 
-/** How to speak with a model that was found able to this. */
-export function protocolFor(
-  { callsTools, keepsSchema, writesJson }: Pick<ModelProbe, "callsTools" | "keepsSchema" | "writesJson">,
-  contextTokens: number,
-): Protocol {
-  if (contextTokens < SMALL_CONTEXT) return "single-shot";
-  return !works({ callsTools, keepsSchema }) && writesJson ? "text" : "native";
-}
+/** What of a probe is worth keeping. */
+export const abilityOf = (probe: ModelProbe): Ability => ({
+  callsTools: works(probe),
+  writesJson: probe.writesJson ?? true,
+  contextTokens: probe.contextTokens,
+});
 
 const works = ({ callsTools, keepsSchema }: Pick<ModelProbe, "callsTools" | "keepsSchema">) =>
   callsTools && keepsSchema;

@@ -125,9 +125,9 @@ describe("the models of the environment", () => {
   });
 
   it("cost nothing before they are asked: neither a probe nor a request where the protocol is configured", async () => {
-    await using set = await connect([], { HUNKWISE_PROTOCOL: "single-shot" });
+    await using set = await connect([], { HUNKWISE_PROTOCOL: "text" });
     await set.ready(never);
-    expect(set.models.verify.protocol).toBe("single-shot");
+    expect(set.models.verify.protocol).toBe("text");
     expect(set.endpoint.requests).toEqual([]);
     expect(existsSync(set.folder)).toBe(false);
   });
@@ -139,7 +139,7 @@ describe("the models of the environment", () => {
     await expect(set.models.review.respond(request, never)).rejects.toMatchObject(outage);
     await expect(set.models.verify.respond(request, never)).rejects.toMatchObject(outage);
     expect(set.endpoint.requests).toHaveLength(1);
-    expect(set.warnings).toEqual([expect.stringMatching(/^The model "big" at 127.+ left alone for 600 s/)]);
+    expect(set.warnings).toEqual([expect.stringMatching(/^The model "big" at 127.+ paused for 600 s/)]);
   });
 
   it("have one of the same endpoint stand in for one that is limited, by its own protocol and price", async () => {

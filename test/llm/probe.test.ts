@@ -1,11 +1,12 @@
 import { expect, it } from "vitest";
 import { AppError } from "../../src/errors.ts";
 import { ToolsRefused } from "../../src/llm/faults.ts";
-import { probeModel, protocolFor } from "../../src/llm/probe.ts";
+import { abilityOf, probeModel, protocolFor } from "../../src/llm/probe.ts";
 import { type ScriptedTurn, scriptedModel } from "../../src/llm/scripted.ts";
 
 const never = new AbortController().signal;
 const add = (a: unknown, b: unknown) => ({ name: "add_numbers", arguments: { a, b } });
+const inText = { content: JSON.stringify({ calls: [add(2, 3), add(20, 30)] }) };
 const clock = () => {
   let time = 0;
   return () => (time += 700);
@@ -54,7 +55,6 @@ it("the probe tells whether the endpoint lists the model, and does without a lis
 });
 
 it("the probe asks for calls as JSON in text where there are none as tools", async () => {
-  const inText = { content: JSON.stringify({ calls: [add(2, 3), add(20, 30)] }) };
   const refused = new ToolsRefused("model_refused", "takes no tools");
   const asked = async (...script: (ScriptedTurn | Error)[]) =>
     (await probeModel(scriptedModel(script), never)).writesJson;
@@ -71,14 +71,13 @@ it("the probe asks the endpoint for the context window once the model has answer
   expect(await probeModel({ ...model, findContextTokens }, never)).toMatchObject({ contextTokens: 32_768 });
 });
 
-it.each([
-  ["native", { callsTools: true, keepsSchema: true, writesJson: null }, 16_000],
-  ["text", { callsTools: false, keepsSchema: false, writesJson: true }, 16_000],
-  ["text", { callsTools: true, keepsSchema: false, writesJson: true }, 128_000],
-  ["native", { callsTools: false, keepsSchema: false, writesJson: false }, 128_000],
-  ["single-shot", { callsTools: true, keepsSchema: true, writesJson: null }, 15_999],
-])("the protocol is %s for %j with %i tokens", (protocol, probe, contextTokens) => {
-  expect(protocolFor(probe, contextTokens)).toBe(protocol);
+it.each<[string, ScriptedTurn[]]>([
+  ["native", [{ toolCalls: [add(2, 3)] }]],
+  ["text", [{ content: "5" }, inText]],
+  ["text", [{ toolCalls: [add("2", 3)] }, inText]],
+  ["native", [{ content: "5" }, { content: "5" }]],
+])("the protocol is %s for a model that answers %j", async (protocol, turns) => {
+  expect(protocolFor(abilityOf(await probeModel(scriptedModel(turns), never)))).toBe(protocol);
 });
 
 it("the probe hands back why a model does not answer", async () => {
