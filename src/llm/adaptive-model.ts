@@ -1,15 +1,19 @@
 import { AppError } from "../errors.ts";
-import { windowTooSmall } from "./context-window.ts";
-import { ModelUnavailable, ToolsRefused } from "./faults.ts";
-import type { Ability, KnownModels } from "./known-models.ts";
-import type { Model, Protocol } from "./model.ts";
-import { abilityOf, type Probed, probeModel, protocolFor } from "./probe.ts";
-import { abortedError } from "./retry.ts";
-import { withTextProtocol } from "./text-protocol.ts";
+import {
+  abortedError,
+  type EndpointModel,
+  type Model,
+  ModelUnavailable,
+  type Protocol,
+  ToolsRefused,
+} from "./model.ts";
+import { type Ability, abilityOf, type KnownModels, probeModel, protocolFor } from "./probe.ts";
+import { withTextProtocol } from "./text-fallback.ts";
+import { windowTooSmall } from "./window.ts";
 
 export interface AdaptiveOptions {
   /** The model behind its API. */
-  native: Probed;
+  native: EndpointModel;
   /** "auto" asks the model what it can do. */
   protocol: Protocol | "auto";
   /** True if a person set the size of the context window: it then holds, whatever the endpoint reports. */
@@ -120,7 +124,7 @@ export function createAdaptiveModel(options: AdaptiveOptions): AdaptiveModel {
 }
 
 /** What the model can do, or why it could not be asked. */
-async function probed(model: Probed): Promise<Ability | AppError> {
+async function probed(model: EndpointModel): Promise<Ability | AppError> {
   try {
     const probe = await probeModel(model, AbortSignal.timeout(PROBE_MS));
     return probe.error ?? abilityOf(probe);

@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { AppError } from "../../src/errors.ts";
 import { type AdaptiveOptions, createAdaptiveModel } from "../../src/llm/adaptive-model.ts";
-import { ToolsRefused } from "../../src/llm/faults.ts";
-import type { Ability } from "../../src/llm/known-models.ts";
+import { ToolsRefused } from "../../src/llm/model.ts";
+import type { Ability } from "../../src/llm/probe.ts";
 import { type ScriptedTurn, scriptedModel } from "../../src/llm/scripted.ts";
 
 const never = new AbortController().signal;

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { leastContextTokens } from "../../src/config/environment-docs.ts";
 import { forAllRoles, type Model, type ModelRequest, type Protocol } from "../../src/llm/model.ts";
 import { type ScriptedTurn, scriptedModel } from "../../src/llm/scripted.ts";
-import { withTextProtocol } from "../../src/llm/text-protocol.ts";
+import { withTextProtocol } from "../../src/llm/text-fallback.ts";
 import { isComplete } from "../../src/review/review-result.ts";
 import { runReview } from "../../src/review/run-review.ts";
 import { createDiffSource } from "../../src/tools/diff-source.ts";

@@ -3,7 +3,7 @@ import type { Analyzer } from "../../../src/analyzers/analyzer.ts";
 import { codeHash } from "../../../src/ledger/code-hash.ts";
 import type { Model, ModelRequest, Protocol } from "../../../src/llm/model.ts";
 import { type ScriptedTurn, scriptedModel } from "../../../src/llm/scripted.ts";
-import { withTextProtocol } from "../../../src/llm/text-protocol.ts";
+import { withTextProtocol } from "../../../src/llm/text-fallback.ts";
 import type { EarlierFinding, History, ReviewInput } from "../../../src/review/review-input.ts";
 import { runReview } from "../../../src/review/run-review.ts";
 import { createDiffSource } from "../../../src/tools/diff-source.ts";
