@@ -1,4 +1,4 @@
-import timers from "node:timers/promises";
+import { setTimeout as delay } from "node:timers/promises";
 import pRetry from "p-retry";
 import { AppError } from "../errors.ts";
 import { abortedError, NothingListens } from "./model.ts";
@@ -38,7 +38,7 @@ export async function withRetries<T>(
   let earliest = 0;
   const run = async () => {
     const left = earliest - performance.now();
-    if (left > 0) await timers.setTimeout(left, undefined, { signal });
+    if (left > 0) await delay(left, undefined, { signal });
     return attempt();
   };
   const canPass = (error: Error): error is AppError =>

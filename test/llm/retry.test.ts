@@ -9,7 +9,7 @@ const limited = (retryAfterMs: number) =>
 const never = new AbortController().signal;
 
 beforeEach(() => {
-  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "performance"] });
+  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "performance"], fakeNodeBuiltins: true });
   vi.spyOn(Math, "random").mockReturnValue(0);
 });
 afterEach(() => {
