@@ -113,6 +113,7 @@ const valueExceptions: Record<string, string> = {
 /** Each third-party package has one owner. */
 const owners: Record<string, string[]> = {
   openai: ["llm"],
+  "p-retry": ["llm"],
   probot: ["index", "webhooks"],
   "@octokit/rest": ["github"],
   "simple-git": ["git"],

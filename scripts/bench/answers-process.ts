@@ -10,8 +10,8 @@ import { createPacing } from "../../src/github/pacing.ts";
 import type { ModelRequest } from "../../src/llm/model.ts";
 import { createOpenAiModel } from "../../src/llm/openai.ts";
 import { createOpenAiEmbeddings } from "../../src/llm/openai-embeddings.ts";
-import { readPrices } from "../../src/llm/pricing.ts";
-import { withTextProtocol } from "../../src/llm/text-protocol.ts";
+import { readPrices } from "../../src/llm/prices.ts";
+import { withTextProtocol } from "../../src/llm/text-fallback.ts";
 import type { AnswersReport } from "./answers.ts";
 
 const [, , baseUrl = "", kind = "chat"] = process.argv;

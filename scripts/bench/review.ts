@@ -3,7 +3,7 @@ import { monitorEventLoopDelay } from "node:perf_hooks";
 import { openLocalRange } from "../../src/git/local-range.ts";
 import { factsOf, forAllRoles } from "../../src/llm/model.ts";
 import { createOpenAiModel } from "../../src/llm/openai.ts";
-import { readPrices } from "../../src/llm/pricing.ts";
+import { readPrices } from "../../src/llm/prices.ts";
 import { runReviewProcess } from "../../src/process/run-review-process.ts";
 import type { ReviewResult } from "../../src/review/review-result.ts";
 import { gitPath } from "../../test/support/git-repo.ts";

@@ -5,9 +5,8 @@ import { createPathMatcher } from "../../src/diff/path-matcher.ts";
 import { surveyPatch } from "../../src/diff/survey.ts";
 import { commentText, commentTitle } from "../../src/ledger/comment-title.ts";
 import { parseMarker, stripMarkers } from "../../src/ledger/marker.ts";
-import { callsIn } from "../../src/llm/calls-in-text.ts";
-import { withoutThinking } from "../../src/llm/json-in-text.ts";
 import { readLenient } from "../../src/llm/lenient-json.ts";
+import { callsIn, withoutThinking } from "../../src/llm/text-fallback.ts";
 import { publicText } from "../../src/reporters/public-text.ts";
 import {
   untrustedBlock,

@@ -2,11 +2,11 @@ import { stat } from "node:fs/promises";
 import { distance } from "fastest-levenshtein";
 import { cacheFolder, type Env } from "../config/env.ts";
 import type { EmbeddingEnv, ModelEnv } from "../config/model-env.ts";
+import { leastContextTokens } from "../config/variables.ts";
 import { canFindByMeaning } from "../graph/vectors-extension.ts";
-import { abilityOf } from "../llm/adaptive-model.ts";
-import { ModelAbsent } from "../llm/faults.ts";
-import { openKnownModels } from "../llm/known-models.ts";
-import { type ModelProbe, probeModel, protocolFor } from "../llm/probe.ts";
+import { ModelAbsent } from "../llm/model.ts";
+import { abilityOf, type ModelProbe, openKnownModels, probeModel, protocolFor } from "../llm/probe.ts";
+import { windowTooSmall } from "../llm/window.ts";
 import { duration, thousands } from "../reporters/outcome.ts";
 import { createEmbedder } from "./create-embedder.ts";
 import { createModel, keyOf } from "./create-model.ts";
@@ -80,9 +80,11 @@ function diagnosed(env: ModelEnv, name: string, probe: ModelProbe): Diagnosis {
     : told === null
       ? "assumed"
       : "as its endpoint tells";
-  const best = protocolFor(probe, context);
+  const best = protocolFor(abilityOf(probe));
   const protocol = env.protocol === "auto" ? best : env.protocol;
   const facts = `${name} answers in ${duration(probe.milliseconds)}, context ${thousands(context)} tokens ${source}, ${abilities(probe)}`;
+  if (env.protocol === "auto" && told !== null && told < leastContextTokens)
+    return fail(windowTooSmall(name, told, leastContextTokens));
   if (protocol === "native" && !(probe.callsTools && probe.keepsSchema)) {
     return { state: "fail", says: facts, remedy: remedyFor(best) };
   }

@@ -1,23 +1,18 @@
 import { readFile } from "node:fs/promises";
 import type { ModelEnv } from "../config/model-env.ts";
+import { leastContextTokens } from "../config/variables.ts";
 import { AppError, errorLine } from "../errors.ts";
 import { type AdaptiveModel, createAdaptiveModel } from "../llm/adaptive-model.ts";
-import { type Circuits, openCircuits } from "../llm/circuits.ts";
 import { withFallback } from "../llm/fallback-model.ts";
-import { type KnownModels, modelKey, openKnownModels } from "../llm/known-models.ts";
-import type { Models, Usage } from "../llm/model.ts";
-import { observed, type RequestEnd } from "../llm/observed-model.ts";
+import { createModelGuard, type ModelGuard, type RequestEnd } from "../llm/guarded-model.ts";
+import type { EndpointModel, Models, Usage } from "../llm/model.ts";
 import type { OpenAiModel } from "../llm/openai.ts";
-import { withOwnExtras } from "../llm/own-extras.ts";
-import type { PriceTable } from "../llm/pricing.ts";
-import type { Probed } from "../llm/probe.ts";
+import type { PriceTable } from "../llm/prices.ts";
+import { type KnownModels, modelKey, openKnownModels } from "../llm/probe.ts";
 
 /** For one try of a request; a long answer of a reasoning model takes minutes. */
 const TIMEOUT_MS = 300_000;
 const MAX_RETRIES = 4;
-
-/** The tools through which a review leaves a model that is told of no others. */
-const singleShot = { report: "report_finding", finish: "finish_review", verdict: "report_verdict" };
 
 /** The models of the environment's roles. */
 export interface ConnectedModels {
@@ -92,37 +87,39 @@ interface Connected {
 interface Parts {
   prices: Prices;
   known: KnownModels;
-  circuits: Circuits;
+  guard: ModelGuard["guard"];
   forOneRun: boolean;
-  onRequest(model: string, end: RequestEnd): void;
   onProbe(model: string): void;
   warn(text: string): void;
 }
 
 async function partsFor(options: ModelOptions): Promise<Parts> {
-  const { pricesFile, folder, warn, onRequest, onProbe, forOneRun = false } = options;
-  // A circuit outlives a review of the server; of a command the fault itself is told, at its end.
-  const warnOfCircuit = forOneRun ? () => {} : warn;
+  const { pricesFile, folder, warn, forOneRun = false } = options;
+  const { onRequest = () => {}, onProbe = () => {} } = options;
+  const { guard } = createModelGuard({
+    now: () => performance.now(),
+    random: Math.random,
+    // A command reports the error itself, at its end; its circuits matter to nobody.
+    warn: forOneRun ? () => {} : warn,
+    onRequest,
+  });
   return {
     prices: await pricesOf(pricesFile),
     known: openKnownModels(folder),
-    circuits: openCircuits({ now: () => performance.now(), random: Math.random, warn: warnOfCircuit }),
-    onRequest: onRequest ?? (() => {}),
-    onProbe: onProbe ?? (() => {}),
+    ...{ guard, onProbe },
     ...{ warn, forOneRun },
   };
 }
 
 function connectTo(env: ModelEnv, name: string, parts: Parts): Connected {
-  const { prices, known, circuits, onRequest, onProbe, warn, forOneRun } = parts;
+  const { prices, guard, ...shared } = parts;
   const { native, load } = lateModel(env, name, prices);
   const key = keyOf(env, name);
-  const guarded = observed(circuits.guard(native, env.baseUrl), onRequest);
   const model = createAdaptiveModel({
-    native: withOwnExtras(guarded, key.slice(0, EXTRAS_KEY_CHARACTERS)),
+    native: guard(native, env.baseUrl, key.slice(0, EXTRAS_KEY_CHARACTERS)),
     protocol: env.protocol,
     contextIsConfigured: env.contextIsConfigured,
-    ...{ key, known, singleShot, forOneRun, warn, onProbe },
+    ...{ leastContextTokens, key, ...shared },
   });
   return { model, load };
 }
@@ -147,13 +144,13 @@ function lateModel(
   env: ModelEnv,
   name: string,
   prices: Prices,
-): { native: Probed; load(): Promise<unknown> } {
+): { native: EndpointModel; load(): Promise<unknown> } {
   let model: Promise<OpenAiModel> | undefined;
   const load = () => {
     model ??= connect(env, name, prices.table, MAX_RETRIES);
     return model;
   };
-  const native: Probed = {
+  const native: EndpointModel = {
     name,
     contextTokens: env.contextTokens,
     protocol: "native",
@@ -171,7 +168,7 @@ interface Prices {
 }
 
 async function pricesOf(pricesFile: string | null): Promise<Prices> {
-  const { costOf, priceOf, readPrices } = await import("../llm/pricing.ts");
+  const { costOf, priceOf, readPrices } = await import("../llm/prices.ts");
   const table = readPrices(await readPricesFile(pricesFile));
   return { table, costOf: (name, usage) => costOf(usage, priceOf(name, table)) };
 }

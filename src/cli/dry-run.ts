@@ -3,7 +3,7 @@ import type { EffectiveConfig, Effort } from "../config/repo-config.ts";
 import { defaultContextTokens } from "../config/variables.ts";
 import { AppError } from "../errors.ts";
 import { forAllRoles, type Model } from "../llm/model.ts";
-import { costOf, priceOf, readPrices } from "../llm/pricing.ts";
+import { costOf, priceOf, readPrices } from "../llm/prices.ts";
 import { dollars, plural, thousands } from "../reporters/outcome.ts";
 import { plainLine, WIDEST } from "../reporters/terminal-style.ts";
 import { wrap } from "../reporters/terminal-wrap.ts";

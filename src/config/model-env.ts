@@ -2,6 +2,7 @@ import {
   defaultContextTokens,
   defaultModel,
   type effortNames,
+  leastContextTokens,
   missing,
   type protocolNames,
   VariableFault,
@@ -35,6 +36,7 @@ export function readModel(given: Variables): ModelEnv | null {
     ? atAzure(given, given.AZURE_OPENAI_ENDPOINT)
     : atOpenAi(given);
   if (endpoint === null) return null;
+  requireContext(given);
   const model: ModelEnv = {
     ...endpoint,
     verifyName: given.HUNKWISE_VERIFY_MODEL ?? endpoint.name,
@@ -46,6 +48,16 @@ export function readModel(given: Variables): ModelEnv | null {
     fallback: null,
   };
   return { ...model, fallback: readFallback(given, model) };
+}
+
+/** A person who names the protocol has a reason for a small window. */
+function requireContext({ HUNKWISE_CONTEXT_TOKENS: tokens, HUNKWISE_PROTOCOL: protocol }: Variables): void {
+  if (protocol !== "auto" || tokens === undefined || tokens >= leastContextTokens) return;
+  const variable = "HUNKWISE_CONTEXT_TOKENS";
+  throw new VariableFault(variable, `${variable} is ${tokens}, and a review needs ${leastContextTokens}`, {
+    remedy:
+      "Use a model with a larger window, or set HUNKWISE_PROTOCOL to native or text, with which reviews may fail.",
+  });
 }
 
 function readFallback(given: Variables, model: ModelEnv): ModelEnv | null {

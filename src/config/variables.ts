@@ -4,7 +4,7 @@ import { distance } from "fastest-levenshtein";
 import { z } from "zod";
 import { AppError } from "../errors.ts";
 
-export const protocolNames = ["auto", "native", "text", "single-shot"] as const;
+export const protocolNames = ["auto", "native", "text"] as const;
 export const effortNames = ["minimal", "low", "medium", "high"] as const;
 export const logLevels = ["trace", "debug", "info", "warn", "error", "fatal", "silent"] as const;
 
@@ -91,6 +91,8 @@ const proxyUrl = httpUrl("a URL like http://proxy.example.com:3128", true);
 export const defaultModel = "gpt-6.1-sol";
 /** Context window assumed for a model, in tokens: what every current one has at least. */
 export const defaultContextTokens = 128_000;
+/** Instructions, tools and one file of code fill a smaller context window. */
+export const leastContextTokens = 16_000;
 /** Data folder without `HUNKWISE_DATA_DIR`. */
 export const defaultDataFolder = ".hunkwise";
 
@@ -252,18 +254,28 @@ const Variables = z.object({
       "Tokens that one update of a repository's index may take; what is left follows with the next one.",
     local: true,
   }),
-  HUNKWISE_PROTOCOL: model(oneOf(protocolNames).default("auto"), {
-    description:
-      "How tools are spoken of with the model: `native`, `text`, `single-shot`, or `auto`, which finds out at the first use.",
-    local: true,
-  }),
+  HUNKWISE_PROTOCOL: model(
+    z
+      .enum(protocolNames, {
+        error: ({ input }) =>
+          input === "single-shot"
+            ? "must be auto, native or text (single-shot was removed; auto replaces it if the model's context window has 16,000 tokens or more)"
+            : `must be one of ${protocolNames.join(", ")}`,
+      })
+      .default("auto"),
+    {
+      description:
+        "How the model calls tools: `native` (through its API), `text` (with JSON in its text), or `auto`, which asks the model once.",
+      local: true,
+    },
+  ),
   HUNKWISE_REASONING_EFFORT: model(oneOf(effortNames).optional(), {
     description:
       "`minimal`, `low`, `medium` or `high`, sent as `reasoning_effort`. Unset: the model decides.",
     local: true,
   }),
   HUNKWISE_CONTEXT_TOKENS: model(whole(8_000, 100_000_000).optional(), {
-    description: `Size of the model's context window in tokens. Unset: what its endpoint tells, else ${defaultContextTokens.toLocaleString("en")}.`,
+    description: `Size of the model's context window in tokens, ${leastContextTokens.toLocaleString("en")} or more (with a configured protocol, 8,000). Unset: what its endpoint tells, else ${defaultContextTokens.toLocaleString("en")}.`,
     local: true,
   }),
   HUNKWISE_PRICES: model(readable.optional(), {

@@ -1,85 +1,95 @@
 import { AppError } from "../errors.ts";
-import { ModelUnavailable, ToolsRefused } from "./faults.ts";
-import type { Ability, KnownModels } from "./known-models.ts";
-import type { Model, Protocol } from "./model.ts";
-import { type ModelProbe, type Probed, probeModel, protocolFor } from "./probe.ts";
-import { abortedError } from "./retry.ts";
-import { type SingleShotTools, withSingleShot } from "./single-shot.ts";
-import { withTextProtocol } from "./text-protocol.ts";
+import {
+  abortedError,
+  type EndpointModel,
+  type Model,
+  ModelUnavailable,
+  type Protocol,
+  ToolsRefused,
+} from "./model.ts";
+import { type Ability, abilityOf, type KnownModels, probeModel, protocolFor } from "./probe.ts";
+import { withTextProtocol } from "./text-fallback.ts";
+import { windowTooSmall } from "./window.ts";
 
 export interface AdaptiveOptions {
-  /** The model as its API speaks. */
-  native: Probed;
-  /** "auto" finds out. */
+  /** The model behind its API. */
+  native: EndpointModel;
+  /** "auto" asks the model what it can do. */
   protocol: Protocol | "auto";
-  /** True where a person set the size of the context window, which then holds whatever the endpoint says. */
+  /** True if a person set the size of the context window: it then holds, whatever the endpoint reports. */
   contextIsConfigured: boolean;
-  /** Under which name `known` keeps what is found out. */
+  /** With "auto", a model whose endpoint reports a smaller window is not asked. */
+  leastContextTokens: number;
+  /** Under which name `known` keeps what the probe found. */
   key: string;
   known: KnownModels;
-  singleShot: SingleShotTools;
   /**
-   * For a process that ends with what it asks for: a model that could not be asked what it can do is not asked again, every request
-   * rejects with the fault of that question, and nobody is warned of what the requests will tell.
+   * For a process that ends with what it asks for: after a failed probe the model is not asked again, each request rejects with
+   * the error of that probe, and no warning announces what the requests report anyway.
    */
   forOneRun?: boolean;
-  /** Told when the model has to be asked what it can do, right before. */
+  /** Called right before a probe. */
   onProbe?: (model: string) => void;
-  /** Takes one line for whoever operates this. */
+  /** Takes one line for the operator. */
   warn(text: string): void;
 }
 
-/** A model that is spoken with as it can be. Its facts may change when `ready` resolves, and with a refusal of tools. */
+/** A model that is asked in the protocol it is capable of. `ready`, and a refusal of tools, may change its facts. */
 export interface AdaptiveModel extends Model {
-  /** Resolves once it is known what the model can do; asks it only where nobody did lately. Rejects only when aborted. */
+  /** Resolves once the model's abilities are known; probes it if no recent probe is remembered. Rejects only if aborted. */
   ready(signal: AbortSignal): Promise<void>;
 }
 
 /** For a whole probe: a local server may have to load the model first. */
 const PROBE_MS = 120_000;
 
-/** Speaks with a model by the protocol that is configured, or by the best one that it was found able to. */
+/**
+ * Asks a model in the configured protocol, or in the best one that a probe finds. Requests to a model whose window was found too
+ * small reject with `model_refused` until a later probe finds a larger one.
+ */
 export function createAdaptiveModel(options: AdaptiveOptions): AdaptiveModel {
-  const { native, known, key, warn, forOneRun = false } = options;
-  const speaking: Record<Protocol, Model> = {
-    native,
-    text: withTextProtocol(native),
-    "single-shot": withSingleShot(native, options.singleShot),
-  };
+  const { native, known, key, leastContextTokens, warn, forOneRun = false } = options;
+  const isAuto = options.protocol === "auto";
+  const speaking: Record<Protocol, Model> = { native, text: withTextProtocol(native) };
   let protocol: Protocol = options.protocol === "auto" ? "native" : options.protocol;
-  let told: number | null = null;
-  let settled = options.protocol !== "auto";
+  let foundContext: number | null = null;
+  let settled = !isAuto;
+  let refusal: AppError | null = null;
   let probing: Promise<void> | undefined;
-  let givenUp: AppError | null = null;
-  const contextTokens = () => (options.contextIsConfigured ? null : told) ?? native.contextTokens;
 
   function settle(ability: Ability): void {
-    told = ability.contextTokens;
-    protocol = protocolFor({ ...ability, keepsSchema: ability.callsTools }, contextTokens());
-    settled = true;
+    protocol = protocolFor(ability);
+    foundContext = options.contextIsConfigured ? null : ability.contextTokens;
+    refusal =
+      foundContext !== null && foundContext < leastContextTokens
+        ? windowTooSmall(native.name, foundContext, leastContextTokens)
+        : null;
+    settled = refusal === null;
   }
 
-  async function findOut(): Promise<void> {
-    const ability = await known.recall(key);
-    if (ability) return settle(ability);
+  async function probe(): Promise<void> {
+    const remembered = await known.recall(key);
+    if (remembered) settle(remembered);
+    // A window that was too small may have been enlarged meanwhile.
+    if (settled) return;
     options.onProbe?.(native.name);
     const found = await probed(native);
-    if (found instanceof AppError) {
-      if (forOneRun) givenUp = found;
-      // The requests will tell, or the circuit has said so, once.
-      if (forOneRun || found instanceof ModelUnavailable) return;
-      warn(`${native.name} could not be asked what it can do, and is taken to call tools: ${found.line}`);
+    if (!(found instanceof AppError)) {
+      settle(found);
+      if (settled) await known.remember(key, found);
       return;
     }
-    settle(found);
-    await known.remember(key, found);
+    refusal = forOneRun ? found : null;
+    // The requests report it; an open circuit was already reported.
+    if (forOneRun || found instanceof ModelUnavailable) return;
+    warn(`${native.name} could not be asked what it can do, and is taken to call tools: ${found.line}`);
   }
 
   async function switchToText({ message }: ToolsRefused): Promise<void> {
-    // Loops run side by side: another one may have done it.
+    // Another loop may have done it.
     if (protocol !== "native") return;
-    warn(`${message}. From now on they are spoken of in text`);
-    const found = { callsTools: false, writesJson: true, contextTokens: told };
+    warn(`${message}. From now on the model calls tools in its text`);
+    const found = { callsTools: false, writesJson: true, contextTokens: foundContext };
     settle(found);
     await known.remember(key, found);
   }
@@ -87,25 +97,25 @@ export function createAdaptiveModel(options: AdaptiveOptions): AdaptiveModel {
   return {
     name: native.name,
     get contextTokens() {
-      return contextTokens();
+      return foundContext ?? native.contextTokens;
     },
     get protocol() {
       return protocol;
     },
     costOf: (usage) => native.costOf?.(usage) ?? null,
     async ready(signal) {
-      if (settled || givenUp) return;
-      probing ??= findOut().finally(() => {
+      if (settled || (refusal && forOneRun)) return;
+      probing ??= probe().finally(() => {
         probing = undefined;
       });
       await unlessAborted(probing, signal);
     },
     async respond(request, signal) {
-      if (givenUp) throw givenUp;
+      if (refusal) throw refusal;
       try {
         return await speaking[protocol].respond(request, signal);
       } catch (error) {
-        if (!(error instanceof ToolsRefused) || options.protocol !== "auto") throw error;
+        if (!(error instanceof ToolsRefused) || !isAuto) throw error;
         await switchToText(error);
         return speaking[protocol].respond(request, signal);
       }
@@ -114,7 +124,7 @@ export function createAdaptiveModel(options: AdaptiveOptions): AdaptiveModel {
 }
 
 /** What the model can do, or why it could not be asked. */
-async function probed(model: Probed): Promise<Ability | AppError> {
+async function probed(model: EndpointModel): Promise<Ability | AppError> {
   try {
     const probe = await probeModel(model, AbortSignal.timeout(PROBE_MS));
     return probe.error ?? abilityOf(probe);
@@ -124,14 +134,7 @@ async function probed(model: Probed): Promise<Ability | AppError> {
   }
 }
 
-/** What of a probe is worth keeping. */
-export const abilityOf = (probe: ModelProbe): Ability => ({
-  callsTools: probe.callsTools && probe.keepsSchema,
-  writesJson: probe.writesJson ?? true,
-  contextTokens: probe.contextTokens,
-});
-
-/** Waits for a promise that serves others too: only the waiting ends with the signal. */
+/** Waits for a promise that others wait for too: the signal ends this waiting only. */
 async function unlessAborted(promise: Promise<void>, signal: AbortSignal): Promise<void> {
   const { promise: aborted, reject } = Promise.withResolvers<never>();
   const abort = () => reject(abortedError());

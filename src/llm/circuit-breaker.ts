@@ -1,45 +1,49 @@
 import { AppError } from "../errors.ts";
-import { EndpointUnreachable, isAborted, ModelUnavailable } from "./faults.ts";
+import { EndpointUnreachable, isAborted, ModelUnavailable } from "./model.ts";
 
-/** So many outages in a row open a circuit. Each of them has had its retries. */
+/** As many outages in a row open a circuit. Each of them had its retries. */
 const OUTAGES = 3;
-/** How long a circuit is open first; doubles each time that the request it then lets through fails as well. */
+/** How long a circuit is open at first. Doubles each time that its trial request fails as well. */
 const FIRST_OPEN_MS = 15_000;
 const MAX_OPEN_MS = 300_000;
-/** The least and the longest pause that a provider is granted; after an hour one request asks whether it still holds. */
+/** Shortest and longest pause that a provider gets; after an hour a trial request asks whether it still holds. */
 const LEAST_ASKED_MS = 1_000;
 const MAX_ASKED_MS = 3_600_000;
-/** So long the one request that was let through decides alone: one may hang for minutes that others would not need. */
+/** After this time a second trial is let through: the first may hang for minutes. */
 const TRIAL_MS = 15_000;
 
 /**
- * What a request that failed says of what a circuit guards: it is down, it is there (whatever it refused), or nothing, as when
- * the request was aborted.
+ * What a failed request says about the thing that a circuit guards: it is down, it is there (whatever it refused), or nothing, for
+ * example because the request was aborted.
  */
 export type Verdict = "down" | "there" | "unknown";
 
 export interface CircuitOptions {
-  /** What it guards, as messages name it. */
+  /** The guarded thing, as messages name it. */
   name: string;
-  judge(fault: unknown): Verdict;
+  judge(error: unknown): Verdict;
   /** Milliseconds of a clock that only goes forward. */
   now(): number;
   /** 0 to 1, for the jitter. */
   random(): number;
-  /** Takes one line for whoever operates this. */
+  /** Takes one line for the operator. */
   warn(text: string): void;
 }
 
 type State =
   | { kind: "closed"; outages: number }
   | { kind: "open"; until: number }
-  /** A request is under way, and decides; from `until` on, one more that may as well. */
+  /** A trial request is under way and decides. From `until` on, one more may start. */
   | { kind: "half_open"; until: number };
 
 /**
- * Keeps requests away from what does not answer, so that neither side waits for retries that fail. Closed, it lets all through
- * and counts outages in a row. Open, it lets none through, for a time that grows. Then it lets one through, and another one
- * while that hangs: the first success closes the circuit, the first failure opens it again. Requests that began before a change of state decide nothing after it.
+ * Keeps requests away from a model or endpoint that does not answer. Closed, it lets all requests through and counts outages in a
+ * row. Open, it lets none through, for a time that grows. Half open, it lets one trial through, and another one while that hangs: the
+ * first success closes the circuit, the first failure opens it again. Requests that began before a change of state decide nothing
+ * after it.
+ *
+ * Not a library: of cockatiel 4.0.0 an aborted trial closes the circuit, all other callers wait for a trial however long it hangs and
+ * even if they are aborted, and the pause that a provider asks for cannot open it. opossum 10.0.0 has one fixed pause.
  */
 export class CircuitBreaker {
   readonly #options: CircuitOptions;
@@ -52,8 +56,8 @@ export class CircuitBreaker {
   }
 
   /**
-   * Sends a request, unless the circuit is open. Rejects with what `send` rejects with, or with `ModelUnavailable` where the
-   * circuit is open, then or because of it.
+   * Sends a request, unless the circuit is open. Rejects with what `send` rejects with, or with `ModelUnavailable` if the circuit is
+   * open, or opens because of it.
    */
   async run<T>(send: () => Promise<T>): Promise<T> {
     const admitted = this.#admit();
@@ -85,11 +89,11 @@ export class CircuitBreaker {
     return Math.max(0, until - this.#options.now());
   }
 
-  #settle(admitted: State, verdict: Verdict, fault?: AppError): void {
+  #settle(admitted: State, verdict: Verdict, error?: AppError): void {
     if (this.#state !== admitted || admitted.kind === "open") return;
     if (verdict === "there") this.#close(admitted);
-    else if (verdict === "down") this.#count(admitted, fault);
-    // Nothing was learned: the next request is let through in its place.
+    else if (verdict === "down") this.#count(admitted, error);
+    // Nothing was learned: the next request is the trial.
     else if (admitted.kind === "half_open") this.#state = { kind: "open", until: this.#options.now() };
   }
 
@@ -103,8 +107,8 @@ export class CircuitBreaker {
     this.#state = { kind: "closed", outages: 0 };
   }
 
-  #count(admitted: State, fault: AppError | undefined): void {
-    const asked = (fault?.retryAfterMs ?? 0) >= LEAST_ASKED_MS ? fault?.retryAfterMs : undefined;
+  #count(admitted: State, error: AppError | undefined): void {
+    const asked = (error?.retryAfterMs ?? 0) >= LEAST_ASKED_MS ? error?.retryAfterMs : undefined;
     if (admitted.kind === "closed") {
       admitted.outages += 1;
       if (admitted.outages < OUTAGES && asked === undefined) return;
@@ -113,31 +117,31 @@ export class CircuitBreaker {
     this.#openings += 1;
     this.#state = { kind: "open", until: this.#options.now() + openMs };
     const seconds = Math.ceil(openMs / 1_000);
-    this.#options.warn(`${this.#options.name} is paused for ${seconds} s: ${fault?.line ?? "it failed"}`);
+    this.#options.warn(`${this.#options.name} is paused for ${seconds} s: ${error?.line ?? "it failed"}`);
   }
 
-  /** Jitter of a quarter: several processes shall not come back in the same moment. */
+  /** Jitter of a quarter: several processes should not come back in the same moment. */
   #grownMs(): number {
     const full = Math.min(FIRST_OPEN_MS * 2 ** this.#openings, MAX_OPEN_MS);
     return Math.round(full * (0.75 + this.#options.random() / 4));
   }
 }
 
-/** For the circuit of an endpoint: only what never got there counts. Other requests may fare better than one that hung. */
-export function judgeEndpoint(fault: unknown): Verdict {
-  if (fault instanceof EndpointUnreachable) return "down";
-  return says(fault) ? "there" : "unknown";
+/** For the circuit of an endpoint: only requests that never got there count. One that hung says nothing about others. */
+export function judgeEndpoint(error: unknown): Verdict {
+  if (error instanceof EndpointUnreachable) return "down";
+  return isAnswer(error) ? "there" : "unknown";
 }
 
 /**
- * For the circuit of one model at its endpoint: it is overloaded, limited, broken or too slow. Refusals that waiting does not
- * help with (a bad key, a bad request) were answers.
+ * For the circuit of one model at its endpoint: it is overloaded, limited, broken or too slow. Refusals that waiting does not change
+ * (a bad key, a bad request) are answers.
  */
-export function judgeModel(fault: unknown): Verdict {
-  if (fault instanceof EndpointUnreachable || !says(fault)) return "unknown";
-  return fault instanceof AppError && fault.retryable ? "down" : "there";
+export function judgeModel(error: unknown): Verdict {
+  if (error instanceof EndpointUnreachable || !isAnswer(error)) return "unknown";
+  return error instanceof AppError && error.retryable ? "down" : "there";
 }
 
-/** False for an abort, for what was never sent, and for faults of ours. */
-const says = (fault: unknown): boolean =>
-  fault instanceof AppError && !isAborted(fault) && !(fault instanceof ModelUnavailable);
+/** False for an abort, for a request that was never sent, and for errors of ours. */
+const isAnswer = (error: unknown): boolean =>
+  error instanceof AppError && !isAborted(error) && !(error instanceof ModelUnavailable);

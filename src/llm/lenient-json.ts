@@ -1,6 +1,6 @@
 import { isWithin, type JsonLimits } from "../text/json-limits.ts";
 
-/** Beyond these it is no call of a tool. The engine takes memory for each bracket that is open, and time for each value. */
+/** No call of a tool needs more. The engine takes memory for each open bracket, and time for each value. */
 const limits: JsonLimits = { depth: 64, elements: 20_000, members: 20_000 };
 
 export interface LenientOptions {
@@ -8,17 +8,17 @@ export interface LenientOptions {
   isCut?: boolean;
 }
 
-/** A value, undefined where there is none to read, and the index behind what was looked at. */
+/** A value, undefined if none can be read, and the index behind the text that was read. */
 export interface Read {
   value: unknown;
   end: number;
 }
 
 /**
- * The value of JSON as models write it, with what can be mended without a guess at its meaning: a code fence around it,
- * JSON within a JSON string, trailing commas, single quotes, bare keys, line breaks and lone backslashes in strings,
- * Python's True, False and None, and brackets that are missing at the end or one too many. Undefined for anything else: a
- * quote within quotes, or a string without an end, could be continued in several ways.
+ * The value of JSON as models write it, with what can be repaired without a guess at its meaning: a code fence around it, JSON within
+ * a JSON string, trailing commas, single quotes, bare keys, line breaks and lone backslashes in strings, Python's True, False and
+ * None, and brackets that are missing at the end or one too many. Undefined for anything else: a quote within quotes, or a string
+ * without an end, could be continued in several ways.
  */
 export function readLenient(text: string, options: LenientOptions = {}): unknown {
   const bare = withoutFence(text);
@@ -27,7 +27,7 @@ export function readLenient(text: string, options: LenientOptions = {}): unknown
   return readStrict(value) ?? whole(value, options);
 }
 
-/** Like `readLenient` for the object that the arguments of a call are; undefined where it is none. */
+/** Like `readLenient`, for the arguments of a call; undefined for anything but an object. */
 export function readLenientObject(
   text: string,
   options?: LenientOptions,
@@ -56,7 +56,7 @@ function whole(text: string, options: LenientOptions): unknown {
   return /^[\s}\]]*$/.test(text.slice(end)) ? value : undefined;
 }
 
-/** What a model wrote, as JSON; undefined, which no JSON is, for what is none or has too many values. */
+/** The value of JSON; undefined, which no JSON stands for, for anything else and for too many values. */
 export function readStrict(text: string): unknown {
   if (!isWithin(text, limits)) return undefined;
   try {
@@ -104,7 +104,7 @@ function unescaped(raw: string): string {
   return value + raw.slice(done);
 }
 
-/** What `u0041` stands for; undefined where no such thing begins. */
+/** The character of `u0041`; undefined if there is no such escape. */
 function unicode(raw: string, at: number): string | undefined {
   if (raw.charAt(at) !== "u") return undefined;
   const code = raw.slice(at + 1, at + 5);
@@ -192,7 +192,7 @@ class Reader {
     else if (next !== bracket && next !== "") throw new Unreadable();
   }
 
-  /** The next character that is no white space, and stands there; empty at the end. */
+  /** Skips white space and returns the character there; empty at the end. */
   #peek(): string {
     this.#take(/\s+/y);
     return this.#text[this.at] ?? "";

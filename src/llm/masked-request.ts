@@ -16,8 +16,8 @@ export interface Masking {
 }
 
 /**
- * What a request says, with a mask for each secret. All of it is scanned first: a value that only the last message gives away is masked in
- * the first one too. What a provider gave along with an answer stays: it was made of masked texts.
+ * A request with a mask in place of each secret. All of it is scanned first: a value that only the last message gives away is masked
+ * in the first one too. Extras of a provider stay as they are: they were made from masked texts.
  */
 export function createMasking(masks: Masks): Masking {
   const messages = maskingOf(masks, textsOf, withTexts);
@@ -53,7 +53,7 @@ function maskingOf<Item extends object>(
     },
     masked(item: Item): Item {
       const one = scanned.get(item);
-      if (one === undefined) throw new Error("a text was to be masked that nobody has scanned");
+      if (one === undefined) throw new Error("a text is masked before it was scanned");
       if (one.known !== masks.known) {
         one.masked = put(
           item,
@@ -77,7 +77,7 @@ function withTexts(message: Message, [content = "", ...given]: string[]): Messag
   return { ...message, content, toolCalls };
 }
 
-/** The commands of a repository may stand in what a tool is told to do. */
+/** A description may hold the commands of a repository. */
 const textsOfTool = (tool: ToolDefinition) => [tool.description, ...stringsIn(tool.parameters)];
 
 function toolWithTexts(tool: ToolDefinition, [description = "", ...strings]: string[]): ToolDefinition {

@@ -1,15 +1,16 @@
-/** The neutral conversation types. Wire formats of providers never leave this room. */
+/** A conversation with a model, and how it fails, in neutral terms. Wire formats of providers never leave this room. */
+import { AppError } from "../errors.ts";
 
 /**
- * What a provider gave with an answer and wants back unchanged with the conversation: encrypted or plain thinking. Nobody
- * looks into it, and no person is shown it.
+ * What a provider gave with an answer and wants back unchanged with the conversation: encrypted or plain thinking. It is opaque, and
+ * no person is shown it.
  */
 export type Extras = Readonly<Record<string, unknown>>;
 
 export interface ToolCall {
   id: string;
   name: string;
-  /** JSON text as the model wrote it, mended where that takes no guess: it may be broken, and the loop answers that. */
+  /** JSON text as the model wrote it, repaired if that takes no guess. It may be broken; the agent loop answers that. */
   arguments: string;
   extras?: Extras | undefined;
 }
@@ -41,11 +42,11 @@ export interface Usage {
   completionTokens: number;
   /** In US dollars; null when the price of the model is not known. */
   costUsd: number | null;
-  /** Name of the model whose tokens these are, where it is another one than was asked: it stood in. */
+  /** Name of the model whose tokens these are, if a fallback answered instead of the model that was asked. */
   answeredBy?: string | undefined;
 }
 
-/** Why the model stopped: "length" means that the answer was cut off and must not be taken as whole. */
+/** Why the model stopped: "length" means that the answer was cut off and is not complete. */
 export type FinishReason = "stop" | "tool_calls" | "length" | "content_filter" | "other";
 
 export interface ModelTurn {
@@ -56,34 +57,39 @@ export interface ModelTurn {
   extras?: Extras | undefined;
 }
 
-/**
- * How tools are spoken of with a model: as functions of its API, as JSON within its text, or not at all, so that it answers
- * once about what it is shown.
- */
-export const protocols = ["native", "text", "single-shot"] as const;
+/** How a model calls tools: through its API, or with JSON in its text. */
+export const protocols = ["native", "text"] as const;
 export type Protocol = (typeof protocols)[number];
 
 /** What a model is asked for; each may be another model. */
 export const modelRoles = ["review", "verify", "summarize"] as const;
 export type ModelRole = (typeof modelRoles)[number];
 
-/** What a review has to know of a model before it asks it anything. */
+/** What a review must know about a model before it asks it anything. */
 export interface ModelFacts {
-  /** As it stands in the footer of a review and in the price table. */
+  /** As the footer of a review and the price table name it. */
   readonly name: string;
-  /** Size of the context window in tokens: as configured, as the endpoint tells, or assumed. */
+  /** Size of the context window in tokens: as configured, as the endpoint reports it, or assumed. */
   readonly contextTokens: number;
   readonly protocol: Protocol;
 }
 
 /**
- * A language model. Rejects with an AppError: `model_unauthorized`, `model_refused`, `model_rate_limited` or
- * `model_failed`, after the bounded retries of its own, or at once with `model_unavailable` while it is left alone.
+ * A language model. Rejects with an AppError: `model_unauthorized`, `model_refused`, `model_rate_limited` or `model_failed`, after
+ * its own bounded retries, or at once with `model_unavailable` while its circuit is open.
  */
 export interface Model extends ModelFacts {
-  /** US dollars that so many tokens cost; null, or left out, where the price is not known. */
+  /** The price of these tokens in US dollars; null, or left out, if it is not known. */
   costOf?(usage: Omit<Usage, "costUsd">): number | null;
   respond(request: ModelRequest, signal: AbortSignal): Promise<ModelTurn>;
+}
+
+/** A model behind an API, and what else that API can be asked. */
+export interface EndpointModel extends Model {
+  /** Names of the models that the endpoint offers; null if it has no list. Rejects like `respond`. */
+  listModels?(signal: AbortSignal): Promise<string[] | null>;
+  /** Size of the context window in tokens as the endpoint reports it; null if it does not. Rejects only if aborted. */
+  findContextTokens?(signal: AbortSignal): Promise<number | null>;
 }
 
 /** The models of one review by role. */
@@ -107,3 +113,30 @@ export const factsOf = ({ name, contextTokens, protocol }: ModelFacts): ModelFac
   contextTokens,
   protocol,
 });
+/** The endpoint takes no tools. The same conversation may work with calls in text. */
+export class ToolsRefused extends AppError {}
+
+/** No answer came from the endpoint, for any model: there is no connection, or it was cut. */
+export class EndpointUnreachable extends AppError {}
+
+/** Nothing listens at an address of this machine. Seconds of retries do not help; a job that comes back later may find it started. */
+export class NothingListens extends EndpointUnreachable {}
+
+/** The endpoint answers, but has no such model. */
+export class ModelAbsent extends AppError {}
+
+/** A circuit is open: no request was sent, or the request that was sent opened it. `retryAfterMs` is the time until it lets one through. */
+export class ModelUnavailable extends AppError {
+  constructor(message: string, retryAfterMs: number, cause?: AppError) {
+    super("model_unavailable", message, {
+      retryable: true,
+      retryAfterMs,
+      remedy: "Try again later, or name a HUNKWISE_FALLBACK_MODEL.",
+      ...(cause ? { cause } : {}),
+    });
+  }
+}
+
+export const isAborted = (error: unknown): boolean => error instanceof AppError && error.code === "aborted";
+
+export const abortedError = () => new AppError("aborted", "The model call was aborted");

@@ -3,15 +3,34 @@ import { AppError } from "../errors.ts";
 import { readLenientObject, readStrict } from "./lenient-json.ts";
 import type { Extras, FinishReason, ModelTurn, ToolCall, Usage } from "./model.ts";
 import { excerpt, type HideKey } from "./openai-errors.ts";
-import { callExtras, messageExtras } from "./openai-extras.ts";
 
-/** Servers that speak the dialect leave out, rename and retype almost everything: only what is needed is asked for. */
+/**
+ * Fields of an answer's message that its provider wants back with later requests: `reasoning_content` of DeepSeek and Kimi
+ * (which refuse a conversation whose calls lack theirs, even an empty one), `reasoning_details` of OpenRouter.
+ */
+const messageExtras = ["reasoning_content", "reasoning_details"] as const;
+/** Fields of a call: Gemini's thought signature is in `extra_content.google.thought_signature`. */
+const callExtras = ["extra_content"] as const;
+
+export const extraNames: readonly string[] = [...messageExtras, ...callExtras];
+
+/** Characters of JSON; a whole answer's thinking fits. Longer ones are left out: they would be paid for in every turn. */
+const MAX_EXTRAS = 200_000;
+
+function extrasIn(from: Readonly<Record<string, unknown>>, names: readonly string[]): Extras | undefined {
+  const present = names.filter((name) => from[name] !== undefined && from[name] !== null);
+  if (present.length === 0) return undefined;
+  const extras = Object.fromEntries(present.map((name) => [name, from[name]]));
+  return JSON.stringify(extras).length <= MAX_EXTRAS ? extras : undefined;
+}
+
+/** Servers leave out, rename and retype almost everything: only what is needed is required. */
 const Part = z.union([z.string(), z.looseObject({ text: z.string().catch("") })]);
 const Content = z.union([z.string(), z.array(Part)]).nullish();
 
-/** Characters that a model writes in one answer: no model is asked for as many. Each of them is looked at a few times. */
+/** Characters of one answer. No model is asked for as many, and each of them is read a few times. */
 const MAX_WRITTEN = 1_000_000;
-/** Calls in one answer: models make a few at a time. Of the first thousands each is answered, if only by a refusal. */
+/** Calls in one answer. Models make a few at a time, and each one gets an answer. */
 const MAX_CALLS = 2_000;
 
 const Call = z.looseObject({
@@ -24,7 +43,7 @@ const AnswerMessage = z.looseObject({
   refusal: z.string().nullish().catch(null),
   // Counted before any is read.
   tool_calls: z.array(z.unknown()).max(MAX_CALLS).pipe(z.array(Call)).nullish(),
-  /** The form before `tool_calls`, still spoken by some. */
+  /** The form before `tool_calls`, which some servers still use. */
   function_call: Call.shape.function.nullish().catch(null),
 });
 
@@ -50,9 +69,8 @@ type Choice = z.infer<typeof Choice>;
 export type ParsedTurn = Omit<ModelTurn, "usage"> & { usage: Omit<Usage, "costUsd"> };
 
 /**
- * Reads what came with status 200. Throws `model_failed` with the beginning of what came when it is no answer.
- * `takenIds` are the call ids of the conversation so far; `promptCharacters` is what usage is estimated from where the
- * server tells none.
+ * Reads the body of a response with status 200. Throws `model_failed` with the beginning of the body if it is no answer.
+ * `takenIds` are the call ids of the conversation so far; usage is estimated from `promptCharacters` if the server reports none.
  */
 export function readAnswer(
   raw: unknown,
@@ -67,16 +85,16 @@ export function readAnswer(
   }
   const { choices, usage } = answer.data;
   const [first] = choices as [Choice, ...Choice[]];
-  // We never ask for alternatives: several choices are one answer in pieces, text in one and calls in another.
+  // No alternatives were asked for: several choices are one answer in pieces, text in one and calls in another.
   const content = choices.map(textOf).find((text) => text !== "") ?? "";
   const calling = choices.find((choice) => callsOf(choice).length > 0) ?? first;
   const found = callsOf(calling);
-  // Thinking is wanted back with the calls that it led to; one model refuses it without any.
-  const extras = found.length > 0 ? messageExtras(calling.message) : undefined;
+  // Providers want thinking back with the calls that it led to; one model refuses it without calls.
+  const extras = found.length > 0 ? extrasIn(calling.message, messageExtras) : undefined;
   const length = JSON.stringify({ content, found, extras }).length;
   if (length > MAX_WRITTEN) throw tooMuch(`${length} characters`);
   const reason = finishReason(calling.finish_reason ?? null, found.length > 0);
-  const toolCalls = withUniqueIds(found, takenIds).map((call) => mended(call, reason === "length"));
+  const toolCalls = withUniqueIds(found, takenIds).map((call) => repaired(call, reason === "length"));
   const written = content.length + toolCalls.reduce((sum, call) => sum + call.arguments.length, 0);
   return {
     content,
@@ -87,8 +105,8 @@ export function readAnswer(
   };
 }
 
-/** Valid JSON from here on, where it can be had without a guess: several servers fail on what they wrote themselves. */
-function mended(call: ToolCall, isCut: boolean): ToolCall {
+/** Valid JSON if that takes no guess: several servers fail on past arguments that they wrote themselves. */
+function repaired(call: ToolCall, isCut: boolean): ToolCall {
   if (typeof readStrict(call.arguments) === "object") return call;
   const value = readLenientObject(call.arguments, { isCut });
   return value ? { ...call, arguments: JSON.stringify(value) } : call;
@@ -112,7 +130,7 @@ interface FoundCall {
 function callsOf({ message }: Choice): FoundCall[] {
   if (message.tool_calls?.length) {
     return message.tool_calls.map((call) => {
-      const extras = callExtras(call);
+      const extras = extrasIn(call, callExtras);
       return { id: call.id ?? null, ...functionOf(call.function), ...(extras ? { extras } : {}) };
     });
   }
@@ -125,7 +143,7 @@ function functionOf(called: z.infer<typeof Call>["function"]): { name: string; a
   return { name: called.name, arguments: JSON.stringify(given) };
 }
 
-/** Ids that no server refuses and that no other call of the conversation has, so that every answer finds its call. */
+/** Ids that every server accepts and that no other call of the conversation has, so that every answer finds its call. */
 function withUniqueIds(calls: readonly FoundCall[], takenIds: ReadonlySet<string>): ToolCall[] {
   const taken = new Set(takenIds);
   return calls.map((call) => {
@@ -154,7 +172,7 @@ function finishReason(reason: string | null, hasCalls: boolean): FinishReason {
   }
 }
 
-/** Limits must hold with servers that tell no usage too: about four characters a token then. */
+/** Limits must also hold with servers that report no usage: then about four characters are a token. */
 function readUsage(usage: z.infer<typeof AnswerUsage>, prompt: number, written: number): ParsedTurn["usage"] {
   const promptTokens = usage?.prompt_tokens || Math.ceil(prompt / 4);
   const cached =
@@ -176,13 +194,13 @@ function tooMuch(what: string): AppError {
 
 function noAnswer(raw: unknown, hideKey: HideKey): AppError {
   const text = typeof raw === "string" ? raw : (JSON.stringify(raw) ?? "nothing");
-  const told = excerpt(text, hideKey);
+  const said = excerpt(text, hideKey);
   if (/^\s*<(!doctype|html)/i.test(text)) {
-    return new AppError("model_failed", `The model endpoint answered with a web page: ${told}`, {
+    return new AppError("model_failed", `The model endpoint answered with a web page: ${said}`, {
       remedy: "Check OPENAI_BASE_URL: it is the address of an API and usually ends in /v1.",
     });
   }
-  return new AppError("model_failed", `The model endpoint gave no usable answer: ${told}`, {
+  return new AppError("model_failed", `The model endpoint gave no usable answer: ${said}`, {
     remedy: "Check that OPENAI_BASE_URL speaks OpenAI's Chat Completions.",
   });
 }

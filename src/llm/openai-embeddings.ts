@@ -6,16 +6,11 @@ import { failedProxy } from "../proxies.ts";
 import { holdsPlainSecret, withoutLiveSecrets } from "../secrets/live-secrets.ts";
 import { createClient, type EndpointOptions, endpointUrl } from "./openai-endpoint.ts";
 import { type Endpoint, keyHider, toAppError } from "./openai-errors.ts";
-import { realSleep, withRetries } from "./retry.ts";
+import { type RetryOptions, withRetries } from "./retry.ts";
 
-export interface EmbeddingsOptions extends EndpointOptions {
+export interface EmbeddingsOptions extends EndpointOptions, RetryOptions {
   /** Of Azure the deployment's name, unless `azure` names it. */
   model: string;
-  /** Further tries after the first. */
-  maxRetries: number;
-  sleep?: (ms: number, signal: AbortSignal) => Promise<void>;
-  random?: () => number;
-  now?: () => number;
 }
 
 /** A model that makes vectors of texts. */
@@ -40,15 +35,9 @@ const Answer = z.looseObject({
 /** Any endpoint that speaks OpenAI's `/embeddings`. Throws `config_invalid` for a bad address. */
 export function createOpenAiEmbeddings(options: EmbeddingsOptions): EmbeddingsModel {
   const url = endpointUrl(options);
-  const { model, timeoutMs, maxRetries } = options;
+  const { model, timeoutMs } = options;
   const endpoint: Endpoint = { model, address: url.href, timeoutMs, hideKey: keyHider(options.apiKey) };
   const client = createClient(options, url, vectorsAnswer);
-  const retry = {
-    maxRetries,
-    sleep: options.sleep ?? realSleep,
-    random: options.random ?? Math.random,
-    now: options.now ?? (() => performance.now()),
-  };
 
   async function send(input: string[], signal: AbortSignal) {
     try {
@@ -69,7 +58,7 @@ export function createOpenAiEmbeddings(options: EmbeddingsOptions): EmbeddingsMo
       if (texts.length === 0) return { vectors: [], tokens: 0 };
       // Whoever asks has taken secrets out; those of this server would be refused a moment later, with all the rest.
       const input = texts.map((text) => (holdsPlainSecret(text) ? withoutLiveSecrets(text) : text));
-      return withRetries(() => send(input, signal), retry, signal);
+      return withRetries(() => send(input, signal), options, signal);
     },
   };
 }

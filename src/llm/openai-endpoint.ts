@@ -10,9 +10,9 @@ export interface AzureDeployment {
 }
 
 export interface EndpointOptions {
-  /** Null for servers that want none. */
+  /** Null for servers without keys. */
   apiKey: string | null;
-  /** Any address that speaks Chat Completions; null is OpenAI's own. Of Azure's classic API the resource's endpoint. */
+  /** Any address that speaks Chat Completions; null is OpenAI's own. For Azure's classic API the resource's endpoint. */
   baseUrl: string | null;
   azure?: AzureDeployment | null;
   timeoutMs: number;
@@ -25,7 +25,7 @@ const OPENAI_URL = "https://api.openai.com/v1";
 export function endpointUrl({ baseUrl, azure }: Pick<EndpointOptions, "baseUrl" | "azure">): URL {
   const url = parseUrl(baseUrl ?? OPENAI_URL);
   if (!azure) return url;
-  // As the Azure portal shows it, or with the /openai that some add.
+  // As the Azure portal shows it, or with the /openai that some people add.
   const root = url.href.replace(/\/+$/, "").replace(/\/openai$/, "");
   return new URL(`${root}/openai/deployments/${encodeURIComponent(azure.deployment)}`);
 }
@@ -43,13 +43,13 @@ export function accessHeaders(apiKey: string | null, url: URL): Record<string, s
 
 export function createClient(options: EndpointOptions, url: URL, answer: AnswerLimits): OpenAI {
   return new OpenAI({
-    // The client insists on a key; what is sent stands in the headers.
+    // The client requires a key; the headers hold the one that is sent.
     apiKey: options.apiKey || "none",
     defaultHeaders: accessHeaders(options.apiKey, url),
     ...(options.azure ? { defaultQuery: { "api-version": options.azure.apiVersion } } : {}),
     baseURL: url.href,
     timeout: options.timeoutMs,
-    // Retries are ours: bounded, with a clock that tests can hold, and no key in what they report.
+    // Retries are in `retry.ts`, which says why.
     maxRetries: 0,
     // Left out, each of these would be read from the environment, and OPENAI_LOG=debug would print requests.
     organization: null,
@@ -61,18 +61,18 @@ export function createClient(options: EndpointOptions, url: URL, answer: AnswerL
   });
 }
 
-/** A list of models, read once at the start: that of OpenRouter has 1 MB and 25,000 members. */
+/** A list of models, read once at the start: OpenRouter's has 1 MB and 25,000 members. */
 export const modelList: AnswerLimits = { bytes: 4_000_000, depth: 64, elements: 50_000, members: 50_000 };
 
-/** An answer to a conversation. Nobody writes a million characters or two thousand calls at once. */
+/** An answer to a conversation. No model writes a million characters or two thousand calls at once. */
 export const chatAnswer: AnswerLimits = { bytes: 2_000_000, depth: 64, elements: 20_000, members: 15_000 };
 
-/** A gateway may send on to another path of its own. */
+/** A gateway may redirect to another path of its own. */
 const mostRedirects = 3;
 
 /**
- * What everything sent to the endpoint goes through: it reaches that address and no other, wherever it sends us. The key goes
- * along in a header that `fetch` would keep, and the code in the body.
+ * The `fetch` of all requests to the endpoint: it reaches that origin and no other, whatever redirects say. A redirect would take
+ * along the key in its header and the code in the body.
  */
 export function endpointFetch(
   url: URL,
@@ -81,7 +81,7 @@ export function endpointFetch(
 ): typeof globalThis.fetch {
   return createEgress({
     ...{ origins: [url.origin], timeoutMs, mostRedirects, answer, fetch },
-    // Long, and sent again with every turn: a look for each spelling would hold everything else up.
+    // Bodies are long and sent again with every turn: a search for each spelling would block the process.
     holdsSecret: holdsPlainSecret,
     refuse: (what, remedy = "Set OPENAI_BASE_URL to the address at which the endpoint itself answers.") =>
       new AppError("model_refused", `The model endpoint ${url.href} ${what}`, { remedy }),
@@ -95,7 +95,7 @@ function parseUrl(address: string): URL {
       remedy: "Write it whole, for example https://api.openai.com/v1.",
     });
   }
-  // fetch refuses the first two, and the paths of the API would land behind the others. Not shown: it may be a secret.
+  // fetch refuses the first two, and the paths of the API would end up behind the others. Not shown: it may be a secret.
   if (url.username || url.password || url.search || url.hash) {
     throw new AppError("config_invalid", "OPENAI_BASE_URL holds a user, a password, a query or a fragment", {
       remedy: "Write the bare address and put the key into OPENAI_API_KEY.",

@@ -1,10 +1,9 @@
 import OpenAI from "openai";
 import { AppError } from "../errors.ts";
 import { failedProxy } from "../proxies.ts";
-import { EndpointUnreachable, ModelAbsent, NothingListens, ToolsRefused } from "./faults.ts";
-import { abortedError } from "./retry.ts";
+import { abortedError, EndpointUnreachable, ModelAbsent, NothingListens, ToolsRefused } from "./model.ts";
 
-/** What error messages may name of the endpoint, and what they may not. */
+/** The endpoint as error messages name it, and the key that they must not name. */
 export interface Endpoint {
   model: string;
   address: string;
@@ -15,15 +14,15 @@ export interface Endpoint {
 /** Takes the key out of a text. */
 export type HideKey = (text: string) => string;
 
-/** A far side may repeat the key it was sent. */
+/** An endpoint may repeat the key it was sent. */
 export const keyHider =
   (apiKey: string | null): HideKey =>
   (text) =>
     apiKey ? text.replaceAll(apiKey, "[key]") : text;
 
 /**
- * The beginning of a far side's text, on one line. The key goes first: of one that is cut in two a part would stay. Of megabytes
- * white space alone takes seconds to be replaced.
+ * The beginning of an endpoint's text, on one line. The key is removed first: of a key that is cut in two a part would stay. The text
+ * is cut before its white space is replaced, which would take seconds for megabytes.
  */
 export function excerpt(text: string, hideKey: HideKey, length = 200): string {
   const line = hideKey(text)
@@ -34,8 +33,8 @@ export function excerpt(text: string, hideKey: HideKey, length = 200): string {
 }
 
 /**
- * An error of the client as ours. No cause is handed on: the client's errors hold headers and bodies, and a far side may
- * repeat the key that it was sent.
+ * An error of the client as an AppError, without a cause: the client's errors hold headers and bodies, and an endpoint may repeat the
+ * key that it was sent. Throws errors that no endpoint can cause.
  */
 export function toAppError(error: unknown, endpoint: Endpoint, signal: AbortSignal): AppError {
   const carried = error instanceof OpenAI.APIConnectionError ? error.cause : error;
@@ -58,11 +57,11 @@ export function toAppError(error: unknown, endpoint: Endpoint, signal: AbortSign
       remedy: "Try again; if it stays so, check OPENAI_BASE_URL and any proxy in between.",
     });
   }
-  // Nothing a far side can cause: a fault of ours, which must not look like one of theirs.
+  // An error of ours, which must not look like one of the endpoint.
   throw error;
 }
 
-/** The time was over in the middle of an answer. */
+/** The time-out came in the middle of an answer. */
 const isTimeout = (error: unknown) => error instanceof Error && error.name === "TimeoutError";
 
 function connectionError(error: Error, { address }: Endpoint): AppError {
@@ -111,7 +110,7 @@ function systemCode(error: unknown): string | null {
 const causesOf = (error: unknown, depth = 0): Error[] =>
   error instanceof Error && depth <= 4 ? [error, ...causesOf(error.cause, depth + 1)] : [];
 
-/** What is known of a refusal: from a response's status, or from an error object that came with status 200. */
+/** A refusal: from a response's status, or from an error object in an answer with status 200. */
 export interface Refusal {
   status: number;
   code: string;
@@ -122,20 +121,20 @@ export interface Refusal {
 
 export function factsOf(error: InstanceType<typeof OpenAI.APIError>): Refusal {
   const body = typeof error.error === "object" && error.error !== null ? error.error : {};
-  const told = "message" in body && typeof body.message === "string" ? body.message : error.message;
+  const said = "message" in body && typeof body.message === "string" ? body.message : error.message;
   return {
     status: error.status ?? 0,
     code: String(error.code ?? ""),
     param: String(error.param ?? ""),
-    message: inReason(told),
+    message: inReason(said),
     headers: error.headers,
   };
 }
 
-/** Each of a dozen patterns is looked for in it. Much more than is shown, of which the key is taken out before it is cut. */
+/** A dozen patterns are searched in it. The limit is far above what is shown, and the key is removed from it before the cut. */
 export const inReason = (message: string) => message.slice(0, 100_000);
 
-/** Waiting may help with these; the rest of 4xx is refused again whenever it is asked again. */
+/** Waiting may help with these; other 4xx are refused again however often they are sent. */
 const passing = (status: number) => status === 408 || status === 409 || status === 429 || status >= 500;
 
 export function isContextTooLong({ status, code, message }: Refusal): boolean {
@@ -151,9 +150,9 @@ export function isContextTooLong({ status, code, message }: Refusal): boolean {
 export function statusError(refusal: Refusal, endpoint: Endpoint): AppError {
   const { status, message } = refusal;
   const { model, address } = endpoint;
-  const told =
+  const said =
     message && !/^<(!doctype|html)/i.test(message.trim()) ? `: ${excerpt(message, endpoint.hideKey)}` : "";
-  const barred = accessError(refusal, endpoint, told);
+  const barred = accessError(refusal, endpoint, said);
   if (barred) return barred;
   if (isAbsent(refusal)) {
     return new ModelAbsent("model_refused", `${address} has no model "${model}" (${status})`, {
@@ -168,24 +167,24 @@ export function statusError(refusal: Refusal, endpoint: Endpoint): AppError {
   if (isContextTooLong(refusal)) {
     return new AppError(
       "model_refused",
-      `The conversation is too long for the model "${model}" (${status})${told}`,
+      `The conversation is too long for the model "${model}" (${status})${said}`,
       {
         remedy: "Configure the context size that the model really has, or take a model with a larger one.",
       },
     );
   }
   if (!passing(status)) {
-    return new AppError("model_refused", `${address} refused the request (${status})${told}`, {
+    return new AppError("model_refused", `${address} refused the request (${status})${said}`, {
       remedy: "Check HUNKWISE_MODEL: it must be a chat model.",
     });
   }
   const later = { ...pauseAsked(refusal.headers), retryable: mayRetry(refusal) };
   return status === 429
-    ? new AppError("model_rate_limited", `${address} limits the rate (429)${told}`, {
+    ? new AppError("model_rate_limited", `${address} limits the rate (429)${said}`, {
         remedy: "Wait, or raise the account's limit.",
         ...later,
       })
-    : new AppError("model_failed", `${address} failed (${status})${told}`, {
+    : new AppError("model_failed", `${address} failed (${status})${said}`, {
         remedy: "Try again later.",
         ...later,
       });
@@ -199,7 +198,7 @@ export function statusError(refusal: Refusal, endpoint: Endpoint): AppError {
 const NO_TOOLS =
   /not support (?:the )?(?:tools?\b|tool[ _-](?:use|call)|function[ _-]?call)|support tool use|tool choice requires|tools param requires|(?:unsupported|unknown) param\w*:? ['"`]?tools\b|tools? (?:is|are|use is) not supported|(?:tool|function) calling is not (?:supported|enabled)/i;
 
-/** The error for a refusal of tools as such; null for any other. Only to be asked where the request had tools. */
+/** The error for a refusal of tools as such; null for any other. Only for requests with tools. */
 export function toolsRefused({ status, message }: Refusal, { address, hideKey }: Endpoint): AppError | null {
   if (status < 400 || status === 401 || status === 429 || !NO_TOOLS.test(message)) return null;
   return new ToolsRefused(
@@ -212,9 +211,9 @@ export function toolsRefused({ status, message }: Refusal, { address, hideKey }:
   );
 }
 
-/** Refusals that are about the key or its account; null for all others. */
-function accessError({ status, code }: Refusal, { model, address }: Endpoint, told: string): AppError | null {
-  // What the far side says of a bad key repeats parts of it.
+/** The error for a refusal of the key or its account; null for any other. */
+function accessError({ status, code }: Refusal, { model, address }: Endpoint, said: string): AppError | null {
+  // The message about a bad key may repeat parts of it.
   if (status === 401) {
     const isAzure = /\.azure\.(com|us|cn)$/.test(URL.parse(address)?.hostname ?? "");
     return new AppError("model_unauthorized", `${address} refused the API key (401)`, {
@@ -224,7 +223,7 @@ function accessError({ status, code }: Refusal, { model, address }: Endpoint, to
   if (status === 403) {
     return new AppError(
       "model_unauthorized",
-      `The API key may not use the model "${model}" at ${address} (403)${told}`,
+      `The API key may not use the model "${model}" at ${address} (403)${said}`,
       {
         remedy: "Use a key with access to it, or another HUNKWISE_MODEL.",
       },
@@ -248,7 +247,7 @@ function isAbsent({ status, code, message }: Refusal): boolean {
 const mayRetry = ({ status, headers }: Refusal) =>
   passing(status) && headers?.get("x-should-retry") !== "false";
 
-/** After an hour one request asks whether it still holds: nobody's word sends a job away for a year. */
+/** After an hour one request asks whether it still holds: no endpoint may send a job away for a year. */
 const LONGEST_PAUSE_MS = 3_600_000;
 
 /** `retry-after-ms`, or `retry-after` in seconds or as a date; an hour at most. */

@@ -1,9 +1,9 @@
 import OpenAI from "openai";
 import type { AppError } from "../errors.ts";
-import { findContextTokens } from "./context-window.ts";
-import type { Model, ModelRequest, ModelTurn } from "./model.ts";
-import { readAnswer } from "./openai-answer.ts";
-import { adapted, type Sent } from "./openai-dialect.ts";
+import { holdsPlainSecret, withoutLiveSecrets } from "../secrets/live-secrets.ts";
+import { isObject, readStrict } from "./lenient-json.ts";
+import type { EndpointModel, Message, ModelRequest, ModelTurn, ToolCall } from "./model.ts";
+import { extraNames, readAnswer } from "./openai-answer.ts";
 import {
   accessHeaders,
   chatAnswer,
@@ -18,40 +18,33 @@ import {
   factsOf,
   type HideKey,
   inReason,
+  isContextTooLong,
   keyHider,
   type Refusal,
   statusError,
   toAppError,
   toolsRefused,
 } from "./openai-errors.ts";
-import { type Dialect, type ReasoningEffort, toRequestBody } from "./openai-request.ts";
-import { costOf, type PriceTable, priceOf } from "./pricing.ts";
-import { realSleep, withRetries } from "./retry.ts";
-import { withoutServerSecrets } from "./without-secrets.ts";
+import { costOf, type PriceTable, priceOf } from "./prices.ts";
+import { type RetryOptions, withRetries } from "./retry.ts";
+import { findContextTokens } from "./window.ts";
 
-export interface OpenAiOptions extends EndpointOptions {
-  /** Of Azure the deployment's name, unless `azure` names it. */
+export const reasoningEfforts = ["minimal", "low", "medium", "high"] as const;
+export type ReasoningEffort = (typeof reasoningEfforts)[number];
+
+export interface OpenAiOptions extends EndpointOptions, RetryOptions {
+  /** For Azure the deployment's name, unless `azure` names it. */
   model: string;
   /** Size of the model's context window in tokens. */
   contextTokens: number;
-  /** How long a reasoning model thinks; left out, it decides itself. */
+  /** How long a reasoning model thinks; left out, the model decides. */
   reasoningEffort?: ReasoningEffort | null;
   prices: PriceTable;
   /** For one try. Node's own fetch gives up after 300 s without a sign of life, so more has no effect. */
   timeoutMs: number;
-  /** Further tries after the first. */
-  maxRetries: number;
-  sleep?: (ms: number, signal: AbortSignal) => Promise<void>;
-  random?: () => number;
-  now?: () => number;
 }
 
-export interface OpenAiModel extends Model {
-  /** Names of the models the endpoint offers; null where it has no such list. Rejects like `respond`. */
-  listModels(signal: AbortSignal): Promise<string[] | null>;
-  /** Size of the context window in tokens as the endpoint tells it; null where it does not. Rejects only when aborted. */
-  findContextTokens(signal: AbortSignal): Promise<number | null>;
-}
+export type OpenAiModel = Required<EndpointModel>;
 
 /** A model behind any endpoint that speaks OpenAI's Chat Completions. Throws `config_invalid` for a bad address. */
 export function createOpenAiModel(options: OpenAiOptions): OpenAiModel {
@@ -61,23 +54,7 @@ export function createOpenAiModel(options: OpenAiOptions): OpenAiModel {
   const endpoint: Endpoint = { model, address: url.href, timeoutMs, hideKey };
   const client = createClient(options, url, chatAnswer);
   const price = priceOf(model, options.prices);
-  const retry = {
-    maxRetries: options.maxRetries,
-    sleep: options.sleep ?? realSleep,
-    random: options.random ?? Math.random,
-    now: options.now ?? (() => performance.now()),
-  };
-  let dialect: Dialect = {
-    tokenParameter: /(^|\.)openai(\.azure)?\.com$/.test(url.hostname)
-      ? "max_completion_tokens"
-      : "max_tokens",
-    tokenParameterSwitched: false,
-    parallelToolCalls: true,
-    maxOutputTokens: Number.POSITIVE_INFINITY,
-    reasoningEffort: options.reasoningEffort ?? null,
-    extras: true,
-    tellsOthersTurns: false,
-  };
+  let dialect = firstDialect(url, options.reasoningEffort ?? null);
   const guard = (error: unknown, signal: AbortSignal) =>
     withoutKey(toAppError(error, endpoint, signal), hideKey);
 
@@ -90,7 +67,7 @@ export function createOpenAiModel(options: OpenAiOptions): OpenAiModel {
         const raw: unknown = await client.chat.completions.create(body, { signal });
         throwIfError(raw, request, endpoint);
         const { usage, ...turn } = readAnswer(raw, idsOf(request), JSON.stringify(body).length, hideKey);
-        // Not before: what a request is refused for, whatever it is sent with, says nothing of others.
+        // Only now: a request that is refused however it is sent says nothing about others.
         dialect = sent.dialect;
         return { ...turn, usage: { ...usage, costUsd: costOf(usage, price) } };
       } catch (error) {
@@ -102,43 +79,37 @@ export function createOpenAiModel(options: OpenAiOptions): OpenAiModel {
     }
   }
 
+  async function listModels(signal: AbortSignal): Promise<string[] | null> {
+    try {
+      return await namesOfModels(createClient(options, url, modelList), signal);
+    } catch (error) {
+      throw guard(error, signal);
+    }
+  }
+
   return {
     name: model,
     contextTokens: options.contextTokens,
     protocol: "native",
     costOf: (usage) => costOf(usage, price),
-    respond: (request, signal) => withRetries(() => send(request, signal), retry, signal),
-    listModels: (signal) =>
-      withRetries(
-        () =>
-          listModels(createClient(options, url, modelList), signal).catch((error) =>
-            Promise.reject(guard(error, signal)),
-          ),
-        retry,
-        signal,
-      ),
-    findContextTokens: (signal) =>
-      findContextTokens(
-        {
-          ...{ url, model, headers: accessHeaders(options.apiKey, url) },
-          fetch: endpointFetch(url, options, modelList),
-        },
-        signal,
-      ),
+    respond: (request, signal) => withRetries(() => send(request, signal), options, signal),
+    listModels: (signal) => withRetries(() => listModels(signal), options, signal),
+    findContextTokens(signal) {
+      const headers = accessHeaders(options.apiKey, url);
+      const fetch = endpointFetch(url, options, modelList);
+      return findContextTokens({ url, model, headers, fetch }, signal);
+    },
   };
 }
 
-const refusedTools = (refusal: Refusal, { tools }: ModelRequest, endpoint: Endpoint) =>
-  tools.length > 0 ? toolsRefused(refusal, endpoint) : null;
-
-async function listModels(client: OpenAI, signal: AbortSignal): Promise<string[] | null> {
+async function namesOfModels(client: OpenAI, signal: AbortSignal): Promise<string[] | null> {
   try {
     const page: { data?: unknown } = await client.models.list({ signal });
     if (!Array.isArray(page.data)) return null;
     const names = page.data
       .map((one: { id?: unknown } | null) => String(one?.id ?? ""))
       .filter((id) => id !== "");
-    // The client makes an empty list of anything that is none.
+    // The client reads anything that is no list as an empty one.
     return names.length > 0 ? names : null;
   } catch (error) {
     const absent = error instanceof OpenAI.APIError && (error.status === 404 || error.status === 405);
@@ -146,6 +117,9 @@ async function listModels(client: OpenAI, signal: AbortSignal): Promise<string[]
     throw error;
   }
 }
+
+const refusedTools = (refusal: Refusal, { tools }: ModelRequest, endpoint: Endpoint) =>
+  tools.length > 0 ? toolsRefused(refusal, endpoint) : null;
 
 /** Some gateways answer 200 with an error inside, its `code` being the status. */
 function throwIfError(raw: unknown, request: ModelRequest, endpoint: Endpoint): void {
@@ -170,7 +144,7 @@ const idsOf = ({ messages }: ModelRequest): Set<string> =>
     ),
   );
 
-/** Where the key is also part of the address. */
+/** The key may also be part of the address. */
 function withoutKey(error: AppError, hideKey: HideKey): AppError {
   const message = hideKey(error.message);
   if (message === error.message) return error;
@@ -181,4 +155,202 @@ function withoutKey(error: AppError, hideKey: HideKey): AppError {
     ...(remedy === undefined ? {} : { remedy }),
     ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
   });
+}
+
+/**
+ * A request without the secrets of this server, which no model needs: a repository may hold one that was committed by mistake. A
+ * refusal instead would make such a repository unreviewable.
+ */
+function withoutServerSecrets(request: ModelRequest): ModelRequest {
+  const messages = request.messages.map((message): Message => {
+    const content = withoutSecrets(message.content);
+    if (message.role !== "assistant") return { ...message, content };
+    const toolCalls = message.toolCalls.map((call) => ({
+      ...call,
+      arguments: withoutSecrets(call.arguments),
+    }));
+    return { ...message, content, toolCalls };
+  });
+  return { ...request, messages };
+}
+
+/** The search for every spelling is slow on a long text, and only worth it if one is found. */
+const withoutSecrets = (text: string) => (holdsPlainSecret(text) ? withoutLiveSecrets(text) : text);
+
+/** What a server accepts. Learned from its refusals, once for each model. */
+interface Dialect {
+  /** OpenAI's reasoning models refuse `max_tokens`; many local servers accept nothing else. */
+  tokenParameter: "max_tokens" | "max_completion_tokens";
+  /** True once the other one was tried: there is no third. */
+  tokenParameterSwitched: boolean;
+  /** False once the server refused `parallel_tool_calls`. */
+  parallelToolCalls: boolean;
+  /** Longest answer that the server accepts to be asked for, in tokens. */
+  maxOutputTokens: number;
+  /** Null if not configured, or once the server refused it. */
+  reasoningEffort: ReasoningEffort | null;
+  /** False once the server refused what another one gave with its answers. */
+  extras: boolean;
+  /** True once the server refused calls of another model, because they lack what it gives with its own. */
+  foreignTurnsAsText: boolean;
+}
+
+const firstDialect = (url: URL, reasoningEffort: ReasoningEffort | null): Dialect => ({
+  tokenParameter: /(^|\.)openai(\.azure)?\.com$/.test(url.hostname) ? "max_completion_tokens" : "max_tokens",
+  tokenParameterSwitched: false,
+  parallelToolCalls: true,
+  maxOutputTokens: Number.POSITIVE_INFINITY,
+  reasoningEffort,
+  extras: true,
+  foreignTurnsAsText: false,
+});
+
+/** What is asked, and how. */
+interface Sent {
+  request: ModelRequest;
+  dialect: Dialect;
+}
+
+const otherParameter = {
+  max_tokens: "max_completion_tokens",
+  max_completion_tokens: "max_tokens",
+} as const;
+const MIN_OUTPUT_TOKENS = 1_024;
+/** Of one answer. A model that may not write as much is not worth asking. */
+const LEAST_ANSWER_TOKENS = 256;
+
+/**
+ * What to try after a refusal that names a parameter of ours; null if the refusal is about something else or nothing is left to
+ * try. Each change is made once, so that asking again always ends.
+ */
+function adapted(sent: Sent, refusal: Refusal): Sent | null {
+  if (refusal.status !== 400 && refusal.status !== 422) return null;
+  const request = withShorterAnswer(sent, refusal);
+  if (request) return { ...sent, request };
+  const dialect = adaptedDialect(sent, refusal);
+  return dialect && { ...sent, dialect };
+}
+
+function adaptedDialect(
+  { dialect, request: { messages, maxOutputTokens: asked } }: Sent,
+  refusal: Refusal,
+): Dialect | null {
+  const names = (parameter: string) =>
+    refusal.param === parameter || new RegExp(`\\b${parameter}\\b`, "i").test(refusal.message);
+
+  if (dialect.parallelToolCalls && names("parallel_tool_calls"))
+    return { ...dialect, parallelToolCalls: false };
+  // Ollama has another name for it.
+  if (dialect.reasoningEffort && (names("reasoning_effort") || /support thinking/i.test(refusal.message)))
+    return { ...dialect, reasoningEffort: null };
+  // In a conversation that another model began, some servers miss what others do not know.
+  const missesExtras = /passed back|missing/i.test(refusal.message);
+  if (dialect.extras && extraNames.some(names) && !missesExtras) return { ...dialect, extras: false };
+  const isMissed = missesExtras && [...extraNames, "thought_?signature"].some(names);
+  if (!dialect.foreignTurnsAsText && isMissed && messages.some(isForeign))
+    return { ...dialect, foreignTurnsAsText: true };
+  if (!names(dialect.tokenParameter) || isContextTooLong(refusal)) return null;
+  if (isTooLong(refusal)) {
+    const half = Math.floor(Math.min(asked, dialect.maxOutputTokens) / 2);
+    return half < MIN_OUTPUT_TOKENS ? null : { ...dialect, maxOutputTokens: half };
+  }
+  if (dialect.tokenParameterSwitched) return null;
+  const tokenParameter = otherParameter[dialect.tokenParameter];
+  return { ...dialect, tokenParameter, tokenParameterSwitched: true };
+}
+
+/**
+ * The request with a shorter answer if its conversation leaves no room for the one that was asked for; null if the refusal is about
+ * something else.
+ */
+function withShorterAnswer({ request, dialect }: Sent, refusal: Refusal): ModelRequest | null {
+  const isOfAnswer = refusal.message.includes(dialect.tokenParameter);
+  if (!isOfAnswer || !isContextTooLong(refusal) || !isTooLong(refusal)) return null;
+  const half = Math.floor(Math.min(request.maxOutputTokens, dialect.maxOutputTokens) / 2);
+  return half < LEAST_ANSWER_TOKENS ? null : { ...request, maxOutputTokens: half };
+}
+
+const isTooLong = ({ message }: Refusal) => /too (large|high|big)|at most|less than|range of/i.test(message);
+
+type Body = OpenAI.ChatCompletionCreateParamsNonStreaming;
+
+function toRequestBody(model: string, request: ModelRequest, dialect: Dialect): Body {
+  const messages = dialect.foreignTurnsAsText ? withForeignTurnsAsText(request.messages) : request.messages;
+  const body: Body = {
+    model,
+    messages: messages.map((message) => toWireMessage(message, dialect)),
+    [dialect.tokenParameter]: Math.min(request.maxOutputTokens, dialect.maxOutputTokens),
+    ...(dialect.reasoningEffort ? { reasoning_effort: dialect.reasoningEffort } : {}),
+  };
+  if (request.tools.length === 0) return body;
+  return {
+    ...body,
+    tools: request.tools.map((tool) => ({ type: "function", function: { ...tool } })),
+    ...(dialect.parallelToolCalls ? { parallel_tool_calls: true } : {}),
+  };
+}
+
+function toWireMessage(message: Message, { extras }: Dialect): OpenAI.ChatCompletionMessageParam {
+  // A lone surrogate would make the body invalid UTF-8, which servers refuse as a whole.
+  const content = message.content.toWellFormed();
+  if (message.role === "tool") return { role: "tool", tool_call_id: message.callId, content };
+  if (message.role !== "assistant") return { role: message.role, content };
+  // Several servers refuse an assistant's message without any content.
+  if (message.toolCalls.length === 0) return { role: "assistant", content: content || "(no answer)" };
+  const calls = message.toolCalls.map((call) => ({ ...(extras ? call.extras : {}), ...toWireCall(call) }));
+  const given = extras ? message.extras : {};
+  return { ...given, role: "assistant", content: content || null, tool_calls: calls };
+}
+
+/**
+ * A call as the model made it, as far as servers accept that: they refuse odd names, and several parse the arguments of past calls
+ * and fail on broken JSON.
+ */
+function toWireCall(call: ToolCall): OpenAI.ChatCompletionMessageFunctionToolCall {
+  const name = call.name.replaceAll(/[^a-zA-Z0-9_-]/g, "_").slice(0, 64) || "unnamed";
+  const text = call.arguments.toWellFormed();
+  return {
+    id: call.id,
+    type: "function",
+    function: {
+      name,
+      arguments: isObject(readStrict(text)) ? text : JSON.stringify({ not_json: text }),
+    },
+  };
+}
+
+/**
+ * A conversation whose beginning is told as text: up to the last turn without anything that this provider could have signed. For
+ * providers that accept no call without their signature (Gemini, DeepSeek, Kimi), if another model began the conversation. Some of
+ * them accept a made-up signature, and then answer worse. The same messages always become the same text, so that a request begins
+ * with all of the one before it.
+ */
+function withForeignTurnsAsText(messages: readonly Message[]): readonly Message[] {
+  const last = messages.findLastIndex(isForeign);
+  if (last < 0) return messages;
+  const first = messages.findIndex(({ role }) => role === "assistant");
+  const next = messages.findIndex((message, index) => index > last && message.role !== "tool");
+  const end = next < 0 ? messages.length : next;
+  const text = asText(messages.slice(first, end));
+  const [before, task] = [messages.slice(0, first), messages[first - 1]];
+  // Many chat templates require turns that alternate.
+  if (task?.role !== "user") return [...before, { role: "user", content: text }, ...messages.slice(end)];
+  const joined: Message = { role: "user", content: `${task.content}\n\n${text}` };
+  return [...before.slice(0, -1), joined, ...messages.slice(end)];
+}
+
+const isForeign = (message: Message): boolean =>
+  message.role === "assistant" && !message.extras && !message.toolCalls.some(({ extras }) => extras);
+
+function asText(messages: readonly Message[]): string {
+  const names = new Map<string, string>();
+  const parts = messages.flatMap((message) => {
+    if (message.role === "tool")
+      return [`Answer of ${names.get(message.callId) ?? "a tool"}:\n${message.content}`];
+    if (message.role !== "assistant") return [message.content];
+    for (const { id, name } of message.toolCalls) names.set(id, name);
+    const calls = message.toolCalls.map((call) => `Called ${call.name} with ${call.arguments}`);
+    return message.content === "" ? calls : [message.content, ...calls];
+  });
+  return ["# What was done until here", ...parts, "# From here on it is up to you"].join("\n\n");
 }

@@ -1,35 +1,39 @@
+import { createHash, randomUUID } from "node:crypto";
+import { mkdir, readFile, rename, rm, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { z } from "zod";
 import { AppError } from "../errors.ts";
-import { ToolsRefused } from "./faults.ts";
 import { readLenientObject } from "./lenient-json.ts";
-import type { Model, ModelRequest, Protocol, ToolCall } from "./model.ts";
-import { withTextProtocol } from "./text-protocol.ts";
+import {
+  type EndpointModel,
+  type Model,
+  type ModelRequest,
+  type Protocol,
+  type ToolCall,
+  ToolsRefused,
+} from "./model.ts";
+import { withTextProtocol } from "./text-fallback.ts";
 
 export interface ModelProbe {
-  /** Null when it answered; otherwise why not. An endpoint that refuses tools has answered. */
+  /** Null if it answered; otherwise why not. A refusal of tools is an answer. */
   error: AppError | null;
   /** Time until the whole answer was there. */
   milliseconds: number;
-  /** It called a tool as a tool, not in prose. */
+  /** It called a tool through the API, not in its text. */
   callsTools: boolean;
   /** It made several calls in one turn when asked to. */
   callsInParallel: boolean;
   /** Its arguments were JSON of the shape asked for. */
   keepsSchema: boolean;
-  /** It wrote the calls as JSON when asked to; null where nobody asked, because it calls tools. */
+  /** It wrote the calls as JSON when asked to; null if it was not asked, because it calls tools. */
   writesJson: boolean | null;
-  /** Size of its context window in tokens as the endpoint tells; null where it does not. */
+  /** Size of its context window in tokens as the endpoint reports it; null if it does not. */
   contextTokens: number | null;
-  /** Models that the endpoint offers; null where it has no list. */
+  /** Models that the endpoint offers; null if it has no list. */
   models: string[] | null;
-  /** False when there is a list and the model is not in it. */
+  /** False if there is a list without the model; null if there is no list. */
   listed: boolean | null;
 }
-
-/** A model, and what else its endpoint can be asked. */
-export type Probed = Model & {
-  listModels?: (signal: AbortSignal) => Promise<string[] | null>;
-  findContextTokens?: (signal: AbortSignal) => Promise<number | null>;
-};
 
 const request: ModelRequest = {
   messages: [
@@ -53,15 +57,15 @@ const request: ModelRequest = {
 };
 
 /**
- * Asks one small question and sees what the model can do; where it calls no tools, the same once more as text. Costs one
- * request or two; never rejects but when aborted.
+ * Asks for two tool calls to find out what the model can do; if it calls no tools, once more with calls in text. Takes one request or
+ * two; rejects only if aborted.
  */
 export async function probeModel(
-  model: Probed,
+  model: EndpointModel,
   signal: AbortSignal,
   now: () => number = Date.now,
 ): Promise<ModelProbe> {
-  const models = await courtesy(model.listModels, signal);
+  const models = await optional(model.listModels, signal);
   const start = now();
   const native = await tryCalls(model, signal);
   const milliseconds = now() - start;
@@ -71,23 +75,22 @@ export async function probeModel(
     milliseconds,
     writesJson: text && works(text),
     // Asked now: some servers know the window of a model only once it is loaded.
-    contextTokens: native.error ? null : await courtesy(model.findContextTokens, signal),
+    contextTokens: native.error ? null : await optional(model.findContextTokens, signal),
     models,
     listed: models === null ? null : models.includes(model.name),
   };
 }
 
-/** Below this a model has no room to explore: instructions, tools and one file of code fill it. In tokens. */
-const SMALL_CONTEXT = 16_000;
+/** How a model with this ability calls tools best. */
+export const protocolFor = ({ callsTools, writesJson }: Ability): Protocol =>
+  !callsTools && writesJson ? "text" : "native";
 
-/** How to speak with a model that was found able to this. */
-export function protocolFor(
-  { callsTools, keepsSchema, writesJson }: Pick<ModelProbe, "callsTools" | "keepsSchema" | "writesJson">,
-  contextTokens: number,
-): Protocol {
-  if (contextTokens < SMALL_CONTEXT) return "single-shot";
-  return !works({ callsTools, keepsSchema }) && writesJson ? "text" : "native";
-}
+/** What of a probe is worth keeping. */
+export const abilityOf = (probe: ModelProbe): Ability => ({
+  callsTools: works(probe),
+  writesJson: probe.writesJson ?? true,
+  contextTokens: probe.contextTokens,
+});
 
 const works = ({ callsTools, keepsSchema }: Pick<ModelProbe, "callsTools" | "keepsSchema">) =>
   callsTools && keepsSchema;
@@ -111,8 +114,8 @@ async function tryCalls(model: Model, signal: AbortSignal): Promise<Tried> {
   }
 }
 
-/** What an endpoint tells of itself is a courtesy: its faults show in the real request. */
-async function courtesy<T>(
+/** Lists and windows are optional: an error there says nothing that the real request will not say. */
+async function optional<T>(
   ask: ((signal: AbortSignal) => Promise<T | null>) | undefined,
   signal: AbortSignal,
 ): Promise<T | null> {
@@ -127,4 +130,86 @@ async function courtesy<T>(
 function holdsTwoNumbers({ arguments: json }: ToolCall): boolean {
   const { a, b } = readLenientObject(json) ?? {};
   return typeof a === "number" && typeof b === "number";
+}
+
+/** What a probe found out about a model. */
+export interface Ability {
+  callsTools: boolean;
+  writesJson: boolean;
+  /** As the endpoint reports it; null if it does not. */
+  contextTokens: number | null;
+}
+
+/** What earlier probes found, so that no review pays for it again. */
+export interface KnownModels {
+  /** Null if nothing is known, or nothing that is recent enough. */
+  recall(key: string): Promise<Ability | null>;
+  /** Keeps nothing if the folder cannot be written to. */
+  remember(key: string, ability: Ability): Promise<void>;
+}
+
+/** Servers are updated, and models change behind their names. */
+const KEPT_MS = 30 * 24 * 60 * 60 * 1_000;
+const MAX_MODELS = 200;
+
+const Row = z.object({
+  probed_at: z.int(),
+  calls_tools: z.boolean(),
+  writes_json: z.boolean(),
+  context_tokens: z.int().nullable(),
+});
+const Table = z.record(z.string(), Row);
+type Table = z.infer<typeof Table>;
+
+/** The key of a model at an address. A hash: the file should not reveal addresses of private servers, or keys in them. */
+export const modelKey = (address: string, model: string): string =>
+  createHash("sha256")
+    .update(JSON.stringify([address, model]))
+    .digest("hex");
+
+/** Keeps abilities in `models.json` of a folder; without a folder it keeps nothing. `now` is in milliseconds. */
+export function openKnownModels(folder: string | null, now: () => number = Date.now): KnownModels {
+  if (folder === null) return { recall: async () => null, remember: async () => {} };
+  const file = join(folder, "models.json");
+  return {
+    async recall(key) {
+      const { [key]: row } = await read(file);
+      if (!row || now() - row.probed_at > KEPT_MS) return null;
+      return { callsTools: row.calls_tools, writesJson: row.writes_json, contextTokens: row.context_tokens };
+    },
+    async remember(key, { callsTools, writesJson, contextTokens }) {
+      const row = {
+        probed_at: now(),
+        calls_tools: callsTools,
+        writes_json: writesJson,
+        context_tokens: contextTokens,
+      };
+      const rows = Object.entries({ ...(await read(file)), [key]: row });
+      const newest = rows.toSorted(([, a], [, b]) => b.probed_at - a.probed_at).slice(0, MAX_MODELS);
+      // A folder that is read-only or full costs the next process a probe, nothing else.
+      await write(folder, file, Object.fromEntries(newest)).catch(() => {});
+    },
+  };
+}
+
+/** A missing or damaged file counts as empty. */
+async function read(file: string): Promise<Table> {
+  try {
+    return Table.parse(JSON.parse(await readFile(file, "utf8")));
+  } catch {
+    return {};
+  }
+}
+
+/** Atomic: another process may read the file at any time. */
+async function write(folder: string, file: string, table: Table): Promise<void> {
+  await mkdir(folder, { recursive: true, mode: 0o700 });
+  const temporary = `${file}.${randomUUID()}`;
+  try {
+    await writeFile(temporary, `${JSON.stringify(table, null, 2)}\n`, { mode: 0o600, flag: "wx" });
+    await rename(temporary, file);
+  } catch (error) {
+    await rm(temporary, { force: true });
+    throw error;
+  }
 }

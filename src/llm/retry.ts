@@ -1,67 +1,61 @@
 import { setTimeout as delay } from "node:timers/promises";
+import pRetry from "p-retry";
 import { AppError } from "../errors.ts";
-import { NothingListens } from "./faults.ts";
+import { abortedError, NothingListens } from "./model.ts";
 
-/** First pause before a retry; doubles with each further one. */
-const BASE_PAUSE_MS = 500;
+/** Before the first retry; doubles with each further one. In milliseconds, as all of these. */
+const FIRST_PAUSE_MS = 500;
 const MAX_PAUSE_MS = 20_000;
-/** A far side that asks for a longer pause is not waited for here: the job comes back later instead. */
+/** A longer pause that a provider asks for is not waited for here: the job comes back later instead. */
 const MAX_ASKED_PAUSE_MS = 90_000;
-/**
- * How long after the first try another one is begun. With tries of five minutes, one that hung is tried once more, and all is
- * over after eleven.
- */
-export const RETRY_FOR_MS = 360_000;
+/** At most; several processes should not come back in the same moment. */
+const ASKED_PAUSE_JITTER_MS = 1_000;
+/** No try begins later than this after the first. With tries of five minutes, one that hung is repeated once. */
+const RETRY_FOR_MS = 360_000;
 
 export interface RetryOptions {
   /** Further tries after the first. */
   maxRetries: number;
-  /** Rejects when the signal fires. */
-  sleep(ms: number, signal: AbortSignal): Promise<void>;
-  /** 0 to 1, for the jitter. */
-  random(): number;
-  /** Milliseconds of a clock that only goes forward. */
-  now(): number;
+  /** Default 500 ms; less for tests. */
+  firstPauseMs?: number;
 }
 
-export const realSleep = (ms: number, signal: AbortSignal): Promise<void> => delay(ms, undefined, { signal });
-
 /**
- * Tries until it succeeds, a fault is not `retryable`, or the tries or their time are used up; rejects with the last fault. A
- * pause that the fault names (`retryAfterMs`) is kept, a little jitter added; otherwise pauses grow exponentially with jitter.
+ * Tries until it succeeds, an error is not `retryable`, or the tries or their time are used up; rejects with the last error. Pauses
+ * grow exponentially with jitter, and are at least as long as the error says (`retryAfterMs`). Rejects with `aborted` when the signal
+ * fires, in a pause too.
+ *
+ * The openai package's own retries do not fit: they repeat whatever `fetch` threw, also what cannot succeed, and repeat an exhausted
+ * quota; they ignore a `retry-after` of more than a minute and come back at once; and an answer that was cut off, or an error in an
+ * answer with status 200, is not repeated.
  */
 export async function withRetries<T>(
   attempt: () => Promise<T>,
-  options: RetryOptions,
+  { maxRetries, firstPauseMs = FIRST_PAUSE_MS }: RetryOptions,
   signal: AbortSignal,
 ): Promise<T> {
-  const end = options.now() + RETRY_FOR_MS;
-  for (let retries = 0; ; retries++) {
-    try {
-      return await attempt();
-    } catch (error) {
-      if (!(error instanceof AppError) || !error.retryable || retries >= options.maxRetries) throw error;
-      if (error instanceof NothingListens) throw error;
-      if ((error.retryAfterMs ?? 0) > MAX_ASKED_PAUSE_MS) throw error;
-      const wait = pauseMs(error.retryAfterMs, retries, options.random());
-      if (options.now() + wait > end) throw error;
-      await pause(wait, options, signal);
-    }
-  }
-}
-
-function pauseMs(asked: number | undefined, retries: number, random: number): number {
-  if (asked !== undefined) return Math.round(asked + random * Math.min(1_000, asked * 0.1 + 50));
-  return Math.round(Math.min(MAX_PAUSE_MS, BASE_PAUSE_MS * 2 ** retries) * (0.5 + random / 2));
-}
-
-async function pause(ms: number, options: RetryOptions, signal: AbortSignal): Promise<void> {
+  const end = performance.now() + RETRY_FOR_MS;
+  let earliest = 0;
+  const run = async () => {
+    const left = earliest - performance.now();
+    if (left > 0) await delay(left, undefined, { signal });
+    return attempt();
+  };
+  const canPass = (error: Error): error is AppError =>
+    error instanceof AppError && error.retryable && !(error instanceof NothingListens);
   try {
-    await options.sleep(ms, signal);
+    return await pRetry(run, {
+      ...{ signal, retries: maxRetries, minTimeout: firstPauseMs, maxTimeout: MAX_PAUSE_MS, randomize: true },
+      shouldRetry({ error, retryDelay }) {
+        if (!canPass(error)) return false;
+        const { retryAfterMs: asked = 0 } = error;
+        if (asked > MAX_ASKED_PAUSE_MS) return false;
+        const jitter = Math.random() * Math.min(ASKED_PAUSE_JITTER_MS, asked * 0.1);
+        earliest = performance.now() + Math.max(retryDelay, asked + jitter);
+        return earliest <= end;
+      },
+    });
   } catch (error) {
-    if (!signal.aborted) throw error;
+    throw signal.aborted ? abortedError() : error;
   }
-  if (signal.aborted) throw abortedError();
 }
-
-export const abortedError = () => new AppError("aborted", "The model call was aborted");

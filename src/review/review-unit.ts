@@ -121,9 +121,7 @@ export async function reviewUnit(run: ReviewRun, unit: UnitTask, start: UnitStar
   const { input, deps, graph, coverage: whole } = run;
   const { diffs, progress, journal } = deps;
   const { files, window, account } = unit;
-  // A model that answers once is told of what it reports through alone.
-  const isAsking = run.models.review.protocol !== "single-shot";
-  const more = [...(graph && isAsking ? graphTools : []), ...(journal && isAsking ? journalTools : [])];
+  const more = [...(graph ? graphTools : []), ...(journal ? journalTools : [])];
   const coverage = createReviewCoverage(files, whole, run.known);
   for (const { path, hunk } of start.shown) coverage.serve(path, hunk);
   const answers = createCandidateAnswers(start.likely);

@@ -64,8 +64,7 @@ export async function runLoop(run: LoopRun, task: LoopTask): Promise<AgentResult
     loop: task.loop,
     model,
     messages: task.messages,
-    tools:
-      model.protocol === "single-shot" || task.isTold ? task.outlets : [...readingTools, ...task.outlets],
+    tools: task.isTold ? task.outlets : [...readingTools, ...task.outlets],
     context: {
       targetBranch: input.targetBranch,
       ...{ workspace, diffs, isPrivate },

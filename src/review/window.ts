@@ -16,8 +16,6 @@ const BYTES_PER_TOKEN = 3;
 const DIFF_SHARE = 0.4;
 const CONTEXT_SHARE = 0.2;
 const PORTION_SHARE = 0.2;
-/** Without tools nothing is read later. */
-const SINGLE_SHOT_DIFF_SHARE = 0.45;
 
 /** A longer diff is read less carefully, however large the window is. */
 const MAX_DIFF_BYTES = 160_000;
@@ -30,9 +28,8 @@ const CONTEXT_A_DIFF_BYTE = 0.5;
 const bytesOf = (tokens: number) => Math.floor(tokens * BYTES_PER_TOKEN);
 
 /** The most that the diff of one unit may have. */
-export function unitBytes({ contextTokens, protocol }: ModelFacts): number {
-  const share = protocol === "single-shot" ? SINGLE_SHOT_DIFF_SHARE : DIFF_SHARE;
-  return Math.min(MAX_DIFF_BYTES, bytesOf(contextTokens * share));
+export function unitBytes({ contextTokens }: Pick<ModelFacts, "contextTokens">): number {
+  return Math.min(MAX_DIFF_BYTES, bytesOf(contextTokens * DIFF_SHARE));
 }
 
 /** The window of a loop over a diff of so many bytes; `isWhole` where that is the whole change. */

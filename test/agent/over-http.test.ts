@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { createOpenAiModel } from "../../src/llm/openai.ts";
-import { readPrices } from "../../src/llm/pricing.ts";
+import { readPrices } from "../../src/llm/prices.ts";
 import { type FakeScript, startFakeOpenAi } from "../support/fake-openai.ts";
 import { runLoop } from "./loop-fixture.ts";
 
@@ -14,7 +14,7 @@ async function reviewOver(script: FakeScript) {
     prices: readPrices(null),
     timeoutMs: 5_000,
     maxRetries: 2,
-    sleep: async () => {},
+    firstPauseMs: 1,
   });
   const run = await runLoop([], { model }).finally(endpoint.close);
   return { ...run, endpoint };

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { createGitHubClient } from "../../src/github/client.ts";
 import { createPacing } from "../../src/github/pacing.ts";
 import { createOpenAiModel } from "../../src/llm/openai.ts";
-import { readPrices } from "../../src/llm/pricing.ts";
+import { readPrices } from "../../src/llm/prices.ts";
 import { finding, finish, numbers, patient, type ToolCall, turn } from "../e2e/conformance-fixture.ts";
 import { withAgreeingSceptic } from "../support/agreeing-sceptic.ts";
 import { type AppUnderTest, startApp } from "../support/app-under-test.ts";
@@ -169,7 +169,7 @@ describe("an answer that leads elsewhere", () => {
       );
       const model = createOpenAiModel({
         ...{ apiKey: "sk-key", baseUrl: `${endpoint.url}/v1`, model: "m", contextTokens: 1000 },
-        ...{ prices: readPrices(null), timeoutMs: 5_000, maxRetries: 2, sleep: async () => {} },
+        ...{ prices: readPrices(null), timeoutMs: 5_000, maxRetries: 2, firstPauseMs: 1 },
       });
       const signal = new AbortController().signal;
       const messages = [{ role: "user" as const, content: "code" }];

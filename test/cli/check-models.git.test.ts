@@ -4,7 +4,7 @@ import { afterAll, describe, expect, it } from "vitest";
 import { checkModels } from "../../src/cli/check-models.ts";
 import { keyOf } from "../../src/cli/create-model.ts";
 import { readEnv } from "../../src/config/env.ts";
-import { openKnownModels } from "../../src/llm/known-models.ts";
+import { openKnownModels } from "../../src/llm/probe.ts";
 import { type FakeScript, startFakeOpenAi } from "../support/fake-openai.ts";
 import { TempFolder } from "../support/git-repo.ts";
 

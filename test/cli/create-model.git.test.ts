@@ -125,9 +125,9 @@ describe("the models of the environment", () => {
   });
 
   it("cost nothing before they are asked: neither a probe nor a request where the protocol is configured", async () => {
-    await using set = await connect([], { HUNKWISE_PROTOCOL: "single-shot" });
+    await using set = await connect([], { HUNKWISE_PROTOCOL: "text" });
     await set.ready(never);
-    expect(set.models.verify.protocol).toBe("single-shot");
+    expect(set.models.verify.protocol).toBe("text");
     expect(set.endpoint.requests).toEqual([]);
     expect(existsSync(set.folder)).toBe(false);
   });

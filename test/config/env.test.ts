@@ -423,6 +423,21 @@ describe("what is wrong is said in one line with its remedy:", () => {
       { GHE_HOST: "https://git.corp" },
       /^GHE_HOST must be a host name .* without https:\/\//,
     ],
+    [
+      "the protocol that was removed",
+      { HUNKWISE_PROTOCOL: "single-shot" },
+      /^HUNKWISE_PROTOCOL must be auto, native or text \(single-shot was removed; auto replaces it if .*16,000 tokens or more\), not "single-shot"\. Correct it/,
+    ],
+    [
+      "another protocol",
+      { HUNKWISE_PROTOCOL: "json" },
+      /^HUNKWISE_PROTOCOL must be one of auto, native, text, not "json"/,
+    ],
+    [
+      "a context window that no review fits into",
+      { OPENAI_API_KEY: "k", HUNKWISE_CONTEXT_TOKENS: "8000" },
+      /^HUNKWISE_CONTEXT_TOKENS is 8000, and a review needs 16000\. Use a model with a larger window/,
+    ],
     ["a protocol", { GHE_PROTOCOL: "git" }, /^GHE_PROTOCOL must be one of https, http/],
     [
       "a base URL without model",

@@ -1,10 +1,9 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { AppError } from "../../src/errors.ts";
-import { callsIn } from "../../src/llm/calls-in-text.ts";
-import { jsonIn, withoutThinking } from "../../src/llm/json-in-text.ts";
 import { readLenient } from "../../src/llm/lenient-json.ts";
 import { readAnswer } from "../../src/llm/openai-answer.ts";
+import { callsIn, jsonIn, withoutThinking } from "../../src/llm/text-fallback.ts";
 import {
   answeringTools,
   comparingTools,

@@ -39,7 +39,7 @@ describe("trying values", () => {
     const long = {
       values: fc.constant("a".repeat(13_000)),
       sizeOf: (text: string) => text.length,
-      share: 1,
+      share: 3,
     };
     expect(() => fuzz({ ...long, run })).toThrow(/takes as long as \d+ walks/);
   });

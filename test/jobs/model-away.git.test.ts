@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { AppError } from "../../src/errors.ts";
-import { ModelUnavailable } from "../../src/llm/faults.ts";
+import { ModelUnavailable } from "../../src/llm/model.ts";
 import { type ScriptedTurn, scriptedModel } from "../../src/llm/scripted.ts";
 import { maxAttempts } from "../../src/queue/job.ts";
 import { fiveSecrets } from "../attacks/five-secrets.ts";

@@ -1,8 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { AppError } from "../../src/errors.ts";
 import { modelOutage, watchModels } from "../../src/jobs/watched-model.ts";
-import { ModelUnavailable } from "../../src/llm/faults.ts";
-import { forAllRoles } from "../../src/llm/model.ts";
+import { forAllRoles, ModelUnavailable } from "../../src/llm/model.ts";
 import { scriptedModel } from "../../src/llm/scripted.ts";
 
 const passing = new AppError("model_rate_limited", "organization org-1 is limited", {

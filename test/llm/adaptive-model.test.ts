@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { AppError } from "../../src/errors.ts";
 import { type AdaptiveOptions, createAdaptiveModel } from "../../src/llm/adaptive-model.ts";
-import { ToolsRefused } from "../../src/llm/faults.ts";
-import type { Ability } from "../../src/llm/known-models.ts";
+import { ToolsRefused } from "../../src/llm/model.ts";
+import type { Ability } from "../../src/llm/probe.ts";
 import { type ScriptedTurn, scriptedModel } from "../../src/llm/scripted.ts";
 
 const never = new AbortController().signal;
@@ -34,7 +34,7 @@ function setUp(
       recall: async (key) => kept.get(key) ?? null,
       remember: async (key, ability) => void kept.set(key, ability),
     },
-    singleShot: { report: "report_finding", finish: "finish_review", verdict: "report_verdict" },
+    leastContextTokens: 16_000,
     warn: (text) => warnings.push(text),
     ...options,
   });
@@ -47,7 +47,6 @@ describe("the first use of a model", () => {
     ["whose endpoint tells its window", [callsTools], 40_960, "native", 40_960],
     ["that only writes them as JSON", [inProse, asJson], 40_960, "text", 40_960],
     ["whose endpoint refuses tools", [refused, asJson], undefined, "text", 128_000],
-    ["with a small window", [callsTools], 8_192, "single-shot", 8_192],
     ["that can neither", [inProse, inProse], undefined, "native", 128_000],
   ])("%s finds out how to speak with it, and keeps it", async (_, script, told, protocol, contextTokens) => {
     const { model, kept, scripted, warnings } = setUp(script, told === undefined ? {} : { told });
@@ -67,7 +66,7 @@ describe("the first use of a model", () => {
     await known.model.ready(never);
     expect(known.model).toMatchObject({ protocol: "text", contextTokens: 64_000 });
 
-    for (const protocol of ["native", "text", "single-shot"] as const) {
+    for (const protocol of ["native", "text"] as const) {
       const configured = setUp([], { protocol });
       await configured.model.ready(never);
       expect(configured.model).toMatchObject({ protocol, contextTokens: 128_000 });
@@ -79,6 +78,28 @@ describe("the first use of a model", () => {
     const { model } = setUp([callsTools], { told: 8_192, contextIsConfigured: true });
     await model.ready(never);
     expect(model).toMatchObject({ protocol: "native", contextTokens: 128_000 });
+  });
+
+  it("asks nothing more of a model whose window is too small, until a probe finds a larger one", async () => {
+    let reported = 8_192;
+    const scripted = scriptedModel([callsTools, callsTools, { content: "ok" }], { name: "m" });
+    const { model, kept } = setUp([], {
+      native: { ...scripted, findContextTokens: async () => reported },
+    });
+    // As an earlier version kept it.
+    kept.set("k", { callsTools: true, writesJson: true, contextTokens: 8_192 });
+    await model.ready(never);
+    await expect(model.respond(request, never)).rejects.toMatchObject({
+      code: "model_refused",
+      message: 'The model "m" has a context window of 8,192 tokens, and a review needs 16,000',
+      remedy: expect.stringContaining("OLLAMA_CONTEXT_LENGTH"),
+    });
+    expect(scripted.requests).toHaveLength(1);
+
+    reported = 16_000;
+    await model.ready(never);
+    expect((await model.respond(request, never)).content).toBe("ok");
+    expect(kept.get("k")).toMatchObject({ contextTokens: 16_000 });
   });
 
   it("that fails takes the model to call tools, warns, and asks again the next time", async () => {
@@ -131,7 +152,9 @@ describe("tools that the endpoint refuses in the middle of a review", () => {
     expect(scripted.requests.map(({ tools }) => tools.length)).toEqual([1, 0, 0]);
     expect(model.protocol).toBe("text");
     expect(kept.get("k")).toMatchObject({ callsTools: false });
-    expect(warnings).toEqual(["http://x takes no tools (400). From now on they are spoken of in text"]);
+    expect(warnings).toEqual([
+      "http://x takes no tools (400). From now on the model calls tools in its text",
+    ]);
   });
 
   it("are an error where they were asked for by the configuration", async () => {

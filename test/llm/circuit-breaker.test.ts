@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { beforeEach, describe, expect, it } from "vitest";
 import { AppError } from "../../src/errors.ts";
 import { CircuitBreaker, judgeEndpoint, judgeModel } from "../../src/llm/circuit-breaker.ts";
-import { EndpointUnreachable, ModelUnavailable } from "../../src/llm/faults.ts";
+import { EndpointUnreachable, ModelUnavailable } from "../../src/llm/model.ts";
 
 const down = new AppError("model_failed", "it answered 503", { retryable: true });
 const limited = (retryAfterMs: number) =>

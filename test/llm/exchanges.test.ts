@@ -1,8 +1,8 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { ToolsRefused } from "../../src/llm/faults.ts";
 import type { Message, ModelTurn } from "../../src/llm/model.ts";
+import { ToolsRefused } from "../../src/llm/model.ts";
 import { createOpenAiModel, type OpenAiOptions } from "../../src/llm/openai.ts";
 
 interface Exchange {

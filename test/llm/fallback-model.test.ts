@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { AppError } from "../../src/errors.ts";
 import type { AdaptiveModel } from "../../src/llm/adaptive-model.ts";
 import { withFallback } from "../../src/llm/fallback-model.ts";
-import { EndpointUnreachable, ModelAbsent, ModelUnavailable } from "../../src/llm/faults.ts";
+import { EndpointUnreachable, ModelAbsent, ModelUnavailable } from "../../src/llm/model.ts";
 import { type ScriptedTurn, scriptedModel } from "../../src/llm/scripted.ts";
 
 const never = new AbortController().signal;

@@ -2,11 +2,13 @@ import { createServer } from "node:net";
 import { inspect } from "node:util";
 import { describe, expect, it } from "vitest";
 import { AppError } from "../../src/errors.ts";
-import { ModelAbsent, NothingListens } from "../../src/llm/faults.ts";
 import type { Message, ModelRequest } from "../../src/llm/model.ts";
+import { ModelAbsent, NothingListens } from "../../src/llm/model.ts";
 import { createOpenAiModel, type OpenAiOptions } from "../../src/llm/openai.ts";
+import { chatAnswer, endpointFetch } from "../../src/llm/openai-endpoint.ts";
 import { statusError } from "../../src/llm/openai-errors.ts";
-import { readPrices } from "../../src/llm/pricing.ts";
+import { readPrices } from "../../src/llm/prices.ts";
+import { registerSecret } from "../../src/secrets/live-secrets.ts";
 import { type FakeAnswer, type FakeOpenAiOptions, startFakeOpenAi } from "../support/fake-openai.ts";
 
 const KEY = "sk-secret-1234567890";
@@ -24,14 +26,13 @@ const ask = (
 });
 const never = new AbortController().signal;
 
-/** A model in front of a fake endpoint, with a clock that notes its pauses instead of waiting. */
+/** A model in front of a fake endpoint, with pauses of milliseconds. */
 async function setUp(
   script: FakeOpenAiOptions["script"],
   more: Partial<OpenAiOptions> = {},
   server: Partial<FakeOpenAiOptions> = {},
 ) {
   const endpoint = await startFakeOpenAi({ script, apiKey: KEY, ...server });
-  const pauses: number[] = [];
   const model = createOpenAiModel({
     apiKey: KEY,
     baseUrl: endpoint.url,
@@ -40,11 +41,10 @@ async function setUp(
     prices: readPrices(null),
     timeoutMs: 5_000,
     maxRetries: 3,
-    sleep: async (ms) => void pauses.push(ms),
-    random: () => 0.5,
+    firstPauseMs: 1,
     ...more,
   });
-  return { endpoint, model, pauses, [Symbol.asyncDispose]: endpoint.close };
+  return { endpoint, model, [Symbol.asyncDispose]: endpoint.close };
 }
 
 async function failure(promise: Promise<unknown>): Promise<AppError> {
@@ -163,13 +163,13 @@ describe("retries", () => {
       "an overload told with status 200",
       { fault: "json", body: { error: { code: 502, message: "upstream" } } },
     ],
-  ])("come after %s, with growing pauses, until there is an answer", async (_, fault) => {
+  ])("come after %s, until there is an answer", async (_, fault) => {
     await using set = await setUp([fault, fault, { content: "at last" }]);
 
     const turn = await set.model.respond(ask(), never);
 
     expect(turn.content).toBe("at last");
-    expect(set.pauses).toEqual([375, 750]);
+    expect(set.endpoint.requests).toHaveLength(3);
   });
 
   it("are bounded, and tell that it may work later", async () => {
@@ -181,21 +181,17 @@ describe("retries", () => {
     expect(set.endpoint.requests).toHaveLength(3);
   });
 
-  it("wait as long as the endpoint says, a little longer at most", async () => {
-    await using set = await setUp([
-      down(429, { "retry-after": "7" }),
-      down(429, { "retry-after-ms": "1200", "retry-after": "99" }),
-      down(503, { "retry-after": new Date(Date.now() + 30_000).toUTCString() }),
-      { content: "ok" },
-    ]);
+  it.each([
+    [down(429, { "retry-after": "7" }), 7_000, 7_000],
+    [down(429, { "retry-after-ms": "1200", "retry-after": "99" }), 1_200, 1_200],
+    [down(503, { "retry-after": new Date(Date.now() + 1_800_000).toUTCString() }), 1, 1_800_000],
+  ])("know the pause that the endpoint asks for: %o", async (fault, least, most) => {
+    await using set = await setUp([fault], { maxRetries: 0 });
 
-    await set.model.respond(ask(), never);
+    const { retryAfterMs } = await failure(set.model.respond(ask(), never));
 
-    expect(set.pauses[0]).toBeGreaterThanOrEqual(7_000);
-    expect(set.pauses[0]).toBeLessThan(8_000);
-    expect(set.pauses[1]).toBeGreaterThanOrEqual(1_200);
-    expect(set.pauses[1]).toBeLessThan(1_400);
-    expect(set.pauses[2]).toBeGreaterThan(20_000);
+    expect(retryAfterMs).toBeGreaterThanOrEqual(least);
+    expect(retryAfterMs).toBeLessThanOrEqual(most);
   });
 
   it("do not wait for an hour: the fault says when to come back", async () => {
@@ -204,7 +200,7 @@ describe("retries", () => {
     const error = await failure(set.model.respond(ask(), never));
 
     expect(error).toMatchObject({ code: "model_rate_limited", retryable: true, retryAfterMs: 3_600_000 });
-    expect(set.pauses).toEqual([]);
+    expect(set.endpoint.requests).toHaveLength(1);
   });
 
   it.each([
@@ -232,7 +228,7 @@ describe("retries", () => {
     expect(set.endpoint.requests.map((one) => one.hungUp)).toEqual([true, false]);
   });
 
-  it("end when the caller aborts: in a request", async () => {
+  it("end when the caller aborts a request", async () => {
     const abort = new AbortController();
     await using set = await setUp(() => {
       abort.abort();
@@ -242,19 +238,6 @@ describe("retries", () => {
     const error = await failure(set.model.respond(ask(), abort.signal));
 
     expect(error.code).toBe("aborted");
-    expect(set.endpoint.requests).toHaveLength(1);
-  });
-
-  it("end when the caller aborts: in a pause", async () => {
-    const abort = new AbortController();
-    await using set = await setUp(() => down(500), {
-      sleep: async () => {
-        abort.abort();
-        throw new Error("woken");
-      },
-    });
-
-    expect((await failure(set.model.respond(ask(), abort.signal))).code).toBe("aborted");
     expect(set.endpoint.requests).toHaveLength(1);
   });
 });
@@ -486,4 +469,55 @@ describe("failures name cause and remedy", () => {
     expect(error).toMatchObject({ code: "model_rate_limited", retryable: false });
     expect(set.endpoint.requests).toHaveLength(1);
   });
+});
+
+const secret = "whsec-51d84b067f3a9c2e";
+const request: ModelRequest = {
+  messages: [
+    { role: "system", content: "You review." },
+    { role: "user", content: `+const secret = "${secret}";` },
+    {
+      role: "assistant",
+      content: `It is ${secret}`,
+      toolCalls: [{ id: "a", name: "look", arguments: JSON.stringify({ pattern: secret }) }],
+    },
+    { role: "tool", callId: "a", content: `1: ${secret}` },
+  ],
+  tools: [],
+  maxOutputTokens: 100,
+};
+
+it("a secret of the server that stands in a repository is taken out of what a model is told", async () => {
+  registerSecret(secret);
+  await using endpoint = await startFakeOpenAi({ script: [{ content: "Fine." }], apiKey: "k" });
+  const model = createOpenAiModel({
+    ...{ apiKey: "k", baseUrl: endpoint.url, model: "m", contextTokens: 1000 },
+    ...{ prices: readPrices(null), timeoutMs: 5_000, maxRetries: 0 },
+  });
+  expect((await model.respond(request, never)).content).toBe("Fine.");
+  const told = JSON.stringify(endpoint.requests[0]?.body.messages);
+  expect(told).not.toContain(secret);
+  expect(told.match(/\[secret\]/g)).toHaveLength(4);
+});
+
+it("a request that holds one all the same is not sent", async () => {
+  registerSecret(secret);
+  let sent = 0;
+  const far = {
+    timeoutMs: 5_000,
+    fetch: async () => {
+      sent++;
+      return new Response("{}");
+    },
+  };
+  const send = endpointFetch(new URL("https://model.example.com/v1"), far, chatAnswer);
+  const body = JSON.stringify({ metadata: { note: secret } });
+  const refused = {
+    ...{ code: "model_refused", message: expect.stringContaining("a secret of this server") },
+    remedy: expect.stringContaining("Report this"),
+  };
+  await expect(send("https://model.example.com/v1/x", { method: "POST", body })).rejects.toMatchObject(
+    refused,
+  );
+  expect(sent).toBe(0);
 });

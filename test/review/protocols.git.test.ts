@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { leastContextTokens } from "../../src/config/variables.ts";
 import { forAllRoles, type Model, type ModelRequest, type Protocol } from "../../src/llm/model.ts";
 import { type ScriptedTurn, scriptedModel } from "../../src/llm/scripted.ts";
-import { withSingleShot } from "../../src/llm/single-shot.ts";
-import { withTextProtocol } from "../../src/llm/text-protocol.ts";
+import { withTextProtocol } from "../../src/llm/text-fallback.ts";
 import { isComplete } from "../../src/review/review-result.ts";
 import { runReview } from "../../src/review/run-review.ts";
 import { createDiffSource } from "../../src/tools/diff-source.ts";
@@ -14,7 +14,6 @@ const names = { report: "report_finding", finish: "finish_review", verdict: "rep
 const adapters: Record<Protocol, (model: Model) => Model> = {
   native: (model) => model,
   text: withTextProtocol,
-  "single-shot": (model) => withSingleShot(model, names),
 };
 
 const finding = (line: number, quote: string, title: string) => ({
@@ -38,11 +37,6 @@ const said: Record<Protocol, (kind: "review" | "verify" | "merge", verdict: obje
     return { toolCalls: [...reports, { name: names.finish, arguments: { summary } }] };
   },
   text: (kind, verdict) => ({ content: JSON.stringify({ calls: said.native(kind, verdict).toolCalls }) }),
-  "single-shot"(kind, verdict) {
-    if (kind === "verify") return { content: JSON.stringify(verdict) };
-    if (kind === "merge") return said.text(kind, verdict);
-    return { content: JSON.stringify({ findings, summary }) };
-  },
 };
 
 let repo: GitRepo;
@@ -99,27 +93,24 @@ async function review(protocol: Protocol, contextTokens: number) {
 }
 
 describe("a whole review", () => {
-  it.each(["text", "single-shot"] as const)(
-    "with the %s protocol comes to what one with tools comes to",
-    async (protocol) => {
-      const [native, other] = [await review("native", 128_000), await review(protocol, 128_000)];
+  it("with calls in text comes to what one with tool calls comes to", async () => {
+    const [native, text] = [await review("native", 128_000), await review("text", 128_000)];
 
-      expect(native.result.findings.map(({ finding: { line } }) => line)).toEqual([2, 5]);
-      expect(other.result.findings).toEqual(native.result.findings);
-      expect(other.result.dropped).toEqual(native.result.dropped);
-      expect(other.result.summary).toBe(native.result.summary);
-      expect(isComplete(other.result)).toBe(true);
-      for (const { tools } of other.requests) expect(tools).toEqual([]);
-    },
-  );
+    expect(native.result.findings.map(({ finding: { line } }) => line)).toEqual([2, 5]);
+    expect(text.result.findings).toEqual(native.result.findings);
+    expect(text.result.dropped).toEqual(native.result.dropped);
+    expect(text.result.summary).toBe(native.result.summary);
+    expect(isComplete(text.result)).toBe(true);
+    for (const { tools } of text.requests) expect(tools).toEqual([]);
+  });
 
-  it("in one answer fits a window of 8,000 tokens", async () => {
-    const { result, requests } = await review("single-shot", 8_000);
+  it.each(["native", "text"] as const)("in the %s protocol fits the least window", async (protocol) => {
+    const { result, requests } = await review(protocol, leastContextTokens);
 
     expect(result.findings).toHaveLength(2);
-    for (const { messages } of requests) {
-      const characters = messages.reduce((sum, { content }) => sum + content.length, 0);
-      expect(characters / 4).toBeLessThan(8_000 * 0.75);
+    for (const { messages, tools } of requests) {
+      const characters = JSON.stringify([messages, tools]).length;
+      expect(characters / 4).toBeLessThan(leastContextTokens * 0.75);
     }
   });
 });

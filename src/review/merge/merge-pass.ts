@@ -4,7 +4,7 @@ import { cutAtLine } from "../../text/cut.ts";
 import { wrapUntrusted } from "../../text/fence.ts";
 import { mergingTools } from "../../tools/index.ts";
 import { showPath } from "../../tools/show.ts";
-import type { AnyTool, ReportPort } from "../../tools/tool.ts";
+import type { ReportPort } from "../../tools/tool.ts";
 import { mergePrompt } from "../prompts/prompts.ts";
 import type { ReviewRun } from "../review-run.ts";
 import { runLoop } from "../run-loop.ts";
@@ -52,7 +52,7 @@ export async function mergePass(
     loop: "merge",
     role: "summarize",
     messages: messagesFor(run.models.summarize, groups.map(asOne), parts),
-    outlets: outletsFor(run.models.summarize),
+    outlets: mergingTools,
     ports: {
       join: joiner,
       report: {
@@ -70,12 +70,6 @@ export async function mergePass(
     milliseconds: run.timeLeft() * SHARE,
   });
   return { groups: joiner.groups(), summary };
-}
-
-/** What is answered at once can join what is listed, and nothing can be reported that nobody has read. */
-function outletsFor({ protocol }: ModelFacts): readonly AnyTool[] {
-  if (protocol !== "single-shot") return mergingTools;
-  return mergingTools.filter(({ name }) => name !== "report_finding");
 }
 
 function messagesFor(

@@ -5,19 +5,16 @@ import { createPrivacy } from "../../../src/diff/filter.ts";
 import { AppError } from "../../../src/errors.ts";
 import { forAllRoles, type Model, type Protocol } from "../../../src/llm/model.ts";
 import { type ScriptedTurn, scriptedModel } from "../../../src/llm/scripted.ts";
-import { withSingleShot } from "../../../src/llm/single-shot.ts";
-import { withTextProtocol } from "../../../src/llm/text-protocol.ts";
+import { withTextProtocol } from "../../../src/llm/text-fallback.ts";
 import type { AnswerInput, AskedThread } from "../../../src/review/answer/answer-input.ts";
 import { runAnswer } from "../../../src/review/answer/run-answer.ts";
 import { createDiffSource } from "../../../src/tools/diff-source.ts";
 import { GitRepo } from "../../support/git-repo.ts";
 import { openRepository } from "../../tools/context.ts";
 
-const names = { report: "report_finding", finish: "finish_review", verdict: "report_verdict" };
 const adapters: Record<Protocol, (model: Model) => Model> = {
   native: (model) => model,
   text: withTextProtocol,
-  "single-shot": (model) => withSingleShot(model, names),
 };
 
 let repo: GitRepo;
@@ -104,8 +101,8 @@ describe("a question", () => {
     expect(result.usage.requests).toBe(2);
   });
 
-  it.each(["text", "single-shot"] as const)("is answered by a model of the %s protocol", async (protocol) => {
-    const { result, requests } = await ask([asJson(reply("Nobody."))], {}, { protocol });
+  it("is answered by a model that calls tools in its text", async () => {
+    const { result, requests } = await ask([asJson(reply("Nobody."))], {}, { protocol: "text" });
     expect(result).toMatchObject({ text: "Nobody.", stop_reason: "finished" });
     expect(requests[0]?.tools).toEqual([]);
   });

@@ -3,8 +3,7 @@ import type { Analyzer } from "../../../src/analyzers/analyzer.ts";
 import { codeHash } from "../../../src/ledger/code-hash.ts";
 import type { Model, ModelRequest, Protocol } from "../../../src/llm/model.ts";
 import { type ScriptedTurn, scriptedModel } from "../../../src/llm/scripted.ts";
-import { withSingleShot } from "../../../src/llm/single-shot.ts";
-import { withTextProtocol } from "../../../src/llm/text-protocol.ts";
+import { withTextProtocol } from "../../../src/llm/text-fallback.ts";
 import type { EarlierFinding, History, ReviewInput } from "../../../src/review/review-input.ts";
 import { runReview } from "../../../src/review/run-review.ts";
 import { createDiffSource } from "../../../src/tools/diff-source.ts";
@@ -133,11 +132,9 @@ const usual: Record<Loop, ScriptedTurn> = {
   recheck: resolves("present"),
 };
 
-const singleShot = { report: "report_finding", finish: "finish_review", verdict: "report_verdict" };
 const adapters: Record<Protocol, (model: Model) => Model> = {
   native: (model) => model,
   text: withTextProtocol,
-  "single-shot": (model) => withSingleShot(model, singleShot),
 };
 
 export type Script = Partial<Record<Loop, (request: ModelRequest) => ScriptedTurn | Error>>;

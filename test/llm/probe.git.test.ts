@@ -1,11 +1,15 @@
-import { expect, it } from "vitest";
+import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, describe, expect, it } from "vitest";
 import { AppError } from "../../src/errors.ts";
-import { ToolsRefused } from "../../src/llm/faults.ts";
-import { probeModel, protocolFor } from "../../src/llm/probe.ts";
+import { ToolsRefused } from "../../src/llm/model.ts";
+import { abilityOf, modelKey, openKnownModels, probeModel, protocolFor } from "../../src/llm/probe.ts";
 import { type ScriptedTurn, scriptedModel } from "../../src/llm/scripted.ts";
+import { TempFolder } from "../support/git-repo.ts";
 
 const never = new AbortController().signal;
 const add = (a: unknown, b: unknown) => ({ name: "add_numbers", arguments: { a, b } });
+const inText = { content: JSON.stringify({ calls: [add(2, 3), add(20, 30)] }) };
 const clock = () => {
   let time = 0;
   return () => (time += 700);
@@ -54,7 +58,6 @@ it("the probe tells whether the endpoint lists the model, and does without a lis
 });
 
 it("the probe asks for calls as JSON in text where there are none as tools", async () => {
-  const inText = { content: JSON.stringify({ calls: [add(2, 3), add(20, 30)] }) };
   const refused = new ToolsRefused("model_refused", "takes no tools");
   const asked = async (...script: (ScriptedTurn | Error)[]) =>
     (await probeModel(scriptedModel(script), never)).writesJson;
@@ -71,14 +74,13 @@ it("the probe asks the endpoint for the context window once the model has answer
   expect(await probeModel({ ...model, findContextTokens }, never)).toMatchObject({ contextTokens: 32_768 });
 });
 
-it.each([
-  ["native", { callsTools: true, keepsSchema: true, writesJson: null }, 16_000],
-  ["text", { callsTools: false, keepsSchema: false, writesJson: true }, 16_000],
-  ["text", { callsTools: true, keepsSchema: false, writesJson: true }, 128_000],
-  ["native", { callsTools: false, keepsSchema: false, writesJson: false }, 128_000],
-  ["single-shot", { callsTools: true, keepsSchema: true, writesJson: null }, 15_999],
-])("the protocol is %s for %j with %i tokens", (protocol, probe, contextTokens) => {
-  expect(protocolFor(probe, contextTokens)).toBe(protocol);
+it.each<[string, ScriptedTurn[]]>([
+  ["native", [{ toolCalls: [add(2, 3)] }]],
+  ["text", [{ content: "5" }, inText]],
+  ["text", [{ toolCalls: [add("2", 3)] }, inText]],
+  ["native", [{ content: "5" }, { content: "5" }]],
+])("the protocol is %s for a model that answers %j", async (protocol, turns) => {
+  expect(protocolFor(abilityOf(await probeModel(scriptedModel(turns), never)))).toBe(protocol);
 });
 
 it("the probe hands back why a model does not answer", async () => {
@@ -103,4 +105,78 @@ it("a scripted model fails loudly when its script is over, and keeps what it was
   await expect(ask()).rejects.toThrow("scripted fault");
   await expect(ask()).rejects.toThrow("The script ended before request 3");
   expect(model.requests.map((request) => request.messages.length)).toEqual([1, 2, 2]);
+});
+
+const root = new TempFolder("known-models");
+afterAll(() => root.dispose());
+let count = 0;
+const fresh = () => join(root.path, String(count++));
+const ability = { callsTools: true, writesJson: true, contextTokens: 32_768 };
+const DAY = 24 * 60 * 60 * 1_000;
+
+describe("what was found out of models", () => {
+  it("is there for the next process, in a file for its owner alone that names no address", async () => {
+    const folder = fresh();
+    const key = modelKey("http://user-of.internal:8000/v1", "secret-model");
+    await openKnownModels(folder).remember(key, ability);
+    const file = join(folder, "models.json");
+
+    expect(await openKnownModels(folder).recall(key)).toEqual(ability);
+    expect(statSync(file).mode & 0o777).toBe(0o600);
+    expect(readFileSync(file, "utf8")).not.toMatch(/internal|secret/);
+    expect(readdirSync(folder)).toEqual(["models.json"]);
+  });
+
+  it("belongs to one model at one address", async () => {
+    const known = openKnownModels(fresh());
+    await known.remember(modelKey("a", "m"), ability);
+    expect(await known.recall(modelKey("b", "m"))).toBeNull();
+    expect(await known.recall(modelKey("a", "n"))).toBeNull();
+  });
+
+  it("is found out again after 30 days", async () => {
+    let now = 1_000 * DAY;
+    const known = openKnownModels(fresh(), () => now);
+    await known.remember("k", ability);
+    now += 30 * DAY;
+    expect(await known.recall("k")).toEqual(ability);
+    now += 1;
+    expect(await known.recall("k")).toBeNull();
+  });
+
+  it("does not grow without end, and the oldest goes first", async () => {
+    let now = 0;
+    const folder = fresh();
+    const known = openKnownModels(folder, () => ++now);
+    const row = { calls_tools: true, writes_json: true, context_tokens: null };
+    mkdirSync(folder);
+    const rows = Array.from({ length: 300 }, (_, at) => [`k${at}`, { ...row, probed_at: at - 400 }]);
+    writeFileSync(join(folder, "models.json"), JSON.stringify(Object.fromEntries(rows)));
+    await known.remember("new", ability);
+    expect(Object.keys(JSON.parse(readFileSync(join(folder, "models.json"), "utf8")))).toHaveLength(200);
+    expect(await known.recall("new")).toEqual(ability);
+    expect(await known.recall("k0")).toBeNull();
+    expect(await known.recall("k299")).not.toBeNull();
+  });
+
+  it("is nothing where the file is damaged, and is written anew", async () => {
+    const folder = fresh();
+    mkdirSync(folder);
+    for (const text of ["{", "[]", '{"k": {"probed_at": "today"}}']) {
+      writeFileSync(join(folder, "models.json"), text);
+      expect(await openKnownModels(folder).recall("k")).toBeNull();
+    }
+    await openKnownModels(folder).remember("k", ability);
+    expect(await openKnownModels(folder).recall("k")).toEqual(ability);
+  });
+
+  it("is not kept, without a word, where there is no folder or none that can be written", async () => {
+    const file = join(root.path, "a-file");
+    writeFileSync(file, "");
+    for (const folder of [null, join(file, "below")]) {
+      const known = openKnownModels(folder);
+      await known.remember("k", ability);
+      expect(await known.recall("k")).toBeNull();
+    }
+  });
 });

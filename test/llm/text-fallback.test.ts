@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { Message, ModelRequest } from "../../src/llm/model.ts";
 import { type ScriptedTurn, scriptedModel } from "../../src/llm/scripted.ts";
-import { withTextProtocol } from "../../src/llm/text-protocol.ts";
+import { jsonIn, withoutThinking, withTextProtocol } from "../../src/llm/text-fallback.ts";
 
 const never = new AbortController().signal;
 const tools = ["diff_file", "report"].map((name) => ({
@@ -166,5 +166,29 @@ describe("the requests of the text protocol", () => {
     const turn = await withTextProtocol(model).respond({ ...ask(), tools: [] }, never);
     expect(model.requests[0]?.messages).toEqual(task);
     expect(turn).toMatchObject({ content: object, toolCalls: [] });
+  });
+});
+
+describe("JSON in a model's answer", () => {
+  it("is found in order, with what stands around it", () => {
+    expect(jsonIn('First {"a": 1}, then [{"b": 2}] and {"c": {"d": 3}}.', {})).toEqual({
+      values: [{ a: 1 }, [{ b: 2 }], { c: { d: 3 } }],
+      prose: "First , then  and .",
+    });
+  });
+
+  it("is not what only looks like it", () => {
+    const code = "if (x) { return list[0]; } and {x: y}";
+    expect(jsonIn(code, {})).toEqual({ values: [], prose: code });
+  });
+
+  it.each([
+    ["opening brackets alone", "{".repeat(100_000)],
+    ["lists of nothing", "[ {".repeat(50_000)],
+    ["strings without end", '{"a": "'.repeat(20_000)],
+    ["thoughts without end", "<think>".repeat(20_000)],
+    ["many objects", '{"a": 1} '.repeat(20_000)],
+  ])("is looked for no longer than it is worth in %s", (_, text) => {
+    expect(jsonIn(withoutThinking(text), {}).values.length).toBeLessThanOrEqual(100);
   });
 });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { costOf, priceOf, readPrices } from "../../src/llm/pricing.ts";
+import { costOf, priceOf, readPrices } from "../../src/llm/prices.ts";
 
 const listed = readPrices(null);
 const usage = (promptTokens: number, cachedTokens: number, completionTokens: number) => ({

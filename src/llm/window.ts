@@ -1,5 +1,6 @@
+import { AppError } from "../errors.ts";
 import { isObject } from "./lenient-json.ts";
-import { abortedError } from "./retry.ts";
+import { abortedError } from "./model.ts";
 
 export interface Place {
   /** Root of the endpoint's Chat Completions. */
@@ -10,9 +11,20 @@ export interface Place {
   fetch: typeof globalThis.fetch;
 }
 
-/** For one look. A list is a courtesy, and nobody shall wait long for it. */
+/** Why a model is not asked: many local servers cut a prompt that is longer than their window, and do not say so. */
+export const windowTooSmall = (model: string, tokens: number, least: number): AppError =>
+  new AppError(
+    "model_refused",
+    `The model "${model}" has a context window of ${tokens.toLocaleString("en")} tokens, and a review needs ${least.toLocaleString("en")}`,
+    {
+      remedy:
+        "Start its server with a larger window (Ollama: OLLAMA_CONTEXT_LENGTH, llama.cpp: --ctx-size, vLLM: --max-model-len), or use another model.",
+    },
+  );
+
+/** For one request. These are optional, and a review should not wait long for them. */
 const LOOK_MS = 5_000;
-/** Below this it is no window but an error, above it nobody's. */
+/** A smaller or larger number is no window but a mistake. */
 const PLAUSIBLE = { least: 512, most: 100_000_000 };
 
 interface Look {
@@ -23,8 +35,8 @@ interface Look {
 }
 
 /**
- * Where servers tell the window that they really run with, which may be smaller than the model's own: llama.cpp, Ollama (of
- * a model that is loaded), LM Studio and LiteLLM, each beside the `/v1` of their Chat Completions.
+ * Where servers report the window that they really run with, which may be smaller than the model's own: llama.cpp, Ollama (for a
+ * loaded model), LM Studio and LiteLLM, each beside the `/v1` of its Chat Completions.
  */
 const besideChat: readonly Look[] = [
   { path: "props", find: (answer) => at(answer, "default_generation_settings", "n_ctx") },
@@ -57,15 +69,15 @@ const inList: Look = {
   },
 };
 
-/** What the model was made for, where nothing says how it runs: llama.cpp's list. */
+/** The window that the model was trained for, if nothing says how it runs: llama.cpp's list. */
 const trained: Look = {
   path: "models",
   find: (answer, model) => at(named(answer.data, model, "id") ?? only(answer.data), "meta", "n_ctx_train"),
 };
 
 /**
- * The size of the model's context window in tokens as its endpoint tells it; null where it does not. Asks the list of
- * models first, and only where that says nothing what else local servers have. Rejects when aborted.
+ * The size of the model's context window in tokens as its endpoint reports it; null if it does not. Asks the list of models first,
+ * and the other paths of local servers only if the list does not have it. Rejects if aborted.
  */
 export async function findContextTokens(place: Place, signal: AbortSignal): Promise<number | null> {
   const list = await ask(place, inList, place.url, signal);
@@ -74,8 +86,8 @@ export async function findContextTokens(place: Place, signal: AbortSignal): Prom
     return listed;
   const root = new URL(place.url.href.replace(/\/v1\/*$/, "/"));
   const answers = await Promise.all(besideChat.map((look) => ask(place, look, root, signal)));
-  const told = besideChat.map((look, index) => found(answers[index] ?? null, look, place.model));
-  return told.find((tokens) => tokens !== null) ?? found(list, trained, place.model);
+  const reported = besideChat.map((look, index) => found(answers[index] ?? null, look, place.model));
+  return reported.find((tokens) => tokens !== null) ?? found(list, trained, place.model);
 }
 
 function found(answer: Record<string, unknown> | null, look: Look, model: string): number | null {
@@ -103,7 +115,7 @@ async function ask(
     return isObject(answer) ? answer : null;
   } catch (error) {
     if (signal.aborted) throw abortedError();
-    // Whatever this is, it says nothing of a context window; a real fault shows in the real request.
+    // Any other error says nothing about the window; it shows again in the real request.
     if (error instanceof Error) return null;
     throw error;
   }
@@ -119,5 +131,5 @@ function named(list: unknown, name: string, ...keys: readonly string[]): Record<
   return entries.find((one) => keys.some((key) => one[key] === name || one[key] === `${name}:latest`));
 }
 
-/** llama.cpp serves one model under whatever name it is asked for. */
+/** llama.cpp serves one model under any name. */
 const only = (list: unknown): unknown => (Array.isArray(list) && list.length === 1 ? list[0] : undefined);
