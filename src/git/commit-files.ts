@@ -1,4 +1,3 @@
-import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pathFault } from "../diff/path-fault.ts";
@@ -6,6 +5,7 @@ import { AppError } from "../errors.ts";
 import { type Git, requireObjectNames } from "./git-environment.ts";
 import { nameBytes } from "./names.ts";
 import { runGit } from "./run-git.ts";
+import { makeTempFolder, removeFolder } from "./temp-folder.ts";
 
 /** A file of a commit to be made. */
 export interface CommittedFile {
@@ -28,8 +28,6 @@ export interface CommitFiles {
   signal?: AbortSignal | undefined;
 }
 
-const GONE = "0".repeat(40);
-
 /**
  * Makes a commit that differs from its parent in these files alone, without a working tree and without a ref, and resolves to its
  * name. The same files at the same time are the same commit.
@@ -39,14 +37,14 @@ export async function commitFiles(options: CommitFiles): Promise<string> {
   requireObjectNames(parent);
   const bad = files.find(({ path }) => pathFault(path) !== undefined);
   if (bad) throw new AppError("usage", `'${bad.path}' is no path of a file`);
-  const folder = await mkdtemp(join(tmpdir(), "hunkwise-index-"));
+  const folder = await makeTempFolder(tmpdir());
   const at1970 = `${Math.floor(at / 1_000)} +0000`;
   const run = (what: string, args: readonly string[], input?: string | Buffer) =>
     runGit({ git, gitDir, indexFile: join(folder, "index"), what, args, input, signal });
   try {
     const records: Buffer[] = [];
     for (const { path, after } of files) {
-      const entry = after === null ? `0 ${GONE}\t` : `${after.mode} ${await blobOf(run, after.bytes)}\t`;
+      const entry = after === null ? `0 ${"0".repeat(parent.length)}\t` : `${after.mode} ${await blobOf(run, after.bytes)}\t`;
       records.push(Buffer.from(entry), nameBytes(path), Buffer.from([0]));
     }
     await run("read the tree", ["read-tree", parent]);
@@ -57,7 +55,7 @@ export async function commitFiles(options: CommitFiles): Promise<string> {
     const commit = `${head}${people}\n${message.trim()}\n`;
     return text(await run("commit", ["hash-object", "-t", "commit", "-w", "--stdin"], commit));
   } finally {
-    await rm(folder, { recursive: true, force: true });
+    await removeFolder(folder);
   }
 }
 

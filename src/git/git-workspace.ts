@@ -2,7 +2,7 @@ import { decodeStart } from "../text/decode.ts";
 import type { CheckoutPlace } from "./checkout-place.ts";
 import { fileStart } from "./file-start.ts";
 import { ObjectWorkspace, twice } from "./object-workspace.ts";
-import { searchTree } from "./ripgrep.ts";
+import { searchTree } from "./search.ts";
 import type { SearchHits, SearchQuery, Workspace } from "./workspace.ts";
 import { isWritable } from "./writable.ts";
 

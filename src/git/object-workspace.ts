@@ -1,3 +1,6 @@
+import { mkdir } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import type { LinguistAttributes } from "../diff/linguist.ts";
 import { AppError } from "../errors.ts";
 import { decodeStart, decodeText, looksBinary, splitNul } from "../text/decode.ts";
@@ -6,12 +9,14 @@ import { blobHunks } from "./blob-diff.ts";
 import { CatFile } from "./cat-file.ts";
 import type { ObjectPlace } from "./checkout-place.ts";
 import { isObjectName } from "./git-environment.ts";
-import { listTree, MAX_LISTING_BYTES } from "./object-listing.ts";
+import { nameBytes } from "./names.ts";
+import { blobSizes, listTree, MAX_LISTING_BYTES } from "./object-listing.ts";
 import { parseTreeEntry } from "./parse-changes.ts";
 import { Patches } from "./patches.ts";
 import { markerPath, quotePath } from "./quote-path.ts";
 import { runGit, streamGit } from "./run-git.ts";
-import { searchObjects } from "./search/search-objects.ts";
+import { MAX_SEARCHED_BYTES, searchTree } from "./search.ts";
+import { makeTempFolder, removeFolder } from "./temp-folder.ts";
 import type {
   Change,
   Commit,
@@ -23,11 +28,18 @@ import type {
   TreeEntry,
   Workspace,
 } from "./workspace.ts";
+import { isWritable } from "./writable.ts";
 
 /** Files beyond this size are not read: 20 MB. */
 export const MAX_BLOB_BYTES = 20 * 1024 * 1024;
+/** All files together that are written to be searched: 2 GB. */
+const MAX_SCRATCH_BYTES = 2 * 1024 ** 3;
+const CHECKOUT_MS = 600_000;
 
-/** Opens revisions for reading where nothing is checked out. Dispose of it: it keeps one git process for reading blobs. */
+/**
+ * Opens revisions for reading where nothing is checked out. Dispose of it: it keeps one git process for reading blobs, and after a
+ * search the head's files in a temporary folder.
+ */
 export function openObjects(place: ObjectPlace): Workspace & AsyncDisposable {
   return new ObjectWorkspace(place);
 }
@@ -40,8 +52,10 @@ export class ObjectWorkspace implements Workspace, AsyncDisposable {
   readonly #blobs: CatFile;
   readonly #patches: Patches;
   readonly #once = memo();
+  #scratch: string | undefined;
 
-  constructor(place: ObjectPlace) {
+  /** @param blobs reads the blobs of this repository; left out, the workspace has a reader of its own */
+  constructor(place: ObjectPlace, blobs = new CatFile(place, place.gitDir, MAX_BLOB_BYTES)) {
     const { head, base, mergeBase } = place.shas;
     for (const sha of [head, base, mergeBase]) {
       if (!isObjectName(sha)) throw new AppError("revision_unknown", `'${sha}' is not a full object name`);
@@ -49,8 +63,13 @@ export class ObjectWorkspace implements Workspace, AsyncDisposable {
     this.root = place.root ?? place.gitDir;
     this.shas = place.shas;
     this.#place = place;
-    this.#blobs = new CatFile(place, place.gitDir, MAX_BLOB_BYTES);
+    this.#blobs = blobs;
     this.#patches = new Patches(place, (oid) => this.#blobs.read(oid));
+  }
+
+  /** Other revisions of the same repository, read by the same process: this one is to be disposed of as well. */
+  at(shas: Shas): ObjectWorkspace {
+    return new ObjectWorkspace({ ...this.#place, root: this.root, shas }, this.#blobs);
   }
 
   changes(): Promise<readonly Change[]> {
@@ -149,12 +168,47 @@ export class ObjectWorkspace implements Workspace, AsyncDisposable {
 
   async search(query: SearchQuery, signal: AbortSignal): Promise<SearchHits> {
     const tree = await this.tree("head");
-    return await twice(() => searchObjects(this.#place, tree, query, signal));
+    const root = await twice(() => this.#once("search", () => this.#checkOut(tree)));
+    return await twice(() => searchTree({ root, tree }, query, signal));
+  }
+
+  /**
+   * Writes what a search can find into a temporary folder: regular files alone, so there is no link in it, and none that a disk or a
+   * search takes for something else. Rejects with `too_large` before a file is written.
+   */
+  async #checkOut(tree: ReadonlyMap<string, TreeEntry>): Promise<string> {
+    const { gitDir } = this.#place;
+    const regular = [...tree.values()].filter(({ path, mode }) => mode.startsWith("100") && isWritable(path));
+    const sizes = await blobSizes(
+      { git: this.#place, gitDir },
+      regular.map(({ oid }) => oid),
+    );
+    const searched = regular.filter(({ oid }) => (sizes.get(oid) ?? 0) <= MAX_SEARCHED_BYTES);
+    const bytes = searched.reduce((sum, { oid }) => sum + (sizes.get(oid) ?? 0), 0);
+    if (bytes > MAX_SCRATCH_BYTES)
+      throw new AppError(
+        "too_large",
+        `The files of the head have ${bytes} bytes; no more than ${MAX_SCRATCH_BYTES} are searched`,
+      );
+    this.#scratch ??= await makeTempFolder(tmpdir());
+    const [root, indexFile] = [join(this.#scratch, "files"), join(this.#scratch, "index")];
+    await mkdir(root, { recursive: true });
+    const records = searched.flatMap(({ path, mode, oid }) => [
+      Buffer.from(`${mode} ${oid}\t`),
+      nameBytes(path),
+      NUL,
+    ]);
+    const command = { git: this.#place, gitDir, indexFile, workTree: root, timeoutMs: CHECKOUT_MS };
+    const input = Buffer.concat(records);
+    await runGit({ ...command, what: "list files", args: ["update-index", "-z", "--index-info"], input });
+    await runGit({ ...command, what: "checkout", args: ["checkout-index", "--all", "--force", "--quiet"] });
+    return root;
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     this.#patches[Symbol.dispose]();
     await this.#blobs[Symbol.asyncDispose]();
+    if (this.#scratch !== undefined) await removeFolder(this.#scratch);
   }
 
   async #run(what: string, args: readonly string[]): Promise<Buffer> {
@@ -162,6 +216,8 @@ export class ObjectWorkspace implements Workspace, AsyncDisposable {
     return (await runGit(command)).stdout;
   }
 }
+
+const NUL = Buffer.from([0]);
 
 /**
  * Reading may be done again: a program that somebody killed, or that ended for no reason it knows, is started once more. Else a

@@ -10,7 +10,7 @@ import { quotePath } from "./quote-path.ts";
  */
 export async function createScratchRepository(
   gitDir: string,
-  source: LocalRepository,
+  source: Pick<LocalRepository, "commonDir" | "objectFormat" | "shallow">,
   options: { headSha: string; attributes: boolean },
 ): Promise<void> {
   await mkdir(join(gitDir, "objects", "info"), { recursive: true });

@@ -55,7 +55,7 @@ export async function carryOut(
   }
   if (assignment.kind === "fix") {
     const { input, sandbox } = assignment;
-    const overlay = openOverlay(checkout);
+    await using overlay = openOverlay(checkout, place);
     const files = learningEdits(overlay, masks);
     const diffs = createDiffSource(files, { ...paths, isPrivate });
     // Commands are given files that nobody reads: what they say is learned.

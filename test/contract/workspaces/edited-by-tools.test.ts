@@ -128,7 +128,7 @@ it("whatever the changing tools do, the reading tools then answer as in a checko
     const open = (head: string) => openLocalRange({ repo: repo.dir, base: "main", head, gitPath });
     await using range = await open("topic");
     await using below = openObjects(range.place);
-    const files = openOverlay(below);
+    await using files = openOverlay(below, range.place);
     const tools = toolsOn(files, { edit: files });
     for (const one of done) await perform(one, files, tools);
     await commitEdits(repo, files);

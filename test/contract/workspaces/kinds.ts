@@ -23,13 +23,13 @@ export async function openAll(repo: GitRepo): Promise<OpenedWorkspaces> {
   const { root } = topic.place;
   const objects = openObjects(topic.place);
   const below = openObjects({ ...draft.place, root });
-  const overlay = openOverlay(below);
+  const overlay = openOverlay(below, draft.place);
   await editToBe(overlay, objects);
   const all: Record<Kind, Workspace> = { checkout, objects, overlay };
   return {
     of: (kind) => all[kind],
     async [Symbol.asyncDispose]() {
-      for (const one of [checkout, objects, below, topic, draft]) await one[Symbol.asyncDispose]();
+      for (const one of [overlay, checkout, objects, below, topic, draft]) await one[Symbol.asyncDispose]();
     },
   };
 }
