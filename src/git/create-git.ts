@@ -14,18 +14,21 @@ export interface CreateGitOptions {
 }
 
 /**
- * The one constructor of simple-git, for short commands whose answers are text. Content is read with `runGit`, which
- * keeps bytes as they are; fetches have a function of their own, which ends what git started as well.
- *
- * simple-git refuses hardening as it refuses attacks, so its guards are opened for exactly the keys we set; what keeps
- * callers safe is that every argument here is fixed or a value behind `--end-of-options`.
+ * What keeps git from starting a program. simple-git refuses each of these keys, whatever its value is, and its commands here need
+ * none: they look up names, and run neither hooks nor filters nor monitors, and fetch nothing (`GIT_NO_LAZY_FETCH`).
+ */
+const guarded = /^(?:core\.(?:hooksPath|fsmonitor|askPass)|credential\.|filter\.|protocol\.)/;
+
+/**
+ * The one constructor of simple-git, for what looks up names: repositories, revisions, refs, settings. Content is read with `runGit`,
+ * which keeps bytes as they are; fetches have a function of their own, which ends what git started as well. simple-git's guards stay
+ * closed but for the one against program paths with unusual characters: ours is an absolute path that `requireGit` has tried.
  */
 export function createGit(options: CreateGitOptions): SimpleGit {
-  const environment = {
-    ...gitEnvironment(options.git),
-    ...(options.gitDir ? { GIT_DIR: options.gitDir } : {}),
-  };
-  const config = [...hardenedConfig(), ...(options.config ?? [])];
+  // HOME is empty, so there is no global configuration; simple-git guards the variable that says so once more.
+  const { GIT_CONFIG_GLOBAL: _, ...own } = gitEnvironment(options.git);
+  const environment = { ...own, ...(options.gitDir ? { GIT_DIR: options.gitDir } : {}) };
+  const config = [...hardenedConfig().filter(([key]) => !guarded.test(key)), ...(options.config ?? [])];
   // simple-git's own time-out starts anew with every byte; a signal does not.
   const deadline = AbortSignal.timeout(options.timeoutMs ?? 60_000);
   return simpleGit({
@@ -35,16 +38,7 @@ export function createGit(options: CreateGitOptions): SimpleGit {
     abort: options.signal ? AbortSignal.any([options.signal, deadline]) : deadline,
     maxConcurrentProcesses: 4,
     trimmed: true,
-    unsafe: {
-      allowUnsafeAskPass: true,
-      allowUnsafeConfigPaths: true,
-      allowUnsafeCredentialHelper: true,
-      allowUnsafeCustomBinary: true,
-      allowUnsafeFilter: true,
-      allowUnsafeFsMonitor: true,
-      allowUnsafeHooksPath: true,
-      allowUnsafeProtocolOverride: true,
-    },
+    unsafe: { allowUnsafeCustomBinary: true },
     allowEnvironment: Object.keys(environment),
   }).env(environment);
 }

@@ -1,4 +1,4 @@
-import { Lru } from "../diff/lru.ts";
+import { LRUCache } from "lru-cache";
 import { AppError } from "../errors.ts";
 import { decodeText } from "../text/decode.ts";
 import { blobHunks, type Sides, submoduleHunk, wholeFileHunk } from "./blob-diff.ts";
@@ -19,7 +19,7 @@ export class Patches {
   readonly #place: ObjectPlace;
   readonly #limits: PatchLimits;
   readonly #readBlob: (oid: string) => Promise<Buffer>;
-  readonly #bodies: Lru<Buffer>;
+  readonly #bodies: LRUCache<string, Buffer>;
   readonly #disposed = new AbortController();
   #changes: Promise<readonly Change[]> | undefined;
   #sections: Promise<Map<string, Section[] | "unread">> | undefined;
@@ -33,7 +33,7 @@ export class Patches {
     this.#place = place;
     this.#readBlob = readBlob;
     this.#limits = { ...defaultPatchLimits, ...limits };
-    this.#bodies = new Lru(Math.min(KEPT_BYTES, this.#limits.readBytes));
+    this.#bodies = new LRUCache({ maxSize: Math.max(1, Math.min(KEPT_BYTES, this.#limits.readBytes)) });
   }
 
   /** What changed, in git's order. There before the patches are. */
@@ -76,7 +76,7 @@ export class Patches {
     const known = this.#bodies.get(key);
     if (known) return known;
     const body = await this.#hunksOf(sides, width);
-    this.#bodies.set(key, body, body.length);
+    this.#bodies.set(key, body, { size: body.length + 1 });
     return body;
   }
 

@@ -54,8 +54,6 @@ export async function searchTree(
   return query.mode === "content" ? await searchLines(query, run) : await searchFiles(query, run);
 }
 
-const isRegular = (entry: TreeEntry | undefined) => entry?.mode.startsWith("100") ?? false;
-
 /** Of what lies below a folder ripgrep follows no link, but it would follow one that it is sent to. */
 function requireNoLink(root: string, start: string): void {
   try {
@@ -98,12 +96,17 @@ export function searchTarget(
   throw new AppError("usage", `There is no file or folder '${key}' at head`);
 }
 
+const isRegular = (entry: TreeEntry | undefined) => entry?.mode.startsWith("100") ?? false;
+
 /**
  * Where ripgrep is sent (undefined is the root), and which of the files there are meant. It would hold neither glob nor type
  * against a file that is named outright, so the file's folder is searched instead, and none below (`flat`).
  */
 function whereToLook(tree: ReadonlyMap<string, TreeEntry>, query: SearchQuery) {
   const { key, isFile, covers } = searchTarget(tree, query);
+  const hasFile = [...tree.values()].some((entry) => isRegular(entry) && covers(entry.path));
+  // A link or a submodule: ripgrep still says what is wrong with the query.
+  if (!hasFile) return { start: undefined, covers, flat: true };
   const isFiltered = query.filePattern !== undefined || query.fileType !== undefined;
   const start = withUtf8Name(isFile && isFiltered ? folderOf(key) : key);
   const flat = isFile && start !== key && start === folderOf(key);

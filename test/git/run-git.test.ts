@@ -54,7 +54,7 @@ describe("a git process", () => {
     );
     expect(foreign).toEqual([]);
     const viaSimpleGit = await createGit({ git: place().git, baseDir: repo.dir }).raw(["var", "-l"]);
-    expect(viaSimpleGit).toContain("core.hookspath=/dev/null");
+    expect(viaSimpleGit).toContain("core.attributesfile=/dev/null");
     delete process.env.HUNKWISE_CANARY;
   });
 
