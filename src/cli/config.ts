@@ -119,7 +119,7 @@ async function checkRepository(repo: string, signal: AbortSignal): Promise<Check
   const { checkNested } = await import("../config/nested/check-nested.ts");
   const { wholeFile } = await import("../config/config-problem.ts");
   const { requireGit } = await import("../git/git-version.ts");
-  const { listWorkingFiles } = await import("../git/working-files.ts");
+  const { listWorkingFiles } = await import("../git/local-repository.ts");
   const { path: gitPath } = await requireGit({ searchPath: programPath() });
   const { workTree, paths } = await listWorkingFiles(repo, { gitPath, signal });
   const shown = (file: string) => relative(process.cwd(), join(workTree, file));

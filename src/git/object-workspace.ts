@@ -1,20 +1,27 @@
+import { type ChildProcessByStdio, spawn } from "node:child_process";
 import { mkdir } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { LinguistAttributes } from "../diff/linguist.ts";
+import type { Readable, Writable } from "node:stream";
+import type { LinguistAttributes } from "../diff/origin.ts";
 import { AppError } from "../errors.ts";
 import { decodeStart, decodeText, looksBinary, splitNul } from "../text/decode.ts";
 import { baseAttributes } from "./base-attributes.ts";
-import { blobHunks } from "./blob-diff.ts";
-import { CatFile } from "./cat-file.ts";
-import type { ObjectPlace } from "./checkout-place.ts";
-import { isObjectName } from "./git-environment.ts";
-import { nameBytes } from "./names.ts";
-import { blobSizes, listTree, MAX_LISTING_BYTES } from "./object-listing.ts";
-import { parseTreeEntry } from "./parse-changes.ts";
-import { Patches } from "./patches.ts";
-import { markerPath, quotePath } from "./quote-path.ts";
-import { runGit, streamGit } from "./run-git.ts";
+import type { CheckoutPlace, ObjectPlace } from "./checkout-place.ts";
+import { fileStart } from "./confined-file.ts";
+import { isWritable, markerPath, nameBytes, quotePath } from "./names.ts";
+import { blobSizes, listTree, MAX_LISTING_BYTES, parseTreeEntry } from "./object-listing.ts";
+import { blobHunks, Patches } from "./patches.ts";
+import {
+  configVariables,
+  type Git,
+  gitEnvironment,
+  hardenedConfig,
+  isObjectName,
+  runGit,
+  streamGit,
+} from "./run-git.ts";
+import { killProgram, programGroup } from "./run-process.ts";
 import { MAX_SEARCHED_BYTES, searchTree } from "./search.ts";
 import { makeTempFolder, removeFolder } from "./temp-folder.ts";
 import type {
@@ -28,7 +35,6 @@ import type {
   TreeEntry,
   Workspace,
 } from "./workspace.ts";
-import { isWritable } from "./writable.ts";
 
 /** Files beyond this size are not read: 20 MB. */
 export const MAX_BLOB_BYTES = 20 * 1024 * 1024;
@@ -247,4 +253,155 @@ function memo() {
     value.catch(() => values.delete(key));
     return value;
   };
+}
+
+/** Opens a checkout for reading. Dispose of it: it keeps one git process for reading blobs. */
+export function openWorkspace(place: CheckoutPlace): Workspace & AsyncDisposable {
+  return new CheckoutWorkspace(place);
+}
+
+/** What lies on the disk is read there: it costs less than asking git. */
+class CheckoutWorkspace extends ObjectWorkspace {
+  override async headStart(path: string, maxBytes: number): ReturnType<Workspace["headStart"]> {
+    // What no disk has room for in a name is not in the checkout.
+    if (!isWritable(path)) return await super.headStart(path, maxBytes);
+    return decodeStart(fileStart(this.root, path, maxBytes), maxBytes);
+  }
+
+  override async search(query: SearchQuery, signal: AbortSignal): Promise<SearchHits> {
+    const place = { root: this.root, tree: await this.tree("head") };
+    return await twice(() => searchTree(place, query, signal));
+  }
+}
+
+/** Reads from a stream the next line, then the next N bytes, in whatever pieces they come. */
+class ByteReader {
+  readonly #chunks: Buffer[] = [];
+  #length = 0;
+  #wake: (() => void) | undefined;
+  #failure: AppError | undefined;
+
+  push(chunk: Buffer): void {
+    this.#chunks.push(chunk);
+    this.#length += chunk.length;
+    this.#wake?.();
+  }
+
+  fail(error: AppError): void {
+    this.#failure ??= error;
+    this.#wake?.();
+  }
+
+  async line(): Promise<string> {
+    for (;;) {
+      const all = this.#joined();
+      const end = all.indexOf(10);
+      if (end >= 0) return this.#take(end + 1).toString("latin1", 0, end);
+      await this.#more();
+    }
+  }
+
+  async bytes(count: number): Promise<Buffer> {
+    while (this.#length < count) await this.#more();
+    return this.#take(count);
+  }
+
+  #joined(): Buffer {
+    if (this.#chunks.length > 1) this.#chunks.splice(0, this.#chunks.length, Buffer.concat(this.#chunks));
+    return this.#chunks[0] ?? Buffer.alloc(0);
+  }
+
+  #take(count: number): Buffer {
+    const all = this.#joined();
+    this.#chunks.length = 0;
+    this.#length = all.length - count;
+    if (this.#length > 0) this.#chunks.push(all.subarray(count));
+    return all.subarray(0, count);
+  }
+
+  async #more(): Promise<void> {
+    if (this.#failure) throw this.#failure;
+    await new Promise<void>((resolve) => {
+      this.#wake = resolve;
+    });
+    this.#wake = undefined;
+    if (this.#failure) throw this.#failure;
+  }
+}
+
+interface Running {
+  child: ChildProcessByStdio<Writable, Readable, null>;
+  reader: ByteReader;
+}
+
+/** One long-lived `git cat-file --batch-command` that answers one request after the other. */
+export class CatFile implements AsyncDisposable {
+  readonly #git: Git;
+  readonly #gitDir: string;
+  readonly #maxBytes: number;
+  #running: Running | undefined;
+  #closed = false;
+  #queue: Promise<unknown> = Promise.resolve();
+
+  constructor(git: Git, gitDir: string, maxBytes: number) {
+    this.#git = git;
+    this.#gitDir = gitDir;
+    this.#maxBytes = maxBytes;
+  }
+
+  /** A blob's bytes. Rejects with `too_large` before any content is read, `revision_unknown` when there is no such blob. */
+  read(oid: string): Promise<Buffer> {
+    const result = this.#queue.then(() => this.#read(oid));
+    this.#queue = result.catch(() => {});
+    return result;
+  }
+
+  async #read(oid: string): Promise<Buffer> {
+    if (!isObjectName(oid)) throw new AppError("revision_unknown", `'${oid}' is not a full object name`);
+    const { child, reader } = this.#start();
+    child.stdin.write(`info ${oid}\n`);
+    const [, type, size] = (await reader.line()).split(" ");
+    if (type !== "blob")
+      throw new AppError("revision_unknown", `There is no blob ${oid} (${type ?? "no answer"})`);
+    const bytes = Number(size);
+    if (bytes > this.#maxBytes) {
+      throw new AppError("too_large", `Blob ${oid} has ${bytes} bytes, more than ${this.#maxBytes}`);
+    }
+    child.stdin.write(`contents ${oid}\n`);
+    await reader.line();
+    const content = await reader.bytes(bytes + 1);
+    return content.subarray(0, bytes);
+  }
+
+  #start(): Running {
+    if (this.#running) return this.#running;
+    if (this.#closed) throw new AppError("aborted", "The workspace was closed");
+    const child = spawn(this.#git.gitPath, [`--git-dir=${this.#gitDir}`, "cat-file", "--batch-command"], {
+      cwd: this.#git.emptyHome,
+      env: { ...gitEnvironment(this.#git), ...configVariables(hardenedConfig()) },
+      stdio: ["pipe", "pipe", "ignore"],
+      ...programGroup(),
+    });
+    const reader = new ByteReader();
+    const lost = () => {
+      reader.fail(new AppError("git_failed", "git cat-file ended unexpectedly", { retryable: true }));
+      if (this.#running?.child === child) this.#running = undefined;
+    };
+    child.stdout.on("data", (chunk: Buffer) => reader.push(chunk));
+    child.stdin.on("error", () => {});
+    child.on("error", lost);
+    child.on("close", lost);
+    this.#running = { child, reader };
+    return this.#running;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#closed = true;
+    const child = this.#running?.child;
+    if (!child) return;
+    const closed = new Promise((resolve) => child.once("close", resolve));
+    child.stdin.end();
+    killProgram(child, "SIGKILL");
+    await closed;
+  }
 }

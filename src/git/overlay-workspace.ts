@@ -1,11 +1,11 @@
 import { mkdir, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
-import type { LinguistAttributes } from "../diff/linguist.ts";
+import type { LinguistAttributes } from "../diff/origin.ts";
 import { AppError } from "../errors.ts";
 import type { ObjectPlace } from "./checkout-place.ts";
-import { commitFiles } from "./commit-files.ts";
-import { decodeName, nameBytes } from "./names.ts";
+import { commitFiles } from "./commits.ts";
+import { decodeName, isWritable, nameBytes } from "./names.ts";
 import { ObjectWorkspace } from "./object-workspace.ts";
 import { createScratchRepository } from "./scratch-repository.ts";
 import { mergeHits, searchTarget, searchTree } from "./search.ts";
@@ -23,7 +23,6 @@ import type {
   TreeEntry,
   Workspace,
 } from "./workspace.ts";
-import { isWritable } from "./writable.ts";
 
 /** A file that somebody writes: 5 MB. */
 const MAX_WRITTEN_BYTES = 5 * 1024 * 1024;
@@ -160,7 +159,11 @@ class OverlayWorkspace implements EditableWorkspace, AsyncDisposable {
 
   async edits(): Promise<readonly Edit[]> {
     const below = await this.#below.tree("head");
-    const edits = [...this.#written].map(([path, after]) => ({ path, before: below.get(path) ?? null, after }));
+    const edits = [...this.#written].map(([path, after]) => ({
+      path,
+      before: below.get(path) ?? null,
+      after,
+    }));
     return edits.sort((left, right) => Buffer.compare(nameBytes(left.path), nameBytes(right.path)));
   }
 
@@ -217,17 +220,21 @@ class OverlayWorkspace implements EditableWorkspace, AsyncDisposable {
     for (const [at, one] of this.#written) if (at !== path) sum += one?.bytes.length ?? 0;
     if (sum > MAX_OVERLAY_BYTES)
       throw new AppError("too_large", `The edits together would have more than ${MAX_OVERLAY_BYTES} bytes`);
+    this.#requireRoom(path, below);
+  }
+
+  /** Of a file and a folder of one name there is one alone. */
+  #requireRoom(path: string, below: ReadonlyMap<string, TreeEntry>): void {
     const isThere = (at: string) => this.#modeAt(at, below) !== undefined;
     const standing = this.#modeAt(path, below);
-    if (standing !== undefined && !standing.startsWith("100")) throw inTheWay(path, path);
+    if (standing?.startsWith("100")) return;
+    if (standing !== undefined) throw inTheWay(path, path);
     for (let slash = path.indexOf("/"); slash >= 0; slash = path.indexOf("/", slash + 1)) {
       const folder = path.slice(0, slash);
       if (isThere(folder)) throw inTheWay(path, folder);
     }
-    if (standing !== undefined) return;
-    for (const paths of [below.keys(), this.#written.keys()])
-      for (const other of paths)
-        if (other.startsWith(`${path}/`) && isThere(other)) throw inTheWay(path, `${path}/`);
+    const isBelow = (other: string) => other.startsWith(`${path}/`) && isThere(other);
+    if ([...below.keys(), ...this.#written.keys()].some(isBelow)) throw inTheWay(path, `${path}/`);
   }
 
   /** The files as they are now, as a workspace that git reads. */
@@ -264,7 +271,10 @@ class OverlayWorkspace implements EditableWorkspace, AsyncDisposable {
       { commonDir, objectFormat, shallow: false },
       { headSha: this.shas.head, attributes: true },
     );
-    return { gitDir, reader: new ObjectWorkspace({ ...this.#place, gitDir, root: this.root, shas: this.shas }) };
+    return {
+      gitDir,
+      reader: new ObjectWorkspace({ ...this.#place, gitDir, root: this.root, shas: this.shas }),
+    };
   }
 
   /** Copies of the edited files in a folder that nobody else writes to, so no link is on the way to one of them. */

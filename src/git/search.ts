@@ -3,12 +3,10 @@ import { closeSync } from "node:fs";
 import { rgPath } from "@vscode/ripgrep";
 import { AppError } from "../errors.ts";
 import { BINARY_PROBE_BYTES, looksBinary } from "../text/decode.ts";
-import { openConfined } from "./confined-file.ts";
-import { fileStart } from "./file-start.ts";
-import { LineSplitter } from "./line-splitter.ts";
+import { fileStart, openConfined } from "./confined-file.ts";
 import { decodeName, nameBytes } from "./names.ts";
-import { ownerVariable } from "./orphans.ts";
-import { runProcess } from "./run-process.ts";
+import { ownerVariable } from "./owner.ts";
+import { LineSplitter, runProcess } from "./run-process.ts";
 import type { LineMatch, SearchHits, SearchQuery, TreeEntry } from "./workspace.ts";
 
 /** What is searched: a folder with files, and the tree that says which of them count. */

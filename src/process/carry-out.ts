@@ -1,6 +1,6 @@
 import type { RunEntry } from "../agent/trajectory.ts";
 import { AppError, publicLine } from "../errors.ts";
-import { openWorkspace } from "../git/git-workspace.ts";
+import { openWorkspace } from "../git/object-workspace.ts";
 import { openOverlay } from "../git/overlay-workspace.ts";
 import { createMasking } from "../llm/masked-request.ts";
 import { runAnswer } from "../review/answer/run-answer.ts";

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { openWorkspace } from "../../src/git/git-workspace.ts";
+import { openWorkspace } from "../../src/git/object-workspace.ts";
 import { openOverlay } from "../../src/git/overlay-workspace.ts";
 import type { SearchQuery, Workspace } from "../../src/git/workspace.ts";
 import { learningEdits, learningWorkspace } from "../../src/process/learning-workspace.ts";

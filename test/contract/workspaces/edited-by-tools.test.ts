@@ -1,9 +1,8 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import { openWorkspace } from "../../../src/git/git-workspace.ts";
 import { openLocalRange } from "../../../src/git/local-range.ts";
 import { nameBytes } from "../../../src/git/names.ts";
-import { openObjects } from "../../../src/git/object-workspace.ts";
+import { openObjects, openWorkspace } from "../../../src/git/object-workspace.ts";
 import { openOverlay } from "../../../src/git/overlay-workspace.ts";
 import type { Change, EditableWorkspace } from "../../../src/git/workspace.ts";
 import type { FileDiffOutput } from "../../../src/tools/diff-file.ts";

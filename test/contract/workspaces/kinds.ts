@@ -1,6 +1,5 @@
-import { openWorkspace } from "../../../src/git/git-workspace.ts";
 import { type LocalRange, openLocalRange } from "../../../src/git/local-range.ts";
-import { openObjects } from "../../../src/git/object-workspace.ts";
+import { openObjects, openWorkspace } from "../../../src/git/object-workspace.ts";
 import { openOverlay } from "../../../src/git/overlay-workspace.ts";
 import type { Workspace } from "../../../src/git/workspace.ts";
 import { type GitRepo, gitPath } from "../../support/git-repo.ts";
