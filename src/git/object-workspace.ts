@@ -196,7 +196,9 @@ export class ObjectWorkspace implements Workspace, AsyncDisposable {
         "too_large",
         `The files of the head have ${bytes} bytes; no more than ${MAX_SCRATCH_BYTES} are searched`,
       );
-    this.#scratch ??= await makeTempFolder(tmpdir());
+    // An attempt that was cut short may have left the lock of its index.
+    if (this.#scratch !== undefined) await removeFolder(this.#scratch);
+    this.#scratch = await makeTempFolder(tmpdir());
     const [root, indexFile] = [join(this.#scratch, "files"), join(this.#scratch, "index")];
     await mkdir(root, { recursive: true });
     const records = searched.flatMap(({ path, mode, oid }) => [
@@ -244,7 +246,7 @@ function wholeNumber(value: number): number {
 }
 
 /** Computes each value once, but forgets failures: what timed out may be asked for again. */
-function memo() {
+export function memo() {
   const values = new Map<string, Promise<unknown>>();
   return <Value>(key: string, compute: () => Promise<Value>): Promise<Value> => {
     if (values.has(key)) return values.get(key) as Promise<Value>;

@@ -6,7 +6,7 @@ import { AppError } from "../errors.ts";
 import type { ObjectPlace } from "./checkout-place.ts";
 import { commitFiles } from "./commits.ts";
 import { decodeName, isWritable, nameBytes } from "./names.ts";
-import { ObjectWorkspace } from "./object-workspace.ts";
+import { memo, ObjectWorkspace } from "./object-workspace.ts";
 import { createScratchRepository } from "./scratch-repository.ts";
 import { mergeHits, searchTarget, searchTree } from "./search.ts";
 import { makeTempFolder, removeFolder } from "./temp-folder.ts";
@@ -54,12 +54,13 @@ class OverlayWorkspace implements EditableWorkspace, AsyncDisposable {
   readonly #written = new Map<string, Written>();
   /** Which state of the files a change is of: the files may be edited again before its patch is asked for. */
   readonly #stateOf = new WeakMap<Change, Workspace>();
-  #folder: Promise<string> | undefined;
-  #repository: Promise<ScratchRepository> | undefined;
-  /** The edits as a commit, and their files on the disk; made when they are asked for, and forgotten with each edit. */
-  #committed: Promise<ObjectWorkspace> | undefined;
-  #files: Promise<string> | undefined;
-  #states = 0;
+  readonly #once = memo();
+  /** The edits as a commit, and their files on the disk: made when they are asked for, and forgotten with each edit. */
+  #onceAState = memo();
+  #folders = 0;
+  #copies: string | undefined;
+  #latest: ObjectWorkspace | undefined;
+  readonly #cleanUps: (() => Promise<void>)[] = [];
 
   constructor(below: Workspace, place: Omit<ObjectPlace, "shas">) {
     this.root = below.root;
@@ -123,7 +124,7 @@ class OverlayWorkspace implements EditableWorkspace, AsyncDisposable {
       : undefined;
     if (below && !hasEdited) return below;
     const place = {
-      root: await this.#editedFiles(),
+      root: await this.#onceAState("files", () => this.#writeFiles()),
       tree: new Map(edited.map((entry) => [entry.path, entry])),
     };
     const found = await searchTree(place, query, signal);
@@ -168,10 +169,8 @@ class OverlayWorkspace implements EditableWorkspace, AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    await (await this.#committed?.catch(() => undefined))?.[Symbol.asyncDispose]();
-    await (await this.#repository?.catch(() => undefined))?.reader[Symbol.asyncDispose]();
-    const folder = await this.#folder?.catch(() => undefined);
-    if (folder !== undefined) await removeFolder(folder);
+    await this.#latest?.[Symbol.asyncDispose]();
+    for (const cleanUp of this.#cleanUps.toReversed()) await cleanUp();
   }
 
   /** The mode of what is at a path now. */
@@ -201,9 +200,7 @@ class OverlayWorkspace implements EditableWorkspace, AsyncDisposable {
   }
 
   #editedAgain(): void {
-    this.#committed = undefined;
-    void this.#files?.then(removeFolder, () => {});
-    this.#files = undefined;
+    this.#onceAState = memo();
   }
 
   /** Throws `not_allowed` or `too_large` for what no edit may put there: each path is one of a regular file, or free. */
@@ -240,30 +237,22 @@ class OverlayWorkspace implements EditableWorkspace, AsyncDisposable {
   /** The files as they are now, as a workspace that git reads. */
   async #state(): Promise<Workspace> {
     if (this.#written.size === 0) return this.#below;
-    if (this.#committed === undefined) {
-      const committed = this.#commit();
-      this.#committed = committed;
-      // What timed out may be asked for again.
-      committed.catch(() => {
-        if (this.#committed === committed) this.#committed = undefined;
-      });
-    }
-    return await this.#committed;
+    return await this.#onceAState("commit", () => this.#commit());
   }
 
-  async #commit(): Promise<ObjectWorkspace> {
+  async #commit(): Promise<Workspace> {
     const files = [...this.#written].map(([path, after]) => ({ path, after }));
-    this.#repository ??= this.#createRepository();
-    const { gitDir, reader } = await this.#repository;
+    const { gitDir, reader } = await this.#once("repository", () => this.#createRepository());
     const head = await commitFiles({
       ...{ git: this.#place, gitDir, parent: this.shas.head, files, message: "Edits", at: 0 },
       author: { name: "Hunkwise", email: "hunkwise@localhost" },
     });
-    return reader.at({ ...this.shas, head });
+    this.#latest = reader.at({ ...this.shas, head });
+    return this.#latest;
   }
 
   async #createRepository(): Promise<ScratchRepository> {
-    const gitDir = join(await this.#scratchFolder(), "repository.git");
+    const gitDir = await this.#newFolder();
     const { gitDir: commonDir } = this.#place;
     const objectFormat = this.shas.head.length === 64 ? "sha256" : "sha1";
     await createScratchRepository(
@@ -271,34 +260,37 @@ class OverlayWorkspace implements EditableWorkspace, AsyncDisposable {
       { commonDir, objectFormat, shallow: false },
       { headSha: this.shas.head, attributes: true },
     );
-    return {
-      gitDir,
-      reader: new ObjectWorkspace({ ...this.#place, gitDir, root: this.root, shas: this.shas }),
-    };
+    const reader = new ObjectWorkspace({ ...this.#place, gitDir, root: this.root, shas: this.shas });
+    this.#cleanUps.push(() => reader[Symbol.asyncDispose]());
+    return { gitDir, reader };
   }
 
   /** Copies of the edited files in a folder that nobody else writes to, so no link is on the way to one of them. */
-  async #editedFiles(): Promise<string> {
-    this.#files ??= this.#writeFiles([...this.#written]);
-    return await this.#files;
-  }
-
-  async #writeFiles(files: readonly [string, Written][]): Promise<string> {
-    this.#states += 1;
-    const root = join(await this.#scratchFolder(), `edited-${this.#states}`);
-    await mkdir(root);
-    for (const [path, written] of files) {
+  async #writeFiles(): Promise<string> {
+    // Those of an earlier state; nobody searches them any more.
+    if (this.#copies !== undefined) await removeFolder(this.#copies);
+    const root = await this.#newFolder();
+    this.#copies = root;
+    const below = (key: string) => Buffer.concat([Buffer.from(`${root}/`), nameBytes(key)]);
+    for (const [path, written] of [...this.#written]) {
       if (written === null) continue;
-      const below = (key: string) => Buffer.concat([Buffer.from(`${root}/`), nameBytes(key)]);
       await mkdir(below(dirname(path)), { recursive: true });
       await writeFile(below(path), written.bytes, { flag: "wx" });
     }
     return root;
   }
 
-  #scratchFolder(): Promise<string> {
-    this.#folder ??= makeTempFolder(tmpdir());
-    return this.#folder;
+  /** An empty one that goes when this workspace does. */
+  async #newFolder(): Promise<string> {
+    const scratch = await this.#once("folder", async () => {
+      const made = await makeTempFolder(tmpdir());
+      this.#cleanUps.push(() => removeFolder(made));
+      return made;
+    });
+    this.#folders += 1;
+    const folder = join(scratch, String(this.#folders));
+    await mkdir(folder);
+    return folder;
   }
 }
 

@@ -58,10 +58,6 @@ function obeyed({ command }: Sentinel): Record<string, string> {
 }
 
 const code = "/* $Id$ */\nexport const needle = 1;\n";
-const links: readonly (readonly [string, Content])[] = [
-  ["link", { mode: "120000", data: "" }],
-  ["to-folder", { mode: "120000", data: "" }],
-];
 
 /** The workspace of `main..topic` with edits over it, and the tools that make them. */
 async function onEdits(
@@ -161,10 +157,10 @@ describe("places that no edit may reach", () => {
   });
 
   it("edited-places: what a link of the commit leads to is neither written nor read, and nothing lies outside of the scratch folder", async () => {
-    const targets = [join(outside.path, "file"), outside.path];
+    const links = { link: join(outside.path, "file"), "to-folder": outside.path };
     const head = [
       ["src/b.ts", code] as const,
-      ...links.map(([path], at) => [path, { mode: "120000", data: targets[at] ?? "" }] as const),
+      ...Object.entries(links).map(([path, data]) => [path, { mode: "120000", data }] as const),
     ];
     await onEdits(head, async (tools, edits, below) => {
       for (const path of [
@@ -177,7 +173,7 @@ describe("places that no edit may reach", () => {
         await tools.error("write_file", { path, content: "needle" });
         await tools.error("move_file", { source_path: "src/b.ts", destination_path: path, overwrite: true });
       }
-      for (const [path] of links) await tools.error("delete_file", { path });
+      for (const path of Object.keys(links)) await tools.error("delete_file", { path });
       await tools.output("write_file", { path: "src/c.ts", content: "needle\n" });
 
       expect(await search(edits)).toEqual(["src/b.ts", "src/c.ts"]);
