@@ -3,7 +3,7 @@
  * in its argument; tells what it took.
  */
 import { CheckoutPlace } from "../../src/git/checkout-place.ts";
-import { openWorkspace } from "../../src/git/git-workspace.ts";
+import { openWorkspace } from "../../src/git/object-workspace.ts";
 import { IMPORT_CHARACTERS } from "../../src/review/plan/links.ts";
 import { planUnits } from "../../src/review/plan/plan-units.ts";
 import { createDiffSource } from "../../src/tools/diff-source.ts";

@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { openWorkspace } from "../../src/git/git-workspace.ts";
+import { openWorkspace } from "../../src/git/object-workspace.ts";
 import { openLocalRange } from "../../src/git/local-range.ts";
 import { forAllRoles, type Model, type ModelRequest } from "../../src/llm/model.ts";
 import { scriptedModel } from "../../src/llm/scripted.ts";

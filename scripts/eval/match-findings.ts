@@ -1,4 +1,4 @@
-import { mapFew } from "../../src/map-few.ts";
+import pMap from "p-map";
 import type { AcceptableIssue, KnownIssue } from "./case-format.ts";
 import type { DescribedIssue, Judge, JudgedFinding, Verdict } from "./judge.ts";
 import { isNear, type Located } from "./near.ts";
@@ -53,8 +53,11 @@ export async function matchFindings(input: MatchInput): Promise<Matching> {
   const asked = createAsking(input);
   const matches = await Promise.all(
     known.map((issue, index) =>
-      mapFew(findings, CONCURRENCY, (finding, at) =>
-        asked.compare(describedOf(issue), isNear(issue, finding), finding, { known: index, finding: at }),
+      pMap(
+        findings,
+        (finding, at) =>
+          asked.compare(describedOf(issue), isNear(issue, finding), finding, { known: index, finding: at }),
+        { concurrency: CONCURRENCY },
       ),
     ),
   );
@@ -62,13 +65,17 @@ export async function matchFindings(input: MatchInput): Promise<Matching> {
     matches.map((row) => row.flatMap((match, finding) => (match ? [{ finding, ...match }] : []))),
   );
   const hits = new Set(best.map((match) => match?.finding));
-  const verdicts = await mapFew(findings, CONCURRENCY, async (finding, index): Promise<FindingVerdict> => {
-    if (hits.has(index)) return "hit";
-    if (matches.some((row) => row[index])) return "duplicate";
-    for (const issue of acceptable)
-      if (await asked.compare(issue, isNearAcceptable(issue, finding), finding)) return "acceptable";
-    return "other";
-  });
+  const verdicts = await pMap(
+    findings,
+    async (finding, index): Promise<FindingVerdict> => {
+      if (hits.has(index)) return "hit";
+      if (matches.some((row) => row[index])) return "duplicate";
+      for (const issue of acceptable)
+        if (await asked.compare(issue, isNearAcceptable(issue, finding), finding)) return "acceptable";
+      return "other";
+    },
+    { concurrency: CONCURRENCY },
+  );
   return { known: best.map(outcome), findings: verdicts, judged: asked.judged, unjudged: asked.unjudged() };
 }
 

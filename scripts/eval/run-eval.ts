@@ -1,7 +1,7 @@
+import pMap from "p-map";
 import type { Effort } from "../../src/config/repo-config.ts";
 import { AppError, errorLine } from "../../src/errors.ts";
 import type { Model, Models } from "../../src/llm/model.ts";
-import { mapFew } from "../../src/map-few.ts";
 import { plainLine } from "../../src/reporters/terminal-style.ts";
 import type { CaseResult, Settings } from "./case-result.ts";
 import { createJudge } from "./judge.ts";
@@ -40,19 +40,23 @@ export async function runEval(run: EvalRun): Promise<Evaluation> {
     judge: run.judge?.name ?? null,
   };
   const failed: { case: string; error: string }[] = [];
-  const results = await mapFew(cases, run.concurrency, async (one, index) => {
-    signal.throwIfAborted();
-    const say = (text: string) => run.say(plainLine(`${index + 1}/${cases.length} ${one.name}: ${text}`));
-    try {
-      return await resultOf(one, run, settings, say);
-    } catch (error) {
+  const results = await pMap(
+    cases,
+    async (one, index) => {
       signal.throwIfAborted();
-      const line = reasonOf(error);
-      failed.push({ case: one.name, error: line });
-      say(`failed: ${line}`);
-      return null;
-    }
-  });
+      const say = (text: string) => run.say(plainLine(`${index + 1}/${cases.length} ${one.name}: ${text}`));
+      try {
+        return await resultOf(one, run, settings, say);
+      } catch (error) {
+        signal.throwIfAborted();
+        const line = reasonOf(error);
+        failed.push({ case: one.name, error: line });
+        say(`failed: ${line}`);
+        return null;
+      }
+    },
+    { concurrency: run.concurrency },
+  );
   return { settings, results: results.filter((one) => one !== null), failed };
 }
 

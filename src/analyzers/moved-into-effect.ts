@@ -1,4 +1,4 @@
-import { keepsEffect, takesEffect } from "../diff/takes-effect.ts";
+import { keepsEffect, takesEffect } from "../diff/without-lines.ts";
 import type { AnalyzedFile, Analyzer, Candidate } from "./analyzer.ts";
 import { seamLines } from "./base-text.ts";
 

@@ -1,9 +1,8 @@
 import { createHmac } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import { type AppCredentials, type Env, programPath, secretsOf } from "../config/env.ts";
-import { Disk } from "../git/disk/disk.ts";
-import { freeSpace } from "../git/disk/free-space.ts";
-import { removeRepository } from "../git/disk/remove-repository.ts";
+import { Disk, freeSpace } from "../git/disk/disk.ts";
+import { removeRepository } from "../git/disk/places.ts";
 import { requireGit } from "../git/git-version.ts";
 import type { AppIdentity } from "../github/own-text.ts";
 import { createAppAccess } from "../jobs/app-access.ts";

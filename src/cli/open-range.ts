@@ -3,7 +3,7 @@ import { resolve } from "node:path";
 import { ciTargetBranch, programPath } from "../config/env.ts";
 import type { CheckoutPlace } from "../git/checkout-place.ts";
 import { requireGit } from "../git/git-version.ts";
-import { openWorkspace } from "../git/git-workspace.ts";
+import { openWorkspace } from "../git/object-workspace.ts";
 import { openLocalRange, type Parent } from "../git/local-range.ts";
 import type { BaseChoice } from "../git/resolve-revision.ts";
 import type { Workspace } from "../git/workspace.ts";

@@ -47,7 +47,7 @@ export async function requireNextStart(env: Env): Promise<void> {
 
 /** Searches a file, because a program that is there need not run on this machine. */
 export async function requireRipgrep(signal: AbortSignal): Promise<void> {
-  const { searchTree } = await import("../git/ripgrep.ts");
+  const { searchTree } = await import("../git/search.ts");
   const root = await mkdtemp(join(tmpdir(), "hunkwise-doctor-"));
   try {
     await writeFile(join(root, "a.txt"), "needle\n");

@@ -1,6 +1,6 @@
 import { byteLength } from "../text/cut.ts";
 import type { FileDiff } from "./file-diff.ts";
-import { hunkHeader, NO_NEWLINE } from "./print.ts";
+import { hunkHeader, NO_NEWLINE } from "./render.ts";
 
 /**
  * Beyond these GitHub shows no diff of a file, and answers 422 "path diff too large" to comments on its lines.

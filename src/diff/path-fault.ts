@@ -1,3 +1,5 @@
+import { shownBytes } from "./render.ts";
+
 /** What HFS+ leaves out when it compares names: zero-width characters, marks of direction, the byte order mark. */
 const ignoredInNames = /[\u200c-\u200f\u202a-\u202e\u206a-\u206f\ufeff]/g;
 /** NTFS takes no dot or space at a name's end, a short name for the long one, and names of streams behind a colon. */
@@ -22,4 +24,18 @@ export function pathFault(path: string): PathFault | undefined {
   const names = path.split(separators);
   if (names.includes("..")) return "upwards";
   return names.some(isGitFolder) ? "git" : undefined;
+}
+
+/**
+ * How long a path may be, in bytes of what a model reads: quoted, with invisible characters spelled out. No file system
+ * takes longer ones, but a tree may name them, and answers could hold nothing beside them.
+ */
+export const MAX_PATH_BYTES = 4_096;
+
+/** Escaping and quoting make this many bytes of one UTF-16 unit at most. */
+const WORST_ESCAPE = 8;
+
+/** Whether a path, as a tree has it, is longer than any tool takes. */
+export function isPathTooLong(path: string): boolean {
+  return path.length * WORST_ESCAPE > MAX_PATH_BYTES && shownBytes(JSON.stringify(path)) > MAX_PATH_BYTES;
 }

@@ -1,6 +1,6 @@
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { attributeValue, type LinguistAttributes } from "../diff/linguist.ts";
+import { attributeValue, type LinguistAttributes } from "../diff/origin.ts";
 import { splitNul } from "../text/decode.ts";
 import type { ObjectPlace } from "./checkout-place.ts";
 import { nameBytes } from "./names.ts";

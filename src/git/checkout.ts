@@ -1,15 +1,14 @@
 import { AppError } from "../errors.ts";
 import type { CheckoutPlace } from "./checkout-place.ts";
-import { type CheckoutLimits, defaultLimits, planCheckout, plannedBytes } from "./checkout-size.ts";
 import type { Need } from "./disk/disk.ts";
-import { diskError, isDiskFull } from "./disk/full.ts";
 import { checkoutBytes, mirrorBytes, noteUse } from "./disk/kept.ts";
-import type { FetchAccess } from "./fetch.ts";
-import { findMergeBase } from "./merge-base.ts";
+import { diskError, isDiskFull } from "./git-error.ts";
 import type { Mirror, WantedCommit } from "./mirror.ts";
 import { blobSizes, listOldSide } from "./object-listing.ts";
+import type { FetchAccess } from "./remote.ts";
+import { findMergeBase } from "./resolve-revision.ts";
 import { Slot } from "./slot.ts";
-import { writeTree } from "./write-tree.ts";
+import { type CheckoutLimits, defaultLimits, planCheckout, plannedBytes, writeTree } from "./write-tree.ts";
 
 export interface CheckoutOptions extends FetchAccess {
   mirror: Mirror;

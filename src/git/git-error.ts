@@ -1,5 +1,7 @@
 import { AppError, type ErrorCode } from "../errors.ts";
-import { DISK_FULL_REMEDY } from "./disk/full.ts";
+
+export const DISK_FULL_REMEDY =
+  "Make room on the disk of the data folder, or set HUNKWISE_DISK_LIMIT_GB so that less of it is used";
 
 /**
  * git's own words with everything that could be a credential taken out: user information of URLs, headers, and the given
@@ -94,3 +96,21 @@ export function gitError(
 
 /** With which git ends when it does not understand its arguments. */
 const USAGE_EXIT = 129;
+
+/** The AppError for what the system says of the data folder, whose disk is full or which cannot be used; else the error. */
+export function diskError(dataFolder: string, cause: unknown): unknown {
+  const { code, syscall } = cause as NodeJS.ErrnoException;
+  if (syscall === undefined) return cause;
+  if (code === "ENOSPC" || code === "EDQUOT")
+    return new AppError("disk_full", "The disk of the data folder is full", {
+      retryable: true,
+      remedy: DISK_FULL_REMEDY,
+      cause,
+    });
+  return new AppError("data_folder_unusable", `The data folder '${dataFolder}' cannot be used`, {
+    remedy: "Check that it exists and may be written to",
+    cause,
+  });
+}
+
+export const isDiskFull = (error: unknown) => error instanceof AppError && error.code === "disk_full";

@@ -3,17 +3,13 @@ import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { AppError } from "../errors.ts";
 import type { CheckoutPlace } from "./checkout-place.ts";
-import { defaultLimits, planCheckout, plannedBytes } from "./checkout-size.ts";
-import { discoverRepository, type LocalRepository } from "./discover-repository.ts";
-import type { Git } from "./git-environment.ts";
-import { findMergeBase } from "./merge-base.ts";
+import { discoverRepository, hasUncommittedChanges, type LocalRepository } from "./local-repository.ts";
 import { blobSizes, listOldSide } from "./object-listing.ts";
-import { type BaseChoice, resolveEnds, resolveFirst } from "./resolve-revision.ts";
-import { runGit } from "./run-git.ts";
+import { type BaseChoice, findMergeBase, resolveEnds, resolveFirst } from "./resolve-revision.ts";
+import { type Git, runGit } from "./run-git.ts";
 import { createScratchRepository } from "./scratch-repository.ts";
 import { makeTempFolder, removeFolder } from "./temp-folder.ts";
-import { hasUncommittedChanges } from "./uncommitted.ts";
-import { writeTree } from "./write-tree.ts";
+import { defaultLimits, planCheckout, plannedBytes, writeTree } from "./write-tree.ts";
 
 export interface LocalRangeOptions {
   /** Any folder of a repository, or a bare repository. */

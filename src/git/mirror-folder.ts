@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { mkdir, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { AppError } from "../errors.ts";
-import { HARDENED_ATTRIBUTES } from "./attributes.ts";
+import { HARDENED_ATTRIBUTES } from "./scratch-repository.ts";
 
 /** A repository by the names its host knows it by. */
 export interface RepositoryName {

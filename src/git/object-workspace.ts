@@ -1,17 +1,29 @@
-import type { LinguistAttributes } from "../diff/linguist.ts";
+import { type ChildProcessByStdio, spawn } from "node:child_process";
+import { mkdir } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { Readable, Writable } from "node:stream";
+import type { LinguistAttributes } from "../diff/origin.ts";
 import { AppError } from "../errors.ts";
 import { decodeStart, decodeText, looksBinary, splitNul } from "../text/decode.ts";
 import { baseAttributes } from "./base-attributes.ts";
-import { blobHunks } from "./blob-diff.ts";
-import { CatFile } from "./cat-file.ts";
-import type { ObjectPlace } from "./checkout-place.ts";
-import { isObjectName } from "./git-environment.ts";
-import { listTree, MAX_LISTING_BYTES } from "./object-listing.ts";
-import { parseTreeEntry } from "./parse-changes.ts";
-import { Patches } from "./patches.ts";
-import { markerPath, quotePath } from "./quote-path.ts";
-import { runGit, streamGit } from "./run-git.ts";
-import { searchObjects } from "./search/search-objects.ts";
+import type { CheckoutPlace, ObjectPlace } from "./checkout-place.ts";
+import { fileStart } from "./confined-file.ts";
+import { isWritable, markerPath, nameBytes, quotePath } from "./names.ts";
+import { blobSizes, listTree, MAX_LISTING_BYTES, parseTreeEntry } from "./object-listing.ts";
+import { blobHunks, Patches } from "./patches.ts";
+import {
+  configVariables,
+  type Git,
+  gitEnvironment,
+  hardenedConfig,
+  isObjectName,
+  runGit,
+  streamGit,
+} from "./run-git.ts";
+import { killProgram, programGroup } from "./run-process.ts";
+import { MAX_SEARCHED_BYTES, searchTree } from "./search.ts";
+import { makeTempFolder, removeFolder } from "./temp-folder.ts";
 import type {
   Change,
   Commit,
@@ -26,8 +38,14 @@ import type {
 
 /** Files beyond this size are not read: 20 MB. */
 export const MAX_BLOB_BYTES = 20 * 1024 * 1024;
+/** All files together that are written to be searched: 2 GB. */
+const MAX_SCRATCH_BYTES = 2 * 1024 ** 3;
+const CHECKOUT_MS = 600_000;
 
-/** Opens revisions for reading where nothing is checked out. Dispose of it: it keeps one git process for reading blobs. */
+/**
+ * Opens revisions for reading where nothing is checked out. Dispose of it: it keeps one git process for reading blobs, and after a
+ * search the head's files in a temporary folder.
+ */
 export function openObjects(place: ObjectPlace): Workspace & AsyncDisposable {
   return new ObjectWorkspace(place);
 }
@@ -40,8 +58,10 @@ export class ObjectWorkspace implements Workspace, AsyncDisposable {
   readonly #blobs: CatFile;
   readonly #patches: Patches;
   readonly #once = memo();
+  #scratch: string | undefined;
 
-  constructor(place: ObjectPlace) {
+  /** @param blobs reads the blobs of this repository; left out, the workspace has a reader of its own */
+  constructor(place: ObjectPlace, blobs = new CatFile(place, place.gitDir, MAX_BLOB_BYTES)) {
     const { head, base, mergeBase } = place.shas;
     for (const sha of [head, base, mergeBase]) {
       if (!isObjectName(sha)) throw new AppError("revision_unknown", `'${sha}' is not a full object name`);
@@ -49,8 +69,13 @@ export class ObjectWorkspace implements Workspace, AsyncDisposable {
     this.root = place.root ?? place.gitDir;
     this.shas = place.shas;
     this.#place = place;
-    this.#blobs = new CatFile(place, place.gitDir, MAX_BLOB_BYTES);
+    this.#blobs = blobs;
     this.#patches = new Patches(place, (oid) => this.#blobs.read(oid));
+  }
+
+  /** Other revisions of the same repository, read by the same process: this one is to be disposed of as well. */
+  at(shas: Shas): ObjectWorkspace {
+    return new ObjectWorkspace({ ...this.#place, root: this.root, shas }, this.#blobs);
   }
 
   changes(): Promise<readonly Change[]> {
@@ -149,12 +174,49 @@ export class ObjectWorkspace implements Workspace, AsyncDisposable {
 
   async search(query: SearchQuery, signal: AbortSignal): Promise<SearchHits> {
     const tree = await this.tree("head");
-    return await twice(() => searchObjects(this.#place, tree, query, signal));
+    const root = await twice(() => this.#once("search", () => this.#checkOut(tree)));
+    return await twice(() => searchTree({ root, tree }, query, signal));
+  }
+
+  /**
+   * Writes what a search can find into a temporary folder: regular files alone, so there is no link in it, and none that a disk or a
+   * search takes for something else. Rejects with `too_large` before a file is written.
+   */
+  async #checkOut(tree: ReadonlyMap<string, TreeEntry>): Promise<string> {
+    const { gitDir } = this.#place;
+    const regular = [...tree.values()].filter(({ path, mode }) => mode.startsWith("100") && isWritable(path));
+    const sizes = await blobSizes(
+      { git: this.#place, gitDir },
+      regular.map(({ oid }) => oid),
+    );
+    const searched = regular.filter(({ oid }) => (sizes.get(oid) ?? 0) <= MAX_SEARCHED_BYTES);
+    const bytes = searched.reduce((sum, { oid }) => sum + (sizes.get(oid) ?? 0), 0);
+    if (bytes > MAX_SCRATCH_BYTES)
+      throw new AppError(
+        "too_large",
+        `The files of the head have ${bytes} bytes; no more than ${MAX_SCRATCH_BYTES} are searched`,
+      );
+    // An attempt that was cut short may have left the lock of its index.
+    if (this.#scratch !== undefined) await removeFolder(this.#scratch);
+    this.#scratch = await makeTempFolder(tmpdir());
+    const [root, indexFile] = [join(this.#scratch, "files"), join(this.#scratch, "index")];
+    await mkdir(root, { recursive: true });
+    const records = searched.flatMap(({ path, mode, oid }) => [
+      Buffer.from(`${mode} ${oid}\t`),
+      nameBytes(path),
+      NUL,
+    ]);
+    const command = { git: this.#place, gitDir, indexFile, workTree: root, timeoutMs: CHECKOUT_MS };
+    const input = Buffer.concat(records);
+    await runGit({ ...command, what: "list files", args: ["update-index", "-z", "--index-info"], input });
+    await runGit({ ...command, what: "checkout", args: ["checkout-index", "--all", "--force", "--quiet"] });
+    return root;
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     this.#patches[Symbol.dispose]();
     await this.#blobs[Symbol.asyncDispose]();
+    if (this.#scratch !== undefined) await removeFolder(this.#scratch);
   }
 
   async #run(what: string, args: readonly string[]): Promise<Buffer> {
@@ -162,6 +224,8 @@ export class ObjectWorkspace implements Workspace, AsyncDisposable {
     return (await runGit(command)).stdout;
   }
 }
+
+const NUL = Buffer.from([0]);
 
 /**
  * Reading may be done again: a program that somebody killed, or that ended for no reason it knows, is started once more. Else a
@@ -182,7 +246,7 @@ function wholeNumber(value: number): number {
 }
 
 /** Computes each value once, but forgets failures: what timed out may be asked for again. */
-function memo() {
+export function memo() {
   const values = new Map<string, Promise<unknown>>();
   return <Value>(key: string, compute: () => Promise<Value>): Promise<Value> => {
     if (values.has(key)) return values.get(key) as Promise<Value>;
@@ -191,4 +255,155 @@ function memo() {
     value.catch(() => values.delete(key));
     return value;
   };
+}
+
+/** Opens a checkout for reading. Dispose of it: it keeps one git process for reading blobs. */
+export function openWorkspace(place: CheckoutPlace): Workspace & AsyncDisposable {
+  return new CheckoutWorkspace(place);
+}
+
+/** What lies on the disk is read there: it costs less than asking git. */
+class CheckoutWorkspace extends ObjectWorkspace {
+  override async headStart(path: string, maxBytes: number): ReturnType<Workspace["headStart"]> {
+    // What no disk has room for in a name is not in the checkout.
+    if (!isWritable(path)) return await super.headStart(path, maxBytes);
+    return decodeStart(fileStart(this.root, path, maxBytes), maxBytes);
+  }
+
+  override async search(query: SearchQuery, signal: AbortSignal): Promise<SearchHits> {
+    const place = { root: this.root, tree: await this.tree("head") };
+    return await twice(() => searchTree(place, query, signal));
+  }
+}
+
+/** Reads from a stream the next line, then the next N bytes, in whatever pieces they come. */
+class ByteReader {
+  readonly #chunks: Buffer[] = [];
+  #length = 0;
+  #wake: (() => void) | undefined;
+  #failure: AppError | undefined;
+
+  push(chunk: Buffer): void {
+    this.#chunks.push(chunk);
+    this.#length += chunk.length;
+    this.#wake?.();
+  }
+
+  fail(error: AppError): void {
+    this.#failure ??= error;
+    this.#wake?.();
+  }
+
+  async line(): Promise<string> {
+    for (;;) {
+      const all = this.#joined();
+      const end = all.indexOf(10);
+      if (end >= 0) return this.#take(end + 1).toString("latin1", 0, end);
+      await this.#more();
+    }
+  }
+
+  async bytes(count: number): Promise<Buffer> {
+    while (this.#length < count) await this.#more();
+    return this.#take(count);
+  }
+
+  #joined(): Buffer {
+    if (this.#chunks.length > 1) this.#chunks.splice(0, this.#chunks.length, Buffer.concat(this.#chunks));
+    return this.#chunks[0] ?? Buffer.alloc(0);
+  }
+
+  #take(count: number): Buffer {
+    const all = this.#joined();
+    this.#chunks.length = 0;
+    this.#length = all.length - count;
+    if (this.#length > 0) this.#chunks.push(all.subarray(count));
+    return all.subarray(0, count);
+  }
+
+  async #more(): Promise<void> {
+    if (this.#failure) throw this.#failure;
+    await new Promise<void>((resolve) => {
+      this.#wake = resolve;
+    });
+    this.#wake = undefined;
+    if (this.#failure) throw this.#failure;
+  }
+}
+
+interface Running {
+  child: ChildProcessByStdio<Writable, Readable, null>;
+  reader: ByteReader;
+}
+
+/** One long-lived `git cat-file --batch-command` that answers one request after the other. */
+export class CatFile implements AsyncDisposable {
+  readonly #git: Git;
+  readonly #gitDir: string;
+  readonly #maxBytes: number;
+  #running: Running | undefined;
+  #closed = false;
+  #queue: Promise<unknown> = Promise.resolve();
+
+  constructor(git: Git, gitDir: string, maxBytes: number) {
+    this.#git = git;
+    this.#gitDir = gitDir;
+    this.#maxBytes = maxBytes;
+  }
+
+  /** A blob's bytes. Rejects with `too_large` before any content is read, `revision_unknown` when there is no such blob. */
+  read(oid: string): Promise<Buffer> {
+    const result = this.#queue.then(() => this.#read(oid));
+    this.#queue = result.catch(() => {});
+    return result;
+  }
+
+  async #read(oid: string): Promise<Buffer> {
+    if (!isObjectName(oid)) throw new AppError("revision_unknown", `'${oid}' is not a full object name`);
+    const { child, reader } = this.#start();
+    child.stdin.write(`info ${oid}\n`);
+    const [, type, size] = (await reader.line()).split(" ");
+    if (type !== "blob")
+      throw new AppError("revision_unknown", `There is no blob ${oid} (${type ?? "no answer"})`);
+    const bytes = Number(size);
+    if (bytes > this.#maxBytes) {
+      throw new AppError("too_large", `Blob ${oid} has ${bytes} bytes, more than ${this.#maxBytes}`);
+    }
+    child.stdin.write(`contents ${oid}\n`);
+    await reader.line();
+    const content = await reader.bytes(bytes + 1);
+    return content.subarray(0, bytes);
+  }
+
+  #start(): Running {
+    if (this.#running) return this.#running;
+    if (this.#closed) throw new AppError("aborted", "The workspace was closed");
+    const child = spawn(this.#git.gitPath, [`--git-dir=${this.#gitDir}`, "cat-file", "--batch-command"], {
+      cwd: this.#git.emptyHome,
+      env: { ...gitEnvironment(this.#git), ...configVariables(hardenedConfig()) },
+      stdio: ["pipe", "pipe", "ignore"],
+      ...programGroup(),
+    });
+    const reader = new ByteReader();
+    const lost = () => {
+      reader.fail(new AppError("git_failed", "git cat-file ended unexpectedly", { retryable: true }));
+      if (this.#running?.child === child) this.#running = undefined;
+    };
+    child.stdout.on("data", (chunk: Buffer) => reader.push(chunk));
+    child.stdin.on("error", () => {});
+    child.on("error", lost);
+    child.on("close", lost);
+    this.#running = { child, reader };
+    return this.#running;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#closed = true;
+    const child = this.#running?.child;
+    if (!child) return;
+    const closed = new Promise((resolve) => child.once("close", resolve));
+    child.stdin.end();
+    killProgram(child, "SIGKILL");
+    await closed;
+  }
 }

@@ -1,16 +1,15 @@
-import type { LinguistAttributes } from "../diff/linguist.ts";
+import { mkdir, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import type { LinguistAttributes } from "../diff/origin.ts";
 import { AppError } from "../errors.ts";
-import { decodeStart, decodeText, looksBinary } from "../text/decode.ts";
-import { blobName } from "./edit/blob-name.ts";
-import { editedChanges } from "./edit/edited-changes.ts";
-import { comparisonPatch, editedPatch, type Side } from "./edit/edited-patch.ts";
-import { byPathBytes } from "./edit/git-order.ts";
-import { countChanges } from "./edit/line-hunks.ts";
-import { requireWritable } from "./edit/require-writable.ts";
-import { filesToSearch } from "./search/files-to-search.ts";
-import { mergeHits } from "./search/merge-hits.ts";
-import { searchStream } from "./search/search-stream.ts";
-import { searchTarget } from "./search/search-target.ts";
+import type { ObjectPlace } from "./checkout-place.ts";
+import { commitFiles } from "./commits.ts";
+import { decodeName, isWritable, nameBytes } from "./names.ts";
+import { memo, ObjectWorkspace } from "./object-workspace.ts";
+import { createScratchRepository } from "./scratch-repository.ts";
+import { mergeHits, searchTarget, searchTree } from "./search.ts";
+import { makeTempFolder, removeFolder } from "./temp-folder.ts";
 import type {
   Change,
   Commit,
@@ -25,200 +24,282 @@ import type {
   Workspace,
 } from "./workspace.ts";
 
-/** What an overlay keeps in memory: 64 MB. */
+/** A file that somebody writes: 5 MB. */
+const MAX_WRITTEN_BYTES = 5 * 1024 * 1024;
+/** All edits together, which are kept in memory: 64 MB. */
 const MAX_OVERLAY_BYTES = 64 * 1024 * 1024;
 
 /** What was put in a file's place; null where it was taken away. */
-type Written = { entry: TreeEntry; bytes: Buffer } | null;
+type Written = { mode: "100644" | "100755"; bytes: Buffer } | null;
 
-/** Edits over any workspace that touch no disk. The workspace below is only read, and still has to be disposed of. */
-export function openOverlay(below: Workspace): EditableWorkspace {
-  return new OverlayWorkspace(below);
+/**
+ * Edits over any workspace. They are kept in memory. When something is asked about them, git makes a commit of them in a scratch
+ * repository that borrows the objects of `place`, and ripgrep searches copies of the edited files; both are in a temporary folder,
+ * and neither the repository nor the checkout is written to. Dispose of it; the workspace below has to be disposed of by itself.
+ *
+ * @param place where the objects of the workspace below are
+ */
+export function openOverlay(
+  below: Workspace,
+  place: Omit<ObjectPlace, "shas">,
+): EditableWorkspace & AsyncDisposable {
+  return new OverlayWorkspace(below, place);
 }
 
-class OverlayWorkspace implements EditableWorkspace {
+class OverlayWorkspace implements EditableWorkspace, AsyncDisposable {
   readonly root: string;
   readonly shas: Shas;
   readonly #below: Workspace;
+  readonly #place: Omit<ObjectPlace, "shas">;
   readonly #written = new Map<string, Written>();
-  /** Changes that the workspace below does not know. */
-  readonly #own = new WeakSet<Change>();
-  /** Trees and changes as they stand; forgotten with each edit. */
-  #head: Promise<ReadonlyMap<string, TreeEntry>> | undefined;
-  #changes: Promise<readonly Change[]> | undefined;
+  /** Which state of the files a change is of: the files may be edited again before its patch is asked for. */
+  readonly #stateOf = new WeakMap<Change, Workspace>();
+  readonly #once = memo();
+  /** The edits as a commit, and their files on the disk: made when they are asked for, and forgotten with each edit. */
+  #onceAState = memo();
+  #folders = 0;
+  #copies: string | undefined;
+  #latest: ObjectWorkspace | undefined;
+  readonly #cleanUps: (() => Promise<void>)[] = [];
 
-  constructor(below: Workspace) {
+  constructor(below: Workspace, place: Omit<ObjectPlace, "shas">) {
     this.root = below.root;
     this.shas = below.shas;
     this.#below = below;
+    this.#place = place;
   }
 
   async tree(ref: Ref): Promise<ReadonlyMap<string, TreeEntry>> {
-    if (ref !== "head" || this.#written.size === 0) return await this.#below.tree(ref);
-    this.#head ??= this.#editedTree();
-    return await this.#head;
-  }
-
-  async #editedTree(): Promise<ReadonlyMap<string, TreeEntry>> {
-    const entries = [...(await this.#below.tree("head")).values()].filter(
-      ({ path }) => !this.#written.has(path),
-    );
-    for (const written of this.#written.values()) if (written) entries.push(written.entry);
-    entries.sort((left, right) => byPathBytes(left.path, right.path));
-    return new Map(entries.map((entry) => [entry.path, entry]));
+    return await (ref === "head" ? await this.#state() : this.#below).tree(ref);
   }
 
   async changes(): Promise<readonly Change[]> {
-    if (this.#written.size === 0) return await this.#below.changes();
-    this.#changes ??= this.#editedChanges();
-    return await this.#changes;
+    const state = await this.#state();
+    const changes = await state.changes();
+    for (const change of changes) this.#stateOf.set(change, state);
+    return changes;
   }
 
-  async #editedChanges(): Promise<readonly Change[]> {
-    const [changes, mergeBase, head] = await Promise.all([
-      this.#below.changes(),
-      this.tree("merge_base"),
-      this.tree("head"),
-    ]);
-    const isEdited = (path: string) => this.#written.has(path);
-    const found = editedChanges({ changes, mergeBase, head, isEdited });
-    return await Promise.all(found.map((one) => ("additions" in one ? one : this.#counted(one))));
-  }
-
-  async #counted(change: Omit<Change, "additions" | "deletions">): Promise<Change> {
-    const [from, to] = await this.#sidesOf(change);
-    const isBinary = [from, to].some((side) => side && looksBinary(side.bytes));
-    const [old, now] = [from, to].map((side) => side?.bytes ?? Buffer.alloc(0)) as [Buffer, Buffer];
-    const own = { ...change, ...(isBinary ? { additions: null, deletions: null } : countChanges(old, now)) };
-    this.#own.add(own);
-    return own;
-  }
-
-  async #sidesOf(change: Omit<Change, "additions" | "deletions">): Promise<[Side | null, Side | null]> {
-    const { path, oldPath, oldMode, newMode, oldOid, newOid } = change;
-    return await Promise.all([
-      this.#side({ path: oldPath ?? path, mode: oldMode, oid: oldOid }),
-      this.#side({ path, mode: newMode, oid: newOid }),
-    ]);
-  }
-
-  async #side(entry: TreeEntry): Promise<Side | null> {
-    if (/^0+$/.test(entry.oid)) return null;
-    const isSubmodule = entry.mode === "160000";
-    const bytes = isSubmodule
-      ? Buffer.from(`Subproject commit ${entry.oid}\n`)
-      : await this.readBytes(entry.oid);
-    return { ...entry, bytes };
+  async patch(change: Change, contextLines: number): Promise<string> {
+    return await (this.#stateOf.get(change) ?? this.#below).patch(change, contextLines);
   }
 
   async readBytes(oid: string): Promise<Buffer> {
-    return this.#kept(oid) ?? (await this.#below.readBytes(oid));
-  }
-
-  #kept(oid: string): Buffer | undefined {
-    for (const written of this.#written.values()) if (written?.entry.oid === oid) return written.bytes;
-    return undefined;
+    return await (await this.#state()).readBytes(oid);
   }
 
   async readBlob(oid: string): Promise<FileText> {
-    const bytes = this.#kept(oid);
-    if (bytes === undefined) return await this.#below.readBlob(oid);
-    return { ...decodeText(bytes), binary: looksBinary(bytes), bytes: bytes.length };
+    return await (await this.#state()).readBlob(oid);
   }
 
   async headStart(path: string, maxBytes: number): ReturnType<Workspace["headStart"]> {
-    const written = this.#written.get(path);
-    if (written === undefined) return await this.#below.headStart(path, maxBytes);
-    if (written === null) throw new AppError("not_allowed", `'${path}' is no file of the head`);
-    return decodeStart(written.bytes, maxBytes);
+    const reader = this.#written.has(path) ? await this.#state() : this.#below;
+    return await reader.headStart(path, maxBytes);
+  }
+
+  async diffBlobs(from: TreeEntry, to: TreeEntry, contextLines: number): Promise<string> {
+    return await (await this.#state()).diffBlobs(from, to, contextLines);
   }
 
   linguistAttributes(paths: readonly string[]): Promise<ReadonlyMap<string, LinguistAttributes>> {
     return this.#below.linguistAttributes(paths);
   }
 
-  async patch(change: Change, contextLines: number): Promise<string> {
-    if (!this.#own.has(change)) return await this.#below.patch(change, contextLines);
-    const [from, to] = await this.#sidesOf(change);
-    return editedPatch(from, to, contextLines);
-  }
-
-  async diffBlobs(from: TreeEntry, to: TreeEntry, contextLines: number): Promise<string> {
-    if (from.oid === to.oid) return "";
-    const isBelow = [from, to].every(({ oid }) => this.#kept(oid) === undefined);
-    if (isBelow) return await this.#below.diffBlobs(from, to, contextLines);
-    const [left, right] = await Promise.all([this.#side(from), this.#side(to)]);
-    return comparisonPatch(left, right, contextLines);
-  }
-
   commits(max: number): Promise<readonly Commit[]> {
     return this.#below.commits(max);
   }
 
+  /** Of the files that nobody edited the workspace below finds what there is. */
   async search(query: SearchQuery, signal: AbortSignal): Promise<SearchHits> {
     if (this.#written.size === 0) return await this.#below.search(query, signal);
-    const target = searchTarget(await this.tree("head"), query);
+    const tree = await this.tree("head");
+    const { covers } = searchTarget(tree, query);
     const { wants = () => true } = query;
-    const isUntouched = (path: string) => target.covers(path) && !this.#written.has(path);
-    const below = [...(await this.#below.tree("head")).keys()].some(isUntouched)
+    const isUntouched = (path: string) => !this.#written.has(path);
+    const edited = [...this.#written.keys()].flatMap((path) => tree.get(path) ?? []);
+    const hasEdited = edited.some(({ path }) => covers(path));
+    const hasUntouched = [...tree.keys()].some((path) => covers(path) && isUntouched(path));
+    const below = hasUntouched
       ? await this.#below.search({ ...query, wants: (path) => isUntouched(path) && wants(path) }, signal)
       : undefined;
-    const entries = [...this.#written.values()].flatMap((written) => written?.entry ?? []);
-    const files = await filesToSearch(entries, target, query);
-    if (below && files.length === 0) return below;
-    const edited = await searchStream(this.#filesOf(files), query, signal);
-    return below ? mergeHits(below, edited, query) : edited;
-  }
-
-  async *#filesOf(entries: readonly TreeEntry[]) {
-    for (const { path } of entries) {
-      const written = this.#written.get(path);
-      if (written) yield { path, bytes: written.bytes };
-    }
+    if (below && !hasEdited) return below;
+    const place = {
+      root: await this.#onceAState("files", () => this.#writeFiles()),
+      tree: new Map(edited.map((entry) => [entry.path, entry])),
+    };
+    const found = await searchTree(place, query, signal);
+    return below ? mergeHits(below, found, query) : found;
   }
 
   async read(path: string): Promise<Buffer> {
-    const entry = (await this.tree("head")).get(path);
+    const written = this.#written.get(path);
+    if (written) return written.bytes;
+    const entry = written === null ? undefined : (await this.#below.tree("head")).get(path);
     if (!entry?.mode.startsWith("100")) throw noFile(path);
-    return await this.readBytes(entry.oid);
+    return await this.#below.readBytes(entry.oid);
   }
 
   async write(path: string, bytes: Buffer, options: { mode?: "100644" | "100755" } = {}): Promise<void> {
-    const tree = await this.tree("head");
-    requireWritable(path, bytes, tree);
-    const mode = options.mode ?? tree.get(path)?.mode ?? "100644";
-    const kept = [...this.#written].map(([at, one]) => (at === path ? 0 : (one?.bytes.length ?? 0)));
-    if (kept.reduce((sum, one) => sum + one, bytes.length) > MAX_OVERLAY_BYTES)
-      throw new AppError("too_large", `The edits together would have more than ${MAX_OVERLAY_BYTES} bytes`);
-    const copy = Buffer.from(bytes);
-    await this.#put(path, { entry: { path, mode, oid: blobName(copy, this.shas.head) }, bytes: copy });
+    const below = await this.#below.tree("head");
+    const before = below.get(path);
+    const [copy, isSame] = [Buffer.from(bytes), before && (await this.#hasBytes(before, bytes))];
+    const standing = this.#modeAt(path, below);
+    this.#requireWritable(path, copy, below);
+    const mode = options.mode ?? (standing === "100755" ? "100755" : "100644");
+    // What is as it was before is no edit.
+    if (isSame && before?.mode === mode) this.#forget(path);
+    else this.#put(path, { mode, bytes: copy });
   }
 
   async remove(path: string): Promise<void> {
-    const entry = (await this.tree("head")).get(path);
-    if (!entry?.mode.startsWith("100")) throw noFile(path);
-    await this.#put(path, null);
-  }
-
-  /** What is as it was before is no edit. */
-  async #put(path: string, written: Written): Promise<void> {
-    const before = (await this.#below.tree("head")).get(path);
-    const isSame = before?.oid === written?.entry.oid && before?.mode === written?.entry.mode;
-    if (isSame) this.#written.delete(path);
-    else this.#written.set(path, written);
-    this.#head = undefined;
-    this.#changes = undefined;
+    const below = await this.#below.tree("head");
+    if (!this.#modeAt(path, below)?.startsWith("100")) throw noFile(path);
+    if (below.has(path)) this.#put(path, null);
+    else this.#forget(path);
   }
 
   async edits(): Promise<readonly Edit[]> {
     const below = await this.#below.tree("head");
-    const edits = [...this.#written].map(([path, written]) => ({
+    const edits = [...this.#written].map(([path, after]) => ({
       path,
       before: below.get(path) ?? null,
-      after: written && { mode: written.entry.mode, bytes: written.bytes },
+      after,
     }));
-    return edits.sort((left, right) => byPathBytes(left.path, right.path));
+    return edits.sort((left, right) => Buffer.compare(nameBytes(left.path), nameBytes(right.path)));
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#latest?.[Symbol.asyncDispose]();
+    for (const cleanUp of this.#cleanUps.toReversed()) await cleanUp();
+  }
+
+  /** The mode of what is at a path now. */
+  #modeAt(path: string, below: ReadonlyMap<string, TreeEntry>): string | undefined {
+    const written = this.#written.get(path);
+    return written === undefined ? below.get(path)?.mode : written?.mode;
+  }
+
+  async #hasBytes({ mode, oid }: TreeEntry, bytes: Buffer): Promise<boolean> {
+    if (!mode.startsWith("100")) return false;
+    try {
+      return (await this.#below.readBytes(oid)).equals(bytes);
+    } catch (error) {
+      if (error instanceof AppError && error.code === "too_large") return false;
+      throw error;
+    }
+  }
+
+  #put(path: string, written: Written): void {
+    this.#written.set(path, written);
+    this.#editedAgain();
+  }
+
+  #forget(path: string): void {
+    this.#written.delete(path);
+    this.#editedAgain();
+  }
+
+  #editedAgain(): void {
+    this.#onceAState = memo();
+  }
+
+  /** Throws `not_allowed` or `too_large` for what no edit may put there: each path is one of a regular file, or free. */
+  #requireWritable(path: string, bytes: Buffer, below: ReadonlyMap<string, TreeEntry>): void {
+    // Under a name that git tells otherwise, it would not be the file that was looked at.
+    if (!isWritable(path) || decodeName(nameBytes(path)) !== path)
+      throw new AppError("not_allowed", `No file can be written at '${path}'`);
+    if (bytes.length > MAX_WRITTEN_BYTES)
+      throw new AppError(
+        "too_large",
+        `'${path}' would have ${bytes.length} bytes, more than ${MAX_WRITTEN_BYTES}`,
+      );
+    let sum = bytes.length;
+    for (const [at, one] of this.#written) if (at !== path) sum += one?.bytes.length ?? 0;
+    if (sum > MAX_OVERLAY_BYTES)
+      throw new AppError("too_large", `The edits together would have more than ${MAX_OVERLAY_BYTES} bytes`);
+    this.#requireRoom(path, below);
+  }
+
+  /** Of a file and a folder of one name there is one alone. */
+  #requireRoom(path: string, below: ReadonlyMap<string, TreeEntry>): void {
+    const isThere = (at: string) => this.#modeAt(at, below) !== undefined;
+    const standing = this.#modeAt(path, below);
+    if (standing?.startsWith("100")) return;
+    if (standing !== undefined) throw inTheWay(path, path);
+    for (let slash = path.indexOf("/"); slash >= 0; slash = path.indexOf("/", slash + 1)) {
+      const folder = path.slice(0, slash);
+      if (isThere(folder)) throw inTheWay(path, folder);
+    }
+    const isBelow = (other: string) => other.startsWith(`${path}/`) && isThere(other);
+    if ([...below.keys(), ...this.#written.keys()].some(isBelow)) throw inTheWay(path, `${path}/`);
+  }
+
+  /** The files as they are now, as a workspace that git reads. */
+  async #state(): Promise<Workspace> {
+    if (this.#written.size === 0) return this.#below;
+    return await this.#onceAState("commit", () => this.#commit());
+  }
+
+  async #commit(): Promise<Workspace> {
+    const files = [...this.#written].map(([path, after]) => ({ path, after }));
+    const { gitDir, reader } = await this.#once("repository", () => this.#createRepository());
+    const head = await commitFiles({
+      ...{ git: this.#place, gitDir, parent: this.shas.head, files, message: "Edits", at: 0 },
+      author: { name: "Hunkwise", email: "hunkwise@localhost" },
+    });
+    this.#latest = reader.at({ ...this.shas, head });
+    return this.#latest;
+  }
+
+  async #createRepository(): Promise<ScratchRepository> {
+    const gitDir = await this.#newFolder();
+    const { gitDir: commonDir } = this.#place;
+    const objectFormat = this.shas.head.length === 64 ? "sha256" : "sha1";
+    await createScratchRepository(
+      gitDir,
+      { commonDir, objectFormat, shallow: false },
+      { headSha: this.shas.head, attributes: true },
+    );
+    const reader = new ObjectWorkspace({ ...this.#place, gitDir, root: this.root, shas: this.shas });
+    this.#cleanUps.push(() => reader[Symbol.asyncDispose]());
+    return { gitDir, reader };
+  }
+
+  /** Copies of the edited files in a folder that nobody else writes to, so no link is on the way to one of them. */
+  async #writeFiles(): Promise<string> {
+    // Those of an earlier state; nobody searches them any more.
+    if (this.#copies !== undefined) await removeFolder(this.#copies);
+    const root = await this.#newFolder();
+    this.#copies = root;
+    const below = (key: string) => Buffer.concat([Buffer.from(`${root}/`), nameBytes(key)]);
+    for (const [path, written] of [...this.#written]) {
+      if (written === null) continue;
+      await mkdir(below(dirname(path)), { recursive: true });
+      await writeFile(below(path), written.bytes, { flag: "wx" });
+    }
+    return root;
+  }
+
+  /** An empty one that goes when this workspace does. */
+  async #newFolder(): Promise<string> {
+    const scratch = await this.#once("folder", async () => {
+      const made = await makeTempFolder(tmpdir());
+      this.#cleanUps.push(() => removeFolder(made));
+      return made;
+    });
+    this.#folders += 1;
+    const folder = join(scratch, String(this.#folders));
+    await mkdir(folder);
+    return folder;
   }
 }
 
+interface ScratchRepository {
+  gitDir: string;
+  reader: ObjectWorkspace;
+}
+
 const noFile = (path: string) => new AppError("usage", `There is no file '${path}'`);
+
+const inTheWay = (path: string, what: string) =>
+  new AppError("not_allowed", `No file can be written at '${path}': '${what}' stands in the way`);

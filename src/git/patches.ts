@@ -1,13 +1,12 @@
-import { Lru } from "../diff/lru.ts";
+import { isUtf8 } from "node:buffer";
+import { deflateSync, inflateSync } from "node:zlib";
+import { LRUCache } from "lru-cache";
 import { AppError } from "../errors.ts";
 import { decodeText } from "../text/decode.ts";
-import { blobHunks, type Sides, submoduleHunk, wholeFileHunk } from "./blob-diff.ts";
-import { PATCH_CONTEXT, streamChange } from "./change-stream.ts";
 import type { ObjectPlace } from "./checkout-place.ts";
-import { parseChanges } from "./parse-changes.ts";
-import { decodeHeader } from "./patch-header.ts";
-import { defaultPatchLimits, type PatchLimits, type Section, SectionCollector } from "./patch-sections.ts";
-import { PatchSplitter } from "./patch-splitter.ts";
+import { markerPath, quotePath } from "./names.ts";
+import { parseChanges } from "./object-listing.ts";
+import { isObjectName, runGit, streamGit } from "./run-git.ts";
 import type { Change } from "./workspace.ts";
 
 const SUBMODULE_MODE = "160000";
@@ -19,7 +18,7 @@ export class Patches {
   readonly #place: ObjectPlace;
   readonly #limits: PatchLimits;
   readonly #readBlob: (oid: string) => Promise<Buffer>;
-  readonly #bodies: Lru<Buffer>;
+  readonly #bodies: LRUCache<string, Buffer>;
   readonly #disposed = new AbortController();
   #changes: Promise<readonly Change[]> | undefined;
   #sections: Promise<Map<string, Section[] | "unread">> | undefined;
@@ -33,7 +32,7 @@ export class Patches {
     this.#place = place;
     this.#readBlob = readBlob;
     this.#limits = { ...defaultPatchLimits, ...limits };
-    this.#bodies = new Lru(Math.min(KEPT_BYTES, this.#limits.readBytes));
+    this.#bodies = new LRUCache({ maxSize: Math.max(1, Math.min(KEPT_BYTES, this.#limits.readBytes)) });
   }
 
   /** What changed, in git's order. There before the patches are. */
@@ -76,7 +75,7 @@ export class Patches {
     const known = this.#bodies.get(key);
     if (known) return known;
     const body = await this.#hunksOf(sides, width);
-    this.#bodies.set(key, body, body.length);
+    this.#bodies.set(key, body, { size: body.length + 1 });
     return body;
   }
 
@@ -164,3 +163,477 @@ function sidesOf(change: Change, section: Section): Sides & { submodule: boolean
     submodule: (wholeMode ?? change.newMode) === SUBMODULE_MODE,
   };
 }
+
+/** What decides how git writes a diff, for every diff of this room. No driver, no program, no configuration. */
+export const diffOptions = [
+  "--no-ext-diff",
+  "--no-textconv",
+  "--no-color",
+  "--src-prefix=a/",
+  "--dst-prefix=b/",
+  "--inter-hunk-context=0",
+  "--diff-algorithm=myers",
+  "--ignore-submodules=none",
+  "--submodule=short",
+];
+
+/** Renames as GitHub finds them; `-C` would turn an added file into a copy that GitHub does not know. */
+export const renameOptions = ["-M", "-l1000"];
+
+/** Hunks beyond this size are for nobody, and several of them may be in memory. */
+const MAX_HUNKS_BYTES = 32 * 1024 * 1024;
+const NEWLINE = 10;
+
+/** What is compared; undefined stands for no file. */
+export interface Sides {
+  from?: string | undefined;
+  to?: string | undefined;
+}
+
+type Both = Record<keyof Sides, string>;
+
+/** git diffs a submodule as a file of one line. */
+export function submoduleHunk({ from, to }: Sides): Buffer {
+  const line = (sign: string, oid: string | undefined) => (oid ? `${sign}Subproject commit ${oid}\n` : "");
+  return Buffer.from(`@@ -${from ? "1" : "0,0"} +${to ? "1" : "0,0"} @@\n${line("-", from)}${line("+", to)}`);
+}
+
+/** The hunks between two blobs, without a header. Empty when the blobs are equal or binary. Rejects with `too_large`. */
+export async function blobHunks(
+  place: ObjectPlace,
+  { from, to }: Both,
+  contextLines: number,
+): Promise<Buffer> {
+  if (![from, to].every(isObjectName)) {
+    throw new AppError("revision_unknown", "A blob is named by its full object name");
+  }
+  const { stdout } = await runGit({
+    git: place,
+    gitDir: place.gitDir,
+    what: "diff of two blobs",
+    maxBytes: MAX_HUNKS_BYTES,
+    args: ["diff", `-U${contextLines}`, ...diffOptions, from, to, "--"],
+  });
+  const start = stdout.indexOf("\n@@ ");
+  return start < 0 ? Buffer.alloc(0) : stdout.subarray(start + 1);
+}
+
+/** The hunk of a file that comes or goes as a whole. Made of bytes: as texts, many short lines take many times the room. */
+export function wholeFileHunk(content: Buffer, sign: "+" | "-"): Buffer {
+  if (content.length === 0) return content;
+  const isEnded = content.at(-1) === NEWLINE;
+  let lines = isEnded ? 0 : 1;
+  for (const byte of content) if (byte === NEWLINE) lines += 1;
+  const body = Buffer.allocUnsafe(content.length + lines);
+  let at = 0;
+  let previous = NEWLINE;
+  for (const byte of content) {
+    if (previous === NEWLINE) body[at++] = sign.charCodeAt(0);
+    body[at++] = byte;
+    previous = byte;
+  }
+  const range = lines === 1 ? "1" : `1,${lines}`;
+  const header = sign === "+" ? `@@ -0,0 +${range} @@\n` : `@@ -${range} +0,0 @@\n`;
+  const end = isEnded ? "" : "\n\\ No newline at end of file\n";
+  return Buffer.concat([Buffer.from(header), body, Buffer.from(end)]);
+}
+
+export interface ChangeSink {
+  /** All raw records and all numstat records, as `-z` prints them. Comes once, before any patch; empty without a change. */
+  listing(bytes: Buffer): void;
+  /** The patches of all files at `PATCH_CONTEXT`, in the pieces in which git prints them. "stop" ends git at once. */
+  patch(chunk: Buffer): "stop" | undefined;
+}
+
+/** Unchanged lines around each change, as GitHub shows it. */
+export const PATCH_CONTEXT = 3;
+/** A listing of this size has about a hundred thousand changes; what is larger is an attack. */
+const MAX_LISTING_BYTES = 32 * 1024 * 1024;
+
+/**
+ * Compares merge base and head once for everything: what changed, how much, and the patches. To find renames and to count
+ * lines git has to read every changed file; a second process would read them all again.
+ */
+export async function streamChange(
+  place: ObjectPlace,
+  sink: ChangeSink,
+  signal?: AbortSignal | undefined,
+): Promise<void> {
+  const { mergeBase, head } = place.shas;
+  const what = ["-r", "-z", "--raw", "--numstat", "--no-abbrev", "-p", `-U${PATCH_CONTEXT}`];
+  const splitter = new ChangeSplitter(sink);
+  await streamGit(
+    {
+      git: place,
+      gitDir: place.gitDir,
+      what: "diff",
+      args: ["diff-tree", ...what, ...renameOptions, ...diffOptions, mergeBase, head, "--"],
+      maxBytes: Number.POSITIVE_INFINITY,
+      signal,
+    },
+    (chunk) => splitter.push(chunk),
+  );
+  splitter.end();
+}
+
+/** Records end with NUL and none is empty; an empty one stands between them and the patches. */
+const SEPARATOR = Buffer.from([0, 0]);
+
+/** Tells the listing from the patches behind it, in whatever pieces they come. */
+export class ChangeSplitter {
+  readonly #sink: ChangeSink;
+  readonly #pieces: Buffer[] = [];
+  #length = 0;
+  #isListed = false;
+
+  constructor(sink: ChangeSink) {
+    this.#sink = sink;
+  }
+
+  push(chunk: Buffer): "stop" | undefined {
+    if (this.#isListed) return this.#sink.patch(chunk);
+    const isCut = chunk[0] === 0 && this.#pieces.at(-1)?.at(-1) === 0;
+    const end = isCut ? 0 : chunk.indexOf(SEPARATOR) + 1;
+    if (!isCut && end === 0) {
+      this.#keep(chunk);
+      return undefined;
+    }
+    this.#keep(chunk.subarray(0, end));
+    this.end();
+    return end + 1 < chunk.length ? this.#sink.patch(chunk.subarray(end + 1)) : undefined;
+  }
+
+  /** Without a change there is neither a listing nor a separator. */
+  end(): void {
+    if (this.#isListed) return;
+    this.#isListed = true;
+    this.#sink.listing(Buffer.concat(this.#pieces.splice(0)));
+  }
+
+  #keep(piece: Buffer): void {
+    this.#length += piece.length;
+    if (this.#length > MAX_LISTING_BYTES) {
+      throw new AppError("too_large", `The list of changed files has more than ${MAX_LISTING_BYTES} bytes`);
+    }
+    if (piece.length > 0) this.#pieces.push(piece);
+  }
+}
+
+/** What a stream of patches is told to, section by section. No bytes given to it outlive the call. */
+export interface PatchSink {
+  /** A section begins; `header` are its bytes up to the first hunk. */
+  header(header: Buffer): void;
+  /** A hunk of this section begins, with its `@@` line. */
+  hunk(line: Buffer): void;
+  /** Further bytes of this hunk. */
+  body(bytes: Buffer): void;
+}
+
+const [SPACE, PLUS, MINUS, AT, BACKSLASH] = [0x20, 0x2b, 0x2d, 0x40, 0x5c];
+const sectionStart = Buffer.from("diff --git ");
+
+/**
+ * Splits a stream of patches at its sections. Inside a hunk the counts of its `@@` line decide what belongs to it, so
+ * content that looks like a header cannot fool it. A line of content goes on in the pieces in which it comes, however long
+ * it is; no byte is looked at twice.
+ */
+export class PatchSplitter {
+  readonly #sink: PatchSink;
+  /** The beginning of a line between hunks, the rest of which has not come yet. */
+  #open: Buffer[] = [];
+  /** Whether the last piece ended within a line of a hunk. */
+  #inLine = false;
+  #header: Buffer[] = [];
+  #inBody = false;
+  #oldLeft = 0;
+  #newLeft = 0;
+
+  constructor(sink: PatchSink) {
+    this.#sink = sink;
+  }
+
+  push(chunk: Buffer): void {
+    let at = this.#finishOpenLine(chunk);
+    while (at < chunk.length) {
+      const end = this.#contentFrom(chunk, at);
+      if (end > at) this.#sink.body(chunk.subarray(at, end));
+      at = end;
+      if (at < chunk.length) at = this.#structuralFrom(chunk, at);
+    }
+  }
+
+  end(): void {
+    if (this.#open.length > 0 || this.#inLine || this.#oldLeft > 0 || this.#newLeft > 0)
+      throw broken("ends inside a hunk");
+    this.#flushHeader();
+  }
+
+  /** Takes the end of the line in which the last piece ended. Returns where the next one begins. */
+  #finishOpenLine(chunk: Buffer): number {
+    if (!this.#inLine && this.#open.length === 0) return 0;
+    const end = endOfLine(chunk, 0);
+    const isEnded = chunk[end - 1] === NEWLINE;
+    const piece = chunk.subarray(0, end);
+    if (this.#inLine) {
+      this.#inLine = !isEnded;
+      this.#sink.body(piece);
+    } else {
+      this.#open.push(piece);
+      if (isEnded) this.#structural(Buffer.concat(this.#open.splice(0)));
+    }
+    return end;
+  }
+
+  /** Where the lines of the open hunk end that begin here. */
+  #contentFrom(chunk: Buffer, start: number): number {
+    let at = start;
+    while (at < chunk.length && this.#isHunkContent(chunk[at])) {
+      at = endOfLine(chunk, at);
+      this.#inLine = chunk[at - 1] !== NEWLINE;
+    }
+    return at;
+  }
+
+  /** Takes one line that is no hunk's. Returns where the next one begins. */
+  #structuralFrom(chunk: Buffer, start: number): number {
+    const end = endOfLine(chunk, start);
+    const line = chunk.subarray(start, end);
+    if (line.at(-1) === NEWLINE) this.#structural(line);
+    // A copy: this piece's own would keep the whole.
+    else this.#open.push(Buffer.from(line));
+    return end;
+  }
+
+  /** Counts the line off when it is one of a hunk. */
+  #isHunkContent(first: number | undefined): boolean {
+    if (this.#oldLeft === 0 && this.#newLeft === 0) return this.#inBody && first === BACKSLASH;
+    if (first === SPACE) {
+      this.#oldLeft--;
+      this.#newLeft--;
+    } else if (first === MINUS) this.#oldLeft--;
+    else if (first === PLUS) this.#newLeft--;
+    else if (first !== BACKSLASH) throw broken("has a line of no known kind");
+    return true;
+  }
+
+  #structural(line: Buffer): void {
+    if (line[0] === AT) {
+      this.#flushHeader();
+      this.#inBody = true;
+      this.#openHunk(line);
+      this.#sink.hunk(line);
+      return;
+    }
+    if (line.subarray(0, sectionStart.length).equals(sectionStart)) {
+      this.#flushHeader();
+      this.#inBody = false;
+    } else if (this.#header.length === 0) throw broken("has a line outside of every file");
+    this.#header.push(line);
+  }
+
+  #openHunk(line: Buffer): void {
+    const counts = /^@@ -\d+(?:,(\d+))? \+\d+(?:,(\d+))? @@/.exec(line.toString("latin1", 0, 100));
+    if (!counts) throw broken("has a hunk header that cannot be read");
+    this.#oldLeft = Number(counts[1] ?? 1);
+    this.#newLeft = Number(counts[2] ?? 1);
+  }
+
+  #flushHeader(): void {
+    if (this.#header.length > 0) this.#sink.header(Buffer.concat(this.#header));
+    this.#header = [];
+  }
+}
+
+/** The place behind the line feed, or behind the piece where there is none. */
+function endOfLine(chunk: Buffer, from: number): number {
+  const newline = chunk.indexOf(NEWLINE, from);
+  return newline < 0 ? chunk.length : newline + 1;
+}
+
+function broken(what: string): AppError {
+  return new AppError("git_failed", `The patch that git printed ${what}`);
+}
+
+/** What one pass over all patches may come to, and what is kept of it in memory. */
+export interface PatchLimits {
+  /** Bytes of hunks that are kept as they are; beyond them, they are packed. */
+  plainBytes: number;
+  /** Packed bytes that are kept. */
+  packedBytes: number;
+  /** Bytes of hunks, and hunks, that are read at all. */
+  readBytes: number;
+  hunks: number;
+}
+
+/**
+ * What is larger than these takes seconds to look through and unfolded from very little: a change of thousands of everyday
+ * files has a tenth of it.
+ */
+export const defaultPatchLimits: PatchLimits = {
+  plainBytes: 8 * 1024 * 1024,
+  packedBytes: 8 * 1024 * 1024,
+  readBytes: 256 * 1024 * 1024,
+  hunks: 200_000,
+};
+
+/** What git printed of one file: what stands before its hunks, and the hunks. */
+export interface Section {
+  /** In Latin-1, one character a byte. */
+  header: string;
+  /** Whether it printed any hunks. */
+  hasHunks: boolean;
+  /** Undefined when they did not fit. */
+  hunks: Kept;
+}
+
+/** Keeps as many bytes of hunks as it may, and of each section its header. */
+export class SectionCollector implements PatchSink {
+  readonly #limits: PatchLimits;
+  readonly #sections: Section[] = [];
+  #header: string | undefined;
+  #open: Buffer[] = [];
+  #openBytes = 0;
+  #readBytes = 0;
+  #hunks = 0;
+  #plainBytes = 0;
+  readonly #folded: FoldedBytes;
+
+  constructor(limits: PatchLimits) {
+    this.#limits = limits;
+    this.#folded = new FoldedBytes(limits.packedBytes);
+  }
+
+  /** Whether more came than is read. */
+  get isFull(): boolean {
+    return this.#readBytes > this.#limits.readBytes || this.#hunks > this.#limits.hunks;
+  }
+
+  header(header: Buffer): void {
+    this.#close();
+    // Text: a small buffer keeps the larger one that it was cut from.
+    this.#header = header.toString("latin1");
+  }
+
+  hunk(line: Buffer): void {
+    this.#hunks += 1;
+    this.body(line);
+  }
+
+  body(bytes: Buffer): void {
+    this.#readBytes += bytes.length;
+    this.#openBytes += bytes.length;
+    if (this.#openBytes <= this.#limits.plainBytes) this.#open.push(Buffer.from(bytes));
+    else this.#open = [];
+  }
+
+  /** @param isCut whether the stream ended before its time: the section that was open is left out */
+  end(isCut: boolean): Section[] {
+    if (!isCut) this.#close();
+    return this.#sections;
+  }
+
+  #close(): void {
+    const header = this.#header;
+    if (header === undefined) return;
+    this.#sections.push({ header, hasHunks: this.#openBytes > 0, hunks: this.#keep() });
+    this.#header = undefined;
+    this.#open = [];
+    this.#openBytes = 0;
+  }
+
+  #keep(): Kept {
+    const bytes = joined(this.#open);
+    if (bytes.length < this.#openBytes) return () => undefined;
+    if (this.#plainBytes + bytes.length <= this.#limits.plainBytes) {
+      this.#plainBytes += bytes.length;
+      return () => bytes;
+    }
+    return this.#folded.keep(bytes);
+  }
+}
+
+/** So much is packed at a time: each packing has memory of its own, and pieces next to each other resemble each other. */
+const GROUP_BYTES = 1024 * 1024;
+
+/** Gives bytes back that were kept; undefined where there was no room for them. */
+export type Kept = () => Buffer | undefined;
+
+/** Pieces that are packed together. */
+interface Group {
+  pieces: Buffer[];
+  length: number;
+  packed: Buffer | undefined;
+}
+
+/** Keeps pieces of bytes packed, as many as fit: what unfolded from little folds again. */
+export class FoldedBytes {
+  readonly #limitBytes: number;
+  #packedBytes = 0;
+  #open: Group = newGroup();
+  /** The group that was read last: neighbours are asked for one after the other. */
+  #read: { group: Group; bytes: Buffer } | undefined;
+
+  constructor(limitBytes: number) {
+    this.#limitBytes = limitBytes;
+  }
+
+  keep(bytes: Buffer): Kept {
+    if (this.#packedBytes >= this.#limitBytes) return () => undefined;
+    const group = this.#open;
+    const [start, end] = [group.length, group.length + bytes.length];
+    group.pieces.push(bytes);
+    group.length = end;
+    if (group.length >= GROUP_BYTES) this.#pack(group);
+    return () => this.#unfolded(group).subarray(start, end);
+  }
+
+  #pack(group: Group): void {
+    group.packed = joined([deflateSync(Buffer.concat(group.pieces.splice(0)), { level: 1 })]);
+    this.#packedBytes += group.packed.length;
+    this.#open = newGroup();
+  }
+
+  #unfolded(group: Group): Buffer {
+    if (this.#read?.group === group && this.#read.bytes.length === group.length) return this.#read.bytes;
+    const bytes = group.packed ? inflateSync(group.packed) : Buffer.concat(group.pieces);
+    this.#read = { group, bytes };
+    return bytes;
+  }
+}
+
+/** Pieces in memory of their own: other buffers share larger pieces, all of which each of them would keep. */
+export function joined(pieces: readonly Buffer[]): Buffer {
+  const whole = Buffer.allocUnsafeSlow(pieces.reduce((sum, piece) => sum + piece.length, 0));
+  let at = 0;
+  for (const piece of pieces) at += piece.copy(whole, at);
+  return whole;
+}
+
+const newGroup = (): Group => ({ pieces: [], length: 0, packed: undefined });
+
+/**
+ * The lines before the hunks as git printed them. Where a name is not UTF-8 the lines that hold one are written anew, with
+ * its bytes escaped: text cannot hold them, and git applies a patch with either.
+ */
+export function decodeHeader(header: Buffer, names: { path: string; oldPath: string | null }): string {
+  if (isUtf8(header)) return header.toString("utf8");
+  const [old, path] = [names.oldPath ?? names.path, names.path];
+  const whole = header.toString("latin1");
+  const isThere = (mode: string) => !whole.includes(`\n${mode} file mode `);
+  const [from, to] = [quotePath(`a/${old}`), quotePath(`b/${path}`)];
+  const written = [
+    ["diff --git ", `${from} ${to}`],
+    ["--- ", markerPath(`a/${old}`)],
+    ["+++ ", markerPath(`b/${path}`)],
+    ["rename from ", quotePath(old)],
+    ["rename to ", quotePath(path)],
+    ["Binary files ", `${isThere("new") ? from : ABSENT} and ${isThere("deleted") ? to : ABSENT} differ`],
+  ] as const;
+  // Neither the marker of a missing file nor any other line holds a name.
+  return whole.replace(/[^\n]+/g, (line) => {
+    const [start, rest] = written.find(([beginning]) => line.startsWith(beginning)) ?? [];
+    return start === undefined || line.slice(start.length) === ABSENT ? line : start + rest;
+  });
+}
+
+const ABSENT = "/dev/null";

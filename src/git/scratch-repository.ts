@@ -1,8 +1,14 @@
 import { copyFile, mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { HARDENED_ATTRIBUTES } from "./attributes.ts";
-import type { LocalRepository } from "./discover-repository.ts";
-import { quotePath } from "./quote-path.ts";
+import { quotePath } from "./names.ts";
+
+/** A repository whose objects are borrowed. */
+export interface ObjectSource {
+  /** What holds the objects. */
+  commonDir: string;
+  shallow: boolean;
+  objectFormat: "sha1" | "sha256";
+}
 
 /**
  * Makes a bare repository that borrows the objects of another one and nothing else: no configuration, no hooks, no refs.
@@ -10,7 +16,7 @@ import { quotePath } from "./quote-path.ts";
  */
 export async function createScratchRepository(
   gitDir: string,
-  source: LocalRepository,
+  source: ObjectSource,
   options: { headSha: string; attributes: boolean },
 ): Promise<void> {
   await mkdir(join(gitDir, "objects", "info"), { recursive: true });
@@ -31,3 +37,9 @@ export async function createScratchRepository(
     source.shallow ? copyFile(join(source.commonDir, "shallow"), join(gitDir, "shallow")) : undefined,
   ]);
 }
+
+/**
+ * Content of `info/attributes`, which outranks every `.gitattributes` of the repository: no filter runs, bytes on the disk
+ * equal the blob, and `-diff` hides no code.
+ */
+export const HARDENED_ATTRIBUTES = "* !filter !ident !text !eol !working-tree-encoding !diff !merge !crlf\n";

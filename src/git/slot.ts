@@ -1,10 +1,9 @@
-import { mkdir, rename, rm, utimes, writeFile } from "node:fs/promises";
+import { mkdir, readFile, rename, rm, utimes, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { arranging } from "./disk/arranging.ts";
-import { slotLock } from "./disk/places.ts";
-import { endOrphans } from "./orphans.ts";
+import { z } from "zod";
+import { arranging, slotLock } from "./disk/places.ts";
+import { endOrphans } from "./owner.ts";
 import { type PidLock, tryLock } from "./pid-lock.ts";
-import { readState, type SlotState, stateFile } from "./slot-state.ts";
 
 /** A place for one checkout, in the hand of one job. */
 export class Slot {
@@ -72,5 +71,23 @@ export class Slot {
 
   get #stateFile(): string {
     return stateFile(this.#folder);
+  }
+}
+
+/**
+ * What a slot's folder holds. `mirror` is the id of the mirror whose objects it was written from, and empty while it is not
+ * certain what stands there; then files and bytes are what will.
+ */
+const SlotState = z.object({ mirror: z.string(), sha: z.string(), files: z.number(), bytes: z.number() });
+export type SlotState = z.infer<typeof SlotState>;
+
+export const stateFile = (slot: string) => join(slot, "state.json");
+
+/** What a slot's folder says of itself; undefined where it says nothing. */
+export async function readState(slot: string): Promise<SlotState | undefined> {
+  try {
+    return SlotState.parse(JSON.parse(await readFile(stateFile(slot), "utf8")));
+  } catch {
+    return undefined;
   }
 }

@@ -1,4 +1,4 @@
-import type { LinguistAttributes } from "../diff/linguist.ts";
+import type { LinguistAttributes } from "../diff/origin.ts";
 
 /**
  * The read port through which tools, analyzers and the review see a repository. Everything is addressed by path *as a

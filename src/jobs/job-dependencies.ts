@@ -1,5 +1,5 @@
 import type { Checkout } from "../git/checkout.ts";
-import type { PushEnd } from "../git/push.ts";
+import type { PushEnd } from "../git/remote.ts";
 import type { BeforeWrite } from "../github/client.ts";
 import type {
   PullRequestApi,

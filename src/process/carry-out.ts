@@ -1,6 +1,6 @@
 import type { RunEntry } from "../agent/trajectory.ts";
 import { AppError, publicLine } from "../errors.ts";
-import { openWorkspace } from "../git/git-workspace.ts";
+import { openWorkspace } from "../git/object-workspace.ts";
 import { openOverlay } from "../git/overlay-workspace.ts";
 import { createMasking } from "../llm/masked-request.ts";
 import { runAnswer } from "../review/answer/run-answer.ts";
@@ -55,7 +55,7 @@ export async function carryOut(
   }
   if (assignment.kind === "fix") {
     const { input, sandbox } = assignment;
-    const overlay = openOverlay(checkout);
+    await using overlay = openOverlay(checkout, place);
     const files = learningEdits(overlay, masks);
     const diffs = createDiffSource(files, { ...paths, isPrivate });
     // Commands are given files that nobody reads: what they say is learned.

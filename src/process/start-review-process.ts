@@ -1,6 +1,6 @@
 import { type ChildProcess, fork } from "node:child_process";
 import { extname, join } from "node:path";
-import { ownerVariable } from "../git/orphans.ts";
+import { ownerVariable } from "../git/owner.ts";
 import { killGroup } from "../git/run-process.ts";
 import { compiledCodeVariable } from "./compile-cache.ts";
 import { confinement, temporaryFolder } from "./confinement.ts";

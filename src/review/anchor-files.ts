@@ -1,7 +1,7 @@
+import { LRUCache } from "lru-cache";
 import type { FileDiff } from "../diff/file-diff.ts";
 import { isHiddenForSize } from "../diff/github-limits.ts";
 import { createLineIndex } from "../diff/line-index.ts";
-import { Lru } from "../diff/lru.ts";
 import { AppError } from "../errors.ts";
 import type { Change, FileText, Ref, Workspace } from "../git/workspace.ts";
 import { splitLines } from "../text/cut.ts";
@@ -25,14 +25,14 @@ export function createAnchorFiles(
   diffs: Pick<DiffSource, "fileDiff">,
   keptLines = KEPT_LINES,
 ): (path: string) => Promise<AnchorFile | undefined> {
-  const kept = new Lru<AnchorFile>(keptLines);
+  const kept = new LRUCache<string, AnchorFile>({ maxSize: keptLines });
   const reading = new Map<string, Promise<AnchorFile | undefined>>();
 
   async function load(path: string): Promise<AnchorFile | undefined> {
     const changes = await workspace.changes();
     const change = changes.find((one) => one.path === path) ?? changes.find((one) => one.oldPath === path);
     const file = await (change ? changedFile(change) : unchangedFile(path));
-    if (file && file.hidden !== UNREADABLE) kept.set(path, file, sizeOf(file));
+    if (file && file.hidden !== UNREADABLE) kept.set(path, file, { size: sizeOf(file) });
     return file;
   }
 
@@ -78,7 +78,7 @@ function sizeOf({ lines, hunks }: AnchorFile): number {
   const cost = (all: readonly string[]) =>
     Math.max(all.length, all.reduce((sum, line) => sum + line.length, 0) / CHARACTERS_A_LINE);
   const shown = hunks.reduce((sum, hunk) => sum + hunk.lines.length, 0);
-  return cost(lines.RIGHT ?? []) + cost(lines.LEFT ?? []) + shown;
+  return Math.ceil(cost(lines.RIGHT ?? []) + cost(lines.LEFT ?? [])) + shown + 1;
 }
 
 const reasonOf = (error: unknown) =>

@@ -1,6 +1,6 @@
+import pMap from "p-map";
 import type { Account } from "../agent/account.ts";
 import type { StopReason } from "../agent/events.ts";
-import { mapFew } from "../map-few.ts";
 import type { ChangedFile } from "../tools/tool.ts";
 import { filesToRead } from "./known/files-to-read.ts";
 import { createUnitNotes } from "./known/unit-notes.ts";
@@ -86,24 +86,28 @@ export async function reviewUnits(run: ReviewRun): Promise<Passes> {
   let failures = 0;
   const overflow = new Set<string>();
   const stops: StopReason[] = left.length > 0 ? ["token_limit"] : [];
-  const passes = await mapFew(tasks, CONCURRENCY, async ({ unit, lens }, index): Promise<Pass | null> => {
-    const task = taskOf(index);
-    const stop = whyNoMore(run, task, failures);
-    if (stop) {
-      stops.push(stop);
+  const passes = await pMap(
+    tasks,
+    async ({ unit, lens }, index): Promise<Pass | null> => {
+      const task = taskOf(index);
+      const stop = whyNoMore(run, task, failures);
+      if (stop) {
+        stops.push(stop);
+        ended();
+        return null;
+      }
+      const start = await starts.of(task);
+      for (const id of start.overflow) overflow.add(id);
+      if (tasks[index + 1]?.unit !== unit) starts.forget(task);
+      const review = await reviewUnit(run, task, start);
+      found += review.findings.length;
+      await note(unit, loopOf(unit, null, units.length), review);
       ended();
-      return null;
-    }
-    const start = await starts.of(task);
-    for (const id of start.overflow) overflow.add(id);
-    if (tasks[index + 1]?.unit !== unit) starts.forget(task);
-    const review = await reviewUnit(run, task, start);
-    found += review.findings.length;
-    await note(unit, loopOf(unit, null, units.length), review);
-    ended();
-    failures = review.stopReason === "model_error" ? failures + 1 : 0;
-    return { ...review, name: nameOf(unit, lens, units.length) || "1", files: unit.files };
-  });
+      failures = review.stopReason === "model_error" ? failures + 1 : 0;
+      return { ...review, name: nameOf(unit, lens, units.length) || "1", files: unit.files };
+    },
+    { concurrency: CONCURRENCY },
+  );
   const reviews = passes.filter((pass) => pass !== null);
   return { units, loopsAUnit, reviews, overflow, stops, unplanned: left.length, predicted };
 }

@@ -1,8 +1,7 @@
 import type { Coverage } from "../agent/coverage.ts";
 import { divideHunk } from "../diff/divide.ts";
 import type { DiffLine, FileDiff, Hunk } from "../diff/file-diff.ts";
-import { hunkHeader } from "../diff/print.ts";
-import { renderHunks, renderLine, shownBytes } from "../diff/render.ts";
+import { hunkHeader, renderHunks, renderLine, shownBytes } from "../diff/render.ts";
 import { wrapUntrusted } from "../text/fence.ts";
 import { noteShown } from "../tools/served-hunks.ts";
 import { showPath } from "../tools/show.ts";

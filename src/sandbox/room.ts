@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { closeSync, openSync, readdirSync } from "node:fs";
 import { basename, extname, join } from "node:path";
 import { AppError } from "../errors.ts";
-import { ownerVariable } from "../git/orphans.ts";
+import { ownerVariable } from "../git/owner.ts";
 import { killProgram, programGroup } from "../git/run-process.ts";
 import { Answer } from "./answers.ts";
 import type { SandboxLimits } from "./limits.ts";

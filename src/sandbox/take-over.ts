@@ -1,5 +1,6 @@
 import { errorLine } from "../errors.ts";
 import { decodeName } from "../git/names.ts";
+import type { TreeEntry } from "../git/workspace.ts";
 import type { SandboxOutcome, TakenFile } from "./run-in-sandbox.ts";
 import type { LeftFile } from "./warden/messages.ts";
 import type { CommandFiles } from "./workspace-files.ts";
@@ -69,10 +70,11 @@ export async function takeOver(
     return { changed, notes: ["It changed too many files: none of these changes were kept.", ...notes] };
   }
   const bytesOf = new Map(taken.map((file) => [file.path, file]));
+  const before = await files.workspace.tree("head");
   for (const one of wanted) {
     const key = keyOf(one.path);
     try {
-      const kept = await keep(files, one, bytesOf.get(one.path));
+      const kept = await keep(files.edit, one, { entry: before.get(key), file: bytesOf.get(one.path) });
       if (kept.isChanged) changed.push(key);
       if (!kept.isWhole) notes.push(`Of '${key}' only its bytes count, not whether it can be executed.`);
     } catch (error) {
@@ -84,9 +86,9 @@ export async function takeOver(
 
 /** Whether a file is different now, and whether all of it was kept: no fix may change whether a file can be executed. */
 async function keep(
-  { workspace, edit }: CommandFiles,
+  edit: CommandFiles["edit"],
   { path, kind }: LeftFile,
-  file: TakenFile | undefined,
+  { entry, file }: { entry: TreeEntry | undefined; file: TakenFile | undefined },
 ): Promise<{ isChanged: boolean; isWhole: boolean }> {
   const key = keyOf(path);
   if (kind === "gone") {
@@ -94,7 +96,7 @@ async function keep(
     return { isChanged: true, isWhole: true };
   }
   if (!file) throw new Error("it is too large");
-  const before = kind === "changed" ? (await workspace.tree("head")).get(key) : undefined;
+  const before = kind === "changed" ? entry : undefined;
   const isWhole = file.executable === (before?.mode === "100755");
   const isChanged = !before || !file.bytes.equals(await edit.read(key));
   if (isChanged) await edit.write(key, file.bytes);

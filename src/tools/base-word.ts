@@ -1,6 +1,4 @@
-import { HEADER_BYTES, saysGenerated } from "../diff/generated-header.ts";
-import type { LinguistAttributes } from "../diff/linguist.ts";
-import type { BaseWord } from "../diff/origin.ts";
+import { type BaseWord, HEADER_BYTES, type LinguistAttributes, saysGenerated } from "../diff/origin.ts";
 import { AppError, errorLine } from "../errors.ts";
 import type { Change, Workspace } from "../git/workspace.ts";
 

@@ -1,8 +1,7 @@
 import { z } from "zod";
 import { parseFilePatch } from "../diff/parse.ts";
-import { isPathTooLong } from "../diff/path-length.ts";
-import { printDiff } from "../diff/print.ts";
-import { headerFacts, renderHunks } from "../diff/render.ts";
+import { isPathTooLong } from "../diff/path-fault.ts";
+import { headerFacts, printDiff, renderHunks } from "../diff/render.ts";
 import { MAX_DIFF_LINES } from "../diff/survey.ts";
 import type { Change } from "../git/workspace.ts";
 import { changeInWords } from "./change-in-words.ts";

@@ -1,8 +1,7 @@
 import { divideHunk } from "../diff/divide.ts";
 import type { FileDiff, Hunk } from "../diff/file-diff.ts";
-import { MAX_PATH_BYTES } from "../diff/path-length.ts";
-import { hunkHeader } from "../diff/print.ts";
-import { renderLine, shownBytes } from "../diff/render.ts";
+import { MAX_PATH_BYTES } from "../diff/path-fault.ts";
+import { hunkHeader, renderLine, shownBytes } from "../diff/render.ts";
 import { MAX_RENDERED_BYTES } from "./tool.ts";
 
 /** Kept free in every answer for its heading and for the call that continues. */

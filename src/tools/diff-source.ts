@@ -1,3 +1,5 @@
+import { LRUCache } from "lru-cache";
+import pMap from "p-map";
 import type { FileDiff } from "../diff/file-diff.ts";
 import {
   createFilter,
@@ -10,7 +12,6 @@ import {
   TOO_LARGE_FOR_DIFF,
 } from "../diff/filter.ts";
 import { lockSourceReason, UNREADABLE_LOCK } from "../diff/lock-sources.ts";
-import { Lru } from "../diff/lru.ts";
 import { parseFilePatch } from "../diff/parse.ts";
 import { shownBytes } from "../diff/render.ts";
 import { countLines, MAX_DIFF_LINES, surveyPatch } from "../diff/survey.ts";
@@ -18,7 +19,6 @@ import { PROBED_BYTES, readsAsText } from "../diff/text-as-binary.ts";
 import { LINK, LINK_OUT, leadsOut } from "../diff/without-lines.ts";
 import { AppError } from "../errors.ts";
 import type { Change, Workspace } from "../git/workspace.ts";
-import { mapFew } from "../map-few.ts";
 import { askBase, type BaseWords } from "./base-word.ts";
 import { boundedPatch } from "./diff-size.ts";
 import { count, showPath } from "./show.ts";
@@ -93,7 +93,7 @@ const emptyDiff = (change: Change): FileDiff => ({
 
 /** Parses each diff once, also when it is asked for at the same time. What failed is tried again at the next call. */
 function createDiffCache(workspace: Workspace, keptLines: number): DiffSource["fileDiff"] {
-  const kept = new Lru<FileDiff>(keptLines);
+  const kept = new LRUCache<string, FileDiff>({ maxSize: keptLines });
   const reading = new Map<string, Promise<FileDiff>>();
 
   async function read(change: Change, contextLines: number, key: string): Promise<FileDiff> {
@@ -105,7 +105,8 @@ function createDiffCache(workspace: Workspace, keptLines: number): DiffSource["f
       textualPatch(workspace, change, contextLines),
     );
     const diff = parseFilePatch(patch, change.path, change.oldPath);
-    kept.set(key, diff, Math.max(countLines(patch), patch.length / CHARACTERS_A_LINE));
+    const lines = Math.max(countLines(patch), patch.length / CHARACTERS_A_LINE);
+    kept.set(key, diff, { size: Math.ceil(lines) + 1 });
     return diff;
   }
 
@@ -202,11 +203,13 @@ export function createDiffSource(
     // The patches come in while git is asked for the base's attributes.
     const [base, surveys] = await Promise.all([
       askBase(workspace, changes),
-      mapFew(changes, CONCURRENCY, survey),
+      pMap(changes, survey, { concurrency: CONCURRENCY }),
     ]);
     warnings = base.warnings;
     const surveyed = changes.map((change, at) => ({ change, survey: surveys[at] ?? unseen }));
-    return await mapFew(surveyed, CONCURRENCY, (one) => describe(one.change, one.survey, base));
+    return await pMap(surveyed, (one) => describe(one.change, one.survey, base), {
+      concurrency: CONCURRENCY,
+    });
   }
 
   return {

@@ -1,4 +1,4 @@
-import { Lru } from "../diff/lru.ts";
+import { LRUCache } from "lru-cache";
 import type { FileText, TreeEntry, Workspace } from "../git/workspace.ts";
 import { parseSource } from "../syntax/parse-source.ts";
 import type { Definition } from "../syntax/source.ts";
@@ -6,7 +6,7 @@ import type { Definition } from "../syntax/source.ts";
 /** Definitions that are kept for each workspace; a syntax tree is let go at once. */
 const KEPT_DEFINITIONS = 100_000;
 
-const keptByWorkspace = new WeakMap<Workspace, Lru<readonly Definition[]>>();
+const keptByWorkspace = new WeakMap<Workspace, LRUCache<string, readonly Definition[]>>();
 
 /** A file and what it defines. */
 export interface ParsedFile {
@@ -21,7 +21,7 @@ export async function parseEntry(
 ): Promise<ParsedFile | null> {
   const file = await workspace.readBlob(oid).catch(() => null);
   if (file === null || file.binary) return null;
-  const kept = keptByWorkspace.get(workspace) ?? new Lru<readonly Definition[]>(KEPT_DEFINITIONS);
+  const kept = keptByWorkspace.get(workspace) ?? new LRUCache({ maxSize: KEPT_DEFINITIONS });
   keptByWorkspace.set(workspace, kept);
   // The path says which language the same bytes are taken for.
   const key = `${oid} ${path}`;
@@ -30,6 +30,6 @@ export async function parseEntry(
   const source = await parseSource(path, file.text);
   if (source === null) return null;
   const { definitions } = source;
-  kept.set(key, definitions, definitions.length + 1);
+  kept.set(key, definitions, { size: definitions.length + 1 });
   return { file, definitions };
 }

@@ -1,6 +1,5 @@
 import { WITHHELD } from "../diff/filter.ts";
-import { pathFault } from "../diff/path-fault.ts";
-import { isPathTooLong, MAX_PATH_BYTES } from "../diff/path-length.ts";
+import { isPathTooLong, MAX_PATH_BYTES, pathFault } from "../diff/path-fault.ts";
 import type { Ref, TreeEntry } from "../git/workspace.ts";
 import { unescapeInvisible } from "../text/escape-invisible.ts";
 import { didYouMean, nearMisses } from "./near-misses.ts";

@@ -15,9 +15,8 @@ import { pathToFileURL } from "node:url";
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { pathFault } from "../../src/diff/path-fault.ts";
-import { openConfined } from "../../src/git/confined-file.ts";
-import { fileStart } from "../../src/git/file-start.ts";
-import { openWorkspace } from "../../src/git/git-workspace.ts";
+import { fileStart, openConfined } from "../../src/git/confined-file.ts";
+import { openWorkspace } from "../../src/git/object-workspace.ts";
 import { openLocalRange } from "../../src/git/local-range.ts";
 import { GitRepo, gitPath, TempFolder } from "../support/git-repo.ts";
 

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { loadSources } from "../../src/cli/load-sources.ts";
-import { openWorkspace } from "../../src/git/git-workspace.ts";
+import { openWorkspace } from "../../src/git/object-workspace.ts";
 import { sampleFinding } from "../reporters/sample-result.ts";
 import { placeOf } from "../support/checkout-place.ts";
 import { GitRepo } from "../support/git-repo.ts";

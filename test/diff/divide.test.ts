@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { divideHunk } from "../../src/diff/divide.ts";
 import type { DiffLine, Hunk } from "../../src/diff/file-diff.ts";
 import { parseFilePatch } from "../../src/diff/parse.ts";
-import { printDiff } from "../../src/diff/print.ts";
+import { printDiff } from "../../src/diff/render.ts";
 import { randomHunk } from "./random-hunk.ts";
 
 const sizeOf = (line: DiffLine) => line.text.length + 1;

@@ -3,8 +3,7 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import type { FileDiff } from "../../src/diff/file-diff.ts";
 import { parseFilePatch } from "../../src/diff/parse.ts";
-import { printDiff } from "../../src/diff/print.ts";
-import { headerFacts, renderHunks } from "../../src/diff/render.ts";
+import { headerFacts, printDiff, renderHunks } from "../../src/diff/render.ts";
 import { escapeInvisible } from "../../src/text/escape-invisible.ts";
 
 /** Each `NAME.diff` was printed by git; `NAME.txt` beside it is what a model reads of it. */

@@ -5,8 +5,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { Hunk } from "../../src/diff/file-diff.ts";
 import { parseFilePatch } from "../../src/diff/parse.ts";
-import { NO_NEWLINE, printDiff, signs } from "../../src/diff/print.ts";
-import { renderHunks, shownBytes } from "../../src/diff/render.ts";
+import { NO_NEWLINE, printDiff, renderHunks, shownBytes, signs } from "../../src/diff/render.ts";
 import { surveyPatch } from "../../src/diff/survey.ts";
 import { randomHunk } from "./random-hunk.ts";
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { staysWorkflow, takesEffect } from "../../src/diff/takes-effect.ts";
+import { staysWorkflow, takesEffect } from "../../src/diff/without-lines.ts";
 
 describe("a file", () => {
   it.each([

@@ -3,13 +3,13 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { attributeValue, type LinguistAttributes } from "../../src/diff/linguist.ts";
-import { HARDENED_ATTRIBUTES } from "../../src/git/attributes.ts";
+import { attributeValue, type LinguistAttributes } from "../../src/diff/origin.ts";
 import { baseAttributes, MAX_ATTRIBUTES_DEPTH } from "../../src/git/base-attributes.ts";
 import { checkout } from "../../src/git/checkout.ts";
-import { openWorkspace } from "../../src/git/git-workspace.ts";
 import { openLocalRange } from "../../src/git/local-range.ts";
 import { decodeName, nameBytes } from "../../src/git/names.ts";
+import { openWorkspace } from "../../src/git/object-workspace.ts";
+import { HARDENED_ATTRIBUTES } from "../../src/git/scratch-repository.ts";
 import { type Content, GitRepo, gitPath, TempFolder } from "../support/git-repo.ts";
 import { baseRef, PullRequestServer, pullRef } from "../support/pull-request-server.ts";
 

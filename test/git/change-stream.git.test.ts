@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { ChangeSplitter } from "../../src/git/change-stream.ts";
+import { ChangeSplitter } from "../../src/git/patches.ts";
 
 /** What the sink is given when the output comes in these pieces. */
 function split(...pieces: string[]): { listings: string[]; patch: string } {

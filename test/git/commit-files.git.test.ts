@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { commitFiles } from "../../src/git/commit-files.ts";
+import { commitFiles } from "../../src/git/commits.ts";
 import { GitRepo, gitPath, TempFolder } from "../support/git-repo.ts";
 
 const author = { name: "hunkwise[bot]", email: "1+hunkwise[bot]@users.noreply.github.com" };

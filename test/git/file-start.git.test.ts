@@ -1,7 +1,7 @@
 import { mkdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { fileStart } from "../../src/git/file-start.ts";
+import { fileStart } from "../../src/git/confined-file.ts";
 import { decodeName } from "../../src/git/names.ts";
 import { TempFolder } from "../support/git-repo.ts";
 

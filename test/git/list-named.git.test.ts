@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { openWorkspace } from "../../src/git/git-workspace.ts";
-import { listNamed } from "../../src/git/list-named.ts";
+import { listNamed } from "../../src/git/object-listing.ts";
+import { openWorkspace } from "../../src/git/object-workspace.ts";
 import { placeOf } from "../support/checkout-place.ts";
 import { GitRepo } from "../support/git-repo.ts";
 

@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { AppError } from "../../src/errors.ts";
 import { checkout } from "../../src/git/checkout.ts";
 import { Disk } from "../../src/git/disk/disk.ts";
-import { removeRepository } from "../../src/git/disk/remove-repository.ts";
+import { removeRepository } from "../../src/git/disk/places.ts";
 import { gitPath } from "../support/git-repo.ts";
 import { baseRef, PullRequestServer, pullRef } from "../support/pull-request-server.ts";
 import { seeded } from "../support/seeded.ts";

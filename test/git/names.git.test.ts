@@ -1,10 +1,9 @@
 import { isUtf8 } from "node:buffer";
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { openWorkspace } from "../../src/git/git-workspace.ts";
 import { type LocalRange, openLocalRange } from "../../src/git/local-range.ts";
-import { decodeName, nameBytes } from "../../src/git/names.ts";
-import { quotePath } from "../../src/git/quote-path.ts";
+import { decodeName, nameBytes, quotePath } from "../../src/git/names.ts";
+import { openWorkspace } from "../../src/git/object-workspace.ts";
 import type { SearchQuery, Workspace } from "../../src/git/workspace.ts";
 import { GitRepo, gitPath } from "../support/git-repo.ts";
 

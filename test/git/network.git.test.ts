@@ -2,7 +2,7 @@ import { createServer, request as forward } from "node:http";
 import type { AddressInfo } from "node:net";
 import { describe, expect, it } from "vitest";
 import { checkout } from "../../src/git/checkout.ts";
-import { gitEnvironment, type Network, networkVariables } from "../../src/git/git-environment.ts";
+import { gitEnvironment, type Network, networkVariables } from "../../src/git/run-git.ts";
 import { baseRef, PullRequestServer, pullRef } from "../support/pull-request-server.ts";
 
 /** Fetches a pull request through this network and returns how often the proxy was asked. */

@@ -3,14 +3,14 @@ import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { endOrphans, ownerVariable } from "../../src/git/orphans.ts";
+import { endOrphans, ownerVariable } from "../../src/git/owner.ts";
 
 const source = (file: string) => JSON.stringify(join(import.meta.dirname, "../../src/git", file));
 
 /** A process that runs two programs, of which one started the other, and neither listens to anybody. */
 async function starter(): Promise<{ process: ChildProcess; programs: number[] }> {
   const script = `
-    const { ownerVariable } = await import(${source("orphans.ts")});
+    const { ownerVariable } = await import(${source("owner.ts")});
     const { runProcess } = await import(${source("run-process.ts")});
     const args = ["-c", "trap '' TERM HUP PIPE; sleep 600 & echo $$ $!; wait"];
     const onStdout = (chunk) => void console.log(chunk.toString());

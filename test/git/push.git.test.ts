@@ -1,9 +1,9 @@
 import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { commitFiles } from "../../src/git/commit-files.ts";
+import { commitFiles } from "../../src/git/commits.ts";
 import type { Mirror } from "../../src/git/mirror.ts";
-import { type PushRequest, pushCommit } from "../../src/git/push.ts";
+import { type PushRequest, pushCommit } from "../../src/git/remote.ts";
 import { PullRequestServer } from "../support/pull-request-server.ts";
 
 let server: PullRequestServer;

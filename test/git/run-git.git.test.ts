@@ -2,8 +2,8 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { createGit } from "../../src/git/create-git.ts";
 import { cleanStderr, gitError } from "../../src/git/git-error.ts";
+import { createGit } from "../../src/git/local-repository.ts";
 import { runGit, streamGit } from "../../src/git/run-git.ts";
 import { runProcess } from "../../src/git/run-process.ts";
 import { GitRepo, gitPath, TempFolder } from "../support/git-repo.ts";
@@ -54,7 +54,7 @@ describe("a git process", () => {
     );
     expect(foreign).toEqual([]);
     const viaSimpleGit = await createGit({ git: place().git, baseDir: repo.dir }).raw(["var", "-l"]);
-    expect(viaSimpleGit).toContain("core.hookspath=/dev/null");
+    expect(viaSimpleGit).toContain("core.attributesfile=/dev/null");
     delete process.env.HUNKWISE_CANARY;
   });
 

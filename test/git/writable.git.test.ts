@@ -1,9 +1,9 @@
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { openWorkspace } from "../../src/git/git-workspace.ts";
 import { openLocalRange } from "../../src/git/local-range.ts";
-import { isWritable } from "../../src/git/writable.ts";
+import { isWritable } from "../../src/git/names.ts";
+import { openWorkspace } from "../../src/git/object-workspace.ts";
 import { GitRepo, gitPath } from "../support/git-repo.ts";
 
 const longName = `${"n".repeat(300)}.js`;

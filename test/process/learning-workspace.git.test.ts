@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { openWorkspace } from "../../src/git/git-workspace.ts";
+import { openWorkspace } from "../../src/git/object-workspace.ts";
 import { openOverlay } from "../../src/git/overlay-workspace.ts";
 import type { SearchQuery, Workspace } from "../../src/git/workspace.ts";
 import { learningEdits, learningWorkspace } from "../../src/process/learning-workspace.ts";
@@ -78,7 +78,8 @@ describe("a workspace that tells masks what it hands out", () => {
   it("knows what was written into a file that is edited", async () => {
     await using workspace = openWorkspace(placed.place);
     const masks = new Masks();
-    const files = learningEdits(openOverlay(workspace), masks);
+    await using overlay = openOverlay(workspace, placed.place);
+    const files = learningEdits(overlay, masks);
     await files.write("other.pem", Buffer.from(edited));
     await files.search(query(lineOf(edited, 8)), never);
     expect(masks.holdsSecret(lineOf(edited))).toBe(true);

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { openWorkspace } from "../../src/git/git-workspace.ts";
+import { openWorkspace } from "../../src/git/object-workspace.ts";
 import { findConfigChanges } from "../../src/review/config-changes.ts";
 import { describeConfigChange } from "../../src/review/describe-config-change.ts";
 import { placeOf } from "../support/checkout-place.ts";

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
 import { openLocalRange } from "../../src/git/local-range.ts";
 import { openObjects } from "../../src/git/object-workspace.ts";
 import { openOverlay } from "../../src/git/overlay-workspace.ts";
@@ -45,7 +45,8 @@ afterAll(async () => {
 
 /** Files of their own for one test, and its tools. */
 function open() {
-  const files = openOverlay(below);
+  const files = openOverlay(below, range.place);
+  onTestFinished(() => files[Symbol.asyncDispose]());
   const bytes = async (path: string) => (await files.read(path)).toString("latin1");
   const paths = async () => (await files.edits()).map(({ path }) => path);
   return { ...toolsOn(files, { edit: files }), files, bytes, paths };

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
 import { openLocalRange } from "../../src/git/local-range.ts";
 import { openObjects } from "../../src/git/object-workspace.ts";
 import { openOverlay } from "../../src/git/overlay-workspace.ts";
@@ -44,7 +44,8 @@ afterAll(async () => {
 
 /** Files of their own for one test, and its tools. */
 function open() {
-  const files: EditableWorkspace = openOverlay(below);
+  const files: EditableWorkspace & AsyncDisposable = openOverlay(below, range.place);
+  onTestFinished(() => files[Symbol.asyncDispose]());
   const tools = toolsOn(files, { edit: files, private: ["secrets/"] });
   const paths = async () => (await files.edits()).map(({ path }) => path);
   return { ...tools, files, paths, bytes: (path: string) => files.read(path) };

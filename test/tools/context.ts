@@ -1,5 +1,6 @@
 import { createPrivacy } from "../../src/diff/filter.ts";
-import { openWorkspace } from "../../src/git/git-workspace.ts";
+import type { CheckoutPlace } from "../../src/git/checkout-place.ts";
+import { openWorkspace } from "../../src/git/object-workspace.ts";
 import { openLocalRange } from "../../src/git/local-range.ts";
 import type { Workspace } from "../../src/git/workspace.ts";
 import { createDiffSource } from "../../src/tools/diff-source.ts";
@@ -95,11 +96,11 @@ export function toolsOn(workspace: Workspace, options: ContextOptions = {}): Tes
 export async function openRepository(
   repo: GitRepo,
   { base = "main", head = "topic" }: { base?: string; head?: string } = {},
-): Promise<AsyncDisposable & { workspace: Workspace }> {
+): Promise<AsyncDisposable & { workspace: Workspace; place: CheckoutPlace }> {
   const range = await openLocalRange({ repo: repo.dir, base, head, gitPath });
   const workspace = openWorkspace(range.place);
   return {
-    workspace,
+    ...{ workspace, place: range.place },
     async [Symbol.asyncDispose]() {
       await workspace[Symbol.asyncDispose]();
       await range.dispose();

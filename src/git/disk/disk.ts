@@ -1,9 +1,28 @@
+import { readdir, rm, statfs } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { AppError } from "../../errors.ts";
-import { endOrphans } from "../orphans.ts";
-import { evict, type Goal } from "./evict.ts";
-import { type FreeSpace, freeSpace } from "./free-space.ts";
-import { DISK_FULL_REMEDY, isDiskFull } from "./full.ts";
-import { sweep } from "./sweep.ts";
+import { DISK_FULL_REMEDY, isDiskFull } from "../git-error.ts";
+import { mirrorIdOf, removeLeftovers } from "../mirror-folder.ts";
+import { endOrphans } from "../owner.ts";
+import { tryLock } from "../pid-lock.ts";
+import { readState } from "../slot.ts";
+import { removeAbandoned } from "../temp-folder.ts";
+import { type Kept, listKept } from "./kept.ts";
+import {
+  arranging,
+  emptyTrash,
+  mirrorLock,
+  placesAt,
+  type RepositoryPlaces,
+  removeEmptyParents,
+  repositoriesIn,
+  setAside,
+  setRepositoryAside,
+  slotLock,
+  slotsIn,
+  unlessGone,
+} from "./places.ts";
 
 export interface DiskOptions {
   dataFolder: string;
@@ -194,4 +213,129 @@ function firstNo(ask: () => Promise<boolean>): () => Promise<boolean> {
 
 function inWords(bytes: number): string {
   return bytes < 1e9 ? `${Math.ceil(bytes / 1e6)} MB` : `${(bytes / 1e9).toFixed(1)} GB`;
+}
+
+export interface Goal {
+  /** Of all mirrors and checkouts together. */
+  limitBytes: number;
+  /** What was not used since then goes in any case; milliseconds since 1970. */
+  unusedSince: number;
+  /** Whether the disk has room enough; asked after each that went. */
+  hasRoom(): Promise<boolean>;
+  /** Nothing more goes once it has fired. */
+  signal: AbortSignal;
+}
+
+/**
+ * Deletes mirrors and checkouts until the goal is met, those first that were not used for the longest time, and never what
+ * somebody alive uses. Returns what went, and how much is left.
+ */
+export async function evict(
+  dataFolder: string,
+  goal: Goal,
+): Promise<{ evicted: Kept[]; totalBytes: number }> {
+  const { limitBytes, unusedSince, hasRoom, signal } = goal;
+  const oldestFirst = (await listKept(dataFolder)).sort(byUse);
+  let total = oldestFirst.reduce((sum, { bytes }) => sum + bytes, 0);
+  const evicted: Kept[] = [];
+  for (const one of oldestFirst) {
+    if (signal.aborted) break;
+    if (one.usedAt >= unusedSince && total <= limitBytes && (await hasRoom())) break;
+    if (!(await discard(dataFolder, one))) continue;
+    await emptyTrash(dataFolder);
+    total -= one.bytes;
+    evicted.push(one);
+  }
+  return { evicted, totalBytes: total };
+}
+
+/** Checkouts before the mirror that was used with them: they are of no use without it. */
+function byUse(one: Kept, other: Kept): number {
+  return one.usedAt - other.usedAt || Number(one.kind === "mirror") - Number(other.kind === "mirror");
+}
+
+async function discard(dataFolder: string, { kind, repository, folder }: Kept): Promise<boolean> {
+  if (kind === "mirror") return await setRepositoryAside(dataFolder, placesAt(dataFolder, repository));
+  return await arranging(dataFolder, async () => {
+    const lock = await tryLock(slotLock(folder)).catch(unlessGone);
+    if (lock === undefined) return false;
+    await setAside(dataFolder, folder);
+    if (lock !== "gone") await lock.release();
+    await removeEmptyParents(folder, 3);
+    return true;
+  });
+}
+
+/**
+ * Removes what killed processes left on the disk: locks, drafts, packs and checkouts that were never finished, temporary
+ * folders. What somebody alive uses is left alone, and what is whole is kept. Once the signal has fired, the rest is left.
+ */
+export async function sweep(dataFolder: string, signal?: AbortSignal): Promise<void> {
+  await removeAbandoned(tmpdir());
+  for (const repository of await repositoriesIn(dataFolder)) {
+    if (signal?.aborted) return;
+    // One at a time, so that jobs get their turn in between.
+    await arranging(dataFolder, () => sweepRepository(dataFolder, placesAt(dataFolder, repository)));
+  }
+  await emptyTrash(dataFolder, signal);
+}
+
+async function sweepRepository(dataFolder: string, { gitDir, checkouts }: RepositoryPlaces): Promise<void> {
+  await releaseRights([gitDir, ...(await slotsIn(checkouts))]);
+  const id = await mirrorIdOf(gitDir);
+  for (const slot of await slotsIn(checkouts)) {
+    await ifFree(slotLock(slot), () => sweepSlot(dataFolder, slot, id));
+  }
+  await removeEmptyParents(join(checkouts, "0"), 3);
+  await ifFree(mirrorLock(gitDir), async () => {
+    // Asked again by the one who holds it: somebody may have made the mirror meanwhile.
+    if ((await mirrorIdOf(gitDir)) !== undefined) return await removeLeftovers(gitDir);
+    await setAside(dataFolder, gitDir);
+    await removeEmptyParents(gitDir, 2);
+  });
+}
+
+/** A checkout that was not finished, or was made from a mirror that is gone, would be written anew. */
+async function sweepSlot(dataFolder: string, slot: string, mirror: string | undefined): Promise<void> {
+  const state = await readState(slot);
+  if (mirror === undefined || state?.mirror !== mirror) return await setAside(dataFolder, slot);
+  for (const draft of ["state.json.new", "index.lock"]) await rm(join(slot, draft), { force: true });
+}
+
+/** Takes a lock if it is free or its holder died, and does something with it. */
+async function ifFree(path: string, work: () => Promise<void>): Promise<void> {
+  const lock = await tryLock(path).catch(() => undefined);
+  try {
+    if (lock) await work();
+  } finally {
+    await lock?.release();
+  }
+}
+
+/** The right to inherit a lock stays behind when its holder dies while another inherits. */
+async function releaseRights(folders: readonly string[]): Promise<void> {
+  for (const folder of folders) {
+    const names = await readdir(folder).catch(() => []);
+    for (const name of names.filter((one) => one.includes(".heir-of-"))) {
+      await ifFree(join(folder, name), async () => {});
+    }
+  }
+}
+
+export interface FreeSpace {
+  /** What this process may still write to the disk. */
+  freeBytes: number;
+  /** Less than a gigabyte, or than a twentieth of a small disk: the next checkout may not fit. */
+  isLow: boolean;
+}
+
+const RESERVE_BYTES = 1_000_000_000;
+const RESERVE_SHARE = 0.05;
+
+/** Of the disk that a folder is on. Some file systems count no blocks: nobody knows when those are full. */
+export async function freeSpace(folder: string): Promise<FreeSpace> {
+  const { bavail, blocks, bsize } = await statfs(folder);
+  if (blocks === 0) return { freeBytes: Number.POSITIVE_INFINITY, isLow: false };
+  const freeBytes = bavail * bsize;
+  return { freeBytes, isLow: freeBytes < Math.min(RESERVE_BYTES, blocks * bsize * RESERVE_SHARE) };
 }

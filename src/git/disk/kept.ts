@@ -1,6 +1,6 @@
 import { readdir, readFile, stat, writeFile } from "node:fs/promises";
 import { basename, join } from "node:path";
-import { readState, stateFile } from "../slot-state.ts";
+import { readState, stateFile } from "../slot.ts";
 import { graphFolder, placesAt, repositoriesIn, slotsIn } from "./places.ts";
 
 /** A mirror or a checkout, and what it costs to keep it. */

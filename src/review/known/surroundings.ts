@@ -1,8 +1,8 @@
 import { hash } from "node:crypto";
+import pMap from "p-map";
 import type { DiffLine, Hunk } from "../../diff/file-diff.ts";
-import { signs } from "../../diff/print.ts";
+import { signs } from "../../diff/render.ts";
 import type { Workspace } from "../../git/workspace.ts";
-import { mapFew } from "../../map-few.ts";
 import { firstIndex } from "../../syntax/first-index.ts";
 import { type ParsedText, parseText } from "../../syntax/parse-source.ts";
 import type { Definition } from "../../syntax/source.ts";
@@ -35,13 +35,17 @@ export async function inSurroundings(
   files: readonly ChangedFile[],
   reading: Reading,
 ): Promise<ChangedFile[]> {
-  return await mapFew(files, CONCURRENCY, async (file) => {
-    if (file.changes.length === 0) return file;
-    const changes = isProse(file.change.path)
-      ? await inHunks(file, reading)
-      : await inParsedFile(file, reading);
-    return { ...file, changes: changes ?? inWholeFile(file) };
-  });
+  return await pMap(
+    files,
+    async (file) => {
+      if (file.changes.length === 0) return file;
+      const changes = isProse(file.change.path)
+        ? await inHunks(file, reading)
+        : await inParsedFile(file, reading);
+      return { ...file, changes: changes ?? inWholeFile(file) };
+    },
+    { concurrency: CONCURRENCY },
+  );
 }
 
 /** What runs a file goes by this. A rename has a diff of its edits alone, and a mode has none. */

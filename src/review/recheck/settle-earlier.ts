@@ -1,6 +1,6 @@
+import pMap from "p-map";
 import { AppError } from "../../errors.ts";
 import { type Finding, isCertain, type Severity, severities } from "../../finding.ts";
-import { mapFew } from "../../map-few.ts";
 import type { ChangedFile } from "../../tools/tool.ts";
 import { certainPairs } from "../compare/certain-pairs.ts";
 import type { EarlierFinding } from "../review-input.ts";
@@ -159,12 +159,16 @@ async function isToBeChecked(
 /** The worst first. Without a model all of it waits for the next review. */
 async function checkAll(run: ReviewRun | null, checks: readonly Check[], due: Set<string>): Promise<void> {
   const worstFirst = checks.toSorted((a, b) => rank(a) - rank(b));
-  await mapFew(worstFirst, CONCURRENCY, async ({ claim, path, take, withoutModel }) => {
-    const checked = run && (await checkClaim(run, claim));
-    if (!checked?.ended) due.add(path);
-    if (checked) take(checked);
-    else withoutModel?.();
-  });
+  await pMap(
+    worstFirst,
+    async ({ claim, path, take, withoutModel }) => {
+      const checked = run && (await checkClaim(run, claim));
+      if (!checked?.ended) due.add(path);
+      if (checked) take(checked);
+      else withoutModel?.();
+    },
+    { concurrency: CONCURRENCY },
+  );
 }
 
 const FOUND_AGAIN = "This review found it again.";

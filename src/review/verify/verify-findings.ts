@@ -1,5 +1,5 @@
+import pMap from "p-map";
 import { atLeast, type Evidence, type Finding, type Place, severities } from "../../finding.ts";
-import { mapFew } from "../../map-few.ts";
 import { asOne, type Group } from "../merge/join.ts";
 import { isSameFault, overlap, placeOf } from "../merge/same-fault.ts";
 import type { DroppedFinding } from "../review-result.ts";
@@ -26,12 +26,16 @@ export async function verifyFindings(run: ReviewRun, groups: readonly Group[]): 
   let done = 0;
   const rank = (group: Group) => severities.indexOf(asOne(group).severity);
   const worstFirst = groups.toSorted((a, b) => rank(a) - rank(b));
-  const all = await mapFew(worstFirst, CONCURRENCY, async (group) => {
-    const judged = await verifyGroup(run, group, siblings);
-    done += 1;
-    run.deps.progress({ type: "verdict", done, total: groups.length });
-    return judged;
-  });
+  const all = await pMap(
+    worstFirst,
+    async (group) => {
+      const judged = await verifyGroup(run, group, siblings);
+      done += 1;
+      run.deps.progress({ type: "verdict", done, total: groups.length });
+      return judged;
+    },
+    { concurrency: CONCURRENCY },
+  );
   return {
     findings: all.flatMap(({ findings }) => findings),
     dropped: all.flatMap(({ dropped }) => dropped),

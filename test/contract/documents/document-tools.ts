@@ -1,3 +1,4 @@
+import { onTestFinished } from "vitest";
 import { openOverlay } from "../../../src/git/overlay-workspace.ts";
 import type { EditableWorkspace } from "../../../src/git/workspace.ts";
 import { GitRepo } from "../../support/git-repo.ts";
@@ -31,7 +32,8 @@ export async function openDocumentTools(): Promise<DocumentTools> {
   return {
     reading: () => toolsOn(opened.workspace),
     changing() {
-      const files = openOverlay(opened.workspace);
+      const files = openOverlay(opened.workspace, opened.place);
+      onTestFinished(() => files[Symbol.asyncDispose]());
       const text = async (path: string) => (await files.read(path)).toString("utf8");
       return { ...toolsOn(files, { edit: files }), files, text };
     },

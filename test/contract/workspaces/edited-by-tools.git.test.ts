@@ -1,9 +1,8 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import { openWorkspace } from "../../../src/git/git-workspace.ts";
 import { openLocalRange } from "../../../src/git/local-range.ts";
 import { nameBytes } from "../../../src/git/names.ts";
-import { openObjects } from "../../../src/git/object-workspace.ts";
+import { openObjects, openWorkspace } from "../../../src/git/object-workspace.ts";
 import { openOverlay } from "../../../src/git/overlay-workspace.ts";
 import type { Change, EditableWorkspace } from "../../../src/git/workspace.ts";
 import type { FileDiffOutput } from "../../../src/tools/diff-file.ts";
@@ -128,7 +127,7 @@ it("whatever the changing tools do, the reading tools then answer as in a checko
     const open = (head: string) => openLocalRange({ repo: repo.dir, base: "main", head, gitPath });
     await using range = await open("topic");
     await using below = openObjects(range.place);
-    const files = openOverlay(below);
+    await using files = openOverlay(below, range.place);
     const tools = toolsOn(files, { edit: files });
     for (const one of done) await perform(one, files, tools);
     await commitEdits(repo, files);

@@ -31,7 +31,7 @@ it("an overlay edited to be a commit differs from the merge base as git says, an
     const paths = [...head.keys(), ...before.keys()];
     // Links and submodules are not written.
     if (!paths.every((path) => isPlain(head.get(path)) && isPlain(before.get(path)))) return;
-    const overlay = openOverlay(below);
+    await using overlay = openOverlay(below, range.place);
     await editToBe(overlay, wanted);
     expect([...(await overlay.tree("head")).values()]).toEqual([...head.values()]);
 

@@ -1,6 +1,5 @@
-import { openWorkspace } from "../../../src/git/git-workspace.ts";
 import { type LocalRange, openLocalRange } from "../../../src/git/local-range.ts";
-import { openObjects } from "../../../src/git/object-workspace.ts";
+import { openObjects, openWorkspace } from "../../../src/git/object-workspace.ts";
 import { openOverlay } from "../../../src/git/overlay-workspace.ts";
 import type { Workspace } from "../../../src/git/workspace.ts";
 import { type GitRepo, gitPath } from "../../support/git-repo.ts";
@@ -23,13 +22,13 @@ export async function openAll(repo: GitRepo): Promise<OpenedWorkspaces> {
   const { root } = topic.place;
   const objects = openObjects(topic.place);
   const below = openObjects({ ...draft.place, root });
-  const overlay = openOverlay(below);
+  const overlay = openOverlay(below, draft.place);
   await editToBe(overlay, objects);
   const all: Record<Kind, Workspace> = { checkout, objects, overlay };
   return {
     of: (kind) => all[kind],
     async [Symbol.asyncDispose]() {
-      for (const one of [checkout, objects, below, topic, draft]) await one[Symbol.asyncDispose]();
+      for (const one of [overlay, checkout, objects, below, topic, draft]) await one[Symbol.asyncDispose]();
     },
   };
 }

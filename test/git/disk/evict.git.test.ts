@@ -2,8 +2,7 @@ import { existsSync, mkdirSync, readdirSync, utimesSync, writeFileSync } from "n
 import { dirname, join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { AppError } from "../../../src/errors.ts";
-import { Disk, type DiskOptions } from "../../../src/git/disk/disk.ts";
-import { freeSpace } from "../../../src/git/disk/free-space.ts";
+import { Disk, type DiskOptions, freeSpace } from "../../../src/git/disk/disk.ts";
 import { listKept, mirrorBytes } from "../../../src/git/disk/kept.ts";
 import { tryLock } from "../../../src/git/pid-lock.ts";
 import { TempFolder } from "../../support/git-repo.ts";

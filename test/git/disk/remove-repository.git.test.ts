@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, readdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { removeRepository } from "../../../src/git/disk/remove-repository.ts";
+import { removeRepository } from "../../../src/git/disk/places.ts";
 import { type PidLock, tryLock } from "../../../src/git/pid-lock.ts";
 import { TempFolder } from "../../support/git-repo.ts";
 

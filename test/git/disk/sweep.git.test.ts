@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, readdirSync, symlinkSync, utimesSync, writeFileS
 import { open } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { sweep } from "../../../src/git/disk/sweep.ts";
+import { sweep } from "../../../src/git/disk/disk.ts";
 import { ownTag } from "../../../src/git/owner.ts";
 import { removeAbandoned } from "../../../src/git/temp-folder.ts";
 import { TempFolder } from "../../support/git-repo.ts";

@@ -1,7 +1,7 @@
 import type { TrajectoryEntry } from "../../../src/agent/trajectory.ts";
 import { AppError } from "../../../src/errors.ts";
 import type { Severity } from "../../../src/finding.ts";
-import type { PushEnd } from "../../../src/git/push.ts";
+import type { PushEnd } from "../../../src/git/remote.ts";
 import type { FileProposal } from "../../../src/github/pull-request-api.ts";
 import { createJobHandler } from "../../../src/jobs/create-job-handler.ts";
 import type { JobDependencies } from "../../../src/jobs/job-dependencies.ts";

@@ -78,7 +78,8 @@ export class FixedRepository implements AsyncDisposable {
 
   fix = async (turns: ScriptedTurn[], commands: FixCommands = nothing, targets = [target]) => {
     const model = scriptedModel(turns);
-    const files = openOverlay((await this.#opened).workspace);
+    const { workspace, place } = await this.#opened;
+    await using files = openOverlay(workspace, place);
     const result = await runFix(input(targets), {
       ...{ workspace: files, files, diffs: createDiffSource(files, { ignore: [], private: [] }) },
       ...{ models: forAllRoles(model), commands, trajectory: { append: async () => {} }, replay: [] },

@@ -1,4 +1,4 @@
-import { openWorkspace } from "../../../git/git-workspace.ts";
+import { openWorkspace } from "../../../git/object-workspace.ts";
 import type { PullRequest } from "../../../github/pull-request-api.ts";
 import { isStanding, type LedgerEntry } from "../../../ledger/entry.ts";
 import { currentLedger } from "../../../reporters/current-ledger.ts";

@@ -2,7 +2,7 @@ import { setTimeout } from "node:timers/promises";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { describe, expect, it } from "vitest";
-import { FoldedBytes } from "../../src/git/folded-bytes.ts";
+import { FoldedBytes } from "../../src/git/patches.ts";
 
 const MEGABYTE = 1024 * 1024;
 

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { byNul, LineSplitter } from "../../src/git/line-splitter.ts";
+import { byNul, LineSplitter } from "../../src/git/run-process.ts";
 
 /** The lines of a stream that comes in these pieces. */
 function linesOf(pieces: readonly Buffer[], options?: ConstructorParameters<typeof LineSplitter>[1]) {

@@ -2,11 +2,10 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { createLineIndex } from "../../src/diff/line-index.ts";
 import { parseFilePatch } from "../../src/diff/parse.ts";
-import { printDiff } from "../../src/diff/print.ts";
-import { renderHunks } from "../../src/diff/render.ts";
+import { printDiff, renderHunks } from "../../src/diff/render.ts";
 import { surveyPatch } from "../../src/diff/survey.ts";
 import { AppError } from "../../src/errors.ts";
-import { PatchSplitter } from "../../src/git/patch-splitter.ts";
+import { PatchSplitter } from "../../src/git/patches.ts";
 import { randomHunk } from "../diff/random-hunk.ts";
 import { FUZZ_TIMEOUT_MS, fuzz, textOf } from "../support/fuzz.ts";
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { PatchSplitter } from "../../src/git/patch-splitter.ts";
+import { PatchSplitter } from "../../src/git/patches.ts";
 
 /** The sections of patches that come in these pieces, each with its header and its hunks. */
 function split(...pieces: (string | Buffer)[]): { header: string; body: string }[] {

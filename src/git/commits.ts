@@ -1,0 +1,173 @@
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { pathFault } from "../diff/path-fault.ts";
+import { AppError } from "../errors.ts";
+import { splitNul } from "../text/decode.ts";
+import { decodeName, nameBytes } from "./names.ts";
+import { parseTreeEntry } from "./object-listing.ts";
+import { type Git, requireObjectNames, runGit } from "./run-git.ts";
+import { makeTempFolder, removeFolder } from "./temp-folder.ts";
+
+/** A file of a commit to be made. */
+export interface CommittedFile {
+  /** A key, as everywhere in this room. */
+  path: string;
+  /** Null removes it. */
+  after: { mode: "100644" | "100755"; bytes: Buffer } | null;
+}
+
+export interface CommitFiles {
+  git: Git;
+  gitDir: string;
+  /** The commit to go on from; its trees have to be there, its blobs need not. */
+  parent: string;
+  files: readonly CommittedFile[];
+  message: string;
+  author: { name: string; email: string };
+  /** Milliseconds since 1970. */
+  at: number;
+  signal?: AbortSignal | undefined;
+}
+
+/**
+ * Makes a commit that differs from its parent in these files alone, without a working tree and without a ref, and resolves to its
+ * name. The same files at the same time are the same commit.
+ */
+export async function commitFiles(options: CommitFiles): Promise<string> {
+  const { git, gitDir, parent, files, message, author, at, signal } = options;
+  requireObjectNames(parent);
+  const bad = files.find(({ path }) => pathFault(path) !== undefined);
+  if (bad) throw new AppError("usage", `'${bad.path}' is no path of a file`);
+  const folder = await makeTempFolder(tmpdir());
+  const at1970 = `${Math.floor(at / 1_000)} +0000`;
+  const run = (what: string, args: readonly string[], input?: string | Buffer) =>
+    runGit({ git, gitDir, indexFile: join(folder, "index"), what, args, input, signal });
+  try {
+    const records: Buffer[] = [];
+    for (const { path, after } of files) {
+      const entry =
+        after === null
+          ? `0 ${"0".repeat(parent.length)}\t`
+          : `${after.mode} ${await blobOf(run, after.bytes)}\t`;
+      records.push(Buffer.from(entry), nameBytes(path), Buffer.from([0]));
+    }
+    await run("read the tree", ["read-tree", parent]);
+    await run("change the tree", ["update-index", "-z", "--index-info"], Buffer.concat(records));
+    const tree = text(await run("write the tree", ["write-tree", "--missing-ok"]));
+    const head = `tree ${tree}\nparent ${parent}\n`;
+    const people = ["author", "committer"].map((who) => `${who} ${named(author)} ${at1970}\n`).join("");
+    const commit = `${head}${people}\n${message.trim()}\n`;
+    return text(await run("commit", ["hash-object", "-t", "commit", "-w", "--stdin"], commit));
+  } finally {
+    await removeFolder(folder);
+  }
+}
+
+type Run = (what: string, args: readonly string[], input?: string | Buffer) => Promise<{ stdout: Buffer }>;
+
+const text = ({ stdout }: { stdout: Buffer }) => stdout.toString("latin1").trim();
+
+const blobOf = async (run: Run, bytes: Buffer) =>
+  text(await run("store a file", ["hash-object", "-t", "blob", "-w", "--stdin", "--no-filters"], bytes));
+
+/** Without what would end the field, or the line. */
+function named({ name, email }: CommitFiles["author"]): string {
+  const plain = (value: string) => value.replace(/[<>\p{Cc}]/gu, "").trim();
+  return `${plain(name)} <${plain(email)}>`;
+}
+
+export interface CommitDiff {
+  git: Git;
+  gitDir: string;
+  /** Full object names. */
+  from: string;
+  to: string;
+  contextLines: number;
+  maxBytes: number;
+  /** The one file that is asked for, by its key; left out, all of them. */
+  path?: string;
+  signal?: AbortSignal | undefined;
+}
+
+/** What takes one commit to another, as a patch that `git apply` takes; renames are a file that goes and one that comes. */
+export async function commitDiff({ from, to, contextLines, path, ...rest }: CommitDiff): Promise<string> {
+  requireObjectNames(from, to);
+  const options = [
+    "-r",
+    "-p",
+    "--full-index",
+    "--no-renames",
+    "--no-ext-diff",
+    "--no-textconv",
+    "--no-color",
+  ];
+  const args = [
+    "diff-tree",
+    ...options,
+    `-U${Math.trunc(contextLines)}`,
+    from,
+    to,
+    "--",
+    ...(path === undefined ? [] : [nameBytes(path).toString("utf8")]),
+  ];
+  return (await runGit({ ...rest, what: "compare commits", args })).stdout.toString("utf8");
+}
+
+/** The paths in which two commits differ; of a rename both. */
+export async function changedPaths({
+  from,
+  to,
+  ...rest
+}: Pick<CommitDiff, "git" | "gitDir" | "from" | "to" | "signal">): Promise<string[]> {
+  requireObjectNames(from, to);
+  const args = ["diff-tree", "-r", "-z", "--name-only", "--no-renames", from, to, "--"];
+  return splitNul((await runGit({ ...rest, what: "compare commits", args })).stdout, decodeName);
+}
+
+export interface FilesAt {
+  git: Git;
+  gitDir: string;
+  /** Full object name. */
+  commit: string;
+  /** Keys, as everywhere in this room. */
+  paths: readonly string[];
+  /** Of one file; a larger one rejects with `too_large`. */
+  maxBytes: number;
+  signal?: AbortSignal | undefined;
+}
+
+/** What a commit holds at a path. Of what is no file (a folder, a link, a submodule) the mode alone counts. */
+export interface FileAt {
+  mode: string;
+  bytes: Buffer;
+}
+
+/** A few files of a commit, byte for byte; those that are not there are left out. */
+export async function filesAt(request: FilesAt): Promise<Map<string, FileAt>> {
+  const { git, gitDir, commit, paths, maxBytes, signal } = request;
+  requireObjectNames(commit);
+  const found = new Map<string, FileAt>();
+  const place = { git, gitDir, signal };
+  for (const path of paths) {
+    const args = ["ls-tree", "-z", "--full-tree", commit, "--", nameBytes(path).toString("utf8")];
+    const { stdout } = await runGit({ ...place, what: "look for a file", args });
+    if (stdout.length === 0) continue;
+    const entry = parseTreeEntry(stdout.subarray(0, stdout.indexOf(0)));
+    const isFile = entry.mode.startsWith("100");
+    const bytes = isFile ? await blobBytes({ ...place, oid: entry.oid, maxBytes }) : Buffer.alloc(0);
+    found.set(path, { mode: entry.mode, bytes });
+  }
+  return found;
+}
+
+interface Blob {
+  git: Git;
+  gitDir: string;
+  oid: string;
+  maxBytes: number;
+  signal: AbortSignal | undefined;
+}
+
+async function blobBytes({ oid, maxBytes, ...place }: Blob): Promise<Buffer> {
+  return (await runGit({ ...place, what: "read a file", args: ["cat-file", "blob", oid], maxBytes })).stdout;
+}

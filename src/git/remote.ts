@@ -1,0 +1,302 @@
+import { setTimeout as delay } from "node:timers/promises";
+import { AppError } from "../errors.ts";
+import { mirrorBytes } from "./disk/kept.ts";
+import { gitError } from "./git-error.ts";
+import {
+  configVariables,
+  type Git,
+  gitEnvironment,
+  hardenedConfig,
+  type Network,
+  networkVariables,
+  requireObjectNames,
+  runGit,
+} from "./run-git.ts";
+import { runProcess } from "./run-process.ts";
+
+/** How far a fetch has come, for a person who waits. */
+export interface FetchProgress {
+  /** git's own words: "Receiving objects", "Resolving deltas" ... */
+  stage: string;
+  percent: number;
+}
+
+/** What lets one fetch in, and how long it may take. */
+export interface FetchAccess {
+  /**
+   * Value of the Authorization header; null for a public repository. Reaches git through its environment alone. A function is
+   * asked before each fetch: what a repository takes may outlive a token.
+   */
+  authorization: string | null | (() => Promise<string>);
+  signal?: AbortSignal | undefined;
+  /** Default 10 minutes for each fetch. */
+  timeoutMs?: number | undefined;
+  onProgress?: ((progress: FetchProgress) => void) | undefined;
+  /** Gets what the mirror takes, in bytes, several times a second while git writes to it; what it throws ends the fetch. */
+  requireFits?: ((bytes: number) => void) | undefined;
+}
+
+export interface FetchRequest extends FetchAccess {
+  git: Git;
+  network: Network;
+  gitDir: string;
+  /** `https://host/owner/name.git`, as the repository's `origin` has it too. */
+  url: string;
+  /** Refspecs or object names. */
+  wanted: readonly string[];
+  /** What the server may leave out; null takes everything. */
+  filter: string | null;
+  /** Objects are asked for by name, so the two sides need not find out what they have in common. */
+  byName?: boolean;
+  /** Fetch again what we seem to have: the repository turns from a partial into a full clone. */
+  refetch?: boolean;
+}
+
+/** Objects that were left out stay promised by this remote. With both values given, git writes none into the config. */
+export const partialClone = [
+  ["remote.origin.promisor", "true"],
+  ["remote.origin.partialCloneFilter", "blob:none"],
+] as const;
+
+const DEFAULT_TIMEOUT_MS = 600_000;
+
+/** Runs one `git fetch` from `origin`. Rejects with AppErrors whose text holds no credential. */
+export async function fetchObjects(request: FetchRequest): Promise<void> {
+  const { git, network } = request;
+  const authorization =
+    typeof request.authorization === "function" ? await request.authorization() : request.authorization;
+  // git limits what it receives, but not what it fetches.
+  await using growth = watchGrowth(request);
+  const end = await runProcess({
+    program: git.gitPath,
+    args: fetchArguments(request),
+    cwd: git.emptyHome,
+    env: {
+      ...gitEnvironment(git, network),
+      ...networkVariables(network),
+      // A delta may rest on an object that a partial clone does not have; git then fetches that one too.
+      GIT_NO_LAZY_FETCH: "0",
+      ...configVariables([...hardenedConfig(network), ...fetchConfig(request, authorization)]),
+    },
+    input: `${request.wanted.join("\n")}\n`,
+    signal: growth.signal,
+    timeoutMs: request.timeoutMs ?? DEFAULT_TIMEOUT_MS,
+    killSignal: "SIGTERM",
+    onStdout: () => undefined,
+    onStderr: progressReader(request.onProgress),
+  }).catch((error: unknown) => {
+    throw growth.fault() ?? error;
+  });
+  if (end.exitCode !== 0) throw gitError("fetch", end, secretsOf(authorization));
+}
+
+const LOOK_MS = 100;
+
+interface Growth extends AsyncDisposable {
+  /** Fires when the fetch has to end. */
+  signal: AbortSignal | undefined;
+  /** Why the mirror may not grow further. */
+  fault(): unknown;
+}
+
+function watchGrowth({ gitDir, requireFits, signal }: FetchRequest): Growth {
+  if (!requireFits) return { signal, fault: () => undefined, async [Symbol.asyncDispose]() {} };
+  const [over, done] = [new AbortController(), new AbortController()];
+  let fault: unknown;
+  const watch = async () => {
+    while (!done.signal.aborted) {
+      try {
+        requireFits(await mirrorBytes(gitDir));
+      } catch (error) {
+        fault = error;
+        over.abort();
+        return;
+      }
+      await delay(LOOK_MS, undefined, { signal: done.signal }).catch(() => {});
+    }
+  };
+  const watching = watch();
+  return {
+    signal: signal ? AbortSignal.any([signal, over.signal]) : over.signal,
+    fault: () => fault,
+    async [Symbol.asyncDispose]() {
+      done.abort();
+      await watching;
+    },
+  };
+}
+
+function fetchArguments(request: FetchRequest): string[] {
+  return [
+    `--git-dir=${request.gitDir}`,
+    "fetch",
+    "--progress",
+    "--force",
+    "--no-tags",
+    "--no-write-fetch-head",
+    "--no-show-forced-updates",
+    "--no-auto-maintenance",
+    "--no-recurse-submodules",
+    ...(request.refetch ? ["--refetch"] : []),
+    request.filter === null ? "--no-filter" : `--filter=${request.filter}`,
+    "--stdin",
+    "origin",
+  ];
+}
+
+function fetchConfig(
+  { url, byName }: FetchRequest,
+  authorization: string | null,
+): (readonly [string, string])[] {
+  const config: (readonly [string, string])[] = [...partialClone, ...httpConfig];
+  if (byName) config.push(["fetch.negotiationAlgorithm", "noop"]);
+  return [...config, ...authorizationConfig(url, authorization)];
+}
+
+function progressReader(onProgress: FetchAccess["onProgress"]): ((text: string) => void) | undefined {
+  if (!onProgress) return undefined;
+  return (text) => {
+    for (const [, stage, percent] of text.matchAll(/(?:remote: )?([A-Z][A-Za-z ]{1,60}): +(\d+)% \(/g)) {
+      onProgress({ stage: stage ?? "", percent: Number(percent) });
+    }
+  };
+}
+
+export interface PushRequest {
+  git: Git;
+  network: Network;
+  /** Where the commit is. */
+  gitDir: string;
+  /** `https://host/owner/name.git` */
+  url: string;
+  /** Name of the branch, without `refs/heads/`. */
+  branch: string;
+  /** Where the branch has to be for the push to be taken. */
+  from: string;
+  /** The commit it goes to; a descendant of `from`. */
+  to: string;
+  /** Value of the Authorization header. Reaches git through its environment alone. */
+  authorization: string;
+  signal?: AbortSignal | undefined;
+  timeoutMs?: number | undefined;
+}
+
+/** What the server made of a push. In words for people where it did not take it. */
+export type PushEnd = { kind: "pushed" } | { kind: "moved" } | { kind: "refused"; reason: string };
+
+const DEFAULT_PUSH_MS = 120_000;
+
+/**
+ * Moves a branch from one commit to another, or does nothing: the server compares where the branch is as it takes the push
+ * (https://git-scm.com/docs/git-push#Documentation/git-push.txt---force-with-leaseltrefnamegtltexpectgt). A branch that is there
+ * already counts as pushed, so that it may be asked again after a fault. Rejects where the server cannot be reached.
+ */
+export async function pushCommit(request: PushRequest): Promise<PushEnd> {
+  const { git, network, url, authorization, from, to } = request;
+  const ref = refOf(request);
+  await requireDescendant(request);
+  let report = "";
+  const end = await runProcess({
+    program: git.gitPath,
+    args: [
+      `--git-dir=${request.gitDir}`,
+      ...["push", "--porcelain", "--no-verify", "--no-signed", "--no-follow-tags"],
+      ...["--recurse-submodules=no", `--force-with-lease=${ref}:${from}`, "--", url, `${to}:${ref}`],
+    ],
+    cwd: git.emptyHome,
+    env: {
+      ...gitEnvironment(git, network),
+      ...networkVariables(network),
+      ...configVariables([
+        ...hardenedConfig(network),
+        ...httpConfig,
+        ...authorizationConfig(url, authorization),
+      ]),
+    },
+    signal: request.signal,
+    timeoutMs: request.timeoutMs ?? DEFAULT_PUSH_MS,
+    killSignal: "SIGTERM",
+    onStdout: (chunk) => {
+      report += chunk.toString("utf8");
+      return undefined;
+    },
+  });
+  if (end.exitCode === 0) return { kind: "pushed" };
+  if (notAllowed.test(end.stderr)) return { kind: "refused", reason: "writing to it is not allowed" };
+  const refusal = refusalIn(report, ref);
+  if (refusal === undefined) throw gitError("push", end, secretsOf(authorization));
+  return refusal;
+}
+
+/** The lease says where the branch is, and lets it go anywhere: what stood on it has to stay. Rejects with `usage` where it would not. */
+async function requireDescendant({ git, gitDir, from, to, signal }: PushRequest): Promise<void> {
+  const args = ["merge-base", "--is-ancestor", from, to];
+  const { exitCode } = await runGit({
+    git,
+    gitDir,
+    what: "compare commits",
+    args,
+    expectedExits: [0, 1],
+    signal,
+  });
+  if (exitCode === 1) throw new AppError("usage", `${to} does not go on from ${from}`);
+}
+
+/** As GitHub says it of a repository that the token may read, or may not even see. */
+const notAllowed = /returned error: 40[34]|repository .* not found|Permission to .* denied/i;
+
+/** What git says when the branch is elsewhere: found here, or by the server as it took the push. */
+const elsewhere =
+  /stale info|fetch first|non-fast-forward|failed to update ref|cannot lock ref|reference already exists/;
+
+/** `!\tFROM:TO\t[remote rejected] (REASON)`, a line for the ref. */
+function refusalIn(report: string, ref: string): PushEnd | undefined {
+  const line = report
+    .split("\n")
+    .find((one) => one.startsWith("!") && one.split("\t")[1]?.endsWith(`:${ref}`));
+  if (line === undefined) return undefined;
+  const said = line.split("\t")[2] ?? "";
+  if (elsewhere.test(said)) return { kind: "moved" };
+  return { kind: "refused", reason: /\((.+)\)\s*$/.exec(said)?.[1] ?? "the server did not say why" };
+}
+
+/** The full name of the branch, which neither git's options nor its refspecs can read as anything else. */
+function refOf({ branch, from, to }: PushRequest): string {
+  requireObjectNames(from, to);
+  // https://git-scm.com/docs/git-check-ref-format
+  const isName =
+    !/[\s~^:?*[\\\p{Cc}]|\.\.|@\{|\/\/|\/$|\.$/u.test(branch) &&
+    branch.split("/").every((part) => part !== "" && !part.startsWith(".") && !part.endsWith(".lock"));
+  if (!isName) throw new AppError("usage", `'${branch}' is no name of a branch`);
+  return `refs/heads/${branch}`;
+}
+
+/** How git speaks with a server: it follows no redirect, and does not wait for ever. */
+export const httpConfig = [
+  // git would take the header along to wherever it is sent (tried: to another host, too).
+  ["http.followRedirects", "false"],
+  ["http.lowSpeedLimit", "1000"],
+  ["http.lowSpeedTime", "60"],
+] as const;
+
+/**
+ * The configuration that has git send a header to the server of a URL, and to no other.
+ *
+ * @param authorization value of the Authorization header; null sends none
+ */
+export function authorizationConfig(
+  url: string,
+  authorization: string | null,
+): (readonly [string, string])[] {
+  if (authorization === null) return [];
+  if (/[\r\n]/.test(authorization)) throw new AppError("usage", "An Authorization header has one line");
+  return [[`http.${new URL(url).origin}/.extraHeader`, `Authorization: ${authorization}`]];
+}
+
+/** Everything in which the credential could show: the header, what it is made of, and what that decodes to. */
+export function secretsOf(authorization: string | null): string[] {
+  if (authorization === null) return [];
+  const value = authorization.split(" ").at(-1) ?? "";
+  const decoded = Buffer.from(value, "base64").toString("utf8");
+  return [authorization, value, decoded, decoded.slice(decoded.indexOf(":") + 1)];
+}

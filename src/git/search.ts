@@ -1,0 +1,401 @@
+import { isUtf8 } from "node:buffer";
+import { closeSync } from "node:fs";
+import { rgPath } from "@vscode/ripgrep";
+import { AppError } from "../errors.ts";
+import { BINARY_PROBE_BYTES, looksBinary } from "../text/decode.ts";
+import { fileStart, openConfined } from "./confined-file.ts";
+import { decodeName, nameBytes } from "./names.ts";
+import { ownerVariable } from "./owner.ts";
+import { LineSplitter, runProcess } from "./run-process.ts";
+import type { LineMatch, SearchHits, SearchQuery, TreeEntry } from "./workspace.ts";
+
+/** What is searched: a folder with files, and the tree that says which of them count. */
+export interface SearchPlace {
+  root: string;
+  tree: ReadonlyMap<string, TreeEntry>;
+}
+
+const TIMEOUT_MS = 60_000;
+const [NEWLINE, SLASH] = [10, 47];
+/** Larger files are not searched: a line of 100 MB would be in memory twice. ripgrep reads "20M" as this number. */
+export const MAX_SEARCHED_BYTES = 20 * 1024 * 1024;
+/** Longer lines are cut for whoever reads the result; minified files have lines of megabytes. */
+const MAX_LINE_CHARS = 2000;
+
+/**
+ * Searches the regular files of a tree that lie in a folder. Rejects with `usage` for a path that is not in the tree, and when
+ * ripgrep refuses the pattern, the glob or the type.
+ */
+export async function searchTree(
+  place: SearchPlace,
+  query: SearchQuery,
+  signal: AbortSignal,
+): Promise<SearchHits> {
+  const { start, covers, flat } = whereToLook(place.tree, query);
+  if (start !== undefined) requireNoLink(place.root, start);
+  const { filePattern, fileType, wants: allows = () => true } = query;
+  const depth = flat ? ["--max-depth=1"] : [];
+  // ripgrep forgets the type of a file whose name a glob matches.
+  const ofType =
+    filePattern === undefined || fileType === undefined
+      ? undefined
+      : await listFiles(place.root, [...depth, `--type=${fileType}`, "--", target(start)], signal);
+  const wants = (path: string) =>
+    covers(path) &&
+    isRegular(place.tree.get(path)) &&
+    allows(path) &&
+    (ofType?.has(path) ?? true) &&
+    !isBinary(place.root, path);
+  const args = ripgrepArguments(query, start);
+  args.splice(args.indexOf("--"), 0, ...depth);
+  const run = { root: place.root, args, wants, signal };
+  return query.mode === "content" ? await searchLines(query, run) : await searchFiles(query, run);
+}
+
+/** Of what lies below a folder ripgrep follows no link, but it would follow one that it is sent to. */
+function requireNoLink(root: string, start: string): void {
+  try {
+    closeSync(openConfined(root, decodeName(Buffer.from(start)), { kind: "file or folder" }));
+  } catch {
+    throw new AppError("usage", `'${start}' cannot be searched: it is not in the checkout`);
+  }
+}
+
+/** What cannot be read is no text either. */
+function isBinary(root: string, key: string): boolean {
+  try {
+    return looksBinary(fileStart(root, key, BINARY_PROBE_BYTES));
+  } catch {
+    return true;
+  }
+}
+
+/** Where a query looks: a file or a folder of the tree. */
+export interface SearchTarget {
+  /** The file or folder as a key, "" for the root. */
+  key: string;
+  isFile: boolean;
+  /** Whether the file with this key is meant. */
+  covers: (key: string) => boolean;
+}
+
+/** Rejects with `usage` for a path that is not in the tree. */
+export function searchTarget(
+  tree: ReadonlyMap<string, TreeEntry>,
+  { path = "" }: Pick<SearchQuery, "path">,
+): SearchTarget {
+  const key = path.replace(/^(?:\.\/)+/, "").replace(/\/+$/, "");
+  if (key === "" || key === ".") return { key: "", isFile: false, covers: () => true };
+  if (tree.has(key)) return { key, isFile: true, covers: (one) => one === key };
+  const prefix = `${key}/`;
+  for (const one of tree.keys()) {
+    if (one.startsWith(prefix)) return { key, isFile: false, covers: (other) => other.startsWith(prefix) };
+  }
+  throw new AppError("usage", `There is no file or folder '${key}' at head`);
+}
+
+const isRegular = (entry: TreeEntry | undefined) => entry?.mode.startsWith("100") ?? false;
+
+/**
+ * Where ripgrep is sent (undefined is the root), and which of the files there are meant. It would hold neither glob nor type
+ * against a file that is named outright, so the file's folder is searched instead, and none below (`flat`).
+ */
+function whereToLook(tree: ReadonlyMap<string, TreeEntry>, query: SearchQuery) {
+  const { key, isFile, covers } = searchTarget(tree, query);
+  const hasFile = [...tree.values()].some((entry) => isRegular(entry) && covers(entry.path));
+  // A link or a submodule: ripgrep still says what is wrong with the query.
+  if (!hasFile) return { start: undefined, covers, flat: true };
+  const isFiltered = query.filePattern !== undefined || query.fileType !== undefined;
+  const start = withUtf8Name(isFile && isFiltered ? folderOf(key) : key);
+  const flat = isFile && start !== key && start === folderOf(key);
+  return { start: start === "" ? undefined : nameBytes(start).toString("utf8"), covers, flat };
+}
+
+const folderOf = (key: string) => key.slice(0, Math.max(key.lastIndexOf("/"), 0));
+
+/** The file or folder itself, or else the nearest folder around it, that has a name in UTF-8: arguments have no other. */
+function withUtf8Name(key: string): string {
+  let near = key;
+  while (!isUtf8(nameBytes(near))) near = folderOf(near);
+  return near;
+}
+
+/** Whatever a file of the repository says (`.ignore`, `.rgignore`, `.gitignore`, `.ripgreprc`) hides nothing and starts nothing. */
+const obeysNoFile = [
+  "--no-config",
+  "--no-ignore",
+  "--hidden",
+  "--no-messages",
+  "--no-follow",
+  "--max-filesize=20M",
+  "--no-require-git",
+  "--sort=path",
+];
+
+const target = (path: string | undefined) => (path === undefined ? "./" : `./${path}`);
+
+/**
+ * ripgrep's arguments for a query. What the query says stands behind `=` or `--`, so it is never an option.
+ * @param path of the tree; undefined is the root
+ */
+export function ripgrepArguments(query: SearchQuery, path: string | undefined): string[] {
+  const flags = [
+    ...obeysNoFile,
+    ...modeFlags(query),
+    // A pattern of a few characters may unfold into a hundred megabytes, ripgrep's own limit, and take half a minute.
+    "--regex-size-limit=10M",
+    "--dfa-size-limit=30M",
+    // Bytes as they are: a byte order mark must not make ripgrep transcode or shift the first line.
+    "--encoding=none",
+    // What is binary we say ourselves, as git does: ripgrep would leave off at the first NUL of any text.
+    "--text",
+    "--color=never",
+  ];
+  if (query.fixedString) flags.push("--fixed-strings");
+  flags.push(query.ignoreCase ? "--ignore-case" : "--case-sensitive");
+  if (query.wholeWord) flags.push("--word-regexp");
+  if (query.invertMatch) flags.push("--invert-match");
+  if (query.fileType !== undefined) flags.push(`--type=${query.fileType}`);
+  if (query.filePattern !== undefined) flags.push(`--glob=${query.filePattern}`);
+  return [...flags, "--glob=!**/.git", `--regexp=${query.pattern}`, "--", target(path)];
+}
+
+function modeFlags(query: SearchQuery): string[] {
+  if (query.mode === "content") return ["--json", `--context=${query.contextLines}`];
+  return [query.mode === "count" ? "--count" : "--files-with-matches", "--null", "--with-filename"];
+}
+
+/** What ripgrep would search in a folder. */
+async function listFiles(root: string, args: readonly string[], signal: AbortSignal): Promise<Set<string>> {
+  const paths = new Set<string>();
+  const names = new LineSplitter(
+    (name) => {
+      paths.add(keyOf(name));
+      return undefined;
+    },
+    { end: 0 },
+  );
+  const all = [...obeysNoFile, "--files", "--null", ...args];
+  await runRipgrep({ root, args: all, signal }, (chunk) => names.push(chunk));
+  return paths;
+}
+
+interface SearchRun {
+  root: string;
+  args: readonly string[];
+  /** Whether what is found in the file at this path counts. */
+  wants: (path: string) => boolean;
+  signal: AbortSignal;
+}
+
+async function searchLines(query: SearchQuery, run: SearchRun): Promise<SearchHits> {
+  const collector = new MatchCollector({ ...query, wants: run.wants });
+  const lines = new LineSplitter((line) => collector.take(JSON.parse(line.toString("utf8")) as RipgrepEvent));
+  const ran = await runRipgrep(run, (chunk) => lines.push(chunk));
+  return { mode: "content", matches: collector.matches, ...ran };
+}
+
+/** Records are `PATH NUL` or `PATH NUL COUNT newline`. */
+async function searchFiles({ mode, maxResults }: SearchQuery, run: SearchRun): Promise<SearchHits> {
+  const found: { path: string; count: number }[] = [];
+  let rest = Buffer.alloc(0);
+  const ran = await runRipgrep(run, (chunk) => {
+    rest = Buffer.concat([rest, chunk]);
+    for (let nul = rest.indexOf(0); nul >= 0; nul = rest.indexOf(0)) {
+      const end = mode === "count" ? rest.indexOf(NEWLINE, nul) : nul;
+      if (end < 0) return undefined;
+      const path = keyOf(rest.subarray(0, nul));
+      const count = Number(rest.toString("latin1", nul + 1, end)) || 0;
+      rest = rest.subarray(end + 1);
+      if (run.wants(path) && found.push({ path, count }) >= maxResults) return "stop";
+    }
+    return undefined;
+  });
+  if (mode === "count") return { mode, counts: found, ...ran };
+  return { mode: "files_with_matches", paths: found.map(({ path }) => path), ...ran };
+}
+
+/** Runs ripgrep in a folder; `limited` when it was stopped before its end. Exit code 1 means "nothing found". */
+async function runRipgrep(
+  { root, args, signal }: Pick<SearchRun, "root" | "args" | "signal">,
+  onStdout: (chunk: Buffer) => "stop" | undefined,
+): Promise<Pick<SearchHits, "limited" | "program">> {
+  if (args.some((argument) => argument.includes("\0"))) {
+    throw new AppError("usage", "A search cannot hold the character NUL");
+  }
+  const end = await runProcess({
+    program: rgPath,
+    args,
+    cwd: root,
+    env: ownerVariable,
+    signal,
+    timeoutMs: TIMEOUT_MS,
+    onStdout,
+  });
+  const returnCode = end.stopped ? null : end.exitCode;
+  const program = { command: ["rg", ...args].join(" "), returnCode, stderr: end.stderr };
+  if (end.stopped || end.exitCode === 0 || end.exitCode === 1) return { limited: end.stopped, program };
+  const message = end.stderr.replace(/^rg: /, "").trim();
+  // Files that cannot be read end with the same code, but are silent; what was found then still counts.
+  if (end.exitCode === 2 && message === "") return { limited: false, program };
+  if (end.exitCode === 2) throw new AppError("usage", message);
+  throw new AppError("git_failed", message || "ripgrep ended unexpectedly", { retryable: true });
+}
+
+/** Text in ripgrep's JSON: bytes in base64 where it is not UTF-8. */
+type Arbitrary = { text: string } | { bytes: string };
+
+interface LineEvent {
+  type: "match" | "context";
+  data: { path: Arbitrary; lines: Arbitrary; line_number: number | null };
+}
+
+type RipgrepEvent =
+  | { type: "begin"; data: { path: Arbitrary } }
+  | LineEvent
+  | { type: "end" }
+  | { type: "summary" };
+
+/** A line as it is decoded everywhere: UTF-8 or Latin-1. */
+function lineOf(value: Arbitrary): string {
+  return "text" in value ? value.text : Buffer.from(value.bytes, "base64").toString("latin1");
+}
+
+function pathOf(value: Arbitrary): string {
+  return keyOf("text" in value ? Buffer.from(value.text) : Buffer.from(value.bytes, "base64"));
+}
+
+/** The tree's key of a path that ripgrep was sent to with `./`. */
+function keyOf(path: Buffer): string {
+  const key = decodeName(path);
+  return key.startsWith("./") ? key.slice(2) : key;
+}
+
+/** Collects the matches of one file, each with its context, from events in the order of lines. */
+class FileMatches {
+  readonly path: string;
+  readonly matches: LineMatch[] = [];
+  readonly #contextLines: number;
+  readonly #recent: { line: number; text: string; isLatin1: boolean }[] = [];
+
+  constructor(path: string, contextLines: number) {
+    this.path = path;
+    this.#contextLines = contextLines;
+  }
+
+  /** Takes a line in; as a match only when it is one and `wanted`, always as context of its neighbours. */
+  add({ type, data }: LineEvent, wanted: boolean): void {
+    const line = data.line_number ?? 0;
+    const text = cutLine(lineOf(data.lines));
+    const isLatin1 = "bytes" in data.lines;
+    for (let index = this.matches.length - 1; index >= 0; index--) {
+      const match = this.matches[index];
+      if (!match || line - match.line > this.#contextLines) break;
+      match.after.push({ line, text });
+      match.hasLatin1 ||= isLatin1;
+    }
+    if (type === "match" && wanted) {
+      const near = this.#recent.filter((one) => line - one.line <= this.#contextLines);
+      const before = near.map((one) => ({ line: one.line, text: one.text }));
+      const hasLatin1 = isLatin1 || near.some((one) => one.isLatin1);
+      this.matches.push({ path: this.path, line, text, before, after: [], hasLatin1 });
+    }
+    this.#recent.push({ line, text, isLatin1 });
+    if (this.#recent.length > this.#contextLines) this.#recent.shift();
+  }
+
+  /** Whether the last match has all the lines after it that a stream at `line` can still give it. */
+  isCompleteAt(line: number): boolean {
+    const last = this.matches.at(-1);
+    return last === undefined || line >= last.line + this.#contextLines;
+  }
+}
+
+interface CollectorOptions {
+  contextLines: number;
+  maxResults: number;
+  wants: (path: string) => boolean;
+}
+
+/** Turns ripgrep's events into matches and says when it has enough. */
+class MatchCollector {
+  readonly #matches: LineMatch[] = [];
+  readonly #options: CollectorOptions;
+  #file: FileMatches | undefined;
+
+  constructor(options: CollectorOptions) {
+    this.#options = options;
+  }
+
+  take(event: RipgrepEvent): "stop" | undefined {
+    switch (event.type) {
+      case "begin": {
+        const path = pathOf(event.data.path);
+        this.#file = this.#options.wants(path)
+          ? new FileMatches(path, this.#options.contextLines)
+          : undefined;
+        return undefined;
+      }
+      case "match":
+      case "context":
+        this.#file?.add(event, !this.#isFull());
+        return this.#isFull() && this.#file?.isCompleteAt(event.data.line_number ?? 0) ? "stop" : undefined;
+      case "end":
+        return this.#endFile();
+      case "summary":
+        return undefined;
+    }
+  }
+
+  /** All that were found, those of a file in which the stream was stopped too. */
+  get matches(): LineMatch[] {
+    this.#endFile();
+    return this.#matches;
+  }
+
+  #endFile(): "stop" | undefined {
+    for (const match of this.#file?.matches ?? []) this.#matches.push(match);
+    this.#file = undefined;
+    return this.#isFull() ? "stop" : undefined;
+  }
+
+  #isFull(): boolean {
+    return this.#matches.length + (this.#file?.matches.length ?? 0) >= this.#options.maxResults;
+  }
+}
+
+function cutLine(line: string): string {
+  const text = line.endsWith("\n") ? line.slice(0, -1) : line;
+  if (text.length <= MAX_LINE_CHARS) return text;
+  return `${text.slice(0, MAX_LINE_CHARS)} [... ${text.length - MAX_LINE_CHARS} more characters]`;
+}
+
+/** Two answers to one query, of files of which none is in both, as one. */
+export function mergeHits(one: SearchHits, other: SearchHits, { maxResults }: SearchQuery): SearchHits {
+  const join = <Hit>(a: readonly Hit[], b: readonly Hit[], pathOf: (hit: Hit) => string) => {
+    const keyed = [...a, ...b].map((hit) => ({ hit, key: sortKey(pathOf(hit)) }));
+    keyed.sort((left, right) => Buffer.compare(left.key, right.key));
+    return keyed.slice(0, maxResults).map(({ hit }) => hit);
+  };
+  const count = hitsOf(one).length + hitsOf(other).length;
+  const rest = { limited: count >= maxResults, program: one.program };
+  if (one.mode === "content" && other.mode === "content")
+    return { mode: "content", matches: join(one.matches, other.matches, ({ path }) => path), ...rest };
+  if (one.mode === "count" && other.mode === "count")
+    return { mode: "count", counts: join(one.counts, other.counts, ({ path }) => path), ...rest };
+  if (one.mode === "files_with_matches" && other.mode === "files_with_matches")
+    return { mode: "files_with_matches", paths: join(one.paths, other.paths, (path) => path), ...rest };
+  throw new Error("Two answers of one query are of one mode");
+}
+
+function hitsOf(hits: SearchHits): readonly unknown[] {
+  if (hits.mode === "content") return hits.matches;
+  return hits.mode === "count" ? hits.counts : hits.paths;
+}
+
+/** What ripgrep sorts by: names of bytes, folder by folder. So `a/b` stands before `a-b`, otherwise than with git. */
+function sortKey(path: string): Buffer {
+  const bytes = nameBytes(path);
+  for (let at = bytes.indexOf(SLASH); at >= 0; at = bytes.indexOf(SLASH, at + 1)) bytes[at] = 0;
+  return bytes;
+}
