@@ -1,8 +1,8 @@
 import { join } from "node:path";
 import { createPrivacy } from "../../src/diff/filter.ts";
 import type { CheckoutPlace } from "../../src/git/checkout-place.ts";
-import { openWorkspace } from "../../src/git/object-workspace.ts";
 import { openLocalRange } from "../../src/git/local-range.ts";
+import { openWorkspace } from "../../src/git/object-workspace.ts";
 import { createDiffSource } from "../../src/tools/diff-source.ts";
 import { readingTools } from "../../src/tools/index.ts";
 import { createRegistry } from "../../src/tools/registry.ts";

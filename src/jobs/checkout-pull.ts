@@ -1,11 +1,11 @@
 import { AppError } from "../errors.ts";
 import { type Checkout, checkout } from "../git/checkout.ts";
 import { type Disk, OverLimit } from "../git/disk/disk.ts";
-import { DISK_FULL_REMEDY } from "../git/git-error.ts";
 import { isMirrored, removeRepository } from "../git/disk/places.ts";
-import type { Network } from "../git/run-git.ts";
+import { DISK_FULL_REMEDY } from "../git/git-error.ts";
 import { Mirror } from "../git/mirror.ts";
 import type { RepositoryName } from "../git/mirror-folder.ts";
+import type { Network } from "../git/run-git.ts";
 import type { RepositoryRef } from "../queue/job.ts";
 import type { CheckoutRequest } from "./job-dependencies.ts";
 

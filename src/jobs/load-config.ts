@@ -7,8 +7,8 @@ import {
 } from "../config/repo-config.ts";
 import { AppError } from "../errors.ts";
 import type { CheckoutPlace } from "../git/checkout-place.ts";
-import { openWorkspace } from "../git/object-workspace.ts";
 import { listNamed } from "../git/object-listing.ts";
+import { openWorkspace } from "../git/object-workspace.ts";
 import type { PullRequest, RepositoryApi } from "../github/pull-request-api.ts";
 import type { RepositoryRef } from "../queue/job.ts";
 import type { JobDependencies } from "./job-dependencies.ts";

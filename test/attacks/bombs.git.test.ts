@@ -1,8 +1,8 @@
 import { readdirSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { checkout } from "../../src/git/checkout.ts";
-import { openWorkspace } from "../../src/git/object-workspace.ts";
 import { openLocalRange } from "../../src/git/local-range.ts";
+import { openWorkspace } from "../../src/git/object-workspace.ts";
 import { Patches } from "../../src/git/patches.ts";
 import { createDiffSource } from "../../src/tools/diff-source.ts";
 import { query } from "../support/both-ways.ts";

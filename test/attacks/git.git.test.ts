@@ -2,10 +2,10 @@ import { existsSync, lstatSync, mkdirSync, readdirSync, readFileSync, writeFileS
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { checkout } from "../../src/git/checkout.ts";
-import { openWorkspace } from "../../src/git/object-workspace.ts";
 import { openLocalRange } from "../../src/git/local-range.ts";
-import { ripgrepArguments } from "../../src/git/search.ts";
+import { openWorkspace } from "../../src/git/object-workspace.ts";
 import { runGit } from "../../src/git/run-git.ts";
+import { ripgrepArguments } from "../../src/git/search.ts";
 import { bothWays, query, review, Sentinel } from "../support/both-ways.ts";
 import { type Content, GitRepo, gitPath, TempFolder } from "../support/git-repo.ts";
 import { PullRequestServer, pullRef } from "../support/pull-request-server.ts";
