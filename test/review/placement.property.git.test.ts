@@ -23,7 +23,7 @@ import { commitsOf, editedFiles, generatedFiles, PREAMBLE_LINES, unrelated } fro
 
 const long = process.env.HUNKWISE_LONG === "1";
 const runs = (numRuns: number) => ({
-  numRuns: long ? numRuns * 32 : Math.ceil(numRuns / 4),
+  numRuns: long ? numRuns * 32 : numRuns,
   ...(long ? {} : { seed: 20_260_101 }),
   // Each smaller case would take a repository of its own: what is printed leads back to the failure.
   endOnFailure: true,
