@@ -12,8 +12,8 @@ import { makeTempFolder, removeFolder } from "./temp-folder.ts";
 export interface CommittedFile {
   /** A key, as everywhere in this room. */
   path: string;
-  /** Null removes it. */
-  after: { mode: "100644" | "100755"; bytes: Buffer } | null;
+  /** Null removes it. A file that is stored already has its object name instead of its bytes. */
+  after: ({ mode: "100644" | "100755" } & ({ bytes: Buffer } | { oid: string })) | null;
 }
 
 export interface CommitFiles {
@@ -45,10 +45,11 @@ export async function commitFiles(options: CommitFiles): Promise<string> {
   try {
     const records: Buffer[] = [];
     for (const { path, after } of files) {
-      const entry =
-        after === null
-          ? `0 ${"0".repeat(parent.length)}\t`
-          : `${after.mode} ${await blobOf(run, after.bytes)}\t`;
+      const oid =
+        after === null || "oid" in after
+          ? after?.oid
+          : await storeFile({ git, gitDir, signal, bytes: after.bytes });
+      const entry = oid ? `${after?.mode} ${oid}\t` : `0 ${"0".repeat(parent.length)}\t`;
       records.push(Buffer.from(entry), nameBytes(path), Buffer.from([0]));
     }
     await run("read the tree", ["read-tree", parent]);
@@ -63,12 +64,16 @@ export async function commitFiles(options: CommitFiles): Promise<string> {
   }
 }
 
-type Run = (what: string, args: readonly string[], input?: string | Buffer) => Promise<{ stdout: Buffer }>;
-
 const text = ({ stdout }: { stdout: Buffer }) => stdout.toString("latin1").trim();
 
-const blobOf = async (run: Run, bytes: Buffer) =>
-  text(await run("store a file", ["hash-object", "-t", "blob", "-w", "--stdin", "--no-filters"], bytes));
+/** Stores a file, byte for byte, and resolves to its object name. */
+export async function storeFile({
+  bytes,
+  ...place
+}: Pick<CommitFiles, "git" | "gitDir" | "signal"> & { bytes: Buffer }): Promise<string> {
+  const args = ["hash-object", "-t", "blob", "-w", "--stdin", "--no-filters"];
+  return text(await runGit({ ...place, what: "store a file", args, input: bytes }));
+}
 
 /** Without what would end the field, or the line. */
 function named({ name, email }: CommitFiles["author"]): string {

@@ -1,10 +1,11 @@
 import { mkdir, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
+import pMap from "p-map";
 import type { LinguistAttributes } from "../diff/origin.ts";
 import { AppError } from "../errors.ts";
 import type { ObjectPlace } from "./checkout-place.ts";
-import { commitFiles } from "./commits.ts";
+import { commitFiles, storeFile } from "./commits.ts";
 import { decodeName, isWritable, nameBytes } from "./names.ts";
 import { memo, ObjectWorkspace } from "./object-workspace.ts";
 import { createScratchRepository } from "./scratch-repository.ts";
@@ -32,6 +33,9 @@ const MAX_OVERLAY_BYTES = 64 * 1024 * 1024;
 /** What was put in a file's place; null where it was taken away. */
 type Written = { mode: "100644" | "100755"; bytes: Buffer } | null;
 
+/** Files that git stores at the same time. */
+const CONCURRENCY = 4;
+
 /**
  * Edits over any workspace. They are kept in memory. When something is asked about them, git makes a commit of them in a scratch
  * repository that borrows the objects of `place`, and ripgrep searches copies of the edited files; both are in a temporary folder,
@@ -54,6 +58,7 @@ class OverlayWorkspace implements EditableWorkspace, AsyncDisposable {
   readonly #written = new Map<string, Written>();
   /** Which state of the files a change is of: the files may be edited again before its patch is asked for. */
   readonly #stateOf = new WeakMap<Change, Workspace>();
+  readonly #oids = new WeakMap<Buffer, string>();
   readonly #once = memo();
   /** The edits as a commit, and their files on the disk: made when they are asked for, and forgotten with each edit. */
   #onceAState = memo();
@@ -241,14 +246,26 @@ class OverlayWorkspace implements EditableWorkspace, AsyncDisposable {
   }
 
   async #commit(): Promise<Workspace> {
-    const files = [...this.#written].map(([path, after]) => ({ path, after }));
+    const written = [...this.#written];
     const { gitDir, reader } = await this.#once("repository", () => this.#createRepository());
+    const stored = async ([path, after]: [string, Written]) => ({
+      path,
+      after: after && { mode: after.mode, oid: await this.#store(gitDir, after.bytes) },
+    });
+    const files = await pMap(written, stored, { concurrency: CONCURRENCY });
     const head = await commitFiles({
       ...{ git: this.#place, gitDir, parent: this.shas.head, files, message: "Edits", at: 0 },
       author: { name: "Hunkwise", email: "hunkwise@localhost" },
     });
     this.#latest = reader.at({ ...this.shas, head });
     return this.#latest;
+  }
+
+  /** Each once: most edits stay as they are while others are made. */
+  async #store(gitDir: string, bytes: Buffer): Promise<string> {
+    const oid = this.#oids.get(bytes) ?? (await storeFile({ git: this.#place, gitDir, bytes }));
+    this.#oids.set(bytes, oid);
+    return oid;
   }
 
   async #createRepository(): Promise<ScratchRepository> {
