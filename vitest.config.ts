@@ -26,7 +26,7 @@ const pure = [
   "test/review/verify/{after-look,siblings}.test.ts",
   "test/review/context/{pieces,statement,telling-lines}.test.ts",
   "test/review/who-answered.test.ts",
-  "test/review/{recheck/needs-check,known/new-hunks,known/reviewed-now}.test.ts",
+  "test/review/{recheck/needs-check,known/files-to-read,known/reviewed-now}.test.ts",
   "test/review/{anchor,finding-collector,fingerprint,locate-quote,near-lines,place,predict}.test.ts",
   "test/review/{suggestion-check,symbols,unread-hunks}.test.ts",
   "test/tools/{definitions,diff-source,likely-definition,reporting,same-problems}.test.ts",
