@@ -146,3 +146,55 @@ function isTooDeep(text: string): boolean {
   }
   return false;
 }
+
+/** Whether {@link faultInData} can tell anything about a path. */
+export const isData = (path: string) => dataFormatOf(path) !== null || extensionOf(path) === "toml";
+
+/**
+ * Why a JSON, YAML or TOML file cannot be read as it is meant: its first error, or a key that is set twice. Null when it can.
+ * What is too large or too deep has a fault, for nothing is known of it.
+ */
+export async function faultInData(path: string, text: string): Promise<string | null> {
+  const format = dataFormatOf(path);
+  if (format === null) return tomlFault(text);
+  const reading = await readData(format, path, text);
+  if (reading === null) return "it is too deep or too large";
+  return reading.error?.message ?? (format === "JSON" ? repeatedKey(text) : null);
+}
+
+async function tomlFault(text: string): Promise<string | null> {
+  const toml = await import("smol-toml");
+  try {
+    toml.parse(text, { maxDepth: 100 });
+    return null;
+  } catch (error) {
+    if (!(error instanceof toml.TomlError)) throw error;
+    return "the TOML parser stops";
+  }
+}
+
+/** Parsers of JSON take the last of two keys and say nothing. */
+async function repeatedKey(text: string): Promise<string | null> {
+  const { default: jsonc } = await import("jsonc-parser");
+  const objects: Set<string>[] = [];
+  let found = false;
+  jsonc.visit(text, {
+    onObjectBegin: () => void objects.push(new Set()),
+    onObjectEnd: () => void objects.pop(),
+    onObjectProperty: (name) => {
+      found ||= objects.at(-1)?.has(name) ?? false;
+      objects.at(-1)?.add(name);
+    },
+  });
+  return found ? "a key stands twice in the same object" : null;
+}
+
+/** Whether a text is JSON without comments and trailing commas. */
+export function isPlainJson(text: string): boolean {
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    return false;
+  }
+}

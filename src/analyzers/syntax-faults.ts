@@ -1,6 +1,5 @@
-import { loadAstGrep, type NapiConfig, type SgNode } from "../syntax/grammars.ts";
+import { grammarOf, type Language, loadAstGrep, type NapiConfig, type SgNode } from "../syntax/grammars.ts";
 import { isTooDeep } from "../syntax/worth-parsing.ts";
-import { type RuleLanguage, ruleGrammarOf } from "./languages.ts";
 
 /** Something that a compiler would refuse, as far as a syntax tree shows it. Lines are 1-indexed and inclusive. */
 export interface SyntaxFault {
@@ -11,46 +10,40 @@ export interface SyntaxFault {
   endLine: number;
 }
 
-/** A bracket, or a tag of JSX, that opens or closes something that another one ends. */
-export interface BlockMark {
-  opens: boolean;
-  /** Equal for the two that belong together. */
-  pair: string;
-  /** 1-indexed. */
-  line: number;
-}
-
 export interface SyntaxReading {
   faults: SyntaxFault[];
-  /** The marks of the lines that were asked for, in order. */
-  marks: BlockMark[];
-  /** The innermost nodes that hold both the line above and the first of these lines, and the last one and the line below. */
-  seams: string;
+  /**
+   * The nodes that reach over the upper end of the lines that were asked for, and over the lower one: kind, and the line they
+   * begin at where that is above the lines. Equal when what stands around belongs to the same blocks.
+   */
+  above: string;
+  below: string;
 }
 
 type Lines = { start: number; end: number };
 type Rule = NapiConfig["rule"];
 
 /** Whether {@link readSyntax} can tell anything about a path. */
-export const hasGrammar = (path: string) => ruleGrammarOf(path) !== null;
+export const hasGrammar = (path: string) => grammarOf(path) !== null;
 
 /**
  * What the parser could not read, and what the grammars let pass although no compiler does. Null where there is no telling:
  * without a grammar, and on trees that are too deep or too wide to be searched. Only for texts that are worth parsing.
  */
 export async function readSyntax(path: string, text: string, lines: Lines): Promise<SyntaxReading | null> {
-  const grammar = ruleGrammarOf(path);
+  const grammar = grammarOf(path);
   if (!grammar) return null;
   const { dialect, language } = grammar;
   const root = (await loadAstGrep()).parse(dialect, text).root();
   if (isTooWide(root) || isTooDeep(root)) return null;
   const read = readLines(root, lines);
   if (!read) return null;
-  const found = [...unreadable, ...misplaced[language]].flatMap(({ what, rule }) =>
+  const found = [...unreadable, ...(misplaced[language] ?? [])].flatMap(({ what, rule }) =>
     root.findAll({ rule }).map((node) => faultAt(node, what)),
   );
   const faults = [...found, ...strangersAtTop(root, language)];
-  if (language === "javascript") faults.push(...declaredTwice(root));
+  if (language === "javascript")
+    faults.push(...declaredTwice(root), ...(dialect === "TypeScript" ? [] : wrongEndTags(root)));
   return { faults, ...read };
 }
 
@@ -87,7 +80,7 @@ const returned = "a return would stand outside of every function";
 const broken = "a break or continue would stand outside of every loop";
 
 /** What grammars allow everywhere and compilers in places. */
-const misplaced: Record<RuleLanguage, readonly { what: string; rule: Rule }[]> = {
+const misplaced: Partial<Record<Language, readonly { what: string; rule: Rule }[]>> = {
   javascript: [
     { what: returned, rule: outside("return_statement", [...functions.javascript, "class_static_block"]) },
     {
@@ -135,16 +128,30 @@ const misplaced: Record<RuleLanguage, readonly { what: string; rule: Rule }[]> =
 };
 
 /** Grammars that take statements where their languages take declarations. */
-const declarations: Partial<Record<RuleLanguage, RegExp>> = {
+const declarations: Partial<Record<Language, RegExp>> = {
   go: /^(?:package_clause|(?:import|function|method|type|var|const)_declaration|comment|ERROR|\W+)$/,
   java: /^(?:(?:package|import|class|interface|enum|record|annotation_type|module)_declaration|(?:line_|block_)?comment|ERROR|\W+)$/,
 };
 
-function strangersAtTop(root: SgNode, language: RuleLanguage): SyntaxFault[] {
+function strangersAtTop(root: SgNode, language: Language): SyntaxFault[] {
   const known = declarations[language];
   if (!known) return [];
   const strangers = root.children().filter((node) => !known.test(String(node.kind())));
   return strangers.map((node) => faultAt(node, "a statement would stand outside of every function"));
+}
+
+/** The grammar takes any end tag for any element. */
+function wrongEndTags(root: SgNode): SyntaxFault[] {
+  const nameOf = (node: SgNode, kind: string) =>
+    node
+      .children()
+      .find((child) => child.is(kind))
+      ?.field("name")
+      ?.text();
+  return root
+    .findAll({ rule: { kind: "jsx_element" } })
+    .filter((node) => nameOf(node, "jsx_opening_element") !== nameOf(node, "jsx_closing_element"))
+    .map((node) => faultAt(node, "a tag would be closed by another one's end"));
 }
 
 /** Names that `const`, `let` or `class` declare in a block that has them already. */
@@ -177,28 +184,22 @@ function scopeOf(statement: SgNode | null): SgNode | null {
   return parent?.is("export_statement") ? parent.parent() : parent;
 }
 
-const pairs: Record<string, string> = { "(": "()", "[": "[]", "{": "{}", "${": "{}" };
-const closers: Record<string, string> = { ")": "()", "]": "[]", "}": "{}" };
-
-/** The marks of some lines, and what joins them to those around. */
-function readLines(root: SgNode, lines: Lines): Pick<SyntaxReading, "marks" | "seams"> | null {
-  const marks: BlockMark[] = [];
-  let above = "";
-  let below = "";
-  const open = [root];
+/** What holds the lines together with those around. Null on trees that are too wide. */
+function readLines(root: SgNode, lines: Lines): Pick<SyntaxReading, "above" | "below"> | null {
+  const above = new Set<string>();
+  const below = new Set<string>();
+  const open = [...root.children()];
   for (let node = open.pop(); node; node = open.pop()) {
     const reach = reachOf(node, lines);
-    if (reach.isOutside) continue;
+    if (!reach.fromAbove && !reach.below) continue;
     const kind = String(node.kind());
-    // Text that begins in the lines is not the text that began before them.
-    const whole = node.isLeaf() && reach.fromAbove ? `${kind} from before` : kind;
-    if (!reach.fromAbove) marks.push(...markOf(node, kind));
-    if (reach.fromAbove && !lists.has(kind)) above = whole;
-    if (reach.below && !lists.has(kind)) below = whole;
+    const name = reach.line < lines.start ? `${kind} ${reach.line}` : kind;
+    if (reach.fromAbove && !lists.has(kind)) above.add(name);
+    if (reach.below && !lists.has(kind)) below.add(name);
     if (isTooWide(node)) return null;
-    open.push(...node.children().reverse());
+    open.push(...node.children());
   }
-  return { marks, seams: `${above}, ${below}` };
+  return { above: [...above].toSorted().join(), below: [...below].toSorted().join() };
 }
 
 /** Each child that is looked at takes memory until the next collection; nobody writes as many. */
@@ -207,7 +208,7 @@ const mostChildren = 20_000;
 const isTooWide = (node: SgNode) => node.child(mostChildren) !== null;
 
 /** Nodes that begin with the first of the statements they hold. */
-const lists = new Set(["block", "statement_list"]);
+const lists = new Set(["block", "statement_list", "body_statement", "then"]);
 
 function reachOf(node: SgNode, { start, end }: Lines) {
   const { start: first, end: last } = node.range();
@@ -215,20 +216,8 @@ function reachOf(node: SgNode, { start, end }: Lines) {
   const lastLine = last.column === 0 ? last.line : last.line + 1;
   const firstLine = first.line + 1;
   return {
-    isOutside: firstLine > end || lastLine < start,
-    fromAbove: firstLine < start,
-    below: lastLine > end,
+    line: firstLine,
+    fromAbove: firstLine < start && lastLine >= start,
+    below: firstLine <= end && lastLine > end,
   };
-}
-
-function markOf(node: SgNode, kind: string): BlockMark[] {
-  const line = node.range().start.line + 1;
-  if (kind === "jsx_opening_element" || kind === "jsx_closing_element") {
-    const name = node.field("name")?.text() ?? "";
-    return [{ opens: kind === "jsx_opening_element", pair: `<${name}>`, line }];
-  }
-  const opened = pairs[kind];
-  if (opened !== undefined) return [{ opens: true, pair: opened, line }];
-  const closed = closers[kind];
-  return closed === undefined ? [] : [{ opens: false, pair: closed, line }];
 }

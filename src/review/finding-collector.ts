@@ -7,7 +7,7 @@ import { type Anchor, type AnchorFile, resolveAnchor } from "./anchor.ts";
 import { type CandidateAnswers, createCandidateAnswers } from "./candidate-answers.ts";
 import { createIdentities } from "./fingerprint.ts";
 import { isSameFault } from "./merge/same-fault.ts";
-import { withCheckedSuggestion, withoutSuggestion } from "./suggestion.ts";
+import { withCheckedSuggestion, withoutSuggestion } from "./suggestion/check-suggestion.ts";
 import { symbolAt } from "./symbols.ts";
 
 export interface CollectorOptions {

@@ -3,8 +3,7 @@ import { type Finding, isUndisputed } from "../finding.ts";
 import { collectFindings } from "./collect-findings.ts";
 import { titlesAlike } from "./compare/titles.ts";
 import { createUniqueIds } from "./fingerprint.ts";
-import { gather } from "./merge/gather.ts";
-import { asOne, type Group, joinEqual, MAX_PLACES } from "./merge/join.ts";
+import { asOne, type Group, gather, joinEqual, MAX_PLACES } from "./merge/join.ts";
 import { mergePass } from "./merge/merge-pass.ts";
 import { overlap, placeOf } from "./merge/same-fault.ts";
 import { publicFault } from "./model-fault.ts";
@@ -41,7 +40,7 @@ export interface ModelReview {
 
 /**
  * Lets the model review the change: part by part, then what the parts found as one list, compared with what was told before,
- * then each new finding once more by a sceptic. What was found stands, whatever stopped any of the loops. Certain findings of the
+ * then each new finding once more by a verifier. What was found stands, whatever stopped any of the loops. Certain findings of the
  * analyzers pass all of this by, and so do likely ones that the model never answered.
  */
 export async function reviewWithModel(run: ReviewRun): Promise<ModelReview> {

@@ -1,7 +1,7 @@
 import type { Finding } from "../finding.ts";
 import type { AnchorFile } from "./anchor.ts";
 import type { PlacedFinding } from "./review-result.ts";
-import { withoutSuggestion } from "./suggestion.ts";
+import { withoutSuggestion } from "./suggestion/check-suggestion.ts";
 
 /**
  * Decides where a finding is published. GitHub takes a review comment only on lines its own diff shows (`-U3 -M`), a range

@@ -3,13 +3,21 @@ import type { Account } from "../agent/account.ts";
 import type { StopReason } from "../agent/events.ts";
 import type { ChangedFile } from "../tools/tool.ts";
 import { filesToRead } from "./known/files-to-read.ts";
-import { createUnitNotes } from "./known/unit-notes.ts";
+import { allHunks, unreadHashes } from "./known/known-change.ts";
+import { MAX_CHANGES, readHashes } from "./known/reviewed-now.ts";
 import { type Lens, lensesOf } from "./lenses.ts";
 import { type Plan, planUnits, type Unit } from "./plan/plan-units.ts";
 import { firstRequestTokens, predictReview } from "./predict.ts";
 import type { Prediction } from "./review-result.ts";
 import type { ReviewRun } from "./review-run.ts";
-import { reviewUnit, startUnit, type UnitReview, type UnitStart, type UnitTask } from "./review-unit.ts";
+import {
+  candidatesIn,
+  reviewUnit,
+  startUnit,
+  type UnitReview,
+  type UnitStart,
+  type UnitTask,
+} from "./review-unit.ts";
 import { unitBytes, windowFor } from "./window.ts";
 
 /** One loop over one unit, as the merging pass knows it. */
@@ -127,6 +135,48 @@ function whyNoMore(
   if (typeof hold === "string") return hold;
   hold.settle(null);
   return null;
+}
+
+/** Told of each loop over a unit that has ended; `name` names the unit in the record. */
+type NoteUnit = (unit: Unit, name: string, review: UnitReview) => Promise<void>;
+
+/**
+ * Notes down the units that are done with: all of their loops have finished, every hunk was served, and every rule match was
+ * judged. Where a push calls the review off, the next one need not read them again. Only what this review has read itself is
+ * noted.
+ */
+function createUnitNotes(run: ReviewRun, loopsAUnit: number): NoteUnit {
+  const { input, deps, coverage, known } = run;
+  const ended = new Map<Unit, UnitReview[]>();
+  const besides = (unit: Unit) => {
+    const own = new Set(unit.files.map(({ change }) => change.path));
+    return run.files
+      .filter(({ change }) => !own.has(change.path))
+      .flatMap((file) => unreadHashes(file, allHunks(file), known.contentHash))
+      .slice(0, MAX_CHANGES);
+  };
+  return async (unit, name, review) => {
+    const reviews = [...(ended.get(unit) ?? []), review];
+    ended.set(unit, reviews);
+    if (input.history === null || reviews.length < loopsAUnit) return;
+    if (reviews.some(({ stopReason }) => stopReason !== "finished")) return;
+    if (unit.files.some(({ change }) => coverage.unshown(change.path).length > 0)) return;
+    const judged = new Set(
+      reviews.flatMap(({ answers }) => [...answers.reported, ...answers.rejected.keys()]),
+    );
+    if ((await candidatesIn(run, unit.files)).some(({ id }) => !judged.has(id))) return;
+    await deps.trajectory.append({
+      kind: "unit",
+      head: deps.workspace.shas.head,
+      loop: name,
+      hashes: unit.files.flatMap((file) =>
+        readHashes(file, coverage, known.contentHash, known.known(file.change.path)),
+      ),
+      beside: besides(unit),
+      findings: reviews.flatMap(({ findings }) => findings),
+      summary: reviews.find((one) => one.summary !== null)?.summary ?? "",
+    });
+  };
 }
 
 /** What loops over a unit begin with is read once, and forgotten when the last of them has it. */

@@ -27,7 +27,7 @@ import type { History, ReviewInput } from "./review-input.ts";
 import type { Coverage, LedgerUpdate, PlacedFinding, ReviewResult } from "./review-result.ts";
 import { startRun } from "./review-run.ts";
 import { createRuleSwitch } from "./rule-switch.ts";
-import { withCheckedSuggestion } from "./suggestion.ts";
+import { withCheckedSuggestion } from "./suggestion/check-suggestion.ts";
 
 /** One review from a checkout to placed findings: the pipeline both edges share. */
 export async function runReview(input: ReviewInput, deps: ReviewDependencies): Promise<ReviewResult> {

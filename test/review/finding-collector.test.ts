@@ -158,10 +158,10 @@ describe("a suggestion", () => {
   };
 
   it("stays one on the lines that were stated", async () => {
-    const stated = { start_line: 1, line: 2, quote: "twin", suggestion: "both" };
+    const stated = { start_line: 1, line: 2, quote: "twin", suggestion: "first + twin" };
 
     expect(await kept(stated)).toMatchObject({
-      finding: { start_line: 1, line: 2, suggestion: "both", body: "b" },
+      finding: { start_line: 1, line: 2, suggestion: "first + twin", body: "b" },
       note: null,
     });
   });
@@ -188,12 +188,12 @@ describe("a suggestion", () => {
     expect(finding?.suggestion).toBe(posted);
   });
 
-  it("is tried on the file: what is mended is offered, and the model is told", async () => {
+  it("is tried on the file: what is repaired is offered, and the model is told", async () => {
     const lines = ["if (ready) {", "  start();", "}"];
     const answer = await kept({ line: 2, quote: "start();", suggestion: "begin();" }, lines);
 
     expect(answer.finding?.suggestion).toBe("  begin();");
-    expect(answer.note).toContain("the suggestion was mended: the indentation was taken from the file");
+    expect(answer.note).toContain("the suggestion was repaired: the indentation was taken from the file");
   });
 
   it("that does not fit becomes prose with the reason, and one that fits takes its place", async () => {

@@ -128,7 +128,7 @@ function repeated(edit: Edit, above: number, below: number): string | null {
   return text([...head, ...edit.replacement, ...tail]);
 }
 
-/** What may come of these is the edit itself, if it can be mended, or nothing. */
+/** What may come of these is the edit itself, if it can be repaired, or nothing. */
 const bad: Record<string, Writing> = {
   "cut off at the end": (edit, random) => {
     const cut = edit.replacement.slice(0, 1 + random(Math.max(1, edit.replacement.length - 1)));
@@ -264,6 +264,9 @@ function foreignTo({ language }: Sample): typeof foreignSnippets {
 function isBroken({ sample, start, end, replacement }: Edit, cut: readonly string[]): boolean {
   const { language, lines } = sample;
   if (cut.length === 0 || cut.length === replacement.length || !isPlain(cut) || inText(sample, end - 1))
+    return false;
+  // Empty lines are nothing to miss.
+  if (cut.filter((line) => !isBlank(line)).length === replacement.filter((line) => !isBlank(line)).length)
     return false;
   const old = lines.slice(start - 1, end);
   if (netDepth(cut, language) !== netDepth(old, language)) return true;

@@ -51,7 +51,7 @@ describe("a suggestion that fits", () => {
     [
       "puts something in front of a block's end",
       ["cart.ts", "} finally {"],
-      text("      this.clock.tick();", "    } finally {"),
+      text("      this.flush();", "    } finally {"),
     ],
     [
       "repeats a statement in another block",
@@ -85,7 +85,7 @@ describe("a suggestion that fits", () => {
     [
       "talks of the rest of something",
       gross,
-      text("      // The rest of the sum is added below.", "      const gross = 0;"),
+      text("      // The rest of the sum is added below.", "      const gross = item.price.cents;"),
     ],
   ])("passes as it is when it %s", async (_, anchor, suggestion) => {
     expect(await check(anchor, suggestion)).toEqual(passed(suggestion));
@@ -114,7 +114,7 @@ describe("a suggestion that fits", () => {
 const wanted = "      const gross = item.price.cents;";
 const fromFile = "the indentation was taken from the file";
 
-describe("a suggestion that can be mended", () => {
+describe("a suggestion that can be repaired", () => {
   it.each<[string, string, string[]]>([
     ["a line feed at its end", `${wanted}\n`, []],
     ["empty lines around it", `\n\n${wanted}\n\n`, []],
@@ -169,8 +169,9 @@ describe("a suggestion that can be mended", () => {
   });
 
   it("keeps the indentation of its lines to each other", async () => {
-    expect(await check(["report.py", "entry = Entry("], text("if self.limit:", "    entry = None"))).toEqual(
-      passed(text("                if self.limit:", "                    entry = None"), fromFile),
+    const entry = "entry = Entry(row[0], int(row[1]), row[2:])";
+    expect(await check(["report.py", "entry = Entry("], text("if self.limit:", `    ${entry}`))).toEqual(
+      passed(text("                if self.limit:", `                    ${entry}`), fromFile),
     );
   });
 
@@ -200,11 +201,10 @@ describe("a suggestion that can be mended", () => {
     );
   });
 
-  it("leaves signs and fences that are the text itself", async () => {
+  it("leaves signs that are the text itself", async () => {
     expect(await checkLine("a.md", "# A\n\n- one\n- two\n", 3, "- one and a half")).toEqual(
       passed("- one and a half"),
     );
-    expect(await checkLine("a.md", "# A\n\ntext\n", 3, "```sh\nls\n```")).toEqual(passed("```sh\nls\n```"));
     expect(await checkLine("a.yml", "a:\n  - one\n  - two\n", 2, "  - 1| one")).toEqual(passed("  - 1| one"));
   });
 });
@@ -268,6 +268,42 @@ describe("a suggestion for other lines", () => {
       ["report.py", "totals: dict", "return totals"],
       text("        totals = {}", "        ...", "        return totals"),
     ],
+    [
+      "leaves out a branch and its head",
+      ["report.py", "cannot write", "wrote %d lines"],
+      text(
+        '            log.error("cannot write %s: %s", target, error)',
+        "            raise OSError(target)",
+      ),
+    ],
+    [
+      "is cut off behind a copy of the line after it",
+      ["lines.rs", "pub fn parse_line", "let text = text.trim();"],
+      text(
+        "pub fn parse_line(text: &str, line: usize) -> Result<Entry<'_>, ParseError> {",
+        "    if text.is_empty() {",
+      ),
+    ],
+    [
+      "ends a block above and begins its own",
+      ["lines.rs", "count += 1;", "}"],
+      text("                return 0;", "            }", "            count += 1;", "        }"),
+    ],
+    [
+      "ends a block above by a word",
+      ["queue.rb", "job[:name].to_s.downcase", "end"],
+      text("      end", "      job[:name].to_s.downcase", "    end"),
+    ],
+    [
+      "may repeat the brackets on both sides",
+      ["ring.c", "if (ring) {", "    }"],
+      text("{", "    if (ring == NULL)", "        return;", "    free(ring->data);", "    free(ring);", "}"),
+    ],
+    [
+      "may repeat the end of a block in a script",
+      ["deploy.yml", "./deploy.sh"],
+      text("          fi", `          ./deploy.sh --fast "$${"{{ matrix.zone }}"}"`),
+    ],
     ["repeats the line before it", ["cart.ts", "const text ="], "    const started = this.clock.now();"],
     [
       "sets what the next line sets",
@@ -311,8 +347,8 @@ describe("a suggestion that parses and is wrong", () => {
     [
       "a name twice in a block",
       ["cart.ts", "const text ="],
-      "    const started = 1;",
-      /declared twice|repeats/,
+      text("    const text = JSON.stringify([...this.items.values()]);", "    const text = 1;"),
+      /declared twice/,
     ],
     [
       "an await outside of an async function",
@@ -329,7 +365,7 @@ describe("a suggestion that parses and is wrong", () => {
     [
       "an import in a function",
       ["cart.ts", "const text ="],
-      text('    import x from "x";', "    const text = x();"),
+      text('    import x from "x";', "    const text = JSON.stringify([...this.items.values()], x);"),
       /import/,
     ],
     [
@@ -344,8 +380,13 @@ describe("a suggestion that parses and is wrong", () => {
       text("LIMIT = 1000", "return LIMIT"),
       /return/,
     ],
-    ["a print statement", ["report.py", "log = logging"], 'print "x"', /print/],
-    ["a tag that another one closes", ["OrderTable.tsx", "<th>Sum"], "            <th>Sum</td>", /brackets/],
+    [
+      "a print statement",
+      ["report.py", "log = logging"],
+      text("log = logging.getLogger(__name__)", 'print "x"'),
+      /print/,
+    ],
+    ["a tag that another one closes", ["OrderTable.tsx", "<th>Sum"], "            <th>Sum</td>", /tag/],
     [
       "an expression cut off from its end",
       ["cart.ts", "return line.split"],
@@ -358,51 +399,63 @@ describe("a suggestion that parses and is wrong", () => {
       "a text that swallows what follows",
       ["backup.sh", "tar -czf"],
       text('tar -czf "$archive" .', "cat <<END"),
-      /brackets/,
+      /has no end/,
     ],
-    ["a mark that ends the code", ["queue.rb", "job[:attempts] += 1"], "__END__", /end the file/],
-    ["a line that goes on in the next", ["backup.sh", "tar -czf"], 'tar -czf "$archive" \\', /join/],
+    ["a mark that ends the code", ["queue.rb", "job[:attempts] += 1"], "__END__", /end of the code/],
+    ["a line that goes on in the next", ["backup.sh", "tar -czf"], 'tar -czf "$archive" \\', /no parser/],
     [
       "an operator without its right side",
       ["queue.rb", "job[:attempts] += 1"],
       "    job[:attempts] +=",
-      /join/,
+      /other blocks/,
     ],
-    ["a missing semicolon", ["ring.c", "ring->head = 0"], "    ring->head = 1", /semicolon/],
+    ["a missing semicolon", ["ring.c", "ring->head = 0"], "    ring->head = 1", /parse|missing/],
     [
       "a missing semicolon between its lines",
       ["ring.c", "ring->head = 0"],
       text("    ring->head = first(ring)", "    ring->size = 1;"),
-      /semicolon/,
+      /parse|missing/,
     ],
-    ["an if without its then", ["backup.sh", "if [ -f"], '  if [ -e "$archive" ]', /brackets/],
+    ["an if without its then", ["backup.sh", "if [ -f"], '  if [ -e "$archive" ]', /no parser/],
     [
       "a condition of the preprocessor left open",
       ["ring.c", "ring->head = 0"],
       text("    ring->head = 0;", "#if 0"),
-      /brackets/,
+      /parse|missing/,
     ],
     [
       "a block without an end",
       ["queue.rb", "job[:attempts] += 1"],
       text("    if job", "      job[:attempts] += 1"),
-      /brackets/,
+      /parse|missing/,
     ],
     [
       "another language's code",
       ["queue.rb", "job[:attempts] += 1"],
-      "    console.log(job);",
-      /another language/,
+      "    List<String> names = new ArrayList<>();",
+      /in common/,
     ],
     [
-      "another language's vocabulary",
-      ["Ledger.java", "count++"],
-      "        fmt.Println(count);",
-      /another language/,
+      "another language's code that parses",
+      ["queue.rb", "return false"],
+      text("      public static int total(List<Item> items) {", "          return items.size();", "      }"),
+      /in common/,
     ],
-    ["another language's null", ["report.py", "log = logging"], "log = null", /another language/],
-    ["hidden characters", gross, "      const gross = item.pri\u200Bce.cents;", /nobody can see/],
-    ["characters that turn the text around", gross, "      const gross = 1; // \u202E 2", /nobody can see/],
+    [
+      "another language's code that ends like the line",
+      ["cart.ts", "return true;"],
+      text("    char *copy = strdup(name);", "    if (copy == NULL)", "        return -1;"),
+      /in common/,
+    ],
+    [
+      "code where a list was",
+      ["deploy.yml", "- a", "- c"],
+      text("          for _, item := range items {", "          \ttotal += item.Price", "          }"),
+      /in common/,
+    ],
+    ["another language's null", ["report.py", "log = logging"], "log = null", /in common/],
+    ["hidden characters", gross, "      const gross = item.pri\u200Bce.cents;", /invisible/],
+    ["characters that turn the text around", gross, "      const gross = 1; // \u202E 2", /invisible/],
   ])("is refused: %s", async (_, anchor, suggestion, reason) => {
     expect(await check(anchor, suggestion)).toEqual({ ok: false, reason: expect.stringMatching(reason) });
   });
@@ -449,6 +502,11 @@ describe("a suggestion where indentation makes blocks", () => {
       "adds a function behind a statement of another",
       ["report.py", "return best"],
       text("        return best", "", "    def smallest(self):", "        return None"),
+    ],
+    [
+      "may have lost the indentation of its first line or of all",
+      ["report.py", '"""Sums', "12 means"],
+      text('"""Sums entries by account.', "", "    Amounts are in cents (12 means 0.12)."),
     ],
     [
       "changes the text of a string",
@@ -508,6 +566,7 @@ describe("a suggestion where indentation makes blocks", () => {
 describe("a suggestion in text and markup", () => {
   it.each<[string, string, string, number, string, boolean]>([
     ["prose with lone quotes and brackets", "a.md", "# A\n\ntext\n", 3, "Don't do (this: it's wrong.", true],
+    ["a fence that was not there", "a.md", "# A\n\ntext\n", 3, "```sh\nls\n```", false],
     ["code in a fence", "a.md", "```js\nfoo();\n```\n", 2, "bar();", true],
     [
       "the end of a fence that is open already",

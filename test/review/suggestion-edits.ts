@@ -201,7 +201,9 @@ export function netDepth(lines: readonly string[], { words, comment, name }: Lan
     count(/\(/g) - count(/\)/g),
     count(/\[/g) - count(/\]/g),
     count(/\{/g) - count(/\}/g),
-    name === "TSX" ? count(/(?<!\w)<[A-Za-z]\w*[^/]*?(?<!=)>/g) - count(/<\/\w+>/g) : 0,
+    name === "TSX"
+      ? (code.join("\n").match(/(?<!\w)<[A-Za-z]\w*[^/]*?(?<!=)>/g)?.length ?? 0) - count(/<\/\w+>/g)
+      : 0,
     words
       ? code.filter((line) => words[0].test(line)).length - code.filter((line) => words[1].test(line)).length
       : 0,

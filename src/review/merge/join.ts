@@ -1,6 +1,6 @@
 import { type Evidence, type Finding, severities } from "../../finding.ts";
 import type { JoinPort } from "../../tools/tool.ts";
-import { folded } from "../fingerprint.ts";
+import { type createUniqueIds, folded } from "../fingerprint.ts";
 import { isSameProblem, overlap, placeOf } from "./same-fault.ts";
 
 /**
@@ -59,6 +59,20 @@ export function joinEqual(groups: readonly Group[]): Group[] {
     else kept.push(group);
   }
   return kept;
+}
+
+/**
+ * The findings of several loops as those of one review, in their order: what two loops found at one place is one group, and so
+ * is what says the same of several places. Ids are given anew, for loops that ran beside each other gave them without knowing
+ * of each other.
+ *
+ * @param identify gives ids that are unique within the review
+ */
+export function gather(
+  loops: readonly (readonly Finding[])[],
+  identify: ReturnType<typeof createUniqueIds>,
+): Group[] {
+  return joinEqual(loops.flat().map((finding) => [{ ...finding, id: identify(finding) }]));
 }
 
 /** Lets a model join findings that say the same in other words. A group goes by the id of its first finding. */

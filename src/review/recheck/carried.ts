@@ -2,7 +2,7 @@ import type { Finding } from "../../finding.ts";
 import { codeHash } from "../../ledger/code-hash.ts";
 import type { CarriedFinding } from "../../ledger/state.ts";
 import { resolveAnchor } from "../anchor.ts";
-import { withCheckedSuggestion } from "../suggestion.ts";
+import { withCheckedSuggestion } from "../suggestion/check-suggestion.ts";
 import type { CheckedChange } from "./needs-check.ts";
 
 /** A finding that has no comment of its own and goes on from review to review. */

@@ -1,52 +1,127 @@
-import { type Arrangement, arrangements, type Surroundings } from "./arrange.ts";
-import { outOfBounds } from "./bounds.ts";
-import { faultOf } from "./fault.ts";
-import { hasParser, readFile } from "./file-reading.ts";
-import { styleOf } from "./indentation.ts";
-import { overlayOf } from "./overlay.ts";
-import type { CheckedSuggestion, SuggestionToCheck } from "./suggestion-to-check.ts";
-import { unwrap } from "./unwrap.ts";
-import { unusable } from "./usable.ts";
+import type { Finding } from "../../finding.ts";
+import { isWorthParsing } from "../../syntax/worth-parsing.ts";
+import { fence } from "../../text/fence.ts";
+import type { AnchorFile } from "../anchor.ts";
+import { reasonToRefuse } from "./reason-to-refuse.ts";
+import { type Anchored, isBlank, repair } from "./repair.ts";
 
-const refused = (reason: string): CheckedSuggestion => ({ ok: false, reason });
+type Suggesting = Pick<Finding, "path" | "side" | "line" | "start_line" | "body" | "suggestion">;
+
+/** A finding whose suggestion may be committed by a click, and what was done to get there. */
+export interface Checked<T> {
+  finding: T;
+  /** In words for the model; null when the suggestion is as it was, or there was none. */
+  note: string | null;
+}
 
 /**
- * Applies a suggestion to a copy of the file and accepts it when it replaces exactly the anchored lines, changes something,
- * keeps the file's indentation and leaves the file no worse than it was. What can be mended without guessing is mended first.
+ * Offers what a suggestion proposes only when it was tried on a copy of the file; otherwise keeps it as prose.
+ */
+export async function withCheckedSuggestion<T extends Suggesting>(
+  finding: T,
+  { lines }: Pick<AnchorFile, "lines">,
+): Promise<Checked<T>> {
+  const { path, side, line, start_line, suggestion } = finding;
+  if (suggestion === null) return { finding, note: null };
+  // GitHub applies suggestions to the head's file only.
+  if (side === "LEFT" || lines.RIGHT === null) return asProse(finding, "it would replace removed lines");
+  const checked = await checkSuggestion({
+    ...{ path, lines: lines.RIGHT, suggestion },
+    start: start_line ?? line,
+    end: line,
+  });
+  if (!checked.ok) return asProse(finding, checked.reason);
+  const note =
+    checked.repairs.length > 0 ? `the suggestion was repaired: ${checked.repairs.join(", ")}` : null;
+  return { finding: { ...finding, suggestion: checked.suggestion }, note };
+}
+
+function asProse<T extends Suggesting>(finding: T, reason: string): Checked<T> {
+  return {
+    finding: withoutSuggestion(finding, reason),
+    note: `the suggestion becomes prose, because ${reason}`,
+  };
+}
+
+/** Keeps the proposed code as prose, so that nothing the review found is lost. `reason` is a clause of ours. */
+export function withoutSuggestion<T extends Pick<Finding, "body" | "suggestion">>(
+  finding: T,
+  reason: string,
+): T {
+  if (finding.suggestion === null) return finding;
+  const proposal = `Proposed replacement (not offered as a suggestion: ${reason}):`;
+  return {
+    ...finding,
+    suggestion: null,
+    body: `${finding.body}\n\n${proposal}\n\n${fence(finding.suggestion)}`,
+  };
+}
+
+/** What may be posted in the place of a suggestion. */
+export type CheckedSuggestion =
+  | {
+      ok: true;
+      /**
+       * The lines that replace the anchored ones, joined by line feeds and each with the carriage return that the file's
+       * lines have. Empty: the lines are deleted, as GitHub does for an empty suggestion block.
+       */
+      suggestion: string;
+      /** What was repaired, in words: "the indentation was taken from the file". */
+      repairs: readonly string[];
+    }
+  | {
+      ok: false;
+      /** A clause for the model and for people: "the file would not parse". */
+      reason: string;
+    };
+
+export interface SuggestionToCheck {
+  path: string;
+  /** The head's file, without line feeds but with any carriage return. */
+  lines: readonly string[];
+  /** 1-indexed and inclusive: exactly the lines that are replaced. */
+  start: number;
+  end: number;
+  suggestion: string;
+}
+
+/**
+ * Applies a suggestion to a copy of the file and accepts it when it changes something, is a version of the lines it replaces,
+ * and leaves the file no worse than it was. Fences, signs of a diff, indentation and copied neighbours are repaired first. In
+ * doubt it is refused: a suggestion in prose costs little.
  */
 export async function checkSuggestion(given: SuggestionToCheck): Promise<CheckedSuggestion> {
   const { path, start, end, suggestion } = given;
   const unfit = outOfBounds(given);
-  if (unfit) return refused(unfit);
+  if (unfit) return { ok: false, reason: unfit };
+  if (suggestion !== "" && isBlank(suggestion))
+    return { ok: false, reason: "it is empty but for white space" };
   const lines = given.lines.map((line) => line.replace(/\r$/, ""));
-  const anchored = lines.slice(start - 1, end);
-  if (suggestion !== "" && suggestion.trim() === "") return refused("it is empty but for white space");
-  const written = unwrap(suggestion, { path, anchored, line: start });
-  const reason = unusable(path, written.lines, anchored);
-  if (reason) return refused(reason);
-  const around: Surroundings = {
+  const around: Anchored = {
+    path,
     before: lines.slice(0, start - 1),
-    anchored,
+    old: lines.slice(start - 1, end),
     after: lines.slice(end),
-    style: styleOf(lines, anchored),
-    hasParser: hasParser(path),
   };
-  const before = await readFile(path, lines, start - 1, end);
-  if (!before) return refused("the file is too deep or too dense to check it");
-  const range = { start: start - 1, end };
-  const apply = (one: Arrangement) => overlayOf(path, lines, range, one.lines);
-  let first: string | null = null;
-  for (const one of arrangements(written.lines, around)) {
-    const fault = await faultOf(apply(one), around, before, one);
-    first ??= fault;
-    if (fault === null)
-      return {
-        ok: true,
-        suggestion: withLineEnds(one.lines, given),
-        repairs: [...written.repairs, ...one.repairs],
-      };
-  }
-  return refused(first ?? "its first line is not indented like the first of those it replaces");
+  const repaired = repair(suggestion, around);
+  if (!repaired) return { ok: false, reason: "it only repeats the lines around it" };
+  const reason = await reasonToRefuse(repaired, around);
+  if (reason !== null) return { ok: false, reason };
+  return { ok: true, suggestion: withLineEnds(repaired.lines, given), repairs: repaired.repairs };
+}
+
+/** Why there is too much to look at, or none of it. Null when there is not. */
+function outOfBounds({ lines, start, end, suggestion }: SuggestionToCheck): string | null {
+  if (start < 1 || end < start || end > lines.length) return "the file has no such lines";
+  const characters = lines.reduce((sum, line) => sum + line.length + 1, 0);
+  if (characters > 300_000) return "the file is too large to check it";
+  const old = lines.slice(start - 1, end);
+  if (end - start >= 500 || suggestion.length > 20_000 || old.join("\n").length > 20_000)
+    return "it is too long to check it";
+  // Patterns that look back along a line take long on longer ones.
+  if ([...old, ...suggestion.split("\n")].some((line) => line.length > 2_000))
+    return "its lines are too long to check them";
+  return isWorthParsing(lines.join("\n")) ? null : "the file's lines are too long to check it";
 }
 
 /** The lines with the carriage returns that the replaced ones have; what ends the file may end without one. */

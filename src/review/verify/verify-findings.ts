@@ -1,10 +1,18 @@
 import pMap from "p-map";
+import type { StopReason } from "../../agent/events.ts";
+import { AppError, publicLine } from "../../errors.ts";
 import { atLeast, type Evidence, type Finding, type Place, severities } from "../../finding.ts";
+import { judgingTools } from "../../tools/index.ts";
+import { showPath } from "../../tools/show.ts";
+import type { Verdict } from "../../tools/tool.ts";
+import { resolveAnchor } from "../anchor.ts";
 import { asOne, type Group } from "../merge/join.ts";
 import { isSameFault, overlap, placeOf } from "../merge/same-fault.ts";
+import { publicFault } from "../model-fault.ts";
 import type { DroppedFinding } from "../review-result.ts";
 import type { ReviewRun } from "../review-run.ts";
-import { lookAgain, type Outcome } from "./sceptic.ts";
+import { runLoop } from "../run-loop.ts";
+import { claimMessages } from "./claim.ts";
 import { createSiblingSearch, type SiblingSearch } from "./siblings.ts";
 
 export interface Verified {
@@ -17,9 +25,9 @@ export interface Verified {
 const CONCURRENCY = 4;
 
 /**
- * Gives each finding to a sceptic. What is refuted is dropped and told as dropped; what could not be settled is kept only when
- * it would be severe, and says so; what could not be checked is kept and says that. The worst are looked at first, for tokens
- * and time may end.
+ * Has a verifier try to refute each finding. A refuted finding is dropped and reported as dropped; an uncertain one is kept only
+ * if it would be severe, and says so; one that could not be checked is kept and says that. The worst are looked at first, for
+ * tokens and time may end.
  */
 export async function verifyFindings(run: ReviewRun, groups: readonly Group[]): Promise<Verified> {
   const siblings = createSiblingSearch(run.files, run.deps.diffs);
@@ -45,7 +53,7 @@ export async function verifyFindings(run: ReviewRun, groups: readonly Group[]): 
 /** Where the first is dropped, the next speaks for the rest: whoever joined them may have been wrong, or deceived. */
 async function verifyGroup(run: ReviewRun, group: Group, siblings: SiblingSearch): Promise<Verified> {
   const finding = asOne(group);
-  const kept = afterLook(finding, await lookAgain(run, finding, siblings));
+  const kept = afterLook(finding, await tryToRefute(run, finding, siblings));
   if (!("reason" in kept)) return { findings: [kept], dropped: [] };
   const [next, ...others] = group.filter((one) => one !== group[0] && !isSameFault(one, group[0]));
   if (!next) return { findings: [], dropped: [kept] };
@@ -58,8 +66,8 @@ export function unchecked(finding: Finding, reason: string): Finding {
   return { ...finding, verification_note: `The second look did not finish: ${reason}.` };
 }
 
-/** The finding as it is reported after a second look, or as it is dropped. Its severity is the sceptic's from here on. */
-export function afterLook(finding: Finding, outcome: Outcome): Finding | DroppedFinding {
+/** The finding as it is reported after a second look, or as it is dropped. Its severity is the verifier's from here on. */
+export function afterLook(finding: Finding, outcome: VerificationOutcome): Finding | DroppedFinding {
   if (outcome.verdict === null) return unchecked(finding, outcome.reason);
   const { verdict, failingInput, reason, evidence, places } = outcome.verdict;
   const severity = outcome.verdict.severity ?? finding.severity;
@@ -99,4 +107,95 @@ function withPlaces(finding: Finding, more: readonly Place[]): Place[] {
     if (![placeOf(finding), ...places].some((one) => overlap(one, place))) places.push(place);
   }
   return places;
+}
+
+/** What became of one second look: a verdict, with its places found in the code, or why there is none. */
+export type VerificationOutcome = { verdict: Verdict } | { verdict: null; reason: string };
+
+const TURNS = 12;
+/** Of one second look; a check that reads more than this has lost its way. */
+const TOKENS = 400_000;
+/** Of the time left. */
+const TIME_SHARE = 0.6;
+
+/**
+ * Lets a fresh loop try to refute a finding. It is told what is claimed and where, never what made the reviewer think so. Its
+ * turns are recorded under the finding's id.
+ */
+async function tryToRefute(
+  run: ReviewRun,
+  finding: Finding,
+  siblings: SiblingSearch,
+): Promise<VerificationOutcome> {
+  const messages = await firstMessages(run, finding, siblings);
+  if (messages instanceof AppError) return { verdict: null, reason: publicLine(messages) };
+  let verdict: Verdict | null = null;
+  const loop = await runLoop(run, {
+    loop: `verify:${finding.id}`,
+    role: "verify",
+    messages,
+    outlets: judgingTools,
+    ports: {
+      report: {
+        report: async () => ({ ok: false, reason: "nothing is reported here; give a verdict" }),
+        finish: async () => ({ ok: false, reason: "nothing is finished here; give a verdict" }),
+      },
+      judge: {
+        async judge(given) {
+          const { places, lost } = await locatePlaces(run, given.places);
+          verdict = { ...given, places };
+          return lost.length === 0 ? null : `Not found in the code, and left out: ${lost.join(", ")}.`;
+        },
+      },
+    },
+    coverage: { serve: () => {} },
+    account: run.account,
+    turns: Math.min(TURNS, run.input.limits.turns),
+    tokens: TOKENS,
+    milliseconds: run.timeLeft() * TIME_SHARE,
+  });
+  if (verdict) return { verdict };
+  return { verdict: null, reason: loop.modelError ? publicFault(loop.modelError) : whyNone(loop.stopReason) };
+}
+
+/** What cannot be read keeps nobody from being told of the finding: the fault is a value. */
+async function firstMessages(run: ReviewRun, finding: Finding, siblings: SiblingSearch) {
+  try {
+    return await claimMessages(run, finding, await siblings.of(finding));
+  } catch (error) {
+    if (error instanceof AppError) return error;
+    throw error;
+  }
+}
+
+const limits: Partial<Record<StopReason, string>> = {
+  turn_limit: "the limit of its turns was reached",
+  token_limit: "the limit of tokens was reached",
+  cost_limit: "the limit of costs was reached",
+  time_limit: "the time was up",
+  aborted: "it was aborted",
+};
+
+const whyNone = (reason: StopReason) => limits[reason] ?? "the model gave no verdict";
+
+/** The places that stand in the change as they were quoted, and where the others were said to be. */
+async function locatePlaces(
+  { anchorFile, deps: { isPrivate } }: ReviewRun,
+  places: readonly Place[],
+): Promise<{ places: Place[]; lost: string[] }> {
+  const found: Place[] = [];
+  const lost: string[] = [];
+  for (const place of places) {
+    const file = await anchorFile(place.path);
+    // Either path of a renamed file withholds the lines of both.
+    const isWithheld = [place.path, ...(file?.paths ?? [])].some(isPrivate);
+    const resolved = file?.inChange && !isWithheld ? resolveAnchor(file, place) : undefined;
+    if (!file || !resolved?.ok) {
+      lost.push(`${showPath(place.path)}:${place.line}`);
+      continue;
+    }
+    const { side, line, start_line, quote } = resolved.anchor;
+    found.push({ path: file.path, side, line, start_line, quote });
+  }
+  return { places: found, lost };
 }

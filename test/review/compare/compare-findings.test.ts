@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { codeHash } from "../../../src/ledger/code-hash.ts";
 import type { AnchorFile } from "../../../src/review/anchor.ts";
-import { locate } from "../../../src/review/compare/locate.ts";
+import { locate } from "../../../src/review/compare/compare-findings.ts";
 import { earlierFinding } from "./earlier-finding.ts";
 
 const head = [

@@ -1,0 +1,264 @@
+import { faultInData, isData, isPlainJson } from "../../analyzers/data-formats.ts";
+import { hasGrammar, readSyntax, type SyntaxFault } from "../../analyzers/syntax-faults.ts";
+import { isWorthParsing } from "../../syntax/worth-parsing.ts";
+import { escapeInvisible } from "../../text/escape-invisible.ts";
+import {
+  type Anchored,
+  breaksStyle,
+  filled,
+  indentOf,
+  isBlank,
+  isIndented,
+  isProse,
+  isTelling,
+  type Repaired,
+  stepOf,
+  unitOf,
+} from "./repair.ts";
+
+/** Why lines must not replace the anchored ones: a clause, or null if nothing is wrong. What takes long comes last. */
+export async function reasonToRefuse(
+  { lines: now, hadCopies }: Repaired,
+  around: Anchored,
+): Promise<string | null> {
+  if (texts(now).join("\n") === texts(around.old).join("\n")) return "it changes nothing";
+  return (
+    noCode(now, around) ??
+    (isProse(around.path) ? null : otherLines(now, around, hadCopies ? 0 : 1)) ??
+    misplaced(now, around) ??
+    (await worseFile(now, around))
+  );
+}
+
+const texts = (lines: readonly string[]) => filled(lines).map((line) => line.trim());
+
+/** Marks of what is no code: fences, merge markers, the end of a script. */
+const marks =
+  /^\s*(?:`{3,}|~{3,})|^(?:<{7}|>{7}|={7}|\|{7})(?: |$)|^\s*(?:__END__|__DATA__|__halt_compiler\(\);?)\s*$/;
+/** Comments with which models say that they leave code out. */
+const omission =
+  /^\W*(?:\.{3}|\u2026)\W*$|^\s*(?:\/\/|#|--|;|%|\/\*|<!--|\{\/\*|\*)\W*(?:\.{3}|\u2026|(?:the )?rest of the (?:code|file|class|function|method)|existing code|(?:code )?(?:remains )?(?:unchanged|omitted)|same as (?:before|above))/i;
+const emojiParts = /(?<=\p{Extended_Pictographic}\p{Emoji_Modifier}?)(?:\uFE0F|\u200D)/gu;
+
+/** Why lines cannot be meant as code, whatever the file. */
+function noCode(now: readonly string[], { old }: Anchored): string | null {
+  const known = new Set(old.join(""));
+  const isHidden = (one: string) => !known.has(one) && escapeInvisible(one) !== one;
+  if ([...new Set(now.join("").replace(emojiParts, ""))].some(isHidden))
+    return "it holds invisible characters";
+  if (now.some((line, at) => !isBlank(line) && [1, 2, 3].every((step) => now[at + step] === line)))
+    return "it says the same again and again";
+  const added = texts(now).filter((line) => !texts(old).includes(line));
+  if (added.some((line) => marks.test(line)))
+    return "it holds a Markdown fence, a merge marker or the end of the code";
+  // Grammars take a text without an end where it reaches to the end of the file.
+  const ends = added.flatMap((line) => [...line.matchAll(/<<[-~]?["'`]?([A-Z_]\w*)/g)].map(([, end]) => end));
+  if (ends.some((end) => !texts(now).includes(end ?? ""))) return "a text in it has no end";
+  return added.some((line) => omission.test(line)) ? "it leaves code out and says so" : null;
+}
+
+/** The words of some lines; short ones where there are no longer ones. */
+const wordsOf = (lines: readonly string[]) => {
+  const text = lines.join("\n");
+  return new Set(text.match(/[A-Za-z_]\w{2,}/g) ?? text.match(/[A-Za-z_]\w?/g) ?? []);
+};
+const keywords =
+  /^(?:and|const|def|do|done|elif|else|end|esac|false|fi|for|if|in|let|new|nil|none|not|null|or|return|then|this|self|true|undefined|var|while)$/i;
+
+/** Whether at least half of the words of some lines are in others, and a name among them; where there are no names, all words. */
+function isVersion(now: readonly string[], old: readonly string[]): boolean {
+  const own = [...wordsOf(now)];
+  const words = [...wordsOf(old)];
+  const kept = words.filter((word) =>
+    own.some((other) => other === word || (word.length > 2 && other.includes(word))),
+  );
+  const isName = (word: string) => !keywords.test(word);
+  if (words.some(isName)) return kept.length * 2 >= words.length && kept.some(isName);
+  return kept.length === words.length || filled(now).length <= filled(old).length;
+}
+
+/**
+ * Why a suggestion is no version of the lines it replaces: it loses lines or words of them, or repeats what is around. A line
+ * less may be meant, but not if the suggestion was about the lines around as well.
+ */
+function otherLines(now: readonly string[], around: Anchored, mostLost: number): string | null {
+  const { before, old, after } = around;
+  if (
+    lostLines(texts(old), texts(now)) > mostLost ||
+    lostLines(texts(old).toReversed(), texts(now).toReversed()) > mostLost
+  )
+    return "it leaves out lines that it replaces";
+  if (isUnclear(now, around)) return "its first or last line may be a copy of the one next to it";
+  const isDeletion = texts(now).every((line) => texts(old).includes(line));
+  const isWord = [now, old].every((lines) => lines.length === 1 && wordsOf(lines).size === 1);
+  if (!isDeletion && !isWord && !isVersion(now, old))
+    return "it has little in common with the lines it replaces";
+  const added = texts(now).filter((line) => !texts(old).includes(line));
+  const near = new Set(texts([...before.slice(-40), ...after.slice(0, 40)]));
+  // Another value for what the line behind sets.
+  const setting = (line = "") => /^[^=(]*\w\s*=(?![=>~])/.exec(line)?.[0];
+  const last = setting(added.find((line) => line === texts(now).at(-1)));
+  const isSet = last !== undefined && last === setting(texts(after)[0]);
+  return isSet || added.some((line) => /\w\W+\w+\W+\w/.test(line) && near.has(line))
+    ? "it repeats lines around those it replaces"
+    : null;
+}
+
+/**
+ * Whether a bracket or `end` at an end may be a copy of the same one outside. A parser sees one that is too many, but not a
+ * pair, and nothing in the text of a script.
+ */
+function isUnclear(now: readonly string[], { path, before, old, after }: Anchored): boolean {
+  const endAt = (at: 0 | -1, outside: string | undefined) => {
+    const [line, was] = [texts(now).at(at), texts(old).at(at)];
+    return { isRepeated: line !== undefined && line === outside && !isTelling(line), isNew: line !== was };
+  };
+  const ends = [endAt(0, texts(before.slice(-40)).at(-1)), endAt(-1, texts(after.slice(0, 40))[0])];
+  const isPair = ends.every(({ isRepeated }) => isRepeated) && ends.some(({ isNew }) => isNew);
+  return isPair || (!hasGrammar(path) && ends.some(({ isRepeated, isNew }) => isRepeated && isNew));
+}
+
+/** How many lines behind the last one that stays have nothing in their place. */
+function lostLines(old: readonly string[], now: readonly string[]): number {
+  let [from, left] = [0, 0];
+  for (const line of now.filter(isTelling)) {
+    const at = old.indexOf(line, from);
+    if (at >= 0) [from, left] = [at + 1, 0];
+    else if (!old.includes(line)) left += 1;
+  }
+  return old.slice(from).filter(isTelling).length - left;
+}
+
+const widthOf = (line: string) => indentOf(line).replaceAll("\t", " ".repeat(8)).length;
+/** Why lines are not indented as those they replace. */
+function misplaced(now: readonly string[], { path, before, old, after }: Anchored): string | null {
+  const file = [...before, ...old, ...after];
+  const unit = unitOf(file, old);
+  if (breaksStyle(now, unit) && !breaksStyle(old, unit)) return "it is not indented as the file is";
+  // What a preprocessor reads begins at the margin.
+  const widths = (lines: readonly string[]) =>
+    filled(lines)
+      .filter((line) => !/^#/.test(line))
+      .map(widthOf);
+  const least = Math.min(...widths(old));
+  if (widths(now).some((width) => width < least && Number.isFinite(least)))
+    return "it is indented less than the lines it replaces";
+  const below = after.find((line) => !isBlank(line)) ?? "";
+  const [last, oldLast] = [filled(now).at(-1), filled(old).at(-1)];
+  const isHead = oldLast !== undefined && widthOf(below) > widthOf(oldLast);
+  if (isHead && (last === undefined || widthOf(last) !== widthOf(oldLast)))
+    return "the block behind it would lose its head";
+  return isIndented(path) ? brokenLayout(filled(now), filled(old), { path, before, old, after }) : null;
+}
+
+/** Where indentation makes blocks, what is deeper than the line above belongs to it. */
+function brokenLayout(own: string[], was: string[], { before, old, after }: Anchored): string | null {
+  if (leavesBlock(own, was, stepOf([...before, ...old, ...after])))
+    return "a line would move out of its block";
+  const above = before.findLast((line) => !isBlank(line)) ?? "";
+  const below = widthOf(after.find((line) => !isBlank(line)) ?? "");
+  const [last, oldLast] = [own.at(-1) ?? above, was.at(-1) ?? above];
+  const isHead = /:\s*$/.test(last) && !/:\s*$/.test(oldLast);
+  const isEmptied = own.length === 0 && widthOf(was[0] ?? "") > widthOf(above) && below <= widthOf(above);
+  if (below > widthOf(oldLast)) return null;
+  return below > widthOf(last) || isEmptied || isHead ? "a block would get other lines, or none" : null;
+}
+
+/** Whether a line is no level of its block, or one that stays moves without the head of a new block above it. */
+function leavesBlock(own: string[], was: string[], step: number): boolean {
+  const base = widthOf(was[0] ?? "");
+  const shifts = own.map((line) => {
+    const same = was.filter((other) => other.trim() === line.trim());
+    if (same.includes(line)) return 0;
+    return same.length === 0 ? null : widthOf(line) - widthOf(same[0] ?? "");
+  });
+  return own.some((line, at) => {
+    const [shift, above = ""] = [shifts[at] ?? null, own[at - 1]];
+    if (shift === 0) return false;
+    const isDeeper = at > 0 && widthOf(line) > widthOf(above.replace(/^(\s*)-(?= )/, "$1 "));
+    const isHeaded = isDeeper && /[:([{,|>\\-]$|"""/.test(above.trimEnd());
+    if (shift === null) return (widthOf(line) - base) % step !== 0 || isDeeper !== isHeaded;
+    const previous = at > 0 ? (shifts[at - 1] ?? null) : 0;
+    return shift < 0 || (previous === null ? !isHeaded : previous !== shift);
+  });
+}
+
+/** Why the file with the lines would be worse than without: what a parser says, or else brackets, quotes and words. */
+async function worseFile(now: readonly string[], around: Anchored): Promise<string | null> {
+  const { path, before, old, after } = around;
+  const whole = (lines: readonly string[]) => [...before, ...lines, ...after].join("\n");
+  if (!isWorthParsing(whole(now))) return "the file would be too large to check it";
+  if (hasGrammar(path)) return worseSyntax(path, { old: whole(old), now: whole(now) }, now, around);
+  if (isData(path)) return worseData({ old: whole(old), now: whole(now) }, now, around);
+  if (isProse(path)) return null;
+  const isSame =
+    now.length === old.length && now.every((line, at) => shapeOf(line) === shapeOf(old[at] ?? ""));
+  return isSame ? null : "no parser here reads its language, and it does more than change words of the lines";
+}
+
+/** What makes blocks in a line of a language without a parser. */
+const shapeOf = (line: string) =>
+  indentOf(line) +
+  (
+    line.match(
+      /[()[\]{}"'`\\;#]|<<|[^\w\s]+\s*$|<\/?[\w-]*|\b(?:begin|case|class|def|do|done|elif|else|elsif|end|esac|fi|for|function|if|in|loop|repeat|then|try|until|when|while|with)\b/g,
+    ) ?? []
+  ).join(" ");
+
+interface Versions {
+  old: string;
+  now: string;
+}
+
+async function worseSyntax(
+  path: string,
+  text: Versions,
+  now: readonly string[],
+  { before, old }: Anchored,
+): Promise<string | null> {
+  const start = before.length + 1;
+  const was = await readSyntax(path, text.old, { start, end: before.length + old.length });
+  const is = await readSyntax(path, text.now, { start, end: before.length + now.length });
+  if (!was || !is) return "the file is too deep or too dense to check it";
+  // A fault outside of the lines is the same fault at the same place.
+  const placeOf = (count: number) => (fault: SyntaxFault) => {
+    if (fault.endLine < start) return `${fault.what} ${fault.line}`;
+    return fault.line >= start + count ? `${fault.what} ${fault.line - count}` : fault.what;
+  };
+  const known = new Set(was.faults.map(placeOf(old.length)));
+  const added = is.faults.find((fault) => !known.has(placeOf(now.length)(fault)));
+  if (added) return added.what;
+  const reaches = ({ isGuess, line, endLine }: SyntaxFault) =>
+    isGuess && endLine >= start && line < start + now.length;
+  if (is.faults.some(reaches)) return "the file does not parse at these lines as it is";
+  const isJoined = is.below === was.below && (now.length === 0 || is.above === was.above);
+  return isJoined ? null : "lines around it would belong to other blocks";
+}
+
+async function worseData(
+  text: Versions,
+  now: readonly string[],
+  { path, old }: Anchored,
+): Promise<string | null> {
+  const [was, is] = [await faultInData(path, text.old), await faultInData(path, text.now)];
+  if (is !== null)
+    return was === null ? `the file would not parse: ${is}` : "the file does not parse as it is";
+  const lines = { old: old.join("\n"), now: now.join("\n") };
+  // A section of TOML, a document and an anchor of YAML head what comes after them.
+  const heads = /\.toml$/i.test(path) ? /^\s*\[.*\]/gm : /^(?:---|\.\.\.)|(?<=\s)&[\w-]+/gm;
+  const isWhole = unpaired(lines.old) === unpaired(lines.now);
+  if (!isWhole || String(lines.old.match(heads)) !== String(lines.now.match(heads)))
+    return "lines around it would belong to other blocks";
+  return isPlainJson(text.old) && !isPlainJson(text.now)
+    ? "JSON has neither comments nor trailing commas"
+    : null;
+}
+
+/** The brackets of a text that close, or open, something outside of it. */
+function unpaired(text: string): string {
+  const left: string[] = [];
+  for (const bracket of text.replace(/"(?:\\.|[^"\\])*"|'[^'\n]*'/g, "").match(/[()[\]{}]/g) ?? [])
+    if (["()", "[]", "{}"].includes(`${left.at(-1)}${bracket}`)) left.pop();
+    else left.push(bracket);
+  return left.join("");
+}
