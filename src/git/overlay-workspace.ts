@@ -211,7 +211,8 @@ class OverlayWorkspace implements EditableWorkspace, AsyncDisposable {
   /** Throws `not_allowed` or `too_large` for what no edit may put there: each path is one of a regular file, or free. */
   #requireWritable(path: string, bytes: Buffer, below: ReadonlyMap<string, TreeEntry>): void {
     // Under a name that git tells otherwise, it would not be the file that was looked at.
-    if (!isWritable(path) || decodeName(nameBytes(path)) !== path)
+    const isKey = path.split("/").every((name) => name !== "" && name !== ".");
+    if (!isKey || !isWritable(path) || decodeName(nameBytes(path)) !== path)
       throw new AppError("not_allowed", `No file can be written at '${path}'`);
     if (bytes.length > MAX_WRITTEN_BYTES)
       throw new AppError(

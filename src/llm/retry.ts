@@ -36,10 +36,12 @@ export async function withRetries<T>(
 ): Promise<T> {
   const end = performance.now() + RETRY_FOR_MS;
   let earliest = 0;
+  let done: { value: T } | undefined;
   const run = async () => {
     const left = earliest - performance.now();
     if (left > 0) await delay(left, undefined, { signal });
-    return attempt();
+    done = { value: await attempt() };
+    return done.value;
   };
   const canPass = (error: Error): error is AppError =>
     error instanceof AppError && error.retryable && !(error instanceof NothingListens);
@@ -56,6 +58,8 @@ export async function withRetries<T>(
       },
     });
   } catch (error) {
+    // The library also rejects if the signal fires after the answer, which is paid for.
+    if (done) return done.value;
     throw signal.aborted ? abortedError() : error;
   }
 }

@@ -44,8 +44,7 @@ function itemsOf(entry: TreeEntry, prefix: string): Item[] {
 function createSelector(input: Input, prefix: string): (item: Item) => boolean {
   const inverted = input.pattern?.startsWith("!") ?? false;
   const pattern = inverted ? input.pattern?.slice(1) : input.pattern;
-  // What is too deep to be matched is listed.
-  const match = pattern === undefined ? undefined : createPathMatcher([pattern], !inverted);
+  const match = pattern === undefined ? undefined : createPathMatcher([pattern]);
   return ({ path, entry }) => {
     if (input.type !== "any" && (entry === null) !== (input.type === "directory")) return false;
     const below = path.slice(prefix.length);

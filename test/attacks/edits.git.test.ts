@@ -157,6 +157,14 @@ describe("places that no edit may reach", () => {
     });
   });
 
+  it("edited-places: a path that is no key of a tree is refused", async () => {
+    await onEdits([["src/b.ts", code]], async (_, edits) => {
+      for (const path of ["", "a//b", "./a", "a/./b", "a/", "/a", "../a"])
+        await expect(edits.write(path, Buffer.from(code))).rejects.toMatchObject({ code: "not_allowed" });
+      expect(await edits.edits()).toEqual([]);
+    });
+  });
+
   it("edited-places: what a link of the commit leads to is neither written nor read, and nothing lies outside of the scratch folder", async () => {
     const links = { link: join(outside.path, "file"), "to-folder": outside.path };
     const head = [

@@ -70,6 +70,15 @@ describe("the retries of a request", () => {
     expect(await retry(0, fault)).toEqual({ begun: [0], ended: fault, end: 0 });
   });
 
+  it("keep an answer that was paid for, though the request is called off as it comes", async () => {
+    const controller = new AbortController();
+    const attempt = async () => {
+      controller.abort();
+      return "answer";
+    };
+    await expect(withRetries(attempt, { maxRetries: 4 }, controller.signal)).resolves.toBe("answer");
+  });
+
   it("end in time as well: of tries that hang for five minutes, one is tried once more", async () => {
     const { begun, end } = await retry(300_000, passing);
     expect(begun).toEqual([0, 300_500]);
