@@ -93,7 +93,7 @@ describe("files that git and ripgrep obey", () => {
       for (const [path, content] of Object.entries(hostile))
         await tools.output("write_file", { path, content });
       await tools.output("write_file", { path: "src/b.ts", content: `${code}// needle, again\n` });
-      await tools.output("write_file", { path: "src/.hidden/d.ts", content: "needle\r\n$Id$\r\n" });
+      await edits.write("src/.hidden/d.ts", Buffer.from("needle\r\n$Id$\r\n"));
 
       expect(await search(edits)).toEqual(["ignored/c.ts", "src/.hidden/d.ts", "src/b.ts"]);
       const lines = await edits.search({ ...query, pattern: "$Id$" }, AbortSignal.timeout(60_000));
