@@ -36,10 +36,8 @@ it("an overlay edited to be a commit differs from the merge base as git says, an
     expect([...(await overlay.tree("head")).values()]).toEqual([...head.values()]);
 
     const changes = await overlay.changes();
-    const told = ["diff", "--raw", "-z", "--no-renames", "--no-abbrev", shas.mergeBase, shas.head];
-    const fields = made.repo.bytes(told).toString("utf8").split("\0").slice(0, -1);
-    const records = fields.flatMap((field, at) => (at % 2 === 0 ? [`${field} ${fields[at + 1]}`] : []));
-    expect(changes.map(raw)).toEqual(records);
+    const told = ["diff", "--raw", "-z", "-M", "-l1000", "--no-abbrev", shas.mergeBase, shas.head];
+    expect(changes.map(raw)).toEqual(recordsOf(made.repo.bytes(told).toString("utf8")));
 
     // A patch as text holds no bytes but those of UTF-8.
     const sides = changes
@@ -58,6 +56,17 @@ it("an overlay edited to be a commit differs from the merge base as git says, an
   await fc.assert(claim, { numRuns: long ? 300 : 9, ...(long ? {} : { seed: 20_261_124 }) });
   expect(compared).toBeGreaterThan(long ? 60 : 1);
 });
+
+/** Of a rename git gives its similarity, the old name and the new one. */
+function recordsOf(raw: string): string[] {
+  const records: string[] = [];
+  const fields = raw.split("\0").slice(0, -1);
+  for (let field = fields.shift(); field !== undefined; field = fields.shift()) {
+    if (/ R\d+$/.test(field)) fields.shift();
+    records.push(`${field.replace(/ R\d+$/, " R")} ${fields.shift()}`);
+  }
+  return records;
+}
 
 /** The tree that git makes of a commit and a patch. */
 function treeWith(repo: GitRepo, commit: string, patch: string): string {
