@@ -1,4 +1,4 @@
-import { loadRepoConfig, refuseIrregular, withNested } from "../config/load-config.ts";
+import { configText, loadRepoConfig, refuseIrregular, withNested } from "../config/load-config.ts";
 import type { EffectiveConfig } from "../config/repo-config.ts";
 import type { Workspace } from "../git/workspace.ts";
 
@@ -19,5 +19,5 @@ async function textAtBase(workspace: Workspace, path: string): Promise<string | 
   const entry = (await workspace.tree("base")).get(path);
   if (!entry) return undefined;
   if (!entry.mode.startsWith("100")) return refuseIrregular(path);
-  return (await workspace.readBlob(entry.oid)).text;
+  return configText(await workspace.readBlob(entry.oid));
 }

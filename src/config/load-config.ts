@@ -116,8 +116,16 @@ const notRegular = "is not a regular file";
 /** The part of a workspace through which configuration files of the base are read. */
 export interface ConfigTree {
   tree(ref: "base"): Promise<ReadonlyMap<string, { mode: string; oid: string }>>;
-  readBlob(oid: string): Promise<{ text: string }>;
+  readBlob(oid: string): Promise<ConfigBlob>;
 }
+
+interface ConfigBlob {
+  text: string;
+  encoding: "utf8" | "latin1";
+}
+
+/** As GitHub's contents API gives a file: of bytes that are no UTF-8 it leaves U+FFFD, which the parser refuses. */
+export const configText = ({ text, encoding }: ConfigBlob): string => (encoding === "utf8" ? text : "\ufffd");
 
 /** More nested files are not read. */
 export const mostFiles = 200;
@@ -135,7 +143,7 @@ export async function withNested(root: RepoConfig, workspace: ConfigTree): Promi
     const { mode = "", oid = "" } = tree.get(path) ?? {};
     const reading = mode.startsWith("100") ? workspace.readBlob(oid) : null;
     const blob = await reading?.catch((error: unknown) => refuseUnread(path, error));
-    texts.set(path, blob?.text ?? null);
+    texts.set(path, blob ? configText(blob) : null);
   }
   const { config, problems } = await joinNested(root, texts);
   if (problems.length > 0) throw refusal(problems);

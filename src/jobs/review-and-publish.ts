@@ -100,7 +100,9 @@ export async function reviewUnseen(
 async function resultOf(subject: Subject, tools: JobTools, deps: JobDependencies) {
   const { job, pull, recorded, ledger } = subject;
   const known = recordedResult(recorded, subject);
-  if (known) return { result: known, tidy: async () => {} };
+  // What a model read before the configuration was refused is not concluded under the default policy.
+  const isOfNow = subject.loaded.refused === null || known?.refused !== null;
+  if (known && isOfNow) return { result: known, tidy: async () => {} };
   const { headSha: head, baseSha: base } = pull;
   await tools.record({ kind: "began", head });
   const { result, tidy } = await review(subject, tools, deps);

@@ -1,3 +1,4 @@
+import { configText } from "../config/load-config.ts";
 import { isNestedName, nestedNames, rootPaths } from "../config/repo-config.ts";
 import { AppError } from "../errors.ts";
 import type { Ref, Workspace } from "../git/workspace.ts";
@@ -65,7 +66,7 @@ async function versionAt(
   if (path === undefined || entry === undefined) return undefined;
   if (!entry.mode.startsWith("100")) return { path, text: null };
   try {
-    return { path, text: (await workspace.readBlob(entry.oid)).text };
+    return { path, text: configText(await workspace.readBlob(entry.oid)) };
   } catch (error) {
     if (error instanceof AppError && error.code === "too_large") return { path, text: null };
     throw error;

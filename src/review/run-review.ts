@@ -132,12 +132,13 @@ function ledgerOf(
   const isRead = (path: string) => deps.models !== null && !review.unfinished?.has(path);
   const read = { unshown: (path: string) => (isRead(path) ? coverage : before).unshown(path) };
   const { due = [], ...ledger } = review.ledger ?? { repeats: [], resolutions: [], carried: [], settled: [] };
-  const nothing = { unit: "change", hashes: [] } as const;
+  const nothing = { unit: "change" as const, hashes: [] as string[] };
   const { unit, hashes } = kept ? (kept.reviewed ?? nothing) : reviewedNow(files, read, known.contentHash);
-  const looks = [...due].map((path) => lookAgain(fileMark(path)));
+  // Equal runs count as often as they were read; a file is looked at again once.
+  const looks = [...due].map((path) => lookAgain(fileMark(path))).filter((look) => !hashes.includes(look));
   return {
     known_hunks: deps.models ? countKnown(files, known) : 0,
-    reviewed: { unit, hashes: [...new Set([...hashes, ...looks])] },
+    reviewed: { unit, hashes: [...hashes, ...looks] },
     ...ledger,
   };
 }

@@ -18,7 +18,7 @@ function baseOf(files: Record<string, string | Entry>) {
   return {
     tree: async () =>
       new Map([...entries].map(([path, { mode = "100644" }]) => [path, { mode, oid: path }] as const)),
-    readBlob: async (oid: string) => ({ text: entries.get(oid)?.text ?? "" }),
+    readBlob: async (oid: string) => ({ text: entries.get(oid)?.text ?? "", encoding: "utf8" as const }),
   };
 }
 
@@ -148,6 +148,15 @@ describe("private paths of folders", () => {
         code: "config_invalid",
         message: expect.stringMatching(/a\/\.hunkwise\.yml: is larger than 64 KB/),
       },
+    });
+  });
+
+  it("refuse it if a file is text in another encoding, in which its patterns would match nothing", async () => {
+    const base = baseOf({ "a/.hunkwise.yml": "paths: { private: ['ñåê/**'] }\n" });
+    const readBlob = async (oid: string) => ({ ...(await base.readBlob(oid)), encoding: "latin1" as const });
+    await expect(withNested(defaultRepoConfig, { ...base, readBlob })).rejects.toMatchObject({
+      code: "config_invalid",
+      message: expect.stringContaining("UTF-8"),
     });
   });
 
