@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { AppError } from "../../src/errors.ts";
 import { scriptedModel } from "../../src/llm/scripted.ts";
 import type { Task } from "../../src/queue/job.ts";
 import { Commanded, CommandedRepository } from "./commands/command-fixture.ts";
@@ -78,6 +79,19 @@ describe("a configuration that is refused", () => {
     await on.attempt({ ...task, mode: "new", trigger: "comment:6" });
     expect(model.requests.length).toBe(before);
     expect(known).toContain("found no problems");
+  });
+
+  it("is not concluded by what a model read in an earlier attempt", async () => {
+    const { on, check } = withModel({ [file]: "effort: low\n" });
+    const error = new AppError("github_unavailable", "502", { retryable: true });
+    on.github.faults.push({ call: "createComment", error });
+    await expect(on.attempt(task)).rejects.toThrow();
+    expect(on.recorded.map(({ kind }) => kind)).toContain("result");
+    on.github.faults.length = 0;
+    on.files.set(file, "effort: loud\n");
+    await on.attempt(task);
+    expect(on.checks().at(-1)).toBe("event#7@main: neutral");
+    expect(check()?.title).toMatch(/^Not reviewed/);
   });
 
   it("is shown by a dry run", async () => {

@@ -50,6 +50,13 @@ beforeAll(async () => {
   repo.commit("first", sources(first));
   repo.branch("later");
   repo.commit("later", { [path("alpha")]: source("alpha", later) });
+  // Two hunks that nothing tells apart.
+  const twin = (word: string) => `- a\n- b\n- c\n- ${word}\n- d\n- e\n- f\n`;
+  repo.branch("plain", "main");
+  repo.commit("plain", { "docs/a.md": `${twin("old")}${"\n".repeat(9)}${twin("old")}` });
+  repo.branch("twins");
+  repo.commit("twins", { "docs/a.md": `${twin("new")}${"\n".repeat(9)}${twin("new")}` });
+  opened["twins"] = await openRepository(repo, { base: "plain", head: "twins" });
   repo.branch("empty", "main");
   repo.commit("empty");
   for (const head of ["first", "later", "empty"]) opened[head] = await openRepository(repo, { head });
@@ -64,7 +71,7 @@ const finish = (summary: string): ScriptedTurn => ({
 });
 
 interface Options {
-  head?: "first" | "later" | "empty";
+  head?: "first" | "later" | "twins" | "empty";
   history?: History | null;
   script?: (request: ModelRequest, n: number) => ScriptedTurn | Error;
   contextTokens?: number;
@@ -148,6 +155,13 @@ describe("a first round", () => {
   it("remembers every change that was read", async () => {
     expect(read).toMatchObject({ unit: "change" });
     expect(new Set(read.hashes).size).toBe(6);
+  });
+
+  it("remembers equal hunks as often as they were read, so that none of them is new later", async () => {
+    const once = await review({ head: "twins", history: historyOf(null) });
+    expect(once.requests.length).toBeGreaterThan(0);
+    const again = await review({ head: "twins", history: historyOf(once.result.ledger?.reviewed ?? null) });
+    expect(again.requests).toEqual([]);
   });
 
   it("remembers only what was read where the model fails in between", async () => {
