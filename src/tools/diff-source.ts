@@ -106,7 +106,7 @@ function createDiffCache(workspace: Workspace, keptLines: number): DiffSource["f
     );
     const diff = parseFilePatch(patch, change.path, change.oldPath);
     const lines = Math.max(countLines(patch), patch.length / CHARACTERS_A_LINE);
-    kept.set(key, diff, { size: Math.ceil(lines) + 1 });
+    kept.set(key, diff, { size: Math.max(1, Math.ceil(lines)) });
     return diff;
   }
 
