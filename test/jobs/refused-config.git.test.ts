@@ -83,7 +83,7 @@ describe("a configuration that is refused", () => {
 
   it("is not concluded by what a model read in an earlier attempt", async () => {
     const { on, check } = withModel({ [file]: "effort: low\n" });
-    const error = new AppError("github_unavailable", "502", { retryable: true });
+    const error = new AppError("github_failed", "502", { retryable: true });
     on.github.faults.push({ call: "createComment", error });
     await expect(on.attempt(task)).rejects.toThrow();
     expect(on.recorded.map(({ kind }) => kind)).toContain("result");

@@ -56,7 +56,7 @@ beforeAll(async () => {
   repo.commit("plain", { "docs/a.md": `${twin("old")}${"\n".repeat(9)}${twin("old")}` });
   repo.branch("twins");
   repo.commit("twins", { "docs/a.md": `${twin("new")}${"\n".repeat(9)}${twin("new")}` });
-  opened["twins"] = await openRepository(repo, { base: "plain", head: "twins" });
+  opened.twins = await openRepository(repo, { base: "plain", head: "twins" });
   repo.branch("empty", "main");
   repo.commit("empty");
   for (const head of ["first", "later", "empty"]) opened[head] = await openRepository(repo, { head });
