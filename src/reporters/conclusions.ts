@@ -43,10 +43,11 @@ type Unreviewed = "failure" | "neutral" | "skipped";
 const nothingToReview = "Nothing to review";
 const failedTitle = "The review failed";
 const notReviewedTitle = "Not reviewed";
+const refusedTitle = `${notReviewedTitle}. Analyzers only: `;
 
 /** Whether a check run with this title says why there was no review. */
 export const isNoReview = (title: string) =>
-  [failedTitle, notReviewedTitle].some((one) => title.startsWith(one));
+  title.startsWith(failedTitle) || title === notReviewedTitle || title.startsWith(refusedTitle);
 
 /** A finding as the conclusion counts it. */
 type HeldFinding = Pick<Finding, "severity"> & Partial<Pick<Finding, "verification">>;
@@ -84,8 +85,8 @@ export function reviewConclusion(
   const otherwise = isGreen ? "success" : isLimited ? limitConclusion(policy) : "neutral";
   const conclusion = open.length > 0 && policy.fail ? "failure" : otherwise;
   const states = { complete: "", offline: "Analyzers only: ", partial: "Incomplete review: " };
-  const withoutModel = isUnanswered(result) ? failedTitle : result.refused === null ? null : notReviewedTitle;
-  const state = withoutModel === null ? states[outcome] : `${withoutModel}. Analyzers only: `;
+  const withoutModel = result.refused === null ? states[outcome] : refusedTitle;
+  const state = isUnanswered(result) ? `${failedTitle}. Analyzers only: ` : withoutModel;
   const parts = [
     outcome === "complete" ? "" : `**${outcomeSentence(result)}.**`,
     result.refused === null ? "" : said(result.refused),
