@@ -24,6 +24,9 @@ export default defineConfig({
     testTimeout: 900_000,
     hookTimeout: 600_000,
     expect: { poll: { timeout: 30_000 } },
+    // CI's machines are at times ten times slower for some seconds; elsewhere a test has one try.
+    // biome-ignore lint/style/noProcessEnv: CI says of itself that it is one.
+    retry: process.env.CI ? 1 : 0,
     // Children that tests start, and writes that the App spaces out, leave a core idle at times.
     maxWorkers: 3,
     projects: [
