@@ -34,16 +34,9 @@ const inner = (port: number) => [
 /** Everything in a repository that names an address which some program follows. */
 function repositoryNaming(urls: readonly string[]): Record<string, string> {
   const [url = ""] = urls;
-  const asConfig = {
-    base_url: url,
-    model: url,
-    webhook: url,
-    extends: url,
-    guidelines: urls,
-    instructions: urls.join(" "),
-  };
   return {
-    ".github/hunkwise.yml": `${JSON.stringify({ ...asConfig, instructions: [{ path: "**", text: url }] })}\n`,
+    // No key takes an address, and with one that there is not the file would be refused.
+    ".github/hunkwise.yml": `${JSON.stringify({ instructions: [{ path: "**", text: urls.join(" ") }] })}\n`,
     ".gitmodules": `[submodule "x"]\n\tpath = x\n\turl = ${url}\n`,
     ".lfsconfig": `[lfs]\n\turl = ${url}\n`,
     ".gitattributes": "*.bin filter=lfs diff=lfs merge=lfs\n",

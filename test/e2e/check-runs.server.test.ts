@@ -114,8 +114,8 @@ describe.concurrent("a pull request in which nothing is reviewable", patient, ()
 describe.concurrent("once the reason to skip it is gone, a pull request is reviewed", patient, () => {
   const skipping = (yaml: string) => shared.addRepository(config(`review: { ${yaml} }\n`));
 
-  it("when the label was taken off, and the summary names the line of a key that is wrong", async () => {
-    const yaml = "review:\n  draft: true\n  ignore_labels: [no-review]\n";
+  it("when the label was taken off", async () => {
+    const yaml = "review:\n  ignore_labels: [no-review]\n";
     const pull = shared.addRepository(config(yaml)).open(changed, { labels: ["no-review"] });
     await pull.tell("opened");
     await pull.concluded("skipped");
@@ -124,7 +124,6 @@ describe.concurrent("once the reason to skip it is gone, a pull request is revie
     await pull.concluded("success");
 
     expect(pull.end()).toEqual({ reviews: 0, comments: [], summaries: 1, checks: ["success"] });
-    expect(pull.summary()).toMatch(/line 2/);
   });
 
   it.runIf(long)("when the label was put on that it takes", async () => {
@@ -304,7 +303,7 @@ describe.concurrent("events", patient, () => {
     await pull.tell("opened");
     await pull.concluded("neutral");
 
-    expect(pull.check()?.output.title).toBe("The review failed");
+    expect(pull.check()?.output.title).toMatch(/^Not reviewed\. Analyzers only: /);
     expect(pull.check()?.output.summary).toMatch(/hunkwise\.yml/);
     expect(modelRequests(title)).toBe(0);
   });
