@@ -27,7 +27,7 @@ it("private-text: that a pull request renames, copies or spells otherwise is not
   });
   const { app } = shared;
   const repository = shared.addRepository({
-    ".hunkwise.yml": "paths:\n  private: ['secrets/**']\n",
+    ".github/hunkwise.yml": "paths:\n  private: ['secrets/**']\n",
     ...{ "a.js": "a();\n", "secrets/key.txt": key("key"), "secrets/same.txt": key("same") },
     ...{ "secrets/copy.txt": key("copy"), "Secrets/other.txt": key("other") },
   });
