@@ -288,3 +288,35 @@ describe("a test file whose name has no tier", () => {
     expect(starting.map((file) => relative(src, file))).toEqual([]);
   });
 });
+
+describe("requests to other machines", () => {
+  const files = readdirSync(src, { withFileTypes: true, recursive: true })
+    .filter((entry) => entry.isFile() && entry.name.endsWith(".ts"))
+    .map((entry) => join(entry.parentPath, entry.name));
+  /** Without comments and type imports. */
+  const code = (file: string) =>
+    readFileSync(file, "utf8")
+      .replace(/^\s*(?:\/\*|\*|\/\/).*$/gm, "")
+      .replace(/^import type [^;]*;|\btype \w+,?|\btypeof globalThis\.fetch\b/gm, "");
+  const withSuch = (pattern: RegExp) =>
+    files.filter((file) => pattern.test(code(file))).map((file) => relative(src, file));
+
+  it("go through egress.ts only", () => {
+    expect(files.length).toBeGreaterThan(100);
+    expect(withSuch(/\bglobalThis\b|(?:=|\?\?|\|\|)\s*fetch\s*[;,)}]/)).toEqual(["egress.ts"]);
+    const calling = withSuch(/(?<![.\w#]|function )fetch\((?!\))/).filter((file) => file !== "egress.ts");
+    expect(calling).toEqual(["llm/window.ts"]);
+    // It calls the `fetch` that it gets as an argument.
+    expect(code(join(src, "llm/window.ts"))).toContain("{ headers, model, fetch }: Place");
+  });
+
+  it("are not made by other means, except by the command that delivers to this machine", () => {
+    const asks = [
+      /\b(?:request|get|Agent|ClientRequest)\b[^;]*from "node:https?"/,
+      /\{[^}]*\w[^}]*\} from "(?:node:)?(?:https|http2|net|tls|dgram|dns)(?:\/promises)?"/,
+      /from "(?:undici|ws|axios|got)"|new (?:WebSocket|EventSource|XMLHttpRequest)\b/,
+    ];
+    expect(withSuch(new RegExp(asks.map(({ source }) => source).join("|")))).toEqual(["cli/webhook.ts"]);
+    expect(code(join(src, "cli/webhook.ts"))).toMatch(/\brequest\(\{\s*\.\.\.\{ host: "127\.0\.0\.1"/);
+  });
+});

@@ -1,7 +1,5 @@
-import { readdirSync, readFileSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
-import { join, relative, resolve } from "node:path";
 import { brotliCompressSync, deflateSync, gzipSync } from "node:zlib";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { createEgress, type EgressOptions, type Outgoing } from "../src/egress.ts";
@@ -226,38 +224,5 @@ describe("over a real connection", () => {
     const home = originOf(server);
     const answer = await egress({ origins: [home], timeoutMs: 200 })(home);
     await expect(answer.text()).rejects.toMatchObject({ name: "TimeoutError" });
-  });
-});
-
-describe("in the whole of the source", () => {
-  const src = resolve(import.meta.dirname, "../src");
-  const files = readdirSync(src, { withFileTypes: true, recursive: true })
-    .filter((entry) => entry.isFile() && entry.name.endsWith(".ts"))
-    .map((entry) => join(entry.parentPath, entry.name));
-  /** Without comments and without what is imported for its type alone. */
-  const code = (file: string) =>
-    readFileSync(file, "utf8")
-      .replace(/^\s*(?:\/\*|\*|\/\/).*$/gm, "")
-      .replace(/^import type [^;]*;|\btype \w+,?|\btypeof globalThis\.fetch\b/gm, "");
-  const withSuch = (pattern: RegExp) =>
-    files.filter((file) => pattern.test(code(file))).map((file) => relative(src, file));
-
-  it("nothing else fetches", () => {
-    expect(files.length).toBeGreaterThan(100);
-    expect(withSuch(/\bglobalThis\b|(?:=|\?\?|\|\|)\s*fetch\s*[;,)}]/)).toEqual(["egress.ts"]);
-    const calling = withSuch(/(?<![.\w#]|function )fetch\((?!\))/).filter((file) => file !== "egress.ts");
-    expect(calling).toEqual(["llm/window.ts"]);
-    // It calls what it was handed.
-    expect(code(join(src, "llm/window.ts"))).toContain("{ headers, model, fetch }: Place");
-  });
-
-  it("nothing opens a connection by other means, but for the command that delivers to this machine itself", () => {
-    const asks = [
-      /\b(?:request|get|Agent|ClientRequest)\b[^;]*from "node:https?"/,
-      /\{[^}]*\w[^}]*\} from "(?:node:)?(?:https|http2|net|tls|dgram|dns)(?:\/promises)?"/,
-      /from "(?:undici|ws|axios|got)"|new (?:WebSocket|EventSource|XMLHttpRequest)\b/,
-    ];
-    expect(withSuch(new RegExp(asks.map(({ source }) => source).join("|")))).toEqual(["cli/webhook.ts"]);
-    expect(code(join(src, "cli/webhook.ts"))).toMatch(/\brequest\(\{\s*\.\.\.\{ host: "127\.0\.0\.1"/);
   });
 });
