@@ -13,7 +13,7 @@ import { createAnalyzers } from "../src/analyzers/all-analyzers.ts";
 import { analyzeChange } from "../src/analyzers/analyze-change.ts";
 import type { AnalyzedFile } from "../src/analyzers/analyzer.ts";
 import { ruleGrammarOf } from "../src/analyzers/languages.ts";
-import { isWorthParsing } from "../src/syntax/worth-parsing.ts";
+import { isWorthParsing } from "../src/code/parse.ts";
 
 interface Measured {
   folder: string;

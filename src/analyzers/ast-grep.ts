@@ -1,5 +1,5 @@
-import { loadAstGrep, type SgNode } from "../syntax/grammars.ts";
-import { isTooDeep, isWorthParsing } from "../syntax/worth-parsing.ts";
+import { loadAstGrep, type SgNode } from "../code/languages.ts";
+import { isTooDeep, isWorthParsing } from "../code/parse.ts";
 import type { AnalyzedFile, Analyzer, Candidate } from "./analyzer.ts";
 import { type RuleLanguage, ruleGrammarOf, ruleLanguages } from "./languages.ts";
 import { type RuleFile, refused } from "./rule-file.ts";

@@ -1,6 +1,6 @@
 import type { ParseError } from "jsonc-parser";
 import type * as Yaml from "yaml";
-import { extensionOf } from "../syntax/grammars.ts";
+import { extensionOf } from "../code/languages.ts";
 
 export type DataFormat = "JSON" | "YAML";
 

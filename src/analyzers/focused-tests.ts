@@ -1,5 +1,5 @@
-import { loadAstGrep } from "../syntax/grammars.ts";
-import { isWorthParsing } from "../syntax/worth-parsing.ts";
+import { loadAstGrep } from "../code/languages.ts";
+import { isWorthParsing } from "../code/parse.ts";
 import type { AnalyzedFile, Analyzer, Candidate } from "./analyzer.ts";
 import { ruleGrammarOf } from "./languages.ts";
 import { javaScriptExtensions, type LinePattern, matchLines } from "./line-pattern.ts";

@@ -1,7 +1,6 @@
-import { extentOf } from "../syntax/extent.ts";
-import { firstIndex } from "../syntax/first-index.ts";
-import { grammarOf, loadAstGrep, type SgNode } from "../syntax/grammars.ts";
-import { isNestedTooDeep, isWorthParsing } from "../syntax/worth-parsing.ts";
+import { grammarOf, loadAstGrep, type SgNode } from "../code/languages.ts";
+import { isNestedTooDeep, isWorthParsing } from "../code/parse.ts";
+import { extentOf, firstIndex } from "../code/tree.ts";
 import type { AddedLine } from "./added-lines.ts";
 import type { AnalyzedFile } from "./analyzer.ts";
 import { lineEnds } from "./line-ends.ts";

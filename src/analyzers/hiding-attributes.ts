@@ -1,5 +1,5 @@
+import { extensionOf } from "../code/languages.ts";
 import { reasonByName } from "../diff/skipped-names.ts";
-import { extensionOf } from "../syntax/grammars.ts";
 import { escapeInvisible } from "../text/escape-invisible.ts";
 import { fence } from "../text/fence.ts";
 import { addedLinesOf } from "./added-lines.ts";

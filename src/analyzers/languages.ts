@@ -1,5 +1,5 @@
-import { type Grammar, grammarOf, grammarsOf, loadAstGrep } from "../syntax/grammars.ts";
-import { isWorthParsing } from "../syntax/worth-parsing.ts";
+import { type Grammar, grammarOf, grammarsOf, loadAstGrep } from "../code/languages.ts";
+import { isWorthParsing } from "../code/parse.ts";
 
 /** A rule names one of these. `javascript` is the whole family: JavaScript, TypeScript, JSX and TSX. */
 export const ruleLanguages = ["javascript", "python", "go", "java"] as const;

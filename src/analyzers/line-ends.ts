@@ -1,4 +1,4 @@
-import { firstIndex } from "../syntax/first-index.ts";
+import { firstIndex } from "../code/tree.ts";
 
 /** The place of every line feed, to look lines up in without reading the text again. */
 export function lineEnds(text: string): number[] {

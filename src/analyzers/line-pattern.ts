@@ -1,5 +1,5 @@
+import { extensionOf } from "../code/languages.ts";
 import type { Category, Severity } from "../finding.ts";
-import { extensionOf } from "../syntax/grammars.ts";
 import { addedLinesOf } from "./added-lines.ts";
 import type { AnalyzedFile, Candidate } from "./analyzer.ts";
 import { proseLinesOf } from "./languages.ts";

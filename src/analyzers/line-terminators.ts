@@ -1,4 +1,4 @@
-import { extensionOf } from "../syntax/grammars.ts";
+import { extensionOf } from "../code/languages.ts";
 
 /** What ends a line of a language besides a line feed. */
 export interface LineTerminators {

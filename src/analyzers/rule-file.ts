@@ -1,9 +1,9 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { z } from "zod";
+import type { NapiConfig } from "../code/languages.ts";
 import { AppError } from "../errors.ts";
 import { Category, Severity } from "../finding.ts";
-import type { NapiConfig } from "../syntax/grammars.ts";
 import { type RuleLanguage, ruleLanguages } from "./languages.ts";
 
 const AstGrepRule = z.record(z.string(), z.unknown());

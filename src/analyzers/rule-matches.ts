@@ -1,5 +1,5 @@
 import { setImmediate as nextTick } from "node:timers/promises";
-import type { NapiConfig, SgNode } from "../syntax/grammars.ts";
+import type { NapiConfig, SgNode } from "../code/languages.ts";
 import { configOf, type RuleFile } from "./rule-file.ts";
 
 /** Possible matches times characters: a rule can search the whole file for each. About half a second of work. */

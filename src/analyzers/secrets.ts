@@ -1,5 +1,5 @@
+import { extensionOf } from "../code/languages.ts";
 import { isMadeUpAddress, type LintMatch, lintSecrets, loadSecretlint } from "../secrets/secretlint.ts";
-import { extensionOf } from "../syntax/grammars.ts";
 import type { AnalyzedFile, Analyzer, Candidate } from "./analyzer.ts";
 import { lineAt, lineEnds } from "./line-ends.ts";
 import { isExample, isTestFile } from "./test-file.ts";

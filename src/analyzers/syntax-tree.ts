@@ -1,5 +1,5 @@
-import { firstIndex } from "../syntax/first-index.ts";
-import type { SgNode } from "../syntax/grammars.ts";
+import type { SgNode } from "../code/languages.ts";
+import { firstIndex } from "../code/tree.ts";
 
 /**
  * Tells whether a node is inside of, or holds, what the parser could not read: the shape of the tree is its guess there.

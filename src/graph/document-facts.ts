@@ -1,4 +1,4 @@
-import { extensionOf } from "../syntax/grammars.ts";
+import { extensionOf } from "../code/languages.ts";
 import type { DefinitionFact } from "./facts.ts";
 import { wordsOf } from "./words.ts";
 

@@ -1,7 +1,6 @@
-import { extensionOf, grammarOf } from "../syntax/grammars.ts";
-import { type ParsedTree, parseText } from "../syntax/parse-source.ts";
-import type { Definition, Source } from "../syntax/source.ts";
-import { isWorthParsing } from "../syntax/worth-parsing.ts";
+import { extensionOf, grammarOf } from "../code/languages.ts";
+import { isWorthParsing, type ParsedTree, parseText } from "../code/parse.ts";
+import type { Definition, Source } from "../code/source.ts";
 import { documentFacts, isDocument } from "./document-facts.ts";
 import type { BlobFacts, DefinitionFact, ReferenceFact, Walked } from "./facts.ts";
 import { packageOf } from "./package-name.ts";

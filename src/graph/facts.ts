@@ -1,4 +1,4 @@
-import type { DefinitionKind, ReferenceRole } from "../syntax/source.ts";
+import type { DefinitionKind, ReferenceRole } from "../code/source.ts";
 
 /** A definition of a blob, or a section of a document. Lines are 1-indexed and inclusive. */
 export interface DefinitionFact {

@@ -1,5 +1,5 @@
 import { posix } from "node:path";
-import { extensionOf } from "../syntax/grammars.ts";
+import { extensionOf } from "../code/languages.ts";
 
 /** Extensions that a specifier may leave out, and those that stand for others. */
 const scripts = ["ts", "tsx", "mts", "cts", "d.ts", "js", "jsx", "mjs", "cjs"];

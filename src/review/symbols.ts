@@ -1,6 +1,5 @@
-import { parseSource } from "../syntax/parse-source.ts";
-import { definitionsAt } from "../syntax/ranges.ts";
-import type { Definition } from "../syntax/source.ts";
+import { parseSource } from "../code/parse.ts";
+import { type Definition, definitionsAt } from "../code/source.ts";
 import { fullName } from "../tools/definition-name.ts";
 import { isProse, isRun } from "./context/code-file.ts";
 

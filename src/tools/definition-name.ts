@@ -1,4 +1,4 @@
-import type { Definition } from "../syntax/source.ts";
+import type { Definition } from "../code/source.ts";
 
 const MAX_SHOWN_NAME = 60;
 

@@ -1,5 +1,5 @@
+import type { Definition } from "../code/source.ts";
 import type { TreeEntry } from "../git/workspace.ts";
-import type { Definition } from "../syntax/source.ts";
 import { isMemberOf, type WantedName } from "./definition-name.ts";
 import { kindRank } from "./file-kind.ts";
 import { definesLikely, SURE } from "./likely-definition.ts";

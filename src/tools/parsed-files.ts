@@ -1,7 +1,7 @@
 import { LRUCache } from "lru-cache";
+import { parseSource } from "../code/parse.ts";
+import type { Definition } from "../code/source.ts";
 import type { FileText, TreeEntry, Workspace } from "../git/workspace.ts";
-import { parseSource } from "../syntax/parse-source.ts";
-import type { Definition } from "../syntax/source.ts";
 
 /** Definitions that are kept for each workspace; a syntax tree is let go at once. */
 const KEPT_DEFINITIONS = 100_000;

@@ -1,7 +1,7 @@
 import { z } from "zod";
+import type { Definition, DefinitionKind } from "../code/source.ts";
 import { shorten, shownBytes } from "../diff/render.ts";
 import type { TreeEntry } from "../git/workspace.ts";
-import type { Definition, DefinitionKind } from "../syntax/source.ts";
 import { cutLine } from "../text/cut.ts";
 import { fullName, readWantedName } from "./definition-name.ts";
 import { type DefinitionSearch, type FoundDefinition, findDefinition } from "./find-definition.ts";

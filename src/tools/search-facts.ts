@@ -1,6 +1,6 @@
+import type { Definition } from "../code/source.ts";
 import { AppError } from "../errors.ts";
 import type { SearchHits, SearchQuery } from "../git/workspace.ts";
-import type { Definition } from "../syntax/source.ts";
 import { kindRank } from "./file-kind.ts";
 import { parseEntry } from "./parsed-files.ts";
 import type { SearchOutput } from "./search-input.ts";

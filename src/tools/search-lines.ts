@@ -1,5 +1,4 @@
-import { definitionsAt } from "../syntax/ranges.ts";
-import type { Definition } from "../syntax/source.ts";
+import { type Definition, definitionsAt } from "../code/source.ts";
 import { cutLine } from "../text/cut.ts";
 import { fullName } from "./definition-name.ts";
 import type { SearchMatch } from "./search-input.ts";

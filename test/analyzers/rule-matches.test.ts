@@ -5,7 +5,7 @@ import { dialectsOf, ruleLanguages } from "../../src/analyzers/languages.ts";
 import { configOf, loadRules, type RuleFile } from "../../src/analyzers/rule-file.ts";
 import { matchesOf } from "../../src/analyzers/rule-matches.ts";
 import { readCases } from "../../src/analyzers/rule-source.ts";
-import { loadAstGrep } from "../../src/syntax/grammars.ts";
+import { loadAstGrep } from "../../src/code/languages.ts";
 
 const { signal } = new AbortController();
 const astGrep = await loadAstGrep();

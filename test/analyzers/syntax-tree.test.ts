@@ -2,7 +2,7 @@ import type { NapiConfig, SgNode } from "@ast-grep/napi";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { createGuessCheck } from "../../src/analyzers/syntax-tree.ts";
-import { loadAstGrep } from "../../src/syntax/grammars.ts";
+import { loadAstGrep } from "../../src/code/languages.ts";
 
 const astGrep = await loadAstGrep();
 const rootOf = (dialect: string, text: string) => astGrep.parse(dialect, text).root();

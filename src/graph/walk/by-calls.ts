@@ -1,4 +1,4 @@
-import type { Source } from "../../syntax/source.ts";
+import type { Source } from "../../code/source.ts";
 import type { ImportFact, Walked } from "../facts.ts";
 
 const ownObject = /^(?:this|self|Self|cls|@|super)$/;

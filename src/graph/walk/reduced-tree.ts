@@ -1,5 +1,4 @@
-import type { Located } from "../../syntax/find-nodes.ts";
-import { indexLines } from "../../syntax/line-index.ts";
+import { indexLines, type Located } from "../../code/tree.ts";
 
 /** A node of one of the kinds that were asked for; its children are the nearest such nodes within it. */
 export interface Reduced {

@@ -1,6 +1,5 @@
 import { isTestFile } from "../../analyzers/test-file.ts";
-import { definitionsAt } from "../../syntax/ranges.ts";
-import type { Call, Definition } from "../../syntax/source.ts";
+import { type Call, type Definition, definitionsAt } from "../../code/source.ts";
 import { imports, isSameFolder } from "./closeness.ts";
 import { isDeclaration, isRun, isType, type Place } from "./code-file.ts";
 import { isCommonName } from "./common-names.ts";

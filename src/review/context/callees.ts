@@ -1,4 +1,4 @@
-import type { Call } from "../../syntax/source.ts";
+import type { Call } from "../../code/source.ts";
 import { fullName } from "../../tools/definition-name.ts";
 import { resolveCall } from "./callee-fit.ts";
 import type { Changed } from "./changed.ts";

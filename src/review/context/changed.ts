@@ -1,7 +1,6 @@
 import { isExample, isTestFile } from "../../analyzers/test-file.ts";
+import { type Call, type Definition, definitionsAt } from "../../code/source.ts";
 import type { DiffLine, FileDiff } from "../../diff/file-diff.ts";
-import { definitionsAt } from "../../syntax/ranges.ts";
-import type { Call, Definition } from "../../syntax/source.ts";
 import {
   type CodeFile,
   definitionAt,

@@ -1,6 +1,5 @@
-import { parseSource } from "../../syntax/parse-source.ts";
-import { definitionsAt } from "../../syntax/ranges.ts";
-import type { Definition, Import, Source } from "../../syntax/source.ts";
+import { parseSource } from "../../code/parse.ts";
+import { type Definition, definitionsAt, type Import, type Source } from "../../code/source.ts";
 import type { TextFile } from "./text-file.ts";
 
 /** A file and what it defines. */

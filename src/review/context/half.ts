@@ -1,5 +1,5 @@
 import { isTestFile } from "../../analyzers/test-file.ts";
-import type { Call, Definition, Source } from "../../syntax/source.ts";
+import type { Call, Definition, Source } from "../../code/source.ts";
 import { type CodeFile, isRun, type ParsedFile, type Place } from "./code-file.ts";
 import { isMember, rangesOf } from "./text-file.ts";
 

@@ -1,5 +1,5 @@
 import { isTestFile } from "../../analyzers/test-file.ts";
-import type { Reference } from "../../syntax/source.ts";
+import type { Reference } from "../../code/source.ts";
 import { closeness } from "./closeness.ts";
 import { type CodeFile, isProse, type Place, parseFile } from "./code-file.ts";
 import type { RepositoryFiles } from "./repository-files.ts";

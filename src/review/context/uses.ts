@@ -1,6 +1,5 @@
 import { isTestFile } from "../../analyzers/test-file.ts";
-import { definitionsAt } from "../../syntax/ranges.ts";
-import type { Definition } from "../../syntax/source.ts";
+import { type Definition, definitionsAt } from "../../code/source.ts";
 import { fullName } from "../../tools/definition-name.ts";
 import { type KnownCalls, SURE } from "./callers.ts";
 import type { Changed } from "./changed.ts";

@@ -1,5 +1,5 @@
 import { isTestFile } from "../../analyzers/test-file.ts";
-import { definitionsAt } from "../../syntax/ranges.ts";
+import { definitionsAt } from "../../code/source.ts";
 import { fullName } from "../../tools/definition-name.ts";
 import type { Changed } from "./changed.ts";
 import { closeness, nearestFirst } from "./closeness.ts";

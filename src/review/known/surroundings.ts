@@ -1,11 +1,11 @@
 import { hash } from "node:crypto";
 import pMap from "p-map";
+import { type ParsedText, parseText } from "../../code/parse.ts";
+import type { Definition } from "../../code/source.ts";
+import { firstIndex } from "../../code/tree.ts";
 import type { DiffLine, Hunk } from "../../diff/file-diff.ts";
 import { signs } from "../../diff/render.ts";
 import type { Workspace } from "../../git/workspace.ts";
-import { firstIndex } from "../../syntax/first-index.ts";
-import { type ParsedText, parseText } from "../../syntax/parse-source.ts";
-import type { Definition } from "../../syntax/source.ts";
 import type { ChangedFile, DiffSource } from "../../tools/tool.ts";
 
 /*

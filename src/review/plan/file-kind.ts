@@ -1,4 +1,4 @@
-import { extensionOf } from "../../syntax/grammars.ts";
+import { extensionOf } from "../../code/languages.ts";
 
 /** What a file is for, told by its path alone. */
 export type FileKind = "code" | "configuration" | "test" | "documentation" | "data";

@@ -1,5 +1,5 @@
 import { dirname, posix } from "node:path";
-import { extensionOf } from "../../syntax/grammars.ts";
+import { extensionOf } from "../../code/languages.ts";
 import { stemOf } from "./file-kind.ts";
 
 /** Languages whose files import each other. */

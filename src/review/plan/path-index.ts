@@ -1,4 +1,4 @@
-import { extensionOf } from "../../syntax/grammars.ts";
+import { extensionOf } from "../../code/languages.ts";
 import { isTestPath } from "./file-kind.ts";
 import { type Family, familyOf, type Target } from "./import-lines.ts";
 

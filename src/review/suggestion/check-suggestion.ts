@@ -1,5 +1,5 @@
+import { isWorthParsing } from "../../code/parse.ts";
 import type { Finding } from "../../finding.ts";
-import { isWorthParsing } from "../../syntax/worth-parsing.ts";
 import { fence } from "../../text/fence.ts";
 import type { AnchorFile } from "../anchor.ts";
 import { reasonToRefuse } from "./reason-to-refuse.ts";

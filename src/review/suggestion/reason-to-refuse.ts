@@ -1,6 +1,6 @@
 import { faultInData, isData, isPlainJson } from "../../analyzers/data-formats.ts";
 import { hasGrammar, readSyntax, type SyntaxFault } from "../../analyzers/syntax-faults.ts";
-import { isWorthParsing } from "../../syntax/worth-parsing.ts";
+import { isWorthParsing } from "../../code/parse.ts";
 import { escapeInvisible } from "../../text/escape-invisible.ts";
 import {
   type Anchored,

@@ -1,4 +1,4 @@
-import { extensionOf } from "../../syntax/grammars.ts";
+import { extensionOf } from "../../code/languages.ts";
 
 /** The file around the lines that a suggestion replaces. */
 export interface Anchored {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { outlineByLayout } from "../../src/syntax/layout-outline.ts";
-import { parseSource } from "../../src/syntax/parse-source.ts";
+import { outlineByLayout } from "../../src/code/layout-source.ts";
+import { parseSource } from "../../src/code/parse.ts";
 
 describe("an outline by layout", () => {
   it.each([

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { parseSource } from "../../src/syntax/parse-source.ts";
+import { loadAstGrep } from "../../src/code/languages.ts";
+import { isTooDeep, parseSource } from "../../src/code/parse.ts";
 
 describe("a text that nobody wrote by hand", () => {
   it.each([
@@ -36,5 +37,21 @@ describe("a file that is hard on a parser", () => {
     expect(found.length).toBeLessThanOrEqual(3_000);
     expect(source?.readNames(1, lines)).toBeInstanceOf(Set);
     expect(source?.definitions.every((one) => one.end <= lines)).toBe(true);
+  });
+});
+
+const astGrep = await loadAstGrep();
+const rootOf = (dialect: string, text: string) => astGrep.parse(dialect, text).root();
+
+describe("a syntax tree", () => {
+  it.each([
+    ["150 branches", "JavaScript", `${"if (a) b; else ".repeat(150)}c;`, false],
+    ["5,000 branches", "JavaScript", `${"if (a) b; else ".repeat(5_000)}c;`, true],
+    ["5,000 parentheses", "python", `${"(".repeat(5_000)}a${")".repeat(5_000)}`, true],
+    ["5,000 operators, which nest to the left", "java", `int a = 1${" + 1".repeat(5_000)};`, true],
+    ["5,000 calls in a row", "go", `package a\nfunc f() {\n${"a()\n".repeat(5_000)}}\n`, false],
+    ["5,000 signs", "JavaScript", `${"!".repeat(5_000)}a`, true],
+  ])("of %s in %s", (_, dialect, text, expected) => {
+    expect(isTooDeep(rootOf(dialect as string, text as string))).toBe(expected);
   });
 });

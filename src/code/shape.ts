@@ -1,6 +1,6 @@
 import type { SgNode } from "@ast-grep/napi";
-import { shortText } from "./line-index.ts";
 import type { DefinitionKind } from "./source.ts";
+import { shortText } from "./tree.ts";
 
 /** What a node defines. */
 export interface Found {
@@ -45,7 +45,7 @@ export type Slot =
   | "specifier";
 
 /** What is known of a definition when it is asked whether other files see it. */
-export interface Visibility {
+interface Visibility {
   name: string;
   /** The text from the definition's beginning to its name. */
   head: string;

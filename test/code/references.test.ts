@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { parseSource } from "../../src/syntax/parse-source.ts";
-import type { Source } from "../../src/syntax/source.ts";
+import { parseSource } from "../../src/code/parse.ts";
+import type { Source } from "../../src/code/source.ts";
 
 async function sourceOf(path: string, text: string): Promise<Source> {
   const source = await parseSource(path, text);

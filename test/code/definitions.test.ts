@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { parseSource } from "../../src/syntax/parse-source.ts";
-import type { Definition, Source } from "../../src/syntax/source.ts";
+import { parseSource } from "../../src/code/parse.ts";
+import type { Definition, Source } from "../../src/code/source.ts";
 import { samples } from "./samples.ts";
 
 async function sourceOf(path: string, text: string): Promise<Source> {

@@ -1,4 +1,4 @@
-import type { Language } from "../grammars.ts";
+import type { Language } from "../languages.ts";
 import type { Shape } from "../shape.ts";
 import { c } from "./c.ts";
 import { csharp } from "./csharp.ts";

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { grammarsOf, type Language, loadAstGrep } from "../../src/syntax/grammars.ts";
-import { shapes } from "../../src/syntax/shapes/all-shapes.ts";
+import { grammarsOf, type Language, loadAstGrep } from "../../src/code/languages.ts";
+import { shapes } from "../../src/code/shapes/all-shapes.ts";
 
 const astGrep = await loadAstGrep();
 const languages = Object.keys(shapes) as Language[];
