@@ -1,3 +1,4 @@
+import { hasImports, importsOf } from "./imports.ts";
 import { extensionOf } from "./languages.ts";
 import {
   type Call,
@@ -200,8 +201,6 @@ const longestLine = 1_000;
 
 const strings = /"([^"\n]{0,200})"|'([^'\n]{0,200})'/g;
 const words = /[\p{L}_$][\p{L}\p{N}_$]*/gu;
-const importLine =
-  /^\s*(?:(?:from|import|use|using|require|include|source|alias)\b|\.\s)\s*[("'<]*([\w@./:\\-]+)/;
 const notCalled = new Set(
   "if for while switch catch return function func fn def match until elseif elif unless when and or not in".split(
     " ",
@@ -215,7 +214,8 @@ export function createLayoutSource(path: string, text: string): Source {
   const definitions = once(() => (prose.has(extension) && !/^#!/.test(text) ? [] : outlineByLayout(text)));
   const heads = once(() => new Set(definitions().map((one) => headKey(one.start, one.name))));
   const calls = once(() => lines().flatMap((line) => callsIn(line, heads())));
-  const imports = once(() => (prose.has(extension) ? [] : lines().flatMap(importsIn)));
+  const imports = once(() => (prose.has(extension) && !hasImports(path) ? [] : importsOf(path, text)));
+  const importLines = once(() => new Set(imports().map(({ line }) => line)));
   return {
     isParsed: false,
     get definitions() {
@@ -226,9 +226,9 @@ export function createLayoutSource(path: string, text: string): Source {
     },
     enclosing: (line) => definitionsAt(definitions(), line),
     calls: (start, end) => within(calls(), start, end),
-    references: (names) => referencesIn(lines(), names, heads()),
+    references: (names) => referencesIn(lines(), names, heads(), importLines()),
     readNames: (start, end) => {
-      const found = referencesIn(within(lines(), start, end), null, heads());
+      const found = referencesIn(within(lines(), start, end), null, heads(), importLines());
       const made = new Set(
         found.filter(({ role }) => role !== "read" && role !== "call").map(({ name }) => name),
       );
@@ -244,8 +244,6 @@ interface CodeLine {
   line: number;
   /** Without comments; strings are blanks. */
   code: string;
-  /** As it stands in the file. */
-  whole: string;
   literals: string[];
 }
 
@@ -259,7 +257,7 @@ function readLines(text: string, extension: string): CodeLine[] {
       return `"${" ".repeat(match.length - 2)}"`;
     });
     const code = blank.replace(comment, "");
-    return { line: at + 1, code, whole, literals: code.includes('"') ? literals : [] };
+    return { line: at + 1, code, literals: code.includes('"') ? literals : [] };
   });
 }
 
@@ -274,18 +272,14 @@ function callsIn({ line, code }: CodeLine, heads: ReadonlySet<string>): Call[] {
   );
 }
 
-function importsIn({ line, code, whole }: CodeLine): Import[] {
-  const specifier = code.trim() === "" ? undefined : importLine.exec(whole)?.[1];
-  return specifier ? [{ specifier, line }] : [];
-}
-
 function referencesIn(
   lines: readonly CodeLine[],
   names: ReadonlySet<string> | null,
   heads: ReadonlySet<string>,
+  importLines: ReadonlySet<number>,
 ): Reference[] {
-  return lines.flatMap(({ line, code, whole }) => {
-    const isImport = importLine.test(whole);
+  return lines.flatMap(({ line, code }) => {
+    const isImport = importLines.has(line);
     return [...code.matchAll(words)].flatMap((match) => {
       const name = match[0];
       if (names && !names.has(name)) return [];

@@ -148,7 +148,7 @@ export async function parseText(
   const all = new Set([...asked, ...Object.keys(shape.definitions)].filter(hasKind));
   const located = once(() => locateKinds(root, all));
   const source = createTreeSource({
-    ...{ text, root, shape, hasKind },
+    ...{ path, text, root, shape, hasKind },
     located: asked.length > 0 ? located : undefined,
   });
   const { lineAt } = indexLines(text);

@@ -78,9 +78,6 @@ export interface Shape {
    * (a child of that kind) or `parent.*`.
    */
   slots: Readonly<Record<string, Slot>>;
-  imports: Readonly<Record<string, (node: SgNode) => readonly string[]>>;
-  /** As `heads`, for imports. */
-  importHeads?: Readonly<Record<string, string>>;
   /** The kind of what a macro is given. */
   tokenTree?: string;
 }

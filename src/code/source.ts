@@ -54,6 +54,8 @@ export interface Reference {
 export interface Import {
   /** As the file writes it, without quotes. */
   specifier: string;
+  /** Names that may be modules of it, in Python. */
+  names?: readonly string[];
   line: number;
 }
 

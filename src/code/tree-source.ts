@@ -1,4 +1,5 @@
 import type { SgNode } from "@ast-grep/napi";
+import { importsOf } from "./imports.ts";
 import type { Found, Shape, Slot } from "./shape.ts";
 import {
   type Call,
@@ -302,7 +303,7 @@ export function createTreeSource(tree: Tree): Source {
   const table = slotTableOf(shape);
   const definitions = once(() => findDefinitions(definingNodes(tree), indexLines(text), shape));
   const calls = once(() => callsOf(tree, table));
-  const imports = once(() => importsOf(tree));
+  const imports = once(() => importsOf(tree.path, text));
   const literals = once(() =>
     findKinds(tree, stringKinds).map((node) => ({ line: lineOf(node), text: node.text() })),
   );
@@ -332,15 +333,6 @@ function definingNodes(tree: Tree): readonly Located[] {
 }
 
 const lineOf = (node: SgNode) => node.range().start.line + 1;
-
-function importsOf(tree: Tree): Import[] {
-  const { shape } = tree;
-  const heads = { ...tree, shape: { ...shape, heads: shape.importHeads ?? {} } };
-  return findKinds(heads, Object.keys(shape.imports)).flatMap((node) => {
-    const specifiers = shape.imports[String(node.kind())]?.(node) ?? [];
-    return specifiers.filter(Boolean).map((specifier) => ({ specifier, line: lineOf(node) }));
-  });
-}
 
 function callsOf(tree: Tree, table: SlotTable): Call[] {
   const { text, shape } = tree;

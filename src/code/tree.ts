@@ -24,6 +24,7 @@ export interface Located extends Extent {
 
 /** A syntax tree and what is needed to read it. */
 export interface Tree {
+  path: string;
   text: string;
   root: SgNode;
   shape: Shape;

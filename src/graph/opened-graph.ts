@@ -12,7 +12,7 @@ import {
   type SymbolPlace,
 } from "./graph.ts";
 import { Head } from "./head.ts";
-import { folderOf, Modules, type Package } from "./modules.ts";
+import { folderOf, Modules, type Package } from "../code/imports.ts";
 import { Names } from "./names.ts";
 import { findSeeds, intentOf } from "./search.ts";
 import { Steps } from "./steps.ts";

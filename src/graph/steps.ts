@@ -4,7 +4,7 @@ import { AnswerBuilder, commitNode, fileId, fileNode, findingNode, nodeOf, symbo
 import type { Callers } from "./callers.ts";
 import { type CallSite, type EarlierFinding, type GraphCommit, SHOWN_CERTAINTY } from "./graph.ts";
 import type { DefinitionAt, Head } from "./head.ts";
-import type { Modules } from "./modules.ts";
+import type { Modules } from "../code/imports.ts";
 import type { Intent, Seed } from "./search.ts";
 import { stemOf } from "./store.ts";
 

@@ -16,8 +16,6 @@ describe("the tables of a language", () => {
     const kinds = [
       ...Object.keys(shape.definitions),
       ...Object.keys(shape.heads ?? {}),
-      ...Object.keys(shape.imports),
-      ...Object.keys(shape.importHeads ?? {}),
       ...[...shape.wrappers, ...shape.groups, ...shape.attributes, ...shape.identifiers, ...slots],
     ];
     const unknown = kinds.filter((kind) => dialects.every((dialect) => !astGrep.kind(dialect, kind)));

@@ -155,7 +155,4 @@ export const c: Shape = {
     "field_initializer.#0": "key",
     "using_declaration.*": "import",
   },
-  imports: {
-    preproc_include: (node) => [textOf(node.field("path")).replace(/^["<]|[">]$/g, "")],
-  },
 };

@@ -79,12 +79,4 @@ export const csharp: Shape = {
     "using_directive.*": "import",
     "namespace_declaration.name": "definition",
   },
-  imports: {
-    using_directive: (node) => [
-      textOf(node)
-        .replace(/^(global\s+)?using\s+(static\s+)?([\w.]+\s*=\s*)?/, "")
-        .replace(/;$/, "")
-        .trimEnd(),
-    ],
-  },
 };

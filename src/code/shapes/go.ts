@@ -1,5 +1,5 @@
 import type { SgNode } from "@ast-grep/napi";
-import { type Finder, type Found, named, type Shape, standsIn, stringText, textOf } from "../shape.ts";
+import { type Finder, type Found, named, type Shape, standsIn, textOf } from "../shape.ts";
 import type { DefinitionKind } from "../source.ts";
 
 const each =
@@ -90,5 +90,4 @@ export const go: Shape = {
     "import_spec.name": "import",
     "package_clause.*": "import",
   },
-  imports: { import_spec: (node) => [stringText(node.field("path")) ?? ""] },
 };

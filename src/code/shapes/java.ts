@@ -71,12 +71,4 @@ export const java: Shape = {
     "import_declaration.*": "import",
     "package_declaration.*": "import",
   },
-  imports: {
-    import_declaration: (node) => [
-      textOf(node)
-        .replace(/^import\s+(static\s+)?/, "")
-        .replace(/;$/, "")
-        .trimEnd(),
-    ],
-  },
 };

@@ -123,10 +123,6 @@ const testCase: Finder = (node) => {
   return run && text ? [{ kind: "test", name: text.slice(1, -1), body: run.field("body") }] : [];
 };
 
-const callee = (node: SgNode) => String(node.field("function")?.text().slice(0, 10) ?? "");
-const sourceOf = (node: SgNode) => stringText(node.field("source"));
-const some = (text: string | null) => (text === null ? [] : [text]);
-
 export const javascript: Shape = {
   definitions: {
     function_declaration: named("function"),
@@ -238,14 +234,5 @@ export const javascript: Shape = {
     "extends_clause.value": "type",
     "nested_type_identifier.name": "type",
     "type_query.#0": "type",
-  },
-  importHeads: { call_expression: "^(require|import)\\b", export_statement: "\\bfrom\\b" },
-  imports: {
-    import_statement: (node) => some(sourceOf(node) ?? stringText(node.find({ rule: { kind: "string" } }))),
-    export_statement: (node) => some(sourceOf(node)),
-    call_expression: (node) =>
-      /^(require|import)$/.test(callee(node))
-        ? some(stringText(node.field("arguments")?.namedChildren()[0]))
-        : [],
   },
 };

@@ -73,12 +73,4 @@ export const kotlin: Shape = {
     "identifier.*": "through",
     "package_header.*": "import",
   },
-  imports: {
-    import_header: (node) => {
-      const [name = ""] = textOf(node)
-        .replace(/^import\s+/, "")
-        .split(/\sas\s/, 1);
-      return [name.trim()];
-    },
-  },
 };

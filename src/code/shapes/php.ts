@@ -19,11 +19,6 @@ const assigned: Finder = (node) => {
   return [{ kind: "function", name: left.text().slice(1), body: right.field("body") }];
 };
 
-const loaded = (node: Parameters<Finder>[0]) => {
-  const path = stringText(node.find({ rule: { any: [{ kind: "string" }, { kind: "encapsed_string" }] } }));
-  return path === null ? [] : [path];
-};
-
 export const php: Shape = {
   definitions: {
     function_definition: named("function"),
@@ -81,12 +76,5 @@ export const php: Shape = {
     "namespace_name.*": "through",
     "namespace_use_clause.*": "import",
     "namespace_definition.*": "import",
-  },
-  imports: {
-    namespace_use_clause: (node) => [textOf(firstOfKind(node, ["qualified_name", "name"]))],
-    require_expression: loaded,
-    require_once_expression: loaded,
-    include_expression: loaded,
-    include_once_expression: loaded,
   },
 };

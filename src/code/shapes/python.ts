@@ -74,14 +74,4 @@ export const python: Shape = {
     "union_type.*": "type",
     "type_parameter.*": "type",
   },
-  imports: {
-    import_statement: (node) => node.fieldChildren("name").map((one) => textOf(one.field("name") ?? one)),
-    import_from_statement: (node) => {
-      const module = textOf(node.field("module_name"));
-      const names = node.fieldChildren("name").map((one) => textOf(one.field("name") ?? one));
-      // Dots alone name a folder: what is imported from there are its modules.
-      return /^\.+$/.test(module) ? [module, ...names.map((name) => module + name)] : [module];
-    },
-    future_import_statement: () => ["__future__"],
-  },
 };

@@ -26,8 +26,6 @@ const call: Finder = (node) => {
   return block && title ? [{ kind: "test", name: title, body: block }] : [];
 };
 
-const loaders = /^(require|require_relative|load|autoload)$/;
-
 export const ruby: Shape = {
   definitions: {
     method,
@@ -71,13 +69,5 @@ export const ruby: Shape = {
     "pair.key": "key",
     "exception_variable.#0": "definition",
     "superclass.#0": "type",
-  },
-  importHeads: { call: "^(require|load|autoload)" },
-  imports: {
-    call: (node) => {
-      const given = node.field("arguments")?.namedChildren().slice(0, 2) ?? [];
-      const path = given.map(stringText).find((one) => one !== null);
-      return loaders.test(textOf(node.field("method"))) && path ? [path] : [];
-    },
   },
 };

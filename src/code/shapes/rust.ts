@@ -87,9 +87,4 @@ export const rust: Shape = {
     "struct_expression.name": "call",
   },
   tokenTree: "token_tree",
-  imports: {
-    use_declaration: (node) => [textOf(node.field("argument"))],
-    extern_crate_declaration: (node) => [textOf(node.field("name"))],
-    mod_item: (node) => (node.field("body") ? [] : [textOf(node.field("name"))]),
-  },
 };

@@ -1,8 +1,115 @@
 import type { ChangedFile } from "../../tools/tool.ts";
-import { kindOf } from "./file-kind.ts";
-import { familyOf, type Import, importsOf } from "./import-lines.ts";
-import { findPairs } from "./pairs.ts";
-import { type IndexedPath, PathIndex } from "./path-index.ts";
+import { isTestPath, kindOf, stemOf } from "./file-kind.ts";
+import { hasImports, importsOf, Modules } from "../../code/imports.ts";
+
+/** Of more files with one name only the first are looked at. */
+const MAX_ALIKE = 64;
+
+/** Two files that are read together; `test` says that the second is a test of the first. */
+interface Pair {
+  first: number;
+  second: number;
+  test: boolean;
+}
+
+interface Named {
+  id: number;
+  path: string;
+  file: ChangedFile;
+}
+
+/**
+ * Files whose names say that they belong together: a test and what it tests, a header and its source, a template and its style,
+ * a file that went and one of its name that came. Numbers are places in `files`.
+ */
+function findPairs(files: readonly ChangedFile[]): Pair[] {
+  const named = files.map((file, id) => ({ id, path: file.change.path, file }));
+  const byName = groupBy(named.filter(isSubject), ({ path }) => stemOf(path).toLowerCase());
+  const tests = named.filter(({ path }) => isTest(path)).flatMap((one) => testPair(one, byName));
+  return [...tests, ...twins(named), ...moved(named)];
+}
+
+const isTest = (path: string) => kindOf(path) === "test" && isTestPath(path);
+const isSubject = ({ path }: Named) => kindOf(path) === "code";
+
+function testPair(test: Named, byName: ReadonlyMap<string, readonly Named[]>): Pair[] {
+  const subjects = byName.get(testedName(test.path)) ?? [];
+  const subject = nearestOf(subjects, withoutTestFolders(test.path, subjects));
+  return subject ? [{ first: subject.id, second: test.id, test: true }] : [];
+}
+
+const testMarks = /^test[_-]|[._-](?:test|tests|spec|cy|e2e)$/g;
+const upperMarks = /^Test(?=[A-Z])|(?<=[a-z\d])(?:Tests?|TestCase|IT)$/g;
+
+/** The name of what a test tests, in lower case: `login` for `login.test.ts`, `test_login.py`, `LoginTest.java`. */
+function testedName(path: string): string {
+  return stemOf(path).replace(testMarks, "").replace(upperMarks, "").toLowerCase();
+}
+
+/** Where the code would lie whose test lies at `path`: `src/main/a` for `src/test/a`, `src/a` or `a` for `test/a`. */
+function withoutTestFolders(path: string, subjects: readonly Named[]): string {
+  const folders = path.split("/");
+  const candidates = ["main", "src", "lib", null].map((instead) =>
+    folders.flatMap((one) => (/^(?:__tests__|tests?|specs?)$/.test(one) ? (instead ?? []) : one)).join("/"),
+  );
+  const parents = new Set(subjects.map((one) => folderOf(one.path)));
+  return candidates.find((one) => parents.has(folderOf(one))) ?? path;
+}
+
+const folderOf = (path: string) => path.slice(0, path.lastIndexOf("/") + 1);
+
+/** Files of one folder that differ in their extension alone, each with the one before. */
+function twins(named: readonly Named[]): Pair[] {
+  const groups = groupBy(named, ({ path }) => folderOf(path) + stemOf(path));
+  return [...groups.values()].flatMap((group) =>
+    group.slice(1).map((one, at) => ({ first: group[at]?.id ?? one.id, second: one.id, test: false })),
+  );
+}
+
+/** A file that was deleted and the nearest of its name that was added: moved, and changed too much for git to see it. */
+function moved(named: readonly Named[]): Pair[] {
+  const nameOf = ({ path }: Named) => path.slice(path.lastIndexOf("/") + 1);
+  const added = groupBy(
+    named.filter(({ file }) => file.change.type === "added"),
+    nameOf,
+  );
+  return named.flatMap((one) => {
+    if (one.file.change.type !== "deleted") return [];
+    const to = nearestOf(added.get(nameOf(one)) ?? [], one.path);
+    return to ? [{ first: one.id, second: to.id, test: false }] : [];
+  });
+}
+
+function groupBy(named: readonly Named[], keyOf: (one: Named) => string): Map<string, Named[]> {
+  const groups = new Map<string, Named[]>();
+  for (const one of named) {
+    const group = groups.get(keyOf(one)) ?? [];
+    if (group.length < MAX_ALIKE) group.push(one);
+    groups.set(keyOf(one), group);
+  }
+  return groups;
+}
+
+/** How many folders two paths have in common, from the root on. */
+export function sharedFolders(a: string, b: string): number {
+  let [shared, at] = [0, 0];
+  for (; at < a.length && a[at] === b[at]; at++) if (a[at] === "/") shared += 1;
+  return shared;
+}
+
+/** The one that shares most folders with `path`, the first of several. */
+function nearestOf<Item extends { path: string }>(
+  items: readonly Item[],
+  path: string,
+): Item | undefined {
+  let nearest: Item | undefined;
+  let most = -1;
+  for (const item of items) {
+    const shared = sharedFolders(item.path, path);
+    if (shared > most) [nearest, most] = [item, shared];
+  }
+  return nearest;
+}
 
 /** Imports stand at the beginning of a file; as much of it is looked at, in UTF-16 units. */
 export const IMPORT_CHARACTERS = 8_192;
@@ -65,33 +172,25 @@ async function findImported(
   files: readonly ChangedFile[],
   headStart: (path: string) => Promise<string>,
 ): Promise<ReadonlySet<number>[]> {
-  const index = new PathIndex(pathsOf(files));
+  const ids = idsByPath(files);
+  const modules = new Modules(ids.keys());
   const imported: ReadonlySet<number>[] = [];
   for (const [id, { change }] of files.entries()) {
-    const readable = change.type !== "deleted" && familyOf(change.path) !== null;
+    const readable = change.type !== "deleted" && hasImports(change.path);
     const start = readable ? await headStart(change.path).catch(() => "") : "";
     const imports = importsOf(change.path, start.slice(0, IMPORT_CHARACTERS));
-    imported.push(resolve(imports, { id, path: change.path }, index));
+    const targets = [...modules.imported(change.path, imports)].map((path) => ids.get(path) ?? id);
+    imported.push(new Set(targets.filter((one) => one !== id).slice(0, MAX_IMPORTED)));
   }
   return imported;
 }
 
-/** Who was not told yet imports a moved file where it was, unless another has taken its place. */
-function pathsOf(files: readonly ChangedFile[]): IndexedPath[] {
-  const now = files.map(({ change }, id) => ({ id, path: change.path }));
-  const before = files.flatMap(({ change }, id) =>
-    change.oldPath === null ? [] : [{ id, path: change.oldPath }],
-  );
-  return [...now, ...before];
-}
-
-function resolve(imports: readonly Import[], from: IndexedPath, index: PathIndex): Set<number> {
-  const found = new Set<number>();
-  for (const targets of imports) {
-    const first = targets.map((target) => index.find(target, from)).find((ids) => ids.length > 0);
-    for (const id of first ?? []) if (found.size < MAX_IMPORTED) found.add(id);
-  }
-  return found;
+/** A file that imports a moved one may still name its old path, unless another file is there now. */
+function idsByPath(files: readonly ChangedFile[]): Map<string, number> {
+  const ids = new Map(files.map(({ change }, id) => [change.path, id]));
+  for (const [id, { change }] of files.entries())
+    if (change.oldPath !== null && !ids.has(change.oldPath)) ids.set(change.oldPath, id);
+  return ids;
 }
 
 function countImporters(imported: readonly ReadonlySet<number>[], counts: readonly boolean[]): number[] {
