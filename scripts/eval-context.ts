@@ -4,7 +4,7 @@
  */
 import { requireWritable, write, writeOutput } from "../src/cli/output.ts";
 import { loadCases } from "./eval/load-cases.ts";
-import { readNeededFile } from "./eval/needed-lines.ts";
+import { readCallersFile, readNeededFile } from "./eval/needed-lines.ts";
 import { contextUsage, parseContextOptions } from "./eval/options.ts";
 import { contextMarkdown, renderContext, wholeCases } from "./eval/render-context.ts";
 import { runContext } from "./eval/run-context.ts";
@@ -21,6 +21,7 @@ async function main(argv: readonly string[], signal: AbortSignal): Promise<numbe
   const result = await runContext({
     cases: await loadCases(options.cases, options.only),
     needed: await readNeededFile(options.needed),
+    callers: await readCallersFile(options.callers),
     say: (line) => void process.stderr.write(`${line}\n`),
     ...{ repos, graphs, signal },
   });

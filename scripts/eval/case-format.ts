@@ -96,6 +96,19 @@ export type CaseFile = z.infer<typeof CaseFile>;
 export const NeededFile = z.record(z.string(), z.array(NeededLines));
 export type NeededFile = z.infer<typeof NeededFile>;
 
+/** Whether the code at a place, which a first message may show as a caller, uses the changed definition of that name. */
+export const JudgedCaller = z.object({
+  file: RelativePath,
+  line: Line,
+  name: z.string().min(1),
+  uses: z.boolean(),
+});
+export type JudgedCaller = z.infer<typeof JudgedCaller>;
+
+/** Callers that a person has judged, by the name of the case. */
+export const CallersFile = z.record(z.string(), z.array(JudgedCaller));
+export type CallersFile = z.infer<typeof CallersFile>;
+
 function RepositoryName() {
   return z.string().regex(/^[\w-][\w.-]*\/[\w-][\w.-]*$/, "must be owner/name");
 }

@@ -1,16 +1,41 @@
 import { readFile } from "node:fs/promises";
 import { AppError, errorLine } from "../../src/errors.ts";
-import { NeededFile, type NeededLines } from "./case-format.ts";
+import { CallersFile, type JudgedCaller, NeededFile, type NeededLines } from "./case-format.ts";
 import { type EvalCase, parseJson } from "./load-cases.ts";
-import type { ShownLines } from "./shown-lines.ts";
+import type { ShownCaller, ShownLines } from "./shown-lines.ts";
 
 /** What a file of `--needed` adds; nothing without one. Rejects with `usage` or `config_invalid`. */
 export async function readNeededFile(path: string | null): Promise<NeededFile> {
-  if (path === null) return {};
-  const text = await readFile(path, "utf8").catch((error: unknown) => {
+  return path === null ? {} : parseJson(NeededFile, await textOf(path), path);
+}
+
+/** The callers that a file of `--callers` judges; none without one. Rejects with `usage` or `config_invalid`. */
+export async function readCallersFile(path: string | null): Promise<CallersFile> {
+  return path === null ? {} : parseJson(CallersFile, await textOf(path), path);
+}
+
+async function textOf(path: string): Promise<string> {
+  return await readFile(path, "utf8").catch((error: unknown) => {
     throw new AppError("usage", `${path} cannot be read: ${errorLine(error)}`, { cause: error });
   });
-  return parseJson(NeededFile, text, path);
+}
+
+/** Of the callers that messages show: those that use nothing that changed, and those that nobody has judged. */
+export interface CallerCount {
+  callers: number;
+  falseCallers: number;
+  unjudged: ShownCaller[];
+}
+
+export function judgeCallers(shown: readonly ShownCaller[], judged: readonly JudgedCaller[]): CallerCount {
+  const isAt = (one: ShownCaller, { file, line, name }: JudgedCaller) =>
+    one.file === file && one.name === name && line >= one.start && line <= one.end;
+  const verdicts = shown.map((one) => ({ one, verdict: judged.find((each) => isAt(one, each)) }));
+  return {
+    callers: shown.length,
+    falseCallers: verdicts.filter(({ verdict }) => verdict?.uses === false).length,
+    unjudged: verdicts.filter(({ verdict }) => verdict === undefined).map(({ one }) => one),
+  };
 }
 
 /** The lines in which the known issues of a case lie, those that their context names, and `more`. */

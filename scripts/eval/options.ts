@@ -21,6 +21,8 @@ export interface ContextOptions {
   only: string[];
   /** File that names more lines that cases need. */
   needed: string | null;
+  /** File that says of shown callers whether they are some. */
+  callers: string | null;
   /** Where the indexes of graphs lie; null: none are made use of. */
   graphs: string | null;
   output: string | null;
@@ -54,6 +56,7 @@ Tells for each case whether the lines that one has to see are in the first messa
   --graphs DIR        indexes of the repositories' graphs, made where they are missing; without, reviews have none
   --only NAME,...     these cases alone
   --needed FILE       JSON with more lines that cases need: {"NAME": [{"file", "lines", "at"}]}
+  --callers FILE      JSON that says which shown callers use what changed: {"NAME": [{"file", "line", "name", "uses"}]}
   --output FILE.md    the table as Markdown, without a line of the cases' code
   --at-least N        exit 1 when fewer cases than that show everything
 
@@ -103,6 +106,7 @@ export function parseContextOptions(argv: readonly string[]): ContextOptions | n
   const options = {
     ...shared,
     needed: { type: "string" },
+    callers: { type: "string" },
     graphs: { type: "string" },
     "at-least": { type: "string" },
   } as const;
@@ -112,6 +116,7 @@ export function parseContextOptions(argv: readonly string[]): ContextOptions | n
   return {
     ...commonOf(values),
     needed: values.needed ?? null,
+    callers: values.callers ?? null,
     graphs: values.graphs ?? null,
     atLeast: atLeast === undefined ? null : countOf("--at-least", atLeast),
   };

@@ -1,13 +1,13 @@
 import { errorLine } from "../../src/errors.ts";
 import { plainLine } from "../../src/reporters/terminal-style.ts";
-import type { NeededFile, NeededLines } from "./case-format.ts";
+import type { CallersFile, NeededFile, NeededLines } from "./case-format.ts";
 import { firstMessagesOf } from "./first-messages-of.ts";
 import type { EvalCase } from "./load-cases.ts";
-import { compareLines, neededLinesOf } from "./needed-lines.ts";
+import { type CallerCount, compareLines, judgeCallers, neededLinesOf } from "./needed-lines.ts";
 import { readShownLines } from "./shown-lines.ts";
 
 /** What the first messages of one case show. */
-export interface ContextRow {
+export interface ContextRow extends CallerCount {
   case: string;
   needed: number;
   shown: number;
@@ -26,6 +26,7 @@ export interface ContextRun {
   repos: string | null;
   graphs: string | null;
   needed: NeededFile;
+  callers?: CallersFile;
   say(line: string): void;
   signal: AbortSignal;
   messages?: typeof firstMessagesOf;
@@ -64,6 +65,10 @@ async function rowOf(one: EvalCase, run: ContextRun): Promise<ContextRow> {
   return {
     case: one.name,
     ...compareLines(neededLinesOf(one, more), { has }),
+    ...judgeCallers(
+      all.flatMap(({ callers }) => callers),
+      run.callers?.[one.name] ?? [],
+    ),
     namesContext: more.length > 0 || one.known.some(({ context }) => context.length > 0),
     units: units.length,
     characters: sum((shown) => shown.characters),

@@ -7,11 +7,21 @@ export type Revision = "head" | "merge_base";
 /** What the beginning of a conversation shows of the code, by the numbers that its lines carry. */
 export interface ShownLines {
   has(file: string, line: number, at: Revision): boolean;
+  /** The places that it shows as callers of something that changed. */
+  callers: readonly ShownCaller[];
   /** Of all messages together. */
   characters: number;
   /** Of them, in the diff and in the code around it. */
   diffCharacters: number;
   contextCharacters: number;
+}
+
+/** Lines of code under the heading "uses NAME". */
+export interface ShownCaller {
+  file: string;
+  start: number;
+  end: number;
+  name: string;
 }
 
 /** Names of the fenced texts that hold lines of code; what people wrote may look like anything. */
@@ -20,6 +30,7 @@ const sources = { diff: "diff", context: "code" };
 /** Reads the numbered lines of the diff and of the code around it, file by file, out of messages as a model gets them. */
 export function readShownLines(messages: readonly Message[]): ShownLines {
   const shown = new Set<string>();
+  const callers: ShownCaller[] = [];
   let [diffCharacters, contextCharacters] = [0, 0];
   for (const { source, text } of messages.flatMap(({ content }) => fencedTexts(content))) {
     if (source === sources.diff) {
@@ -28,10 +39,12 @@ export function readShownLines(messages: readonly Message[]): ShownLines {
     } else if (source === sources.context) {
       contextCharacters += text.length;
       for (const one of contextLines(text)) shown.add(keyOf(one));
+      for (const one of callersIn(text)) callers.push(one);
     }
   }
   return {
     has: (file, line, at) => shown.has(keyOf({ file, line, at })),
+    callers,
     characters: messages.reduce((sum, { content }) => sum + content.length, 0),
     ...{ diffCharacters, contextCharacters },
   };
@@ -91,6 +104,20 @@ function contextLines(text: string): Shown[] {
     if (file !== null && number !== undefined) all.push({ file, line: Number(number), at });
   }
   return all;
+}
+
+const callerSection = /^## What uses the changed code\n((?:(?!## ).*\n?)*)/m;
+const callerHeading = /^### ("(?:[^"\\]|\\.)*"|.+?):(\d+)(?:-(\d+))? uses (\S+?)(?=,? |,|$)/gm;
+
+/** Headings `### path:12-30 uses NAME in function f` below the one of callers. */
+function callersIn(text: string): ShownCaller[] {
+  const section = callerSection.exec(text)?.[1] ?? "";
+  return [...section.matchAll(callerHeading)].map(([, path = "", start, end, name = ""]) => ({
+    file: readPath(path),
+    start: Number(start),
+    end: Number(end ?? start),
+    name,
+  }));
 }
 
 /** What `showPath` and the escaping of the fence made of a path. */

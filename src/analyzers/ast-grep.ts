@@ -1,11 +1,11 @@
 import { loadAstGrep, type SgNode } from "../code/languages.ts";
 import { isTooDeep, isWorthParsing } from "../code/parse.ts";
+import { isTestFile } from "../code/test-file.ts";
 import type { AnalyzedFile, Analyzer, Candidate } from "./analyzer.ts";
 import { type RuleLanguage, ruleGrammarOf, ruleLanguages } from "./languages.ts";
 import { type RuleFile, refused } from "./rule-file.ts";
 import { matchesOf } from "./rule-matches.ts";
 import { createGuessCheck } from "./syntax-tree.ts";
-import { isTestFile } from "./test-file.ts";
 
 /** Finds the bugs that the rules describe. Those of a language are loaded once. */
 export function createAstGrepAnalyzer(load: (language: RuleLanguage) => Promise<RuleFile[]>): Analyzer {

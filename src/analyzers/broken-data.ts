@@ -1,7 +1,7 @@
+import { isTestFile } from "../code/test-file.ts";
 import type { AnalyzedFile, Analyzer, Candidate } from "./analyzer.ts";
 import { baseText, seamLines } from "./base-text.ts";
 import { type DataError, dataFormatOf, firstError } from "./data-formats.ts";
-import { isTestFile } from "./test-file.ts";
 
 /** Names by which tests call data that is broken on purpose. */
 const onPurpose = /broken|invalid|malformed|corrupt|bad|wrong|error|fail/i;

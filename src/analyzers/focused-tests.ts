@@ -1,9 +1,9 @@
 import { loadAstGrep } from "../code/languages.ts";
 import { isWorthParsing } from "../code/parse.ts";
+import { isTestFile } from "../code/test-file.ts";
 import type { AnalyzedFile, Analyzer, Candidate } from "./analyzer.ts";
 import { ruleGrammarOf } from "./languages.ts";
 import { javaScriptExtensions, type LinePattern, matchLines } from "./line-pattern.ts";
-import { isTestFile } from "./test-file.ts";
 
 const focused = {
   severity: "medium",

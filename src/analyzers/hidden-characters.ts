@@ -1,3 +1,4 @@
+import { isTestFile } from "../code/test-file.ts";
 import type { Severity } from "../finding.ts";
 import { escapeInvisible } from "../text/escape-invisible.ts";
 import { fence } from "../text/fence.ts";
@@ -6,7 +7,6 @@ import type { AnalyzedFile, Analyzer, Candidate } from "./analyzer.ts";
 import { hiddenIn, type LineContext, type HiddenKind as WithinLine } from "./hidden-in-line.ts";
 import { hiddenLineEnds } from "./hidden-line-ends.ts";
 import { mixedWord } from "./look-alikes.ts";
-import { isTestFile } from "./test-file.ts";
 
 type HiddenKind = WithinLine | "comment-ends" | "line-ends";
 

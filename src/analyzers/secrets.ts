@@ -1,8 +1,8 @@
 import { extensionOf } from "../code/languages.ts";
+import { isExample, isTestFile } from "../code/test-file.ts";
 import { isMadeUpAddress, type LintMatch, lintSecrets, loadSecretlint } from "../secrets/secretlint.ts";
 import type { AnalyzedFile, Analyzer, Candidate } from "./analyzer.ts";
 import { lineAt, lineEnds } from "./line-ends.ts";
-import { isExample, isTestFile } from "./test-file.ts";
 
 interface Secret {
   what: string;

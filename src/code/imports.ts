@@ -1,4 +1,5 @@
 import { posix } from "node:path";
+import { parse } from "jsonc-parser";
 import { extensionOf } from "./languages.ts";
 import type { Import } from "./source.ts";
 
@@ -370,4 +371,11 @@ function nearest(from: string, paths: readonly string[]): string {
   const folders = from.split("/");
   const common = (path: string) => path.split("/").findIndex((part, at) => part !== folders[at]);
   return paths.reduce((best, one) => (common(one) > common(best) ? one : best));
+}
+
+/** The name under which other packages know this one; null where the manifest has none. */
+export function packageOf(kind: "package.json" | "go.mod", text: string): string | null {
+  if (kind === "go.mod") return /^module\s+"?([^\s"]{1,300})/m.exec(text)?.[1] ?? null;
+  const name: unknown = (parse(text) as { name?: unknown } | undefined)?.name;
+  return typeof name === "string" && name !== "" && name.length <= 300 ? name : null;
 }

@@ -5,7 +5,6 @@ import {
   type Definition,
   type DefinitionKind,
   definitionsAt,
-  type Import,
   once,
   type Reference,
   type ReferenceRole,

@@ -6,7 +6,6 @@ import {
   type Definition,
   type DefinitionKind,
   definitionsAt,
-  type Import,
   once,
   type Reference,
   type ReferenceRole,

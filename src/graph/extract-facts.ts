@@ -1,9 +1,9 @@
+import { packageOf } from "../code/imports.ts";
 import { extensionOf, grammarOf } from "../code/languages.ts";
 import { isWorthParsing, type ParsedTree, parseText } from "../code/parse.ts";
 import type { Definition, Source } from "../code/source.ts";
 import { documentFacts, isDocument } from "./document-facts.ts";
 import type { BlobFacts, DefinitionFact, ReferenceFact, Walked } from "./facts.ts";
-import { packageOf } from "./package-name.ts";
 import { walkedByCalls } from "./walk/by-calls.ts";
 import { createContext } from "./walk/context.ts";
 import { reduceTree } from "./walk/reduced-tree.ts";

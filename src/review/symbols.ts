@@ -1,7 +1,6 @@
+import { fullName, isProse, isRun } from "../code/code-file.ts";
 import { parseSource } from "../code/parse.ts";
 import { type Definition, definitionsAt } from "../code/source.ts";
-import { fullName } from "../tools/definition-name.ts";
-import { isProse, isRun } from "./context/code-file.ts";
 
 /** What a file defines, by its lines: as long as these are held. */
 const known = new WeakMap<readonly string[], Promise<readonly Definition[]>>();

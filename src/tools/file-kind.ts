@@ -1,4 +1,4 @@
-import { isExample, isTestFile } from "../analyzers/test-file.ts";
+import { isExample, isTestFile } from "../code/test-file.ts";
 import { reasonByName } from "../diff/skipped-names.ts";
 
 /** What a file is to somebody who reads the code, in the order in which they want it. */

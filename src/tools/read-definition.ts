@@ -1,9 +1,9 @@
 import { z } from "zod";
+import { fullName, readWantedName } from "../code/code-file.ts";
 import type { Definition, DefinitionKind } from "../code/source.ts";
 import { shorten, shownBytes } from "../diff/render.ts";
 import type { TreeEntry } from "../git/workspace.ts";
 import { cutLine } from "../text/cut.ts";
-import { fullName, readWantedName } from "./definition-name.ts";
 import { type DefinitionSearch, type FoundDefinition, findDefinition } from "./find-definition.ts";
 import { type LineRange, takeLines, totalLines } from "./numbered-lines.ts";
 import { resolveFile } from "./resolve-path.ts";

@@ -1,6 +1,6 @@
+import { fullName } from "../code/code-file.ts";
 import { type Definition, definitionsAt } from "../code/source.ts";
 import { cutLine } from "../text/cut.ts";
-import { fullName } from "./definition-name.ts";
 import type { SearchMatch } from "./search-input.ts";
 
 /** Matching lines in minified files are cut: what is on them is rarely the point. */

@@ -1,4 +1,4 @@
-import { type Finder, firstOfKind, named, type Shape, stringText, textOf } from "../shape.ts";
+import { type Finder, firstOfKind, named, type Shape, textOf } from "../shape.ts";
 
 const constants: Finder = (node) =>
   node

@@ -1,8 +1,7 @@
-import { fullName } from "../../tools/definition-name.ts";
+import { type DefinitionSite, fullName, isType } from "../../code/code-file.ts";
 import { bodyOf, type Changed } from "./changed.ts";
-import { isType, type Place } from "./code-file.ts";
+import { joined, type Range, rangesOf } from "./lookup.ts";
 import type { Piece } from "./pieces.ts";
-import { joined, type Range, rangesOf } from "./text-file.ts";
 
 const BODY = 1;
 const BEFORE = 0.75;
@@ -62,7 +61,7 @@ function isRewritten({ before, telling: { removed } }: Changed): boolean {
 
 function pieceOf(
   kind: "body" | "before",
-  { file, definition }: Place,
+  { file, definition }: DefinitionSite,
   ranges: readonly Range[],
   title: string,
   score: number,
@@ -77,7 +76,7 @@ function pieceOf(
 }
 
 /** The body, or its head, its end and what is around the spots where it is long. */
-function readableRanges(place: Place, spots: readonly number[]): Range[] {
+function readableRanges(place: DefinitionSite, spots: readonly number[]): Range[] {
   const { file, definition } = place;
   const body = bodyOf(place);
   if (values.has(definition.kind)) return valueRanges(place, body, spots);
@@ -97,7 +96,7 @@ function readableRanges(place: Place, spots: readonly number[]): Range[] {
 const values: ReadonlySet<string> = new Set(["field", "constant", "variable"]);
 
 /** The declaration with its comment among its neighbours, and the head of its type: the rest of that is another matter. */
-function valueRanges({ file, definition }: Place, body: Range, spots: readonly number[]): Range[] {
+function valueRanges({ file, definition }: DefinitionSite, body: Range, spots: readonly number[]): Range[] {
   const { start, end, docStart } = definition;
   const around = { start: start - AROUND_FIELD, end: end + AROUND_FIELD };
   const near = spots

@@ -1,9 +1,8 @@
+import { type DefinitionSite, fullName, isDeclaration, isRun, isType } from "../../code/code-file.ts";
+import { bestTargets, fitOf, isCommonName, isOwnUse, UNIQUE } from "../../code/names.ts";
 import type { Call } from "../../code/source.ts";
-import { fullName } from "../../tools/definition-name.ts";
-import { resolveCall } from "./callee-fit.ts";
+import { isTestFile } from "../../code/test-file.ts";
 import type { Changed } from "./changed.ts";
-import { isDeclaration, isRun, isType, type Place } from "./code-file.ts";
-import { isCommonName } from "./common-names.ts";
 import type { Lookup } from "./lookup.ts";
 import type { Piece } from "./pieces.ts";
 
@@ -53,7 +52,7 @@ interface Found extends Inner {
 
 function piecesOf(
   { path, risk }: Changed,
-  caller: Place | null,
+  caller: DefinitionSite | null,
   calls: readonly Call[],
   lookup: Lookup,
   weigh: (lines: readonly number[]) => number,
@@ -64,19 +63,48 @@ function piecesOf(
     const [first] = same;
     if (!first) return [];
     const lines = same.map(({ line }) => line);
-    const found = resolveCall(first, path, caller, lookup);
+    const found = definitionsOf(first, path, caller, lookup);
     const weight = weigh(lines);
     const when = weight === DROPPED ? "was called" : "called";
     const title = `${when} by ${fullName(caller.definition)} on line ${lines[0]}`;
     const length = weight <= UNCHANGED ? MAX_UNCHANGED_LINES : MAX_LINES;
-    return found.map(({ place, fit }) => {
-      const score = risk * weight * fit * (isSlight(place) ? SLIGHT : 1);
-      return { place, fit, weight, piece: pieceOf(place, length, title, score) };
+    return found.map(({ site, fit }) => {
+      const score = risk * weight * fit * (isSlight(site) ? SLIGHT : 1);
+      return { site, fit, weight, piece: pieceOf(site, length, title, score) };
     });
   });
 }
 
-function pieceOf({ file, definition }: Place, maxLines: number, why: string, score: number): Piece {
+/** Definitions of one name that are shown if none is clearly meant. */
+const FEW = 3;
+/** A guess: worth a name in a list, not its lines. */
+const NAMED_ONLY = 0.1;
+
+/** The definitions that a call may mean. */
+function definitionsOf(
+  call: Call,
+  path: string,
+  { file, definition: around }: DefinitionSite,
+  lookup: Lookup,
+): { site: DefinitionSite; fit: number }[] {
+  const all = lookup
+    .definitions(call.name)
+    .filter(({ definition }) => isRun(definition) || isType(definition))
+    .filter((one) => !isTestFile(one.file.path) || isTestFile(path))
+    .filter(
+      ({ file: { path: at }, definition: { start, end } }) =>
+        at !== path || start < around.start || end > around.end,
+    );
+  const bodies = all.filter((site) => !isDeclaration(site));
+  const use = { file, around, receiver: call.receiver };
+  const rated = (bodies.length > 0 ? bodies : all).map((site) => ({ site, fit: fitOf(use, site) }));
+  const best = bestTargets(call.name, rated, FEW);
+  if (isOwnUse(call) || (best[0]?.fit ?? 0) >= UNIQUE) return best;
+  const guesses = rated.filter(({ fit }) => fit > 0);
+  return guesses.length > FEW ? [] : guesses.map((one) => ({ ...one, fit: NAMED_ONLY }));
+}
+
+function pieceOf({ file, definition }: DefinitionSite, maxLines: number, why: string, score: number): Piece {
   const start = Math.max(definition.docStart, definition.start - MAX_DOC_LINES);
   const length = isType(definition) ? TYPE_LINES : maxLines;
   return {
@@ -94,7 +122,7 @@ function pieceOf({ file, definition }: Place, maxLines: number, why: string, sco
 
 /** What the bodies of short callees call in their own files, by name. */
 function innerPieces(callees: readonly Inner[]): Piece[] {
-  return callees.flatMap(({ piece, place: { file, definition } }) => {
+  return callees.flatMap(({ piece, site: { file, definition } }) => {
     if (definition.end - definition.start > MAX_LINES) return [];
     const lines = file.lines.slice(definition.signatureEnd - 1, definition.end);
     const text = lines.map((line) => line.slice(0, MAX_CHARACTERS)).join("\n");
@@ -117,17 +145,17 @@ function innerPieces(callees: readonly Inner[]): Piece[] {
 
 interface Inner {
   piece: Piece;
-  place: Place;
+  site: DefinitionSite;
 }
 
 /** A name in front of a bracket, with nothing or the own object in front. */
 const calledAlone = /(?:(?<![\w$.>:])|\b(?:this|self|cls)(?:\.|->))([\p{L}_$][\p{L}\p{N}_$]*)\(/gu;
 
 /** Code that says hardly more than its name: a prototype, a macro of a line, a method that only answers a field. */
-function isSlight(place: Place): boolean {
-  const { file, definition } = place;
+function isSlight(site: DefinitionSite): boolean {
+  const { file, definition } = site;
   if (isType(definition)) return false;
-  if (isDeclaration(place) || (definition.kind === "macro" && definition.end === definition.start))
+  if (isDeclaration(site) || (definition.kind === "macro" && definition.end === definition.start))
     return true;
   if (definition.end - definition.start > MAX_ACCESSOR_LINES) return false;
   const text = file.lines

@@ -1,19 +1,249 @@
-import { isExample, isTestFile } from "../../analyzers/test-file.ts";
-import { type Call, type Definition, definitionsAt } from "../../code/source.ts";
-import type { DiffLine, FileDiff } from "../../diff/file-diff.ts";
 import {
   type CodeFile,
+  type DefinitionSite,
   definitionAt,
   isDeclaration,
+  isRun,
   isType,
   type ParsedFile,
-  type Place,
   parseFile,
-} from "./code-file.ts";
-import { type Half, halfOf, type Touched } from "./half.ts";
-import type { RepositoryFiles } from "./repository-files.ts";
-import { tellingLines } from "./telling-lines.ts";
-import type { Range } from "./text-file.ts";
+} from "../../code/code-file.ts";
+import { isMember } from "../../code/names.ts";
+import { type Call, type Definition, definitionsAt, type Source } from "../../code/source.ts";
+import { isExample, isTestFile } from "../../code/test-file.ts";
+import type { DiffLine, FileDiff } from "../../diff/file-diff.ts";
+import { type Range, type RepositoryFiles, rangesOf } from "./lookup.ts";
+
+/** A definition with changed lines in it, or without where only the other side has some. */
+interface Touched {
+  definition: Definition;
+  lines: number[];
+}
+
+/** What one side says of a definition. */
+interface Half {
+  place: DefinitionSite;
+  lines: readonly number[];
+  calls: readonly Call[];
+  names: ReadonlySet<string>;
+  changedNames: ReadonlySet<string>;
+  setNames: readonly string[];
+  literals: readonly string[];
+  sourceLiterals: readonly string[];
+}
+
+/** Stretches of changed lines that are asked for one by one; more are asked for from the first to the last. */
+const MAX_RANGES = 6;
+
+function halfOf(parsed: ParsedFile | null, touched: Touched | null): Half | null {
+  if (parsed === null || touched === null) return null;
+  const { code, source } = parsed;
+  const { definition, lines } = touched;
+  const half = { place: { file: code, definition }, lines };
+  // Nothing is looked up for tests.
+  if (isTestFile(code.path)) return { ...half, ...nothing };
+  const ranges = rangesOf(lines);
+  const changed = ranges.length > MAX_RANGES ? [{ start: lines[0] ?? 0, end: lines.at(-1) ?? 0 }] : ranges;
+  const changedNames = new Set(changed.flatMap(({ start, end }) => [...source.readNames(start, end)]));
+  return {
+    ...half,
+    // What a whole type calls is not the change's doing.
+    calls: (isRun(definition) ? [definition] : changed).flatMap(({ start, end }) => source.calls(start, end)),
+    names: source.readNames(definition.start, definition.end),
+    changedNames,
+    setNames: setOn(lines, code, source),
+    literals: changed.flatMap(({ start, end }) => source.literals(start, end)),
+    sourceLiterals: literalsBehind(changedNames, half.place, source),
+  };
+}
+
+const nothing = {
+  calls: [],
+  names: new Set<string>(),
+  changedNames: new Set<string>(),
+  setNames: [],
+  literals: [],
+  sourceLiterals: [],
+};
+
+const word = /[\p{L}_$][\p{L}\p{N}_$]{2,60}/gu;
+
+function setOn(lines: readonly number[], { lines: texts }: CodeFile, source: Source): string[] {
+  const members = lines.flatMap((line) => {
+    const text = beginningOf(texts, line);
+    return [...new Set(text.match(word))]
+      .filter((name) => isMember(text, name))
+      .map((name) => ({ name, line }));
+  });
+  if (members.length === 0) return [];
+  const written = source
+    .references(new Set(members.map(({ name }) => name)))
+    .filter(({ role }) => role === "write")
+    .map(({ name, line }) => `${line} ${name}`);
+  const isWritten = new Set(written);
+  return [
+    ...new Set(members.filter(({ name, line }) => isWritten.has(`${line} ${name}`)).map(({ name }) => name)),
+  ];
+}
+
+/** Lines of a definition that are searched for where its variables come from. */
+const MAX_SEARCHED = 400;
+
+/** A variable that is given a value, with words such as `const` or a type in front. */
+const given =
+  /^\s*(?:[\p{L}\p{N}_$<>[\].*&?]{1,60}\s+){0,3}([\p{L}_$][\p{L}\p{N}_$]*)(?:,\s*\w+)?\s*(?::[^=]{0,60})?:?=(?![=>~])/u;
+
+/** Literals on lines that give a value to one of the names: `paths = config.get("search-paths")`. */
+function literalsBehind(
+  names: ReadonlySet<string>,
+  { file, definition }: DefinitionSite,
+  source: Source,
+): string[] {
+  if (names.size === 0 || !isRun(definition)) return [];
+  const last = Math.min(definition.end, definition.start + MAX_SEARCHED);
+  const found: string[] = [];
+  for (let line = definition.start; line <= last; line++) {
+    const text = beginningOf(file.lines, line);
+    if (!/["'`]/.test(text)) continue;
+    const name = given.exec(text)?.[1];
+    if (name !== undefined && names.has(name)) found.push(...source.literals(line, line));
+  }
+  return found;
+}
+
+/** The beginning of a line; what is longer is data. */
+const beginningOf = (texts: readonly string[], line: number) => (texts[line - 1] ?? "").slice(0, 500);
+
+/** Changed lines of a file that differ in more than names and comments: added ones at head, removed ones at the merge base. */
+interface TellingLines {
+  added: ReadonlySet<number>;
+  removed: ReadonlySet<number>;
+}
+
+/** Lines that are changed together: without an unchanged one between them. */
+interface Block {
+  removed: Extract<DiffLine, { kind: "removed" }>[];
+  added: Extract<DiffLine, { kind: "added" }>[];
+}
+
+/** Longer lines are data. */
+const MAX_CHARACTERS = 400;
+/** A name that is replaced once may be another function; one that is replaced everywhere goes by another name. */
+const LEAST_BLOCKS = 2;
+
+/** What tells renames and comments from the rest: a name that nothing around the change still has, always replaced by the same. */
+export function tellingLines(diffs: readonly FileDiff[]): Map<string, TellingLines> {
+  const blocks = new Map(
+    diffs.map(({ path, hunks }) => [path, hunks.flatMap(({ lines }) => blocksOf(lines))]),
+  );
+  const renamed = renamedNames([...blocks.values()].flat(), diffs);
+  return new Map(
+    [...blocks].map(([path, all]) => {
+      const telling = all.filter((block) => !isSlight(block, renamed));
+      return [
+        path,
+        {
+          added: new Set(telling.flatMap(({ added }) => added.map(({ newLine }) => newLine))),
+          removed: new Set(telling.flatMap(({ removed }) => removed.map(({ oldLine }) => oldLine))),
+        },
+      ];
+    }),
+  );
+}
+
+function blocksOf(lines: readonly DiffLine[]): Block[] {
+  const blocks: Block[] = [];
+  let open: Block | null = null;
+  for (const line of lines) {
+    if (line.kind === "context") {
+      open = null;
+      continue;
+    }
+    if (open === null) {
+      open = { removed: [], added: [] };
+      blocks.push(open);
+    }
+    if (line.kind === "added") open.added.push(line);
+    else open.removed.push(line);
+  }
+  return blocks;
+}
+
+function isSlight(block: Block, renamed: ReadonlyMap<string, string>): boolean {
+  const pairs = replacedIn(block);
+  return pairs?.every(([from, to]) => renamed.get(from) === to) ?? false;
+}
+
+/** The names that take the place of others in a block which is the same otherwise; null where more differs. */
+function replacedIn({ removed, added }: Block): [string, string][] | null {
+  if ([...removed, ...added].some(({ text }) => text.length > MAX_CHARACTERS)) return null;
+  const [before, after] = [
+    removed.flatMap(({ text }) => tokensOf(text)),
+    added.flatMap(({ text }) => tokensOf(text)),
+  ];
+  if (before.length !== after.length) return null;
+  const pairs: [string, string][] = [];
+  for (const [at, from] of before.entries()) {
+    const to = after[at] ?? "";
+    if (from === to) continue;
+    if (!isName(from) || !isName(to)) return null;
+    pairs.push([from, to]);
+  }
+  return pairs;
+}
+
+/** Old names with their new ones. */
+function renamedNames(blocks: readonly Block[], diffs: readonly FileDiff[]): Map<string, string> {
+  const places = new Map<string, { from: string; to: string; blocks: number }>();
+  for (const block of blocks) {
+    const pairs = new Map((replacedIn(block) ?? []).map(([from, to]) => [`${from} ${to}`, { from, to }]));
+    for (const [key, pair] of pairs) places.set(key, { ...pair, blocks: (places.get(key)?.blocks ?? 0) + 1 });
+  }
+  if (places.size === 0) return new Map();
+  const [olds, news] = [namesOn(diffs, "removed"), namesOn(diffs, "added")];
+  const found = [...places.values()].filter(
+    (pair) => pair.blocks >= LEAST_BLOCKS && !news.has(pair.from) && !olds.has(pair.to),
+  );
+  // Two that take the place of one, or one of two, are not the same under another name.
+  const [from, to] = [countOf(found.map((pair) => pair.from)), countOf(found.map((pair) => pair.to))];
+  const unique = found.filter((pair) => from.get(pair.from) === 1 && to.get(pair.to) === 1);
+  return new Map(unique.map((pair) => [pair.from, pair.to]));
+}
+
+function countOf(names: readonly string[]): Map<string, number> {
+  const counts = new Map<string, number>();
+  for (const name of names) counts.set(name, 1 + (counts.get(name) ?? 0));
+  return counts;
+}
+
+/** The names on one side of the diffs. */
+function namesOn(diffs: readonly FileDiff[], kind: "removed" | "added"): Set<string> {
+  const lines = diffs.flatMap(({ hunks }) => hunks.flatMap((hunk) => hunk.lines));
+  return new Set(
+    lines
+      .filter((line) => line.kind === kind || line.kind === "context")
+      .flatMap(({ text }) => tokensOf(text.slice(0, MAX_CHARACTERS)).filter(isName)),
+  );
+}
+
+const token = /"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|`(?:[^`\\]|\\.)*`|[\p{L}_$][\p{L}\p{N}_$]*|\d[\w.]*|\S/gu;
+/** A line that is a comment; in C, `#` begins other things as well. */
+const comment =
+  /^\s*(?:\/\/|\/\*(?!.*\*\/\s*\S)|\*(?:\s|\/\s*$|$)|#\s(?!\s*(?:include|define|if|ifdef|ifndef|else|elif|endif|undef|pragma|error)\b))/;
+const trailing = /^([^"'`]*?)\s\/\/\s.*$/;
+
+function tokensOf(text: string): string[] {
+  if (comment.test(text)) return [];
+  const indent = /^\s*/.exec(text)?.[0] ?? "";
+  const tokens = text.replace(trailing, "$1").match(token) ?? [];
+  // How far a line is indented says what it belongs to.
+  return tokens.length > 0 ? [indent, ...tokens] : [];
+}
+
+const keyword =
+  /^(?:true|false|null|nil|None|True|False|undefined|and|or|not|is|in|if|else|elif|unless|while|until|for|return|break|continue|yield|await|async|throw|raise|let|const|var|val|public|private|protected|internal|static|final|new|delete|this|self|super|try|catch|finally|except|int|long|short|float|double|bool|boolean|char|void|unsigned|signed)$/;
+
+const isName = (text: string) => /^[\p{L}_$]/u.test(text) && !keyword.test(text);
 
 /** A function, method, type, constant or field that the change touches, and what its code says. */
 export interface Changed {
@@ -21,8 +251,8 @@ export interface Changed {
   path: string;
   name: string;
   /** Null where the change took it away. */
-  after: Place | null;
-  before: Place | null;
+  after: DefinitionSite | null;
+  before: DefinitionSite | null;
   /** Changed lines in it: added ones at head, removed ones at the merge base. */
   added: readonly number[];
   removed: readonly number[];
@@ -56,6 +286,7 @@ export async function changedDefinitions(
 ): Promise<Changed[]> {
   const all: Changed[] = [];
   const telling = tellingLines(diffs);
+  const modules = await files.modules();
   for (const diff of diffs) {
     if (timeLeft() <= 0) break;
     const lines = diff.hunks.flatMap((hunk) => hunk.lines);
@@ -75,8 +306,8 @@ export async function changedDefinitions(
     const found = changedIn(
       diff.path,
       spots,
-      { parsed: await parseFile(head), lines: added, telling: tell.added },
-      { parsed: await parseFile(base), lines: removed, telling: tell.removed },
+      { parsed: await parseFile(head, modules), lines: added, telling: tell.added },
+      { parsed: await parseFile(base, modules), lines: removed, telling: tell.removed },
     );
     for (const one of found) all.push(one);
   }
@@ -206,7 +437,7 @@ function riskOf({ path, after, added, removed }: Omit<Changed, "risk">): number 
 }
 
 /** The lines that are read with a definition: of a field those of its whole type. */
-export function bodyOf({ file, definition }: Place): Range {
+export function bodyOf({ file, definition }: DefinitionSite): Range {
   if (definition.kind !== "field") return { start: definition.start, end: definition.end };
   const around = definitionsAt(file.definitions, definition.start).filter(isType).at(-1) ?? definition;
   return { start: around.start, end: around.end };

@@ -1,24 +1,36 @@
-import { isTestFile } from "../../analyzers/test-file.ts";
+import { isTestFile } from "../../code/test-file.ts";
 import type { FileDiff } from "../../diff/file-diff.ts";
 import { shownBytes } from "../../diff/render.ts";
 import { wrapUntrusted } from "../../text/fence.ts";
 import type { DiffSource } from "../../tools/tool.ts";
 import { beforePieces, bodyPieces } from "./bodies.ts";
 import { calleePieces } from "./callees.ts";
-import { callerFiles, knownCalls } from "./callers.ts";
+import { callerFiles, knownCalls, namesOf, usePieces } from "./callers.ts";
 import { type Changed, changedDefinitions } from "./changed.ts";
 import { documentedWords, documentPieces, isDocument } from "./documentation.ts";
 import { keyPieces, keyWords } from "./keys.ts";
-import { lookUp } from "./lookup.ts";
+import {
+  createRepositoryFiles,
+  lookUp,
+  MAX_WORDS,
+  type RepositoryFiles,
+  searchWords,
+  type WordHits,
+} from "./lookup.ts";
 import { memberPieces } from "./members.ts";
 import type { ContextParts } from "./parts.ts";
-import { type Piece, type Selection, ShownLines, selectPieces } from "./pieces.ts";
-import { headingBytes, type IsAdded, renderSelection, roomOf } from "./render.ts";
-import { createRepositoryFiles, type RepositoryFiles } from "./repository-files.ts";
+import {
+  headingBytes,
+  type IsAdded,
+  type Piece,
+  renderSelection,
+  roomOf,
+  type Selection,
+  ShownLines,
+  selectPieces,
+} from "./pieces.ts";
 import { siblingPieces } from "./siblings.ts";
-import { namesOf, usePieces } from "./uses.ts";
 import { consumerPieces, producerPieces } from "./values.ts";
-import { MAX_WORDS, searchWords, type WordHits } from "./word-search.ts";
 
 /**
  * For everything that is looked up. It usually takes a second or two; what a limit cuts off differs from one run to the next,

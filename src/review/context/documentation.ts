@@ -1,10 +1,8 @@
-import { isTestFile } from "../../analyzers/test-file.ts";
+import { isTestFile } from "../../code/test-file.ts";
+import { namesOf } from "./callers.ts";
 import type { Changed } from "./changed.ts";
+import { type Hit, joined, type RepositoryFiles, type WordHits } from "./lookup.ts";
 import type { Piece } from "./pieces.ts";
-import type { RepositoryFiles } from "./repository-files.ts";
-import { joined } from "./text-file.ts";
-import { namesOf } from "./uses.ts";
-import type { Hit, WordHits } from "./word-search.ts";
 
 const DOCUMENT = 0.5;
 /** Places of one word, and of one word in one file. */

@@ -1,21 +1,303 @@
-import { isTestFile } from "../../analyzers/test-file.ts";
+import {
+  type CodeFile,
+  type DefinitionSite,
+  isProse,
+  type ParsedFile,
+  parseFile,
+  type TextFile,
+} from "../../code/code-file.ts";
+import { Modules, type Package, packageOf } from "../../code/imports.ts";
+import { definers } from "../../code/likely-definition.ts";
+import { closeness, receiverOf } from "../../code/names.ts";
 import type { Reference } from "../../code/source.ts";
-import { closeness } from "./closeness.ts";
-import { type CodeFile, isProse, type Place, parseFile } from "./code-file.ts";
-import type { RepositoryFiles } from "./repository-files.ts";
-import type { WordHits } from "./word-search.ts";
+import { isTestFile } from "../../code/test-file.ts";
+import { reasonByName } from "../../diff/skipped-names.ts";
+import { AppError } from "../../errors.ts";
+import type { TreeEntry, Workspace } from "../../git/workspace.ts";
+import { cutLine, splitLines } from "../../text/cut.ts";
+
+/** Lines from `start` to `end`, both counted from 1 and shown. */
+export interface Range {
+  start: number;
+  end: number;
+}
+
+/** Longer lines are data: their beginning says enough. */
+const MAX_LINE_BYTES = 400;
+
+/** A line as `read_file_part` shows it, with a plus behind the number of one that the change added. */
+export function numbered(file: TextFile, line: number, isAdded = false): string {
+  return `${line}${isAdded ? "+" : ""}|${cutLine(file.lines[line - 1] ?? "", MAX_LINE_BYTES)}`;
+}
+
+/** Ranges in order, those that touch or overlap joined, clamped to the file. */
+export function joined(ranges: readonly Range[], lastLine: number): Range[] {
+  const all: Range[] = [];
+  for (const range of ranges.toSorted((a, b) => a.start - b.start)) {
+    const [start, end] = [Math.max(1, range.start), Math.min(lastLine, range.end)];
+    if (start > end) continue;
+    const last = all.at(-1);
+    if (last && start <= last.end + 1) last.end = Math.max(last.end, end);
+    else all.push({ start, end });
+  }
+  return all;
+}
+
+/** Ascending line numbers as ranges. */
+export function rangesOf(lines: readonly number[]): Range[] {
+  const ranges: Range[] = [];
+  for (const line of lines) {
+    const last = ranges.at(-1);
+    if (last && last.end === line - 1) last.end = line;
+    else ranges.push({ start: line, end: line });
+  }
+  return ranges;
+}
+
+/** Larger files are data, or made to be slow. */
+const MAX_BYTES = 1_000_000;
+/** Files read for one first message; a name that stands in more of them says nothing of any. */
+const MAX_FILES = 400;
+
+/** Reads files of the repository as far as a model may see them. */
+export interface RepositoryFiles {
+  /** The file, or null: not there, no regular file, withheld, vendored, generated, binary, or too large. */
+  read(path: string, ref: TextFile["ref"]): Promise<TextFile | null>;
+  /** Whether the file at this path of the head may be shown at all, by its name. */
+  isReadable(path: string): boolean;
+  /** Which files of the head imports mean. */
+  modules(): Promise<Modules>;
+}
+
+const modulesOf = new WeakMap<Workspace, Promise<Modules>>();
+
+/** Manifests that are read for the names of packages, those next to the root first. */
+const MAX_MANIFESTS = 30;
+
+async function findModules({
+  workspace,
+  isReadable,
+}: {
+  workspace: Workspace;
+  isReadable(path: string): boolean;
+}): Promise<Modules> {
+  const tree = await workspace.tree("head");
+  const manifests = [...tree.values()]
+    .filter(
+      ({ path, mode }) =>
+        mode.startsWith("100") && /(?:^|\/)(?:go\.mod|package\.json)$/.test(path) && isReadable(path),
+    )
+    .toSorted((a, b) => a.path.split("/").length - b.path.split("/").length)
+    .slice(0, MAX_MANIFESTS);
+  const packages: Package[] = [];
+  for (const { path, oid } of manifests) {
+    const file = await workspace.readBlob(oid).catch(() => null);
+    const kind = path.endsWith("go.mod") ? "go.mod" : "package.json";
+    const name = file === null || file.binary || file.bytes > MAX_BYTES ? null : packageOf(kind, file.text);
+    if (name !== null)
+      packages.push({ name, folder: path.slice(0, Math.max(0, path.lastIndexOf("/"))) || "." });
+  }
+  return new Modules(tree.keys(), packages);
+}
+
+export function createRepositoryFiles(
+  workspace: Workspace,
+  isPrivate: (path: string) => boolean,
+): RepositoryFiles {
+  const files = new Map<string, Promise<TextFile | null>>();
+  const isReadable = (path: string) => !isPrivate(path) && reasonByName(path) === null;
+
+  async function load(path: string, ref: TextFile["ref"]): Promise<TextFile | null> {
+    const entry: TreeEntry | undefined = (await workspace.tree(ref)).get(path);
+    if (!entry?.mode.startsWith("100")) return null;
+    const file = await workspace.readBlob(entry.oid).catch(() => null);
+    if (file === null || file.binary || file.bytes > MAX_BYTES) return null;
+    return { path, ref, lines: splitLines(file.text) };
+  }
+
+  return {
+    isReadable,
+    modules() {
+      const known = modulesOf.get(workspace) ?? findModules({ workspace, isReadable });
+      modulesOf.set(workspace, known);
+      return known;
+    },
+    async read(path, ref) {
+      if (!isReadable(path)) return null;
+      const key = `${ref} ${path}`;
+      const known = files.get(key);
+      if (known || files.size >= MAX_FILES) return (await known) ?? null;
+      const file = load(path, ref);
+      files.set(key, file);
+      return await file;
+    },
+  };
+}
+
+/** A line of the head that holds a word. */
+export interface Hit {
+  path: string;
+  line: number;
+  text: string;
+}
+
+/** Where words stand in the repository. */
+export interface WordHits {
+  /** Lines in order of path and number; of a word that is common those that seem to define it. */
+  of(word: string): readonly Hit[];
+}
+
+interface SearchLimits {
+  /** Whether matches in the file at this path count. */
+  wants(path: string): boolean;
+  signal: AbortSignal;
+  /** Milliseconds that are left. */
+  timeLeft(): number;
+}
+
+/** Words of one search; what comes behind them is looked for only where it is defined. */
+export const MAX_WORDS = 400;
+const MAX_WORD_LENGTH = 80;
+/** Matching lines of one search. */
+const MAX_MATCHES = 6_000;
+/** A word with more lines is common. */
+const MAX_LINES = 250;
+/** Common words whose definitions are searched all the same. */
+const MAX_COMMON = 60;
+/** Searches: each but the last drops the words that crowded the others out. */
+const ROUNDS = 4;
+
+const identifier = /[\p{L}\p{N}_$]+/gu;
+const quotes = ['"', "'", "`"] as const;
+
+/** A word for {@link searchWords} that finds a string literal with exactly this text. */
+export const inQuotes = (text: string): string => `"${text}"`;
+
+/** What stands between the quotes; null for a word that is searched as it is. */
+const quotedText = (word: string) => /^"(.+)"$/.exec(word)?.[1] ?? null;
+
+const escapeRegex = (text: string) => text.replace(/[\\^$.*+?()[\]{}|#&~-]/g, "\\$&");
+
+/** Plain texts, each quote by itself: a search for classes of characters takes several times as long. */
+function patternOf(word: string): string {
+  const text = quotedText(word);
+  if (text === null) return escapeRegex(word);
+  return quotes.map((quote) => quote + escapeRegex(text) + quote).join("|");
+}
+
+/**
+ * Finds words, the more important first, with as few searches as can be. What a time limit cuts off is not found.
+ *
+ * @param words identifiers, strings that hold no line feed, or what {@link inQuotes} makes
+ */
+export async function searchWords(
+  workspace: Workspace,
+  words: readonly string[],
+  limits: SearchLimits,
+): Promise<WordHits> {
+  const usable = [...new Set(words)].filter(
+    (word) => word.length <= MAX_WORD_LENGTH && /[\p{L}]/u.test(word) && !/[\n\r\0]/.test(word),
+  );
+  let left = usable.slice(0, MAX_WORDS);
+  const common = new Set(usable.slice(MAX_WORDS));
+  let hits = new Map<string, Hit[]>();
+  for (let round = 0; round < ROUNDS && left.length > 0; round++) {
+    const found = await search(workspace, left.map(patternOf).join("|"), true, limits);
+    hits = byWord(found.hits, left);
+    const crowding = left.filter((word) => (hits.get(word)?.length ?? 0) > MAX_LINES);
+    for (const word of crowding) common.add(word);
+    left = left.filter((word) => !common.has(word));
+    if (!found.limited) break;
+    // Without one word that is common by itself, the rest crowds each other out: the last ones are the least important.
+    if (crowding.length === 0) left = left.slice(0, Math.floor(left.length / 2));
+  }
+  const known = new Set(left);
+  const crowded = usable.filter((word) => common.has(word) && isIdentifier(word)).slice(0, MAX_COMMON);
+  const defining = byWord((await search(workspace, definitionOf(crowded), false, limits)).hits, crowded);
+  return {
+    of: (word) => (known.has(word) ? hits.get(word) : defining.get(word)) ?? [],
+  };
+}
+
+const isIdentifier = (word: string) => /^[\p{L}\p{N}_$]+$/u.test(word);
+
+/** Words in front of a name that is defined, and what a type and a name at the beginning of a line look like in C. */
+const defines =
+  `(?:\\b(?:${definers})\\*?\\s+(?:\\([^)]{0,80}\\)\\s*)?` +
+  "|\\b(?:public|private|protected|internal|static|final|async|override|virtual|inline)\\s[A-Za-z0-9_<>\\[\\], ?*&]{0,80}" +
+  "|^[A-Za-z_][A-Za-z0-9_<>:*& ]{0,80}[ *&])";
+
+/** An expression for lines that seem to define one of the words; empty for none. */
+function definitionOf(words: readonly string[]): string {
+  if (words.length === 0) return "";
+  return `${defines}(?:${words.map(escapeRegex).join("|")})\\s*[(<{=:]`;
+}
+
+async function search(
+  workspace: Workspace,
+  pattern: string,
+  wholeWord: boolean,
+  { wants, signal, timeLeft }: SearchLimits,
+): Promise<{ hits: Hit[]; limited: boolean }> {
+  const none = { hits: [], limited: false };
+  const milliseconds = timeLeft();
+  if (milliseconds <= 0 || pattern === "") return none;
+  const query = {
+    pattern,
+    contextLines: 0,
+    maxResults: MAX_MATCHES,
+    wants,
+    fixedString: false,
+    ignoreCase: false,
+    wholeWord,
+    invertMatch: false,
+    mode: "content" as const,
+  };
+  const ended = AbortSignal.any([signal, AbortSignal.timeout(Math.ceil(milliseconds))]);
+  try {
+    const found = await workspace.search(query, ended);
+    if (found.mode !== "content") return none;
+    return {
+      hits: found.matches.map(({ path, line, text }) => ({ path, line, text })),
+      limited: found.limited,
+    };
+  } catch (error) {
+    // The review goes on without what cannot be searched: the tools can still be asked.
+    if (!signal.aborted && error instanceof AppError) return none;
+    throw error;
+  }
+}
+
+/** A line may hold several of the words. */
+function byWord(hits: readonly Hit[], words: readonly string[]): Map<string, Hit[]> {
+  const plain = new Set(words.filter(isIdentifier));
+  const others = words.filter((word) => !plain.has(word));
+  const all = new Map<string, Hit[]>(words.map((word) => [word, []]));
+  for (const hit of hits) {
+    const found = new Set((hit.text.match(identifier) ?? []).filter((word) => plain.has(word)));
+    for (const word of found) all.get(word)?.push(hit);
+    for (const word of others) if (holds(hit.text, word)) all.get(word)?.push(hit);
+  }
+  return all;
+}
+
+function holds(line: string, word: string): boolean {
+  const text = quotedText(word);
+  return text === null ? line.includes(word) : quotes.some((quote) => line.includes(quote + text + quote));
+}
 
 /** A name in code. */
 export interface Mention {
   file: CodeFile;
   line: number;
   role: Reference["role"];
+  receiver: string | null;
 }
 
 /** What parsing confirmed of where names stand. */
 export interface Lookup {
   /** In the order of files that were worth most, then of lines. */
-  definitions(name: string): readonly Place[];
+  definitions(name: string): readonly DefinitionSite[];
   mentions(name: string): readonly Mention[];
   /** The file at a path, where it was looked at. */
   file(path: string): CodeFile | undefined;
@@ -46,29 +328,44 @@ export async function lookUp(
   timeLeft: () => number,
   known: ReadonlyMap<string, number> = new Map(),
 ): Promise<Lookup> {
-  const definitions = new Map<string, Place[]>();
+  const definitions = new Map<string, DefinitionSite[]>();
   const mentions = new Map<string, Mention[]>();
   const wanted = new Set(names.keys());
   const seen = new Map<string, CodeFile>();
+  const modules = await files.modules();
   let room = MAX_CHARACTERS;
   const byNames = inOrder(names, changedPaths, hits).slice(0, MAX_PARSED);
   for (const path of [...byNames, ...bestOf(known, byNames)]) {
     if (timeLeft() <= 0 || room <= 0) break;
     const text = await files.read(path, "head");
     room -= text?.lines.reduce((sum, line) => sum + line.length + 1, 0) ?? 0;
-    const parsed = await parseFile(text);
+    const parsed = await parseFile(text, modules);
     if (parsed === null) continue;
-    const { code: file, source } = parsed;
+    const { code: file } = parsed;
     seen.set(path, file);
     for (const definition of file.definitions)
       if (wanted.has(definition.name)) put(definitions, definition.name, { file, definition });
-    for (const { name, line, role } of source.references(wanted)) put(mentions, name, { file, line, role });
+    for (const mention of mentionsIn(parsed, wanted)) put(mentions, mention.name, mention);
   }
   return {
     definitions: (name) => definitions.get(name) ?? [],
     mentions: (name) => mentions.get(name) ?? [],
     file: (path) => seen.get(path),
   };
+}
+
+/** Where a file has the names in its code, each with what is in front of it. */
+function mentionsIn(
+  { code: file, source }: ParsedFile,
+  names: ReadonlySet<string>,
+): (Mention & { name: string })[] {
+  const keyOf = (one: { line: number; name: string }) => `${one.line} ${one.name}`;
+  const calls = new Map(source.calls(1, file.lines.length).map((one) => [keyOf(one), one.receiver]));
+  return source.references(names).map(({ name, line, role }) => {
+    const called = role === "call" ? calls.get(keyOf({ line, name })) : undefined;
+    const receiver = called === undefined ? receiverOf(file.lines[line - 1] ?? "", name) : called;
+    return { name, file, line, role, receiver };
+  });
 }
 
 /** Files beside those that the names lead to: they displace none of them. */

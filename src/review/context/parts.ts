@@ -1,9 +1,18 @@
+import type { Finding } from "../../finding.ts";
 import type { Commit, Shas, Workspace } from "../../git/workspace.ts";
 import type { ChangedFile, CoverageSink, DiffSource } from "../../tools/tool.ts";
+import type { LikelyCandidate } from "../candidates.ts";
 import type { KnownChange } from "../known/known-change.ts";
 import type { OpenedGraph } from "../known-graph.ts";
 import type { ReviewInput } from "../review-input.ts";
-import type { ShownCandidates } from "./candidates-section.ts";
+
+/** What the first message says of rule matches. */
+export interface ShownCandidates {
+  /** Published in any case. */
+  certain: readonly Finding[];
+  /** To be answered. */
+  likely: readonly LikelyCandidate[];
+}
 
 /** What messages about a change are made of. */
 export interface ContextParts {

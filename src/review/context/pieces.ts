@@ -1,5 +1,7 @@
+import type { TextFile } from "../../code/code-file.ts";
 import { shownBytes } from "../../diff/render.ts";
-import { numbered, type Range, type TextFile } from "./text-file.ts";
+import { showPath } from "../../tools/show.ts";
+import { numbered, type Range } from "./lookup.ts";
 
 /** What a piece of code is to the change, in the order in which a reader meets them. */
 export const kinds = [
@@ -15,7 +17,7 @@ export const kinds = [
   "test",
   "document",
 ] as const;
-export type Kind = (typeof kinds)[number];
+type Kind = (typeof kinds)[number];
 
 /** Lines that help to judge the change, and why. */
 export interface Piece {
@@ -78,7 +80,7 @@ export class ShownLines {
 }
 
 /** A piece and what of it is shown. */
-export interface TakenPiece extends Piece {
+interface TakenPiece extends Piece {
   shown: Range[];
   /** Whether its definition goes on behind what is shown here and elsewhere. */
   isCut: boolean;
@@ -174,5 +176,144 @@ function takeFitting(
 const MARK_BYTES = 2;
 
 /** What stands where lines are left out. */
-export const GAP = "...";
+const GAP = "...";
 const GAP_BYTES = GAP.length + 1;
+
+const NAMED = "## Not shown";
+
+/** One line for what was left out of each kind and name, best first, as far as they fit. */
+function namedLines({ taken, left }: Selection, maxBytes: number): string[] {
+  const known = new Set<string>();
+  const unseen = left.filter((piece) => {
+    const { kind, subject, file, line } = piece;
+    const key = [kind, subject, file.ref, file.path, line].join(" ");
+    if (known.has(key)) return false;
+    known.add(key);
+    return !taken.some((one) => isShownIn(one, piece));
+  });
+  const groups = Map.groupBy(unseen, ({ kind, subject }) =>
+    kind === "callee" ? kind : `${kind} ${subject}`,
+  );
+  const lines: string[] = [];
+  let room = maxBytes - NAMED.length - 1;
+  for (const pieces of groups.values()) {
+    const line = fitting(pieces, room);
+    if (line === null) continue;
+    lines.push(line);
+    room -= shownBytes(line) + 1;
+  }
+  return lines.length > 0 ? [NAMED, ...lines] : [];
+}
+
+function isShownIn({ file, shown }: Selection["taken"][number], left: Piece): boolean {
+  return (
+    file.path === left.file.path &&
+    file.ref === left.file.ref &&
+    shown.some(({ start, end }) => left.line >= start && left.line <= end)
+  );
+}
+
+/** As many of the pieces as have room; null for none. */
+function fitting(pieces: readonly Piece[], room: number): string | null {
+  let text: string | null = null;
+  for (let count = 1; count <= pieces.length; count++) {
+    const longer = lineOf(pieces.slice(0, count));
+    if (shownBytes(longer) + 1 > room) break;
+    text = longer;
+  }
+  return text;
+}
+
+/** `caller of next: a.go:10, 22; b.go:4`, and `also calls: next (a.go:10), open (b.go:4)`. */
+function lineOf(pieces: readonly Piece[]): string {
+  const [first] = pieces;
+  if (first?.kind !== "callee") return `${first?.kind} of ${first?.subject}: ${placesOf(pieces)}`;
+  const byName = Map.groupBy(pieces, ({ subject }) => subject);
+  return `also calls: ${[...byName].map(([name, same]) => `${name} (${placesOf(same)})`).join(", ")}`;
+}
+
+function placesOf(pieces: readonly Piece[]): string {
+  const byFile = Map.groupBy(pieces, ({ file }) => `${file.ref} ${file.path}`);
+  return [...byFile.values()]
+    .map((same) => {
+      const lines = same.map(({ line }) => line).sort((a, b) => a - b);
+      const file = same[0]?.file;
+      const at = file?.ref === "merge_base" ? " at merge_base" : "";
+      return `${showPath(file?.path ?? "")}:${lines.join(", ")}${at}`;
+    })
+    .join("; ");
+}
+
+const titles: Record<Kind, string> = {
+  body: "What the diff leaves out of the changed functions and types",
+  before: "How they stood before the change (numbers of the merge base)",
+  callee: "What the changed code calls",
+  member: "What declares the members that the change reads and sets",
+  caller: "What uses the changed code",
+  producer: "Where values come from that the change reads",
+  consumer: "What reads the values that the change sets",
+  key: "Where else the keys of the changed lines stand",
+  sibling: "Other implementations of the same name",
+  test: "Tests of it",
+  document: "Documentation of it",
+};
+
+/** Bytes of all headings of sections together. */
+const SECTION_BYTES = Object.values(titles).reduce((sum, title) => sum + title.length + 6, 0);
+/** Part of the room that names what is not shown, and bytes that it takes at most: who needs more, searches. */
+const NAMED_SHARE = 0.08;
+const MAX_NAMED_BYTES = 600;
+
+/** How the room for the code context is divided. */
+export function roomOf(maxBytes: number): { pieces: number; named: number } {
+  const named = Math.min(MAX_NAMED_BYTES, Math.floor(maxBytes * NAMED_SHARE));
+  return { named, pieces: maxBytes - named - SECTION_BYTES };
+}
+
+/** Where a definition is, however little of it is shown, and where it is cut. */
+function headingOf(piece: Piece, shown: Range, isCut: boolean): string {
+  const start = Math.min(shown.start, piece.extent?.start ?? shown.start);
+  const end = Math.max(shown.end, piece.extent?.end ?? shown.end);
+  const lines = start === end ? `${start}` : `${start}-${end}`;
+  const at = piece.file.ref === "merge_base" ? " at merge_base" : "";
+  const cut = isCut ? `, shown to line ${shown.end}` : "";
+  return `### ${showPath(piece.file.path)}:${lines}${at} ${piece.title}${cut}`;
+}
+
+/** At most what the heading of a piece and the mark where it is cut take, whatever of it is shown. */
+export function headingBytes(piece: Piece): number {
+  const last = piece.file.lines.length;
+  return shownBytes(headingOf(piece, { start: last, end: last + 1 }, true)) + GAP.length + 2;
+}
+
+/** Whether the change added a line. */
+export type IsAdded = (file: TextFile, line: number) => boolean;
+
+/** The pieces by kind, then by file and line, and where there is more. */
+export function renderSelection(selection: Selection, namedBytes: number, isAdded: IsAdded): string {
+  const { taken } = selection;
+  const fileOrder = [...new Set(taken.map(({ file }) => file.path))];
+  const sections = kinds.flatMap((kind) => {
+    const pieces = taken.filter((piece) => piece.kind === kind);
+    if (pieces.length === 0) return [];
+    pieces.sort(
+      (a, b) =>
+        fileOrder.indexOf(a.file.path) - fileOrder.indexOf(b.file.path) ||
+        (a.shown[0]?.start ?? 0) - (b.shown[0]?.start ?? 0),
+    );
+    return [`## ${titles[kind]}`, ...pieces.map((piece) => renderPiece(piece, isAdded))];
+  });
+  return [...sections, ...namedLines(selection, namedBytes)].join("\n");
+}
+
+function renderPiece(piece: TakenPiece, isAdded: IsAdded): string {
+  const { file, shown, isCut } = piece;
+  const lines: string[] = [];
+  for (const { start, end } of shown) {
+    if (lines.length > 0) lines.push(GAP);
+    for (let line = start; line <= end; line++) lines.push(numbered(file, line, isAdded(file, line)));
+  }
+  if (isCut) lines.push(GAP);
+  const all = { start: shown[0]?.start ?? 0, end: shown.at(-1)?.end ?? 0 };
+  return [headingOf(piece, all, isCut), ...lines].join("\n");
+}

@@ -1,13 +1,10 @@
-import { isTestFile } from "../../analyzers/test-file.ts";
+import { fullName, isRun } from "../../code/code-file.ts";
+import { closeness, isCommonName, isMember, nearestFirst } from "../../code/names.ts";
 import { definitionsAt } from "../../code/source.ts";
-import { fullName } from "../../tools/definition-name.ts";
+import { isTestFile } from "../../code/test-file.ts";
 import type { Changed } from "./changed.ts";
-import { closeness, nearestFirst } from "./closeness.ts";
-import { isRun } from "./code-file.ts";
-import { isCommonName } from "./common-names.ts";
-import type { Lookup, Mention } from "./lookup.ts";
+import { joined, type Lookup, type Mention } from "./lookup.ts";
 import type { Piece } from "./pieces.ts";
-import { isMember, joined } from "./text-file.ts";
 
 const PRODUCER = 0.65;
 const CONSUMER = 0.55;

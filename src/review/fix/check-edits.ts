@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
 import { hiddenIn } from "../../analyzers/hidden-in-line.ts";
-import { isExample, isTestFile } from "../../analyzers/test-file.ts";
+import { isExample, isTestFile } from "../../code/test-file.ts";
 import { redactText } from "../../secrets/redact.ts";
 import { protectionOf } from "./protected-paths.ts";
 

@@ -1,6 +1,6 @@
 import { createPrivacy } from "../../../src/diff/filter.ts";
-import type { ShownCandidates } from "../../../src/review/context/candidates-section.ts";
 import { firstMessages, type MessageParts } from "../../../src/review/context/first-messages.ts";
+import type { ShownCandidates } from "../../../src/review/context/parts.ts";
 import type { EarlierFinding, PullText } from "../../../src/review/review-input.ts";
 import { createDiffSource } from "../../../src/tools/diff-source.ts";
 import type { ChangedFile } from "../../../src/tools/tool.ts";

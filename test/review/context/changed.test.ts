@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { DiffLine, FileDiff } from "../../../src/diff/file-diff.ts";
-import { tellingLines } from "../../../src/review/context/telling-lines.ts";
+import { tellingLines } from "../../../src/review/context/changed.ts";
 
 /** A diff of lines with a sign in front. */
 function diffOf(...texts: string[]): FileDiff {

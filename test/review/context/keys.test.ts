@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { statementAround } from "../../../src/review/context/statement.ts";
+import { statementAround } from "../../../src/review/context/keys.ts";
 
 const around = (text: string, literal: string) => {
   const lines = text.split("\n");

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { definesLikely } from "../../src/tools/likely-definition.ts";
+import { definesLikely } from "../../src/code/likely-definition.ts";
 
 describe("a line on which a name stands", () => {
   it.each([
