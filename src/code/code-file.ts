@@ -39,8 +39,10 @@ export async function parseFile(file: TextFile | null, modules: Modules): Promis
 const prose =
   /\.(?:md|mdx|markdown|rst|adoc|txt|csv|tsv|json|jsonl|ya?ml|toml|ini|lock|svg|xml|html?|css|scss|less)$/i;
 
+const proseName = /(?:^|\/)(?:change(?:s|log)|news|history|authors|readme|licen[cs]e|copying|notice)$/i;
+
 /** Whether a file holds text or data, in which nothing is called. */
-export const isProse = (path: string): boolean => prose.test(path);
+export const isProse = (path: string): boolean => prose.test(path) || proseName.test(path);
 
 const runKinds: ReadonlySet<string> = new Set(["function", "method", "macro"]);
 const typeKinds: ReadonlySet<string> = new Set(["class", "interface", "type", "extension"]);

@@ -31,13 +31,15 @@ export const POSSIBLE = 0.2;
 /** The use imports the file of a target, or knows it in another way. */
 const NAMED = 0.85;
 export const KNOWN = 0.8;
+/** It knows the file, and the name is that of a method. */
+const LIKELY = 0.7;
 const UNKNOWN = 0.5;
 /** A method of the use's own object that another class defines, and of an object that is evidently of another type. */
 const ELSEWHERE = 0.3;
 const OTHER = 0.15;
 
 /** Words for the object that a method belongs to. */
-export const ownObject = /^(?:this|self|cls|@)$/;
+export const ownObject = /^(?:this|self|Self|static|cls|@|exports|module\.exports)$/;
 const baseObject = /^(?:super\b|base$|parent$)/;
 /** Languages in which a method is never called without its object. */
 const callsWithObject = /\.(?:py|pyi|[cm]?[jt]sx?|go|rs|php)$/;
@@ -75,6 +77,7 @@ function fitOfOwn(use: NameUse, { file, definition: { container, start } }: Name
   const own = use.around?.container ?? null;
   const isSameFile = file.path === use.file.path;
   if (isSameFile && container === own) return 1;
+  if (container !== null && container === own) return 0.95;
   if (
     container !== null &&
     own !== null &&
@@ -111,9 +114,12 @@ function fitOfType(
   if ([...type.names].some((one) => head.includes(one))) return NEAR;
   if (type.isCertain) return OTHER;
   if (isNamedLike(receiver, container)) return NAMED;
-  const isOwnType = container === use.around?.container;
-  if (!isOwnType && use.around !== null && wordsOf(use.file, use.around).has(container)) return OWN;
-  return !isOwnType && knows(use.file, file.path) ? KNOWN : UNKNOWN;
+  if (container === use.around?.container) return UNKNOWN;
+  // Objects of many types have a method of one name; a field is more telling.
+  const isMethod = isCallable(definition);
+  if (use.around !== null && wordsOf(use.file, use.around).has(container)) return isMethod ? KNOWN : OWN;
+  if (!knows(use.file, file.path)) return UNKNOWN;
+  return isMethod ? LIKELY : KNOWN;
 }
 
 /** `Parser.next()`, `parser.next()`, `new Parser().next()`: whether the receiver names the type or the module. */
