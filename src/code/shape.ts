@@ -1,6 +1,5 @@
 import type { SgNode } from "@ast-grep/napi";
-import type { DefinitionKind } from "./source.ts";
-import { shortText } from "./tree.ts";
+import { type DefinitionKind, shortText } from "./source.ts";
 
 /** What a node defines. */
 export interface Found {

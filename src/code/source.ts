@@ -99,3 +99,15 @@ export function tellingLiterals(texts: readonly string[]): string[] {
   const trimmed = new Set(texts.map((text) => text.trim()));
   return [...trimmed].filter((text) => text.length >= 3 && text.length <= 60 && /\p{L}/u.test(text));
 }
+
+/** Longest piece of text that is taken for a name. */
+const maximumName = 120;
+
+/** A piece of code on one line, cut where it is too long for a name. */
+export function shortText(text: string): string {
+  const line = text
+    .slice(0, maximumName * 2)
+    .trim()
+    .replace(/\s+/g, " ");
+  return line.length > maximumName ? `${line.slice(0, maximumName)}…` : line;
+}

@@ -10,6 +10,7 @@ import {
   type Reference,
   type ReferenceRole,
   type Source,
+  shortText,
   tellingLiterals,
   within,
 } from "./source.ts";
@@ -24,7 +25,6 @@ import {
   type LineIndex,
   type Located,
   locate,
-  shortText,
   type Tree,
 } from "./tree.ts";
 

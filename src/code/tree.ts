@@ -72,9 +72,6 @@ const longestHead = 200;
 export const isHeaded = (text: string, head: string, from: number, to: number): boolean =>
   new RegExp(head, "u").test(text.slice(from, Math.min(to, from + longestHead)));
 
-/** Longest piece of text that is taken for a name. */
-const maximumName = 120;
-
 /** A text by its lines. Lines are 1-indexed. */
 export interface LineIndex {
   text: string;
@@ -101,15 +98,6 @@ export function indexLines(text: string): LineIndex {
     return low;
   };
   return { text, lines, lineAt };
-}
-
-/** A piece of code on one line, cut where it is too long for a name. */
-export function shortText(text: string): string {
-  const line = text
-    .slice(0, maximumName * 2)
-    .trim()
-    .replace(/\s+/g, " ");
-  return line.length > maximumName ? `${line.slice(0, maximumName)}…` : line;
 }
 
 /** Longest comment that is searched for its beginning, in lines. */
