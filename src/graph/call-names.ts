@@ -1,5 +1,5 @@
-import type { DefinitionAt, Head, ImportAt } from "./head.ts";
 import { familyOf, folderOf, type Modules } from "../code/imports.ts";
+import type { DefinitionAt, Head, ImportAt } from "./head.ts";
 import type { Meaning, Names } from "./names.ts";
 import { stemOf } from "./store.ts";
 import type { Values } from "./values.ts";

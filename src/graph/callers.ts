@@ -1,10 +1,10 @@
+import { familyOf, isPython, isScript, type Modules } from "../code/imports.ts";
 import { type CallGround, CallNames, keyOf } from "./call-names.ts";
 import { Sites } from "./call-sites.ts";
 import { isCommonMember } from "./common-members.ts";
 import type { FactRole } from "./facts.ts";
 import type { CallSite, SymbolPlace } from "./graph.ts";
 import type { DefinitionAt, Head, ReferenceAt } from "./head.ts";
-import { familyOf, isPython, isScript, type Modules } from "../code/imports.ts";
 import type { Names } from "./names.ts";
 import type { Value, Values } from "./values.ts";
 

@@ -1,5 +1,5 @@
-import type { DefinitionAt, Head, ImportAt } from "./head.ts";
 import { familyOf, folderOf, isGo, isPython, isScript, type Modules } from "../code/imports.ts";
+import type { DefinitionAt, Head, ImportAt } from "./head.ts";
 
 /**
  * What a name means: definitions, whole modules, or something that is no part of the repository. `certainty` says how sure

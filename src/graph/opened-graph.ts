@@ -1,4 +1,5 @@
 import type { DatabaseSync } from "node:sqlite";
+import { folderOf, Modules, type Package } from "../code/imports.ts";
 import type { GraphAnswer } from "../tools/tool.ts";
 import { Callers } from "./callers.ts";
 import {
@@ -12,7 +13,6 @@ import {
   type SymbolPlace,
 } from "./graph.ts";
 import { Head } from "./head.ts";
-import { folderOf, Modules, type Package } from "../code/imports.ts";
 import { Names } from "./names.ts";
 import { findSeeds, intentOf } from "./search.ts";
 import { Steps } from "./steps.ts";

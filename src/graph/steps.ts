@@ -1,10 +1,10 @@
+import type { Modules } from "../code/imports.ts";
 import { fileKindOf } from "../tools/file-kind.ts";
 import type { GraphEdge } from "../tools/tool.ts";
 import { AnswerBuilder, commitNode, fileId, fileNode, findingNode, nodeOf, symbolNode } from "./answer.ts";
 import type { Callers } from "./callers.ts";
 import { type CallSite, type EarlierFinding, type GraphCommit, SHOWN_CERTAINTY } from "./graph.ts";
 import type { DefinitionAt, Head } from "./head.ts";
-import type { Modules } from "../code/imports.ts";
 import type { Intent, Seed } from "./search.ts";
 import { stemOf } from "./store.ts";
 

@@ -1,5 +1,5 @@
-import type { DefinitionAt, Head } from "./head.ts";
 import { folderOf, isGo, type Modules } from "../code/imports.ts";
+import type { DefinitionAt, Head } from "./head.ts";
 import type { Meaning, Names } from "./names.ts";
 import { type Parts, parseType, type Step } from "./type-expression.ts";
 

@@ -1,6 +1,6 @@
+import { hasImports, importsOf, Modules } from "../../code/imports.ts";
 import type { ChangedFile } from "../../tools/tool.ts";
 import { isTestPath, kindOf, stemOf } from "./file-kind.ts";
-import { hasImports, importsOf, Modules } from "../../code/imports.ts";
 
 /** Of more files with one name only the first are looked at. */
 const MAX_ALIKE = 64;
@@ -98,10 +98,7 @@ export function sharedFolders(a: string, b: string): number {
 }
 
 /** The one that shares most folders with `path`, the first of several. */
-function nearestOf<Item extends { path: string }>(
-  items: readonly Item[],
-  path: string,
-): Item | undefined {
+function nearestOf<Item extends { path: string }>(items: readonly Item[], path: string): Item | undefined {
   let nearest: Item | undefined;
   let most = -1;
   for (const item of items) {

@@ -1,5 +1,5 @@
 import type { ChangedFile } from "../../tools/tool.ts";
-import { type Links, sharedFolders, findLinks } from "./links.ts";
+import { findLinks, type Links, sharedFolders } from "./links.ts";
 import { fileRisk } from "./risk.ts";
 
 /** A file to be planned. */
