@@ -157,7 +157,8 @@ function usesOf(one: Changed, name: string, lookup: Lookup, calls: KnownCalls): 
     if (!isUse(one, mention)) return [];
     // The graph's doubt takes nothing away: what it cannot follow, names and files often tell all the same.
     const fit = role === "call" && calls.isSure(file.path, line) ? 1 : fitOfUse(one, mention);
-    return fit < least ? [] : [{ file, line, name, fit, certainty: null }];
+    // What is clearly meant is worth the same, whatever tells it.
+    return fit < least ? [] : [{ file, line, name, fit: fit >= KNOWN ? 1 : fit, certainty: null }];
   });
 }
 
