@@ -86,7 +86,7 @@ function fitOfOwn(use: NameUse, { file, definition: { container, start } }: Name
     return 0.95;
   if (use.receiver !== null && container !== null && own !== null) {
     // A class that extends the own one may override it.
-    return typeHead(file, container, start).includes(own) ? 0.6 : ELSEWHERE;
+    return typeHead(file, container, start).includes(own) ? KNOWN : ELSEWHERE;
   }
   if (isSameFile) return OWN;
   if (importsFile(use.file, file.path)) return NAMED;

@@ -1,5 +1,5 @@
 import { type DefinitionSite, fullName, isDeclaration, isRun, isType } from "../../code/code-file.ts";
-import { bestTargets, fitOf, isCommonName, isOwnUse, UNIQUE } from "../../code/names.ts";
+import { bestTargets, fitOf, isCommonName, isOwnUse, POSSIBLE, UNIQUE } from "../../code/names.ts";
 import type { Call } from "../../code/source.ts";
 import { isTestFile } from "../../code/test-file.ts";
 import type { Changed } from "./changed.ts";
@@ -100,7 +100,7 @@ function definitionsOf(
   const rated = (bodies.length > 0 ? bodies : all).map((site) => ({ site, fit: fitOf(use, site) }));
   const best = bestTargets(call.name, rated, FEW);
   if (isOwnUse(call) || (best[0]?.fit ?? 0) >= UNIQUE) return best;
-  const guesses = rated.filter(({ fit }) => fit > 0);
+  const guesses = rated.filter(({ fit }) => fit >= POSSIBLE);
   return guesses.length > FEW ? [] : guesses.map((one) => ({ ...one, fit: NAMED_ONLY }));
 }
 
