@@ -3,7 +3,7 @@ import { distance } from "fastest-levenshtein";
 import { cacheFolder, type Env } from "../config/env.ts";
 import type { EmbeddingEnv, ModelEnv } from "../config/model-env.ts";
 import { leastContextTokens } from "../config/variables.ts";
-import { canFindByMeaning } from "../graph/vectors-extension.ts";
+import { canFindByMeaning } from "../graph/vector-store.ts";
 import { ModelAbsent } from "../llm/model.ts";
 import { abilityOf, type ModelProbe, openKnownModels, probeModel, protocolFor } from "../llm/probe.ts";
 import { windowTooSmall } from "../llm/window.ts";

@@ -1,5 +1,5 @@
 import type { EmbeddingEnv } from "../config/model-env.ts";
-import type { Embedder } from "../graph/embed.ts";
+import type { Embedder } from "../graph/vectors.ts";
 import { registerSecret } from "../secrets/live-secrets.ts";
 
 /** For one try of a request. */

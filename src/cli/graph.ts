@@ -104,7 +104,7 @@ function whatItTook({ files, parsed, milliseconds }: IndexReport, vectors: Vecto
 /** Paragraphs as the model reads them, harmless for a terminal, with heads that stand out. */
 async function renderAnswer(answer: GraphAnswer, style: Style): Promise<string> {
   if (answer.nodes.length === 0) return "Nothing is known under these words.\n";
-  const { graphEntries } = await import("../tools/render-graph.ts");
+  const { graphEntries } = await import("../tools/graph-rag-query.ts");
   const paragraphs = graphEntries(answer).map((entry) => {
     const [head = "", ...lines] = entry.split("\n").map(plainLine);
     const [, kind = "", name = "", place = ""] = /^(\w+) (.*?)((?: {2}| \()\S.*)?$/.exec(head) ?? [];

@@ -17,7 +17,7 @@ import { createPushBranch } from "../jobs/push-branch.ts";
 import type { Granted, MintToken } from "../jobs/tokens.ts";
 import type { Upkeep } from "../jobs/upkeep.ts";
 import { createUsageLimits } from "../jobs/usage-limits.ts";
-import { openLogseqVault } from "../journal/logseq-vault.ts";
+import { openLogseqVault } from "../journal/journal.ts";
 import { createLogger, type Logger } from "../logger.ts";
 import type { Metrics } from "../metrics/metrics.ts";
 import { createFixSandbox } from "../process/fix-sandbox.ts";

@@ -1,8 +1,7 @@
 import { basename, resolve } from "node:path";
 import type { LocalEnv } from "../config/env.ts";
 import type { EffectiveConfig } from "../config/repo-config.ts";
-import { createJournal } from "../journal/journal.ts";
-import { openLogseqVault } from "../journal/logseq-vault.ts";
+import { createJournal, openLogseqVault } from "../journal/journal.ts";
 import { runReviewProcess } from "../process/run-review-process.ts";
 import type { StartedReviewProcess } from "../process/start-review-process.ts";
 import { plural } from "../reporters/outcome.ts";

@@ -1,12 +1,164 @@
-import { type CallGround, CallNames, keyOf } from "./call-names.ts";
-import { Sites } from "./call-sites.ts";
-import { isCommonMember } from "./common-members.ts";
 import type { FactRole } from "./facts.ts";
 import type { CallSite, SymbolPlace } from "./graph.ts";
-import type { DefinitionAt, Head, ReferenceAt } from "./head.ts";
-import { familyOf, isPython, isScript, type Modules } from "./modules.ts";
-import type { Names } from "./names.ts";
-import type { Value, Values } from "./values.ts";
+import { familyOf, folderOf, isPython, isScript, type Modules } from "./modules.ts";
+import type { Meaning, Names, Value, Values } from "./names.ts";
+import { type DefinitionAt, type Head, type ImportAt, type ReferenceAt, stemOf } from "./store.ts";
+
+/** What calls are understood with. */
+interface CallGround {
+  head: Head;
+  names: Names;
+  values: Values;
+  modules: Modules;
+}
+
+const keyOf = ({ path, seq }: { path: string; seq: number }): string => `${path}\0${seq}`;
+
+/** Classes below one that are gone through. */
+const MAX_HEIRS = 200;
+
+/** Under which names things are called. */
+class CallNames {
+  readonly #ground: CallGround;
+
+  constructor(ground: CallGround) {
+    this.#ground = ground;
+  }
+
+  /** Its own name, and those that imports, exports and objects give it on the way. */
+  of(name: string, { path }: DefinitionAt): Set<string> {
+    const { names, head } = this.#ground;
+    const isMeant = (meaning: Meaning) =>
+      meaning.kind === "definitions" && meaning.found.some((one) => one.path === path && one.name === name);
+    const found = new Set([name]);
+    if (isMeant(names.exportedOf([path], "default"))) found.add("default");
+    // What is added meanwhile is gone through as well.
+    for (const known of found)
+      for (const alias of head.importedAs(known)) {
+        if (familyOf(alias.path) !== familyOf(path)) continue;
+        const all = alias.local === "export=" ? this.#importersOf(alias.path) : [alias];
+        for (const one of all) {
+          const local = one.local.slice(one.local.indexOf(".") + 1);
+          if (local !== "" && local !== "*" && !found.has(local) && isMeant(this.#meaningOf(one)))
+            found.add(local);
+        }
+      }
+    return found;
+  }
+
+  #meaningOf({ path, local, again }: ImportAt & { path: string }): Meaning {
+    const { names } = this.#ground;
+    if (!again) return names.meaningOf(path, local);
+    const [object = "", member] = local.split(".");
+    if (member === undefined) return names.exportedOf([path], local);
+    return names.memberOf(names.meaningOf(path, object), member);
+  }
+
+  /** Files that take a module as the one value that it is, with the name that they give it. */
+  #importersOf(path: string): (ImportAt & { path: string })[] {
+    const { head, modules } = this.#ground;
+    const stems = new Set([stemOf(path), stemOf(folderOf(path))]);
+    const files = new Set(
+      [...stems]
+        .filter(Boolean)
+        .flatMap((stem) => head.importsNaming(stem))
+        .filter((one) => modules.resolve(one.path, one.specifier).includes(path))
+        .map((one) => one.path),
+    );
+    return [...files].flatMap((from) =>
+      head
+        .importsIn(from)
+        .filter(
+          ({ specifier, imported }) =>
+            /^(?:\*|default)$/.test(imported) && modules.resolve(from, specifier).includes(path),
+        )
+        .map((one) => ({ ...one, path: from })),
+    );
+  }
+
+  /** Names of a class, and of those below it that are set up by the same method. */
+  heirs(owner: DefinitionAt, method: DefinitionAt): Set<string> {
+    const found = new Set<string>();
+    const open = [owner];
+    const seen = new Set([keyOf(owner)]);
+    for (let one = open.pop(); one && seen.size < MAX_HEIRS; one = open.pop()) {
+      for (const name of this.of(one.name, one)) {
+        found.add(name);
+        for (const below of this.#classesBelow(name)) {
+          if (seen.has(keyOf(below))) continue;
+          seen.add(keyOf(below));
+          const [own] = this.#ground.values.membersOf(below, method.name).found;
+          if (own && keyOf(own) === keyOf(method)) open.push(below);
+        }
+      }
+    }
+    return found;
+  }
+
+  /** Classes in whose heads a name stands. */
+  #classesBelow(name: string): DefinitionAt[] {
+    const { head } = this.#ground;
+    return head.referencesTo(name, "read").flatMap(({ path, line, within }) => {
+      const around = within === null ? undefined : head.definitionAt(path, within);
+      return around?.kind === "class" && line <= around.signatureEnd ? [around] : [];
+    });
+  }
+}
+
+/** Places that were found, one a line, each as sure as the surest of its calls. */
+class Sites {
+  readonly #least: number;
+  readonly #head: Head;
+  readonly #sites = new Map<string, CallSite>();
+
+  constructor(least: number, head: Head) {
+    this.#least = least;
+    this.#head = head;
+  }
+
+  add(references: readonly ReferenceAt[], certaintyOf: (reference: ReferenceAt) => number): void {
+    for (const reference of references) {
+      const certainty = certaintyOf(reference);
+      const key = `${reference.path}\0${reference.line}`;
+      if (certainty >= this.#least && (this.#sites.get(key)?.certainty ?? 0) < certainty)
+        this.#sites.set(key, this.#siteOf(reference, certainty));
+    }
+  }
+
+  /** Surest first. */
+  all(): CallSite[] {
+    return [...this.#sites.values()].sort(
+      (a, b) =>
+        b.certainty - a.certainty || (a.path < b.path ? -1 : Number(a.path > b.path)) || a.line - b.line,
+    );
+  }
+
+  #siteOf({ path, line, within }: ReferenceAt, certainty: number): CallSite {
+    const around = within === null ? undefined : this.#head.definitionsIn(path)[within];
+    return {
+      ...{ path, line, certainty },
+      within: around
+        ? { name: around.name, container: around.container, startLine: around.start, endLine: around.end }
+        : null,
+    };
+  }
+}
+
+/** Members that the languages' own libraries have: of a receiver that nobody knows they say nothing. */
+const names = `
+add all any append apply at bind call capitalize catch clear close concat connect constructor copy count create decode delete
+destroy dispatch emit encode end endsWith endswith entries error every exec exists extend fill filter finally find findIndex
+first flat flatMap flush forEach format from get getItem handle has hasOwnProperty includes indexOf index info init insert
+isEmpty items iterator join keys kill last length listen load lock log lower lstrip map match message min max name next next of off on
+once open parse pause pipe pop post process push put query read readline readlines receive reduce release remove render replace
+replaceAll request reset resolve reject resume reverse rstrip run save search seek send set setdefault shift size slice some
+sort splice split start startsWith startswith status stop strip sub substring sum test text then title toJSON toLowerCase
+toString toUpperCase trim type union unlock unshift unwrap update upper value valueOf values wait warn write debug string
+String Error Close Read Write Len Less Swap Add Done Wait Lock Unlock Get Set String Next Scan Print Printf Println
+`;
+const common = new Set(names.split(/\s+/).filter(Boolean));
+
+const isCommonMember = (name: string): boolean => common.has(name);
 
 /** How sure a call is of its callee, by what the code says. */
 const certainties = {

@@ -1,16 +1,155 @@
+import { parse } from "jsonc-parser";
 import { extensionOf, grammarOf } from "../syntax/grammars.ts";
 import { type ParsedTree, parseText } from "../syntax/parse-source.ts";
 import type { Definition, Source } from "../syntax/source.ts";
 import { isWorthParsing } from "../syntax/worth-parsing.ts";
-import { documentFacts, isDocument } from "./document-facts.ts";
-import type { BlobFacts, DefinitionFact, ReferenceFact, Walked } from "./facts.ts";
-import { packageOf } from "./package-name.ts";
-import { walkedByCalls } from "./walk/by-calls.ts";
-import { createContext } from "./walk/context.ts";
-import { reduceTree } from "./walk/reduced-tree.ts";
-import { Notes } from "./walk/scope.ts";
-import { walks } from "./walk/walks.ts";
+import type { BlobFacts, DefinitionFact, ImportFact, ReferenceFact, Walked } from "./facts.ts";
+import { goKinds, walkGo } from "./walk/go.ts";
+import { javascriptKinds, walkJavascript } from "./walk/javascript.ts";
+import { pythonKinds, walkPython } from "./walk/python.ts";
+import { createContext, type FirstContext, Notes, type Reduced, reduceTree } from "./walk/walk.ts";
 import { wordsOf } from "./words.ts";
+
+const extensions: ReadonlySet<string> = new Set(["md", "mdx", "markdown", "rst", "adoc", "txt"]);
+
+/** Whether a path is that of a text for people. Licences and lists of packages say nothing. */
+function isDocument(path: string): boolean {
+  const name = path.slice(path.lastIndexOf("/") + 1).toLowerCase();
+  return (
+    extensions.has(extensionOf(path)) &&
+    !/^(?:licen[cs]e|copying|notice|requirements.*|cmakelists)\b/.test(name)
+  );
+}
+
+const MAX_SECTIONS = 500;
+const MAX_SECTION_LINES = 80;
+const MAX_TITLE = 120;
+
+/** The sections of a document: from each heading to the next. What stands in front of the first is one as well. */
+function documentFacts(text: string): DefinitionFact[] {
+  const lines = text.split("\n");
+  const starts = headings(lines);
+  if (starts[0]?.line !== 1) starts.unshift({ line: 1, title: titleOf(lines) });
+  return starts.slice(0, MAX_SECTIONS).flatMap(({ line, title }, at): DefinitionFact[] => {
+    const end = (starts[at + 1]?.line ?? lines.length + 1) - 1;
+    const body = lines
+      .slice(line - 1, Math.min(end, line - 1 + MAX_SECTION_LINES))
+      .join("\n")
+      .trim();
+    if (title === "" || body === "") return [];
+    const place = { start: line, end, docStart: line, signatureEnd: line };
+    const none = { container: null, outer: null, type: null, supers: null, exported: true };
+    return [
+      { name: title, kind: "section", ...place, ...none, excerpt: firstWords(body), text: wordsOf(body) },
+    ];
+  });
+}
+
+interface Heading {
+  line: number;
+  title: string;
+}
+
+function headings(lines: readonly string[]): Heading[] {
+  const found: Heading[] = [];
+  let fence: string | null = null;
+  for (const [at, line] of lines.entries()) {
+    const mark = /^ {0,3}(```|~~~)/.exec(line)?.[1];
+    if (mark) fence = fence === null ? mark : mark === fence ? null : fence;
+    if (fence !== null || mark) continue;
+    const title = /^(?:#{1,6}|={1,6})\s+(\S.{0,300})/.exec(line)?.[1] ?? underlined(lines, at);
+    if (title !== null && title !== undefined) found.push({ line: at + 1, title: plain(title) });
+  }
+  return found;
+}
+
+/** Headings of reStructuredText and old Markdown: a line of signs below the title. */
+function underlined(lines: readonly string[], at: number): string | null {
+  const title = (lines[at] ?? "").trimEnd();
+  const below = (lines[at + 1] ?? "").trimEnd();
+  const isLine = /^([=~^"*+#-])\1{2,}$/.test(below) && below.length >= Math.min(title.length, 4);
+  return isLine && /^[^\s|>#=*-].{0,200}$/.test(title) ? title : null;
+}
+
+const plain = (title: string) =>
+  title
+    .replace(/\s#+\s*$/, "")
+    .replace(/[`*_]{1,2}/g, "")
+    .slice(0, MAX_TITLE)
+    .trim();
+
+const titleOf = (lines: readonly string[]) => plain((lines.find((line) => line.trim() !== "") ?? "").trim());
+
+const firstWords = (body: string) => body.slice(0, 400);
+
+/** The name under which other packages know this one; null where the manifest has none. */
+function packageOf(kind: "package.json" | "go.mod", text: string): string | null {
+  if (kind === "go.mod") return /^module\s+"?([^\s"]{1,300})/m.exec(text)?.[1] ?? null;
+  const name: unknown = (parse(text) as { name?: unknown } | undefined)?.name;
+  return typeof name === "string" && name !== "" && name.length <= 300 ? name : null;
+}
+
+const ownObject = /^(?:this|self|Self|cls|@|super)$/;
+const plainName = /^[\p{L}_$][\p{L}\p{N}_$]*$/u;
+
+/**
+ * What a file says where nobody knows the scopes of its language: calls and imports. A name that stands alone may be one of
+ * this file's definitions; what belongs to an object is known where that is the own one, or a name that looks like a type.
+ */
+function walkedByCalls(source: Source, text: string): Walked {
+  const lines = text === "" ? 0 : text.split("\n").length;
+  const declared = new Map<string, number>();
+  for (const { name, start, container } of source.definitions)
+    if (container === null && !declared.has(name)) declared.set(name, start);
+  const references = source.calls(1, lines).map(({ name, line, receiver }): Walked["references"][number] => {
+    if (receiver !== null) {
+      const owner = source.enclosing(line).findLast(({ container }) => container !== null)?.container ?? null;
+      return { name, line, role: "call", via: "member", hint: hintOf(receiver, owner), declared: null };
+    }
+    const own = declared.get(name);
+    return {
+      name,
+      line,
+      role: "call",
+      via: own === undefined ? "free" : "own",
+      hint: null,
+      declared: own ?? null,
+    };
+  });
+  return { references, imports: importsOf(source), types: [], supers: [], fields: [] };
+}
+
+function hintOf(receiver: string, owner: string | null): string {
+  const bare = receiver.replace(/^new\s+/, "").replace(/\(.*\)$/s, "");
+  if (ownObject.test(bare)) return owner === null ? "?" : `:${owner}`;
+  const last = bare.split(/::|\.|->|\\/).at(-1) ?? "";
+  return plainName.test(last) && /^\p{Lu}/u.test(last) ? `=${last}` : "?";
+}
+
+/** The last part of what is imported is most often the name that is used. */
+function importsOf({ imports }: Source): ImportFact[] {
+  return imports.map(({ specifier, line }) => {
+    const last = specifier.split(/[/\\.]|::/).at(-1) ?? "";
+    const local = plainName.test(last) ? last : "";
+    return { specifier, imported: local === "" ? "" : "*", local, line, again: false };
+  });
+}
+
+interface Walk {
+  kinds: readonly string[];
+  walk(tree: Reduced, context: FirstContext): void;
+}
+
+const javascript: Walk = { kinds: javascriptKinds, walk: walkJavascript };
+
+/** Languages whose scopes are known, by the dialect of their grammar. */
+const walks: Readonly<Record<string, Walk>> = {
+  JavaScript: javascript,
+  TypeScript: javascript,
+  Tsx: javascript,
+  python: { kinds: pythonKinds, walk: walkPython },
+  go: { kinds: goKinds, walk: walkGo },
+};
 
 /** What the facts of a file depend on beside its text: the kind that its name says it is. Null where nothing is read. */
 export function kindOf(path: string): string | null {

@@ -1,6 +1,6 @@
 import { parentPort } from "node:worker_threads";
 import { extractFacts } from "./extract-facts.ts";
-import type { ExtractAnswer, ExtractRequest } from "./extract-pool.ts";
+import type { ExtractAnswer, ExtractRequest } from "./index-source.ts";
 
 /** The thread in which texts are parsed: one after the other, as they come. */
 parentPort?.on("message", async ({ id, path, text }: ExtractRequest) => {

@@ -2,12 +2,95 @@ import { chmodSync, closeSync, mkdirSync, openSync } from "node:fs";
 import { dirname } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { AppError, errorLine } from "../errors.ts";
-import type { EarlierFinding, Graph, GraphCommit, GraphSource, IndexReport, Nearest } from "./graph.ts";
-import { EXTRACTOR_VERSION } from "./graph.ts";
+import type { Ref, Workspace } from "../git/workspace.ts";
+import type { GraphAnswer } from "../tools/tool.ts";
+import { Callers } from "./callers.ts";
+import {
+  type CallSite,
+  type EarlierFinding,
+  EXTRACTOR_VERSION,
+  type Graph,
+  type GraphCommit,
+  type GraphSource,
+  type IndexReport,
+  type Nearest,
+  SHOWN_CERTAINTY,
+  type SymbolPlace,
+} from "./graph.ts";
 import { indexSource } from "./index-source.ts";
-import { OpenedGraph } from "./opened-graph.ts";
-import { forgetOld } from "./retention.ts";
-import { createTables, createViews, dropTables } from "./schema.ts";
+import { folderOf, Modules, type Package } from "./modules.ts";
+import { Names, Values } from "./names.ts";
+import { findSeeds, intentOf } from "./search.ts";
+import { Steps } from "./steps.ts";
+import { createTables, createViews, dropTables, forgetOld, Head } from "./store.ts";
+
+interface Given {
+  report: IndexReport;
+  nearest?: Nearest | undefined;
+  commits?: readonly GraphCommit[];
+  findings?: readonly EarlierFinding[];
+}
+
+/** Answers questions to an index that is up to date. */
+export class OpenedGraph implements Graph {
+  readonly report: IndexReport;
+  readonly #database: DatabaseSync;
+  readonly #given: Given;
+  readonly #head: Head;
+  readonly #modules: Modules;
+  readonly #callers: Callers;
+
+  constructor(database: DatabaseSync, given: Given) {
+    this.#database = database;
+    this.#given = given;
+    this.report = given.report;
+    this.#head = new Head(database);
+    this.#modules = new Modules(this.#head.files.keys(), packagesOf(database));
+    const names = new Names(this.#head, this.#modules);
+    const values = new Values(this.#head, names, this.#modules);
+    this.#callers = new Callers({ head: this.#head, names, values, modules: this.#modules });
+  }
+
+  callers(symbol: SymbolPlace, leastCertainty = SHOWN_CERTAINTY): readonly CallSite[] {
+    return this.#callers.of(this.#callers.at(symbol), leastCertainty);
+  }
+
+  uses(symbol: SymbolPlace, leastCertainty = SHOWN_CERTAINTY): readonly CallSite[] {
+    return this.#callers.usesOf(this.#callers.at(symbol), leastCertainty);
+  }
+
+  symbols(name: string): readonly SymbolPlace[] {
+    const found = this.#head.named(name).filter(({ kind }) => kind !== "section");
+    return found.map(({ path, signatureEnd }) => ({ path, name, line: signatureEnd }));
+  }
+
+  async query(query: string, k: number, signal: AbortSignal): Promise<GraphAnswer> {
+    signal.throwIfAborted();
+    const { nearest, commits = [], findings = [] } = this.#given;
+    const head = this.#head;
+    const seeds = await findSeeds(
+      { database: this.#database, head, commits, findings, nearest },
+      query,
+      k,
+      signal,
+    );
+    const ground = { head, modules: this.#modules, callers: this.#callers, commits, findings };
+    const steps = new Steps(ground, intentOf(query));
+    steps.from(seeds);
+    return { nodes: steps.answer.nodes(), edges: steps.answer.edges() };
+  }
+
+  [Symbol.dispose](): void {
+    this.#database.close();
+  }
+}
+
+function packagesOf(database: DatabaseSync): Package[] {
+  const rows = database
+    .prepare("SELECT path, package FROM temp.present JOIN all_blob ON blob = id WHERE package IS NOT NULL")
+    .all();
+  return rows.map(({ path, package: name }) => ({ name: String(name), folder: folderOf(String(path)) }));
+}
 
 export interface GraphOptions {
   /** Absolute path of the index, which is made where there is none. Null keeps all of it in memory. */
@@ -105,3 +188,29 @@ function prepareFile(database: DatabaseSync): void {
 
 const versionOf = (database: DatabaseSync) =>
   Number(database.prepare("PRAGMA user_version").get()?.user_version ?? 0);
+
+/**
+ * The regular files of a revision. Private ones are not among them: what is not read cannot be told.
+ *
+ * @param isPrivate true for paths that the configuration withholds
+ */
+export async function sourceOfWorkspace(
+  workspace: Workspace,
+  isPrivate: (path: string) => boolean,
+  ref: Ref = "head",
+): Promise<GraphSource> {
+  const tree = await workspace.tree(ref);
+  const files = [...tree.values()].filter(({ path, mode }) => mode.startsWith("100") && !isPrivate(path));
+  return {
+    files: files.map(({ path, oid }) => ({ path, oid })),
+    async read(oid) {
+      try {
+        const { text, binary } = await workspace.readBlob(oid);
+        return binary ? null : text;
+      } catch (error) {
+        if (error instanceof AppError && error.code === "too_large") return null;
+        throw error;
+      }
+    },
+  };
+}

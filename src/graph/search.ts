@@ -1,9 +1,93 @@
 import type { DatabaseSync } from "node:sqlite";
 import { kindRank } from "../tools/file-kind.ts";
-import { byWords, fileWorth } from "./by-words.ts";
 import type { EarlierFinding, GraphCommit, Nearest } from "./graph.ts";
-import type { DefinitionAt, Head } from "./head.ts";
+import { type DefinitionAt, definitionOf, type Head, prefix, SEQ_BITS } from "./store.ts";
 import { partsOf, queryWords, wordsOf } from "./words.ts";
+
+/** How many definitions and sections hold what an expression asks for; counted up to `most`. */
+type CountRows = (expression: string, most: number) => number;
+
+/** Words that more definitions have are in the way: each row that is found is ranked, which takes time. */
+const FREQUENT = 1_500;
+/** Of the frequent ones so many are told apart, the rarest first. */
+const MAX_FREQUENT = 4;
+
+/**
+ * The expression of FTS5 that finds what is to be ranked for some words. Where none is frequent it is all rows that hold any of them.
+ * Of frequent words it asks for those rows that a ranking would put first: with one of the words in the name and the others anywhere;
+ * where there are less than `wanted`, for ever more.
+ */
+export function expressionFor(words: readonly string[], count: CountRows, wanted: number): string {
+  const quoted = [...new Set(words)].map((word) => `"${word.replaceAll('"', "")}"`);
+  const counted = quoted
+    .map((word) => ({ word, rows: count(word, FREQUENT + 1) }))
+    .sort((a, b) => a.rows - b.rows);
+  const rare = counted.filter(({ rows }) => rows <= FREQUENT).map(({ word }) => word);
+  const frequent = counted.filter(({ rows }) => rows > FREQUENT).map(({ word }) => word);
+  if (frequent.length === 0) return any(quoted);
+  const few = frequent.slice(0, MAX_FREQUENT);
+  const tier = tiersOf(few).find((one) => count(one, wanted) >= wanted) ?? any(few);
+  if (rare.length === 0) return tier;
+  // A frequent word beside a rare one counts as well.
+  return any([...rare, `(${any(rare)} AND ${any(frequent)})`, tier]);
+}
+
+const any = (parts: readonly string[]): string => `(${parts.join(" OR ")})`;
+const all = (parts: readonly string[]): string => `(${parts.join(" AND ")})`;
+
+/** What a ranking puts first, then less and less of it. */
+function tiersOf(words: readonly string[]): string[] {
+  const inName = `name : ${any(words)}`;
+  if (words.length === 1) return [inName];
+  const pairs = any(words.flatMap((one, at) => words.slice(at + 1).map((other) => all([one, other]))));
+  return [`((${inName}) AND ${all(words)}) OR name : ${pairs}`, `(${inName}) AND ${pairs}`, pairs];
+}
+
+/** Rows that are looked at before those of other heads fall out. */
+const MAX_ROWS = 200;
+/** Rows that are enough to choose from. */
+const ENOUGH_ROWS = 100;
+
+/** Definitions and sections by their words, the best first: bm25, where a word of the name counts several of the text. */
+function byWords(database: DatabaseSync, head: Head, words: readonly string[]): DefinitionAt[] {
+  if (words.length === 0) return [];
+  const scored = (["main", "temp"] as const).flatMap((schema) =>
+    rowsOf(database, schema, words).flatMap((row) => {
+      const fact = definitionOf(row);
+      return head.pathsOf(fact.blob).map((path) => {
+        const of = { ...fact, path };
+        return { of, score: Number(row.rank) * matching(of, head, words) * worthOf(of) };
+      });
+    }),
+  );
+  return scored.sort((a, b) => a.score - b.score).map(({ of }) => of);
+}
+
+function rowsOf(database: DatabaseSync, schema: "main" | "temp", words: readonly string[]) {
+  const table = `${prefix(schema)}words`;
+  const holding = `FROM ${schema}.${table} WHERE ${table} MATCH ?
+    AND EXISTS (SELECT 1 FROM temp.present WHERE blob = ${table}.rowid >> ${SEQ_BITS})`;
+  const counting = database.prepare(`SELECT count(*) AS rows FROM (SELECT 1 ${holding} LIMIT ?)`);
+  const count = (expression: string, most: number) => Number(counting.get(expression, most)?.rows ?? 0);
+  const found = `SELECT rowid AS id, bm25(${table}, 8.0, 1.0) AS rank ${holding} ORDER BY rank LIMIT ${MAX_ROWS}`;
+  return database
+    .prepare(
+      `SELECT definition.*, rank FROM (${found}) JOIN ${schema}.${prefix(schema)}definition AS definition
+        ON blob = id >> ${SEQ_BITS} AND seq = id & ${2 ** SEQ_BITS - 1} ORDER BY rank`,
+    )
+    .all(expressionFor(words, count, ENOUGH_ROWS));
+}
+
+/** What is named like the question, or lies in a file that is, counts more. */
+function matching({ name, path }: DefinitionAt, head: Head, words: readonly string[]): number {
+  const [own, around] = [partsOf(name), head.pathParts(path)];
+  return 1 + words.filter((word) => own.includes(word) || around.includes(word)).length / words.length;
+}
+
+const worthOf = ({ kind, path }: DefinitionAt) =>
+  fileWorth(path) * (kind === "test" ? 0.6 : kind === "section" ? 1.2 : kind === "field" ? 0.7 : 1);
+
+const fileWorth = (path: string): number => [1, 0.8, 1, 0.3][kindRank(path)] ?? 1;
 
 /** What a question is about, before any step through the graph. */
 export type Seed = { score: number } & (
@@ -16,7 +100,7 @@ export type Seed = { score: number } & (
 type Found = Seed extends infer One ? (One extends Seed ? Omit<One, "score"> : never) : never;
 
 /** What is searched. */
-export interface Searched {
+interface Searched {
   database: DatabaseSync;
   head: Head;
   commits: readonly GraphCommit[];

@@ -7,7 +7,7 @@ import type {
   RepositoryApi,
   RepositoryWriter,
 } from "../github/pull-request-api.ts";
-import type { LogseqVault } from "../journal/logseq-vault.ts";
+import type { LogseqVault } from "../journal/journal.ts";
 import type { Models } from "../llm/model.ts";
 import type { FindFixSandbox } from "../process/fix-sandbox.ts";
 import type { IndexTask } from "../process/index-messages.ts";

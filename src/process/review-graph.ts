@@ -68,7 +68,7 @@ async function openIndex(options: ReviewGraphOptions, signal: AbortSignal): Prom
   const [{ openGraph }, { readHistory }, { sourceOfWorkspace }] = await Promise.all([
     import("../graph/open-graph.ts"),
     import("../graph/history.ts"),
-    import("../graph/source.ts"),
+    import("../graph/open-graph.ts"),
   ]);
   const [source, commits] = await Promise.all([
     sourceOfWorkspace(workspace, isPrivate),

@@ -1,8 +1,7 @@
 import { blobSizes } from "../git/object-listing.ts";
 import { openObjects } from "../git/object-workspace.ts";
 import type { GraphSource } from "../graph/graph.ts";
-import { openGraph } from "../graph/open-graph.ts";
-import { sourceOfWorkspace } from "../graph/source.ts";
+import { openGraph, sourceOfWorkspace } from "../graph/open-graph.ts";
 import { privacyOf } from "../tools/private-text.ts";
 import type { IndexReport, IndexTask } from "./index-messages.ts";
 

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { checkEmbedding } from "../../src/cli/check-models.ts";
 import { checks } from "../../src/cli/doctor.ts";
 import { readEnv } from "../../src/config/env.ts";
-import { canFindByMeaning } from "../../src/graph/vectors-extension.ts";
+import { canFindByMeaning } from "../../src/graph/vector-store.ts";
 import { type FakeEmbeddingsOptions, startFakeEmbeddings } from "../support/fake-embeddings.ts";
 
 const never = new AbortController().signal;

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { graph } from "../../src/cli/graph.ts";
-import { canFindByMeaning } from "../../src/graph/vectors-extension.ts";
+import { canFindByMeaning } from "../../src/graph/vector-store.ts";
 import { capturedIo } from "../support/captured-io.ts";
 import { startFakeEmbeddings } from "../support/fake-embeddings.ts";
 import { GitRepo, TempFolder } from "../support/git-repo.ts";

@@ -7,9 +7,8 @@ import { promisify } from "node:util";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { GraphSource } from "../../src/graph/graph.ts";
 import { openGraph } from "../../src/graph/open-graph.ts";
-import { sourceOfTexts } from "../../src/graph/source.ts";
 import { TempFolder } from "../support/git-repo.ts";
-import { callersOf } from "./open-texts.ts";
+import { callersOf, sourceOfTexts } from "./open-texts.ts";
 
 let folder: TempFolder;
 let file: string;
@@ -156,7 +155,7 @@ describe("an index that is only read", () => {
     const confined = ["--permission", "--allow-addons", "--allow-worker", ...readable];
     const script = `
       const { openGraph } = await import(${JSON.stringify(join(root, "src/graph/open-graph.ts"))});
-      const { sourceOfTexts } = await import(${JSON.stringify(join(root, "src/graph/source.ts"))});
+      const { sourceOfTexts } = await import(${JSON.stringify(join(root, "test/graph/open-texts.ts"))});
       const source = sourceOfTexts(new Map(Object.entries(${JSON.stringify(changed)})));
       const open = (readOnly) => openGraph({ file: ${JSON.stringify(file)}, source, readOnly, threads: 1 });
       const refused = await open(false).then(() => null, (error) => error.message);

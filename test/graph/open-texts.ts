@@ -1,6 +1,17 @@
-import type { Graph, SymbolPlace } from "../../src/graph/graph.ts";
+import { createHash } from "node:crypto";
+import type { Graph, GraphSource, SymbolPlace } from "../../src/graph/graph.ts";
 import { type GraphOptions, openGraph } from "../../src/graph/open-graph.ts";
-import { sourceOfTexts } from "../../src/graph/source.ts";
+
+/** Texts by their paths. */
+export function sourceOfTexts(texts: ReadonlyMap<string, string>): GraphSource {
+  const byOid = new Map<string, string>();
+  const files = [...texts].map(([path, text]) => {
+    const oid = createHash("sha1").update(text).digest("hex");
+    byOid.set(oid, text);
+    return { path, oid };
+  });
+  return { files, read: async (oid) => byOid.get(oid) ?? null };
+}
 
 /** A graph in memory of these files. Dispose of it. */
 export const openTexts = (files: Record<string, string>, more: Partial<GraphOptions> = {}): Promise<Graph> =>

@@ -1,10 +1,235 @@
-import { after } from "../type-expression.ts";
-import type { Context, FirstContext } from "./context.ts";
-import { walkField, walkFunction, walkInterfaceMethod, walkType, walkVariables } from "./go-declarations.ts";
-import { expressionOf, shapeOf, valuesOf, walkMember } from "./go-expression.ts";
-import { typeOfGo } from "./go-types.ts";
-import type { Reduced } from "./reduced-tree.ts";
-import { declare, innerScope, type Scope, type UseRole } from "./scope.ts";
+import { after, type TypeExpression } from "../type-expression.ts";
+import {
+  type Context,
+  childOf,
+  declare,
+  type FirstContext,
+  innerScope,
+  lookUp,
+  type Reduced,
+  type Scope,
+  type Shape,
+  type UseRole,
+} from "./walk.ts";
+
+const builtin =
+  /^(?:string|bool|error|byte|rune|any|int\d*|uint\d*|float\d+|complex\d+|uintptr|interface\s*\{\s*\}|struct\s*\{\s*\})$/;
+
+/** A type as Go writes it. Of several results the first counts. */
+function typeOfGo(text: string): TypeExpression {
+  let bare = text.trim();
+  if (bare.startsWith("(")) bare = firstOf(bare.slice(1, bare.endsWith(")") ? -1 : undefined));
+  bare = bare.replace(/^[*&\s]+/, "");
+  const inner = /^(?:\[[^\]]{0,60}\]|map\[[^\]]{1,100}\]|(?:<-)?chan(?:<-)?\s)\s*(.+)$/s.exec(bare)?.[1];
+  if (inner !== undefined) {
+    const element = typeOfGo(inner);
+    return element === "?" ? "?" : `${element}@`;
+  }
+  if (builtin.test(bare)) return ":builtin";
+  const name = /^([\p{L}_][\p{L}\p{N}_]*(?:\.[\p{L}_][\p{L}\p{N}_]*)?)\s*(?:\[[\s\S]*\])?$/u.exec(bare)?.[1];
+  return name === undefined || name === "func" ? "?" : `:${name.replace(".", "::")}`;
+}
+
+/** `name Type, err error` is Type; `Type, error` is Type as well. */
+function firstOf(results: string): string {
+  const [one = ""] = results.split(",");
+  const words = one.trim().split(/\s+(?=[*\w[])/);
+  return words.length === 2 && !/^(?:chan|map|func)\b/.test(words[0] ?? "") ? (words[1] ?? "") : one;
+}
+
+function walkMember(node: Reduced, scope: Scope, context: Context, role: "call" | "read"): void {
+  const name = childOf(node, "field_identifier");
+  const [object] = node.children;
+  if (!name || !object) return;
+  const type = object !== name && isHead(node, object, context) ? expressionOf(object, scope, context) : "?";
+  if (role === "call" || type.startsWith("="))
+    context.notes.member(context.text(name), name.line, role, type);
+  if (object !== name) context.walkAll([object], scope, context);
+}
+
+/** What is known of the value of a node. */
+function expressionOf(node: Reduced, scope: Scope, context: Context): string {
+  const { text, notes } = context;
+  const [first] = node.children;
+  switch (node.kind) {
+    case "identifier":
+      return notes.typeOf(text(node), scope);
+    case "unary_expression":
+      return first && /^[&*]/.test(text(node)) ? expressionOf(first, scope, context) : "?";
+    case "selector_expression": {
+      const name = childOf(node, "field_identifier");
+      if (!name || !first || first === name || !isHead(node, first, context)) return "?";
+      const shape = shapeOf(first, scope, context);
+      return shape
+        ? (shape.get(text(name)) ?? "?")
+        : after(expressionOf(first, scope, context), `.${text(name)}`);
+    }
+    case "composite_literal": {
+      const value = childOf(node, "literal_value");
+      return value ? typeOfGo(context.source.slice(node.from, value.from)) : "?";
+    }
+    case "call_expression":
+      return first?.from === node.from ? callOf(first, node, scope, context) : "?";
+    case "index_expression":
+      return first?.from === node.from ? after(expressionOf(first, scope, context), "[]") : "?";
+    case "type_assertion_expression":
+      return typeOfGo(/\.\(([^()]{1,200})\)$/.exec(text(node))?.[1] ?? "");
+    default:
+      return "?";
+  }
+}
+
+function callOf(callee: Reduced, call: Reduced, scope: Scope, context: Context): string {
+  const name = context.text(callee);
+  if (name === "new" || name === "make")
+    return typeOfGo(/^\w+\(([^,()]{1,200})/.exec(context.text(call))?.[1] ?? "");
+  return after(expressionOf(callee, scope, context), "()");
+}
+
+/** The parts of a list that stand whole between its commas; undefined for others. */
+function valuesOf(list: Reduced, { source }: Context): (Reduced | undefined)[] {
+  const values: (Reduced | undefined)[] = [];
+  let at = list.from;
+  for (const one of list.children) {
+    const before = source.slice(at, one.from).trim();
+    const next = /^\s*(?:,|$)/.test(source.slice(one.to, list.to));
+    values.push(before.replace(/^,/, "").trim() === "" && next ? one : undefined);
+    at = one.to;
+  }
+  return values;
+}
+
+/** Whether a node begins with what it is a member of, or with that in brackets: `(*Type).Method`, `(&value).Method()`. */
+const isHead = (node: Reduced, object: Reduced, { source }: Context): boolean =>
+  node.from === object.from || /^\(+$/.test(source.slice(node.from, Math.min(object.from, node.from + 9)));
+
+/** Fields of a value whose type is written where it is made, as tables of tests are: `[]struct{ in Parser }{…}`. */
+function shapeOf(node: Reduced, scope: Scope, context: Context): Shape | null {
+  const [first] = node.children;
+  if (node.kind === "identifier") return lookUp(context.text(node), scope)?.binding.shape ?? null;
+  if ((node.kind === "index_expression" || node.kind === "unary_expression") && first)
+    return shapeOf(first, scope, context);
+  const struct = node.kind === "composite_literal" ? childOf(node, "struct_type") : undefined;
+  if (!struct) return null;
+  const fields = struct.children.filter(({ kind }) => kind === "field_declaration");
+  return new Map(
+    fields.flatMap((field) => {
+      const { names, type } = fieldTypes(field, context);
+      return names.map((one): [string, string] => [context.text(one), type]);
+    }),
+  );
+}
+
+/** Names of a field's declaration, and what each is. */
+function fieldTypes(field: Reduced, { source }: Context): { names: Reduced[]; type: string } {
+  const names = field.children.filter(({ kind }) => kind === "field_identifier");
+  const last = names.at(-1);
+  const written = last ? source.slice(last.to, field.to).replace(/`[^`]*`\s*$|"[^"]*"\s*$/, "") : "";
+  return { names, type: last ? typeOfGo(written) : "?" };
+}
+
+/** A method that an interface asks for. */
+function walkInterfaceMethod(node: Reduced, _scope: Scope, context: Context): void {
+  const name = childOf(node, "field_identifier");
+  if (name) context.notes.type(context.text(name), name.line, typeOfGo(resultOf(node, context)));
+}
+
+function walkType(node: Reduced, scope: Scope, context: Context): void {
+  const [name, ...rest] = node.children;
+  if (!name) return;
+  const struct = childOf(node, "struct_type");
+  const embedded = (struct?.children ?? []).flatMap((field) =>
+    field.kind === "field_declaration" && !childOf(field, "field_identifier")
+      ? [
+          context
+            .text(field)
+            .replace(/^\*|[`"\s][\s\S]*$/g, "")
+            .replace(".", "::"),
+        ]
+      : [],
+  );
+  const inherited =
+    childOf(node, "interface_type")?.children.filter(({ kind }) => kind === "type_elem") ?? [];
+  const supers = [...embedded, ...inherited.map((one) => context.text(one).replace(".", "::"))].filter(
+    (one) => /^[\w:]+$/.test(one),
+  );
+  if (supers.length > 0) context.notes.supers.push({ name: context.text(name), line: name.line, supers });
+  if (!struct && !childOf(node, "interface_type"))
+    context.notes.type(context.text(name), name.line, typeOfGo(context.source.slice(name.to, node.to)));
+  context.walkAll(rest, scope, context);
+}
+
+function walkField(node: Reduced, scope: Scope, context: Context): void {
+  const { names, type } = fieldTypes(node, context);
+  for (const name of names) context.notes.type(context.text(name), name.line, type);
+  context.walkAll(
+    node.children.filter((one) => !names.includes(one)),
+    scope,
+    context,
+  );
+}
+
+/** What stands between the parameters and the body. */
+function resultOf(node: Reduced, { source }: Context): string {
+  const name = childOf(node, "identifier", "field_identifier");
+  const list = node.children.find(
+    ({ kind, from }) => kind === "parameter_list" && (!name || from >= name.to),
+  );
+  const body = childOf(node, "block");
+  return list ? source.slice(list.to, body?.from ?? node.to) : "";
+}
+
+function walkFunction(node: Reduced, scope: Scope, context: Context): void {
+  const inner = innerScope(scope);
+  const name = childOf(node, "identifier", "field_identifier");
+  for (const list of node.children.filter(
+    ({ kind }) => kind === "parameter_list" || kind === "type_parameter_list",
+  ))
+    for (const one of list.children) bindParameters(one, inner, context);
+  if (name && node.kind !== "func_literal")
+    context.notes.type(context.text(name), name.line, typeOfGo(resultOf(node, context)));
+  context.walkAll(
+    node.children.filter(
+      (one) => one !== name && one.kind !== "parameter_list" && one.kind !== "type_parameter_list",
+    ),
+    inner,
+    context,
+  );
+}
+
+function bindParameters(node: Reduced, scope: Scope, context: Context): void {
+  const names = node.children.filter(({ kind }) => kind === "identifier");
+  const last = names.at(-1);
+  const text = last ? context.source.slice(last.to, node.to).trim() : "";
+  const isMany = text.startsWith("...");
+  const type = after(typeOfGo(text.replace(/^\.\.\./, "")), isMany ? "@" : "");
+  for (const name of names) declare(scope, context.text(name), name.line, type);
+  context.walkAll(
+    node.children.filter((one) => !names.includes(one)),
+    scope,
+    context,
+  );
+}
+
+function walkVariables(node: Reduced, scope: Scope, context: Context): void {
+  const names = node.children.filter(({ kind }) => kind === "identifier");
+  const values = childOf(node, "expression_list");
+  const rest = node.children.filter((one) => !names.includes(one));
+  context.walkAll(rest, scope, context);
+  const last = names.at(-1);
+  const declared = last
+    ? context.source
+        .slice(last.to, values?.from ?? node.to)
+        .replace(/=\s*$/, "")
+        .trim()
+    : "";
+  for (const [at, name] of names.entries()) {
+    const value = values && valuesOf(values, context)[at];
+    const type = declared === "" ? (value ? expressionOf(value, scope, context) : null) : typeOfGo(declared);
+    declare(scope, context.text(name), name.line, type);
+    context.notes.type(context.text(name), name.line, type);
+  }
+}
 
 const blocks = [
   ...["block", "if_statement", "for_statement", "expression_switch_statement", "type_switch_statement"],

@@ -1,20 +1,478 @@
-import { after, typeOfAnnotation } from "../type-expression.ts";
-import { type Context, type FirstContext, isWhole } from "./context.ts";
-import { walkCall, walkCalled, walkMember } from "./javascript-calls.ts";
-import { exportedBy, objectOf } from "./javascript-exports.ts";
-import { bindPattern, expressionOf, walkDefaults } from "./javascript-expression.ts";
+import { after, splitTop, typeOfAnnotation } from "../type-expression.ts";
 import {
-  functionKinds,
-  isFunction,
-  nameKinds,
-  patternKinds,
-  walkClass,
-  walkField,
-  walkFunction,
-} from "./javascript-functions.ts";
-import { importsOf, loadedFrom, loads } from "./javascript-imports.ts";
-import { childOf, type Reduced } from "./reduced-tree.ts";
-import { declare, innerScope, type Scope } from "./scope.ts";
+  type Context,
+  childOf,
+  childrenAfter,
+  declare,
+  type FirstContext,
+  innerScope,
+  isWhole,
+  literalType,
+  lookUp,
+  type Reduced,
+  type Scope,
+  type UseRole,
+} from "./walk.ts";
+
+const from = /\bfrom\s*["']([^"'\n]{1,500})["']/;
+const bare = /^import\s*["']([^"'\n]{1,500})["']/;
+const loading = /^(?:require|import)\(\s*["'`]([^"'`\n]{1,500})["'`]\s*\)/;
+
+/** What `import` and `export … from` bring, and under which names a file exports what it has. */
+function importsOf(node: Reduced, { text, notes }: Context): void {
+  const statement = text(node);
+  const line = node.line;
+  const clauseEnd = Math.max(0, statement.search(from));
+  const clause = statement.slice(0, clauseEnd || statement.length);
+  const specifier = from.exec(statement)?.[1] ?? bare.exec(statement)?.[1] ?? "";
+  if (node.kind === "export_statement") {
+    for (const [there, here] of listed(clause))
+      notes.import({ specifier, imported: there, local: here, line, again: true });
+    const all = /^export\s+(?:type\s+)?\*\s*(?:as\s+([\w$]+))?/.exec(clause);
+    if (all) notes.import({ specifier, imported: "*", local: all[1] ?? "*", line, again: true });
+    const main =
+      /^export\s+default\s+(?:(?:async\s+)?function\s*\*?\s*|(?:abstract\s+)?class\s+)?([\p{L}_$][\p{L}\p{N}_$]*)\s*(?:[;({<]|$|extends|implements)/u.exec(
+        statement.slice(0, 300),
+      );
+    if (main?.[1] && main[1] !== "class" && main[1] !== "function")
+      notes.import({ specifier: "", imported: main[1], local: "default", line, again: true });
+    return;
+  }
+  const add = (imported: string, local: string) =>
+    notes.import({ specifier, imported, local, line, again: false });
+  const main = /^import\s+(?:type\s+)?([\p{L}_$][\p{L}\p{N}_$]*)\s*(?:,|$)/u.exec(clause.trimEnd());
+  if (main?.[1]) add("default", main[1]);
+  const all = /\*\s*as\s+([\p{L}_$][\p{L}\p{N}_$]*)/u.exec(clause);
+  if (all?.[1]) add("*", all[1]);
+  const names = listed(clause);
+  for (const [there, here] of names) add(there, here);
+  if (!main && !all && names.length === 0) add("", "");
+}
+
+/** Pairs of the name there and the name here in `{ a, b as c }`. */
+function listed(clause: string): [string, string][] {
+  const list = /^(?:import|export)\b[^{(]{0,200}\{([^}]{0,20000})\}/.exec(clause)?.[1];
+  if (
+    list === undefined ||
+    /^export\s+(?:default|const|let|var|class|function|async|abstract|enum|interface|namespace|declare)\b/.test(
+      clause,
+    )
+  )
+    return [];
+  return list.split(",").flatMap((one): [string, string][] => {
+    const words = one
+      .replace(/\/\*.*?\*\/|\/\/.*/g, "")
+      .trim()
+      .replace(/^type\s+(?=[\w$])/, "")
+      .split(/\s+as\s+/);
+    const [there = "", here = there] = words.map((word) => word.trim());
+    return /^[\p{L}_$][\p{L}\p{N}_$]*$/u.test(there) ? [[there, here]] : [];
+  });
+}
+
+/** The module that a call loads: `require("…")`, `import("…")`. */
+const importedBy = (text: string): string | null => {
+  const found = loading.exec(text);
+  return found && found[0].length === text.length ? (found[1] ?? null) : null;
+};
+
+/** The module that a variable is given, whole. */
+function loads(node: Reduced, { text }: Context): string | null {
+  const value = /^[^=]{1,2000}=\s*(?:\(?await\s+)?((?:require|import)\([\s\S]{1,300})$/.exec(text(node))?.[1];
+  return value === undefined ? null : importedBy(value.trim());
+}
+
+/** Names that a loaded module gives: `const { a, b: c } = require("…")`. */
+function loadedFrom(specifier: string, pattern: Reduced, scope: Scope, { text, notes }: Context): void {
+  const line = pattern.line;
+  const add = (imported: string, local: string) =>
+    notes.importIn(scope, { specifier, imported, local, line, again: false });
+  if (pattern.kind === "identifier") {
+    add("*", text(pattern));
+    return;
+  }
+  for (const one of pattern.children) {
+    const [value] = one.children;
+    const key = /^[\w$]+/.exec(text(one))?.[0];
+    if (one.kind === "shorthand_property_identifier_pattern") add(text(one), text(one));
+    else if (one.kind === "pair_pattern" && key && value) add(key, text(value));
+  }
+}
+
+/** What is known of the value of a node. */
+function expressionOf(node: Reduced, scope: Scope, context: Context): string {
+  const { text, notes, owner } = context;
+  const [first] = node.children;
+  switch (node.kind) {
+    case "identifier":
+      return notes.typeOf(text(node), scope);
+    case "this":
+      return owner === null ? "?" : `:${owner}`;
+    case "super":
+      return owner === null ? "?" : `^${owner}`;
+    case "member_expression":
+      return memberOf(node, scope, context);
+    case "subscript_expression":
+      return first ? after(expressionOf(first, scope, context), "[]") : "?";
+    case "call_expression":
+      return answerOf(node, scope, context);
+    case "new_expression":
+      return first ? instanceOf(first, scope, context) : "?";
+    case "assignment_expression": {
+      const value = node.children.at(-1);
+      return value && isWhole(node, value, context) ? expressionOf(value, scope, context) : "?";
+    }
+    case "as_expression":
+      return typeOfAnnotation(/\sas\s+((?!const\b)[\s\S]{1,200})$/.exec(text(node))?.[1] ?? "unknown|any");
+    default:
+      return "?";
+  }
+}
+
+/** What the node of a member is called; null where it is no plain name. */
+const memberName = (node: Reduced, { source }: Context): string | null =>
+  /[#\p{L}_$][\p{L}\p{N}_$]*$/u.exec(source.slice(Math.max(node.from, node.to - 120), node.to))?.[0] ?? null;
+
+/** Whether a node of a member begins with an object: nothing but brackets and `await` stands in front of it. */
+const isHead = (node: Reduced, object: Reduced, { source }: Context): boolean =>
+  /^\(*(?:await\s+)?\(*$/.test(source.slice(node.from, Math.min(object.from, node.from + 40))) &&
+  /^[\s)!]*\??\.\s*[#\p{L}_$][\p{L}\p{N}_$]*$/u.test(source.slice(object.to, node.to).slice(0, 200));
+
+function memberOf(node: Reduced, scope: Scope, context: Context): string {
+  const [object] = node.children;
+  const name = memberName(node, context);
+  if (!object || name === null || !isHead(node, object, context)) return "?";
+  return after(expressionOf(object, scope, context), `.${name}`);
+}
+
+function answerOf(node: Reduced, scope: Scope, context: Context): string {
+  const loaded = importedBy(context.text(node).slice(0, 300));
+  if (loaded !== null) return context.notes.module(loaded, node.line);
+  const [callee] = node.children;
+  if (!callee || callee.from !== node.from) return "?";
+  return after(expressionOf(callee, scope, context), "()");
+}
+
+/** `new Name()`; a class that a variable holds is called. */
+function instanceOf(callee: Reduced, scope: Scope, context: Context): string {
+  const name = context.text(callee);
+  const found = callee.kind === "identifier" ? lookUp(name, scope) : null;
+  const isLocal = found !== null && found.scope.outer !== null && !found.binding.defines;
+  if (isLocal) return after(found.binding.type ?? "?", "()");
+  if (collections.test(name)) return ":builtin";
+  return /^[\p{L}_$][\p{L}\p{N}_$.]*$/u.test(name) ? `:${name.replaceAll(".", "::")}` : "?";
+}
+
+const collections = /^(?:Map|Set|WeakMap|WeakSet|Array|Promise|Date|RegExp|Error|URL|Proxy|Object)$/;
+
+/** Gives names to what a pattern takes out of a value. */
+function bindPattern(pattern: Reduced, type: string | null, scope: Scope, context: Context): void {
+  const { text } = context;
+  const of = (name: string) => (type === null ? null : after(type, `.${name}`));
+  const [first] = pattern.children;
+  switch (pattern.kind) {
+    case "identifier":
+      declare(scope, text(pattern), pattern.line, type);
+      break;
+    case "shorthand_property_identifier_pattern":
+      declare(scope, text(pattern), pattern.line, of(text(pattern)));
+      break;
+    case "object_assignment_pattern":
+    case "assignment_pattern":
+      if (first) bindPattern(first, type, scope, context);
+      break;
+    case "pair_pattern":
+      if (first) bindPattern(first, of(/^[\w$]*/.exec(text(pattern))?.[0] ?? ""), scope, context);
+      break;
+    case "object_pattern":
+      for (const one of pattern.children) bindPattern(one, type, scope, context);
+      break;
+    case "array_pattern":
+    case "rest_pattern":
+      for (const one of pattern.children) bindPattern(one, null, scope, context);
+  }
+}
+
+/** What a pattern takes where nothing was given: `{ a = first() }`. */
+function walkDefaults(pattern: Reduced, scope: Scope, context: Context): void {
+  const [first, ...rest] = pattern.children;
+  if (/assignment_pattern$/.test(pattern.kind)) {
+    if (first) walkDefaults(first, scope, context);
+    context.walkAll(rest, scope, context);
+  } else if (/^(?:pair|object|array|rest)_pattern$/.test(pattern.kind))
+    for (const one of pattern.children) walkDefaults(one, scope, context);
+}
+
+/** Types that the comment above a function gives: of parameters by their names, and of what it answers. */
+interface DocTypes {
+  parameters: ReadonlyMap<string, string>;
+  answer: string | null;
+}
+
+const none: DocTypes = { parameters: new Map(), answer: null };
+/** What may stand between the comment and the function: `export const run = async`. */
+const between =
+  /\*\/\s*(?:[\p{L}_$][\p{L}\p{N}_$.]*\s+){0,4}(?:[\p{L}_$][\p{L}\p{N}_$.]*\s*=\s*(?:async\s*)?)?$/u;
+const MAX_COMMENT = 3_000;
+const tag =
+  /@(param|arg|argument|returns?)\s*\{((?:[^{}]|\{[^{}]{0,200}\}){1,300})\}\s*\[?([\p{L}_$][\p{L}\p{N}_$]*)?/gu;
+const loaded = /import\(\s*["']([^"'\n]{1,300})["']\s*\)/g;
+
+/** Reads `@param {Type} name` and `@returns {Type}`, the types of JavaScript. */
+function docTypesOf({ from, line }: Reduced, { source, notes }: Context): DocTypes {
+  const gap = between.exec(source.slice(Math.max(0, from - 200), from));
+  if (!gap) return none;
+  const end = from - gap[0].length;
+  const start = source.lastIndexOf("/**", end);
+  if (start < 0 || end - start > MAX_COMMENT || source.slice(start, end).includes("*/")) return none;
+  const parameters = new Map<string, string>();
+  let answer: string | null = null;
+  for (const [, word = "", written = "", name] of source.slice(start, end).matchAll(tag)) {
+    const plain = written
+      .replace(/^[?!]|=$/g, "")
+      .replace(loaded, (_, specifier: string) => notes.module(specifier, line).slice(1));
+    const type = typeOfAnnotation(plain);
+    if (type === "?") continue;
+    if (word.startsWith("return")) answer = type;
+    else if (name !== undefined) parameters.set(name, type);
+  }
+  return { parameters, answer };
+}
+
+const functions = [
+  ...["arrow_function", "function_expression", "generator_function", "function_declaration"],
+  ...["generator_function_declaration", "method_definition", "function_signature", "method_signature"],
+  "abstract_method_signature",
+];
+const functionKinds: readonly string[] = functions;
+const patternKinds: readonly string[] = [
+  ...["identifier", "object_pattern", "array_pattern", "rest_pattern", "assignment_pattern"],
+];
+const nameKinds: readonly string[] = ["identifier", "type_identifier"];
+
+const isFunction = ({ kind }: Reduced): boolean => functions.includes(kind);
+
+interface FunctionHints {
+  /** The variable that it is the value of, or the name of a field. */
+  named?: Reduced;
+  name?: string;
+  /** What its first parameter is, where nothing else says so. */
+  first?: string;
+}
+
+function walkFunction(node: Reduced, scope: Scope, context: Context, hints: FunctionHints = {}): void {
+  const inner = innerScope(scope);
+  const own = /^arrow/.test(node.kind)
+    ? undefined
+    : node.children.find(({ kind }) => nameKinds.includes(kind));
+  const parameters = childOf(node, "formal_parameters") ?? node.children.find((one) => one !== own);
+  if (!parameters) return;
+  const list = parameters.kind === "formal_parameters" ? parameters.children : [parameters];
+  const doc = docTypesOf(node, context);
+  for (const [at, one] of list.entries()) {
+    const hint = doc.parameters.get(context.text(one)) ?? (at === 0 ? hints.first : undefined);
+    bindParameter(one, hint, inner, context);
+  }
+  const generic = childOf(node, "type_parameters");
+  if (generic) context.walkAll([generic], scope, context);
+  const rest = childrenAfter(node, parameters);
+  const annotation = rest.find(({ kind }) => kind === "type_annotation");
+  const answers: string[] = [];
+  const within = { ...context, answers };
+  context.walkAll(
+    rest.filter((one) => one !== annotation),
+    inner,
+    within,
+  );
+  if (annotation) context.walkAll([annotation], scope, context);
+  const body = rest.find((one) => one !== annotation);
+  if (body && body.kind !== "statement_block" && isWhole(node, body, context))
+    answers.push(expressionOf(body, inner, context));
+  const type = annotation
+    ? typeOfAnnotation(context.text(annotation))
+    : (doc.answer ?? answers.find((one) => one !== "?" && one !== ":builtin") ?? null);
+  const name = hints.named ?? own;
+  if (name) context.notes.type(context.text(name), name.line, type);
+  else if (hints.name) context.notes.type(hints.name, node.line, type);
+  else if (/^(?:abstract_)?method/.test(node.kind))
+    context.notes.type(methodName(node, parameters, context), parameters.line, type);
+}
+
+const methodName = (node: Reduced, { from }: Reduced, { source }: Context) =>
+  /([#\p{L}_$][\p{L}\p{N}_$]*)\s*\??\s*(?:<[^()]*>)?\s*$/u.exec(
+    source.slice(Math.max(node.from, from - 200), from),
+  )?.[1] ?? "";
+
+function bindParameter(node: Reduced, hint: string | undefined, scope: Scope, context: Context): void {
+  const isWrapped = /_parameter$/.test(node.kind);
+  const pattern = isWrapped ? node.children.find(({ kind }) => patternKinds.includes(kind)) : node;
+  const annotation = childOf(node, "type_annotation");
+  const type = annotation ? typeOfAnnotation(context.text(annotation)) : (hint ?? null);
+  if (pattern) {
+    bindPattern(pattern, type, scope, context);
+    walkDefaults(pattern, scope, context);
+  }
+  if (!isWrapped) return;
+  context.walkAll(
+    node.children.filter((one) => one !== pattern),
+    scope,
+    context,
+  );
+  const isField = /^(?:(?:public|private|protected|override|readonly)\s+)+/.test(context.text(node));
+  if (isField && pattern && context.owner !== null)
+    context.notes.field({
+      ...{ name: context.text(pattern), container: context.owner, line: pattern.line, type },
+    });
+}
+
+function walkClass(node: Reduced, scope: Scope, context: Context): void {
+  const name = childOf(node, "type_identifier", "identifier");
+  const isNamed = name !== undefined && name === node.children.find(({ kind }) => kind !== "decorator");
+  const owner = isNamed ? context.text(name) : null;
+  const heritage = node.children.filter(({ kind }) => /^(?:class_heritage|extends_type_clause)$/.test(kind));
+  const heads = heritage.flatMap((one) =>
+    one.children.filter((child) => !/<[^>]*$/.test(context.source.slice(one.from, child.from))),
+  );
+  const supers = heads.map((child) => context.text(child).replaceAll(".", "::"));
+  if (name && isNamed && supers.length > 0)
+    context.notes.supers.push({ name: context.text(name), line: name.line, supers });
+  const [head] = heads;
+  const { parent: _, ...around } = context;
+  context.walkAll(
+    node.children.filter((one) => !(isNamed && one === name)),
+    scope,
+    { ...around, owner, ...(head ? { parent: { node: head, scope } } : {}) },
+  );
+}
+
+const fieldHead =
+  /^(?:@[\w.]+(?:\([^()]*\))?\s+|(?:public|private|protected|static|readonly|override|declare|abstract|accessor)\s+)*([#\p{L}_$][\p{L}\p{N}_$]*)/u;
+
+function walkField(node: Reduced, scope: Scope, context: Context): void {
+  const name = fieldHead.exec(context.text(node).slice(0, 300))?.[1];
+  const annotation = childOf(node, "type_annotation");
+  const value = node.children.filter((one) => one !== annotation).at(-1);
+  const isValue = value !== undefined && isWhole(node, value, context);
+  if (name && isValue && isFunction(value)) {
+    walkFunction(value, scope, context, { name });
+    return;
+  }
+  context.walkAll(node.children, scope, context);
+  if (!name) return;
+  const type = annotation
+    ? typeOfAnnotation(context.text(annotation))
+    : isValue
+      ? expressionOf(value, scope, context)
+      : null;
+  // What the constructor puts there tells the type of a field that begins empty.
+  if (type === null && context.owner !== null)
+    context.notes.field({ name, container: context.owner, line: node.line, type });
+  else context.notes.type(name, node.line, type);
+}
+
+/** Calls whose first argument is given the elements of what they are called on. */
+const overElements =
+  /^(?:map|filter|forEach|find|findLast|findIndex|some|every|flatMap|sort|toSorted|then|findLastIndex)$/;
+
+function walkCall(node: Reduced, scope: Scope, context: Context): void {
+  const [callee, ...given] = node.children;
+  if (!callee) return;
+  const isCallee = /^(?:new\s+)?\(?$/.test(context.source.slice(node.from, callee.from));
+  if (isCallee) callOf(callee, scope, context);
+  else context.walkAll([callee], scope, context);
+  const [first, ...rest] = given;
+  const element = isCallee && first && isFunction(first) ? elementGiven(callee, scope, context) : null;
+  if (first && element) walkFunction(first, scope, context, { first: element });
+  context.walkAll(element ? rest : given, scope, context);
+}
+
+/** Decorators and elements of JSX call what they name. */
+function walkCalled(node: Reduced, scope: Scope, context: Context): void {
+  const [first, ...rest] = node.children;
+  if (first) callOf(first, scope, context);
+  context.walkAll(rest, scope, context);
+}
+
+function elementGiven(callee: Reduced, scope: Scope, context: Context): string | null {
+  const name = callee.kind === "member_expression" ? memberName(callee, context) : null;
+  const [object] = callee.children;
+  if (name === null || !object || !overElements.test(name) || !isHead(callee, object, context)) return null;
+  const type = expressionOf(object, scope, context);
+  return name === "then" ? type : after(type, "[]");
+}
+
+function callOf(callee: Reduced, scope: Scope, context: Context): void {
+  const { notes, text, parent } = context;
+  if (callee.kind === "identifier") notes.name(text(callee), callee.line, "call", scope);
+  else if (callee.kind === "super" && parent) superOf(parent.node, callee.line, parent.scope, context);
+  else if (callee.kind === "member_expression") walkMember(callee, scope, context, "call");
+  else context.walkAll([callee], scope, context);
+}
+
+/** `super(…)` calls the class above, whose name stands in the head of this one. */
+function superOf(parent: Reduced, line: number, scope: Scope, context: Context): void {
+  if (parent.kind === "identifier") context.notes.name(context.text(parent), line, "super", scope);
+  const [object] = parent.children;
+  const name = parent.kind === "member_expression" ? memberName(parent, context) : null;
+  if (object && name !== null && isHead(parent, object, context))
+    context.notes.member(name, line, "super", expressionOf(object, scope, context));
+}
+
+function walkMember(node: Reduced, scope: Scope, context: Context, role: UseRole = "read"): void {
+  const name = memberName(node, context);
+  const [object] = node.children;
+  const isKnown = object !== undefined && isHead(node, object, context);
+  const isBehind = object === undefined || object.from > node.from;
+  const type = isKnown ? expressionOf(object, scope, context) : isBehind ? literalType(node, context) : "?";
+  // What is only read of an object is somebody's only where the object is a module or a class.
+  if (name !== null && (role === "call" || type.startsWith("=")))
+    context.notes.member(name, node.lastLine, role, type);
+  context.walkAll(node.children, scope, context);
+}
+
+const name = /^[\p{L}_$][\p{L}\p{N}_$]*$/u;
+const exporting =
+  /^(?:exports\s*=\s*)?(?:module\.exports|exports)(?:\.([\p{L}_$][\p{L}\p{N}_$]*))?\s*=(?!=)/u;
+const chained = /^(?:module\.)?exports(?:\.[\p{L}_$][\p{L}\p{N}_$]*)?\s*=(?!=)\s*/u;
+
+/** An object with more text holds data. */
+const MAX_OBJECT = 20_000;
+const MAX_MEMBERS = 500;
+
+/** `module.exports = …`, `exports.name = …`: under which names a CommonJS module gives what it has. */
+function exportedBy(statement: string, line: number, context: Context): void {
+  const head = exporting.exec(statement);
+  if (!head) return;
+  let value = statement.slice(head[0].length).trim();
+  for (let next = chained.exec(value); next; next = chained.exec(value)) value = value.slice(next[0].length);
+  const local = head[1] ?? "export=";
+  if (head[1] === undefined && value.startsWith("{")) membersOf(value, "", line, context);
+  else give(value, local, line, context);
+}
+
+/** What an object is made of by names: `{ a, b: c, ...d }`. Its functions are definitions of their own. */
+function objectOf(owner: string, value: string, line: number, context: Context): void {
+  if (value.startsWith("{")) membersOf(value, `${owner}.`, line, context);
+}
+
+function membersOf(value: string, prefix: string, line: number, context: Context): void {
+  const bare = value.replace(/\s*(?:as const|satisfies [\w.<>[\], ]+)?;?\s*$/, "");
+  if (bare.length > MAX_OBJECT || !bare.endsWith("}")) return;
+  const body = bare.slice(1, -1).replace(/\/\*[\s\S]*?\*\/|\/\/[^\n]*/g, "");
+  for (const one of splitTop(body, ",").slice(0, MAX_MEMBERS)) {
+    const spread = /^\.\.\.\s*([\s\S]+)$/.exec(one)?.[1];
+    const [, key = "", given = key] = /^([\p{L}_$][\p{L}\p{N}_$]*)\s*(?::\s*([\s\S]+))?$/u.exec(one) ?? [];
+    if (spread !== undefined) give(spread, `${prefix}*`, line, context);
+    else if (key !== "") give(given, prefix + key, line, context);
+  }
+}
+
+/** Notes what stands for a value where that is a name, or a module that is loaded there. */
+function give(value: string, local: string, line: number, { notes }: Context): void {
+  const specifier = value.length < 600 ? importedBy(value) : null;
+  if (specifier !== null) notes.import({ specifier, imported: "*", local, line, again: true });
+  else if (name.test(value)) notes.import({ specifier: "", imported: value, local, line, again: true });
+}
 
 const classes = ["class_declaration", "abstract_class_declaration", "class", "interface_declaration"];
 

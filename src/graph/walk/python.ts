@@ -1,10 +1,251 @@
 import { after, typeOfAnnotation } from "../type-expression.ts";
-import { type Context, type FirstContext, isWhole } from "./context.ts";
-import { bind, comprehensionKinds, hoist, targetKinds } from "./python-bindings.ts";
-import { callOf, expressionOf, walkCall, walkMember } from "./python-calls.ts";
-import { parameterKinds, walkClass, walkFunction, walkLambda, walkTypes } from "./python-definitions.ts";
-import { childOf, type Reduced } from "./reduced-tree.ts";
-import { innerScope, type Scope } from "./scope.ts";
+import {
+  type Context,
+  childOf,
+  declare,
+  type FirstContext,
+  innerScope,
+  isWhole,
+  literalType,
+  type Reduced,
+  type Scope,
+} from "./walk.ts";
+
+const bare = (text: string) =>
+  text
+    .replace(/#[^\n]*/g, " ")
+    .replace(/[()\\]/g, " ")
+    .replace(/\s+/g, " ")
+    .trim();
+
+/** `import a.b`, `import a.b as c`, `from a import b as c`, `from a import *`. */
+function importsOf(node: Reduced, scope: Scope, { text, notes }: Context): void {
+  const statement = bare(text(node));
+  const line = node.line;
+  const given = /^from (\.*[\p{L}\p{N}_.]*) ?import (.+)$/u.exec(statement);
+  const names = (given?.[2] ?? statement.replace(/^import /, "")).split(",").map((one) => one.trim());
+  for (const one of names.filter(Boolean)) {
+    const [there = "", here] = one.split(" as ").map((word) => word.trim());
+    if (given) {
+      const local = here ?? there;
+      notes.importIn(scope, { specifier: given[1] ?? "", imported: there, local, line, again: false });
+    } else if (here !== undefined) {
+      notes.importIn(scope, { specifier: there, imported: "*", local: here, line, again: false });
+    } else {
+      // `import a.b` gives `a`, and `a.b` is reached through it.
+      const top = there.split(".")[0] ?? there;
+      notes.importIn(scope, { specifier: top, imported: "*", local: top, line, again: false });
+      if (top !== there)
+        notes.importIn(scope, { specifier: there, imported: "", local: "", line, again: false });
+    }
+  }
+}
+
+const comprehensionKinds: readonly string[] = [
+  ...["list_comprehension", "set_comprehension", "dictionary_comprehension", "generator_expression"],
+];
+const targetKinds: readonly string[] = [
+  ...["identifier", "pattern_list", "tuple_pattern", "list_pattern", "list_splat_pattern"],
+];
+
+/** What is given a value anywhere in a function is a name of that function, and of the file where it is in none. */
+function hoist(nodes: readonly Reduced[], scope: Scope, context: Context): void {
+  for (const node of nodes) {
+    const [first] = node.children;
+    if (definitions.includes(node.kind)) {
+      if (first?.kind === "identifier") declare(scope, context.text(first), first.line, null, true);
+    } else if (imports.includes(node.kind)) importsOf(node, scope, context);
+    else if (!closed.includes(node.kind)) {
+      hoistTargets(node, scope, context);
+      hoist(node.children, scope, context);
+    }
+  }
+}
+
+const definitions = ["function_definition", "class_definition"];
+const imports = ["import_statement", "import_from_statement"];
+/** Names of their own, or of somewhere else. */
+const closed = ["global_statement", "lambda", ...comprehensionKinds];
+
+function hoistTargets(node: Reduced, scope: Scope, context: Context): void {
+  const [first] = node.children;
+  if (binds(node) && first && targetKinds.includes(first.kind)) bind(first, null, scope, context);
+  const named = node.kind === "as_pattern" ? childOf(node, "as_pattern_target") : undefined;
+  if (named) bindAll(named, scope, context);
+}
+
+const binds = ({ kind }: Reduced) =>
+  kind === "assignment" ||
+  kind === "for_statement" ||
+  kind === "named_expression" ||
+  kind === "augmented_assignment";
+
+function bindAll(node: Reduced, scope: Scope, context: Context): void {
+  for (const one of node.children) bind(one, null, scope, context);
+}
+
+/** Gives names to what a target takes. */
+function bind(target: Reduced, type: string | null, scope: Scope, context: Context): void {
+  if (target.kind === "identifier") declare(scope, context.text(target), target.line, type);
+  else if (targetKinds.includes(target.kind)) bindAll(target, scope, context);
+}
+
+function walkCall(node: Reduced, scope: Scope, context: Context): void {
+  const [callee, ...rest] = node.children;
+  if (callee && callee.from === node.from) callOf(callee, scope, context);
+  else if (callee) context.walkAll([callee], scope, context);
+  context.walkAll(rest, scope, context);
+}
+
+function callOf(callee: Reduced, scope: Scope, context: Context): void {
+  if (callee.kind === "identifier") context.notes.name(context.text(callee), callee.line, "call", scope);
+  else if (callee.kind === "attribute") walkMember(callee, scope, context, "call");
+  else context.walkAll([callee], scope, context);
+}
+
+function walkMember(node: Reduced, scope: Scope, context: Context, role: "call" | "read"): void {
+  const name = node.children.at(-1);
+  const objects = node.children.slice(0, -1);
+  const [object] = objects;
+  if (name?.kind !== "identifier") return;
+  const isHead = object !== undefined && object.from === node.from;
+  const type = isHead ? expressionOf(object, scope, context) : literalType(node, context);
+  if (role === "call" || type.startsWith("="))
+    context.notes.member(context.text(name), name.line, role, type);
+  if (role === "call" && isHead && context.text(name) === "__init__")
+    setUpOf(object, name.line, scope, context);
+  context.walkAll(objects, scope, context);
+}
+
+/** `super().__init__()` and `Base.__init__(self)` set up what stands there as the class above. */
+function setUpOf(object: Reduced, line: number, scope: Scope, context: Context): void {
+  const { parent, text } = context;
+  if (object.kind === "call") {
+    const isSuper = object.children[0] !== undefined && text(object.children[0]) === "super";
+    if (isSuper && parent) superOf(parent.node, line, parent.scope, context);
+  } else superOf(object, line, scope, context);
+}
+
+function superOf(node: Reduced, line: number, scope: Scope, context: Context): void {
+  const [first] = node.children;
+  const last = node.children.at(-1);
+  if (node.kind === "identifier") context.notes.name(context.text(node), line, "super", scope);
+  // `Base[T]` is Base.
+  else if (node.kind === "subscript" && first) superOf(first, line, scope, context);
+  else if (node.kind === "attribute" && first && last && first !== last)
+    context.notes.member(context.text(last), line, "super", expressionOf(first, scope, context));
+}
+
+/** What is known of the value of a node. */
+function expressionOf(node: Reduced, scope: Scope, context: Context): string {
+  const { text, notes, owner } = context;
+  const [first] = node.children;
+  if (node.kind === "identifier") return notes.typeOf(text(node), scope);
+  if (!first || first.from !== node.from) return "?";
+  if (node.kind === "attribute") {
+    const name = node.children.at(-1);
+    return name && name !== first ? after(expressionOf(first, scope, context), `.${text(name)}`) : "?";
+  }
+  if (node.kind === "subscript") return after(expressionOf(first, scope, context), "[]");
+  if (node.kind !== "call") return "?";
+  if (text(first) === "super") return owner === null ? "?" : `^${owner}`;
+  const called = expressionOf(first, scope, context);
+  // `cls()` makes one of its own.
+  return text(first) === "cls" && called === `:${owner}` ? called : after(called, "()");
+}
+
+const parameterKinds: readonly string[] = ["typed_parameter", "default_parameter", "typed_default_parameter"];
+
+/** Names that an annotation is made of. */
+function walkTypes(node: Reduced, scope: Scope, context: Context): void {
+  const { notes, text } = context;
+  const open = [...node.children];
+  for (let next = open.pop(); next; next = open.pop()) {
+    const [first] = next.children;
+    const last = next.children.at(-1);
+    if (next.kind === "identifier") notes.name(text(next), next.line, "type", scope);
+    if (next.kind === "attribute" && first && last && first !== last) {
+      notes.member(text(last), last.line, "type", expressionOf(first, scope, context));
+      open.push(first);
+    } else open.push(...next.children);
+  }
+}
+
+function walkFunction(node: Reduced, scope: Scope, context: Context): void {
+  const name = childOf(node, "identifier");
+  const list = childOf(node, "parameters");
+  const body = childOf(node, "block");
+  const annotation = childOf(node, "type");
+  // Names of a class are not those of its methods.
+  const inner = innerScope(context.isClassBody ? (scope.outer ?? scope) : scope);
+  const isMethod = context.isClassBody === true;
+  const first = list?.children[0];
+  const self = isMethod && first?.kind === "identifier" ? context.text(first) : context.self;
+  const answers: string[] = [];
+  const { isClassBody: _, ...plain } = context;
+  const within: Context = { ...plain, answers, ...(self === undefined ? {} : { self }) };
+  for (const [at, one] of (list?.children ?? []).entries()) {
+    const isSelf = isMethod && at === 0 && one.kind === "identifier" && context.owner !== null;
+    bindParameter(one, isSelf ? `:${context.owner}` : null, inner, context);
+  }
+  if (annotation) walkTypes(annotation, scope, context);
+  hoist(body?.children ?? [], inner, within);
+  context.walkAll(body?.children ?? [], inner, within);
+  const type = annotation
+    ? typeOfAnnotation(context.text(annotation))
+    : (answers.find((one) => one !== "?") ?? null);
+  if (name) context.notes.type(context.text(name), name.line, type);
+}
+
+function bindParameter(node: Reduced, type: string | null, scope: Scope, context: Context): void {
+  const [first, ...rest] = node.children;
+  if (node.kind === "identifier") declare(scope, context.text(node), node.line, type);
+  else if (parameterKinds.includes(node.kind) && first) {
+    const annotation = childOf(node, "type");
+    const own = annotation ? typeOfAnnotation(context.text(annotation)) : null;
+    if (first.kind === "identifier") declare(scope, context.text(first), first.line, own);
+    else bindAll(first, scope, context);
+    context.walkAll(rest, scope.outer ?? scope, context);
+  } else bindAll(node, scope, context);
+}
+
+function walkLambda(node: Reduced, scope: Scope, context: Context): void {
+  const inner = innerScope(scope);
+  const list = childOf(node, "lambda_parameters");
+  for (const one of list?.children ?? []) bindParameter(one, null, inner, context);
+  context.walkAll(
+    node.children.filter((one) => one !== list),
+    inner,
+    context,
+  );
+}
+
+function walkClass(node: Reduced, scope: Scope, context: Context): void {
+  const name = childOf(node, "identifier");
+  const heads = childOf(node, "argument_list")?.children ?? [];
+  const supers = heads.filter(
+    ({ kind }) => kind === "identifier" || kind === "attribute" || kind === "subscript",
+  );
+  const names = supers.map((one) =>
+    context
+      .text(one)
+      .replace(/\[[\s\S]*/, "")
+      .replaceAll(".", "::"),
+  );
+  if (name && names.length > 0)
+    context.notes.supers.push({ name: context.text(name), line: name.line, supers: names });
+  context.walkAll(heads, scope, context);
+  const inner = innerScope(scope);
+  const body = childOf(node, "block")?.children ?? [];
+  const owner = name ? context.text(name) : null;
+  hoist(body, inner, context);
+  const [head] = supers;
+  const { parent: _, ...around } = context;
+  context.walkAll(body, inner, {
+    ...{ ...around, owner, isClassBody: true },
+    ...(head ? { parent: { node: head, scope } } : {}),
+  });
+}
 
 /** Nodes that tell what names are bound to. */
 export const pythonKinds: readonly string[] = [

@@ -1,15 +1,11 @@
-import type { DatabaseSync } from "node:sqlite";
-import type { Chunk } from "./embed-chunks.ts";
+import { createRequire } from "node:module";
+import { DatabaseSync } from "node:sqlite";
 import type { RankedChunk } from "./graph.ts";
 
-/** A chunk with its vector. */
-export interface EmbeddedChunk extends Chunk {
-  vector: Float32Array;
-}
-
-export interface EmbeddedBlob {
+interface EmbeddedBlob {
   oid: string;
-  chunks: readonly EmbeddedChunk[];
+  /** Lines are 1-indexed and inclusive. */
+  chunks: readonly { startLine: number; endLine: number; vector: Float32Array }[];
 }
 
 /** Nearest by the signs of their numbers that are looked at closely, for each one that is wanted; at least `LEAST_CLOSE`. */
@@ -87,7 +83,7 @@ export class VectorStore {
     }
   }
 
-  #addChunk(oid: string, { startLine, endLine, vector }: EmbeddedChunk): void {
+  #addChunk(oid: string, { startLine, endLine, vector }: EmbeddedBlob["chunks"][number]): void {
     const name = this.#prefix;
     const unit = unitOf(vector);
     this.#makeIndex(vector.length);
@@ -159,4 +155,39 @@ function distanceOf(unit: Float32Array, bytes: Uint8Array): number {
   let product = 0;
   for (const [at, one] of unit.entries()) product += (one * (numbers[at] ?? 0)) / 127;
   return 1 - product;
+}
+
+/**
+ * Loads sqlite-vec into a connection that was opened with `allowExtension`, and closes that door again. False where there is no
+ * build of it for this machine, or it was not installed: it is an optional package.
+ */
+export function loadVectorExtension(database: DatabaseSync): boolean {
+  try {
+    const { getLoadablePath } = createRequire(import.meta.url)("sqlite-vec") as typeof import("sqlite-vec");
+    database.enableLoadExtension(true);
+    database.loadExtension(getLoadablePath());
+    return true;
+  } catch {
+    return false;
+  } finally {
+    closeDoor(database);
+  }
+}
+
+/** Whether this machine has it. */
+export function canFindByMeaning(): boolean {
+  const database = new DatabaseSync(":memory:", { allowExtension: true });
+  try {
+    return loadVectorExtension(database);
+  } finally {
+    database.close();
+  }
+}
+
+function closeDoor(database: DatabaseSync): void {
+  try {
+    database.enableLoadExtension(false);
+  } catch {
+    // It was not opened with `allowExtension`: there is no door.
+  }
 }

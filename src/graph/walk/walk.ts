@@ -1,7 +1,43 @@
+import type { Located } from "../../syntax/find-nodes.ts";
+import { indexLines } from "../../syntax/line-index.ts";
 import type { FactRole, ImportFact, Walked } from "../facts.ts";
 
+/** A node of one of the kinds that were asked for; its children are the nearest such nodes within it. */
+export interface Reduced {
+  kind: string;
+  /** First and behind the last index of the text. */
+  from: number;
+  to: number;
+  /** 1-indexed. */
+  line: number;
+  lastLine: number;
+  children: Reduced[];
+}
+
+/** The tree of the nodes of some kinds alone. */
+export function reduceTree(located: readonly Located[], kinds: ReadonlySet<string>, text: string): Reduced {
+  const { lineAt } = indexLines(text);
+  const nodes = located.flatMap(({ kind, from, to }): Reduced[] =>
+    kinds.has(kind) ? [{ kind, from, to, line: lineAt(from), lastLine: lineAt(to), children: [] }] : [],
+  );
+  // What begins and ends with another one keeps its place behind it: the search enters a node after it was found.
+  nodes.sort((a, b) => a.from - b.from || b.to - a.to);
+  const none = { kind: "", from: 0, to: Number.POSITIVE_INFINITY, line: 1, lastLine: 1 };
+  const top: Reduced = { ...none, children: [] };
+  const open = [top];
+  for (const node of nodes) {
+    while ((open.at(-1) as Reduced).to < node.to || (open.at(-1) as Reduced).to <= node.from) open.pop();
+    (open.at(-1) as Reduced).children.push(node);
+    open.push(node);
+  }
+  return top;
+}
+
+export const childOf = (node: Reduced, ...kinds: string[]): Reduced | undefined =>
+  node.children.find(({ kind }) => kinds.includes(kind));
+
 /** What a name stands for within a scope. */
-export interface Binding {
+interface Binding {
   line: number;
   /** A type expression; null where nobody knows. */
   type: string | null;
@@ -151,3 +187,42 @@ export function declare(
   if (!known) scope.names.set(name, { line, type, defines, ...(shape ? { shape } : {}) });
   else if (known.type === null) known.type = type;
 }
+
+/** What a walk carries with it. */
+export interface Context {
+  source: string;
+  notes: Notes;
+  text(node: Reduced): string;
+  /** The class that the code is a part of. */
+  owner: string | null;
+  /** Python: what a method calls its own object, and whether the code stands in a class but in none of its methods. */
+  self?: string;
+  isClassBody?: boolean;
+  /** What the function around answers, as far as it was seen. */
+  answers?: string[];
+  /** What the class around extends, and where that name is looked up. */
+  parent?: { node: Reduced; scope: Scope };
+  /** Goes on with the nodes below, whichever file of the language knows them. */
+  walkAll(nodes: readonly Reduced[], scope: Scope, context: Context): void;
+}
+
+/** What is known before a language's walk begins. */
+export type FirstContext = Omit<Context, "walkAll">;
+
+export function createContext(source: string, notes: Notes): FirstContext {
+  return { source, notes, text: (node) => source.slice(node.from, node.to), owner: null };
+}
+
+/** Whether a value is all that is given: nothing but brackets and `await` stands around it. */
+export function isWhole(node: Reduced, value: Reduced, { source }: Context): boolean {
+  const before = source.slice(Math.max(node.from, value.from - 40), value.from);
+  const behind = source.slice(value.to, Math.min(node.to, value.to + 40));
+  return /(?:=>?|:=|return|^)\s*(?:await\s+|\(\s*)*$/.test(before) && /^[\s)!;,]*$/.test(behind);
+}
+
+export const childrenAfter = (node: Reduced, child: Reduced): Reduced[] =>
+  node.children.filter(({ from }) => from >= child.to);
+
+/** What a member belongs to where no name stands in front of it: a string, a number or a list written there is nobody's own. */
+export const literalType = ({ from }: Reduced, { source }: Context): string =>
+  /^(?:[rbfuRBFU]{0,2}["'`]|[[{\d])/.test(source.slice(from, from + 3)) ? ":builtin" : "?";

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import type { TreeEntry, Workspace } from "../../src/git/workspace.ts";
-import { sourceOfWorkspace } from "../../src/graph/source.ts";
+import { sourceOfWorkspace } from "../../src/graph/open-graph.ts";
 
 /** A workspace that knows its tree, and texts by their names. */
 function workspaceOf(entries: readonly TreeEntry[]): Workspace {

@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFil
 import { join } from "node:path";
 import fc from "fast-check";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { blockOf, openLogseqVault, pageFile } from "../../src/journal/logseq-vault.ts";
+import { blockOf, openLogseqVault, pageFile } from "../../src/journal/journal.ts";
 import { TempFolder } from "../support/git-repo.ts";
 
 const at = new Date("2026-11-22T20:39:06Z");

@@ -1,6 +1,6 @@
 import { DatabaseSync } from "node:sqlite";
 import { afterAll, describe, expect, it } from "vitest";
-import { expressionFor } from "../../src/graph/words-expression.ts";
+import { expressionFor } from "../../src/graph/search.ts";
 
 const texts = [
   ["open ledger", "invoice total"],
