@@ -1,7 +1,8 @@
 import { posix } from "node:path";
 import { extensionOf } from "../syntax/grammars.ts";
+import { pushTo } from "./store.ts";
 
-/** Extensions that a specifier may leave out, and those that stand for others. */
+/** Extensions that a specifier may leave out or name in place of another. */
 const scripts = ["ts", "tsx", "mts", "cts", "d.ts", "js", "jsx", "mjs", "cjs"];
 const families: readonly (readonly string[])[] = [
   [...scripts, "vue", "svelte"],
@@ -15,7 +16,7 @@ const families: readonly (readonly string[])[] = [
   ["php"],
 ];
 
-/** Languages whose files know each other, by a number; by the extension itself where nobody knows. */
+/** A key of the languages whose files can import each other; the extension if it is in no family. */
 export function familyOf(path: string): string {
   const extension = extensionOf(path);
   const found = families.findIndex((one) => one.includes(extension));
@@ -27,13 +28,13 @@ export const isPython = (path: string): boolean => /^pyi?$/.test(extensionOf(pat
 export const isGo = (path: string): boolean => extensionOf(path) === "go";
 export const folderOf = (path: string): string => posix.dirname(path);
 
-/** A package of the repository: the name in its manifest, and the folder that the manifest stands in. */
+/** A package of the repository: the name in its manifest, and the folder of the manifest. */
 export interface Package {
   name: string;
   folder: string;
 }
 
-/** Which files of the repository are meant by what an import names. */
+/** Finds the files of the repository that an import means. */
 export class Modules {
   readonly #files: ReadonlySet<string>;
   readonly #folders = new Map<string, string[]>();
@@ -45,26 +46,23 @@ export class Modules {
     this.#files = new Set(paths);
     this.#packages = packages.toSorted((a, b) => b.name.length - a.name.length);
     for (const path of this.#files) {
-      add(this.#folders, folderOf(path), path);
+      pushTo(this.#folders, folderOf(path), path);
       const name = posix.basename(path);
-      add(this.#byStem, name.replace(/(?:\.d)?\.[^.]*$/, ""), path);
+      pushTo(this.#byStem, name.replace(/(?:\.d)?\.[^.]*$/, ""), path);
     }
   }
 
-  /** Files of a folder, not of those below. */
+  /** Files of a folder without its subfolders. */
   filesIn(folder: string): readonly string[] {
     return this.#folders.get(folder) ?? [];
   }
 
-  /** The files that are meant; none for what is no part of the repository. Of a package of Go all its files. */
+  /** The files that a specifier means: all files of a Go package, none for other repositories. */
   resolve(from: string, specifier: string): readonly string[] {
     if (specifier === "") return [from];
     const key = `${folderOf(from)}\0${familyOf(from)}\0${specifier}`;
-    let known = this.#known.get(key);
-    if (!known) {
-      known = this.#find(from, specifier);
-      this.#known.set(key, known);
-    }
+    const known = this.#known.get(key) ?? this.#find(from, specifier);
+    this.#known.set(key, known);
     return known;
   }
 
@@ -79,14 +77,14 @@ export class Modules {
   }
 
   #script(from: string, specifier: string): readonly string[] {
-    if (/^\.{1,2}(?:\/|$)/.test(specifier)) return this.#script1(posix.join(folderOf(from), specifier));
+    if (/^\.{1,2}(?:\/|$)/.test(specifier)) return this.#scriptAt(posix.join(folderOf(from), specifier));
     const own = this.#packages.find(({ name }) => specifier === name || specifier.startsWith(`${name}/`));
     if (own) {
       const rest = specifier.slice(own.name.length + 1);
       const places = rest === "" ? ["src/index", "index", "lib/index", "src/main"] : [rest, `src/${rest}`];
-      return first(places.map((place) => this.#script1(posix.join(own.folder, place))));
+      return first(places.map((place) => this.#scriptAt(posix.join(own.folder, place))));
     }
-    // An alias such as `@/` or `~/` stands for the folder of the sources.
+    // An alias such as `@/` or `~/` means the source folder.
     const aliased = /^[@~#]\/(.+)$/.exec(specifier)?.[1];
     if (aliased === undefined) return [];
     return first(
@@ -94,7 +92,7 @@ export class Modules {
     );
   }
 
-  #script1(path: string): readonly string[] {
+  #scriptAt(path: string): readonly string[] {
     const bare = path.replace(/\.(?:js|jsx|mjs|cjs)$/, "");
     const tried = [
       path,
@@ -108,10 +106,10 @@ export class Modules {
     return found === undefined ? [] : [found];
   }
 
-  /** The place below the nearest folder above a file. */
+  /** The nearest folder above a file that has the script. */
   #nearestRoot(from: string, place: string): readonly string[] {
     for (let folder = folderOf(from); ; folder = folderOf(folder)) {
-      const found = this.#script1(posix.join(folder, place));
+      const found = this.#scriptAt(posix.join(folder, place));
       if (found.length > 0 || folder === "." || folder === "/") return found;
     }
   }
@@ -148,13 +146,13 @@ export class Modules {
     if (folder !== null)
       return this.filesIn(folder).filter((path) => isGo(path) && !path.endsWith("_test.go"));
     if (this.#packages.some(({ name }) => name.includes("."))) return [];
-    // Without a manifest the folder of that name is meant where there is one.
+    // Without a manifest, the only folder of that name is meant.
     const parts = specifier.split("/").slice(-2).join("/");
     const folders = [...this.#folders.keys()].filter((one) => one === parts || one.endsWith(`/${parts}`));
     return folders.length === 1 && parts.includes("/") ? this.filesIn(folders[0] ?? "").filter(isGo) : [];
   }
 
-  /** Files whose path ends like a name with dots or colons; the nearest, where several do. */
+  /** The nearest file whose path ends like a name with dots or colons. */
   #bySuffix(from: string, segments: readonly string[]): readonly string[] {
     const last = (segments.at(-1) ?? "").replace(/\.\w+$/, "");
     const before = segments.at(-2) ?? "";
@@ -169,12 +167,6 @@ export class Modules {
     }
     return [];
   }
-}
-
-function add(map: Map<string, string[]>, key: string, value: string): void {
-  const list = map.get(key);
-  if (list) list.push(value);
-  else map.set(key, [value]);
 }
 
 const first = (lists: readonly (readonly string[])[]) => lists.find((one) => one.length > 0) ?? [];

@@ -1,12 +1,10 @@
 import { familyOf, folderOf, isGo, isPython, isScript, type Modules } from "./modules.ts";
-import type { DefinitionAt, Head, ImportAt } from "./store.ts";
-import { type Parts, parseType, type Step } from "./type-expression.ts";
+import type { DefinitionAt, HeadFacts, ImportAt } from "./store.ts";
+import { type Parts, parseTypeExpression, type Step } from "./type-expression.ts";
 
-/**
- * What a name means: definitions, whole modules, or something that is no part of the repository. `certainty` says how sure
- * that is by the rules of the language.
- */
+/** What a name means: definitions, whole modules, or something outside of the repository (`foreign`). */
 export type Meaning =
+  /** `certainty`: 0 to 1, by the rules of the language. */
   | { kind: "definitions"; found: readonly DefinitionAt[]; certainty: number }
   | { kind: "modules"; paths: readonly string[] }
   | { kind: "foreign" }
@@ -17,33 +15,34 @@ const unknown = { kind: "unknown" } as const;
 const definitions = (found: readonly DefinitionAt[], certainty = 1): Meaning =>
   found.length > 0 ? { kind: "definitions", found, certainty } : unknown;
 
-/** Files that one name is followed through. */
+/** Files through which a name is followed. */
 const MAX_DEPTH = 8;
 
-/** Finds what names mean in a file, by its own definitions, its imports and the rules of its language. */
+/** Finds what names mean in a file, from its definitions, its imports and the rules of its language. */
 export class Names {
-  readonly #head: Head;
+  readonly #head: HeadFacts;
   readonly #modules: Modules;
   readonly #known = new Map<string, Meaning>();
 
-  constructor(head: Head, modules: Modules) {
+  constructor(head: HeadFacts, modules: Modules) {
     this.#head = head;
     this.#modules = modules;
   }
 
-  /** What a file calls so on its top level. */
+  /** What a name means on the top level of a file. */
   meaningOf(path: string, name: string, depth = 0): Meaning {
     const key = `${path}\0${name}`;
     const known = this.#known.get(key);
     if (known) return known;
-    const found = depth > MAX_DEPTH ? unknown : this.#find(path, name, depth);
-    if (depth <= MAX_DEPTH) this.#known.set(key, found);
+    if (depth > MAX_DEPTH) return unknown;
+    const found = this.#find(path, name, depth);
+    this.#known.set(key, found);
     return found;
   }
 
   #find(path: string, name: string, depth: number): Meaning {
-    const imported = this.#head.importsIn(path).filter((one) => one.local === name && !one.again);
-    // `const name = require("…")` is a variable as well, and means what it was given.
+    const imported = this.#head.importsIn(path).filter((one) => one.local === name && !one.reexport);
+    // `const name = require("…")` is also a variable, but means the module.
     const own = this.ownTop(path, name).filter(
       ({ start, end }) => !imported.some(({ line }) => start <= line && line <= end),
     );
@@ -54,12 +53,12 @@ export class Names {
     }
     if (imported.length > 0 && isScript(path)) return unknown;
     if (isScript(path)) return foreign;
-    if (isPython(path)) return this.#fromWildcards(path, name, depth);
-    if (isGo(path)) return this.#ofPackage(path, name);
+    if (isPython(path)) return this.#wildcardImport(path, name, depth);
+    if (isGo(path)) return this.#inGoPackage(path, name);
     return this.#anywhere(path, name);
   }
 
-  /** Definitions on the top level of a file, or of a namespace in it. */
+  /** Definitions of a name on the top level of a file, or of a namespace in it. */
   ownTop(path: string, name: string): DefinitionAt[] {
     const all = this.#head.definitionsIn(path);
     const isTop = ({ outer, container }: DefinitionAt) =>
@@ -75,19 +74,19 @@ export class Names {
     if (one.imported !== "*") return this.exportedOf(targets, one.imported, depth + 1);
     if (isScript(path)) return this.#module(targets, depth + 1);
     if (isPython(path) || isGo(path)) return { kind: "modules", paths: targets };
-    // In other languages a name is imported by its path, and most often it is one of that file's.
+    // In other languages the specifier ends with the name, which is usually defined in that file.
     const found = targets.flatMap((target) => this.ownTop(target, one.local));
     return found.length > 0 ? definitions(found, 0.95) : { kind: "modules", paths: targets };
   }
 
-  /** A module, or the one value that a module of CommonJS is. */
+  /** A module, or the value of a CommonJS module that is one value. */
   #module(targets: readonly string[], depth: number): Meaning {
     const [target = ""] = targets;
-    const value = this.#givenAs(target, "export=", depth);
+    const value = this.#explicitExport(target, "export=", depth);
     return value.kind === "unknown" ? { kind: "modules", paths: targets } : value;
   }
 
-  /** What modules give under a name. */
+  /** What modules export under a name. */
   exportedOf(paths: readonly string[], name: string, depth = 0): Meaning {
     if (depth > MAX_DEPTH) return unknown;
     const found = paths.map((path) => this.#exported(path, name, depth));
@@ -97,24 +96,24 @@ export class Names {
   }
 
   #exported(path: string, name: string, depth: number): Meaning {
-    const given = this.#givenAs(path, name, depth);
+    const given = this.#explicitExport(path, name, depth);
     if (given.kind !== "unknown") return given;
     const own = this.ownTop(path, name);
     if (own.length > 0) return definitions(own);
-    const spread = this.#spread(path, "*", name, depth);
+    const spread = this.#spreadMember(path, "*", name, depth);
     if (spread.kind === "definitions") return spread;
-    if (isPython(path)) return this.#ofModule(path, name, depth);
+    if (isPython(path)) return this.#pythonExport(path, name, depth);
     if (!isScript(path) || name === "export=") return unknown;
-    const whole = this.#givenAs(path, "export=", depth);
-    // A module that is one value: its default to those who import it, and what it holds by its names.
+    const whole = this.#explicitExport(path, "export=", depth);
+    // A module that is one value: the value is its default export, and its members are the named exports.
     return name === "default" || whole.kind === "unknown" ? whole : this.memberOf(whole, name, depth + 1);
   }
 
-  /** What a file exports under a name by saying so. `object.name` is what an object of it holds. */
-  #givenAs(path: string, local: string, depth: number): Meaning {
+  /** An explicit export of a file, or a member of one of its objects (`object.name`). */
+  #explicitExport(path: string, local: string, depth: number): Meaning {
     if (depth > MAX_DEPTH) return unknown;
     for (const one of this.#head.importsIn(path)) {
-      if (!one.again || one.local !== local || local === "*") continue;
+      if (!one.reexport || one.local !== local || local === "*") continue;
       return one.specifier === ""
         ? this.meaningOf(path, one.imported, depth + 1)
         : this.#imported(path, one, depth);
@@ -122,10 +121,10 @@ export class Names {
     return unknown;
   }
 
-  /** What stands in a module or an object because all of another one was put there. */
-  #spread(path: string, local: string, name: string, depth: number): Meaning {
+  /** A name that a module or an object has because another one is spread into it (`export *`, `...other`). */
+  #spreadMember(path: string, local: string, name: string, depth: number): Meaning {
     for (const one of this.#head.importsIn(path)) {
-      if (!one.again || one.local !== local) continue;
+      if (!one.reexport || one.local !== local) continue;
       const whole: Meaning =
         one.specifier === ""
           ? this.meaningOf(path, one.imported, depth + 1)
@@ -136,19 +135,21 @@ export class Names {
     return unknown;
   }
 
-  /** What a module, or an object that is made of other names, holds under a name. */
+  /** A member of a module, or of an object literal that consists of names. */
   memberOf(whole: Meaning, name: string, depth = 0): Meaning {
     if (depth > MAX_DEPTH) return unknown;
     if (whole.kind === "modules") return this.exportedOf(whole.paths, name, depth + 1);
     if (whole.kind !== "definitions") return whole;
     const object = whole.found.find(({ kind }) => kind === "constant" || kind === "variable");
     if (!object) return unknown;
-    const given = this.#givenAs(object.path, `${object.name}.${name}`, depth);
-    return given.kind === "unknown" ? this.#spread(object.path, `${object.name}.*`, name, depth) : given;
+    const given = this.#explicitExport(object.path, `${object.name}.${name}`, depth);
+    return given.kind === "unknown"
+      ? this.#spreadMember(object.path, `${object.name}.*`, name, depth)
+      : given;
   }
 
-  /** Python: what a module imports it gives as well, and the modules of a folder are names of it. */
-  #ofModule(path: string, name: string, depth: number): Meaning {
+  /** Python: a module also exports what it imports, and a package its submodules. */
+  #pythonExport(path: string, name: string, depth: number): Meaning {
     const meaning = this.meaningOf(path, name, depth + 1);
     if (meaning.kind !== "unknown" && meaning.kind !== "foreign") return meaning;
     if (!/(?:^|\/)__init__\.pyi?$/.test(path)) return meaning;
@@ -156,7 +157,7 @@ export class Names {
     return below.length > 0 ? { kind: "modules", paths: below } : meaning;
   }
 
-  #fromWildcards(path: string, name: string, depth: number): Meaning {
+  #wildcardImport(path: string, name: string, depth: number): Meaning {
     for (const { specifier, local } of this.#head.importsIn(path)) {
       if (local !== "*") continue;
       const meaning = this.exportedOf(this.#modules.resolve(path, specifier), name, depth + 1);
@@ -166,13 +167,13 @@ export class Names {
   }
 
   /** Go: the files of a folder are one package. */
-  #ofPackage(path: string, name: string): Meaning {
+  #inGoPackage(path: string, name: string): Meaning {
     const files = this.#modules.filesIn(folderOf(path)).filter(isGo);
     const found = files.flatMap((one) => this.ownTop(one, name));
     return found.length > 0 ? definitions(found) : foreign;
   }
 
-  /** Languages whose names need no import from what stands near: the only one, or the one in the same folder. */
+  /** Languages in which files see each other without imports: the definition in the same folder, or the only one. */
   #anywhere(path: string, name: string): Meaning {
     const found = this.#head
       .named(name)
@@ -185,7 +186,7 @@ export class Names {
   }
 }
 
-/** What an expression stands for, as far as it can be followed. */
+/** What an expression evaluates to, as far as it can be followed. */
 export type Value =
   /** An object of a class, an interface or a type. */
   | { kind: "instance"; of: DefinitionAt }
@@ -193,16 +194,16 @@ export type Value =
   | { kind: "definition"; of: DefinitionAt }
   | { kind: "modules"; paths: readonly string[] }
   | { kind: "collection"; of: Value }
-  /** A method of a collection, by what it answers. */
-  | { kind: "answers"; value: Value }
-  /** No part of the repository. */
+  /** A method of a collection, by what it returns. */
+  | { kind: "method"; returns: Value }
+  /** Not part of the repository. */
   | { kind: "foreign" }
   | { kind: "unknown" };
 
-/** Steps and definitions that one expression is followed through. */
+/** Steps and definitions through which an expression is followed. */
 const MAX_STEPS = 10;
 
-/** A type and a constant may have one name: where a value is asked for the constant is meant. */
+/** If a type and a constant have the same name, the constant is the value. */
 function valueIn(found: readonly DefinitionAt[]): Value {
   const of = found.find(({ kind }) => kind !== "interface" && kind !== "type") ?? found[0];
   return of ? { kind: "definition", of } : unknown;
@@ -215,26 +216,26 @@ const ofCollections =
 
 /** Follows type expressions through the files of the head. */
 export class Values {
-  readonly #head: Head;
+  readonly #head: HeadFacts;
   readonly #names: Names;
   readonly #modules: Modules;
   readonly #known = new Map<string, Value>();
 
-  constructor(head: Head, names: Names, modules: Modules) {
+  constructor(head: HeadFacts, names: Names, modules: Modules) {
     this.#head = head;
     this.#names = names;
     this.#modules = modules;
   }
 
-  /** What an expression of a file stands for. */
+  /** What a type expression of a file evaluates to. */
   valueOf(path: string, expression: string, depth = 0): Value {
     const key = `${path}\0${expression}`;
     const known = this.#known.get(key);
     if (known) return known;
     if (depth > MAX_STEPS) return unknown;
-    // What leads back to itself is unknown.
+    // A cycle ends here.
     this.#known.set(key, unknown);
-    const parts = parseType(expression);
+    const parts = parseTypeExpression(expression);
     let value = this.#baseOf(path, parts);
     for (const step of parts.steps) value = this.#follow(value, step, depth + 1);
     this.#known.set(key, value);
@@ -253,10 +254,10 @@ export class Values {
     return type ? { kind: "instance", of: type } : unknown;
   }
 
-  /** A name with `::` lies in what stands in front of it. */
+  /** `a::b` is the member b of a. */
   #meaningOf(path: string, name: string): Meaning {
     const [head = "", ...rest] = name.split("::");
-    // A parameter of a type stands for anything.
+    // A type parameter can be anything.
     const isParameter = rest.length === 0 && /^(?:[A-Z]\d?|T[A-Z][a-z]\w*)$/.test(head);
     if (isParameter && this.#names.ownTop(path, head).length === 0) return { kind: "unknown" };
     let meaning = this.#names.meaningOf(path, head);
@@ -292,7 +293,7 @@ export class Values {
       case "element":
         return this.#elementOf(value, depth);
       case "call":
-        return this.#answerOf(value, depth);
+        return this.#returnOf(value, depth);
       case "member":
         return this.memberOf(value, step.name, depth);
     }
@@ -300,31 +301,31 @@ export class Values {
 
   #elementOf(value: Value, depth: number): Value {
     const isNamed = value.kind === "instance" && value.of.kind === "type";
-    const own = value.kind === "definition" || isNamed ? this.#heldBy(value.of, depth) : value;
+    const own = value.kind === "definition" || isNamed ? this.#contentOf(value.of, depth) : value;
     return own.kind === "collection" ? own.of : own.kind === "foreign" ? foreign : unknown;
   }
 
-  #answerOf(value: Value, depth: number): Value {
-    if (value.kind === "answers") return value.value;
+  #returnOf(value: Value, depth: number): Value {
+    if (value.kind === "method") return value.returns;
     if (value.kind !== "definition") return unknown;
     const { of } = value;
     if (types.includes(of.kind)) return { kind: "instance", of };
-    const held = this.#heldBy(of, depth);
+    const held = this.#contentOf(of, depth);
     if (of.kind === "function" || of.kind === "method") return held;
-    return held.kind === "definition" ? this.#answerOf(held, depth + 1) : unknown;
+    return held.kind === "definition" ? this.#returnOf(held, depth + 1) : unknown;
   }
 
-  /** What a constant or a field holds, and what a function answers. */
-  #heldBy(of: DefinitionAt, depth: number): Value {
+  /** The value of a constant or a field, and what a function returns. */
+  #contentOf(of: DefinitionAt, depth: number): Value {
     return of.type === null ? unknown : this.valueOf(of.path, of.type, depth + 1);
   }
 
-  /** A member of a value; methods and fields are answered as definitions. */
+  /** A member of a value. Methods and fields are definitions. */
   memberOf(value: Value, name: string, depth = 0): Value {
     switch (value.kind) {
       case "collection":
-        if (ofElements.test(name)) return { kind: "answers", value: value.of };
-        return ofCollections.test(name) ? { kind: "answers", value } : foreign;
+        if (ofElements.test(name)) return { kind: "method", returns: value.of };
+        return ofCollections.test(name) ? { kind: "method", returns: value } : foreign;
       case "modules": {
         const meaning = this.#names.exportedOf(value.paths, name);
         return meaning.kind === "definitions" ? valueIn(meaning.found) : meaning;
@@ -342,28 +343,28 @@ export class Values {
     const [of] = found;
     if (of) return { kind: "definition", of };
     if (depth > MAX_STEPS) return unknown;
-    // Go: what is embedded is a field of its own name as well.
+    // Go: an embedded type is also a field of that name.
     const embedded = isGo(value.of.path) && value.of.supers.find((one) => one.split("::").at(-1) === name);
     if (embedded) return this.valueOf(value.of.path, `:${embedded}`, depth + 1);
-    const held = this.#namedIn(value, name);
+    const held = this.#literalMember(value, name);
     if (held.kind !== "unknown") return held;
     if (value.kind === "definition" && !types.includes(value.of.kind)) {
-      const held = this.#heldBy(value.of, depth);
+      const held = this.#contentOf(value.of, depth);
       return held.kind === "unknown" ? unknown : this.memberOf(held, name, depth + 1);
     }
     if (value.of.kind === "type" && value.of.type !== null)
-      return this.memberOf(this.#heldBy(value.of, depth), name, depth + 1);
+      return this.memberOf(this.#contentOf(value.of, depth), name, depth + 1);
     return isOpen ? unknown : foreign;
   }
 
-  /** What an object holds that is written as a list of names. */
-  #namedIn({ kind, of }: Value & { of: DefinitionAt }, name: string): Value {
+  /** A member of an object literal that consists of names. */
+  #literalMember({ kind, of }: Value & { of: DefinitionAt }, name: string): Value {
     if (kind !== "definition") return unknown;
     const meaning = this.#names.memberOf({ kind: "definitions", found: [of], certainty: 1 }, name);
     return meaning.kind === "definitions" ? valueIn(meaning.found) : meaning;
   }
 
-  /** Members of a name, its own first, else those that it inherits. `isOpen`: there may be others that nobody sees. */
+  /** Members of a name: its own, else the inherited ones. `isOpen`: a supertype is unknown, so there may be others. */
   membersOf(
     owner: DefinitionAt,
     name: string,
@@ -395,7 +396,7 @@ export class Values {
     const inside = all.filter(
       ({ path, start, end }) => path === owner.path && start >= owner.start && end <= owner.end,
     );
-    // What stands beside a constant belongs to a type of the same name.
+    // Members outside of a constant belong to a type of the same name.
     if (inside.length > 0 || owner.kind === "constant") return inside;
     const inModule = this.#head
       .definitionsIn(owner.path)

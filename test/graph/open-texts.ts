@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import type { Graph, GraphSource, SymbolPlace } from "../../src/graph/graph.ts";
+import type { Graph, GraphSource, SymbolLocation } from "../../src/graph/graph.ts";
 import { type GraphOptions, openGraph } from "../../src/graph/open-graph.ts";
 
 /** Texts by their paths. */
@@ -22,7 +22,7 @@ export function callersOf(graph: Graph, name: string, path?: string): string[] {
   const found = graph.symbols(name).filter((one) => path === undefined || one.path === path);
   if (found.length !== 1) throw new Error(`${found.length} symbols are named ${name}`);
   return graph
-    .callers(found[0] as SymbolPlace)
+    .callers(found[0] as SymbolLocation)
     .map((one) => `${one.path}:${one.line}`)
     .sort();
 }

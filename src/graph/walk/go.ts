@@ -1,14 +1,13 @@
-import { after, type TypeExpression } from "../type-expression.ts";
+import { appendStep, type TypeExpression } from "../type-expression.ts";
 import {
   type Context,
   childOf,
   declare,
-  type FirstContext,
   innerScope,
   lookUp,
-  type Reduced,
   type Scope,
   type Shape,
+  type TreeNode,
   type UseRole,
 } from "./walk.ts";
 
@@ -37,23 +36,23 @@ function firstOf(results: string): string {
   return words.length === 2 && !/^(?:chan|map|func)\b/.test(words[0] ?? "") ? (words[1] ?? "") : one;
 }
 
-function walkMember(node: Reduced, scope: Scope, context: Context, role: "call" | "read"): void {
+function walkMember(node: TreeNode, scope: Scope, context: Context, role: "call" | "read"): void {
   const name = childOf(node, "field_identifier");
   const [object] = node.children;
   if (!name || !object) return;
   const type = object !== name && isHead(node, object, context) ? expressionOf(object, scope, context) : "?";
   if (role === "call" || type.startsWith("="))
-    context.notes.member(context.text(name), name.line, role, type);
-  if (object !== name) context.walkAll([object], scope, context);
+    context.facts.member(context.text(name), name.line, role, type);
+  if (object !== name) walkAll([object], scope, context);
 }
 
 /** What is known of the value of a node. */
-function expressionOf(node: Reduced, scope: Scope, context: Context): string {
-  const { text, notes } = context;
+function expressionOf(node: TreeNode, scope: Scope, context: Context): string {
+  const { text, facts } = context;
   const [first] = node.children;
   switch (node.kind) {
     case "identifier":
-      return notes.typeOf(text(node), scope);
+      return facts.typeOf(text(node), scope);
     case "unary_expression":
       return first && /^[&*]/.test(text(node)) ? expressionOf(first, scope, context) : "?";
     case "selector_expression": {
@@ -62,7 +61,7 @@ function expressionOf(node: Reduced, scope: Scope, context: Context): string {
       const shape = shapeOf(first, scope, context);
       return shape
         ? (shape.get(text(name)) ?? "?")
-        : after(expressionOf(first, scope, context), `.${text(name)}`);
+        : appendStep(expressionOf(first, scope, context), `.${text(name)}`);
     }
     case "composite_literal": {
       const value = childOf(node, "literal_value");
@@ -71,7 +70,7 @@ function expressionOf(node: Reduced, scope: Scope, context: Context): string {
     case "call_expression":
       return first?.from === node.from ? callOf(first, node, scope, context) : "?";
     case "index_expression":
-      return first?.from === node.from ? after(expressionOf(first, scope, context), "[]") : "?";
+      return first?.from === node.from ? appendStep(expressionOf(first, scope, context), "[]") : "?";
     case "type_assertion_expression":
       return typeOfGo(/\.\(([^()]{1,200})\)$/.exec(text(node))?.[1] ?? "");
     default:
@@ -79,16 +78,16 @@ function expressionOf(node: Reduced, scope: Scope, context: Context): string {
   }
 }
 
-function callOf(callee: Reduced, call: Reduced, scope: Scope, context: Context): string {
+function callOf(callee: TreeNode, call: TreeNode, scope: Scope, context: Context): string {
   const name = context.text(callee);
   if (name === "new" || name === "make")
     return typeOfGo(/^\w+\(([^,()]{1,200})/.exec(context.text(call))?.[1] ?? "");
-  return after(expressionOf(callee, scope, context), "()");
+  return appendStep(expressionOf(callee, scope, context), "()");
 }
 
 /** The parts of a list that stand whole between its commas; undefined for others. */
-function valuesOf(list: Reduced, { source }: Context): (Reduced | undefined)[] {
-  const values: (Reduced | undefined)[] = [];
+function valuesOf(list: TreeNode, { source }: Context): (TreeNode | undefined)[] {
+  const values: (TreeNode | undefined)[] = [];
   let at = list.from;
   for (const one of list.children) {
     const before = source.slice(at, one.from).trim();
@@ -100,11 +99,11 @@ function valuesOf(list: Reduced, { source }: Context): (Reduced | undefined)[] {
 }
 
 /** Whether a node begins with what it is a member of, or with that in brackets: `(*Type).Method`, `(&value).Method()`. */
-const isHead = (node: Reduced, object: Reduced, { source }: Context): boolean =>
+const isHead = (node: TreeNode, object: TreeNode, { source }: Context): boolean =>
   node.from === object.from || /^\(+$/.test(source.slice(node.from, Math.min(object.from, node.from + 9)));
 
 /** Fields of a value whose type is written where it is made, as tables of tests are: `[]struct{ in Parser }{…}`. */
-function shapeOf(node: Reduced, scope: Scope, context: Context): Shape | null {
+function shapeOf(node: TreeNode, scope: Scope, context: Context): Shape | null {
   const [first] = node.children;
   if (node.kind === "identifier") return lookUp(context.text(node), scope)?.binding.shape ?? null;
   if ((node.kind === "index_expression" || node.kind === "unary_expression") && first)
@@ -121,7 +120,7 @@ function shapeOf(node: Reduced, scope: Scope, context: Context): Shape | null {
 }
 
 /** Names of a field's declaration, and what each is. */
-function fieldTypes(field: Reduced, { source }: Context): { names: Reduced[]; type: string } {
+function fieldTypes(field: TreeNode, { source }: Context): { names: TreeNode[]; type: string } {
   const names = field.children.filter(({ kind }) => kind === "field_identifier");
   const last = names.at(-1);
   const written = last ? source.slice(last.to, field.to).replace(/`[^`]*`\s*$|"[^"]*"\s*$/, "") : "";
@@ -129,12 +128,12 @@ function fieldTypes(field: Reduced, { source }: Context): { names: Reduced[]; ty
 }
 
 /** A method that an interface asks for. */
-function walkInterfaceMethod(node: Reduced, _scope: Scope, context: Context): void {
+function walkInterfaceMethod(node: TreeNode, _scope: Scope, context: Context): void {
   const name = childOf(node, "field_identifier");
-  if (name) context.notes.type(context.text(name), name.line, typeOfGo(resultOf(node, context)));
+  if (name) context.facts.type(context.text(name), name.line, typeOfGo(resultOf(node, context)));
 }
 
-function walkType(node: Reduced, scope: Scope, context: Context): void {
+function walkType(node: TreeNode, scope: Scope, context: Context): void {
   const [name, ...rest] = node.children;
   if (!name) return;
   const struct = childOf(node, "struct_type");
@@ -153,16 +152,16 @@ function walkType(node: Reduced, scope: Scope, context: Context): void {
   const supers = [...embedded, ...inherited.map((one) => context.text(one).replace(".", "::"))].filter(
     (one) => /^[\w:]+$/.test(one),
   );
-  if (supers.length > 0) context.notes.supers.push({ name: context.text(name), line: name.line, supers });
+  if (supers.length > 0) context.facts.supers.push({ name: context.text(name), line: name.line, supers });
   if (!struct && !childOf(node, "interface_type"))
-    context.notes.type(context.text(name), name.line, typeOfGo(context.source.slice(name.to, node.to)));
-  context.walkAll(rest, scope, context);
+    context.facts.type(context.text(name), name.line, typeOfGo(context.source.slice(name.to, node.to)));
+  walkAll(rest, scope, context);
 }
 
-function walkField(node: Reduced, scope: Scope, context: Context): void {
+function walkField(node: TreeNode, scope: Scope, context: Context): void {
   const { names, type } = fieldTypes(node, context);
-  for (const name of names) context.notes.type(context.text(name), name.line, type);
-  context.walkAll(
+  for (const name of names) context.facts.type(context.text(name), name.line, type);
+  walkAll(
     node.children.filter((one) => !names.includes(one)),
     scope,
     context,
@@ -170,7 +169,7 @@ function walkField(node: Reduced, scope: Scope, context: Context): void {
 }
 
 /** What stands between the parameters and the body. */
-function resultOf(node: Reduced, { source }: Context): string {
+function resultOf(node: TreeNode, { source }: Context): string {
   const name = childOf(node, "identifier", "field_identifier");
   const list = node.children.find(
     ({ kind, from }) => kind === "parameter_list" && (!name || from >= name.to),
@@ -179,7 +178,7 @@ function resultOf(node: Reduced, { source }: Context): string {
   return list ? source.slice(list.to, body?.from ?? node.to) : "";
 }
 
-function walkFunction(node: Reduced, scope: Scope, context: Context): void {
+function walkFunction(node: TreeNode, scope: Scope, context: Context): void {
   const inner = innerScope(scope);
   const name = childOf(node, "identifier", "field_identifier");
   for (const list of node.children.filter(
@@ -187,8 +186,8 @@ function walkFunction(node: Reduced, scope: Scope, context: Context): void {
   ))
     for (const one of list.children) bindParameters(one, inner, context);
   if (name && node.kind !== "func_literal")
-    context.notes.type(context.text(name), name.line, typeOfGo(resultOf(node, context)));
-  context.walkAll(
+    context.facts.type(context.text(name), name.line, typeOfGo(resultOf(node, context)));
+  walkAll(
     node.children.filter(
       (one) => one !== name && one.kind !== "parameter_list" && one.kind !== "type_parameter_list",
     ),
@@ -197,25 +196,25 @@ function walkFunction(node: Reduced, scope: Scope, context: Context): void {
   );
 }
 
-function bindParameters(node: Reduced, scope: Scope, context: Context): void {
+function bindParameters(node: TreeNode, scope: Scope, context: Context): void {
   const names = node.children.filter(({ kind }) => kind === "identifier");
   const last = names.at(-1);
   const text = last ? context.source.slice(last.to, node.to).trim() : "";
   const isMany = text.startsWith("...");
-  const type = after(typeOfGo(text.replace(/^\.\.\./, "")), isMany ? "@" : "");
+  const type = appendStep(typeOfGo(text.replace(/^\.\.\./, "")), isMany ? "@" : "");
   for (const name of names) declare(scope, context.text(name), name.line, type);
-  context.walkAll(
+  walkAll(
     node.children.filter((one) => !names.includes(one)),
     scope,
     context,
   );
 }
 
-function walkVariables(node: Reduced, scope: Scope, context: Context): void {
+function walkVariables(node: TreeNode, scope: Scope, context: Context): void {
   const names = node.children.filter(({ kind }) => kind === "identifier");
   const values = childOf(node, "expression_list");
   const rest = node.children.filter((one) => !names.includes(one));
-  context.walkAll(rest, scope, context);
+  walkAll(rest, scope, context);
   const last = names.at(-1);
   const declared = last
     ? context.source
@@ -227,7 +226,7 @@ function walkVariables(node: Reduced, scope: Scope, context: Context): void {
     const value = values && valuesOf(values, context)[at];
     const type = declared === "" ? (value ? expressionOf(value, scope, context) : null) : typeOfGo(declared);
     declare(scope, context.text(name), name.line, type);
-    context.notes.type(context.text(name), name.line, type);
+    context.facts.type(context.text(name), name.line, type);
   }
 }
 
@@ -262,26 +261,25 @@ export const goKinds: readonly string[] = [
 ];
 
 /** Finds what the names of a file of Go are bound to. */
-export function walkGo(tree: Reduced, first: FirstContext): void {
-  const context: Context = { ...first, walkAll };
-  const { top } = context.notes;
+export function walkGo(tree: TreeNode, context: Context): void {
+  const { top } = context.facts;
   for (const node of tree.children) hoist(node, top, context);
   walkAll(tree.children, top, context);
 }
 
-function walkAll(nodes: readonly Reduced[], scope: Scope, context: Context): void {
+function walkAll(nodes: readonly TreeNode[], scope: Scope, context: Context): void {
   for (const node of nodes) walk(node, scope, context);
 }
 
 /** What stands on the top level of the file. */
-function hoist(node: Reduced, scope: Scope, context: Context): void {
+function hoist(node: TreeNode, scope: Scope, context: Context): void {
   const [name] = node.children;
   if (node.kind === "import_spec") importOf(node, context);
   else if (/^(?:function_declaration|type_spec|type_alias|var_spec|const_spec)$/.test(node.kind) && name)
     declare(scope, context.text(name), name.line, null, true);
 }
 
-function importOf(node: Reduced, { text, notes }: Context): void {
+function importOf(node: TreeNode, { text, facts }: Context): void {
   const [, alias = "", specifier = ""] = /^([\w.]*)\s*["`]([^"`]+)["`]/.exec(text(node)) ?? [];
   if (specifier === "") return;
   const last =
@@ -291,15 +289,15 @@ function importOf(node: Reduced, { text, notes }: Context): void {
       .at(-1) ?? "";
   // The package names itself; most often as its folder, without what stands for its language.
   const local = alias === "_" ? "" : alias || last.replace(/^go-|[-.]go$|\.v\d+$/g, "").replaceAll("-", "");
-  notes.import({ specifier, imported: local === "" ? "" : "*", local, line: node.line, again: false });
+  facts.import({ specifier, imported: local === "" ? "" : "*", local, line: node.line });
 }
 
-const walks: Record<string, (node: Reduced, scope: Scope, context: Context) => void> = {
+const walks: Record<string, (node: TreeNode, scope: Scope, context: Context) => void> = {
   import_spec: () => {},
   package_clause: () => {},
   label_name: () => {},
-  identifier: (node, scope, { notes, text }) => notes.name(text(node), node.line, "read", scope),
-  type_identifier: (node, scope, { notes, text }) => notes.name(text(node), node.line, "type", scope),
+  identifier: (node, scope, { facts, text }) => facts.name(text(node), node.line, "read", scope),
+  type_identifier: (node, scope, { facts, text }) => facts.name(text(node), node.line, "type", scope),
   function_declaration: walkFunction,
   method_declaration: walkFunction,
   func_literal: walkFunction,
@@ -325,13 +323,13 @@ const walks: Record<string, (node: Reduced, scope: Scope, context: Context) => v
   field_declaration: walkField,
 };
 
-function walk(node: Reduced, scope: Scope, context: Context): void {
+function walk(node: TreeNode, scope: Scope, context: Context): void {
   const own = walks[node.kind];
   if (own) own(node, scope, context);
   else walkAll(node.children, blocks.includes(node.kind) ? innerScope(scope) : scope, context);
 }
 
-function walkShort(node: Reduced, scope: Scope, context: Context): void {
+function walkShort(node: TreeNode, scope: Scope, context: Context): void {
   const [left, right] = node.children;
   if (!left || !right) return;
   walk(right, scope, context);
@@ -347,24 +345,24 @@ function walkShort(node: Reduced, scope: Scope, context: Context): void {
 }
 
 /** `package.Type` */
-function walkQualified(node: Reduced, role: UseRole, { notes, text }: Context): void {
+function walkQualified(node: TreeNode, role: UseRole, { facts, text }: Context): void {
   const [owner = "", name = ""] = text(node).split(".");
-  notes.member(name, node.line, role, `=${owner}`);
+  facts.member(name, node.line, role, `=${owner}`);
 }
 
 /** A function that is given its types is called: `name[Type](value)`. */
-function walkConversion(node: Reduced, scope: Scope, context: Context): void {
+function walkConversion(node: TreeNode, scope: Scope, context: Context): void {
   const [first, ...rest] = node.children;
   const isCall = first?.from === node.from && context.source[first.to] === "[";
   if (isCall && first.kind === "qualified_type") walkQualified(first, "call", context);
   else if (isCall && first.kind === "type_identifier")
-    context.notes.name(context.text(first), first.line, "call", scope);
+    context.facts.name(context.text(first), first.line, "call", scope);
   else if (first) walk(first, scope, context);
   walkAll(rest, scope, context);
 }
 
 /** `switch name := value.(type)`: in a case of one type the name is of it. */
-function walkTypeSwitch(node: Reduced, scope: Scope, context: Context): void {
+function walkTypeSwitch(node: TreeNode, scope: Scope, context: Context): void {
   const inner = innerScope(scope);
   const cases = node.children.filter(({ kind }) => kind === "type_case");
   const name = /^switch\s+(?:[^{]{0,200};\s*)?([\p{L}_][\p{L}\p{N}_]*)\s*:=/u.exec(context.text(node))?.[1];
@@ -381,7 +379,7 @@ function walkTypeSwitch(node: Reduced, scope: Scope, context: Context): void {
   }
 }
 
-function walkRange(node: Reduced, scope: Scope, context: Context): void {
+function walkRange(node: TreeNode, scope: Scope, context: Context): void {
   const [left, list] = node.children;
   if (left?.kind !== "expression_list" || !list) {
     walkAll(node.children, scope, context);
@@ -390,16 +388,16 @@ function walkRange(node: Reduced, scope: Scope, context: Context): void {
   walk(list, scope, context);
   for (const [at, name] of left.children.entries()) {
     if (name.kind !== "identifier") continue;
-    const type = at === 1 ? after(expressionOf(list, scope, context), "[]") : null;
+    const type = at === 1 ? appendStep(expressionOf(list, scope, context), "[]") : null;
     const shape = at === 1 ? shapeOf(list, scope, context) : null;
     declare(scope, context.text(name), name.line, type, false, shape);
   }
 }
 
-function walkCall(node: Reduced, scope: Scope, context: Context): void {
+function walkCall(node: TreeNode, scope: Scope, context: Context): void {
   const [callee, ...rest] = node.children;
   if (callee?.from === node.from && callee.kind === "identifier")
-    context.notes.name(context.text(callee), callee.line, "call", scope);
+    context.facts.name(context.text(callee), callee.line, "call", scope);
   else if (callee?.from === node.from && callee.kind === "selector_expression")
     walkMember(callee, scope, context, "call");
   else if (callee) walk(callee, scope, context);

@@ -1,16 +1,15 @@
-import { after, splitTop, typeOfAnnotation } from "../type-expression.ts";
+import { appendStep, splitTop, typeOfAnnotation } from "../type-expression.ts";
 import {
   type Context,
   childOf,
   childrenAfter,
   declare,
-  type FirstContext,
   innerScope,
   isWhole,
   literalType,
   lookUp,
-  type Reduced,
   type Scope,
+  type TreeNode,
   type UseRole,
 } from "./walk.ts";
 
@@ -19,7 +18,7 @@ const bare = /^import\s*["']([^"'\n]{1,500})["']/;
 const loading = /^(?:require|import)\(\s*["'`]([^"'`\n]{1,500})["'`]\s*\)/;
 
 /** What `import` and `export … from` bring, and under which names a file exports what it has. */
-function importsOf(node: Reduced, { text, notes }: Context): void {
+function importsOf(node: TreeNode, { text, facts }: Context): void {
   const statement = text(node);
   const line = node.line;
   const clauseEnd = Math.max(0, statement.search(from));
@@ -27,19 +26,18 @@ function importsOf(node: Reduced, { text, notes }: Context): void {
   const specifier = from.exec(statement)?.[1] ?? bare.exec(statement)?.[1] ?? "";
   if (node.kind === "export_statement") {
     for (const [there, here] of listed(clause))
-      notes.import({ specifier, imported: there, local: here, line, again: true });
+      facts.reexport({ specifier, imported: there, local: here, line });
     const all = /^export\s+(?:type\s+)?\*\s*(?:as\s+([\w$]+))?/.exec(clause);
-    if (all) notes.import({ specifier, imported: "*", local: all[1] ?? "*", line, again: true });
+    if (all) facts.reexport({ specifier, imported: "*", local: all[1] ?? "*", line });
     const main =
       /^export\s+default\s+(?:(?:async\s+)?function\s*\*?\s*|(?:abstract\s+)?class\s+)?([\p{L}_$][\p{L}\p{N}_$]*)\s*(?:[;({<]|$|extends|implements)/u.exec(
         statement.slice(0, 300),
       );
     if (main?.[1] && main[1] !== "class" && main[1] !== "function")
-      notes.import({ specifier: "", imported: main[1], local: "default", line, again: true });
+      facts.reexport({ specifier: "", imported: main[1], local: "default", line });
     return;
   }
-  const add = (imported: string, local: string) =>
-    notes.import({ specifier, imported, local, line, again: false });
+  const add = (imported: string, local: string) => facts.import({ specifier, imported, local, line });
   const main = /^import\s+(?:type\s+)?([\p{L}_$][\p{L}\p{N}_$]*)\s*(?:,|$)/u.exec(clause.trimEnd());
   if (main?.[1]) add("default", main[1]);
   const all = /\*\s*as\s+([\p{L}_$][\p{L}\p{N}_$]*)/u.exec(clause);
@@ -77,16 +75,16 @@ const importedBy = (text: string): string | null => {
 };
 
 /** The module that a variable is given, whole. */
-function loads(node: Reduced, { text }: Context): string | null {
+function loads(node: TreeNode, { text }: Context): string | null {
   const value = /^[^=]{1,2000}=\s*(?:\(?await\s+)?((?:require|import)\([\s\S]{1,300})$/.exec(text(node))?.[1];
   return value === undefined ? null : importedBy(value.trim());
 }
 
 /** Names that a loaded module gives: `const { a, b: c } = require("…")`. */
-function loadedFrom(specifier: string, pattern: Reduced, scope: Scope, { text, notes }: Context): void {
+function loadedFrom(specifier: string, pattern: TreeNode, scope: Scope, { text, facts }: Context): void {
   const line = pattern.line;
   const add = (imported: string, local: string) =>
-    notes.importIn(scope, { specifier, imported, local, line, again: false });
+    facts.importIn(scope, { specifier, imported, local, line });
   if (pattern.kind === "identifier") {
     add("*", text(pattern));
     return;
@@ -100,12 +98,12 @@ function loadedFrom(specifier: string, pattern: Reduced, scope: Scope, { text, n
 }
 
 /** What is known of the value of a node. */
-function expressionOf(node: Reduced, scope: Scope, context: Context): string {
-  const { text, notes, owner } = context;
+function expressionOf(node: TreeNode, scope: Scope, context: Context): string {
+  const { text, facts, owner } = context;
   const [first] = node.children;
   switch (node.kind) {
     case "identifier":
-      return notes.typeOf(text(node), scope);
+      return facts.typeOf(text(node), scope);
     case "this":
       return owner === null ? "?" : `:${owner}`;
     case "super":
@@ -113,9 +111,9 @@ function expressionOf(node: Reduced, scope: Scope, context: Context): string {
     case "member_expression":
       return memberOf(node, scope, context);
     case "subscript_expression":
-      return first ? after(expressionOf(first, scope, context), "[]") : "?";
+      return first ? appendStep(expressionOf(first, scope, context), "[]") : "?";
     case "call_expression":
-      return answerOf(node, scope, context);
+      return returnOf(node, scope, context);
     case "new_expression":
       return first ? instanceOf(first, scope, context) : "?";
     case "assignment_expression": {
@@ -130,35 +128,35 @@ function expressionOf(node: Reduced, scope: Scope, context: Context): string {
 }
 
 /** What the node of a member is called; null where it is no plain name. */
-const memberName = (node: Reduced, { source }: Context): string | null =>
+const memberName = (node: TreeNode, { source }: Context): string | null =>
   /[#\p{L}_$][\p{L}\p{N}_$]*$/u.exec(source.slice(Math.max(node.from, node.to - 120), node.to))?.[0] ?? null;
 
 /** Whether a node of a member begins with an object: nothing but brackets and `await` stands in front of it. */
-const isHead = (node: Reduced, object: Reduced, { source }: Context): boolean =>
+const isHead = (node: TreeNode, object: TreeNode, { source }: Context): boolean =>
   /^\(*(?:await\s+)?\(*$/.test(source.slice(node.from, Math.min(object.from, node.from + 40))) &&
   /^[\s)!]*\??\.\s*[#\p{L}_$][\p{L}\p{N}_$]*$/u.test(source.slice(object.to, node.to).slice(0, 200));
 
-function memberOf(node: Reduced, scope: Scope, context: Context): string {
+function memberOf(node: TreeNode, scope: Scope, context: Context): string {
   const [object] = node.children;
   const name = memberName(node, context);
   if (!object || name === null || !isHead(node, object, context)) return "?";
-  return after(expressionOf(object, scope, context), `.${name}`);
+  return appendStep(expressionOf(object, scope, context), `.${name}`);
 }
 
-function answerOf(node: Reduced, scope: Scope, context: Context): string {
+function returnOf(node: TreeNode, scope: Scope, context: Context): string {
   const loaded = importedBy(context.text(node).slice(0, 300));
-  if (loaded !== null) return context.notes.module(loaded, node.line);
+  if (loaded !== null) return context.facts.module(loaded, node.line);
   const [callee] = node.children;
   if (!callee || callee.from !== node.from) return "?";
-  return after(expressionOf(callee, scope, context), "()");
+  return appendStep(expressionOf(callee, scope, context), "()");
 }
 
 /** `new Name()`; a class that a variable holds is called. */
-function instanceOf(callee: Reduced, scope: Scope, context: Context): string {
+function instanceOf(callee: TreeNode, scope: Scope, context: Context): string {
   const name = context.text(callee);
   const found = callee.kind === "identifier" ? lookUp(name, scope) : null;
   const isLocal = found !== null && found.scope.outer !== null && !found.binding.defines;
-  if (isLocal) return after(found.binding.type ?? "?", "()");
+  if (isLocal) return appendStep(found.binding.type ?? "?", "()");
   if (collections.test(name)) return ":builtin";
   return /^[\p{L}_$][\p{L}\p{N}_$.]*$/u.test(name) ? `:${name.replaceAll(".", "::")}` : "?";
 }
@@ -166,9 +164,9 @@ function instanceOf(callee: Reduced, scope: Scope, context: Context): string {
 const collections = /^(?:Map|Set|WeakMap|WeakSet|Array|Promise|Date|RegExp|Error|URL|Proxy|Object)$/;
 
 /** Gives names to what a pattern takes out of a value. */
-function bindPattern(pattern: Reduced, type: string | null, scope: Scope, context: Context): void {
+function bindPattern(pattern: TreeNode, type: string | null, scope: Scope, context: Context): void {
   const { text } = context;
-  const of = (name: string) => (type === null ? null : after(type, `.${name}`));
+  const of = (name: string) => (type === null ? null : appendStep(type, `.${name}`));
   const [first] = pattern.children;
   switch (pattern.kind) {
     case "identifier":
@@ -194,16 +192,16 @@ function bindPattern(pattern: Reduced, type: string | null, scope: Scope, contex
 }
 
 /** What a pattern takes where nothing was given: `{ a = first() }`. */
-function walkDefaults(pattern: Reduced, scope: Scope, context: Context): void {
+function walkDefaults(pattern: TreeNode, scope: Scope, context: Context): void {
   const [first, ...rest] = pattern.children;
   if (/assignment_pattern$/.test(pattern.kind)) {
     if (first) walkDefaults(first, scope, context);
-    context.walkAll(rest, scope, context);
+    walkAll(rest, scope, context);
   } else if (/^(?:pair|object|array|rest)_pattern$/.test(pattern.kind))
     for (const one of pattern.children) walkDefaults(one, scope, context);
 }
 
-/** Types that the comment above a function gives: of parameters by their names, and of what it answers. */
+/** Types that the comment above a function gives: of parameters by their names, and of what it returns. */
 interface DocTypes {
   parameters: ReadonlyMap<string, string>;
   answer: string | null;
@@ -219,7 +217,7 @@ const tag =
 const loaded = /import\(\s*["']([^"'\n]{1,300})["']\s*\)/g;
 
 /** Reads `@param {Type} name` and `@returns {Type}`, the types of JavaScript. */
-function docTypesOf({ from, line }: Reduced, { source, notes }: Context): DocTypes {
+function docTypesOf({ from, line }: TreeNode, { source, facts }: Context): DocTypes {
   const gap = between.exec(source.slice(Math.max(0, from - 200), from));
   if (!gap) return none;
   const end = from - gap[0].length;
@@ -230,7 +228,7 @@ function docTypesOf({ from, line }: Reduced, { source, notes }: Context): DocTyp
   for (const [, word = "", written = "", name] of source.slice(start, end).matchAll(tag)) {
     const plain = written
       .replace(/^[?!]|=$/g, "")
-      .replace(loaded, (_, specifier: string) => notes.module(specifier, line).slice(1));
+      .replace(loaded, (_, specifier: string) => facts.module(specifier, line).slice(1));
     const type = typeOfAnnotation(plain);
     if (type === "?") continue;
     if (word.startsWith("return")) answer = type;
@@ -250,17 +248,17 @@ const patternKinds: readonly string[] = [
 ];
 const nameKinds: readonly string[] = ["identifier", "type_identifier"];
 
-const isFunction = ({ kind }: Reduced): boolean => functions.includes(kind);
+const isFunction = ({ kind }: TreeNode): boolean => functions.includes(kind);
 
 interface FunctionHints {
   /** The variable that it is the value of, or the name of a field. */
-  named?: Reduced;
+  named?: TreeNode;
   name?: string;
   /** What its first parameter is, where nothing else says so. */
   first?: string;
 }
 
-function walkFunction(node: Reduced, scope: Scope, context: Context, hints: FunctionHints = {}): void {
+function walkFunction(node: TreeNode, scope: Scope, context: Context, hints: FunctionHints = {}): void {
   const inner = innerScope(scope);
   const own = /^arrow/.test(node.kind)
     ? undefined
@@ -274,36 +272,36 @@ function walkFunction(node: Reduced, scope: Scope, context: Context, hints: Func
     bindParameter(one, hint, inner, context);
   }
   const generic = childOf(node, "type_parameters");
-  if (generic) context.walkAll([generic], scope, context);
+  if (generic) walkAll([generic], scope, context);
   const rest = childrenAfter(node, parameters);
   const annotation = rest.find(({ kind }) => kind === "type_annotation");
-  const answers: string[] = [];
-  const within = { ...context, answers };
-  context.walkAll(
+  const returns: string[] = [];
+  const within = { ...context, returns };
+  walkAll(
     rest.filter((one) => one !== annotation),
     inner,
     within,
   );
-  if (annotation) context.walkAll([annotation], scope, context);
+  if (annotation) walkAll([annotation], scope, context);
   const body = rest.find((one) => one !== annotation);
   if (body && body.kind !== "statement_block" && isWhole(node, body, context))
-    answers.push(expressionOf(body, inner, context));
+    returns.push(expressionOf(body, inner, context));
   const type = annotation
     ? typeOfAnnotation(context.text(annotation))
-    : (doc.answer ?? answers.find((one) => one !== "?" && one !== ":builtin") ?? null);
+    : (doc.answer ?? returns.find((one) => one !== "?" && one !== ":builtin") ?? null);
   const name = hints.named ?? own;
-  if (name) context.notes.type(context.text(name), name.line, type);
-  else if (hints.name) context.notes.type(hints.name, node.line, type);
+  if (name) context.facts.type(context.text(name), name.line, type);
+  else if (hints.name) context.facts.type(hints.name, node.line, type);
   else if (/^(?:abstract_)?method/.test(node.kind))
-    context.notes.type(methodName(node, parameters, context), parameters.line, type);
+    context.facts.type(methodName(node, parameters, context), parameters.line, type);
 }
 
-const methodName = (node: Reduced, { from }: Reduced, { source }: Context) =>
+const methodName = (node: TreeNode, { from }: TreeNode, { source }: Context) =>
   /([#\p{L}_$][\p{L}\p{N}_$]*)\s*\??\s*(?:<[^()]*>)?\s*$/u.exec(
     source.slice(Math.max(node.from, from - 200), from),
   )?.[1] ?? "";
 
-function bindParameter(node: Reduced, hint: string | undefined, scope: Scope, context: Context): void {
+function bindParameter(node: TreeNode, hint: string | undefined, scope: Scope, context: Context): void {
   const isWrapped = /_parameter$/.test(node.kind);
   const pattern = isWrapped ? node.children.find(({ kind }) => patternKinds.includes(kind)) : node;
   const annotation = childOf(node, "type_annotation");
@@ -313,19 +311,19 @@ function bindParameter(node: Reduced, hint: string | undefined, scope: Scope, co
     walkDefaults(pattern, scope, context);
   }
   if (!isWrapped) return;
-  context.walkAll(
+  walkAll(
     node.children.filter((one) => one !== pattern),
     scope,
     context,
   );
   const isField = /^(?:(?:public|private|protected|override|readonly)\s+)+/.test(context.text(node));
   if (isField && pattern && context.owner !== null)
-    context.notes.field({
+    context.facts.field({
       ...{ name: context.text(pattern), container: context.owner, line: pattern.line, type },
     });
 }
 
-function walkClass(node: Reduced, scope: Scope, context: Context): void {
+function walkClass(node: TreeNode, scope: Scope, context: Context): void {
   const name = childOf(node, "type_identifier", "identifier");
   const isNamed = name !== undefined && name === node.children.find(({ kind }) => kind !== "decorator");
   const owner = isNamed ? context.text(name) : null;
@@ -335,10 +333,10 @@ function walkClass(node: Reduced, scope: Scope, context: Context): void {
   );
   const supers = heads.map((child) => context.text(child).replaceAll(".", "::"));
   if (name && isNamed && supers.length > 0)
-    context.notes.supers.push({ name: context.text(name), line: name.line, supers });
+    context.facts.supers.push({ name: context.text(name), line: name.line, supers });
   const [head] = heads;
   const { parent: _, ...around } = context;
-  context.walkAll(
+  walkAll(
     node.children.filter((one) => !(isNamed && one === name)),
     scope,
     { ...around, owner, ...(head ? { parent: { node: head, scope } } : {}) },
@@ -348,7 +346,7 @@ function walkClass(node: Reduced, scope: Scope, context: Context): void {
 const fieldHead =
   /^(?:@[\w.]+(?:\([^()]*\))?\s+|(?:public|private|protected|static|readonly|override|declare|abstract|accessor)\s+)*([#\p{L}_$][\p{L}\p{N}_$]*)/u;
 
-function walkField(node: Reduced, scope: Scope, context: Context): void {
+function walkField(node: TreeNode, scope: Scope, context: Context): void {
   const name = fieldHead.exec(context.text(node).slice(0, 300))?.[1];
   const annotation = childOf(node, "type_annotation");
   const value = node.children.filter((one) => one !== annotation).at(-1);
@@ -357,7 +355,7 @@ function walkField(node: Reduced, scope: Scope, context: Context): void {
     walkFunction(value, scope, context, { name });
     return;
   }
-  context.walkAll(node.children, scope, context);
+  walkAll(node.children, scope, context);
   if (!name) return;
   const type = annotation
     ? typeOfAnnotation(context.text(annotation))
@@ -366,59 +364,59 @@ function walkField(node: Reduced, scope: Scope, context: Context): void {
       : null;
   // What the constructor puts there tells the type of a field that begins empty.
   if (type === null && context.owner !== null)
-    context.notes.field({ name, container: context.owner, line: node.line, type });
-  else context.notes.type(name, node.line, type);
+    context.facts.field({ name, container: context.owner, line: node.line, type });
+  else context.facts.type(name, node.line, type);
 }
 
 /** Calls whose first argument is given the elements of what they are called on. */
 const overElements =
   /^(?:map|filter|forEach|find|findLast|findIndex|some|every|flatMap|sort|toSorted|then|findLastIndex)$/;
 
-function walkCall(node: Reduced, scope: Scope, context: Context): void {
+function walkCall(node: TreeNode, scope: Scope, context: Context): void {
   const [callee, ...given] = node.children;
   if (!callee) return;
   const isCallee = /^(?:new\s+)?\(?$/.test(context.source.slice(node.from, callee.from));
   if (isCallee) callOf(callee, scope, context);
-  else context.walkAll([callee], scope, context);
+  else walkAll([callee], scope, context);
   const [first, ...rest] = given;
   const element = isCallee && first && isFunction(first) ? elementGiven(callee, scope, context) : null;
   if (first && element) walkFunction(first, scope, context, { first: element });
-  context.walkAll(element ? rest : given, scope, context);
+  walkAll(element ? rest : given, scope, context);
 }
 
 /** Decorators and elements of JSX call what they name. */
-function walkCalled(node: Reduced, scope: Scope, context: Context): void {
+function walkCalled(node: TreeNode, scope: Scope, context: Context): void {
   const [first, ...rest] = node.children;
   if (first) callOf(first, scope, context);
-  context.walkAll(rest, scope, context);
+  walkAll(rest, scope, context);
 }
 
-function elementGiven(callee: Reduced, scope: Scope, context: Context): string | null {
+function elementGiven(callee: TreeNode, scope: Scope, context: Context): string | null {
   const name = callee.kind === "member_expression" ? memberName(callee, context) : null;
   const [object] = callee.children;
   if (name === null || !object || !overElements.test(name) || !isHead(callee, object, context)) return null;
   const type = expressionOf(object, scope, context);
-  return name === "then" ? type : after(type, "[]");
+  return name === "then" ? type : appendStep(type, "[]");
 }
 
-function callOf(callee: Reduced, scope: Scope, context: Context): void {
-  const { notes, text, parent } = context;
-  if (callee.kind === "identifier") notes.name(text(callee), callee.line, "call", scope);
+function callOf(callee: TreeNode, scope: Scope, context: Context): void {
+  const { facts, text, parent } = context;
+  if (callee.kind === "identifier") facts.name(text(callee), callee.line, "call", scope);
   else if (callee.kind === "super" && parent) superOf(parent.node, callee.line, parent.scope, context);
   else if (callee.kind === "member_expression") walkMember(callee, scope, context, "call");
-  else context.walkAll([callee], scope, context);
+  else walkAll([callee], scope, context);
 }
 
 /** `super(…)` calls the class above, whose name stands in the head of this one. */
-function superOf(parent: Reduced, line: number, scope: Scope, context: Context): void {
-  if (parent.kind === "identifier") context.notes.name(context.text(parent), line, "super", scope);
+function superOf(parent: TreeNode, line: number, scope: Scope, context: Context): void {
+  if (parent.kind === "identifier") context.facts.name(context.text(parent), line, "super", scope);
   const [object] = parent.children;
   const name = parent.kind === "member_expression" ? memberName(parent, context) : null;
   if (object && name !== null && isHead(parent, object, context))
-    context.notes.member(name, line, "super", expressionOf(object, scope, context));
+    context.facts.member(name, line, "super", expressionOf(object, scope, context));
 }
 
-function walkMember(node: Reduced, scope: Scope, context: Context, role: UseRole = "read"): void {
+function walkMember(node: TreeNode, scope: Scope, context: Context, role: UseRole = "read"): void {
   const name = memberName(node, context);
   const [object] = node.children;
   const isKnown = object !== undefined && isHead(node, object, context);
@@ -426,8 +424,8 @@ function walkMember(node: Reduced, scope: Scope, context: Context, role: UseRole
   const type = isKnown ? expressionOf(object, scope, context) : isBehind ? literalType(node, context) : "?";
   // What is only read of an object is somebody's only where the object is a module or a class.
   if (name !== null && (role === "call" || type.startsWith("=")))
-    context.notes.member(name, node.lastLine, role, type);
-  context.walkAll(node.children, scope, context);
+    context.facts.member(name, node.lastLine, role, type);
+  walkAll(node.children, scope, context);
 }
 
 const name = /^[\p{L}_$][\p{L}\p{N}_$]*$/u;
@@ -468,10 +466,10 @@ function membersOf(value: string, prefix: string, line: number, context: Context
 }
 
 /** Notes what stands for a value where that is a name, or a module that is loaded there. */
-function give(value: string, local: string, line: number, { notes }: Context): void {
+function give(value: string, local: string, line: number, { facts }: Context): void {
   const specifier = value.length < 600 ? importedBy(value) : null;
-  if (specifier !== null) notes.import({ specifier, imported: "*", local, line, again: true });
-  else if (name.test(value)) notes.import({ specifier: "", imported: value, local, line, again: true });
+  if (specifier !== null) facts.reexport({ specifier, imported: "*", local, line });
+  else if (name.test(value)) facts.reexport({ specifier: "", imported: value, local, line });
 }
 
 const classes = ["class_declaration", "abstract_class_declaration", "class", "interface_declaration"];
@@ -499,18 +497,17 @@ export const javascriptKinds: readonly string[] = [
 ];
 
 /** Finds what the names of a file of JavaScript or TypeScript are bound to. */
-export function walkJavascript(tree: Reduced, first: FirstContext): void {
-  const context: Context = { ...first, walkAll };
-  hoist(tree.children, context.notes.top, context);
-  for (const node of tree.children) walk(node, context.notes.top, context);
+export function walkJavascript(tree: TreeNode, context: Context): void {
+  hoist(tree.children, context.facts.top, context);
+  for (const node of tree.children) walk(node, context.facts.top, context);
 }
 
-function walkAll(nodes: readonly Reduced[], scope: Scope, context: Context): void {
+function walkAll(nodes: readonly TreeNode[], scope: Scope, context: Context): void {
   for (const node of nodes) walk(node, scope, context);
 }
 
 /** What a block declares holds in all of it. */
-function hoist(nodes: readonly Reduced[], scope: Scope, context: Context): void {
+function hoist(nodes: readonly TreeNode[], scope: Scope, context: Context): void {
   for (const node of nodes) {
     if (node.kind === "export_statement") hoist(node.children, scope, context);
     else if (node.kind === "import_statement") importsOf(node, context);
@@ -522,7 +519,7 @@ function hoist(nodes: readonly Reduced[], scope: Scope, context: Context): void 
   }
 }
 
-function hoistVariable(node: Reduced, scope: Scope, context: Context): void {
+function hoistVariable(node: TreeNode, scope: Scope, context: Context): void {
   const [pattern, ...rest] = node.children;
   if (!pattern || loads(node, context) !== null) return;
   const value = rest.find(({ kind }) => kind !== "type_annotation");
@@ -532,7 +529,7 @@ function hoistVariable(node: Reduced, scope: Scope, context: Context): void {
   else bindPattern(pattern, null, scope, context);
 }
 
-const walks: Record<string, (node: Reduced, scope: Scope, context: Context) => void> = {
+const walks: Record<string, (node: TreeNode, scope: Scope, context: Context) => void> = {
   import_statement: () => {},
   jsx_closing_element: () => {},
   type_parameters: walkTypeParameters,
@@ -551,17 +548,17 @@ const walks: Record<string, (node: Reduced, scope: Scope, context: Context) => v
   jsx_opening_element: walkCalled,
   jsx_self_closing_element: walkCalled,
   member_expression: walkMember,
-  identifier: (node, scope, { notes, text }) => notes.name(text(node), node.line, "read", scope),
-  shorthand_property_identifier: (node, scope, { notes, text }) =>
-    notes.name(text(node), node.line, "read", scope),
-  type_identifier: (node, scope, { notes, text }) => notes.name(text(node), node.line, "type", scope),
-  nested_type_identifier: (node, scope, { notes, text }) => {
+  identifier: (node, scope, { facts, text }) => facts.name(text(node), node.line, "read", scope),
+  shorthand_property_identifier: (node, scope, { facts, text }) =>
+    facts.name(text(node), node.line, "read", scope),
+  type_identifier: (node, scope, { facts, text }) => facts.name(text(node), node.line, "type", scope),
+  nested_type_identifier: (node, scope, { facts, text }) => {
     // `module.Type`
     const [owner = "", ...rest] = text(node).split(/\s*\.\s*/);
     const name = rest.pop();
     if (name === undefined) return;
-    notes.member(name, node.lastLine, "type", [notes.typeOf(owner, scope), ...rest].join("."));
-    notes.name(owner, node.line, "read", scope);
+    facts.member(name, node.lastLine, "type", [facts.typeOf(owner, scope), ...rest].join("."));
+    facts.name(owner, node.line, "read", scope);
   },
   catch_clause: (node, scope, context) => {
     const inner = innerScope(scope);
@@ -575,13 +572,13 @@ const walks: Record<string, (node: Reduced, scope: Scope, context: Context) => v
   field_definition: walkField,
   return_statement: (node, scope, context) => {
     const [value] = node.children;
-    if (value && context.answers && isWhole(node, value, context))
-      context.answers.push(expressionOf(value, scope, context));
+    if (value && context.returns && isWhole(node, value, context))
+      context.returns.push(expressionOf(value, scope, context));
     walkAll(node.children, scope, context);
   },
 };
 
-function walk(node: Reduced, scope: Scope, context: Context): void {
+function walk(node: TreeNode, scope: Scope, context: Context): void {
   const own = walks[node.kind];
   if (own) own(node, scope, context);
   else if (isFunction(node)) walkFunction(node, scope, context);
@@ -596,16 +593,16 @@ function walk(node: Reduced, scope: Scope, context: Context): void {
 
 const naming = /^(?:type_alias_declaration|enum_declaration|internal_module)$/;
 /** The name that a declaration gives: it is no use of anything. */
-const isOwnName = (node: Reduced, child: Reduced) =>
+const isOwnName = (node: TreeNode, child: TreeNode) =>
   naming.test(node.kind) && nameKinds.includes(child.kind) && child === node.children[0];
 
-function walkBlock(node: Reduced, scope: Scope, context: Context): void {
+function walkBlock(node: TreeNode, scope: Scope, context: Context): void {
   const inner = innerScope(scope);
   hoist(node.children, inner, context);
   walkAll(node.children, inner, context);
 }
 
-function walkVariable(node: Reduced, scope: Scope, context: Context): void {
+function walkVariable(node: TreeNode, scope: Scope, context: Context): void {
   const [pattern, ...rest] = node.children;
   if (!pattern) return;
   const loaded = loads(node, context);
@@ -628,17 +625,17 @@ function walkVariable(node: Reduced, scope: Scope, context: Context): void {
   bindPattern(pattern, type, scope, context);
   walkDefaults(pattern, scope, context);
   if (pattern.kind !== "identifier") return;
-  context.notes.type(context.text(pattern), pattern.line, type);
+  context.facts.type(context.text(pattern), pattern.line, type);
   if (scope.outer === null)
     objectOf(context.text(pattern), valueText(node, annotation ?? pattern, context), node.line, context);
 }
 
 /** What stands behind the sign of an assignment. */
-const valueText = (node: Reduced, { to }: Reduced, { source }: Context) =>
+const valueText = (node: TreeNode, { to }: TreeNode, { source }: Context) =>
   source.slice(to, node.to).replace(/^[^=]{0,20}=\s*/, "");
 
 /** `this.name = …` declares a field, `exports.name = …` what the module gives. */
-function walkAssignment(node: Reduced, scope: Scope, context: Context): void {
+function walkAssignment(node: TreeNode, scope: Scope, context: Context): void {
   const [target] = node.children;
   const value = node.children.length > 1 ? node.children.at(-1) : undefined;
   const isValue = value !== undefined && isWhole(node, value, context);
@@ -649,16 +646,16 @@ function walkAssignment(node: Reduced, scope: Scope, context: Context): void {
     walkFunction(value, scope, context, { name });
     return;
   }
-  context.walkAll(node.children, scope, context);
-  if (name === undefined || context.owner === null || !context.text(target as Reduced).startsWith("this."))
+  walkAll(node.children, scope, context);
+  if (name === undefined || context.owner === null || !context.text(target as TreeNode).startsWith("this."))
     return;
   const type = isValue ? expressionOf(value, scope, context) : null;
-  context.notes.field({ name, container: context.owner, line: node.line, type });
+  context.facts.field({ name, container: context.owner, line: node.line, type });
 }
 
 /** `<Name extends Type = Type>`: its own names are those of nothing else. */
-function walkTypeParameters(node: Reduced, scope: Scope, context: Context): void {
-  const isNamed = ({ from, to }: Reduced) =>
+function walkTypeParameters(node: TreeNode, scope: Scope, context: Context): void {
+  const isNamed = ({ from, to }: TreeNode) =>
     /[<,]\s*(?:const\s+)?$/.test(context.source.slice(Math.max(node.from, from - 30), from)) &&
     /^\s*(?:extends\b|[=,>])/.test(context.source.slice(to, to + 30));
   walkAll(
@@ -668,7 +665,7 @@ function walkTypeParameters(node: Reduced, scope: Scope, context: Context): void
   );
 }
 
-function walkForEach(node: Reduced, scope: Scope, context: Context): void {
+function walkForEach(node: TreeNode, scope: Scope, context: Context): void {
   const inner = innerScope(scope);
   const [pattern, list, ...rest] = node.children;
   if (!pattern || !list) {
@@ -679,6 +676,6 @@ function walkForEach(node: Reduced, scope: Scope, context: Context): void {
   const between = context.source.slice(node.from, pattern.from);
   const isOf = /\bof\b/.test(context.source.slice(pattern.to, list.from));
   if (/\b(?:const|let|var)\s*$/.test(between))
-    bindPattern(pattern, isOf ? after(expressionOf(list, scope, context), "[]") : null, inner, context);
+    bindPattern(pattern, isOf ? appendStep(expressionOf(list, scope, context), "[]") : null, inner, context);
   walkAll(rest, inner, context);
 }

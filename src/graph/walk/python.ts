@@ -1,14 +1,13 @@
-import { after, typeOfAnnotation } from "../type-expression.ts";
+import { appendStep, typeOfAnnotation } from "../type-expression.ts";
 import {
   type Context,
   childOf,
   declare,
-  type FirstContext,
   innerScope,
   isWhole,
   literalType,
-  type Reduced,
   type Scope,
+  type TreeNode,
 } from "./walk.ts";
 
 const bare = (text: string) =>
@@ -19,7 +18,7 @@ const bare = (text: string) =>
     .trim();
 
 /** `import a.b`, `import a.b as c`, `from a import b as c`, `from a import *`. */
-function importsOf(node: Reduced, scope: Scope, { text, notes }: Context): void {
+function importsOf(node: TreeNode, scope: Scope, { text, facts }: Context): void {
   const statement = bare(text(node));
   const line = node.line;
   const given = /^from (\.*[\p{L}\p{N}_.]*) ?import (.+)$/u.exec(statement);
@@ -28,15 +27,14 @@ function importsOf(node: Reduced, scope: Scope, { text, notes }: Context): void 
     const [there = "", here] = one.split(" as ").map((word) => word.trim());
     if (given) {
       const local = here ?? there;
-      notes.importIn(scope, { specifier: given[1] ?? "", imported: there, local, line, again: false });
+      facts.importIn(scope, { specifier: given[1] ?? "", imported: there, local, line });
     } else if (here !== undefined) {
-      notes.importIn(scope, { specifier: there, imported: "*", local: here, line, again: false });
+      facts.importIn(scope, { specifier: there, imported: "*", local: here, line });
     } else {
       // `import a.b` gives `a`, and `a.b` is reached through it.
       const top = there.split(".")[0] ?? there;
-      notes.importIn(scope, { specifier: top, imported: "*", local: top, line, again: false });
-      if (top !== there)
-        notes.importIn(scope, { specifier: there, imported: "", local: "", line, again: false });
+      facts.importIn(scope, { specifier: top, imported: "*", local: top, line });
+      if (top !== there) facts.importIn(scope, { specifier: there, imported: "", local: "", line });
     }
   }
 }
@@ -49,7 +47,7 @@ const targetKinds: readonly string[] = [
 ];
 
 /** What is given a value anywhere in a function is a name of that function, and of the file where it is in none. */
-function hoist(nodes: readonly Reduced[], scope: Scope, context: Context): void {
+function hoist(nodes: readonly TreeNode[], scope: Scope, context: Context): void {
   for (const node of nodes) {
     const [first] = node.children;
     if (definitions.includes(node.kind)) {
@@ -67,43 +65,43 @@ const imports = ["import_statement", "import_from_statement"];
 /** Names of their own, or of somewhere else. */
 const closed = ["global_statement", "lambda", ...comprehensionKinds];
 
-function hoistTargets(node: Reduced, scope: Scope, context: Context): void {
+function hoistTargets(node: TreeNode, scope: Scope, context: Context): void {
   const [first] = node.children;
   if (binds(node) && first && targetKinds.includes(first.kind)) bind(first, null, scope, context);
   const named = node.kind === "as_pattern" ? childOf(node, "as_pattern_target") : undefined;
   if (named) bindAll(named, scope, context);
 }
 
-const binds = ({ kind }: Reduced) =>
+const binds = ({ kind }: TreeNode) =>
   kind === "assignment" ||
   kind === "for_statement" ||
   kind === "named_expression" ||
   kind === "augmented_assignment";
 
-function bindAll(node: Reduced, scope: Scope, context: Context): void {
+function bindAll(node: TreeNode, scope: Scope, context: Context): void {
   for (const one of node.children) bind(one, null, scope, context);
 }
 
 /** Gives names to what a target takes. */
-function bind(target: Reduced, type: string | null, scope: Scope, context: Context): void {
+function bind(target: TreeNode, type: string | null, scope: Scope, context: Context): void {
   if (target.kind === "identifier") declare(scope, context.text(target), target.line, type);
   else if (targetKinds.includes(target.kind)) bindAll(target, scope, context);
 }
 
-function walkCall(node: Reduced, scope: Scope, context: Context): void {
+function walkCall(node: TreeNode, scope: Scope, context: Context): void {
   const [callee, ...rest] = node.children;
   if (callee && callee.from === node.from) callOf(callee, scope, context);
-  else if (callee) context.walkAll([callee], scope, context);
-  context.walkAll(rest, scope, context);
+  else if (callee) walkAll([callee], scope, context);
+  walkAll(rest, scope, context);
 }
 
-function callOf(callee: Reduced, scope: Scope, context: Context): void {
-  if (callee.kind === "identifier") context.notes.name(context.text(callee), callee.line, "call", scope);
+function callOf(callee: TreeNode, scope: Scope, context: Context): void {
+  if (callee.kind === "identifier") context.facts.name(context.text(callee), callee.line, "call", scope);
   else if (callee.kind === "attribute") walkMember(callee, scope, context, "call");
-  else context.walkAll([callee], scope, context);
+  else walkAll([callee], scope, context);
 }
 
-function walkMember(node: Reduced, scope: Scope, context: Context, role: "call" | "read"): void {
+function walkMember(node: TreeNode, scope: Scope, context: Context, role: "call" | "read"): void {
   const name = node.children.at(-1);
   const objects = node.children.slice(0, -1);
   const [object] = objects;
@@ -111,14 +109,14 @@ function walkMember(node: Reduced, scope: Scope, context: Context, role: "call" 
   const isHead = object !== undefined && object.from === node.from;
   const type = isHead ? expressionOf(object, scope, context) : literalType(node, context);
   if (role === "call" || type.startsWith("="))
-    context.notes.member(context.text(name), name.line, role, type);
+    context.facts.member(context.text(name), name.line, role, type);
   if (role === "call" && isHead && context.text(name) === "__init__")
     setUpOf(object, name.line, scope, context);
-  context.walkAll(objects, scope, context);
+  walkAll(objects, scope, context);
 }
 
 /** `super().__init__()` and `Base.__init__(self)` set up what stands there as the class above. */
-function setUpOf(object: Reduced, line: number, scope: Scope, context: Context): void {
+function setUpOf(object: TreeNode, line: number, scope: Scope, context: Context): void {
   const { parent, text } = context;
   if (object.kind === "call") {
     const isSuper = object.children[0] !== undefined && text(object.children[0]) === "super";
@@ -126,52 +124,52 @@ function setUpOf(object: Reduced, line: number, scope: Scope, context: Context):
   } else superOf(object, line, scope, context);
 }
 
-function superOf(node: Reduced, line: number, scope: Scope, context: Context): void {
+function superOf(node: TreeNode, line: number, scope: Scope, context: Context): void {
   const [first] = node.children;
   const last = node.children.at(-1);
-  if (node.kind === "identifier") context.notes.name(context.text(node), line, "super", scope);
+  if (node.kind === "identifier") context.facts.name(context.text(node), line, "super", scope);
   // `Base[T]` is Base.
   else if (node.kind === "subscript" && first) superOf(first, line, scope, context);
   else if (node.kind === "attribute" && first && last && first !== last)
-    context.notes.member(context.text(last), line, "super", expressionOf(first, scope, context));
+    context.facts.member(context.text(last), line, "super", expressionOf(first, scope, context));
 }
 
 /** What is known of the value of a node. */
-function expressionOf(node: Reduced, scope: Scope, context: Context): string {
-  const { text, notes, owner } = context;
+function expressionOf(node: TreeNode, scope: Scope, context: Context): string {
+  const { text, facts, owner } = context;
   const [first] = node.children;
-  if (node.kind === "identifier") return notes.typeOf(text(node), scope);
+  if (node.kind === "identifier") return facts.typeOf(text(node), scope);
   if (!first || first.from !== node.from) return "?";
   if (node.kind === "attribute") {
     const name = node.children.at(-1);
-    return name && name !== first ? after(expressionOf(first, scope, context), `.${text(name)}`) : "?";
+    return name && name !== first ? appendStep(expressionOf(first, scope, context), `.${text(name)}`) : "?";
   }
-  if (node.kind === "subscript") return after(expressionOf(first, scope, context), "[]");
+  if (node.kind === "subscript") return appendStep(expressionOf(first, scope, context), "[]");
   if (node.kind !== "call") return "?";
   if (text(first) === "super") return owner === null ? "?" : `^${owner}`;
   const called = expressionOf(first, scope, context);
   // `cls()` makes one of its own.
-  return text(first) === "cls" && called === `:${owner}` ? called : after(called, "()");
+  return text(first) === "cls" && called === `:${owner}` ? called : appendStep(called, "()");
 }
 
 const parameterKinds: readonly string[] = ["typed_parameter", "default_parameter", "typed_default_parameter"];
 
 /** Names that an annotation is made of. */
-function walkTypes(node: Reduced, scope: Scope, context: Context): void {
-  const { notes, text } = context;
+function walkTypes(node: TreeNode, scope: Scope, context: Context): void {
+  const { facts, text } = context;
   const open = [...node.children];
   for (let next = open.pop(); next; next = open.pop()) {
     const [first] = next.children;
     const last = next.children.at(-1);
-    if (next.kind === "identifier") notes.name(text(next), next.line, "type", scope);
+    if (next.kind === "identifier") facts.name(text(next), next.line, "type", scope);
     if (next.kind === "attribute" && first && last && first !== last) {
-      notes.member(text(last), last.line, "type", expressionOf(first, scope, context));
+      facts.member(text(last), last.line, "type", expressionOf(first, scope, context));
       open.push(first);
     } else open.push(...next.children);
   }
 }
 
-function walkFunction(node: Reduced, scope: Scope, context: Context): void {
+function walkFunction(node: TreeNode, scope: Scope, context: Context): void {
   const name = childOf(node, "identifier");
   const list = childOf(node, "parameters");
   const body = childOf(node, "block");
@@ -181,23 +179,23 @@ function walkFunction(node: Reduced, scope: Scope, context: Context): void {
   const isMethod = context.isClassBody === true;
   const first = list?.children[0];
   const self = isMethod && first?.kind === "identifier" ? context.text(first) : context.self;
-  const answers: string[] = [];
+  const returns: string[] = [];
   const { isClassBody: _, ...plain } = context;
-  const within: Context = { ...plain, answers, ...(self === undefined ? {} : { self }) };
+  const within: Context = { ...plain, returns, ...(self === undefined ? {} : { self }) };
   for (const [at, one] of (list?.children ?? []).entries()) {
     const isSelf = isMethod && at === 0 && one.kind === "identifier" && context.owner !== null;
     bindParameter(one, isSelf ? `:${context.owner}` : null, inner, context);
   }
   if (annotation) walkTypes(annotation, scope, context);
   hoist(body?.children ?? [], inner, within);
-  context.walkAll(body?.children ?? [], inner, within);
+  walkAll(body?.children ?? [], inner, within);
   const type = annotation
     ? typeOfAnnotation(context.text(annotation))
-    : (answers.find((one) => one !== "?") ?? null);
-  if (name) context.notes.type(context.text(name), name.line, type);
+    : (returns.find((one) => one !== "?") ?? null);
+  if (name) context.facts.type(context.text(name), name.line, type);
 }
 
-function bindParameter(node: Reduced, type: string | null, scope: Scope, context: Context): void {
+function bindParameter(node: TreeNode, type: string | null, scope: Scope, context: Context): void {
   const [first, ...rest] = node.children;
   if (node.kind === "identifier") declare(scope, context.text(node), node.line, type);
   else if (parameterKinds.includes(node.kind) && first) {
@@ -205,22 +203,22 @@ function bindParameter(node: Reduced, type: string | null, scope: Scope, context
     const own = annotation ? typeOfAnnotation(context.text(annotation)) : null;
     if (first.kind === "identifier") declare(scope, context.text(first), first.line, own);
     else bindAll(first, scope, context);
-    context.walkAll(rest, scope.outer ?? scope, context);
+    walkAll(rest, scope.outer ?? scope, context);
   } else bindAll(node, scope, context);
 }
 
-function walkLambda(node: Reduced, scope: Scope, context: Context): void {
+function walkLambda(node: TreeNode, scope: Scope, context: Context): void {
   const inner = innerScope(scope);
   const list = childOf(node, "lambda_parameters");
   for (const one of list?.children ?? []) bindParameter(one, null, inner, context);
-  context.walkAll(
+  walkAll(
     node.children.filter((one) => one !== list),
     inner,
     context,
   );
 }
 
-function walkClass(node: Reduced, scope: Scope, context: Context): void {
+function walkClass(node: TreeNode, scope: Scope, context: Context): void {
   const name = childOf(node, "identifier");
   const heads = childOf(node, "argument_list")?.children ?? [];
   const supers = heads.filter(
@@ -233,15 +231,15 @@ function walkClass(node: Reduced, scope: Scope, context: Context): void {
       .replaceAll(".", "::"),
   );
   if (name && names.length > 0)
-    context.notes.supers.push({ name: context.text(name), line: name.line, supers: names });
-  context.walkAll(heads, scope, context);
+    context.facts.supers.push({ name: context.text(name), line: name.line, supers: names });
+  walkAll(heads, scope, context);
   const inner = innerScope(scope);
   const body = childOf(node, "block")?.children ?? [];
   const owner = name ? context.text(name) : null;
   hoist(body, inner, context);
   const [head] = supers;
   const { parent: _, ...around } = context;
-  context.walkAll(body, inner, {
+  walkAll(body, inner, {
     ...{ ...around, owner, isClassBody: true },
     ...(head ? { parent: { node: head, scope } } : {}),
   });
@@ -258,21 +256,20 @@ export const pythonKinds: readonly string[] = [
 ];
 
 /** Finds what the names of a file of Python are bound to. */
-export function walkPython(tree: Reduced, first: FirstContext): void {
-  const context: Context = { ...first, walkAll };
-  hoist(tree.children, context.notes.top, context);
-  walkAll(tree.children, context.notes.top, context);
+export function walkPython(tree: TreeNode, context: Context): void {
+  hoist(tree.children, context.facts.top, context);
+  walkAll(tree.children, context.facts.top, context);
 }
 
-function walkAll(nodes: readonly Reduced[], scope: Scope, context: Context): void {
+function walkAll(nodes: readonly TreeNode[], scope: Scope, context: Context): void {
   for (const node of nodes) walk(node, scope, context);
 }
 
-const walks: Record<string, (node: Reduced, scope: Scope, context: Context) => void> = {
+const walks: Record<string, (node: TreeNode, scope: Scope, context: Context) => void> = {
   import_statement: () => {},
   import_from_statement: () => {},
   global_statement: () => {},
-  identifier: (node, scope, { notes, text }) => notes.name(text(node), node.line, "read", scope),
+  identifier: (node, scope, { facts, text }) => facts.name(text(node), node.line, "read", scope),
   type: (node, scope, context) => walkTypes(node, scope, context),
   function_definition: walkFunction,
   lambda: walkLambda,
@@ -292,12 +289,12 @@ const walks: Record<string, (node: Reduced, scope: Scope, context: Context) => v
   as_pattern: walkAs,
   return_statement: (node, scope, context) => {
     const [value] = node.children;
-    if (value && isWhole(node, value, context)) context.answers?.push(expressionOf(value, scope, context));
+    if (value && isWhole(node, value, context)) context.returns?.push(expressionOf(value, scope, context));
     walkAll(node.children, scope, context);
   },
 };
 
-function walk(node: Reduced, scope: Scope, context: Context): void {
+function walk(node: TreeNode, scope: Scope, context: Context): void {
   const own = walks[node.kind];
   if (own) own(node, scope, context);
   else if (comprehensionKinds.includes(node.kind)) walkComprehension(node, scope, context);
@@ -305,7 +302,7 @@ function walk(node: Reduced, scope: Scope, context: Context): void {
 }
 
 /** The elements are named behind what is done with them. */
-function walkComprehension(node: Reduced, scope: Scope, context: Context): void {
+function walkComprehension(node: TreeNode, scope: Scope, context: Context): void {
   const inner = innerScope(scope);
   const loops = node.children.filter(({ kind }) => kind === "for_in_clause");
   walkAll(loops, inner, context);
@@ -316,16 +313,16 @@ function walkComprehension(node: Reduced, scope: Scope, context: Context): void 
   );
 }
 
-function walkLoop(node: Reduced, scope: Scope, context: Context): void {
+function walkLoop(node: TreeNode, scope: Scope, context: Context): void {
   const [target, list, ...rest] = node.children;
   if (!target || !list) return;
   walk(list, scope, context);
   const isPlain = context.source.slice(target.to, list.from).trim() === "in";
-  bind(target, isPlain ? after(expressionOf(list, scope, context), "[]") : null, scope, context);
+  bind(target, isPlain ? appendStep(expressionOf(list, scope, context), "[]") : null, scope, context);
   walkAll(rest, scope, context);
 }
 
-function walkAs(node: Reduced, scope: Scope, context: Context): void {
+function walkAs(node: TreeNode, scope: Scope, context: Context): void {
   const target = childOf(node, "as_pattern_target");
   const [value] = node.children;
   const [name] = target?.children ?? [];
@@ -337,7 +334,7 @@ function walkAs(node: Reduced, scope: Scope, context: Context): void {
   );
 }
 
-function walkAssignment(node: Reduced, scope: Scope, context: Context): void {
+function walkAssignment(node: TreeNode, scope: Scope, context: Context): void {
   const [target, ...rest] = node.children;
   if (!target) return;
   const annotation = childOf(node, "type");
@@ -355,13 +352,13 @@ function walkAssignment(node: Reduced, scope: Scope, context: Context): void {
     return;
   }
   bind(target, type, scope, context);
-  if (target.kind === "identifier") context.notes.type(context.text(target), target.line, type);
+  if (target.kind === "identifier") context.facts.type(context.text(target), target.line, type);
 }
 
 /** `self.name = …` declares a field of the class. */
-function fieldOf({ children: [object, name], line }: Reduced, type: string | null, context: Context): void {
-  const { owner, text, notes } = context;
+function fieldOf({ children: [object, name], line }: TreeNode, type: string | null, context: Context): void {
+  const { owner, text, facts } = context;
   if (owner === null || !object || !name || text(object) !== context.self || name.kind !== "identifier")
     return;
-  notes.field({ name: text(name), container: owner, line, type });
+  facts.field({ name: text(name), container: owner, line, type });
 }

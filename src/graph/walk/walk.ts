@@ -1,57 +1,58 @@
 import type { Located } from "../../syntax/find-nodes.ts";
 import { indexLines } from "../../syntax/line-index.ts";
-import type { FactRole, ImportFact, Walked } from "../facts.ts";
+import type { FactRole, ImportFact, WalkResult } from "../facts.ts";
 
-/** A node of one of the kinds that were asked for; its children are the nearest such nodes within it. */
-export interface Reduced {
+/** A node of one of the selected kinds. Its children are the nearest such nodes within it. */
+export interface TreeNode {
   kind: string;
-  /** First and behind the last index of the text. */
+  /** The first index in the text, and the one after the last. */
   from: number;
   to: number;
   /** 1-indexed. */
   line: number;
   lastLine: number;
-  children: Reduced[];
+  children: TreeNode[];
 }
 
-/** The tree of the nodes of some kinds alone. */
-export function reduceTree(located: readonly Located[], kinds: ReadonlySet<string>, text: string): Reduced {
+/** The tree of the nodes of some kinds only. */
+export function filterTree(located: readonly Located[], kinds: ReadonlySet<string>, text: string): TreeNode {
   const { lineAt } = indexLines(text);
-  const nodes = located.flatMap(({ kind, from, to }): Reduced[] =>
+  const nodes = located.flatMap(({ kind, from, to }): TreeNode[] =>
     kinds.has(kind) ? [{ kind, from, to, line: lineAt(from), lastLine: lineAt(to), children: [] }] : [],
   );
-  // What begins and ends with another one keeps its place behind it: the search enters a node after it was found.
+  // The sort is stable, so of two nodes with the same range the outer one stays first: the search finds it before its children.
   nodes.sort((a, b) => a.from - b.from || b.to - a.to);
-  const none = { kind: "", from: 0, to: Number.POSITIVE_INFINITY, line: 1, lastLine: 1 };
-  const top: Reduced = { ...none, children: [] };
+  const top: TreeNode = {
+    ...{ kind: "", from: 0, to: Number.POSITIVE_INFINITY, line: 1, lastLine: 1, children: [] },
+  };
   const open = [top];
   for (const node of nodes) {
-    while ((open.at(-1) as Reduced).to < node.to || (open.at(-1) as Reduced).to <= node.from) open.pop();
-    (open.at(-1) as Reduced).children.push(node);
+    while ((open.at(-1) as TreeNode).to < node.to || (open.at(-1) as TreeNode).to <= node.from) open.pop();
+    (open.at(-1) as TreeNode).children.push(node);
     open.push(node);
   }
   return top;
 }
 
-export const childOf = (node: Reduced, ...kinds: string[]): Reduced | undefined =>
+export const childOf = (node: TreeNode, ...kinds: string[]): TreeNode | undefined =>
   node.children.find(({ kind }) => kinds.includes(kind));
 
-/** What a name stands for within a scope. */
+/** What a name means within a scope. */
 interface Binding {
   line: number;
-  /** A type expression; null where nobody knows. */
+  /** A type expression; null if unknown. */
   type: string | null;
-  /** Whether the file defines it there (a function, a class), or only gives a value to a variable. */
+  /** Whether it is a definition (a function, a class), not a variable. */
   defines: boolean;
-  /** Of what is imported within a function: as what the file's imports know it. */
+  /** For an import within a function: its name among the imports of the file. */
   imported?: string;
-  /** Types of its fields, or of those of its elements, where its type has no name. */
+  /** Types of its fields, or of its elements' fields, if its type has no name. */
   shape?: Shape;
 }
 
 export type Shape = ReadonlyMap<string, string>;
 
-/** Names that hold in a part of a file. The outermost scope holds what the file defines and imports. */
+/** The names of a part of a file. The outermost scope has what the file defines and imports. */
 export interface Scope {
   names: Map<string, Binding>;
   outer: Scope | null;
@@ -60,26 +61,32 @@ export interface Scope {
 /** How a name is used. */
 export type UseRole = Extract<FactRole, "call" | "read" | "type" | "super">;
 
-type Found = { [Key in keyof Walked]: Walked[Key][number][] };
+type Import = Omit<ImportFact, "reexport">;
 
-/** Keeps what a walk of a file finds. */
-export class Notes implements Walked {
-  readonly references: Found["references"] = [];
+type Mutable = { [Key in keyof WalkResult]: WalkResult[Key][number][] };
+
+/** Collects what a walk of a file finds. */
+export class FactCollector implements WalkResult {
+  readonly references: Mutable["references"] = [];
   readonly imports: ImportFact[] = [];
-  readonly types: Found["types"] = [];
-  readonly supers: Found["supers"] = [];
-  readonly fields: Found["fields"] = [];
+  readonly types: Mutable["types"] = [];
+  readonly supers: Mutable["supers"] = [];
+  readonly fields: Mutable["fields"] = [];
   readonly top: Scope = { names: new Map(), outer: null };
   readonly #imported = new Set<string>();
-  readonly #fields = new Map<string, Found["fields"][number]>();
+  readonly #fields = new Map<string, Mutable["fields"][number]>();
 
-  import(fact: ImportFact): void {
-    this.imports.push(fact);
-    if (fact.local !== "" && !fact.again) this.#imported.add(fact.local);
+  import(fact: Import): void {
+    this.imports.push({ ...fact, reexport: false });
+    if (fact.local !== "") this.#imported.add(fact.local);
   }
 
-  /** What is imported within a function holds there alone: another name of the file may be called so. */
-  importIn(scope: Scope, fact: ImportFact): void {
+  reexport(fact: Import): void {
+    this.imports.push({ ...fact, reexport: true });
+  }
+
+  /** An import within a function is only valid there. If the file has the name already, it gets another one. */
+  importIn(scope: Scope, fact: Import): void {
     const { local } = fact;
     if (scope.outer === null || local === "" || local === "*") {
       this.import(fact);
@@ -92,11 +99,11 @@ export class Notes implements Walked {
   }
 
   type(name: string, line: number, type: string | null): void {
-    if (type !== null && type !== "?" && type.length <= maximumType) this.types.push({ name, line, type });
+    if (type !== null && type !== "?" && type.length <= MAX_TYPE) this.types.push({ name, line, type });
   }
 
-  /** A field that an assignment declares; of several the first whose type is known. */
-  field(field: Found["fields"][number]): void {
+  /** A field that an assignment declares. The first known type counts. */
+  field(field: Mutable["fields"][number]): void {
     const type = field.type === "?" ? null : field.type;
     const key = `${field.container}.${field.name}`;
     const known = this.#fields.get(key);
@@ -108,24 +115,20 @@ export class Notes implements Walked {
     }
   }
 
-  /** A module that is used where it is loaded: it gets a name that no file gives. */
+  /** A module that is used without a name, as in `require("a").b`. It gets a name that no file can have. */
   module(specifier: string, line: number): string {
     const local = `$module_${this.imports.length}`;
-    this.import({ specifier, imported: "*", local, line, again: false });
+    this.import({ specifier, imported: "*", local, line });
     return `=${local}`;
   }
 
-  isImported(name: string): boolean {
-    return this.#imported.has(name);
-  }
-
-  /** A name that belongs to an object. */
+  /** The use of a member. */
   member(name: string, line: number, role: UseRole, object: string): void {
-    const hint = object.length <= maximumType ? object : "?";
+    const hint = object.length <= MAX_TYPE ? object : "?";
     this.references.push({ name, line, role, via: "member", hint, declared: null });
   }
 
-  /** A name that stands alone. What is a local variable is nobody's business. */
+  /** The use of a plain name. Local variables are left out. */
   name(name: string, line: number, role: UseRole, scope: Scope): void {
     const found = lookUp(name, scope);
     if (found && found.scope.outer !== null) {
@@ -136,7 +139,7 @@ export class Notes implements Walked {
     this.references.push({ name, line, role, via, hint: null, declared: found?.binding.line ?? null });
   }
 
-  /** A function within a function is a definition; a variable that holds a method calls that method. */
+  /** A local name may be an import or a function. A call of a variable that holds a method calls that method. */
   #local(name: string, line: number, role: UseRole, binding: Binding): void {
     const { defines, type, line: declared, imported } = binding;
     if (imported !== undefined) {
@@ -151,18 +154,18 @@ export class Notes implements Walked {
     if (role === "call" && held?.[1] && held[2]) this.member(held[2], line, role, held[1]);
   }
 
-  /** What a name is: a value of this file, or what is known of a local variable. */
+  /** The type expression of a name. */
   typeOf(name: string, scope: Scope): string {
     const found = lookUp(name, scope);
     if (!found || found.scope.outer === null) return `=${name}`;
     const { type, defines } = found.binding;
-    // A class within a function is found by its name where the file has no other one of that name.
+    // A class within a function is found by its name if the name is unique in the file.
     return type ?? (defines && !this.top.names.has(name) && !this.#imported.has(name) ? `=${name}` : "?");
   }
 }
 
-/** Longer type expressions say nothing that anybody could follow. */
-const maximumType = 160;
+/** Longer type expressions cannot be followed. */
+const MAX_TYPE = 160;
 
 export function lookUp(name: string, from: Scope): { binding: Binding; scope: Scope } | null {
   for (let scope: Scope | null = from; scope; scope = scope.outer) {
@@ -182,47 +185,43 @@ export function declare(
   defines = false,
   shape?: Shape | null,
 ): void {
-  // What is declared twice is what it was first: most often a variable that is given another value of the same type.
+  // The first declaration counts: most second ones assign another value of the same type.
   const known = scope.names.get(name);
   if (!known) scope.names.set(name, { line, type, defines, ...(shape ? { shape } : {}) });
   else if (known.type === null) known.type = type;
 }
 
-/** What a walk carries with it. */
+/** The state of a walk. */
 export interface Context {
   source: string;
-  notes: Notes;
-  text(node: Reduced): string;
-  /** The class that the code is a part of. */
+  facts: FactCollector;
+  text(node: TreeNode): string;
+  /** The class around the code. */
   owner: string | null;
-  /** Python: what a method calls its own object, and whether the code stands in a class but in none of its methods. */
+  /** Python: the name of a method's own object. */
   self?: string;
+  /** Python: whether the code is in a class but in none of its methods. */
   isClassBody?: boolean;
-  /** What the function around answers, as far as it was seen. */
-  answers?: string[];
-  /** What the class around extends, and where that name is looked up. */
-  parent?: { node: Reduced; scope: Scope };
-  /** Goes on with the nodes below, whichever file of the language knows them. */
-  walkAll(nodes: readonly Reduced[], scope: Scope, context: Context): void;
+  /** Types that the function around returns, as far as they were seen. */
+  returns?: string[];
+  /** The base class of the class around, and the scope in which its name is looked up. */
+  parent?: { node: TreeNode; scope: Scope };
 }
 
-/** What is known before a language's walk begins. */
-export type FirstContext = Omit<Context, "walkAll">;
-
-export function createContext(source: string, notes: Notes): FirstContext {
-  return { source, notes, text: (node) => source.slice(node.from, node.to), owner: null };
+export function createContext(source: string, facts: FactCollector): Context {
+  return { source, facts, text: (node) => source.slice(node.from, node.to), owner: null };
 }
 
-/** Whether a value is all that is given: nothing but brackets and `await` stands around it. */
-export function isWhole(node: Reduced, value: Reduced, { source }: Context): boolean {
+/** Whether a value is the whole right side of a node, apart from brackets and `await`. */
+export function isWhole(node: TreeNode, value: TreeNode, { source }: Context): boolean {
   const before = source.slice(Math.max(node.from, value.from - 40), value.from);
   const behind = source.slice(value.to, Math.min(node.to, value.to + 40));
   return /(?:=>?|:=|return|^)\s*(?:await\s+|\(\s*)*$/.test(before) && /^[\s)!;,]*$/.test(behind);
 }
 
-export const childrenAfter = (node: Reduced, child: Reduced): Reduced[] =>
+export const childrenAfter = (node: TreeNode, child: TreeNode): TreeNode[] =>
   node.children.filter(({ from }) => from >= child.to);
 
-/** What a member belongs to where no name stands in front of it: a string, a number or a list written there is nobody's own. */
-export const literalType = ({ from }: Reduced, { source }: Context): string =>
+/** The type of a member's object that is not a selected node: a literal, or something unknown. */
+export const literalType = ({ from }: TreeNode, { source }: Context): string =>
   /^(?:[rbfuRBFU]{0,2}["'`]|[[{\d])/.test(source.slice(from, from + 3)) ? ":builtin" : "?";
