@@ -9,22 +9,22 @@ import { inlineCode } from "../text/fence.ts";
 
 /** A Logseq graph: a folder with a Markdown file for each page. https://docs.logseq.com */
 export interface LogseqVault {
-  /** Adds a block to a page, which is made where there is none. Resolves to why that was not possible, null where it was. */
+  /** Adds a block to a page, which is created if missing. Resolves to the reason if that failed, else to null. */
   append(page: string, about: string, content: string): Promise<string | null>;
 }
 
-/** Most file systems take 255 bytes, and the name gets an ending. */
+/** Most file systems take 255 bytes, including the extension. */
 const MAX_NAME_BYTES = 240;
 const { O_APPEND, O_CREAT, O_NOFOLLOW, O_NONBLOCK, O_RDWR } = constants;
 
-/** One block after the other: half a block of our own would pass for a line that nobody has ended. */
-let line: Promise<unknown> = Promise.resolve();
+/** The last write. Blocks are written one after the other, because each checks whether the last line is complete. */
+let lastWrite: Promise<unknown> = Promise.resolve();
 
 export function openLogseqVault(folder: string, now: () => Date = () => new Date()): LogseqVault {
   return {
     append(page, about, content) {
-      const added = line.then(() => addTo(folder, page, blockOf(about, content, now())));
-      line = added.catch(() => {});
+      const added = lastWrite.then(() => addTo(folder, page, blockOf(about, content, now())));
+      lastWrite = added.catch(() => {});
       return added.then(() => null, errorLine);
     },
   };
@@ -34,16 +34,16 @@ async function addTo(folder: string, page: string, block: string): Promise<void>
   const name = pageFile(page, await isTripleLowbar(folder));
   const pages = join(folder, "pages");
   await mkdir(pages, { recursive: true });
-  // A link in a page's place could lead anywhere, and a pipe keep us for ever.
+  // A link instead of a page could lead anywhere, and a pipe would block forever.
   const flags = O_APPEND | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_RDWR;
   await using file = await open(join(pages, name), flags, 0o644);
   await appendBlock(file, block);
 }
 
-/** In one write at the end of the file, so that others who append at the same time come before or behind the whole of it. */
+/** Appends in one write, so that a block of another process comes before or after it, not within. */
 async function appendBlock(file: FileHandle, block: string): Promise<void> {
   const stat = await file.stat();
-  if (!stat.isFile()) throw new Error("its file is none");
+  if (!stat.isFile()) throw new Error("it is not a regular file");
   const { bytesRead, buffer } = await file.read({
     buffer: Buffer.alloc(1),
     position: Math.max(0, stat.size - 1),
@@ -54,8 +54,8 @@ async function appendBlock(file: FileHandle, block: string): Promise<void> {
 }
 
 /**
- * One block of Logseq's outline. What it says stands in a code block, where nothing is a link, a query, a property or a picture: the
- * text is of a model that has read what others wrote. A fence inside would end it, however long ours is.
+ * One block of a Logseq outline. The text comes from a model that has read hostile input, so it is in a code block, where nothing is
+ * a link, a query, a property or a picture. Logseq ends the code block at any fence, so fences inside are replaced.
  */
 export function blockOf(about: string, content: string, at: Date): string {
   const time = `${at.toISOString().slice(0, 16).replace("T", " ")} UTC`;
@@ -66,7 +66,7 @@ export function blockOf(about: string, content: string, at: Date): string {
   return [`- Hunkwise, ${inlineCode(escapeInvisible(about))}, ${time}`, ...inside, ""].join("\n");
 }
 
-/** How newer graphs name files of pages; older ones say nothing. */
+/** Whether page names have `___` for `/` in file names, as in newer graphs. True if there is no configuration. */
 async function isTripleLowbar(folder: string): Promise<boolean> {
   const config = await readFile(join(folder, "logseq", "config.edn"), "utf8").catch(() => ":triple-lowbar");
   return /^[^;\n]*:triple-lowbar/m.test(config);
@@ -74,7 +74,7 @@ async function isTripleLowbar(folder: string): Promise<boolean> {
 
 const windowsDevices = /^(?:con|prn|aux|nul|com\d|lpt\d)$/i;
 
-/** The name of a page's file: one file of one folder, whatever the page is called. */
+/** The file name of a page. Whatever the page is called, it stays in its folder. */
 export function pageFile(page: string, tripleLowbar: boolean): string {
   const name = page.normalize("NFC").trim();
   const escaped = name
@@ -89,15 +89,15 @@ const percent = (text: string): string =>
   [...Buffer.from(text)].map((byte) => `%${byte.toString(16).toUpperCase().padStart(2, "0")}`).join("");
 
 interface JournalOptions {
-  /** What the run is about, for people: "octo/shop#12". Repositories and branches are named by whoever likes. */
+  /** What the run is about, for people: "octo/shop#12". Hostile: strangers name repositories and branches. */
   about: string;
-  /** Notes that earlier attempts of the run left: none is written twice. */
+  /** Notes of earlier attempts of the run. None is written twice. */
   earlier: readonly NoteEntry[];
-  /** Puts a note on the run's record. Resolves when it is there. */
+  /** Adds a note to the run's record. Resolves when it is stored. */
   record(note: NoteEntry): Promise<void>;
-  /** Null for the record alone. */
+  /** Null to use the record only. */
   vault: LogseqVault | null;
-  /** Told why a note did not get into the vault. */
+  /** Gets the reason if a note could not be written to the vault. */
   warn(text: string): void;
 }
 
@@ -107,8 +107,8 @@ interface Journal {
 }
 
 /**
- * Takes the notes of a run: onto its record, and onto a page of a vault where there is one. A model wrote them, so that secrets are
- * taken out first; a vault that cannot be written to costs nobody the review.
+ * Adds the notes of a run to its record, and to a page of a vault if there is one. A model writes them, so secrets are redacted
+ * first. A vault that cannot be written does not end the review.
  */
 export function createJournal({ about, earlier, record, vault, warn }: JournalOptions): Journal {
   return {
@@ -131,7 +131,7 @@ export function createJournal({ about, earlier, record, vault, warn }: JournalOp
   }
 }
 
-/** Answers as on record, and leaves nothing anywhere. */
+/** Repeats the recorded answers and writes nothing. */
 export function playedJournal(notes: readonly NoteEntry[]): Journal {
   return {
     log: async (page, content) =>

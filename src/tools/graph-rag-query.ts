@@ -33,7 +33,7 @@ const backward: Record<GraphEdge["kind"], string> = {
   about: "had the finding",
 };
 
-/** An answer of the graph for the model: what was found with its surroundings, each connection once. */
+/** An answer for the model: each node with its connections, each connection once. */
 function renderGraph(answer: GraphAnswer, _input: unknown, maxBytes: number): Rendered {
   if (answer.nodes.length === 0) return { text: "Nothing in the repository is known under these words." };
   const entries = graphEntries(answer);
@@ -43,16 +43,16 @@ function renderGraph(answer: GraphAnswer, _input: unknown, maxBytes: number): Re
   return { text: [...entries.slice(0, shown), ...rest].join("\n\n"), truncated: left > 0 };
 }
 
-/** One paragraph for each thing that has connections or was found itself. */
+/** One paragraph for each node, except those that only end a connection shown before. */
 export function graphEntries({ nodes, edges }: GraphAnswer): string[] {
   const byId = new Map(nodes.map((node) => [node.id, node]));
-  const told = new Set<GraphEdge>();
+  const shown = new Set<GraphEdge>();
   return nodes.flatMap((node) => {
-    const own = edges.filter((edge) => !told.has(edge) && (edge.from === node.id || edge.to === node.id));
-    for (const edge of own) told.add(edge);
+    const own = edges.filter((edge) => !shown.has(edge) && (edge.from === node.id || edge.to === node.id));
+    for (const edge of own) shown.add(edge);
     const isKnownByOthers =
       own.length === 0 && edges.some(({ from, to }) => from === node.id || to === node.id);
-    // What is only an end of a line above needs no paragraph.
+    // All its connections were shown with other nodes.
     if (isKnownByOthers) return [];
     const excerpt = node.excerpt === "" ? [] : node.excerpt.split("\n").map((line) => `    ${line}`);
     return [[headOf(node), ...excerpt, ...own.map((edge) => lineOf(edge, node, byId))].join("\n")];
@@ -83,7 +83,7 @@ function lineOf(edge: GraphEdge, node: GraphNode, byId: ReadonlyMap<string, Grap
     other.kind === "file"
       ? showPath(other.name)
       : `${other.kind === "symbol" ? "" : `${other.kind} `}${other.name}`;
-  // Where the definition stands that is called: the line of the call says it of the one that calls.
+  // The place of the callee. The place of the caller is shown by the line of the call.
   const where =
     isForward && other.kind === "symbol" && other.path !== null
       ? ` (${showPath(other.path)}:${other.startLine})`
@@ -106,7 +106,7 @@ const Input = z.strictObject({
   k: wholeNumber(1, MAX_K)
     .default(DEFAULT_K)
     .describe(
-      `What it is about: so many things are found first, and then what is connected with them. Up to ${MAX_K}.`,
+      `How many things are found first. Then follows what is connected with them. Up to ${MAX_K}.`,
     ),
 });
 type Input = z.infer<typeof Input>;
@@ -122,7 +122,7 @@ async function execute({ query, k }: Input, context: ToolContext, signal: AbortS
   }
 }
 
-/** Private files are not indexed; what a commit or a finding says of one is not told either. */
+/** Private files are not indexed. This removes commits and findings about them as well. */
 function withoutPrivate({ nodes, edges }: GraphAnswer, { isPrivate }: ToolContext): GraphAnswer {
   const shown = nodes.filter(({ path }) => path === null || !isPrivate(path));
   const ids = new Set(shown.map(({ id }) => id));

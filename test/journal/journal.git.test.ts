@@ -17,14 +17,14 @@ const vault = () => openLogseqVault(folder.path, () => at);
 const page = (name: string) => readFileSync(join(folder.path, "pages", name), "utf8");
 
 describe("a Logseq graph", () => {
-  it("gets a page that it did not have, with a block that says of what run it is", async () => {
+  it("gets a new page, with a block that names the run", async () => {
     expect(await vault().append("hunkwise-audit", "octo/shop#12", "Read all.\nFound one.")).toBeNull();
     expect(page("hunkwise-audit.md")).toBe(
       "- Hunkwise, `octo/shop#12`, 2026-11-22 20:39 UTC\n  ```text\n  Read all.\n  Found one.\n  ```\n",
     );
   });
 
-  it("keeps what stands on a page, whether or not its last line has ended", async () => {
+  it("keeps the content of a page, whether or not its last line is complete", async () => {
     mkdirSync(join(folder.path, "pages"));
     for (const text of ["- mine", "- mine\n", ""]) {
       writeFileSync(join(folder.path, "pages", "log.md"), text);
@@ -33,7 +33,7 @@ describe("a Logseq graph", () => {
     }
   });
 
-  it("gets each block whole from many who write at the same time", async () => {
+  it("gets each block whole from concurrent writers", async () => {
     const texts = Array.from({ length: 40 }, (_, n) => `${n} `.repeat(9_000).trim());
     await Promise.all(texts.map((text) => vault().append("log", "a#1", text)));
     const blocks = page("log.md").split(/^(?=- )/m);
@@ -56,7 +56,7 @@ describe("a Logseq graph", () => {
     }
   });
 
-  it("is never left, whatever a page is called, and no two names have one file", () => {
+  it("contains every page, whatever its name, and gives no two names one file", () => {
     const names = fc.string({
       unit: fc.oneof(fc.constantFrom(..."./\\%_:con \0\n"), fc.string({ maxLength: 1 })),
     });
@@ -84,7 +84,7 @@ describe("a Logseq graph", () => {
     expect(() => pageFile("  ", true)).toThrow("no page can have this name");
   });
 
-  it("is written through no link and into no pipe", async () => {
+  it("is never written through a link or into a pipe", async () => {
     mkdirSync(join(folder.path, "pages"));
     const outside = join(folder.path, "outside");
     writeFileSync(outside, "theirs");
@@ -97,14 +97,14 @@ describe("a Logseq graph", () => {
     expect(existsSync(join(folder.path, "made"))).toBe(false);
   });
 
-  it("says why where it is not there", async () => {
+  it("reports why if it does not exist", async () => {
     writeFileSync(join(folder.path, "pages"), "");
     expect(await vault().append("log", "a#1", "x")).toMatch(/EEXIST|ENOTDIR/);
   });
 });
 
 describe("a block", () => {
-  it("holds its text in code alone, whatever fences, links, queries and properties are in it", () => {
+  it("holds its text only as code, whatever fences, links, queries and properties are in it", () => {
     const hostile =
       "```\n[[page]] {{query all}} ![](https://evil.example/x.png)\nid:: 1\n````\n~~~~\n- block\u202e\u0007";
     const lines = blockOf("x `{{query}}`", hostile, at).split("\n");

@@ -14,7 +14,7 @@ import {
 const builtin =
   /^(?:string|bool|error|byte|rune|any|int\d*|uint\d*|float\d+|complex\d+|uintptr|interface\s*\{\s*\}|struct\s*\{\s*\})$/;
 
-/** A type as Go writes it. Of several results the first counts. */
+/** A Go type as a type expression. Of several results, the first counts. */
 function typeOfGo(text: string): TypeExpression {
   let bare = text.trim();
   if (bare.startsWith("(")) bare = firstOf(bare.slice(1, bare.endsWith(")") ? -1 : undefined));
@@ -29,7 +29,7 @@ function typeOfGo(text: string): TypeExpression {
   return name === undefined || name === "func" ? "?" : `:${name.replace(".", "::")}`;
 }
 
-/** `name Type, err error` is Type; `Type, error` is Type as well. */
+/** The first type of a result list: Type for `name Type, err error` and for `Type, error`. */
 function firstOf(results: string): string {
   const [one = ""] = results.split(",");
   const words = one.trim().split(/\s+(?=[*\w[])/);
@@ -46,7 +46,7 @@ function walkMember(node: TreeNode, scope: Scope, context: Context, role: "call"
   if (object !== name) walkAll([object], scope, context);
 }
 
-/** What is known of the value of a node. */
+/** The type expression of a node's value. */
 function expressionOf(node: TreeNode, scope: Scope, context: Context): string {
   const { text, facts } = context;
   const [first] = node.children;
@@ -85,7 +85,7 @@ function callOf(callee: TreeNode, call: TreeNode, scope: Scope, context: Context
   return appendStep(expressionOf(callee, scope, context), "()");
 }
 
-/** The parts of a list that stand whole between its commas; undefined for others. */
+/** The values of a list; undefined for those that are not a single selected node. */
 function valuesOf(list: TreeNode, { source }: Context): (TreeNode | undefined)[] {
   const values: (TreeNode | undefined)[] = [];
   let at = list.from;
@@ -98,11 +98,11 @@ function valuesOf(list: TreeNode, { source }: Context): (TreeNode | undefined)[]
   return values;
 }
 
-/** Whether a node begins with what it is a member of, or with that in brackets: `(*Type).Method`, `(&value).Method()`. */
+/** Whether a member node starts with this object, apart from brackets: `(*Type).Method`, `(&value).Method()`. */
 const isHead = (node: TreeNode, object: TreeNode, { source }: Context): boolean =>
   node.from === object.from || /^\(+$/.test(source.slice(node.from, Math.min(object.from, node.from + 9)));
 
-/** Fields of a value whose type is written where it is made, as tables of tests are: `[]struct{ in Parser }{…}`. */
+/** Fields of a value with an anonymous struct type, as in test tables: `[]struct{ in Parser }{…}`. */
 function shapeOf(node: TreeNode, scope: Scope, context: Context): Shape | null {
   const [first] = node.children;
   if (node.kind === "identifier") return lookUp(context.text(node), scope)?.binding.shape ?? null;
@@ -119,7 +119,7 @@ function shapeOf(node: TreeNode, scope: Scope, context: Context): Shape | null {
   );
 }
 
-/** Names of a field's declaration, and what each is. */
+/** The names of a field declaration, and their type. */
 function fieldTypes(field: TreeNode, { source }: Context): { names: TreeNode[]; type: string } {
   const names = field.children.filter(({ kind }) => kind === "field_identifier");
   const last = names.at(-1);
@@ -127,7 +127,7 @@ function fieldTypes(field: TreeNode, { source }: Context): { names: TreeNode[]; 
   return { names, type: last ? typeOfGo(written) : "?" };
 }
 
-/** A method that an interface asks for. */
+/** A method of an interface. */
 function walkInterfaceMethod(node: TreeNode, _scope: Scope, context: Context): void {
   const name = childOf(node, "field_identifier");
   if (name) context.facts.type(context.text(name), name.line, typeOfGo(resultOf(node, context)));
@@ -168,7 +168,7 @@ function walkField(node: TreeNode, scope: Scope, context: Context): void {
   );
 }
 
-/** What stands between the parameters and the body. */
+/** The text between the parameters and the body. */
 function resultOf(node: TreeNode, { source }: Context): string {
   const name = childOf(node, "identifier", "field_identifier");
   const list = node.children.find(
@@ -236,7 +236,7 @@ const blocks = [
 ];
 const lists = ["parameter_declaration", "variadic_parameter_declaration"];
 
-/** Nodes that tell what names are bound to. */
+/** The kinds of nodes that the walk reads. */
 export const goKinds: readonly string[] = [
   ...["identifier", "field_identifier", "type_identifier", "call_expression"],
   ...["selector_expression", "function_declaration", "method_declaration", "func_literal", "parameter_list"],
@@ -260,7 +260,7 @@ export const goKinds: readonly string[] = [
   ...["unary_expression", "type_alias", "package_clause", "label_name", ...blocks, ...lists],
 ];
 
-/** Finds what the names of a file of Go are bound to. */
+/** Finds what the names in a Go file are bound to. */
 export function walkGo(tree: TreeNode, context: Context): void {
   const { top } = context.facts;
   for (const node of tree.children) hoist(node, top, context);
@@ -271,7 +271,7 @@ function walkAll(nodes: readonly TreeNode[], scope: Scope, context: Context): vo
   for (const node of nodes) walk(node, scope, context);
 }
 
-/** What stands on the top level of the file. */
+/** Declares the names of the top level. */
 function hoist(node: TreeNode, scope: Scope, context: Context): void {
   const [name] = node.children;
   if (node.kind === "import_spec") importOf(node, context);
@@ -287,7 +287,7 @@ function importOf(node: TreeNode, { text, facts }: Context): void {
       .replace(/\/v\d+$/, "")
       .split("/")
       .at(-1) ?? "";
-  // The package names itself; most often as its folder, without what stands for its language.
+  // A package usually has the name of its folder, without a prefix or suffix for the language.
   const local = alias === "_" ? "" : alias || last.replace(/^go-|[-.]go$|\.v\d+$/g, "").replaceAll("-", "");
   facts.import({ specifier, imported: local === "" ? "" : "*", local, line: node.line });
 }
@@ -313,7 +313,7 @@ const walks: Record<string, (node: TreeNode, scope: Scope, context: Context) => 
   type_switch_statement: walkTypeSwitch,
   composite_literal: (node, scope, context) => walkAll(node.children, scope, context),
   keyed_element: (node, scope, context) => {
-    // A key is most often the name of a field.
+    // A key is usually the name of a field.
     const [key, ...rest] = node.children;
     if (key && key.children.length > 0 && key.children[0]?.kind !== "identifier") walk(key, scope, context);
     walkAll(rest, scope, context);
@@ -350,7 +350,7 @@ function walkQualified(node: TreeNode, role: UseRole, { facts, text }: Context):
   facts.member(name, node.line, role, `=${owner}`);
 }
 
-/** A function that is given its types is called: `name[Type](value)`. */
+/** A call of a generic function with its types: `name[Type](value)`. */
 function walkConversion(node: TreeNode, scope: Scope, context: Context): void {
   const [first, ...rest] = node.children;
   const isCall = first?.from === node.from && context.source[first.to] === "[";
@@ -361,14 +361,14 @@ function walkConversion(node: TreeNode, scope: Scope, context: Context): void {
   walkAll(rest, scope, context);
 }
 
-/** `switch name := value.(type)`: in a case of one type the name is of it. */
+/** `switch name := value.(type)`: in a case with one type, the name has it. */
 function walkTypeSwitch(node: TreeNode, scope: Scope, context: Context): void {
   const inner = innerScope(scope);
   const cases = node.children.filter(({ kind }) => kind === "type_case");
   const name = /^switch\s+(?:[^{]{0,200};\s*)?([\p{L}_][\p{L}\p{N}_]*)\s*:=/u.exec(context.text(node))?.[1];
   for (const one of node.children) {
     if (!cases.includes(one)) {
-      // The name is given there, and not read.
+      // That is the declaration of the name, not a use.
       if (name === undefined || context.text(one) !== name) walk(one, inner, context);
       continue;
     }

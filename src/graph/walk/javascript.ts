@@ -17,7 +17,7 @@ const from = /\bfrom\s*["']([^"'\n]{1,500})["']/;
 const bare = /^import\s*["']([^"'\n]{1,500})["']/;
 const loading = /^(?:require|import)\(\s*["'`]([^"'`\n]{1,500})["'`]\s*\)/;
 
-/** What `import` and `export … from` bring, and under which names a file exports what it has. */
+/** Records what `import` and `export … from` import, and the names that a file exports. */
 function importsOf(node: TreeNode, { text, facts }: Context): void {
   const statement = text(node);
   const line = node.line;
@@ -47,7 +47,7 @@ function importsOf(node: TreeNode, { text, facts }: Context): void {
   if (!main && !all && names.length === 0) add("", "");
 }
 
-/** Pairs of the name there and the name here in `{ a, b as c }`. */
+/** Pairs of the name in the other module and the name in this file, of `{ a, b as c }`. */
 function listed(clause: string): [string, string][] {
   const list = /^(?:import|export)\b[^{(]{0,200}\{([^}]{0,20000})\}/.exec(clause)?.[1];
   if (
@@ -74,13 +74,13 @@ const importedBy = (text: string): string | null => {
   return found && found[0].length === text.length ? (found[1] ?? null) : null;
 };
 
-/** The module that a variable is given, whole. */
+/** The module that a variable is set to. */
 function loads(node: TreeNode, { text }: Context): string | null {
   const value = /^[^=]{1,2000}=\s*(?:\(?await\s+)?((?:require|import)\([\s\S]{1,300})$/.exec(text(node))?.[1];
   return value === undefined ? null : importedBy(value.trim());
 }
 
-/** Names that a loaded module gives: `const { a, b: c } = require("…")`. */
+/** Records the names taken from a loaded module: `const { a, b: c } = require("…")`. */
 function loadedFrom(specifier: string, pattern: TreeNode, scope: Scope, { text, facts }: Context): void {
   const line = pattern.line;
   const add = (imported: string, local: string) =>
@@ -97,7 +97,7 @@ function loadedFrom(specifier: string, pattern: TreeNode, scope: Scope, { text, 
   }
 }
 
-/** What is known of the value of a node. */
+/** The type expression of a node's value. */
 function expressionOf(node: TreeNode, scope: Scope, context: Context): string {
   const { text, facts, owner } = context;
   const [first] = node.children;
@@ -127,11 +127,11 @@ function expressionOf(node: TreeNode, scope: Scope, context: Context): string {
   }
 }
 
-/** What the node of a member is called; null where it is no plain name. */
+/** The name of a member node; null if it is computed. */
 const memberName = (node: TreeNode, { source }: Context): string | null =>
   /[#\p{L}_$][\p{L}\p{N}_$]*$/u.exec(source.slice(Math.max(node.from, node.to - 120), node.to))?.[0] ?? null;
 
-/** Whether a node of a member begins with an object: nothing but brackets and `await` stands in front of it. */
+/** Whether a member node starts with this object, apart from brackets and `await`. */
 const isHead = (node: TreeNode, object: TreeNode, { source }: Context): boolean =>
   /^\(*(?:await\s+)?\(*$/.test(source.slice(node.from, Math.min(object.from, node.from + 40))) &&
   /^[\s)!]*\??\.\s*[#\p{L}_$][\p{L}\p{N}_$]*$/u.test(source.slice(object.to, node.to).slice(0, 200));
@@ -151,7 +151,7 @@ function returnOf(node: TreeNode, scope: Scope, context: Context): string {
   return appendStep(expressionOf(callee, scope, context), "()");
 }
 
-/** `new Name()`; a class that a variable holds is called. */
+/** `new Name()`; for a variable that holds a class, a call of it. */
 function instanceOf(callee: TreeNode, scope: Scope, context: Context): string {
   const name = context.text(callee);
   const found = callee.kind === "identifier" ? lookUp(name, scope) : null;
@@ -163,7 +163,7 @@ function instanceOf(callee: TreeNode, scope: Scope, context: Context): string {
 
 const collections = /^(?:Map|Set|WeakMap|WeakSet|Array|Promise|Date|RegExp|Error|URL|Proxy|Object)$/;
 
-/** Gives names to what a pattern takes out of a value. */
+/** Declares the names of a destructuring pattern. */
 function bindPattern(pattern: TreeNode, type: string | null, scope: Scope, context: Context): void {
   const { text } = context;
   const of = (name: string) => (type === null ? null : appendStep(type, `.${name}`));
@@ -191,7 +191,7 @@ function bindPattern(pattern: TreeNode, type: string | null, scope: Scope, conte
   }
 }
 
-/** What a pattern takes where nothing was given: `{ a = first() }`. */
+/** Walks the default values of a pattern: `{ a = first() }`. */
 function walkDefaults(pattern: TreeNode, scope: Scope, context: Context): void {
   const [first, ...rest] = pattern.children;
   if (/assignment_pattern$/.test(pattern.kind)) {
@@ -201,14 +201,14 @@ function walkDefaults(pattern: TreeNode, scope: Scope, context: Context): void {
     for (const one of pattern.children) walkDefaults(one, scope, context);
 }
 
-/** Types that the comment above a function gives: of parameters by their names, and of what it returns. */
+/** The types in the comment above a function: of its parameters by name, and of its result. */
 interface DocTypes {
   parameters: ReadonlyMap<string, string>;
   answer: string | null;
 }
 
 const none: DocTypes = { parameters: new Map(), answer: null };
-/** What may stand between the comment and the function: `export const run = async`. */
+/** What may be between the comment and the function: `export const run = async`. */
 const between =
   /\*\/\s*(?:[\p{L}_$][\p{L}\p{N}_$.]*\s+){0,4}(?:[\p{L}_$][\p{L}\p{N}_$.]*\s*=\s*(?:async\s*)?)?$/u;
 const MAX_COMMENT = 3_000;
@@ -216,7 +216,7 @@ const tag =
   /@(param|arg|argument|returns?)\s*\{((?:[^{}]|\{[^{}]{0,200}\}){1,300})\}\s*\[?([\p{L}_$][\p{L}\p{N}_$]*)?/gu;
 const loaded = /import\(\s*["']([^"'\n]{1,300})["']\s*\)/g;
 
-/** Reads `@param {Type} name` and `@returns {Type}`, the types of JavaScript. */
+/** Reads the JSDoc types `@param {Type} name` and `@returns {Type}`. */
 function docTypesOf({ from, line }: TreeNode, { source, facts }: Context): DocTypes {
   const gap = between.exec(source.slice(Math.max(0, from - 200), from));
   if (!gap) return none;
@@ -251,10 +251,10 @@ const nameKinds: readonly string[] = ["identifier", "type_identifier"];
 const isFunction = ({ kind }: TreeNode): boolean => functions.includes(kind);
 
 interface FunctionHints {
-  /** The variable that it is the value of, or the name of a field. */
+  /** The variable that the function is assigned to. */
   named?: TreeNode;
   name?: string;
-  /** What its first parameter is, where nothing else says so. */
+  /** The type of its first parameter, unless the code says it. */
   first?: string;
 }
 
@@ -362,13 +362,13 @@ function walkField(node: TreeNode, scope: Scope, context: Context): void {
     : isValue
       ? expressionOf(value, scope, context)
       : null;
-  // What the constructor puts there tells the type of a field that begins empty.
+  // The type of a field without a value may come from an assignment in the constructor.
   if (type === null && context.owner !== null)
     context.facts.field({ name, container: context.owner, line: node.line, type });
   else context.facts.type(name, node.line, type);
 }
 
-/** Calls whose first argument is given the elements of what they are called on. */
+/** Methods whose callback gets the elements of the receiver. */
 const overElements =
   /^(?:map|filter|forEach|find|findLast|findIndex|some|every|flatMap|sort|toSorted|then|findLastIndex)$/;
 
@@ -384,7 +384,7 @@ function walkCall(node: TreeNode, scope: Scope, context: Context): void {
   walkAll(element ? rest : given, scope, context);
 }
 
-/** Decorators and elements of JSX call what they name. */
+/** Decorators and JSX elements call what they name. */
 function walkCalled(node: TreeNode, scope: Scope, context: Context): void {
   const [first, ...rest] = node.children;
   if (first) callOf(first, scope, context);
@@ -407,7 +407,7 @@ function callOf(callee: TreeNode, scope: Scope, context: Context): void {
   else walkAll([callee], scope, context);
 }
 
-/** `super(…)` calls the class above, whose name stands in the head of this one. */
+/** `super(…)` calls the base class, which is named in the head of this class. */
 function superOf(parent: TreeNode, line: number, scope: Scope, context: Context): void {
   if (parent.kind === "identifier") context.facts.name(context.text(parent), line, "super", scope);
   const [object] = parent.children;
@@ -422,7 +422,7 @@ function walkMember(node: TreeNode, scope: Scope, context: Context, role: UseRol
   const isKnown = object !== undefined && isHead(node, object, context);
   const isBehind = object === undefined || object.from > node.from;
   const type = isKnown ? expressionOf(object, scope, context) : isBehind ? literalType(node, context) : "?";
-  // What is only read of an object is somebody's only where the object is a module or a class.
+  // A read of a member is only recorded for modules, classes and constants. Other receivers would be guesses.
   if (name !== null && (role === "call" || type.startsWith("=")))
     context.facts.member(name, node.lastLine, role, type);
   walkAll(node.children, scope, context);
@@ -433,11 +433,11 @@ const exporting =
   /^(?:exports\s*=\s*)?(?:module\.exports|exports)(?:\.([\p{L}_$][\p{L}\p{N}_$]*))?\s*=(?!=)/u;
 const chained = /^(?:module\.)?exports(?:\.[\p{L}_$][\p{L}\p{N}_$]*)?\s*=(?!=)\s*/u;
 
-/** An object with more text holds data. */
+/** Characters of an object literal; a longer one is data. */
 const MAX_OBJECT = 20_000;
 const MAX_MEMBERS = 500;
 
-/** `module.exports = …`, `exports.name = …`: under which names a CommonJS module gives what it has. */
+/** Records the exports of a CommonJS module: `module.exports = …`, `exports.name = …`. */
 function exportedBy(statement: string, line: number, context: Context): void {
   const head = exporting.exec(statement);
   if (!head) return;
@@ -448,7 +448,7 @@ function exportedBy(statement: string, line: number, context: Context): void {
   else give(value, local, line, context);
 }
 
-/** What an object is made of by names: `{ a, b: c, ...d }`. Its functions are definitions of their own. */
+/** Records the members of an object literal that are names: `{ a, b: c, ...d }`. Its functions are definitions. */
 function objectOf(owner: string, value: string, line: number, context: Context): void {
   if (value.startsWith("{")) membersOf(value, `${owner}.`, line, context);
 }
@@ -465,7 +465,7 @@ function membersOf(value: string, prefix: string, line: number, context: Context
   }
 }
 
-/** Notes what stands for a value where that is a name, or a module that is loaded there. */
+/** Records a value that is a name or a loaded module. */
 function give(value: string, local: string, line: number, { facts }: Context): void {
   const specifier = value.length < 600 ? importedBy(value) : null;
   if (specifier !== null) facts.reexport({ specifier, imported: "*", local, line });
@@ -474,7 +474,7 @@ function give(value: string, local: string, line: number, { facts }: Context): v
 
 const classes = ["class_declaration", "abstract_class_declaration", "class", "interface_declaration"];
 
-/** Nodes that tell what names are bound to. */
+/** The kinds of nodes that the walk reads. */
 export const javascriptKinds: readonly string[] = [
   ...[...functionKinds, ...classes, ...patternKinds, ...nameKinds],
   ...["shorthand_property_identifier", "shorthand_property_identifier_pattern", "this", "super"],
@@ -496,7 +496,7 @@ export const javascriptKinds: readonly string[] = [
   ],
 ];
 
-/** Finds what the names of a file of JavaScript or TypeScript are bound to. */
+/** Finds what the names in a JavaScript or TypeScript file are bound to. */
 export function walkJavascript(tree: TreeNode, context: Context): void {
   hoist(tree.children, context.facts.top, context);
   for (const node of tree.children) walk(node, context.facts.top, context);
@@ -506,7 +506,7 @@ function walkAll(nodes: readonly TreeNode[], scope: Scope, context: Context): vo
   for (const node of nodes) walk(node, scope, context);
 }
 
-/** What a block declares holds in all of it. */
+/** Declares the names of a block before its code is walked. */
 function hoist(nodes: readonly TreeNode[], scope: Scope, context: Context): void {
   for (const node of nodes) {
     if (node.kind === "export_statement") hoist(node.children, scope, context);
@@ -592,7 +592,7 @@ function walk(node: TreeNode, scope: Scope, context: Context): void {
 }
 
 const naming = /^(?:type_alias_declaration|enum_declaration|internal_module)$/;
-/** The name that a declaration gives: it is no use of anything. */
+/** The name of a declaration is not a use. */
 const isOwnName = (node: TreeNode, child: TreeNode) =>
   naming.test(node.kind) && nameKinds.includes(child.kind) && child === node.children[0];
 
@@ -630,11 +630,11 @@ function walkVariable(node: TreeNode, scope: Scope, context: Context): void {
     objectOf(context.text(pattern), valueText(node, annotation ?? pattern, context), node.line, context);
 }
 
-/** What stands behind the sign of an assignment. */
+/** The text after the `=` of an assignment. */
 const valueText = (node: TreeNode, { to }: TreeNode, { source }: Context) =>
   source.slice(to, node.to).replace(/^[^=]{0,20}=\s*/, "");
 
-/** `this.name = …` declares a field, `exports.name = …` what the module gives. */
+/** `this.name = …` declares a field, `exports.name = …` an export. */
 function walkAssignment(node: TreeNode, scope: Scope, context: Context): void {
   const [target] = node.children;
   const value = node.children.length > 1 ? node.children.at(-1) : undefined;
@@ -653,7 +653,7 @@ function walkAssignment(node: TreeNode, scope: Scope, context: Context): void {
   context.facts.field({ name, container: context.owner, line: node.line, type });
 }
 
-/** `<Name extends Type = Type>`: its own names are those of nothing else. */
+/** `<Name extends Type = Type>`: Name is a declaration, the others are uses. */
 function walkTypeParameters(node: TreeNode, scope: Scope, context: Context): void {
   const isNamed = ({ from, to }: TreeNode) =>
     /[<,]\s*(?:const\s+)?$/.test(context.source.slice(Math.max(node.from, from - 30), from)) &&

@@ -31,7 +31,7 @@ function importsOf(node: TreeNode, scope: Scope, { text, facts }: Context): void
     } else if (here !== undefined) {
       facts.importIn(scope, { specifier: there, imported: "*", local: here, line });
     } else {
-      // `import a.b` gives `a`, and `a.b` is reached through it.
+      // `import a.b` declares `a`, through which `a.b` is reached.
       const top = there.split(".")[0] ?? there;
       facts.importIn(scope, { specifier: top, imported: "*", local: top, line });
       if (top !== there) facts.importIn(scope, { specifier: there, imported: "", local: "", line });
@@ -46,7 +46,7 @@ const targetKinds: readonly string[] = [
   ...["identifier", "pattern_list", "tuple_pattern", "list_pattern", "list_splat_pattern"],
 ];
 
-/** What is given a value anywhere in a function is a name of that function, and of the file where it is in none. */
+/** Declares every name that is assigned anywhere in a function (or in the file, outside of functions) in its scope. */
 function hoist(nodes: readonly TreeNode[], scope: Scope, context: Context): void {
   for (const node of nodes) {
     const [first] = node.children;
@@ -62,7 +62,7 @@ function hoist(nodes: readonly TreeNode[], scope: Scope, context: Context): void
 
 const definitions = ["function_definition", "class_definition"];
 const imports = ["import_statement", "import_from_statement"];
-/** Names of their own, or of somewhere else. */
+/** Nodes with a scope of their own, or with names of another one. */
 const closed = ["global_statement", "lambda", ...comprehensionKinds];
 
 function hoistTargets(node: TreeNode, scope: Scope, context: Context): void {
@@ -82,7 +82,7 @@ function bindAll(node: TreeNode, scope: Scope, context: Context): void {
   for (const one of node.children) bind(one, null, scope, context);
 }
 
-/** Gives names to what a target takes. */
+/** Declares the names of an assignment target. */
 function bind(target: TreeNode, type: string | null, scope: Scope, context: Context): void {
   if (target.kind === "identifier") declare(scope, context.text(target), target.line, type);
   else if (targetKinds.includes(target.kind)) bindAll(target, scope, context);
@@ -115,7 +115,7 @@ function walkMember(node: TreeNode, scope: Scope, context: Context, role: "call"
   walkAll(objects, scope, context);
 }
 
-/** `super().__init__()` and `Base.__init__(self)` set up what stands there as the class above. */
+/** `super().__init__()` and `Base.__init__(self)` call the constructor of the base class. */
 function setUpOf(object: TreeNode, line: number, scope: Scope, context: Context): void {
   const { parent, text } = context;
   if (object.kind === "call") {
@@ -134,7 +134,7 @@ function superOf(node: TreeNode, line: number, scope: Scope, context: Context): 
     context.facts.member(context.text(last), line, "super", expressionOf(first, scope, context));
 }
 
-/** What is known of the value of a node. */
+/** The type expression of a node's value. */
 function expressionOf(node: TreeNode, scope: Scope, context: Context): string {
   const { text, facts, owner } = context;
   const [first] = node.children;
@@ -148,13 +148,13 @@ function expressionOf(node: TreeNode, scope: Scope, context: Context): string {
   if (node.kind !== "call") return "?";
   if (text(first) === "super") return owner === null ? "?" : `^${owner}`;
   const called = expressionOf(first, scope, context);
-  // `cls()` makes one of its own.
+  // `cls()` creates an instance of its class.
   return text(first) === "cls" && called === `:${owner}` ? called : appendStep(called, "()");
 }
 
 const parameterKinds: readonly string[] = ["typed_parameter", "default_parameter", "typed_default_parameter"];
 
-/** Names that an annotation is made of. */
+/** Records the names in an annotation. */
 function walkTypes(node: TreeNode, scope: Scope, context: Context): void {
   const { facts, text } = context;
   const open = [...node.children];
@@ -174,7 +174,7 @@ function walkFunction(node: TreeNode, scope: Scope, context: Context): void {
   const list = childOf(node, "parameters");
   const body = childOf(node, "block");
   const annotation = childOf(node, "type");
-  // Names of a class are not those of its methods.
+  // Methods do not see the names of their class.
   const inner = innerScope(context.isClassBody ? (scope.outer ?? scope) : scope);
   const isMethod = context.isClassBody === true;
   const first = list?.children[0];
@@ -245,7 +245,7 @@ function walkClass(node: TreeNode, scope: Scope, context: Context): void {
   });
 }
 
-/** Nodes that tell what names are bound to. */
+/** The kinds of nodes that the walk reads. */
 export const pythonKinds: readonly string[] = [
   ...["identifier", "call", "argument_list", "attribute", "subscript", "function_definition", "lambda"],
   ...["parameters", "lambda_parameters", "dictionary_splat_pattern", "class_definition", "block"],
@@ -255,7 +255,7 @@ export const pythonKinds: readonly string[] = [
   ...[...comprehensionKinds, ...targetKinds.slice(1), ...parameterKinds],
 ];
 
-/** Finds what the names of a file of Python are bound to. */
+/** Finds what the names in a Python file are bound to. */
 export function walkPython(tree: TreeNode, context: Context): void {
   hoist(tree.children, context.facts.top, context);
   walkAll(tree.children, context.facts.top, context);
@@ -301,7 +301,7 @@ function walk(node: TreeNode, scope: Scope, context: Context): void {
   else walkAll(node.children, scope, context);
 }
 
-/** The elements are named behind what is done with them. */
+/** Walks the loops first, because they declare the names and come last in the text. */
 function walkComprehension(node: TreeNode, scope: Scope, context: Context): void {
   const inner = innerScope(scope);
   const loops = node.children.filter(({ kind }) => kind === "for_in_clause");
