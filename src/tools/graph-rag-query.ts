@@ -105,9 +105,7 @@ const Input = z.strictObject({
     .describe("A question, a name or a topic. Names of code as they are written find most."),
   k: wholeNumber(1, MAX_K)
     .default(DEFAULT_K)
-    .describe(
-      `How many things are found first. Then follows what is connected with them. Up to ${MAX_K}.`,
-    ),
+    .describe(`How many things are found first. Then follows what is connected with them. Up to ${MAX_K}.`),
 });
 type Input = z.infer<typeof Input>;
 

@@ -4,10 +4,12 @@ import {
   childOf,
   declare,
   innerScope,
+  kinds,
   lookUp,
   type Scope,
   type Shape,
   type TreeNode,
+  without,
   type UseRole,
 } from "./walk.ts";
 
@@ -161,11 +163,7 @@ function walkType(node: TreeNode, scope: Scope, context: Context): void {
 function walkField(node: TreeNode, scope: Scope, context: Context): void {
   const { names, type } = fieldTypes(node, context);
   for (const name of names) context.facts.type(context.text(name), name.line, type);
-  walkAll(
-    node.children.filter((one) => !names.includes(one)),
-    scope,
-    context,
-  );
+  walkAll(without(node, ...names), scope, context);
 }
 
 /** The text between the parameters and the body. */
@@ -203,17 +201,13 @@ function bindParameters(node: TreeNode, scope: Scope, context: Context): void {
   const isMany = text.startsWith("...");
   const type = appendStep(typeOfGo(text.replace(/^\.\.\./, "")), isMany ? "@" : "");
   for (const name of names) declare(scope, context.text(name), name.line, type);
-  walkAll(
-    node.children.filter((one) => !names.includes(one)),
-    scope,
-    context,
-  );
+  walkAll(without(node, ...names), scope, context);
 }
 
 function walkVariables(node: TreeNode, scope: Scope, context: Context): void {
   const names = node.children.filter(({ kind }) => kind === "identifier");
   const values = childOf(node, "expression_list");
-  const rest = node.children.filter((one) => !names.includes(one));
+  const rest = without(node, ...names);
   walkAll(rest, scope, context);
   const last = names.at(-1);
   const declared = last
@@ -238,26 +232,16 @@ const lists = ["parameter_declaration", "variadic_parameter_declaration"];
 
 /** The kinds of nodes that the walk reads. */
 export const goKinds: readonly string[] = [
-  ...["identifier", "field_identifier", "type_identifier", "call_expression"],
-  ...["selector_expression", "function_declaration", "method_declaration", "func_literal", "parameter_list"],
-  ...["short_var_declaration", "expression_list", "assignment_statement", "var_spec", "const_spec"],
-  ...["range_clause", "import_spec", "composite_literal", "qualified_type", "type_spec", "field_declaration"],
-  ...[
-    "struct_type",
-    "literal_value",
-    "keyed_element",
-    "index_expression",
-    "type_parameter_list",
-    "method_elem",
-  ],
-  ...[
-    "interface_type",
-    "type_elem",
-    "type_conversion_expression",
-    "type_assertion_expression",
-    "literal_element",
-  ],
-  ...["unary_expression", "type_alias", "package_clause", "label_name", ...blocks, ...lists],
+  ...blocks,
+  ...lists,
+  ...kinds(`
+  identifier field_identifier type_identifier call_expression selector_expression function_declaration
+  method_declaration func_literal parameter_list short_var_declaration expression_list assignment_statement
+  var_spec const_spec range_clause import_spec composite_literal qualified_type type_spec field_declaration
+  struct_type literal_value keyed_element index_expression type_parameter_list method_elem interface_type
+  type_elem type_conversion_expression type_assertion_expression literal_element unary_expression type_alias
+  package_clause label_name
+`),
 ];
 
 /** Finds what the names in a Go file are bound to. */

@@ -5,11 +5,13 @@ import {
   childrenAfter,
   declare,
   innerScope,
+  kinds,
   isWhole,
   literalType,
   lookUp,
   type Scope,
   type TreeNode,
+  without,
   type UseRole,
 } from "./walk.ts";
 
@@ -311,11 +313,7 @@ function bindParameter(node: TreeNode, hint: string | undefined, scope: Scope, c
     walkDefaults(pattern, scope, context);
   }
   if (!isWrapped) return;
-  walkAll(
-    node.children.filter((one) => one !== pattern),
-    scope,
-    context,
-  );
+  walkAll(without(node, pattern), scope, context);
   const isField = /^(?:(?:public|private|protected|override|readonly)\s+)+/.test(context.text(node));
   if (isField && pattern && context.owner !== null)
     context.facts.field({
@@ -476,24 +474,20 @@ const classes = ["class_declaration", "abstract_class_declaration", "class", "in
 
 /** The kinds of nodes that the walk reads. */
 export const javascriptKinds: readonly string[] = [
-  ...[...functionKinds, ...classes, ...patternKinds, ...nameKinds],
-  ...["shorthand_property_identifier", "shorthand_property_identifier_pattern", "this", "super"],
-  ...["call_expression", "new_expression", "member_expression", "subscript_expression"],
-  ...["as_expression", "formal_parameters", "required_parameter", "optional_parameter", "class_heritage"],
-  ...["class_body", "interface_body", "object_type", "property_signature", "public_field_definition"],
-  ...["field_definition", "statement_block", "variable_declarator", "type_annotation", "pair_pattern"],
-  ...["object_assignment_pattern", "catch_clause", "for_statement", "for_in_statement", "import_statement"],
-  ...["export_statement", "export_specifier", "decorator", "jsx_opening_element", "jsx_closing_element"],
-  ...["jsx_self_closing_element", "return_statement", "type_alias_declaration"],
-  ...[
-    "assignment_expression",
-    "nested_type_identifier",
-    "enum_declaration",
-    "enum_body",
-    "internal_module",
-    "type_parameters",
-    "extends_type_clause",
-  ],
+  ...functionKinds,
+  ...classes,
+  ...patternKinds,
+  ...nameKinds,
+  ...kinds(`
+  shorthand_property_identifier shorthand_property_identifier_pattern this super call_expression
+  new_expression member_expression subscript_expression as_expression formal_parameters required_parameter
+  optional_parameter class_heritage class_body interface_body object_type property_signature
+  public_field_definition field_definition statement_block variable_declarator type_annotation pair_pattern
+  object_assignment_pattern catch_clause for_statement for_in_statement import_statement export_statement
+  export_specifier decorator jsx_opening_element jsx_closing_element jsx_self_closing_element return_statement
+  type_alias_declaration assignment_expression nested_type_identifier enum_declaration enum_body
+  internal_module type_parameters extends_type_clause
+`),
 ];
 
 /** Finds what the names in a JavaScript or TypeScript file are bound to. */

@@ -4,10 +4,12 @@ import {
   childOf,
   declare,
   innerScope,
+  kinds,
   isWhole,
   literalType,
   type Scope,
   type TreeNode,
+  without,
 } from "./walk.ts";
 
 const bare = (text: string) =>
@@ -211,11 +213,7 @@ function walkLambda(node: TreeNode, scope: Scope, context: Context): void {
   const inner = innerScope(scope);
   const list = childOf(node, "lambda_parameters");
   for (const one of list?.children ?? []) bindParameter(one, null, inner, context);
-  walkAll(
-    node.children.filter((one) => one !== list),
-    inner,
-    context,
-  );
+  walkAll(without(node, list), inner, context);
 }
 
 function walkClass(node: TreeNode, scope: Scope, context: Context): void {
@@ -247,12 +245,15 @@ function walkClass(node: TreeNode, scope: Scope, context: Context): void {
 
 /** The kinds of nodes that the walk reads. */
 export const pythonKinds: readonly string[] = [
-  ...["identifier", "call", "argument_list", "attribute", "subscript", "function_definition", "lambda"],
-  ...["parameters", "lambda_parameters", "dictionary_splat_pattern", "class_definition", "block"],
-  ...["assignment", "augmented_assignment", "named_expression", "for_statement", "for_in_clause"],
-  ...["as_pattern", "as_pattern_target", "import_statement", "import_from_statement", "decorator", "type"],
-  ...["keyword_argument", "return_statement", "except_clause", "global_statement", "with_item"],
-  ...[...comprehensionKinds, ...targetKinds.slice(1), ...parameterKinds],
+  ...comprehensionKinds,
+  ...targetKinds.slice(1),
+  ...parameterKinds,
+  ...kinds(`
+  identifier call argument_list attribute subscript function_definition lambda parameters lambda_parameters
+  dictionary_splat_pattern class_definition block assignment augmented_assignment named_expression
+  for_statement for_in_clause as_pattern as_pattern_target import_statement import_from_statement decorator
+  type keyword_argument return_statement except_clause global_statement with_item
+`),
 ];
 
 /** Finds what the names in a Python file are bound to. */
@@ -306,11 +307,7 @@ function walkComprehension(node: TreeNode, scope: Scope, context: Context): void
   const inner = innerScope(scope);
   const loops = node.children.filter(({ kind }) => kind === "for_in_clause");
   walkAll(loops, inner, context);
-  walkAll(
-    node.children.filter((one) => !loops.includes(one)),
-    inner,
-    context,
-  );
+  walkAll(without(node, ...loops), inner, context);
 }
 
 function walkLoop(node: TreeNode, scope: Scope, context: Context): void {
@@ -327,11 +324,7 @@ function walkAs(node: TreeNode, scope: Scope, context: Context): void {
   const [value] = node.children;
   const [name] = target?.children ?? [];
   if (name && value && value !== target) bind(name, expressionOf(value, scope, context), scope, context);
-  walkAll(
-    node.children.filter((one) => one !== target),
-    scope,
-    context,
-  );
+  walkAll(without(node, target), scope, context);
 }
 
 function walkAssignment(node: TreeNode, scope: Scope, context: Context): void {

@@ -219,6 +219,13 @@ export function isWhole(node: TreeNode, value: TreeNode, { source }: Context): b
   return /(?:=>?|:=|return|^)\s*(?:await\s+|\(\s*)*$/.test(before) && /^[\s)!;,]*$/.test(behind);
 }
 
+/** The children of a node except some. */
+export const without = (node: TreeNode, ...left: (TreeNode | undefined)[]): TreeNode[] =>
+  node.children.filter((one) => !left.includes(one));
+
+/** A list of kinds of nodes, written with spaces. */
+export const kinds = (list: string): string[] => list.split(/\s+/).filter(Boolean);
+
 export const childrenAfter = (node: TreeNode, child: TreeNode): TreeNode[] =>
   node.children.filter(({ from }) => from >= child.to);
 
