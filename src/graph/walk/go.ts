@@ -9,8 +9,8 @@ import {
   type Scope,
   type Shape,
   type TreeNode,
-  without,
   type UseRole,
+  without,
 } from "./walk.ts";
 
 const builtin =
@@ -258,12 +258,12 @@ function walkAll(nodes: readonly TreeNode[], scope: Scope, context: Context): vo
 /** Declares the names of the top level. */
 function hoist(node: TreeNode, scope: Scope, context: Context): void {
   const [name] = node.children;
-  if (node.kind === "import_spec") importOf(node, context);
+  if (node.kind === "import_spec") recordImport(node, context);
   else if (/^(?:function_declaration|type_spec|type_alias|var_spec|const_spec)$/.test(node.kind) && name)
     declare(scope, context.text(name), name.line, null, true);
 }
 
-function importOf(node: TreeNode, { text, facts }: Context): void {
+function recordImport(node: TreeNode, { text, facts }: Context): void {
   const [, alias = "", specifier = ""] = /^([\w.]*)\s*["`]([^"`]+)["`]/.exec(text(node)) ?? [];
   if (specifier === "") return;
   const last =

@@ -5,14 +5,14 @@ import {
   childrenAfter,
   declare,
   innerScope,
-  kinds,
   isWhole,
+  kinds,
   literalType,
   lookUp,
   type Scope,
   type TreeNode,
-  without,
   type UseRole,
+  without,
 } from "./walk.ts";
 
 const from = /\bfrom\s*["']([^"'\n]{1,500})["']/;
@@ -20,14 +20,14 @@ const bare = /^import\s*["']([^"'\n]{1,500})["']/;
 const loading = /^(?:require|import)\(\s*["'`]([^"'`\n]{1,500})["'`]\s*\)/;
 
 /** Records what `import` and `export … from` import, and the names that a file exports. */
-function importsOf(node: TreeNode, { text, facts }: Context): void {
+function recordImports(node: TreeNode, { text, facts }: Context): void {
   const statement = text(node);
   const line = node.line;
   const clauseEnd = Math.max(0, statement.search(from));
   const clause = statement.slice(0, clauseEnd || statement.length);
   const specifier = from.exec(statement)?.[1] ?? bare.exec(statement)?.[1] ?? "";
   if (node.kind === "export_statement") {
-    for (const [there, here] of listed(clause))
+    for (const [there, here] of namePairs(clause))
       facts.reexport({ specifier, imported: there, local: here, line });
     const all = /^export\s+(?:type\s+)?\*\s*(?:as\s+([\w$]+))?/.exec(clause);
     if (all) facts.reexport({ specifier, imported: "*", local: all[1] ?? "*", line });
@@ -44,13 +44,13 @@ function importsOf(node: TreeNode, { text, facts }: Context): void {
   if (main?.[1]) add("default", main[1]);
   const all = /\*\s*as\s+([\p{L}_$][\p{L}\p{N}_$]*)/u.exec(clause);
   if (all?.[1]) add("*", all[1]);
-  const names = listed(clause);
+  const names = namePairs(clause);
   for (const [there, here] of names) add(there, here);
   if (!main && !all && names.length === 0) add("", "");
 }
 
 /** Pairs of the name in the other module and the name in this file, of `{ a, b as c }`. */
-function listed(clause: string): [string, string][] {
+function namePairs(clause: string): [string, string][] {
   const list = /^(?:import|export)\b[^{(]{0,200}\{([^}]{0,20000})\}/.exec(clause)?.[1];
   if (
     list === undefined ||
@@ -77,13 +77,13 @@ const importedBy = (text: string): string | null => {
 };
 
 /** The module that a variable is set to. */
-function loads(node: TreeNode, { text }: Context): string | null {
+function loadedModule(node: TreeNode, { text }: Context): string | null {
   const value = /^[^=]{1,2000}=\s*(?:\(?await\s+)?((?:require|import)\([\s\S]{1,300})$/.exec(text(node))?.[1];
   return value === undefined ? null : importedBy(value.trim());
 }
 
 /** Records the names taken from a loaded module: `const { a, b: c } = require("…")`. */
-function loadedFrom(specifier: string, pattern: TreeNode, scope: Scope, { text, facts }: Context): void {
+function recordLoaded(specifier: string, pattern: TreeNode, scope: Scope, { text, facts }: Context): void {
   const line = pattern.line;
   const add = (imported: string, local: string) =>
     facts.importIn(scope, { specifier, imported, local, line });
@@ -219,7 +219,7 @@ const tag =
 const loaded = /import\(\s*["']([^"'\n]{1,300})["']\s*\)/g;
 
 /** Reads the JSDoc types `@param {Type} name` and `@returns {Type}`. */
-function docTypesOf({ from, line }: TreeNode, { source, facts }: Context): DocTypes {
+function docTypes({ from, line }: TreeNode, { source, facts }: Context): DocTypes {
   const gap = between.exec(source.slice(Math.max(0, from - 200), from));
   if (!gap) return none;
   const end = from - gap[0].length;
@@ -268,7 +268,7 @@ function walkFunction(node: TreeNode, scope: Scope, context: Context, hints: Fun
   const parameters = childOf(node, "formal_parameters") ?? node.children.find((one) => one !== own);
   if (!parameters) return;
   const list = parameters.kind === "formal_parameters" ? parameters.children : [parameters];
-  const doc = docTypesOf(node, context);
+  const doc = docTypes(node, context);
   for (const [at, one] of list.entries()) {
     const hint = doc.parameters.get(context.text(one)) ?? (at === 0 ? hints.first : undefined);
     bindParameter(one, hint, inner, context);
@@ -377,7 +377,7 @@ function walkCall(node: TreeNode, scope: Scope, context: Context): void {
   if (isCallee) callOf(callee, scope, context);
   else walkAll([callee], scope, context);
   const [first, ...rest] = given;
-  const element = isCallee && first && isFunction(first) ? elementGiven(callee, scope, context) : null;
+  const element = isCallee && first && isFunction(first) ? elementType(callee, scope, context) : null;
   if (first && element) walkFunction(first, scope, context, { first: element });
   walkAll(element ? rest : given, scope, context);
 }
@@ -389,7 +389,7 @@ function walkCalled(node: TreeNode, scope: Scope, context: Context): void {
   walkAll(rest, scope, context);
 }
 
-function elementGiven(callee: TreeNode, scope: Scope, context: Context): string | null {
+function elementType(callee: TreeNode, scope: Scope, context: Context): string | null {
   const name = callee.kind === "member_expression" ? memberName(callee, context) : null;
   const [object] = callee.children;
   if (name === null || !object || !overElements.test(name) || !isHead(callee, object, context)) return null;
@@ -400,13 +400,13 @@ function elementGiven(callee: TreeNode, scope: Scope, context: Context): string 
 function callOf(callee: TreeNode, scope: Scope, context: Context): void {
   const { facts, text, parent } = context;
   if (callee.kind === "identifier") facts.name(text(callee), callee.line, "call", scope);
-  else if (callee.kind === "super" && parent) superOf(parent.node, callee.line, parent.scope, context);
+  else if (callee.kind === "super" && parent) recordSuper(parent.node, callee.line, parent.scope, context);
   else if (callee.kind === "member_expression") walkMember(callee, scope, context, "call");
   else walkAll([callee], scope, context);
 }
 
 /** `super(…)` calls the base class, which is named in the head of this class. */
-function superOf(parent: TreeNode, line: number, scope: Scope, context: Context): void {
+function recordSuper(parent: TreeNode, line: number, scope: Scope, context: Context): void {
   if (parent.kind === "identifier") context.facts.name(context.text(parent), line, "super", scope);
   const [object] = parent.children;
   const name = parent.kind === "member_expression" ? memberName(parent, context) : null;
@@ -436,35 +436,35 @@ const MAX_OBJECT = 20_000;
 const MAX_MEMBERS = 500;
 
 /** Records the exports of a CommonJS module: `module.exports = …`, `exports.name = …`. */
-function exportedBy(statement: string, line: number, context: Context): void {
+function recordExports(statement: string, line: number, context: Context): void {
   const head = exporting.exec(statement);
   if (!head) return;
   let value = statement.slice(head[0].length).trim();
   for (let next = chained.exec(value); next; next = chained.exec(value)) value = value.slice(next[0].length);
   const local = head[1] ?? "export=";
-  if (head[1] === undefined && value.startsWith("{")) membersOf(value, "", line, context);
-  else give(value, local, line, context);
+  if (head[1] === undefined && value.startsWith("{")) recordMembers(value, "", line, context);
+  else recordExport(value, local, line, context);
 }
 
 /** Records the members of an object literal that are names: `{ a, b: c, ...d }`. Its functions are definitions. */
-function objectOf(owner: string, value: string, line: number, context: Context): void {
-  if (value.startsWith("{")) membersOf(value, `${owner}.`, line, context);
+function recordObject(owner: string, value: string, line: number, context: Context): void {
+  if (value.startsWith("{")) recordMembers(value, `${owner}.`, line, context);
 }
 
-function membersOf(value: string, prefix: string, line: number, context: Context): void {
+function recordMembers(value: string, prefix: string, line: number, context: Context): void {
   const bare = value.replace(/\s*(?:as const|satisfies [\w.<>[\], ]+)?;?\s*$/, "");
   if (bare.length > MAX_OBJECT || !bare.endsWith("}")) return;
   const body = bare.slice(1, -1).replace(/\/\*[\s\S]*?\*\/|\/\/[^\n]*/g, "");
   for (const one of splitTop(body, ",").slice(0, MAX_MEMBERS)) {
     const spread = /^\.\.\.\s*([\s\S]+)$/.exec(one)?.[1];
     const [, key = "", given = key] = /^([\p{L}_$][\p{L}\p{N}_$]*)\s*(?::\s*([\s\S]+))?$/u.exec(one) ?? [];
-    if (spread !== undefined) give(spread, `${prefix}*`, line, context);
-    else if (key !== "") give(given, prefix + key, line, context);
+    if (spread !== undefined) recordExport(spread, `${prefix}*`, line, context);
+    else if (key !== "") recordExport(given, prefix + key, line, context);
   }
 }
 
 /** Records a value that is a name or a loaded module. */
-function give(value: string, local: string, line: number, { facts }: Context): void {
+function recordExport(value: string, local: string, line: number, { facts }: Context): void {
   const specifier = value.length < 600 ? importedBy(value) : null;
   if (specifier !== null) facts.reexport({ specifier, imported: "*", local, line });
   else if (name.test(value)) facts.reexport({ specifier: "", imported: value, local, line });
@@ -504,7 +504,7 @@ function walkAll(nodes: readonly TreeNode[], scope: Scope, context: Context): vo
 function hoist(nodes: readonly TreeNode[], scope: Scope, context: Context): void {
   for (const node of nodes) {
     if (node.kind === "export_statement") hoist(node.children, scope, context);
-    else if (node.kind === "import_statement") importsOf(node, context);
+    else if (node.kind === "import_statement") recordImports(node, context);
     else if (node.kind === "variable_declarator") hoistVariable(node, scope, context);
     else if (/_declaration$|^internal_module$|^function_signature$/.test(node.kind)) {
       const name = childOf(node, "identifier", "type_identifier");
@@ -515,7 +515,7 @@ function hoist(nodes: readonly TreeNode[], scope: Scope, context: Context): void
 
 function hoistVariable(node: TreeNode, scope: Scope, context: Context): void {
   const [pattern, ...rest] = node.children;
-  if (!pattern || loads(node, context) !== null) return;
+  if (!pattern || loadedModule(node, context) !== null) return;
   const value = rest.find(({ kind }) => kind !== "type_annotation");
   const isRun = value !== undefined && isWhole(node, value, context) && isFunction(value);
   if (pattern.kind === "identifier")
@@ -528,7 +528,7 @@ const walks: Record<string, (node: TreeNode, scope: Scope, context: Context) => 
   jsx_closing_element: () => {},
   type_parameters: walkTypeParameters,
   export_statement: (node, scope, context) => {
-    importsOf(node, context);
+    recordImports(node, context);
     walkAll(node.children, scope, context);
   },
   export_specifier: () => {},
@@ -599,9 +599,9 @@ function walkBlock(node: TreeNode, scope: Scope, context: Context): void {
 function walkVariable(node: TreeNode, scope: Scope, context: Context): void {
   const [pattern, ...rest] = node.children;
   if (!pattern) return;
-  const loaded = loads(node, context);
+  const loaded = loadedModule(node, context);
   if (loaded !== null) {
-    loadedFrom(loaded, pattern, scope, context);
+    recordLoaded(loaded, pattern, scope, context);
     return;
   }
   const annotation = rest.find(({ kind }) => kind === "type_annotation");
@@ -621,7 +621,7 @@ function walkVariable(node: TreeNode, scope: Scope, context: Context): void {
   if (pattern.kind !== "identifier") return;
   context.facts.type(context.text(pattern), pattern.line, type);
   if (scope.outer === null)
-    objectOf(context.text(pattern), valueText(node, annotation ?? pattern, context), node.line, context);
+    recordObject(context.text(pattern), valueText(node, annotation ?? pattern, context), node.line, context);
 }
 
 /** The text after the `=` of an assignment. */
@@ -635,7 +635,7 @@ function walkAssignment(node: TreeNode, scope: Scope, context: Context): void {
   const isValue = value !== undefined && isWhole(node, value, context);
   const name =
     target && /^(?:this|(?:module\.)?exports)\.([#\p{L}_$][\p{L}\p{N}_$]*)$/u.exec(context.text(target))?.[1];
-  exportedBy(context.text(node), node.line, context);
+  recordExports(context.text(node), node.line, context);
   if (name !== undefined && isValue && isFunction(value)) {
     walkFunction(value, scope, context, { name });
     return;

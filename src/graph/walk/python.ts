@@ -4,8 +4,8 @@ import {
   childOf,
   declare,
   innerScope,
-  kinds,
   isWhole,
+  kinds,
   literalType,
   type Scope,
   type TreeNode,
@@ -20,7 +20,7 @@ const bare = (text: string) =>
     .trim();
 
 /** `import a.b`, `import a.b as c`, `from a import b as c`, `from a import *`. */
-function importsOf(node: TreeNode, scope: Scope, { text, facts }: Context): void {
+function recordImports(node: TreeNode, scope: Scope, { text, facts }: Context): void {
   const statement = bare(text(node));
   const line = node.line;
   const given = /^from (\.*[\p{L}\p{N}_.]*) ?import (.+)$/u.exec(statement);
@@ -54,7 +54,7 @@ function hoist(nodes: readonly TreeNode[], scope: Scope, context: Context): void
     const [first] = node.children;
     if (definitions.includes(node.kind)) {
       if (first?.kind === "identifier") declare(scope, context.text(first), first.line, null, true);
-    } else if (imports.includes(node.kind)) importsOf(node, scope, context);
+    } else if (imports.includes(node.kind)) recordImports(node, scope, context);
     else if (!closed.includes(node.kind)) {
       hoistTargets(node, scope, context);
       hoist(node.children, scope, context);
@@ -71,7 +71,7 @@ function hoistTargets(node: TreeNode, scope: Scope, context: Context): void {
   const [first] = node.children;
   if (binds(node) && first && targetKinds.includes(first.kind)) bind(first, null, scope, context);
   const named = node.kind === "as_pattern" ? childOf(node, "as_pattern_target") : undefined;
-  if (named) bindAll(named, scope, context);
+  if (named) bindChildren(named, scope, context);
 }
 
 const binds = ({ kind }: TreeNode) =>
@@ -80,14 +80,14 @@ const binds = ({ kind }: TreeNode) =>
   kind === "named_expression" ||
   kind === "augmented_assignment";
 
-function bindAll(node: TreeNode, scope: Scope, context: Context): void {
+function bindChildren(node: TreeNode, scope: Scope, context: Context): void {
   for (const one of node.children) bind(one, null, scope, context);
 }
 
 /** Declares the names of an assignment target. */
 function bind(target: TreeNode, type: string | null, scope: Scope, context: Context): void {
   if (target.kind === "identifier") declare(scope, context.text(target), target.line, type);
-  else if (targetKinds.includes(target.kind)) bindAll(target, scope, context);
+  else if (targetKinds.includes(target.kind)) bindChildren(target, scope, context);
 }
 
 function walkCall(node: TreeNode, scope: Scope, context: Context): void {
@@ -113,25 +113,25 @@ function walkMember(node: TreeNode, scope: Scope, context: Context, role: "call"
   if (role === "call" || type.startsWith("="))
     context.facts.member(context.text(name), name.line, role, type);
   if (role === "call" && isHead && context.text(name) === "__init__")
-    setUpOf(object, name.line, scope, context);
+    recordInit(object, name.line, scope, context);
   walkAll(objects, scope, context);
 }
 
 /** `super().__init__()` and `Base.__init__(self)` call the constructor of the base class. */
-function setUpOf(object: TreeNode, line: number, scope: Scope, context: Context): void {
+function recordInit(object: TreeNode, line: number, scope: Scope, context: Context): void {
   const { parent, text } = context;
   if (object.kind === "call") {
     const isSuper = object.children[0] !== undefined && text(object.children[0]) === "super";
-    if (isSuper && parent) superOf(parent.node, line, parent.scope, context);
-  } else superOf(object, line, scope, context);
+    if (isSuper && parent) recordSuper(parent.node, line, parent.scope, context);
+  } else recordSuper(object, line, scope, context);
 }
 
-function superOf(node: TreeNode, line: number, scope: Scope, context: Context): void {
+function recordSuper(node: TreeNode, line: number, scope: Scope, context: Context): void {
   const [first] = node.children;
   const last = node.children.at(-1);
   if (node.kind === "identifier") context.facts.name(context.text(node), line, "super", scope);
   // `Base[T]` is Base.
-  else if (node.kind === "subscript" && first) superOf(first, line, scope, context);
+  else if (node.kind === "subscript" && first) recordSuper(first, line, scope, context);
   else if (node.kind === "attribute" && first && last && first !== last)
     context.facts.member(context.text(last), line, "super", expressionOf(first, scope, context));
 }
@@ -204,9 +204,9 @@ function bindParameter(node: TreeNode, type: string | null, scope: Scope, contex
     const annotation = childOf(node, "type");
     const own = annotation ? typeOfAnnotation(context.text(annotation)) : null;
     if (first.kind === "identifier") declare(scope, context.text(first), first.line, own);
-    else bindAll(first, scope, context);
+    else bindChildren(first, scope, context);
     walkAll(rest, scope.outer ?? scope, context);
-  } else bindAll(node, scope, context);
+  } else bindChildren(node, scope, context);
 }
 
 function walkLambda(node: TreeNode, scope: Scope, context: Context): void {
@@ -339,7 +339,7 @@ function walkAssignment(node: TreeNode, scope: Scope, context: Context): void {
       ? expressionOf(value, scope, context)
       : null;
   if (target.kind === "attribute") {
-    fieldOf(target, type, context);
+    recordField(target, type, context);
     const object = target.children[0];
     if (object) walk(object, scope, context);
     return;
@@ -349,7 +349,7 @@ function walkAssignment(node: TreeNode, scope: Scope, context: Context): void {
 }
 
 /** `self.name = …` declares a field of the class. */
-function fieldOf({ children: [object, name], line }: TreeNode, type: string | null, context: Context): void {
+function recordField({ children: [object, name], line }: TreeNode, type: string | null, context: Context): void {
   const { owner, text, facts } = context;
   if (owner === null || !object || !name || text(object) !== context.self || name.kind !== "identifier")
     return;
