@@ -349,7 +349,11 @@ function walkAssignment(node: TreeNode, scope: Scope, context: Context): void {
 }
 
 /** `self.name = …` declares a field of the class. */
-function recordField({ children: [object, name], line }: TreeNode, type: string | null, context: Context): void {
+function recordField(
+  { children: [object, name], line }: TreeNode,
+  type: string | null,
+  context: Context,
+): void {
   const { owner, text, facts } = context;
   if (owner === null || !object || !name || text(object) !== context.self || name.kind !== "identifier")
     return;
