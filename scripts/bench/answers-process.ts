@@ -6,7 +6,7 @@ import { readFileSync } from "node:fs";
 import { monitorEventLoopDelay } from "node:perf_hooks";
 import { setTimeout as delay } from "node:timers/promises";
 import { createGitHubClient } from "../../src/github/client.ts";
-import { createPacing } from "../../src/github/pacing.ts";
+import { createRateLimiter } from "../../src/github/rate-limit.ts";
 import type { ModelRequest } from "../../src/llm/model.ts";
 import { createOpenAiModel } from "../../src/llm/openai.ts";
 import { createOpenAiEmbeddings } from "../../src/llm/openai-embeddings.ts";
@@ -36,7 +36,12 @@ const asks: Record<string, () => Promise<unknown>> = {
   embeddings: () => createOpenAiEmbeddings(endpoint).embed(Array<string>(96).fill("text"), signal),
   github: () =>
     createGitHubClient({
-      ...{ baseUrl, userAgent: "bench", pacing: createPacing(), token: async () => "token" },
+      ...{
+        baseUrl,
+        userAgent: "bench",
+        limits: createRateLimiter({ gapMs: 0 })(1),
+        token: async () => "token",
+      },
       reach: { check: () => {} },
     }).list("/list", 1),
 };

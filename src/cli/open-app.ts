@@ -5,13 +5,13 @@ import { Disk, freeSpace } from "../git/disk/disk.ts";
 import { removeRepository } from "../git/disk/places.ts";
 import { requireGit } from "../git/git-version.ts";
 import type { AppIdentity } from "../github/own-text.ts";
+import { createRateLimiter, type RateLimiter } from "../github/rate-limit.ts";
 import { createAppAccess } from "../jobs/app-access.ts";
 import { createCheckoutPull } from "../jobs/checkout-pull.ts";
 import { createJobHandler } from "../jobs/create-job-handler.ts";
 import { createGitHubAccess, type GitHubAccessOptions, gitAuthorization } from "../jobs/github-access.ts";
 import { IndexKeeper } from "../jobs/index-keeper.ts";
 import type { JobDependencies } from "../jobs/job-dependencies.ts";
-import { createPacings, type Pacings } from "../jobs/pacings.ts";
 import { perJob } from "../jobs/per-job.ts";
 import { createPushBranch } from "../jobs/push-branch.ts";
 import type { Granted, MintToken } from "../jobs/tokens.ts";
@@ -23,7 +23,6 @@ import type { Metrics } from "../metrics/metrics.ts";
 import { createFixSandbox } from "../process/fix-sandbox.ts";
 import type { RepositoryRef } from "../queue/job.ts";
 import { openStores } from "../queue/open-stores.ts";
-import { githubLimits, noLimits } from "../queue/pace.ts";
 import { patientSpending } from "../queue/patient-spending.ts";
 import type { JobWatch } from "../queue/run-job.ts";
 import type { Stores } from "../queue/stores.ts";
@@ -83,25 +82,20 @@ export async function openApp(
     databaseUrl: env.databaseUrl,
     dataFolder: env.dataDir,
     installationConcurrency: env.installationConcurrency,
-    paceLimits: env.writeGapMs === 0 ? noLimits : { ...githubLimits, gapMs: env.writeGapMs },
   });
   const { queue } = stores;
   const disk = new Disk({ dataFolder: env.dataDir, limitBytes: env.diskLimitBytes, log });
   const probot = createProbot(credentials, env.github, log);
   const mintToken = installationAuth(probot);
   const identity = appIdentity(probot);
-  const pacings = createPacings({
-    stores,
-    gapMs: env.writeGapMs,
-    warn: (message, error) => log.warn({ err: error }, message),
-  });
+  const rateLimiter = createRateLimiter({ gapMs: env.writeGapMs });
   const { host, apiUrl, webUrl } = env.github;
   const requests = {
     mintToken,
     granted: installationGrants(probot),
     userAgent: `hunkwise/${version}`,
     identity: async () => ({ id: credentials.id, slug: (await identity()).slug }),
-    pacings,
+    rateLimiter,
     ...(metrics && { onRateLimit: metrics.rateLimit }),
   };
   const { openJob } = createGitHubAccess({ apiUrl, ...requests });
@@ -210,18 +204,18 @@ interface UpkeepOptions {
   userAgent: string;
   /** Who the App is. */
   identity: () => Promise<AppIdentity>;
-  pacings: Pacings;
+  rateLimiter: RateLimiter;
   onRateLimit?: NonNullable<GitHubAccessOptions["onRateLimit"]>;
 }
 
 /** Composes what reconciling and purging work with. */
 function openUpkeep(options: UpkeepOptions): Upkeep {
   const { env, credentials, stores, probot, mintToken, granted, userAgent } = options;
-  const { identity, pacings, onRateLimit } = options;
+  const { identity, rateLimiter, onRateLimit } = options;
   const { host, apiUrl } = env.github;
   return {
     access: createAppAccess({
-      ...{ apiUrl, userAgent, identity, pacings },
+      ...{ apiUrl, userAgent, identity, rateLimiter },
       ...{ appToken: appAuth(probot), mintToken, granted },
       ...(onRateLimit && { onRateLimit }),
     }),

@@ -1,15 +1,21 @@
+import { retry } from "@octokit/plugin-retry";
+import { throttling } from "@octokit/plugin-throttling";
 import { Octokit } from "@octokit/rest";
 import { z } from "zod";
 import { AppError } from "../errors.ts";
-import { type Clock, systemClock } from "./clock.ts";
 import { refusalOf, toAppError, unreadableAnswer } from "./errors.ts";
 import { graphqlData, graphqlUrl, refuseLimited } from "./graphql.ts";
-import type { Pacing } from "./pacing.ts";
-import { type Headers, type RateLimitSeen, rateLimitSeen } from "./rate-limit.ts";
+import {
+  type Headers,
+  type InstallationLimits,
+  type RateLimitSeen,
+  rateLimitOf,
+  rateLimitSeen,
+  readRetries,
+  type Traffic,
+} from "./rate-limit.ts";
 import { pathBelow, type Reach } from "./reach.ts";
-import { type Call, createRequestPolicy } from "./request-policy.ts";
 import { createTransport } from "./transport.ts";
-import { unlessAborted } from "./unless-aborted.ts";
 
 export interface GitHubClientOptions {
   /** Root of the REST API: `https://api.github.com`, or `https://HOST/api/v3` of an enterprise server. */
@@ -20,8 +26,7 @@ export interface GitHubClientOptions {
   token: (options: { renew: boolean }) => Promise<string>;
   userAgent: string;
   /** Shared by all clients of one installation. */
-  pacing: Pacing;
-  clock?: Clock;
+  limits: InstallationLimits;
   /** Asked right before each write leaves, when all waits are over: where it rejects, with an AppError, nothing is sent. */
   beforeWrite?: BeforeWrite | undefined;
   /** Told what each answer says of the limit that it counts against. */
@@ -76,40 +81,76 @@ export interface Page {
   next: string | null;
 }
 
+/** The part of octokit that plugins get. */
+type Core = Parameters<typeof throttling>[0];
+
 const silent = { debug() {}, info() {}, warn() {}, error() {} };
 
 /**
- * GitHub's REST API with the behaviour a bot owes it: paced writes, limits obeyed, reads repeated after a fault and
- * writes never, one fresh token after a 401.
+ * GitHub's REST and GraphQL API as GitHub wants a bot to use it: writes apart from each other, limits obeyed, one fresh token
+ * after a 401. A read is repeated after a fault, and so is a write that changes nothing more when it is done twice. Any other
+ * write is repeated only if GitHub certainly did not carry it out: refused for a limit or a stale token. After anything else,
+ * above all a time-out, the caller has to look.
+ *
+ * The plugins know no abort: what waits in them is left behind, and refused when its turn comes.
  */
 export function createGitHubClient(options: GitHubClientOptions): GitHubClient {
-  const { baseUrl, reach, pacing, signal, timeoutMs, fetch, clock = systemClock } = options;
-  const octokit = new Octokit({
-    baseUrl,
-    userAgent: options.userAgent,
-    log: silent,
+  const { baseUrl, reach, limits, signal, timeoutMs, fetch } = options;
+
+  /** Innermost: the plugins call it for each try, when their waits are over. */
+  function sending(octokit: Core): void {
+    octokit.hook.wrap("request", async (request, parameters) => {
+      const call = callOf(octokit, parameters, baseUrl);
+      signal?.throwIfAborted();
+      limits.check(call);
+      try {
+        return await send(false).catch((error: unknown) => {
+          if (refusalOf(error)?.status !== 401) throw error;
+          return send(true);
+        });
+      } catch (error) {
+        const refusal = refusalOf(error);
+        const limit = refusal && rateLimitOf(refusal, Date.now());
+        if (limit) throw limits.refused(call, limit);
+        // The egress refused it, and would refuse it again; octokit takes that for a fault of the server.
+        const { cause } = error as Error;
+        throw cause instanceof AppError && !cause.retryable ? cause : error;
+      }
+
+      async function send(renew: boolean) {
+        // Minting is shared by all who wait for the same token: an abort ends the waiting and not the request.
+        const token = await unlessAborted(options.token({ renew }), signal).catch((error: unknown) => {
+          throw toAppError(error, "the request for an installation token");
+        });
+        // In place: octokit's own hooks, which run inside of this one, see these parameters and no copy.
+        parameters.headers.authorization = `Bearer ${token}`;
+        parameters.headers["x-github-api-version"] = "2022-11-28";
+        const after = call.kind === "write" ? await options.beforeWrite?.() : undefined;
+        const answer = await observed(request(parameters), options.onRateLimit);
+        refuseCutOff(answer, call, parameters);
+        if (call.graphql) refuseLimited(answer);
+        limits.carriedOut(call, answer.headers);
+        reach.learn?.(call, answer.data);
+        await after?.({ request: writtenAs(call, parameters), ...nameOf(answer.data) });
+        return answer;
+      }
+    });
+  }
+
+  const octokit = new (Octokit.plugin(sending, throttling, retry))({
+    ...{ baseUrl, userAgent: options.userAgent, log: silent, ...limits.plugins },
     request: { fetch: createTransport({ baseUrl, reach, timeoutMs, fetch, signal }) },
   });
-  const settle = createRequestPolicy({ clock, pacing, signal });
 
-  octokit.hook.wrap("request", (request, parameters) => {
+  octokit.hook.wrap("request", async (request, parameters) => {
     const call = callOf(octokit, parameters, baseUrl);
-    return settle(call, async (renew) => {
-      // Minting is shared by all who wait for the same token: an abort ends the waiting and not the request.
-      const token = await unlessAborted(options.token({ renew }), signal).catch((error: unknown) => {
-        throw toAppError(error, "the request for an installation token");
-      });
-      // In place: octokit's own hooks, which run inside of this one, see these parameters and no copy.
-      parameters.headers.authorization = `Bearer ${token}`;
-      parameters.headers["x-github-api-version"] = "2022-11-28";
-      const after = call.kind === "write" ? await options.beforeWrite?.() : undefined;
-      const answer = await told(request(parameters), options.onRateLimit);
-      refuseCutOff(answer, call);
-      if (call.graphql) refuseLimited(answer);
-      reach.learn?.(call, answer.data);
-      await after?.({ request: writtenAs(call, parameters), ...nameOf(answer.data) });
-      return answer;
-    });
+    Object.assign(parameters.request, { retries: mayRepeat(call) ? readRetries : 0 });
+    try {
+      return await unlessAborted(Promise.resolve(request(parameters)), signal);
+    } catch (error) {
+      if (signal?.aborted) throw new AppError("aborted", `${call.name} was called off`);
+      throw toAppError(error, call.name);
+    }
   });
 
   async function graphql<Data>(kind: GraphqlKind, query: string, variables: object, shape: z.ZodType<Data>) {
@@ -143,13 +184,23 @@ function nameOf(data: unknown): Omit<Written, "request"> {
 }
 
 /** Of a mutation its own name and what it is about: all of them are the same request. */
-function writtenAs({ name, graphql }: Call, { query, variables }: Record<string, unknown>): string {
+function writtenAs({ name, graphql }: PlacedCall, { query, variables }: Record<string, unknown>): string {
   const [, mutation] = (graphql && /\{\s*(\w+)/.exec(String(query))) || [];
   return mutation ? [mutation, ...Object.values(variables ?? {})].join(" ") : name;
 }
 
-type PlacedCall = Call & { method: string; path: string };
-const toGraphql = { method: "POST", path: "/graphql", creates: false, graphql: true } as const;
+/** A request by its place below the root of the API. */
+interface PlacedCall extends Traffic {
+  /** Method and path, for messages. */
+  name: string;
+  method: string;
+  path: string;
+  /** A write that changes nothing more when it is done twice. */
+  isHarmlessTwice?: boolean;
+}
+const mayRepeat = ({ kind, isHarmlessTwice = false }: PlacedCall) => kind === "read" || isHarmlessTwice;
+
+const toGraphql = { method: "POST", path: "/graphql", graphql: true } as const;
 
 /**
  * Every request of GraphQL is a POST: what it amounts to goes along with it, in options that are not sent. The mutations
@@ -162,26 +213,30 @@ const graphqlCalls = {
 type GraphqlKind = keyof typeof graphqlCalls;
 
 function callOf(
-  octokit: Octokit,
+  octokit: Core,
   parameters: { method: string; url: string; request: object },
   baseUrl: string,
 ): PlacedCall {
   const { graphql } = parameters.request as { graphql?: GraphqlKind };
   if (graphql) return graphqlCalls[graphql];
-  const { method, url } = octokit.request.endpoint(parameters as Parameters<Octokit["request"]>[0] & object);
+  const { method, url } = octokit.request.endpoint(parameters as Parameters<Core["request"]>[0] & object);
   const kind = method === "GET" || method === "HEAD" ? "read" : "write";
   const path = pathBelow(new URL(baseUrl).pathname, new URL(url, baseUrl));
-  return { name: `${method} ${path}`, method, path, kind, creates: makesContent.has(method), graphql: false };
+  return { name: `${method} ${path}`, method, path, kind, graphql: false };
 }
 
-/**
- * What GitHub may count as "content-generating". It says so of no endpoint, and warns of it for comments, reviews and pull
- * requests ("Rate limits for the REST API"): check runs, reactions, branches and files are counted along, to be on the safe side.
- */
-const makesContent = new Set(["POST", "PUT"]);
+/** Rejects with the signal's reason as soon as it fires; the work itself goes on, because others may wait for it too. */
+async function unlessAborted<T>(work: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
+  if (!signal) return work;
+  const { promise, reject } = Promise.withResolvers<never>();
+  const abort = () => reject(signal.reason);
+  signal.addEventListener("abort", abort, { once: true });
+  if (signal.aborted) abort();
+  return Promise.race([work, promise]).finally(() => signal.removeEventListener("abort", abort));
+}
 
-/** Tells what the answer says, also a refusal's. That nothing has changed is an answer too, which octokit takes for a fault. */
-async function told<Answer extends { headers: Headers }>(
+/** Reports what an answer says of the limits, also a refusal. "Nothing has changed" is an answer, which octokit takes for a fault. */
+async function observed<Answer extends { headers: Headers }>(
   answering: Answer | Promise<Answer>,
   onRateLimit: GitHubClientOptions["onRateLimit"],
 ): Promise<Answer> {
@@ -201,13 +256,19 @@ async function told<Answer extends { headers: Headers }>(
   }
 }
 
-/** octokit hands out JSON that it could not parse as plain text. */
-function refuseCutOff(answer: { status: number; headers: Headers; data: unknown }, call: Call): void {
+/** octokit returns JSON that it could not parse as plain text. */
+function refuseCutOff(
+  answer: { status: number; headers: Headers; data: unknown },
+  call: PlacedCall,
+  request: object,
+): void {
   // What was deleted has no body, whatever type it is said to have.
   if (answer.status === 204) return;
   const json = /^application\/(json|[\w.+-]+\+json)\b/.test(String(answer.headers["content-type"] ?? ""));
-  if (json && typeof answer.data === "string")
-    throw unreadableAnswer(call.name, "its JSON is cut off or broken");
+  if (!json || typeof answer.data !== "string") return;
+  const cause = unreadableAnswer(call.name, "its JSON is cut off or broken");
+  // As octokit reports a fault of the server: the plugin repeats a read.
+  throw Object.assign(new Error(cause.message, { cause }), { status: 502, request });
 }
 
 /** A page of comments of 65,536 characters, of four bytes each, is within what an answer may have. */

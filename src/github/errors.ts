@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { AppError, type ErrorCode } from "../errors.ts";
 import { permissionFor } from "./permissions.ts";
-import { type Headers, type Refusal, rateLimitOf, untoldWait } from "./rate-limit.ts";
+import { backoffMs, type Headers, type Refusal, rateLimitOf } from "./rate-limit.ts";
 
 /** What octokit's RequestError holds of interest. Its `request` carries the token and is never touched. */
 interface RequestFailure extends Error {
@@ -12,8 +12,9 @@ interface RequestFailure extends Error {
 /** GitHub's answer, when the error is one; undefined for a connection that failed before there was any. */
 export function refusalOf(error: unknown): Refusal | undefined {
   if (!isRequestFailure(error) || !error.response) return undefined;
-  const { status, headers, data } = error.response;
-  return { status, headers, message: messageOf(data) };
+  // Not that of the answer: GraphQL reports faults with 200, for which the plugin sets 500.
+  const { headers, data } = error.response;
+  return { status: error.status, headers, message: messageOf(data) };
 }
 
 /** A refusal as octokit would throw it. */
@@ -40,7 +41,7 @@ export function toAppError(error: unknown, call: string): AppError {
   const message = `GitHub answered ${call} with ${refusal.status}${said}`;
   const limit = rateLimitOf(refusal, Date.now());
   if (limit) {
-    const retryAfterMs = limit.waitMs ?? untoldWait(0);
+    const retryAfterMs = limit.waitMs ?? backoffMs(0);
     return new AppError("github_rate_limited", message, { retryable: true, retryAfterMs });
   }
   return new AppError(codeFor(refusal), message, {

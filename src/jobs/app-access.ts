@@ -5,12 +5,10 @@ import {
   type InstallationApi,
 } from "../github/app-client.ts";
 import { createGitHubClient } from "../github/client.ts";
-import { type Clock, systemClock } from "../github/clock.ts";
 import type { AppIdentity } from "../github/own-text.ts";
-import type { RateLimitSeen } from "../github/rate-limit.ts";
+import type { RateLimiter, RateLimitSeen } from "../github/rate-limit.ts";
 import type { Reach } from "../github/reach.ts";
 import { appReach, lookingReach } from "../github/reaches.ts";
-import type { Pacings } from "./pacings.ts";
 import { createLeastTokens, type Granted, type MintToken } from "./tokens.ts";
 
 /** GitHub as the App sees itself, and as an installation sees all that it reaches. */
@@ -28,10 +26,9 @@ export interface AppAccessOptions {
   mintToken: MintToken;
   granted: Granted;
   identity: () => Promise<AppIdentity>;
-  /** Shared with whatever else talks to GitHub in this process. */
-  pacings: Pacings;
+  /** That of this process. */
+  rateLimiter: RateLimiter;
   onRateLimit?: (seen: RateLimitSeen & { installation: number }) => void;
-  clock?: Clock;
 }
 
 /** The App's own requests count apart from those of each installation. */
@@ -41,16 +38,8 @@ const appItself = 0;
 const looking = { pull_requests: "read", checks: "read" } as const;
 
 export function createAppAccess(options: AppAccessOptions): AppAccess {
-  const {
-    apiUrl: baseUrl,
-    userAgent,
-    pacings,
-    onRateLimit,
-    clock = systemClock,
-    appToken,
-    identity,
-  } = options;
-  const lookingToken = createLeastTokens(looking, { ...options, clock });
+  const { apiUrl: baseUrl, userAgent, rateLimiter, onRateLimit, appToken, identity } = options;
+  const lookingToken = createLeastTokens(looking, { ...options, now: Date.now });
 
   function client(
     installation: number,
@@ -59,8 +48,8 @@ export function createAppAccess(options: AppAccessOptions): AppAccess {
     signal: AbortSignal,
   ) {
     return createGitHubClient({
-      ...{ baseUrl, userAgent, reach, token, signal, clock },
-      pacing: pacings(installation),
+      ...{ baseUrl, userAgent, reach, token, signal },
+      limits: rateLimiter(installation),
       onRateLimit: (seen) => onRateLimit?.({ installation, ...seen }),
     });
   }

@@ -1,18 +1,16 @@
 import { type BeforeWrite, createGitHubClient, type GitHubClient } from "../github/client.ts";
-import { type Clock, systemClock } from "../github/clock.ts";
 import { readFile } from "../github/contents.ts";
 import { endToken } from "../github/end-token.ts";
 import { noOwnIds, type OwnIds } from "../github/own-ids.ts";
 import type { AppIdentity } from "../github/own-text.ts";
 import { createPullRequestApi } from "../github/pull-request-client.ts";
-import type { RateLimitSeen } from "../github/rate-limit.ts";
+import { createRateLimiter, type RateLimiter, type RateLimitSeen } from "../github/rate-limit.ts";
 import type { Place, Reach } from "../github/reach.ts";
 import { filesReach, proposingReach, pullReach, repositoryReach, resolvingReach } from "../github/reaches.ts";
 import { createRepositoryApi } from "../github/repository-client.ts";
 import { createRepositoryWriter } from "../github/repository-writer.ts";
 import type { RepositoryRef } from "../queue/job.ts";
 import type { Pushing } from "./job-dependencies.ts";
-import { createPacings, type Pacings } from "./pacings.ts";
 import type { JobGitHub } from "./per-job.ts";
 import {
   createLeastTokens,
@@ -41,12 +39,12 @@ export interface GitHubAccessOptions {
   granted: Granted;
   /** Who we are, to tell our own comments from others'. */
   identity: () => Promise<AppIdentity>;
-  /** Shared by whatever talks to GitHub in this process. Default: nothing else does, nor any other process. */
-  pacings?: Pacings;
+  /** That of this process. Default: one for these jobs only. */
+  rateLimiter?: RateLimiter;
   /** Told what answers say of the limits that they count against. */
   onRateLimit?: (seen: RateLimitSeen & { installation: number }) => void;
-  /** Default: the machine's. */
-  clock?: Clock;
+  /** Milliseconds since 1970. Default: the machine's clock. */
+  now?: () => number;
 }
 
 /** Where an account keeps what holds for all of its repositories. */
@@ -57,14 +55,14 @@ const organizationRepository = ".github";
  * nothing that changes anything but on the repository and pull request that it is about.
  */
 export function createGitHubAccess(options: GitHubAccessOptions): { openJob(): JobGitHub } {
-  const { apiUrl, userAgent, mintToken, granted, clock = systemClock } = options;
-  const clientFor = clientsOf({ clock, ...options });
+  const { apiUrl, userAgent, mintToken, granted, now = Date.now } = options;
+  const clientFor = clientsOf(options);
   const tokens: Tokens = {
-    api: ofOne(createLeastTokens(publishing, { ...options, clock })),
+    api: ofOne(createLeastTokens(publishing, { ...options, now })),
     organization: () => organizationToken(mintToken),
   };
   const writing = createWritingTokens({
-    ...{ mintToken, granted, clock },
+    ...{ mintToken, granted, now },
     endToken: (token) => endToken(token, { apiUrl, userAgent }),
   });
   return {
@@ -149,12 +147,12 @@ type ClientFor = (one: {
   beforeWrite?: BeforeWrite | undefined;
 }) => GitHubClient;
 
-function clientsOf(options: GitHubAccessOptions & { clock: Clock }): ClientFor {
-  const { apiUrl: baseUrl, userAgent, clock, pacings = createPacings({ clock }), onRateLimit } = options;
+function clientsOf(options: GitHubAccessOptions): ClientFor {
+  const { apiUrl: baseUrl, userAgent, rateLimiter = createRateLimiter(), onRateLimit } = options;
   return ({ reach, token, repository: { installation, id }, signal, beforeWrite }) =>
     createGitHubClient({
-      ...{ baseUrl, userAgent, reach, signal, clock, beforeWrite },
-      pacing: pacings(installation),
+      ...{ baseUrl, userAgent, reach, signal, beforeWrite },
+      limits: rateLimiter(installation),
       token: ({ renew }) => token(installation, id, renew),
       onRateLimit: (seen) => onRateLimit?.({ installation, ...seen }),
     });

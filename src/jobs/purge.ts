@@ -1,6 +1,5 @@
 import { AppError } from "../errors.ts";
 import type { Outcome, PurgeTask } from "../queue/job.ts";
-import { trafficNotes } from "./pacings.ts";
 import { installationNote, readInstallationMemory, writeInstallationMemory } from "./reconcile/memory.ts";
 import type { Upkeep } from "./upkeep.ts";
 
@@ -57,9 +56,7 @@ async function doomedOf(
 async function forgetNotes({ installation, repositories }: PurgeTask, doomed: Named, { notes }: Upkeep) {
   const known = repositories === null ? null : await readInstallationMemory(notes, installation);
   if (known === null) {
-    const names = [installationNote(installation), ...Object.values(trafficNotes(installation))];
-    for (const name of names) await notes.remove(name);
-    return;
+    return notes.remove(installationNote(installation));
   }
   const isDoomed = (id: number) => doomed.some((one) => one.id === id);
   const looks = Object.entries(known.looks).filter(([id]) => !isDoomed(Number(id)));

@@ -1,6 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { AppError } from "../errors.ts";
-import type { Clock } from "../github/clock.ts";
 import { notGranted } from "../github/errors.ts";
 
 /** The repositories that a token reaches: by id, or by name where only that is known; left out, all of the installation. */
@@ -40,13 +39,13 @@ export const isRefused = (error: unknown) => error instanceof AppError && error.
  */
 export function createLeastTokens(
   wish: Permissions,
-  { mintToken, granted, clock }: { mintToken: MintToken; granted: Granted; clock: Clock },
+  { mintToken, granted, now }: { mintToken: MintToken; granted: Granted; now: () => number },
 ) {
   /** By installation, what it grants of the wish, where that is less. */
   const lesser = new Map<number, { permissions: Permissions; until: number }>();
   return async (installation: number, scope: Repositories & { renew: boolean }): Promise<string> => {
     const known = lesser.get(installation);
-    const permissions = known && clock.now() < known.until ? known.permissions : wish;
+    const permissions = known && now() < known.until ? known.permissions : wish;
     try {
       return await mintToken(installation, { ...scope, permissions });
     } catch (error) {
@@ -54,7 +53,7 @@ export function createLeastTokens(
       const least = grantedOf(wish, await granted(installation));
       // It is not for the permissions, then.
       if (samePermissions(least, permissions)) throw error;
-      lesser.set(installation, { permissions: least, until: clock.now() + beliefMs });
+      lesser.set(installation, { permissions: least, until: now() + beliefMs });
       return mintToken(installation, { ...scope, permissions: least });
     }
   };
@@ -92,9 +91,10 @@ export function createWritingTokens(options: {
   mintToken: MintToken;
   endToken: (token: string) => Promise<void>;
   granted: Granted;
-  clock: Clock;
+  /** Milliseconds since 1970. */
+  now: () => number;
 }): { forJob(): WritingTokens } {
-  const { mintToken, endToken, granted, clock } = options;
+  const { mintToken, endToken, granted, now } = options;
   /** By installation, when it was refused. */
   const refusedAt = new Map<number, number>();
   const refusal = () => notGranted("Writing to the repository", "contents=write, pull_requests=write");
@@ -102,13 +102,13 @@ export function createWritingTokens(options: {
     samePermissions(grantedOf(writing, await granted(installation)), writing);
 
   async function mint(installation: number, id: number): Promise<string> {
-    if (clock.now() - (refusedAt.get(installation) ?? Number.NEGATIVE_INFINITY) < beliefMs) throw refusal();
+    if (now() - (refusedAt.get(installation) ?? Number.NEGATIVE_INFINITY) < beliefMs) throw refusal();
     try {
       return await mintToken(installation, { repositoryIds: [id], permissions: writing, own: true });
     } catch (error) {
       // Of a repository that is gone it says nothing about the others.
       if (!isRefused(error) || (await isGranted(installation))) throw error;
-      refusedAt.set(installation, clock.now());
+      refusedAt.set(installation, now());
       throw refusal();
     }
   }

@@ -1,7 +1,5 @@
 import type { Database } from "./database.ts";
-import { githubLimits, type PaceLimits } from "./pace.ts";
 import { createNotes } from "./sql-notes.ts";
-import { createPace } from "./sql-pace.ts";
 import { SqlQueue } from "./sql-queue.ts";
 import { createSpending } from "./sql-spending.ts";
 import { createTally } from "./sql-tally.ts";
@@ -11,7 +9,6 @@ import type { Stores } from "./stores.ts";
 export interface StoreOptions {
   /** Jobs of one installation that may run at a time; as many as there are workers where it is left out. */
   installationConcurrency?: number;
-  paceLimits?: PaceLimits;
   /** Milliseconds since 1970; injected by tests. */
   now?: () => number;
 }
@@ -40,12 +37,10 @@ export const openSqliteStores = (dataFolder: string, options: StoreOptions = {})
 
 /** All stores over one database. */
 export function createStores(database: Database, options: StoreOptions): Stores {
-  const { installationConcurrency = Number.MAX_SAFE_INTEGER } = options;
-  const { paceLimits: limits = githubLimits, now = Date.now } = options;
+  const { installationConcurrency = Number.MAX_SAFE_INTEGER, now = Date.now } = options;
   return {
     queue: new SqlQueue({ database, installationConcurrency, now }),
     spending: createSpending(database),
-    pace: createPace({ database, limits, now }),
     notes: createNotes(database, now),
     tally: createTally(database),
     close: () => database.close(),

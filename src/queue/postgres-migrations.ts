@@ -124,4 +124,10 @@ export const postgresMigrations: readonly string[] = [
   CREATE TRIGGER trajectory_is_not_emptied BEFORE TRUNCATE ON trajectory
     FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
   `,
+  `
+  -- Each process keeps its own limits on what it sends to GitHub.
+  DROP TABLE pace;
+  DROP TABLE creation;
+  DELETE FROM note WHERE name LIKE 'refused-reads/%' OR name LIKE 'refused-writes/%';
+  `,
 ];

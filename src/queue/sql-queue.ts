@@ -150,10 +150,7 @@ export class SqlQueue implements Queue {
       const { rows } = await this.#database.run(statements.running, of);
       running += RunningRow.parse(rows[0]).jobs;
     }
-    if (repositories === null) {
-      for (const kept of ["forgetClaims", "forgetPace", "forgetCreations"] as const)
-        await this.#database.run(statements[kept], { installation });
-    }
+    if (repositories === null) await this.#database.run(statements.forgetClaims, { installation });
     return { running };
   }
 
@@ -175,7 +172,7 @@ export class SqlQueue implements Queue {
     const before = this.#now() - olderThanMs;
     const { run } = this.#database;
     let rows = (await run(statements.purgeSpending, { day: dayOf(before) })).changes;
-    for (const purge of ["purgeNotes", "purgeCreations", "purgeTally"] as const)
+    for (const purge of ["purgeNotes", "purgeTally"] as const)
       rows += (await run(statements[purge], { before })).changes;
     rows += await inPortions(() => this.#alone(statements.purgeDeliveries, { before }));
     return rows + (await this.#deleteJobs("purgeEntries", "purgeJobs", { before }));

@@ -143,4 +143,10 @@ export const sqliteMigrations: readonly string[] = [
     WHEN (SELECT state FROM job WHERE id = OLD.job_id) = 'active'
     BEGIN SELECT RAISE(ABORT, 'a record is never changed'); END;
   `,
+  `
+  -- Each process keeps its own limits on what it sends to GitHub.
+  DROP TABLE pace;
+  DROP TABLE creation;
+  DELETE FROM note WHERE name LIKE 'refused-reads/%' OR name LIKE 'refused-writes/%';
+  `,
 ];

@@ -93,8 +93,6 @@ export const statements = {
   forgetTally: `DELETE FROM tally WHERE installation = :installation
     AND (repository = :repository OR :repository IS NULL)`,
   forgetClaims: "DELETE FROM last_claim WHERE installation = :installation",
-  forgetPace: "DELETE FROM pace WHERE installation = :installation",
-  forgetCreations: "DELETE FROM creation WHERE installation = :installation",
   // A job that is about no repository, as the one that purges, does not stand in its own way.
   running: `SELECT count(*) AS jobs FROM job WHERE state = 'active' AND installation = :installation
     AND repository IS NOT NULL AND (repository = :repository OR :repository IS NULL)`,
@@ -110,6 +108,5 @@ export const statements = {
   purgeJobs: `DELETE FROM job WHERE id IN (${someEnded})`,
   purgeSpending: "DELETE FROM spending WHERE day < :day",
   purgeNotes: "DELETE FROM note WHERE written_at < :before",
-  purgeCreations: "DELETE FROM creation WHERE at < :before",
   purgeTally: "DELETE FROM tally WHERE at < :before",
 } as const;

@@ -1,5 +1,4 @@
 import type { Notes } from "./notes.ts";
-import type { Pace } from "./pace.ts";
 import type { Queue } from "./queue.ts";
 import type { Spending } from "./spending.ts";
 import type { Tally } from "./tally.ts";
@@ -8,7 +7,6 @@ import type { Tally } from "./tally.ts";
 export interface Stores {
   queue: Queue;
   spending: Spending;
-  pace: Pace;
   notes: Notes;
   tally: Tally;
   close(): Promise<void>;

@@ -10,7 +10,7 @@ import type { Logger } from "../logger.ts";
 import { registerSecret } from "../secrets/live-secrets.ts";
 
 /** Retries and pacing belong to the queue; here a request either succeeds or says why not. */
-const plain = { retry: { enabled: false }, throttle: { enabled: false } };
+const plain = { retry: { enabled: false }, throttle: { enabled: false as const } };
 const silent = { debug() {}, info() {}, warn() {}, error() {} };
 
 /** An octokit without credentials. `timeoutMs` is for one request with its whole answer; default 30 s. */

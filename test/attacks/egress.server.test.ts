@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { createGitHubClient } from "../../src/github/client.ts";
-import { createPacing } from "../../src/github/pacing.ts";
+import { createRateLimiter } from "../../src/github/rate-limit.ts";
 import { createOpenAiModel } from "../../src/llm/openai.ts";
 import { readPrices } from "../../src/llm/prices.ts";
 import { finding, finish, numbers, patient, type ToolCall, turn } from "../e2e/conformance-fixture.ts";
@@ -142,7 +142,7 @@ describe("an answer that leads elsewhere", () => {
         userAgent: "test",
         token: async () => "ghs_token",
       },
-      pacing: createPacing({ now: () => 0, sleep: async () => {} }),
+      limits: createRateLimiter({ gapMs: 0 })(1),
       fetch: (async (url: URL, init: RequestInit) => {
         left.push(url.origin);
         return url.hostname === "github.test" ? Response.json([], { headers: { link } }) : fetch(url, init);

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { AppError } from "../../src/errors.ts";
 import { createGitHubClient, type GitHubClient } from "../../src/github/client.ts";
 import { noOwnIds } from "../../src/github/own-ids.ts";
-import { createPacing } from "../../src/github/pacing.ts";
+import { createRateLimiter } from "../../src/github/rate-limit.ts";
 import type { Reach } from "../../src/github/reach.ts";
 import { proposingReach, pullReach, resolvingReach } from "../../src/github/reaches.ts";
 import { resolvingMutation, threadsQuery } from "../../src/github/thread-documents.ts";
@@ -22,7 +22,7 @@ function clientWith(reach: Reach): { client: GitHubClient; left: string[] } {
   const client = createGitHubClient({
     ...{ baseUrl: "https://github.test/api/v3", userAgent: "test", reach },
     token: async () => "ghs_token",
-    pacing: createPacing({ now: () => 0, sleep: async () => {} }),
+    limits: createRateLimiter({ gapMs: 0 })(1),
     fetch: (async (url: URL, { method }: RequestInit) => {
       left.push(`${method} ${url.href}`);
       return Response.json({}, { status: 200 });
@@ -157,7 +157,7 @@ describe("injected-actions", () => {
     const client = createGitHubClient({
       ...{ baseUrl: "https://github.test", userAgent: "test", reach: pullReach(place, 7, app, noOwnIds()) },
       token: async () => "ghs_token",
-      pacing: createPacing({ now: () => 0, sleep: async () => {} }),
+      limits: createRateLimiter({ gapMs: 0 })(1),
       fetch: (async (url: URL, { method }: RequestInit) => {
         left.push(`${method} ${url.pathname}`);
         return new Response(null, {

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { createGitHubClient } from "../../src/github/client.ts";
-import { createPacing } from "../../src/github/pacing.ts";
 import { createPullRequestApi } from "../../src/github/pull-request-client.ts";
+import { createRateLimiter } from "../../src/github/rate-limit.ts";
 import { endCheck, openIssue, otherApp, setStatus } from "../support/github-double/around.ts";
 import type { Permissions, Pull } from "../support/github-double/model.ts";
 import { headOf } from "../support/github-double/model.ts";
@@ -37,7 +37,7 @@ function apiOf(pull: number, permissions?: Permissions) {
     reach: reachOfJob({ owner: "octo-org", repo: "shop", id: scenario.repository.id }, pull, app),
     token: async () => token,
     userAgent: "test",
-    pacing: createPacing(),
+    limits: createRateLimiter({ gapMs: 0 })(1),
   });
   return createPullRequestApi({ client, writing: client, owner: "octo-org", repo: "shop", pull, app });
 }

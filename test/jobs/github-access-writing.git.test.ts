@@ -48,7 +48,7 @@ function installed(name: string, permissions: Permissions, files = { "a.txt": "a
       .value;
   };
   const access = createGitHubAccess({
-    ...{ apiUrl: github.apiUrl, userAgent: "test", mintToken, clock },
+    ...{ apiUrl: github.apiUrl, userAgent: "test", mintToken, now: clock.now },
     granted: async () => installation.permissions,
     identity: async () => ({ id: app.id, slug: app.slug }),
   }).openJob();
@@ -93,11 +93,11 @@ describe("resolving a thread", () => {
 
     expect(await failure(api.resolveThread(id))).toMatchObject(refused);
     installation.permissions = writing;
-    await clock.sleep(3_599_999);
+    clock.pass(3_599_999);
     expect(await failure(api.resolveThread(id))).toMatchObject(refused);
     expect(mintedForWriting(minted)).toBe(1);
 
-    await clock.sleep(1);
+    clock.pass(1);
     await api.resolveThread(id);
     expect(comment.resolvedBy).toBe(scenario.app.bot);
   });

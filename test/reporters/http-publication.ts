@@ -2,14 +2,15 @@ import { expect } from "vitest";
 import { AppError } from "../../src/errors.ts";
 import type { Finding } from "../../src/finding.ts";
 import { createGitHubClient } from "../../src/github/client.ts";
-import { type Clock, createPacing } from "../../src/github/pacing.ts";
 import { createPullRequestApi } from "../../src/github/pull-request-client.ts";
+import { createRateLimiter } from "../../src/github/rate-limit.ts";
 import { openCheckRun } from "../../src/reporters/check-run.ts";
 import { type PublishOutcome, publishReview } from "../../src/reporters/github-review.ts";
 import type { PlacedFinding } from "../../src/review/review-result.ts";
 import { headOf, type Permissions } from "../support/github-double/model.ts";
 import { createScenario, type Scenario } from "../support/github-double/scenario.ts";
 import { reachOfJob } from "../support/reach.ts";
+import { SimulatedTime } from "../support/simulated-time.ts";
 import { sampleFinding, sampleResult } from "./sample-result.ts";
 
 /** Lines of `a.txt` that changed; GitHub takes comments on these and on three lines around. */
@@ -30,17 +31,6 @@ export const unplaced: PlacedFinding = {
   finding: sampleFinding({ id: "none", path: "b.bin", line: 1, title: "Nobody can place this" }),
   placement: { kind: "summary", reason: "the file is binary" },
 };
-
-/** Waits that pass at once: what is waited for is told by other tests. */
-export function impatient(): Clock {
-  let now = Date.now();
-  return {
-    now: () => now,
-    sleep: async (milliseconds) => {
-      now += milliseconds;
-    },
-  };
-}
 
 /** A pull request on a GitHub of its own, and a bot that publishes to it over HTTP. */
 export class HttpPublication implements AsyncDisposable {
@@ -71,18 +61,26 @@ export class HttpPublication implements AsyncDisposable {
     github.requests.length = 0;
   }
 
-  /** One attempt. */
+  /** One attempt. Its waits pass at once: how long they are is what other tests are about. */
   async publish(findings: readonly PlacedFinding[], trigger = "event"): Promise<PublishOutcome> {
+    using time = new SimulatedTime();
+    return await time.run(this.#publish(findings, trigger, time.fetch));
+  }
+
+  async #publish(
+    findings: readonly PlacedFinding[],
+    trigger: string,
+    fetch: typeof globalThis.fetch,
+  ): Promise<PublishOutcome> {
     const { github, repository, pull, app, installation } = this.scenario;
-    const clock = impatient();
     const here = { owner: "octo-org", repo: "shop", pull: pull.number, app };
     const client = createGitHubClient({
       baseUrl: github.apiUrl,
       reach: reachOfJob({ ...here, id: repository.id }, pull.number, app),
       token: async () => github.state.issueToken(installation).value,
       userAgent: "hunkwise-test",
-      pacing: createPacing(clock),
-      clock,
+      limits: createRateLimiter()(installation.id),
+      fetch,
     });
     // What this installation may is what all of its tokens may.
     const api = createPullRequestApi({ ...here, client, writing: client });

@@ -1,14 +1,14 @@
 import { afterEach, describe, expect, it } from "vitest";
+import { AppError } from "../../src/errors.ts";
 import { createGitHubClient } from "../../src/github/client.ts";
 import { createPullRequestApi } from "../../src/github/pull-request-client.ts";
-import { createPacings, type Pacings } from "../../src/jobs/pacings.ts";
+import { createRateLimiter, type RateLimiter } from "../../src/github/rate-limit.ts";
 import { openCheckRun } from "../../src/reporters/check-run.ts";
 import { publishReview } from "../../src/reporters/github-review.ts";
 import { publicText } from "../../src/reporters/public-text.ts";
 import type { PlacedFinding } from "../../src/review/review-result.ts";
 import { headOf, type Permissions } from "../support/github-double/model.ts";
 import { createScenario, type Scenario } from "../support/github-double/scenario.ts";
-import { memoryNotes, memoryPace } from "../support/memory-pace.ts";
 import { reachOfJob } from "../support/reach.ts";
 import { SimulatedTime } from "../support/simulated-time.ts";
 import { inline } from "./http-publication.ts";
@@ -18,25 +18,23 @@ import { sampleResult } from "./sample-result.ts";
 class LimitedGitHub {
   readonly scenario: Scenario;
   readonly time: SimulatedTime;
-  readonly #stores;
 
   private constructor(scenario: Scenario, time: SimulatedTime) {
     this.scenario = scenario;
     this.time = time;
-    this.#stores = { pace: memoryPace(time.now), notes: memoryNotes() };
   }
 
-  static async start(changed: number, permissions?: Permissions): Promise<LimitedGitHub> {
+  /** @param gapMs between two writes, which GitHub asks for and no limit of it is known to enforce */
+  static async start(changed: number, permissions?: Permissions, gapMs = 1_000): Promise<LimitedGitHub> {
     const lines = (text: string) =>
       Array.from({ length: changed }, (_, at) => `${text} ${at}\n`).join("") + "same\n".repeat(60);
     const time = new SimulatedTime();
     const given = permissions ? { permissions } : {};
     const files = { base: { "a.txt": lines("old") }, head: { "a.txt": lines("new") } };
-    return new LimitedGitHub(await createScenario({ ...files, ...given, limits: { now: time.now } }), time);
-  }
-
-  process(): Pacings {
-    return createPacings({ stores: this.#stores, clock: this.time });
+    return new LimitedGitHub(
+      await createScenario({ ...files, ...given, limits: { now: time.now, gapMs } }),
+      time,
+    );
   }
 
   get limits() {
@@ -44,15 +42,15 @@ class LimitedGitHub {
   }
 
   /** The pull request as jobs of a process see it. */
-  api(pacings: Pacings) {
+  api(limiter: RateLimiter) {
     const { time } = this;
     const { github, app, installation, repository, pull } = this.scenario;
     const here = { owner: "octo-org", repo: "shop", pull: pull.number, app };
     const client = createGitHubClient({
       reach: reachOfJob({ ...here, id: repository.id }, pull.number, app),
-      ...{ baseUrl: github.apiUrl, userAgent: "hunkwise-test", clock: time, fetch: time.fetch },
+      ...{ baseUrl: github.apiUrl, userAgent: "hunkwise-test", fetch: time.fetch },
       token: async () => github.state.issueToken(installation).value,
-      pacing: pacings(installation.id),
+      limits: limiter(installation.id),
     });
     return createPullRequestApi({ ...here, client, writing: client });
   }
@@ -61,7 +59,7 @@ class LimitedGitHub {
   async publish(findings: readonly PlacedFinding[]) {
     const { time } = this;
     const { github, pull } = this.scenario;
-    const api = this.api(this.process());
+    const api = this.api(createRateLimiter());
     const result = sampleResult({ head_sha: headOf(pull), findings: [...findings] });
     const trigger = `event#${pull.number}@main`;
     const check = await openCheckRun(api, await api.pull(), trigger, { sleep: time.sleep });
@@ -75,9 +73,21 @@ class LimitedGitHub {
 
 let github: LimitedGitHub;
 afterEach(async () => {
-  expect(github.limits.breaches).toEqual([]);
+  github.time[Symbol.dispose]();
   await github.scenario.github.close();
 });
+/** Posts one comment after the other, as jobs do, which park for a limit and come back. */
+async function postAll(api: ReturnType<LimitedGitHub["api"]>, name: string, count: number): Promise<void> {
+  for (let posted = 0; posted < count; ) {
+    try {
+      await api.createComment(publicText(`Finding ${name}.${posted}`));
+      posted++;
+    } catch (error) {
+      if (!(error instanceof AppError && error.retryAfterMs !== undefined)) throw error;
+      await github.time.sleep(error.retryAfterMs);
+    }
+  }
+}
 
 const onLines = (count: number, first = 1) => Array.from({ length: count }, (_, at) => inline(first + at));
 
@@ -89,25 +99,37 @@ describe("300 findings are posted without one secondary limit", () => {
     expect(outcome).toMatchObject({ posted: 299, listed: 1 });
     expect(scenario.pull.reviewComments).toHaveLength(299);
     expect(github.limits.counted.writes).toBeGreaterThan(20);
+    expect(github.limits.breaches).toEqual([]);
   });
 
   it("as annotations, where comments are closed to the App", async () => {
     const permissions: Permissions = { contents: "read", pull_requests: "read", checks: "write" };
     github = await LimitedGitHub.start(300, permissions);
     expect(await github.time.run(github.publish(onLines(300)))).toMatchObject({ annotated: 300 });
+    expect(github.limits.breaches).toEqual([]);
   });
 
-  it("each with a request of its own, by three processes at once", async () => {
+  it("each with a request of its own", async () => {
     github = await LimitedGitHub.start(1);
     const { time, scenario } = github;
-    const start = time.now();
-    const posting = Array.from({ length: 3 }, async (_, nth) => {
-      const api = github.api(github.process());
-      for (let count = 0; count < 100; count++)
-        await api.createComment(publicText(`Finding ${nth}.${count}`));
-    });
-    await time.run(Promise.all(posting));
+    await time.run(postAll(github.api(createRateLimiter()), "0", 300));
     expect(scenario.pull.comments).toHaveLength(300);
-    expect(time.now() - start).toBe(299_000);
+    expect(github.limits.breaches).toEqual([]);
   });
+});
+
+it("eight processes that know nothing of each other post each comment once, and all of them obey a refusal", async () => {
+  github = await LimitedGitHub.start(1, undefined, 0);
+  const { time, scenario, limits } = github;
+  const processes = Array.from({ length: 8 }, (_, nth) =>
+    postAll(github.api(createRateLimiter()), `${nth}`, 50),
+  );
+  await time.run(Promise.all(processes));
+  const bodies = scenario.pull.comments.map(({ body }) => body);
+  expect(new Set(bodies).size).toBe(400);
+  expect(bodies).toHaveLength(400);
+  // One finds the limit, and each of the others finds it out by one request of its own.
+  const found = limits.breaches.filter(({ limit }) => limit === "80 creations a minute").length;
+  expect(found).toBeGreaterThan(0);
+  expect(limits.breaches.length).toBeLessThanOrEqual(8 * found);
 });

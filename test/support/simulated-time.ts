@@ -1,38 +1,33 @@
 import { setImmediate as turn } from "node:timers/promises";
-import type { Clock } from "../../src/github/clock.ts";
-
-interface Sleeper {
-  due: number;
-  wake: () => void;
-}
+import { vi } from "vitest";
 
 /** Not what a test may have put in its place. */
 const plainFetch = globalThis.fetch;
 
 /**
- * Time that passes only while all that runs sleeps by it: hours of it take no longer than what happens in them. Requests by its
- * `fetch` take none of it, and stop it while they are under way.
+ * Time of the whole process (`Date`, `setTimeout`) that passes only while nothing else happens: hours of it take no longer than
+ * what happens in them. Requests by its `fetch` take none of it, and stop it while they are under way. To be disposed of.
  */
-export class SimulatedTime implements Clock {
-  #now: number;
+export class SimulatedTime implements Disposable {
   #underway = 0;
-  readonly #sleepers = new Set<Sleeper>();
+  readonly #send: typeof fetch;
 
-  constructor(start = Date.now()) {
-    this.#now = start;
+  /** @param send sends the requests */
+  constructor(start = Date.now(), send: typeof fetch = plainFetch) {
+    vi.useFakeTimers({ now: start, toFake: ["Date", "setTimeout", "clearTimeout"] });
+    this.#send = send;
   }
 
-  now = (): number => this.#now;
+  now = (): number => Date.now();
 
   sleep = async (milliseconds: number, signal?: AbortSignal): Promise<void> => {
     signal?.throwIfAborted();
     const { promise, resolve, reject } = Promise.withResolvers<void>();
-    const sleeper = { due: this.#now + milliseconds, wake: resolve };
+    const timer = setTimeout(resolve, milliseconds);
     const abort = () => reject(signal?.reason);
-    this.#sleepers.add(sleeper);
     signal?.addEventListener("abort", abort, { once: true });
     await promise.finally(() => {
-      this.#sleepers.delete(sleeper);
+      clearTimeout(timer);
       signal?.removeEventListener("abort", abort);
     });
   };
@@ -40,7 +35,7 @@ export class SimulatedTime implements Clock {
   fetch: typeof fetch = async (input, init) => {
     this.#underway++;
     try {
-      const response = await plainFetch(input, init);
+      const response = await this.#send(input, init);
       const { status, statusText, headers } = response;
       const body = [204, 205, 304].includes(status) ? null : await response.arrayBuffer();
       return new Response(body, { status, statusText, headers });
@@ -49,7 +44,7 @@ export class SimulatedTime implements Clock {
     }
   };
 
-  /** Lets time pass from one sleeper's end to the next until the work is done. */
+  /** Lets time pass from one timer to the next until the work is done. */
   async run<T>(work: Promise<T>): Promise<T> {
     let isDone = false;
     const done = () => {
@@ -60,15 +55,13 @@ export class SimulatedTime implements Clock {
       await turn();
       await turn();
       if (isDone || this.#underway > 0) continue;
-      const due = Math.min(...[...this.#sleepers].map((sleeper) => sleeper.due));
-      if (due !== Number.POSITIVE_INFINITY) this.#wake(due);
-      else if (++idle > 10_000) throw new Error("Nobody sleeps, and nothing happens");
+      if (vi.getTimerCount() > 0) vi.advanceTimersToNextTimer();
+      else if (++idle > 10_000) throw new Error("Nothing sleeps, and nothing happens");
     }
     return work;
   }
 
-  #wake(due: number): void {
-    this.#now = Math.max(this.#now, due);
-    for (const sleeper of [...this.#sleepers]) if (sleeper.due <= this.#now) sleeper.wake();
+  [Symbol.dispose](): void {
+    vi.useRealTimers();
   }
 }

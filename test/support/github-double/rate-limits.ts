@@ -11,7 +11,7 @@ export interface RateLimitOptions {
   now: () => number;
   /** Of REST, and again of GraphQL. Default 5,000. */
   requestsAnHour?: number;
-  /** Default 1 s. */
+  /** 0: writes may also overlap. Default 1 s. */
   gapMs?: number;
   /** Whether a secondary limit says when to come back. Default true. */
   saysWhen?: boolean;
@@ -151,7 +151,7 @@ export class RateLimits {
     const isRest = resourceOf(request) === "core";
     if (isRest && !traffic.points.takes(now, isWrite(request) ? 5 : 1)) return "900 points a minute";
     if (!isWrite(request)) return undefined;
-    if (traffic.writing > 0) return "one at a time";
+    if (traffic.writing > 0 && this.#options.gapMs > 0) return "one at a time";
     if (now - traffic.lastWrite < this.#options.gapMs) return "gap";
     if (!isCreation(request)) return undefined;
     if (!traffic.creationsAMinute.takes(now)) return "80 creations a minute";
