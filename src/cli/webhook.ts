@@ -1,3 +1,4 @@
+import { emitterEventNames } from "@octokit/webhooks";
 import { createHmac, generateKeyPairSync, randomBytes, randomUUID } from "node:crypto";
 import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { Agent, type IncomingMessage, request } from "node:http";
@@ -9,13 +10,15 @@ import type { AppCredentials, Env } from "../config/env.ts";
 import { AppError, errorLine } from "../errors.ts";
 import type { NewJob, Task } from "../queue/job.ts";
 import { plainLine } from "../reporters/terminal-style.ts";
-import type { DecideOptions } from "../webhooks/decision.ts";
-import { eventNames } from "../webhooks/event-names.ts";
+import type { DecideOptions } from "../webhooks/decide.ts";
 import type { AppIdentity } from "../webhooks/probot.ts";
 import { type CommandIo, defineCommand, exitCodes } from "./command.ts";
 import { didYouMean } from "./nearest.ts";
 import { write } from "./output.ts";
 import { useProxy } from "./use-proxy.ts";
+
+/** Every event that GitHub sends, as the header `x-github-event` names it. */
+const eventNames: readonly string[] = emitterEventNames.filter((name) => !name.includes("."));
 
 export const webhook = defineCommand({
   positionals: [{ name: "FILE", description: "the payload as JSON, '-' for standard input", required: true }],
@@ -103,16 +106,11 @@ async function deliver(
   const databaseUrl = env.app ? env.databaseUrl : null;
   const { openStores } = await import("../queue/open-stores.ts");
   const { queue } = await openStores({ databaseUrl, dataFolder: dataDir });
-  const { createInbox } = await import("../webhooks/inbox.ts");
-  const inbox = createInbox({ queue, log, decideOptions: () => options, onAccepted: () => {} });
-  const noHandler = () => {
-    throw new Error("Probot's own server is not in use");
-  };
-  const { default: hunkwise } = await import("../index.ts");
-  await probot.load(hunkwise, { cwd: process.cwd(), addHandler: noHandler, inbox });
+  const { loadProbotApp } = await import("../webhooks/receive.ts");
+  await loadProbotApp(probot, { queue, log, decideOptions: () => options });
   const { createReceiver } = await import("../webhooks/receive.ts");
   const { listen } = await import("../webhooks/http.ts");
-  const server = await listen(createReceiver(probot, inbox), { host: "127.0.0.1", port: 0, log });
+  const server = await listen(createReceiver(probot), { host: "127.0.0.1", port: 0, log });
   try {
     const { status, body } = await post(delivery, app.webhookSecret, server.port, io.signal);
     const accepted = status >= 200 && status < 300;

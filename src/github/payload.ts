@@ -136,14 +136,14 @@ const CheckSuitePayload = Envelope.extend({
 
 const MergeGroupPayload = Envelope.extend({ merge_group: z.object({ head_sha: Sha }) });
 
-export interface EventRepository {
+interface EventRepository {
   installation: number;
   id: number;
   owner: string;
   name: string;
 }
 
-export interface PullRequestEvent {
+interface PullRequestEvent {
   repository: EventRepository;
   pull: number;
   headSha: string;
@@ -178,7 +178,7 @@ export interface RerunEvent {
   byPerson: boolean;
 }
 
-export interface MergeGroupEvent {
+interface MergeGroupEvent {
   repository: EventRepository;
   headSha: string;
 }
@@ -225,7 +225,7 @@ export function changesReviewability(payload: unknown): boolean {
 }
 
 /** Reads the fields of a schema and makes them an event. */
-export function parser<Data, Event>(
+function parser<Data, Event>(
   schema: z.ZodType<Data>,
   eventOf: (data: Data) => Event,
 ): (payload: unknown) => Parsed<Event> {
@@ -269,3 +269,40 @@ function rerunOf(
 }
 
 const isPerson = ({ type, login }: z.infer<typeof Account>) => type === "User" && !login.endsWith("[bot]");
+
+/** A repository as events about installations name it: its owner stands in its full name alone. */
+const NamedRepository = z
+  .object({ id: z.int().positive(), full_name: z.string().regex(/^[\w.-]{1,100}\/[\w.-]{1,100}$/) })
+  .transform(({ id, full_name }) => {
+    const [owner = "", name = ""] = full_name.split("/");
+    return { id, owner, name };
+  });
+
+const OfInstallation = z.object({ action: z.string(), installation: z.object({ id: z.int().positive() }) });
+const InstallationPayload = OfInstallation.extend({
+  // Left out where there are very many.
+  repositories: z.array(NamedRepository).nullish().catch(null),
+});
+const RepositoriesPayload = OfInstallation.extend({ repositories_removed: z.array(NamedRepository) });
+
+/** The App was installed, taken off, suspended or allowed again; or taken off some repositories. */
+interface InstallationEvent {
+  action: string;
+  installation: number;
+  /** Those that it is about, as far as GitHub names them. */
+  repositories: { id: number; owner: string; name: string }[];
+}
+
+export const parseInstallationEvent = parser(
+  InstallationPayload,
+  ({ action, installation, repositories }): InstallationEvent => ({
+    ...{ action, installation: installation.id, repositories: repositories ?? [] },
+  }),
+);
+
+export const parseRepositoriesRemovedEvent = parser(
+  RepositoriesPayload,
+  ({ action, installation, repositories_removed: repositories }): InstallationEvent => ({
+    ...{ action, installation: installation.id, repositories },
+  }),
+);

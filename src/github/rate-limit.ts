@@ -37,8 +37,6 @@ const resetMarginMs = 1_000;
 const longestWaitMs = 60_000;
 /** How often one call waits for a limit. */
 const mostLimitWaits = 3;
-/** How often a read is sent again after a fault. */
-export const readRetries = 3;
 
 export interface Refusal {
   status: number;
@@ -130,8 +128,8 @@ export function createRateLimiter({ gapMs = 1_000 }: RateLimiterOptions = {}): R
         // `limitError` makes the one of the other, whose wait does not depend on this machine's clock.
         ...{ onSecondaryRateLimit, onRateLimit: onSecondaryRateLimit },
       },
-      // After half a second, two and four and a half.
-      retry: { doNotRetry: refusals, retryAfterBaseValue: 500 },
+      // Three times: after half a second, two and four and a half.
+      retry: { retries: 3, doNotRetry: refusals, retryAfterBaseValue: 500 },
     });
     installations.set(installation, made);
     return made;

@@ -1,11 +1,79 @@
 import { z } from "zod";
 import { AppError } from "../errors.ts";
 import type { GitHubClient } from "./client.ts";
-import { readFile } from "./contents.ts";
 import { unreadableAnswer } from "./errors.ts";
 import type { AppIdentity } from "./own-text.ts";
 import { PullRequestShape } from "./payload.ts";
-import type { CheckAnnotation, CheckRunUpdate, OwnCheckRun, RepositoryApi } from "./pull-request-api.ts";
+import type { CheckAnnotation, CheckRunUpdate, OwnCheckRun, RepositoryApi, FileProposal, RepositoryWriter } from "./pull-request-api.ts";
+
+/** What we read as text through the contents API; beyond it GitHub hands out no content either. */
+const largestFileBytes = 1_000_000;
+
+const FileContent = z.object({
+  type: z.literal("file"),
+  sha: z.string().nullish(),
+  size: z.number(),
+  encoding: z.string(),
+  content: z.string(),
+});
+
+/** A file as it stands in a commit. */
+interface StandingFile {
+  text: string;
+  /** Object name of its blob, which GitHub wants to know before it changes a file. */
+  blob: string | null;
+}
+
+/**
+ * A file at a ref, or at the tip of the default branch; undefined if there is none. Rejects with `too_large` beyond 1 MB, and
+ * with `github_invalid` for a submodule and a link out of the repository.
+ */
+export async function readFile(
+  client: GitHubClient,
+  here: { owner: string; repo: string },
+  path: string,
+  ref?: string,
+): Promise<StandingFile | undefined> {
+  const route = `GET ${contentsRoute(path)}`;
+  try {
+    const { data } = await client.request(route, { ...here, ...(ref !== undefined && { ref }) });
+    return decodeFile(data, path);
+  } catch (error) {
+    if (error instanceof AppError && error.code === "github_not_found") return undefined;
+    throw error;
+  }
+}
+
+/** Where the contents API has a file, as octokit's routes are written; rejects what is no path of a repository. */
+function contentsRoute(path: string): string {
+  return `/repos/{owner}/{repo}/contents/${encodePath(path)}`;
+}
+
+/** A path as data: a segment that URLs give a meaning would lead to another endpoint. */
+function encodePath(path: string): string {
+  const segments = path.split("/");
+  if (segments.some((segment) => segment === "" || segment === "." || segment === "..")) {
+    throw new AppError("usage", `"${path}" is no path in a repository`);
+  }
+  return segments.map(encodeURIComponent).join("/");
+}
+
+/** A symbolic link to a file of the repository is answered by GitHub with that file, another one with the link. */
+function decodeFile(data: unknown, path: string): StandingFile | undefined {
+  // A folder is answered with what it holds.
+  if (Array.isArray(data)) return undefined;
+  const { success, data: file } = FileContent.safeParse(data);
+  if (!success)
+    throw new AppError("github_invalid", `${path} is not a regular file`, {
+      remedy: "Replace it by the file itself.",
+    });
+  if (file.size > largestFileBytes || file.encoding !== "base64") {
+    throw new AppError("too_large", `${path} is too large to be read (${file.size} bytes)`, {
+      remedy: `Keep it under ${largestFileBytes} bytes`,
+    });
+  }
+  return { text: Buffer.from(file.content, "base64").toString("utf8"), blob: file.sha ?? null };
+}
 
 export interface RepositoryApiOptions {
   client: GitHubClient;
@@ -216,4 +284,87 @@ function wireAnnotation({ path, startLine, endLine, level, title, message, detai
     ...{ path, title, message },
     ...{ start_line: startLine, end_line: endLine, annotation_level: level, raw_details: details },
   };
+}
+
+interface RepositoryWriterOptions {
+  /** With a token that may write contents and pull requests. */
+  client: GitHubClient;
+  owner: string;
+  repo: string;
+}
+
+const Ref = z.object({ object: z.object({ sha: z.string() }) });
+const Page = z.object({ html_url: z.string() });
+
+/**
+ * Writes step by step, and each step looks first whether it is done: a call after a fault goes on where the last one ended.
+ * Nothing is ever deleted or overwritten but the one file on its own branch.
+ */
+export function createRepositoryWriter(options: RepositoryWriterOptions): RepositoryWriter {
+  return {
+    async propose(proposal) {
+      const standing = await proposedAt(options, proposal);
+      if (standing !== undefined) return standing;
+      await createBranch(options, proposal);
+      await writeFile(options, proposal);
+      return openPull(options, proposal);
+    },
+  };
+}
+
+/** The page of the branch's pull request, open or closed: what somebody closed is not proposed again. */
+async function proposedAt(
+  { client, owner, repo }: RepositoryWriterOptions,
+  { branch }: FileProposal,
+): Promise<string | undefined> {
+  const head = `${owner}:${branch}`;
+  const { data } = await client.rest.pulls.list({ owner, repo, head, state: "all", per_page: 1 });
+  return read(z.array(Page), data, `the pull request of ${branch}`)[0]?.html_url;
+}
+
+async function createBranch(options: RepositoryWriterOptions, { branch, base }: FileProposal): Promise<void> {
+  if ((await tipOf(options, branch)) !== undefined) return;
+  const sha = await tipOf(options, base);
+  if (sha === undefined) throw new AppError("github_not_found", `There is no branch ${base}`);
+  const { client, owner, repo } = options;
+  await client.rest.git.createRef({ owner, repo, ref: `refs/heads/${branch}`, sha });
+}
+
+async function tipOf(
+  { client, owner, repo }: RepositoryWriterOptions,
+  branch: string,
+): Promise<string | undefined> {
+  try {
+    const { data } = await client.rest.git.getRef({ owner, repo, ref: `heads/${branch}` });
+    return read(Ref, data, `the branch ${branch}`).object.sha;
+  } catch (error) {
+    if (error instanceof AppError && error.code === "github_not_found") return undefined;
+    throw error;
+  }
+}
+
+async function writeFile(
+  { client, owner, repo }: RepositoryWriterOptions,
+  { branch, path, text, title }: FileProposal,
+): Promise<void> {
+  const here = { owner, repo };
+  const standing = await readFile(client, here, path, branch);
+  if (standing?.text === text) return;
+  const content = Buffer.from(text, "utf8").toString("base64");
+  const replaced = standing?.blob ? { sha: standing.blob } : {};
+  await client.request(`PUT ${contentsRoute(path)}`, {
+    ...here,
+    branch,
+    message: title,
+    content,
+    ...replaced,
+  });
+}
+
+async function openPull(
+  { client, owner, repo }: RepositoryWriterOptions,
+  { title, body, base, branch: head }: FileProposal,
+): Promise<string> {
+  const { data } = await client.rest.pulls.create({ owner, repo, title, body, base, head });
+  return read(Page, data, "the pull request").html_url;
 }

@@ -7,8 +7,7 @@ import {
 import { createGitHubClient } from "../github/client.ts";
 import type { AppIdentity } from "../github/own-text.ts";
 import type { RateLimiter, RateLimitSeen } from "../github/rate-limit.ts";
-import type { Reach } from "../github/reach.ts";
-import { appReach, lookingReach } from "../github/reaches.ts";
+import { type Reach, appReach, lookingReach } from "../github/allowlist.ts";
 import { createLeastTokens, type Granted, type MintToken } from "./tokens.ts";
 
 /** GitHub as the App sees itself, and as an installation sees all that it reaches. */

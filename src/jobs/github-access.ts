@@ -1,14 +1,10 @@
 import { type BeforeWrite, createGitHubClient, type GitHubClient } from "../github/client.ts";
-import { readFile } from "../github/contents.ts";
-import { endToken } from "../github/end-token.ts";
-import { noOwnIds, type OwnIds } from "../github/own-ids.ts";
+import { readFile, createRepositoryApi, createRepositoryWriter } from "../github/repository-client.ts";
+import { endToken } from "../github/transport.ts";
+import { noOwnIds, type OwnIds, type Place, type Reach, filesReach, proposingReach, pullReach, repositoryReach, resolvingReach } from "../github/allowlist.ts";
 import type { AppIdentity } from "../github/own-text.ts";
 import { createPullRequestApi } from "../github/pull-request-client.ts";
 import { createRateLimiter, type RateLimiter, type RateLimitSeen } from "../github/rate-limit.ts";
-import type { Place, Reach } from "../github/reach.ts";
-import { filesReach, proposingReach, pullReach, repositoryReach, resolvingReach } from "../github/reaches.ts";
-import { createRepositoryApi } from "../github/repository-client.ts";
-import { createRepositoryWriter } from "../github/repository-writer.ts";
 import type { RepositoryRef } from "../queue/job.ts";
 import type { Pushing } from "./job-dependencies.ts";
 import type { JobGitHub } from "./per-job.ts";

@@ -1,6 +1,5 @@
-import { type Needle, NeedleIndex } from "./needle-index.ts";
+import { type Needle, NeedleIndex, readingsOf } from "./needle-index.ts";
 import { type Range, withoutRanges } from "./ranges.ts";
-import { readingsOf } from "./reading.ts";
 import { exactSpellings, mightBeWords, needlesOf, plainSpellings } from "./spellings.ts";
 
 interface LiveSecret {

@@ -8,8 +8,6 @@ export interface Answer {
   body: string;
   type?: "text/plain" | "text/html" | "application/json";
   headers?: Record<string, string>;
-  /** What became of a delivery, for whoever counts them. */
-  delivery?: "stored" | "duplicate" | "ignored";
 }
 
 /** An answer that ends the handling of a request. */

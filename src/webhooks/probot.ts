@@ -3,7 +3,7 @@ import { z } from "zod";
 import type { AppCredentials, GitHubPlace } from "../config/env.ts";
 import { AppError } from "../errors.ts";
 import { refusalOf, toAppError, unreadableAnswer } from "../github/errors.ts";
-import { credentialsReach } from "../github/reaches.ts";
+import { credentialsReach } from "../github/allowlist.ts";
 import { createTransport } from "../github/transport.ts";
 import type { Granted, MintToken } from "../jobs/tokens.ts";
 import type { Logger } from "../logger.ts";

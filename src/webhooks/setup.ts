@@ -1,19 +1,114 @@
-import { randomBytes, timingSafeEqual } from "node:crypto";
-import type { IncomingMessage } from "node:http";
+import { readFileSync } from "node:fs";
+import { resolve } from "node:path";
+import { parse } from "yaml";
 import { z } from "zod";
 import type { Env } from "../config/env.ts";
-import { hasStoredApp, type StoredApp, storeApp } from "../config/server-env.ts";
 import { AppError, errorLine } from "../errors.ts";
+import type { IncomingHttpHeaders, IncomingMessage } from "node:http";
+import { randomBytes, timingSafeEqual } from "node:crypto";
+import { hasStoredApp, type StoredApp, storeApp } from "../config/server-env.ts";
 import { toAppError } from "../github/errors.ts";
 import type { Logger } from "../logger.ts";
 import { registerSecret } from "../secrets/live-secrets.ts";
 import { type Answer, type Handler, listen, type RunningServer } from "./http.ts";
-import { appManifest, createAppUrl } from "./manifest.ts";
 import { escapeHtml, htmlPage } from "./pages.ts";
 import { anonymousOctokit } from "./probot.ts";
-import { addressOf, cookieOf, isLocal, isLoopbackName } from "./visitor.ts";
 
-export interface SetupOptions {
+const Permissions = z.record(z.string(), z.enum(["read", "write"]));
+
+const AppFile = z.strictObject({
+  name: z.string(),
+  description: z.string(),
+  public: z.boolean(),
+  default_permissions: Permissions,
+  default_events: z.array(z.string()),
+});
+
+/** What a variant asks for beside `app.yml`, or instead of it. */
+const VariantFile = z.strictObject({ default_permissions: Permissions });
+
+/** Beside Hunkwise's own `package.json`. */
+const besidePackage = (name: string) => resolve(import.meta.dirname, "../..", name);
+const appFile = besidePackage("app.yml");
+const contentsWriteFile = besidePackage("app.contents-write.yml");
+
+/** Where GitHub finds this server. */
+interface ServerAddresses {
+  home: string;
+  webhook: string;
+  redirect: string;
+}
+
+/**
+ * The manifest from which GitHub creates the App: `app.yml` with the addresses of this server; where the App shall write code,
+ * with `app.contents-write.yml` laid over it.
+ * @throws AppError `config_invalid` when a file cannot be used.
+ */
+function appManifest(addresses: ServerAddresses, contents: "read" | "write" = "read"): object {
+  const app = readAs(AppFile, appFile);
+  const more = contents === "write" ? readAs(VariantFile, contentsWriteFile).default_permissions : {};
+  return {
+    ...app,
+    default_permissions: { ...app.default_permissions, ...more },
+    url: addresses.home,
+    hook_attributes: { url: addresses.webhook, active: true },
+    redirect_url: addresses.redirect,
+  };
+}
+
+function readAs<Data>(schema: z.ZodType<Data>, file: string): Data {
+  const { data, error } = schema.safeParse(parse(readFileSync(file, "utf8")));
+  if (data !== undefined) return data;
+  const issue = error?.issues[0];
+  throw new AppError("config_invalid", `${file} cannot be used: ${issue?.path.join(".")} ${issue?.message}`);
+}
+
+/** Where a person creates an App from a manifest; GitHub hands `state` back. */
+function createAppUrl({ github, organization }: Env, state: string): string {
+  const place = organization ? `/organizations/${organization}/settings/apps/new` : "/settings/apps/new";
+  return `${github.webUrl}${place}?state=${state}`;
+}
+
+/**
+ * Who looks at the set-up page. Whoever completes it owns the bot, so from elsewhere it takes the key that the server
+ * printed; a browser on this machine needs none.
+ */
+function isLocal(request: IncomingMessage): boolean {
+  const { headers, socket } = request;
+  const address = (socket.remoteAddress ?? "").replace(/^::ffff:/, "");
+  if (!(address.startsWith("127.") || address === "::1")) return false;
+  // A proxy on this machine also connects from here, and gives itself away; the name keeps rebound domains out.
+  const proxied = Object.keys(headers).some((name) =>
+    /^(x-forwarded-|forwarded$|via$|x-real-ip$|cf-)/.test(name),
+  );
+  return !proxied && isLoopbackName(headers.host ?? "");
+}
+
+/** Scheme, host and port by which the visitor reached this server, a proxy in between taken into account. */
+function addressOf({ headers }: IncomingMessage): string | undefined {
+  const scheme = first(headers, "x-forwarded-proto") ?? "http";
+  const host = first(headers, "x-forwarded-host") ?? headers.host ?? "";
+  const plain = /^https?$/.test(scheme) && /^([\w.-]+|\[[0-9a-f:]+\])(:\d{1,5})?$/i.test(host);
+  return plain ? `${scheme}://${host}` : undefined;
+}
+
+/** Whether GitHub cannot reach this host, because it names the visitor's own machine. */
+function isLoopbackName(host: string): boolean {
+  return /^(localhost|127(\.\d{1,3}){3}|\[::1\])(:\d{1,5})?$/i.test(host);
+}
+
+function first(headers: IncomingHttpHeaders, name: string): string | undefined {
+  const value = headers[name];
+  return typeof value === "string" ? value.split(",")[0]?.trim() : undefined;
+}
+
+/** The value of a cookie. */
+function cookieOf({ headers }: IncomingMessage, name: string): string | undefined {
+  const pairs = (headers.cookie ?? "").split(";").map((pair) => pair.trim());
+  return pairs.find((pair) => pair.startsWith(`${name}=`))?.slice(name.length + 1);
+}
+
+interface SetupOptions {
   /** `env.app` is null. */
   env: Env;
   log: Logger;

@@ -1,11 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { AppError } from "../../src/errors.ts";
 import { createGitHubClient, type GitHubClient } from "../../src/github/client.ts";
-import { noOwnIds } from "../../src/github/own-ids.ts";
+import { noOwnIds, type Reach, proposingReach, pullReach, resolvingReach, resolvingMutation, threadsQuery } from "../../src/github/allowlist.ts";
 import { createRateLimiter } from "../../src/github/rate-limit.ts";
-import type { Reach } from "../../src/github/reach.ts";
-import { proposingReach, pullReach, resolvingReach } from "../../src/github/reaches.ts";
-import { resolvingMutation, threadsQuery } from "../../src/github/thread-documents.ts";
 import { finding, finish, numbers, patient, type ToolCall, turn } from "../e2e/conformance-fixture.ts";
 import { type PullOfCase, type SharedApp, startSharedApp } from "../e2e/shared-app.ts";
 import { withAgreeingSceptic } from "../support/agreeing-sceptic.ts";

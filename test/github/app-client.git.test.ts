@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { lookingReach } from "../../src/github/allowlist.ts";
 import { createInstallationApi, type InstallationApi } from "../../src/github/app-client.ts";
 import { createGitHubClient, type GitHubClient } from "../../src/github/client.ts";
 import { createRateLimiter } from "../../src/github/rate-limit.ts";
-import { lookingReach } from "../../src/github/reaches.ts";
 import { createScenario, type Scenario } from "../support/github-double/scenario.ts";
 
 let scenario: Scenario;

@@ -83,6 +83,7 @@ describe("threads of ours", () => {
     const message = "Something went wrong while executing your query on 2026-01-01T00:00:00Z.";
     github()
       .post("/graphql")
+      .times(4)
       .reply(200, { data: null, errors: [{ message }] });
     expect(await failure(apiFor().api.ownThreads())).toMatchObject({
       code: "github_failed",

@@ -1,9 +1,10 @@
 import nock from "nock";
-import { afterAll, afterEach, beforeAll, beforeEach, expect, vi } from "vitest";
+import { afterAll, afterEach, beforeAll, beforeEach, expect } from "vitest";
 import { createGitHubClient, type GitHubClientOptions } from "../../src/github/client.ts";
 import { createPullRequestApi } from "../../src/github/pull-request-client.ts";
 import { createRateLimiter } from "../../src/github/rate-limit.ts";
 import { anywhere } from "../support/reach.ts";
+import { SimulatedTime } from "../support/simulated-time.ts";
 
 export const host = "https://api.github.test";
 export const app = { id: 4711, slug: "hunkwise" };
@@ -11,6 +12,9 @@ export const bot = { login: "hunkwise[bot]", type: "Bot" };
 
 // Loading nock takes over the network of the process, which other files share.
 nock.restore();
+
+let time: SimulatedTime;
+let end: PromiseWithResolvers<void>;
 
 /**
  * Every test that calls this fails on a request that was not expected, and on an expected one that never came. A wait is over as
@@ -27,11 +31,13 @@ export function useNock(): void {
   });
   beforeEach(() => {
     unexpected.length = 0;
-    vi.useFakeTimers({ now: Date.UTC(2026, 0, 1), toFake: ["Date", "setTimeout", "clearTimeout"] });
-    vi.setTimerTickMode("nextTimerAsync");
+    time = new SimulatedTime(Date.UTC(2026, 0, 1), (input, init) => globalThis.fetch(input, init));
+    end = Promise.withResolvers<void>();
+    void time.runUntil(end.promise);
   });
   afterEach(() => {
-    vi.useRealTimers();
+    end.resolve();
+    time[Symbol.dispose]();
     const pending = nock.pendingMocks();
     nock.cleanAll();
     nock.abortPendingRequests();
@@ -50,6 +56,10 @@ export function stopwatch(): () => number {
   return () => Math.floor((Date.now() - start) / 100) / 10;
 }
 
+let installations = 0;
+/** Of an installation of its own: the plugin keeps what it knows of one for the whole process, and time begins again with each test. */
+export const newLimits = () => createRateLimiter()(++installations);
+
 export function clientFor(over: Partial<GitHubClientOptions> = {}) {
   const waited = stopwatch();
   const client = createGitHubClient({
@@ -57,7 +67,8 @@ export function clientFor(over: Partial<GitHubClientOptions> = {}) {
     reach: anywhere,
     token: async () => "ghs_secret",
     userAgent: "hunkwise-test",
-    limits: createRateLimiter()(1),
+    limits: newLimits(),
+    fetch: time.fetch,
     ...over,
   });
   return { client, waited };

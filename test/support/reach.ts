@@ -1,7 +1,5 @@
-import { noOwnIds } from "../../src/github/own-ids.ts";
+import { noOwnIds, type Place, type Reach, pullReach, resolvingReach } from "../../src/github/allowlist.ts";
 import type { AppIdentity } from "../../src/github/own-text.ts";
-import type { Place, Reach } from "../../src/github/reach.ts";
-import { pullReach, resolvingReach } from "../../src/github/reaches.ts";
 
 /** For tests of the client itself, which is to send whatever it is told. */
 export const anywhere: Reach = { check() {} };

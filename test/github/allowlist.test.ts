@@ -1,18 +1,22 @@
 import { describe, expect, it } from "vitest";
-import { noOwnIds, type OwnIds } from "../../src/github/own-ids.ts";
-import { callOf, type GitHubCall, type Reach } from "../../src/github/reach.ts";
 import {
   appReach,
+  callOf,
   credentialsReach,
   endingReach,
   filesReach,
+  type GitHubCall,
   lookingReach,
+  noOwnIds,
+  type OwnIds,
   proposingReach,
   pullReach,
+  type Reach,
   repositoryReach,
+  resolvingMutation,
   resolvingReach,
-} from "../../src/github/reaches.ts";
-import { resolvingMutation, threadsQuery } from "../../src/github/thread-documents.ts";
+  threadsQuery,
+} from "../../src/github/allowlist.ts";
 
 const place = { owner: "octo", repo: "shop", id: 42 };
 const app = { id: 4711, slug: "hunkwise" };

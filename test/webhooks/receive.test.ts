@@ -1,7 +1,7 @@
 import type { IncomingMessage } from "node:http";
 import { PassThrough } from "node:stream";
 import { describe, expect, it } from "vitest";
-import { createBodyReader } from "../../src/webhooks/read-body.ts";
+import { createBodyReader } from "../../src/webhooks/receive.ts";
 
 const megabyte = 1024 * 1024;
 
