@@ -1,4 +1,3 @@
-import { emitterEventNames } from "@octokit/webhooks";
 import { createHmac, generateKeyPairSync, randomBytes, randomUUID } from "node:crypto";
 import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { Agent, type IncomingMessage, request } from "node:http";
@@ -6,6 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { addAbortSignal } from "node:stream";
 import { text } from "node:stream/consumers";
+import { emitterEventNames } from "@octokit/webhooks";
 import type { AppCredentials, Env } from "../config/env.ts";
 import { AppError, errorLine } from "../errors.ts";
 import type { NewJob, Task } from "../queue/job.ts";

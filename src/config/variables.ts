@@ -328,7 +328,7 @@ const Variables = z.object({
   }),
   HUNKWISE_WRITE_GAP_SECONDS: server(seconds(60).default(1), {
     description:
-      "Time between two writes for one installation. GitHub asks for a second; an Enterprise Server without rate limits bears `0`, which lifts the limits on what is created in a minute and an hour as well.",
+      "Time between two writes for one installation. GitHub asks for one second. If people get a notification for a write, the time is three times as long. `0` is for an Enterprise Server without rate limits.",
   }),
   HUNKWISE_RECONCILE_MINUTES: server(minutes(1_440).default(60), {
     description:

@@ -1,8 +1,8 @@
+import { z } from "zod";
+import { rootPaths } from "../config/repo-config.ts";
 import type { Outgoing } from "../egress.ts";
 import { AppError } from "../errors.ts";
-import { z } from "zod";
 import { type AppIdentity, ownAmong } from "./own-text.ts";
-import { rootPaths } from "../config/repo-config.ts";
 
 /** A request to GitHub as it is about to leave. */
 export interface GitHubCall {

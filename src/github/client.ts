@@ -1,11 +1,18 @@
-import { z } from "zod";
-import { AppError } from "../errors.ts";
-import { firstFaults, oneLine, refusalError, unreadableAnswer, refusalOf, toAppError } from "./errors.ts";
-import { type Headers, type InstallationLimits, type RateLimitSeen, rateLimitOf, rateLimitSeen, type Traffic } from "./rate-limit.ts";
 import { retry } from "@octokit/plugin-retry";
 import { throttling } from "@octokit/plugin-throttling";
 import { Octokit } from "@octokit/rest";
+import { z } from "zod";
+import { AppError } from "../errors.ts";
 import { pathBelow, type Reach } from "./allowlist.ts";
+import { firstFaults, oneLine, refusalError, refusalOf, toAppError, unreadableAnswer } from "./errors.ts";
+import {
+  type Headers,
+  type InstallationLimits,
+  type RateLimitSeen,
+  rateLimitOf,
+  rateLimitSeen,
+  type Traffic,
+} from "./rate-limit.ts";
 import { createTransport } from "./transport.ts";
 
 /** Answers with status 200 whether it went well or not: https://docs.github.com/graphql/guides/using-the-graphql-api-for-error-handling */

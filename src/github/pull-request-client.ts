@@ -1,13 +1,21 @@
 import { z } from "zod";
 import { AppError } from "../errors.ts";
 import { Side } from "../finding.ts";
+import { resolvingMutation, threadsPerPage, threadsQuery } from "./allowlist.ts";
 import type { GitHubClient } from "./client.ts";
 import { notGranted } from "./errors.ts";
 import { type AppIdentity, ownAmong, ownCommentsAmong, ownTextsAmong } from "./own-text.ts";
-import type { Actor, OwnThread, ThreadComment, FailedCheck, Issue, InlineComment, PullRequestApi } from "./pull-request-api.ts";
-import { resolvingMutation, threadsPerPage, threadsQuery } from "./allowlist.ts";
-import { type RepositoryApiOptions, read, createRepositoryApi } from "./repository-client.ts";
 import { PullRequestShape } from "./payload.ts";
+import type {
+  Actor,
+  FailedCheck,
+  InlineComment,
+  Issue,
+  OwnThread,
+  PullRequestApi,
+  ThreadComment,
+} from "./pull-request-api.ts";
+import { createRepositoryApi, type RepositoryApiOptions, read } from "./repository-client.ts";
 
 interface ThreadsOf {
   client: GitHubClient;

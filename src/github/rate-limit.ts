@@ -4,17 +4,18 @@ import Bottleneck from "bottleneck";
 import { AppError } from "../errors.ts";
 
 /*
- * `@octokit/plugin-throttling` spaces writes, waits after a limit and sends again; `@octokit/plugin-retry` repeats reads after a
- * fault. What is here is what they lack, each with the test that fails without it:
+ * `@octokit/plugin-throttling` spaces writes, and waits and sends again after a limit; `@octokit/plugin-retry` repeats reads after
+ * a fault. Here is what they lack. test/github/rate-limit.test.ts shows each point:
  *
- * - A limit that the plugin does not recognise: 403 with `Retry-After` and other words, GraphQL's on an enterprise server, a
- *   reset time read with a wrong clock (test/github/limits: "a limit that the plugin alone ...").
- * - A hold: after a refusal the plugin delays that one request and sends the others, which GitHub counts as abuse
- *   (test/jobs/parked-by-limits, test/github/limits: "a hold").
- * - The backoff when GitHub does not say how long: the plugin waits a minute each time (test/github/limits).
+ * - Limits that the throttling plugin does not recognise: 403 with `Retry-After` and other words, those of GraphQL on an enterprise
+ *   server, and reset times if the clock here is wrong ("a limit that the throttling plugin alone does not obey").
+ * - A hold: after a refusal the plugin delays that one request and goes on sending others, which prolongs a limit ("holds every
+ *   other call of the installation back"; test/jobs/parked-by-limits for jobs).
+ * - Backoff if GitHub does not say how long: the plugin always waits one minute ("doubles up to an hour").
+ * - An end to waiting: the plugins know no abort, and wait for up to an hour ("a call that waits in a plugin").
  *
- * Holds are kept per process. Another process of the same installation learns of a limit from one refusal, and GitHub does not
- * carry out what it refuses: nothing is lost or doubled (test/reporters/publish-within-limits, three processes).
+ * All of it is kept per process. Another process learns of a limit from one refusal, and GitHub does not carry out what it
+ * refuses: nothing is lost or done twice (test/reporters/publish-within-limits: "eight processes").
  */
 
 /** Response headers as octokit returns them: lower-case names. */

@@ -4,7 +4,14 @@ import type { GitHubClient } from "./client.ts";
 import { unreadableAnswer } from "./errors.ts";
 import type { AppIdentity } from "./own-text.ts";
 import { PullRequestShape } from "./payload.ts";
-import type { CheckAnnotation, CheckRunUpdate, OwnCheckRun, RepositoryApi, FileProposal, RepositoryWriter } from "./pull-request-api.ts";
+import type {
+  CheckAnnotation,
+  CheckRunUpdate,
+  FileProposal,
+  OwnCheckRun,
+  RepositoryApi,
+  RepositoryWriter,
+} from "./pull-request-api.ts";
 
 /** What we read as text through the contents API; beyond it GitHub hands out no content either. */
 const largestFileBytes = 1_000_000;

@@ -1,7 +1,7 @@
 import { type AnswerLimits, createEgress } from "../egress.ts";
 import { AppError } from "../errors.ts";
 import { holdsLiveSecret } from "../secrets/live-secrets.ts";
-import { callOf, type Reach, endingReach } from "./allowlist.ts";
+import { callOf, endingReach, type Reach } from "./allowlist.ts";
 
 /** A renamed repository answers with one. */
 const mostRedirects = 5;

@@ -1,3 +1,4 @@
+import { appReach, lookingReach, type Reach } from "../github/allowlist.ts";
 import {
   type AppApi,
   createAppApi,
@@ -7,7 +8,6 @@ import {
 import { createGitHubClient } from "../github/client.ts";
 import type { AppIdentity } from "../github/own-text.ts";
 import type { RateLimiter, RateLimitSeen } from "../github/rate-limit.ts";
-import { type Reach, appReach, lookingReach } from "../github/allowlist.ts";
 import { createLeastTokens, type Granted, type MintToken } from "./tokens.ts";
 
 /** GitHub as the App sees itself, and as an installation sees all that it reaches. */

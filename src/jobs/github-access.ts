@@ -1,10 +1,20 @@
+import {
+  filesReach,
+  noOwnIds,
+  type OwnIds,
+  type Place,
+  proposingReach,
+  pullReach,
+  type Reach,
+  repositoryReach,
+  resolvingReach,
+} from "../github/allowlist.ts";
 import { type BeforeWrite, createGitHubClient, type GitHubClient } from "../github/client.ts";
-import { readFile, createRepositoryApi, createRepositoryWriter } from "../github/repository-client.ts";
-import { endToken } from "../github/transport.ts";
-import { noOwnIds, type OwnIds, type Place, type Reach, filesReach, proposingReach, pullReach, repositoryReach, resolvingReach } from "../github/allowlist.ts";
 import type { AppIdentity } from "../github/own-text.ts";
 import { createPullRequestApi } from "../github/pull-request-client.ts";
 import { createRateLimiter, type RateLimiter, type RateLimitSeen } from "../github/rate-limit.ts";
+import { createRepositoryApi, createRepositoryWriter, readFile } from "../github/repository-client.ts";
+import { endToken } from "../github/transport.ts";
 import type { RepositoryRef } from "../queue/job.ts";
 import type { Pushing } from "./job-dependencies.ts";
 import type { JobGitHub } from "./per-job.ts";

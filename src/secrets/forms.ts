@@ -16,12 +16,7 @@ interface SecretForm {
 
 type Accept = SecretForm["accept"];
 
-const form = (
-  kind: string,
-  hints: string,
-  pattern: RegExp,
-  accept: Accept = noPlaceholder,
-): SecretForm => ({
+const form = (kind: string, hints: string, pattern: RegExp, accept: Accept = noPlaceholder): SecretForm => ({
   ...{ kind, hints: hints.split(" "), pattern, accept },
 });
 

@@ -1,8 +1,8 @@
-import { type Needle, NeedleIndex, SHORTEST_NEEDLE, type Places, type Reading } from "./needle-index.ts";
-import { isWordLike } from "./randomness.ts";
-import { type Range, censored, merged, valuesIn } from "./ranges.ts";
 import { createHash, randomBytes } from "node:crypto";
 import { escapeInvisible } from "../text/escape-invisible.ts";
+import { type Needle, NeedleIndex, type Places, type Reading, SHORTEST_NEEDLE } from "./needle-index.ts";
+import { isWordLike } from "./randomness.ts";
+import { censored, merged, type Range, valuesIn } from "./ranges.ts";
 import { secretsIn } from "./redact.ts";
 import { exactSpellings, mightBeWords } from "./spellings.ts";
 

@@ -1,8 +1,8 @@
 import { setImmediate } from "node:timers/promises";
+import { secretFormsIn } from "./forms.ts";
 import { liveSecretsIn } from "./live-secrets.ts";
 import { isPlaceholder } from "./randomness.ts";
-import { type Range, withoutRanges, valuesIn } from "./ranges.ts";
-import { secretFormsIn } from "./forms.ts";
+import { type Range, valuesIn, withoutRanges } from "./ranges.ts";
 import { isMadeUpAddress, lintSecrets } from "./secretlint.ts";
 
 /** `text` without any secret that is registered or shows by its form. For lines, and as the last look at what leaves. */

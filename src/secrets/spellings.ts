@@ -1,7 +1,7 @@
 import { createPrivateKey, type KeyObject } from "node:crypto";
-import type { Range } from "./ranges.ts";
-import { type Needle, SHORTEST_NEEDLE, plainCodes } from "./needle-index.ts";
+import { type Needle, plainCodes, SHORTEST_NEEDLE } from "./needle-index.ts";
 import { isWordLike } from "./randomness.ts";
+import type { Range } from "./ranges.ts";
 
 /** What of a secret is secret: not the header that all keys of its kind share. */
 interface SecretParts {

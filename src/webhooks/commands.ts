@@ -1,6 +1,6 @@
-import { cutBytes } from "../text/cut.ts";
 import { asks } from "../ledger/words.ts";
 import type { Command } from "../queue/job.ts";
+import { cutBytes } from "../text/cut.ts";
 
 /** More of a comment is not looked at; GitHub takes 65,536 characters. */
 const mostBytes = 20_000;

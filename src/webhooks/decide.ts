@@ -1,10 +1,23 @@
-import { keyOf, purgeJob, reconcileJob, eventReview } from "../jobs/new-jobs.ts";
-import type { NewJob, ReviewTask, Task } from "../queue/job.ts";
-import { type CommentEvent, type Parsed, parseIssueCommentEvent, parseReviewCommentEvent, parseCheckRunEvent, parseCheckSuiteEvent, type RerunEvent, changesReviewability, parseMergeGroupEvent, parsePullRequestEvent, parseInstallationEvent, parseRepositoriesRemovedEvent } from "../github/payload.ts";
+import { z } from "zod";
+import {
+  type CommentEvent,
+  changesReviewability,
+  type Parsed,
+  parseCheckRunEvent,
+  parseCheckSuiteEvent,
+  parseInstallationEvent,
+  parseIssueCommentEvent,
+  parseMergeGroupEvent,
+  parsePullRequestEvent,
+  parseRepositoriesRemovedEvent,
+  parseReviewCommentEvent,
+  type RerunEvent,
+} from "../github/payload.ts";
+import { eventReview, keyOf, purgeJob, reconcileJob } from "../jobs/new-jobs.ts";
 import { asks, dismisses } from "../ledger/words.ts";
+import type { NewJob, ReviewTask, Task } from "../queue/job.ts";
 import { cutBytes } from "../text/cut.ts";
 import { type AskedFor, parseCommand, type ReviewCommand, speaksToAnother } from "./commands.ts";
-import { z } from "zod";
 
 /** What follows from a delivery. */
 type Decision = { jobs: [NewJob, ...NewJob[]] } | { ignored: string };

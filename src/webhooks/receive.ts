@@ -1,9 +1,10 @@
-import type { IncomingMessage, IncomingHttpHeaders } from "node:http";
-import { Refusal, type Answer } from "./http.ts";
+import type { IncomingHttpHeaders, IncomingMessage } from "node:http";
 import type { Probot } from "probot";
 import type { Logger } from "../logger.ts";
+import type { Task } from "../queue/job.ts";
 import type { Queue } from "../queue/queue.ts";
 import { type DecideOptions, decide, handledEvents } from "./decide.ts";
+import { type Answer, Refusal } from "./http.ts";
 
 /** GitHub caps payloads at 25 MB and sends no bigger ones. */
 const largestBody = 25 * 1024 * 1024;
@@ -152,14 +153,17 @@ export async function loadProbotApp(probot: Probot, options: ProbotAppOptions): 
         return line.debug(`Delivery ignored: ${decision.ignored}`);
       }
       const isNew = await queue.accept({ id, event: name, action }, decision.jobs);
-      const { task } = decision.jobs[0];
-      const repo = "repository" in task ? `${task.repository.owner}/${task.repository.name}` : undefined;
-      const fields = { repo, pull: "pull" in task ? task.pull : undefined, head: task.headSha ?? undefined };
-      line.info(fields, isNew ? "Delivery stored" : "Delivery was stored before");
+      line.info(aboutTask(decision.jobs[0].task), isNew ? "Delivery stored" : "Delivery was stored before");
       onDelivery?.(knownEvent(name), isNew ? "stored" : "duplicate");
       if (isNew) onAccepted?.();
     });
   await probot.load(hunkwise, { cwd: process.cwd(), addHandler });
+}
+
+/** Fields of the log. */
+function aboutTask(task: Task) {
+  const repo = "repository" in task ? `${task.repository.owner}/${task.repository.name}` : undefined;
+  return { repo, pull: "pull" in task ? task.pull : undefined, head: task.headSha ?? undefined };
 }
 
 const knownEvents = new Set<unknown>(["ping", ...handledEvents.map((name) => name.split(".")[0])]);

@@ -7,7 +7,7 @@ import { createHealth, type Health, refuseWriting } from "./health.ts";
 import { type Handler, listen, type RunningServer, type Timeouts } from "./http.ts";
 import { landingPage } from "./pages.ts";
 import { appIdentity, createProbot } from "./probot.ts";
-import { knownEvent, loadProbotApp, createReceiver } from "./receive.ts";
+import { createReceiver, knownEvent, loadProbotApp } from "./receive.ts";
 
 export interface ServerOptions {
   /** `env.app` must be set; without it, serve the set-up page. */

@@ -1,12 +1,12 @@
+import { randomBytes, timingSafeEqual } from "node:crypto";
 import { readFileSync } from "node:fs";
+import type { IncomingHttpHeaders, IncomingMessage } from "node:http";
 import { resolve } from "node:path";
 import { parse } from "yaml";
 import { z } from "zod";
 import type { Env } from "../config/env.ts";
-import { AppError, errorLine } from "../errors.ts";
-import type { IncomingHttpHeaders, IncomingMessage } from "node:http";
-import { randomBytes, timingSafeEqual } from "node:crypto";
 import { hasStoredApp, type StoredApp, storeApp } from "../config/server-env.ts";
+import { AppError, errorLine } from "../errors.ts";
 import { toAppError } from "../github/errors.ts";
 import type { Logger } from "../logger.ts";
 import { registerSecret } from "../secrets/live-secrets.ts";

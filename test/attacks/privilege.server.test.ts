@@ -1,7 +1,15 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { AppError } from "../../src/errors.ts";
+import {
+  noOwnIds,
+  proposingReach,
+  pullReach,
+  type Reach,
+  resolvingMutation,
+  resolvingReach,
+  threadsQuery,
+} from "../../src/github/allowlist.ts";
 import { createGitHubClient, type GitHubClient } from "../../src/github/client.ts";
-import { noOwnIds, type Reach, proposingReach, pullReach, resolvingReach, resolvingMutation, threadsQuery } from "../../src/github/allowlist.ts";
 import { createRateLimiter } from "../../src/github/rate-limit.ts";
 import { finding, finish, numbers, patient, type ToolCall, turn } from "../e2e/conformance-fixture.ts";
 import { type PullOfCase, type SharedApp, startSharedApp } from "../e2e/shared-app.ts";

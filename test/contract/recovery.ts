@@ -128,14 +128,12 @@ export function describeRecovery(create: () => StoresUnderTest): void {
       expect(await spent(1)).toBe(1);
     });
 
-    it("leaves what is still to be deleted of it, and nothing of its pace", async () => {
-      const { queue, pace } = stores;
+    it("leaves what is still to be deleted of it", async () => {
+      const { queue } = stores;
       const named: Task = { kind: "purge", installation: 1, repositories: [], headSha: null };
       await queue.enqueue({ task: named, serialKey: "installation#1", coalesce: false, priority: 0 });
-      await pace.hold(1, time + 5_000);
       await queue.forget(1, null);
       expect((await claimed()).task).toEqual(named);
-      expect(await pace.heldUntil(1)).toBe(0);
     });
 
     it("takes along however many jobs it had", async () => {

@@ -117,7 +117,7 @@ describe("a refusal that does not say when to come back", () => {
   const untold = { waitMs: undefined, stops: "everything" } as const;
   const waitOf = (error: Error) => (error.cause as AppError).retryAfterMs ?? 0;
 
-  it("is met by waits that double up to an hour", () => {
+  it("doubles up to an hour", () => {
     const one = limits();
     const waits: number[] = [];
     for (let refusals = 0; refusals < 8; refusals++) {

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { AppError } from "../../src/errors.ts";
+import { createRateLimiter } from "../../src/github/rate-limit.ts";
 import { createGitHubAccess } from "../../src/jobs/github-access.ts";
 import type { MintToken } from "../../src/jobs/tokens.ts";
 import { publicText } from "../../src/reporters/public-text.ts";
@@ -48,7 +49,13 @@ function installed(name: string, permissions: Permissions, files = { "a.txt": "a
       .value;
   };
   const access = createGitHubAccess({
-    ...{ apiUrl: github.apiUrl, userAgent: "test", mintToken, now: clock.now },
+    ...{
+      apiUrl: github.apiUrl,
+      userAgent: "test",
+      mintToken,
+      now: clock.now,
+      rateLimiter: createRateLimiter({ gapMs: 0 }),
+    },
     granted: async () => installation.permissions,
     identity: async () => ({ id: app.id, slug: app.slug }),
   }).openJob();

@@ -1,4 +1,4 @@
-import { noOwnIds, type Place, type Reach, pullReach, resolvingReach } from "../../src/github/allowlist.ts";
+import { noOwnIds, type Place, pullReach, type Reach, resolvingReach } from "../../src/github/allowlist.ts";
 import type { AppIdentity } from "../../src/github/own-text.ts";
 
 /** For tests of the client itself, which is to send whatever it is told. */

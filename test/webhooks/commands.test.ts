@@ -1,9 +1,9 @@
 import fc from "fast-check";
-import { describe, expect, it } from "vitest";
-import { Command } from "../../src/queue/job.ts";
-import { parseCommand, speaksToAnother, openingOf } from "../../src/webhooks/commands.ts";
 import { micromark } from "micromark";
 import { gfm, gfmHtml } from "micromark-extension-gfm";
+import { describe, expect, it } from "vitest";
+import { Command } from "../../src/queue/job.ts";
+import { openingOf, parseCommand, speaksToAnother } from "../../src/webhooks/commands.ts";
 
 const review = { name: "review", full: false, dryRun: false };
 const ask = (question: string) => ({ name: "ask", question });

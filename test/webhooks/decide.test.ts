@@ -434,7 +434,7 @@ describe("any payload", () => {
   it("of the examples with any one field taken away, nulled or twisted is decided without failing", () => {
     const twists = [undefined, null, "x", -1, [], {}, true];
     for (const { event, payload } of examples) {
-      if (!handlesEvent(event, payload.action ?? null)) continue;
+      if (!handlesEvent(event, String(payload.action))) continue;
       const whole = { ...structuredClone(payload), installation: { id: 3 } };
       for (const { parent, key } of fieldsOf(whole)) {
         const before = parent[key];
