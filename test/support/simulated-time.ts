@@ -66,8 +66,7 @@ export class SimulatedTime implements Disposable {
     };
     end.then(done, done);
     while (!isDone) {
-      await turn();
-      await turn();
+      for (let turns = 0; turns < 4; turns++) await turn();
       if (!isDone && this.#underway === 0 && vi.getTimerCount() > 0) vi.advanceTimersToNextTimer();
     }
   }
