@@ -118,7 +118,8 @@ it("a job that meets a used-up primary limit parks for 40 minutes and resumes, w
   const [first, second] = await workOff();
 
   expect(first!.job.task).toMatchObject({ repository: { installation: other.installation.id } });
-  expect(first!.at).toBe(start);
+  // The plugins take some milliseconds for themselves.
+  expect(first!.at - start).toBeLessThan(100);
   expect(second!.job).toMatchObject({ attempt: 1 });
   expect(second!.at).toBeGreaterThanOrEqual(renewedAt);
   expect(second!.at).toBeLessThan(renewedAt + 2 * minute);
