@@ -6,7 +6,7 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { postgresMigrations } from "../src/queue/postgres-migrations.ts";
+import { postgresMigrations } from "../src/queue/postgres-database.ts";
 import {
   checkOf,
   concluded,

@@ -1,9 +1,8 @@
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import type { ClaimedJob } from "../../src/queue/job.ts";
-import { openSqliteStores } from "../../src/queue/open-stores.ts";
 import type { Queue } from "../../src/queue/queue.ts";
-import type { Stores } from "../../src/queue/stores.ts";
+import { openSqliteStores, type Stores } from "../../src/queue/stores.ts";
 import { delivery, reviewJob } from "../../test/contract/jobs.ts";
 import { compare, timed } from "./measure.ts";
 import { type Bench, ratioRow } from "./row.ts";
@@ -74,7 +73,7 @@ async function claimSome(queue: Queue): Promise<number> {
 
 /** A review of a pull request of its own. */
 function jobOf(n: number, round: number) {
-  const job = reviewJob(n, { serialKey: `${round}#${n}` });
+  const job = reviewJob(n, { concurrencyKey: `${round}#${n}` });
   const { task } = job;
   if (task.kind !== "review") throw new Error("a review was expected");
   return {

@@ -130,7 +130,7 @@ async function checkDatabase(env: Env): Promise<Diagnosis> {
   } else if (!(await stat(join(dataFolder, "queue.db")).catch(() => null))) {
     return ok("to be created by the first start");
   }
-  const { openStores } = await import("../queue/open-stores.ts");
+  const { openStores } = await import("../queue/stores.ts");
   const { queue } = await openStores({ databaseUrl, dataFolder });
   try {
     await queue.check();

@@ -22,11 +22,10 @@ import { createLogger, type Logger } from "../logger.ts";
 import type { Metrics } from "../metrics/metrics.ts";
 import { createFixSandbox } from "../process/fix-sandbox.ts";
 import type { RepositoryRef } from "../queue/job.ts";
-import { openStores } from "../queue/open-stores.ts";
 import { githubLimits, noLimits } from "../queue/pace.ts";
-import { patientSpending } from "../queue/patient-spending.ts";
+import { retryingSpending } from "../queue/retry.ts";
 import type { JobWatch } from "../queue/run-job.ts";
-import type { Stores } from "../queue/stores.ts";
+import { openStores, type Stores } from "../queue/stores.ts";
 import { startWorker, type Worker } from "../queue/worker.ts";
 import { createStyle, plainLine } from "../reporters/terminal-style.ts";
 import { registerSecret } from "../secrets/live-secrets.ts";
@@ -118,9 +117,9 @@ export async function openApp(
       ...{ searchPath: programPath(), ...env.sandbox },
       warn: (why, remedy) => log.warn(`Fixes run no commands: ${why}. ${remedy}`),
     }),
-    spending: patientSpending(stores.spending, { queue, signal: stop, log }),
+    spending: retryingSpending(stores.spending, { queue, signal: stop, log }),
     ...{ dailyBudget: env.dailyBudget, now: Date.now },
-    usage: createUsageLimits({ tally: stores.tally, most: env.usageLimits, now: Date.now }),
+    usage: createUsageLimits({ tally: stores.quotas, most: env.usageLimits, now: Date.now }),
     contentKey: contentKeyOf(credentials),
     vault: env.logseqDir === null ? null : openLogseqVault(env.logseqDir),
     models: connected?.models ?? null,
@@ -167,7 +166,7 @@ function contentKeyOf({ webhookSecret }: AppCredentials) {
 /** What counts is loaded only where somebody asks for the numbers. */
 async function openMetrics({ metricsPort }: Env, version: string): Promise<Metrics | null> {
   if (metricsPort === null) return null;
-  const { createMetrics } = await import("../metrics/prometheus.ts");
+  const { createMetrics } = await import("../metrics/metrics.ts");
   return createMetrics({ version });
 }
 

@@ -32,7 +32,7 @@ export function isFull(error: unknown): boolean {
  * place for it.
  */
 export async function requireNextStart(env: Env): Promise<void> {
-  const { openStores } = await import("../queue/open-stores.ts");
+  const { openStores } = await import("../queue/stores.ts");
   const { queue } = await openStores({ databaseUrl: env.databaseUrl, dataFolder: env.dataDir });
   try {
     await queue.check();

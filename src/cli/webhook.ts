@@ -101,7 +101,7 @@ async function deliver(
   const options = { appSlug, appId: env.app?.id ?? null, pushWindowMs: env.pushWindowMs };
   // Without an App of its own it leaves nothing anywhere.
   const databaseUrl = env.app ? env.databaseUrl : null;
-  const { openStores } = await import("../queue/open-stores.ts");
+  const { openStores } = await import("../queue/stores.ts");
   const { queue } = await openStores({ databaseUrl, dataFolder: dataDir });
   const { createInbox } = await import("../webhooks/inbox.ts");
   const inbox = createInbox({ queue, log, decideOptions: () => options, onAccepted: () => {} });
@@ -224,14 +224,14 @@ async function outcome({ id, event, body }: Delivery, options: DecideOptions): P
 }
 
 /** What a job is about, in one line. */
-export function jobLine({ task, serialKey, coalesce, priority, quietMs = 0 }: NewJob): string {
+export function jobLine({ task, concurrencyKey, coalesce, priority, debounceMs = 0 }: NewJob): string {
   const target = targetOf(task);
   const head = task.headSha === null ? "" : ` at ${task.headSha.slice(0, 12)}`;
   const facts = [
     ...("requestedBy" in task && task.requestedBy !== null ? [`asked for by ${task.requestedBy}`] : []),
-    ...[`key ${serialKey}`, `priority ${priority}`],
+    ...[`key ${concurrencyKey}`, `priority ${priority}`],
     ...(coalesce ? ["replaces a waiting one"] : []),
-    ...(quietMs > 0 ? [`waits ${quietMs / 1_000} s for further pushes`] : []),
+    ...(debounceMs > 0 ? [`waits ${debounceMs / 1_000} s for further pushes`] : []),
   ];
   return plainLine(`${task.kind} ${target}${head}: ${reasonOf(task)} (${facts.join(", ")})`);
 }

@@ -1,7 +1,7 @@
 import type { TrajectoryEntry } from "../agent/trajectory.ts";
 import { errorLine, publicLine } from "../errors.ts";
 import type { PullRequestApi } from "../github/pull-request-api.ts";
-import type { ClaimedJob, Outcome, Task } from "../queue/job.ts";
+import type { ClaimedJob, JobOutcome, Task } from "../queue/job.ts";
 import { type JobTools, jobFields } from "../queue/run-job.ts";
 import { concludeAtOnce, concludeQueued } from "../reporters/check-run.ts";
 import { failedConclusion, type Held, passedConclusion } from "../reporters/conclusions.ts";
@@ -20,7 +20,7 @@ import { reviewPull } from "./review-pull.ts";
 
 /** What a worker needs of us: the handler, and what tells people when a job failed for good. */
 export interface JobHandler {
-  handle(job: ClaimedJob, tools: JobTools): Promise<Outcome>;
+  handle(job: ClaimedJob, tools: JobTools): Promise<JobOutcome>;
   giveUp(job: ClaimedJob, error: unknown, tools: JobTools): Promise<void>;
 }
 
@@ -31,7 +31,7 @@ export function createJobHandler(deps: JobDependencies): JobHandler {
   };
 }
 
-async function handle(job: ClaimedJob, tools: JobTools, deps: JobDependencies): Promise<Outcome> {
+async function handle(job: ClaimedJob, tools: JobTools, deps: JobDependencies): Promise<JobOutcome> {
   const { task } = job;
   // Before anything is asked of GitHub: whoever floods us shall not use up what it grants us.
   if (!(await deps.usage.mayAsk(job)))
@@ -57,7 +57,7 @@ async function passCheck(
   { repository, headSha, reason }: Extract<Task, { kind: "pass_check" }>,
   { signal }: JobTools,
   { github }: JobDependencies,
-): Promise<Outcome> {
+): Promise<JobOutcome> {
   const api = await github.repository(repository, signal);
   const problem = await concludeQueued(api, headSha, passedConclusion(reason));
   return problem === undefined ? { kind: "done", reason } : { kind: "failed", reason: problem };

@@ -40,31 +40,31 @@ export async function withFence<Deps extends Fenced, T>(
 
 /** Asked right before each write, when every wait for a limit is over. */
 class Fence {
-  readonly #tools: Pick<JobTools, "isHeld" | "signal">;
+  readonly #tools: Pick<JobTools, "hasLease" | "signal">;
   readonly #record: AfterWrite;
   #hasWritten = false;
   /** The check runs that were to be made. */
   readonly checks: { head: string; externalId: string }[] = [];
 
-  constructor(tools: Pick<JobTools, "isHeld" | "signal">, record: AfterWrite) {
+  constructor(tools: Pick<JobTools, "hasLease" | "signal">, record: AfterWrite) {
     this.#tools = tools;
     this.#record = record;
   }
 
   /** Rejects where nothing may be written any more. */
   readonly ask = async (): Promise<AfterWrite> => {
-    const isHeld = await this.#tools.isHeld().catch((error: unknown) => {
+    const hasLease = await this.#tools.hasLease().catch((error: unknown) => {
       throw unknownHolder(error);
     });
-    if (!isHeld) throw this.#whyNot();
+    if (!hasLease) throw this.#whyNot();
     this.#hasWritten = true;
     return this.#record;
   };
 
   /** Whether the last write may have come after the job was another worker's. Never rejects. */
   async isLate(): Promise<boolean> {
-    const { isHeld, signal } = this.#tools;
-    return this.#hasWritten && !(await isHeld().catch(() => false)) && isLeaseLost(signal.reason);
+    const { hasLease, signal } = this.#tools;
+    return this.#hasWritten && !(await hasLease().catch(() => false)) && isLeaseLost(signal.reason);
   }
 
   #whyNot(): AppError {

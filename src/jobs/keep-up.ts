@@ -1,4 +1,4 @@
-import type { ClaimedJob, Outcome, PurgeTask, ReconcileTask } from "../queue/job.ts";
+import type { ClaimedJob, JobOutcome, PurgeTask, ReconcileTask } from "../queue/job.ts";
 import type { JobTools } from "../queue/run-job.ts";
 import type { JobDependencies } from "./job-dependencies.ts";
 import { purge } from "./purge.ts";
@@ -12,7 +12,7 @@ export async function keepUp(
   { task }: UpkeepJob,
   { signal }: Pick<JobTools, "signal">,
   { upkeep, now, log }: Pick<JobDependencies, "upkeep" | "now" | "log">,
-): Promise<Outcome> {
+): Promise<JobOutcome> {
   if (!upkeep) return { kind: "skipped", reason: "nothing but reviews is done here" };
   if (task.kind === "purge") return purge(task, { upkeep, signal });
   const options = { upkeep, signal, log, now };

@@ -12,14 +12,14 @@ export function eventReview(
   repository: RepositoryRef,
   pull: number,
   headSha: string,
-  how: Partial<Pick<NewJob, "priority" | "quietMs">> = {},
+  how: Partial<Pick<NewJob, "priority" | "debounceMs">> = {},
 ): NewJob {
   const task = {
     ...{ kind: "review" as const, mode: "new" as const, again: false },
     ...{ repository, pull, headSha, trigger: `event#${pull}` },
     ...{ thread: null, commentId: null, requestedBy: null },
   };
-  return { task, serialKey: keyOf(repository, pull), coalesce: true, priority: 0, ...how };
+  return { task, concurrencyKey: keyOf(repository, pull), coalesce: true, priority: 0, ...how };
 }
 
 /** What was missed is looked for in idle moments: everything that somebody waits for comes first. */
@@ -31,7 +31,7 @@ export const missedPriority = -1;
 export function reconcileJob(installation: number | null = null): NewJob {
   return {
     task: { kind: "reconcile", installation, headSha: null },
-    serialKey: installation === null ? "reconcile" : keyOfInstallation(installation),
+    concurrencyKey: installation === null ? "reconcile" : keyOfInstallation(installation),
     coalesce: true,
     priority: reconcilePriority,
   };
@@ -41,7 +41,7 @@ export function reconcileJob(installation: number | null = null): NewJob {
 export function purgeJob(installation: number, repositories: PurgeTask["repositories"]): NewJob {
   return {
     task: { kind: "purge", installation, repositories, headSha: null },
-    serialKey: keyOfInstallation(installation),
+    concurrencyKey: keyOfInstallation(installation),
     coalesce: false,
     priority: 0,
   };

@@ -1,5 +1,5 @@
 import { AppError } from "../errors.ts";
-import type { Outcome, PurgeTask } from "../queue/job.ts";
+import type { JobOutcome, PurgeTask } from "../queue/job.ts";
 import { trafficNotes } from "./pacings.ts";
 import { installationNote, readInstallationMemory, writeInstallationMemory } from "./reconcile/memory.ts";
 import type { Upkeep } from "./upkeep.ts";
@@ -16,7 +16,7 @@ export interface PurgeOptions {
  * what was spent, what is remembered, mirrors and checkouts. What GitHub says the App can see (again) is left alone. A job that
  * runs is left to end; the purge comes back for it.
  */
-export async function purge(task: PurgeTask, options: PurgeOptions): Promise<Outcome> {
+export async function purge(task: PurgeTask, options: PurgeOptions): Promise<JobOutcome> {
   const { upkeep } = options;
   const { installation } = task;
   const doomed = await doomedOf(task, options);

@@ -9,9 +9,8 @@ import { isStanding, type Ledger } from "../ledger/entry.ts";
 import { eachRole, factsOf } from "../llm/model.ts";
 import type { ProgressEvent } from "../process/messages.ts";
 import { runReviewProcess } from "../process/run-review-process.ts";
-import { type ClaimedJob, maxAttempts, type Outcome, type ReviewTask } from "../queue/job.ts";
-import { nextTry } from "../queue/next-try.ts";
-import { type JobTools, jobFields } from "../queue/run-job.ts";
+import { type ClaimedJob, type JobOutcome, maxAttempts, type ReviewTask } from "../queue/job.ts";
+import { type JobTools, jobFields, nextTry } from "../queue/run-job.ts";
 import type { CheckRun } from "../reporters/check-run.ts";
 import { failedConclusion, limitConclusion, withheldConclusion } from "../reporters/conclusions.ts";
 import { type PublishOptions, publishReview } from "../reporters/github-review.ts";
@@ -55,7 +54,7 @@ export async function reviewAndPublish(
   subject: OpenSubject,
   tools: JobTools,
   deps: JobDependencies,
-): Promise<Outcome> {
+): Promise<JobOutcome> {
   try {
     const { result, tidy } = await resultOf(subject, tools, deps);
     const outcome = await publish(subject, result, tools, deps);
@@ -291,9 +290,9 @@ async function publish(
   result: ReviewResult,
   tools: JobTools,
   deps: JobDependencies,
-): Promise<Outcome> {
+): Promise<JobOutcome> {
   const { webUrl, version, log } = deps;
-  if (!(await tools.stillOurs())) throw new AppError("lease_lost", "another worker has this job now");
+  if (!(await tools.mayPublish())) throw new AppError("lease_lost", "another worker has this job now");
   const { owner, name } = job.task.repository;
   const options: PublishOptions = {
     ...{ result, api, trigger, version, check },

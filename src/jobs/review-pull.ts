@@ -2,7 +2,7 @@ import type { TrajectoryEntry } from "../agent/trajectory.ts";
 import { AppError } from "../errors.ts";
 import type { PullRequest, PullRequestApi } from "../github/pull-request-api.ts";
 import { hasWriteAccess } from "../ledger/write-access.ts";
-import type { Outcome, ReviewTask } from "../queue/job.ts";
+import type { JobOutcome, ReviewTask } from "../queue/job.ts";
 import { type JobTools, jobFields } from "../queue/run-job.ts";
 import { concludeAtOnce, openCheckRun, settleChecks } from "../reporters/check-run.ts";
 import { withheldConclusion } from "../reporters/conclusions.ts";
@@ -36,7 +36,7 @@ export async function reviewPull(
   tools: JobTools,
   deps: JobDependencies,
   { isAdmitted = false }: ReviewPullOptions = {},
-): Promise<Outcome> {
+): Promise<JobOutcome> {
   const { task } = job;
   const warn = (notice: string) => deps.log.warn(jobFields(job), notice);
   const api = await deps.github.pull(task.repository, task.pull, tools.signal);
@@ -64,7 +64,7 @@ export async function reviewPull(
 }
 
 /** Reviews a head for a trigger, unless that was done: a check run that is asked for again is the exception. */
-async function reviewOnce(subject: Subject, tools: JobTools, deps: JobDependencies): Promise<Outcome> {
+async function reviewOnce(subject: Subject, tools: JobTools, deps: JobDependencies): Promise<JobOutcome> {
   const { job, api, pull, trigger, ledger } = subject;
   const { headSha: head } = pull;
   const { again } = job.task;
@@ -94,7 +94,7 @@ async function skipReview(
   { api, pull, trigger, ledger, loaded }: Subject,
   reason: string,
   warn: (notice: string) => void,
-): Promise<Outcome> {
+): Promise<JobOutcome> {
   const { check } = loaded.config;
   const update = withheldConclusion(`Not reviewed: ${reason}.`, openFindings(ledger), check, "skipped");
   const problem = await concludeAtOnce(api, pull, trigger, update);
@@ -110,7 +110,7 @@ async function refuseStranger(
   task: ReviewTask,
   recorded: readonly TrajectoryEntry[],
   api: PullRequestApi,
-): Promise<Outcome | undefined> {
+): Promise<JobOutcome | undefined> {
   const wasLetIn = recorded.some(({ kind }) => kind === "check_opened");
   if (task.requestedBy === null || wasLetIn) return undefined;
   if (!(await hasWriteAccess(api, task.requestedBy))) {

@@ -1,7 +1,7 @@
 import { AppError } from "../errors.ts";
 import type { ClaimedJob, RepositoryRef, Task } from "../queue/job.ts";
 import { dayOf } from "../queue/spending.ts";
-import type { Tally, TallyEntry, TallyLimit } from "../queue/tally.ts";
+import type { QuotaEntry, QuotaLimit, Quotas } from "../queue/tally.ts";
 
 /** How much may be asked of Hunkwise. 0: as much as anybody likes. */
 export interface MostUsage {
@@ -37,7 +37,7 @@ export interface ReviewToBegin {
 }
 
 export interface UsageLimitsOptions {
-  tally: Tally;
+  tally: Quotas;
   most: MostUsage;
   /** Milliseconds since 1970. */
   now(): number;
@@ -47,9 +47,9 @@ const hourMs = 3_600_000;
 
 export function createUsageLimits({ tally, most, now }: UsageLimitsOptions): UsageLimits {
   const { commandsAnHour, pullReviewsADay, authorReviewsADay, installationReviewsADay } = most;
-  const enter = async (entry: TallyEntry, limits: readonly TallyLimit[]) => {
+  const enter = async (entry: QuotaEntry, limits: readonly QuotaLimit[]) => {
     const inForce = limits.filter((limit) => limit.most > 0);
-    return inForce.length > 0 ? tally.enter(entry, inForce) : null;
+    return inForce.length > 0 ? tally.take(entry, inForce) : null;
   };
   return {
     async mayAsk({ id, task }) {
@@ -98,7 +98,7 @@ const owners = {
   installation: "its installation",
 };
 
-function tooMany({ scope, most }: TallyLimit): AppError {
+function tooMany({ scope, most }: QuotaLimit): AppError {
   const [kind] = scope.split(" ");
   return new AppError(
     "budget_spent",

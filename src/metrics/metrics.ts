@@ -1,9 +1,11 @@
+import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from "prom-client";
+
 /** What is counted of a process; the names and units that Prometheus sees stand in `prometheus.ts`. */
 
-export type DeliveryResult = "stored" | "duplicate" | "ignored" | "refused";
+type DeliveryResult = "stored" | "duplicate" | "ignored" | "refused";
 
 /** How a request to a model ended: with what it took, or with the code of its fault. */
-export type ModelEnd =
+type ModelEnd =
   | {
       usage: {
         promptTokens: number;
@@ -17,7 +19,7 @@ export type ModelEnd =
   | { failed: string };
 
 /** What GitHub said about a limit with one answer. */
-export interface RateLimitSeen {
+interface RateLimitSeen {
   installation: number;
   /** GitHub's word for what is counted together: "core", "graphql" ... */
   resource: string;
@@ -50,4 +52,172 @@ export interface Metrics {
   rateLimit(seen: RateLimitSeen): void;
   /** Everything in Prometheus' text format. */
   exposition(readQueue: ReadQueue): Promise<{ text: string; contentType: string }>;
+}
+
+/** GitHub's words ("Rate limits for the REST API"); what is none of them is counted together. */
+const resources = new Set(["core", "graphql", "search", "code_search", "integration_manifest"]);
+
+/** What is left to the installation that has the least, by resource: one figure, however many installations there are. */
+class RateLimits {
+  readonly #seen = new Map<string, RateLimitSeen>();
+  readonly #now: () => number;
+
+  constructor(now: () => number) {
+    this.#now = now;
+  }
+
+  see(seen: RateLimitSeen): void {
+    const resource = resources.has(seen.resource) ? seen.resource : "other";
+    this.#seen.set(`${seen.installation} ${resource}`, { ...seen, resource });
+  }
+
+  /** Of those whose time is not over: behind it nothing is known until the next answer. */
+  least(): Map<string, number> {
+    const least = new Map<string, number>();
+    for (const [key, { resource, remaining, resetAt }] of this.#seen) {
+      if (resetAt <= this.#now()) this.#seen.delete(key);
+      else least.set(resource, Math.min(remaining, least.get(resource) ?? remaining));
+    }
+    return least;
+  }
+}
+
+/** From a check that is passed at once to a review of an hour, in seconds. */
+const durationBuckets = [0.1, 0.5, 1, 2, 5, 10, 30, 60, 120, 300, 600, 1_800, 3_600];
+
+interface PrometheusOptions {
+  /** The version that `hunkwise_info` tells. */
+  version: string;
+  /** Milliseconds since 1970. */
+  now?: () => number;
+}
+
+/** Metrics with a registry of their own, and what Node tells of its process. */
+export function createMetrics({ version, now = Date.now }: PrometheusOptions): Metrics {
+  const registry = new Registry();
+  const counters = countersIn(registry);
+  const gauges = gaugesIn(registry);
+  const limits = new RateLimits(now);
+  gauges.info.set({ version }, 1);
+  collectDefaultMetrics({ register: registry });
+  return {
+    delivery: (event, result) => counters.deliveries.inc({ event, result }),
+    jobWaited: (kind, ms) => counters.durations.observe({ kind, phase: "wait" }, ms / 1_000),
+    jobEnded(kind, outcome, ms) {
+      counters.jobs.inc({ kind, outcome });
+      counters.durations.observe({ kind, phase: "run" }, ms / 1_000);
+    },
+    phase: (phase, ms) => counters.durations.observe({ kind: "review", phase }, ms / 1_000),
+    modelRequest(model, end) {
+      const result = "failed" in end ? end.failed : "answered";
+      counters.requests.inc({ model, result });
+      if ("failed" in end) return;
+      const { promptTokens, cachedTokens, completionTokens, costUsd } = end.usage;
+      counters.tokens.inc({ model, kind: "prompt" }, Math.max(0, promptTokens - cachedTokens));
+      counters.tokens.inc({ model, kind: "cached" }, cachedTokens);
+      counters.tokens.inc({ model, kind: "completion" }, completionTokens);
+      counters.cost.inc({ model }, costUsd ?? 0);
+    },
+    rateLimit: (seen) => limits.see(seen),
+    async exposition(readQueue) {
+      showLimits(gauges, limits);
+      await showQueue(gauges, readQueue);
+      return { text: await registry.metrics(), contentType: registry.contentType };
+    },
+  };
+}
+
+function countersIn(registry: Registry) {
+  const registers = [registry];
+  return {
+    deliveries: new Counter({
+      name: "hunkwise_deliveries_total",
+      help: "Webhook deliveries, by what became of them",
+      labelNames: ["event", "result"],
+      registers,
+    }),
+    jobs: new Counter({
+      name: "hunkwise_jobs_total",
+      help: "Jobs that a worker of this process was done with, by how",
+      labelNames: ["kind", "outcome"],
+      registers,
+    }),
+    durations: new Histogram({
+      name: "hunkwise_job_duration_seconds",
+      help: "wait: from storing to the first start; run: in a worker's hands; fetch, review, publish: parts of a review that went well",
+      labelNames: ["kind", "phase"],
+      buckets: durationBuckets,
+      registers,
+    }),
+    requests: new Counter({
+      name: "hunkwise_model_requests_total",
+      help: "Requests to models, by how they ended",
+      labelNames: ["model", "result"],
+      registers,
+    }),
+    tokens: new Counter({
+      name: "hunkwise_model_tokens_total",
+      help: "Tokens of answered requests: prompt (what the provider had not cached), cached, completion",
+      labelNames: ["model", "kind"],
+      registers,
+    }),
+    cost: new Counter({
+      name: "hunkwise_model_cost_usd_total",
+      help: "US dollars of answered requests, where the price of the model is known",
+      labelNames: ["model"],
+      registers,
+    }),
+  };
+}
+
+function gaugesIn(registry: Registry) {
+  const registers = [registry];
+  return {
+    info: new Gauge({
+      name: "hunkwise_info",
+      help: "Always 1; the label tells the version",
+      labelNames: ["version"],
+      registers,
+    }),
+    ready: new Gauge({
+      name: "hunkwise_ready",
+      help: "1 while jobs can be stored, as /readyz says",
+      registers,
+    }),
+    jobs: new Gauge({
+      name: "hunkwise_queue_jobs",
+      help: "Jobs in the database by state, the same in every process that shares it",
+      labelNames: ["state"],
+      registers,
+    }),
+    oldest: new Gauge({
+      name: "hunkwise_queue_oldest_seconds",
+      help: "For how long the oldest job has been waiting that may run; 0 where none waits",
+      registers,
+    }),
+    remaining: new Gauge({
+      name: "hunkwise_github_rate_limit_remaining",
+      help: "Requests left to the installation that has the least, of those this process spoke for in the current hour",
+      labelNames: ["resource"],
+      registers,
+    }),
+  };
+}
+
+type Gauges = ReturnType<typeof gaugesIn>;
+
+function showLimits({ remaining }: Gauges, limits: RateLimits): void {
+  remaining.reset();
+  for (const [resource, left] of limits.least()) remaining.set({ resource }, left);
+}
+
+/** What cannot be read is left out: a stale figure would look like a quiet queue. */
+async function showQueue({ ready, jobs, oldest }: Gauges, readQueue: ReadQueue): Promise<void> {
+  const queue = await readQueue();
+  ready.set(queue ? 1 : 0);
+  jobs.reset();
+  oldest.remove();
+  if (!queue) return;
+  for (const [state, count] of Object.entries(queue.jobs)) jobs.set({ state }, count);
+  oldest.set((queue.oldestWaitingMs ?? 0) / 1_000);
 }

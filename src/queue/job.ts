@@ -114,7 +114,7 @@ export const installationOf = (task: Task): number =>
 export const maxAttempts = 5;
 
 /** So many quiet times after the first of the jobs that became one, it runs although they keep coming. */
-export const longestQuiet = 6;
+export const maxDebounces = 6;
 
 /**
  * Jobs with the same serial key never run at the same time; a job with `coalesce` replaces a waiting one of its key, so at
@@ -123,7 +123,7 @@ export const longestQuiet = 6;
  */
 export interface NewJob {
   task: Task;
-  serialKey: string;
+  concurrencyKey: string;
   coalesce: boolean;
   /** Higher runs first; a person's command is 10, an event 0. */
   priority: number;
@@ -131,7 +131,7 @@ export interface NewJob {
    * A coalescing job waits until no newer one of its key has come for so long, so that pushes within a short window are one
    * review; at most `longestQuiet` times that after the first. Left out: it runs at once, with what it replaces.
    */
-  quietMs?: number;
+  debounceMs?: number;
 }
 
 /** A job in the hands of a worker. `fence` grows with every claim: a late worker is told apart by it. */
@@ -158,7 +158,7 @@ export interface NewerHead {
 export type JobState = "waiting" | "active" | "done" | "failed";
 
 /** How a job ended. `skipped` and `superseded` are good ends. */
-export interface Outcome {
+export interface JobOutcome {
   kind: "done" | "skipped" | "superseded" | "failed";
   reason: string;
 }

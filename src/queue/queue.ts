@@ -1,5 +1,5 @@
 import type { TrajectoryEntry } from "../agent/trajectory.ts";
-import type { ClaimedJob, JobState, NewerHead, NewJob, Outcome } from "./job.ts";
+import type { ClaimedJob, JobOutcome, JobState, NewerHead, NewJob } from "./job.ts";
 
 /** A stored webhook delivery and what became of it. */
 export interface Delivery {
@@ -32,7 +32,7 @@ export interface Queue {
    */
   newer(job: ClaimedJob): Promise<NewerHead | undefined>;
   /** Ends the job; false when the job is no longer this claim's. */
-  complete(job: ClaimedJob, outcome: Outcome): Promise<boolean>;
+  complete(job: ClaimedJob, outcome: JobOutcome): Promise<boolean>;
   /**
    * Gives the job back to run again after `delayMs`; `countAttempt: false` for a hand-back that was no failure. A coalescing
    * one takes the task over of the newer one that waits, and its quiet time.
@@ -50,7 +50,7 @@ export interface Queue {
   /** Ends the leases of workers that are known to be dead, so that their jobs need not wait for it; returns how many. */
   endLeases(isDead: (worker: string) => boolean): Promise<number>;
   /** Whether a job about this head waits or runs for the key, or ended as done: what was skipped may be due by now. */
-  knows(serialKey: string, head: string): Promise<boolean>;
+  knows(concurrencyKey: string, head: string): Promise<boolean>;
   /**
    * Deletes all jobs of an installation that do not run, with their trajectories, what it spent and what was counted; of these
    * repositories alone where they are named, by id. Returns how many of its jobs still run, which have to be asked for again.

@@ -1,13 +1,181 @@
 import type { TrajectoryEntry } from "../agent/trajectory.ts";
-import { AppError, errorLine } from "../errors.ts";
-import { Hold } from "./hold.ts";
-import { insist } from "./insist.ts";
-import { type ClaimedJob, maxAttempts, type Outcome } from "./job.ts";
+import { AppError, type ErrorCode, errorLine, publicLine } from "../errors.ts";
+import { type ClaimedJob, type JobOutcome, maxAttempts } from "./job.ts";
+import { Lease } from "./lease.ts";
 import type { Queue } from "./queue.ts";
-import { type Ending, type JobEnd, settle, workerStops } from "./settle-job.ts";
-import { jobFields, type WorkerLog } from "./worker-log.ts";
+import { isWell, retryWhileUnavailable } from "./retry.ts";
 
-export { jobFields } from "./worker-log.ts";
+interface Clock {
+  /** Milliseconds since 1970. */
+  now: () => number;
+  /** From 0 to 1. */
+  random: () => number;
+}
+
+/** When and how a failed job is tried again. */
+interface NextTry {
+  delayMs: number;
+  countAttempt: boolean;
+}
+
+const hour = 3_600_000;
+/**
+ * Faults that no attempt of ours can be blamed for, and for how long after a job was begun they count none: of GitHub
+ * or the way to it, of a full disk or a database that is away for a day, then somebody has to look; of a model that is left
+ * alone for an hour, for people wait for its word.
+ */
+const outagePatienceMs: Partial<Record<ErrorCode, number>> = {
+  github_failed: 24 * hour,
+  github_rate_limited: 24 * hour,
+  repository_unavailable: 24 * hour,
+  disk_full: 24 * hour,
+  data_folder_unusable: 24 * hour,
+  database_unreachable: 24 * hour,
+  model_unavailable: hour,
+};
+/** Jobs that a model's pause sent away come back within so long: one of them finds out whether it is over. */
+const spreadMs = 5_000;
+
+/** When and how a failed job is tried again; undefined when it is not. */
+export function nextTry(job: ClaimedJob, error: unknown, clock: Clock): NextTry | undefined {
+  if (!(error instanceof AppError) || !error.retryable || job.attempt > maxAttempts) return undefined;
+  const countAttempt = !isOutage(error, job, clock);
+  if (countAttempt && job.attempt === maxAttempts) return undefined;
+  const { code, retryAfterMs } = error;
+  const spread = code === "model_unavailable" ? Math.round(clock.random() * spreadMs) : 0;
+  if (retryAfterMs !== undefined) return { delayMs: retryAfterMs + spread, countAttempt };
+  return { delayMs: countAttempt ? backOffMs(job.attempt, clock) : outageDelayMs(clock), countAttempt };
+}
+
+function isOutage(error: unknown, job: ClaimedJob, { now }: Clock): boolean {
+  if (!(error instanceof AppError) || !error.retryable) return false;
+  const patienceMs = outagePatienceMs[error.code];
+  // Another machine's clock may have set the beginning, and be ahead of this one.
+  return patienceMs !== undefined && now() - job.startedAt < patienceMs;
+}
+
+/** About a minute: an outage ends some time, and nobody wants all jobs back in the same second. */
+const outageDelayMs = ({ random }: Clock) => Math.round(45_000 + random() * 30_000);
+
+/** Doubles from 5 seconds up to 5 minutes; jitter of a quarter keeps jobs of one outage apart. */
+function backOffMs(attempt: number, { random }: Clock): number {
+  const full = Math.min(5_000 * 2 ** (attempt - 1), 300_000);
+  return Math.round(full * (0.75 + random() / 4));
+}
+
+/** The part of a logger that a worker needs. */
+export interface WorkerLog {
+  info(fields: object, message: string): void;
+  warn(fields: object, message: string): void;
+  error(fields: object, message: string): void;
+}
+
+/** The fields that every log line about a job carries. */
+export function jobFields({ id, task, deliveryId }: ClaimedJob): Record<string, unknown> {
+  const repo = "repository" in task ? `${task.repository.owner}/${task.repository.name}` : undefined;
+  const pull = "pull" in task ? task.pull : undefined;
+  return { job: id, delivery: deliveryId ?? undefined, repo, pull, head: task.headSha ?? undefined };
+}
+
+/**
+ * How a worker was done with a job: with its outcome; to be tried again; to wait until an outage is over, which costs no
+ * attempt; handed back because the worker stops; lost to another worker; or without its end being stored.
+ */
+type JobEnd = JobOutcome["kind"] | "retried" | "parked" | "handed_back" | "lost" | "unstored";
+
+/** What a handler came to. */
+type Ending = { outcome: JobOutcome } | { error: unknown };
+
+interface Settlement extends Clock {
+  queue: Queue;
+  log: WorkerLog;
+  hold: Lease;
+  /** The worker stops. */
+  stop: AbortSignal;
+  /** Tells people that the job failed for good, and why. */
+  tell(error: unknown): Promise<void>;
+  /** Has the queue asked again while it is away. */
+  insist<T>(ask: () => Promise<T>): Promise<T>;
+}
+
+const workerStops = "the worker stops";
+
+/** Stores what the job came to. Rejects when the queue did not take it. */
+async function settle(job: ClaimedJob, ending: Ending, how: Settlement): Promise<JobEnd> {
+  if ("outcome" in ending) return complete(job, ending.outcome, how);
+  const { hold, stop, log, insist, queue } = how;
+  const { error } = ending;
+  if (stop.aborted) return handBack(job, how);
+  if (hold.abortReason?.code === "superseded") return handOver(job, hold.abortReason.message, how);
+  if (hold.abortReason || isLeaseLost(error)) {
+    log.warn({ ...jobFields(job), err: error }, "Job lost to another worker");
+    return "lost";
+  }
+  const reason = errorLine(error);
+  const again = nextTry(job, error, how) ?? (await whileQueueIsAway(error, how));
+  if (!again) return fail(job, error, how);
+  await insist(() => queue.release(job, again.delayMs, reason, again));
+  log.warn({ ...jobFields(job), err: error, ...again }, `Job will be tried again: ${reason}`);
+  return again.countAttempt ? "retried" : "parked";
+}
+
+async function complete(job: ClaimedJob, outcome: JobOutcome, { queue, log, insist }: Settlement) {
+  const { kind, reason } = outcome;
+  const stored = await insist(() => queue.complete(job, outcome));
+  log.info({ ...jobFields(job), outcome: kind, stored }, `Job ended, ${kind}: ${reason}`);
+  return stored ? kind : "lost";
+}
+
+async function handBack(job: ClaimedJob, { queue, log, insist }: Settlement): Promise<JobEnd> {
+  const stored = await insist(() => queue.release(job, 0, workerStops, { countAttempt: false }));
+  log.info({ ...jobFields(job), stored }, `Job handed back: ${workerStops}`);
+  return stored ? "handed_back" : "lost";
+}
+
+/**
+ * Gives a review of an older head back. A coalescing one takes the newer task over. A command reads the newest head by itself:
+ * it waits out the quiet time with the job that superseded it, or each of ten pushes in a row would begin it once more.
+ */
+async function handOver(job: ClaimedJob, why: string, { queue, log, insist }: Settlement): Promise<JobEnd> {
+  const newer = await insist(() => queue.newer(job));
+  const delayMs = newer?.dueInMs ?? 0;
+  const stored = await insist(() => queue.release(job, delayMs, why, { countAttempt: false }));
+  log.info({ ...jobFields(job), delayMs, stored }, `Job superseded: ${why}`);
+  return stored ? "superseded" : "lost";
+}
+
+/** A fault of ours while nothing can be stored is one of the database: no attempt is to blame, and nobody is told of it. */
+async function whileQueueIsAway(error: unknown, { queue, ...clock }: Settlement) {
+  if (error instanceof AppError || (await isWell(queue))) return undefined;
+  return { delayMs: outageDelayMs(clock), countAttempt: false };
+}
+
+async function fail(job: ClaimedJob, error: unknown, how: Settlement): Promise<JobEnd> {
+  const { queue, log, insist, stop } = how;
+  const reason = errorLine(error);
+  log.error({ ...jobFields(job), err: error }, `Job failed: ${reason}`);
+  const untold = await tellPeople(job, error, how);
+  if (untold !== undefined && stop.aborted) return handBack(job, how);
+  if (isOutage(untold, job, how)) {
+    // Whoever waits for the check run must hear of it: the next attempt ends in the same way, from the record, and tells them.
+    await insist(() => queue.release(job, outageDelayMs(how), publicLine(error)));
+    return "parked";
+  }
+  return complete(job, { kind: "failed", reason }, how);
+}
+
+/** Resolves to what kept people from being told. */
+async function tellPeople(job: ClaimedJob, why: unknown, { tell, log }: Settlement): Promise<unknown> {
+  try {
+    await tell(why);
+    return undefined;
+  } catch (error) {
+    log.error({ ...jobFields(job), err: error }, `Nobody was told of the failure: ${errorLine(error)}`);
+    return error;
+  }
+}
+
+const isLeaseLost = (error: unknown) => error instanceof AppError && error.code === "lease_lost";
 
 /** What a handler gets beside its job. */
 export interface JobTools {
@@ -24,9 +192,9 @@ export interface JobTools {
    * Asked before anything visible is done. Prolongs the lease when the answer is yes; from then on a newer head does not fire
    * `signal` any more, and what was begun in public is ended.
    */
-  stillOurs(): Promise<boolean>;
+  mayPublish(): Promise<boolean>;
   /** Whether the job is still this worker's; prolongs the lease when it is. Asked right before each write to GitHub. */
-  isHeld(): Promise<boolean>;
+  hasLease(): Promise<boolean>;
 }
 
 /** Told what becomes of jobs; times in milliseconds. */
@@ -36,9 +204,9 @@ export interface JobWatch {
   ended(job: ClaimedJob, how: JobEnd, tookMs: number): void;
 }
 
-export interface JobRun {
+interface JobRun {
   queue: Queue;
-  handle: (job: ClaimedJob, tools: JobTools) => Promise<Outcome>;
+  handle: (job: ClaimedJob, tools: JobTools) => Promise<JobOutcome>;
   giveUp?: (job: ClaimedJob, error: unknown, tools: JobTools) => Promise<void>;
   watch?: JobWatch;
   log: WorkerLog;
@@ -69,8 +237,8 @@ export async function runJob(job: ClaimedJob, run: JobRun): Promise<void> {
 async function holdAndRun(job: ClaimedJob, run: JobRun): Promise<JobEnd> {
   const warn = (message: string, err: unknown) =>
     run.log.warn({ ...jobFields(job), err }, `${message}: ${errorLine(err)}`);
-  const hold = new Hold(job, { ...run, warn });
-  const onStop = () => hold.letGo(new AppError("aborted", workerStops, { retryable: true }));
+  const hold = new Lease(job, { ...run, warn });
+  const onStop = () => hold.abort(new AppError("aborted", workerStops, { retryable: true }));
   const ended = new AbortController();
   if (run.stop.aborted) onStop();
   run.stop.addEventListener("abort", onStop, { signal: ended.signal });
@@ -84,7 +252,7 @@ async function holdAndRun(job: ClaimedJob, run: JobRun): Promise<JobEnd> {
       ...run,
       hold,
       tell: (error) => inGrace(run.giveUp?.(job, error, toolsFor(hold)) ?? Promise.resolve()),
-      insist: (ask) => insist(ask, { ...run, signal: run.graceOver, warn }),
+      insist: (ask) => retryWhileUnavailable(ask, { ...run, signal: run.graceOver, warn }),
     });
   } catch (error) {
     // The lease runs out, and the job is taken up again.
@@ -100,7 +268,7 @@ async function holdAndRun(job: ClaimedJob, run: JobRun): Promise<JobEnd> {
   }
 }
 
-async function attempt(job: ClaimedJob, run: JobRun, hold: Hold): Promise<Ending> {
+async function attempt(job: ClaimedJob, run: JobRun, hold: Lease): Promise<Ending> {
   if (job.attempt > maxAttempts)
     throw new AppError("child_died", "it failed at every attempt, or its worker died");
   // Claimed while the worker was told to stop.
@@ -109,20 +277,20 @@ async function attempt(job: ClaimedJob, run: JobRun, hold: Hold): Promise<Ending
 }
 
 /** Beats until the run ended or the job is another worker's. */
-async function keepLease(hold: Hold, run: JobRun, ended: AbortSignal): Promise<void> {
+async function keepLease(hold: Lease, run: JobRun, ended: AbortSignal): Promise<void> {
   while (!ended.aborted) {
     await run.sleep(run.leaseMs / 3, ended);
     if (ended.aborted || !(await hold.beat())) return;
   }
 }
 
-function toolsFor(hold: Hold): JobTools {
+function toolsFor(hold: Lease): JobTools {
   return {
     signal: hold.signal,
     record: (entry) => hold.record(entry),
     recorded: () => hold.recorded(),
-    stillOurs: () => hold.stillOurs(),
-    isHeld: () => hold.isHeld(),
+    mayPublish: () => hold.mayPublish(),
+    hasLease: () => hold.hasLease(),
   };
 }
 

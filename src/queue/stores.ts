@@ -1,8 +1,12 @@
-import type { Notes } from "./notes.ts";
-import type { Pace } from "./pace.ts";
+import type { Database } from "./database.ts";
+import { createNotes, type Notes } from "./notes.ts";
+import { githubLimits, type Pace, type PaceLimits } from "./pace.ts";
 import type { Queue } from "./queue.ts";
-import type { Spending } from "./spending.ts";
-import type { Tally } from "./tally.ts";
+import { createSpending, type Spending } from "./spending.ts";
+import { createPace } from "./sql-pace.ts";
+import { SqlQueue } from "./sql-queue.ts";
+import { openSqliteDatabase } from "./sqlite-database.ts";
+import { createQuotas, type Quotas } from "./tally.ts";
 
 /** All that is kept in the database: one for every process of an App. */
 export interface Stores {
@@ -10,6 +14,50 @@ export interface Stores {
   spending: Spending;
   pace: Pace;
   notes: Notes;
-  tally: Tally;
+  quotas: Quotas;
   close(): Promise<void>;
+}
+
+export interface StoreOptions {
+  /** Jobs of one installation that may run at a time; as many as there are workers where it is left out. */
+  installationConcurrency?: number;
+  paceLimits?: PaceLimits;
+  /** Milliseconds since 1970; injected by tests. */
+  now?: () => number;
+}
+
+export interface DatabaseLocation {
+  /** A Postgres database; null for the file `queue.db` in the data folder. */
+  databaseUrl: string | null;
+  dataFolder: string;
+}
+
+/**
+ * Opens all that is kept in the database, and brings its schema up to date. Any number of processes may do so at once.
+ * @throws AppError `data_folder_unusable`; `database_unreachable`, which never shows the password.
+ */
+export async function openStores(options: DatabaseLocation & StoreOptions): Promise<Stores> {
+  const { databaseUrl, dataFolder } = options;
+  if (databaseUrl === null) return openSqliteStores(dataFolder, options);
+  // Its client is loaded where there is a Postgres alone: every server would start later.
+  const { openPostgresDatabase } = await import("./postgres-database.ts");
+  return createStores(await openPostgresDatabase(databaseUrl), options);
+}
+
+/** The stores in the file `queue.db` of the data folder, at once. */
+export const openSqliteStores = (dataFolder: string, options: StoreOptions = {}): Stores =>
+  createStores(openSqliteDatabase(dataFolder), options);
+
+/** All stores over one database. */
+export function createStores(database: Database, options: StoreOptions): Stores {
+  const { installationConcurrency = Number.MAX_SAFE_INTEGER } = options;
+  const { paceLimits: limits = githubLimits, now = Date.now } = options;
+  return {
+    queue: new SqlQueue({ database, installationConcurrency, now }),
+    spending: createSpending(database),
+    pace: createPace({ database, limits, now }),
+    notes: createNotes(database, now),
+    quotas: createQuotas(database),
+    close: () => database.close(),
+  };
 }

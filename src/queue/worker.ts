@@ -1,17 +1,45 @@
+import { randomUUID } from "node:crypto";
+import { z } from "zod";
 import { errorLine } from "../errors.ts";
-import type { ClaimedJob, Outcome } from "./job.ts";
+import { livenessOf, ownIdentity } from "../process-identity.ts";
+import type { ClaimedJob, JobOutcome } from "./job.ts";
 import type { Queue } from "./queue.ts";
-import { type JobTools, type JobWatch, runJob } from "./run-job.ts";
-import { sleepUnlessAborted } from "./sleep.ts";
-import type { WorkerLog } from "./worker-log.ts";
-import { isDeadWorker, ownWorkerName } from "./worker-name.ts";
+import { sleepUnlessAborted } from "./retry.ts";
+import { type JobTools, type JobWatch, runJob, type WorkerLog } from "./run-job.ts";
+
+const Name = z.tuple([z.int().positive(), z.string(), z.string(), z.string()]);
+
+/** A name for one worker of this process, which tells which process it is. */
+export function ownWorkerName(): string {
+  const { pid, scope, started } = ownIdentity;
+  return JSON.stringify([pid, scope, started, randomUUID()]);
+}
+
+/**
+ * Whether the process of the worker is known to have ended. False where nobody here can tell: on another machine, in another
+ * container, before a restart of the machine, of a name that another version gave.
+ */
+export function isDeadWorker(name: string): boolean {
+  const read = Name.safeParse(parse(name));
+  if (!read.success) return false;
+  const [pid, scope, started] = read.data;
+  return livenessOf({ pid, scope, started }) === "dead";
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
 
 export type { JobTools } from "./run-job.ts";
 
 export interface WorkerOptions {
   queue: Queue;
   /** Does the job. Rejecting with a retryable AppError has it tried again, after its `retryAfterMs` when it names one. */
-  handle: (job: ClaimedJob, tools: JobTools) => Promise<Outcome>;
+  handle: (job: ClaimedJob, tools: JobTools) => Promise<JobOutcome>;
   /** Tells people that a job failed for good; runs before it is stored as failed. */
   giveUp?: (job: ClaimedJob, error: unknown, tools: JobTools) => Promise<void>;
   /** Told what becomes of jobs. For metrics. */

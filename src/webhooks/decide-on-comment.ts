@@ -67,5 +67,5 @@ function decideOnReply(
 }
 
 function jobOf(task: Extract<Task, { kind: "command" | "reply" }>): NewJob {
-  return { task, serialKey: keyOf(task.repository, task.pull), coalesce: false, priority: 10 };
+  return { task, concurrencyKey: keyOf(task.repository, task.pull), coalesce: false, priority: 10 };
 }

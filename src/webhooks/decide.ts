@@ -69,7 +69,7 @@ export function decide(event: string, payload: unknown, options: DecideOptions):
     case "installation_repositories.removed":
       return decideOnRepositories(payload);
     case "pull_request.synchronize":
-      return decideOnPullRequest(payload, { quietMs: options.pushWindowMs });
+      return decideOnPullRequest(payload, { debounceMs: options.pushWindowMs });
     case "pull_request.edited":
       return changesReviewability(payload)
         ? decideOnPullRequest(payload)
@@ -84,7 +84,7 @@ export function decide(event: string, payload: unknown, options: DecideOptions):
  * why a pull request was skipped. A head that was reviewed is not reviewed again for it, and a closed pull request only leaves
  * its commit to the others; the job knows.
  */
-function decideOnPullRequest(payload: unknown, waiting: Pick<NewJob, "quietMs"> = {}): Decision {
+function decideOnPullRequest(payload: unknown, waiting: Pick<NewJob, "debounceMs"> = {}): Decision {
   const parsed = parsePullRequestEvent(payload);
   if ("lacks" in parsed) return unusable(parsed.lacks);
   const { repository, pull, headSha } = parsed.event;
@@ -97,5 +97,5 @@ function decideOnMergeGroup(payload: unknown): Decision {
   const { repository, headSha } = parsed.event;
   const reason = "its pull requests were reviewed before they were queued";
   const task = { kind: "pass_check" as const, repository, headSha, reason };
-  return start({ task, serialKey: `${repository.id}@${headSha}`, coalesce: false, priority: 10 });
+  return start({ task, concurrencyKey: `${repository.id}@${headSha}`, coalesce: false, priority: 10 });
 }

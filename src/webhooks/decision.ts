@@ -27,7 +27,7 @@ export function askedReview(task: Asked): NewJob {
       ...{ kind: "review", mode: "new", again: false, thread: null, commentId: null, headSha: null },
       ...task,
     },
-    serialKey: keyOf(task.repository, task.pull),
+    concurrencyKey: keyOf(task.repository, task.pull),
     coalesce: false,
     priority: 10,
   };

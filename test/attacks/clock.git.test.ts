@@ -1,13 +1,13 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import type { Outcome } from "../../src/queue/job.ts";
-import { openSqliteStores } from "../../src/queue/open-stores.ts";
+import type { JobOutcome } from "../../src/queue/job.ts";
 import type { Queue } from "../../src/queue/queue.ts";
+import { openSqliteStores } from "../../src/queue/stores.ts";
 import { reviewJob } from "../contract/jobs.ts";
 import { TempFolder } from "../support/git-repo.ts";
 
 const minute = 60_000;
 const day = 24 * 60 * minute;
-const done: Outcome = { kind: "done", reason: "reviewed" };
+const done: JobOutcome = { kind: "done", reason: "reviewed" };
 
 let folder: TempFolder;
 let queue: Queue;

@@ -7,9 +7,8 @@ import { createUsageLimits, type MostUsage } from "../../src/jobs/usage-limits.t
 import { forAllRoles } from "../../src/llm/model.ts";
 import { scriptedModel } from "../../src/llm/scripted.ts";
 import type { ClaimedJob } from "../../src/queue/job.ts";
-import { openSqliteStores } from "../../src/queue/open-stores.ts";
 import type { JobTools } from "../../src/queue/run-job.ts";
-import type { Stores } from "../../src/queue/stores.ts";
+import { openSqliteStores, type Stores } from "../../src/queue/stores.ts";
 import { decide } from "../../src/webhooks/decide.ts";
 import { MemoryGitHub } from "../reporters/memory-github.ts";
 import { TempFolder } from "../support/git-repo.ts";
@@ -140,8 +139,8 @@ export class Flood implements AsyncDisposable {
       signal: new AbortController().signal,
       record: (entry: TrajectoryEntry) => this.queue.record(job, entry),
       recorded: () => this.queue.trajectory(job.id),
-      stillOurs: async () => true,
-      isHeld: async () => true,
+      mayPublish: async () => true,
+      hasLease: async () => true,
     };
   }
 
@@ -178,7 +177,7 @@ export class Flood implements AsyncDisposable {
       modelsReady: async () => {},
       spending: this.#stores.spending,
       dailyBudget: { tokens: null, costUsd: null },
-      usage: createUsageLimits({ tally: this.#stores.tally, most: this.#most, now }),
+      usage: createUsageLimits({ tally: this.#stores.quotas, most: this.#most, now }),
       contentKey: () => "key",
       ...{ now, webUrl: "https://github.example", version: "0", log: silent },
     };

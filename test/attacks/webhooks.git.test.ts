@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, expect, it, vi } from "vitest";
-import { openSqliteStores } from "../../src/queue/open-stores.ts";
+import { openSqliteStores } from "../../src/queue/stores.ts";
 import { handledEvents } from "../../src/webhooks/decide.ts";
 import { TempFolder } from "../support/git-repo.ts";
 import { unsetVariables } from "../support/run-cli.ts";

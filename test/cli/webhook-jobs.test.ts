@@ -9,16 +9,16 @@ const review: Task = {
 };
 const asked = { repository, pull: 12, thread: null, commentId: 99, requestedBy: "ann", headSha: null };
 const line = (task: Task, more: Partial<NewJob> = {}) =>
-  jobLine({ task, serialKey: "7#12", coalesce: false, priority: 10, ...more });
+  jobLine({ task, concurrencyKey: "7#12", coalesce: false, priority: 10, ...more });
 
 describe("the line about a job", () => {
   it("of a review says why there is one, of which head, and what it waits for", () => {
-    const pushed = line(review, { coalesce: true, priority: 0, quietMs: 2_500 });
+    const pushed = line(review, { coalesce: true, priority: 0, debounceMs: 2_500 });
     expect(pushed).toBe(
       "review octo/shop#12 at bbbbbbbbbbbb: event#12 " +
         "(key 7#12, priority 0, replaces a waiting one, waits 2.5 s for further pushes)",
     );
-    expect(line(review, { quietMs: 0 })).not.toContain("waits");
+    expect(line(review, { debounceMs: 0 })).not.toContain("waits");
   });
 
   it.each([

@@ -8,7 +8,7 @@ import type { StoresUnderTest } from "./stores.ts";
 /** A job of an installation; `key` is a pull request of it. */
 function jobOf(installation: number, key: number, priority = 0): NewJob {
   const { task, ...rest } = reviewJob(key, {
-    serialKey: `${installation}#${key}`,
+    concurrencyKey: `${installation}#${key}`,
     coalesce: false,
     priority,
   });
@@ -180,10 +180,10 @@ class SlowQueue {
     this.#limit = limit;
   }
 
-  add(id: string, { serialKey, priority, task }: NewJob): void {
+  add(id: string, { concurrencyKey, priority, task }: NewJob): void {
     const installation = "repository" in task ? task.repository.installation : 0;
     const fresh = { attempts: 0, fence: 0, leaseUntil: null };
-    this.#jobs.push({ id, key: serialKey, installation, priority, seq: this.#seq++, ...fresh });
+    this.#jobs.push({ id, key: concurrencyKey, installation, priority, seq: this.#seq++, ...fresh });
   }
 
   claim(now: number): string | undefined {

@@ -19,7 +19,7 @@ export function reviewJob(pull: number, changes: Partial<NewJob> & { headSha?: s
       commentId: null,
       requestedBy: null,
     },
-    serialKey: `7#${pull}`,
+    concurrencyKey: `7#${pull}`,
     coalesce: true,
     priority: 0,
     ...rest,

@@ -4,13 +4,13 @@ import { createInterface } from "node:readline";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterEach, beforeEach, expect, it } from "vitest";
 import type { Stores } from "../../src/queue/stores.ts";
-import { isDeadWorker } from "../../src/queue/worker-name.ts";
+import { isDeadWorker } from "../../src/queue/worker.ts";
 import { commandJob, reviewJob } from "./jobs.ts";
 import type { StoresUnderTest } from "./stores.ts";
 
 const modules = {
-  stores: import.meta.resolve("../../src/queue/open-stores.ts"),
-  names: import.meta.resolve("../../src/queue/worker-name.ts"),
+  stores: import.meta.resolve("../../src/queue/stores.ts"),
+  names: import.meta.resolve("../../src/queue/worker.ts"),
 };
 
 /** What several processes do to one queue. */

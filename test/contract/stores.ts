@@ -2,21 +2,21 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Database } from "../../src/queue/database.ts";
+import { openPostgresDatabase } from "../../src/queue/postgres-database.ts";
 import {
   createStores,
+  type DatabaseLocation,
   openStores,
   type StoreOptions,
-  type StoresPlace,
-} from "../../src/queue/open-stores.ts";
-import { openPostgresDatabase } from "../../src/queue/postgres-database.ts";
-import type { Stores } from "../../src/queue/stores.ts";
+  type Stores,
+} from "../../src/queue/stores.ts";
 import { sharedPostgres } from "../support/postgres.ts";
 
 /** How a suite gets at the stores of one database. `open` may be called again: the same data through another connection. */
 export interface StoresUnderTest {
   open(options?: StoreOptions): Promise<Stores>;
   /** Where the same data are for another process. */
-  place(): Promise<StoresPlace>;
+  place(): Promise<DatabaseLocation>;
   /** Removes the data after a test. */
   remove(): Promise<void>;
 }
@@ -24,7 +24,7 @@ export interface StoresUnderTest {
 /** A new file for each test. */
 export function onSqlite(): StoresUnderTest {
   const dataFolder = mkdtempSync(join(tmpdir(), "hunkwise-stores-"));
-  const place: StoresPlace = { databaseUrl: null, dataFolder };
+  const place: DatabaseLocation = { databaseUrl: null, dataFolder };
   return {
     place: async () => place,
     open: (options) => openStores({ ...place, ...options }),

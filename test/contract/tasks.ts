@@ -35,7 +35,7 @@ export function describeTasks(create: () => StoresUnderTest): void {
   });
 
   async function stored(task: Task): Promise<Task | undefined> {
-    await queue.enqueue({ task, serialKey: "7#3", coalesce: false, priority: 0 });
+    await queue.enqueue({ task, concurrencyKey: "7#3", coalesce: false, priority: 0 });
     return (await queue.claim("worker", leaseMs))?.task;
   }
 

@@ -86,11 +86,11 @@ class Worker {
 
   #tools(): JobTools {
     const { signal } = this.#lost;
-    const isHeld = async () => {
+    const hasLease = async () => {
       this.asked++;
       return !signal.aborted;
     };
-    return { signal, isHeld, stillOurs: isHeld, record: async () => {}, recorded: async () => [] };
+    return { signal, hasLease, mayPublish: hasLease, record: async () => {}, recorded: async () => [] };
   }
 
   dependencies() {
@@ -211,7 +211,7 @@ describe("the fence", () => {
     const entries: unknown[] = [];
     const signal = new AbortController().signal;
     const tools: JobTools = {
-      ...{ signal, isHeld: async () => true, stillOurs: async () => true, recorded: async () => [] },
+      ...{ signal, hasLease: async () => true, mayPublish: async () => true, recorded: async () => [] },
       record: async (entry) => void entries.push(entry),
     };
     const deps = {

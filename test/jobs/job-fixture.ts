@@ -6,10 +6,10 @@ import type { CheckoutRequest } from "../../src/jobs/job-dependencies.ts";
 import { createUsageLimits, type MostUsage } from "../../src/jobs/usage-limits.ts";
 import { forAllRoles, type Model } from "../../src/llm/model.ts";
 import type { NewJob } from "../../src/queue/job.ts";
-import { openSqliteStores } from "../../src/queue/open-stores.ts";
 import type { Queue } from "../../src/queue/queue.ts";
 import type { Spending } from "../../src/queue/spending.ts";
-import type { Tally } from "../../src/queue/tally.ts";
+import { openSqliteStores } from "../../src/queue/stores.ts";
+import type { Quotas } from "../../src/queue/tally.ts";
 import { startWorker, type Worker } from "../../src/queue/worker.ts";
 import { reviewJob } from "../contract/queue.ts";
 import { MemoryGitHub } from "../reporters/memory-github.ts";
@@ -30,7 +30,7 @@ export class WorkedQueue implements AsyncDisposable {
     authorReviewsADay: 0,
     installationReviewsADay: 0,
   };
-  readonly #tally: Tally;
+  readonly #tally: Quotas;
   readonly log: { level: string; message: string }[] = [];
   /** Each checkout is a review that begins. */
   readonly checkouts: CheckoutRequest[] = [];
@@ -53,7 +53,7 @@ export class WorkedQueue implements AsyncDisposable {
     const stores = openSqliteStores(this.#folder.path, { now: () => this.#now() });
     this.queue = stores.queue;
     this.spending = stores.spending;
-    this.#tally = stores.tally;
+    this.#tally = stores.quotas;
     const sha = (branch: string) => this.#repo.git("rev-parse", branch);
     this.#repo.importCommits([
       { branch: "main", files: [["a.js", "export const a = 1;\n"]] },

@@ -2,8 +2,7 @@ import { afterEach, beforeEach, expect, it, vi } from "vitest";
 import { createGitHubAccess } from "../../src/jobs/github-access.ts";
 import { createPacings } from "../../src/jobs/pacings.ts";
 import type { ClaimedJob } from "../../src/queue/job.ts";
-import { openSqliteStores } from "../../src/queue/open-stores.ts";
-import type { Stores } from "../../src/queue/stores.ts";
+import { openSqliteStores, type Stores } from "../../src/queue/stores.ts";
 import { startWorker } from "../../src/queue/worker.ts";
 import { publicText } from "../../src/reporters/public-text.ts";
 import { commandJob } from "../contract/jobs.ts";
@@ -96,7 +95,7 @@ async function workOff(): Promise<{ job: ClaimedJob; at: number }[]> {
 async function ask(about: typeof one): Promise<void> {
   const { task, ...job } = commandJob(about.pull.number, about.pull.id);
   const here = { ...task, repository: reference(about) } as typeof task;
-  await stores.queue.enqueue({ ...job, task: here, serialKey: `${about.installation.id}` });
+  await stores.queue.enqueue({ ...job, task: here, concurrencyKey: `${about.installation.id}` });
 }
 
 it("a job that meets a used-up primary limit parks for 40 minutes and resumes, while others go on", async () => {

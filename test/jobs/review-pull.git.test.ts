@@ -332,7 +332,7 @@ describe("a merge queue's check", () => {
   const repository = { installation: 1, id: 7, owner: "octo", name: "shop" };
   const group = (headSha: string) => ({
     task: { kind: "pass_check" as const, repository, headSha, reason: "reviewed before" },
-    serialKey: `7@${headSha}`,
+    concurrencyKey: `7@${headSha}`,
     coalesce: false,
     priority: 10,
   });

@@ -1,8 +1,7 @@
 import { afterAll, afterEach, beforeEach, describe, expect, it } from "vitest";
 import { AppError } from "../../src/errors.ts";
-import { openStores } from "../../src/queue/open-stores.ts";
 import { openPostgresDatabase } from "../../src/queue/postgres-database.ts";
-import type { Stores } from "../../src/queue/stores.ts";
+import { openStores, type Stores } from "../../src/queue/stores.ts";
 import { describeStores } from "../contract/describe-stores.ts";
 import { delivery, leaseMs, reviewJob } from "../contract/jobs.ts";
 import { closePostgres, onPostgres } from "../contract/stores.ts";

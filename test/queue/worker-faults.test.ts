@@ -3,15 +3,15 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { AppError, errorLine } from "../../src/errors.ts";
-import { type ClaimedJob, maxAttempts, type Outcome } from "../../src/queue/job.ts";
-import { openSqliteStores } from "../../src/queue/open-stores.ts";
-import { patientSpending } from "../../src/queue/patient-spending.ts";
+import { type ClaimedJob, type JobOutcome, maxAttempts } from "../../src/queue/job.ts";
 import type { Queue } from "../../src/queue/queue.ts";
+import { retryingSpending } from "../../src/queue/retry.ts";
+import { openSqliteStores } from "../../src/queue/stores.ts";
 import { type JobTools, startWorker, type Worker, type WorkerOptions } from "../../src/queue/worker.ts";
 import { reviewJob } from "../contract/jobs.ts";
 import { type VirtualTime, virtualTime } from "./virtual-time.ts";
 
-const done: Outcome = { kind: "done", reason: "reviewed" };
+const done: JobOutcome = { kind: "done", reason: "reviewed" };
 const paid = { kind: "stopped", loop: "review", reason: "paid" } as const;
 const minute = 60_000;
 const hour = 60 * minute;
@@ -75,7 +75,7 @@ function start(handle: WorkerOptions["handle"], options: Partial<WorkerOptions> 
 }
 const states = async () => (await queue.stats()).jobs;
 const untilAborted = (_: ClaimedJob, { signal }: JobTools) =>
-  new Promise<Outcome>((_resolve, reject) => {
+  new Promise<JobOutcome>((_resolve, reject) => {
     signal.addEventListener("abort", () => reject(signal.reason), { once: true });
   });
 
@@ -125,11 +125,11 @@ describe("a queue that cannot be read", () => {
 describe("a queue that is away while a job runs", () => {
   it("is waited for: what was paid is on record once, and the job ends as if nothing had been", async () => {
     const id = await queue.enqueue(reviewJob(1));
-    start(async (_, { record, stillOurs }) => {
+    start(async (_, { record, mayPublish }) => {
       breakAll();
       await record(paid);
       breakAll();
-      const outcome: Outcome = (await stillOurs()) ? done : { kind: "failed", reason: "lost" };
+      const outcome: JobOutcome = (await mayPublish()) ? done : { kind: "failed", reason: "lost" };
       breakAll();
       return outcome;
     });
@@ -195,7 +195,7 @@ describe("a queue that is away while a job runs", () => {
       if (++tries < 4) throw new Error("disk is full");
     };
     broken.add("check");
-    const spending = patientSpending(
+    const spending = retryingSpending(
       { charge, spentOn: async () => ({ tokens: 0, costUsd: 0 }) },
       { queue, signal: new AbortController().signal, log: { warn: () => {} }, sleep: time.sleep },
     );

@@ -3,13 +3,13 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { AppError, errorLine } from "../../src/errors.ts";
-import { type ClaimedJob, maxAttempts, type Outcome } from "../../src/queue/job.ts";
-import { openSqliteStores } from "../../src/queue/open-stores.ts";
+import { type ClaimedJob, type JobOutcome, maxAttempts } from "../../src/queue/job.ts";
 import type { Queue } from "../../src/queue/queue.ts";
+import { openSqliteStores } from "../../src/queue/stores.ts";
 import { type JobTools, startWorker, type Worker, type WorkerOptions } from "../../src/queue/worker.ts";
 import { commandJob, delivery, reviewJob } from "../contract/jobs.ts";
 
-const done: Outcome = { kind: "done", reason: "reviewed" };
+const done: JobOutcome = { kind: "done", reason: "reviewed" };
 const outage = (retryAfterMs?: number) =>
   new AppError("model_failed", "The model is down", {
     retryable: true,
@@ -62,7 +62,7 @@ function gate() {
   return { handle, calls, open: opened.resolve };
 }
 const untilAborted = (_: ClaimedJob, { signal }: JobTools) =>
-  new Promise<Outcome>((_resolve, reject) => {
+  new Promise<JobOutcome>((_resolve, reject) => {
     signal.addEventListener("abort", () => reject(signal.reason), { once: true });
   });
 
@@ -307,7 +307,7 @@ describe("a lease", () => {
     await until(() => calls.length === 1);
     for (let beats = 0; beats < 4; beats++) {
       await new Promise((resolve) => setTimeout(resolve, 30));
-      expect(await calls[0]!.tools.stillOurs()).toBe(true);
+      expect(await calls[0]!.tools.mayPublish()).toBe(true);
     }
     expect((await states()).active).toBe(1);
     open();
@@ -324,7 +324,7 @@ describe("a lease", () => {
         const recorded = await tools
           .record({ kind: "stopped", loop: "x", reason: "late" })
           .catch((error) => error.code);
-        lost.resolve({ reason: tools.signal.reason.code, ours: await tools.stillOurs(), recorded });
+        lost.resolve({ reason: tools.signal.reason.code, ours: await tools.mayPublish(), recorded });
         return done;
       },
       { leaseMs: 60, pollMs: 1_000_000 },
@@ -369,7 +369,7 @@ describe("stopping", () => {
     await until(() => calls.length === 1);
     await worker?.stop(1);
     expect(await states()).toMatchObject({ active: 0, waiting: 1 });
-    expect(await calls[0]!.tools.stillOurs()).toBe(false);
+    expect(await calls[0]!.tools.mayPublish()).toBe(false);
     expect(calls[0]!.tools.signal.aborted).toBe(true);
   });
 

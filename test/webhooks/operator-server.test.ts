@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { createMetrics } from "../../src/metrics/prometheus.ts";
+import { createMetrics } from "../../src/metrics/metrics.ts";
 import { createHealth } from "../../src/webhooks/health.ts";
 import type { RunningServer } from "../../src/webhooks/http.ts";
 import { startOperatorServer } from "../../src/webhooks/operator-server.ts";

@@ -234,7 +234,7 @@ describe("what the environment says", () => {
     const queue: Queue = {
       ...server.queue,
       accept: async (_delivery, jobs) => {
-        stored.push(...jobs.map(({ task, quietMs }) => ({ kind: task.kind, quietMs })));
+        stored.push(...jobs.map(({ task, debounceMs }) => ({ kind: task.kind, debounceMs })));
         return true;
       },
     };
@@ -253,7 +253,7 @@ describe("what the environment says", () => {
 
     expect(await deliver("pull_request", { ...opened(), action: "synchronize" })).toBe(202);
     expect(await deliver("check_run", rerun)).toBe(200);
-    expect(stored).toEqual([{ kind: "review", quietMs: 2_500 }]);
+    expect(stored).toEqual([{ kind: "review", debounceMs: 2_500 }]);
     await other.close();
   });
 });

@@ -6,7 +6,7 @@ import { AppError, publicLine } from "../../errors.ts";
 import type { PullRequest } from "../../github/pull-request-api.ts";
 import { eachRole, factsOf, type Models } from "../../llm/model.ts";
 import { runAnswerProcess } from "../../process/run-answer-process.ts";
-import { maxAttempts, type Outcome } from "../../queue/job.ts";
+import { type JobOutcome, maxAttempts } from "../../queue/job.ts";
 import { modelAnswer } from "../../reporters/render-answer.ts";
 import { untrustedLine } from "../../reporters/render-untrusted.ts";
 import { AnswerInput, AnswerResult, type AskedThread } from "../../review/answer/answer-input.ts";
@@ -29,7 +29,7 @@ const most = { turns: 20, tokens: 300_000, milliseconds: 5 * 60_000 };
  * Answers a question about the change by a model that reads the head with tools, below the question. What the model said is
  * recorded before it is posted, so that another attempt pays for nothing.
  */
-export async function answerQuestion(asked: Asked, question: string): Promise<Outcome> {
+export async function answerQuestion(asked: Asked, question: string): Promise<JobOutcome> {
   const { deps, tools } = asked;
   const silent = await whySilent(asked);
   if (silent !== null) return { kind: "done", reason: silent };
@@ -57,7 +57,7 @@ interface Question {
   models: Models;
 }
 
-async function askModel({ asked, question, recorded, models }: Question): Promise<Outcome> {
+async function askModel({ asked, question, recorded, models }: Question): Promise<JobOutcome> {
   const { api, deps, tools, job } = asked;
   const pull = await api.pull();
   const config = await loadConfig({ api, pull, repository: job.task.repository }, deps, tools.signal);
@@ -156,7 +156,7 @@ function recordedAnswer(
   return last && data ? { answer: data, head: last.head } : undefined;
 }
 
-async function post(asked: Asked, answer: AnswerResult, head: string): Promise<Outcome> {
+async function post(asked: Asked, answer: AnswerResult, head: string): Promise<JobOutcome> {
   if (answer.text !== null) await say(asked, modelAnswer(answer, answer.text, head));
   return { kind: "done", reason: "answered" };
 }

@@ -1,7 +1,7 @@
 import { AppError, errorLine } from "../../errors.ts";
 import type { CommentRef, PullRequestApi } from "../../github/pull-request-api.ts";
 import { hasWriteAccess } from "../../ledger/write-access.ts";
-import type { ClaimedJob, CommandTask, Outcome, ReplyTask, ReviewTask } from "../../queue/job.ts";
+import type { ClaimedJob, CommandTask, JobOutcome, ReplyTask, ReviewTask } from "../../queue/job.ts";
 import { type JobTools, jobFields } from "../../queue/run-job.ts";
 import { postOnce } from "../../reporters/post-once.ts";
 import { renderAnswer } from "../../reporters/render-answer.ts";
@@ -52,7 +52,7 @@ export async function whySilent({ api, comment }: Asked): Promise<string | null>
 
 /** Asked before anything is done that can be seen. Rejects with `lease_lost` where another worker has the job. */
 export async function requireOurs({ tools }: Pick<Asked, "tools">): Promise<void> {
-  if (!(await tools.stillOurs())) throw new AppError("lease_lost", "another worker has this job now");
+  if (!(await tools.mayPublish())) throw new AppError("lease_lost", "another worker has this job now");
 }
 
 /**
@@ -86,13 +86,13 @@ export function pageOf({ job, comment, deps }: Asked): string {
 }
 
 /** Says it in one line, and is done. */
-export async function answered(asked: Asked, line: string, reason: string): Promise<Outcome> {
+export async function answered(asked: Asked, line: string, reason: string): Promise<JobOutcome> {
   await say(asked, line);
   return { kind: "done", reason };
 }
 
 /** An ordinary review of what is new, which whoever asked was found to be allowed to start: summary and check run follow. */
-export function reviewAfter({ job, comment, by, tools, deps }: Asked): Promise<Outcome> {
+export function reviewAfter({ job, comment, by, tools, deps }: Asked): Promise<JobOutcome> {
   const { repository, pull } = job.task;
   const place = comment.thread === null ? "comment" : "review-comment";
   const task: ReviewTask = {

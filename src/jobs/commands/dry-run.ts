@@ -1,5 +1,5 @@
 import { AppError, publicLine } from "../../errors.ts";
-import type { Outcome, ReviewTask } from "../../queue/job.ts";
+import type { JobOutcome, ReviewTask } from "../../queue/job.ts";
 import type { JobTools } from "../../queue/run-job.ts";
 import { currentLedger } from "../../reporters/current-ledger.ts";
 import { renderDryRun } from "../../reporters/render-dry-run.ts";
@@ -10,7 +10,7 @@ import { type ReviewJob, reviewUnseen } from "../review-and-publish.ts";
 import { type Asked, answered, isAnswered, mayWrite, react, say } from "./asked.ts";
 
 /** Reviews the whole change and shows in one comment what that would have posted: no review, no summary, no check run. */
-export async function dryRun(job: ReviewJob, tools: JobTools, deps: JobDependencies): Promise<Outcome> {
+export async function dryRun(job: ReviewJob, tools: JobTools, deps: JobDependencies): Promise<JobOutcome> {
   const asked = await dryRunIn(job, tools, deps);
   if (asked === null) return { kind: "skipped", reason: "nobody asked for it" };
   if (!(await mayWrite(asked))) return { kind: "skipped", reason: `${asked.by} has no write access` };

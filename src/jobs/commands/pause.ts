@@ -1,11 +1,11 @@
 import type { Pause } from "../../ledger/state.ts";
-import type { Outcome } from "../../queue/job.ts";
+import type { JobOutcome } from "../../queue/job.ts";
 import { untrustedCode } from "../../reporters/render-untrusted.ts";
 import { updateState } from "../../reporters/sticky.ts";
 import { type Asked, answered, isAnswered, requireOurs, reviewAfter, say } from "./asked.ts";
 
 /** Stops reviews that events start. Done before it is said; a comment that was answered changes nothing any more. */
-export async function pause(asked: Asked): Promise<Outcome> {
+export async function pause(asked: Asked): Promise<JobOutcome> {
   const { api, by, deps } = asked;
   if (await isAnswered(asked)) return { kind: "done", reason: "it was paused already" };
   await requireOurs(asked);
@@ -23,7 +23,7 @@ export async function pause(asked: Asked): Promise<Outcome> {
 }
 
 /** Lets events start reviews again, and makes up for those that were left out. */
-export async function resume(asked: Asked): Promise<Outcome> {
+export async function resume(asked: Asked): Promise<JobOutcome> {
   if (!(await isAnswered(asked))) {
     await requireOurs(asked);
     await updateState(asked.api, (state) => ({ ...state, paused: null }));

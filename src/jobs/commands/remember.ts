@@ -1,7 +1,7 @@
 import { loadRepoConfig } from "../../config/load-config.ts";
 import { AppError, publicLine } from "../../errors.ts";
 import type { PullRequest } from "../../github/pull-request-api.ts";
-import type { Outcome } from "../../queue/job.ts";
+import type { JobOutcome } from "../../queue/job.ts";
 import { plural } from "../../reporters/outcome.ts";
 import { publicPlain, publicText } from "../../reporters/public-text.ts";
 import { untrustedCode, untrustedFence, untrustedLine } from "../../reporters/render-untrusted.ts";
@@ -21,7 +21,7 @@ const NEW_FILE = ".github/hunkwise.yml";
  * Proposes a rule for later reviews by a pull request to the configuration, or shows the patch where we may not write. Nothing
  * holds before somebody has merged it.
  */
-export async function remember(asked: Asked, text: string): Promise<Outcome> {
+export async function remember(asked: Asked, text: string): Promise<JobOutcome> {
   const { api } = asked;
   if (await isAnswered(asked)) return { kind: "done", reason: "it was answered already" };
   const rule = text.replace(/\r\n?/g, "\n").trim();
@@ -75,7 +75,7 @@ async function proposalFor(
 const INHERITED =
   "Not added: the configuration of this repository is its organisation's, which a file here would take the place of. Add the rule there, below `instructions`, or begin a file here with what is to hold from it.";
 
-async function propose(asked: Asked, { baseRef }: PullRequest, proposal: Proposal): Promise<Outcome> {
+async function propose(asked: Asked, { baseRef }: PullRequest, proposal: Proposal): Promise<JobOutcome> {
   const { deps, job, tools, comment, by } = asked;
   const { path, after, rule } = proposal;
   await requireOurs(asked);

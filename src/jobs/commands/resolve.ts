@@ -1,7 +1,7 @@
 import { errorLine } from "../../errors.ts";
 import { isStanding, type Ledger, type LedgerEntry } from "../../ledger/entry.ts";
 import { formatMarker, parseMarker } from "../../ledger/marker.ts";
-import type { Outcome } from "../../queue/job.ts";
+import type { JobOutcome } from "../../queue/job.ts";
 import { jobFields } from "../../queue/run-job.ts";
 import { currentLedger } from "../../reporters/current-ledger.ts";
 import { plural } from "../../reporters/outcome.ts";
@@ -18,7 +18,7 @@ const MOST = 100;
  * Dismisses the finding in whose thread it was asked for; in the conversation, all that stand. Each is told in its own thread,
  * which makes it so, and resolved where we may. Then a review follows, for the summary and the check run.
  */
-export async function resolve(asked: Asked): Promise<Outcome> {
+export async function resolve(asked: Asked): Promise<JobOutcome> {
   const { api, comment } = asked;
   // A delivery that came twice must not dismiss what was found since.
   if (await isAnswered(asked)) return reviewAfter(asked);

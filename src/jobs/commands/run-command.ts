@@ -1,4 +1,4 @@
-import type { ClaimedJob, CommandTask, Outcome } from "../../queue/job.ts";
+import type { ClaimedJob, CommandTask, JobOutcome } from "../../queue/job.ts";
 import type { JobTools } from "../../queue/run-job.ts";
 import type { JobDependencies } from "../job-dependencies.ts";
 import { answerQuestion } from "./answer-question.ts";
@@ -17,7 +17,11 @@ export type CommandJob = ClaimedJob & { task: CommandTask };
  * author's questions in our threads. May be run again after a crash at any point: an answer stands once, and what was paid for
  * is not paid again.
  */
-export async function runCommand(job: CommandJob, tools: JobTools, deps: JobDependencies): Promise<Outcome> {
+export async function runCommand(
+  job: CommandJob,
+  tools: JobTools,
+  deps: JobDependencies,
+): Promise<JobOutcome> {
   const asked = await askedIn(job, tools, deps);
   const { command } = job.task;
   if (!(await mayWrite(asked))) {

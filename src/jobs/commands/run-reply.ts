@@ -1,7 +1,7 @@
 import type { RepoConfig } from "../../config/repo-config.ts";
 import type { PullRequest } from "../../github/pull-request-api.ts";
 import { asks, dismisses } from "../../ledger/words.ts";
-import type { ClaimedJob, CommandTask, Outcome, ReplyTask } from "../../queue/job.ts";
+import type { ClaimedJob, CommandTask, JobOutcome, ReplyTask } from "../../queue/job.ts";
 import type { JobTools } from "../../queue/run-job.ts";
 import type { JobDependencies } from "../job-dependencies.ts";
 import { loadConfig } from "../load-config.ts";
@@ -14,7 +14,7 @@ export type ReplyJob = ClaimedJob & { task: ReplyTask };
  * Deals with what a person answered in a thread. In one of ours, by somebody whose word counts, a dismissal lets summary and
  * check run follow, and a question is answered. Everything else is left without a word.
  */
-export async function runReply(job: ReplyJob, tools: JobTools, deps: JobDependencies): Promise<Outcome> {
+export async function runReply(job: ReplyJob, tools: JobTools, deps: JobDependencies): Promise<JobOutcome> {
   const { repository, pull: number, commentId, thread, author: by, body } = job.task;
   if (isBot(by)) return { kind: "skipped", reason: `${by} is a bot` };
   const api = await deps.github.pull(repository, number, tools.signal);
@@ -37,7 +37,7 @@ export async function runReply(job: ReplyJob, tools: JobTools, deps: JobDependen
  * Answers a question by which somebody who cannot write speaks to us by name: in a thread of ours, the author's is one like
  * any reply's. Everybody else's is left without a word.
  */
-export async function answerAuthor(asked: Asked<CommandTask>, question: string): Promise<Outcome> {
+export async function answerAuthor(asked: Asked<CommandTask>, question: string): Promise<JobOutcome> {
   const { api, comment, by } = asked;
   const isInOurs = comment.thread !== null && !isBot(by) && (await api.isOwnReviewComment(comment.thread));
   const pull = isInOurs === true ? await api.pull() : undefined;
@@ -50,7 +50,7 @@ async function answerInThread(
   asked: Asked<CommandTask | ReplyTask>,
   pull: PullRequest,
   { text, isWriter }: { text: string; isWriter: boolean },
-): Promise<Outcome> {
+): Promise<JobOutcome> {
   const { answers } = (await configOf(asked, pull)).conversation;
   if (answers === "author" || (answers === "writers" && isWriter)) return answerQuestion(asked, text);
   return {

@@ -1,6 +1,6 @@
 import { errorLine } from "../../errors.ts";
 import type { AppApi, Installation, KnownPage } from "../../github/app-client.ts";
-import type { Outcome } from "../../queue/job.ts";
+import type { JobOutcome } from "../../queue/job.ts";
 import type { Notes } from "../../queue/notes.ts";
 import { isRefusal, isUnanswered } from "../attempts.ts";
 import type { JobLog } from "../job-dependencies.ts";
@@ -21,7 +21,7 @@ export interface ReconcileOptions {
  * Looks for what the App as a whole has missed: deliveries that failed first, for what they tell needs not be found out again;
  * then its installations, each of which is looked at by a job of its own. One that is gone is purged.
  */
-export async function reconcileApp({ upkeep, signal, log, now }: ReconcileOptions): Promise<Outcome> {
+export async function reconcileApp({ upkeep, signal, log, now }: ReconcileOptions): Promise<JobOutcome> {
   const { notes, queue } = upkeep;
   await notes.write(lastRunNote, String(now()));
   const memory = await readAppMemory(notes, now());

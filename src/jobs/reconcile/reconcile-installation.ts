@@ -5,7 +5,7 @@ import type {
   InstalledRepository,
   KnownPage,
 } from "../../github/app-client.ts";
-import type { Outcome } from "../../queue/job.ts";
+import type { JobOutcome } from "../../queue/job.ts";
 import { isRefusal, isUnanswered } from "../attempts.ts";
 import { purgeJob } from "../new-jobs.ts";
 import { type Allowance, lookAtRepository } from "./look-at-repository.ts";
@@ -29,7 +29,7 @@ const mostEarly = 20;
  * Looks for pull requests of an installation that were missed: lost webhooks, downtime, a lost database. The repository that was
  * not tried for longest comes first.
  */
-export async function reconcileInstallation(id: number, options: ReconcileOptions): Promise<Outcome> {
+export async function reconcileInstallation(id: number, options: ReconcileOptions): Promise<JobOutcome> {
   const { upkeep, signal, log } = options;
   const installation = await find(id, options);
   if (installation === null) return { kind: "skipped", reason: "the App is not installed there any more" };
@@ -55,7 +55,7 @@ async function lookAround(
   api: InstallationApi,
   { id, createdAt }: { id: number; createdAt: number },
   options: ReconcileOptions,
-): Promise<Outcome> {
+): Promise<JobOutcome> {
   const { upkeep, log } = options;
   const now = options.now();
   const known = await readInstallationMemory(upkeep.notes, id);

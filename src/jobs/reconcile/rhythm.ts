@@ -1,7 +1,7 @@
 import { errorLine } from "../../errors.ts";
 import type { Notes } from "../../queue/notes.ts";
 import type { Queue } from "../../queue/queue.ts";
-import { sleepUnlessAborted } from "../../queue/sleep.ts";
+import { sleepUnlessAborted } from "../../queue/retry.ts";
 import type { JobLog } from "../job-dependencies.ts";
 import { reconcileJob } from "../new-jobs.ts";
 import { lastRun } from "./reconcile-app.ts";

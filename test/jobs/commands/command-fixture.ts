@@ -8,7 +8,7 @@ import type { JobDependencies } from "../../../src/jobs/job-dependencies.ts";
 import type { BranchPush } from "../../../src/jobs/push-branch.ts";
 import { formatMarker } from "../../../src/ledger/marker.ts";
 import { forAllRoles, type Model } from "../../../src/llm/model.ts";
-import type { ClaimedJob, Command, Outcome, Task } from "../../../src/queue/job.ts";
+import type { ClaimedJob, Command, JobOutcome, Task } from "../../../src/queue/job.ts";
 import type { JobTools } from "../../../src/queue/run-job.ts";
 import { dayOf, type Spending } from "../../../src/queue/spending.ts";
 import { publicText } from "../../../src/reporters/public-text.ts";
@@ -105,7 +105,7 @@ export class Commanded {
     );
   }
 
-  attempt(task: Task, attempt = 1): Promise<Outcome> {
+  attempt(task: Task, attempt = 1): Promise<JobOutcome> {
     return createJobHandler(this.#dependencies()).handle(jobOf(task, attempt), this.#tools());
   }
 
@@ -165,8 +165,8 @@ export class Commanded {
       signal: new AbortController().signal,
       record: async (entry) => void this.recorded.push(structuredClone(entry)),
       recorded: async () => [...this.recorded],
-      stillOurs: async () => this.isOurs,
-      isHeld: async () => this.isOurs,
+      mayPublish: async () => this.isOurs,
+      hasLease: async () => this.isOurs,
     };
   }
 

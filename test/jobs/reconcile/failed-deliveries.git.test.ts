@@ -18,7 +18,7 @@ function asked(pull: number, commentId: number): NewJob {
     requestedBy: "ann",
     trigger: `comment:${commentId}`,
   } as NewJob["task"];
-  return { task: review, serialKey: `7#${pull}`, coalesce: false, priority: 10 };
+  return { task: review, concurrencyKey: `7#${pull}`, coalesce: false, priority: 10 };
 }
 
 beforeEach(async () => {

@@ -6,7 +6,7 @@ import type { PullRequest } from "../../../github/pull-request-api.ts";
 import { isStanding, type Ledger, type LedgerEntry } from "../../../ledger/entry.ts";
 import { parseMarker } from "../../../ledger/marker.ts";
 import type { Models } from "../../../llm/model.ts";
-import type { Outcome } from "../../../queue/job.ts";
+import type { JobOutcome } from "../../../queue/job.ts";
 import { answerFixed } from "../../../reporters/answer-fixed.ts";
 import { currentLedger } from "../../../reporters/current-ledger.ts";
 import { postOnce } from "../../../reporters/post-once.ts";
@@ -33,7 +33,7 @@ const MOST = 10;
  * Repairs the finding in whose thread it was asked for, or all that stand, and pushes the repair to the pull request's branch. Then an
  * ordinary review looks at what was pushed: what it finds fixed is answered and resolved.
  */
-export async function fix(asked: Asked, all: boolean): Promise<Outcome> {
+export async function fix(asked: Asked, all: boolean): Promise<JobOutcome> {
   const { api, deps, tools, comment } = asked;
   if (await isAnswered(asked)) return reviewAfter(asked);
   const silent = await whySilent(asked);
@@ -93,7 +93,7 @@ interface Repairing {
   recorded: Awaited<ReturnType<Asked["tools"]["recorded"]>>;
 }
 
-async function repair({ asked, pull, entries, models, recorded }: Repairing): Promise<Outcome> {
+async function repair({ asked, pull, entries, models, recorded }: Repairing): Promise<JobOutcome> {
   const { deps, tools, job } = asked;
   const { number, headSha: head, baseSha: base, baseRef } = pull;
   const { repository } = job.task;

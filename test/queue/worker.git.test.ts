@@ -1,8 +1,8 @@
 import { spawnSync } from "node:child_process";
 import { expect, it } from "vitest";
-import { isDeadWorker, ownWorkerName } from "../../src/queue/worker-name.ts";
+import { isDeadWorker, ownWorkerName } from "../../src/queue/worker.ts";
 
-const module = import.meta.resolve("../../src/queue/worker-name.ts");
+const module = import.meta.resolve("../../src/queue/worker.ts");
 const nameInOtherProcess = () =>
   spawnSync(
     process.execPath,

@@ -1,6 +1,5 @@
 import { expect, it } from "vitest";
-import type { ReadQueue } from "../../src/metrics/metrics.ts";
-import { createMetrics } from "../../src/metrics/prometheus.ts";
+import { createMetrics, type ReadQueue } from "../../src/metrics/metrics.ts";
 
 const quiet: ReadQueue = async () => ({
   jobs: { waiting: 0, active: 0, done: 0, failed: 0 },

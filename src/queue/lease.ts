@@ -1,10 +1,10 @@
 import type { TrajectoryEntry } from "../agent/trajectory.ts";
 import { AppError } from "../errors.ts";
-import { insist } from "./insist.ts";
 import type { ClaimedJob, NewerHead } from "./job.ts";
 import type { Queue } from "./queue.ts";
+import { retryWhileUnavailable } from "./retry.ts";
 
-export interface HoldOptions {
+export interface LeaseOptions {
   queue: Queue;
   leaseMs: number;
   sleep: (ms: number, signal: AbortSignal) => Promise<void>;
@@ -16,16 +16,16 @@ export interface HoldOptions {
  * A worker's hold on one claimed job while its handler runs. What loosens it fires `signal`: another worker has the job
  * (`lease_lost`), a newer head waits to be reviewed in its place (`superseded`), or whatever `letGo` is told.
  */
-export class Hold {
+export class Lease {
   readonly #job: ClaimedJob;
-  readonly #options: HoldOptions;
+  readonly #options: LeaseOptions;
   readonly #abort = new AbortController();
   /** The head that is worked on, as far as it is known: the task tells of an event's, what is recorded of the present one. */
   #head: string | null;
   #hears = true;
   #isPublishing = false;
 
-  constructor(job: ClaimedJob, options: HoldOptions) {
+  constructor(job: ClaimedJob, options: LeaseOptions) {
     this.#job = job;
     this.#options = options;
     this.#head = job.task.headSha;
@@ -36,11 +36,11 @@ export class Hold {
   }
 
   /** What was the first to loosen the hold; undefined while it is firm. */
-  get loosened(): AppError | undefined {
+  get abortReason(): AppError | undefined {
     return this.signal.aborted ? this.signal.reason : undefined;
   }
 
-  letGo(why: AppError): void {
+  abort(why: AppError): void {
     this.#abort.abort(why);
   }
 
@@ -67,7 +67,7 @@ export class Hold {
   }
 
   /** Whether the job is this worker's, and nothing has loosened the hold; prolongs the lease. Waits for a queue that is away. */
-  async isHeld(): Promise<boolean> {
+  async hasLease(): Promise<boolean> {
     if (this.signal.aborted) return false;
     try {
       return (await this.#insist(() => this.#prolong())) && !this.signal.aborted;
@@ -81,8 +81,8 @@ export class Hold {
    * Whether something visible may be done. From the first yes on a newer head ends nothing half way; it is heard of when
    * this is asked again.
    */
-  async stillOurs(): Promise<boolean> {
-    if (!(await this.isHeld())) return false;
+  async mayPublish(): Promise<boolean> {
+    if (!(await this.hasLease())) return false;
     await this.#insist(() => this.#lookForNewer());
     if (this.signal.aborted) return false;
     this.#isPublishing = true;
@@ -105,19 +105,19 @@ export class Hold {
   }
 
   #insist<T>(ask: () => Promise<T>): Promise<T> {
-    return insist(ask, { ...this.#options, signal: this.signal });
+    return retryWhileUnavailable(ask, { ...this.#options, signal: this.signal });
   }
 
   async #prolong(): Promise<boolean> {
     const isOurs = await this.#options.queue.heartbeat(this.#job, this.#options.leaseMs);
-    if (!isOurs) this.letGo(new AppError("lease_lost", `Job ${this.#job.id} belongs to another worker now`));
+    if (!isOurs) this.abort(new AppError("lease_lost", `Job ${this.#job.id} belongs to another worker now`));
     return isOurs;
   }
 
   async #lookForNewer(): Promise<void> {
     if (!this.#hears || this.#job.task.kind !== "review") return;
     const newer = await this.#options.queue.newer(this.#job);
-    if (newer && newer.head !== this.#head && this.#hears) this.letGo(supersededBy(newer));
+    if (newer && newer.head !== this.#head && this.#hears) this.abort(supersededBy(newer));
   }
 }
 
