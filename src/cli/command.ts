@@ -1,4 +1,4 @@
-import type { StartedReviewProcess, StartOptions } from "../process/start-review-process.ts";
+import type { StartedReviewProcess, StartOptions } from "../process/start-process.ts";
 
 /** A command declared as data: help, parsing and the types of its values come from the same object. */
 

@@ -146,7 +146,7 @@ async function repair(
 ): Promise<FixResult> {
   const { eachRole, factsOf } = await import("../llm/model.ts");
   const { limitsOf } = await import("../review/limits.ts");
-  const { runFixProcess } = await import("../process/run-fix-process.ts");
+  const { runFixProcess } = await import("../process/run-review-process.ts");
   const input: FixInput = {
     ...{ targetBranch: range.names.base, pull: null, targets: [...targets], config },
     ...{ limits: limitsOf(config), models: eachRole(models, factsOf) },

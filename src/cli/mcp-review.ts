@@ -2,7 +2,7 @@ import type { CallToolResult, McpServer, ServerContext } from "@modelcontextprot
 import { z } from "zod";
 import { readLocalEnv } from "../config/env.ts";
 import { AppError } from "../errors.ts";
-import { startReviewProcess } from "../process/start-review-process.ts";
+import { startReviewProcess } from "../process/start-process.ts";
 import { ReviewJson } from "../reporters/json.ts";
 import { plainLine, WIDEST } from "../reporters/terminal-style.ts";
 import type { ProgressEvent } from "../review/progress.ts";

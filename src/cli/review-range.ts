@@ -4,7 +4,7 @@ import type { EffectiveConfig } from "../config/repo-config.ts";
 import { createJournal } from "../journal/journal.ts";
 import { openLogseqVault } from "../journal/logseq-vault.ts";
 import { runReviewProcess } from "../process/run-review-process.ts";
-import type { StartedReviewProcess } from "../process/start-review-process.ts";
+import type { StartedReviewProcess } from "../process/start-process.ts";
 import { plural } from "../reporters/outcome.ts";
 import type { ProgressEvent } from "../review/progress.ts";
 import type { ReviewResult } from "../review/review-result.ts";

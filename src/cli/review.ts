@@ -1,7 +1,7 @@
 import { type LocalEnv, readLocalEnv } from "../config/env.ts";
 import { AppError } from "../errors.ts";
 import { atLeast, type Severity, severities } from "../finding.ts";
-import type { StartedReviewProcess } from "../process/start-review-process.ts";
+import type { StartedReviewProcess } from "../process/start-process.ts";
 import { outcomeOf } from "../reporters/outcome.ts";
 import { PIPED_WIDTH, plainLine } from "../reporters/terminal-style.ts";
 import { isPublicFault } from "../review/model-fault.ts";
@@ -76,7 +76,7 @@ export const review = defineCommand({
     },
   ],
   async run(values, _, io) {
-    const { startReviewProcess } = await import("../process/start-review-process.ts");
+    const { startReviewProcess } = await import("../process/start-process.ts");
     // It loads its code while this process loads its own and git makes the checkout.
     const graphIndex = presentIndex(values.repo, readLocalEnv());
     using started = values["dry-run"] ? null : (io.startProcess ?? startReviewProcess)({ graphIndex });

@@ -1,7 +1,7 @@
 import type { LoopEntry } from "../agent/trajectory.ts";
 import { AppError } from "../errors.ts";
 import { factsOf, type Model, type Usage } from "../llm/model.ts";
-import { dayOf, type Spender, type Spending } from "../queue/spending.ts";
+import { dayOf, type Spender, type Spending } from "../queue/usage.ts";
 import type { Limits } from "../review/review-input.ts";
 
 /** What may be spent on one calendar day (UTC). Null: no limit. */

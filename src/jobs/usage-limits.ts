@@ -1,7 +1,6 @@
 import { AppError } from "../errors.ts";
 import type { ClaimedJob, RepositoryRef, Task } from "../queue/job.ts";
-import { dayOf } from "../queue/spending.ts";
-import type { QuotaEntry, QuotaLimit, Quotas } from "../queue/tally.ts";
+import { dayOf, type QuotaEntry, type QuotaLimit, type Quotas } from "../queue/usage.ts";
 
 /** How much may be asked of Hunkwise. 0: as much as anybody likes. */
 export interface MostUsage {

@@ -1,7 +1,7 @@
 /** The process that brings an index up to date: waits for its task and hands back what it came to. */
 import { errorLine } from "../errors.ts";
 import { type IndexAnswer, IndexTask } from "./index-messages.ts";
-import { liveForParent } from "./live-for-parent.ts";
+import { liveForParent } from "./parent-port.ts";
 import { updateIndex } from "./update-index.ts";
 
 const send = (message: IndexAnswer) => process.send?.(message);

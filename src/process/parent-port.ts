@@ -5,6 +5,8 @@ import type { Model, ModelFacts, ModelRequest, ModelRole, Models, ModelTurn } fr
 import type { MaskNumbers } from "../secrets/masks.ts";
 import type { JournalPort } from "../tools/tool.ts";
 import type { FromChild, ProgressEvent, ToChild } from "./messages.ts";
+import { Worker } from "node:worker_threads";
+import { keepProgramsInThisGroup, killGroup } from "../git/run-process.ts";
 
 type Answer = Exclude<ToChild, { type: "start" }>;
 
@@ -106,4 +108,40 @@ function settle<T>(waiting: Map<number, T>, number: number): T | undefined {
   const one = waiting.get(number);
   waiting.delete(number);
   return one;
+}
+
+/** The thread must not wait for the event loop of the other one: that may be the one that does not turn any more. */
+const thread = `
+const { workerData } = require("node:worker_threads");
+const never = new Int32Array(new SharedArrayBuffer(4));
+while (process.ppid === workerData.parent) Atomics.wait(never, 0, 0, workerData.everyMs);
+process.kill(-process.pid, "SIGKILL");
+`;
+
+/**
+ * Kills this process, which leads a group, with everything in it soon after its parent died, also when it is busy with one
+ * piece of hostile text and notices nothing. A thread that does this takes 50 ms to start, and so is only worth it for a
+ * process that has lived for a while.
+ */
+export function watchParent(afterMs = 2_000, everyMs = 1_000): void {
+  const parent = process.ppid;
+  const start = () => new Worker(thread, { eval: true, env: {}, workerData: { parent, everyMs } }).unref();
+  setTimeout(start, afterMs).unref();
+}
+
+/**
+ * Ties this process to the one that started it. The parent kills its group: git and ripgrep end with it however it ends.
+ *
+ * @param fail told of what nobody caught
+ */
+export function liveForParent(fail: (error: unknown) => void): void {
+  keepProgramsInThisGroup();
+  watchParent();
+  // Without a parent there is nobody to answer, and nobody to end a process that hangs.
+  process.on("disconnect", () => {
+    killGroup(process, "SIGKILL");
+    process.exit(1);
+  });
+  process.on("uncaughtException", fail);
+  process.on("unhandledRejection", fail);
 }

@@ -2,7 +2,7 @@ import { mkdir } from "node:fs/promises";
 import { dirname } from "node:path";
 import { AppError } from "../errors.ts";
 import { IndexAnswer, type IndexReport, type IndexTask } from "./index-messages.ts";
-import { type StartedReviewProcess, startIndexProcess } from "./start-review-process.ts";
+import { type StartedReviewProcess, startIndexProcess } from "./start-process.ts";
 
 export interface IndexProcessOptions {
   signal: AbortSignal;

@@ -1,7 +1,7 @@
 import { AppError, errorLine } from "../errors.ts";
 import type { Queue } from "./queue.ts";
 import type { WorkerLog } from "./run-job.ts";
-import type { Spending } from "./spending.ts";
+import type { Spending } from "./usage.ts";
 
 interface RetryOptions {
   queue: Pick<Queue, "check">;

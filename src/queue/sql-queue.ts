@@ -16,7 +16,7 @@ import {
   Task,
 } from "./job.ts";
 import type { Delivery, Queue } from "./queue.ts";
-import { dayOf } from "./spending.ts";
+import { dayOf } from "./usage.ts";
 
 /** A claim is told apart by job and fence; a statement with this condition does nothing for a late worker. */
 const stillOurs = "id = :id AND fence = :fence AND state = 'active'";

@@ -2,11 +2,10 @@ import type { Database } from "./database.ts";
 import { createNotes, type Notes } from "./notes.ts";
 import { githubLimits, type Pace, type PaceLimits } from "./pace.ts";
 import type { Queue } from "./queue.ts";
-import { createSpending, type Spending } from "./spending.ts";
+import { createSpending, type Spending, createQuotas, type Quotas } from "./usage.ts";
 import { createPace } from "./sql-pace.ts";
 import { SqlQueue } from "./sql-queue.ts";
 import { openSqliteDatabase } from "./sqlite-database.ts";
-import { createQuotas, type Quotas } from "./tally.ts";
 
 /** All that is kept in the database: one for every process of an App. */
 export interface Stores {

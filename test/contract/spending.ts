@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { dayOf, type Spender, type Spending } from "../../src/queue/spending.ts";
+import { dayOf, type Spender, type Spending } from "../../src/queue/usage.ts";
 import type { Stores } from "../../src/queue/stores.ts";
 import type { StoresUnderTest } from "./stores.ts";
 

@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it } from "vitest";
 import { type ScriptedModel, type ScriptedTurn, scriptedModel } from "../../src/llm/scripted.ts";
-import { dayOf } from "../../src/queue/spending.ts";
+import { dayOf } from "../../src/queue/usage.ts";
 import { commandJob } from "../contract/queue.ts";
 import { WorkedQueue } from "./job-fixture.ts";
 

@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, it } from "vitest";
 import { createUsageLimits, type MostUsage } from "../../src/jobs/usage-limits.ts";
 import type { ClaimedJob, Task } from "../../src/queue/job.ts";
-import type { QuotaEntry, QuotaLimit } from "../../src/queue/tally.ts";
+import type { QuotaEntry, QuotaLimit } from "../../src/queue/usage.ts";
 
 const repository = { installation: 1, id: 7, owner: "octo", name: "shop" };
 const noon = Date.UTC(2026, 10, 22, 12);

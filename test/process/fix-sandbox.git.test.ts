@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { defaultRepoConfig, type RepoConfig } from "../../src/config/repo-config.ts";
-import { fixCommands } from "../../src/process/fix-commands.ts";
+import { fixCommands } from "../../src/process/run-assignment.ts";
 import { createFixSandbox, FixSandbox } from "../../src/process/fix-sandbox.ts";
 import { noSignal, sandboxFor } from "../sandbox/sandbox.ts";
 

@@ -6,7 +6,7 @@ import { requireGit } from "../../src/git/git-version.ts";
 import { openGraph } from "../../src/graph/open-graph.ts";
 import type { IndexTask } from "../../src/process/index-messages.ts";
 import { runIndexProcess } from "../../src/process/run-index-process.ts";
-import { startIndexProcess } from "../../src/process/start-review-process.ts";
+import { startIndexProcess } from "../../src/process/start-process.ts";
 import { updateIndex } from "../../src/process/update-index.ts";
 import { GitRepo, TempFolder } from "../support/git-repo.ts";
 

@@ -9,7 +9,7 @@ import { forAllRoles, type Model } from "../../src/llm/model.ts";
 import { type ScriptedTurn, scriptedModel } from "../../src/llm/scripted.ts";
 import type { ProgressEvent } from "../../src/process/messages.ts";
 import { type ReviewProcessOptions, runReviewProcess } from "../../src/process/run-review-process.ts";
-import { startReviewProcess } from "../../src/process/start-review-process.ts";
+import { startReviewProcess } from "../../src/process/start-process.ts";
 import type { ReviewInput } from "../../src/review/review-input.ts";
 import { rejectingOthers } from "../support/answer-candidates.ts";
 import { placeOf } from "../support/checkout-place.ts";

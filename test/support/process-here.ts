@@ -1,9 +1,9 @@
 import type { ChildProcess } from "node:child_process";
 import { EventEmitter } from "node:events";
-import { carryOut, failureOf } from "../../src/process/carry-out.ts";
+import { carryOut, failureOf } from "../../src/process/run-assignment.ts";
 import { type FromChild, ToChild } from "../../src/process/messages.ts";
 import { createParentPort } from "../../src/process/parent-port.ts";
-import type { StartedReviewProcess } from "../../src/process/start-review-process.ts";
+import type { StartedReviewProcess } from "../../src/process/start-process.ts";
 
 /**
  * A review process that is none: it does the work of one within this process, behind the same messages. A real one takes half a

@@ -5,7 +5,7 @@ import { createPrivacy } from "../../diff/filter.ts";
 import { AppError, publicLine } from "../../errors.ts";
 import type { PullRequest } from "../../github/pull-request-api.ts";
 import { eachRole, factsOf, type Models } from "../../llm/model.ts";
-import { runAnswerProcess } from "../../process/run-answer-process.ts";
+import { runAnswerProcess } from "../../process/run-review-process.ts";
 import { type JobOutcome, maxAttempts } from "../../queue/job.ts";
 import { modelAnswer } from "../../reporters/render-answer.ts";
 import { untrustedLine } from "../../reporters/render-untrusted.ts";

@@ -10,7 +10,7 @@ import { formatMarker } from "../../../src/ledger/marker.ts";
 import { forAllRoles, type Model } from "../../../src/llm/model.ts";
 import type { ClaimedJob, Command, JobOutcome, Task } from "../../../src/queue/job.ts";
 import type { JobTools } from "../../../src/queue/run-job.ts";
-import { dayOf, type Spending } from "../../../src/queue/spending.ts";
+import { dayOf, type Spending } from "../../../src/queue/usage.ts";
 import { publicText } from "../../../src/reporters/public-text.ts";
 import { MemoryGitHub } from "../../reporters/memory-github.ts";
 import { placeOf } from "../../support/checkout-place.ts";

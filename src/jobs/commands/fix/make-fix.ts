@@ -6,7 +6,7 @@ import type { CheckoutPlace } from "../../../git/checkout-place.ts";
 import type { PullRequest } from "../../../github/pull-request-api.ts";
 import type { LedgerEntry } from "../../../ledger/entry.ts";
 import { eachRole, factsOf, type Models } from "../../../llm/model.ts";
-import { runFixProcess } from "../../../process/run-fix-process.ts";
+import { runFixProcess } from "../../../process/run-review-process.ts";
 import { maxAttempts } from "../../../queue/job.ts";
 import { FixInput, FixResult, type FixTarget } from "../../../review/fix/fix-input.ts";
 import { recordedMasks, recordedTurns } from "../../attempts.ts";

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { openWorkspace } from "../../src/git/object-workspace.ts";
 import { openOverlay } from "../../src/git/overlay-workspace.ts";
 import type { SearchQuery, Workspace } from "../../src/git/workspace.ts";
-import { learningEdits, learningWorkspace } from "../../src/process/learning-workspace.ts";
+import { learningEdits, learningWorkspace } from "../../src/process/masking.ts";
 import { Masks } from "../../src/secrets/masks.ts";
 import { placeOf } from "../support/checkout-place.ts";
 import { GitRepo } from "../support/git-repo.ts";
