@@ -9,7 +9,7 @@ const source = join(root, "src");
 const entries = ["cli", "process/review-process", "process/index-process", "graph/extract-worker"];
 
 /** What goes into a sandbox as the one file that it is. */
-const alone = "sandbox/warden/main";
+const alone = "sandbox/supervisor/main";
 
 /** Data that lies beside the code that reads it. */
 const data = "review/prompts";

@@ -1,9 +1,8 @@
 import { namedCommands } from "../config/repo-config.ts";
 import type { FixInput } from "../review/fix/fix-input.ts";
 import type { FixCommands } from "../review/fix/tried-commands.ts";
-import { createCommandPort } from "../sandbox/command-port.ts";
-import { limitsFor } from "../sandbox/limits.ts";
-import type { CommandFiles } from "../sandbox/workspace-files.ts";
+import { createCommandPort, type CommandFiles } from "../sandbox/command-port.ts";
+import { limitsFor } from "../sandbox/bubblewrap.ts";
 import type { FixSandbox } from "./fix-sandbox.ts";
 import type { RunEntry } from "../agent/trajectory.ts";
 import { AppError, publicLine } from "../errors.ts";

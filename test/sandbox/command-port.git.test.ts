@@ -52,8 +52,8 @@ describe.skipIf(!sandbox)(`a command on the files of a fix${skipped}`, () => {
       "100644",
     ]);
     expect(end.notes.toSorted()).toEqual([
-      "Of 'a.txt' only its bytes count, not whether it can be executed.",
-      "Of 'new' only its bytes count, not whether it can be executed.",
+      "Only the content of 'a.txt' was kept, not its executable bit.",
+      "Only the content of 'new' was kept, not its executable bit.",
     ]);
   });
 
@@ -85,7 +85,7 @@ describe.skipIf(!sandbox)(`a command on the files of a fix${skipped}`, () => {
     const files = new MemoryFiles({ "a.txt": "one\n" });
     const end = await run(files, "echo half > a.txt; echo said; sleep 600", { timeoutMs: 2_000 });
     expect(end).toMatchObject({ ended: "timeout", exitCode: 137, stdout: "said\n", changed: [] });
-    expect(end.notes).toEqual(["Nothing that it changed was kept."]);
+    expect(end.notes).toEqual(["None of its changes were kept."]);
     expect(files.texts()).toEqual({ "a.txt": "one\n" });
   });
 
@@ -95,7 +95,7 @@ describe.skipIf(!sandbox)(`a command on the files of a fix${skipped}`, () => {
       files,
       "i=0; while [ $i -lt 600 ]; do echo > f$i; i=$((i+1)); done; echo two > a.txt",
     );
-    expect(end.notes).toEqual(["It changed too many files: none of these changes were kept."]);
+    expect(end.notes).toEqual(["It changed too many files: none of its changes were kept."]);
     expect(files.texts()).toEqual({ "a.txt": "one\n" });
   });
 
@@ -107,7 +107,7 @@ describe.skipIf(!sandbox)(`a command on the files of a fix${skipped}`, () => {
     expect(end.notes.toSorted()).toEqual([
       "'b.txt' was not kept: b.txt is no part of the fix.",
       "'large' was not kept: it is too large.",
-      "2 links, pipes or other entries that are no regular files were left behind.",
+      "2 links, pipes or other entries that are not regular files were not kept.",
     ]);
     expect(files.texts()).toEqual({ "a.txt": "one\n", "b.txt": "two\n" });
   });
@@ -117,7 +117,7 @@ describe.skipIf(!sandbox)(`a command on the files of a fix${skipped}`, () => {
     Object.assign(files.edit, { write: () => Promise.reject(new Error("no")) });
     const end = await run(files, "for n in $(seq 100); do echo > f$n; done");
     expect(end.notes).toHaveLength(21);
-    expect(end.notes.at(-1)).toBe("And so on, of 100 in all.");
+    expect(end.notes.at(-1)).toBe("And more, 100 notes in all.");
   });
 
   it("waits for the one before it", async () => {

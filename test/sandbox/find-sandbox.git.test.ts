@@ -36,11 +36,11 @@ describe("a machine without a sandbox", () => {
     ["Unknown option --disable-userns", "Install bubblewrap 0.8 or newer"],
     [
       "No permissions to create new namespace, likely because the kernel does not allow it",
-      "Let users make namespaces",
+      "Allow users to create namespaces",
     ],
-    ["setting up uid map: Permission denied", "Let users make namespaces"],
+    ["setting up uid map: Permission denied", "Allow users to create namespaces"],
     ["Can't mount proc on /newroot/proc: Operation not permitted", "systempaths=unconfined"],
-    ["execvp /warden/node: Permission denied", "Let every user read the programs"],
+    ["execvp /supervisor/node: Permission denied", "Make the programs that the error names readable"],
   ])("says why, and what to do: %s", async (words, remedy) => {
     const found = await findWhereItSays(words);
     expect(found).toMatchObject({ sandbox: null, why: expect.stringContaining(words) });
@@ -49,12 +49,14 @@ describe("a machine without a sandbox", () => {
 
   it("is told of aloud by tests that are skipped there", async () => {
     const said: string[] = [];
-    const why = whyUnproven(await findWhereItSays("Unknown option --size"), "that walls hold", (line) =>
-      said.push(line),
+    const why = whyUnproven(
+      await findWhereItSays("Unknown option --size"),
+      "that the sandbox holds",
+      (line) => said.push(line),
     );
     expect(why).toContain("Unknown option --size");
     expect(said).toEqual([
-      expect.stringMatching(/^NOT PROVEN, because this machine has no sandbox: that walls hold\. /),
+      expect.stringMatching(/^NOT PROVEN, because this machine has no sandbox: that the sandbox holds\. /),
     ]);
   });
 });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { LeftFile } from "../../src/sandbox/warden/messages.ts";
+import type { LeftFile } from "../../src/sandbox/supervisor/protocol.ts";
 import { attack, perl, sandboxFor } from "./sandbox.ts";
 
 const { sandbox, skipped } = await sandboxFor("that nothing a command leaves behind leads anywhere");
@@ -15,7 +15,7 @@ const all = (left: readonly LeftFile[]) => left.map(({ path }) => path);
 
 /** What is handed out of what a command left, and what it says is different. */
 async function leave(command: string) {
-  const { outcome } = await attack(sandbox, command, { files, wants: all, longest: 1_000 });
+  const { outcome } = await attack(sandbox, command, { files, wants: all, maxFileBytes: 1_000 });
   return {
     said: outcome.left.map(({ path, kind }) => `${kind} ${path}`).toSorted(),
     taken: outcome.taken.map(({ path, bytes, executable }) => [path, bytes.toString("latin1"), executable]),
@@ -51,7 +51,7 @@ describe.skipIf(!sandbox)(`of what a command leaves behind${skipped}`, () => {
 
   it("links are never followed, wherever they lead", async () => {
     const seen = await leave(
-      "ln -s /etc/passwd out; ln -sf /warden/node a.txt; rm -r sub; ln -s /etc sub; ln -s . loop",
+      "ln -s /etc/passwd out; ln -sf /supervisor/node a.txt; rm -r sub; ln -s /etc sub; ln -s . loop",
     );
     expect(seen).toEqual({ said: ["gone sub/run.sh"], taken: [], odd: 4, tooMany: false });
   });

@@ -2,7 +2,7 @@ import { existsSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { partialCalls } from "../../src/sandbox/system-calls.ts";
+import { partialCalls } from "../../src/sandbox/seccomp.ts";
 import { attack, perl, sandboxFor } from "./sandbox.ts";
 
 const { sandbox, skipped } = await sandboxFor(
@@ -22,8 +22,8 @@ describe.skipIf(!sandbox)(`a command in the sandbox stays what and where it is${
       "/dev",
       "/proc",
       "/proc/sys/kernel",
-      "/warden",
-      "/room",
+      "/supervisor",
+      "/session",
     ];
     const tries = [
       ...places,

@@ -71,7 +71,7 @@ describe.skipIf(!sandbox)(`of a command in the sandbox nothing is left${skipped}
       sandbox!,
       {
         ...{ command: "sleep 600", folder: "", env: mark, files: [], timeoutMs: 60_000 },
-        ...{ limits: smallLimits, wants: () => [], longest: 0 },
+        ...{ limits: smallLimits, wants: () => [], maxFileBytes: 0 },
       },
       controller.signal,
     );

@@ -1,11 +1,15 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { expect } from "vitest";
 import { ownTag } from "../../src/git/owner.ts";
+import {
+  limitsFor,
+  mountsOf,
+  type Sandbox,
+  type SandboxLimits,
+  type VisiblePaths,
+} from "../../src/sandbox/bubblewrap.ts";
 import { findSandbox } from "../../src/sandbox/find-sandbox.ts";
-import { limitsFor, type SandboxLimits } from "../../src/sandbox/limits.ts";
 import { runInSandbox, type SandboxRun } from "../../src/sandbox/run-in-sandbox.ts";
-import type { Sandbox } from "../../src/sandbox/sandbox.ts";
-import { mountsOf, type Seen as Visible } from "../../src/sandbox/system-folders.ts";
 
 export const noSignal = new AbortController().signal;
 const nothing = { readable: [], hidden: [], searchPath: process.env.PATH ?? "", signal: noSignal };
@@ -47,7 +51,7 @@ export interface Seen {
 
 type Over = Partial<Omit<SandboxRun, "limits">> & {
   limits?: Partial<SandboxLimits>;
-  seen?: Partial<Visible & Pick<Sandbox, "bwrap">>;
+  seen?: Partial<VisiblePaths & Pick<Sandbox, "bwrap">>;
 };
 
 /** Runs a hostile command; fails where anything of it is left. */
@@ -57,7 +61,15 @@ export async function attack(sandbox: Sandbox | null, command: string, over: Ove
   const { bwrap = sandbox.bwrap, ...visible } = seen;
   const here = { ...sandbox, bwrap, ...mountsOf({ ...nothing, ...visible }) };
   const run: SandboxRun = {
-    ...{ command, folder: "", env: {}, files: [], timeoutMs: 20_000, wants: () => [], longest: 1_000_000 },
+    ...{
+      command,
+      folder: "",
+      env: {},
+      files: [],
+      timeoutMs: 20_000,
+      wants: () => [],
+      maxFileBytes: 1_000_000,
+    },
     limits: { ...smallLimits, ...limits },
     ...rest,
   };

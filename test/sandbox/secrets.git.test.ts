@@ -67,11 +67,11 @@ describe.skipIf(!sandbox)(`a command in the sandbox sees nothing of the machine$
   it("not the processes of others, nor the one that watches it", async () => {
     const { text } = await attack(
       sandbox,
-      "ls -d /proc/[0-9]* | wc -l; cat /proc/*/cmdline | tr '\\0' ' ' | grep -c warden/mai[n]",
+      "ls -d /proc/[0-9]* | wc -l; cat /proc/*/cmdline | tr '\\0' ' ' | grep -c supervisor/mai[n]",
     );
-    const [count, wardens] = text.trim().split("\n").map(Number);
+    const [count, supervisors] = text.trim().split("\n").map(Number);
     expect(count).toBeLessThanOrEqual(5);
-    expect(wardens).toBe(0);
+    expect(supervisors).toBe(0);
   });
 
   describe("not what belongs to others", () => {

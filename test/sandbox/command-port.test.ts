@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { ignoreRules } from "../../src/sandbox/ignored.ts";
+import { ignoreRules } from "../../src/sandbox/command-port.ts";
 import { MemoryFiles } from "./memory-files.ts";
 
 describe("what a repository ignores", () => {
