@@ -268,7 +268,7 @@ describe("the rooms", () => {
       "cli/create-model.ts",
       "jobs/day-budget.ts",
       "jobs/watched-model.ts",
-      "process/run-in-process.ts",
+      "process/run-review-process.ts",
     ]);
     expect(having(/chat\.completions\.create\(/)).toEqual(["llm/openai.ts"]);
     // What the check sends is written in it.

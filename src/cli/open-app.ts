@@ -1,6 +1,7 @@
 import { createHmac } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import { type AppCredentials, type Env, programPath, secretsOf } from "../config/env.ts";
+import { errorLine } from "../errors.ts";
 import { Disk, freeSpace } from "../git/disk/disk.ts";
 import { removeRepository } from "../git/disk/places.ts";
 import { requireGit } from "../git/git-version.ts";
@@ -23,9 +24,9 @@ import type { Metrics } from "../metrics/metrics.ts";
 import { createFixSandbox } from "../process/fix-sandbox.ts";
 import type { RepositoryRef } from "../queue/job.ts";
 import { githubLimits, noLimits } from "../queue/pace.ts";
-import { retryingSpending } from "../queue/retry.ts";
 import type { JobWatch } from "../queue/run-job.ts";
 import { openStores, type Stores } from "../queue/stores.ts";
+import { retryingSpending } from "../queue/usage.ts";
 import { startWorker, type Worker } from "../queue/worker.ts";
 import { createStyle, plainLine } from "../reporters/terminal-style.ts";
 import { registerSecret } from "../secrets/live-secrets.ts";
@@ -117,7 +118,10 @@ export async function openApp(
       ...{ searchPath: programPath(), ...env.sandbox },
       warn: (why, remedy) => log.warn(`Fixes run no commands: ${why}. ${remedy}`),
     }),
-    spending: retryingSpending(stores.spending, { queue, signal: stop, log }),
+    spending: retryingSpending(stores.spending, {
+      ...{ queue, signal: stop },
+      warn: (message, err) => log.warn({ err }, `${message}: ${errorLine(err)}`),
+    }),
     ...{ dailyBudget: env.dailyBudget, now: Date.now },
     usage: createUsageLimits({ tally: stores.quotas, most: env.usageLimits, now: Date.now }),
     contentKey: contentKeyOf(credentials),

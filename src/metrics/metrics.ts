@@ -1,63 +1,61 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from "prom-client";
 
-/** What is counted of a process; the names and units that Prometheus sees stand in `prometheus.ts`. */
-
 type DeliveryResult = "stored" | "duplicate" | "ignored" | "refused";
 
-/** How a request to a model ended: with what it took, or with the code of its fault. */
+/** How a model request ended: its usage, or an error code. */
 type ModelEnd =
   | {
       usage: {
         promptTokens: number;
-        /** The part of `promptTokens` that the provider had cached. */
+        /** The cached part of `promptTokens`. */
         cachedTokens: number;
         completionTokens: number;
-        /** US dollars; null where the price is not known. */
+        /** US dollars; null if the price is unknown. */
         costUsd: number | null;
       };
     }
   | { failed: string };
 
-/** What GitHub said about a limit with one answer. */
+/** A rate limit from the headers of one answer of GitHub. */
 interface RateLimitSeen {
   installation: number;
-  /** GitHub's word for what is counted together: "core", "graphql" ... */
+  /** GitHub's name of the limit: "core", "graphql" ... */
   resource: string;
   remaining: number;
-  /** When it begins anew, in milliseconds since 1970. */
+  /** When it resets, in milliseconds since 1970. */
   resetAt: number;
 }
 
-/** What is read at the moment when somebody asks; null while the queue cannot be read or nothing can be stored. */
+/** Read at each scrape; null while the queue cannot be read or written. */
 export type ReadQueue = () => Promise<{
   jobs: Readonly<Record<string, number>>;
-  /** How long the oldest job has been waiting that may run, in milliseconds. */
+  /** How long the oldest job that may run has been waiting, in milliseconds. */
   oldestWaitingMs: number | null;
 } | null>;
 
 /**
- * The counters of a process. Methods may be handed on by themselves, never throw and cost next to nothing. No label names a
- * repository, a person or an installation: whoever reads metrics may not know them.
+ * The metrics of a process. Methods need no `this`, never throw and are cheap. No label names a repository, a person or an installation:
+ * readers of metrics may not be allowed to know them.
  */
 export interface Metrics {
-  /** `event` is one of a list: strangers can write anything into a header. */
+  /** `event` must come from a fixed list: strangers can write anything into a header. */
   delivery(event: string, result: DeliveryResult): void;
-  /** From storing a job to its first start. */
+  /** Time from storing a job to its first start. */
   jobWaited(kind: string, milliseconds: number): void;
-  /** A worker is done with a job: how, and how long it had it. */
+  /** How a worker finished a job, and how long it took. */
   jobEnded(kind: string, outcome: string, milliseconds: number): void;
-  /** A part of a review that went well. */
+  /** A successful phase of a review. */
   phase(phase: string, milliseconds: number): void;
   modelRequest(model: string, end: ModelEnd): void;
   rateLimit(seen: RateLimitSeen): void;
-  /** Everything in Prometheus' text format. */
+  /** All metrics in Prometheus' text format. */
   exposition(readQueue: ReadQueue): Promise<{ text: string; contentType: string }>;
 }
 
-/** GitHub's words ("Rate limits for the REST API"); what is none of them is counted together. */
+/** GitHub's names ("Rate limits for the REST API"); all others count as "other". */
 const resources = new Set(["core", "graphql", "search", "code_search", "integration_manifest"]);
 
-/** What is left to the installation that has the least, by resource: one figure, however many installations there are. */
+/** The remaining requests of the installation that has the fewest, by resource. */
 class RateLimits {
   readonly #seen = new Map<string, RateLimitSeen>();
   readonly #now: () => number;
@@ -71,7 +69,7 @@ class RateLimits {
     this.#seen.set(`${seen.installation} ${resource}`, { ...seen, resource });
   }
 
-  /** Of those whose time is not over: behind it nothing is known until the next answer. */
+  /** Without limits that have been reset: their value is unknown until the next answer. */
   least(): Map<string, number> {
     const least = new Map<string, number>();
     for (const [key, { resource, remaining, resetAt }] of this.#seen) {
@@ -82,17 +80,17 @@ class RateLimits {
   }
 }
 
-/** From a check that is passed at once to a review of an hour, in seconds. */
+/** In seconds: from a check that passes at once to a review of an hour. */
 const durationBuckets = [0.1, 0.5, 1, 2, 5, 10, 30, 60, 120, 300, 600, 1_800, 3_600];
 
 interface PrometheusOptions {
-  /** The version that `hunkwise_info` tells. */
+  /** For `hunkwise_info`. */
   version: string;
   /** Milliseconds since 1970. */
   now?: () => number;
 }
 
-/** Metrics with a registry of their own, and what Node tells of its process. */
+/** Metrics in their own registry, with the default ones of the Node process. */
 export function createMetrics({ version, now = Date.now }: PrometheusOptions): Metrics {
   const registry = new Registry();
   const counters = countersIn(registry);
@@ -211,7 +209,7 @@ function showLimits({ remaining }: Gauges, limits: RateLimits): void {
   for (const [resource, left] of limits.least()) remaining.set({ resource }, left);
 }
 
-/** What cannot be read is left out: a stale figure would look like a quiet queue. */
+/** Omits what cannot be read: a stale figure would look like a quiet queue. */
 async function showQueue({ ready, jobs, oldest }: Gauges, readQueue: ReadQueue): Promise<void> {
   const queue = await readQueue();
   ready.set(queue ? 1 : 0);

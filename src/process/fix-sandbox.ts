@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { namedCommands, type RepoConfig } from "../config/repo-config.ts";
-import { type FindOptions, findSandbox } from "../sandbox/find-sandbox.ts";
 import { Sandbox } from "../sandbox/bubblewrap.ts";
+import { type FindOptions, findSandbox } from "../sandbox/find-sandbox.ts";
 
 /** A sandbox for the commands of a fix, with the memory that they may take. */
 export const FixSandbox = z.strictObject({ sandbox: Sandbox, memoryMb: z.int().min(1) });

@@ -1,11 +1,18 @@
+import type { RunEntry } from "../agent/trajectory.ts";
 import { AppError } from "../errors.ts";
-import type { Edit, EditableWorkspace, FileText, SearchHits, TreeEntry, Workspace } from "../git/workspace.ts";
+import type { Finding } from "../finding.ts";
+import type {
+  Edit,
+  EditableWorkspace,
+  FileText,
+  SearchHits,
+  TreeEntry,
+  Workspace,
+} from "../git/workspace.ts";
 import type { FixCommands } from "../review/fix/tried-commands.ts";
 import type { KnownGraph } from "../review/known-graph.ts";
 import type { Masks } from "../secrets/masks.ts";
 import { decodeText } from "../text/decode.ts";
-import type { RunEntry } from "../agent/trajectory.ts";
-import type { Finding } from "../finding.ts";
 import { withStrings } from "../text/with-strings.ts";
 import type { JournalPort } from "../tools/tool.ts";
 import type { Outcome } from "./messages.ts";

@@ -1,12 +1,12 @@
+import { Worker } from "node:worker_threads";
 import type { RunEntry, Trajectory } from "../agent/trajectory.ts";
 import { AppError, type ErrorCode } from "../errors.ts";
+import { keepProgramsInThisGroup, killGroup } from "../git/run-process.ts";
 import type { Masking } from "../llm/masked-request.ts";
 import type { Model, ModelFacts, ModelRequest, ModelRole, Models, ModelTurn } from "../llm/model.ts";
 import type { MaskNumbers } from "../secrets/masks.ts";
 import type { JournalPort } from "../tools/tool.ts";
 import type { FromChild, ProgressEvent, ToChild } from "./messages.ts";
-import { Worker } from "node:worker_threads";
-import { keepProgramsInThisGroup, killGroup } from "../git/run-process.ts";
 
 type Answer = Exclude<ToChild, { type: "start" }>;
 

@@ -1,9 +1,9 @@
 /** The review process: waits for its start message, reviews or answers a question, and hands back what came of it. */
 import { prepareAnalyzers } from "../analyzers/all-analyzers.ts";
-import { carryOut, failureOf } from "./run-assignment.ts";
 import { keepCompiledCodeNow } from "./compile-cache.ts";
-import { liveForParent, createParentPort } from "./parent-port.ts";
 import { type FromChild, ToChild } from "./messages.ts";
+import { createParentPort, liveForParent } from "./parent-port.ts";
+import { carryOut, failureOf } from "./run-assignment.ts";
 
 const send = (message: FromChild) => process.send?.(message);
 const parent = createParentPort(send);

@@ -1,23 +1,31 @@
-import { namedCommands } from "../config/repo-config.ts";
-import type { FixInput } from "../review/fix/fix-input.ts";
-import type { FixCommands } from "../review/fix/tried-commands.ts";
-import { createCommandPort, type CommandFiles } from "../sandbox/command-port.ts";
-import { limitsFor } from "../sandbox/bubblewrap.ts";
-import type { FixSandbox } from "./fix-sandbox.ts";
 import type { RunEntry } from "../agent/trajectory.ts";
+import { namedCommands } from "../config/repo-config.ts";
 import { AppError, publicLine } from "../errors.ts";
 import { openWorkspace } from "../git/object-workspace.ts";
 import { openOverlay } from "../git/overlay-workspace.ts";
 import { createMasking } from "../llm/masked-request.ts";
 import { runAnswer } from "../review/answer/run-answer.ts";
 import type { ReviewDependencies } from "../review/dependencies.ts";
+import type { FixInput } from "../review/fix/fix-input.ts";
 import { runFix } from "../review/fix/run-fix.ts";
+import type { FixCommands } from "../review/fix/tried-commands.ts";
 import type { ReviewInput } from "../review/review-input.ts";
 import { runReview } from "../review/run-review.ts";
+import { limitsFor } from "../sandbox/bubblewrap.ts";
+import { type CommandFiles, createCommandPort } from "../sandbox/command-port.ts";
 import { Masks } from "../secrets/masks.ts";
 import { createDiffSource } from "../tools/diff-source.ts";
 import { privacyOf } from "../tools/private-text.ts";
-import { learningCommands, learningEdits, learningGraph, learningWorkspace, forPeople, journalForPeople, withoutMasks } from "./masking.ts";
+import type { FixSandbox } from "./fix-sandbox.ts";
+import {
+  forPeople,
+  journalForPeople,
+  learningCommands,
+  learningEdits,
+  learningGraph,
+  learningWorkspace,
+  withoutMasks,
+} from "./masking.ts";
 import type { FromChild, Outcome, ToChild } from "./messages.ts";
 import type { ParentPort, RecordMasks } from "./parent-port.ts";
 import { ReviewGraph } from "./review-graph.ts";

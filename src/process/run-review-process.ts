@@ -4,15 +4,15 @@ import type { LoopEntry, MasksEntry, Trajectory } from "../agent/trajectory.ts";
 import { AppError, type ErrorCode, errorLine } from "../errors.ts";
 import type { CheckoutPlace } from "../git/checkout-place.ts";
 import type { Models } from "../llm/model.ts";
+import type { AnswerInput, AnswerResult } from "../review/answer/answer-input.ts";
+import type { FixInput, FixResult } from "../review/fix/fix-input.ts";
+import type { ReviewInput } from "../review/review-input.ts";
+import type { ReviewResult } from "../review/review-result.ts";
 import type { JournalPort } from "../tools/tool.ts";
+import type { FixSandbox } from "./fix-sandbox.ts";
 import { type Assignment, FromChild, type Outcome, type ProgressEvent, type ToChild } from "./messages.ts";
 import { redactFailure, redactOutcome } from "./redact-outcome.ts";
 import { type StartedReviewProcess, startReviewProcess } from "./start-process.ts";
-import type { ReviewInput } from "../review/review-input.ts";
-import type { ReviewResult } from "../review/review-result.ts";
-import type { AnswerInput, AnswerResult } from "../review/answer/answer-input.ts";
-import type { FixInput, FixResult } from "../review/fix/fix-input.ts";
-import type { FixSandbox } from "./fix-sandbox.ts";
 
 /** What the parent gives a review process to work with, whatever it is to do. */
 export interface ProcessOptions {

@@ -1,11 +1,11 @@
-import { existsSync, realpathSync, readdirSync, writeFileSync } from "node:fs";
-import { tmpdir, setPriority } from "node:os";
-import { join, resolve, sep, extname } from "node:path";
-import { fileURLToPath } from "node:url";
-import { compiledCodeFolder, compiledCodeVariable } from "./compile-cache.ts";
 import { type ChildProcess, fork } from "node:child_process";
+import { existsSync, readdirSync, realpathSync, writeFileSync } from "node:fs";
+import { setPriority, tmpdir } from "node:os";
+import { extname, join, resolve, sep } from "node:path";
+import { fileURLToPath } from "node:url";
 import { ownerVariable } from "../git/owner.ts";
 import { killGroup } from "../git/run-process.ts";
+import { compiledCodeFolder, compiledCodeVariable } from "./compile-cache.ts";
 
 /** `src/`, or `dist/` once it is built, and the rules beside it. */
 const root = join(import.meta.dirname, "../..");

@@ -4,25 +4,25 @@ import type { ClaimedJob, NewerHead } from "./job.ts";
 import type { Queue } from "./queue.ts";
 import { retryWhileUnavailable } from "./retry.ts";
 
-export interface LeaseOptions {
+interface LeaseOptions {
   queue: Queue;
   leaseMs: number;
   sleep: (ms: number, signal: AbortSignal) => Promise<void>;
-  /** Told of a queue that could not be asked. */
+  /** Receives errors of the queue. */
   warn(message: string, error: unknown): void;
 }
 
 /**
- * A worker's hold on one claimed job while its handler runs. What loosens it fires `signal`: another worker has the job
- * (`lease_lost`), a newer head waits to be reviewed in its place (`superseded`), or whatever `letGo` is told.
+ * A worker's lease on one claimed job while its handler runs. `signal` fires when another worker has the job (`lease_lost`), when a newer
+ * head waits to be reviewed instead (`superseded`), or with the reason given to `abort`.
  */
 export class Lease {
   readonly #job: ClaimedJob;
   readonly #options: LeaseOptions;
   readonly #abort = new AbortController();
-  /** The head that is worked on, as far as it is known: the task tells of an event's, what is recorded of the present one. */
+  /** The head that is reviewed, as far as it is known: an event's task names it, and so does what the job records. */
   #head: string | null;
-  #hears = true;
+  #handlerRuns = true;
   #isPublishing = false;
 
   constructor(job: ClaimedJob, options: LeaseOptions) {
@@ -35,7 +35,7 @@ export class Lease {
     return this.#abort.signal;
   }
 
-  /** What was the first to loosen the hold; undefined while it is firm. */
+  /** The first reason for which the signal fired. */
   get abortReason(): AppError | undefined {
     return this.signal.aborted ? this.signal.reason : undefined;
   }
@@ -44,80 +44,77 @@ export class Lease {
     this.#abort.abort(why);
   }
 
-  /** Prolongs the lease and looks for a newer head; false when the job is another worker's. Never rejects. */
+  /** Renews the lease and checks for a newer head; false if another worker has the job. Never rejects. */
   async beat(): Promise<boolean> {
     try {
-      if (!(await this.#prolong())) return false;
-      await this.look();
+      if (!(await this.#renew())) return false;
+      await this.checkHead();
     } catch (error) {
-      // Two more beats fit into the lease; nobody else can take the job from a queue that cannot be written.
+      // Two more heartbeats fit into the lease, and no other worker can claim the job from a queue that cannot be written.
       this.#options.warn("Heartbeat failed", error);
     }
     return true;
   }
 
-  /** Lets go of a review whose head is no longer the newest, unless it is being published. Never rejects. */
-  async look(): Promise<void> {
+  /** Aborts a review whose head is no longer the newest, unless it is being published. Never rejects. */
+  async checkHead(): Promise<void> {
     if (this.#isPublishing) return;
     try {
-      await this.#lookForNewer();
+      await this.#abortIfSuperseded();
     } catch (error) {
-      this.#options.warn("Nobody could tell whether a newer head waits", error);
+      this.#options.warn("Could not check for a newer head", error);
     }
   }
 
-  /** Whether the job is this worker's, and nothing has loosened the hold; prolongs the lease. Waits for a queue that is away. */
+  /** Renews the lease; false if the job is not this worker's any more or the signal has fired. Waits for an unavailable queue. */
   async hasLease(): Promise<boolean> {
     if (this.signal.aborted) return false;
     try {
-      return (await this.#insist(() => this.#prolong())) && !this.signal.aborted;
+      return (await this.#retry(() => this.#renew())) && !this.signal.aborted;
     } catch (error) {
       if (this.signal.aborted) return false;
       throw error;
     }
   }
 
-  /**
-   * Whether something visible may be done. From the first yes on a newer head ends nothing half way; it is heard of when
-   * this is asked again.
-   */
+  /** As `hasLease`, and no newer head waits. After the first true, newer heads are only checked when this is called again. */
   async mayPublish(): Promise<boolean> {
     if (!(await this.hasLease())) return false;
-    await this.#insist(() => this.#lookForNewer());
+    await this.#retry(() => this.#abortIfSuperseded());
     if (this.signal.aborted) return false;
     this.#isPublishing = true;
     return true;
   }
 
-  /** Waits for a queue that is away: what is recorded was paid for. */
+  /** Waits for an unavailable queue: model turns that are recorded were paid for. */
   async record(entry: TrajectoryEntry): Promise<void> {
-    await this.#insist(() => this.#options.queue.record(this.#job, entry));
+    await this.#retry(() => this.#options.queue.record(this.#job, entry));
     if ("head" in entry) this.#head = entry.head;
   }
 
   recorded(): Promise<TrajectoryEntry[]> {
-    return this.#insist(() => this.#options.queue.trajectory(this.#job.id));
+    return this.#retry(() => this.#options.queue.trajectory(this.#job.id));
   }
 
-  /** The handler ended: newer heads do not matter to what it came to. */
-  settle(): void {
-    this.#hears = false;
+  /** The handler has ended, so newer heads no longer change its outcome. */
+  handlerEnded(): void {
+    this.#handlerRuns = false;
   }
 
-  #insist<T>(ask: () => Promise<T>): Promise<T> {
-    return retryWhileUnavailable(ask, { ...this.#options, signal: this.signal });
+  #retry<T>(attempt: () => Promise<T>): Promise<T> {
+    return retryWhileUnavailable(attempt, { ...this.#options, signal: this.signal });
   }
 
-  async #prolong(): Promise<boolean> {
+  async #renew(): Promise<boolean> {
     const isOurs = await this.#options.queue.heartbeat(this.#job, this.#options.leaseMs);
     if (!isOurs) this.abort(new AppError("lease_lost", `Job ${this.#job.id} belongs to another worker now`));
     return isOurs;
   }
 
-  async #lookForNewer(): Promise<void> {
-    if (!this.#hears || this.#job.task.kind !== "review") return;
+  async #abortIfSuperseded(): Promise<void> {
+    if (!this.#handlerRuns || this.#job.task.kind !== "review") return;
     const newer = await this.#options.queue.newer(this.#job);
-    if (newer && newer.head !== this.#head && this.#hears) this.abort(supersededBy(newer));
+    if (newer && newer.head !== this.#head && this.#handlerRuns) this.abort(supersededBy(newer));
   }
 }
 

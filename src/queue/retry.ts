@@ -1,45 +1,42 @@
-import { AppError, errorLine } from "../errors.ts";
+import { AppError } from "../errors.ts";
 import type { Queue } from "./queue.ts";
-import type { WorkerLog } from "./run-job.ts";
-import type { Spending } from "./usage.ts";
 
-interface RetryOptions {
+export interface RetryOptions {
   queue: Pick<Queue, "check">;
-  sleep: (ms: number, signal: AbortSignal) => Promise<void>;
-  /** Nobody waits any longer: what was said last is the answer. */
+  sleep?: (ms: number, signal: AbortSignal) => Promise<void>;
+  /** Ends the retries: the last error is thrown. */
   signal: AbortSignal;
-  /** Told of the first refusal. */
+  /** Called with the first error. */
   warn(message: string, error: unknown): void;
 }
 
-/** Between two tries; the pause doubles from the first to the second. */
-const [leastPauseMs, mostPauseMs] = [500, 15_000];
-/** So often something may fail while others can be stored: then waiting does not help. */
-const mostFaults = 3;
+/** Pauses double from the first to the second. */
+const [firstPauseMs, longestPauseMs] = [500, 15_000];
+/** After this many failures while the database is available, waiting does not help. */
+const maxFaults = 3;
 
 /**
- * Asks the database again and again while it is away: a full disk, a locked file, a server that is started anew. So a job waits
- * for it, and no turn is lost that was paid for. Only for what may be done twice; a step that is recorded again replaces itself.
- * An AppError that is not retryable is an answer.
+ * Retries while the database is unavailable (a full disk, a locked file, a restarting server), so that the job waits for it and no model
+ * turn that was paid for is lost. Only for idempotent work. Throws an AppError that is not retryable at once.
  */
-export async function retryWhileUnavailable<T>(ask: () => Promise<T>, options: RetryOptions): Promise<T> {
-  const { queue, sleep, signal, warn } = options;
+export async function retryWhileUnavailable<T>(attempt: () => Promise<T>, options: RetryOptions): Promise<T> {
+  const { queue, sleep = sleepUnlessAborted, signal, warn } = options;
   let faults = 0;
-  for (let pauseMs = leastPauseMs; ; pauseMs = Math.min(2 * pauseMs, mostPauseMs)) {
+  for (let pauseMs = firstPauseMs; ; pauseMs = Math.min(2 * pauseMs, longestPauseMs)) {
     try {
-      return await ask();
+      return await attempt();
     } catch (error) {
-      const isAnswer = error instanceof AppError && !error.retryable;
-      if (isAnswer || signal.aborted) throw error;
-      if ((await isWell(queue)) && ++faults === mostFaults) throw error;
-      if (pauseMs === leastPauseMs) warn("The queue is away, the job waits for it", error);
+      const isFinal = error instanceof AppError && !error.retryable;
+      if (isFinal || signal.aborted) throw error;
+      if ((await isAvailable(queue)) && ++faults === maxFaults) throw error;
+      if (pauseMs === firstPauseMs) warn("The queue is unavailable, the job waits for it", error);
       await sleep(pauseMs, signal);
     }
   }
 }
 
 /** Whether anything can be stored at all. */
-export async function isWell(queue: Pick<Queue, "check">): Promise<boolean> {
+export async function isAvailable(queue: Pick<Queue, "check">): Promise<boolean> {
   return queue.check().then(
     () => true,
     () => false,
@@ -56,25 +53,4 @@ export async function sleepUnlessAborted(ms: number, signal: AbortSignal): Promi
   await promise;
   clearTimeout(timer);
   signal.removeEventListener("abort", wakeUp);
-}
-
-interface RetryingSpendingOptions extends Pick<RetryOptions, "queue"> {
-  /** The process stops: nobody waits any longer. */
-  signal: AbortSignal;
-  log: Pick<WorkerLog, "warn">;
-  sleep?: RetryOptions["sleep"];
-}
-
-/**
- * Spending that waits for a database that is away: a turn that was paid for and could not be charged would be lost, and paid
- * for again. Where only the answer was lost, a turn is charged twice: budgets end early, not late.
- */
-export function retryingSpending(spending: Spending, options: RetryingSpendingOptions): Spending {
-  const { queue, signal, log, sleep = sleepUnlessAborted } = options;
-  const warn = (message: string, err: unknown) => log.warn({ err }, `${message}: ${errorLine(err)}`);
-  const ask = <T>(one: () => Promise<T>) => retryWhileUnavailable(one, { queue, signal, sleep, warn });
-  return {
-    charge: (by, usage, at) => ask(() => spending.charge(by, usage, at)),
-    spentOn: (day, scope) => ask(() => spending.spentOn(day, scope)),
-  };
 }

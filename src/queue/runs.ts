@@ -2,11 +2,10 @@ import { z } from "zod";
 import type { TrajectoryEntry } from "../agent/trajectory.ts";
 import type { Database } from "./database.ts";
 import { type JobState, Task } from "./job.ts";
-import { readPostgresDatabase } from "./postgres-database.ts";
 import { readSqliteDatabase } from "./sqlite-database.ts";
 import type { DatabaseLocation } from "./stores.ts";
 
-/** A job about a pull request, as it stands in the queue. Times are milliseconds since 1970. */
+/** The state of a job about a pull request. Times are milliseconds since 1970. */
 export interface StoredRun {
   /** Grows from run to run. */
   seq: number;
@@ -15,7 +14,7 @@ export interface StoredRun {
   state: JobState;
   /** Null until it has ended. */
   outcome: string | null;
-  /** Why it ended so, or waits once more. */
+  /** Why it ended this way, or waits again. */
   reason: string | null;
   attempts: number;
   createdAt: number;
@@ -23,32 +22,32 @@ export interface StoredRun {
   endedAt: number | null;
 }
 
-/** One thing on a run's record. `claim` tells which of the run's attempts wrote it: each has a higher one. */
+/** One entry of a run's trajectory. `claim` grows with each attempt. */
 export interface RecordedEntry {
   at: number;
   claim: number;
   entry: TrajectoryEntry;
 }
 
-/** Reads what is on record of runs. Nothing here changes anything. */
-interface Runs {
+/** Reads runs and their trajectories; changes nothing. */
+export interface OpenRuns extends AsyncDisposable {
   /** The newest runs about pull requests that were stored before this `seq`, newest first. */
   before(seq: number, limit: number): Promise<StoredRun[]>;
-  /** Those whose id begins like this: two at most. */
+  /** Runs whose id starts with `prefix`; at most two. */
   named(prefix: string): Promise<StoredRun[]>;
-  /** All that is on record of one, oldest first. */
+  /** The trajectory of a run, oldest first. */
   entries(id: string): Promise<RecordedEntry[]>;
-  /** Of that what a model answered and what attempts came to: what its figures are made of. */
+  /** Only the model turns and results, from which a run's figures are computed. */
   turnsAndResults(id: string): Promise<RecordedEntry[]>;
 }
 
 const columns = "seq, id, task, state, outcome, reason, attempts, created_at, started_at, ended_at";
-/** What is about no repository looks after the App itself. */
+// Jobs without a repository maintain the App itself.
 const before = `SELECT ${columns} FROM job WHERE repository IS NOT NULL AND seq < :seq ORDER BY seq DESC LIMIT :limit`;
 const named = `SELECT ${columns} FROM job WHERE repository IS NOT NULL AND id LIKE :pattern ORDER BY seq DESC LIMIT 2`;
 const ofJob = "SELECT fence, entry, created_at FROM trajectory WHERE job_id = :id";
 const entries = `${ofJob} ORDER BY number`;
-// As it is written, an entry begins with its kind. What was read is the most of a record, and is left where it is.
+// Entries are stored with `kind` first. This skips the tool results, which are most of a record.
 const turnsAndResults = `${ofJob} AND (entry LIKE '{"kind":"turn",%' OR entry LIKE '{"kind":"result",%') ORDER BY number`;
 
 const RunRow = z.object({
@@ -65,8 +64,13 @@ const RunRow = z.object({
 });
 const EntryRow = z.object({ fence: z.int(), entry: z.string(), created_at: z.int() });
 
-/** Reads the records beside the queue. */
-function createRuns({ run }: Pick<Database, "run">): Runs {
+/**
+ * Opens the database for reading while other processes use it. Migrates nothing.
+ * @throws AppError `data_folder_unusable`, `database_unreachable`; also if the database does not exist yet.
+ */
+export async function openRuns(location: DatabaseLocation): Promise<OpenRuns> {
+  const database = await openToRead(location);
+  const { run } = database;
   return {
     async before(seq, limit) {
       return (await run(before, { seq, limit })).rows.flatMap(runOf);
@@ -81,10 +85,11 @@ function createRuns({ run }: Pick<Database, "run">): Runs {
     async turnsAndResults(id) {
       return (await run(turnsAndResults, { id })).rows.map(entryOf);
     },
+    [Symbol.asyncDispose]: () => database.close(),
   };
 }
 
-/** None of a task that another version stored. */
+/** Empty for a task that this version does not know. */
 function runOf(raw: unknown): StoredRun[] {
   const {
     task: text,
@@ -110,14 +115,8 @@ function parsed(text: string): unknown {
   }
 }
 
-export interface OpenRuns extends Runs, AsyncDisposable {}
-
-/**
- * Opens what is on record of runs, beside whatever processes work there, and changes nothing: not the schema either.
- * @throws AppError `data_folder_unusable`, `database_unreachable`: also where there is nothing of ours yet.
- */
-export async function openRuns({ databaseUrl, dataFolder }: DatabaseLocation): Promise<OpenRuns> {
-  const database: Database =
-    databaseUrl === null ? readSqliteDatabase(dataFolder) : await readPostgresDatabase(databaseUrl);
-  return { ...createRuns(database), [Symbol.asyncDispose]: () => database.close() };
+async function openToRead({ databaseUrl, dataFolder }: DatabaseLocation): Promise<Database> {
+  if (databaseUrl === null) return readSqliteDatabase(dataFolder);
+  const { readPostgresDatabase } = await import("./postgres-database.ts");
+  return readPostgresDatabase(databaseUrl);
 }

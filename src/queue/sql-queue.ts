@@ -18,34 +18,35 @@ import {
 import type { Delivery, Queue } from "./queue.ts";
 import { dayOf } from "./usage.ts";
 
-/** A claim is told apart by job and fence; a statement with this condition does nothing for a late worker. */
+/** Job and fence identify a claim. With this condition, a statement of a late worker changes nothing. */
 const stillOurs = "id = :id AND fence = :fence AND state = 'active'";
 
+/** The candidate has not changed since it was read. */
 const stillFree =
   "id = :id AND fence = :fence AND (state = 'waiting' OR (state = 'active' AND lease_until <= :now))";
 
-/** An active job whose lease ran out may run as well. */
+/** An active job whose lease has expired may also run. */
 const isDue = `((candidate.state = 'waiting' AND candidate.run_after <= :now)
   OR (candidate.state = 'active' AND candidate.lease_until <= :now))`;
 
-/** Such a job stands in the way of its key until it is taken over itself. */
+/** An active job keeps its key, even with an expired lease, until it is claimed itself. */
 const keyIsFree = `NOT EXISTS (SELECT 1 FROM job AS other WHERE other.serial_key = candidate.serial_key
   AND other.state = 'active' AND other.seq <> candidate.seq)`;
 
-/** How many jobs each installation runs; it does not count there. */
+/** The number of running jobs by installation; without those whose lease has expired. */
 const running = `(SELECT installation, count(*) AS jobs FROM job WHERE state = 'active' AND lease_until > :now
   GROUP BY installation) AS running`;
 
-/** So many jobs are deleted at a time. */
+/** One batch of jobs to delete. */
 const someEnded = "SELECT id FROM job WHERE ended_at < :before ORDER BY ended_at LIMIT 100";
-/** Without those that are about no repository: what is still to be deleted is named in one that waits. */
+/** Without jobs that have no repository: a waiting purge job among them says what is still to be deleted. */
 const someToForget = `SELECT id FROM job WHERE state <> 'active' AND installation = :installation
   AND repository IS NOT NULL AND (repository = :repository OR :repository IS NULL) ORDER BY priority, seq LIMIT 100`;
-/** Entries of trajectories may be large: few at a time. */
+/** In small batches, because entries may be large. */
 const deleteEntriesOf = (jobs: string) =>
   `DELETE FROM trajectory WHERE number IN (SELECT number FROM trajectory WHERE job_id IN (${jobs}) LIMIT 10)`;
 
-/** Every statement of the queue. */
+/** All statements of the queue, in the SQL that both databases understand. */
 const statements = {
   addDelivery: `INSERT INTO delivery (id, event, action, received_at) VALUES (:id, :event, :action, :now)
     ON CONFLICT (id) DO NOTHING`,
@@ -55,14 +56,14 @@ const statements = {
       :runAfter, :now, :now, 1)`,
   waitingOf: `SELECT id, task, installation, repository, head, priority, delivery_id, run_after, joins_since FROM job
     WHERE serial_key = :concurrencyKey AND state = 'waiting' AND coalesces = 1`,
-  // New news is a fresh start: its attempts count from zero, and an old back-off does not hold it up.
+  // A newer task starts fresh: its attempts count from zero, and an old back-off does not delay it.
   renewWaiting: `UPDATE job SET task = :task, installation = :installation, repository = :repository, head = :head,
       delivery_id = :deliveryId, attempts = 0, started_at = NULL, run_after = :runAfter, joins_since = :joinsSince,
       priority = CASE WHEN priority < :priority THEN :priority ELSE priority END,
       has_new_head = CASE WHEN head IS DISTINCT FROM :head THEN 1 ELSE has_new_head END
     WHERE id = :id`,
-  // Jobs of one priority and installation are a group. Looking at groups first spares a look at every job that waits: no more
-  // of them than there are running jobs can turn out to be all busy keys.
+  // Jobs of one priority and installation are a group. Choosing a group first avoids reading every waiting job: no more groups than
+  // there are running jobs can have only busy keys.
   groups: `SELECT due.priority, due.installation
     FROM (SELECT priority, installation, min(seq) AS first FROM job WHERE state = 'waiting' AND run_after <= :now
         GROUP BY priority, installation
@@ -81,14 +82,14 @@ const statements = {
   countClaim: `INSERT INTO last_claim (installation, number)
     VALUES (:installation, (SELECT coalesce(max(number), 0) + 1 FROM last_claim))
     ON CONFLICT (installation) DO UPDATE SET number = excluded.number`,
-  // What waits now does not supersede the job that was just taken: that one begins with the newest head. A restart for
-  // every push would be all that is left of the quiet time if it went on counting from before.
-  seeWaiting: `UPDATE job SET has_new_head = 0, joins_since = NULL
+  // What waits now does not supersede the job that was just claimed, which starts with the newest head. The debounce time starts again:
+  // if it went on, every push would soon restart the review at once.
+  forgetNewer: `UPDATE job SET has_new_head = 0, joins_since = NULL
     WHERE state = 'waiting' AND coalesces = 1 AND serial_key = (SELECT serial_key FROM job WHERE id = :id)`,
   newer: `SELECT head, run_after FROM job
     WHERE state = 'waiting' AND coalesces = 1 AND has_new_head = 1
       AND serial_key = (SELECT serial_key FROM job WHERE ${stillOurs})`,
-  spoil: `UPDATE job SET state = 'failed', outcome = 'failed', reason = :reason, ended_at = :now, lease_until = NULL
+  failStored: `UPDATE job SET state = 'failed', outcome = 'failed', reason = :reason, ended_at = :now, lease_until = NULL
     WHERE ${stillFree}`,
   heartbeat: `UPDATE job SET lease_until = :leaseUntil WHERE ${stillOurs}`,
   complete: `UPDATE job SET state = :state, outcome = :outcome, reason = :reason, ended_at = :now,
@@ -115,7 +116,7 @@ const statements = {
   forgetClaims: "DELETE FROM last_claim WHERE installation = :installation",
   forgetPace: "DELETE FROM pace WHERE installation = :installation",
   forgetCreations: "DELETE FROM creation WHERE installation = :installation",
-  // A job that is about no repository, as the one that purges, does not stand in its own way.
+  // Without jobs that have no repository: the purge job itself is one.
   running: `SELECT count(*) AS jobs FROM job WHERE state = 'active' AND installation = :installation
     AND repository IS NOT NULL AND (repository = :repository OR :repository IS NULL)`,
   check: "INSERT INTO pulse (id, at) VALUES (1, :now) ON CONFLICT (id) DO UPDATE SET at = excluded.at",
@@ -136,7 +137,7 @@ const statements = {
 
 interface Claim {
   worker: string;
-  /** Milliseconds since 1970, as the end of the lease. */
+  /** Milliseconds since 1970, as `leaseUntil`. */
   now: number;
   leaseUntil: number;
   /** Jobs of one installation that may run at a time. */
@@ -156,7 +157,7 @@ const CandidateRow = z.object({
   started_at: z.int().nullable(),
 });
 
-/** Takes the job whose turn it is, within a transaction; undefined when none may run. */
+/** Claims the next job; undefined if none may run. `run` must belong to a transaction. */
 async function claimNext(run: Run, claim: Claim): Promise<ClaimedJob | undefined> {
   const { now, limit } = claim;
   const groups = await run(statements.groups, { now, limit });
@@ -178,20 +179,20 @@ async function takeFrom(run: Run, group: Group, claim: Claim): Promise<ClaimedJo
     const isGivenUp = row.state === "active" && attempts > maxAttempts;
     if (!task || isGivenUp) {
       const reason = task ? "its worker died at every attempt" : "stored by a version with other tasks";
-      await run(statements.spoil, { id, fence, now, reason });
+      await run(statements.failStored, { id, fence, now, reason });
       continue;
     }
-    // A heartbeat or the end of the job, which take no lock, may have come between.
+    // A heartbeat or the end of the job takes no lock and may have happened meanwhile.
     const taken = await run(statements.take, { id, fence, worker, now, leaseUntil });
     if (taken.changes === 0) continue;
     await run(statements.countClaim, { installation: group.installation });
-    await run(statements.seeWaiting, { id });
+    await run(statements.forgetNewer, { id });
     const startedAt = row.started_at ?? now;
     return { id, task, attempt: attempts + 1, fence: fence + 1, deliveryId, createdAt, startedAt };
   }
 }
 
-/** Undefined for a task of another version: it must not stand at the head of the queue for ever. */
+/** Undefined for a task of another version, which must not block the queue. */
 function parseTask(text: string): Task | undefined {
   try {
     return Task.safeParse(JSON.parse(text)).data;
@@ -201,10 +202,10 @@ function parseTask(text: string): Task | undefined {
 }
 
 /**
- * Deletes portion by portion until nothing is left; resolves to how many rows. Between two portions other things happen: SQLite
- * deletes in this very thread, and overwrites what it deletes, a minute's work after a month of reviews.
+ * Deletes in batches until nothing is left. Resolves to the number of rows. The event loop runs between batches: SQLite deletes and
+ * overwrites in this thread, which takes a minute after a month of reviews.
  */
-async function inPortions(deleteSome: () => Promise<Pick<Result, "changes">>): Promise<number> {
+async function inBatches(deleteSome: () => Promise<Pick<Result, "changes">>): Promise<number> {
   let rows = 0;
   for (;;) {
     const { changes } = await deleteSome();
@@ -239,7 +240,7 @@ const ClaimedRow = z.object({ serial_key: z.string(), coalesces: z.int() });
 const RunningRow = z.object({ jobs: z.int() });
 const CountRow = z.object({ state: z.enum(["waiting", "active", "done", "failed"]), jobs: z.int() });
 
-/** The queue in whichever database: what it means stands here and in its statements, once. */
+/** The queue in either database. */
 export class SqlQueue implements Queue {
   readonly #database: Database;
   readonly #limit: number;
@@ -373,7 +374,7 @@ export class SqlQueue implements Queue {
     let rows = (await run(statements.purgeSpending, { day: dayOf(before) })).changes;
     for (const purge of ["purgeNotes", "purgeCreations", "purgeTally"] as const)
       rows += (await run(statements[purge], { before })).changes;
-    rows += await inPortions(() => this.#alone(statements.purgeDeliveries, { before }));
+    rows += await inBatches(() => this.#inTransaction(statements.purgeDeliveries, { before }));
     return rows + (await this.#deleteJobs("purgeEntries", "purgeJobs", { before }));
   }
 
@@ -381,24 +382,24 @@ export class SqlQueue implements Queue {
     return this.#database.close();
   }
 
-  /** Deletes jobs in portions, and what they recorded first; resolves to how many jobs. */
+  /** Deletes jobs in batches, their trajectories first. Resolves to the number of jobs. */
   #deleteJobs(
     entries: "purgeEntries" | "forgetEntries",
     jobs: "purgeJobs" | "forgetJobs",
     which: Parameters,
   ): Promise<number> {
-    return inPortions(async () => {
-      await inPortions(() => this.#alone(statements[entries], which));
-      return this.#alone(statements[jobs], which);
+    return inBatches(async () => {
+      await inBatches(() => this.#inTransaction(statements[entries], which));
+      return this.#inTransaction(statements[jobs], which);
     });
   }
 
-  /** While nobody replaces the task of a waiting job, and no other process deletes the same rows in another order. */
-  #alone(sql: string, parameters: Parameters): Promise<Result> {
+  /** In a transaction: no waiting job gets another task meanwhile, and no other process deletes the same rows in another order. */
+  #inTransaction(sql: string, parameters: Parameters): Promise<Result> {
     return this.#database.transaction((run) => run(sql, parameters));
   }
 
-  /** Adds the job, or lets it take the place of the waiting one of its key, whose id and trajectory stay. */
+  /** Adds the job, or gives its task to the waiting job of its key, which keeps id and trajectory. */
   async #store(run: Run, job: NewJob, deliveryId: string | null): Promise<string> {
     const { concurrencyKey, priority, debounceMs = 0 } = job;
     const now = this.#now();

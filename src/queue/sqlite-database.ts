@@ -6,8 +6,8 @@ import { AppError, errorLine } from "../errors.ts";
 import type { Database, Parameters, Result, Run } from "./database.ts";
 
 /**
- * The schema in SQLite, one step a version; `PRAGMA user_version` counts the steps that were taken. A step that was released
- * is never edited. Times are milliseconds since 1970. Postgres has the same tables (postgres-migrations.ts).
+ * The schema in SQLite, one step for each version; `PRAGMA user_version` is the number of applied steps. A released step is
+ * never edited. Times are milliseconds since 1970. Postgres has the same tables (postgres-database.ts).
  */
 export const sqliteMigrations: readonly string[] = [
   `
@@ -152,29 +152,29 @@ export const sqliteMigrations: readonly string[] = [
   `,
 ];
 
-/** How long a writer waits for another process on the same file before it gives up, in milliseconds. */
+/** How long a writer waits for another process on the same file, in milliseconds. */
 const defaultPatienceMs = 5_000;
-/** SQLite waits so long by itself, and nothing else happens in this process meanwhile. */
+/** How long SQLite itself waits. It blocks the process meanwhile. */
 const busyTimeoutMs = 50;
 
-/** SQLite's result codes that speak of the file; the higher bytes of a code only say more of why. */
+/** SQLite's result codes about the file. The higher bytes of a code are details. */
 const codes = { busy: 5, locked: 6, readOnly: 8, ioError: 10, full: 13, cannotOpen: 14 };
 const ofTheFile: readonly number[] = Object.values(codes);
 const codeOf = (error: unknown) => ((error as { errcode?: number }).errcode ?? 0) % 256;
 
 /**
- * Opens `<folder>/queue.db`, creating folder (0700) and file (0600) as needed, and brings its schema up to date. Any number
- * of processes may open the same file.
+ * Opens `<folder>/queue.db`, creates folder (0700) and file (0600) as needed, and migrates the schema. Any number of processes
+ * may open the same file.
  * @throws AppError `data_folder_unusable`, naming the folder and what to do.
  */
 export function openSqliteDatabase(folder: string, options: { patienceMs?: number } = {}): Database {
-  const place = resolve(folder);
+  const path = resolve(folder);
   let database: DatabaseSync | undefined;
   try {
-    // An existing folder keeps its mode: it may be shared, and the file itself is private.
-    mkdirSync(place, { recursive: true, mode: 0o700 });
-    const file = join(place, "queue.db");
-    // SQLite gives its -wal and -shm files the mode of the database, so that one has to be right beforehand.
+    // An existing folder keeps its mode: it may be shared. The file itself is private.
+    mkdirSync(path, { recursive: true, mode: 0o700 });
+    const file = join(path, "queue.db");
+    // SQLite gives its -wal and -shm files the mode of the database, so that mode must be right first.
     closeSync(openSync(file, "a", 0o600));
     chmodSync(file, 0o600);
     database = new DatabaseSync(file);
@@ -185,7 +185,7 @@ export function openSqliteDatabase(folder: string, options: { patienceMs?: numbe
   } catch (error) {
     database?.close();
     if (error instanceof AppError) throw error;
-    throw new AppError("data_folder_unusable", `Cannot use the data folder ${place}: ${errorLine(error)}`, {
+    throw new AppError("data_folder_unusable", `Cannot use the data folder ${path}: ${errorLine(error)}`, {
       remedy: "Make it a folder this user may write to, or name another one in HUNKWISE_DATA_DIR.",
       cause: error,
     });
@@ -193,8 +193,8 @@ export function openSqliteDatabase(folder: string, options: { patienceMs?: numbe
 }
 
 /**
- * Opens `<folder>/queue.db` for reading alone.
- * @throws AppError `data_folder_unusable`, also where there is no such file.
+ * Opens `<folder>/queue.db` read-only.
+ * @throws AppError `data_folder_unusable`, also if there is no such file
  */
 export function readSqliteDatabase(folder: string): Database {
   const file = join(resolve(folder), "queue.db");
@@ -220,7 +220,7 @@ function configure(database: DatabaseSync): void {
   // FULL: a webhook is answered only when its job survives a power cut.
   database.exec("PRAGMA synchronous = FULL");
   database.exec("PRAGMA foreign_keys = ON");
-  // Trajectories quote private code: what is purged must be gone from the file too.
+  // Trajectories quote private code, so purged rows must be gone from the file too.
   database.exec("PRAGMA secure_delete = ON");
 }
 
@@ -245,9 +245,8 @@ function requireKnown(version: number): void {
 }
 
 /**
- * The end of the line of this process: one statement or transaction after the other, whichever connection it is for. Two of
- * them on one connection would be one transaction, and on two connections of one file the second would stop the whole
- * process, the first included, until SQLite gives up.
+ * Serialises all statements and transactions of this process, whatever their connection. Two transactions on one connection would be one;
+ * on two connections of one file the second would block the whole process, including the first, until SQLite gives up.
  */
 let line: Promise<unknown> = Promise.resolve();
 
@@ -270,12 +269,12 @@ class SqliteDatabase implements Database {
   }
 
   run: Run = (sql, parameters = {}) => {
-    const end = this.#endOfPatience();
+    const end = this.#deadline();
     return inTurn(() => whenFree(() => this.#execute(sql, parameters), end)).catch(this.#explain);
   };
 
   transaction<T>(work: (run: Run) => Promise<T>): Promise<T> {
-    const end = this.#endOfPatience();
+    const end = this.#deadline();
     return inTurn(async () => {
       await whenFree(() => this.#database.exec("BEGIN IMMEDIATE"), end);
       try {
@@ -305,23 +304,23 @@ class SqliteDatabase implements Database {
     return { rows: [], changes: Number(statement.run(parameters).changes) };
   }
 
-  /** Counted from when something is asked for: a line of twenty is told that the file is locked no later than the first. */
-  #endOfPatience(): number {
+  /** Counted from the call: the last of twenty waiting callers learns as soon as the first that the file is locked. */
+  #deadline(): number {
     return performance.now() + this.#patienceMs;
   }
 
-  /** A full disk or a locked file is somebody's to mend; what was asked for may be asked for again then. */
+  /** A full disk or a locked file needs an operator; the call may be retried. */
   #explain = (error: unknown): never => {
     if (!ofTheFile.includes(codeOf(error))) throw error;
     throw new AppError("data_folder_unusable", `Cannot use ${this.#file}: ${errorLine(error)}`, {
-      remedy: "Make room on its disk, or end the program that keeps it locked.",
+      remedy: "Free space on its disk, or end the program that keeps it locked.",
       retryable: true,
       cause: error,
     });
   };
 }
 
-/** Tries again while another process is writing, and lets this one do other things between. */
+/** Retries while another process is writing, without blocking this one. */
 async function whenFree<T>(attempt: () => T, end: number): Promise<T> {
   for (;;) {
     try {

@@ -2,12 +2,12 @@ import type { Database } from "./database.ts";
 import { createNotes, type Notes } from "./notes.ts";
 import { githubLimits, type Pace, type PaceLimits } from "./pace.ts";
 import type { Queue } from "./queue.ts";
-import { createSpending, type Spending, createQuotas, type Quotas } from "./usage.ts";
 import { createPace } from "./sql-pace.ts";
 import { SqlQueue } from "./sql-queue.ts";
 import { openSqliteDatabase } from "./sqlite-database.ts";
+import { createQuotas, createSpending, type Quotas, type Spending } from "./usage.ts";
 
-/** All that is kept in the database: one for every process of an App. */
+/** Everything that is kept in the database. All processes of an App share it. */
 export interface Stores {
   queue: Queue;
   spending: Spending;
@@ -18,7 +18,7 @@ export interface Stores {
 }
 
 export interface StoreOptions {
-  /** Jobs of one installation that may run at a time; as many as there are workers where it is left out. */
+  /** Jobs of one installation that may run at a time; default: no limit. */
   installationConcurrency?: number;
   paceLimits?: PaceLimits;
   /** Milliseconds since 1970; injected by tests. */
@@ -32,18 +32,18 @@ export interface DatabaseLocation {
 }
 
 /**
- * Opens all that is kept in the database, and brings its schema up to date. Any number of processes may do so at once.
+ * Opens the database and migrates its schema. Any number of processes may do so at once.
  * @throws AppError `data_folder_unusable`; `database_unreachable`, which never shows the password.
  */
 export async function openStores(options: DatabaseLocation & StoreOptions): Promise<Stores> {
   const { databaseUrl, dataFolder } = options;
   if (databaseUrl === null) return openSqliteStores(dataFolder, options);
-  // Its client is loaded where there is a Postgres alone: every server would start later.
+  // Loaded lazily, so that a server without Postgres starts faster.
   const { openPostgresDatabase } = await import("./postgres-database.ts");
   return createStores(await openPostgresDatabase(databaseUrl), options);
 }
 
-/** The stores in the file `queue.db` of the data folder, at once. */
+/** The stores in the file `queue.db` of the data folder, opened synchronously. */
 export const openSqliteStores = (dataFolder: string, options: StoreOptions = {}): Stores =>
   createStores(openSqliteDatabase(dataFolder), options);
 

@@ -1,28 +1,29 @@
 import { z } from "zod";
 import type { Database } from "./database.ts";
+import { type RetryOptions, retryWhileUnavailable } from "./retry.ts";
 
-/** Whose review spends: a pull request, by its number and the repository's id, and the installation that pays. */
+/** The pull request whose review spends, by its number and the repository's id, and the installation that pays. */
 export interface Spender {
   installation: number;
   repository: number;
   pull: number;
 }
 
-/** One pull request, or all that an installation reviews. */
+/** One pull request, or a whole installation. */
 type SpendingScope = Spender | Pick<Spender, "installation">;
 
 export interface Spent {
   /** Prompt and completion tokens together. */
   tokens: number;
-  /** In US dollars; what had no known price counts as nothing. */
+  /** In US dollars; turns without a known price count as 0. */
   costUsd: number;
 }
 
-/** What model turns took, by calendar day (UTC). Every method resolves only when its effect is on disk. */
+/** Tokens and cost of model turns, by calendar day (UTC). Every method resolves only when its effect is on disk. */
 export interface Spending {
-  /** Adds a turn that was paid for. `at` is in milliseconds since 1970, `costUsd` null where the price is not known. */
+  /** Adds a turn. `at` is in milliseconds since 1970, `costUsd` null if the price is unknown. */
   charge(by: Spender, usage: { tokens: number; costUsd: number | null }, at: number): Promise<void>;
-  /** All that was charged on the day, by any process. */
+  /** The sum of the day, of all processes. */
   spentOn(day: string, scope: SpendingScope): Promise<Spent>;
 }
 
@@ -40,7 +41,6 @@ const sumOfDay = `SELECT CAST(coalesce(sum(tokens), 0) AS BIGINT) AS tokens, coa
   WHERE day = :day AND installation = :installation
     AND ((repository = :repository AND pull = :pull) OR :pull IS NULL)`;
 
-/** The accounts beside the queue, which purges them with everything else. */
 export function createSpending(database: Database): Spending {
   return {
     async charge({ installation, repository, pull }, { tokens, costUsd }, at) {
@@ -58,18 +58,30 @@ export function createSpending(database: Database): Spending {
   };
 }
 
-/** What a job is about to do, of that which has a limit. */
+/**
+ * Spending that retries while the database is unavailable: a turn that could not be charged would be lost and paid for again. If only the
+ * answer is lost, a turn is charged twice; budgets then end early and never late.
+ */
+export function retryingSpending(spending: Spending, options: RetryOptions): Spending {
+  const retry = <T>(attempt: () => Promise<T>) => retryWhileUnavailable(attempt, options);
+  return {
+    charge: (by, usage, at) => retry(() => spending.charge(by, usage, at)),
+    spentOn: (day, scope) => retry(() => spending.spentOn(day, scope)),
+  };
+}
+
+/** Work that counts against a quota. */
 export interface QuotaEntry {
   installation: number;
-  /** The repository's id: what is kept of it goes with it. */
+  /** The repository's id; the entry is deleted with its data. */
   repository: number;
-  /** Names the work itself: whatever is done again for it, after a crash too, is the same entry. */
+  /** Identifies the work: a retry, also after a crash, is the same entry. */
   name: string;
   /** Milliseconds since 1970. */
   at: number;
 }
 
-/** At most so many entries of an installation below one name since a moment. */
+/** At most `most` entries of an installation and scope since a moment. */
 export interface QuotaLimit {
   /** What is limited: "pull 7#3", "person octocat". */
   scope: string;
@@ -78,11 +90,11 @@ export interface QuotaLimit {
   since: number;
 }
 
-/** Counts what is done so often at most. Every method resolves only when its effect is on disk. */
+/** Quotas that all processes share. Every method resolves only when its effect is on disk. */
 export interface Quotas {
   /**
-   * Enters what is about to be done below each of the limits' names, unless one of them is full: then below none. What was
-   * entered before passes and counts once. Resolves to the limit that is reached, null where there is room.
+   * Counts the entry in the scope of each limit, or in none if one is reached. An entry that was counted before passes. Resolves to the
+   * limit that is reached, or null.
    */
   take(entry: QuotaEntry, limits: readonly QuotaLimit[]): Promise<QuotaLimit | null>;
 }
@@ -96,7 +108,6 @@ const countEntries = `SELECT count(*) AS entries FROM tally
 const addEntry = `INSERT INTO tally (installation, scope, name, repository, at)
   VALUES (:installation, :scope, :name, :repository, :at)`;
 
-/** The tally beside the queue, which purges it with everything else: one for all processes, each entry by itself. */
 export function createQuotas(database: Database): Quotas {
   return {
     take: ({ installation, repository, name, at }, limits) =>

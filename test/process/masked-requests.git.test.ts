@@ -6,7 +6,12 @@ import { forAllRoles, type Model } from "../../src/llm/model.ts";
 import { createOpenAiModel } from "../../src/llm/openai.ts";
 import { readPrices } from "../../src/llm/prices.ts";
 import { withTextProtocol } from "../../src/llm/text-fallback.ts";
-import { runAnswerProcess, runFixProcess, type ProcessOptions, runReviewProcess } from "../../src/process/run-review-process.ts";
+import {
+  type ProcessOptions,
+  runAnswerProcess,
+  runFixProcess,
+  runReviewProcess,
+} from "../../src/process/run-review-process.ts";
 import type { EarlierFinding, ReviewInput } from "../../src/review/review-input.ts";
 import { placeOf } from "../support/checkout-place.ts";
 import {

@@ -1,15 +1,19 @@
-import { readdirSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
+import { execFileSync } from "node:child_process";
+import { mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { getPriority } from "node:os";
-import { afterAll, beforeAll, describe, expect, it, afterEach, vi } from "vitest";
+import { join } from "node:path";
+import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from "vitest";
 import type { CheckoutPlace } from "../../src/git/checkout-place.ts";
 import { runReviewProcess } from "../../src/process/run-review-process.ts";
-import { type StartedReviewProcess, startReviewProcess, confinement } from "../../src/process/start-process.ts";
+import {
+  confinement,
+  type StartedReviewProcess,
+  startReviewProcess,
+} from "../../src/process/start-process.ts";
 import { placeOf } from "../support/checkout-place.ts";
 import { GitRepo, TempFolder } from "../support/git-repo.ts";
 import { reviewInput } from "../support/review-input.ts";
-import { execFileSync } from "node:child_process";
-import { join } from "node:path";
 
 describe("a review process that was started before its review", () => {
   let repo: GitRepo;

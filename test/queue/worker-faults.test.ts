@@ -5,8 +5,8 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { AppError, errorLine } from "../../src/errors.ts";
 import { type ClaimedJob, type JobOutcome, maxAttempts } from "../../src/queue/job.ts";
 import type { Queue } from "../../src/queue/queue.ts";
-import { retryingSpending } from "../../src/queue/retry.ts";
 import { openSqliteStores } from "../../src/queue/stores.ts";
+import { retryingSpending } from "../../src/queue/usage.ts";
 import { type JobTools, startWorker, type Worker, type WorkerOptions } from "../../src/queue/worker.ts";
 import { reviewJob } from "../contract/jobs.ts";
 import { type VirtualTime, virtualTime } from "./virtual-time.ts";
@@ -197,7 +197,7 @@ describe("a queue that is away while a job runs", () => {
     broken.add("check");
     const spending = retryingSpending(
       { charge, spentOn: async () => ({ tokens: 0, costUsd: 0 }) },
-      { queue, signal: new AbortController().signal, log: { warn: () => {} }, sleep: time.sleep },
+      { queue, signal: new AbortController().signal, warn: () => {}, sleep: time.sleep },
     );
     const charged = spending.charge(
       { installation: 1, repository: 2, pull: 3 },

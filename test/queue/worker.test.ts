@@ -223,7 +223,7 @@ describe("a job that fails", () => {
     await until(async () => (await states()).failed === 1);
     expect(lines.filter((line) => line.level === "error").map(({ message }) => message)).toEqual([
       "Job failed: a bug",
-      "Nobody was told of the failure: GitHub is down",
+      "The failure was not reported on GitHub: GitHub is down",
     ]);
   });
 
