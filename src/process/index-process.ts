@@ -1,4 +1,4 @@
-/** The process that brings an index up to date: waits for its task and hands back what it came to. */
+/** Entry point of the process that updates an index: waits for its task and sends the report. */
 import { errorLine } from "../errors.ts";
 import { type IndexAnswer, IndexTask } from "./index-messages.ts";
 import { liveForParent } from "./parent-port.ts";
@@ -7,7 +7,7 @@ import { updateIndex } from "./update-index.ts";
 const send = (message: IndexAnswer) => process.send?.(message);
 const fail = (error: unknown) => send({ type: "failed", error: errorLine(error) });
 liveForParent(fail);
-// The parent ends this process when its work is no longer wanted.
+// Never fires: to cancel, the parent kills this process.
 const { signal } = new AbortController();
 
 process.on("message", (raw) => {

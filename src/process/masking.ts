@@ -15,18 +15,18 @@ import type { Masks } from "../secrets/masks.ts";
 import { decodeText } from "../text/decode.ts";
 import { withStrings } from "../text/with-strings.ts";
 import type { JournalPort } from "../tools/tool.ts";
-import type { Outcome } from "./messages.ts";
+import type { ChildResult } from "./messages.ts";
 
-/** Of a file that a search merely meets: what is larger is known by the lines that were found. */
+/** Of a file with search hits. Of a larger one the masks learn only the lines found. */
 const MAX_SEARCHED_BYTES = 4 * 1024 * 1024;
 const GITLINK = "160000";
 
-/** False for a blob that cannot be read as a whole. `file` is its text where that is read already. */
+/** False for a blob that cannot be read as a whole. `file` is its text if it has been read already. */
 type LearnBlob = (oid: string, known?: { file?: FileText; maxBytes?: number }) => Promise<boolean>;
 
 /**
- * A workspace of which the masks learn every file as a whole before anything of it is handed out: a part of a diff or a line that a search
- * finds does not show that it belongs to a key.
+ * A workspace whose files the masks learn as a whole before any part is returned: a part of a diff, or a line that a search finds, does not
+ * show that it belongs to a key.
  */
 export function learningWorkspace(below: Workspace, masks: Masks): Workspace {
   return learning(below, masks, blobLearner(below, masks));
@@ -66,7 +66,7 @@ export function learningCommands(commands: FixCommands, masks: Masks): FixComman
   };
 }
 
-/** A graph of whose excerpts the masks have learned the files. */
+/** A graph; the masks learn the files of its excerpts. */
 export function learningGraph(graph: KnownGraph, workspace: Workspace): KnownGraph {
   return {
     async open() {
@@ -91,7 +91,7 @@ function learning(below: Workspace, masks: Masks, learnBlob: LearnBlob): Workspa
   const learnSides = (sides: readonly Pick<TreeEntry, "oid" | "mode">[]) =>
     Promise.all(sides.filter(({ mode }) => mode !== GITLINK).map(({ oid }) => learnBlob(oid)));
 
-  /** A diff of files that are too large to be read still shows some of their lines. */
+  /** A diff also shows lines of files that are too large to read. */
   async function learned(patch: Promise<string>, sides: readonly Pick<TreeEntry, "oid" | "mode">[]) {
     const [text, ...known] = [await patch, ...(await learnSides(sides))];
     if (known.includes(false)) await masks.learn(text.replaceAll(/^[+ -]/gm, ""));
@@ -163,7 +163,7 @@ function blobLearner(below: Workspace, masks: Masks): LearnBlob {
   const learned = new Map<string, Promise<boolean>>();
 
   async function learn(oid: string, { file, maxBytes = Number.POSITIVE_INFINITY }: BlobToLearn) {
-    // What does not exist on a side has a name of zeros.
+    // A side that does not exist has an object name of zeros.
     if (/^0+$/.test(oid)) return true;
     const read = file ?? (await below.readBlob(oid).catch(nullIfUnreadable));
     if (read === null || read.bytes > maxBytes) return false;
@@ -172,7 +172,7 @@ function blobLearner(below: Workspace, masks: Masks): LearnBlob {
   }
 
   return async (oid, known = {}) => {
-    // One that could not be learned may be by now: another call asks for more of it.
+    // A blob that could not be learned is tried again: this call may allow more bytes.
     if (await learned.get(oid)) return true;
     const learning = learn(oid, known);
     learned.set(oid, learning);
@@ -182,21 +182,21 @@ function blobLearner(below: Workspace, masks: Masks): LearnBlob {
 
 type BlobToLearn = NonNullable<Parameters<LearnBlob>[1]>;
 
-/** Whoever asked for the file is told why it cannot be read; whoever asked for a diff of it has that. */
+/** An unreadable file fails the read itself, with its own error; a diff of it is returned all the same. */
 function nullIfUnreadable(error: unknown): null {
   if (error instanceof AppError) return null;
   throw error;
 }
 
 /**
- * What a model wrote, for people: they know no masks. A finding on a line that holds a value quotes nothing: the quote was given its
- * values back to find its line.
+ * A result with the masks removed, because people do not know them. A finding on a line with a secret loses its quote: the quote contains
+ * the secret again, which was needed to find its line.
  */
-export function forPeople(outcome: Outcome, masks: Masks): Outcome {
-  if (outcome.type !== "result") return withoutMasks(outcome, masks);
-  const { result } = outcome;
-  const findings = result.findings.map((placed) => ({ ...placed, finding: unquoted(placed.finding, masks) }));
-  return withoutMasks({ ...outcome, result: { ...result, findings } }, masks);
+export function resultForPeople(result: ChildResult, masks: Masks): ChildResult {
+  if (result.type !== "result") return withoutMasks(result, masks);
+  const { result: review } = result;
+  const findings = review.findings.map((placed) => ({ ...placed, finding: unquoted(placed.finding, masks) }));
+  return withoutMasks({ ...result, result: { ...review, findings } }, masks);
 }
 
 function unquoted(finding: Finding, masks: Masks): Finding {
@@ -208,13 +208,12 @@ function unquoted(finding: Finding, masks: Masks): Finding {
   };
 }
 
-/** An outcome, or what a part of a review found, without masks; what a model was told and answered stays on record as it was. */
-export function withoutMasks<Value extends Outcome | RunEntry>(value: Value, masks: Masks): Value {
+/** A result or a recorded entry without masks. Recorded conversations with a model stay as they are. */
+export function withoutMasks<Value extends ChildResult | RunEntry>(value: Value, masks: Masks): Value {
   if ("kind" in value && value.kind !== "unit") return value;
   return withStrings(value, (text) => masks.forPeople(text)) as Value;
 }
 
-/** Notes of a model are for people too. */
 export const journalForPeople = ({ log }: JournalPort, masks: Masks): JournalPort => ({
   log: (page, content) => log(masks.forPeople(page), masks.forPeople(content)),
 });

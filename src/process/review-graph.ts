@@ -8,25 +8,22 @@ import type { EarlierFinding } from "../review/review-input.ts";
 export interface ReviewGraphOptions {
   place: CheckoutPlace;
   workspace: Workspace;
-  /** Absolute path of the index of the repository, which is only read. */
+  /** Absolute path of the index of the repository; read-only. */
   file: string;
   isPrivate(path: string): boolean;
-  /** What earlier reviews of the same pull request found. */
+  /** Findings of earlier reviews of the same pull request. */
   earlier: readonly EarlierFinding[];
-  /** Told of a fault of ours that there is no graph for. */
+  /** Called with the error if a bug prevented the graph. */
   onCrash(error: string): void;
   signal: AbortSignal;
 }
 
-/** For everything. What takes longer is not worth that a review waits for it. */
-const MILLISECONDS = 10_000;
-/** A review shares its machine with others, and its memory with what it reads. */
+/** The graph is not worth a longer delay of the review. */
+const TIMEOUT_MS = 10_000;
+/** Other reviews run on the same machine. */
 const THREADS = 1;
 
-/**
- * The graph of a repository for one review. Nothing of the review's head is written anywhere: the index is opened for reading
- * alone, and what the head adds to it lies in memory.
- */
+/** The graph of a repository for one review. The index is opened read-only; what the head changes is kept in memory. */
 export class ReviewGraph implements KnownGraph, AsyncDisposable {
   readonly #options: ReviewGraphOptions;
   readonly #ending = new AbortController();
@@ -43,12 +40,12 @@ export class ReviewGraph implements KnownGraph, AsyncDisposable {
 
   async #open(): Promise<Opened | null> {
     const { signal, onCrash } = this.#options;
-    const ended = AbortSignal.any([signal, this.#ending.signal, AbortSignal.timeout(MILLISECONDS)]);
+    const ended = AbortSignal.any([signal, this.#ending.signal, AbortSignal.timeout(TIMEOUT_MS)]);
     try {
       return await openIndex(this.#options, ended);
     } catch (error) {
       signal.throwIfAborted();
-      // No review ends for what its context might have gained.
+      // A review goes on without the graph.
       if (!ended.aborted && !(error instanceof AppError)) onCrash(errorLine(error));
       return null;
     }
@@ -72,7 +69,7 @@ async function openIndex(options: ReviewGraphOptions, signal: AbortSignal): Prom
   ]);
   const [source, commits] = await Promise.all([
     sourceOfWorkspace(workspace, isPrivate),
-    // Where history was cut off, the rest is known all the same.
+    // In a shallow clone, the graph has no commits.
     readHistory(place, place.shas.mergeBase, signal).catch(() => []),
   ]);
   signal.throwIfAborted();
@@ -100,7 +97,7 @@ const fates: Record<EarlierFinding["state"], string> = {
   outdated: "its code has changed",
 };
 
-/** What people answered says why it became so. */
+/** The first reply says why it has that state. */
 function asKnown({ id, path, line, title, text, state, replies }: EarlierFinding): KnownFinding {
   const fate = [fates[state], ...replies.slice(0, 1)].join(": ");
   return { id, path, line, title, body: text, fate };

@@ -18,19 +18,19 @@ import { createDiffSource } from "../tools/diff-source.ts";
 import { privacyOf } from "../tools/private-text.ts";
 import type { FixSandbox } from "./fix-sandbox.ts";
 import {
-  forPeople,
   journalForPeople,
   learningCommands,
   learningEdits,
   learningGraph,
   learningWorkspace,
+  resultForPeople,
   withoutMasks,
 } from "./masking.ts";
-import type { FromChild, Outcome, ToChild } from "./messages.ts";
+import type { ChildResult, FromChild, ToChild } from "./messages.ts";
 import type { ParentPort, RecordMasks } from "./parent-port.ts";
 import { ReviewGraph } from "./review-graph.ts";
 
-/** What runs the commands that the base's configuration names, on these files; or why nothing does, for people. */
+/** Runs the commands that the base's configuration names on these files; or the reason why none can run, for people. */
 export function fixCommands(
   { config }: Pick<FixInput, "config">,
   given: FixSandbox | null,
@@ -47,12 +47,12 @@ export function fixCommands(
 
 type Start = Extract<ToChild, { type: "start" }>;
 
-/** What a review process is there for: reviews, answers a question or repairs findings, and resolves to what the parent is told of it. */
-export async function carryOut(
+/** The work of a review process: reviews, answers a question or fixes findings. Resolves to the result for the parent. */
+export async function runAssignment(
   { place, assignment, replay, masks: earlier, isPlayback, takesNotes, graphIndex }: Start,
   parent: ParentPort,
   signal: AbortSignal,
-): Promise<Outcome> {
+): Promise<ChildResult> {
   await using checkout = openWorkspace(place);
   const about = { work: assignment.kind, head: place.shas.head };
   const masks = new Masks(earlier.filter(({ work, head }) => work === about.work && head === about.head));
@@ -78,21 +78,21 @@ export async function carryOut(
   if (assignment.kind === "answer") {
     const { input } = assignment;
     const answer = await runAnswer(input, { ...deps, models: parent.models(input.models, masking, record) });
-    return forPeople({ type: "answer", answer }, masks);
+    return resultForPeople({ type: "answer", answer }, masks);
   }
   if (assignment.kind === "fix") {
     const { input, sandbox } = assignment;
     await using overlay = openOverlay(checkout, place);
     const files = learningEdits(overlay, masks);
     const diffs = createDiffSource(files, { ...paths, isPrivate });
-    // Commands are given files that nobody reads: what they say is learned.
+    // Commands read files that the model has not read, so the masks learn their output.
     const commands = learningCommands(
       fixCommands(input, sandbox, { workspace: overlay, isPrivate: deps.isPrivate }),
       masks,
     );
     const models = parent.models(input.models, masking, record);
     const fix = await runFix(input, { ...deps, workspace: files, files, diffs, commands, models });
-    return forPeople({ type: "fix", fix }, masks);
+    return resultForPeople({ type: "fix", fix }, masks);
   }
   const { input } = assignment;
   await using graph =
@@ -103,7 +103,7 @@ export async function carryOut(
     models,
     ...(graph && { graph: learningGraph(graph, workspace) }),
   });
-  return forPeople({ type: "result", result }, masks);
+  return resultForPeople({ type: "result", result }, masks);
 }
 
 type GraphParts = Pick<ReviewDependencies, "workspace" | "isPrivate" | "progress" | "signal"> &
@@ -114,10 +114,10 @@ function openReviewGraph(file: string, { pull }: ReviewInput, { progress, ...par
   return new ReviewGraph({ ...parts, file, earlier: pull?.earlier ?? [], onCrash });
 }
 
-/** What the parent is told of work that rejected. */
+/** The message to the parent after an error. */
 export function failureOf(error: unknown, parent: Pick<ParentPort, "progress">): FromChild {
   const known = error instanceof AppError;
-  // A fault of ours: its stack is for the log, not for people.
+  // A bug: the stack is for the log, not for people.
   if (!known) parent.progress({ type: "crash", where: "review process", error: stackOf(error) });
   const remedy = known ? (error.remedy ?? null) : null;
   const message = known ? error.message : publicLine(error);

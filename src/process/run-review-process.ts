@@ -10,61 +10,103 @@ import type { ReviewInput } from "../review/review-input.ts";
 import type { ReviewResult } from "../review/review-result.ts";
 import type { JournalPort } from "../tools/tool.ts";
 import type { FixSandbox } from "./fix-sandbox.ts";
-import { type Assignment, FromChild, type Outcome, type ProgressEvent, type ToChild } from "./messages.ts";
-import { redactFailure, redactOutcome } from "./redact-outcome.ts";
+import {
+  type Assignment,
+  type ChildResult,
+  FromChild,
+  type ProgressEvent,
+  type ToChild,
+} from "./messages.ts";
+import { redactFailure, redactResult } from "./redact-result.ts";
 import { type StartedReviewProcess, startReviewProcess } from "./start-process.ts";
 
-/** What the parent gives a review process to work with, whatever it is to do. */
+/** What the parent provides for a review process, whatever its work. */
 export interface ProcessOptions {
   place: CheckoutPlace;
-  /** Null for a review with the analyzers alone; must agree with the models of its input. */
+  /** Null for a review with analyzers only; must agree with the models of its input. */
   models: Models | null;
   trajectory: Trajectory;
-  /** What an earlier run recorded: as long as the conversation is the same, its turns are not paid again. */
+  /** The record of an earlier run. As long as the conversation is the same, its turns are reused and not paid again. */
   replay?: readonly LoopEntry[];
-  /** The masks of the earlier run, which its turns quote; left out, there are none. */
+  /** The masks of the earlier run, which its turns contain. */
   masks?: readonly MasksEntry[];
-  /** `replay` is played back as it stands, and no model is asked, whatever the conversation is by now. */
+  /** Only the turns of `replay` answer; no model is called. */
   isPlayback?: boolean;
-  /** Takes notes for people; left out, none are offered to be left. */
+  /** Takes notes for people. Without it the model gets no tool for notes. */
   journal?: JournalPort | undefined;
-  /** Absolute path of the index of the repository's graph, which is only read; left out or null, there is none. */
+  /** Absolute path of the index of the repository's graph, read-only; null or undefined if there is none. */
   graphIndex?: string | null | undefined;
   onProgress: (event: ProgressEvent) => void;
   signal: AbortSignal;
   /** Heap limit of the process in megabytes. */
   memoryMb?: number;
-  /** A process that was started before; it ends with its work. Without it one is started now. */
+  /** A process that has been started already; it ends with its work. Otherwise one is started now. */
   started?: StartedReviewProcess | undefined;
 }
 
-type Request = Exclude<FromChild, Outcome | { type: "failed" }>;
-
-interface Assigned<Result> {
-  assignment: Assignment;
-  /** What the outcome of this kind of work came to; undefined for that of another kind. */
-  resultOf(outcome: Outcome): Result | undefined;
+export interface ReviewProcessOptions extends ProcessOptions {
+  input: ReviewInput;
 }
-
-/** How much longer than its own time limit a process may live: it needs a moment to wrap up. */
-const GRACE_MS = 60_000;
 
 /**
- * Has a child process without a secret do one piece of work, and answers its model turns. What it hands back was written by a model: no
- * secret that this process knows, or that shows by its form, is left in it. Rejects with `child_died`
- * (retryable) when the process ends without a result, `aborted` when the signal fires.
+ * Runs a review in a child process without secrets and answers its model turns.
+ *
+ * @throws AppError `child_died` (retryable) if the process ends without a result, `aborted`
  */
-async function runInProcess<Result>(
-  { assignment, resultOf }: Assigned<Result>,
-  options: ProcessOptions,
-): Promise<Result> {
-  options.signal.throwIfAborted();
-  const result = resultOf(await redactOutcome(await outcomeOf(assignment, options)));
-  if (result === undefined) throw died("did something else than it was asked for");
-  return result;
+export async function runReviewProcess({ input, ...options }: ReviewProcessOptions): Promise<ReviewResult> {
+  const { result } = await runInProcess({ kind: "review", input }, "result", options);
+  return priced(result, options.models);
 }
 
-async function outcomeOf(assignment: Assignment, options: ProcessOptions): Promise<Outcome> {
+/** Only this process knows prices. Assumes no cached tokens, because their number cannot be predicted. */
+function priced(result: ReviewResult, models: Models | null): ReviewResult {
+  const { predicted } = result;
+  if (!predicted || !models) return result;
+  const { prompt_tokens: promptTokens, completion_tokens: completionTokens } = predicted;
+  const cost = models.review.costOf?.({ promptTokens, completionTokens, cachedTokens: 0 }) ?? null;
+  return { ...result, predicted: { ...predicted, cost_usd: cost } };
+}
+
+interface AnswerProcessOptions extends ProcessOptions {
+  input: AnswerInput;
+  models: Models;
+}
+
+/** Answers a question in a child process, as `runReviewProcess` does a review. */
+export async function runAnswerProcess({ input, ...options }: AnswerProcessOptions): Promise<AnswerResult> {
+  return (await runInProcess({ kind: "answer", input }, "answer", options)).answer;
+}
+
+interface FixProcessOptions extends ProcessOptions {
+  input: FixInput;
+  models: Models;
+  /** For the configured commands; null if none can run. */
+  sandbox: FixSandbox | null;
+}
+
+/**
+ * Fixes findings in a child process, as `runReviewProcess` does a review. The process cannot write to the repository: it returns edited
+ * files, which a hostile model may have written.
+ */
+export async function runFixProcess({ input, sandbox, ...options }: FixProcessOptions): Promise<FixResult> {
+  return (await runInProcess({ kind: "fix", input, sandbox }, "fix", options)).fix;
+}
+
+type ResultOf<Kind extends ChildResult["type"]> = Extract<ChildResult, { type: Kind }>;
+
+/** Returns the result without secrets, neither those that this process knows nor those that show by their form: a model wrote it. */
+async function runInProcess<Kind extends ChildResult["type"]>(
+  assignment: Assignment,
+  kind: Kind,
+  options: ProcessOptions,
+): Promise<ResultOf<Kind>> {
+  options.signal.throwIfAborted();
+  const result = await redactResult(await resultOf(assignment, options));
+  if (result.type !== kind) throw died(`sent a result of type ${result.type} instead of ${kind}`);
+  return result as ResultOf<Kind>;
+}
+
+async function resultOf(assignment: Assignment, options: ProcessOptions): Promise<ChildResult> {
   using started =
     options.started ??
     startReviewProcess({
@@ -80,13 +122,16 @@ async function outcomeOf(assignment: Assignment, options: ProcessOptions): Promi
   }
 }
 
+/** Time beyond the review's own limit, for finishing. */
+const GRACE_MS = 60_000;
+
 function converse(
-  { child, ended: exited, lastWords }: StartedReviewProcess,
+  { child, ended: exited, stderrTail }: StartedReviewProcess,
   assignment: Assignment,
   options: ProcessOptions,
   ended: AbortSignal,
-): Promise<Outcome> {
-  const { promise, resolve, reject } = Promise.withResolvers<Outcome>();
+): Promise<ChildResult> {
+  const { promise, resolve, reject } = Promise.withResolvers<ChildResult>();
   const deadline = setTimeout(
     () => reject(new AppError("child_died", "the review process did not end within its time limit")),
     assignment.input.limits.milliseconds + GRACE_MS,
@@ -94,11 +139,10 @@ function converse(
   const aborted = () => reject(new AppError("aborted", "the review was aborted"));
   options.signal.addEventListener("abort", aborted, { once: true });
 
-  void exited.then((how) => reject(died(how, lastWords())));
+  void exited.then((how) => reject(died(how, stderrTail())));
   child.on("message", (raw) => {
     const message = FromChild.safeParse(raw);
-    if (!message.success)
-      return reject(died(`sent a message of no known shape: ${z.prettifyError(message.error)}`));
+    if (!message.success) return reject(died(`sent an invalid message: ${z.prettifyError(message.error)}`));
     const { data } = message;
     if (data.type === "failed") return reject(failureOf(redactFailure(data.error)));
     if (data.type !== "result" && data.type !== "answer" && data.type !== "fix")
@@ -111,9 +155,11 @@ function converse(
   });
 }
 
+type ChildRequest = Exclude<FromChild, ChildResult | { type: "failed" }>;
+
 async function answer(
   child: ChildProcess,
-  message: Request,
+  message: ChildRequest,
   assignment: Assignment,
   options: ProcessOptions,
   ended: AbortSignal,
@@ -132,7 +178,7 @@ async function answer(
       return send(child, { type: "recorded", number: message.number });
     case "note": {
       const { number, page, content } = message;
-      if (!options.journal) throw died("left a note where none are taken");
+      if (!options.journal) throw died("sent a note although none are accepted");
       return send(child, { type: "noted", number, answer: await options.journal.log(page, content) });
     }
     case "request_turn":
@@ -146,7 +192,7 @@ async function modelTurn(
   signal: AbortSignal,
 ): Promise<ToChild> {
   const { request } = message;
-  if (!models) throw died("asked for a model turn without a model");
+  if (!models) throw died("requested a model turn without a model");
   try {
     return { type: "turn", request, turn: await models[message.role].respond(message.model, signal) };
   } catch (error) {
@@ -161,84 +207,19 @@ function messageOf(error: unknown): string {
 }
 
 function send(child: ChildProcess, message: ToChild): void {
-  // A process that has just died cannot be told anything; its exit event ends the review.
+  // If the process has just died, its exit event ends the review.
   if (child.connected) child.send(message, () => {});
 }
 
 type Failure = Extract<FromChild, { type: "failed" }>["error"];
 
-/** Of faults that pass, it can only meet those of git: nothing else may have a job come back again and again. */
+/** Only git errors of a review process may be temporary. Any other must not make a job repeat. */
 function failureOf({ code, message, remedy, retryable }: Failure): AppError {
-  const passes = retryable && (code === "git_failed" || code === "git_timeout");
-  return new AppError(code as ErrorCode, message, { retryable: passes, ...(remedy ? { remedy } : {}) });
+  const isTemporary = retryable && (code === "git_failed" || code === "git_timeout");
+  return new AppError(code as ErrorCode, message, { retryable: isTemporary, ...(remedy ? { remedy } : {}) });
 }
 
-function died(how: string, lastWords = ""): AppError {
-  const cause = lastWords === "" ? {} : { cause: new Error(lastWords) };
+function died(how: string, stderrTail = ""): AppError {
+  const cause = stderrTail === "" ? {} : { cause: new Error(stderrTail) };
   return new AppError("child_died", `the review process ${how}`, { retryable: true, ...cause });
-}
-
-export interface ReviewProcessOptions extends ProcessOptions {
-  input: ReviewInput;
-}
-
-/**
- * Runs one review in a child process without a secret and answers its model turns. Rejects with `child_died`
- * (retryable) when the process ends without a result, `aborted` when the signal fires.
- */
-export async function runReviewProcess({ input, ...options }: ReviewProcessOptions): Promise<ReviewResult> {
-  const result = await runInProcess(
-    {
-      assignment: { kind: "review", input },
-      resultOf: (outcome) => (outcome.type === "result" ? outcome.result : undefined),
-    },
-    options,
-  );
-  return priced(result, options.models);
-}
-
-/** Prices are known on this side alone. What a provider's cache saves is left out: nobody knows it beforehand. */
-function priced(result: ReviewResult, models: Models | null): ReviewResult {
-  const { predicted } = result;
-  if (!predicted || !models) return result;
-  const { prompt_tokens: promptTokens, completion_tokens: completionTokens } = predicted;
-  const cost = models.review.costOf?.({ promptTokens, completionTokens, cachedTokens: 0 }) ?? null;
-  return { ...result, predicted: { ...predicted, cost_usd: cost } };
-}
-
-interface AnswerProcessOptions extends ProcessOptions {
-  input: AnswerInput;
-  models: Models;
-}
-
-/** Has a question answered in a process of its own, with the same promises as a review. */
-export function runAnswerProcess({ input, ...options }: AnswerProcessOptions): Promise<AnswerResult> {
-  return runInProcess(
-    {
-      assignment: { kind: "answer", input },
-      resultOf: (outcome) => (outcome.type === "answer" ? outcome.answer : undefined),
-    },
-    options,
-  );
-}
-
-interface FixProcessOptions extends ProcessOptions {
-  input: FixInput;
-  models: Models;
-  /** In which its commands are run; null runs none. */
-  sandbox: FixSandbox | null;
-}
-
-/**
- * Has findings repaired in a process of its own, with the same promises as a review. It holds nothing that could write: what it
- * hands back are files as they should be, which a hostile model may have made.
- */
-export function runFixProcess({ input, sandbox, ...options }: FixProcessOptions): Promise<FixResult> {
-  return runInProcess(
-    {
-      assignment: { kind: "fix", input, sandbox },
-      resultOf: (outcome) => (outcome.type === "fix" ? outcome.fix : undefined),
-    },
-    options,
-  );
 }

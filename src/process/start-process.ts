@@ -7,24 +7,24 @@ import { ownerVariable } from "../git/owner.ts";
 import { killGroup } from "../git/run-process.ts";
 import { compiledCodeFolder, compiledCodeVariable } from "./compile-cache.ts";
 
-/** `src/`, or `dist/` once it is built, and the rules beside it. */
+/** The folder of `src/` or `dist/`. */
 const root = join(import.meta.dirname, "../..");
 
-/** Where temporary files go. A process with an environment of its own has to be told. */
+/** The folder of temporary files. A child gets it as TMPDIR, because its environment is not inherited. */
 const temporaryFolder = () => resolve(tmpdir());
 
-/** What a process may open beside the checkout; absolute paths. */
+/** Absolute paths that a process may open in addition to the checkout. */
 interface MoreToOpen {
-  /** Files that it may read. */
+  /** Readable files. */
   files?: readonly string[];
-  /** Folders in which it may write. */
+  /** Writable folders. */
   writable?: readonly string[];
 }
 
 /**
- * Arguments that have Node itself refuse a review process every file but its own code, what it keeps in temporary folders
- * of ours, and the checkouts given here. A wall behind those of the tools: a fault in one of them then reads nothing of the server.
- * It holds JavaScript alone, and neither git nor ripgrep. https://nodejs.org/api/permissions.html
+ * Arguments with which Node lets a process read only its own code, our temporary folders and the given folders. This is a second layer
+ * behind the checks of the tools: a bug in one of them then reads nothing of the server. It confines only JavaScript, not git and ripgrep.
+ * https://nodejs.org/api/permissions.html
  *
  * @param readable absolute paths of folders
  */
@@ -41,31 +41,30 @@ export function confinement(
   ];
   return [
     "--permission",
-    // Reviews run git and ripgrep, parse with native grammars, and watch in a thread whether the parent lives.
+    // Reviews run git and ripgrep, load native grammars, and watch the parent in a thread.
     ...["--allow-child-process", "--allow-addons", "--allow-worker", "--disable-warning=SecurityWarning"],
     ...read.map((path) => `--allow-fs-read=${path}`),
     ...[...scratch, ...more, wholeFolder(compiledCodeFolder)].map((path) => `--allow-fs-write=${path}`),
   ];
 }
 
-/** Packages may lie beside the program's folder, above it, or behind a link. */
+/** Packages may be in the program's folder, above it, or behind a link. */
 function code(): string[] {
-  const place = fileURLToPath(import.meta.resolve("zod"));
+  const zod = fileURLToPath(import.meta.resolve("zod"));
   const folder = `${sep}node_modules${sep}`;
-  const packages = place.slice(0, place.indexOf(folder) + folder.length);
+  const packages = zod.slice(0, zod.indexOf(folder) + folder.length);
   const own = ["src", "dist", "rules", "package.json"].map((name) => join(root, name));
   return [...own, join(root, "node_modules"), packages];
 }
 
-/** Who this process is, and where the files are that it holds open. */
+/** For the identity of the process and its open files. */
 const ownProcess = [
   ...["/proc/sys/kernel/random/boot_id", "/proc/self/ns/pid", "/proc/self/stat"],
   "/proc/self/fd/",
 ];
 
-/** Where links lead to a folder, its real name too: what is opened there is asked for by that one (`git/confined-file.ts`). */
+/** The path, and its real path if that differs: files are opened by the real one (`git/confined-file.ts`). */
 function namesOf(folder: string): string[] {
-  // What is not there has no other name.
   const real = existsSync(folder) ? realpathSync.native(folder) : folder;
   return [...new Set([folder, real])];
 }
@@ -73,25 +72,25 @@ function namesOf(folder: string): string[] {
 const wholeFolder = (path: string) => join(path, sep);
 
 /**
- * A third of what others get where all want the processor, and all of it where nobody does. At 10 it is a tenth: on a machine
- * with other work, reviews then hardly begin and ripgrep runs into its time limit.
+ * Gives a child a third of the processor time of other processes under load. At 10 it would be a tenth: on a busy machine reviews would
+ * hardly start, and ripgrep would time out.
  */
 const NICENESS = 5;
 
 /**
- * Lets a process that was just started, and whatever it starts, have the processor after the others: a webhook has to be
- * answered while reviews run. Whatever the system allows of it; never throws.
+ * Lowers the priority of a new child and of everything that it starts, because webhooks must be answered while reviews run. Does what the
+ * system allows; never throws.
  */
-function yieldToServer(pid: number | undefined): void {
+function lowerPriority(pid: number | undefined): void {
   if (pid === undefined) return;
   attempt(() => setPriority(pid, NICENESS));
-  // Those it has by now; later ones take it over from the thread that starts them.
+  // Existing threads; later ones inherit it from the thread that starts them.
   for (const thread of threadsOf(pid)) attempt(() => setPriority(thread, NICENESS));
-  // A leader of a session shares the processor as one of many sessions; Linux then asks the session how nice it is (sched(7)).
+  // With autogrouping, Linux schedules a session as a whole, by the niceness of the session (sched(7)).
   attempt(() => writeFileSync(`/proc/${pid}/autogroup`, String(NICENESS)));
 }
 
-/** Empty where the system shows none. */
+/** Empty without /proc. */
 function threadsOf(pid: number): number[] {
   try {
     return readdirSync(`/proc/${pid}/task`).map(Number);
@@ -104,38 +103,36 @@ function attempt(work: () => void): void {
   try {
     work();
   } catch {
-    // The process has ended already, or the system knows nothing of this kind.
+    // The process has ended, or the system does not support it.
   }
 }
 
-/** A review process that loads what it needs while its parent still makes the checkout. Good for one review. */
+/** A child process that loads its code while the parent prepares the checkout. It does one piece of work. */
 export interface StartedReviewProcess extends Disposable {
   readonly child: ChildProcess;
-  /** Resolves once the process has ended, to words that say how: "ended with code 1". */
+  /** Resolves when the process has ended, to a description: "ended with code 1". */
   readonly ended: Promise<string>;
-  /** The end of what it wrote to stderr; for the log alone, a hostile file may have had it written. */
-  lastWords(): string;
+  /** The end of its stderr. Only for the log: a hostile file may have caused it. */
+  stderrTail(): string;
 }
 
 export interface StartOptions {
-  /** The folder it may read besides temporary ones of ours. */
+  /** The folder that it may read. */
   checkout?: string;
-  /** The one file beside it that it may read: the index of the repository's graph. */
+  /** The index of the repository's graph, which it may read as well. */
   graphIndex?: string | null | undefined;
-  /** Of its heap. */
+  /** Heap limit in megabytes. */
   memoryMb?: number | undefined;
 }
 
 const DEFAULT_MEMORY_MB = 512;
-/** What is kept of the last words of a dying process. */
 const STDERR_BYTES = 2_000;
 
-/** What such a process does. */
 type Entry = "review-process" | "index-process";
 
 /**
- * Starts a process whose environment says who started it, where compiled code lies and where temporary files go and nothing
- * else, that reads no file but its code and the checkout; it yields the processor to others. Disposing of it kills it with everything it started.
+ * Starts a review process. Its environment holds only the owner tag, the compile cache and the temporary folder; it can read only its code
+ * and the checkout; it runs at low priority. Disposing of it kills it with everything that it started.
  */
 export function startReviewProcess({
   checkout,
@@ -143,32 +140,32 @@ export function startReviewProcess({
   memoryMb = DEFAULT_MEMORY_MB,
 }: StartOptions = {}): StartedReviewProcess {
   const files = graphIndex ? [graphIndex] : [];
-  const walls = confinement(checkout === undefined ? [] : [checkout], { files });
-  return startConfined("review-process", walls, memoryMb);
+  const permissions = confinement(checkout === undefined ? [] : [checkout], { files });
+  return startConfined("review-process", permissions, memoryMb);
 }
 
-/** The same for one that brings an index up to date: it reads what git hands it, and writes to one folder. */
+/** Starts the process that updates an index. It reads through git and writes only to the given folder. */
 export function startIndexProcess(folder: string): StartedReviewProcess {
   return startConfined("index-process", confinement([], { writable: [folder] }), DEFAULT_MEMORY_MB);
 }
 
-function startConfined(entry: Entry, walls: readonly string[], memoryMb: number): StartedReviewProcess {
+function startConfined(entry: Entry, permissions: readonly string[], memoryMb: number): StartedReviewProcess {
   const file = join(import.meta.dirname, `${entry}${extname(import.meta.filename)}`);
   const child = fork(file, [], {
     env: { ...ownerVariable, ...compiledCodeVariable, TMPDIR: temporaryFolder() },
     cwd: "/",
-    execArgv: [`--max-old-space-size=${memoryMb}`, ...walls],
+    execArgv: [`--max-old-space-size=${memoryMb}`, ...permissions],
     stdio: ["ignore", "ignore", "pipe", "ipc"],
-    // A group of its own, so that git and ripgrep below it end with it.
+    // Its own process group, so that git and ripgrep end with it.
     detached: true,
   });
-  // Before it has threads: those take over what is set by then.
-  yieldToServer(child.pid);
+  // At once, before it has many threads, which inherit the priority.
+  lowerPriority(child.pid);
   const { promise: ended, resolve } = Promise.withResolvers<string>();
-  const lastWords = collectStderr(child);
+  const stderrTail = collectStderr(child);
   child.on("error", (error) => resolve(`could not be started: ${error.message}`));
   child.on("exit", (code, signal) => resolve(`ended with ${signal ?? `code ${code}`}`));
-  return { child, ended, lastWords, [Symbol.dispose]: () => killGroup(child, "SIGKILL") };
+  return { child, ended, stderrTail, [Symbol.dispose]: () => killGroup(child, "SIGKILL") };
 }
 
 function collectStderr(child: ChildProcess): () => string {

@@ -6,14 +6,14 @@ import { sourceOfWorkspace } from "../graph/source.ts";
 import { privacyOf } from "../tools/private-text.ts";
 import type { IndexReport, IndexTask } from "./index-messages.ts";
 
-/** Files of a repository that are indexed; of a larger one the rest is not known. */
+/** The index leaves out further files of a larger repository. */
 const MAX_FILES = 50_000;
-/** A text beyond this is data, or made by a machine. */
+/** A longer text is data or generated. */
 const MAX_BYTES = 1_000_000;
-/** It shares its machine with reviews. */
+/** Reviews run on the same machine. */
 const THREADS = 1;
 
-/** Brings the index up to one commit of the base branch. Reads git's objects alone, and nothing that is not here. */
+/** Updates the index to a commit of the base branch. Reads only local git objects. */
 export async function updateIndex(task: IndexTask, signal: AbortSignal): Promise<IndexReport> {
   const { gitPath, gitDir, emptyHome, sha, file, privatePaths } = task;
   const shas = { head: sha, base: sha, mergeBase: sha };
@@ -30,8 +30,8 @@ export async function updateIndex(task: IndexTask, signal: AbortSignal): Promise
 }
 
 /**
- * A mirror has no blob that nobody needed yet. What is missing must not go down as a text of which nothing is known: it would
- * stay so once it is here.
+ * A mirror lacks blobs that were not needed yet. These must not be indexed as files without content: the entry would remain after the blob
+ * has arrived.
  */
 function onlyHere({ files, read }: GraphSource, sizes: ReadonlyMap<string, number>): GraphSource {
   const isHere = ({ oid }: GraphSource["files"][number]) => (sizes.get(oid) ?? Infinity) <= MAX_BYTES;

@@ -1,8 +1,8 @@
 import type { ChildProcess } from "node:child_process";
 import { EventEmitter } from "node:events";
-import { carryOut, failureOf } from "../../src/process/run-assignment.ts";
 import { type FromChild, ToChild } from "../../src/process/messages.ts";
 import { createParentPort } from "../../src/process/parent-port.ts";
+import { failureOf, runAssignment } from "../../src/process/run-assignment.ts";
 import type { StartedReviewProcess } from "../../src/process/start-process.ts";
 
 /**
@@ -18,7 +18,7 @@ export function startProcessHere(): StartedReviewProcess {
   const parent = createParentPort(send);
   const receive = (message: ToChild) =>
     message.type === "start"
-      ? void carryOut(message, parent, signal).then(send, (error) => send(failureOf(error, parent)))
+      ? void runAssignment(message, parent, signal).then(send, (error) => send(failureOf(error, parent)))
       : parent.receive(message);
   // Whoever begins to listen is told first that it is ready.
   child.once("newListener", () => send({ type: "ready" }));
@@ -33,7 +33,7 @@ export function startProcessHere(): StartedReviewProcess {
     // As much of one as those use who talk with it.
     child: child as unknown as ChildProcess,
     ended: new Promise(() => {}),
-    lastWords: () => "",
+    stderrTail: () => "",
     [Symbol.dispose]: () => ending.abort(),
   };
 }

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { codeHash } from "../../src/ledger/code-hash.ts";
 import { parseMarker } from "../../src/ledger/marker.ts";
-import { redactAnswer, redactFailure, redactReview } from "../../src/process/redact-outcome.ts";
+import { redactAnswer, redactFailure, redactReview } from "../../src/process/redact-result.ts";
 import { renderComment } from "../../src/reporters/render-comment.ts";
 import { certainPairs } from "../../src/review/compare/certain-pairs.ts";
 import { registerSecret } from "../../src/secrets/live-secrets.ts";
@@ -57,7 +57,7 @@ describe("what a review process hands back", () => {
     const { finding } = (await redactReview(sampleResult(full))).findings[0]!;
     expect(finding.suggestion).toBeNull();
     expect(finding.body).toMatch(
-      /\n\nA replacement for these lines was left out: there was a secret in it\.$/,
+      /\n\nThe suggestion for these lines was removed because it contained a secret\.$/,
     );
   });
 

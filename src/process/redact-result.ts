@@ -3,18 +3,15 @@ import type { AnswerResult } from "../review/answer/answer-input.ts";
 import type { FixResult } from "../review/fix/fix-input.ts";
 import type { ReviewResult } from "../review/review-result.ts";
 import { redactStrings, withoutSecrets } from "../secrets/redact.ts";
-import type { FromChild, Outcome } from "./messages.ts";
+import type { ChildResult, FromChild } from "./messages.ts";
 
-/** What means something only as it is: places in the repository, fingerprints, object names, hashes of contents, names of rules. */
+/** Fields that stay as they are: paths, fingerprints, object names, content hashes, names of rules. */
 const kept = new Set([
   ...["path", "id", "finding", "hashes", "head_sha", "base_sha", "merge_base_sha", "source", "rule"],
   ...["model", "stop_reason", "mode", "kind", "severity", "category", "side", "verdict", "verification"],
 ]);
 
-/**
- * What a review came to, without the secrets of this process and of others: a model wrote it, and it is rendered, logged and stored from
- * here on. Takes a moment for each text, and gives other work its turn.
- */
+/** A review's result without secrets, neither those of this process nor others: a model wrote it, and from here it is rendered, logged and stored. */
 export async function redactReview(result: ReviewResult): Promise<ReviewResult> {
   const clean = await redactStrings(result, kept);
   const findings = clean.findings.map((placed, index) => {
@@ -24,11 +21,11 @@ export async function redactReview(result: ReviewResult): Promise<ReviewResult> 
   return { ...clean, findings };
 }
 
-const noSuggestion = "A replacement for these lines was left out: there was a secret in it.";
+const noSuggestion = "The suggestion for these lines was removed because it contained a secret.";
 
 /**
- * Code with a hole in it must not be committed by a click. Of lines that hold a secret nothing is quoted: a hash of them,
- * by which later reviews know them, would help to guess it.
+ * A redacted suggestion must not be committed by a click, so it is removed. A redacted quote is removed too: the hash by which later reviews
+ * recognise the line would help to guess the secret.
  */
 function withoutHalves(clean: Finding, written: Finding): Finding {
   const isCut = clean.suggestion !== written.suggestion;
@@ -52,26 +49,26 @@ export async function redactAnswer(answer: AnswerResult): Promise<AnswerResult> 
   return redactStrings(answer, kept);
 }
 
-/** A file with a hole in it must not be committed: the edits stay as they are, and `refusalsOf` refuses one that adds a secret. */
+/** The edits stay as they are, because a redacted file must not be committed; `refusalsOf` rejects an edit that adds a secret. */
 async function redactFix({ edits, ...said }: FixResult): Promise<FixResult> {
   return { ...(await redactStrings(said, kept)), edits };
 }
 
-/** The outcome of a review process as the rest of this process may know it. */
-export async function redactOutcome(outcome: Outcome): Promise<Outcome> {
-  switch (outcome.type) {
+/** The result of a review process without secrets. */
+export async function redactResult(result: ChildResult): Promise<ChildResult> {
+  switch (result.type) {
     case "result":
-      return { ...outcome, result: await redactReview(outcome.result) };
+      return { ...result, result: await redactReview(result.result) };
     case "answer":
-      return { ...outcome, answer: await redactAnswer(outcome.answer) };
+      return { ...result, answer: await redactAnswer(result.answer) };
     case "fix":
-      return { ...outcome, fix: await redactFix(outcome.fix) };
+      return { ...result, fix: await redactFix(result.fix) };
   }
 }
 
 type Failure = Extract<FromChild, { type: "failed" }>["error"];
 
-/** Why a review process failed, for people and logs. */
+/** The error of a review process without secrets, for people and logs. */
 export function redactFailure(failure: Failure): Failure {
   const { message, remedy } = failure;
   return {
