@@ -7,7 +7,6 @@ import { openGraph } from "../../src/graph/open-graph.ts";
 import type { IndexTask } from "../../src/process/index-messages.ts";
 import { runIndexProcess } from "../../src/process/run-index-process.ts";
 import { startIndexProcess } from "../../src/process/start-process.ts";
-import { updateIndex } from "../../src/process/update-index.ts";
 import { GitRepo, TempFolder } from "../support/git-repo.ts";
 
 const never = new AbortController().signal;
@@ -65,9 +64,10 @@ describe("the process that indexes", () => {
   });
 
   it("reads later what came meanwhile, and what it knows not once more", async () => {
-    await updateIndex(task, never);
+    await runIndexProcess(task, { signal: never });
     bring("src/worker.ts");
-    expect(await updateIndex(task, never)).toMatchObject({ files: 2, parsed: 1, known: 1 });
+    const report = await runIndexProcess(task, { signal: never });
+    expect(report).toMatchObject({ files: 2, parsed: 1, known: 1 });
   });
 
   it("can write to the folder of its index alone", async () => {
