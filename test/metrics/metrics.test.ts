@@ -93,7 +93,7 @@ it("shows the queue as it is when it is asked for, and leaves out what cannot be
   expect(await shown(metrics)).toContain("hunkwise_queue_oldest_seconds 0");
 });
 
-it("belongs to whoever made it, and says what the process itself takes", async () => {
+it("has its own registry, with the metrics of the process", async () => {
   const [one, other] = [open(), open()];
   one.delivery("ping", "ignored");
   expect((await shown(other)).join()).not.toContain("ping");

@@ -117,7 +117,7 @@ describe("the graph of a review", () => {
     expect(second).toBe(first);
   });
 
-  it("is none where the index cannot be used, and no review ends for it", async () => {
+  it("is null if the index cannot be used, and the review goes on", async () => {
     const damaged = join(folder.path, "damaged.db");
     writeFileSync(damaged, "no database at all ".repeat(400));
     for (const at of [damaged, join(folder.path, "gone.db")]) {

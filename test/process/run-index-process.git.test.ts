@@ -54,7 +54,7 @@ async function knownOf(paths: readonly string[]) {
   return graph.report.known;
 }
 
-describe("the process that indexes", () => {
+describe("the index process", () => {
   it("indexes what the mirror has of the base, and nothing that is missing or withheld", async () => {
     const report = await runIndexProcess(task, { signal: never });
     expect(report).toMatchObject({ files: 1, parsed: 1, known: 0 });
@@ -63,14 +63,14 @@ describe("the process that indexes", () => {
     expect(readdirSync(join(mirror, "hunkwise-graph"))).toEqual(["index.db"]);
   });
 
-  it("reads later what came meanwhile, and what it knows not once more", async () => {
+  it("later reads only what has arrived meanwhile", async () => {
     await runIndexProcess(task, { signal: never });
     bring("src/worker.ts");
     const report = await runIndexProcess(task, { signal: never });
     expect(report).toMatchObject({ files: 2, parsed: 1, known: 1 });
   });
 
-  it("can write to the folder of its index alone", async () => {
+  it("can write only to the folder of its index", async () => {
     const outside = join(folder.path, "elsewhere");
     mkdirSync(outside);
     const elsewhere = { ...task, file: join(outside, "index.db") };
@@ -82,7 +82,7 @@ describe("the process that indexes", () => {
     expect(readdirSync(outside)).toEqual([]);
   });
 
-  it("makes no folder for a mirror that is gone", async () => {
+  it("creates no folder for a mirror that is gone", async () => {
     const gone = join(folder.path, "gone.git");
     const away = { ...task, gitDir: gone, file: join(gone, "hunkwise-graph", "index.db") };
     await expect(runIndexProcess(away, { signal: never })).rejects.toMatchObject({ code: "ENOENT" });

@@ -155,7 +155,7 @@ describe("a review process", () => {
     expect(order.indexOf("turn")).toBeLessThan(order.indexOf("finish_review started"));
   });
 
-  it("reviews with the analyzers alone where there is no model, and says so", async () => {
+  it("reviews only with the analyzers if there is no model, and says so", async () => {
     const result = await run(null).result;
 
     expect(result).toMatchObject({ mode: "offline", model: null, stop_reason: "no_model" });
@@ -275,7 +275,7 @@ describe("a review process", () => {
     expect(model.requests).toHaveLength(1);
   });
 
-  it("says before what it will cost, where the price is known", async () => {
+  it("predicts its cost if the price is known", async () => {
     const model: Model = {
       ...scripted({ toolCalls: [finish] }),
       costOf: ({ promptTokens }) => promptTokens / 1_000,
@@ -347,7 +347,7 @@ describe("a review process", () => {
     await expect(run(killer).result).rejects.toMatchObject({ code: "child_died", retryable: true });
   });
 
-  it("starts with nothing in its environment but whose child it is, where compiled code lies and temporary files go", async () => {
+  it("has only the owner tag, the compile cache and the temporary folder in its environment", async () => {
     let environment = "not read";
     const looker: Model = {
       name: "looker",

@@ -120,7 +120,7 @@ describe("a review process", () => {
   afterAll(() => data[Symbol.dispose]());
   afterEach(() => void vi.unstubAllEnvs());
 
-  it("is refused by Node whatever is neither code nor its checkout, whatever asks for it", () => {
+  it("can read only code and its checkout, whatever reads", () => {
     const outside = [
       join(data.path, "app.json"),
       join(data.path, "link"),
@@ -141,7 +141,7 @@ describe("a review process", () => {
     ]);
   });
 
-  it("reads a checkout by its real name as well, where links lead to the data folder", () => {
+  it("reads a checkout also by its real path, if the data folder is behind a link", () => {
     using elsewhere = new TempFolder("links");
     const link = join(elsewhere.path, "data");
     symlinkSync(data.path, link);
@@ -151,7 +151,7 @@ describe("a review process", () => {
     expect(tried).toEqual(["inside", "inside", "ERR_ACCESS_DENIED"]);
   });
 
-  it("has its scratch folders where its parent says, and may use them there", () => {
+  it("has its scratch folders in its parent's temporary folder, and may use them", () => {
     using scratch = new TempFolder("scratch");
     const link = join(scratch.path, "link");
     symlinkSync(data.path, link);
@@ -166,7 +166,7 @@ describe("a review process", () => {
     expect(environment).toContain(`TMPDIR=${link}`);
   });
 
-  it("is confined where there is no folder for temporary files, too", () => {
+  it("is confined also without a folder for temporary files", () => {
     vi.stubEnv("TMPDIR", join(data.path, "missing"));
     const tried = attempt(confinement([checkout]), [join(checkout, "a.ts"), join(data.path, "app.json")]);
     expect(tried).toEqual(["inside", "ERR_ACCESS_DENIED"]);

@@ -63,7 +63,7 @@ describe("the SQLite queue's file", () => {
     expect(() => openSqliteQueue(join(folder, "data"))).toThrow(/Cannot use the data folder .*data/);
   });
 
-  it("of a newer version is left alone", () => {
+  it("of a newer version is not changed", () => {
     const database = new DatabaseSync(join(folder, "queue.db"));
     database.exec("PRAGMA user_version = 99");
     database.close();

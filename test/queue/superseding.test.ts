@@ -168,7 +168,7 @@ describe("a review whose head is no longer the newest", () => {
     expect(runs[1]).toMatchObject({ head: head(2), job: { attempt: 1 } });
   });
 
-  it("may not begin to publish, also when nobody has told it yet", async () => {
+  it("may not start to publish, also if its signal has not fired yet", async () => {
     start();
     await arrive(reviewJob(1, { headSha: head(1) }));
     await queue.enqueue(pushJob(2));
@@ -225,7 +225,7 @@ describe("a command's review", () => {
     expect(await states()).toMatchObject({ done: 2, failed: 0, waiting: 0, active: 0 });
   });
 
-  it("is left alone by the push that waited when it began", async () => {
+  it("is not superseded by a push that waited when it started", async () => {
     start();
     await queue.enqueue(pushJob(2));
     await arrive(commandJob(1, 5));
@@ -273,7 +273,7 @@ describe("ten pushes within a minute", () => {
     ]);
   });
 
-  it("make at most two, whenever they come and with whatever command between: the last is of the newest head", async () => {
+  it("make at most two, with any timing and any command between; the last is of the newest head", async () => {
     start();
     let pull = 10;
     const moments = fc.array(fc.integer({ min: 0, max: 60_000 }), { minLength: 10, maxLength: 10 });

@@ -95,7 +95,7 @@ describe("a worker that starts", () => {
     expect(seen).toMatchObject([{ pull: 1 }]);
   });
 
-  it("does so also where the queue is away at first", async () => {
+  it("does so also if the queue is unavailable at first", async () => {
     await queue.enqueue(reviewJob(1));
     await queue.claim("dead", hour);
     broken.add("endLeases");
@@ -160,7 +160,7 @@ describe("a queue that is away while a job runs", () => {
     expect(await states()).toMatchObject({ active: 1 });
   });
 
-  it("is to blame for faults that nobody named: the job waits and no attempt counts", async () => {
+  it("is blamed for unknown errors: the job waits and no attempt counts", async () => {
     await queue.enqueue(reviewJob(1));
     const attempts: number[] = [];
     const told: string[] = [];
@@ -178,7 +178,7 @@ describe("a queue that is away while a job runs", () => {
     expect({ attempts, ends, told }).toEqual({ attempts: [1, 1], ends: ["parked", "done"], told: [] });
   });
 
-  it("is not to blame where others can be stored: such a job fails", async () => {
+  it("is not blamed if other jobs can be stored: such a job fails", async () => {
     await queue.enqueue(reviewJob(1));
     broken.add("record");
     start(async (_, { record }) => {
@@ -215,7 +215,7 @@ describe("outages", () => {
     throw error;
   };
 
-  it("of a model that is left alone use up no attempt for an hour, and then they do", async () => {
+  it("of a model use up no attempt for an hour, and then they do", async () => {
     await queue.enqueue(reviewJob(1));
     const left = new AppError("model_unavailable", "x", { retryable: true, retryAfterMs: 5 * minute });
     start(failing(left), { pollMs: minute });
@@ -250,7 +250,7 @@ describe("old jobs", () => {
   });
 });
 
-describe("a worker that is told to stop", () => {
+describe("a worker that is stopped", () => {
   it("hands a job back that it was just about to get, without beginning it", async () => {
     await queue.enqueue(reviewJob(1));
     let isStopped: Promise<void> | undefined;
@@ -276,7 +276,7 @@ describe("a worker that is told to stop", () => {
     expect((await queue.claim("next", 1_000))?.attempt).toBe(1);
   });
 
-  it("while people are told of a failure hands the job back, so that the next start tells them", async () => {
+  it("while a failure is being reported hands the job back, so that the next start reports it", async () => {
     await queue.enqueue(reviewJob(1));
     start(
       async () => {

@@ -83,7 +83,7 @@ describe("a worker", () => {
     expect(await states()).toMatchObject({ done: 1, waiting: 0, active: 0 });
   });
 
-  it("starts a job at once when it is woken, however seldom it looks by itself", async () => {
+  it("starts a job at once when it is woken, however seldom it polls", async () => {
     const idle = Promise.withResolvers<void>();
     const { handle, calls, open } = gate();
     const { wake } = start(handle, { pollMs: 1_000_000, onIdle: idle.resolve });
@@ -94,7 +94,7 @@ describe("a worker", () => {
     open();
   });
 
-  it("does as many jobs at a time as it is told, and none of a busy pull request", async () => {
+  it("runs `concurrency` jobs at a time, and none of a busy pull request", async () => {
     const { handle, calls, open } = gate();
     for (const pull of [1, 2, 3]) await queue.enqueue(commandJob(pull, pull));
     await queue.enqueue(commandJob(1, 9));
@@ -179,7 +179,7 @@ describe("a job that fails", () => {
     await until(async () => (await states()).done === 1);
   });
 
-  it("for good is told to people once and stored as failed", async () => {
+  it("for good is reported once and stored as failed", async () => {
     const told: string[] = [];
     await queue.enqueue(reviewJob(1));
     start(
@@ -208,7 +208,7 @@ describe("a job that fails", () => {
     expect(told).toEqual([maxAttempts]);
   });
 
-  it("is stored as failed also when nobody could be told", async () => {
+  it("is stored as failed also if it cannot be reported", async () => {
     await queue.enqueue(reviewJob(1));
     start(
       async () => {
@@ -227,7 +227,7 @@ describe("a job that fails", () => {
     ]);
   });
 
-  it("with its worker every time is not tried again, but told", async () => {
+  it("with its worker every time is not tried again, but reported", async () => {
     const id = await queue.enqueue(reviewJob(1));
     for (let n = 0; n < maxAttempts; n++) {
       await queue.claim("doomed", 1);
@@ -281,7 +281,7 @@ describe("an outage of GitHub", () => {
     await steppingUntil("failed");
   });
 
-  it("does not keep people from hearing of a failure: they are told as soon as it is over", async () => {
+  it("only delays the report of a failure", async () => {
     await queue.enqueue(reviewJob(1));
     let tellings = 0;
     startLater(

@@ -17,7 +17,7 @@ function run(files: MemoryFiles, command: string, over: Partial<CommandRequest> 
 }
 
 describe.skipIf(!sandbox)(`a command on the files of a fix${skipped}`, () => {
-  it("finds them as they stand, answers what it prints and how it ended", async () => {
+  it("finds them in their current state, and returns its output and exit code", async () => {
     const files = new MemoryFiles({ "a.txt": "one\n", "src/b.txt": "two\n" });
     files.put("run.sh", "#!/bin/sh\necho ran $1\n", "100755");
     files.put("link", "a.txt", "120000");
@@ -31,7 +31,7 @@ describe.skipIf(!sandbox)(`a command on the files of a fix${skipped}`, () => {
     });
   });
 
-  it("hands over what it changed, made and removed, and nothing that only looks different", async () => {
+  it("returns what it changed, created and removed, and nothing whose content is the same", async () => {
     const files = new MemoryFiles({ "a.txt": "one\n", "b.txt": "two\n", "c.txt": "three\n", d: "a file" });
     const end = await run(
       files,
@@ -112,7 +112,7 @@ describe.skipIf(!sandbox)(`a command on the files of a fix${skipped}`, () => {
     expect(files.texts()).toEqual({ "a.txt": "one\n", "b.txt": "two\n" });
   });
 
-  it("tells no more of what was not kept than anybody reads", async () => {
+  it("limits the number of notes", async () => {
     const files = new MemoryFiles({});
     Object.assign(files.edit, { write: () => Promise.reject(new Error("no")) });
     const end = await run(files, "for n in $(seq 100); do echo > f$n; done");
@@ -131,12 +131,12 @@ describe.skipIf(!sandbox)(`a command on the files of a fix${skipped}`, () => {
     expect(files.texts()).toEqual({ n: "3\n" });
   });
 
-  it("is not run where its files take more than the sandbox has", async () => {
+  it("does not run if the files are too large for the sandbox", async () => {
     const files = new MemoryFiles({ large: Buffer.alloc(smallLimits.filesBytes) });
     await expect(run(files, "true")).rejects.toThrow("too many for the sandbox");
   });
 
-  it("is not run where its files take more than the sandbox has, however small each is", async () => {
+  it("does not run if the files are too many for the sandbox", async () => {
     const files = new MemoryFiles(Object.fromEntries(Array.from({ length: 300 }, (_, n) => [`f${n}`, "x"])));
     const limits = { ...smallLimits, filesBytes: 300 * 4_096 };
     await expect(run(files, "true", {}, limits)).rejects.toThrow("too many for the sandbox");
@@ -160,14 +160,14 @@ describe.skipIf(!sandbox)(`a command on the files of a fix${skipped}`, () => {
 });
 
 describe("what a repository ignores", () => {
-  it("is told by its rules, as they stand", async () => {
+  it("follows its rules", async () => {
     const isIgnored = await ignoreRules(
       new MemoryFiles({ ".gitignore": "dist/\n", "a/.gitignore": "*.log\n" }),
     );
     expect(["dist/a", "a/x.log", "x.log", "src/dist.ts"].map(isIgnored)).toEqual([true, true, false, false]);
   });
 
-  it("is not told beyond what anybody waits for, however many rules and files there are", async () => {
+  it("is limited in time, however many rules and files there are", async () => {
     const rules = Array.from({ length: 4_000 }, (_, n) => `${n}*x`).join("\n");
     const isIgnored = await ignoreRules(new MemoryFiles({ ".gitignore": `new*\n${rules}` }));
     const first = Array.from({ length: 4_000 }, (_, n) => isIgnored(`new${n}`)).indexOf(false);
@@ -175,7 +175,7 @@ describe("what a repository ignores", () => {
     expect(first).toBeLessThan(3_000);
   });
 
-  it("is told by the beginning of a file of rules that has no end", async () => {
+  it("is read only from the start of a very long rule file", async () => {
     const files = new MemoryFiles({ ".gitignore": `first\n${"#\n".repeat(40_000)}last\n` });
     const isIgnored = await ignoreRules(files);
     expect(["first", "last"].map(isIgnored)).toEqual([true, false]);

@@ -47,7 +47,7 @@ describe("a machine without a sandbox", () => {
     expect(found).toMatchObject({ remedy: expect.stringContaining(remedy) });
   });
 
-  it("is told of aloud by tests that are skipped there", async () => {
+  it("is reported by tests that are skipped there", async () => {
     const said: string[] = [];
     const why = whyUnproven(
       await findWhereItSays("Unknown option --size"),
@@ -62,7 +62,7 @@ describe("a machine without a sandbox", () => {
 });
 
 const isRoot = process.getuid?.() === 0;
-/** Whether bubblewrap builds the simplest of walls here, whoever asks. */
+/** Whether the simplest sandbox of bubblewrap works here, for any user. */
 const builds =
   spawnSync(
     "bwrap",
@@ -78,7 +78,7 @@ const builds =
   ).status === 0;
 
 describe("a machine with a sandbox", () => {
-  it.skipIf(!builds)("is one where bubblewrap builds walls", () => expect(skipped).toBe(""));
+  it.skipIf(!builds)("is found wherever bubblewrap works", () => expect(skipped).toBe(""));
 });
 
 describe("doctor", () => {
@@ -93,7 +93,7 @@ describe("doctor", () => {
     });
   });
 
-  it("warns where a folder for commands is not there", async () => {
+  it("warns if a folder for commands does not exist", async () => {
     const env = readEnv({ HUNKWISE_SANDBOX_READ: "/nowhere/tools" });
     expect(await check?.run({ env, faults: [] }, noSignal)).toMatchObject({
       state: "warn",
@@ -103,13 +103,13 @@ describe("doctor", () => {
 });
 
 describe("the environment of commands", () => {
-  it("hides what the server keeps, wherever it lies", () => {
+  it("hides the server's files", () => {
     const { sandbox } = readEnv({ HUNKWISE_DATA_DIR: "/srv/data" });
     expect(sandbox).toMatchObject({ readable: [], memoryMb: 2_048 });
     expect(sandbox.hidden).toEqual(["/srv/data", join(import.meta.dirname, "../..")]);
   });
 
-  it.each(["tools", "/", "/opt/../etc", "/opt/tools:x"])("names absolute folders alone, not %s", (value) => {
+  it.each(["tools", "/", "/opt/../etc", "/opt/tools:x"])("accepts only absolute folders, not %s", (value) => {
     expect(() => readEnv({ HUNKWISE_SANDBOX_READ: value })).toThrow(
       "HUNKWISE_SANDBOX_READ must be absolute paths",
     );

@@ -75,12 +75,12 @@ b'; printf 2 > "$(printf 'caf\\351')"; mkdir -p .git/hooks sub/.git; echo 3 > .g
     expect(seen.said).toEqual(["new a\nb", "new caf\xe9"]);
   });
 
-  it("a tree without end is left alone", async () => {
+  it("an endless tree is not read", async () => {
     const deep = perl(`my $name = "a" x 20; for (1 .. 400) { mkdir $name; chdir $name }`);
     expect(await leave(deep)).toMatchObject({ tooMany: true, taken: [] });
   });
 
-  it("names that are too long together are not told", async () => {
+  it("too long a list of names is not sent", async () => {
     const script =
       'my $d = "."; for (1 .. 15) { $d .= "/" . "x" x 240; mkdir $d } chdir $d; for (1 .. 9_000) { open(F, ">", "f$_") or die $!; close F }';
     const { outcome } = await attack(sandbox, perl(script), { limits: { files: 20_000 } });
@@ -96,7 +96,7 @@ b'; printf 2 > "$(printf 'caf\\351')"; mkdir -p .git/hooks sub/.git; echo 3 > .g
     );
   });
 
-  it("a folder that became a file, and a file that became a folder, are both told of", async () => {
+  it("a folder that became a file and a file that became a folder are both listed", async () => {
     const seen = await leave("rm -r sub; echo x > sub; rm a.txt; mkdir a.txt; echo y > a.txt/b");
     expect(seen.said).toEqual(["gone a.txt", "gone sub/run.sh", "new a.txt/b", "new sub"]);
   });

@@ -23,7 +23,7 @@ export const smallLimits: SandboxLimits = {
   spareBytes: 0,
 };
 
-/** Says aloud what is not proven where a machine has no sandbox; answers the words for the titles of what is skipped. */
+/** Warns about what is not proven on a machine without a sandbox. Returns the reason for the titles of skipped tests. */
 export function whyUnproven(
   found: Awaited<ReturnType<typeof findSandbox>>,
   what: string,
@@ -34,7 +34,7 @@ export function whyUnproven(
   return found.why;
 }
 
-/** The sandbox of this machine for a file of tests; null, and said aloud, where there is none. */
+/** The sandbox of this machine for a test file; null, with a warning, if there is none. */
 export async function sandboxFor(what: string): Promise<{ sandbox: Sandbox | null; skipped: string }> {
   const found = await findSandbox(nothing);
   const why = whyUnproven(found, what);
@@ -54,7 +54,7 @@ type Over = Partial<Omit<SandboxRun, "limits">> & {
   seen?: Partial<VisiblePaths & Pick<Sandbox, "bwrap">>;
 };
 
-/** Runs a hostile command; fails where anything of it is left. */
+/** Runs a hostile command; fails if any process of it is left. */
 export async function attack(sandbox: Sandbox | null, command: string, over: Over = {}): Promise<Seen> {
   if (!sandbox) throw new Error("a test that needs a sandbox was not skipped");
   const { limits, seen = {}, ...rest } = over;
@@ -88,7 +88,7 @@ function pidsLeft(tag: string): string[] {
     .filter((pid) => words.some((one) => environmentOf(pid).includes(one)));
 }
 
-/** The processes of rooms that somebody with this tag has opened, and of commands in them that have it in their environment. */
+/** The processes of sessions with this owner tag, and of commands that have it in their environment. */
 export const leftProcesses = (tag = ownTag): string[] =>
   pidsLeft(tag).map((pid) => textOf(`/proc/${pid}/cmdline`).replaceAll("\0", " ").slice(0, 200));
 

@@ -6,8 +6,8 @@ import { failureOf, runAssignment } from "../../src/process/run-assignment.ts";
 import type { StartedReviewProcess } from "../../src/process/start-process.ts";
 
 /**
- * A review process that is none: it does the work of one within this process, behind the same messages. A real one takes half a
- * second of a processor to load, and what it is good for is shown in `test/process` and from end to end.
+ * A review process inside this process, behind the same messages. A real one takes half a second of processor time to load; `test/process`
+ * and the end-to-end tests use real ones.
  */
 export function startProcessHere(): StartedReviewProcess {
   const ending = new AbortController();
@@ -20,7 +20,7 @@ export function startProcessHere(): StartedReviewProcess {
     message.type === "start"
       ? void runAssignment(message, parent, signal).then(send, (error) => send(failureOf(error, parent)))
       : parent.receive(message);
-  // Whoever begins to listen is told first that it is ready.
+  // The first listener gets the ready message.
   child.once("newListener", () => send({ type: "ready" }));
   const channel = {
     get connected() {
@@ -30,7 +30,7 @@ export function startProcessHere(): StartedReviewProcess {
   };
   Object.defineProperties(child, Object.getOwnPropertyDescriptors(channel));
   return {
-    // As much of one as those use who talk with it.
+    // The members of a child process that its callers use.
     child: child as unknown as ChildProcess,
     ended: new Promise(() => {}),
     stderrTail: () => "",
@@ -38,5 +38,5 @@ export function startProcessHere(): StartedReviewProcess {
   };
 }
 
-/** What is left of a message that went from process to process. */
+/** A message as it arrives in another process. */
 const overTheWire = (message: unknown): unknown => JSON.parse(JSON.stringify(message));
