@@ -12,7 +12,12 @@ import { recordedMasks, recordedTurns } from "../jobs/attempts.ts";
 import { playedJournal } from "../journal/journal.ts";
 import { eachRole, type Models } from "../llm/model.ts";
 import { createFixSandbox, type FindFixSandbox } from "../process/fix-sandbox.ts";
-import { runAnswerProcess, runFixProcess, type ProcessOptions, runReviewProcess } from "../process/run-review-process.ts";
+import {
+  type ProcessOptions,
+  runAnswerProcess,
+  runFixProcess,
+  runReviewProcess,
+} from "../process/run-review-process.ts";
 import { plainLine } from "../reporters/terminal-style.ts";
 import { AnswerInput, AnswerResult } from "../review/answer/answer-input.ts";
 import { FixInput, FixResult } from "../review/fix/fix-input.ts";

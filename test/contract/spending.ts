@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { dayOf, type Spender, type Spending } from "../../src/queue/usage.ts";
 import type { Stores } from "../../src/queue/stores.ts";
+import { dayOf, type Spender, type Spending } from "../../src/queue/usage.ts";
 import type { StoresUnderTest } from "./stores.ts";
 
 const noon = Date.UTC(2026, 10, 22, 12);

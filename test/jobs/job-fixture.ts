@@ -7,8 +7,8 @@ import { createUsageLimits, type MostUsage } from "../../src/jobs/usage-limits.t
 import { forAllRoles, type Model } from "../../src/llm/model.ts";
 import type { NewJob } from "../../src/queue/job.ts";
 import type { Queue } from "../../src/queue/queue.ts";
-import type { Spending, Quotas } from "../../src/queue/usage.ts";
 import { openSqliteStores } from "../../src/queue/stores.ts";
+import type { Quotas, Spending } from "../../src/queue/usage.ts";
 import { startWorker, type Worker } from "../../src/queue/worker.ts";
 import { reviewJob } from "../contract/queue.ts";
 import { MemoryGitHub } from "../reporters/memory-github.ts";
