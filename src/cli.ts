@@ -28,7 +28,7 @@ function abortOnSignals(): { signal: AbortSignal; exitCode: () => number | null 
 }
 
 // Nothing but the errors is imported statically: an old Node has to get as far as its complaint.
-const complaint = async (error: unknown) => (await import("./cli/complaint.ts")).complaint(error);
+const complaint = async (error: unknown) => (await import("./cli/output.ts")).complaint(error);
 const output = () => import("./cli/output.ts");
 
 /** A fault nobody waited for. Node's own exit code 1 would read as "a finding". */

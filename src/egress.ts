@@ -1,5 +1,5 @@
 import type { AppError } from "./errors.ts";
-import { type JsonLimits, JsonMeter } from "./text/json-limits.ts";
+import { type JsonLimits, JsonMeter } from "./text/json.ts";
 
 /** A request as it is about to leave. */
 export interface Outgoing {

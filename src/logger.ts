@@ -2,7 +2,7 @@ import pino from "pino";
 import { AppError } from "./errors.ts";
 import { censored } from "./secrets/ranges.ts";
 import { withoutSecrets } from "./secrets/redact.ts";
-import { escapeUnseen } from "./text/escape-unseen.ts";
+import { escapeUnseen } from "./text/escape-invisible.ts";
 
 export type Logger = pino.Logger;
 export type LogLevel = pino.LevelWithSilent;

@@ -129,6 +129,7 @@ const owners: Record<string, string[]> = {
   "@secretlint": ["secrets", "analyzers"],
   pino: ["logger"],
   picocolors: ["cli", "reporters"],
+  "@commander-js": ["cli"],
 };
 
 interface Import {

@@ -2,7 +2,7 @@ import { existsSync } from "node:fs";
 import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
-import { programPath } from "../../src/config/env.ts";
+import { programPath } from "../../src/config/process-env.ts";
 import { AppError } from "../../src/errors.ts";
 import { requireGit } from "../../src/git/git-version.ts";
 import { runGit } from "../../src/git/run-git.ts";

@@ -1,7 +1,6 @@
 import { join, resolve } from "node:path";
-import { loadLocalConfig } from "../../src/cli/local-config.ts";
-import { type OpenRange, openRange } from "../../src/cli/open-range.ts";
-import { inputOf } from "../../src/cli/review-input.ts";
+import { loadLocalConfig, type OpenRange, openRange } from "../../src/cli/open-range.ts";
+import { inputOf } from "../../src/cli/review-range.ts";
 import { createPrivacy } from "../../src/diff/filter.ts";
 import { AppError } from "../../src/errors.ts";
 import { openGraph } from "../../src/graph/open-graph.ts";

@@ -1,6 +1,5 @@
-import { loadLocalConfig } from "../../src/cli/local-config.ts";
-import { openRange } from "../../src/cli/open-range.ts";
-import { inputOf } from "../../src/cli/review-input.ts";
+import { loadLocalConfig, openRange } from "../../src/cli/open-range.ts";
+import { inputOf } from "../../src/cli/review-range.ts";
 import type { Effort } from "../../src/config/repo-config.ts";
 import { AppError } from "../../src/errors.ts";
 import type { Models } from "../../src/llm/model.ts";

@@ -9,7 +9,7 @@ import { graphTools, readingTools, reportingTools } from "../tools/index.ts";
 import { privacyOf } from "../tools/private-text.ts";
 import { createRegistry } from "../tools/registry.ts";
 import type { ToolContext, ToolResult } from "../tools/tool.ts";
-import { KeptGraph } from "./kept-graph.ts";
+import { KeptGraph } from "./local-graph.ts";
 import type { OpenRange } from "./open-range.ts";
 
 const registry = createRegistry([...readingTools, ...graphTools, ...reportingTools]);

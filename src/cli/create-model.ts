@@ -1,7 +1,8 @@
 import { readFile } from "node:fs/promises";
-import type { ModelEnv } from "../config/model-env.ts";
+import type { EmbeddingEnv, ModelEnv } from "../config/env.ts";
 import { leastContextTokens } from "../config/variables.ts";
 import { AppError, errorLine } from "../errors.ts";
+import type { Embedder } from "../graph/embed.ts";
 import { type AdaptiveModel, createAdaptiveModel } from "../llm/adaptive-model.ts";
 import { withFallback } from "../llm/fallback-model.ts";
 import { createModelGuard, type ModelGuard, type RequestEnd } from "../llm/guarded-model.ts";
@@ -9,6 +10,7 @@ import type { EndpointModel, Models, Usage } from "../llm/model.ts";
 import type { OpenAiModel } from "../llm/openai.ts";
 import type { PriceTable } from "../llm/prices.ts";
 import { type KnownModels, modelKey, openKnownModels } from "../llm/probe.ts";
+import { registerSecret } from "../secrets/live-secrets.ts";
 
 /** For one try of a request; a long answer of a reasoning model takes minutes. */
 const TIMEOUT_MS = 300_000;
@@ -23,7 +25,7 @@ export interface ConnectedModels {
   load(): Promise<void>;
 }
 
-export interface ModelOptions {
+interface ModelOptions {
   /** The operator's own price table; null where there is none. */
   pricesFile: string | null;
   /** Where it is kept what models can do; null keeps nothing. */
@@ -204,4 +206,18 @@ export async function readPricesFile(path: string | null): Promise<string | null
       cause: error,
     });
   });
+}
+
+/** For one try of a request. */
+const EMBEDDING_TIMEOUT_MS = 60_000;
+
+/** The model that makes vectors of code. Loads its client. Rejects with `config_invalid` for a bad address. */
+export async function createEmbedder(
+  { name, apiKey, baseUrl, azure }: EmbeddingEnv,
+  { maxRetries = MAX_RETRIES }: { maxRetries?: number } = {},
+): Promise<Embedder> {
+  if (apiKey) registerSecret(apiKey, { keep: true });
+  const { createOpenAiEmbeddings } = await import("../llm/openai-embeddings.ts");
+  const limits = { timeoutMs: EMBEDDING_TIMEOUT_MS, maxRetries };
+  return createOpenAiEmbeddings({ ...{ model: name, apiKey, baseUrl, azure }, ...limits });
 }

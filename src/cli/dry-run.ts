@@ -18,12 +18,12 @@ import { type ReviewRun, startRun } from "../review/review-run.ts";
 import { startUnit } from "../review/review-unit.ts";
 import { planReview } from "../review/review-units.ts";
 import { windowFor } from "../review/window.ts";
-import { escapeUnseen } from "../text/escape-unseen.ts";
+import { escapeUnseen } from "../text/escape-invisible.ts";
 import { createDiffSource } from "../tools/diff-source.ts";
 import { privacyOf } from "../tools/private-text.ts";
 import { readPricesFile } from "./create-model.ts";
 import type { OpenRange } from "./open-range.ts";
-import { inputOf } from "./review-input.ts";
+import { inputOf } from "./review-range.ts";
 
 /** What a review would read and take. Snake case: `--format json` prints it as it is. */
 interface DryRun {

@@ -1,16 +1,17 @@
 import { type LocalEnv, readLocalEnv } from "../config/env.ts";
-import { AppError } from "../errors.ts";
+import { localIndex } from "../config/folders.ts";
+import { AppError, errorLine } from "../errors.ts";
 import type { Graph, GraphSource } from "../graph/graph.ts";
 import { readHistory } from "../graph/history.ts";
 import { openGraph } from "../graph/open-graph.ts";
 import { sourceOfWorkspace } from "../graph/source.ts";
 import type { VectorReport, Vectors } from "../graph/vectors.ts";
-import { localIndex } from "./local-index.ts";
+import { type GraphAnswer, type GraphPort, ToolError } from "../tools/tool.ts";
 import type { OpenRange } from "./open-range.ts";
 import { useProxy } from "./use-proxy.ts";
 
 /** What the graph of a local range is made of. */
-export interface LocalGraphOptions {
+interface LocalGraphOptions {
   range: Pick<OpenRange, "place" | "workspace">;
   /** Absolute path of the repository's folder, which the index is known by. */
   repo: string;
@@ -61,8 +62,94 @@ async function vectorsOf(
 ): Promise<Vectors | null> {
   if (!env.embedding) return null;
   useProxy(env);
-  const { createEmbedder } = await import("./create-embedder.ts");
+  const { createEmbedder } = await import("./create-model.ts");
   const { createVectors } = await import("../graph/vectors.ts");
   const { maxTokens } = env.embedding;
   return createVectors({ embedder: await createEmbedder(env.embedding), source, maxTokens, warn });
+}
+
+interface KeptGraphOptions extends Omit<LocalGraphOptions, "signal"> {
+  /** Vectors that are missing are made while it is open; else those that are there are made use of. */
+  makesVectors: boolean;
+  /** How long somebody who asks waits while the index is being made, in milliseconds; less than the tool's own limit. */
+  patienceMs?: number;
+}
+
+const PATIENCE_MS = 20_000;
+/** Clients kill a server that takes longer to end; an index that is not whole goes on with the next one. */
+const END_MS = 1_000;
+
+/**
+ * The graph of a range, opened when it is first asked and kept until the range goes. Whoever asks waits for no vectors: they are
+ * made meanwhile, and until then words answer.
+ */
+export class KeptGraph implements GraphPort, AsyncDisposable {
+  readonly #options: KeptGraphOptions;
+  readonly #open: typeof openLocalGraph;
+  readonly #ending = new AbortController();
+  #opened: Promise<LocalGraph> | undefined;
+  #embedding: Promise<unknown> = Promise.resolve();
+
+  /** @param open injected by tests */
+  constructor(options: KeptGraphOptions, open = openLocalGraph) {
+    this.#options = options;
+    this.#open = open;
+  }
+
+  /**
+   * Rejects with a ToolError while the index is being made for longer than somebody waits, with the signal's reason once that has
+   * fired, and as `openLocalGraph` does, which is tried anew the next time.
+   */
+  async query(query: string, k: number, signal: AbortSignal): Promise<GraphAnswer> {
+    signal.throwIfAborted();
+    this.#opened ??= this.#openNow();
+    // Whoever gives up leaves the index to be made for those who ask next.
+    const { patienceMs = PATIENCE_MS } = this.#options;
+    const opened = await unlessAborted(within(patienceMs, this.#opened), signal);
+    if (!opened) throw new ToolError("The index of this repository is being made. Ask again in a moment.");
+    return await opened.graph.query(query, k, signal);
+  }
+
+  #openNow(): Promise<LocalGraph> {
+    const { signal } = this.#ending;
+    const opening = this.#open({ ...this.#options, signal });
+    opening.then(
+      (opened) => {
+        if (this.#options.makesVectors)
+          this.#embedding = opened.embed(signal).catch((error: unknown) => {
+            if (!signal.aborted) this.#options.warn(`No vectors were made: ${errorLine(error)}`);
+          });
+      },
+      () => {
+        this.#opened = undefined;
+      },
+    );
+    return opening;
+  }
+
+  /** Ends what is being made. Nobody may be asking any more. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#ending.abort();
+    await within(END_MS, this.#close());
+  }
+
+  async #close(): Promise<void> {
+    const opened = await this.#opened?.catch(() => undefined);
+    await this.#embedding;
+    opened?.[Symbol.dispose]();
+  }
+}
+
+/** Undefined where it takes longer. */
+async function within<Value>(milliseconds: number, promise: Promise<Value>): Promise<Value | undefined> {
+  const { promise: over, resolve } = Promise.withResolvers<undefined>();
+  const timer = setTimeout(() => resolve(undefined), milliseconds);
+  return await Promise.race([promise, over]).finally(() => clearTimeout(timer));
+}
+
+function unlessAborted<Value>(promise: Promise<Value>, signal: AbortSignal): Promise<Value> {
+  const { promise: aborted, reject } = Promise.withResolvers<never>();
+  const abort = () => reject(signal.reason);
+  signal.addEventListener("abort", abort, { once: true });
+  return Promise.race([promise, aborted]).finally(() => signal.removeEventListener("abort", abort));
 }

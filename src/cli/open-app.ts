@@ -1,6 +1,7 @@
 import { createHmac } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
-import { type AppCredentials, type Env, programPath, secretsOf } from "../config/env.ts";
+import { type AppCredentials, type Env, secretsOf } from "../config/env.ts";
+import { programPath } from "../config/process-env.ts";
 import { Disk, freeSpace } from "../git/disk/disk.ts";
 import { removeRepository } from "../git/disk/places.ts";
 import { requireGit } from "../git/git-version.ts";
@@ -40,9 +41,8 @@ import {
   installationGrants,
 } from "../webhooks/probot.ts";
 import { createModels } from "./create-model.ts";
-import { wantsColour } from "./output.ts";
+import { programVersion, wantsColour } from "./output.ts";
 import { useProxy } from "./use-proxy.ts";
-import { programVersion } from "./version.ts";
 
 /** The parts of an App process; `serve` and `worker` put them together. */
 export interface App {
@@ -190,14 +190,6 @@ function networkOf({ github, proxy, caFile }: Env) {
     noProxy: proxy.no ?? undefined,
     caFile: caFile ?? undefined,
   };
-}
-
-/** Resolves when the signal fires. */
-export function untilAborted(signal: AbortSignal): Promise<void> {
-  const { promise, resolve } = Promise.withResolvers<void>();
-  if (signal.aborted) resolve();
-  signal.addEventListener("abort", () => resolve(), { once: true });
-  return promise;
 }
 
 interface UpkeepOptions {

@@ -1,14 +1,18 @@
 import { realpath } from "node:fs/promises";
 import { resolve } from "node:path";
-import { ciTargetBranch, programPath } from "../config/env.ts";
+import { ciTargetBranch } from "../config/env.ts";
+import { configText, loadRepoConfig, refuseIrregular, withNested } from "../config/load-config.ts";
+import { programPath } from "../config/process-env.ts";
+import type { EffectiveConfig } from "../config/repo-config.ts";
 import type { CheckoutPlace } from "../git/checkout-place.ts";
 import { requireGit } from "../git/git-version.ts";
 import { openLocalRange, type Parent } from "../git/local-range.ts";
 import { openWorkspace } from "../git/object-workspace.ts";
-import type { BaseChoice } from "../git/resolve-revision.ts";
+import { type BaseChoice, SHALLOW_REMEDY } from "../git/resolve-revision.ts";
 import type { Workspace } from "../git/workspace.ts";
 import { plural } from "../reporters/outcome.ts";
 import type { RangeNames } from "../reporters/terminal.ts";
+import { plainLine } from "../reporters/terminal-style.ts";
 
 /** A local range, checked out in a temporary folder that goes away with it. */
 export interface OpenRange extends AsyncDisposable {
@@ -27,8 +31,8 @@ export interface OpenRange extends AsyncDisposable {
 
 export interface RangeOptions {
   repo: string;
-  /** Undefined: `usualBase`. */
-  base: string | undefined;
+  /** Without it, `usualBase`. */
+  base?: string | undefined;
   head: string;
   signal: AbortSignal;
 }
@@ -94,4 +98,66 @@ const MOST_COMMITS = 1_000;
 
 function commitCount(found: number): string {
   return found > MOST_COMMITS ? `over ${plural(MOST_COMMITS, "commit")}` : plural(found, "commit");
+}
+
+type Range = Pick<OpenRange, "place" | "names" | "dirty" | "behind" | "parent">;
+
+/** What whoever named a range should know of it, one line each: what is not part of it, and why nothing is. */
+export function rangeNotices(range: Range, repo: string, done: "reviewed" | "read" = "reviewed"): string[] {
+  const empty = emptyNotice(range);
+  if (!range.dirty) return empty === null ? [] : [empty];
+  const unseen = `uncommitted changes in ${repo} are not ${done}`;
+  // On the base itself there is nothing to compare with after the commit either.
+  const way = isOneCommit(range)
+    ? `Commit them (git commit -am wip), then name the commit before as the base: --base ${lastOf(range)}~1`
+    : "Commit them first (git commit -am wip)";
+  const told = `${unseen}. ${way}; git reset HEAD~1 takes that commit back, and keeps the changes`;
+  return range.behind > 0 && empty !== null ? [told, empty] : [told];
+}
+
+/** Why a range holds no commit; null if it holds some. */
+export function emptyNotice(range: Range): string | null {
+  const { place, names, behind } = range;
+  const [base, head] = [plainLine(names.base), plainLine(names.head)];
+  if (isOneCommit(range)) {
+    const sha = place.shas.head.slice(0, 12);
+    return `${base}...${head} holds no commits, both ends are ${sha}. ${wayOn(range)}`;
+  }
+  if (behind === 0) return null;
+  return (
+    `${base} has ${plural(behind, "commit")} that ${head} lacks, and ${head} has none of its own. ` +
+    "Did you swap --base and --head?"
+  );
+}
+
+const isOneCommit = ({ place: { shas } }: Range) => shas.base === shas.head;
+
+const lastOf = ({ names }: Range) => plainLine(names.head);
+
+/** The commit before is named only if it is there. */
+function wayOn(range: Range): string {
+  if (range.parent === "cut_off") return SHALLOW_REMEDY;
+  if (range.parent === "none") return "It is the first commit: commit a change on top of it to review that";
+  const head = lastOf(range);
+  return `To review the last commit: ${head === "HEAD" ? "--base HEAD~1" : `--base ${head}~1 --head ${head}`}`;
+}
+
+/** The configuration that counts for a local range: the base's, because the head belongs to whoever wrote the change. */
+export interface LocalConfig {
+  config: EffectiveConfig;
+  /** The repository's file at the base; null if there is none and the defaults hold. */
+  path: string | null;
+}
+
+/** Rejects with `config_invalid` if a file is refused: nobody knows then what is private. */
+export async function loadLocalConfig(workspace: Workspace): Promise<LocalConfig> {
+  const { config, path } = await loadRepoConfig((file) => textAtBase(workspace, file));
+  return { config: await withNested(config, workspace), path };
+}
+
+async function textAtBase(workspace: Workspace, path: string): Promise<string | undefined> {
+  const entry = (await workspace.tree("base")).get(path);
+  if (!entry) return undefined;
+  if (!entry.mode.startsWith("100")) return refuseIrregular(path);
+  return configText(await workspace.readBlob(entry.oid));
 }

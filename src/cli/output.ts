@@ -1,10 +1,11 @@
-import { constants } from "node:fs";
+import { constants, readFileSync } from "node:fs";
 import { access, open, stat, writeFile } from "node:fs/promises";
-import { dirname } from "node:path";
+import { dirname, join } from "node:path";
 import { styleText } from "node:util";
-import { givenColumns } from "../config/env.ts";
+import { givenColumns, wantsStackTraces } from "../config/process-env.ts";
 import { AppError, errorLine } from "../errors.ts";
 import { PIPED_WIDTH } from "../reporters/terminal-style.ts";
+import { escapeInvisible } from "../text/escape-invisible.ts";
 
 /**
  * Writes and waits until the text has left the process, so that ending it loses nothing. A reader that went away
@@ -71,4 +72,29 @@ function unwritable(error: unknown): AppError {
     remedy: "Name a file in a folder that exists and that you may write to.",
     cause: error,
   });
+}
+
+/** The version in package.json, which lies two folders up in development and when built. */
+export function programVersion(): string {
+  const text = readFileSync(join(import.meta.dirname, "../../package.json"), "utf8");
+  return String(JSON.parse(text).version);
+}
+
+/** What is printed when a command fails: one line. A message may quote a server or a repository, hence the escaping. */
+export function complaintLine(error: unknown): string {
+  const text = escapeInvisible(wholeLine(error).replaceAll(/\s*\n\s*/g, " "));
+  return `hunkwise: ${text}${/[.?!]$/.test(text) ? "" : "."}\n`;
+}
+
+/** The same with a stack trace for whoever set LOG_LEVEL=debug. */
+export function complaint(error: unknown): string {
+  const stack = wantsStackTraces() && error instanceof Error ? `${error.stack}\n` : "";
+  return complaintLine(error) + stack;
+}
+
+/** With the last words of a process that died: here whoever reads is who runs it. */
+function wholeLine(error: unknown): string {
+  const line = errorLine(error);
+  if (!(error instanceof AppError) || error.code !== "child_died") return line;
+  return error.cause instanceof Error ? `${line}: ${error.cause.message}` : line;
 }

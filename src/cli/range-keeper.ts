@@ -2,7 +2,7 @@ import { existsSync } from "node:fs";
 import { mkdir, mkdtemp } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
-import { programPath } from "../config/env.ts";
+import { programPath } from "../config/process-env.ts";
 import type { EffectiveConfig } from "../config/repo-config.ts";
 import { AppError } from "../errors.ts";
 import { requireGit } from "../git/git-version.ts";
@@ -17,9 +17,8 @@ import type { Git } from "../git/run-git.ts";
 import { makeTempFolder, removeFolder } from "../git/temp-folder.ts";
 import type { ToolContext } from "../tools/tool.ts";
 import { toolContext } from "./call-tool.ts";
-import { KeptGraph } from "./kept-graph.ts";
-import { loadLocalConfig } from "./local-config.ts";
-import { type OpenRange, openRange, type RangeOptions, usualBase } from "./open-range.ts";
+import { KeptGraph } from "./local-graph.ts";
+import { loadLocalConfig, type OpenRange, openRange, type RangeOptions, usualBase } from "./open-range.ts";
 
 /** What is said while the work tree has changes that no commit holds. */
 export const UNCOMMITTED =
@@ -231,8 +230,8 @@ interface RangeNow {
 
 interface RangeToLookUp {
   repo: string;
-  /** Undefined: `usualBase`. */
-  base: string | undefined;
+  /** Without it, `usualBase`. */
+  base?: string | undefined;
   head: string;
 }
 

@@ -2,7 +2,8 @@ import { randomUUID } from "node:crypto";
 import { mkdir, mkdtemp, rm, rmdir, stat, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
-import { type Env, programPath } from "../config/env.ts";
+import type { Env } from "../config/env.ts";
+import { programPath } from "../config/process-env.ts";
 import { AppError, errorLine } from "../errors.ts";
 
 /** What a process of the App needs, each tried as it will be used. All of these reject with one line and its remedy. */

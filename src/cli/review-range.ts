@@ -3,18 +3,32 @@ import type { LocalEnv } from "../config/env.ts";
 import type { EffectiveConfig } from "../config/repo-config.ts";
 import { createJournal } from "../journal/journal.ts";
 import { openLogseqVault } from "../journal/logseq-vault.ts";
+import { eachRole, factsOf, type Models } from "../llm/model.ts";
 import { runReviewProcess } from "../process/run-review-process.ts";
 import type { StartedReviewProcess } from "../process/start-review-process.ts";
 import { plural } from "../reporters/outcome.ts";
+import { limitsOf } from "../review/limits.ts";
 import type { ProgressEvent } from "../review/progress.ts";
+import type { ReviewInput } from "../review/review-input.ts";
 import type { ReviewResult } from "../review/review-result.ts";
 import { registerSecret } from "../secrets/live-secrets.ts";
 import { type ConnectedModels, createModels } from "./create-model.ts";
 import type { OpenRange } from "./open-range.ts";
-import { inputOf } from "./review-input.ts";
 import { onRecord, openRunRecord, type RecordPlaces, type RunRecord } from "./run-record.ts";
 
-export interface ConnectOptions {
+/** A local range as the review takes it: nobody wrote a description, and the limits are the repository's own. */
+export function inputOf(targetBranch: string, config: EffectiveConfig, models: Models | null): ReviewInput {
+  return {
+    targetBranch,
+    pull: null,
+    history: null,
+    config,
+    limits: limitsOf(config),
+    models: models && eachRole(models, factsOf),
+  };
+}
+
+interface ConnectOptions {
   /** Takes one line for whoever runs this. */
   warn(text: string): void;
   /** Told of each model that has to be asked what it can do, right before. */

@@ -6,10 +6,17 @@ import { AppError, errorLine } from "../errors.ts";
 import type { Task } from "../queue/job.ts";
 import { type OpenRuns, openRuns } from "../queue/open-runs.ts";
 import type { RecordedEntry, StoredRun } from "../queue/runs.ts";
-import { type RunFile, type RunHeader, readRunFile, readRunHeader } from "./run-file.ts";
-import { localRunIds, runBegan, runPath } from "./run-record.ts";
+import { programVersion } from "./output.ts";
+import {
+  localRunIds,
+  type RunFile,
+  type RunHeader,
+  readRunFile,
+  readRunHeader,
+  runBegan,
+  runPath,
+} from "./run-record.ts";
 import { lastReview, paidFor } from "./run-summary.ts";
-import { programVersion } from "./version.ts";
 
 /** Figures of a run. Snake case: `--json` prints them. */
 export interface RunFigures {
@@ -55,8 +62,8 @@ export interface RunRow extends RunFigures {
 }
 
 export interface RunFilter {
-  repository: string | undefined;
-  pull: number | undefined;
+  repository?: string | undefined;
+  pull?: number | undefined;
   limit: number;
 }
 

@@ -13,8 +13,8 @@ import {
 import { join } from "node:path";
 import { z } from "zod";
 import { AppError, errorLine } from "../errors.ts";
-import { dataFolder, leftBehind } from "./data-folder.ts";
 import { type Env, type InspectedEnv, inspectEnv, rawEnv } from "./env.ts";
+import { dataFolder, leftBehind } from "./folders.ts";
 import { type RawEnv, requireNone, VariableFault } from "./variables.ts";
 
 /** What the set-up page received from GitHub. */

@@ -1,5 +1,5 @@
 import type { Side } from "../finding.ts";
-import type { PublicText } from "../text/public-text.ts";
+import type { PublicText } from "../text/inert-text.ts";
 
 /** A pull request as the bot needs it. */
 export interface PullRequest {

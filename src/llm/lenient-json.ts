@@ -1,4 +1,4 @@
-import { isWithin, type JsonLimits } from "../text/json-limits.ts";
+import { isWithin, type JsonLimits } from "../text/json.ts";
 
 /** No call of a tool needs more. The engine takes memory for each open bracket, and time for each value. */
 const limits: JsonLimits = { depth: 64, elements: 20_000, members: 20_000 };

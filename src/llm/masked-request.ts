@@ -1,5 +1,5 @@
 import type { Masks, ScannedText } from "../secrets/masks.ts";
-import { withStrings } from "../text/with-strings.ts";
+import { withStrings } from "../text/json.ts";
 import type { Message, ModelRequest, ToolDefinition } from "./model.ts";
 
 /** A message or a definition with its texts scanned, and as it was last masked. */

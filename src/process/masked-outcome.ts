@@ -1,7 +1,7 @@
 import type { RunEntry } from "../agent/trajectory.ts";
 import type { Finding } from "../finding.ts";
 import type { Masks } from "../secrets/masks.ts";
-import { withStrings } from "../text/with-strings.ts";
+import { withStrings } from "../text/json.ts";
 import type { JournalPort } from "../tools/tool.ts";
 import type { Outcome } from "./messages.ts";
 

@@ -9,7 +9,7 @@ import {
   StopReason,
   TotalUsage,
 } from "../review/review-result.ts";
-import { escapeUnseen } from "../text/escape-unseen.ts";
+import { escapeUnseen } from "../text/escape-invisible.ts";
 import { outcomeOf } from "./outcome.ts";
 import { noteOf } from "./second-look.ts";
 

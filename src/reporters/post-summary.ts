@@ -1,7 +1,7 @@
 import { AppError } from "../errors.ts";
 import type { OwnText, PullRequestApi } from "../github/pull-request-api.ts";
 import { parseMarker } from "../ledger/marker.ts";
-import type { PublicText } from "../text/public-text.ts";
+import type { PublicText } from "../text/inert-text.ts";
 import { postOnce, type Sleep } from "./post-once.ts";
 import { removeDoubledComments } from "./remove-doubles.ts";
 

@@ -1,7 +1,7 @@
 import { formatMarker, type Marker, parseMarker } from "../ledger/marker.ts";
 import { withoutSecrets } from "../secrets/redact.ts";
 import { byteLength } from "../text/cut.ts";
-import type { PublicText } from "../text/public-text.ts";
+import type { PublicText } from "../text/inert-text.ts";
 import { untrustedBlock } from "./render-untrusted.ts";
 
 /** GitHub refuses more than 65,536 characters; in bytes, and with a margin, nothing can go wrong. */

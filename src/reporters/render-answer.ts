@@ -1,7 +1,7 @@
 import { formatMarker } from "../ledger/marker.ts";
 import type { AnswerResult } from "../review/answer/answer-input.ts";
 import { byteLength } from "../text/cut.ts";
-import type { PublicText } from "../text/public-text.ts";
+import type { PublicText } from "../text/inert-text.ts";
 import { mostBodyBytes, publicText } from "./public-text.ts";
 import { untrustedBlock, untrustedCode } from "./render-untrusted.ts";
 

@@ -2,7 +2,7 @@ import type { Finding } from "../finding.ts";
 import { fitState, type LedgerState } from "../ledger/state.ts";
 import type { ReviewResult } from "../review/review-result.ts";
 import { byteLength } from "../text/cut.ts";
-import type { PublicText } from "../text/public-text.ts";
+import type { PublicText } from "../text/inert-text.ts";
 import type { Account } from "./account.ts";
 import {
   countBySeverity,

@@ -1,5 +1,4 @@
-import { mayNameCommit } from "../text/commit-name.ts";
-import { breaker } from "../text/other-bots.ts";
+import { breaker, mayNameCommit } from "../text/inert-text.ts";
 import { inertCode } from "./inert-code.ts";
 
 /** Backslash escapes that stay: what they hide has a meaning in Markdown. Any other only helps a text past a filter. */

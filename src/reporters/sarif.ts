@@ -1,6 +1,6 @@
 import type { Finding, Place, Severity } from "../finding.ts";
 import type { DroppedFinding, PlacedFinding, ReviewResult } from "../review/review-result.ts";
-import { escapeUnseen } from "../text/escape-unseen.ts";
+import { escapeUnseen } from "../text/escape-invisible.ts";
 import { anchorOf } from "./code-frame.ts";
 import { outcomeOf, outcomeSentence, plural } from "./outcome.ts";
 import { untrustedBlock, untrustedLine } from "./render-untrusted.ts";

@@ -1,7 +1,7 @@
 import { formatMarker, parseMarker } from "../ledger/marker.ts";
 import { emptyState, fitState, type LedgerState, type Pause } from "../ledger/state.ts";
 import { byteLength, cutBytes } from "../text/cut.ts";
-import type { PublicText } from "../text/public-text.ts";
+import type { PublicText } from "../text/inert-text.ts";
 import type { Sleep } from "./post-once.ts";
 import { findSticky, postSummary, type StickyApi } from "./post-summary.ts";
 import { mostBodyBytes, publicText } from "./public-text.ts";

@@ -1,3 +1,5 @@
+import { stripVTControlCharacters } from "node:util";
+
 const encoder = new TextEncoder();
 
 /** Length of `text` in UTF-8 bytes. */
@@ -14,7 +16,7 @@ export function cutBytes(text: string, maxBytes: number): string {
 }
 
 /** A text that was cut, and what is missing. */
-export interface Cut {
+interface Cut {
   text: string;
   /** Lines of the original that are not in `text` or only in part; 0 when nothing was cut. */
   omittedLines: number;
@@ -50,4 +52,41 @@ function countLines(text: string): number {
   let lines = 0;
   for (let at = text.indexOf("\n"); at >= 0; at = text.indexOf("\n", at + 1)) lines += 1;
   return text === "" || text.endsWith("\n") ? lines : lines + 1;
+}
+
+/** Bytes of the longest line that is shown whole. */
+const MAX_LINE = 2_000;
+
+/**
+ * What a program printed, for the model: its first and last lines as far as `maxBytes` go, without colours and movements of a cursor. The
+ * end of a test run tells what failed, its beginning what was run.
+ *
+ * @param sizeOf bytes that a line takes once it is shown
+ */
+export function headAndTail(
+  output: string,
+  maxBytes: number,
+  sizeOf: (line: string) => number,
+): { text: string; truncated: boolean } {
+  const lines = stripVTControlCharacters(output)
+    .replace(/\n+$/, "")
+    .split("\n")
+    .map((line) => cutLine(line.replace(/\r$/, ""), Math.min(MAX_LINE, maxBytes / 4)));
+  const total = lines.reduce((sum, line) => sum + sizeOf(line) + 1, 0);
+  if (total <= maxBytes) return { text: lines.join("\n"), truncated: false };
+  const half = (maxBytes - 100) / 2;
+  const head = fitting(lines, half, sizeOf);
+  const tail = fitting(lines.toReversed(), half, sizeOf);
+  const gap = `[... ${lines.length - head - tail} lines left out here ...]`;
+  const text = [...lines.slice(0, head), gap, ...lines.slice(lines.length - tail)].join("\n");
+  return { text, truncated: true };
+}
+
+function fitting(lines: readonly string[], maxBytes: number, sizeOf: (line: string) => number): number {
+  let bytes = 0;
+  const past = lines.findIndex((line) => {
+    bytes += sizeOf(line) + 1;
+    return bytes > maxBytes;
+  });
+  return past < 0 ? lines.length : past;
 }

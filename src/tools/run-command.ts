@@ -1,7 +1,6 @@
 import { z } from "zod";
 import { shownBytes } from "../diff/render.ts";
-import { cutLine } from "../text/cut.ts";
-import { headAndTail } from "../text/head-and-tail.ts";
+import { cutLine, headAndTail } from "../text/cut.ts";
 import { allowedCommand } from "./allowed-command.ts";
 import { wholeNumber } from "./limits.ts";
 import { resolveFolder } from "./resolve-path.ts";

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { checks } from "../../src/cli/doctor.ts";
+import { checks } from "../../src/cli/commands/doctor.ts";
 import type { Env } from "../../src/config/env.ts";
 import { openStores } from "../../src/queue/open-stores.ts";
 import { reviewJob } from "../contract/jobs.ts";

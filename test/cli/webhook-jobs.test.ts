@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { jobLine } from "../../src/cli/webhook.ts";
+import { jobLine } from "../../src/cli/commands/webhook.ts";
 import type { NewJob, Task } from "../../src/queue/job.ts";
 
 const repository = { installation: 3, id: 7, owner: "octo", name: "shop" };

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { rebasePattern } from "../../src/config/merge-nested.ts";
+import { rebasePattern } from "../../src/config/load-config.ts";
 import { createPathMatcher } from "../../src/diff/path-matcher.ts";
 import { GitRepo } from "../support/git-repo.ts";
 

@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, readdirSync, realpathSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { programPath } from "../../src/config/env.ts";
+import { programPath } from "../../src/config/process-env.ts";
 import { requireGit } from "../../src/git/git-version.ts";
 import { openGraph } from "../../src/graph/open-graph.ts";
 import type { IndexTask } from "../../src/process/index-messages.ts";

@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { formatMarker, parseMarker } from "../../src/ledger/marker.ts";
 import { untrustedBlock, untrustedCode, untrustedLine } from "../../src/reporters/render-untrusted.ts";
 import { showHidden } from "../../src/text/escape-invisible.ts";
-import { withoutCommands } from "../../src/text/other-bots.ts";
+import { withoutCommands } from "../../src/text/inert-text.ts";
 import { liveIn, pageOf } from "../support/markdown-oracle.ts";
 import { markdownPieces } from "../support/markdown-pieces.ts";
 

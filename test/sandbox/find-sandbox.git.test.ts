@@ -2,7 +2,7 @@ import { spawnSync } from "node:child_process";
 import { chmodSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
-import { checks } from "../../src/cli/doctor.ts";
+import { checks } from "../../src/cli/commands/doctor.ts";
 import { readEnv } from "../../src/config/env.ts";
 import { findSandbox } from "../../src/sandbox/find-sandbox.ts";
 import { TempFolder } from "../support/git-repo.ts";

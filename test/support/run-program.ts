@@ -1,6 +1,6 @@
 import { Writable } from "node:stream";
 import type { CommandIo } from "../../src/cli/command.ts";
-import { complaintLine } from "../../src/cli/complaint.ts";
+import { complaintLine } from "../../src/cli/output.ts";
 import { runProgram } from "../../src/cli/program.ts";
 import { environmentDocs } from "../../src/config/variables.ts";
 import { startProcessHere } from "./process-here.ts";

@@ -6,7 +6,7 @@ import { plural } from "../../reporters/outcome.ts";
 import { publicPlain, publicText } from "../../reporters/public-text.ts";
 import { untrustedCode, untrustedFence, untrustedLine } from "../../reporters/render-untrusted.ts";
 import { cutAtLine } from "../../text/cut.ts";
-import { inertMessage } from "../../text/inert-message.ts";
+import { inertMessage } from "../../text/inert-text.ts";
 import { addRule } from "./add-rule.ts";
 import { type Asked, answered, isAnswered, pageOf, requireOurs } from "./asked.ts";
 import { patchOf } from "./patch.ts";

@@ -1,0 +1,104 @@
+/** How much a JSON text may hold before it is parsed: what a parser takes grows with values, and not only with bytes. */
+export interface JsonLimits {
+  /** Brackets that are open at a time. */
+  depth: number;
+  /** Opened brackets and commas together: there are no more values than that. */
+  elements: number;
+  /** Colons. A member of an object costs ten times as much as an element of a list, if its name is new. */
+  members: number;
+}
+
+const quote = 0x22;
+const comma = 0x2c;
+const colon = 0x3a;
+const backslash = 0x5c;
+const [open, close] = [0x5b, 0x5d];
+const [openObject, closeObject] = [0x7b, 0x7d];
+const isDigit = (byte: number | undefined): boolean => byte !== undefined && byte >= 0x30 && byte <= 0x39;
+/** Digits that follow each other outside of strings. One number of megabytes takes seconds where it becomes a BigInt, as in octokit. */
+const mostDigits = 1_000;
+
+/** Counts the brackets, commas, colons and digits of a JSON text that comes in pieces, in UTF-8. Text that is no JSON is counted all the same. */
+export class JsonMeter {
+  readonly #limits: JsonLimits;
+  #depth = 0;
+  #elements = 0;
+  #members = 0;
+  /** With which the last piece ended. */
+  #digits = 0;
+  #longestNumber = 0;
+  #inString = false;
+  #isEscaped = false;
+
+  constructor(limits: JsonLimits) {
+    this.#limits = limits;
+  }
+
+  /** Takes the next piece. @returns false once the text is beyond a limit */
+  take(bytes: Uint8Array): boolean {
+    let [depth, elements, members] = [this.#depth, this.#elements, this.#members];
+    let deepest = depth;
+    for (let at = this.#beginning(bytes); at < bytes.length; at++) {
+      const byte = bytes[at];
+      if (byte === quote) at = this.#behindString(bytes, at + 1) - 1;
+      else if (isDigit(byte)) at = this.#behindDigits(bytes, at) - 1;
+      else if (byte === comma) elements += 1;
+      else if (byte === colon) members += 1;
+      else if (byte === open || byte === openObject) {
+        elements += 1;
+        depth += 1;
+        deepest = Math.max(deepest, depth);
+      } else if (byte === close || byte === closeObject) depth -= 1;
+    }
+    [this.#depth, this.#elements, this.#members] = [depth, elements, members];
+    return deepest <= this.#limits.depth && this.#isWithin();
+  }
+
+  #isWithin(): boolean {
+    const { elements, members } = this.#limits;
+    return this.#elements <= elements && this.#members <= members && this.#longestNumber <= mostDigits;
+  }
+
+  /** The index at which the piece goes on that is not the rest of a string. */
+  #beginning(bytes: Uint8Array): number {
+    if (!isDigit(bytes[0])) this.#digits = 0;
+    return this.#inString ? this.#behindString(bytes, 0) : 0;
+  }
+
+  /** The index behind the digits that begin, or go on, at `at`. */
+  #behindDigits(bytes: Uint8Array, at: number): number {
+    let next = at;
+    while (isDigit(bytes[next])) next += 1;
+    const digits = next - at + (at === 0 ? this.#digits : 0);
+    this.#longestNumber = Math.max(this.#longestNumber, digits);
+    this.#digits = next === bytes.length ? digits : 0;
+    return next;
+  }
+
+  /** The index behind the string that goes on at `at`, or behind the piece. */
+  #behindString(bytes: Uint8Array, at: number): number {
+    this.#inString = true;
+    for (let next = at; next < bytes.length; next++) {
+      const byte = bytes[next];
+      if (this.#isEscaped) this.#isEscaped = false;
+      else if (byte === backslash) this.#isEscaped = true;
+      else if (byte === quote) {
+        this.#inString = false;
+        return next + 1;
+      }
+    }
+    return bytes.length;
+  }
+}
+
+/** Whether a JSON text is within the limits. */
+export const isWithin = (text: string, limits: JsonLimits): boolean =>
+  new JsonMeter(limits).take(Buffer.from(text));
+
+/** A JSON value with what `change` makes of each string in it, in their order. Names of properties stay. */
+export function withStrings(value: unknown, change: (text: string) => string): unknown {
+  if (typeof value === "string") return change(value);
+  if (Array.isArray(value)) return value.map((item) => withStrings(item, change));
+  if (typeof value !== "object" || value === null) return value;
+  return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, withStrings(inner, change)]));
+}
