@@ -4,8 +4,8 @@ import { handledEvents } from "./webhooks/decide.ts";
 import type { Inbox } from "./webhooks/inbox.ts";
 
 /**
- * The Probot application: every declared event goes to the inbox, which stores what follows from it. The work itself is
- * done by a worker, because Probot keeps unfinished handlers in memory alone.
+ * The Probot application: every declared event goes to the inbox, which stores the jobs that follow from it. A worker runs them,
+ * because Probot keeps unfinished handlers only in memory.
  */
 export default function hunkwise(app: Probot, options: ApplicationFunctionOptions): void {
   const { inbox } = options;

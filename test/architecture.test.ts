@@ -273,7 +273,7 @@ describe("the rooms", () => {
     ]);
     expect(having(/chat\.completions\.create\(/)).toEqual(["llm/openai.ts"]);
     // What the check sends is written in it.
-    expect(having(/embedder\.embed\(/)).toEqual(["cli/check-models.ts", "graph/vectors.ts"]);
+    expect(having(/embedder\.embed\(/)).toEqual(["cli/commands/doctor.ts", "graph/vectors.ts"]);
   });
 });
 

@@ -26,13 +26,13 @@ export interface ConnectedModels {
 }
 
 interface ModelOptions {
-  /** The operator's own price table; null where there is none. */
+  /** The operator's own price table; null if there is none. */
   pricesFile: string | null;
-  /** Where it is kept what models can do; null keeps nothing. */
+  /** The folder in which the abilities of models are stored; null stores none. */
   folder: string | null;
   /** For a command that ends with its review: see `AdaptiveOptions`. Circuits open and close in silence then. */
   forOneRun?: boolean;
-  /** Takes one line for whoever operates this. */
+  /** Takes one line for the operator. */
   warn(text: string): void;
   /**
    * Told of each request that has ended: the model that was asked itself, be it one that stands in, and what it took or the code
@@ -76,7 +76,7 @@ export async function createModels(env: ModelEnv, options: ModelOptions): Promis
   };
 }
 
-/** Nobody stands in for oneself. */
+/** A model is no fallback for itself. */
 const isFallback = ({ fallback, baseUrl, apiKey }: ModelEnv, name: string): boolean =>
   fallback?.name === name && fallback.baseUrl === baseUrl && fallback.apiKey === apiKey;
 
@@ -101,7 +101,7 @@ async function partsFor(options: ModelOptions): Promise<Parts> {
   const { guard } = createModelGuard({
     now: () => performance.now(),
     random: Math.random,
-    // A command reports the error itself, at its end; its circuits matter to nobody.
+    // A command reports the error itself, at its end; the state of its circuits does not matter.
     warn: forOneRun ? () => {} : warn,
     onRequest,
   });
@@ -138,7 +138,7 @@ export async function createModel(
   return connect(env, name, (await pricesOf(pricesFile)).table, maxRetries);
 }
 
-/** Under which name it is kept what a model can do. */
+/** The key under which the abilities of a model are stored. */
 export const keyOf = ({ baseUrl, azure }: ModelEnv, name: string): string =>
   modelKey(JSON.stringify([baseUrl, azure]), name);
 
@@ -163,7 +163,7 @@ function lateModel(
   return { native, load };
 }
 
-/** The price table, and what follows from it for one model. */
+/** The price table, and the price of a request by it. */
 interface Prices {
   table: PriceTable;
   costOf(name: string, usage: Omit<Usage, "costUsd">): number | null;
@@ -197,7 +197,7 @@ async function connect(
   });
 }
 
-/** The operator's price table as text; null where there is none. */
+/** The operator's price table as text; null if there is none. */
 export async function readPricesFile(path: string | null): Promise<string | null> {
   if (path === null) return null;
   return readFile(path, "utf8").catch((error: unknown) => {

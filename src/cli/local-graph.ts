@@ -10,27 +10,25 @@ import { type GraphAnswer, type GraphPort, ToolError } from "../tools/tool.ts";
 import type { OpenRange } from "./open-range.ts";
 import { useProxy } from "./use-proxy.ts";
 
-/** What the graph of a local range is made of. */
 interface LocalGraphOptions {
   range: Pick<OpenRange, "place" | "workspace">;
   /** Absolute path of the repository's folder, which the index is known by. */
   repo: string;
   isPrivate(path: string): boolean;
-  /** Takes one line for whoever runs this. */
+  /** Takes one line for the user. */
   warn(text: string): void;
   signal: AbortSignal;
 }
 
-/** A graph, and what adds to it that others are asked for. */
 export interface LocalGraph extends Disposable {
   graph: Graph;
-  /** Makes the vectors that are missing; null where no model for them is configured. Rejects only when aborted. */
+  /** Computes missing embeddings; null if no embedding model is configured. Rejects only when aborted. */
   embed(signal: AbortSignal): Promise<VectorReport | null>;
 }
 
 /**
- * Brings this user's index of a repository up to the head of a range and opens it. It lies in the folder where commands keep
- * what can be found out again, and in memory where there is none.
+ * Updates this user's index of a repository to the head of a range and opens it. It is kept in the cache folder, and in memory
+ * if there is none.
  */
 export async function openLocalGraph(options: LocalGraphOptions): Promise<LocalGraph> {
   const { range, repo, isPrivate, signal } = options;
@@ -54,7 +52,7 @@ export async function openLocalGraph(options: LocalGraphOptions): Promise<LocalG
   };
 }
 
-/** Null where no model for them is configured: most of the code for it is not even loaded. */
+/** Null if no embedding model is configured: then most of the code for it is not even loaded. */
 async function vectorsOf(
   env: LocalEnv,
   source: GraphSource,
@@ -69,19 +67,19 @@ async function vectorsOf(
 }
 
 interface KeptGraphOptions extends Omit<LocalGraphOptions, "signal"> {
-  /** Vectors that are missing are made while it is open; else those that are there are made use of. */
+  /** Computes missing embeddings while it is open; else only those that exist are used. */
   makesVectors: boolean;
-  /** How long somebody who asks waits while the index is being made, in milliseconds; less than the tool's own limit. */
+  /** How long a query waits while the index is being made, in milliseconds; less than the tool's own limit. */
   patienceMs?: number;
 }
 
 const PATIENCE_MS = 20_000;
-/** Clients kill a server that takes longer to end; an index that is not whole goes on with the next one. */
+/** Clients kill a server that takes longer to end; the next one continues an incomplete index. */
 const END_MS = 1_000;
 
 /**
- * The graph of a range, opened when it is first asked and kept until the range goes. Whoever asks waits for no vectors: they are
- * made meanwhile, and until then words answer.
+ * The graph of a range, opened by the first query and kept until the range goes. Queries do not wait for embeddings: those are
+ * computed meanwhile, and until then the search is by words.
  */
 export class KeptGraph implements GraphPort, AsyncDisposable {
   readonly #options: KeptGraphOptions;
@@ -97,13 +95,13 @@ export class KeptGraph implements GraphPort, AsyncDisposable {
   }
 
   /**
-   * Rejects with a ToolError while the index is being made for longer than somebody waits, with the signal's reason once that has
-   * fired, and as `openLocalGraph` does, which is tried anew the next time.
+   * Rejects with a ToolError if making the index takes longer than a query waits, with the signal's reason once that has
+   * fired, and as `openLocalGraph` does, which the next query tries again.
    */
   async query(query: string, k: number, signal: AbortSignal): Promise<GraphAnswer> {
     signal.throwIfAborted();
     this.#opened ??= this.#openNow();
-    // Whoever gives up leaves the index to be made for those who ask next.
+    // An aborted query leaves the index being made for the next one.
     const { patienceMs = PATIENCE_MS } = this.#options;
     const opened = await unlessAborted(within(patienceMs, this.#opened), signal);
     if (!opened) throw new ToolError("The index of this repository is being made. Ask again in a moment.");
@@ -127,7 +125,7 @@ export class KeptGraph implements GraphPort, AsyncDisposable {
     return opening;
   }
 
-  /** Ends what is being made. Nobody may be asking any more. */
+  /** Ends what is being made. No query may be running any more. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.#ending.abort();
     await within(END_MS, this.#close());
@@ -140,7 +138,7 @@ export class KeptGraph implements GraphPort, AsyncDisposable {
   }
 }
 
-/** Undefined where it takes longer. */
+/** Undefined if it takes longer. */
 async function within<Value>(milliseconds: number, promise: Promise<Value>): Promise<Value | undefined> {
   const { promise: over, resolve } = Promise.withResolvers<undefined>();
   const timer = setTimeout(() => resolve(undefined), milliseconds);

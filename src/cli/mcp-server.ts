@@ -6,6 +6,7 @@ import {
   type ServerContext,
 } from "@modelcontextprotocol/server";
 import { StdioServerTransport, serveStdio } from "@modelcontextprotocol/server/stdio";
+import pLimit from "p-limit";
 import { z } from "zod";
 import { readLocalEnv } from "../config/env.ts";
 import { presentIndex } from "../config/folders.ts";
@@ -40,12 +41,12 @@ const ReviewArguments = z.strictObject({
   offline: z
     .boolean()
     .default(false)
-    .describe("Ask no model: the built-in analyzers alone look at the change, in seconds and for nothing."),
+    .describe("Ask no model: only the built-in analyzers read the change, in seconds and at no cost."),
 });
 
 interface McpReviewOptions {
   keeper: RangeKeeper;
-  /** The models of the environment; null where there are none. */
+  /** The models of the environment; null if there are none. */
   connect(): Promise<ConnectedModels | null>;
   /** Where each review leaves its record. */
   records: RecordPlaces;
@@ -57,8 +58,8 @@ type McpReview = (args: unknown, context: ServerContext) => Promise<CallToolResu
 
 const description = [
   "Reviews the whole change, as a pull request with these commits would be reviewed, and answers with findings, each on a line of the",
-  "change. Read-only; takes minutes and costs tokens where a model is configured. What is not committed is not reviewed. Mend what",
-  "is right, commit, and review again.",
+  "change. Read-only; takes minutes and costs tokens where a model is configured. What is not committed is not reviewed. Fix valid",
+  "findings, commit, and review again.",
 ].join(" ");
 
 function registerReview(server: McpServer, review: McpReview): void {
@@ -74,8 +75,8 @@ function registerReview(server: McpServer, review: McpReview): void {
 }
 
 /**
- * The review as a tool: one at a time, as each may spend up to the budget of the repository. One that was called off still has
- * to end its processes; who asks again meanwhile waits for that.
+ * The review as a tool: one at a time, because each may spend the whole budget of the repository. A cancelled one still has to
+ * end its processes; the next call waits for that.
  */
 export function createMcpReview(options: McpReviewOptions): McpReview {
   let running: { asked: AbortSignal; ended: Promise<unknown> } | null = null;
@@ -122,7 +123,7 @@ async function review(
   });
 }
 
-/** What whoever asked has to know beside the review itself. */
+/** The review, with warnings that concern only this client. */
 async function withWarnings(
   result: ReviewResult,
   modelFault: string | null,
@@ -140,7 +141,7 @@ async function withWarnings(
 
 /**
  * As text with the code around each finding, and as the document that `--format json` prints. Not as Markdown, in which names are
- * escaped (`find\_user`): agents take them over as they stand.
+ * escaped (`find\_user`): agents copy them literally.
  */
 async function answer(result: ReviewResult, { range }: CurrentRange): Promise<CallToolResult> {
   const found = result.findings.map(({ finding }) => finding);
@@ -153,14 +154,14 @@ async function answer(result: ReviewResult, { range }: CurrentRange): Promise<Ca
   };
 }
 
-/** Between two notifications, in milliseconds. Clients give up on calls of which they hear nothing for a minute or less. */
+/** Between two notifications, in milliseconds. Clients time out calls that send nothing for a minute or less. */
 const BEAT_MS = 5_000;
 
 interface McpProgress extends Disposable {
   handle(event: ProgressEvent): void;
 }
 
-/** Tells the client where a call stands, if it asked for that: at each phase, and now and then in between. */
+/** Reports progress to the client if it asked for that: at each phase, and every few seconds. */
 function reportProgress({ mcpReq }: ServerContext, now: () => number = Date.now): McpProgress {
   const progressToken = mcpReq._meta?.progressToken;
   if (progressToken === undefined) return { handle: () => {}, [Symbol.dispose]: () => {} };
@@ -170,7 +171,7 @@ function reportProgress({ mcpReq }: ServerContext, now: () => number = Date.now)
   const send = () => {
     sent += 1;
     const params = { progressToken, progress: sent, message: statusLine(state, now() - began) };
-    // Whoever has gone away needs no progress; that they have ends the call by itself.
+    // A client that is gone needs no progress; its absence ends the call by itself.
     mcpReq.notify({ method: "notifications/progress", params }).catch(() => {});
   };
   const timer = setInterval(send, BEAT_MS);
@@ -188,7 +189,7 @@ interface McpServerOptions {
   review: McpReview;
   /** Ends every call. */
   signal: AbortSignal;
-  /** Told about a fault of ours, which the answer itself does not explain. */
+  /** Gets a fault of ours, which the answer itself does not explain. */
   onCrash(line: string): void;
 }
 
@@ -211,10 +212,10 @@ function createMcpServer(options: McpServerOptions): McpServer {
     { name: "hunkwise", title: "Hunkwise", version: programVersion() },
     { capabilities: { tools: { listChanged: false } }, instructions },
   );
-  const gate = createGate(MOST_CALLS);
+  const limit = pLimit(MOST_CALLS);
   for (const tool of offered) {
     server.registerTool(tool.name, toMcpTool(tool), (args, context) =>
-      gate(() => callTool(tool, args, context, options)),
+      limit(() => callTool(tool, args, context, options)),
     );
   }
   registerReview(server, options.review);
@@ -229,7 +230,7 @@ async function callTool(
 ): Promise<CallToolResult> {
   const signal = AbortSignal.any([ending, mcpReq.signal]);
   const crashed = (where: string, error: unknown) => onCrash(`fault in ${where}: ${errorLine(error)}`);
-  // Whoever gave up while others had their turn needs no look at the repository.
+  // The client gave up while other calls ran.
   if (signal.aborted) return toMcpError(`${tool.name} was stopped`);
   try {
     return await keeper.use(async ({ context, dirty }) => {
@@ -256,8 +257,8 @@ export function serveClient(
 const LISTEN = "subscriptions/listen";
 
 /**
- * Answers what was asked before its input ended: the SDK's own transport closes at once, and drops it. Tells when it has closed, which
- * the SDK does not of a connection that was never used.
+ * Answers requests that arrived before the input ended: the SDK's own transport closes at once and drops them. Also reports when it
+ * has closed, which the SDK does not do for a connection that was never used.
  */
 export class WatchedTransport extends StdioServerTransport {
   readonly #stdin: Readable;
@@ -267,7 +268,7 @@ export class WatchedTransport extends StdioServerTransport {
   readonly #closed = Promise.withResolvers<void>();
   readonly closed = this.#closed.promise;
 
-  /** @param signal once it has fired nothing is answered any more */
+  /** @param signal once it has fired, requests get no answer */
   constructor(stdin: Readable, stdout: NodeJS.WriteStream, signal: AbortSignal) {
     super(stdin, stdout);
     [this.#stdin, this.#stdout, this.#signal] = [stdin, stdout, signal];
@@ -285,7 +286,7 @@ export class WatchedTransport extends StdioServerTransport {
   #note(message: JSONRPCMessage): void {
     if (!("method" in message)) return;
     if ("id" in message && message.method !== LISTEN) this.#unanswered.add(message.id);
-    // Nobody answers what was taken back.
+    // A cancelled request gets no answer.
     if (message.method === "notifications/cancelled") this.#unanswered.delete(message.params?.requestId);
   }
 
@@ -303,22 +304,3 @@ export class WatchedTransport extends StdioServerTransport {
   }
 }
 
-/** Lets so many pieces of work run at once; the others wait, in the order in which they came. */
-type Gate = <Result>(work: () => Promise<Result>) => Promise<Result>;
-
-export function createGate(most: number): Gate {
-  const waiting: (() => void)[] = [];
-  let running = 0;
-  return async (work) => {
-    if (running < most) running += 1;
-    else await new Promise<void>((resolve) => waiting.push(resolve));
-    try {
-      return await work();
-    } finally {
-      const next = waiting.shift();
-      // Whoever waited takes this place.
-      if (next) next();
-      else running -= 1;
-    }
-  };
-}

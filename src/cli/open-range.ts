@@ -14,16 +14,16 @@ import { plural } from "../reporters/outcome.ts";
 import type { RangeNames } from "../reporters/terminal.ts";
 import { plainLine } from "../reporters/terminal-style.ts";
 
-/** A local range, checked out in a temporary folder that goes away with it. */
+/** A local range, checked out in a temporary folder that is removed with it. */
 export interface OpenRange extends AsyncDisposable {
   place: CheckoutPlace;
   workspace: Workspace;
   names: RangeNames;
-  /** Where the repository's own files lie, by all names that its owner may give them. */
+  /** Absolute paths by which the work tree may be named: with and without symbolic links. */
   roots: readonly string[];
   /** The repository has changes that are not committed and therefore not part of the range. */
   dirty: boolean;
-  /** How many commits of the base the head lacks, where the head has none of its own; else 0. */
+  /** How many commits of the base the head lacks, if the head has none of its own; else 0. */
   behind: number;
   /** Whether the commit before the head is there, if both ends are one commit. */
   parent: Parent;
@@ -41,8 +41,8 @@ export interface RangeOptions {
 const usualBases = ["origin/HEAD", "origin/main", "origin/master", "main", "master"];
 
 /**
- * What a change is compared with if nobody names a base. In CI that is the target branch of the pull request and nothing else: a
- * review against another branch would be one of other commits.
+ * The default base. In CI it is only the target branch of the pull request: a review against another branch would cover other
+ * commits.
  */
 export function usualBase(): BaseChoice {
   const target = ciTargetBranch();
@@ -93,7 +93,7 @@ async function rootsOf(workTree: string | null, repo: string): Promise<string[]>
   return isTop ? [...new Set([workTree, named])] : [workTree];
 }
 
-/** More are not counted: reading them all would cost more than the number is worth. */
+/** More are not counted: it takes too long. */
 const MOST_COMMITS = 1_000;
 
 function commitCount(found: number): string {
@@ -102,7 +102,7 @@ function commitCount(found: number): string {
 
 type Range = Pick<OpenRange, "place" | "names" | "dirty" | "behind" | "parent">;
 
-/** What whoever named a range should know of it, one line each: what is not part of it, and why nothing is. */
+/** Notices about a range, one line each: what is not part of it, or why it is empty. */
 export function rangeNotices(range: Range, repo: string, done: "reviewed" | "read" = "reviewed"): string[] {
   const empty = emptyNotice(range);
   if (!range.dirty) return empty === null ? [] : [empty];
@@ -142,14 +142,14 @@ function wayOn(range: Range): string {
   return `To review the last commit: ${head === "HEAD" ? "--base HEAD~1" : `--base ${head}~1 --head ${head}`}`;
 }
 
-/** The configuration that counts for a local range: the base's, because the head belongs to whoever wrote the change. */
+/** The configuration of a local range: the base's, because the author of the change controls the head. */
 export interface LocalConfig {
   config: EffectiveConfig;
   /** The repository's file at the base; null if there is none and the defaults hold. */
   path: string | null;
 }
 
-/** Rejects with `config_invalid` if a file is refused: nobody knows then what is private. */
+/** Rejects with `config_invalid` if a file is refused: then it is unknown what is private. */
 export async function loadLocalConfig(workspace: Workspace): Promise<LocalConfig> {
   const { config, path } = await loadRepoConfig((file) => textAtBase(workspace, file));
   return { config: await withNested(config, workspace), path };

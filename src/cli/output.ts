@@ -39,7 +39,7 @@ export function widthsOf({ columns }: NodeJS.WriteStream): { width: number; code
   return { width: columns || givenColumns() || PIPED_WIDTH, codeWidth: columns || undefined };
 }
 
-/** Rejects with `usage` when `path` cannot be written, before anything was spent on what shall stand there. */
+/** Rejects with `usage` if `path` cannot be written, before the work for it begins. */
 export async function requireWritable(path: string): Promise<void> {
   try {
     const existing = await stat(path).catch(() => null);
@@ -56,7 +56,7 @@ export async function writeOutput(path: string, text: string): Promise<void> {
   });
 }
 
-/** The same for what holds code: readable by this user alone, also where the file was there before. */
+/** The same for code: readable only by this user, also if the file existed before. */
 export async function writePrivate(path: string, text: string): Promise<void> {
   try {
     await using file = await open(path, "w", 0o600);
@@ -80,19 +80,19 @@ export function programVersion(): string {
   return String(JSON.parse(text).version);
 }
 
-/** What is printed when a command fails: one line. A message may quote a server or a repository, hence the escaping. */
+/** The line that is printed when a command fails. A message may quote a server or a repository, hence the escaping. */
 export function complaintLine(error: unknown): string {
   const text = escapeInvisible(wholeLine(error).replaceAll(/\s*\n\s*/g, " "));
   return `hunkwise: ${text}${/[.?!]$/.test(text) ? "" : "."}\n`;
 }
 
-/** The same with a stack trace for whoever set LOG_LEVEL=debug. */
+/** The same, with a stack trace if LOG_LEVEL is debug or trace. */
 export function complaint(error: unknown): string {
   const stack = wantsStackTraces() && error instanceof Error ? `${error.stack}\n` : "";
   return complaintLine(error) + stack;
 }
 
-/** With the last words of a process that died: here whoever reads is who runs it. */
+/** With the last output of a process that died: only its operator reads this. */
 function wholeLine(error: unknown): string {
   const line = errorLine(error);
   if (!(error instanceof AppError) || error.code !== "child_died") return line;

@@ -3,7 +3,7 @@ import { mkdir, mkdtemp } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { programPath } from "../config/process-env.ts";
-import type { EffectiveConfig } from "../config/repo-config.ts";
+import { type EffectiveConfig, mildestMinimum } from "../config/repo-config.ts";
 import { AppError } from "../errors.ts";
 import { requireGit } from "../git/git-version.ts";
 import {
@@ -15,17 +15,20 @@ import {
 import { resolveEnds } from "../git/resolve-revision.ts";
 import type { Git } from "../git/run-git.ts";
 import { makeTempFolder, removeFolder } from "../git/temp-folder.ts";
+import { createAnchorFiles } from "../review/anchor-files.ts";
+import { createCoverageGate, createReviewCoverage } from "../review/coverage-gate.ts";
+import { createFindingCollector } from "../review/finding-collector.ts";
+import { createDiffSource } from "../tools/diff-source.ts";
+import { privacyOf } from "../tools/private-text.ts";
 import type { ToolContext } from "../tools/tool.ts";
-import { toolContext } from "./call-tool.ts";
 import { KeptGraph } from "./local-graph.ts";
 import { loadLocalConfig, type OpenRange, openRange, type RangeOptions, usualBase } from "./open-range.ts";
 
-/** What is said while the work tree has changes that no commit holds. */
 export const UNCOMMITTED =
-  "The work tree has uncommitted changes. They are not part of this: it shows only commits. Commit them to have them seen.";
+  "The work tree has uncommitted changes. They are not part of this result, which shows only commits. Commit them to include them.";
 
 /**
- * A range is kept for half a day. After a whole one, ranges that nobody is known to read are removed (`removeAbandoned`), and
+ * A range is kept for half a day. After a whole one, ranges without a known reader are removed (`removeAbandoned`), and
  * systems tidy the folder for temporary files file by file.
  */
 const KEPT_MS = 12 * 3_600_000;
@@ -33,28 +36,27 @@ const KEPT_MS = 12 * 3_600_000;
 export interface KeeperOptions extends RangeOptions {
   /** Milliseconds; injected by tests. */
   now?: () => number;
-  /** Takes one line for whoever runs this. */
+  /** Takes one line for the user. */
   warn?(text: string): void;
 }
 
-/** A range with all that is made of it once. */
 export interface OpenedRange {
   range: OpenRange;
   config: EffectiveConfig;
   context: ToolContext;
-  /** What the context asks, opened when it is first asked. */
+  /** Opened by the first query. */
   graph: KeptGraph;
 }
 
 export interface CurrentRange extends OpenedRange {
-  /** Whether the work tree has changes that no commit holds, looked at anew; null when that cannot be told. */
+  /** Whether the work tree has uncommitted changes now; null if that is unknown. */
   dirty: Promise<boolean | null>;
 }
 
-/** Keeps a range open for calls that come one after the other while somebody goes on committing. */
+/** Keeps a range open for successive calls while the repository changes. */
 export interface RangeKeeper extends AsyncDisposable {
   /**
-   * Hands over the range as it is now; it stays as it is until `work` has ended. Opened anew only when one of its revisions has
+   * Gives the current range to `work`; it does not change until `work` has ended. Reopened only if one of its revisions has
    * moved, its files are gone, or it is old. Rejects as `openRange` does.
    */
   use<Result>(work: (current: CurrentRange) => Promise<Result>): Promise<Result>;
@@ -74,7 +76,7 @@ interface Held {
 }
 
 /**
- * Rejects with `repository_unavailable` where there is no repository, and as `requireGit` does; revisions may still come.
+ * Rejects with `repository_unavailable` if there is no repository, and as `requireGit` does. The revisions need not exist yet.
  *
  * @param options the signal ends what is being opened; work that was begun has to end by itself
  */
@@ -99,7 +101,7 @@ export async function createRangeKeeper(options: KeeperOptions): Promise<RangeKe
   };
   return {
     async use(work) {
-      // Somebody may have tidied it away.
+      // A cleaner of temporary files may have removed it.
       await mkdir(emptyHome, { recursive: true });
       const now = await lookUp();
       if (isClosed) throw new AppError("aborted", "the server is ending");
@@ -121,7 +123,7 @@ export async function createRangeKeeper(options: KeeperOptions): Promise<RangeKe
   };
 }
 
-/** Looks in a folder of its own, as several may look at once. */
+/** Uses a folder of its own, because several calls may run at once. */
 async function isDirty(git: Git, source: LocalRepository, folder: string): Promise<boolean | null> {
   try {
     const own = await mkdtemp(join(folder, "status-"));
@@ -129,7 +131,7 @@ async function isDirty(git: Git, source: LocalRepository, folder: string): Promi
     await removeFolder(own);
     return isChanged;
   } catch {
-    // Somebody may be writing the index at this moment.
+    // Another process may be writing the index.
     return null;
   }
 }
@@ -145,7 +147,7 @@ class HeldRanges {
     this.#now = options.now ?? Date.now;
   }
 
-  /** The range of these revisions. Whoever takes it has to release it. */
+  /** The range of these revisions. The caller must release it. */
   take(now: RangeNow): Held {
     const shas = `${now.baseSha}..${now.headSha}`;
     if (this.#current && !(this.#current.shas === shas && this.#isFresh(this.#current))) this.#retire();
@@ -163,7 +165,7 @@ class HeldRanges {
     if (held.isOld && held.users === 0) held.unused.resolve();
   }
 
-  /** Resolves when nobody is at work on any and all their files are gone. */
+  /** Resolves when none is in use and all their files are gone. */
   async end(): Promise<void> {
     this.#retire();
     await Promise.all(this.#ending);
@@ -222,7 +224,7 @@ async function openWhole({ warn = () => {}, ...options }: KeeperOptions): Promis
 /** What the revisions of a range are at this moment. */
 interface RangeNow {
   source: LocalRepository;
-  /** What the base was asked for by: anything git takes for a commit. */
+  /** The name of the base: anything that git resolves to a commit. */
   base: string;
   baseSha: string;
   headSha: string;
@@ -246,8 +248,8 @@ async function lookUpRange(git: Git, { repo, base, head }: RangeToLookUp): Promi
 }
 
 /**
- * Whether both revisions are still what they were: one run of git. False also where that takes more to tell, as for `:/words`, to
- * which nothing can be added.
+ * Whether both revisions are unchanged: one run of git. False also for a revision to which no `^{commit}` can be added, such as
+ * `:/words`.
  */
 async function isStill(
   git: Git,
@@ -262,7 +264,34 @@ async function isStill(
     const client = createGit({ git, baseDir: gitDir, gitDir, config: [["safe.directory", "*"]] });
     return (await client.raw(["rev-parse", ...commits])) === `${baseSha}\n${headSha}`;
   } catch {
-    // One of them is no more, or the repository is not.
+    // One of them, or the repository, is gone.
     return false;
   }
+}
+
+/** What the tools see of a range, as at the start of a review. */
+export async function toolContext(
+  { workspace, names, roots }: OpenRange,
+  config: EffectiveConfig,
+): Promise<ToolContext> {
+  const isPrivate = await privacyOf(workspace, config.paths.private);
+  const diffs = createDiffSource(workspace, { ...config.paths, isPrivate });
+  const files = await diffs.files();
+  const coverage = createReviewCoverage(files);
+  const gate = createCoverageGate({ files, diffs, coverage, portionBytes: 0 });
+  return {
+    targetBranch: names.base,
+    workspace,
+    alsoRoots: roots,
+    diffs,
+    coverage,
+    report: createFindingCollector({
+      anchorFile: createAnchorFiles(workspace, diffs),
+      refuseToFinish: gate.refuseToFinish,
+      minimumSeverity: mildestMinimum(config),
+      isPrivate,
+      onFinding: () => {},
+    }),
+    isPrivate,
+  };
 }

@@ -20,7 +20,7 @@ const endings: readonly (readonly [ending: string, format: Format])[] = [
   [".markdown", "markdown"],
 ];
 
-/** The format that the name of a file stands for; null if it stands for none. */
+/** The format for a file name by its ending; null for an unknown one. */
 export function formatOfName(file: string): Format | null {
   return endings.find(([ending]) => file.toLowerCase().endsWith(ending))?.[1] ?? null;
 }
@@ -33,7 +33,7 @@ export interface RenderOptions {
   width: number;
   /** Of code, on a terminal; left out, code is cut nowhere. */
   codeWidth?: number | undefined;
-  /** How the command ends; left out where none does. */
+  /** The exit of the command, for `--format json`. */
   exit?: ReviewJson["exit"] | undefined;
 }
 
@@ -65,8 +65,8 @@ async function rendered(format: Format, result: ReviewResult, options: RenderOpt
 }
 
 /**
- * Reads the files that findings lie in, so that a reporter can show code without reading anything itself: as a whole, since a line of a key shows no
- * secret by itself.
+ * Reads the files of findings, so that a reporter can show code without reading anything. Whole files are redacted, because a
+ * single line of a key is not recognisable as a secret.
  */
 export async function loadSources(workspace: Workspace, findings: readonly Finding[]): Promise<SourceLines> {
   const key = (path: string, side: Side) => `${side}:${path}`;

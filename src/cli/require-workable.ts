@@ -6,9 +6,9 @@ import type { Env } from "../config/env.ts";
 import { programPath } from "../config/process-env.ts";
 import { AppError, errorLine } from "../errors.ts";
 
-/** What a process of the App needs, each tried as it will be used. All of these reject with one line and its remedy. */
+/* The requirements of an App process, each tried as it will be used. All functions reject with one line and its remedy. */
 
-/** Tries what every process of the App works with, before it takes or begins anything. */
+/** Checks the requirements of every App process, before it begins anything. */
 export async function requireWorkable({ app, dataDir }: Env, signal: AbortSignal): Promise<void> {
   const { requireGit } = await import("../git/git-version.ts");
   await requireGit({ searchPath: programPath() });
@@ -29,8 +29,8 @@ export function isFull(error: unknown): boolean {
 }
 
 /**
- * Tries what the server opens once there is an App: GitHub hands its key out only once, and a process that cannot go on then is no
- * place for it.
+ * Checks what the server opens once there is an App: GitHub gives out its key only once, so the process that receives it must be
+ * able to continue.
  */
 export async function requireNextStart(env: Env): Promise<void> {
   const { openStores } = await import("../queue/open-stores.ts");
@@ -46,7 +46,7 @@ export async function requireNextStart(env: Env): Promise<void> {
   await (await createModels(env.model, options)).load();
 }
 
-/** Searches a file, because a program that is there need not run on this machine. */
+/** Searches a file, because an existing program need not run on this machine. */
 export async function requireRipgrep(signal: AbortSignal): Promise<void> {
   const { searchTree } = await import("../git/search.ts");
   const root = await mkdtemp(join(tmpdir(), "hunkwise-doctor-"));
@@ -86,7 +86,7 @@ export async function requireDataFolder(dataDir: string): Promise<string | undef
   return created;
 }
 
-/** Level by level: where a file system takes no folders (/proc), Node's own `recursive` tries for ever. */
+/** Level by level: on a file system without folders to create (/proc), Node's own `recursive` never ends. */
 async function makeFolder(folder: string): Promise<string | undefined> {
   if (await isThere(folder)) return undefined;
   const above = await makeFolder(dirname(folder));
@@ -96,7 +96,7 @@ async function makeFolder(folder: string): Promise<string | undefined> {
   return above ?? folder;
 }
 
-/** As `requireDataFolder`, and leaves no folder behind that was not there. */
+/** As `requireDataFolder`, but removes the folders that it created. */
 export async function tryDataFolder(dataDir: string): Promise<"there" | "to be created"> {
   const created = await requireDataFolder(dataDir);
   if (created === undefined) return "there";
@@ -116,7 +116,7 @@ export async function requireTempFolder(): Promise<void> {
   });
 }
 
-/** For real: rights do not tell of a read-only or full disk, nor what root may do. */
+/** Really writes: permissions do not show a read-only or full disk, nor what root may do. */
 async function writeTo(folder: string): Promise<void> {
   const file = join(folder, `hunkwise-probe-${randomUUID()}`);
   try {

@@ -16,7 +16,7 @@ import { type ConnectedModels, createModels } from "./create-model.ts";
 import type { OpenRange } from "./open-range.ts";
 import { onRecord, openRunRecord, type RecordPlaces, type RunRecord } from "./run-record.ts";
 
-/** A local range as the review takes it: nobody wrote a description, and the limits are the repository's own. */
+/** The review input of a local range: without a description, and with the limits of the repository. */
 export function inputOf(targetBranch: string, config: EffectiveConfig, models: Models | null): ReviewInput {
   return {
     targetBranch,
@@ -29,16 +29,16 @@ export function inputOf(targetBranch: string, config: EffectiveConfig, models: M
 }
 
 interface ConnectOptions {
-  /** Takes one line for whoever runs this. */
+  /** Takes one line for the user. */
   warn(text: string): void;
-  /** Told of each model that has to be asked what it can do, right before. */
+  /** Called right before a model is probed. */
   onProbe?: (model: string) => void;
   signal: AbortSignal;
 }
 
 /**
- * The models of the environment, ready to be asked; null where there is none and the analyzers review alone. Of a model that was
- * asked before, nothing is loaded or asked here. One that cannot be asked fails the requests of this run at once, with that fault.
+ * The models of the environment, ready for requests; null if there is none and only the analyzers review. A model that was probed
+ * before is neither loaded nor asked here. One that cannot be reached fails the requests of this run at once, with that error.
  */
 export async function connectModels(
   { model, pricesFile, modelFolder, notices }: LocalEnv,
@@ -56,13 +56,13 @@ export async function connectModels(
 export interface ReviewRangeOptions {
   range: OpenRange;
   config: EffectiveConfig;
-  /** Null for a review by the analyzers alone. */
+  /** Null for a review by the analyzers only. */
   connected: ConnectedModels | null;
   /** Absolute path of the index of the repository's graph, which is only read; left out or null, there is none. */
   graphIndex?: string | null;
   /** Where it leaves its record; left out, it leaves none. */
   records?: RecordPlaces;
-  /** Takes one line for whoever runs this. */
+  /** Takes one line for the user. */
   warn?(text: string): void;
   onProgress(event: ProgressEvent): void;
   signal: AbortSignal;
@@ -72,7 +72,7 @@ export interface ReviewRangeOptions {
 
 export interface ReviewedRange {
   reviewed: ReviewResult;
-  /** Why the model failed, in full: for whoever runs this, never for the public. Null when it did not. */
+  /** The full error of the model, for the user and never for the public. Null if there was none. */
   modelFault: string | null;
 }
 

@@ -11,8 +11,8 @@ import { withoutSecrets } from "../secrets/redact.ts";
 import { programVersion } from "./output.ts";
 
 /*
- * A record of a run that stands by itself: a file with one JSON object a line, the first of which says of what it is. What a local
- * review leaves, what `--trajectory` writes and what `runs export` makes of a server's run are the same.
+ * The record of a run: a file with one JSON object a line, the first of which is a header. A local review, `--trajectory` and
+ * `runs --export` write the same format.
  */
 
 /** The first line. Snake case: it leaves the process. */
@@ -50,12 +50,12 @@ export function entryLine({ at, claim, entry }: RecordedEntry): string {
   return `${JSON.stringify({ ...entry, at, claim })}\n`;
 }
 
-/** A record beyond this is none of ours. */
+/** A larger file is no record of ours. */
 const MOST_BYTES = 256_000_000;
 
 /**
- * Reads a record. Of a run that was killed the last line may be half a one, and is left out.
- * @throws AppError `usage`, naming the line that is none of a record.
+ * Reads a record. An incomplete last line, of a killed run, is ignored.
+ * @throws AppError `usage`, naming the invalid line.
  */
 export async function readRunFile(path: string, mostBytes = MOST_BYTES): Promise<RunFile> {
   const text = await readText(path, mostBytes).catch((error: unknown) => {
@@ -67,7 +67,7 @@ export async function readRunFile(path: string, mostBytes = MOST_BYTES): Promise
   return parseRunFile(text, path);
 }
 
-/** Also of a pipe, whose end nobody knows. */
+/** Also from a pipe, whose size is unknown. */
 async function readText(path: string, mostBytes: number): Promise<string> {
   const pieces: Buffer[] = [];
   let bytes = 0;
@@ -79,7 +79,7 @@ async function readText(path: string, mostBytes: number): Promise<string> {
   return Buffer.concat(pieces).toString("utf8");
 }
 
-/** Its first line alone, which is short. Rejects where it is none of a record. */
+/** Reads only the header. Rejects if it is invalid. */
 export async function readRunHeader(path: string): Promise<RunHeader> {
   let start = "";
   for await (const piece of createReadStream(path, { encoding: "utf8", end: LONGEST_HEADER })) start += piece;
@@ -97,7 +97,7 @@ function parseRunFile(text: string, path: string): RunFile {
 const headerIn = (line: string, path: string): RunHeader =>
   lineOf(line, path, 1, (value) => RunHeader.parse(value));
 
-/** Every line ends with a line feed, so that what stands behind the last one was cut off. */
+/** Every line ends with a line feed; text after the last one was cut off. */
 const wholeLines = (text: string): string[] => text.split("\n").slice(0, -1);
 
 function lineOf<T>(line: string, path: string, number: number, parse: (value: unknown) => T): T {
@@ -111,7 +111,7 @@ function lineOf<T>(line: string, path: string, number: number, parse: (value: un
   }
 }
 
-/** What a run writes has a tenth of this; what goes through values by recursion would not come back from any depth. */
+/** Real records need a tenth of this; unlimited depth would overflow recursive readers. */
 const DEEPEST = 200;
 
 function shallow(value: unknown): unknown {
@@ -124,8 +124,8 @@ function shallow(value: unknown): unknown {
 }
 
 /*
- * The entries of a record. A file may have been changed by the person who hands it on: the fields of an entry that are read are
- * checked here, and other fields, which another version wrote, are kept. The input and the result of a review are checked by their readers.
+ * The entries of a record. A file may have been manipulated: the fields that are read are checked here, and unknown fields of
+ * other versions are kept. The input and the result of a review are checked by their readers.
  */
 
 const ObjectName = z.string().regex(/^(?:[0-9a-f]{40}|[0-9a-f]{64})$/, "is no full object name");
@@ -155,7 +155,7 @@ const JobEntry = z.discriminatedUnion("kind", [
 
 const Entry = z.discriminatedUnion("kind", [LoopEntry, MasksEntry, JobEntry]);
 
-/** What JavaScript can say as a date. */
+/** The last date of JavaScript. */
 const LATEST = 8.64e15;
 const Stamp = z.looseObject({ at: z.int().min(0).max(LATEST), claim: z.int() });
 
@@ -175,11 +175,11 @@ export interface RecordPlaces {
   keepMs: number;
   /** A Logseq graph that takes its notes; left out or null, none are taken. */
   logseqDir?: string | null;
-  /** A file of its own, named by whoever runs this. */
+  /** A file named by the user. */
   file?: string | undefined;
 }
 
-/** Does something that is on record from the first to the last, with why it ended: what `ended` says of what it came to. */
+/** Runs `work` and records how it ended: `ended` describes the result. */
 export async function onRecord<Result>(
   record: RunRecord,
   work: () => Promise<Result>,
@@ -204,13 +204,13 @@ export interface RunRecord extends AsyncDisposable {
 interface RecordOptions {
   task?: string;
   now?: () => Date;
-  /** Takes one line for whoever runs this. */
+  /** Takes one line for the user. */
   warn?: ((text: string) => void) | undefined;
 }
 
 /**
- * Begins a record. What cannot be left in the folder of all records is warned of: a review that was paid for is worth more.
- * @throws AppError `usage` where the named file cannot be written.
+ * Begins a record. If the records folder cannot be written, it only warns: the review itself is worth more.
+ * @throws AppError `usage` if the named file cannot be written.
  */
 export async function openRunRecord(
   { repository, folder, keepMs, file }: RecordPlaces,
@@ -275,7 +275,7 @@ async function keep(
   await attempt(async () => {
     if (!folder) return;
     await prepareRunsFolder(folder, keepMs, new Date(header.began_at));
-    // Appending, so that nothing that stands there is ever written over.
+    // Appending never overwrites an existing record.
     file = await open(runPath(folder, header.id), "ax", 0o600);
     await file.appendFile(headerLine(header));
   });
@@ -285,7 +285,7 @@ async function keep(
   };
 }
 
-/** Readable by this user alone, because it holds code. */
+/** Readable only by this user, because it holds code. */
 async function openNamed(path: string): Promise<FileHandle> {
   try {
     const file = await open(path, "w", 0o600);
@@ -300,7 +300,7 @@ async function openNamed(path: string): Promise<FileHandle> {
   }
 }
 
-/** So many records of local reviews stay at most: some hundred megabytes. */
+/** At most this many records of local reviews are kept: some hundred megabytes. */
 const MOST_RUNS = 500;
 
 const name = /^(\d{8}-\d{6}-[0-9a-f]{6})\.jsonl$/;
@@ -320,7 +320,7 @@ export function runBegan(id: string): number {
 
 export const runPath = (folder: string, id: string): string => join(folder, `${id}.jsonl`);
 
-/** Ids of the records in a folder, newest first; none where there is no such folder. */
+/** Ids of the records in a folder, newest first; none if there is no such folder. */
 export async function localRunIds(folder: string): Promise<string[]> {
   const names = await readdir(folder).catch(() => []);
   return names
@@ -330,8 +330,8 @@ export async function localRunIds(folder: string): Promise<string[]> {
 }
 
 /**
- * Makes the folder, which holds code and is this user's alone, and deletes the records in it that are older than `keepMs`, and
- * the oldest beyond the limit of their number.
+ * Makes the folder, which only this user may read because it holds code. Deletes records in it that are older than `keepMs`, and
+ * the oldest ones beyond the maximum number.
  */
 export async function prepareRunsFolder(folder: string, keepMs: number, now: Date): Promise<void> {
   await mkdir(folder, { recursive: true, mode: 0o700 });

@@ -72,10 +72,10 @@ export interface WholeRun extends RunFile {
   row: RunRow;
 }
 
-/** Where runs are on record: the folder of local ones, and a server's database where this environment is that of one. */
+/** The records of runs: the folder of local ones, and the database if this environment is that of a server. */
 export interface RunSources extends AsyncDisposable {
   list(filter: RunFilter): Promise<RunRow[]>;
-  /** @throws AppError `usage` where no run has such an id, or several have. */
+  /** @throws AppError `usage` if no run or several runs have such an id. */
   find(id: string): Promise<WholeRun>;
 }
 
@@ -127,7 +127,7 @@ async function localRows(folder: string | null, filter: RunFilter): Promise<RunR
   return rows;
 }
 
-/** None where it does not fit, or a review that began has deleted it meanwhile. */
+/** None if it does not fit, or if a new review has deleted it meanwhile. */
 async function localRow(folder: string, id: string, filter: RunFilter): Promise<RunRow[]> {
   const path = runPath(folder, id);
   try {
@@ -138,7 +138,7 @@ async function localRow(folder: string, id: string, filter: RunFilter): Promise<
   }
 }
 
-/** That there is one is worth knowing: whoever damaged a record might like nobody to. */
+/** Listed, because damaging a record must not hide it. */
 const unreadableRow = (id: string, reason: string): RunRow => ({
   ...{ id, source: "local", task: "", requested_by: null, repository: "", pull: null, range: null },
   ...{ began_at: isoTime(runBegan(id)), ended_at: null, state: "unreadable", reason },
@@ -162,7 +162,7 @@ function rowOfLocal({ header, entries }: RunFile): RunRow {
   };
 }
 
-/** So many are asked for at a time where few of them may fit. */
+/** Rows to fetch at a time. */
 const PAGE = 100;
 
 async function serverRows(server: OpenRuns, filter: RunFilter): Promise<RunRow[]> {
@@ -186,7 +186,7 @@ async function wholeStored(server: OpenRuns, run: StoredRun): Promise<WholeRun> 
   return { row: rowOf(run, recorded), header: headerOf(run), entries: [...recorded, ...endOf(run)] };
 }
 
-/** Of an ended job the queue knows how it ended; a record that stands by itself says so at its end. */
+/** The queue knows how a job ended; an exported record says so in its last entry. */
 function endOf({ outcome, reason, endedAt, attempts }: StoredRun): RecordedEntry[] {
   if (outcome === null || endedAt === null) return [];
   return [{ at: endedAt, claim: attempts, entry: { kind: "ended", outcome, reason: reason ?? "" } }];

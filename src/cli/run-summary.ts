@@ -53,7 +53,7 @@ export interface LoopSummary {
 
 export type LoopStep =
   | { kind: "turn"; after_ms: number; turn: number; text: string; calls: CallSummary[] }
-  /** What the model was told on the way; the task itself is left out. */
+  /** Messages to the model during the run, without the task itself. */
   | { kind: "messages"; after_ms: number; messages: string[] }
   | { kind: "stopped"; after_ms: number; reason: string; fault: string | null };
 
@@ -311,7 +311,7 @@ function stepOf(entry: LoopEntry, after_ms: number, answers: ReadonlyMap<string,
   }
 }
 
-/** Arguments that say most about a call, in the order in which they are shown. */
+/** The most telling arguments of a call, in display order. */
 const telling = [
   ...["severity", "verdict", "state", "file_path", "path", "pattern", "query", "directory", "page_name"],
   ...["title", "reason", "summary", "content", "name"],

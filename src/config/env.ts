@@ -34,16 +34,16 @@ export interface ModelEnv {
   verifyName: string;
   summarizeName: string;
   contextTokens: number;
-  /** False where `contextTokens` is assumed, and the endpoint knows better. */
+  /** False if `contextTokens` is assumed, and the endpoint knows better. */
   contextIsConfigured: boolean;
   protocol: (typeof protocolNames)[number];
   /** Null: the model decides. */
   reasoningEffort: (typeof effortNames)[number] | null;
-  /** Stands in for the others while they cannot be asked; what is found out of it is its own. Null: nobody does. */
+  /** The fallback while the others are unavailable; it is probed separately. Null: none. */
   fallback: ModelEnv | null;
 }
 
-/** The model that the variables name; null where they name neither a key nor an endpoint. */
+/** The model of the environment; null if neither a key nor an endpoint is set. */
 function readModel(given: Variables): ModelEnv | null {
   const endpoint = given.AZURE_OPENAI_ENDPOINT
     ? atAzure(given, given.AZURE_OPENAI_ENDPOINT)
@@ -132,7 +132,7 @@ function atAzure(given: Variables, address: string): Endpoint {
 
 const withoutSlash = (address: string) => address.replace(/\/+$/, "");
 
-/** The model that makes vectors of code, and where it is asked. */
+/** The embedding model and its endpoint. */
 export interface EmbeddingEnv {
   name: string;
   /** Null for a local server that wants none. */
@@ -144,7 +144,7 @@ export interface EmbeddingEnv {
   maxTokens: number;
 }
 
-/** Null where no such model is named. Asked at the endpoint of the reviews' model, unless it has one of its own. */
+/** Null if no such model is named. It uses the endpoint of the review model, unless it has its own. */
 function readEmbedding(given: Variables, model: ModelEnv | null): EmbeddingEnv | null {
   const { HUNKWISE_EMBEDDING_MODEL: name, HUNKWISE_EMBEDDING_TOKENS: maxTokens } = given;
   const { HUNKWISE_EMBEDDING_BASE_URL: baseUrl, HUNKWISE_EMBEDDING_API_KEY: apiKey } = given;
@@ -236,7 +236,7 @@ export interface Env {
   /** Null: `serve` shows the set-up page. */
   app: AppCredentials | null;
   github: GitHubPlace;
-  /** Organisation in which the set-up page creates the App; null: the person's account. */
+  /** Organisation in which the set-up page creates the App; null: the user's account. */
   organization: string | null;
   /** Address to listen on; null: all. */
   host: string | null;
@@ -244,9 +244,9 @@ export interface Env {
   webhookPath: string;
   webhookProxyUrl: string | null;
   logLevel: (typeof logLevels)[number];
-  /** Null: the analyzers review alone. */
+  /** Null: only the analyzers review. */
   model: ModelEnv | null;
-  /** Null: the knowledge graph is searched by words alone. */
+  /** Null: the knowledge graph is searched only by words. */
   embedding: EmbeddingEnv | null;
   pricesFile: string | null;
   /** What the reviews of one installation may take on one calendar day (UTC); null: no limit. */
@@ -284,7 +284,7 @@ export interface Env {
   diskLimitBytes: number;
   /** Null: no metrics. */
   metricsPort: number | null;
-  /** Address on which they are served: by themselves for this machine alone. */
+  /** Address on which they are served; by default only this machine. */
   metricsHost: string;
   proxy: { https: string | null; http: string | null; no: string | null };
   caFile: string | null;
@@ -292,11 +292,11 @@ export interface Env {
   sandbox: {
     /** Absolute paths of folders that they may read. */
     readable: readonly string[];
-    /** Absolute paths that they must not see, wherever they lie. */
+    /** Absolute paths that they must not see, also inside readable folders. */
     hidden: readonly string[];
     memoryMb: number;
   };
-  /** What a person should know of the variables though they are valid, one line each: empty ones, and names that nobody reads. */
+  /** Notices about valid variables, one line each: empty ones, and unknown names. */
   notices: readonly string[];
 }
 
@@ -312,7 +312,7 @@ export function readEnv(raw: RawEnv = rawEnv()): Env {
   return env;
 }
 
-/** What `read` gives; null where it throws, which counts as a fault of the variable. */
+/** The result of `read`; null if it throws, which becomes a fault of the variable. */
 type Attempt = <T>(variable: string, read: () => T) => T | null;
 
 /** The environment without what is wrong in it. */
@@ -397,7 +397,7 @@ function settingsOf(given: Variables): Omit<Env, "app" | "model" | "embedding" |
   };
 }
 
-/** The data folder, the key file, and the folder of the program, in which a `.env` may lie. */
+/** The data folder, the key file, and the folder of the program, which may hold a `.env`. */
 function placesOfSecrets({ HUNKWISE_DATA_DIR, PRIVATE_KEY_PATH }: Variables): string[] {
   const key = PRIVATE_KEY_PATH === undefined ? [] : [resolve(PRIVATE_KEY_PATH)];
   return [dataFolder(HUNKWISE_DATA_DIR), ...key, ownFolder];
@@ -417,9 +417,9 @@ export interface LocalEnv
     | "sandbox"
     | "notices"
   > {
-  /** Where it is kept what models can do; null where there is no such folder. Never in the repository that is reviewed. */
+  /** The folder for abilities of models; null if there is none. Never in the repository under review. */
   modelFolder: string | null;
-  /** Where reviews leave their records; null where there is no such folder. */
+  /** The folder for records of reviews; null if there is none. */
   runsFolder: string | null;
 }
 
@@ -433,7 +433,7 @@ const localNames = namesWith("local");
 export function readLocalEnv(raw: RawEnv = rawEnv()): LocalEnv {
   const own = Object.fromEntries(Object.entries(raw).filter(([name]) => localNames.has(name.toUpperCase())));
   const { dataDir, ...env } = readEnv(own);
-  // The server's own folder need not be one in which whoever reviews may write.
+  // The user may not be allowed to write to the server's own folder.
   const modelFolder = own.HUNKWISE_DATA_DIR?.trim() ? dataDir : cacheFolder();
   const runsFolder = modelFolder && join(modelFolder, "runs");
   const { model, embedding, pricesFile, proxy, caFile, retentionMs, logseqDir, sandbox, notices } = env;
@@ -468,7 +468,7 @@ export function ciTargetBranch(raw: RawEnv = process.env): { variable: string; b
   return null;
 }
 
-/** Values that must never stand in a log, a comment or a file. */
+/** Values that must never appear in a log, a comment or a file. */
 export function secretsOf(env: Env): string[] {
   const passwords = [env.databaseUrl, env.proxy.https, env.proxy.http].flatMap(passwordOf);
   const keys = [
@@ -481,7 +481,7 @@ export function secretsOf(env: Env): string[] {
   return [...keys, ...passwords].filter((value): value is string => Boolean(value));
 }
 
-/** The password of an address, as it stands there and as it is. */
+/** The password of an address, as written and decoded. */
 function passwordOf(address: string | null): string[] {
   const written = (address && URL.parse(address)?.password) || "";
   try {

@@ -9,18 +9,18 @@ import { defaultDataFolder } from "./variables.ts";
 export const ownFolder = join(import.meta.dirname, "../..");
 
 /**
- * The data folder: `HUNKWISE_DATA_DIR`, or `.hunkwise`. Relative to Hunkwise's own folder and never to the current one, which is
- * another one for each command and often somebody else's repository.
+ * The data folder: `HUNKWISE_DATA_DIR`, or `.hunkwise`. Relative to Hunkwise's own folder and never to the current one, which
+ * differs from command to command and is often a foreign repository.
  */
 export const dataFolder = (named: string | undefined): string =>
   resolve(ownFolder, named || defaultDataFolder);
 
-/** Whether the App or a queue is kept there. */
+/** Whether the folder holds an App or a queue. */
 const holdsData = (folder: string) => ["app.json", "queue.db"].some((name) => existsSync(join(folder, name)));
 
 /**
- * The folder of data that a data folder without any leaves behind: it lies where earlier versions looked, relative to the current
- * folder. Null where nothing is left behind.
+ * The data folder of an earlier version, which was relative to the current folder, if it holds data and the present one does not.
+ * Else null.
  */
 export function leftBehind(named: string | undefined, current = process.cwd()): string | null {
   const before = resolve(current, named || defaultDataFolder);
@@ -29,8 +29,8 @@ export function leftBehind(named: string | undefined, current = process.cwd()): 
 }
 
 /**
- * Where a person's commands keep what can be found out again; null without a home. An empty or relative HOME is none: it would lead
- * into the current folder, which is often the repository under review.
+ * The user's cache folder; null without a home. An empty or relative HOME counts as none: it would lead into the current folder,
+ * which is often the repository under review.
  */
 export function cacheFolder(): string | null {
   try {
@@ -41,14 +41,14 @@ export function cacheFolder(): string | null {
   }
 }
 
-/** Where this user's index of a repository lies, by its folder; null where there is no folder to keep it in. */
+/** The path of this user's graph index of a repository, by the repository's folder; null if there is no cache folder. */
 export function localIndex(repo: string, { modelFolder }: Pick<LocalEnv, "modelFolder">): string | null {
   if (modelFolder === null) return null;
   const name = createHash("sha256").update(resolve(repo)).digest("hex").slice(0, 32);
   return join(modelFolder, "graphs", `${name}.db`);
 }
 
-/** The same where somebody has asked the graph before: else null. */
+/** The same if the index exists, else null. */
 export function presentIndex(repo: string, env: Pick<LocalEnv, "modelFolder">): string | null {
   const file = localIndex(repo, env);
   return file !== null && existsSync(file) ? file : null;

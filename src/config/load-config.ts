@@ -133,7 +133,7 @@ export function rebasePattern(pattern: string, folder: string): string | null {
 
 const isBlank = (pattern: string) => /^ *$/.test(pattern);
 
-/** A folder's name means itself, whatever signs of patterns it holds. */
+/** Escapes a folder's name, so that it matches only itself. */
 const escapeFolder = (folder: string) => folder.replaceAll(/[\\*?[\]]/g, "\\$&");
 
 /** Gives a file's text, undefined if there is none. Bound to one repository and one ref. */
@@ -148,7 +148,7 @@ interface LoadedRepoConfig {
 }
 
 /**
- * Loads the configuration of a repository. `read` must be bound to the BASE ref: the head belongs to whoever opened the pull
+ * Loads the configuration of a repository. `read` must be bound to the BASE ref: the head belongs to the author of the pull
  * request. `readOrganization` reads the default branch of the organisation's `.github` repository and is asked if the
  * repository has no file of its own. Rejects as the readers reject, because then nobody knows which paths are private.
  * @throws AppError `config_invalid` for a file that does not parse or validate, and for an organisation's file that cannot be read.
@@ -192,7 +192,7 @@ function refuseUnreadable(path: string, error: unknown): never {
     : error;
 }
 
-/** Whoever sees this may not be one who may read the organisation's repository: only lines of the file are told. */
+/** Readers may lack access to the organisation's repository: the message names only lines of the file. */
 const organizationRefusal = (path: string, why: string, cause?: unknown) =>
   new AppError("config_invalid", `The configuration cannot be used: the organisation's ${path} ${why}`, {
     remedy:
@@ -222,7 +222,7 @@ export function problemLine({ file, line, key, message }: FileProblem): string {
   return `${shown(file)}${line === null ? "" : `:${line}`}: ${key === null ? "" : `${key} `}${message}`;
 }
 
-/** On one line, whatever a folder is called. */
+/** On one line, for any folder name. */
 const shown = (path: string) => (/\p{Cc}/u.test(path) ? JSON.stringify(path) : path);
 
 /** Refuses a file of a local checkout that is no regular one: the target of a link need not be of this revision. */
@@ -269,7 +269,7 @@ export async function withNested(root: RepoConfig, workspace: ConfigTree): Promi
   return config;
 }
 
-/** Everything that is wrong with nested files, given by path; null stands for what is no regular file. */
+/** All problems of nested files, given by path; null means that it is no regular file. */
 export const checkNested = async (texts: ReadonlyMap<string, string | null>): Promise<FileProblem[]> =>
   (await joinNested(defaultRepoConfig, texts)).problems;
 

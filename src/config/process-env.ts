@@ -8,13 +8,13 @@ export function programPath(): string {
   return process.env.PATH ?? "";
 }
 
-/** COLUMNS, where that is a width a text can have; null elsewhere. */
+/** COLUMNS, if that is a usable width; else null. */
 export function givenColumns(raw: Readonly<Record<string, string | undefined>> = process.env): number | null {
   const columns = Number(raw.COLUMNS);
   return Number.isInteger(columns) && columns >= 20 ? columns : null;
 }
 
-/** Whether whoever runs this asked for stack traces. Never throws: it is asked while reporting an error. */
+/** Whether stack traces are wanted. Never throws: it is called while reporting an error. */
 export function wantsStackTraces(): boolean {
   return ["debug", "trace"].includes(process.env.LOG_LEVEL?.trim() ?? "");
 }

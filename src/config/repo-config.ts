@@ -254,7 +254,7 @@ export function minimumSeverityAt(config: EffectiveConfig, path: string): Severi
   return nearest?.minimum_severity ?? config.minimum_severity;
 }
 
-/** What holds where a repository has no file. */
+/** The configuration of a repository without a file. */
 export const defaultRepoConfig: RepoConfig = RepoConfig.parse({});
 
 /** The JSON Schema of `.github/hunkwise.yml`, for editors. */

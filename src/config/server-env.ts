@@ -29,7 +29,7 @@ export type StoredApp = z.infer<typeof StoredApp>;
 const fileIn = (dataDir: string) => join(dataDir, "app.json");
 
 /**
- * The environment of a server: where it names no App, the one that the set-up page stored below the data folder. Commands
+ * The environment of a server. If it names no App, the App is the one that the set-up page stored in the data folder. Commands
  * that run inside repositories of others use `readEnv` and never meet that file.
  * @throws AppError `config_invalid`.
  */
@@ -89,7 +89,7 @@ function readStoredApp(dataDir: string): StoredApp | undefined {
 export const hasStoredApp = (dataDir: string): boolean => existsSync(fileIn(dataDir));
 
 /**
- * Stores the App for the next start, readable by this user alone.
+ * Stores the App for the next start, readable only by this user.
  * @throws AppError `data_folder_unusable`.
  */
 export function storeApp(dataDir: string, app: StoredApp): void {
@@ -132,7 +132,7 @@ export interface RunsPlace {
 }
 
 /**
- * The server whose environment this is; null where it is that of none. A developer's shell holds `DATABASE_URL` for programs of its
+ * The server whose environment this is; null if there is none. A developer's shell holds `DATABASE_URL` for programs of its
  * own, so that it counts only beside an App. Nothing else of the environment is looked at: a fault there must not keep anybody from
  * looking.
  * @throws AppError `config_invalid`.

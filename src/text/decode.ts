@@ -43,7 +43,7 @@ function decodeLines(bytes: Buffer): string {
   return parts.join("");
 }
 
-/** Splits git's `-z` output into its fields; what stands after the last NUL (nothing, in well-formed output) is left out. */
+/** Splits git's `-z` output into its fields; text after the last NUL (none, in well-formed output) is dropped. */
 export function splitNul(bytes: Buffer, decode: (field: Buffer) => string): string[] {
   // What is UTF-8 is decoded character by character, so that it may as well be split afterwards.
   if (isUtf8(bytes)) return decode(bytes).split("\0").slice(0, -1);
@@ -54,7 +54,7 @@ export function splitNul(bytes: Buffer, decode: (field: Buffer) => string): stri
   return parts;
 }
 
-/** git's own rule: a file is binary when a NUL stands in as many bytes at its beginning. */
+/** git's own rule: a file is binary if its first bytes, this many, contain a NUL. */
 export const BINARY_PROBE_BYTES = 8000;
 
 /** Whether git would call this content binary. */

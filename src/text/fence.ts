@@ -18,7 +18,7 @@ export function fence(text: string, info = ""): string {
   return `${marks}${info}\n${text}${text.endsWith("\n") || text === "" ? "" : "\n"}${marks}`;
 }
 
-/** `text` as Markdown inline code, whatever backticks it holds; line feeds become spaces. */
+/** `text` as Markdown inline code, also with backticks in it; line feeds become spaces. */
 export function inlineCode(text: string): string {
   const line = text.replaceAll("\n", " ");
   const marks = "`".repeat(longestRun(line, "`") + 1);

@@ -15,10 +15,10 @@ const backslash = 0x5c;
 const [open, close] = [0x5b, 0x5d];
 const [openObject, closeObject] = [0x7b, 0x7d];
 const isDigit = (byte: number | undefined): boolean => byte !== undefined && byte >= 0x30 && byte <= 0x39;
-/** Digits that follow each other outside of strings. One number of megabytes takes seconds where it becomes a BigInt, as in octokit. */
+/** Consecutive digits outside of strings. A number of megabytes takes seconds to become a BigInt, as in octokit. */
 const mostDigits = 1_000;
 
-/** Counts the brackets, commas, colons and digits of a JSON text that comes in pieces, in UTF-8. Text that is no JSON is counted all the same. */
+/** Counts the brackets, commas, colons and digits of a JSON text that comes in pieces, in UTF-8. Invalid JSON is counted as well. */
 export class JsonMeter {
   readonly #limits: JsonLimits;
   #depth = 0;

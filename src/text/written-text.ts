@@ -2,7 +2,7 @@ import { cutBytes } from "./cut.ts";
 
 /** More is read of no comment; GitHub takes 65,536 characters. */
 const MAX_BYTES = 65_536;
-/** Lists within lists that are told apart. */
+/** Depth of nested lists that is respected. */
 const MAX_DEPTH = 20;
 
 interface Fence {
@@ -14,7 +14,7 @@ interface Fence {
 
 /**
  * What a person wrote in a comment, of its Markdown: without quotes, code (fenced, indented, within a line) and HTML comments.
- * Quotes are told line by line: one without `>` was typed by the writer, whatever paragraph it is shown in. What is not closed
+ * Quotes are recognised line by line: a line without `>` was typed by the writer, also in the middle of a quote. What is not closed
  * hides the rest. Looks at the first 64 kB, in linear time. https://spec.commonmark.org/0.31.2/
  */
 export function writtenText(body: string): string {
@@ -30,7 +30,7 @@ class MarkdownReader {
   #paragraph: string[] = [];
   #fence: Fence | undefined;
   #inComment = false;
-  /** Where the contents of the list items begin that the line stands in, outermost first. */
+  /** Columns at which the contents of the enclosing list items begin, outermost first. */
   readonly #items: number[] = [];
 
   read(line: string): void {

@@ -64,7 +64,7 @@ async function check(named: string | undefined, { repo }: ConfigValues, io: Comm
 
 interface Checked {
   problems: FileProblem[];
-  /** What to say where there is no problem. */
+  /** The lines to print if there is no problem. */
   valid: string[];
 }
 
@@ -115,7 +115,7 @@ async function checkRepository(repo: string, signal: AbortSignal): Promise<Check
   };
 }
 
-/** File by file, each from its beginning: what is wrong with files and with how they join are found one after the other. */
+/** Sorted by file and line: problems of single files and of their combination are found separately. */
 const byFile = (problems: readonly FileProblem[]) =>
   [...Map.groupBy(problems, ({ file }) => file).values()].flatMap((one) =>
     one.toSorted((a, b) => (a.line ?? 0) - (b.line ?? 0)),
@@ -160,8 +160,7 @@ async function schema({ nested }: ConfigValues, io: CommandIo): Promise<number> 
 }
 
 async function show({ repo, base, format }: ConfigValues, io: CommandIo): Promise<number> {
-  const { openRange } = await import("../open-range.ts");
-  const { loadLocalConfig } = await import("../open-range.ts");
+  const { openRange, loadLocalConfig } = await import("../open-range.ts");
   await using range = await openRange({ repo, base, head: base ?? "HEAD", signal: io.signal });
   const { config, path } = await loadLocalConfig(range.workspace);
   if (format === "json") {

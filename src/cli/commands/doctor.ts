@@ -37,7 +37,7 @@ export const doctor = (io: CommandContext) =>
       io.exitCode = await runDoctor(io);
     });
 
-/** What a check of `doctor` comes to. */
+/** The result of a check. */
 interface Diagnosis {
   state: "ok" | "warn" | "fail";
   says: string;
@@ -58,7 +58,7 @@ const LEAD = 6;
 async function runDoctor(io: CommandIo): Promise<number> {
   const style = createStyle(wantsColour(io.stdout), io.stdout.columns || 100);
   const environment = readEnvironment();
-  // A check that waits for a far side need not hear of it.
+  // A check that waits for a server may not react to the signal.
   const stopped = once(io.signal, "abort");
   let failed = false;
   for (const { name, run } of checks) {
@@ -91,14 +91,14 @@ interface Check {
   run(environment: InspectedEnv, signal: AbortSignal): Promise<Diagnosis | readonly Diagnosis[]>;
 }
 
-/** The environment as a server reads it; what is wrong with it is a diagnosis like any other. */
+/** The environment as a server reads it; its errors become check results. */
 function readEnvironment(): InspectedEnv {
   const read = inspectServerEnv();
   if (!concerns(read, network)) useProxy(read.env);
   return read;
 }
 
-/** Variables by what they are about. */
+/** Variables by topic. */
 const network = /^(HTTPS?_PROXY|NO_PROXY|NODE_EXTRA_CA_CERTS)$/;
 const data = /^HUNKWISE_DATA_DIR$/;
 const database = /^(DATABASE_URL|HUNKWISE_DATA_DIR)$/;
@@ -111,7 +111,7 @@ const sandbox = /^HUNKWISE_SANDBOX_/;
 const concerns = ({ faults }: InspectedEnv, ...about: readonly RegExp[]) =>
   faults.find(({ variable }) => about.some((pattern) => pattern.test(variable)));
 
-/** A check that is skipped, with a word, if something is wrong with its own variables. */
+/** A check that is skipped, with a message, if one of its variables is invalid. */
 const needsEnv =
   (check: (env: Env, signal: AbortSignal) => Promise<Diagnosis>, ...about: readonly RegExp[]): Check["run"] =>
   async (environment, signal) => {
@@ -143,7 +143,7 @@ async function checkDataFolder({ dataDir }: Env): Promise<Diagnosis> {
   return ok(state === "there" ? dataDir : `${dataDir}, to be created`);
 }
 
-/** Looks at a database that is there and creates none. */
+/** Checks an existing database and creates none. */
 async function checkDatabase(env: Env): Promise<Diagnosis> {
   const { databaseUrl, dataDir: dataFolder } = env;
   let where = "";
@@ -203,7 +203,7 @@ async function checkVectors({ embedding }: Env, signal: AbortSignal): Promise<Di
   return checkEmbedding(embedding, signal);
 }
 
-/** Only fixes run commands, and they do without where they have to. */
+/** Only fixes run commands, and they also work without. */
 async function checkSandbox({ sandbox: { readable, hidden, memoryMb } }: Env, signal: AbortSignal) {
   const { findSandbox } = await import("../../sandbox/find-sandbox.ts");
   const found = await findSandbox({ searchPath: programPath(), readable, hidden, signal });
@@ -226,7 +226,7 @@ export const checks: readonly Check[] = [
   { name: "sandbox", run: needsEnv(checkSandbox, sandbox) },
 ];
 
-/** Asks each model of the environment once, and the one that stands in, what it can do, and says how it will be spoken with. Rejects for a bad address. */
+/** Probes each model of the environment and the fallback once, and says which protocol will be used. Rejects for a bad address. */
 export async function checkModels(env: ModelledEnv, signal: AbortSignal): Promise<Diagnosis> {
   const { name, verifyName, summarizeName, fallback, azure } = env.model;
   const named = new Map([
@@ -245,10 +245,10 @@ export async function checkModels(env: ModelledEnv, signal: AbortSignal): Promis
   return { state: "ok", remedy: null, ...worst, says: diagnoses.map(({ says }) => says).join("; ") };
 }
 
-/** Names shown of a provider that may have hundreds. */
+/** Model names shown; a provider may have hundreds. */
 const MOST_NAMES = 8;
 
-/** Those first that are written like the one that is wrong, which some endpoints list and refuse. */
+/** The most similar names first. The wrong one itself may be listed, and refused all the same. */
 function oneOf(listed: readonly string[] | null, wrong: string): string {
   if (listed === null) return "a model of this endpoint, which has no list of them";
   const models = listed.filter((name) => name !== wrong);
@@ -260,7 +260,7 @@ function oneOf(listed: readonly string[] | null, wrong: string): string {
 
 type ModelledEnv = Env & { model: ModelEnv };
 
-/** @param variable the one that names it */
+/** @param variable the variable that names the model */
 async function check(
   env: ModelledEnv,
   name: string,
@@ -277,7 +277,7 @@ async function check(
   return diagnosed(env.model, name, probe);
 }
 
-/** What is to be done is said in the names of the other models' variables. */
+/** The remedies name the variables of the other models. */
 const asFallback = ({ state, says, remedy }: Diagnosis): Diagnosis => ({
   ...{ state, says: `to stand in for it: ${says}` },
   remedy: remedy?.startsWith("Set HUNKWISE_FALLBACK_")
@@ -316,7 +316,7 @@ const remedyFor = (best: string) =>
     ? "Choose a model that is made for tool calls, or switch them on in the server (vLLM: --enable-auto-tool-choice)."
     : `Set HUNKWISE_PROTOCOL to auto or to ${best}.`;
 
-/** So that a server that was put in order is not taken for what it was. Folders are not created: this command changes nothing else. */
+/** Stores the result, so that a repaired server is not treated as before. Creates no folder: the command changes nothing else. */
 async function keep({ dataDir, model }: ModelledEnv, name: string, probe: ModelProbe): Promise<void> {
   for (const folder of [dataDir, cacheFolder()]) {
     const there = folder === null ? null : await stat(folder).catch(() => null);
@@ -326,7 +326,7 @@ async function keep({ dataDir, model }: ModelledEnv, name: string, probe: ModelP
 
 const SAMPLE = "export function add(a: number, b: number) { return a + b; }";
 
-/** Asks the model that makes vectors for one of a line of code, once. Rejects for a bad address. */
+/** Asks the embedding model for the vector of a line of code, once. Rejects for a bad address. */
 export async function checkEmbedding(env: EmbeddingEnv, signal: AbortSignal): Promise<Diagnosis> {
   if (!canFindByMeaning())
     return warn(

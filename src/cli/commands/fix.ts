@@ -41,7 +41,7 @@ export const FixJson = z.strictObject({
   outcome: z.enum(["patch", "none", "refused"]),
   /** For `git apply`. */
   patch: z.string().nullable(),
-  /** What the edits do, as a model says it. */
+  /** What the edits do, in the words of the model. */
   summary: z.string(),
   findings: z.array(
     Repair.omit({ check: true }).extend({
@@ -53,19 +53,18 @@ export const FixJson = z.strictObject({
   tried_out: TriedOut,
   /** Why it is refused. */
   refusals: z.array(z.strictObject({ path: z.string().nullable(), reason: z.string() })),
-  /** What the model tried to change and was kept from. */
+  /** Changes that the model tried and that were refused. */
   kept_from: FixResult.shape.refused,
   ...FixResult.pick({ model: true, stop_reason: true, usage: true }).shape,
 });
 export type FixJson = z.infer<typeof FixJson>;
 
-/** A repair with what may become of it. */
 export interface JudgedFix {
   fix: FixResult;
   targets: readonly FixTarget[];
   head: string;
   made: CommittedFix;
-  /** Null where there is none to be applied. */
+  /** Null if there is none to apply. */
   patch: string | null;
 }
 
@@ -90,7 +89,7 @@ export function toFixJson({ fix, targets, head, made, patch }: JudgedFix): FixJs
   };
 }
 
-/** The same in lines for whoever watches, but for the patch. Untrusted text. */
+/** The same as lines for the user, without the patch. Untrusted text. */
 export function fixLines({ fix, targets, made }: JudgedFix): string[] {
   return [
     ...fix.repairs.map((repair) => repairLine(repair, targets)),
@@ -161,13 +160,12 @@ export const fix = (io: CommandContext) =>
     io.exitCode = await runFix(values, io);
   });
 
-/** Whose the commit is of which the patch is made; nobody sees it. */
+/** The author of the temporary commit that becomes the patch. */
 const author = { name: "Hunkwise", email: "hunkwise@localhost" };
 
 /** Repairs findings of a local range and prints the patch. Resolves to the exit code. */
 async function runFix(values: OptionsOf<typeof declare>, io: CommandIo): Promise<number> {
-  const { openRange } = await import("../open-range.ts");
-  const { loadLocalConfig } = await import("../open-range.ts");
+  const { openRange, loadLocalConfig } = await import("../open-range.ts");
   const { privacyOf } = await import("../../tools/private-text.ts");
   const { connectModels } = await import("../review-range.ts");
   const { createFixSandbox } = await import("../../process/fix-sandbox.ts");
@@ -267,13 +265,13 @@ interface FindingQuery {
   id: string;
   /** What `review --format json` printed; undefined looks among the records of local reviews. */
   file: string | undefined;
-  /** Where those are; null where none are kept. */
+  /** The folder of records; null if none are kept. */
   folder: string | null;
   /** The commit that was reviewed, and is to be repaired. */
   head: string;
 }
 
-/** What a repair needs of a printed review. Reports of other versions have other fields beside these. */
+/** The parts of a printed review that a repair needs. Other versions may print other fields as well. */
 const Printed = z.object({
   head_sha: z.string(),
   findings: z.array(
@@ -292,7 +290,7 @@ const Printed = z.object({
 });
 type Found = z.infer<typeof Printed>["findings"][number];
 
-/** The findings of a review of this head. Rejects with `usage` where there is no such review or no such finding. */
+/** The findings of a review of this head. Rejects with `usage` if there is no such review or finding. */
 export async function findingsToFix(query: FindingQuery): Promise<FixTarget[]> {
   const { id, file, head } = query;
   const found = file === undefined ? await recordedFindings(query) : await printedFindings(file, head);
@@ -333,7 +331,7 @@ async function recordedFindings({ folder, head }: FindingQuery): Promise<Found[]
   }
   const paths = (await localRunIds(folder)).map((id) => runPath(folder, id));
   for (const path of paths) {
-    // One that is damaged, or gone by now, is no review of this head; hunkwise runs tells of it.
+    // Skips a damaged or deleted record; hunkwise runs reports it.
     const { entries } = await readRunFile(path).catch(() => ({ entries: [] }));
     const last = entries.map(({ entry }) => entry).findLast((entry) => entry.kind === "result");
     if (last?.head !== head) continue;

@@ -61,8 +61,7 @@ async function printGraph(query: string, values: OptionsOf<typeof declare>, io: 
     throw new AppError("usage", "QUERY is empty", { remedy: "See 'hunkwise graph --help'." });
   }
   const { repo, head, k } = values;
-  const { openRange } = await import("../open-range.ts");
-  const { loadLocalConfig } = await import("../open-range.ts");
+  const { openRange, loadLocalConfig } = await import("../open-range.ts");
   const { openLocalGraph } = await import("../local-graph.ts");
   const { privacyOf } = await import("../../tools/private-text.ts");
   await using range = await openRange({ repo, base: head, head, signal: io.signal });
@@ -78,7 +77,7 @@ async function printGraph(query: string, values: OptionsOf<typeof declare>, io: 
   return answer.nodes.length > 0 ? exitCodes.clean : exitCodes.found;
 }
 
-/** What was not known before; empty where all was. */
+/** What had to be read and computed; empty if nothing. */
 function whatItTook({ files, parsed, milliseconds }: IndexReport, vectors: VectorReport | null): string {
   const read =
     parsed > 0 ? `Read ${parsed} of ${files} files in ${(milliseconds / 1000).toFixed(1)} s.\n` : "";
@@ -88,7 +87,7 @@ function whatItTook({ files, parsed, milliseconds }: IndexReport, vectors: Vecto
   return `${read}Vectors of ${plural(embedded, "file")} made with ${thousands(tokens)} tokens${rest}.\n`;
 }
 
-/** Paragraphs as the model reads them, harmless for a terminal, with heads that stand out. */
+/** Paragraphs as the model reads them, escaped for a terminal, with highlighted headings. */
 async function renderAnswer(answer: GraphAnswer, style: Style): Promise<string> {
   if (answer.nodes.length === 0) return "Nothing is known under these words.\n";
   const { graphEntries } = await import("../../tools/render-graph.ts");

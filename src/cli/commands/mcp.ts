@@ -44,9 +44,8 @@ const MAX_WARNING = 300;
  */
 async function serveMcp(values: OptionsOf<typeof declare>, io: CommandIo): Promise<number> {
   const { createRangeKeeper } = await import("../range-keeper.ts");
-  const { createMcpReview } = await import("../mcp-server.ts");
+  const { createMcpReview, serveClient, WatchedTransport } = await import("../mcp-server.ts");
   const { connectModels } = await import("../review-range.ts");
-  const { serveClient, WatchedTransport } = await import("../mcp-server.ts");
   const { stdin } = process;
   const env = readLocalEnv();
   useProxy(env);

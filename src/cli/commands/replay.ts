@@ -110,16 +110,16 @@ function workLines({ what, played, recorded, today, same, missing, added, change
   ];
 }
 
-/** What a replay found. Snake case: `--json` prints it. */
+/** The result of a replay. Snake case: `--json` prints it. */
 interface Replay {
   run: RunHeader;
-  /** Of Hunkwise, today. */
+  /** The version of Hunkwise that replays. */
   version: string;
   /** Each piece of work on record: a fix is followed by a review. */
   works: WorkReplay[];
 }
 
-/** How one piece of work went today. Lists hold ids of findings; of a fix also paths of edited files, of an answer "answer". */
+/** How one piece of work went today. Lists hold ids of findings; for a fix also paths of edited files, for an answer "answer". */
 interface WorkReplay {
   what: WorkEnd["what"];
   /** Agent loops, their turns, and the calls of tools in these. */
@@ -228,7 +228,7 @@ function compared(recorded: RecordedWork, today: { turns: readonly LoopEntry[]; 
   return { recorded: then.length, today: now.length, same, missing, added, changed, cut_off };
 }
 
-/** Results by their ids. How a fix was tried out depends on the machine, and is left out. */
+/** Results by id, without how a fix was tried out: that depends on the machine. */
 function partsOf(end: WorkEnd): (readonly [id: string, value: unknown])[] {
   switch (end.what) {
     case "review":
@@ -243,7 +243,7 @@ function partsOf(end: WorkEnd): (readonly [id: string, value: unknown])[] {
   }
 }
 
-/** A loop that needs a turn which is not on record ends as if the model had failed. */
+/** An agent run that needs an unrecorded turn ends as if the model had failed. */
 function cutOff(recorded: readonly LoopEntry[], today: readonly LoopEntry[]): string[] {
   const failed = (entries: readonly LoopEntry[]) =>
     entries.flatMap((one) => (one.kind === "stopped" && one.reason === "model_error" ? [one.loop] : []));
@@ -272,13 +272,13 @@ interface RecordedWork {
   work: WorkInput;
   turns: readonly LoopEntry[];
   masks: readonly MasksEntry[];
-  /** Null where it came to nothing. */
+  /** Null if there is no result. */
   end: WorkEnd | null;
 }
 
 /**
- * The work on record: of each kind the last, where a push began it anew. A fix is followed by a review.
- * @throws AppError `usage` where there is none, or of a version that began it otherwise.
+ * The recorded work: the last of each kind, because a push restarts it. A fix is followed by a review.
+ * @throws AppError `usage` if there is none, or if its version began it in another way.
  */
 function worksIn({ header, entries: recorded }: RunFile): RecordedWork[] {
   const entries = recorded.map(({ entry }) => entry);
@@ -351,13 +351,13 @@ function endIn(
 
 interface PlayOptions
   extends Omit<ProcessOptions, "models" | "replay" | "masks" | "isPlayback" | "graphIndex"> {
-  /** In which a fix runs its commands once more. */
+  /** The sandbox in which a fix repeats its commands. */
   findSandbox: FindFixSandbox;
-  /** The index of the repository's graph, for a review that had one; null where there is none. */
+  /** The index of the repository's graph, for a review that had one; null if there is none. */
   index: string | null;
 }
 
-/** Does the work on record once more, by the turns on record. */
+/** Repeats recorded work with the recorded turns. */
 async function playWork(
   { work, turns, masks }: RecordedWork,
   { findSandbox, index, ...options }: PlayOptions,
@@ -381,7 +381,7 @@ async function playWork(
   }
 }
 
-/** Models whose answers are on record: whoever asks one all the same is refused. */
+/** Models whose answers are recorded: each request is refused. */
 const silent = (facts: FixInput["models"]): Models =>
   eachRole(facts, (one) => ({
     ...one,

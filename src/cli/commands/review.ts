@@ -121,7 +121,7 @@ async function runReview(
   if (done === null) return exitCodes.incomplete;
   const { reviewed, modelFault } = done;
   if (modelFault !== null) await warn(io, `The model failed: ${modelFault}`);
-  // Said once: what a report for anybody says of the fault is less than what was just said.
+  // Said once: the public warning about the fault says less than the line above.
   const isSaid = (warning: string) =>
     modelFault !== null && values.format === "pretty" && isPublicFault(warning);
   const warnings = reviewed.warnings.filter((warning) => !isSaid(warning));
@@ -138,7 +138,7 @@ const noModel = () =>
     remedy: "Set OPENAI_API_KEY or OPENAI_BASE_URL; an empty variable counts as unset.",
   });
 
-/** All was set up, and the review broke off without a result. */
+/** The set-up was right, but the review ended without a result. */
 async function notReviewed(error: unknown, { stderr, signal }: CommandIo): Promise<null> {
   if (signal.aborted) throw error;
   await write(stderr, complaint(error));
@@ -147,7 +147,7 @@ async function notReviewed(error: unknown, { stderr, signal }: CommandIo): Promi
 
 type KnownValues = ReviewValues & { format: Format };
 
-/** What is asked for, else what the file's name stands for. */
+/** The format that is asked for, else that of the file name. */
 async function formatOf({ format, output }: ReviewValues, io: CommandIo): Promise<Format> {
   const named = output === undefined ? null : formatOfName(output);
   // SARIF is JSON, too.
@@ -169,10 +169,9 @@ async function printDryRun(values: KnownValues, env: LocalEnv, io: CommandIo): P
   return exitCodes.clean;
 }
 
-/** The configuration of the range's base; says what people should know before the review begins. */
+/** The configuration of the range's base. Prints notices about the range. */
 async function configOf(range: OpenRange, { repo }: ReviewValues, io: CommandIo) {
-  const { loadLocalConfig } = await import("../open-range.ts");
-  const { rangeNotices } = await import("../open-range.ts");
+  const { loadLocalConfig, rangeNotices } = await import("../open-range.ts");
   const { config } = await loadLocalConfig(range.workspace);
   for (const notice of rangeNotices(range, repo)) await warn(io, notice);
   return config;
@@ -225,7 +224,7 @@ async function deliver(values: ReviewValues, text: string, io: CommandIo): Promi
 
 type ReviewExit = (typeof exitCodes)["clean" | "found" | "incomplete"];
 
-/** Why a review ends with its exit code, for programs. */
+/** The reason for an exit code, for programs. */
 export function exitReasonOf(
   code: ReviewExit,
   { findings }: Pick<ReviewResult, "findings">,

@@ -58,12 +58,11 @@ async function runWorker({ signal }: CommandIo): Promise<void> {
   if (!env.app) throw noApp();
   const log = await openServerLog(env);
   await requireWorkable(env, signal);
-  const { openApp } = await import("../open-app.ts");
+  const { openApp, openLog } = await import("../open-app.ts");
   await work(env, await openApp(env, env.app, log, signal), signal);
 }
 
 async function openServerLog(env: Env): Promise<Logger> {
-  const { openLog } = await import("../open-app.ts");
   const log = openLog(env);
   for (const notice of env.notices) log.warn(notice);
   return log;
@@ -98,7 +97,7 @@ async function serveApp(
     let worker: Worker | undefined;
     const onAccepted = () => worker?.wake();
     const onDelivery = metrics && { onDelivery: metrics.delivery };
-    // The servers first: where a port is taken, no job is begun.
+    // The servers first: if a port is taken, no job begins.
     const operator = await startOperator(env, app);
     const server = await startServer({
       ...{ env, queue: stores.queue, log, probot, onAccepted, health },
@@ -115,8 +114,8 @@ async function serveApp(
 }
 
 /**
- * Looks for what was missed, now and in the rhythm of the environment, until the signal fires. Nobody waits for its end: a database
- * that does not answer would keep the process beyond its grace time.
+ * Looks for missed deliveries now and at the configured interval, until the signal fires. Its end is not awaited: an unresponsive
+ * database would keep the process beyond its grace time.
  */
 async function reconcile(
   { reconcileEveryMs: everyMs }: Env,
@@ -129,7 +128,7 @@ async function reconcile(
   void keepReconciling({ queue, notes, everyMs, onEnqueued: worker.wake, log }, signal);
 }
 
-/** The port for whoever operates this; none where none is set. */
+/** The server for metrics and health; none if no port is set. */
 async function startOperator({ metricsHost: host, metricsPort }: Env, { health, metrics, log }: App) {
   if (metricsPort === null || !metrics) return undefined;
   const readQueue = async () => {
@@ -151,7 +150,7 @@ async function setUp(env: Env, log: Logger, signal: AbortSignal): Promise<Env> {
   await Promise.race([page.configured, untilAborted(signal)]);
   await page.close();
   const configured = signal.aborted ? env : readServerEnv();
-  // Its credentials have become secrets of this process.
+  // Registers its credentials as secrets of this process.
   openLog(configured);
   return configured;
 }

@@ -44,37 +44,41 @@ export const tool = (io: CommandContext) =>
     io.exitCode = await printTool(name, values, io);
   });
 
-/** Runs one tool on a local range, or lists them. Resolves to the exit code. */
+/** Runs one tool on a local range as a review would, or lists them. Resolves to the exit code. */
 async function printTool(
   name: string | undefined,
   values: OptionsOf<typeof declare>,
   io: CommandIo,
 ): Promise<number> {
-  const { callTool, definitions } = await import("../call-tool.ts");
+  const { graphTools, readingTools, reportingTools } = await import("../../tools/index.ts");
+  const { createRegistry } = await import("../../tools/registry.ts");
+  const registry = createRegistry([...readingTools, ...graphTools, ...reportingTools]);
   if (values.list) {
-    await write(io.stdout, `${JSON.stringify(definitions(), null, 2)}\n`);
+    await write(io.stdout, `${JSON.stringify(registry.definitions(), null, 2)}\n`);
     return exitCodes.clean;
   }
-  const { repo, base, head } = values;
   if (name === undefined) throw usage("NAME is missing", "See 'hunkwise tool --list'.");
-  const known = definitions().map((one) => one.name);
-  // The same answer as a model gets, and before anybody is asked for a base that would not help.
+  const known = registry.definitions().map((one) => one.name);
+  // A model gets the same answer. It comes before a missing base is complained about, which would not help.
   if (!known.includes(name)) {
     const meant = didYouMean(name, known);
     if (meant) await write(io.stderr, `${meant}\n`);
     const { unknownTool } = await import("../../tools/run-tool.ts");
     return printResult(unknownTool(name, known).result, io);
   }
-  const args = readArguments(values.args);
-  const { openRange } = await import("../open-range.ts");
-  const { loadLocalConfig } = await import("../open-range.ts");
-  const { rangeNotices } = await import("../open-range.ts");
-  await using range = await openRange({ repo, base, head, signal: io.signal });
+  const args = requireJson(values.args);
+  const { loadLocalConfig, openRange, rangeNotices } = await import("../open-range.ts");
+  const { toolContext } = await import("../range-keeper.ts");
+  const { KeptGraph } = await import("../local-graph.ts");
+  await using range = await openRange({ ...values, signal: io.signal });
   const { config } = await loadLocalConfig(range.workspace);
   const warn = (line: string) => void write(io.stderr, `warning: ${plainLine(line)}\n`);
-  for (const notice of rangeNotices(range, repo, "read")) warn(notice);
-  const given = { config, repo: resolve(repo), signal: io.signal, warn };
-  const result = await callTool(name, args, range, given);
+  for (const notice of rangeNotices(range, values.repo, "read")) warn(notice);
+  const context = await toolContext(range, config);
+  const { isPrivate } = context;
+  await using graph = new KeptGraph({ range, repo: resolve(values.repo), isPrivate, warn, makesVectors: false });
+  const onCrash = (where: string, error: unknown) => warn(`fault in ${where}: ${errorLine(error)}`);
+  const { result } = await registry.execute(name, args, { ...context, graph }, { signal: io.signal, onCrash });
   io.signal.throwIfAborted();
   return printResult(result, io);
 }
@@ -84,8 +88,8 @@ async function printResult(result: ToolResult, { stdout }: CommandIo): Promise<n
   return result.status === "success" ? exitCodes.clean : exitCodes.found;
 }
 
-/** The text is handed on as it is, so that the tool's own check of arguments answers as it answers a model. */
-function readArguments(text: string): string {
+/** Returns the text unchanged: the tool checks its arguments itself, as those of a model. */
+function requireJson(text: string): string {
   try {
     JSON.parse(text);
     return text;

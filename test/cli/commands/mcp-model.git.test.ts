@@ -1,13 +1,13 @@
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
-import { withAgreeingSceptic } from "../support/agreeing-sceptic.ts";
-import { type FakeAnswer, type FakeOpenAi, startFakeOpenAi } from "../support/fake-openai.ts";
-import type { GitRepo } from "../support/git-repo.ts";
-import { TempFolder } from "../support/git-repo.ts";
-import { below, stillRunning } from "../support/processes.ts";
-import { type Connected, connect } from "./mcp-client.ts";
-import { faultyRepo } from "./sample-repo.ts";
+import { withAgreeingSceptic } from "../../support/agreeing-sceptic.ts";
+import { type FakeAnswer, type FakeOpenAi, startFakeOpenAi } from "../../support/fake-openai.ts";
+import type { GitRepo } from "../../support/git-repo.ts";
+import { TempFolder } from "../../support/git-repo.ts";
+import { below, stillRunning } from "../../support/processes.ts";
+import { type Connected, connect } from "../mcp-client.ts";
+import { faultyRepo } from "../sample-repo.ts";
 
 const report = {
   tool_calls: [

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { jobLine } from "../../src/cli/commands/webhook.ts";
-import type { NewJob, Task } from "../../src/queue/job.ts";
+import { jobLine } from "../../../src/cli/commands/webhook.ts";
+import type { NewJob, Task } from "../../../src/queue/job.ts";
 
 const repository = { installation: 3, id: 7, owner: "octo", name: "shop" };
 const review: Task = {

@@ -1,9 +1,9 @@
 import { expect, it } from "vitest";
-import { checks } from "../../src/cli/commands/doctor.ts";
-import type { Env } from "../../src/config/env.ts";
-import { openStores } from "../../src/queue/open-stores.ts";
-import { reviewJob } from "../contract/jobs.ts";
-import { query, sharedPostgres } from "../support/postgres.ts";
+import { checks } from "../../../src/cli/commands/doctor.ts";
+import type { Env } from "../../../src/config/env.ts";
+import { openStores } from "../../../src/queue/open-stores.ts";
+import { reviewJob } from "../../contract/jobs.ts";
+import { query, sharedPostgres } from "../../support/postgres.ts";
 
 const check = checks.find(({ name }) => name === "database");
 async function diagnose(databaseUrl: string) {

@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
-import { checkEmbedding, checks } from "../../src/cli/commands/doctor.ts";
-import { readEnv } from "../../src/config/env.ts";
-import { canFindByMeaning } from "../../src/graph/vectors-extension.ts";
-import { type FakeEmbeddingsOptions, startFakeEmbeddings } from "../support/fake-embeddings.ts";
+import { checkEmbedding, checks } from "../../../src/cli/commands/doctor.ts";
+import { readEnv } from "../../../src/config/env.ts";
+import { canFindByMeaning } from "../../../src/graph/vectors-extension.ts";
+import { type FakeEmbeddingsOptions, startFakeEmbeddings } from "../../support/fake-embeddings.ts";
 
 const never = new AbortController().signal;
 

@@ -4,16 +4,16 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { withAgreeingSceptic } from "../support/agreeing-sceptic.ts";
+import { withAgreeingSceptic } from "../../support/agreeing-sceptic.ts";
 import {
   type FakeAnswer,
   type FakeOpenAi,
   type FakeScript,
   startFakeOpenAi,
-} from "../support/fake-openai.ts";
-import { type GitRepo, TempFolder } from "../support/git-repo.ts";
-import { type CliOptions, runCli } from "../support/run-cli.ts";
-import { faultyRepo, fingerprintOf, soundRepo } from "./sample-repo.ts";
+} from "../../support/fake-openai.ts";
+import { type GitRepo, TempFolder } from "../../support/git-repo.ts";
+import { type CliOptions, runCli } from "../../support/run-cli.ts";
+import { faultyRepo, fingerprintOf, soundRepo } from "../sample-repo.ts";
 
 let faulty: GitRepo;
 let sound: GitRepo;

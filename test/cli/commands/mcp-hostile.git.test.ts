@@ -1,9 +1,9 @@
 import { readdirSync } from "node:fs";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import type { GitRepo } from "../support/git-repo.ts";
-import { TempFolder } from "../support/git-repo.ts";
-import { hello, type RawServer, startRaw } from "./mcp-client.ts";
-import { faultyRepo } from "./sample-repo.ts";
+import type { GitRepo } from "../../support/git-repo.ts";
+import { TempFolder } from "../../support/git-repo.ts";
+import { hello, type RawServer, startRaw } from "../mcp-client.ts";
+import { faultyRepo } from "../sample-repo.ts";
 
 let repo: GitRepo;
 let tmp: TempFolder;
