@@ -303,4 +303,3 @@ export class WatchedTransport extends StdioServerTransport {
     this.#closed.resolve();
   }
 }
-

@@ -24,7 +24,9 @@ describe("the options of a command", () => {
       "option '--base <REF>' argument '' is invalid. It is empty; is the variable set? See 'hunkwise review --help'.";
     expect(await refusal("review", "--base", "")).toBe(empty);
     expect(await refusal("review", "--base=")).toBe(empty);
-    expect(await refusal("review", "--format", "")).toMatch(/^option '--format <FORMAT>' argument '' is invalid/);
+    expect(await refusal("review", "--format", "")).toMatch(
+      /^option '--format <FORMAT>' argument '' is invalid/,
+    );
   });
 
   it("name the values that are allowed", async () => {
@@ -32,17 +34,19 @@ describe("the options of a command", () => {
       "option '--format <FORMAT>' argument 'prety' is invalid. Allowed choices are pretty, json, markdown, sarif. See 'hunkwise review --help'.",
     );
     for (const number of ["0", "-1", "1.5", "1e3", "ten", "9999999999"]) {
-      expect(await refusal("runs", "--limit", number)).toMatch(/^option '--limit <NUMBER>' argument '.*' is invalid/);
+      expect(await refusal("runs", "--limit", number)).toMatch(
+        /^option '--limit <NUMBER>' argument '.*' is invalid/,
+      );
     }
     expect(await refusal("graph", "words", "--k", "26")).toContain("It must be a whole number from 1 to 25.");
   });
 
   it("refuse a value for a flag, a missing and a surplus argument", async () => {
     expect(await refusal("review", "--dry-run=yes")).toMatch(/^unknown option '--dry-run=yes'/);
-    expect(await refusal("replay")).toBe(
-      "missing required argument 'FILE'. See 'hunkwise replay --help'.",
+    expect(await refusal("replay")).toBe("missing required argument 'FILE'. See 'hunkwise replay --help'.");
+    expect(await refusal("doctor", "door")).toMatch(
+      /^too many arguments for 'doctor'\. Expected 0 arguments but got 1/,
     );
-    expect(await refusal("doctor", "door")).toMatch(/^too many arguments for 'doctor'\. Expected 0 arguments but got 1/);
   });
 
   it("give way to the help, whatever else is wrong", async () => {

@@ -7,8 +7,15 @@ import { isNestedName, rootPaths } from "../../config/repo-config.ts";
 import { AppError, errorLine } from "../../errors.ts";
 import { plural } from "../../reporters/outcome.ts";
 import { plainLine } from "../../reporters/terminal-style.ts";
-import { type CommandContext,
-  type CommandIo, examples, exitCodes, type OptionsOf, paragraphs, optionText } from "../command.ts";
+import {
+  type CommandContext,
+  type CommandIo,
+  examples,
+  exitCodes,
+  type OptionsOf,
+  optionText,
+  paragraphs,
+} from "../command.ts";
 import { write } from "../output.ts";
 
 const declare = () =>

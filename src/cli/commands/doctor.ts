@@ -16,8 +16,7 @@ import { windowTooSmall } from "../../llm/window.ts";
 import { duration, thousands } from "../../reporters/outcome.ts";
 import { createStyle, plainLine, type Style } from "../../reporters/terminal-style.ts";
 import { wrap } from "../../reporters/terminal-wrap.ts";
-import { type CommandContext,
-  type CommandIo, examples, exitCodes, paragraphs } from "../command.ts";
+import { type CommandContext, type CommandIo, examples, exitCodes, paragraphs } from "../command.ts";
 import { createEmbedder, createModel, keyOf } from "../create-model.ts";
 import { wantsColour, write } from "../output.ts";
 import { requireRipgrep, requireTempFolder, tryDataFolder } from "../require-workable.ts";

@@ -21,9 +21,9 @@ import {
   examples,
   exitCodes,
   type OptionsOf,
+  optionText,
   paragraphs,
   rangeCommand,
-  optionText,
 } from "../command.ts";
 import type { LocalConfig, OpenRange } from "../open-range.ts";
 import { write } from "../output.ts";

@@ -13,8 +13,8 @@ import {
   examples,
   exitCodes,
   type OptionsOf,
-  paragraphs,
   optionText,
+  paragraphs,
   wholeNumber,
 } from "../command.ts";
 import { wantsColour, write } from "../output.ts";

@@ -2,8 +2,15 @@ import { once } from "node:events";
 import { readLocalEnv } from "../../config/env.ts";
 import { plainLine } from "../../reporters/terminal-style.ts";
 import { clip } from "../../reporters/terminal-wrap.ts";
-import { type CommandContext,
-  type CommandIo, examples, exitCodes, type OptionsOf, paragraphs, rangeCommand } from "../command.ts";
+import {
+  type CommandContext,
+  type CommandIo,
+  examples,
+  exitCodes,
+  type OptionsOf,
+  paragraphs,
+  rangeCommand,
+} from "../command.ts";
 import { write } from "../output.ts";
 import { useProxy } from "../use-proxy.ts";
 

@@ -27,8 +27,14 @@ import { FixInput, FixResult } from "../../review/fix/fix-input.ts";
 import { ReviewInput } from "../../review/review-input.ts";
 import { ReviewResult } from "../../review/review-result.ts";
 import { escapeUnseen } from "../../text/escape-invisible.ts";
-import { type CommandContext,
-  type CommandIo, examples, exitCodes, paragraphs, optionText } from "../command.ts";
+import {
+  type CommandContext,
+  type CommandIo,
+  examples,
+  exitCodes,
+  optionText,
+  paragraphs,
+} from "../command.ts";
 import { openRange } from "../open-range.ts";
 import { programVersion, wantsColour, widthsOf, write } from "../output.ts";
 import { createProgress } from "../progress.ts";

@@ -14,9 +14,9 @@ import {
   examples,
   exitCodes,
   type OptionsOf,
+  optionText,
   paragraphs,
   rangeCommand,
-  optionText,
 } from "../command.ts";
 import type { OpenRange } from "../open-range.ts";
 import { complaint, requireWritable, wantsColour, widthsOf, write, writeOutput } from "../output.ts";
@@ -57,7 +57,11 @@ const declare = () =>
     )
     .option("--require-model", "for a gate: exit 2 if no model is configured, 3 if none answered")
     .option("--dry-run", "print what would be reviewed and what it costs; ask no model")
-    .option("--trajectory <FILE>", "write the record of the run there as well, one JSON object a line", optionText)
+    .option(
+      "--trajectory <FILE>",
+      "write the record of the run there as well, one JSON object a line",
+      optionText,
+    )
     .option("--no-record", "leave no record of the run (see hunkwise runs --help)")
     .addHelpText(
       "after",

@@ -4,8 +4,14 @@ import { dollars, duration, plural, thousands } from "../../reporters/outcome.ts
 import { createStyle, plainLine, type Style } from "../../reporters/terminal-style.ts";
 import { clip, columns, wrap } from "../../reporters/terminal-wrap.ts";
 import { escapeUnseen } from "../../text/escape-invisible.ts";
-import { type CommandContext,
-  type CommandIo, examples, paragraphs, optionText, wholeNumber } from "../command.ts";
+import {
+  type CommandContext,
+  type CommandIo,
+  examples,
+  optionText,
+  paragraphs,
+  wholeNumber,
+} from "../command.ts";
 import { requireWritable, wantsColour, widthsOf, write, writePrivate } from "../output.ts";
 import type { RunFilter, RunRow, RunSources, WholeRun } from "../run-sources.ts";
 import type { Asked, ResultSummary, RunSummary } from "../run-summary.ts";
@@ -23,7 +29,11 @@ const declare = () =>
     )
     .argument("[ID]", "show this run; the first characters of its id suffice")
     .option("--json", "print JSON; of one run, with every turn and call")
-    .option("--export <FILE>", "write the record of run ID there, for hunkwise replay; - prints it", optionText)
+    .option(
+      "--export <FILE>",
+      "write the record of run ID there, for hunkwise replay; - prints it",
+      optionText,
+    )
     .option("--repository <NAME>", "list only runs of this repository, owner/name or a folder", optionText)
     .option("--pull <NUMBER>", "list only runs of this pull request", wholeNumber())
     .option("--limit <NUMBER>", "list at most this many", wholeNumber(), 20)

@@ -4,8 +4,7 @@ import { readServerEnv } from "../../config/server-env.ts";
 import { AppError } from "../../errors.ts";
 import type { Logger } from "../../logger.ts";
 import type { Worker } from "../../queue/worker.ts";
-import { type CommandContext,
-  type CommandIo, examples, paragraphs } from "../command.ts";
+import { type CommandContext, type CommandIo, examples, paragraphs } from "../command.ts";
 import type { App } from "../open-app.ts";
 import { requireNextStart, requireWorkable } from "../require-workable.ts";
 import { useProxy } from "../use-proxy.ts";
@@ -58,11 +57,12 @@ async function runWorker({ signal }: CommandIo): Promise<void> {
   if (!env.app) throw noApp();
   const log = await openServerLog(env);
   await requireWorkable(env, signal);
-  const { openApp, openLog } = await import("../open-app.ts");
+  const { openApp } = await import("../open-app.ts");
   await work(env, await openApp(env, env.app, log, signal), signal);
 }
 
 async function openServerLog(env: Env): Promise<Logger> {
+  const { openLog } = await import("../open-app.ts");
   const log = openLog(env);
   for (const notice of env.notices) log.warn(notice);
   return log;

@@ -10,9 +10,9 @@ import {
   examples,
   exitCodes,
   type OptionsOf,
+  optionText,
   paragraphs,
   rangeCommand,
-  optionText,
 } from "../command.ts";
 import { write } from "../output.ts";
 
@@ -76,9 +76,20 @@ async function printTool(
   for (const notice of rangeNotices(range, values.repo, "read")) warn(notice);
   const context = await toolContext(range, config);
   const { isPrivate } = context;
-  await using graph = new KeptGraph({ range, repo: resolve(values.repo), isPrivate, warn, makesVectors: false });
+  await using graph = new KeptGraph({
+    range,
+    repo: resolve(values.repo),
+    isPrivate,
+    warn,
+    makesVectors: false,
+  });
   const onCrash = (where: string, error: unknown) => warn(`fault in ${where}: ${errorLine(error)}`);
-  const { result } = await registry.execute(name, args, { ...context, graph }, { signal: io.signal, onCrash });
+  const { result } = await registry.execute(
+    name,
+    args,
+    { ...context, graph },
+    { signal: io.signal, onCrash },
+  );
   io.signal.throwIfAborted();
   return printResult(result, io);
 }

@@ -20,8 +20,8 @@ import {
   examples,
   exitCodes,
   type OptionsOf,
-  paragraphs,
   optionText,
+  paragraphs,
 } from "../command.ts";
 import { write } from "../output.ts";
 import { useProxy } from "../use-proxy.ts";

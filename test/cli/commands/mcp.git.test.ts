@@ -195,5 +195,5 @@ it("a review over MCP names code as it is written, without the escapes of Markdo
 it("an unknown option of `hunkwise mcp` is refused before anything is served", async () => {
   const { code, stdout, stderr } = await runCli(["mcp", "--bass", "main"]);
   expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
-  expect(stderr).toBe("hunkwise: unknown option '--bass'. Did you mean '--base'?\n");
+  expect(stderr).toBe("hunkwise: unknown option '--bass'. Did you mean --base?\n");
 });
