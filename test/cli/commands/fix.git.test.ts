@@ -110,6 +110,10 @@ describe("a fix from the command line", () => {
 
 describe("the first example of its help", () => {
   const bin = () => installed(folder.path);
+  async function firstExample(): Promise<string> {
+    const { stdout } = await runHere(["fix", "--help"]);
+    return /^ {2}(hunkwise review; .*)$/m.exec(stdout)?.[1] ?? "";
+  }
 
   it("repairs what a review found, as it is printed, though a review with a high finding exits with 1", async () => {
     using own = faultyRepo();
@@ -117,9 +121,7 @@ describe("the first example of its help", () => {
     const script = (body: ChatRequestBody) =>
       offers(body, "finish_fix") || offers(body, "report_resolution") ? repaired(body) : reviews(body);
     await using fake = await startFakeOpenAi({ script });
-    const { stdout: help } = await runHere(["fix", "--help"]);
-    const [, example = ""] = /^ {2}(hunkwise review; .*)$/m.exec(help) ?? [];
-    const { code, stdout, stderr } = await runInShell(example, {
+    const { code, stdout, stderr } = await runInShell(await firstExample(), {
       ...{ bin: bin(), cwd: own.dir },
       env: {
         ...{ OPENAI_BASE_URL: fake.url, OPENAI_API_KEY: "test-key", HUNKWISE_MODEL: "fake-model" },
@@ -136,7 +138,7 @@ describe("the first example of its help", () => {
 
   it("changes nothing and says why where nothing can be repaired", async () => {
     using own = faultyRepo();
-    const { stderr } = await runInShell(example, { bin: bin(), cwd: own.dir });
+    const { stderr } = await runInShell(await firstExample(), { bin: bin(), cwd: own.dir });
     expect(stderr).toMatch(
       /^hunkwise: no review of [0-9a-f]{12} is on record\. Run hunkwise review first.*$/m,
     );
