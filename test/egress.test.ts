@@ -257,7 +257,11 @@ describe("in the whole of the source", () => {
       /\{[^}]*\w[^}]*\} from "(?:node:)?(?:https|http2|net|tls|dgram|dns)(?:\/promises)?"/,
       /from "(?:undici|ws|axios|got)"|new (?:WebSocket|EventSource|XMLHttpRequest)\b/,
     ];
-    expect(withSuch(new RegExp(asks.map(({ source }) => source).join("|")))).toEqual(["cli/commands/webhook.ts"]);
-    expect(code(join(src, "cli/commands/webhook.ts"))).toMatch(/\brequest\(\{\s*\.\.\.\{ host: "127\.0\.0\.1"/);
+    expect(withSuch(new RegExp(asks.map(({ source }) => source).join("|")))).toEqual([
+      "cli/commands/webhook.ts",
+    ]);
+    expect(code(join(src, "cli/commands/webhook.ts"))).toMatch(
+      /\brequest\(\{\s*\.\.\.\{ host: "127\.0\.0\.1"/,
+    );
   });
 });

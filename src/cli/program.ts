@@ -124,7 +124,8 @@ export async function runProgram(argv: readonly string[], process: CommandIo): P
 
 /** Commander's message ends with a line in brackets if it has a suggestion. */
 function usageError({ message }: CommanderError, asked: string | undefined): AppError {
-  const [, what = message, suggestion] = /^error: ([\s\S]*?)(?:\n\((Did you mean [^\n]*)\))?$/.exec(message) ?? [];
+  const [, what = message, suggestion] =
+    /^error: ([\s\S]*?)(?:\n\((Did you mean [^\n]*)\))?$/.exec(message) ?? [];
   const command = commands.some(({ name }) => name === asked) ? `${asked} ` : "";
   return new AppError("usage", what.replace(/\.$/, ""), {
     remedy: suggestion ?? `See 'hunkwise ${command}--help'.`,

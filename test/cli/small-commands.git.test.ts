@@ -236,7 +236,9 @@ describe("hunkwise config", () => {
   it("exits with 2 for an unknown action", async () => {
     expect(await runHere(["config", "shcema"])).toMatchObject({
       code: 2,
-      stderr: expect.stringMatching(/'shcema' is invalid .*'ACTION'\. Allowed choices are check, schema, show\./),
+      stderr: expect.stringMatching(
+        /'shcema' is invalid .*'ACTION'\. Allowed choices are check, schema, show\./,
+      ),
     });
   });
 });
