@@ -2,7 +2,6 @@ import { createHash } from "node:crypto";
 import { existsSync } from "node:fs";
 import { homedir } from "node:os";
 import { isAbsolute, join, resolve } from "node:path";
-import type { LocalEnv } from "./env.ts";
 import { defaultDataFolder } from "./variables.ts";
 
 /** The folder of Hunkwise's own `package.json`, beside which `.env` lies. */
@@ -41,15 +40,20 @@ export function cacheFolder(): string | null {
   }
 }
 
+interface CacheFolder {
+  /** Null if there is none. */
+  modelFolder: string | null;
+}
+
 /** The path of this user's graph index of a repository, by the repository's folder; null if there is no cache folder. */
-export function localIndex(repo: string, { modelFolder }: Pick<LocalEnv, "modelFolder">): string | null {
+export function localIndex(repo: string, { modelFolder }: CacheFolder): string | null {
   if (modelFolder === null) return null;
   const name = createHash("sha256").update(resolve(repo)).digest("hex").slice(0, 32);
   return join(modelFolder, "graphs", `${name}.db`);
 }
 
 /** The same if the index exists, else null. */
-export function presentIndex(repo: string, env: Pick<LocalEnv, "modelFolder">): string | null {
+export function presentIndex(repo: string, env: CacheFolder): string | null {
   const file = localIndex(repo, env);
   return file !== null && existsSync(file) ? file : null;
 }
