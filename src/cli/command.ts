@@ -33,7 +33,7 @@ export const exitCodes = { clean: 0, found: 1, failed: 2, incomplete: 3 } as con
  * take "--base" for a folder.
  */
 export function optionText(value: string): string {
-  if (value === "") throw new InvalidArgumentError("It is empty; is the variable set?");
+  if (value === "") throw new InvalidArgumentError("It is empty: a variable may be unset.");
   if (value.length > 1 && value.startsWith("-")) throw new InvalidArgumentError("The option needs a value.");
   return value;
 }

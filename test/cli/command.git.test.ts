@@ -21,7 +21,7 @@ describe("the options of a command", () => {
 
   it("refuse an empty value, as of an unset variable", async () => {
     const empty =
-      "option '--base <REF>' argument '' is invalid. It is empty; is the variable set? See 'hunkwise review --help'.";
+      "option '--base <REF>' argument '' is invalid. It is empty: a variable may be unset. See 'hunkwise review --help'.";
     expect(await refusal("review", "--base", "")).toBe(empty);
     expect(await refusal("review", "--base=")).toBe(empty);
     expect(await refusal("review", "--format", "")).toMatch(
