@@ -3,7 +3,7 @@ import { parseRepoConfig } from "../../src/config/parse-config.ts";
 import { parseFilePatch } from "../../src/diff/parse.ts";
 import { createPathMatcher } from "../../src/diff/path-matcher.ts";
 import { surveyPatch } from "../../src/diff/survey.ts";
-import { commentText, commentTitle } from "../../src/ledger/comment-title.ts";
+import { commentText, commentTitle } from "../../src/ledger/entry.ts";
 import { parseMarker, stripMarkers } from "../../src/ledger/marker.ts";
 import { readLenient } from "../../src/llm/lenient-json.ts";
 import { callsIn, withoutThinking } from "../../src/llm/text-fallback.ts";

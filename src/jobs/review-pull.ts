@@ -1,7 +1,7 @@
 import type { TrajectoryEntry } from "../agent/trajectory.ts";
 import { AppError } from "../errors.ts";
 import type { PullRequest, PullRequestApi } from "../github/pull-request-api.ts";
-import { hasWriteAccess } from "../ledger/write-access.ts";
+import { hasWriteAccess } from "../ledger/authority.ts";
 import type { Outcome, ReviewTask } from "../queue/job.ts";
 import { type JobTools, jobFields } from "../queue/run-job.ts";
 import { concludeAtOnce, openCheckRun, settleChecks } from "../reporters/check-run.ts";

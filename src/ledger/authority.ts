@@ -1,8 +1,16 @@
 import type { PullRequestApi } from "../github/pull-request-api.ts";
-import { hasWriteAccess } from "./write-access.ts";
+
+/** Whether GitHub says that a person can write to the repository. Rejects when it cannot be asked. */
+export async function hasWriteAccess(
+  api: Pick<PullRequestApi, "permissionOf">,
+  login: string,
+): Promise<boolean> {
+  const permission = await api.permissionOf(login);
+  return permission === "admin" || permission === "write";
+}
 
 /** A fact that changes what is posted or concluded. */
-export interface Fact {
+interface Fact {
   name: string;
   means: string;
   /** Who may bring it about, and by which act. */

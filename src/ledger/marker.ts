@@ -1,7 +1,13 @@
 import { z } from "zod";
 import { Category, Severity } from "../finding.ts";
-import { markerData } from "./marker-data.ts";
-import { emptyState, type LedgerState, StateWithoutDecisions, StoredState, storedState } from "./state.ts";
+import {
+  emptyState,
+  type LedgerState,
+  markerData,
+  StateWithoutDecisions,
+  StoredState,
+  storedState,
+} from "./state.ts";
 
 /**
  * GitHub is the ledger: what we posted is recognised by a hidden marker, the last line of each of our texts. Markers are

@@ -1,8 +1,48 @@
 import { z } from "zod";
 import { Finding, isCertain, severities } from "../finding.ts";
 import { byteLength } from "../text/cut.ts";
-import { markerData } from "./marker-data.ts";
-import { Reviewed, StoredReviewed, storedReviewed } from "./reviewed.ts";
+
+/**
+ * Data of a marker as JSON within an HTML comment: neither `--` nor an angle bracket can occur in it, nor an end of line. Nor does
+ * `@`, for other bots read what they are told in a comment's source.
+ */
+export function markerData(data: unknown): string {
+  return JSON.stringify(data).replace(
+    /[<>@-]/g,
+    (sign) => `\\u${sign.charCodeAt(0).toString(16).padStart(4, "0")}`,
+  );
+}
+
+/** How long the hash of a file's first name is, and that of a content behind it: 18 and 72 bits, written in base64url. */
+export const PATH_CHARACTERS = 3;
+export const HASH_CHARACTERS = PATH_CHARACTERS + 12;
+
+/**
+ * What earlier reviews of a pull request have read, by content. `change`: a hash for each run of added and removed lines, without
+ * context and position, behind one of the file's first name; equal ones stand as often as they were read. `file`: one for each
+ * file whose changes were all read, where a change has more than 2,000 runs. Hyphens behind a file's name, which no content
+ * has: a look at an earlier finding in it is still due.
+ */
+export const Reviewed = z.strictObject({
+  unit: z.enum(["change", "file"]),
+  hashes: z.array(z.string().regex(/^[\w-]{15}$/)),
+});
+export type Reviewed = z.infer<typeof Reviewed>;
+
+/** As it stands in a marker: one string of all hashes, with a dot for the hyphen, which a marker has to escape. */
+const StoredReviewed = z
+  .strictObject({ unit: Reviewed.shape.unit, hashes: z.string().regex(/^(?:[\w.]{15})*$/) })
+  .transform(({ unit, hashes }): Reviewed => {
+    const count = hashes.length / HASH_CHARACTERS;
+    const at = (index: number) => hashes.slice(index * HASH_CHARACTERS, (index + 1) * HASH_CHARACTERS);
+    return { unit, hashes: Array.from({ length: count }, (_, index) => at(index).replaceAll(".", "-")) };
+  });
+
+/** The input of {@link StoredReviewed}. */
+const storedReviewed = ({ unit, hashes }: Reviewed) => ({
+  unit,
+  hashes: hashes.join("").replaceAll("-", "."),
+});
 
 /** A finding without a comment of its own: nothing but this state remembers it. */
 export const CarriedFinding = z.strictObject({

@@ -1,7 +1,172 @@
 import { cutBytes } from "../text/cut.ts";
 import { writtenText } from "../text/written-text.ts";
-import { isDismissal } from "./dismissing-words.ts";
-import { sentencesOf } from "./sentences.ts";
+
+/** What may stand between a verb and what it says, and change nothing of it. */
+const adverbs = `(?:(?:${[
+  "very|quite|fully|totally|completely|entirely|absolutely|really|actually|just|simply|clearly|obviously|perfectly|definitely",
+  "certainly|indeed|also|both|still|rather|pretty|in fact|here|so|exactly|even|all|of course|done|made|kept|left|written|set",
+  "that way|this way|like (?:this|that)|most likely|always|ganz|genau|auch|doch|ja|hier|durchaus|absolut|vollkommen|wirklich",
+  "natürlich|bewusst|eindeutig|schon|völlig",
+].join("|")}) )*`;
+const be =
+  "(?:(?:\\b(?:is|are|was|were|be|being|remains?|stays?|looks?|seems?|sounds?|ist|sind|war|waren|bleibt)|'s|'re) )";
+/** Says it of the finding: after a verb, or at the beginning, where nothing but what ends a remark may follow. */
+const aside =
+  "(?= ?$| (?:here|there|by|and|or|in|on|at|per|too|as well|though|that|this|thanks|behaviou?r|imo|hier|so)\\b)";
+const wrong = "(?:bug|issue|problem|defect|fault|vulnerability|concern|error)";
+const verb = "(?:fix(?:ing)?|address(?:ing)?|chang(?:e|ing) (?:this|it|that))";
+
+/** Each says by itself that a finding stays as it is, where nothing in front takes it back. */
+const dismissals: readonly RegExp[] = [
+  // intended
+  `(?:^${adverbs}(?:intended|intentional|deliberate|gewollt|beabsichtigt|absicht|absichtlich)${aside})`,
+  `${be}${adverbs}(?:intended|intentional|deliberate|gewollt|beabsichtigt|absicht|absichtlich|gewünscht)\\b(?! (?:to|for|as|only|use|um|für|als)\\b)`,
+  `${be}${adverbs}(?:(?:the|an?|our|its|my) )?(?:intended|intentional|deliberate|desired|expected) (?:behaviou?r|design|choice|decision|change|semantics|outcome|trade-?off|restriction|limitation|simplification)\\b`,
+  `^(?:the )?(?:intended|intentional|deliberate|desired|expected) (?:behaviou?r|design|choice|decision|change|trade-?off|limitation)(?: here)?$`,
+  `^(?:i|we|this|that|it|ich|wir)(?:'s|'re|'ve| is| are| was| have| did| habe| haben)? ${adverbs}(?:intentionally|deliberately|purposely|purposefully|absichtlich)\\b`,
+  `${be}${adverbs}(?:intentionally|deliberately|purposely|absichtlich|bewusst so|extra so)\\b`,
+  `^(?:this|that|it)(?:'s| is| was) ${adverbs}expected${aside}`,
+  `\\b(?:how|the way|what) (?:it|this|that)(?:'s| is) (?:supposed|meant) to (?:work|be|behave|do)\\b|^(?:das|dies|es) soll (?:hier |genau )?so sein$`,
+  `\\b(?:on purpose|by design|mit absicht|per design)\\b(?!-| (?:patterns?|reviews?|docs?|documents?|teams?|systems?|tokens?)\\b)`,
+  `\\b(?:works?|working|behaves?|behaving|functions?|functioning|funktioniert|verhält sich) ${adverbs}(?:as|like|wie) (?:it (?:is|was) )?(?:intended|designed|expected|specified|documented|it should|gewollt|beabsichtigt|vorgesehen|gedacht|erwartet)\\b(?!.* (?:now|again|jetzt|wieder)\\b)`,
+  `^${adverbs}as (?:intended|designed)(?: here)?$`,
+  // no fault
+  `(?:^|${be}|\\b(?:as|this|that|it|think|call it|like) )${adverbs}(?:(?:an?|another|one more|ein|eindeutig ein) )?(?:(?:clear|obvious|classic|plain|known|definite) )*(?:false[ -]positive|false alarm|fehlalarm)\\b(?! (?:rate|result|match|count|when)\\b)`,
+  `(?:\\bnot|\\b(?:isn|aren|wasn|weren|ain)'t) (?:really |actually |in fact |here |exactly )*(?:an? |any )?(?:(?:real|actual|valid|true|genuine|serious) )*${wrong}\\b(?!-| (?:fix|report|yet|until|only|handling|message)\\b|.* (?:any ?more|any longer|now)\\b)`,
+  `(?:^|${be}|there's )${adverbs}no (?:real |actual )?(?:bug|issue|problem)(?: at all)? (?:here|in this|with this|with that)\\b`,
+  `^(?:there is|there's) no (?:real |actual )?(?:bug|issue|problem)$|^no bug$`,
+  `(?:don't|do not) (?:think|believe) (?:that )?(?:this|that|it)(?:'s| is| was) ${adverbs}an? (?:real |actual )?${wrong}\\b(?! (?:fix|report))`,
+  `(?:^${adverbs}kein (?:fehler|bug)\\b|${be}${adverbs}keine? (?:echter |echtes |wirklicher |wirkliches )?(?:fehler|bug|problem|lücke|schwachstelle)\\b)`,
+  // not to be fixed
+  `\\bwont-?fix\\b|\\bwon'tfix\\b`,
+  `(?:^|\\b(?:i|we) |\\b(?:i|we)(?:'m|'re| am| are) )${adverbs}(?:won't|wont|will not|will never|not going to|don't (?:want|plan|intend) to|do not (?:want|plan|intend) to|not) (?:be )?${verb}\\b`,
+  `^(?:(?:marked|marking|closing|closed)(?: this| it)? as |status |resolution )won't fix\\b`,
+  `(?:\\b(?:this|that|it|bug|issue|problem|finding)(?: will not| won't| is not going to| isn't going to|'s not going to)|^(?:will not|won't|not going to)) be (?:fixed|changed|addressed)\\b`,
+  `\\bwird (?:\\w+ )?nicht (?:mehr )?(?:behoben|gefixt|geändert|korrigiert)\\b`,
+  `\\b(?:beheb|änder|fix|korrigier)\\w* (?:ich|wir) (?:das |es )?nicht\\b`,
+  `^(?:(?:i'll|we'll|let's|please|i|we) )?(?:leave|leaving|keep|keeping) (?:this |it |that )?as(?: it)? is\\b`,
+  `^(?:das|es|this|it|that) (?:bleibt (?:hier )?so|stays (?:as it is|as is|this way|that way))\\b`,
+  // accepted
+  `(?:${be}${adverbs}(?:an? |the |our |eine |ein )?|^)(?:known|accepted|acceptable|documented|bekannte) (?:\\w+ ){0,3}(?:limitation|risk|trade-?off|restriction|einschränkung)\\b(?!.* (?:is|are|was|causes?|makes?) )`,
+  `^we (?:can )?accept (?:this|that|it)(?: risk| limitation| here| for now)?$|^(?:i|we) (?:can )?accept (?:the|this|that) risk\\b|^(?:the )?risk (?:is |was )?accepted\\b`,
+  `^(?:(?:please|you can|you may|just|feel free to|let's|i'd|i would|i'll|i will|i'm going to|i am going to|we'll|we will|we can|let us) )*(?:ignore|dismiss) (?:this|it|that)(?: (?:one|finding|comment|warning|here|please|for now))*$`,
+  `^(?:(?:this|it|that) )?(?:(?:is |'s )?safe to ignore|can (?:safely )?be (?:ignored|dismissed))(?: here)?$|^(?:i'm |i am |we're )?(?:dismiss|dismissed|dismissing|ignoring)(?: (?:this|it|that))?(?: (?:one|finding|comment))?$`,
+  `^(?:bitte )?(?:das |dies )?(?:bitte )?ignorier(?:en|e|t)(?: (?:das|dies|bitte))*$`,
+].map((pattern) => new RegExp(pattern));
+
+/** In front of such words in the same clause they are denied, doubted, wished, or somebody else's. */
+const takenBack = new RegExp(
+  `\\b(?:${[
+    "not|no|never|cannot|hardly|neither|nor|nobody|none|nothing|without|doubt|doubts|unsure|unclear|uncertain|disagree|wrong",
+    "thought|maybe|perhaps|might|may|could|would|should|probably|possibly|supposed|used to|claims?|claimed|said|says?|told|pretends?",
+    "anything but|all but|far from|less|instead of|rather than|no longer|confirm|make sure|ensure|(?:please|to|you|should|must|double) check|check that|verify|clarify|explain|prove",
+    "convinced?|why|what|previous(?:ly)?|originally|old|before|breaks?|rest|else|others?|otherwise|now|again|nearly|almost|partly|partially|only",
+    "nicht|keine?[nmrs]?|nie|niemals|kaum|vielleicht|wohl|angeblich|eigentlich|bezweifle|zweifle|sollte|könnte|wäre|jetzt|wieder",
+  ].join("|")})\\b|n't\\b`,
+);
+
+/** The same behind them. */
+const takenBackLater = /\b(?:but not|not anymore|not any more|or is it)\b/;
+
+const openings =
+  /^(?:(?:yes|yeah|yep|nope|nah|ok|okay|well|hm+|sorry|thanks|thank you|hi|hey|hello|actually|honestly|again|imo|imho|afaik|fyi|and|but|so|because|since|also|still|then|true|right|correct|agreed|indeed|ja|nein|doch|also|und|aber|weil|i (?:already )?said|i've already said|as (?:i )?said|i'd say|i would say|i can confirm|we can confirm|i think|we think|i believe|note that|please note|no(?= (?:this|it|that|we|i)\b))(?: that)? )+/;
+
+/** Whether one clause, in small letters, says that a finding stays as it is. */
+function isDismissing(clause: string): boolean {
+  const text = clause.replace(openings, "");
+  return dismissals.some((pattern) => {
+    const found = pattern.exec(text);
+    if (found === null) return false;
+    const behind = text.slice(found.index + found[0].length);
+    return !takenBack.test(text.slice(0, found.index)) && !takenBackLater.test(behind);
+  });
+}
+
+/** Whether a sentence, in small letters, says so, and no other part of it denies something of its own. */
+function isDismissal(sentence: string): boolean {
+  const clauses = clausesOf(sentence);
+  const contrary = clauses.some((clause) => contrast.test(clause) && !isDismissing(clause));
+  return !contrary && clauses.some(isDismissing);
+}
+
+/** "It is by design, but the message is not." */
+const contrast =
+  /^(?:but|yet|however|though|although|aber|jedoch)\b.*(?:\b(?:not|never|nicht|keine?[nm]?)\b|n't\b)/;
+
+const border = new RegExp(
+  [
+    String.raw`[,;:–—]+ *(?!(?:that|dass|ob|whether)\b)| --? `,
+    String.raw` (?<!\b(?:anything|all|nothing) )(?=(?:but|however|though|although|aber|sondern|weil|denn) )`,
+    String.raw` (?<!\bnot )(?=because )`,
+    String.raw` (?=(?:and|since|as) (?:it|this|that|we|i|they)\b)`,
+  ].join("|"),
+);
+
+/** What cannot end a clause: a denial whose object an aside has put off. */
+const unfinished =
+  /(?:\b(?:not|(?<!\bas )is|are|was|were|never|nicht|ist|kein|that|dass|think|believe|sure|sicher)|n't|'s)$/;
+
+/** A sentence's clauses, what stands in brackets as ones of their own. */
+function clausesOf(sentence: string): string[] {
+  const asides = [...sentence.matchAll(/\(([^()]*)\)/g)].map(([, inside = ""]) => inside);
+  const whole = sentence.replace(/\([^()]*\)/g, " ").replace(/ +/g, " ");
+  return [whole, ...asides].flatMap(split);
+}
+
+function split(text: string): string[] {
+  const parts = text.split(border).map((part) => part.trim());
+  const open = parts.findIndex((part) => unfinished.test(part));
+  return open < 0 ? parts : [...parts.slice(0, open), parts.slice(open).join(" ")];
+}
+
+/** A sentence as the word rules read it. */
+interface Sentence {
+  /** In small letters, without emphasis, addresses and punctuation around it, white space made even. */
+  text: string;
+  /** Ends in a question mark. */
+  isQuestion: boolean;
+}
+
+/** Longer ones are no remark on a finding: of these it is told only whether they ask. */
+const MAX_CHARACTERS = 1_000;
+
+const blockStart = /^\s*(?:[-+#|•]|\d{1,3}[.)]\s)/;
+
+/** The sentences of a text without code and quotes; `lines` says whether the end of a line ends a sentence, or may wrap it. */
+function sentencesOf(written: string, lines: "end" | "wrap"): Sentence[] {
+  const paragraphs: string[] = [];
+  let isOpen = false;
+  for (const line of plain(written).split("\n")) {
+    if (isOpen && lines === "wrap" && line.trim() !== "" && !blockStart.test(line))
+      paragraphs[paragraphs.length - 1] += ` ${line}`;
+    else paragraphs.push(line);
+    isOpen = line.trim() !== "";
+  }
+  return paragraphs.flatMap((paragraph) => paragraph.split(/(?<=[.!?…])(?=\s)/)).flatMap(sentence);
+}
+
+/** Addresses of pages may hold question marks and words, which are not the writer's. */
+const plain = (text: string) =>
+  text
+    .replace(/\bhttps?:\/\/\S*[^\s.,;:!?)]/gi, "link")
+    // Operators of code that nobody marked as such.
+    .replace(/ \?\? (?=\S)| \? (?=[^?\n]{1,80} : )/g, " ")
+    .replace(/[’‘`´]/g, "'")
+    .replace(/[*_~"“”„«»]/g, "")
+    .toLowerCase();
+
+function sentence(raw: string): Sentence[] {
+  const words = raw.trim();
+  const isQuestion = /\?[\s)!.?]{0,20}$/.test(words.slice(-20));
+  if (words.length > MAX_CHARACTERS) return [{ text: "", isQuestion }];
+  const text = words
+    .replace(/\s+/g, " ")
+    .replace(/^[^\p{L}\p{N}@]+/u, "")
+    // Looked for where a run begins alone: from each of its signs, it would be gone through once more.
+    .replace(/(?<![^\p{L}\p{N}])[^\p{L}\p{N}]+$/u, "")
+    .replace(/^(?:@[\w-]+(?:\[bot\])?[ ,:]*)+/, "");
+  return text === "" && !isQuestion ? [] : [{ text, isQuestion }];
+}
 
 /** Remarks on a finding are short: so much of a reply is looked at, and so many characters of what its writer says in that. */
 const most = { bytes: 20_000, characters: 5_000 };

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { CheckoutPlace } from "../git/checkout-place.ts";
-import { HASH_CHARACTERS } from "../ledger/reviewed.ts";
+import { HASH_CHARACTERS } from "../ledger/state.ts";
 import { modelRoles } from "../llm/model.ts";
 import { AnswerInput, AnswerResult } from "../review/answer/answer-input.ts";
 import { FixInput, FixResult } from "../review/fix/fix-input.ts";

@@ -1,5 +1,5 @@
 import { type Evidence, type Finding, holdsSecret } from "../finding.ts";
-import { codeHash } from "../ledger/code-hash.ts";
+import { codeHash } from "../ledger/entry.ts";
 import { formatMarker, stripMarkers } from "../ledger/marker.ts";
 import { byteLength } from "../text/cut.ts";
 import { escapeInvisible } from "../text/escape-invisible.ts";

@@ -1,8 +1,7 @@
 import { z } from "zod";
 import { EffectiveConfig } from "../config/repo-config.ts";
 import { Category, Severity, Side } from "../finding.ts";
-import { Reviewed } from "../ledger/reviewed.ts";
-import { CarriedFinding } from "../ledger/state.ts";
+import { CarriedFinding, Reviewed } from "../ledger/state.ts";
 import { protocols } from "../llm/model.ts";
 
 export const LinkedIssue = z.strictObject({ number: z.int(), title: z.string(), body: z.string() });

@@ -3,7 +3,7 @@ import { stopReasons } from "../agent/events.ts";
 import { Effort } from "../config/repo-config.ts";
 import { isUnreadable } from "../diff/filter.ts";
 import { Finding } from "../finding.ts";
-import { Reviewed } from "../ledger/reviewed.ts";
+import { Reviewed } from "../ledger/state.ts";
 
 /** Why a review ended; "finished" alone means that the model said it had read everything. */
 export const StopReason = z.enum(stopReasons);

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { codeHash } from "../../src/ledger/code-hash.ts";
+import { codeHash } from "../../src/ledger/entry.ts";
 import { parseMarker } from "../../src/ledger/marker.ts";
 import { redactAnswer, redactFailure, redactReview } from "../../src/process/redact-outcome.ts";
 import { renderComment } from "../../src/reporters/render-comment.ts";

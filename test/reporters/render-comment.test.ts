@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { Finding } from "../../src/finding.ts";
-import { codeHash } from "../../src/ledger/code-hash.ts";
+import { codeHash } from "../../src/ledger/entry.ts";
 import { parseMarker } from "../../src/ledger/marker.ts";
 import { mostBodyBytes } from "../../src/reporters/public-text.ts";
 import { renderComment, renderFinding } from "../../src/reporters/render-comment.ts";

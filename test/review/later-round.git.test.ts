@@ -1,8 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { RunEntry } from "../../src/agent/trajectory.ts";
 import { AppError } from "../../src/errors.ts";
-import type { Reviewed } from "../../src/ledger/reviewed.ts";
-import { emptyState } from "../../src/ledger/state.ts";
+import { emptyState, type Reviewed } from "../../src/ledger/state.ts";
 import { forAllRoles, type ModelRequest } from "../../src/llm/model.ts";
 import { type ScriptedTurn, scriptedModel } from "../../src/llm/scripted.ts";
 import { createCoverageGate, createReviewCoverage } from "../../src/review/coverage-gate.ts";

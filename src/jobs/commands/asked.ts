@@ -1,6 +1,6 @@
 import { AppError, errorLine } from "../../errors.ts";
 import type { CommentRef, PullRequestApi } from "../../github/pull-request-api.ts";
-import { hasWriteAccess } from "../../ledger/write-access.ts";
+import { hasWriteAccess } from "../../ledger/authority.ts";
 import type { ClaimedJob, CommandTask, Outcome, ReplyTask, ReviewTask } from "../../queue/job.ts";
 import { type JobTools, jobFields } from "../../queue/run-job.ts";
 import { postOnce } from "../../reporters/post-once.ts";

@@ -1,5 +1,5 @@
 import type { Finding, Side } from "../../finding.ts";
-import { textBelowTitle } from "../../ledger/comment-title.ts";
+import { textBelowTitle } from "../../ledger/entry.ts";
 import type { Message, ModelFacts } from "../../llm/model.ts";
 import { cutAtLine } from "../../text/cut.ts";
 import { wrapUntrusted } from "../../text/fence.ts";

@@ -1,5 +1,5 @@
 import { type Finding, isCertain, type Side } from "../../finding.ts";
-import { codeHash } from "../../ledger/code-hash.ts";
+import { codeHash } from "../../ledger/entry.ts";
 import { fingerprintIn } from "../fingerprint.ts";
 import type { LineRange } from "../quote.ts";
 import type { EarlierFinding } from "../review-input.ts";

@@ -1,5 +1,5 @@
 import { type Finding, isUndisputed, severities } from "../../finding.ts";
-import { codeHash } from "../../ledger/code-hash.ts";
+import { codeHash } from "../../ledger/entry.ts";
 import type { AnchorFile } from "../anchor.ts";
 import type { LineRange } from "../quote.ts";
 import type { EarlierFinding } from "../review-input.ts";

@@ -1,5 +1,5 @@
 import type { Finding } from "../../finding.ts";
-import { codeHash } from "../../ledger/code-hash.ts";
+import { codeHash } from "../../ledger/entry.ts";
 import type { EarlierFinding } from "../review-input.ts";
 import { type EarlierFacts, isBare, isNearOldLines, isSameFile, overlaps } from "./certain-pairs.ts";
 import { titlesAlike } from "./titles.ts";

@@ -1,4 +1,4 @@
-import { textBelowTitle } from "../../ledger/comment-title.ts";
+import { textBelowTitle } from "../../ledger/entry.ts";
 import type { Message } from "../../llm/model.ts";
 import { cutAtLine } from "../../text/cut.ts";
 import { inlineCode, wrapUntrusted } from "../../text/fence.ts";

@@ -1,6 +1,6 @@
 import type { Hunk } from "../../diff/file-diff.ts";
 import type { Side } from "../../finding.ts";
-import type { Reviewed } from "../../ledger/reviewed.ts";
+import type { Reviewed } from "../../ledger/state.ts";
 import type { ChangedFile, DiffSource } from "../../tools/tool.ts";
 import type { History } from "../review-input.ts";
 import { type ContentHash, contentHashBy, fileMark, firstName, isDue, markOf } from "./content-hash.ts";

@@ -1,5 +1,5 @@
 import type { Coverage } from "../../agent/coverage.ts";
-import type { Reviewed } from "../../ledger/reviewed.ts";
+import type { Reviewed } from "../../ledger/state.ts";
 import type { ChangedFile } from "../../tools/tool.ts";
 import { type ContentHash, firstName } from "./content-hash.ts";
 import { changeHashes, unreadHashes } from "./known-change.ts";

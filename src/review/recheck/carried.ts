@@ -1,5 +1,5 @@
 import type { Finding } from "../../finding.ts";
-import { codeHash } from "../../ledger/code-hash.ts";
+import { codeHash } from "../../ledger/entry.ts";
 import type { CarriedFinding } from "../../ledger/state.ts";
 import { resolveAnchor } from "../anchor.ts";
 import { withCheckedSuggestion } from "../suggestion/check-suggestion.ts";

@@ -1,5 +1,5 @@
 import type { Finding } from "../../finding.ts";
-import { codeHash } from "../../ledger/code-hash.ts";
+import { codeHash } from "../../ledger/entry.ts";
 import type { Candidates } from "../candidates.ts";
 import type { EarlierFacts } from "../compare/certain-pairs.ts";
 import { compareFindings, readFacts } from "../compare/compare-findings.ts";

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { Finding } from "../../../src/finding.ts";
-import { codeHash } from "../../../src/ledger/code-hash.ts";
+import { codeHash } from "../../../src/ledger/entry.ts";
 import { certainPairs } from "../../../src/review/compare/certain-pairs.ts";
 import type { EarlierFinding } from "../../../src/review/review-input.ts";
 import { sampleFinding } from "../../reporters/sample-result.ts";

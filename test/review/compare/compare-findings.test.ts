@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { codeHash } from "../../../src/ledger/code-hash.ts";
+import { codeHash } from "../../../src/ledger/entry.ts";
 import type { AnchorFile } from "../../../src/review/anchor.ts";
 import { locate } from "../../../src/review/compare/compare-findings.ts";
 import { earlierFinding } from "./earlier-finding.ts";

@@ -1,4 +1,4 @@
-import { codeHash } from "../../../src/ledger/code-hash.ts";
+import { codeHash } from "../../../src/ledger/entry.ts";
 import type { LineRange } from "../../../src/review/quote.ts";
 import type { EarlierFinding } from "../../../src/review/review-input.ts";
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { HASH_CHARACTERS, PATH_CHARACTERS } from "../../../src/ledger/reviewed.ts";
+import { HASH_CHARACTERS, PATH_CHARACTERS } from "../../../src/ledger/state.ts";
 import { contentHashBy } from "../../../src/review/known/content-hash.ts";
 import { createKnown } from "../../../src/review/known/known-change.ts";
 import { MAX_CHANGES, readHashes, reviewedNow } from "../../../src/review/known/reviewed-now.ts";

@@ -1,4 +1,4 @@
-import type { Reviewed } from "../../../src/ledger/reviewed.ts";
+import type { Reviewed } from "../../../src/ledger/state.ts";
 import { contentHashBy } from "../../../src/review/known/content-hash.ts";
 import { createKnown, type KnownChange } from "../../../src/review/known/known-change.ts";
 import { reviewedNow } from "../../../src/review/known/reviewed-now.ts";

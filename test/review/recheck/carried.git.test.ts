@@ -1,7 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { Finding } from "../../../src/finding.ts";
-import type { Reviewed } from "../../../src/ledger/reviewed.ts";
-import type { CarriedFinding } from "../../../src/ledger/state.ts";
+import type { CarriedFinding, Reviewed } from "../../../src/ledger/state.ts";
 import { sampleFinding } from "../../reporters/sample-result.ts";
 import {
   COUNT,

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { codeHash } from "../../../src/ledger/code-hash.ts";
-import type { Reviewed } from "../../../src/ledger/reviewed.ts";
+import { codeHash } from "../../../src/ledger/entry.ts";
+import type { Reviewed } from "../../../src/ledger/state.ts";
 import type { EarlierFinding } from "../../../src/review/review-input.ts";
 import { comment, createRounds, finding, type Head, type Rounds, reports, round } from "./later-round.ts";
 

@@ -1,6 +1,6 @@
 import type { LoopEntry, Trajectory } from "../../../src/agent/trajectory.ts";
 import type { Analyzer } from "../../../src/analyzers/analyzer.ts";
-import { codeHash } from "../../../src/ledger/code-hash.ts";
+import { codeHash } from "../../../src/ledger/entry.ts";
 import type { Model, ModelRequest, Protocol } from "../../../src/llm/model.ts";
 import { type ScriptedTurn, scriptedModel } from "../../../src/llm/scripted.ts";
 import { withTextProtocol } from "../../../src/llm/text-fallback.ts";
