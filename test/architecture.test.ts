@@ -44,7 +44,8 @@ const mayImport: Record<string, string[]> = {
     "ledger",
   ],
   github: ["config"],
-  reporters: ["review", "github", "diff", "ledger"],
+  reporters: ["review", "diff", "ledger"],
+  publish: ["reporters", "review", "github", "diff", "ledger"],
   queue: ["agent", "process-identity"],
   jobs: [
     "queue",
@@ -55,6 +56,7 @@ const mayImport: Record<string, string[]> = {
     "sandbox",
     "process",
     "reporters",
+    "publish",
     "review",
     "llm",
     "agent",
@@ -100,7 +102,7 @@ const typesOnly: Record<string, string[]> = {
   agent: ["tools", "llm"],
   review: ["git", "llm"],
   queue: ["agent"],
-  reporters: ["github"],
+  publish: ["github"],
   ledger: ["github"],
 };
 /** Values that may cross all the same, each with its reason. */

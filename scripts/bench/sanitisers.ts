@@ -7,13 +7,13 @@ import { commentText, commentTitle } from "../../src/ledger/entry.ts";
 import { parseMarker, stripMarkers } from "../../src/ledger/marker.ts";
 import { readLenient } from "../../src/llm/lenient-json.ts";
 import { callsIn, withoutThinking } from "../../src/llm/text-fallback.ts";
-import { publicText } from "../../src/reporters/public-text.ts";
+import { publicText } from "../../src/publish/public-text.ts";
 import {
   untrustedBlock,
   untrustedCode,
   untrustedFence,
   untrustedLine,
-} from "../../src/reporters/render-untrusted.ts";
+} from "../../src/reporters/safe-markdown.ts";
 import { holdsLiveSecret } from "../../src/secrets/live-secrets.ts";
 import { withoutSecrets } from "../../src/secrets/redact.ts";
 import { escapeInvisible, showHidden, unescapeInvisible } from "../../src/text/escape-invisible.ts";

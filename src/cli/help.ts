@@ -1,4 +1,4 @@
-import { wrap } from "../reporters/terminal-wrap.ts";
+import { wrap } from "../reporters/terminal-style.ts";
 import type { Command, OptionSpec } from "./command.ts";
 import { commands, type Entry } from "./commands.ts";
 

@@ -1,6 +1,5 @@
 import { plural } from "../reporters/outcome.ts";
-import { createStyle, plainLine, type Style } from "../reporters/terminal-style.ts";
-import { wrap } from "../reporters/terminal-wrap.ts";
+import { createStyle, plainLine, type Style, wrap } from "../reporters/terminal-style.ts";
 import { escapeUnseen } from "../text/escape-unseen.ts";
 import { type CommandIo, defineCommand, exitCodes } from "./command.ts";
 import { wantsColour, widthsOf, write } from "./output.ts";

@@ -4,10 +4,10 @@ import type { PullRequest, PullState, RepositoryApi } from "../github/pull-reque
 import type { Ledger } from "../ledger/entry.ts";
 import { parseMarker } from "../ledger/marker.ts";
 import type { ReviewTask } from "../queue/job.ts";
-import { closeCheckRun } from "../reporters/check-run.ts";
-import { baseOf } from "../reporters/commit-check.ts";
-import { cancelledConclusion } from "../reporters/conclusions.ts";
-import { checkRunKey } from "../reporters/standing.ts";
+import { closeCheckRun } from "../publish/check-run.ts";
+import { baseOf } from "../publish/commit-check.ts";
+import { cancelledConclusion } from "../publish/conclusions.ts";
+import { checkRunKey } from "../publish/existing.ts";
 import { ReviewResult } from "../review/review-result.ts";
 
 /*

@@ -4,8 +4,8 @@ import type { AfterWrite, Written } from "../github/client.ts";
 import type { CheckRunUpdate, RepositoryApi } from "../github/pull-request-api.ts";
 import type { ClaimedJob } from "../queue/job.ts";
 import { type JobTools, jobFields } from "../queue/run-job.ts";
-import { closeDoubledChecks } from "../reporters/check-run.ts";
-import { removeDoubles } from "../reporters/remove-doubles.ts";
+import { closeDoubledChecks } from "../publish/check-run.ts";
+import { removeDoubles } from "../publish/existing.ts";
 import type { GitHubAccess, JobDependencies } from "./job-dependencies.ts";
 
 type Fenced = Pick<JobDependencies, "github" | "log"> & Partial<Pick<JobDependencies, "push" | "webUrl">>;

@@ -4,9 +4,9 @@ import type { PullRequest, PullRequestApi } from "../github/pull-request-api.ts"
 import { hasWriteAccess } from "../ledger/authority.ts";
 import type { Outcome, ReviewTask } from "../queue/job.ts";
 import { type JobTools, jobFields } from "../queue/run-job.ts";
-import { concludeAtOnce, openCheckRun, settleChecks } from "../reporters/check-run.ts";
-import { withheldConclusion } from "../reporters/conclusions.ts";
-import { currentLedger } from "../reporters/current-ledger.ts";
+import { concludeAtOnce, openCheckRun, settleChecks } from "../publish/check-run.ts";
+import { withheldConclusion } from "../publish/conclusions.ts";
+import { currentLedger } from "../publish/existing.ts";
 import { closeEarlierChecks, publishedHead, triggerFor, wasPublished } from "./attempts.ts";
 import type { JobDependencies } from "./job-dependencies.ts";
 import { loadConfig, orRefused } from "./load-config.ts";

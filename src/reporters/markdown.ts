@@ -16,7 +16,7 @@ import {
   unreadPlaces,
   usageSentence,
 } from "./outcome.ts";
-import { untrustedBlock, untrustedCode, untrustedFence, untrustedLine } from "./render-untrusted.ts";
+import { untrustedBlock, untrustedCode, untrustedFence, untrustedLine } from "./safe-markdown.ts";
 import { doubtOf, effortSentence, noteBesideEvidence, noteOf, whyDropped } from "./second-look.ts";
 
 /** For one text of the model; a tool call takes less. */

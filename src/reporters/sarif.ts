@@ -3,7 +3,7 @@ import type { DroppedFinding, PlacedFinding, ReviewResult } from "../review/revi
 import { escapeUnseen } from "../text/escape-unseen.ts";
 import { anchorOf } from "./code-frame.ts";
 import { outcomeOf, outcomeSentence, plural } from "./outcome.ts";
-import { untrustedBlock, untrustedLine } from "./render-untrusted.ts";
+import { untrustedBlock, untrustedLine } from "./safe-markdown.ts";
 import { doubtSentence, noteOf } from "./second-look.ts";
 
 /** Of what one finding says. */

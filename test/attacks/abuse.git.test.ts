@@ -1,8 +1,8 @@
 import { afterEach, expect, it } from "vitest";
 import { AppError } from "../../src/errors.ts";
 import type { MostUsage } from "../../src/jobs/usage-limits.ts";
-import { commandRules, renderCommandTable } from "../../src/reporters/command-table.ts";
-import { publicText } from "../../src/reporters/public-text.ts";
+import { commandRules, renderCommandTable } from "../../src/publish/answers.ts";
+import { publicText } from "../../src/publish/public-text.ts";
 import { Flood, head } from "./flood.ts";
 
 const minute = 60_000;

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { MemoryGitHub, refusal } from "../reporters/memory-github.ts";
-import { inlineIds, many, publish, summary } from "../reporters/publish-to-memory.ts";
+import { MemoryGitHub, refusal } from "../publish/memory-github.ts";
+import { inlineIds, many, publish, summary } from "../publish/publish-to-memory.ts";
 
 /** GitHub takes so many characters of a comment, a review, an annotation, and of a check run's summary and text. */
 const most = 65_535;

@@ -3,7 +3,7 @@ import { AppError } from "../../src/errors.ts";
 import { forAllRoles, type Model, type ModelRequest, type Protocol } from "../../src/llm/model.ts";
 import { type ScriptedTurn, scriptedModel } from "../../src/llm/scripted.ts";
 import { withTextProtocol } from "../../src/llm/text-fallback.ts";
-import { reviewConclusion } from "../../src/reporters/conclusions.ts";
+import { reviewConclusion } from "../../src/publish/conclusions.ts";
 import type { EarlierFinding } from "../../src/review/review-input.ts";
 import { runReview } from "../../src/review/run-review.ts";
 import { createDiffSource } from "../../src/tools/diff-source.ts";

@@ -11,7 +11,7 @@ import { openSqliteStores } from "../../src/queue/open-stores.ts";
 import type { JobTools } from "../../src/queue/run-job.ts";
 import type { Stores } from "../../src/queue/stores.ts";
 import { decide } from "../../src/webhooks/decide.ts";
-import { MemoryGitHub } from "../reporters/memory-github.ts";
+import { MemoryGitHub } from "../publish/memory-github.ts";
 import { TempFolder } from "../support/git-repo.ts";
 
 export const head = (n: number) => String(n).padStart(40, "0");

@@ -6,7 +6,7 @@ import {
   untrustedCode,
   untrustedFence,
   untrustedLine,
-} from "../../src/reporters/render-untrusted.ts";
+} from "../../src/reporters/safe-markdown.ts";
 import { escapeInvisible, unescapeInvisible } from "../../src/text/escape-invisible.ts";
 import { wrapUntrusted } from "../../src/text/fence.ts";
 import { wholeFile } from "../analyzers/analyzed-file.ts";

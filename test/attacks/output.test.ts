@@ -1,9 +1,8 @@
 import { beforeAll, describe, expect, it } from "vitest";
-import { modelAnswer, renderAnswer } from "../../src/reporters/render-answer.ts";
-import { renderDryRun } from "../../src/reporters/render-dry-run.ts";
-import { untrustedBlock, untrustedLine } from "../../src/reporters/render-untrusted.ts";
-import { MemoryGitHub, refusal } from "../reporters/memory-github.ts";
-import { placed, publish } from "../reporters/publish-to-memory.ts";
+import { modelAnswer, renderAnswer, renderDryRun } from "../../src/publish/answers.ts";
+import { untrustedBlock, untrustedLine } from "../../src/reporters/safe-markdown.ts";
+import { MemoryGitHub, refusal } from "../publish/memory-github.ts";
+import { placed, publish } from "../publish/publish-to-memory.ts";
 import { sampleDropped, samplePlace, sampleResult, sampleUpdate } from "../reporters/sample-result.ts";
 import { liveIn, liveInBody, pageOf } from "../support/markdown-oracle.ts";
 

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { ScriptedTurn } from "../../src/llm/scripted.ts";
-import { openCheckRun } from "../../src/reporters/check-run.ts";
-import { publishReview } from "../../src/reporters/github-review.ts";
-import { head, MemoryGitHub } from "../reporters/memory-github.ts";
-import { summary } from "../reporters/publish-to-memory.ts";
+import { openCheckRun } from "../../src/publish/check-run.ts";
+import { publishReview } from "../../src/publish/publish-review.ts";
+import { head, MemoryGitHub } from "../publish/memory-github.ts";
+import { summary } from "../publish/publish-to-memory.ts";
 import { createRounds, type Rounds, round } from "../review/recheck/later-round.ts";
 
 let rounds: Rounds;

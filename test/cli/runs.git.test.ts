@@ -5,7 +5,7 @@ import { localRunIds, newRunId, openRunRecord, prepareRunsFolder } from "../../s
 import type { RunRow } from "../../src/cli/run-sources.ts";
 import { renderRuns } from "../../src/cli/runs.ts";
 import { readRunsPlace } from "../../src/config/server-env.ts";
-import { columns } from "../../src/reporters/terminal-wrap.ts";
+import { columns } from "../../src/reporters/terminal-style.ts";
 import { TempFolder } from "../support/git-repo.ts";
 import { runCli } from "../support/run-cli.ts";
 

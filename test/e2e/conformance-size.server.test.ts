@@ -58,7 +58,7 @@ describe.concurrent("a pull request that is larger than GitHub's API shows", pat
       },
     ));
 
-  // What is incomplete is never green, whatever was found: test/reporters/conclusions.test.ts.
+  // What is incomplete is never green, whatever was found: test/publish/conclusions.test.ts.
   it.runIf(long)("of 20 MB in which nothing was found is not praised", () =>
     onPull(
       {

@@ -3,7 +3,7 @@ import { createGitHubClient } from "../../src/github/client.ts";
 import { createPacing } from "../../src/github/pacing.ts";
 import type { PullRequestApi } from "../../src/github/pull-request-api.ts";
 import { createPullRequestApi } from "../../src/github/pull-request-client.ts";
-import { publicText } from "../../src/reporters/public-text.ts";
+import { publicText } from "../../src/publish/public-text.ts";
 import { headOf } from "../support/github-double/model.ts";
 import { createScenario, type Scenario } from "../support/github-double/scenario.ts";
 import { reachOfJob } from "../support/reach.ts";

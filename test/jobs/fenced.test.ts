@@ -8,11 +8,11 @@ import type { GitHubAccess } from "../../src/jobs/job-dependencies.ts";
 import type { BranchPush } from "../../src/jobs/push-branch.ts";
 import type { ClaimedJob } from "../../src/queue/job.ts";
 import type { JobTools } from "../../src/queue/run-job.ts";
-import { openCheckRun } from "../../src/reporters/check-run.ts";
-import { publishReview } from "../../src/reporters/github-review.ts";
+import { openCheckRun } from "../../src/publish/check-run.ts";
+import { publishReview } from "../../src/publish/publish-review.ts";
 import { reviewJob } from "../contract/queue.ts";
-import { ambiguous, MemoryGitHub, refusal } from "../reporters/memory-github.ts";
-import { many, onFile } from "../reporters/publish-to-memory.ts";
+import { ambiguous, MemoryGitHub, refusal } from "../publish/memory-github.ts";
+import { many, onFile } from "../publish/publish-to-memory.ts";
 import { sampleResult } from "../reporters/sample-result.ts";
 
 const trigger = "event#7@main";

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { AppError } from "../../src/errors.ts";
 import { createGitHubAccess } from "../../src/jobs/github-access.ts";
 import type { MintToken } from "../../src/jobs/tokens.ts";
-import { publicText } from "../../src/reporters/public-text.ts";
+import { publicText } from "../../src/publish/public-text.ts";
 import { failure } from "../support/failure.ts";
 import { fakeClock } from "../support/fake-clock.ts";
 import type { Permissions, Repository } from "../support/github-double/model.ts";

@@ -12,7 +12,7 @@ import type { Spending } from "../../src/queue/spending.ts";
 import type { Tally } from "../../src/queue/tally.ts";
 import { startWorker, type Worker } from "../../src/queue/worker.ts";
 import { reviewJob } from "../contract/queue.ts";
-import { MemoryGitHub } from "../reporters/memory-github.ts";
+import { MemoryGitHub } from "../publish/memory-github.ts";
 import { placeOf } from "../support/checkout-place.ts";
 import { GitRepo, TempFolder } from "../support/git-repo.ts";
 import { startProcessHere } from "../support/process-here.ts";

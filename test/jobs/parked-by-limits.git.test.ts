@@ -5,7 +5,7 @@ import type { ClaimedJob } from "../../src/queue/job.ts";
 import { openSqliteStores } from "../../src/queue/open-stores.ts";
 import type { Stores } from "../../src/queue/stores.ts";
 import { startWorker } from "../../src/queue/worker.ts";
-import { publicText } from "../../src/reporters/public-text.ts";
+import { publicText } from "../../src/publish/public-text.ts";
 import { commandJob } from "../contract/jobs.ts";
 import { TempFolder } from "../support/git-repo.ts";
 import type { Installation, Pull } from "../support/github-double/model.ts";

@@ -3,7 +3,7 @@ import { RepoConfig } from "../../src/config/repo-config.ts";
 import { AppError } from "../../src/errors.ts";
 import type { FailedCheck } from "../../src/github/pull-request-api.ts";
 import { pullTextOf } from "../../src/jobs/pull-text.ts";
-import { ambiguous, MemoryGitHub, refusal } from "../reporters/memory-github.ts";
+import { ambiguous, MemoryGitHub, refusal } from "../publish/memory-github.ts";
 
 const annotation = { path: "src/a.ts", startLine: 1, endLine: 2, level: "failure", message: "expected 2" };
 const check = (over: Partial<FailedCheck> = {}): FailedCheck => ({

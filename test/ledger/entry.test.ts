@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { severities } from "../../src/finding.ts";
 import { codeHash, commentText, commentTitle, textBelowTitle } from "../../src/ledger/entry.ts";
-import { renderComment, type Spot } from "../../src/reporters/render-comment.ts";
+import { renderComment, type Spot } from "../../src/publish/render-comment.ts";
 import { sampleFinding } from "../reporters/sample-result.ts";
 
 const context = {

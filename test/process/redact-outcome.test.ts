@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { codeHash } from "../../src/ledger/entry.ts";
 import { parseMarker } from "../../src/ledger/marker.ts";
 import { redactAnswer, redactFailure, redactReview } from "../../src/process/redact-outcome.ts";
-import { renderComment } from "../../src/reporters/render-comment.ts";
+import { renderComment } from "../../src/publish/render-comment.ts";
 import { certainPairs } from "../../src/review/compare/certain-pairs.ts";
 import { registerSecret } from "../../src/secrets/live-secrets.ts";
 import { sampleFinding, sampleResult } from "../reporters/sample-result.ts";

@@ -1,6 +1,6 @@
 import type { Finding, Place } from "../../src/finding.ts";
 import type { LedgerEntry } from "../../src/ledger/entry.ts";
-import type { Account } from "../../src/reporters/account.ts";
+import type { Account } from "../../src/publish/pull-status.ts";
 import type { SourceLines } from "../../src/reporters/code-frame.ts";
 import type { DroppedFinding, LedgerUpdate, ReviewResult } from "../../src/review/review-result.ts";
 

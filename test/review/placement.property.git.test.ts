@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { Finding, Side } from "../../src/finding.ts";
 import type { Workspace } from "../../src/git/workspace.ts";
 import { emptyState } from "../../src/ledger/state.ts";
-import { planPublication } from "../../src/reporters/plan-publication.ts";
+import { planPublication } from "../../src/publish/publication.ts";
 import { createAnchorFiles } from "../../src/review/anchor-files.ts";
 import { createFindingCollector } from "../../src/review/finding-collector.ts";
 import { placeFinding } from "../../src/review/place.ts";

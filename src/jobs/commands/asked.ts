@@ -3,8 +3,8 @@ import type { CommentRef, PullRequestApi } from "../../github/pull-request-api.t
 import { hasWriteAccess } from "../../ledger/authority.ts";
 import type { ClaimedJob, CommandTask, Outcome, ReplyTask, ReviewTask } from "../../queue/job.ts";
 import { type JobTools, jobFields } from "../../queue/run-job.ts";
-import { postOnce } from "../../reporters/post-once.ts";
-import { renderAnswer } from "../../reporters/render-answer.ts";
+import { postOnce } from "../../publish/post-once.ts";
+import { renderAnswer } from "../../publish/answers.ts";
 import { isRefusal } from "../attempts.ts";
 import type { JobDependencies } from "../job-dependencies.ts";
 import { reviewPull } from "../review-pull.ts";

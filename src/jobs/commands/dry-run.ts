@@ -1,9 +1,9 @@
 import { AppError, publicLine } from "../../errors.ts";
 import type { Outcome, ReviewTask } from "../../queue/job.ts";
 import type { JobTools } from "../../queue/run-job.ts";
-import { currentLedger } from "../../reporters/current-ledger.ts";
-import { renderDryRun } from "../../reporters/render-dry-run.ts";
-import { untrustedLine } from "../../reporters/render-untrusted.ts";
+import { currentLedger } from "../../publish/existing.ts";
+import { renderDryRun } from "../../publish/answers.ts";
+import { untrustedLine } from "../../reporters/safe-markdown.ts";
 import type { JobDependencies } from "../job-dependencies.ts";
 import { loadConfig, orRefused } from "../load-config.ts";
 import { type ReviewJob, reviewUnseen } from "../review-and-publish.ts";

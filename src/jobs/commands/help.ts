@@ -1,5 +1,5 @@
 import type { Outcome } from "../../queue/job.ts";
-import { commandRules, renderCommandTable } from "../../reporters/command-table.ts";
+import { commandRules, renderCommandTable } from "../../publish/answers.ts";
 import { type Asked, answered } from "./asked.ts";
 
 /** Tells of all commands. */

@@ -3,11 +3,11 @@ import { isStanding, type Ledger, type LedgerEntry } from "../../ledger/entry.ts
 import { formatMarker, parseMarker } from "../../ledger/marker.ts";
 import type { Outcome } from "../../queue/job.ts";
 import { jobFields } from "../../queue/run-job.ts";
-import { currentLedger } from "../../reporters/current-ledger.ts";
+import { currentLedger } from "../../publish/existing.ts";
 import { plural } from "../../reporters/outcome.ts";
-import { postOnce } from "../../reporters/post-once.ts";
-import { publicText } from "../../reporters/public-text.ts";
-import { untrustedCode } from "../../reporters/render-untrusted.ts";
+import { postOnce } from "../../publish/post-once.ts";
+import { publicText } from "../../publish/public-text.ts";
+import { untrustedCode } from "../../reporters/safe-markdown.ts";
 import { isRefusal } from "../attempts.ts";
 import { type Asked, answered, isAnswered, requireOurs, reviewAfter, say } from "./asked.ts";
 

@@ -1,5 +1,5 @@
 import type { Outcome } from "../../queue/job.ts";
-import { untrustedLine } from "../../reporters/render-untrusted.ts";
+import { untrustedLine } from "../../reporters/safe-markdown.ts";
 import { type Asked, answered, mayWrite } from "./asked.ts";
 
 /** Tells whoever asked why nothing came of it; a stranger is told nothing. */

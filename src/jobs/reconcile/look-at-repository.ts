@@ -2,9 +2,9 @@ import type { InstallationApi, KnownPage, OpenPull, Pages } from "../../github/a
 import type { OwnCheckRun } from "../../github/pull-request-api.ts";
 import type { RepositoryRef } from "../../queue/job.ts";
 import type { Queue } from "../../queue/queue.ts";
-import { isReview, ownOf } from "../../reporters/commit-check.ts";
-import { isNoReview } from "../../reporters/conclusions.ts";
-import { checkRunKey } from "../../reporters/standing.ts";
+import { isReview, ownOf } from "../../publish/commit-check.ts";
+import { isNoReview } from "../../publish/conclusions.ts";
+import { checkRunKey } from "../../publish/existing.ts";
 import { isRefusal, triggerOf } from "../attempts.ts";
 import { eventReview, keyOf, missedPriority } from "../new-jobs.ts";
 import type { Look, SeenPull } from "./memory.ts";

@@ -1,7 +1,7 @@
 import { openWorkspace } from "../../../git/object-workspace.ts";
 import type { PullRequest } from "../../../github/pull-request-api.ts";
 import { isStanding, type LedgerEntry } from "../../../ledger/entry.ts";
-import { currentLedger } from "../../../reporters/current-ledger.ts";
+import { currentLedger } from "../../../publish/existing.ts";
 import type { Asked } from "../asked.ts";
 import type { MadeFix } from "./make-fix.ts";
 

@@ -7,16 +7,16 @@ import { isStanding, type Ledger, type LedgerEntry } from "../../../ledger/entry
 import { parseMarker } from "../../../ledger/marker.ts";
 import type { Models } from "../../../llm/model.ts";
 import type { Outcome } from "../../../queue/job.ts";
-import { answerFixed } from "../../../reporters/answer-fixed.ts";
-import { currentLedger } from "../../../reporters/current-ledger.ts";
-import { postOnce } from "../../../reporters/post-once.ts";
+import { answerFixed } from "../../../publish/answer-fixed.ts";
+import { currentLedger } from "../../../publish/existing.ts";
+import { postOnce } from "../../../publish/post-once.ts";
 import {
   renderFix,
   suggestionComments,
   suggestionsBody,
   type ToldFix,
-} from "../../../reporters/render-fix.ts";
-import { untrustedLine } from "../../../reporters/render-untrusted.ts";
+} from "../../../publish/fix-texts.ts";
+import { untrustedLine } from "../../../reporters/safe-markdown.ts";
 import type { FixResult } from "../../../review/fix/fix-input.ts";
 import { suggestionsFor } from "../../../review/fix/suggestions.ts";
 import { splitLines } from "../../../text/cut.ts";

@@ -1,0 +1,86 @@
+import { AppError } from "../errors.ts";
+import type { LedgerEntry } from "../ledger/entry.ts";
+import { formatMarker, parseMarker } from "../ledger/marker.ts";
+import type { FixedFinding } from "./pull-status.ts";
+import { postOnce, isInvalid, refusalNotice, requireHead } from "./post-once.ts";
+import type { PostContext } from "./channels.ts";
+import { publicText } from "./public-text.ts";
+import { untrustedLine } from "../reporters/safe-markdown.ts";
+
+/** A sentence that was asked for; more would be a lecture. */
+const mostReasonBytes = 600;
+
+/** The head in which they are fixed, and where that is to be said. */
+export type FixedIn = Pick<PostContext, "api" | "headSha" | "sleep">;
+
+export interface Answered {
+  /** What the maintainer should know, once for all threads: GitHub lets only Apps resolve that may write contents. */
+  notices: string[];
+  /** Those in whose threads it was said now. */
+  told: ReadonlySet<LedgerEntry>;
+}
+
+/**
+ * Says in the threads of fixed findings that they are fixed, and resolves those that are not people's. What was said before a crash is
+ * not said again.
+ *
+ * Rejects with `stale_head` when the pull request has moved on: what was seen to be fixed in its old head may be back.
+ */
+export async function answerFixed(fixed: readonly FixedFinding[], context: FixedIn): Promise<Answered> {
+  const waiting = fixed.filter(({ entry }) => entry.state !== "fixed" || !(entry.resolved || entry.isTheirs));
+  const told = new Set<LedgerEntry>();
+  if (waiting.length === 0) return { notices: [], told };
+  await requireHead(context);
+  const closed = new Map<"reply" | "resolve", string>();
+  for (const one of waiting) {
+    const isSaid = one.entry.state === "fixed" || (await attempt("reply", () => say(one, context), closed));
+    if (isSaid) told.add(one.entry);
+    const { thread } = one.entry;
+    if (isSaid && thread !== null && !one.entry.isTheirs) {
+      await attempt("resolve", () => context.api.resolveThread(thread), closed);
+    }
+  }
+  return { notices: [...closed.values()], told };
+}
+
+const channels = {
+  reply: "answers in the threads of fixed findings",
+  resolve: "resolving of the threads of fixed findings",
+};
+
+/** Whether it was done. A channel that is closed is asked once; a thread that is gone says nothing of the others. */
+async function attempt(
+  what: keyof typeof channels,
+  action: () => Promise<void>,
+  closed: Map<keyof typeof channels, string>,
+): Promise<boolean> {
+  if (closed.has(what)) return false;
+  try {
+    await action();
+    return true;
+  } catch (error) {
+    const notice = refusalNotice(error, channels[what]);
+    const isOfThisThread =
+      isInvalid(error) || (error instanceof AppError && error.code === "github_not_found");
+    if (!isOfThisThread) closed.set(what, notice);
+    return false;
+  }
+}
+
+async function say({ entry, state, reason }: FixedFinding, { api, headSha, sleep }: FixedIn): Promise<void> {
+  const { comment } = entry;
+  if (comment === null) return;
+  const why = untrustedLine(reason, mostReasonBytes);
+  const what = state === "fixed" ? "Fixed in" : "No longer reported as of";
+  const words = `${what} ${headSha.slice(0, 12)}${why === "" ? "." : `: ${why}`}`;
+  const marker = formatMarker({ kind: "fixed", comment, head: headSha });
+  const stands = async () => {
+    const thread = (await api.ownThreads()).find((one) => one.comment === comment);
+    const ours = thread?.replies.filter(({ author }) => author.kind === "us") ?? [];
+    return ours.some(({ body }) => {
+      const said = parseMarker(body);
+      return said?.kind === "fixed" && said.head === headSha;
+    });
+  };
+  await postOnce(() => api.reply(comment, publicText(`${words}\n\n${marker}`)), stands, sleep);
+}

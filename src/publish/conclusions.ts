@@ -1,0 +1,197 @@
+import { AppError, type ErrorCode, publicLine } from "../errors.ts";
+import { atLeast, type Finding, type Severity } from "../finding.ts";
+import type { CheckRunUpdate } from "../github/pull-request-api.ts";
+import type { ReviewResult, StopReason } from "../review/review-result.ts";
+import {
+  countBySeverity,
+  isPartialBesidesRoutine,
+  isUnanswered,
+  outcomeOf,
+  outcomeSentence,
+  plural,
+  thousands,
+} from "../reporters/outcome.ts";
+import { publicPlain, publicText } from "./public-text.ts";
+import { droppedSections, figures, skippedSection, unreadSection } from "./render-figures.ts";
+import { details } from "./markdown-parts.ts";
+import { untrustedBlock } from "../reporters/safe-markdown.ts";
+
+/*
+ * What a check run concludes with.
+ */
+
+/** When findings keep the check from being green, and whether they turn it red. */
+export interface CheckPolicy {
+  threshold: Severity | "never";
+  fail: boolean;
+  /** What an unread change, or a part of one, concludes with; left out: what findings at the threshold do. */
+  limit?: "failure" | "neutral" | undefined;
+}
+
+export const limitConclusion = ({ limit, fail }: CheckPolicy): "failure" | "neutral" =>
+  limit ?? (fail ? "failure" : "neutral");
+
+/** Faults of ours and of the model's endpoint, which must not block a merge. Whatever else ends a review early, its author can cause. */
+const ourFaults: ReadonlySet<StopReason> = new Set(["aborted", "model_error", "no_model"]);
+
+/** Failures that the size or the shape of a change can cause, so that they count as a limit: a file too many, a git that works for too long, a process that runs out of memory. */
+const ofTheChange: ReadonlySet<ErrorCode> = new Set(["too_large", "git_timeout", "child_died"]);
+
+/** What a check concludes with that no review was made for, if nothing is open. */
+type Unreviewed = "failure" | "neutral" | "skipped";
+
+const nothingToReview = "Nothing to review";
+const failedTitle = "The review failed";
+const notReviewedTitle = "Not reviewed";
+const refusedTitle = `${notReviewedTitle}. Analyzers only: `;
+
+/** Whether a check run with this title says why there was no review. */
+export const isNoReview = (title: string) =>
+  title.startsWith(failedTitle) || title === notReviewedTitle || title.startsWith(refusedTitle);
+
+/** A finding as the conclusion counts it. */
+type HeldFinding = Pick<Finding, "severity"> & Partial<Pick<Finding, "verification">>;
+
+/** What a conclusion takes into account besides the result. */
+export interface AroundConclusion {
+  /** Stands below the figures: the summary, where it has no other place. */
+  text?: string;
+  /** The findings of this review that are held against the change; left out: all of them. */
+  found?: readonly HeldFinding[];
+  /** Findings of earlier reviews that this one does not repeat and nobody has settled. */
+  open?: readonly { severity: Severity }[];
+  /** How many of the pull request's findings are fixed by now. */
+  fixed?: number;
+  /** How many of them people have dismissed. */
+  dismissed?: number;
+}
+
+/** What a finished review concludes with. */
+export function reviewConclusion(
+  result: ReviewResult,
+  policy: CheckPolicy,
+  around: AroundConclusion = {},
+): CheckRunUpdate {
+  const { text = "", open: earlier = [] } = around;
+  const found = around.found ?? result.findings.map(({ finding }) => finding);
+  const { threshold } = policy;
+  // What no model judged keeps the check from being green, and never turns it red.
+  const counts = ({ severity, verification }: HeldFinding) =>
+    threshold !== "never" && verification !== "not_judged" && atLeast(severity, threshold);
+  const open = [...found, ...earlier].filter(counts);
+  const outcome = outcomeOf(result);
+  const isGreen = outcome === "complete" && open.length === 0;
+  const isLimited = isPartialBesidesRoutine(result) && !ourFaults.has(result.stop_reason);
+  const otherwise = isGreen ? "success" : isLimited ? limitConclusion(policy) : "neutral";
+  const conclusion = open.length > 0 && policy.fail ? "failure" : otherwise;
+  const states = { complete: "", offline: "Analyzers only: ", partial: "Incomplete review: " };
+  const withoutModel = result.refused === null ? states[outcome] : refusedTitle;
+  const state = isUnanswered(result) ? `${failedTitle}. Analyzers only: ` : withoutModel;
+  const parts = [
+    outcome === "complete" ? "" : `**${outcomeSentence(result)}.**`,
+    result.refused === null ? "" : said(result.refused),
+    open.length > 0 ? `${plural(open.length, "finding")} at or above the threshold "${threshold}".` : "",
+    earlier.length > 0 ? `Open from earlier reviews: ${countBySeverity(earlier)}.` : "",
+    settledSentence(around),
+    ...figures(result).map(([name, words]) => `${name.charAt(0).toUpperCase()}${name.slice(1)}: ${words}.`),
+    ...droppedSections(result).map(({ title, list }) => details(title, list)),
+    ...unreadSection("", result).map((list) => details("What was not read", list)),
+    ...skippedSection("", result.coverage).map((list) => details("Files skipped, and why", list)),
+  ];
+  const title = `${state}${[foundWords(result, found, earlier.length), ...settledWords(around)].join(", ")}`;
+  const update = completed(conclusion, title, parts.filter((part) => part !== "").join("\n\n"));
+  return text === "" ? update : { ...update, text: publicText(text) };
+}
+
+/** Green without a review: nothing here is to be judged. */
+export function passedConclusion(reason: string): CheckRunUpdate {
+  return completed("success", nothingToReview, said(reason));
+}
+
+/**
+ * No review is made: it is not wanted, or a limit is reached. What is open from earlier reviews is red all the same if the
+ * configuration asks for it: whoever uses a budget up, or makes a pull request a draft, shall not turn a check by that.
+ */
+export function withheldConclusion(
+  reason: string,
+  open: readonly { severity: Severity }[],
+  { threshold, fail }: CheckPolicy,
+  otherwise: Unreviewed,
+): CheckRunUpdate {
+  const held = threshold === "never" ? [] : open.filter(({ severity }) => atLeast(severity, threshold));
+  if (held.length === 0) return completed(otherwise, notReviewedTitle, said(reason));
+  const still = `Open from earlier reviews: ${countBySeverity(held)}.`;
+  const conclusion = fail || otherwise === "failure" ? "failure" : "neutral";
+  return completed(conclusion, notReviewedTitle, `${said(reason)}\n\n${still}`);
+}
+
+/** What is open, and when it is held against the change. */
+export interface Held {
+  open: readonly { severity: Severity }[];
+  policy: CheckPolicy;
+}
+
+const nothingHeld: Held = { open: [], policy: { threshold: "never", fail: false } };
+
+/**
+ * The review could not be made. A fault of ours must not block a merge, so that it is never red by itself; a failure that the
+ * change can cause is a limit. What is open stays red.
+ */
+export function failedConclusion(error: unknown, { open, policy }: Held = nothingHeld): CheckRunUpdate {
+  const isLimit = error instanceof AppError && ofTheChange.has(error.code);
+  const otherwise = isLimit ? limitConclusion(policy) : "neutral";
+  const update = withheldConclusion(`The review failed: ${publicLine(error)}`, open, policy, otherwise);
+  return { ...update, title: publicPlain(failedTitle) };
+}
+
+export function cancelledConclusion(reason: string): CheckRunUpdate {
+  return completed("cancelled", "Called off", said(reason));
+}
+
+/** A reason may name a label, a branch or what a model answered. */
+const said = (reason: string) => untrustedBlock(reason, 4_000);
+
+function completed(
+  conclusion: NonNullable<CheckRunUpdate["conclusion"]>,
+  title: string,
+  summary: string,
+): CheckRunUpdate {
+  return { status: "completed", conclusion, title: publicPlain(title), summary: publicText(summary) };
+}
+
+function foundWords(result: ReviewResult, found: readonly HeldFinding[], earlier: number): string {
+  const isJudged = ({ verification }: HeldFinding) => verification !== "not_judged";
+  const counted = countBySeverity(found.filter(isJudged));
+  const unjudged = found.length - found.filter(isJudged).length;
+  const words = [
+    counted === "" ? "" : `found ${counted}`,
+    unjudged === 0
+      ? ""
+      : unjudged === 1
+        ? "1 rule match not judged"
+        : `${thousands(unjudged)} rule matches not judged`,
+    earlier > 0 ? `${thousands(earlier)} open from earlier` : "",
+  ];
+  if (found.length > 0) return words.filter((part) => part !== "").join(", ");
+  return earlier > 0 ? `Nothing new, ${words.at(-1)}` : nothingFound(result);
+}
+
+/** "2 fixed", "1 dismissed": what is held against nobody any more. */
+function settledWords({ fixed = 0, dismissed = 0 }: AroundConclusion): string[] {
+  const counts: [number, string][] = [
+    [fixed, "fixed"],
+    [dismissed, "dismissed"],
+  ];
+  return counts.filter(([count]) => count > 0).map(([count, what]) => `${thousands(count)} ${what}`);
+}
+
+function settledSentence(around: AroundConclusion): string {
+  const words = settledWords(around);
+  return words.length === 0 ? "" : `Settled in this pull request: ${words.join(", ")}.`;
+}
+
+/** Only a complete review may say that nothing is there. */
+function nothingFound(result: ReviewResult): string {
+  if (outcomeOf(result) !== "complete") return "nothing found in what was read";
+  return result.coverage.hunks_total === 0 ? nothingToReview : "No problems found";
+}

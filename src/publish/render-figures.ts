@@ -1,0 +1,111 @@
+import type { Coverage, DroppedFinding, ReviewResult } from "../review/review-result.ts";
+import {
+  maskedSentence,
+  plural,
+  predictionSentence,
+  thousands,
+  unreadPlaces,
+  usageSentence,
+} from "../reporters/outcome.ts";
+import { section, placeLabel } from "./markdown-parts.ts";
+import { untrustedCode, untrustedLine } from "../reporters/safe-markdown.ts";
+import { effortSentence, whyDropped } from "../reporters/second-look.ts";
+
+/*
+ * How much of a change was read, how and for what price, in the words that summary and check run share.
+ */
+
+/** Bytes for each list of files or findings, unless there is less room. */
+const mostListBytes = 3_000;
+
+/** "118 of 121 hunks in 8 files; 4 hunks new, 114 read before; 3 files skipped: lock file (2), generated (1)" */
+export function coverageWords(result: ReviewResult): string {
+  const parts = [extentOf(result), roundWords(result), skippedWords(result.coverage)];
+  return parts.filter((part) => part !== "").join("; ");
+}
+
+/** "4 hunks new, 114 read before"; empty where no review came before this one. */
+export function roundWords({ coverage, ledger }: ReviewResult): string {
+  const known = ledger?.known_hunks ?? 0;
+  if (known === 0) return "";
+  return `${plural(coverage.hunks_total - known, "hunk")} new, ${thousands(known)} read before`;
+}
+
+function extentOf({ mode, coverage }: ReviewResult): string {
+  const { hunks_served, hunks_total } = coverage;
+  if (hunks_total === 0) return "no hunk to review";
+  const place = `${plural(hunks_total, "hunk")} in ${plural(reviewableFiles(coverage), "file")}`;
+  return mode === "offline" ? `analyzers only (${place})` : `${hunks_served} of ${place}`;
+}
+
+/** Changed files but those that were skipped. */
+export function reviewableFiles({ files_total, files_skipped }: Coverage): number {
+  return files_total - files_skipped.length;
+}
+
+/** "3 files skipped: lock file (2), generated (1)", the most frequent reason first; empty when none was. */
+export function skippedWords({ files_skipped }: Coverage): string {
+  if (files_skipped.length === 0) return "";
+  // What stands in brackets is said of one file, not of its kind: "too large (20,345 changed lines)".
+  const kinds = Map.groupBy(files_skipped, ({ reason }) => reason.replace(/ \(.*\)$/s, ""));
+  const counts = [...kinds].map(([reason, { length }]) => ({ reason, length }));
+  const told = counts
+    .toSorted((a, b) => b.length - a.length)
+    .map(({ reason, length }) => `${untrustedLine(reason, 60)} (${thousands(length)})`);
+  const rest = told.length > mostKinds ? ", and others" : "";
+  return `${plural(files_skipped.length, "file")} skipped: ${told.slice(0, mostKinds).join(", ")}${rest}`;
+}
+
+const mostKinds = 10;
+
+/** Which files were skipped, each with the reason, as a list under a title. */
+export function skippedSection(
+  title: string,
+  { files_skipped }: Coverage,
+  maxBytes = mostListBytes,
+): string[] {
+  const line = ({ path, reason }: Coverage["files_skipped"][number]) => placeLine(path, reason);
+  return section(title, files_skipped, line, maxBytes);
+}
+
+/** Which places nobody read although somebody should have, as a list under a title. */
+export function unreadSection(title: string, result: ReviewResult, maxBytes = mostListBytes): string[] {
+  return section(title, unreadPlaces(result), ({ path, what }) => placeLine(path, what), maxBytes);
+}
+
+const placeLine = (path: string, what: string) => `- ${untrustedCode(path)}: ${untrustedLine(what)}`;
+
+/** Coverage, effort and what was spent, each under its name and without a final stop. */
+export function figures(result: ReviewResult): [string, string][] {
+  const lines: [string, string][] = [
+    ["coverage", coverageWords(result)],
+    ["effort", effortSentence(result)],
+    ["masked", maskedSentence(result, ({ path, line }) => placeLabel(path, line, line))],
+    ["usage", usageSentence(result)],
+    ["predicted", predictionSentence(result)],
+  ];
+  return lines.filter(([, words]) => words !== "");
+}
+
+/** What was found and is not reported after all, each with the reason, as lists with their titles. */
+export function droppedSections(
+  { dropped }: ReviewResult,
+  maxBytes = mostListBytes,
+): { title: string; list: string }[] {
+  const by = (...verdicts: DroppedFinding["verdict"][]) =>
+    dropped.filter(({ verdict }) => verdicts.includes(verdict));
+  const groups: [string, DroppedFinding[]][] = [
+    ["Found, checked again and left out", by("refuted", "uncertain")],
+    ["Matched by a rule and rejected by the model", by("rejected")],
+    ["Found in code that was read before, and left out", by("read_before")],
+  ];
+  return groups.flatMap(([title, ones]) =>
+    section("", ones, droppedLine, maxBytes).map((list) => ({ title, list })),
+  );
+}
+
+function droppedLine(one: DroppedFinding): string {
+  const place = placeLabel(one.path, one.line, one.line);
+  const rule = one.rule === null ? "" : ` (${untrustedCode(one.rule)})`;
+  return `- ${place} ${untrustedLine(one.title, 200)}${rule}. ${untrustedLine(whyDropped(one), 300)}`;
+}

@@ -1,0 +1,119 @@
+import { AppError } from "../errors.ts";
+import type { OwnText, PullRequestApi } from "../github/pull-request-api.ts";
+import { parseMarker, formatMarker } from "../ledger/marker.ts";
+import type { PublicText } from "../text/public-text.ts";
+import { postOnce, type Sleep } from "./post-once.ts";
+import { removeDoubledComments } from "./existing.ts";
+import { emptyState, fitState, type LedgerState, type Pause } from "../ledger/state.ts";
+import { byteLength, cutBytes } from "../text/cut.ts";
+import { mostBodyBytes, publicText } from "./public-text.ts";
+import { untrustedCode } from "../reporters/safe-markdown.ts";
+
+type StickyApi = Pick<
+  PullRequestApi,
+  "ownComments" | "createComment" | "updateComment" | "deleteComment"
+>;
+
+/**
+ * Writes the one summary comment of a pull request: created once, then edited in place, and left alone while its text is
+ * the same. An edit notifies nobody. Of our comments in the conversation, what stands twice is taken away.
+ */
+export async function postSummary(api: StickyApi, body: PublicText, sleep?: Sleep): Promise<void> {
+  const sticky = oldestSummary(await removeDoubledComments(api, await api.ownComments()));
+  if (sticky === undefined) return createSticky(api, body, sleep);
+  if (sticky.body.trimEnd() === body.trimEnd()) return;
+  try {
+    // Sent again after a fault: an edit says the same however often it arrives.
+    await postOnce(
+      () => api.updateComment(sticky.id, body),
+      async () => false,
+      sleep,
+    );
+  } catch (error) {
+    // Somebody deleted it since we looked, unless it is there and only closed to us.
+    const isGone = error instanceof AppError && error.code === "github_not_found";
+    if (!isGone || (await findSticky(api)) !== undefined) throw error;
+    await createSticky(api, body, sleep);
+  }
+}
+
+async function createSticky(api: StickyApi, body: PublicText, sleep?: Sleep): Promise<void> {
+  await postOnce(
+    () => api.createComment(body),
+    async () => (await findSticky(api)) !== undefined,
+    sleep,
+  );
+}
+
+/** The oldest, should there ever be two. */
+async function findSticky(api: Pick<PullRequestApi, "ownComments">): Promise<OwnText | undefined> {
+  return oldestSummary(await api.ownComments());
+}
+
+const oldestSummary = (comments: readonly OwnText[]) =>
+  comments.filter(({ body }) => parseMarker(body)?.kind === "summary").toSorted((a, b) => a.id - b.id)[0];
+
+/** What is remembered takes at most so much of a comment; the rest is for people. */
+export const mostStateBytes = 34_000;
+
+/** What the sticky summary remembers beside its text: of which review it speaks, and what the next one has to know. */
+interface Memory {
+  /** Both empty where nothing was reviewed yet. */
+  head: string;
+  trigger: string;
+  state: LedgerState;
+}
+
+/** The first words of the line that says that reviews are paused; no other text of ours begins with them. */
+const pauseWords = "⏸️ **Reviews of pushes are paused**";
+
+function pauseLine({ by, at }: Pause): string {
+  return `${pauseWords} by ${untrustedCode(cutBytes(by, 100))} since ${untrustedCode(cutBytes(at, 40))}; \`/resume\` goes on.`;
+}
+
+/**
+ * The sticky summary comment of a pull request: whether reviews are paused, the text, and the hidden memory.
+ *
+ * @param text given how many bytes there are for it
+ */
+export function renderSticky(
+  text: (maxBytes: number) => string,
+  { head, trigger, state }: Memory,
+): PublicText {
+  const marker = formatMarker({ kind: "summary", head, trigger, state });
+  const before = state.paused === null ? [] : [pauseLine(state.paused)];
+  const taken = [...before, marker].reduce((sum, part) => sum + byteLength(part) + 2, 0);
+  return publicText([...before, text(mostBodyBytes - taken), marker].join("\n\n"));
+}
+
+/** What stands between the line on a pause and the memory. */
+function textOf(body: string): string {
+  const text = body.trimEnd();
+  const visible = text.slice(0, Math.max(0, text.lastIndexOf("\n"))).trimEnd();
+  if (!visible.startsWith(pauseWords)) return visible;
+  const end = visible.indexOf("\n");
+  return end === -1 ? "" : visible.slice(end).trim();
+}
+
+const nothingYet = "Hunkwise has not reviewed this pull request yet.";
+
+/**
+ * Changes what is remembered of a pull request without a review, such as that it is paused. The text of the summary comment
+ * stays; where there is none yet, a small one is made. May be called again after a fault.
+ */
+export async function updateState(
+  api: StickyApi,
+  change: (state: LedgerState) => LedgerState,
+  sleep?: Sleep,
+): Promise<void> {
+  const sticky = await findSticky(api);
+  const marker = sticky && parseMarker(sticky.body);
+  const before: Memory = marker?.kind === "summary" ? marker : { head: "", trigger: "", state: emptyState };
+  const text = sticky === undefined ? nothingYet : textOf(sticky.body);
+  const after = { ...before, state: fitState(change(before.state), mostStateBytes) };
+  await postSummary(
+    api,
+    renderSticky(() => text, after),
+    sleep,
+  );
+}

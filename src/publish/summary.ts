@@ -1,0 +1,281 @@
+import type { Dismissal, LedgerEntry } from "../ledger/entry.ts";
+import type { ReviewResult } from "../review/review-result.ts";
+import type { Account } from "./pull-status.ts";
+import type { Places, ListedFinding } from "./publication.ts";
+import { section, findingLine, type LinkBase, linked, placeLabel, severityBadge, details, fitting } from "./markdown-parts.ts";
+import { untrustedCode, untrustedLine, untrustedBlock } from "../reporters/safe-markdown.ts";
+import type { Finding } from "../finding.ts";
+import { fitState, type LedgerState } from "../ledger/state.ts";
+import { byteLength } from "../text/cut.ts";
+import type { PublicText } from "../text/public-text.ts";
+import { countBySeverity, duration, nothingFound, outcomeOf, outcomeSentence, plural, summaryOf, thousands } from "../reporters/outcome.ts";
+import { mostBodyBytes } from "./public-text.ts";
+import { renderFinding } from "./render-comment.ts";
+import { droppedSections, figures, reviewableFiles, roundWords, skippedSection, unreadSection } from "./render-figures.ts";
+import { mostStateBytes, renderSticky } from "./sticky-comment.ts";
+
+/*
+ * What the summary says of findings that earlier reviews posted, and of the configuration. Titles, paths and reasons are text of
+ * a model or of a pull request.
+ */
+
+const mostReasonBytes = 300;
+
+/** Earlier findings that hold: those that this review met again, and those that nobody has settled. Each list has `maxBytes`. */
+function standingSections(
+  { standing, open }: Pick<Places, "standing"> & Pick<Account, "open">,
+  base: LinkBase,
+  maxBytes: number,
+): string[] {
+  return [
+    ...section(
+      "**Already reported, and still there**",
+      standing,
+      ({ finding, entry }) => findingLine(finding, base, entry?.url),
+      maxBytes,
+    ),
+    ...section("**Already reported, and not settled**", open, openLine, maxBytes),
+  ];
+}
+
+/** What was settled, and how. Each list has `maxBytes`. */
+function settledSections(
+  { fixed, settled, dismissed }: Pick<Account, "fixed" | "settled" | "dismissed">,
+  maxBytes: number,
+): string[] {
+  const fixedLines = [
+    ...fixed.map((one) => () => `- ${entryLink(one.entry)}${because(one.reason)}`),
+    ...settled.map(
+      (one) => () => `- ${untrustedLine(one.title)} in ${untrustedCode(one.path)}${because(one.reason)}`,
+    ),
+  ];
+  return [
+    ...section("**Fixed**", fixedLines, (line) => line(), maxBytes),
+    ...section("**Dismissed**", dismissed, dismissedLine, maxBytes),
+  ];
+}
+
+/** What the change would change in the configuration of reviews. */
+function configSection({ config_changes }: ReviewResult, maxBytes: number): string[] {
+  return section(
+    "⚠️ **This pull request changes the configuration of reviews.** Until it is merged, the base branch's counts. With it:",
+    config_changes,
+    (sentence) => `- ${untrustedLine(sentence, 600)}`,
+    maxBytes,
+  );
+}
+
+function openLine(entry: LedgerEntry): string {
+  const changed = entry.state === "outdated" ? "; its code has changed since" : "";
+  return `- ${severityBadge(entry.severity)}: ${entryLink(entry)}${changed}`;
+}
+
+/** Title as a link to its comment, and where that stands. */
+function entryLink({ title, url, path, line, startLine }: LedgerEntry): string {
+  const name = untrustedLine(title === "" ? "our comment" : title);
+  const place = line === null ? untrustedCode(path) : placeLabel(path, startLine ?? line, line);
+  return `${linked(name, url === "" ? undefined : url)} in ${place}`;
+}
+
+const because = (reason: string) => (reason === "" ? "" : `: ${untrustedLine(reason, mostReasonBytes)}`);
+
+const dismissedBy: Record<Dismissal["how"], string> = {
+  reaction: "by a thumbs down",
+  reply: "in a reply",
+  resolved: "by resolving its thread",
+  command: "with a command",
+  deleted: "by deleting its comment",
+};
+
+function dismissedLine(entry: LedgerEntry): string {
+  const { by = null, at = null, how = "resolved" } = entry.dismissal ?? {};
+  // Of a deleted comment, its id is all that is left.
+  const what = entry.comment === null ? "A finding" : entryLink(entry);
+  const who = by === null ? "" : ` by ${untrustedCode(by)}`;
+  const when = at === null ? "" : ` on ${untrustedLine(at.slice(0, 10))}`;
+  return `- ${what}: dismissed${who}${when}, ${dismissedBy[how]}`;
+}
+
+export interface SummaryInput extends Places, Account {
+  result: ReviewResult;
+  /** Version of Hunkwise. */
+  version: string;
+  /** Page of the check run; undefined where there is none. */
+  checkUrl: string | undefined;
+  /** What the maintainer should know: a permission that is missing, a channel that failed. */
+  notices: readonly string[];
+}
+
+/** Bytes for each part, at most; what they leave of a comment is for the findings that have no other place. */
+const room = { summary: 5_000, index: 4_000, annotated: 6_000, standing: 4_000, list: 3_000 };
+
+/** Comments on lines are seen on their lines; more titles than these would only make people scroll. */
+const mostTitles = 12;
+
+/** The sticky summary comment of a pull request, with what the next review has to know. */
+export function renderSummaryComment(
+  input: SummaryInput,
+  base: LinkBase,
+  { trigger, state }: { trigger: string; state: LedgerState },
+): PublicText {
+  // What there is no room for in the state is read and found again: a state with a gap would hide a finding.
+  const memory = { head: base.headSha, trigger, state: fitState(state, mostStateBytes) };
+  return renderSticky((maxBytes) => renderSummary(input, base, maxBytes), memory);
+}
+
+/** Parts of the usual room: the less there is left of a comment, the shorter its lists are. */
+const shares = [1, 1 / 2, 1 / 4, 1 / 8];
+
+/** The summary without a marker, for wherever it is shown, in at most `maxBytes` (of which there should be 20,000). */
+export function renderSummary(input: SummaryInput, base: LinkBase, maxBytes = mostBodyBytes): string {
+  if (isQuiet(input)) return quietLine(input);
+  // Findings that stand nowhere else come before long lists.
+  const wanted = input.listed.length === 0 ? 0 : maxBytes / 4;
+  for (const share of shares) {
+    const [head, tail] = [before(input, base, share), after(input, base, share)];
+    const left = [...head, ...tail].reduce((room, block) => room - byteLength(block) - 2, maxBytes);
+    if (left < wanted && share !== shares.at(-1)) continue;
+    const blocks = [...head, ...listedSection(input.listed, base, left), ...tail];
+    return blocks.filter((block) => block !== "").join("\n\n");
+  }
+  return "";
+}
+
+function before(input: SummaryInput, base: LinkBase, share: number): string[] {
+  const { result } = input;
+  return [
+    `### Hunkwise: ${headline(input)}`,
+    outcomeSentence(result) && `**${outcomeSentence(result)}.**`,
+    untrustedBlock(result.refused ?? "", room.list),
+    ...input.notices.slice(0, 5).map((notice) => `⚠️ ${untrustedLine(notice, 600)}`),
+    ...configSection(result, room.list * share),
+    untrustedBlock(summaryOf(result), room.summary * share),
+    ...postedSection(input, base, share),
+    ...annotatedSection(input, base, share),
+  ];
+}
+
+function after(input: SummaryInput, base: LinkBase, share: number): string[] {
+  const { result } = input;
+  const listRoom = room.list * share;
+  return [
+    ...standingSections(input, base, room.standing * share),
+    ...settledSections(input, listRoom),
+    ...unreadSection("**Not read**", result, listRoom),
+    ...section("**Warnings**", result.warnings, (warning) => `- ${untrustedLine(warning)}`, listRoom),
+    aboutBlock(input, listRoom),
+  ];
+}
+
+/** All was read, nothing is held against the change, and nothing else is to be said that people should not miss. */
+function isQuiet(input: SummaryInput): boolean {
+  const { result, notices, open } = input;
+  const lists = [heldFindings(input), result.warnings, result.config_changes, notices, open];
+  return lists.every((list) => list.length === 0) && outcomeOf(result) === "complete";
+}
+
+/** The findings of this review without those that people have dismissed. */
+export function heldFindings({ result, silent }: Pick<SummaryInput, "result" | "silent">): Finding[] {
+  const isSilent = new Set(silent);
+  return result.findings.map(({ finding }) => finding).filter((finding) => !isSilent.has(finding));
+}
+
+/** One line; what was fixed and dismissed is counted on it and stands in the fold. */
+function quietLine(input: SummaryInput): string {
+  const { coverage } = input.result;
+  const { hunks_total, files_skipped } = coverage;
+  const about = [...settledSections(input, room.list), footer(input, room.list)].join("\n\n");
+  const settled = settledWords(input);
+  if (hunks_total === 0) {
+    return details(`Hunkwise: no hunk of this change is to be reviewed${settled}`, about);
+  }
+  const extent = `${plural(hunks_total, "hunk")} in ${plural(reviewableFiles(coverage), "file")}`;
+  const round = roundWords(input.result);
+  const read = round === "" ? `${extent} read` : `${extent} read (${round})`;
+  const skipped = files_skipped.length > 0 ? `, ${plural(files_skipped.length, "file")} skipped` : "";
+  return details(`✅ Hunkwise found no problems: ${read}${skipped}${settled}`, about);
+}
+
+/** ", 2 fixed, 1 dismissed" */
+function settledWords({ fixedCount, dismissed }: SummaryInput): string {
+  const fixed = fixedCount > 0 ? `, ${thousands(fixedCount)} fixed` : "";
+  return dismissed.length > 0 ? `${fixed}, ${thousands(dismissed.length)} dismissed` : fixed;
+}
+
+function headline(input: SummaryInput): string {
+  const { result, open } = input;
+  const found = countBySeverity(heldFindings(input));
+  if (found !== "") return found;
+  return {
+    complete: open.length > 0 ? "nothing new" : nothingFound(result),
+    offline: "analyzers only, nothing found",
+    partial: "incomplete review",
+  }[outcomeOf(result)];
+}
+
+/** An index of the comments on lines and files. */
+function postedSection({ posted }: SummaryInput, base: LinkBase, share: number): string[] {
+  const titles = fitting(
+    posted.slice(0, mostTitles).map((finding) => findingLine(finding, base)),
+    room.index * share,
+  );
+  const rest = posted.length - titles.length;
+  const lines = rest === 0 ? titles : [...titles, `- and ${rest} more on their lines`];
+  return lines.length === 0 ? [] : [lines.join("\n")];
+}
+
+function annotatedSection({ annotated, checkUrl }: SummaryInput, base: LinkBase, share: number): string[] {
+  const stand = annotated.length === 1 ? "1 finding stands" : `${annotated.length} findings stand`;
+  const run = checkUrl === undefined ? "check run" : `[check run](${checkUrl})`;
+  return section(
+    `**${stand} as annotations of the ${run} and among the changed files**`,
+    annotated,
+    (finding) => findingLine(finding, base),
+    room.annotated * share,
+  );
+}
+
+/** In full while there is room, then by title, then by number: what is left out is said to be. */
+function listedSection(listed: readonly ListedFinding[], base: LinkBase, maxBytes: number): string[] {
+  if (listed.length === 0) return [];
+  const titlesRoom = Math.min(6_000, maxBytes / 4);
+  const whole = fitting(inFull(listed, base), maxBytes - 100);
+  const full = whole.length === listed.length ? whole : fitting(whole, maxBytes - titlesRoom - 100);
+  const rest = listed.slice(full.length);
+  const titleOf = ({ finding }: ListedFinding) => findingLine(finding, base);
+  return [full.join("\n\n---\n\n"), ...section("**And, in short**", rest, titleOf, titlesRoom)];
+}
+
+/** One by one, because of hundreds only the first have room. */
+function* inFull(listed: readonly ListedFinding[], base: LinkBase): Generator<string> {
+  for (const { finding, reason } of listed) {
+    yield renderFinding(finding, { kind: "list", reason }, base, 6_000);
+  }
+}
+
+function aboutBlock(input: SummaryInput, listRoom: number): string {
+  const { coverage, mode } = input.result;
+  const skipped = coverage.files_skipped.length;
+  const parts = [
+    `${coverage.hunks_served} of ${plural(coverage.hunks_total, "hunk")} read`,
+    roundWords(input.result),
+    skipped === 0 ? "" : `${plural(skipped, "file")} skipped`,
+  ];
+  const isModel = mode === "model" && coverage.hunks_total > 0;
+  const read = isModel ? `: ${parts.filter((part) => part !== "").join(", ")}` : "";
+  return details(`About this review${read}`, footer(input, listRoom));
+}
+
+function footer({ result, version }: SummaryInput, listRoom: number): string {
+  const { mode, model } = result;
+  const reader =
+    mode === "offline" ? "analyzers only, no model" : `model ${untrustedCode(model ?? "unknown")}`;
+  return [
+    `- reviewed \`${result.merge_base_sha.slice(0, 12)}..${result.head_sha.slice(0, 12)}\` with ${reader}`,
+    ...figures(result).map(([name, words]) => `- ${name}: ${words}`),
+    `- took ${duration(result.duration_ms)}, ended with \`${result.stop_reason}\``,
+    `- Hunkwise ${untrustedLine(version, 60)}`,
+    ...droppedSections(result, listRoom).map(({ title, list }) => `\n${title}:\n\n${list}`),
+    ...skippedSection("\nFiles skipped, and why:", result.coverage, listRoom),
+  ].join("\n");
+}
