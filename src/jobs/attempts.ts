@@ -1,4 +1,4 @@
-import { isLoopEntry, type LoopEntry, type MasksEntry, type TrajectoryEntry } from "../agent/trajectory.ts";
+import { isLoopEntry, type LoopEntry, type MasksEntry, type TrajectoryEntry, type StartEntry, type ToldEntry } from "../agent/trajectory.ts";
 import { AppError, type ErrorCode, errorLine } from "../errors.ts";
 import type { PullRequest, PullState, RepositoryApi } from "../github/pull-request-api.ts";
 import type { Ledger } from "../ledger/entry.ts";
@@ -9,6 +9,9 @@ import { baseOf } from "../publish/commit-check.ts";
 import { cancelledConclusion } from "../publish/conclusions.ts";
 import { checkRunKey } from "../publish/existing.ts";
 import { ReviewResult } from "../review/review-result.ts";
+import type { JobTools } from "../queue/run-job.ts";
+import { isDeepStrictEqual } from "node:util";
+import type { z } from "zod";
 
 /*
  * What an attempt at a job takes over from the ones before it. A job may have begun on another head: a push that comes
@@ -159,3 +162,42 @@ export function recordedTurns(recorded: readonly TrajectoryEntry[], head: string
 /** Which numbers the masks of secrets have in this run, of each of its heads. */
 export const recordedMasks = (recorded: readonly TrajectoryEntry[]): MasksEntry[] =>
   recorded.filter((entry) => entry.kind === "masks");
+
+/** Puts on record what work for a model begins with: once for all attempts that begin in the same way. */
+export async function recordStart(
+  start: StartEntry,
+  recorded: readonly TrajectoryEntry[],
+  { record }: Pick<JobTools, "record">,
+): Promise<void> {
+  const written = JSON.stringify(start);
+  if (!recorded.some((entry) => entry.kind === "run" && JSON.stringify(entry) === written))
+    await record(start);
+}
+
+interface Telling<T> {
+  /** The change, and all that would make what was told of it wrong. */
+  about: ToldEntry["about"];
+  shape: z.ZodType<T>;
+  recorded: readonly TrajectoryEntry[];
+  /** What is on record of the same head. */
+  turns: readonly LoopEntry[];
+}
+
+/**
+ * What the model is told of a change beside its code, and what may be spent on it: as long as turns are on record that were asked
+ * for with it, each attempt goes on with the same. Checks end, titles change and others spend while a job waits; with other
+ * words every turn would be paid for a second time.
+ */
+export async function toldOnce<T>(
+  { about, shape, recorded, turns }: Telling<T>,
+  { record }: Pick<JobTools, "record">,
+  tell: () => Promise<T>,
+): Promise<T> {
+  const isPaid = turns.some(({ kind }) => kind === "turn");
+  const last = recorded.findLast((entry) => entry.kind === "told" && isDeepStrictEqual(entry.about, about));
+  const known = isPaid && last?.kind === "told" ? shape.safeParse(last.told) : undefined;
+  if (known?.success) return known.data;
+  const told = await tell();
+  await record({ kind: "told", about, told });
+  return told;
+}

@@ -14,11 +14,10 @@ import type { IndexTask } from "../process/index-messages.ts";
 import type { StartedReviewProcess } from "../process/start-review-process.ts";
 import type { RepositoryRef } from "../queue/job.ts";
 import type { Spending } from "../queue/spending.ts";
-import type { DayLimits } from "./day-budget.ts";
+import type { DayLimits, UsageLimits } from "./budgets.ts";
 import type { BranchPush } from "./push-branch.ts";
-import type { Phase } from "./timed.ts";
+import type { Phase } from "./review-and-publish.ts";
 import type { Upkeep } from "./upkeep.ts";
-import type { UsageLimits } from "./usage-limits.ts";
 
 /** What a push takes. */
 export interface Pushing {

@@ -1,9 +1,12 @@
-import { z } from "zod";
 import type { TrajectoryEntry } from "../agent/trajectory.ts";
+import type { PullRequestApi, PullRequest } from "../github/pull-request-api.ts";
+import { parseMarker } from "../ledger/marker.ts";
+import { type JobTools, jobFields } from "../queue/run-job.ts";
+import type { ReviewResult } from "../review/review-result.ts";
+import { z } from "zod";
 import { AppError, type ErrorCode, errorLine } from "../errors.ts";
 import type { Severity } from "../finding.ts";
 import type { CheckoutPlace } from "../git/checkout-place.ts";
-import type { PullRequest, PullRequestApi } from "../github/pull-request-api.ts";
 import { createJournal } from "../journal/journal.ts";
 import { isStanding, type Ledger } from "../ledger/entry.ts";
 import { eachRole, factsOf } from "../llm/model.ts";
@@ -11,25 +14,62 @@ import type { ProgressEvent } from "../process/messages.ts";
 import { runReviewProcess } from "../process/run-review-process.ts";
 import { type ClaimedJob, maxAttempts, type Outcome, type ReviewTask } from "../queue/job.ts";
 import { nextTry } from "../queue/next-try.ts";
-import { type JobTools, jobFields } from "../queue/run-job.ts";
 import type { CheckRun } from "../publish/check-run.ts";
 import { failedConclusion, limitConclusion, withheldConclusion } from "../publish/conclusions.ts";
 import { type PublishOptions, publishReview } from "../publish/publish-review.ts";
 import { limitsOf } from "../review/limits.ts";
 import { type History, Limits, PullText, type ReviewInput } from "../review/review-input.ts";
-import type { ReviewResult } from "../review/review-result.ts";
-import { publishedReview, recordedMasks, recordedResult, recordedTurns } from "./attempts.ts";
-import { DayBudget, withinDay } from "./day-budget.ts";
-import { earlierFindings, historyOf } from "./history.ts";
+import { publishedReview, recordedMasks, recordedResult, recordedTurns, recordStart, toldOnce } from "./attempts.ts";
+import { DayBudget, withinDay } from "./budgets.ts";
+import { earlierFindings, historyOf, pullTextOf } from "./prompt-context.ts";
 import type { JobDependencies, JobLog } from "./job-dependencies.ts";
 import { orRefused, type ReviewConfig, withFolders } from "./load-config.ts";
-import { pullTextOf } from "./pull-text.ts";
-import { recordPosted } from "./record-posted.ts";
-import { recordStart } from "./record-start.ts";
-import { indexTask, reviewIndex } from "./review-index.ts";
-import { timed } from "./timed.ts";
-import { toldOnce } from "./told.ts";
-import { modelOutage, watchModels } from "./watched-model.ts";
+import { indexTask, reviewIndex } from "./graph-index.ts";
+import { modelOutage, watchModels } from "./model-run.ts";
+
+/**
+ * Puts on record which comment holds which finding: GitHub answers a review with the review's id alone. Those of an attempt that died
+ * before it could note them down are found as well.
+ */
+export async function recordPosted(
+  api: Pick<PullRequestApi, "ownReviewComments">,
+  { head_sha: head, findings }: ReviewResult,
+  recorded: readonly TrajectoryEntry[],
+  { record }: Pick<JobTools, "record">,
+): Promise<void> {
+  const known = new Set(
+    recorded.flatMap((entry) => (entry.kind === "posted" ? entry.comments.map(({ id }) => id) : [])),
+  );
+  const found = new Set(findings.map(({ finding }) => finding.id));
+  const comments = (await api.ownReviewComments()).flatMap(({ id, url, body }) => {
+    const marker = parseMarker(body);
+    const isOfIt = marker?.kind === "finding" && marker.head === head && found.has(marker.id);
+    return isOfIt && !known.has(id) ? [{ finding: marker.id, id, url }] : [];
+  });
+  if (comments.length > 0) await record({ kind: "posted", comments });
+}
+
+/** What is measured of a review: fetching and checking out, reading and finding, publishing. */
+export type Phase = "fetch" | "review" | "publish";
+
+interface PhaseWatch {
+  /** Milliseconds since 1970. */
+  now(): number;
+  /** Told how long a phase took that went well. */
+  onPhase?: ((phase: Phase, milliseconds: number) => void) | undefined;
+}
+
+/** Does the work of a phase and tells how long it took. What fails is not told: how long a failure took says nothing. */
+async function timed<T>(
+  phase: Phase,
+  { now, onPhase }: PhaseWatch,
+  work: () => Promise<T>,
+): Promise<T> {
+  const since = now();
+  const result = await work();
+  onPhase?.(phase, now() - since);
+  return result;
+}
 
 export type ReviewJob = ClaimedJob & { task: ReviewTask };
 
@@ -46,7 +86,7 @@ export interface Subject {
 }
 
 /** One whose check run is open. */
-export interface OpenSubject extends Subject {
+interface OpenSubject extends Subject {
   check: CheckRun;
 }
 

@@ -1,6 +1,6 @@
 import { afterEach, expect, it } from "vitest";
 import { AppError } from "../../src/errors.ts";
-import type { MostUsage } from "../../src/jobs/usage-limits.ts";
+import type { MostUsage } from "../../src/jobs/budgets.ts";
 import { commandRules, renderCommandTable } from "../../src/publish/answers.ts";
 import { publicText } from "../../src/publish/public-text.ts";
 import { Flood, head } from "./flood.ts";

@@ -3,7 +3,7 @@ import { AppError } from "../../src/errors.ts";
 import type { FileProposal, Permission } from "../../src/github/pull-request-api.ts";
 import { createJobHandler } from "../../src/jobs/create-job-handler.ts";
 import type { CheckoutRequest, JobDependencies } from "../../src/jobs/job-dependencies.ts";
-import { createUsageLimits, type MostUsage } from "../../src/jobs/usage-limits.ts";
+import { createUsageLimits, type MostUsage } from "../../src/jobs/budgets.ts";
 import { forAllRoles } from "../../src/llm/model.ts";
 import { scriptedModel } from "../../src/llm/scripted.ts";
 import type { ClaimedJob } from "../../src/queue/job.ts";

@@ -4,7 +4,7 @@ import { afterAll, describe, expect, it } from "vitest";
 import type { TrajectoryEntry } from "../../src/agent/trajectory.ts";
 import { mirrorBytes } from "../../src/git/disk/kept.ts";
 import { graphIndex } from "../../src/git/disk/places.ts";
-import { indexTask, reviewIndex } from "../../src/jobs/review-index.ts";
+import { indexTask, reviewIndex } from "../../src/jobs/graph-index.ts";
 import { TempFolder } from "../support/git-repo.ts";
 
 const folder = new TempFolder("review-index");

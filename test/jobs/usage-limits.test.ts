@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from "vitest";
-import { createUsageLimits, type MostUsage } from "../../src/jobs/usage-limits.ts";
+import { createUsageLimits, type MostUsage } from "../../src/jobs/budgets.ts";
 import type { ClaimedJob, Task } from "../../src/queue/job.ts";
 import type { TallyEntry, TallyLimit } from "../../src/queue/tally.ts";
 

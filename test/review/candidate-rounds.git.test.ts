@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { RunEntry, UnitEntry } from "../../src/agent/trajectory.ts";
 import type { Analyzer, Candidate } from "../../src/analyzers/analyzer.ts";
-import { historyOf } from "../../src/jobs/history.ts";
+import { historyOf } from "../../src/jobs/prompt-context.ts";
 import { emptyState } from "../../src/ledger/state.ts";
 import type { ScriptedTurn } from "../../src/llm/scripted.ts";
 import type { ReviewResult } from "../../src/review/review-result.ts";

@@ -12,15 +12,11 @@ import { untrustedLine } from "../../reporters/safe-markdown.ts";
 import { AnswerInput, AnswerResult, type AskedThread } from "../../review/answer/answer-input.ts";
 import { publicFault } from "../../review/model-fault.ts";
 import type { Limits } from "../../review/review-input.ts";
-import { recordedMasks, recordedTurns } from "../attempts.ts";
-import { withinDay } from "../day-budget.ts";
+import { recordedMasks, recordedTurns, recordStart, toldOnce } from "../attempts.ts";
+import { withinDay } from "../budgets.ts";
 import { loadConfig, withFolders } from "../load-config.ts";
-import { recordStart } from "../record-start.ts";
-import { toldOnce } from "../told.ts";
-import { watchModels } from "../watched-model.ts";
-import { type Asked, answered, react, say, whySilent } from "./asked.ts";
-import { budgetOf, limitsWithin, logProgress, ownThreads } from "./model-work.ts";
-import { askedThread } from "./question-thread.ts";
+import { watchModels, budgetOf, limitsWithin, logProgress, ownThreads } from "../model-run.ts";
+import { type Asked, answered, react, say, whySilent, askedThread } from "./command-context.ts";
 
 /** Of one answer, within what the repository allows for a review. */
 const most = { turns: 20, tokens: 300_000, milliseconds: 5 * 60_000 };

@@ -7,7 +7,7 @@ import { untrustedLine } from "../../reporters/safe-markdown.ts";
 import type { JobDependencies } from "../job-dependencies.ts";
 import { loadConfig, orRefused } from "../load-config.ts";
 import { type ReviewJob, reviewUnseen } from "../review-and-publish.ts";
-import { type Asked, answered, isAnswered, mayWrite, react, say } from "./asked.ts";
+import { type Asked, answered, isAnswered, mayWrite, react, say } from "./command-context.ts";
 
 /** Reviews the whole change and shows in one comment what that would have posted: no review, no summary, no check run. */
 export async function dryRun(job: ReviewJob, tools: JobTools, deps: JobDependencies): Promise<Outcome> {

@@ -1,6 +1,6 @@
 import type { Outcome } from "../../queue/job.ts";
 import { commandRules, renderCommandTable } from "../../publish/answers.ts";
-import { type Asked, answered } from "./asked.ts";
+import { type Asked, answered } from "./command-context.ts";
 
 /** Tells of all commands. */
 export function help(asked: Asked): Promise<Outcome> {

@@ -2,7 +2,7 @@ import type { Pause } from "../../ledger/state.ts";
 import type { Outcome } from "../../queue/job.ts";
 import { untrustedCode } from "../../reporters/safe-markdown.ts";
 import { updateState } from "../../publish/sticky-comment.ts";
-import { type Asked, answered, isAnswered, requireOurs, reviewAfter, say } from "./asked.ts";
+import { type Asked, answered, isAnswered, requireOurs, reviewAfter, say } from "./command-context.ts";
 
 /** Stops reviews that events start. Done before it is said; a comment that was answered changes nothing any more. */
 export async function pause(asked: Asked): Promise<Outcome> {

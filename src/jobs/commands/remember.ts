@@ -8,7 +8,7 @@ import { untrustedCode, untrustedFence, untrustedLine } from "../../reporters/sa
 import { cutAtLine } from "../../text/cut.ts";
 import { inertMessage } from "../../text/inert-message.ts";
 import { addRule } from "./add-rule.ts";
-import { type Asked, answered, isAnswered, pageOf, requireOurs } from "./asked.ts";
+import { type Asked, answered, isAnswered, pageOf, requireOurs } from "./command-context.ts";
 import { patchOf } from "./patch.ts";
 
 /** Characters. A rule is a sentence or two; who wants more writes a guideline file. */

@@ -9,7 +9,7 @@ import { postOnce } from "../../publish/post-once.ts";
 import { publicText } from "../../publish/public-text.ts";
 import { untrustedCode } from "../../reporters/safe-markdown.ts";
 import { isRefusal } from "../attempts.ts";
-import { type Asked, answered, isAnswered, requireOurs, reviewAfter, say } from "./asked.ts";
+import { type Asked, answered, isAnswered, requireOurs, reviewAfter, say } from "./command-context.ts";
 
 /** GitHub takes about one comment a second: more would hold up everything else of the repository for minutes. */
 const MOST = 100;

@@ -2,7 +2,7 @@ import type { ClaimedJob, CommandTask, Outcome } from "../../queue/job.ts";
 import type { JobTools } from "../../queue/run-job.ts";
 import type { JobDependencies } from "../job-dependencies.ts";
 import { answerQuestion } from "./answer-question.ts";
-import { type Asked, mayWrite, react } from "./asked.ts";
+import { type Asked, mayWrite, react } from "./command-context.ts";
 import { fix } from "./fix/fix.ts";
 import { help } from "./help.ts";
 import { pause, resume } from "./pause.ts";

@@ -6,7 +6,7 @@ import type { JobTools } from "../../queue/run-job.ts";
 import type { JobDependencies } from "../job-dependencies.ts";
 import { loadConfig } from "../load-config.ts";
 import { answerQuestion } from "./answer-question.ts";
-import { type Asked, isBot, mayWrite, react, reviewAfter } from "./asked.ts";
+import { type Asked, isBot, mayWrite, react, reviewAfter } from "./command-context.ts";
 
 export type ReplyJob = ClaimedJob & { task: ReplyTask };
 

@@ -1,6 +1,6 @@
 import type { Outcome } from "../../queue/job.ts";
 import { untrustedLine } from "../../reporters/safe-markdown.ts";
-import { type Asked, answered, mayWrite } from "./asked.ts";
+import { type Asked, answered, mayWrite } from "./command-context.ts";
 
 /** Tells whoever asked why nothing came of it; a stranger is told nothing. */
 export async function tellFailure(asked: Asked, reason: string): Promise<Outcome> {

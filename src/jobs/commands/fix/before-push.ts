@@ -2,7 +2,7 @@ import { openWorkspace } from "../../../git/object-workspace.ts";
 import type { PullRequest } from "../../../github/pull-request-api.ts";
 import { isStanding, type LedgerEntry } from "../../../ledger/entry.ts";
 import { currentLedger } from "../../../publish/existing.ts";
-import type { Asked } from "../asked.ts";
+import type { Asked } from "../command-context.ts";
 import type { MadeFix } from "./make-fix.ts";
 
 /** Commits of a pull request among which ours is looked for; it is one of the newest. */

@@ -21,7 +21,7 @@ import type { FixResult } from "../../../review/fix/fix-input.ts";
 import { suggestionsFor } from "../../../review/fix/suggestions.ts";
 import { splitLines } from "../../../text/cut.ts";
 import { isRefusal } from "../../attempts.ts";
-import { type Asked, answered, isAnswered, requireOurs, reviewAfter, say, whySilent } from "../asked.ts";
+import { type Asked, answered, isAnswered, requireOurs, reviewAfter, say, whySilent } from "../command-context.ts";
 import { changesTo, patchTo } from "./commit-fix.ts";
 import { type Landed, type Landing, landFix } from "./land-fix.ts";
 import { makeFix, recordedFix } from "./make-fix.ts";

@@ -2,7 +2,7 @@ import { AppError } from "../../../errors.ts";
 import type { CheckoutPlace } from "../../../git/checkout-place.ts";
 import type { PullRequest, SourceBranch } from "../../../github/pull-request-api.ts";
 import type { LedgerEntry } from "../../../ledger/entry.ts";
-import { type Asked, mayWrite, requireOurs } from "../asked.ts";
+import { type Asked, mayWrite, requireOurs } from "../command-context.ts";
 import { type Clear, lookBeforePush } from "./before-push.ts";
 import { type CommittedFix, commitFix } from "./commit-fix.ts";
 import type { MadeFix } from "./make-fix.ts";

@@ -9,15 +9,11 @@ import { eachRole, factsOf, type Models } from "../../../llm/model.ts";
 import { runFixProcess } from "../../../process/run-fix-process.ts";
 import { maxAttempts } from "../../../queue/job.ts";
 import { FixInput, FixResult, type FixTarget } from "../../../review/fix/fix-input.ts";
-import { recordedMasks, recordedTurns } from "../../attempts.ts";
-import { withinDay } from "../../day-budget.ts";
+import { recordedMasks, recordedTurns, recordStart, toldOnce } from "../../attempts.ts";
+import { withinDay } from "../../budgets.ts";
 import { loadConfig, withFolders } from "../../load-config.ts";
-import { recordStart } from "../../record-start.ts";
-import { toldOnce } from "../../told.ts";
-import { watchModels } from "../../watched-model.ts";
-import type { Asked } from "../asked.ts";
-import { budgetOf, limitsWithin, logProgress, ownThreads } from "../model-work.ts";
-import { askedThread } from "../question-thread.ts";
+import { watchModels, budgetOf, limitsWithin, logProgress, ownThreads } from "../../model-run.ts";
+import { type Asked, askedThread } from "../command-context.ts";
 
 /** Of one fix, within what the repository allows for a review. */
 const most = { turns: 60, tokens: 1_500_000, milliseconds: 30 * 60_000 };

@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it } from "vitest";
 import { z } from "zod";
 import type { LoopEntry, ToldEntry, TrajectoryEntry } from "../../src/agent/trajectory.ts";
-import { toldOnce } from "../../src/jobs/told.ts";
+import { toldOnce } from "../../src/jobs/attempts.ts";
 import type { ModelRequest } from "../../src/llm/model.ts";
 import { type ScriptedTurn, scriptedModel } from "../../src/llm/scripted.ts";
 import { fault, WorkedQueue } from "./job-fixture.ts";

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { LoopEntry } from "../../src/agent/trajectory.ts";
-import { DayBudget, type DayLimits, withinDay } from "../../src/jobs/day-budget.ts";
+import { DayBudget, type DayLimits, withinDay } from "../../src/jobs/budgets.ts";
 import { type ScriptedTurn, scriptedModel } from "../../src/llm/scripted.ts";
 import { dayOf, type Spender, type Spending, type Spent } from "../../src/queue/spending.ts";
 

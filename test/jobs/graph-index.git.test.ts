@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { IndexKeeper } from "../../src/jobs/index-keeper.ts";
+import { IndexKeeper } from "../../src/jobs/graph-index.ts";
 import type { IndexReport, IndexTask } from "../../src/process/index-messages.ts";
 
 const report: IndexReport = { files: 3, parsed: 2, known: 1, skipped: 0, milliseconds: 5 };

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { AppError } from "../../src/errors.ts";
-import { modelOutage, watchModels } from "../../src/jobs/watched-model.ts";
+import { modelOutage, watchModels } from "../../src/jobs/model-run.ts";
 import { forAllRoles, ModelUnavailable } from "../../src/llm/model.ts";
 import { scriptedModel } from "../../src/llm/scripted.ts";
 

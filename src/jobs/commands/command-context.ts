@@ -1,14 +1,85 @@
+import type { CommentRef, OwnText, OwnThread, PullRequestApi, ThreadComment } from "../../github/pull-request-api.ts";
+import { parseMarker } from "../../ledger/marker.ts";
+import { isRefusal } from "../attempts.ts";
 import { AppError, errorLine } from "../../errors.ts";
-import type { CommentRef, PullRequestApi } from "../../github/pull-request-api.ts";
 import { hasWriteAccess } from "../../ledger/authority.ts";
 import type { ClaimedJob, CommandTask, Outcome, ReplyTask, ReviewTask } from "../../queue/job.ts";
 import { type JobTools, jobFields } from "../../queue/run-job.ts";
 import { postOnce } from "../../publish/post-once.ts";
 import { renderAnswer } from "../../publish/answers.ts";
-import { isRefusal } from "../attempts.ts";
 import type { JobDependencies } from "../job-dependencies.ts";
 import { reviewPull } from "../review-pull.ts";
-import { readAnswers } from "./answers.ts";
+import type { AskedThread, Said } from "../../review/answer/answer-input.ts";
+import { shorten } from "../prompt-context.ts";
+
+/** What we have answered on a pull request. */
+interface Answers {
+  /** The comment in question has its answer. */
+  given: boolean;
+  /** In its thread; 0 for one in the conversation. */
+  inThread: number;
+  /** On the pull request. */
+  inAll: number;
+}
+
+/** Our own texts on a pull request. */
+interface OwnTexts {
+  conversation: readonly OwnText[];
+  /** On lines and files, answers in threads among them. */
+  lines: readonly OwnText[];
+  threads: readonly OwnThread[];
+}
+
+/** Counts our answers. Whose an answer in a thread is, GitHub says; what else is given here has to be ours. */
+export function answersTo({ id, thread }: CommentRef, { conversation, lines, threads }: OwnTexts): Answers {
+  const replies = threads.flatMap((one) =>
+    one.replies
+      .filter(({ author }) => author.kind === "us")
+      .map((reply) => ({ ...reply, thread: one.comment })),
+  );
+  // An answer in a thread is read from both.
+  const inThreads = new Map([...lines, ...replies].map((text) => [text.id, text]));
+  const said = answeredIn(conversation);
+  const saidInThreads = answeredIn([...inThreads.values()]);
+  const here = replies.filter((reply) => reply.thread === thread && answeredBy(reply.body) !== undefined);
+  // The ids of the two kinds of comments may coincide; an answer stands where its comment does.
+  const given = (thread === null ? said : saidInThreads).includes(id);
+  return { given, inThread: here.length, inAll: said.length + saidInThreads.length };
+}
+
+const answeredIn = (texts: readonly Pick<OwnText, "body">[]) =>
+  texts.flatMap(({ body }) => answeredBy(body) ?? []);
+
+/** The comment that a text of ours answers. */
+function answeredBy(body: string): number | undefined {
+  const marker = parseMarker(body);
+  return marker?.kind === "answer" ? marker.comment : undefined;
+}
+
+type Source = Pick<PullRequestApi, "ownComments" | "ownReviewComments" | "ownThreads">;
+
+/**
+ * What we have answered on a pull request. Rejects where GitHub does not show those of our texts among which the answer would
+ * stand: it might stand there already.
+ */
+async function readAnswers(api: Source, comment: CommentRef): Promise<Answers> {
+  const isInThread = comment.thread !== null;
+  const [conversation, lines, threads] = await Promise.all([
+    isInThread ? orNone(api.ownComments()) : api.ownComments(),
+    isInThread ? api.ownReviewComments() : orNone(api.ownReviewComments()),
+    isInThread ? orNone(api.ownThreads()) : [],
+  ]);
+  return answersTo(comment, { conversation, lines, threads });
+}
+
+async function orNone<T>(asked: Promise<T[]>): Promise<T[]> {
+  try {
+    return await asked;
+  } catch (error) {
+    if (!isRefusal(error)) throw error;
+    return [];
+  }
+}
 
 /** A comment in which somebody asks us for something, and what is needed to deal with it. */
 export interface Asked<
@@ -101,4 +172,39 @@ export function reviewAfter({ job, comment, by, tools, deps }: Asked): Promise<O
     ...{ commentId: null, requestedBy: by },
   };
   return reviewPull({ ...job, task }, tools, deps, { isAdmitted: true });
+}
+
+const mostReplies = 30;
+/** Characters. */
+const longest = { finding: 6_000, said: 2_000 };
+
+/**
+ * The thread of a finding of ours up to the comment that asks, as it was then: what was said since is no part of the question,
+ * and another attempt asks the same. Null where it is no finding's.
+ */
+export function askedThread(
+  threads: readonly OwnThread[],
+  { comment }: Pick<Asked, "comment">,
+): AskedThread | null {
+  const thread = threads.find((one) => one.comment === comment.thread);
+  if (!thread || parseMarker(thread.body)?.kind !== "finding") return null;
+  const { path, side, line, originalLine, body, replies } = thread;
+  const before = replies.filter(({ id }) => id < comment.id).slice(-mostReplies);
+  return {
+    ...{ path, side, line, original_line: originalLine },
+    finding: shorten(withoutMarker(body), longest.finding),
+    conversation: before.map(said),
+  };
+}
+
+function said({ author, body }: ThreadComment): Said {
+  const by = author.kind === "us" ? "Hunkwise" : (author.login ?? "somebody");
+  return { by, body: shorten(author.kind === "us" ? withoutMarker(body) : body, longest.said) };
+}
+
+/** Our texts end with their marker, which is for nobody to read. */
+function withoutMarker(body: string): string {
+  const text = body.trimEnd();
+  if (parseMarker(text) === undefined) return text;
+  return text.slice(0, Math.max(0, text.lastIndexOf("\n"))).trimEnd();
 }
