@@ -112,3 +112,16 @@ export function isCertain({ source }: { source: string | null }): boolean {
 export function isUndisputed({ source, verification }: Pick<Finding, "source" | "verification">): boolean {
   return isCertain({ source }) || verification === "not_judged";
 }
+
+/** Worst first, then by path and line: the order of every report. */
+export function bySeverity<T extends { finding: Pick<Finding, "severity" | "path" | "line"> }>(
+  findings: readonly T[],
+): T[] {
+  const rank = (severity: Severity) => severities.indexOf(severity);
+  return findings.toSorted(
+    ({ finding: a }, { finding: b }) =>
+      rank(a.severity) - rank(b.severity) ||
+      (a.path < b.path ? -1 : Number(a.path > b.path)) ||
+      a.line - b.line,
+  );
+}

@@ -252,7 +252,7 @@ describe("the rooms", () => {
       `\\b(?:as|is)\\s+(?:import\\([^)]*\\)\\.)?(?:${shapes})\\b|<PublicText>|typeof public(?:Text|Plain)`,
     );
     const makers = files.filter((file) => claims.test(readFileSync(file, "utf8")));
-    expect(makers.map((file) => relative(src, file))).toEqual(["reporters/public-text.ts"]);
+    expect(makers.map((file) => relative(src, file))).toEqual(["publish/public-text.ts"]);
   });
 
   it("ask a model through the port that masks secrets alone", () => {
@@ -268,8 +268,8 @@ describe("the rooms", () => {
     ).toEqual([
       "agent/run-agent.ts",
       "cli/create-model.ts",
-      "jobs/day-budget.ts",
-      "jobs/watched-model.ts",
+      "jobs/budgets.ts",
+      "jobs/model-run.ts",
       "process/run-in-process.ts",
     ]);
     expect(having(/chat\.completions\.create\(/)).toEqual(["llm/openai.ts"]);

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import type { CommittedFix } from "../jobs/commands/fix/commit-fix.ts";
+import type { CommittedFix } from "../jobs/commands/commit-fix.ts";
 import { triedWords } from "../reporters/tried-out.ts";
 import type { Refusal } from "../review/fix/check-edits.ts";
 import { FixResult, type FixTarget, Repair, TriedOut } from "../review/fix/fix-input.ts";

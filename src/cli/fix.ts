@@ -82,7 +82,7 @@ async function runFix(values: FixValues, io: CommandIo): Promise<number> {
   const { connectModels } = await import("./review-range.ts");
   const { createFixSandbox } = await import("../process/fix-sandbox.ts");
   const { onRecord, openRunRecord } = await import("./run-record.ts");
-  const { commitFix, patchTo } = await import("../jobs/commands/fix/commit-fix.ts");
+  const { commitFix, patchTo } = await import("../jobs/commands/commit-fix.ts");
   const { fixLines, toFixJson } = await import("./fix-report.ts");
   const env = readLocalEnv();
   useProxy(env);

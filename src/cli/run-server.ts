@@ -1,7 +1,7 @@
 import type { AppCredentials, Env } from "../config/env.ts";
 import { readServerEnv } from "../config/server-env.ts";
 import { AppError } from "../errors.ts";
-import { keepReconciling } from "../jobs/reconcile/rhythm.ts";
+import { keepReconciling } from "../jobs/reconcile/reconcile-app.ts";
 import type { Logger } from "../logger.ts";
 import type { Worker } from "../queue/worker.ts";
 import { startOperatorServer } from "../webhooks/operator-server.ts";

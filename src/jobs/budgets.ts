@@ -1,10 +1,10 @@
 import type { LoopEntry } from "../agent/trajectory.ts";
 import { AppError } from "../errors.ts";
 import { factsOf, type Model, type Usage } from "../llm/model.ts";
-import { dayOf, type Spender, type Spending } from "../queue/spending.ts";
-import type { Limits } from "../review/review-input.ts";
 import type { ClaimedJob, RepositoryRef, Task } from "../queue/job.ts";
+import { dayOf, type Spender, type Spending } from "../queue/spending.ts";
 import type { Tally, TallyEntry, TallyLimit } from "../queue/tally.ts";
+import type { Limits } from "../review/review-input.ts";
 
 /** What may be spent on one calendar day (UTC). Null: no limit. */
 export interface DayLimits {

@@ -7,9 +7,10 @@ import { Mirror } from "../git/mirror.ts";
 import type { RepositoryName } from "../git/mirror-folder.ts";
 import type { Network } from "../git/run-git.ts";
 import type { RepositoryRef } from "../queue/job.ts";
-import type { CheckoutRequest } from "./job-dependencies.ts";
+import type { BranchPush, CheckoutRequest } from "./job-dependencies.ts";
+import { type PushEnd, pushCommit } from "../git/remote.ts";
 
-export interface CheckoutPullOptions {
+interface CheckoutPullOptions {
   /** Absolute path of git. */
   gitPath: string;
   dataFolder: string;
@@ -83,4 +84,10 @@ async function anewIfTooLarge(
       },
     );
   }
+}
+
+/** @param webUrl root of GitHub's pages and repositories, without a slash at the end */
+export function createPushBranch({ webUrl, network }: { webUrl: string; network: Network }) {
+  return ({ place, owner, name, ...push }: BranchPush): Promise<PushEnd> =>
+    pushCommit({ ...push, git: place, gitDir: place.gitDir, network, url: `${webUrl}/${owner}/${name}.git` });
 }

@@ -2,10 +2,10 @@ import { setTimeout } from "node:timers/promises";
 import { AppError, errorLine } from "../errors.ts";
 import type { AfterWrite, Written } from "../github/client.ts";
 import type { CheckRunUpdate, RepositoryApi } from "../github/pull-request-api.ts";
-import type { ClaimedJob } from "../queue/job.ts";
-import { type JobTools, jobFields } from "../queue/run-job.ts";
 import { closeDoubledChecks } from "../publish/check-run.ts";
 import { removeDoubles } from "../publish/existing.ts";
+import type { ClaimedJob } from "../queue/job.ts";
+import { type JobTools, jobFields } from "../queue/run-job.ts";
 import type { GitHubAccess, JobDependencies } from "./job-dependencies.ts";
 
 type Fenced = Pick<JobDependencies, "github" | "log"> & Partial<Pick<JobDependencies, "push" | "webUrl">>;

@@ -1,11 +1,11 @@
 import { existsSync } from "node:fs";
+import type { TrajectoryEntry } from "../agent/trajectory.ts";
 import { errorLine } from "../errors.ts";
+import type { CheckoutPlace } from "../git/checkout-place.ts";
+import { graphIndex } from "../git/disk/places.ts";
 import type { IndexReport, IndexTask } from "../process/index-messages.ts";
 import { runIndexProcess } from "../process/run-index-process.ts";
 import type { JobLog } from "./job-dependencies.ts";
-import type { TrajectoryEntry } from "../agent/trajectory.ts";
-import type { CheckoutPlace } from "../git/checkout-place.ts";
-import { graphIndex } from "../git/disk/places.ts";
 
 interface IndexKeeperOptions {
   log: JobLog;

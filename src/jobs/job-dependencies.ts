@@ -1,23 +1,32 @@
+import type { NewJob, RepositoryRef } from "../queue/job.ts";
+import type { Notes } from "../queue/notes.ts";
+import type { Queue } from "../queue/queue.ts";
+import type { AppAccess } from "./app-access.ts";
 import type { Checkout } from "../git/checkout.ts";
-import type { PushEnd } from "../git/remote.ts";
+import type { CheckoutPlace } from "../git/checkout-place.ts";
+import type { PushEnd, PushRequest } from "../git/remote.ts";
 import type { BeforeWrite } from "../github/client.ts";
-import type {
-  PullRequestApi,
-  ReadFile,
-  RepositoryApi,
-  RepositoryWriter,
-} from "../github/pull-request-api.ts";
+import type { PullRequestApi, ReadFile, RepositoryApi, RepositoryWriter } from "../github/pull-request-api.ts";
 import type { LogseqVault } from "../journal/logseq-vault.ts";
 import type { Models } from "../llm/model.ts";
 import type { FindFixSandbox } from "../process/fix-sandbox.ts";
 import type { IndexTask } from "../process/index-messages.ts";
 import type { StartedReviewProcess } from "../process/start-review-process.ts";
-import type { RepositoryRef } from "../queue/job.ts";
 import type { Spending } from "../queue/spending.ts";
 import type { DayLimits, UsageLimits } from "./budgets.ts";
-import type { BranchPush } from "./push-branch.ts";
-import type { Phase } from "./review-and-publish.ts";
-import type { Upkeep } from "./upkeep.ts";
+
+/** What jobs work with that are about no pull request: looking for what was missed, and deleting what is kept. */
+export interface Upkeep {
+  access: AppAccess;
+  queue: Pick<Queue, "accept" | "enqueue" | "knows" | "forget">;
+  notes: Notes;
+  /** Whether a webhook may start a job at all. */
+  handles(event: string, action: string | null): boolean;
+  /** The jobs that a webhook starts. */
+  jobsOf(event: string, payload: unknown): Promise<readonly NewJob[]>;
+  /** Deletes mirror and checkouts of a repository; false where one of them is in use. */
+  removeRepository(place: { owner: string; name: string }): Promise<boolean>;
+}
 
 /** What a push takes. */
 export interface Pushing {
@@ -74,6 +83,18 @@ export interface JobLog {
   info(fields: object, message: string): void;
   warn(fields: object, message: string): void;
   error(fields: object, message: string): void;
+}
+
+/** What is measured of a review: fetching and checking out, reading and finding, publishing. */
+export type Phase = "fetch" | "review" | "publish";
+
+/** A commit that a branch on GitHub is to go to. */
+export interface BranchPush extends Pick<PushRequest, "branch" | "from" | "to" | "authorization" | "signal"> {
+  /** Where the commit is. */
+  place: CheckoutPlace;
+  /** The repository of the branch, which may be a fork. */
+  owner: string;
+  name: string;
 }
 
 /** What jobs work with; the process that runs them composes it once. */

@@ -1,14 +1,13 @@
+import type { RepoConfig } from "../config/repo-config.ts";
 import { AppError } from "../errors.ts";
 import { eachRole, factsOf, type Model, type Models } from "../llm/model.ts";
-import type { RepoConfig } from "../config/repo-config.ts";
-import type { OwnThread } from "../github/pull-request-api.ts";
 import type { ProgressEvent } from "../process/messages.ts";
+import type { ClaimedJob, RepositoryRef } from "../queue/job.ts";
 import { jobFields } from "../queue/run-job.ts";
 import { limitsOf } from "../review/limits.ts";
 import type { Limits } from "../review/review-input.ts";
-import { isRefusal } from "./attempts.ts";
 import { DayBudget } from "./budgets.ts";
-import type { Asked } from "./commands/command-context.ts";
+import type { JobDependencies, JobLog } from "./job-dependencies.ts";
 
 /** The models of a review, and the fault because of which something of it is missing. */
 interface WatchedModels {
@@ -62,29 +61,22 @@ export function modelOutage(
 }
 
 /** Faults of ours and of the model's provider are for whoever operates this, in full. */
-export function logProgress(event: ProgressEvent, { job, deps: { log } }: Asked): void {
+export function logProgress(event: ProgressEvent, job: ClaimedJob, log: JobLog): void {
   if (event.type === "crash") log.error({ ...jobFields(job), ...event }, `Fault in ${event.where}`);
   if (event.type === "model_failed") log.warn(jobFields(job), `The model failed: ${event.error}`);
 }
 
-/** The threads of our comments; none where GitHub does not show them. */
-export async function ownThreads({ api }: Asked): Promise<OwnThread[]> {
-  try {
-    return await api.ownThreads();
-  } catch (error) {
-    if (!isRefusal(error)) throw error;
-    return [];
-  }
-}
-
-/** What may still be spent today, of the pull request and of its installation. */
-export function budgetOf({ job, deps }: Asked, { budget }: RepoConfig): DayBudget {
-  const { repository, pull } = job.task;
+/** The budgets of the day of a pull request and of its installation. */
+export function dayBudgetOf(
+  { repository, pull }: { repository: RepositoryRef; pull: number },
+  { budget }: RepoConfig,
+  { spending, now, dailyBudget }: Pick<JobDependencies, "spending" | "now" | "dailyBudget">,
+): DayBudget {
   return new DayBudget({
-    ...{ spending: deps.spending, now: deps.now },
+    ...{ spending, now },
     by: { installation: repository.installation, repository: repository.id, pull },
     ofPull: { tokens: budget.day.tokens, costUsd: budget.day.cost_usd },
-    ofInstallation: deps.dailyBudget,
+    ofInstallation: dailyBudget,
   });
 }
 

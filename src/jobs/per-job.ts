@@ -1,4 +1,4 @@
-import type { JobHandler } from "./create-job-handler.ts";
+import type { JobHandler } from "./job-handler.ts";
 import type { GitHubAccess } from "./job-dependencies.ts";
 
 /** GitHub for one job. */

@@ -1,15 +1,15 @@
 import type { TrajectoryEntry } from "../agent/trajectory.ts";
+import type { RepoConfig } from "../config/repo-config.ts";
 import { createPrivacy } from "../diff/filter.ts";
+import { AppError, errorLine } from "../errors.ts";
 import { Finding } from "../finding.ts";
+import { issueReferences, type ReferenceBase } from "../github/issue-references.ts";
+import type * as github from "../github/pull-request-api.ts";
 import type { Ledger, LedgerEntry } from "../ledger/entry.ts";
 import type { CarriedFinding, LedgerState, Reviewed } from "../ledger/state.ts";
 import type { ReviewTask } from "../queue/job.ts";
 import { lookAgain, markOf } from "../review/known/content-hash.ts";
-import type { EarlierFinding, History, FailedCheck, LinkedIssue, PullText } from "../review/review-input.ts";
-import type { RepoConfig } from "../config/repo-config.ts";
-import { AppError, errorLine } from "../errors.ts";
-import { issueReferences, type ReferenceBase } from "../github/issue-references.ts";
-import type * as github from "../github/pull-request-api.ts";
+import type { EarlierFinding, FailedCheck, History, LinkedIssue, PullText } from "../review/review-input.ts";
 
 /** A text of others in at most `length` characters, with the number of those that were left out behind it. */
 export function shorten(text: string, length: number): string {
@@ -185,7 +185,10 @@ async function failedChecks({ api, pull, config }: PullTextSource): Promise<Fail
   return failed.map(({ name, conclusion, title, summary, annotations }) => ({
     name: shorten(name, mostCharacters.name),
     conclusion,
-    summary: shorten([title, summary].filter((part) => part.trim() !== "").join("\n\n"), mostCharacters.check),
+    summary: shorten(
+      [title, summary].filter((part) => part.trim() !== "").join("\n\n"),
+      mostCharacters.check,
+    ),
     annotations: annotations
       .filter(({ path }) => !isPrivate(path))
       .map(({ path, startLine, endLine, level, message }) => ({

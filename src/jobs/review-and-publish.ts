@@ -10,7 +10,6 @@ import type { CheckoutPlace } from "../git/checkout-place.ts";
 import { createJournal } from "../journal/journal.ts";
 import { isStanding, type Ledger } from "../ledger/entry.ts";
 import { eachRole, factsOf } from "../llm/model.ts";
-import type { ProgressEvent } from "../process/messages.ts";
 import { runReviewProcess } from "../process/run-review-process.ts";
 import { type ClaimedJob, maxAttempts, type Outcome, type ReviewTask } from "../queue/job.ts";
 import { nextTry } from "../queue/next-try.ts";
@@ -20,56 +19,12 @@ import { type PublishOptions, publishReview } from "../publish/publish-review.ts
 import { limitsOf } from "../review/limits.ts";
 import { type History, Limits, PullText, type ReviewInput } from "../review/review-input.ts";
 import { publishedReview, recordedMasks, recordedResult, recordedTurns, recordStart, toldOnce } from "./attempts.ts";
-import { DayBudget, withinDay } from "./budgets.ts";
+import { type DayBudget, withinDay } from "./budgets.ts";
 import { earlierFindings, historyOf, pullTextOf } from "./prompt-context.ts";
-import type { JobDependencies, JobLog } from "./job-dependencies.ts";
+import type { JobDependencies, Phase } from "./job-dependencies.ts";
 import { orRefused, type ReviewConfig, withFolders } from "./load-config.ts";
 import { indexTask, reviewIndex } from "./graph-index.ts";
-import { modelOutage, watchModels } from "./model-run.ts";
-
-/**
- * Puts on record which comment holds which finding: GitHub answers a review with the review's id alone. Those of an attempt that died
- * before it could note them down are found as well.
- */
-export async function recordPosted(
-  api: Pick<PullRequestApi, "ownReviewComments">,
-  { head_sha: head, findings }: ReviewResult,
-  recorded: readonly TrajectoryEntry[],
-  { record }: Pick<JobTools, "record">,
-): Promise<void> {
-  const known = new Set(
-    recorded.flatMap((entry) => (entry.kind === "posted" ? entry.comments.map(({ id }) => id) : [])),
-  );
-  const found = new Set(findings.map(({ finding }) => finding.id));
-  const comments = (await api.ownReviewComments()).flatMap(({ id, url, body }) => {
-    const marker = parseMarker(body);
-    const isOfIt = marker?.kind === "finding" && marker.head === head && found.has(marker.id);
-    return isOfIt && !known.has(id) ? [{ finding: marker.id, id, url }] : [];
-  });
-  if (comments.length > 0) await record({ kind: "posted", comments });
-}
-
-/** What is measured of a review: fetching and checking out, reading and finding, publishing. */
-export type Phase = "fetch" | "review" | "publish";
-
-interface PhaseWatch {
-  /** Milliseconds since 1970. */
-  now(): number;
-  /** Told how long a phase took that went well. */
-  onPhase?: ((phase: Phase, milliseconds: number) => void) | undefined;
-}
-
-/** Does the work of a phase and tells how long it took. What fails is not told: how long a failure took says nothing. */
-async function timed<T>(
-  phase: Phase,
-  { now, onPhase }: PhaseWatch,
-  work: () => Promise<T>,
-): Promise<T> {
-  const since = now();
-  const result = await work();
-  onPhase?.(phase, now() - since);
-  return result;
-}
+import { dayBudgetOf, logProgress, modelOutage, watchModels } from "./model-run.ts";
 
 export type ReviewJob = ClaimedJob & { task: ReviewTask };
 
@@ -181,7 +136,8 @@ export function openFindings({ entries, state }: Ledger): { severity: Severity }
 
 async function review(subject: Subject, tools: JobTools, deps: JobDependencies) {
   const { job, pull } = subject;
-  await openBudget(subject, modelsOf(subject.loaded, deps));
+  const budget = dayBudgetOf(job.task, subject.loaded.config, deps);
+  await requireBudget(budget, subject, modelsOf(subject.loaded, deps));
   const { repository } = job.task;
   const { number, headSha: head, baseSha: base, baseRef } = pull;
   await deps.usage.requireReview({ id: job.id, repository, pull: number, head, author: pull.author });
@@ -192,7 +148,7 @@ async function review(subject: Subject, tools: JobTools, deps: JobDependencies) 
     const { config, refused } = subject.loaded;
     const loaded = refused === null ? await orRefused(withFolders(config, place), config) : subject.loaded;
     const allowed = modelsOf(loaded, deps);
-    const result = await reviewIn(place, { ...subject, loaded }, tools, allowed);
+    const result = await reviewIn(place, { ...subject, loaded, budget }, tools, allowed);
     const tidy = async (signal: AbortSignal) => {
       await checkout.tidy(signal);
       if (allowed.models) deps.indexes?.update(indexTask(place, loaded.config.paths.private));
@@ -235,19 +191,16 @@ function historyFor(
   });
 }
 
-/** Rejects with `budget_spent` before anything was paid; what an earlier attempt paid for is made use of, whatever is left. */
-async function openBudget(
-  { job, pull, loaded, recorded }: Subject,
-  { models, spending, dailyBudget, now }: JobDependencies,
-): Promise<DayBudget> {
-  const { installation, id: repository } = job.task.repository;
-  const { tokens, cost_usd: costUsd } = loaded.config.budget.day;
-  const budget = new DayBudget({
-    ...{ spending, now, by: { installation, repository, pull: pull.number } },
-    ...{ ofPull: { tokens, costUsd }, ofInstallation: dailyBudget },
-  });
+/**
+ * Rejects with `budget_spent` before anything is paid; a review that has paid for turns goes on with them, whatever is left. Asked
+ * before the checkout, and once more after it, because other reviews spend from the same budget meanwhile.
+ */
+async function requireBudget(
+  budget: DayBudget,
+  { pull, recorded }: Subject,
+  { models }: Pick<JobDependencies, "models">,
+): Promise<void> {
   if (models && recordedTurns(recorded, pull.headSha).length === 0) await budget.require();
-  return budget;
 }
 
 /** How long after a review the queue may take to settle its job. */
@@ -258,15 +211,14 @@ const Told = z.strictObject({ text: PullText, limits: Limits });
 /** Its configuration says what the folders keep from a model. */
 async function reviewIn(
   place: CheckoutPlace,
-  subject: Subject,
+  subject: Subject & { budget: DayBudget },
   tools: JobTools,
   deps: JobDependencies,
 ): Promise<ReviewResult> {
-  const { job, pull, loaded, recorded, ledger } = subject;
+  const { job, pull, loaded, recorded, ledger, budget } = subject;
   const { record, signal } = tools;
   const { headSha: head, baseSha: base } = pull;
-  // Other reviews have spent from it while this one was fetched.
-  const budget = await openBudget(subject, deps);
+  await requireBudget(budget, subject, deps);
   const turns = recordedTurns(recorded, head);
   if (deps.models) await deps.modelsReady(signal);
   const watched = deps.models && watchModels(eachRole(deps.models, (model) => budget.meter(model)));
@@ -317,12 +269,6 @@ function journalFor({ job, recorded }: Subject, { record }: JobTools, { vault, l
   });
 }
 
-/** Faults of ours and of the model's provider are for whoever operates this, in full. */
-function logProgress(event: ProgressEvent, job: ReviewJob, log: JobLog): void {
-  if (event.type === "crash") log.error({ ...jobFields(job), ...event }, `Fault in ${event.where}`);
-  if (event.type === "model_failed") log.warn({ ...jobFields(job) }, `The model failed: ${event.error}`);
-}
-
 /** Events lag behind GitHub's copies by seconds at times: what they bring is joined with this job while it waits. */
 const headLagMs = 5_000;
 
@@ -360,4 +306,38 @@ async function publish(
   const places = [`${posted} posted`, `${annotated} annotated`, `${listed} in the summary`];
   const others = [`${standing} standing`, `${dismissed} dismissed`, `${fixed} fixed`];
   return { kind: "done", reason: [...places, ...others].join(", ") };
+}
+
+/**
+ * Puts on record which comment holds which finding: GitHub answers a review with the review's id alone. Those of an attempt that died
+ * before it could note them down are found as well.
+ */
+export async function recordPosted(
+  api: Pick<PullRequestApi, "ownReviewComments">,
+  { head_sha: head, findings }: ReviewResult,
+  recorded: readonly TrajectoryEntry[],
+  { record }: Pick<JobTools, "record">,
+): Promise<void> {
+  const known = new Set(
+    recorded.flatMap((entry) => (entry.kind === "posted" ? entry.comments.map(({ id }) => id) : [])),
+  );
+  const found = new Set(findings.map(({ finding }) => finding.id));
+  const comments = (await api.ownReviewComments()).flatMap(({ id, url, body }) => {
+    const marker = parseMarker(body);
+    const isOfIt = marker?.kind === "finding" && marker.head === head && found.has(marker.id);
+    return isOfIt && !known.has(id) ? [{ finding: marker.id, id, url }] : [];
+  });
+  if (comments.length > 0) await record({ kind: "posted", comments });
+}
+
+/** Does the work of a phase and reports how long it took. A failed phase is not reported: the time of a failure says nothing. */
+async function timed<T>(
+  phase: Phase,
+  { now, onPhase }: Pick<JobDependencies, "now" | "onPhase">,
+  work: () => Promise<T>,
+): Promise<T> {
+  const since = now();
+  const result = await work();
+  onPhase?.(phase, now() - since);
+  return result;
 }

@@ -1,11 +1,11 @@
 import { AppError } from "../errors.ts";
 import type { LedgerEntry } from "../ledger/entry.ts";
 import { formatMarker, parseMarker } from "../ledger/marker.ts";
-import type { FixedFinding } from "./pull-status.ts";
-import { postOnce, isInvalid, refusalNotice, requireHead } from "./post-once.ts";
-import type { PostContext } from "./channels.ts";
-import { publicText } from "./public-text.ts";
 import { untrustedLine } from "../reporters/safe-markdown.ts";
+import type { PostContext } from "./channels.ts";
+import { isInvalid, postOnce, refusalNotice, requireHead } from "./post-once.ts";
+import { publicText } from "./public-text.ts";
+import type { FixedFinding } from "./pull-status.ts";
 
 /** A sentence that was asked for; more would be a lecture. */
 const mostReasonBytes = 600;

@@ -1,14 +1,14 @@
 import { formatMarker } from "../ledger/marker.ts";
+import { renderMarkdown } from "../reporters/markdown.ts";
+import { bySeverity } from "../finding.ts";
+import { plural } from "../reporters/outcome.ts";
+import { untrustedBlock, untrustedCode } from "../reporters/safe-markdown.ts";
 import type { AnswerResult } from "../review/answer/answer-input.ts";
+import type { ReviewResult } from "../review/review-result.ts";
 import { byteLength, cutAtLine } from "../text/cut.ts";
+import { fence } from "../text/fence.ts";
 import type { PublicText } from "../text/public-text.ts";
 import { mostBodyBytes, publicText } from "./public-text.ts";
-import { untrustedBlock, untrustedCode } from "../reporters/safe-markdown.ts";
-import type { ReviewResult } from "../review/review-result.ts";
-import { fence } from "../text/fence.ts";
-import { renderMarkdown } from "../reporters/markdown.ts";
-import { bySeverity } from "../reporters/order.ts";
-import { plural } from "../reporters/outcome.ts";
 
 /** What is answered. */
 interface AnsweredComment {

@@ -11,9 +11,9 @@ import {
   reviewedAs,
   settleCommit,
 } from "./commit-check.ts";
+import { checkRunKey } from "./existing.ts";
 import { isAmbiguous, postOnce, type Sleep } from "./post-once.ts";
 import { publicPlain, publicText } from "./public-text.ts";
-import { checkRunKey } from "./existing.ts";
 
 type CheckApi = Pick<RepositoryApi, "checkRuns" | "createCheckRun" | "updateCheckRun" | "pullState">;
 

@@ -1,7 +1,6 @@
 import { AppError, type ErrorCode, publicLine } from "../errors.ts";
 import { atLeast, type Finding, type Severity } from "../finding.ts";
 import type { CheckRunUpdate } from "../github/pull-request-api.ts";
-import type { ReviewResult, StopReason } from "../review/review-result.ts";
 import {
   countBySeverity,
   isPartialBesidesRoutine,
@@ -11,10 +10,11 @@ import {
   plural,
   thousands,
 } from "../reporters/outcome.ts";
+import { untrustedBlock } from "../reporters/safe-markdown.ts";
+import type { ReviewResult, StopReason } from "../review/review-result.ts";
+import { details } from "./markdown-parts.ts";
 import { publicPlain, publicText } from "./public-text.ts";
 import { droppedSections, figures, skippedSection, unreadSection } from "./render-figures.ts";
-import { details } from "./markdown-parts.ts";
-import { untrustedBlock } from "../reporters/safe-markdown.ts";
 
 /*
  * What a check run concludes with.

@@ -1,8 +1,8 @@
-import type { PullRequestApi, OwnText, OwnComment, OwnReview } from "../github/pull-request-api.ts";
+import type { OwnComment, OwnReview, OwnText, PullRequestApi } from "../github/pull-request-api.ts";
 import type { Ledger } from "../ledger/entry.ts";
+import { parseMarker } from "../ledger/marker.ts";
 import { readLedger } from "../ledger/read-ledger.ts";
 import { refusalNotice } from "./post-once.ts";
-import { parseMarker } from "../ledger/marker.ts";
 import { publicText } from "./public-text.ts";
 import { annotatedFinding } from "./render-annotation.ts";
 

@@ -1,5 +1,8 @@
 import type { InlineComment } from "../github/pull-request-api.ts";
 import { formatMarker, stripMarkers } from "../ledger/marker.ts";
+import { plural } from "../reporters/outcome.ts";
+import { untrustedCode, untrustedFence, untrustedLine } from "../reporters/safe-markdown.ts";
+import { triedWords } from "../reporters/tried-out.ts";
 import type { Refusal } from "../review/fix/check-edits.ts";
 import type { FixResult, Repair } from "../review/fix/fix-input.ts";
 import type { LineSuggestion } from "../review/fix/suggestions.ts";
@@ -7,11 +10,8 @@ import { byteLength, cutAtLine } from "../text/cut.ts";
 import { fence } from "../text/fence.ts";
 import { inertMessage } from "../text/inert-message.ts";
 import { withoutCommands } from "../text/other-bots.ts";
-import { plural } from "../reporters/outcome.ts";
-import { publicPlain, publicText } from "./public-text.ts";
 import { details } from "./markdown-parts.ts";
-import { untrustedCode, untrustedFence, untrustedLine } from "../reporters/safe-markdown.ts";
-import { triedWords } from "../reporters/tried-out.ts";
+import { publicPlain, publicText } from "./public-text.ts";
 
 const MAX_SUBJECT = 72;
 const NO_SUBJECT = "Repair what a review found";

@@ -1,7 +1,7 @@
-import { byteLength } from "../text/cut.ts";
 import type { Finding, Place, Severity } from "../finding.ts";
 import { plural } from "../reporters/outcome.ts";
 import { untrustedCode, untrustedLine } from "../reporters/safe-markdown.ts";
+import { byteLength } from "../text/cut.ts";
 
 /** Text folded away behind a line of its own. */
 export function details(title: string, text: string): string {

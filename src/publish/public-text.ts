@@ -1,8 +1,8 @@
 import { formatMarker, type Marker, parseMarker } from "../ledger/marker.ts";
+import { untrustedBlock } from "../reporters/safe-markdown.ts";
 import { withoutSecrets } from "../secrets/redact.ts";
 import { byteLength } from "../text/cut.ts";
 import type { PublicText } from "../text/public-text.ts";
-import { untrustedBlock } from "../reporters/safe-markdown.ts";
 
 /** GitHub refuses more than 65,536 characters; in bytes, and with a margin, nothing can go wrong. */
 export const mostBodyBytes = 60_000;

@@ -1,8 +1,7 @@
-import { type Finding, isCertain } from "../finding.ts";
+import { bySeverity, type Finding, isCertain } from "../finding.ts";
 import type { LedgerEntry } from "../ledger/entry.ts";
 import { fingerprintIn } from "../review/fingerprint.ts";
-import type { ReviewResult, Placement } from "../review/review-result.ts";
-import { bySeverity } from "../reporters/order.ts";
+import type { Placement, ReviewResult } from "../review/review-result.ts";
 import type { Standing } from "./existing.ts";
 
 /** What a finding still waits for. `reason` says why it is not on its line. */

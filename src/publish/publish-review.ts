@@ -1,17 +1,17 @@
 import { AppError } from "../errors.ts";
 import type { PullRequestApi } from "../github/pull-request-api.ts";
+import { plural } from "../reporters/outcome.ts";
 import type { ReviewResult } from "../review/review-result.ts";
-import { type Account, accountOf, stateAfter } from "./pull-status.ts";
 import { answerFixed } from "./answer-fixed.ts";
+import { type PostContext, postAnnotations, postFileComments, postReview } from "./channels.ts";
 import type { CheckRun } from "./check-run.ts";
 import { type CheckPolicy, cancelledConclusion, reviewConclusion } from "./conclusions.ts";
-import { plural } from "../reporters/outcome.ts";
-import { planPublication, byPlace, type Routed, through } from "./publication.ts";
-import { postAnnotations, type PostContext, postFileComments, postReview } from "./channels.ts";
-import { type Sleep, refusalNotice, requireHead } from "./post-once.ts";
+import { readAnnotated, readStanding, type Standing } from "./existing.ts";
+import { refusalNotice, requireHead, type Sleep } from "./post-once.ts";
+import { byPlace, planPublication, type Routed, through } from "./publication.ts";
+import { type Account, accountOf, stateAfter } from "./pull-status.ts";
 import { postSummary } from "./sticky-comment.ts";
 import { heldFindings, renderSummary, renderSummaryComment, type SummaryInput } from "./summary.ts";
-import { readAnnotated, readStanding, type Standing } from "./existing.ts";
 
 export interface PublishOptions {
   result: ReviewResult;

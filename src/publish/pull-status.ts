@@ -1,9 +1,9 @@
 import { isStanding, type Ledger, type LedgerEntry } from "../ledger/entry.ts";
 import { Decision, type LedgerState } from "../ledger/state.ts";
+import { summaryOf } from "../reporters/outcome.ts";
 import { fileMark, lookAgain } from "../review/known/content-hash.ts";
 import type { LedgerUpdate, ReviewResult } from "../review/review-result.ts";
 import { unfinishedSummary } from "../review/stop-reasons.ts";
-import { summaryOf } from "../reporters/outcome.ts";
 import type { Places } from "./publication.ts";
 
 /** An earlier finding that is held against nobody any more: it is fixed, or it is not reported any more. */

@@ -1,10 +1,10 @@
 import type { Evidence, Finding, Place, Severity } from "../finding.ts";
 import type { CheckAnnotation } from "../github/pull-request-api.ts";
+import { plural } from "../reporters/outcome.ts";
+import { doubtSentence, noteBesideEvidence, originWords } from "../reporters/second-look.ts";
 import { byteLength, cutAtLine, cutBytes } from "../text/cut.ts";
 import { escapeInvisible } from "../text/escape-invisible.ts";
-import { plural } from "../reporters/outcome.ts";
 import { publicPlain } from "./public-text.ts";
-import { doubtSentence, noteBesideEvidence, originWords } from "../reporters/second-look.ts";
 
 /** GitHub takes 64 KB, and no word on what happens at its edge. */
 const mostBytes = 60_000;
@@ -109,4 +109,3 @@ function plainBlock(text: string, maxBytes: number): string {
   const { text: head, omittedLines } = cutAtLine(plain(text).trim(), maxBytes - 60);
   return omittedLines === 0 ? head : `${head}\n\n… (${omittedLines} more lines)`;
 }
-

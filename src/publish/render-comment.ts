@@ -1,16 +1,24 @@
 import { type Evidence, type Finding, holdsSecret } from "../finding.ts";
 import { codeHash } from "../ledger/entry.ts";
 import { formatMarker, stripMarkers } from "../ledger/marker.ts";
+import { plural } from "../reporters/outcome.ts";
+import { untrustedBlock, untrustedLine } from "../reporters/safe-markdown.ts";
+import { doubtOf, noteBesideEvidence, noteOf, originWords } from "../reporters/second-look.ts";
 import { byteLength } from "../text/cut.ts";
 import { escapeInvisible } from "../text/escape-invisible.ts";
 import { fence } from "../text/fence.ts";
 import { withoutCommands } from "../text/other-bots.ts";
 import type { PublicText } from "../text/public-text.ts";
-import { plural } from "../reporters/outcome.ts";
+import {
+  details,
+  findingLink,
+  fitting,
+  type LinkBase,
+  otherPlaces,
+  placeLink,
+  severityBadge,
+} from "./markdown-parts.ts";
 import { mostBodyBytes, publicText } from "./public-text.ts";
-import { details, fitting, findingLink, type LinkBase, otherPlaces, placeLink, severityBadge } from "./markdown-parts.ts";
-import { untrustedBlock, untrustedLine } from "../reporters/safe-markdown.ts";
-import { doubtOf, noteBesideEvidence, noteOf, originWords } from "../reporters/second-look.ts";
 
 /** Of a comment, these parts may be evidence, a suggestion, other places and a note; the rest is the text's. */
 const evidenceShare = 1 / 4;
@@ -135,4 +143,3 @@ function evidenceLine({ path, start_line, end_line, note }: Evidence, base: Link
   const place = placeLink(base, base.headSha, path, start_line, Math.max(start_line, end_line));
   return `- ${place}${said === "" ? "" : `: ${said}`}`;
 }
-

@@ -1,4 +1,3 @@
-import type { Coverage, DroppedFinding, ReviewResult } from "../review/review-result.ts";
 import {
   maskedSentence,
   plural,
@@ -7,9 +6,10 @@ import {
   unreadPlaces,
   usageSentence,
 } from "../reporters/outcome.ts";
-import { section, placeLabel } from "./markdown-parts.ts";
 import { untrustedCode, untrustedLine } from "../reporters/safe-markdown.ts";
 import { effortSentence, whyDropped } from "../reporters/second-look.ts";
+import type { Coverage, DroppedFinding, ReviewResult } from "../review/review-result.ts";
+import { placeLabel, section } from "./markdown-parts.ts";
 
 /*
  * How much of a change was read, how and for what price, in the words that summary and check run share.

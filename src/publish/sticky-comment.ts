@@ -1,18 +1,15 @@
 import { AppError } from "../errors.ts";
 import type { OwnText, PullRequestApi } from "../github/pull-request-api.ts";
-import { parseMarker, formatMarker } from "../ledger/marker.ts";
-import type { PublicText } from "../text/public-text.ts";
-import { postOnce, type Sleep } from "./post-once.ts";
-import { removeDoubledComments } from "./existing.ts";
+import { formatMarker, parseMarker } from "../ledger/marker.ts";
 import { emptyState, fitState, type LedgerState, type Pause } from "../ledger/state.ts";
-import { byteLength, cutBytes } from "../text/cut.ts";
-import { mostBodyBytes, publicText } from "./public-text.ts";
 import { untrustedCode } from "../reporters/safe-markdown.ts";
+import { byteLength, cutBytes } from "../text/cut.ts";
+import type { PublicText } from "../text/public-text.ts";
+import { removeDoubledComments } from "./existing.ts";
+import { postOnce, type Sleep } from "./post-once.ts";
+import { mostBodyBytes, publicText } from "./public-text.ts";
 
-type StickyApi = Pick<
-  PullRequestApi,
-  "ownComments" | "createComment" | "updateComment" | "deleteComment"
->;
+type StickyApi = Pick<PullRequestApi, "ownComments" | "createComment" | "updateComment" | "deleteComment">;
 
 /**
  * Writes the one summary comment of a pull request: created once, then edited in place, and left alone while its text is

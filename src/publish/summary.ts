@@ -1,17 +1,42 @@
-import type { Dismissal, LedgerEntry } from "../ledger/entry.ts";
-import type { ReviewResult } from "../review/review-result.ts";
-import type { Account } from "./pull-status.ts";
-import type { Places, ListedFinding } from "./publication.ts";
-import { section, findingLine, type LinkBase, linked, placeLabel, severityBadge, details, fitting } from "./markdown-parts.ts";
-import { untrustedCode, untrustedLine, untrustedBlock } from "../reporters/safe-markdown.ts";
 import type { Finding } from "../finding.ts";
+import type { Dismissal, LedgerEntry } from "../ledger/entry.ts";
 import { fitState, type LedgerState } from "../ledger/state.ts";
+import {
+  countBySeverity,
+  duration,
+  nothingFound,
+  outcomeOf,
+  outcomeSentence,
+  plural,
+  summaryOf,
+  thousands,
+} from "../reporters/outcome.ts";
+import { untrustedBlock, untrustedCode, untrustedLine } from "../reporters/safe-markdown.ts";
+import type { ReviewResult } from "../review/review-result.ts";
 import { byteLength } from "../text/cut.ts";
 import type { PublicText } from "../text/public-text.ts";
-import { countBySeverity, duration, nothingFound, outcomeOf, outcomeSentence, plural, summaryOf, thousands } from "../reporters/outcome.ts";
+import {
+  details,
+  findingLine,
+  fitting,
+  type LinkBase,
+  linked,
+  placeLabel,
+  section,
+  severityBadge,
+} from "./markdown-parts.ts";
 import { mostBodyBytes } from "./public-text.ts";
+import type { ListedFinding, Places } from "./publication.ts";
+import type { Account } from "./pull-status.ts";
 import { renderFinding } from "./render-comment.ts";
-import { droppedSections, figures, reviewableFiles, roundWords, skippedSection, unreadSection } from "./render-figures.ts";
+import {
+  droppedSections,
+  figures,
+  reviewableFiles,
+  roundWords,
+  skippedSection,
+  unreadSection,
+} from "./render-figures.ts";
 import { mostStateBytes, renderSticky } from "./sticky-comment.ts";
 
 /*

@@ -1,7 +1,6 @@
-import type { Finding, Place } from "../finding.ts";
+import { bySeverity, type Finding, type Place } from "../finding.ts";
 import type { PlacedFinding, ReviewResult } from "../review/review-result.ts";
 import { codeFrame, type FrameLine, type SourceLines, suggestionDiff } from "./code-frame.ts";
-import { bySeverity } from "./order.ts";
 import {
   countBySeverity,
   duration,

@@ -1,9 +1,9 @@
 import { stripMarkers } from "../ledger/marker.ts";
-import { withoutCommands, breaker } from "../text/other-bots.ts";
 import { mayNameCommit } from "../text/commit-name.ts";
 import { byteLength, cutAtLine } from "../text/cut.ts";
 import { escapeInvisible, showHidden } from "../text/escape-invisible.ts";
 import { fence, inlineCode } from "../text/fence.ts";
+import { breaker, withoutCommands } from "../text/other-bots.ts";
 
 /** Code of others that does nothing in a comment of ours: it marks none, and commands no bot that reads code as well. */
 function inertCode(code: string): string {

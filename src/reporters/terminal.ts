@@ -1,19 +1,29 @@
-import type { Evidence, Finding, Place } from "../finding.ts";
-import type { PlacedFinding, Coverage, ReviewResult } from "../review/review-result.ts";
+import { bySeverity, type Evidence, type Finding, type Place } from "../finding.ts";
+import type { Coverage, PlacedFinding, ReviewResult } from "../review/review-result.ts";
 import { codeFrame, type FrameLine, type SourceLines, suggestionDiff } from "./code-frame.ts";
-import { plural, countBySeverity, dollars, duration, isUnread, maskedSentence, nothingFound, outcomeOf, outcomeSentence, predictionSentence, summaryOf, thousands, unreadPlaces, usageSentence } from "./outcome.ts";
-import { doubtSentence, noteBesideEvidence, effortSentence } from "./second-look.ts";
-import { plainLine, plainLines, type Style, clip, wrap, createStyle } from "./terminal-style.ts";
-import { byFile } from "./order.ts";
+import {
+  countBySeverity,
+  dollars,
+  duration,
+  isUnread,
+  maskedSentence,
+  nothingFound,
+  outcomeOf,
+  outcomeSentence,
+  plural,
+  predictionSentence,
+  summaryOf,
+  thousands,
+  unreadPlaces,
+  usageSentence,
+} from "./outcome.ts";
+import { doubtSentence, effortSentence, noteBesideEvidence } from "./second-look.ts";
+import { clip, createStyle, plainLine, plainLines, type Style, wrap } from "./terminal-style.ts";
 
 const INDENT = "  ";
 
 /** One finding as indented lines: what it is, where, the code, why, and what to write instead. */
-function findingLines(
-  { finding, placement }: PlacedFinding,
-  source: SourceLines,
-  style: Style,
-): string[] {
+function findingLines({ finding, placement }: PlacedFinding, source: SourceLines, style: Style): string[] {
   const lines = [titleLine(finding, style), ...placeLines(finding, style)];
   if (placement.kind !== "inline") lines.push(style.dim(`not on its line: ${plainLine(placement.reason)}`));
   lines.push(...doubtLines(finding, style));
@@ -269,4 +279,13 @@ function footerLines(result: ReviewResult, style: Style): string[] {
       .map(style.dim),
     ...warnings.flatMap((warning) => show(["Warning", plainLine(warning)])).map(style.alarm),
   ];
+}
+
+/** Files by their worst finding, then by path; findings of a file by line. */
+function byFile(findings: readonly PlacedFinding[]): [string, PlacedFinding[]][] {
+  const groups = Map.groupBy(bySeverity(findings), ({ finding }) => finding.path);
+  return [...groups].map(([path, group]) => [
+    path,
+    group.toSorted((a, b) => a.finding.line - b.finding.line),
+  ]);
 }

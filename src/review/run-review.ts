@@ -1,6 +1,6 @@
 import type { Coverage as CoverageCounter } from "../agent/coverage.ts";
 import { minimumSeverityAt } from "../config/repo-config.ts";
-import { atLeast, type Finding, isCertain, severities } from "../finding.ts";
+import { atLeast, type Finding, isCertain, bySeverity } from "../finding.ts";
 import type { ChangedFile } from "../tools/tool.ts";
 import type { AnchorFile } from "./anchor.ts";
 import { createAnchorFiles } from "./anchor-files.ts";
@@ -184,7 +184,6 @@ async function place(
   { config }: ReviewInput,
   anchorFile: AnchorFileOf,
 ): Promise<PlacedFinding[]> {
-  const rank = (finding: Finding) => severities.indexOf(finding.severity);
   const placed = await Promise.all(
     findings.filter(wantedBy(config)).map(async (finding) => {
       const file = await anchorFile(finding.path);
@@ -193,12 +192,7 @@ async function place(
         : { finding, placement: { kind: "summary" as const, reason: "the file could not be read" } };
     }),
   );
-  return placed.toSorted(
-    (a, b) =>
-      rank(a.finding) - rank(b.finding) ||
-      (a.finding.path < b.finding.path ? -1 : Number(a.finding.path > b.finding.path)) ||
-      a.finding.line - b.finding.line,
-  );
+  return bySeverity(placed);
 }
 
 const wantedBy =

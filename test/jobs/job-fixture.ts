@@ -1,6 +1,6 @@
 import { AppError } from "../../src/errors.ts";
 import type { Checkout } from "../../src/git/checkout.ts";
-import { createJobHandler } from "../../src/jobs/create-job-handler.ts";
+import { createJobHandler } from "../../src/jobs/job-handler.ts";
 import { type DayLimits, createUsageLimits, type MostUsage } from "../../src/jobs/budgets.ts";
 import type { CheckoutRequest } from "../../src/jobs/job-dependencies.ts";
 import { forAllRoles, type Model } from "../../src/llm/model.ts";

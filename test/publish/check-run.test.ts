@@ -15,8 +15,8 @@ import {
   reviewConclusion,
   withheldConclusion,
 } from "../../src/publish/conclusions.ts";
-import { ambiguous, head, MemoryGitHub, refusal } from "./memory-github.ts";
 import { sampleResult } from "../reporters/sample-result.ts";
+import { ambiguous, head, MemoryGitHub, refusal } from "./memory-github.ts";
 
 const sleep = async () => {};
 const skipped = (reason: string) => withheldConclusion(reason, [], policy, "skipped");

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { doublesAmong } from "../../src/publish/existing.ts";
 import { formatMarker, type Marker } from "../../src/ledger/marker.ts";
 import { emptyState } from "../../src/ledger/state.ts";
+import { doublesAmong } from "../../src/publish/existing.ts";
 
 const key = { head: "h", trigger: "event#7@main" };
 const finding: Marker = {

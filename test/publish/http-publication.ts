@@ -7,10 +7,10 @@ import { createPullRequestApi } from "../../src/github/pull-request-client.ts";
 import { openCheckRun } from "../../src/publish/check-run.ts";
 import { type PublishOutcome, publishReview } from "../../src/publish/publish-review.ts";
 import type { PlacedFinding } from "../../src/review/review-result.ts";
+import { sampleFinding, sampleResult } from "../reporters/sample-result.ts";
 import { headOf, type Permissions } from "../support/github-double/model.ts";
 import { createScenario, type Scenario } from "../support/github-double/scenario.ts";
 import { reachOfJob } from "../support/reach.ts";
-import { sampleFinding, sampleResult } from "../reporters/sample-result.ts";
 
 /** Lines of `a.txt` that changed; GitHub takes comments on these and on three lines around. */
 export const changedLines = [10, 40];

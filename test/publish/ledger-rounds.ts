@@ -2,9 +2,9 @@ import type { Severity } from "../../src/finding.ts";
 import { parseMarker } from "../../src/ledger/marker.ts";
 import { emptyState } from "../../src/ledger/state.ts";
 import type { LedgerUpdate, PlacedFinding } from "../../src/review/review-result.ts";
+import { sampleResult, sampleUpdate } from "../reporters/sample-result.ts";
 import { MemoryGitHub } from "./memory-github.ts";
 import { many, placed, publish, summary } from "./publish-to-memory.ts";
-import { sampleResult, sampleUpdate } from "../reporters/sample-result.ts";
 
 export const reply = (github: MemoryGitHub, comment = firstComment(github)) =>
   github.thread(comment).replies.map(({ body }) => body);

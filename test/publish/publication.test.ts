@@ -6,9 +6,9 @@ import type { PullRequestApi } from "../../src/github/pull-request-api.ts";
 import { parseMarker } from "../../src/ledger/marker.ts";
 import { annotatedFinding } from "../../src/publish/render-annotation.ts";
 import type { PlacedFinding, Placement } from "../../src/review/review-result.ts";
+import { sampleFinding } from "../reporters/sample-result.ts";
 import { ambiguous, MemoryGitHub, refusal } from "./memory-github.ts";
 import { publish } from "./publish-to-memory.ts";
-import { sampleFinding } from "../reporters/sample-result.ts";
 
 const placement = fc.oneof<fc.Arbitrary<Placement>[]>(
   fc.constant({ kind: "inline" }),

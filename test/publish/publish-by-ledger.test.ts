@@ -2,10 +2,10 @@ import { describe, expect, it } from "vitest";
 import { updateState } from "../../src/publish/sticky-comment.ts";
 import { fileMark, lookAgain } from "../../src/review/known/content-hash.ts";
 import { unfinishedSummary } from "../../src/review/stop-reasons.ts";
+import { sampleResult, sampleUpdate } from "../reporters/sample-result.ts";
 import { again, firstComment, fixed, last, repeats, reworded, stateOf, withOne } from "./ledger-rounds.ts";
 import { ambiguous, MemoryGitHub, refusal } from "./memory-github.ts";
 import { conclusion, inlineIds, many, onFile, placed, publish, summary } from "./publish-to-memory.ts";
-import { sampleResult, sampleUpdate } from "../reporters/sample-result.ts";
 
 describe("a finding that an earlier comment says", () => {
   it("is not posted again, and holds the check run", async () => {

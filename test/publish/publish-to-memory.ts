@@ -2,8 +2,8 @@ import type { Finding } from "../../src/finding.ts";
 import { openCheckRun } from "../../src/publish/check-run.ts";
 import { type PublishOptions, publishReview } from "../../src/publish/publish-review.ts";
 import type { Placement } from "../../src/review/review-result.ts";
-import type { MemoryGitHub } from "./memory-github.ts";
 import { sampleFinding, sampleResult } from "../reporters/sample-result.ts";
+import type { MemoryGitHub } from "./memory-github.ts";
 
 export const placed = (over: Partial<Finding>, placement: Placement = { kind: "inline" }) => ({
   finding: sampleFinding({ id: `${over.path}:${over.line}`, ...over }),

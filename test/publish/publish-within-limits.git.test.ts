@@ -3,16 +3,16 @@ import { createGitHubClient } from "../../src/github/client.ts";
 import { createPullRequestApi } from "../../src/github/pull-request-client.ts";
 import { createPacings, type Pacings } from "../../src/jobs/pacings.ts";
 import { openCheckRun } from "../../src/publish/check-run.ts";
-import { publishReview } from "../../src/publish/publish-review.ts";
 import { publicText } from "../../src/publish/public-text.ts";
+import { publishReview } from "../../src/publish/publish-review.ts";
 import type { PlacedFinding } from "../../src/review/review-result.ts";
+import { sampleResult } from "../reporters/sample-result.ts";
 import { headOf, type Permissions } from "../support/github-double/model.ts";
 import { createScenario, type Scenario } from "../support/github-double/scenario.ts";
 import { memoryNotes, memoryPace } from "../support/memory-pace.ts";
 import { reachOfJob } from "../support/reach.ts";
 import { SimulatedTime } from "../support/simulated-time.ts";
 import { inline } from "./http-publication.ts";
-import { sampleResult } from "../reporters/sample-result.ts";
 
 /** A GitHub that enforces its limits, and processes of the App before it; all of them live by one simulated clock. */
 class LimitedGitHub {

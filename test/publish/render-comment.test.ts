@@ -2,9 +2,9 @@ import { describe, expect, it } from "vitest";
 import type { Finding } from "../../src/finding.ts";
 import { codeHash } from "../../src/ledger/entry.ts";
 import { parseMarker } from "../../src/ledger/marker.ts";
+import { placeLink } from "../../src/publish/markdown-parts.ts";
 import { mostBodyBytes } from "../../src/publish/public-text.ts";
 import { renderComment, renderFinding } from "../../src/publish/render-comment.ts";
-import { placeLink } from "../../src/publish/markdown-parts.ts";
 import { sampleFinding, samplePlace } from "../reporters/sample-result.ts";
 
 const base = {

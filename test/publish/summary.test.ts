@@ -1,11 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { parseMarker } from "../../src/ledger/marker.ts";
 import { emptyState } from "../../src/ledger/state.ts";
-import {
-  renderSummary,
-  renderSummaryComment,
-  type SummaryInput,
-} from "../../src/publish/summary.ts";
+import { renderSummary, renderSummaryComment, type SummaryInput } from "../../src/publish/summary.ts";
 import type { ReviewResult } from "../../src/review/review-result.ts";
 import {
   lookedAtAgain,

@@ -15,8 +15,8 @@ import type { Limits } from "../../review/review-input.ts";
 import { recordedMasks, recordedTurns, recordStart, toldOnce } from "../attempts.ts";
 import { withinDay } from "../budgets.ts";
 import { loadConfig, withFolders } from "../load-config.ts";
-import { watchModels, budgetOf, limitsWithin, logProgress, ownThreads } from "../model-run.ts";
-import { type Asked, answered, react, say, whySilent, askedThread } from "./command-context.ts";
+import { watchModels, dayBudgetOf, limitsWithin, logProgress } from "../model-run.ts";
+import { type Asked, answered, react, say, whySilent, askedThread, ownThreads } from "./command-context.ts";
 
 /** Of one answer, within what the repository allows for a review. */
 const most = { turns: 20, tokens: 300_000, milliseconds: 5 * 60_000 };
@@ -57,7 +57,7 @@ async function askModel({ asked, question, recorded, models }: Question): Promis
   const { api, deps, tools, job } = asked;
   const pull = await api.pull();
   const config = await loadConfig({ api, pull, repository: job.task.repository }, deps, tools.signal);
-  const budget = budgetOf(asked, config);
+  const budget = dayBudgetOf(job.task, config, deps);
   const turns = recordedTurns(recorded, pull.headSha);
   await tools.record({ kind: "began", head: pull.headSha });
   if (turns.length === 0) await budget.require();
@@ -120,7 +120,7 @@ async function readAndAnswer(
       trajectory: { append: record },
       replay: turns,
       masks: recordedMasks(recorded),
-      onProgress: (event) => logProgress(event, asked),
+      onProgress: (event) => logProgress(event, job, deps.log),
     });
   } finally {
     await checkout.release();

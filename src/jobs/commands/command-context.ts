@@ -1,16 +1,22 @@
-import type { CommentRef, OwnText, OwnThread, PullRequestApi, ThreadComment } from "../../github/pull-request-api.ts";
-import { parseMarker } from "../../ledger/marker.ts";
-import { isRefusal } from "../attempts.ts";
 import { AppError, errorLine } from "../../errors.ts";
+import type {
+  CommentRef,
+  OwnText,
+  OwnThread,
+  PullRequestApi,
+  ThreadComment,
+} from "../../github/pull-request-api.ts";
 import { hasWriteAccess } from "../../ledger/authority.ts";
+import { parseMarker } from "../../ledger/marker.ts";
+import { renderAnswer } from "../../publish/answers.ts";
+import { postOnce } from "../../publish/post-once.ts";
 import type { ClaimedJob, CommandTask, Outcome, ReplyTask, ReviewTask } from "../../queue/job.ts";
 import { type JobTools, jobFields } from "../../queue/run-job.ts";
-import { postOnce } from "../../publish/post-once.ts";
-import { renderAnswer } from "../../publish/answers.ts";
-import type { JobDependencies } from "../job-dependencies.ts";
-import { reviewPull } from "../review-pull.ts";
 import type { AskedThread, Said } from "../../review/answer/answer-input.ts";
+import { isRefusal } from "../attempts.ts";
+import type { JobDependencies } from "../job-dependencies.ts";
 import { shorten } from "../prompt-context.ts";
+import { reviewPull } from "../review-pull.ts";
 
 /** What we have answered on a pull request. */
 interface Answers {
@@ -208,3 +214,6 @@ function withoutMarker(body: string): string {
   if (parseMarker(text) === undefined) return text;
   return text.slice(0, Math.max(0, text.lastIndexOf("\n"))).trimEnd();
 }
+
+/** The threads of our comments; none if GitHub refuses to show them. */
+export const ownThreads = ({ api }: Pick<Asked, "api">): Promise<OwnThread[]> => orNone(api.ownThreads());

@@ -1,13 +1,157 @@
-import { errorLine } from "../../errors.ts";
-import type { AppApi, Installation, KnownPage } from "../../github/app-client.ts";
-import type { Outcome } from "../../queue/job.ts";
-import type { Notes } from "../../queue/notes.ts";
+import { AppError, errorLine } from "../../errors.ts";
+import type { AppApi, DeliveryAttempt, KnownPage, Installation } from "../../github/app-client.ts";
+import type { NewJob, RepositoryRef, Outcome } from "../../queue/job.ts";
 import { isRefusal, isUnanswered } from "../attempts.ts";
-import type { JobLog } from "../job-dependencies.ts";
+import type { JobLog, Upkeep } from "../job-dependencies.ts";
+import { type AppMemory, type DeliveryMemory, lastRunNote, readAppMemory, writeAppMemory } from "./memory.ts";
+import type { Notes } from "../../queue/notes.ts";
 import { purgeJob, reconcileJob } from "../new-jobs.ts";
-import type { Upkeep } from "../upkeep.ts";
-import { takeUpDeliveries } from "./failed-deliveries.ts";
-import { type AppMemory, lastRunNote, readAppMemory, writeAppMemory } from "./memory.ts";
+import type { Queue } from "../../queue/queue.ts";
+import { sleepUnlessAborted } from "../../queue/sleep.ts";
+
+interface DeliveryOptions {
+  api: AppApi;
+  upkeep: Upkeep;
+  signal: AbortSignal;
+  log: JobLog;
+  /** Stores what is remembered, after each delivery. */
+  keep: (memory: DeliveryMemory) => Promise<void>;
+}
+
+/** The rest is taken up by the next run, so that an hour of downtime is not worked off in one go. */
+const mostInARun = 100;
+/** 10,000 deliveries. */
+const mostPages = 100;
+/** GitHub has something worse than deliveries it cannot show: the rest waits for the next run. */
+const mostUnanswered = 3;
+/** A delivery is listed when it has ended, which may be after one that began later. */
+const overlapMs = 10 * 60_000;
+
+/**
+ * Takes up the deliveries that failed since the last one seen, oldest first: each goes the way of a webhook, under its own id,
+ * so that it does no more when it comes once more. One for which GitHub has no answer is asked for again by the next run.
+ * Resolves to how many started something.
+ */
+async function takeUpDeliveries(
+  { since, deliveries }: Pick<AppMemory, "since" | "deliveries">,
+  options: DeliveryOptions,
+): Promise<number> {
+  const { attempts, firstPage } = await readAttempts(deliveries, options.api);
+  const failed = failedOf(attempts).filter(
+    ({ guid, event, action }) => !(guid in deliveries.done) && options.upkeep.handles(event, action),
+  );
+  const memory: DeliveryMemory = { ...deliveries, pages: firstPage };
+  let [taken, unanswered] = [0, 0];
+  for (const attempt of failed.slice(0, mostInARun)) {
+    const how = await takeUp(attempt, since, options);
+    if (how === "unanswered" && ++unanswered === mostUnanswered) break;
+    if (how === "unanswered") continue;
+    if (how === "taken") taken++;
+    if (unanswered === 0) memory.seenAt = Math.max(memory.seenAt ?? 0, attempt.at);
+    memory.done[attempt.guid] = attempt.at;
+    await options.keep(memory);
+  }
+  // Past what follows from nothing, too; but past nothing that is left for the next run.
+  const newest = attempts.reduce((latest, { at }) => Math.max(latest, at), memory.seenAt ?? 0);
+  if (failed.length <= mostInARun && unanswered === 0 && newest > 0) memory.seenAt = newest;
+  memory.done = Object.fromEntries(
+    Object.entries(memory.done).filter(([, at]) => at >= (memory.seenAt ?? 0) - overlapMs),
+  );
+  await options.keep(memory);
+  return taken;
+}
+
+/** All attempts since the last one seen, and the newest page of them to be remembered. */
+async function readAttempts({ seenAt, pages: known }: DeliveryMemory, api: AppApi) {
+  const since = seenAt === null ? 0 : seenAt - overlapMs;
+  const attempts: DeliveryAttempt[] = [];
+  const pages: KnownPage<DeliveryAttempt>[] = [];
+  for await (const { etag, next, items: listed } of api.deliveries(known)) {
+    const items = listed.filter(({ at }) => at >= since);
+    const isLast = items.length < listed.length;
+    attempts.push(...items);
+    pages.push({ etag, next: isLast ? null : next, items });
+    if (isLast || pages.length === mostPages) break;
+  }
+  return { attempts, firstPage: pages.slice(0, 1) };
+}
+
+/** The newest attempt at each delivery that nobody answered with a success, the oldest delivery first. */
+function failedOf(attempts: readonly DeliveryAttempt[]): DeliveryAttempt[] {
+  const delivered = new Set(attempts.filter((one) => one.isDelivered).map(({ guid }) => guid));
+  const newest = new Map<string, DeliveryAttempt>();
+  for (const attempt of attempts) {
+    if (!delivered.has(attempt.guid) && !newest.has(attempt.guid)) newest.set(attempt.guid, attempt);
+  }
+  return [...newest.values()].sort((a, b) => a.at - b.at || a.id - b.id);
+}
+
+/** What GitHub does not show any more is gone for good. */
+async function takeUp(
+  attempt: DeliveryAttempt,
+  since: number,
+  options: DeliveryOptions,
+): Promise<"taken" | "nothing" | "unanswered"> {
+  const { api, upkeep, log } = options;
+  const { guid, event, action } = attempt;
+  const fields = { delivery: guid, event, action };
+  try {
+    const payload = await api.payload(attempt.id);
+    const jobs = await upkeep.jobsOf(event, payload);
+    const wanted = attempt.at < since ? await withoutReplays(jobs, options) : jobs;
+    if (wanted.length === 0) return "nothing";
+    const isNew = await upkeep.queue.accept({ id: guid, event, action }, wanted);
+    if (isNew) log.info(fields, "A delivery that failed was taken up");
+    return isNew ? "taken" : "nothing";
+  } catch (error) {
+    const isRefused = isRefusal(error);
+    if (!isRefused && !isUnanswered(error)) throw error;
+    const what = isRefused ? "is lost" : "cannot be taken up yet";
+    log.warn({ ...fields, err: error }, `A delivery that failed ${what}: ${errorLine(error)}`);
+    return isRefused ? "nothing" : "unanswered";
+  }
+}
+
+/**
+ * Older than the database, a failed delivery may have been taken up before, and the database lost since. Reviews of events find
+ * their check run. What a person asked for in a comment is left out where we have shown that we saw it: its review would be made
+ * once more for a head that was pushed later. So is a re-run, which leaves no sign.
+ */
+async function withoutReplays(
+  jobs: readonly NewJob[],
+  { upkeep, signal }: DeliveryOptions,
+): Promise<NewJob[]> {
+  const wanted: NewJob[] = [];
+  for (const job of jobs) {
+    const { task } = job;
+    const isRerun = task.kind === "review" && task.again;
+    const isSeen = "commentId" in task && task.commentId !== null && (await wasSeen(task, upkeep, signal));
+    if (!isRerun && !isSeen) wanted.push(job);
+  }
+  return wanted;
+}
+
+interface InComment {
+  repository: RepositoryRef;
+  commentId: number | null;
+  thread: number | null;
+}
+
+async function wasSeen(
+  { repository, commentId: id, thread }: InComment,
+  { access }: Upkeep,
+  signal: AbortSignal,
+): Promise<boolean> {
+  if (id === null) return false;
+  const api = await access.installation(repository.installation, signal);
+  try {
+    return await api.wasSeen(repository, { id, thread });
+  } catch (error) {
+    // Where we may not see it, the answer that stands below it tells whoever does the job.
+    if (error instanceof AppError && error.code === "github_forbidden") return false;
+    throw error;
+  }
+}
 
 export interface ReconcileOptions {
   upkeep: Upkeep;
@@ -44,7 +188,7 @@ export async function reconcileApp({ upkeep, signal, log, now }: ReconcileOption
 }
 
 /** When a run for the App began last; null where none has. */
-export async function lastRun(notes: Notes): Promise<number | null> {
+async function lastRun(notes: Notes): Promise<number | null> {
   const text = await notes.read(lastRunNote);
   return text === null ? null : Number(text);
 }
@@ -69,5 +213,49 @@ async function ifShown<T>(what: string, log: JobLog, look: () => Promise<T>): Pr
     if (!isRefusal(error) && !isUnanswered(error)) throw error;
     log.warn({ err: error }, `GitHub does not show ${what}: ${errorLine(error)}`);
     return undefined;
+  }
+}
+
+interface RhythmOptions {
+  queue: Pick<Queue, "enqueue">;
+  notes: Notes;
+  /** 0: never. */
+  everyMs: number;
+  /** Called when there is something to do. */
+  onEnqueued: () => void;
+  log: JobLog;
+  /** Resolves after so many milliseconds, or when the signal fires. */
+  sleep?: (ms: number, signal: AbortSignal) => Promise<void>;
+  /** Milliseconds since 1970. */
+  now?: () => number;
+}
+
+/**
+ * Has the App reconciled at the start of this process, for whatever happened while it was down; then every `everyMs` after the
+ * last run of any process, by whichever comes first. Two that come at once enqueue one job. Resolves when the signal fires.
+ */
+export async function keepReconciling(options: RhythmOptions, signal: AbortSignal): Promise<void> {
+  const { queue, notes, everyMs, onEnqueued, log } = options;
+  const { sleep = sleepUnlessAborted, now = Date.now } = options;
+  if (everyMs <= 0) return;
+  let isStart = true;
+  while (!signal.aborted) {
+    let wait = everyMs;
+    try {
+      const last = isStart ? null : await lastRun(notes);
+      const left = last === null ? 0 : last + everyMs - now();
+      // Much later than that means that the clock was wrong of whoever noted it.
+      if (left > 0 && left <= 2 * everyMs) wait = Math.min(left, everyMs);
+      else {
+        await queue.enqueue(reconcileJob());
+        onEnqueued();
+      }
+      isStart = false;
+    } catch (error) {
+      if (signal.aborted) return;
+      log.warn({ err: error }, `What was missed is looked for later: ${errorLine(error)}`);
+      wait = Math.min(everyMs, 60_000);
+    }
+    await sleep(wait, signal);
   }
 }

@@ -4,7 +4,7 @@ import {
   commitFix,
   patchTo,
   type UncheckedFix,
-} from "../../../src/jobs/commands/fix/commit-fix.ts";
+} from "../../../src/jobs/commands/commit-fix.ts";
 import type { EditedFile, FixResult } from "../../../src/review/fix/fix-input.ts";
 import { placeOf } from "../../support/checkout-place.ts";
 import { GitRepo } from "../../support/git-repo.ts";

@@ -1,22 +1,38 @@
+import type { ClaimedJob, Outcome, PurgeTask, ReconcileTask, Task } from "../queue/job.ts";
+import { type JobTools, jobFields } from "../queue/run-job.ts";
+import type { JobDependencies } from "./job-dependencies.ts";
+import { purge } from "./reconcile/purge.ts";
+import { reconcileApp } from "./reconcile/reconcile-app.ts";
+import { reconcileInstallation } from "./reconcile/reconcile-installation.ts";
 import type { TrajectoryEntry } from "../agent/trajectory.ts";
 import { errorLine, publicLine } from "../errors.ts";
 import type { PullRequestApi } from "../github/pull-request-api.ts";
-import type { ClaimedJob, Outcome, Task } from "../queue/job.ts";
-import { type JobTools, jobFields } from "../queue/run-job.ts";
 import { concludeAtOnce, concludeQueued } from "../publish/check-run.ts";
 import { failedConclusion, type Held, passedConclusion } from "../publish/conclusions.ts";
 import { currentLedger } from "../publish/existing.ts";
 import { closeEarlierChecks, isRefusal, type Met, triggerFor } from "./attempts.ts";
 import { dryRun, dryRunIn } from "./commands/dry-run.ts";
-import { askedIn, runCommand } from "./commands/run-command.ts";
-import { runReply } from "./commands/run-reply.ts";
-import { tellFailure } from "./commands/tell-failure.ts";
+import { askedIn, runCommand, runReply, tellFailure } from "./commands/run-command.ts";
 import { withFence } from "./fenced.ts";
-import type { JobDependencies } from "./job-dependencies.ts";
-import { keepUp } from "./keep-up.ts";
 import { loadConfig, orRefused } from "./load-config.ts";
 import { openFindings } from "./review-and-publish.ts";
 import { reviewPull } from "./review-pull.ts";
+
+type UpkeepJob = ClaimedJob & { task: ReconcileTask | PurgeTask };
+
+/** Looks for what was missed, or deletes what is kept of whoever has taken the App off. */
+export async function keepUp(
+  { task }: UpkeepJob,
+  { signal }: Pick<JobTools, "signal">,
+  { upkeep, now, log }: Pick<JobDependencies, "upkeep" | "now" | "log">,
+): Promise<Outcome> {
+  if (!upkeep) return { kind: "skipped", reason: "nothing but reviews is done here" };
+  if (task.kind === "purge") return purge(task, { upkeep, signal });
+  const options = { upkeep, signal, log, now };
+  return task.installation === null
+    ? reconcileApp(options)
+    : reconcileInstallation(task.installation, options);
+}
 
 /** What a worker needs of us: the handler, and what tells people when a job failed for good. */
 export interface JobHandler {

@@ -1,30 +1,147 @@
-import { parseFilePatch } from "../../../diff/parse.ts";
-import { AppError, publicLine } from "../../../errors.ts";
-import { severities } from "../../../finding.ts";
-import type { CheckoutPlace } from "../../../git/checkout-place.ts";
-import type { PullRequest } from "../../../github/pull-request-api.ts";
-import { isStanding, type Ledger, type LedgerEntry } from "../../../ledger/entry.ts";
-import { parseMarker } from "../../../ledger/marker.ts";
-import type { Models } from "../../../llm/model.ts";
-import type { Outcome } from "../../../queue/job.ts";
-import { answerFixed } from "../../../publish/answer-fixed.ts";
-import { currentLedger } from "../../../publish/existing.ts";
-import { postOnce } from "../../../publish/post-once.ts";
+import { parseFilePatch } from "../../diff/parse.ts";
+import { AppError, publicLine } from "../../errors.ts";
+import { severities } from "../../finding.ts";
+import type { CheckoutPlace } from "../../git/checkout-place.ts";
+import { openWorkspace } from "../../git/object-workspace.ts";
+import type { PullRequest, SourceBranch } from "../../github/pull-request-api.ts";
+import { isStanding, type Ledger, type LedgerEntry } from "../../ledger/entry.ts";
+import { parseMarker } from "../../ledger/marker.ts";
+import type { Models } from "../../llm/model.ts";
+import { answerFixed } from "../../publish/answer-fixed.ts";
+import { currentLedger } from "../../publish/existing.ts";
+import { renderFix, suggestionComments, suggestionsBody, type ToldFix } from "../../publish/fix-texts.ts";
+import { postOnce } from "../../publish/post-once.ts";
+import type { Outcome } from "../../queue/job.ts";
+import { untrustedLine } from "../../reporters/safe-markdown.ts";
+import type { FixResult } from "../../review/fix/fix-input.ts";
+import { suggestionsFor } from "../../review/fix/suggestions.ts";
+import { splitLines } from "../../text/cut.ts";
+import { isRefusal } from "../attempts.ts";
 import {
-  renderFix,
-  suggestionComments,
-  suggestionsBody,
-  type ToldFix,
-} from "../../../publish/fix-texts.ts";
-import { untrustedLine } from "../../../reporters/safe-markdown.ts";
-import type { FixResult } from "../../../review/fix/fix-input.ts";
-import { suggestionsFor } from "../../../review/fix/suggestions.ts";
-import { splitLines } from "../../../text/cut.ts";
-import { isRefusal } from "../../attempts.ts";
-import { type Asked, answered, isAnswered, requireOurs, reviewAfter, say, whySilent } from "../command-context.ts";
-import { changesTo, patchTo } from "./commit-fix.ts";
-import { type Landed, type Landing, landFix } from "./land-fix.ts";
-import { makeFix, recordedFix } from "./make-fix.ts";
+  type Asked,
+  answered,
+  isAnswered,
+  mayWrite,
+  requireOurs,
+  reviewAfter,
+  say,
+  whySilent,
+} from "./command-context.ts";
+import { type CommittedFix, changesTo, commitFix, patchTo } from "./commit-fix.ts";
+import { type MadeFix, makeFix, recordedFix } from "./make-fix.ts";
+
+/** Commits of a pull request among which ours is looked for; it is one of the newest. */
+const MOST_COMMITS = 1_000;
+
+/** What is clear of a repair before it is pushed. */
+type Clear =
+  | { kind: "pushed"; commit: string }
+  /** Its findings were settled meanwhile. */
+  | { kind: "settled" }
+  /** The pull request was. */
+  | { kind: "closed" };
+
+interface BeforePush {
+  asked: Asked;
+  /** What was to be repaired. */
+  entries: readonly LedgerEntry[];
+  made: MadeFix;
+}
+
+/**
+ * What of a repair is clear before it is pushed; null where nothing stands against it. A repair takes minutes, in which people settle
+ * its findings or close the pull request. And an attempt that ended between push and answer has pushed it, whoever pushed since.
+ */
+async function lookBeforePush({ asked, entries, made }: BeforePush, commit: string): Promise<Clear | null> {
+  const now = await asked.api.pull();
+  if (made.isRecorded && (await isIn(asked, now, commit))) return { kind: "pushed", commit };
+  if (now.state === "closed") return { kind: "closed" };
+  const ledger = await currentLedger(asked.api);
+  const standing = new Set(ledger.entries.filter(isStanding).map(({ id }) => id));
+  const repaired = entries.filter(({ id }) => made.fix.repairs.some((one) => one.repaired && one.id === id));
+  return repaired.some(({ id }) => standing.has(id)) ? null : { kind: "settled" };
+}
+
+async function isIn({ job, deps, tools }: Asked, pull: PullRequest, commit: string): Promise<boolean> {
+  const { number, headSha: head, baseSha: base, baseRef } = pull;
+  if (head === commit) return true;
+  const { repository } = job.task;
+  const checkout = await deps.checkout({
+    ...{ repository, pull: number, head, base, baseRef, signal: tools.signal },
+  });
+  try {
+    await using workspace = openWorkspace(checkout.place);
+    return (await workspace.commits(MOST_COMMITS)).some(({ sha }) => sha === commit);
+  } finally {
+    await checkout.release();
+  }
+}
+
+/** What became of a repair. */
+type Landing =
+  | Exclude<CommittedFix, { kind: "committed" }>
+  /** The branch has moved on meanwhile. */
+  | { kind: "moved" }
+  | Clear
+  /** It is right as far as we can tell, and we may not push it; in words why. */
+  | { kind: "offered"; commit: string; why: string };
+
+interface Landed {
+  asked: Asked;
+  pull: PullRequest;
+  /** Of the head that was repaired. */
+  place: CheckoutPlace;
+  entries: readonly LedgerEntry[];
+  made: MadeFix;
+}
+
+/**
+ * Pushes a repair to the pull request's branch, if the branch still is what was repaired. Done again it makes the same commit, and
+ * finds it pushed.
+ */
+async function landFix(landed: Landed): Promise<Landing> {
+  const { asked, pull, place, entries, made } = landed;
+  const { deps, job, tools } = asked;
+  const github = await deps.github.pushing(job.task.repository, tools.signal);
+  const committed = await commitFix({
+    ...{ ...made, place, author: github.author, at: job.createdAt, signal: tools.signal },
+    named: entries.flatMap(({ path, files }) => [path, ...files]),
+  });
+  if (committed.kind !== "committed") return committed;
+  const { commit } = committed;
+  const clear = await lookBeforePush(landed, commit);
+  if (clear) return clear;
+  const target = targetOf(pull.source);
+  if ("why" in target) return { kind: "offered", commit, why: target.why };
+  if (!(await mayWrite(asked))) return { kind: "offered", commit, why: NO_LONGER };
+  await requireOurs(asked);
+  try {
+    const { owner, repo: name, branch } = target;
+    const end = await deps.push({
+      ...{ place, owner, name, branch, from: place.shas.head, to: commit, signal: tools.signal },
+      authorization: await github.authorization(),
+    });
+    if (end.kind === "pushed") return { kind: "pushed", commit };
+    return end.kind === "moved"
+      ? end
+      : { kind: "offered", commit, why: `GitHub did not take it: ${end.reason}` };
+  } catch (error) {
+    if (!(error instanceof AppError) || error.code !== "github_forbidden") throw error;
+    return { kind: "offered", commit, why: "this installation has not granted `Contents: Read and write`" };
+  }
+}
+
+const NO_LONGER = "the person who asked for it may no longer write here";
+
+/** The branch to push to, or in words why there is none. */
+function targetOf(source: SourceBranch | null): SourceBranch | { why: string } {
+  if (source === null) return { why: "the repository that it comes from is not there any more" };
+  if (source.isDefault)
+    return { why: `\`${source.branch}\` is the default branch, to which only people push` };
+  if (source.isFork && !source.maintainersMayPush)
+    return { why: "its fork does not let maintainers push to the branch" };
+  return source;
+}
 
 /** Findings of one fix. A larger commit is none that anybody reads. */
 const MOST = 10;

@@ -1,22 +1,22 @@
-import type { TrajectoryEntry } from "../../../agent/trajectory.ts";
-import type { EffectiveConfig } from "../../../config/repo-config.ts";
-import { createPrivacy } from "../../../diff/filter.ts";
-import { AppError } from "../../../errors.ts";
-import type { CheckoutPlace } from "../../../git/checkout-place.ts";
-import type { PullRequest } from "../../../github/pull-request-api.ts";
-import type { LedgerEntry } from "../../../ledger/entry.ts";
-import { eachRole, factsOf, type Models } from "../../../llm/model.ts";
-import { runFixProcess } from "../../../process/run-fix-process.ts";
-import { maxAttempts } from "../../../queue/job.ts";
-import { FixInput, FixResult, type FixTarget } from "../../../review/fix/fix-input.ts";
-import { recordedMasks, recordedTurns, recordStart, toldOnce } from "../../attempts.ts";
-import { withinDay } from "../../budgets.ts";
-import { loadConfig, withFolders } from "../../load-config.ts";
-import { watchModels, budgetOf, limitsWithin, logProgress, ownThreads } from "../../model-run.ts";
-import { type Asked, askedThread } from "../command-context.ts";
+import type { TrajectoryEntry } from "../../agent/trajectory.ts";
+import type { EffectiveConfig } from "../../config/repo-config.ts";
+import { createPrivacy } from "../../diff/filter.ts";
+import { AppError } from "../../errors.ts";
+import type { CheckoutPlace } from "../../git/checkout-place.ts";
+import type { PullRequest } from "../../github/pull-request-api.ts";
+import type { LedgerEntry } from "../../ledger/entry.ts";
+import { eachRole, factsOf, type Models } from "../../llm/model.ts";
+import { runFixProcess } from "../../process/run-fix-process.ts";
+import { maxAttempts } from "../../queue/job.ts";
+import { FixInput, FixResult, type FixTarget } from "../../review/fix/fix-input.ts";
+import { recordedMasks, recordedTurns, recordStart, toldOnce } from "../attempts.ts";
+import { withinDay } from "../budgets.ts";
+import { loadConfig, withFolders } from "../load-config.ts";
+import { dayBudgetOf, limitsWithin, logProgress, watchModels } from "../model-run.ts";
+import { type Asked, askedThread, ownThreads } from "./command-context.ts";
 
 /** Of one fix, within what the repository allows for a review. */
-const most = { turns: 60, tokens: 1_500_000, milliseconds: 30 * 60_000 };
+const mostOfFix = { turns: 60, tokens: 1_500_000, milliseconds: 30 * 60_000 };
 
 /** What is to be repaired, and where. */
 export interface FixOrder {
@@ -60,13 +60,13 @@ export async function makeFix(order: FixOrder): Promise<MadeFix> {
   const known = recordedFix(recorded);
   if (known?.head === pull.headSha) return { fix: known.fix, isRecorded: true, isPrivate };
 
-  const budget = budgetOf(asked, config);
+  const budget = dayBudgetOf(job.task, config, deps);
   const turns = recordedTurns(recorded, pull.headSha);
   await tools.record({ kind: "began", head: pull.headSha });
   if (turns.length === 0) await budget.require();
   await deps.modelsReady(tools.signal);
   const watched = watchModels(eachRole(models, (model) => budget.meter(model)));
-  const limits = withinDay(limitsWithin(most, config), await budget.left(), turns);
+  const limits = withinDay(limitsWithin(mostOfFix, config), await budget.left(), turns);
   const input = await inputOf(order, config, limits, turns);
   const { shas } = place;
   await recordStart({ kind: "run", what: "fix", shas, input }, recorded, tools);
@@ -77,7 +77,7 @@ export async function makeFix(order: FixOrder): Promise<MadeFix> {
     trajectory: { append: tools.record },
     replay: turns,
     masks: recordedMasks(recorded),
-    onProgress: (event) => logProgress(event, asked),
+    onProgress: (event) => logProgress(event, job, deps.log),
   });
   const fault = watched.lastFault();
   const isCut = fix.stop_reason === "model_error";

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { eventReview, purgeJob } from "../../src/jobs/new-jobs.ts";
-import { installationNote } from "../../src/jobs/reconcile/memory.ts";
-import { hour, RememberedApp, start } from "./reconcile/remembered-app.ts";
+import { eventReview, purgeJob } from "../../../src/jobs/new-jobs.ts";
+import { installationNote } from "../../../src/jobs/reconcile/memory.ts";
+import { hour, RememberedApp, start } from "./remembered-app.ts";
 
 let app: RememberedApp;
 const refOf = (id: number) => ({ installation: 1, id, owner: "octo", name: `repo-${id}` });
